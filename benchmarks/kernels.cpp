@@ -1,0 +1,190 @@
+//===- kernels.cpp - Speed of the CPU kernels -----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// At the shapes of mamba2-130m: hidden size 768, 24 heads of 64, state 128, one
+// group, 1024 tokens. One thread. GF/s counts what the mathematics asks for:
+// two operations per multiply-add; for the scan those of its recurrence (4 h p
+// n per token: state update and read-out), so that chunked forms compare with
+// it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+
+#include <benchmark/benchmark.h>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+using namespace cp::kernels;
+
+namespace {
+constexpr int64_t hidden = 768, heads = 24, headSize = 64, stateSize = 128;
+constexpr int64_t length = 1024, channels = 1792, window = 4, chunk = 256;
+
+/// A dense f32 tensor of random numbers.
+struct Tensor {
+  std::vector<int64_t> sizes, strides;
+  std::vector<float> data;
+
+  Tensor(std::vector<int64_t> shape, float low, float high)
+      : sizes(std::move(shape)), strides(sizes.size()) {
+    int64_t count = 1;
+    for (size_t i = sizes.size(); i-- > 0; count *= sizes[i])
+      strides[i] = count;
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> draw(low, high);
+    data.resize(static_cast<size_t>(count));
+    for (float &value : data)
+      value = draw(random);
+  }
+  Buffer buffer() {
+    return {data.data(), DType::F32, static_cast<int32_t>(sizes.size()),
+            sizes.data(), strides.data()};
+  }
+};
+
+int64_t bitsOf(double value) {
+  int64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// The first argument of every benchmark: 0 fast, 1 reference.
+KernelSet setOf(const benchmark::State &state) {
+  return state.range(0) ? KernelSet::Reference : KernelSet::Fast;
+}
+
+void loop(benchmark::State &state, const char *op, std::vector<Tensor> &ins,
+          std::vector<Tensor> &outs, std::vector<int64_t> attrs) {
+  std::vector<Buffer> in, out;
+  for (Tensor &tensor : ins)
+    in.push_back(tensor.buffer());
+  for (Tensor &tensor : outs)
+    out.push_back(tensor.buffer());
+  Call call = {in.data(),  in.size(),    out.data(),
+               out.size(), attrs.data(), attrs.size()};
+  KernelFn kernel = findCpuKernel(op, DType::F32, setOf(state));
+  for (auto _ : state) {
+    if (const char *message = kernel(call))
+      return state.SkipWithError(message);
+    benchmark::ClobberMemory();
+  }
+}
+
+void count(benchmark::State &state, const char *name, double perIteration) {
+  state.counters[name] = benchmark::Counter(
+      perIteration, benchmark::Counter::kIsIterationInvariantRate,
+      benchmark::Counter::kIs1000);
+}
+
+/// Rows, columns and depth after the set; W is [n, k].
+void matmul(benchmark::State &state) {
+  int64_t m = state.range(1), n = state.range(2), k = state.range(3);
+  std::vector<Tensor> ins = {{{m, k}, -1, 1}, {{n, k}, -1, 1}};
+  std::vector<Tensor> outs = {{{m, n}, 0, 0}};
+  loop(state, "matmul", ins, outs, {0, 1});
+  count(state, "flops", 2.0 * double(m) * double(n) * double(k));
+}
+BENCHMARK(matmul)
+    ->ArgNames({"plain", "m", "n", "k"})
+    ->ArgsProduct({{0}, {256, 512, 1024}, {1536, 3352}, {hidden}})
+    ->Args({0, length, hidden, 2 * hidden})
+    ->Args({0, 1, 3352, hidden})
+    ->Args({1, 256, 3352, hidden})
+    ->Unit(benchmark::kMillisecond);
+
+void conv1d(benchmark::State &state) {
+  std::vector<Tensor> ins = {{{1, length, channels}, -1, 1},
+                             {{channels, window}, -1, 1},
+                             {{channels}, -1, 1}};
+  std::vector<Tensor> outs = {{{1, length, channels}, 0, 0}};
+  loop(state, "conv1d", ins, outs, {1, 0, 1});
+  count(state, "elements", double(length * channels));
+}
+BENCHMARK(conv1d)->ArgName("plain")->Arg(0)->Arg(1)->Unit(
+    benchmark::kMillisecond);
+
+void rmsNorm(benchmark::State &state) {
+  int64_t width = heads * headSize;
+  std::vector<Tensor> ins = {
+      {{length, width}, -1, 1}, {{width}, -1, 1}, {{length, width}, -1, 1}};
+  std::vector<Tensor> outs = {{{length, width}, 0, 0}};
+  loop(state, "rms_norm", ins, outs, {bitsOf(1e-5), 1, 1, 1, 1});
+  count(state, "elements", double(length * width));
+}
+BENCHMARK(rmsNorm)->ArgName("plain")->Arg(0)->Arg(1)->Unit(
+    benchmark::kMillisecond);
+
+const int64_t unlimited = bitsOf(std::numeric_limits<double>::infinity());
+
+/// x, dt, A_log, B and, for the whole scan, C.
+std::vector<Tensor> scanInputs(bool withC) {
+  std::vector<Tensor> ins = {{{1, length, heads, headSize}, -1, 1},
+                             {{1, length, heads}, -4, 1},
+                             {{heads}, 0, 2.7f},
+                             {{1, length, 1, stateSize}, -1, 1}};
+  if (withC)
+    ins.push_back({{1, length, 1, stateSize}, -1, 1});
+  return ins;
+}
+const double scanFlops = 4.0 * length * heads * headSize * stateSize;
+
+void ssd(benchmark::State &state) {
+  std::vector<Tensor> ins = scanInputs(true);
+  ins.push_back({{heads}, -1, 1});
+  ins.push_back({{heads}, -1, 1});
+  std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
+                              {{1, heads, headSize, stateSize}, 0, 0}};
+  loop(state, "ssd", ins, outs, {chunk, unlimited, 0, 1, 1, 0});
+  count(state, "flops", scanFlops);
+  count(state, "tokens", length);
+}
+BENCHMARK(ssd)->ArgName("plain")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+void ssdStates(benchmark::State &state) {
+  int64_t size = state.range(1), chunks = (length + size - 1) / size;
+  std::vector<Tensor> ins = scanInputs(false);
+  std::vector<Tensor> outs = {{{1, heads}, 0, 0},
+                              {{1, heads, headSize, stateSize}, 0, 0},
+                              {{1, chunks, heads, headSize, stateSize}, 0, 0},
+                              {{1, length, heads}, 0, 0},
+                              {{1, length, heads}, 0, 0}};
+  loop(state, "ssd_states", ins, outs, {size, unlimited, 0, 0});
+  count(state, "tokens", length);
+}
+BENCHMARK(ssdStates)
+    ->ArgNames({"plain", "chunk"})
+    ->ArgsProduct({{0, 1}, {64, chunk}})
+    ->Unit(benchmark::kMillisecond);
+
+void ssdScan(benchmark::State &state) {
+  int64_t size = state.range(1), chunks = (length + size - 1) / size;
+  std::vector<Tensor> ins = {{{1, length, heads, headSize}, -1, 1},
+                             {{1, length, 1, stateSize}, -1, 1},
+                             {{1, length, 1, stateSize}, -1, 1},
+                             {{1, chunks, heads, headSize, stateSize}, -1, 1},
+                             {{1, length, heads}, 0, 0},
+                             {{1, length, heads}, 0.01f, 0.1f},
+                             {{1, heads}, 0, 1},
+                             {{1, heads, headSize, stateSize}, -1, 1}};
+  // Falling within each chunk, as sums of log decays do.
+  for (size_t i = 0; i < ins[4].data.size(); ++i)
+    ins[4].data[i] = -0.1f * float(int64_t(i) / heads % size + 1);
+  std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
+                              {{1, heads, headSize, stateSize}, 0, 0}};
+  loop(state, "ssd_scan", ins, outs, {size, 0, 0});
+  count(state, "tokens", length);
+}
+BENCHMARK(ssdScan)
+    ->ArgNames({"plain", "chunk"})
+    ->ArgsProduct({{0, 1}, {64, chunk}})
+    ->Unit(benchmark::kMillisecond);
+} // namespace
+
+BENCHMARK_MAIN();

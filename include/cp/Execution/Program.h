@@ -1,0 +1,116 @@
+//===- Program.h - A compiled module and its runs ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_EXECUTION_PROGRAM_H
+#define CP_EXECUTION_PROGRAM_H
+
+#include "cp/Execution/HostTensor.h"
+#include "cp/Runtime/cprt.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cp {
+
+/// How far a module has come.
+enum class Stage {
+  /// Whole tensors, no layouts.
+  Global,
+  /// Whole tensors with layouts.
+  WithLayouts,
+  /// One rank's program.
+  Local
+};
+/// "global", "with layouts", "local".
+llvm::StringRef stageName(Stage stage);
+
+/// One argument or result of an entry function, as the caller sees it.
+struct TensorSpec {
+  /// The tensor's `cp.name` or `cp.param`; "argN" or "resultN" without.
+  std::string name;
+  bool isParam = false;
+  /// `cp.init`, or null.
+  mlir::DictionaryAttr init;
+  DType dtype = DType::F32;
+  /// The shape of the whole tensor.
+  std::vector<int64_t> shape;
+  Layout layout;
+};
+
+struct CompileOptions {
+  /// The entry function; empty: the only public one.
+  std::string entry;
+  /// "hidden" or "sequence"; for modules without layouts. Empty: the program of
+  /// one rank, not sharded at all.
+  std::string strategy;
+  /// "chain" or "gather".
+  std::string scan = "chain";
+  /// The axes; for modules that do not name a mesh themselves.
+  Mesh mesh;
+  /// The axis that cuts the sequence.
+  std::string axis = "cp";
+};
+
+struct RunOptions {
+  cprt_kernel_set kernels = CPRT_KERNELS_FAST;
+  int64_t deadlineMs = 0;
+  int repeats = 1;
+  /// For tests of failures: called by each rank before its program; false makes
+  /// the rank leave without running it.
+  std::function<bool(int64_t rank, cprt_context *context)> beforeRank;
+};
+
+/// What one kind of collective moved in one step.
+struct CollectiveCount {
+  std::string op;
+  std::vector<std::string> axes;
+  int64_t calls = 0;
+  std::vector<int64_t> bytesSentPerRank;
+};
+
+struct RunResult {
+  std::vector<HostTensor> outputs;
+  std::vector<double> seconds;
+  std::vector<CollectiveCount> collectives;
+  std::vector<int64_t> peakBytesPerRank;
+};
+
+/// A module compiled for this machine. Runs on threads, one a rank.
+class Program {
+public:
+  /// Compiles a copy of `module`; errors come as diagnostics on its ops, and
+  /// the return value says which stage failed.
+  static llvm::Expected<std::unique_ptr<Program>>
+  compile(mlir::ModuleOp module, const CompileOptions &options);
+  ~Program();
+
+  Stage stage() const;
+  const Mesh &mesh() const;
+  llvm::ArrayRef<TensorSpec> arguments() const;
+  llvm::ArrayRef<TensorSpec> results() const;
+  double compileSeconds() const;
+
+  /// Runs on mesh().numRanks() ranks. `inputs` are whole tensors, one for each
+  /// argument, not changed. Errors: an input of another type or shape; the first
+  /// failure of a rank, with what each rank says.
+  llvm::Expected<RunResult> run(llvm::ArrayRef<const HostTensor *> inputs,
+                                const RunOptions &options);
+
+private:
+  Program();
+  struct Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace cp
+
+#endif // CP_EXECUTION_PROGRAM_H

@@ -1,0 +1,109 @@
+//===- CPAttrs.td - Meshes, layouts, enums -----------------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPATTRS_TD
+#define CP_IR_CPATTRS_TD
+
+include "cp/IR/CPDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
+
+class CP_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<CP_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def CP_MeshAttr : CP_Attr<"Mesh", "mesh"> {
+  let summary = "Ranks arranged on named axes";
+  let description = [{
+    Axes are listed major first: the last one varies fastest with the rank. An
+    attribute and not a symbol, so that a type can hold it.
+
+    ```mlir
+    #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+    func.func private @f(tensor<8x16xf32, #cp.layout<#mesh, [{"dp"}, {"cp"} ]>>)
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The same as a value of the layout algebra.
+    ::cp::Mesh toMesh() const;
+    static MeshAttr get(mlir::MLIRContext *context, const ::cp::Mesh &mesh);
+  }];
+}
+
+def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "Where the elements of a whole tensor live";
+  let description = [{
+    The encoding of a tensor whose shape is the global one. Per dimension, in
+    braces, the mesh axes that cut it, major to minor, each with its order
+    (`contiguous`, the default and not printed, or `zigzag`) and, after a colon,
+    its unit: runs of that many elements are never divided (the default 1 is not
+    printed). `partial` names axes over which the ranks' values have yet to be
+    added. Axes that are not named hold replicas.
+
+    ```mlir
+    #mesh = #cp.mesh<"ring" = 2, "u" = 4>
+    // Sequence cut over both axes, Ulysses inside a zigzag ring.
+    #sequence = #cp.layout<#mesh, [{}, {"ring" zigzag, "u"}, {} ]>
+    // Heads of 64 channels cut over "u", a sum over "ring" still to be made.
+    #heads = #cp.layout<#mesh, [{}, {}, {"u" : 64} ], partial = {"ring"}>
+    func.func private @f(tensor<1x64x512xf32, #sequence>)
+    func.func private @g(tensor<1x64x512xf32, #heads>)
+    ```
+  }];
+  let parameters = (ins "::cp::MeshAttr":$mesh,
+                        // (axis, order, unit) per cut, flattened.
+                        ArrayRefParameter<"mlir::DenseI64ArrayAttr">:$cuts,
+                        ArrayRefParameter<"int64_t">:$partial);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The same as a value of the layout algebra.
+    ::cp::Layout toLayout() const;
+    static LayoutAttr get(mlir::MLIRContext *context,
+                          const ::cp::Layout &layout);
+    /// Every dimension whole, no partial axes.
+    static LayoutAttr getReplicated(MeshAttr mesh, int64_t rank);
+    int64_t getRank() const { return getCuts().size(); }
+    bool isReplicated() const;
+    /// The type of one rank's part of `type`, without encoding.
+    static mlir::RankedTensorType getLocalType(mlir::RankedTensorType type);
+    /// The layout of a tensor type, or null.
+    static LayoutAttr of(mlir::Type type);
+  }];
+}
+
+def CP_ScanAlgorithm : I64EnumAttr<"ScanAlgorithm",
+    "How summaries travel in an exclusive scan over ranks", [
+      I64EnumAttrCase<"Chain", 0, "chain">,
+      I64EnumAttrCase<"Gather", 1, "gather">]> {
+  let cppNamespace = "::cp";
+  let genSpecializedAttr = 0;
+}
+def CP_ScanAlgorithmAttr
+    : EnumAttr<CP_Dialect, CP_ScanAlgorithm, "scan_algorithm"> {
+  let assemblyFormat = "`<` $value `>`";
+  let description = [{
+    `chain`: each rank hands its inclusive prefix to the next, one summary sent
+    per rank in R-1 serial steps. `gather`: all summaries go to all ranks in one
+    step and are folded there, (R-1) summaries sent per rank. Both add from left
+    to right, so they give the same bits.
+
+    ```mlir
+    #chain = #cp.scan_algorithm<chain>
+    func.func private @f() attributes {cp_scan = #chain}
+    ```
+  }];
+}
+
+#endif // CP_IR_CPATTRS_TD

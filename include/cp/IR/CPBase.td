@@ -1,0 +1,41 @@
+//===- CPBase.td - Base classes of the ops -----------------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPBASE_TD
+#define CP_IR_CPBASE_TD
+
+include "cp/IR/CPAttrs.td"
+include "cp/IR/CPInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class CP_Op<string name, list<Trait> traits = []>
+    : Op<CP_Dialect, name, traits>;
+
+/// Declares that the op has a sharding rule and writes it in its .cpp.
+defvar HasShardingRule =
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>;
+/// The same, and has sizes in attributes.
+defvar HasSizedShardingRule =
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface,
+                              ["getShardingRule", "localizeSizes"]>;
+/// The op becomes a runtime call with attributes.
+defvar IsRuntimeOp =
+    DeclareOpInterfaceMethods<RuntimeOpInterface, ["getRuntimeAttributes"]>;
+
+def CP_FloatTensor : RankedTensorOf<[AnyFloat]>;
+class CP_FloatTensorOfRank<int rank> : TensorRankOf<[AnyFloat], [rank]>;
+
+/// The private resource that collectives read. Reading it keeps them in their
+/// order, out of branches that only some ranks take, and still lets equal or
+/// unused ones go.
+def CP_CommunicationResource : Resource<"::cp::CommunicationResource">;
+defvar Communicates = MemoryEffects<[MemRead<CP_CommunicationResource>]>;
+
+#endif // CP_IR_CPBASE_TD

@@ -1,0 +1,72 @@
+//===- CPDialect.h - The cp dialect -----------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPDIALECT_H
+#define CP_IR_CPDIALECT_H
+
+#include "cp/IR/ShardingRule.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <limits>
+
+#include "cp/IR/CPDialect.h.inc"
+#include "cp/IR/CPEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "cp/IR/CPAttrs.h.inc"
+
+namespace cp {
+
+/// The resource that collectives read; see CPBase.td.
+struct CommunicationResource
+    : mlir::SideEffects::Resource::Base<CommunicationResource> {
+  llvm::StringRef getName() final { return "Communication"; }
+};
+
+/// How an op depends along its sequence dimension.
+enum class SequenceKind { Window, Scan };
+
+/// The affine summary of a run of tokens, and what the second half of the scan
+/// needs again. A combined summary of earlier ranks keeps nothing.
+struct ScanSummary {
+  mlir::Value decay, state;
+  llvm::SmallVector<mlir::Value> kept;
+};
+
+/// Names of discardable attributes; CPDialect.td says what they mean.
+inline constexpr llvm::StringLiteral viewAttr = "cp.view";
+inline constexpr llvm::StringLiteral nameAttr = "cp.name";
+inline constexpr llvm::StringLiteral paramAttr = "cp.param";
+inline constexpr llvm::StringLiteral initAttr = "cp.init";
+inline constexpr llvm::StringLiteral sequenceAttr = "cp.sequence";
+inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
+
+/// The number of ranks along the named axes, all of which the mesh has.
+int64_t groupSize(MeshAttr mesh, mlir::ArrayAttr axes);
+
+/// Attaches ShardingRuleOpInterface to the arith, linalg, math and tensor ops
+/// that models use.
+void registerShardingRuleModels(mlir::DialectRegistry &registry);
+/// Attaches bufferization to `cp.call`.
+void registerBufferizationModels(mlir::DialectRegistry &registry);
+
+} // namespace cp
+
+#include "cp/IR/CPInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "cp/IR/CPOps.h.inc"
+
+#endif // CP_IR_CPDIALECT_H

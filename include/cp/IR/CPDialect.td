@@ -1,0 +1,45 @@
+//===- CPDialect.td - The cp dialect -----------------------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPDIALECT_TD
+#define CP_IR_CPDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def CP_Dialect : Dialect {
+  let name = "cp";
+  let cppNamespace = "::cp";
+  let summary = "Context parallelism for sequence models";
+  let description = [{
+    A model is written on whole tensors. A `#cp.layout` in a tensor's type says
+    where its elements live on a mesh, `cp.reshard` is the only op that changes
+    it, and each op says through interfaces how it depends along its sequence
+    dimension and how its dimensions correspond. From that one partitioner makes
+    the program that each rank runs, with the collectives in it.
+
+    A function is in one of two views, named by its attribute `cp.view`:
+    `"global"` (types carry layouts and shapes are those of whole tensors) or
+    `"local"` (no layouts in types, shapes are those of one rank's part). A
+    function without the attribute has not been sharded yet.
+
+    Discardable attributes of function arguments and results:
+    - `cp.name`: the tensor's name in input and output files;
+    - `cp.param`: the argument is a parameter, of that name in weight files;
+    - `cp.init`: how to draw a parameter that no file gives;
+    - `cp.sequence`: the dimension that is the sequence;
+    - `cp.layout`: in the local view, the layout of the whole tensor.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+}
+
+#endif // CP_IR_CPDIALECT_TD

@@ -1,0 +1,138 @@
+//===- CPInterfaces.td - What passes ask an op -------------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPINTERFACES_TD
+#define CP_IR_CPINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    How the dimensions of operands and results correspond. Layouts flow along
+    it, it is what `cp-verify-layouts` checks, and an op without it may not see
+    a value that is cut. Attached from outside to upstream ops
+    (`registerShardingRuleModels`).
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The rule for this op with its present operands; fails, after an error on
+      the op, when it has none (a contraction that is not a projection, say).
+    }], "::llvm::FailureOr<::cp::ShardingRule>", "getShardingRule">,
+    InterfaceMethod<[{
+      Makes the op fit results and operands whose types have become those of
+      one rank: sizes that stand in attributes, such as a slice's. Types are
+      replaced before this is called.
+    }], "void", "localizeSizes", (ins), [{}], [{ return; }]>,
+  ];
+}
+
+def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    How an op depends along its sequence dimension, when it does: a *window* of
+    earlier rows (causal convolution) or a *scan* whose state runs through the
+    whole sequence. One partitioner serves every op that answers this.
+
+    The summary of a scan is affine: over a run of tokens the state becomes
+    `decay * state + E`, where `decay`'s sizes are a prefix of the state's. So a
+    summary is the pair (decay, E), pairs combine as
+    `(d1, E1) + (d2, E2) = (d1 d2, d2 E1 + E2)`, and `cp.scan_state` carries them
+    over ranks.
+  }];
+  let methods = [
+    InterfaceMethod<"Window or scan.", "::cp::SequenceKind", "getSequenceKind">,
+    InterfaceMethod<[{
+      The factor of the sharding rule that is the sequence.
+    }], "int64_t", "getSequenceFactor", (ins), [{}], [{ return 1; }]>,
+    InterfaceMethod<[{
+      The factor that may be cut instead of the sequence without any exchange
+      inside the op: channels, heads or groups of heads.
+    }], "int64_t", "getHiddenFactor", (ins), [{}], [{ return 2; }]>,
+    InterfaceMethod<[{
+      Windows: how many rows before its own an output row reads.
+    }], "int64_t", "getWindowRows", (ins), [{}], [{ return 0; }]>,
+    InterfaceMethod<[{
+      Windows: the operand whose earlier rows are read.
+    }], "::mlir::OpOperand &", "getWindowOperand", (ins), [{}],
+        [{ return $_op->getOpOperand(0); }]>,
+    InterfaceMethod<[{
+      Windows: the rows before the sequence's first, or null for zeros.
+    }], "::mlir::Value", "getInitialRows", (ins), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<[{
+      Windows: the op reads `rows` as the rows before its first.
+    }], "void", "setInitialRows", (ins "::mlir::Value":$rows), [{}], [{ return; }]>,
+    InterfaceMethod<[{
+      Scans: the first half on this rank's tokens alone. `kept` is what `apply`
+      needs again, so that the state work is done once.
+    }], "::cp::ScanSummary", "summarize", (ins "::mlir::OpBuilder &":$builder),
+        [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
+      Scans: the second half. `prefix` is the combined summary of all earlier
+      ranks. Returns a replacement for each result; null for one that cannot be
+      had on a part of the sequence.
+    }], "::llvm::SmallVector<::mlir::Value>", "apply",
+        (ins "::mlir::OpBuilder &":$builder,
+             "const ::cp::ScanSummary &":$own,
+             "const ::cp::ScanSummary &":$prefix),
+        [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
+      Scans: how summaries travel over ranks, if the op says so.
+    }], "::std::optional<::cp::ScanAlgorithm>", "getScanAlgorithm", (ins), [{}],
+        [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
+      Scans: makes the op say how summaries travel.
+    }], "void", "setScanAlgorithm", (ins "::cp::ScanAlgorithm":$algorithm),
+        [{}], [{ return; }]>,
+    InterfaceMethod<[{
+      Scans: makes the hidden factor a multiple of `parts` by repeating groups
+      that several heads share, if that is what stands in the way. Fails, after
+      an error on the op that says which numbers do not fit.
+    }], "::llvm::LogicalResult", "prepareHiddenCut",
+        (ins "::mlir::OpBuilder &":$builder, "int64_t":$parts),
+        [{}], [{ return ::mlir::success(); }]>,
+  ];
+}
+
+def RuntimeOpInterface : OpInterface<"RuntimeOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    Ops that become one call into the runtime. `convert-cp-to-calls` needs no
+    more than this to lower any of them.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The runtime's symbol without its prefix: "conv1d" for `cprt_conv1d`.
+    }], "::llvm::StringRef", "getRuntimeSymbol", (ins), [{}],
+        [{ return $_op->getName().stripDialect(); }]>,
+    InterfaceMethod<[{
+      The attributes of the call: integers, bools, floats, arrays of integers.
+      They reach the runtime sorted by name.
+    }], "void", "getRuntimeAttributes",
+        (ins "::mlir::NamedAttrList &":$attributes), [{}], [{ return; }]>,
+  ];
+}
+
+def ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    Collectives over several tensors. Two with one route can travel as one
+    exchange (`cp-merge-exchanges`).
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      What two exchanges must have in common to be merged.
+    }], "::mlir::Attribute", "getRoute">,
+    InterfaceMethod<[{
+      One exchange, created at the builder's place, that does the work of this
+      one and then of `next`, which has the same route.
+    }], "::mlir::Operation *", "mergeWith",
+        (ins "::mlir::OpBuilder &":$builder, "::mlir::Operation *":$next)>,
+  ];
+}
+
+#endif // CP_IR_CPINTERFACES_TD

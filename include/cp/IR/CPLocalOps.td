@@ -1,0 +1,485 @@
+//===- CPLocalOps.td - Ops of one rank's program -----------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPLOCALOPS_TD
+#define CP_IR_CPLOCALOPS_TD
+
+include "cp/IR/CPBase.td"
+
+/// Ops over the group of ranks that `axes` (major to minor) name on `mesh`.
+class CP_GroupOp<string name, list<Trait> traits = []>
+    : CP_Op<name, traits # [IsRuntimeOp]> {
+  dag groupArguments = (ins CP_MeshAttr:$mesh, StrArrayAttr:$axes);
+  code groupDeclaration = [{
+    /// The number of ranks that take part.
+    int64_t getGroupSize() { return ::cp::groupSize(getMesh(), getAxes()); }
+  }];
+  let extraClassDeclaration = groupDeclaration;
+  let hasVerifier = 1;
+}
+
+class CP_ExchangeOp<string name>
+    : CP_GroupOp<name, [Communicates,
+        DeclareOpInterfaceMethods<ExchangeOpInterface>]>;
+
+def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
+  let summary = "Moves the cut of tensors from one dimension to another";
+  let description = [{
+    Each tensor comes cut over the group along its `concat_dims` entry and leaves
+    cut along its `split_dims` entry; several tensors travel as one exchange.
+
+        rank  before (rows cut)      after (columns cut)
+        0     a00 a01                a00
+                                     a10
+        1     a10 a11                a01
+                                     a11
+
+    `concat_zigzag` and `split_zigzag` say which cuts are in zigzag order; the
+    reordering is done by the copies of the exchange itself. `repeats` and
+    `repeat_units` repeat the split dimension first, as `cp.repeat` would.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - all_to_all_c1: as many results as operands, and one entry per operand in
+      each of the arrays that are there;
+    - all_to_all_c2: concat and split dimension exist and differ;
+    - all_to_all_c3: a result is its operand with the concat dimension multiplied
+      and the split dimension (repeated) divided by the size of the group.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @exchange(%x: tensor<1x16x32xf32>, %dt: tensor<1x16x8xf32>)
+        -> (tensor<1x64x8xf32>, tensor<1x64x2xf32>) attributes {cp.view = "local"} {
+      %0:2 = cp.all_to_all %x, %dt over ["cp"] of #mesh
+          {concat_dims = array<i64: 1, 1>, split_dims = array<i64: 2, 2>}
+          : (tensor<1x16x32xf32>, tensor<1x16x8xf32>)
+          -> (tensor<1x64x8xf32>, tensor<1x64x2xf32>)
+      return %0#0, %0#1 : tensor<1x64x8xf32>, tensor<1x64x2xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources), groupArguments,
+    (ins DenseI64ArrayAttr:$concat_dims, DenseI64ArrayAttr:$split_dims,
+         OptionalAttr<DenseBoolArrayAttr>:$concat_zigzag,
+         OptionalAttr<DenseBoolArrayAttr>:$split_zigzag,
+         OptionalAttr<DenseI64ArrayAttr>:$repeats,
+         OptionalAttr<DenseI64ArrayAttr>:$repeat_units));
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $sources `over` $axes `of` $mesh attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def CP_HaloOp : CP_ExchangeOp<"halo"> {
+  let summary = "The last rows of the part before this one";
+  let description = [{
+    For each source the last `before` rows along `dim` that the previous rank of
+    the group holds. The first rank gets the matching one of `initial`, or zeros.
+    Several tensors travel as one exchange.
+
+    Lifetime: made by `cp-partition` for window ops, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - halo_c1: as many results as sources, and as many initial rows or none;
+    - halo_c2: dim exists, before is at least 1 and at most the size of dim: a
+      longer halo would come from several ranks;
+    - halo_c3: a result and its initial rows are the source with `before` rows.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @rows(%x: tensor<1x16x24xf32>) -> tensor<1x3x24xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 3}
+          : (tensor<1x16x24xf32>) -> tensor<1x3x24xf32>
+      return %0 : tensor<1x3x24xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources,
+                            Variadic<AnyRankedTensor>:$initial), groupArguments,
+                       (ins I64Attr:$dim, I64Attr:$before));
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let traits = [Communicates, IsRuntimeOp, AttrSizedOperandSegments,
+                DeclareOpInterfaceMethods<ExchangeOpInterface>,
+                DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                          ["getAsmResultNames"]>];
+  let assemblyFormat = [{
+    $sources (`initial` `(` $initial^ `)`)? `over` $axes `of` $mesh attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Exclusive scan of affine summaries over ranks";
+  let description = [{
+    A summary is a pair (decay, state): over a rank's tokens the state becomes
+    `decay * S + state`. Gives each rank the combined summary of all ranks before
+    it, (1, 0) on the first, with
+
+        (d1, s1) + (d2, s2) = (d1 d2, d2 s1 + s2)
+
+    Lifetime: made by `cp-partition` for scan ops, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - scan_state_c1: results have the operands' types, of one element type;
+    - scan_state_c2: decay's sizes are a prefix of state's.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @prefix(%d: tensor<1x2xf32>, %s: tensor<1x2x8x4xf32>)
+        -> tensor<1x2x8x4xf32> attributes {cp.view = "local"} {
+      %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh
+          {algorithm = #cp.scan_algorithm<gather>}
+          : tensor<1x2xf32>, tensor<1x2x8x4xf32>
+      return %state : tensor<1x2x8x4xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins CP_FloatTensor:$decay, CP_FloatTensor:$state),
+    groupArguments,
+    (ins DefaultValuedAttr<CP_ScanAlgorithmAttr,
+                           "::cp::ScanAlgorithm::Chain">:$algorithm));
+  let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state);
+  let assemblyFormat = [{
+    $decay `,` $state `over` $axes `of` $mesh attr-dict
+    `:` type($decay) `,` type($state)
+  }];
+  let traits = [Communicates, IsRuntimeOp,
+    TypesMatchWith<"prefix", "decay", "prefix_decay", "$_self">,
+    TypesMatchWith<"prefix", "state", "prefix_state", "$_self">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
+}
+
+class CP_DimGroupOp<string name, list<Trait> traits>
+    : CP_GroupOp<name, traits> {
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
+    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$zigzag));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict
+    `:` type($source) `->` type($result)
+  }];
+}
+
+def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
+  let summary = "The whole of a dimension from the ranks' parts";
+  let description = [{
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - all_gather_c1: dim exists;
+    - all_gather_c2: the result is the source with `dim` times the group's size.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @whole(%x: tensor<1x16x8xf32>) -> tensor<1x64x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1}
+          : tensor<1x16x8xf32> -> tensor<1x64x8xf32>
+      return %0 : tensor<1x64x8xf32>
+    }
+    ```
+  }];
+}
+
+def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
+  let summary = "This rank's part of a dimension of a replicated tensor";
+  let description = [{
+    How a parameter that every rank holds in full is cut: nothing travels.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - slice_c1: dim exists;
+    - slice_c2: the result is the source with `dim` divided by the group's size.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @part(%a: tensor<24xf32>) -> tensor<6xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.slice %a over ["cp"] of #mesh {dim = 0}
+          : tensor<24xf32> -> tensor<6xf32>
+      return %0 : tensor<6xf32>
+    }
+    ```
+  }];
+}
+
+def CP_ReduceScatterOp : CP_DimGroupOp<"reduce_scatter", [Communicates]> {
+  let summary = "Adds the ranks' values and leaves each a part";
+  let description = [{
+    The terms are added in the order of the group's positions.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - reduce_scatter_c1: dim exists;
+    - reduce_scatter_c2: the result is the source with `dim` divided by the
+      group's size.
+
+    ```mlir
+    #mesh = #cp.mesh<"tp" = 4>
+    func.func @sum(%x: tensor<1x64x8xf32>) -> tensor<1x16x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.reduce_scatter %x over ["tp"] of #mesh {dim = 1}
+          : tensor<1x64x8xf32> -> tensor<1x16x8xf32>
+      return %0 : tensor<1x16x8xf32>
+    }
+    ```
+  }];
+}
+
+def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates,
+    AllTypesMatch<["source", "result"]>]> {
+  let summary = "Adds the ranks' values";
+  let description = [{
+    The terms are added in the order of the group's positions.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one.
+
+    ```mlir
+    #mesh = #cp.mesh<"tp" = 4>
+    func.func @sum(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.all_reduce %x over ["tp"] of #mesh : tensor<1x16x8xf32>
+      return %0 : tensor<1x16x8xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+  }];
+}
+
+def CP_ShiftOp : CP_GroupOp<"shift", [Communicates,
+    AllTypesMatch<["source", "result"]>]> {
+  let summary = "The value of the rank some positions before";
+  let description = [{
+    The source of the rank `offset` positions earlier in the group, zeros where
+    there is none.
+
+    Lifetime: for programs written by hand in the local view; becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @before(%x: tensor<1x2xf32>) -> tensor<1x2xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.shift %x over ["cp"] of #mesh {offset = 1} : tensor<1x2xf32>
+      return %0 : tensor<1x2xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
+                       (ins I64Attr:$offset));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+  }];
+}
+
+def CP_ReorderOp : CP_GroupOp<"reorder", [Communicates,
+    AllTypesMatch<["source", "result"]>]> {
+  let summary = "Changes the order in which a dimension is cut";
+  let description = [{
+    From contiguous to zigzag blocks with `to_zigzag`, and back without.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - reorder_c1: dim exists and has an even size.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @balance(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.reorder %x over ["cp"] of #mesh {dim = 1, to_zigzag = true}
+          : tensor<1x16x8xf32>
+      return %0 : tensor<1x16x8xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
+                       (ins I64Attr:$dim, BoolAttr:$to_zigzag));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+  }];
+}
+
+def CP_SsdStatesOp : CP_Op<"ssd_states", [
+    Pure, IsRuntimeOp,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "First half of a scan whose incoming state is not known yet";
+  let description = [{
+    Operands as of `cp.ssd`. Gives the summary of these tokens (`decay` `[b, h]`
+    and `state` `[b, h, p, n]`, the final state from zero) and what `cp.ssd_scan`
+    needs again: the final state of each chunk from zero `[b, chunks, h, p, n]`,
+    the log decay from each chunk's start `[b, l, h]` and delta `[b, l, h]`. So
+    the state work is done once.
+
+    Lifetime: made by `cp-partition`, becomes a call.
+
+    Constraints:
+    - ssd_states_c1: dt is `[b, l, h]`, A_log and dt_bias are `[h]`, B is
+      `[b, l, g, n]` and g divides h;
+    - ssd_states_c2: the results have the shapes above, with
+      chunks = ceil(l / chunk_size), and chunk_size is at least 1.
+
+    ```mlir
+    func.func @half(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
+        %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>) -> tensor<1x2xf32>
+        attributes {cp.view = "local"} {
+      %decay, %state, %chunks, %log, %delta = cp.ssd_states %x dt(%dt) A_log(%a)
+          B(%b) {chunk_size = 8}
+          : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+             tensor<1x16x1x4xf32>)
+          -> (tensor<1x2xf32>, tensor<1x2x8x4xf32>, tensor<1x2x2x8x4xf32>,
+              tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+      return %decay : tensor<1x2xf32>
+    }
+    ```
+  }];
+  let arguments = (ins CP_FloatTensorOfRank<4>:$x,
+                       CP_FloatTensorOfRank<3>:$dt,
+                       CP_FloatTensorOfRank<1>:$A_log,
+                       CP_FloatTensorOfRank<4>:$B,
+                       Optional<CP_FloatTensorOfRank<1>>:$dt_bias,
+                       DefaultValuedAttr<I64Attr, "64">:$chunk_size,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
+                       DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max);
+  let results = (outs CP_FloatTensorOfRank<2>:$decay,
+                      CP_FloatTensorOfRank<4>:$state,
+                      CP_FloatTensorOfRank<5>:$chunk_states,
+                      CP_FloatTensorOfRank<3>:$log_decay,
+                      CP_FloatTensorOfRank<3>:$delta);
+  let assemblyFormat = [{
+    $x `dt` `(` $dt `)` `A_log` `(` $A_log `)` `B` `(` $B `)`
+    (`dt_bias` `(` $dt_bias^ `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def CP_SsdScanOp : CP_Op<"ssd_scan", [
+    Pure, AttrSizedOperandSegments, IsRuntimeOp,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Second half of a scan, with the incoming state";
+  let description = [{
+    x, B, C and D as of `cp.ssd`; what `cp.ssd_states` kept; the summary of all
+    earlier tokens. The incoming state is
+    `prefix_decay * initial + prefix_state`.
+
+    Lifetime: made by `cp-partition`, becomes a call.
+
+    Constraints:
+    - ssd_scan_c1: y has x's type, B and C have one type `[b, l, g, n]`, g
+      divides h, D is `[h]` or `[h, p]`;
+    - ssd_scan_c2: the kept values have the shapes that `cp.ssd_states` gives
+      them, the prefix and the initial state those of a summary.
+
+    ```mlir
+    func.func @half(%x: tensor<1x16x2x8xf32>, %b: tensor<1x16x1x4xf32>,
+        %c: tensor<1x16x1x4xf32>, %chunks: tensor<1x2x2x8x4xf32>,
+        %log: tensor<1x16x2xf32>, %delta: tensor<1x16x2xf32>,
+        %pd: tensor<1x2xf32>, %ps: tensor<1x2x8x4xf32>) -> tensor<1x16x2x8xf32>
+        attributes {cp.view = "local"} {
+      %y, %final = cp.ssd_scan %x B(%b) C(%c) kept(%chunks, %log, %delta)
+          prefix(%pd, %ps) {chunk_size = 8}
+          : (tensor<1x16x2x8xf32>, tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>,
+             tensor<1x2x2x8x4xf32>, tensor<1x16x2xf32>, tensor<1x16x2xf32>,
+             tensor<1x2xf32>, tensor<1x2x8x4xf32>)
+          -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
+      return %y : tensor<1x16x2x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins CP_FloatTensorOfRank<4>:$x,
+                       CP_FloatTensorOfRank<4>:$B,
+                       CP_FloatTensorOfRank<4>:$C,
+                       Optional<CP_FloatTensor>:$D,
+                       CP_FloatTensorOfRank<5>:$chunk_states,
+                       CP_FloatTensorOfRank<3>:$log_decay,
+                       CP_FloatTensorOfRank<3>:$delta,
+                       CP_FloatTensorOfRank<2>:$prefix_decay,
+                       CP_FloatTensorOfRank<4>:$prefix_state,
+                       Optional<CP_FloatTensorOfRank<4>>:$initial,
+                       DefaultValuedAttr<I64Attr, "64">:$chunk_size);
+  let results = (outs CP_FloatTensorOfRank<4>:$y,
+                      CP_FloatTensorOfRank<4>:$final_state);
+  let assemblyFormat = [{
+    $x `B` `(` $B `)` `C` `(` $C `)` (`D` `(` $D^ `)`)?
+    `kept` `(` $chunk_states `,` $log_decay `,` $delta `)`
+    `prefix` `(` $prefix_decay `,` $prefix_state `)`
+    (`initial` `(` $initial^ `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def CP_CallOp : CP_Op<"call", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "A call into the runtime, on tensors or on buffers";
+  let description = [{
+    The form of every runtime op from `convert-cp-to-calls` to
+    `convert-cp-to-runtime`: `cprt_<symbol>` reads `ins` and writes `outs`; with
+    `accumulate` it reads `outs` too. On tensors it gives one result per out, tied
+    to it; on memrefs none. The dictionary holds integers, bools, floats and arrays
+    of integers; they reach the runtime sorted by name.
+
+    Lifetime: made by `convert-cp-to-calls`, removed by `convert-cp-to-runtime`.
+
+    Constraints:
+    - call_c1: all outs are tensors, or all are memrefs;
+    - call_c2: on tensors the results have the types of outs, on memrefs there
+      are none;
+    - call_c3: attributes are integers, bools, floats or arrays of integers.
+
+    ```mlir
+    func.func @calls(%x: memref<4x8xf32>, %w: memref<16x8xf32>,
+                     %y: memref<4x16xf32>) {
+      cp.call "matmul" ins(%x, %w : memref<4x8xf32>, memref<16x8xf32>)
+          outs(%y : memref<4x16xf32>) {accumulate = false, transpose_b = true}
+      return
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$symbol, DictionaryAttr:$config,
+                       Variadic<AnyType>:$ins, Variadic<AnyType>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $symbol (`ins` `(` $ins^ `:` type($ins) `)`)?
+    `outs` `(` $outs `:` type($outs) `)` $config attr-dict
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+    /// Whether the call adds to what outs hold.
+    bool accumulates();
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // CP_IR_CPLOCALOPS_TD

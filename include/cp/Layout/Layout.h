@@ -1,0 +1,134 @@
+//===- Layout.h - Where the elements of a tensor live -----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A layout says how a whole tensor is spread over a mesh: for each dimension
+// the mesh axes that cut it, major to minor, each with its order and unit, and
+// the axes over which the value is still a partial sum. Axes that are not named
+// hold replicas. No LLVM header here: the runtime uses this library too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LAYOUT_LAYOUT_H
+#define CP_LAYOUT_LAYOUT_H
+
+#include "cp/Layout/Mesh.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cp {
+
+/// Which blocks of a dimension a position on an axis of size R holds.
+///   Contiguous  block r of R
+///   Zigzag      blocks r and 2R-1-r of 2R
+/// The numbers are those of the runtime's descriptors.
+enum class Order : int64_t { Contiguous = 0, Zigzag = 1 };
+
+/// The keyword used in the IR.
+///   Contiguous  "contiguous"
+///   Zigzag      "zigzag"
+const char *orderName(Order order);
+
+/// One axis that cuts a dimension. A block never divides a run of `unit`
+/// elements: a head of 64 channels is cut as a whole.
+struct Cut {
+  int axis = 0;
+  Order order = Order::Contiguous;
+  int64_t unit = 1;
+};
+bool operator==(const Cut &a, const Cut &b);
+
+struct Layout {
+  Mesh mesh;
+  /// Per dimension, major to minor.
+  std::vector<std::vector<Cut>> dims;
+  /// Axes over which the ranks' values have yet to be added; ascending.
+  std::vector<int> partial;
+};
+bool operator==(const Layout &a, const Layout &b);
+
+/// Nothing when the layout makes sense for any shape of its rank, else what is
+/// wrong: the mesh's own error, or
+///   layout_c1  an axis outside the mesh
+///   layout_c2  an axis used twice, by two cuts, as partial twice, or by both
+///   layout_c3  a unit below 1
+///   layout_c6  partial axes that do not ascend
+///   layout_c7  an order that is none of the enumeration
+std::optional<std::string> check(const Layout &layout);
+
+/// As above, and that every dimension divides evenly:
+///   layout_c4  the number of dimensions is not the shape's
+///   layout_c5  a size below 0, or one that does not divide: going through the
+///              cuts from the major one, what is left must be a multiple of
+///              R x unit (2R x unit for zigzag), and 1/R of it is left
+/// On an axis of size 4, with unit u:
+///   size  contiguous, u = 1  zigzag, u = 1  contiguous, u = 2
+///   0     good               good           good
+///   4     good               layout_c5      layout_c5
+///   8     good               good           good
+///   12    good               layout_c5      layout_c5
+///   14    layout_c5          layout_c5      layout_c5
+std::optional<std::string> check(const Layout &layout,
+                                 const std::vector<int64_t> &shape);
+
+/// The shape of one rank's part. The layout must pass check(layout, shape).
+/// For 16 x 12 on <"a" = 2, "b" = 4>:
+///   [{}, {}]        16 x 12
+///   [{"a"}, {}]     8 x 12
+///   [{"a"}, {"b"}]  8 x 3
+///   [{}, {"b"}]     16 x 3
+///   [{"a", "b"}, {}]  2 x 12
+///   [{}, {}] partial {"a"}  16 x 12
+std::vector<int64_t> localShape(const Layout &layout,
+                                const std::vector<int64_t> &shape);
+
+/// The global index along a dimension of size `size` of this rank's element
+/// `local`, 0 <= local < its part; `cuts` as in Layout::dims, evenly dividing.
+/// What a major cut leaves is one string of elements, its blocks in ascending
+/// order, and the next cut cuts that string. For size 8:
+///   rank                         0        1        2    3
+///   {}, 2 ranks                  0 to 7   0 to 7
+///   {"a"}, 2 ranks               0 1 2 3  4 5 6 7
+///   {"a" zigzag}, 2 ranks        0 1 6 7  2 3 4 5
+///   {"a" zigzag, "b"}, 2 x 2     0 1      6 7      2 3  4 5
+///   {"b" zigzag, "a"}, 2 x 2     0 1      2 3      6 7  4 5
+int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
+                    int64_t size, int64_t rank, int64_t local);
+
+/// Where a global index of a dimension lives: the coordinate on each cut's axis
+/// (in the order of the cuts) and the local index there.
+struct Place {
+  std::vector<int64_t> coordinates;
+  int64_t local;
+};
+/// The inverse of globalIndex; 0 <= global < size. For size 8:
+///   global                      0         2         5         7
+///   {}                          () 0      () 2      () 5      () 7
+///   {"a"}, 2 ranks              (0) 0     (0) 2     (1) 1     (1) 3
+///   {"a" zigzag}, 2 ranks       (0) 0     (1) 0     (1) 3     (0) 3
+///   {"a" zigzag, "b"}, 2 x 2    (0, 0) 0  (1, 0) 0  (1, 1) 1  (0, 1) 1
+Place placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
+              int64_t global);
+
+/// A maximal run of elements that are neighbours in both numberings.
+struct Run {
+  int64_t global, local, length;
+};
+/// This rank's part of a dimension as runs, in local order; none for size 0.
+/// For size 8, each run as global:local:length:
+///   rank                    0             1
+///   {}, 2 ranks             0:0:8         0:0:8
+///   {"a"}, 2 ranks          0:0:4         4:0:4
+///   {"a" zigzag}, 2 ranks   0:0:2, 6:2:2  2:0:4
+std::vector<Run> runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
+                        int64_t size, int64_t rank);
+
+} // namespace cp
+
+#endif // CP_LAYOUT_LAYOUT_H

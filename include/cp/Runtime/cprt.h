@@ -1,0 +1,267 @@
+//===- cprt.h - The runtime that compiled programs call ----------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain C11. A *world* is a set of ranks arranged on a mesh; a *context* is one
+// rank's place in it. A compiled program runs once per rank, with that rank's
+// context, and is a flat list of calls to the functions of section "Program
+// calls" below.
+//
+// Errors are sticky: the first failure of a rank is kept in its context and
+// makes every later program call of that context return at once, so compiled
+// code does not test each call. A failure also reaches every other rank: a rank
+// that waits for a failed one returns CPRT_PEER_FAILED, and no wait outlives
+// its deadline (CPRT_TIMEOUT). After an error the world is of no further use:
+// destroy it and make another, in the same process if you like.
+//
+// Ownership: whoever creates an object destroys it. Buffers handed to a call
+// stay the caller's and must live until the stream has passed the call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_RUNTIME_CPRT_H
+#define CP_RUNTIME_CPRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CPRT_VERSION_MAJOR 0
+#define CPRT_VERSION_MINOR 1
+
+/// Major version in the upper 16 bits, minor in the lower 16.
+uint32_t cprt_api_version(void);
+
+typedef enum cprt_status {
+  CPRT_OK = 0,
+  /// A descriptor, a buffer or an option that the call cannot accept.
+  CPRT_INVALID_ARGUMENT = 1,
+  CPRT_OUT_OF_MEMORY = 2,
+  /// A peer did not arrive at a collective within the deadline.
+  CPRT_TIMEOUT = 3,
+  /// A peer failed; its own context says why.
+  CPRT_PEER_FAILED = 4,
+  /// The ranks met at different collectives, or with different descriptors.
+  CPRT_MISMATCH = 5,
+  /// No kernel for this operation and element type, or no such feature.
+  CPRT_UNSUPPORTED = 6
+} cprt_status;
+
+/// A short name such as "CPRT_TIMEOUT"; never null.
+const char *cprt_status_name(cprt_status status);
+
+typedef enum cprt_dtype {
+  CPRT_F32 = 0,
+  CPRT_F64 = 1,
+  CPRT_BF16 = 2,
+  CPRT_I32 = 3,
+  CPRT_I64 = 4
+} cprt_dtype;
+
+/// Bytes of one element; 0 for a value outside the enum.
+size_t cprt_dtype_size(cprt_dtype dtype);
+
+typedef struct cprt_world cprt_world;
+typedef struct cprt_context cprt_context;
+
+/// Orders calls on a device. The threads backend runs every call before it
+/// returns, and takes a null stream.
+typedef struct cprt_stream cprt_stream;
+
+typedef enum cprt_kernel_set {
+  /// The fastest kernel there is for this machine.
+  CPRT_KERNELS_FAST = 0,
+  /// The plain loops that serve as numerical oracle.
+  CPRT_KERNELS_REFERENCE = 1
+} cprt_kernel_set;
+
+/// Set `struct_size` to sizeof(cprt_options); zero means the default elsewhere.
+typedef struct cprt_options {
+  size_t struct_size;
+  /// The mesh, major axis first: rank = ((c0 * size1) + c1) * size2 + ...
+  /// (as ncclCommSplit's key order, or MPI_Cart_create without reorder).
+  int32_t num_axes;
+  const int64_t *axis_sizes;
+  /// How long one collective may wait for its peers; 0 means 60 000.
+  int64_t deadline_ms;
+  cprt_kernel_set kernels;
+} cprt_options;
+
+/// Makes a world of threads: its ranks share the process, each rank's calls
+/// come from a thread of the caller's. On failure `*world` is null and
+/// `message` (when not null) receives a terminated text of at most `capacity`
+/// bytes. The caller owns `*world`.
+cprt_status cprt_threads_create(const cprt_options *options, cprt_world **world,
+                                char *message, size_t capacity);
+
+/// No rank may be inside a call any more.
+void cprt_world_destroy(cprt_world *world);
+
+int64_t cprt_world_size(const cprt_world *world);
+
+/// The context of `rank`, owned by the world; null for a rank outside it.
+cprt_context *cprt_world_context(cprt_world *world, int64_t rank);
+
+int64_t cprt_context_rank(const cprt_context *context);
+
+/// The first failure of this rank, and its text ("" when there is none; the
+/// text lives as long as the context).
+cprt_status cprt_context_status(const cprt_context *context);
+const char *cprt_context_message(const cprt_context *context);
+
+/// Marks this rank as failed, which wakes every rank that waits for it. For
+/// callers whose own code fails between two calls. Keeps an earlier failure.
+void cprt_context_fail(cprt_context *context, cprt_status status,
+                       const char *message);
+
+/// What one kind of collective over one set of mesh axes has moved.
+typedef struct cprt_counter {
+  /// "all_to_all", "halo", ...; static storage.
+  const char *op;
+  /// Bit i stands for mesh axis i.
+  uint64_t axes;
+  /// How often this rank took part.
+  int64_t calls;
+  /// Bytes that other ranks took from this one.
+  int64_t bytes_sent;
+} cprt_counter;
+
+/// Writes at most `capacity` counters, sorted by op and axes, and returns how
+/// many there are. To be called when no rank is inside a call.
+size_t cprt_context_counters(const cprt_context *context, cprt_counter *out,
+                             size_t capacity);
+void cprt_context_reset_counters(cprt_context *context);
+
+/// The largest number of bytes that cprt_alloc had handed out at one time, and
+/// the number of allocations so far, since the last reset_counters.
+int64_t cprt_context_peak_bytes(const cprt_context *context);
+int64_t cprt_context_allocations(const cprt_context *context);
+
+//===----------------------------------------------------------------------===//
+// Program calls
+//===----------------------------------------------------------------------===//
+
+/// 64-byte aligned memory of this rank; null after a failure. The context keeps
+/// hold of it: what a failed program has not freed goes with the world.
+/// cprt_free of null does nothing, of memory that is not this rank's it fails.
+void *cprt_alloc(cprt_context *context, int64_t bytes);
+void cprt_free(cprt_context *context, void *pointer);
+
+/// Runs compiled code of the program's own: `kernel(buffers)`, unless this rank
+/// has failed already.
+void cprt_launch(cprt_context *context, cprt_stream *stream,
+                 void (*kernel)(void *const *buffers), void *const *buffers);
+
+/// Every operation has this form. `buffers` holds the inputs, then the outputs.
+/// `desc` is a constant table of 64-bit words:
+///
+///   desc[0]  number of inputs      desc[2]  number of attribute words
+///   desc[1]  number of outputs     desc[3]  id of the call in the program
+///   then per buffer: dtype, rank, sizes[rank], strides[rank] (in elements)
+///   then the attribute words, in the order listed below: an integer or a bool
+///   is one word, a float the bits of a double, an array its length and its
+///   elements.
+///
+/// Inputs marked ? are left out when their has_* attribute is 0.
+/// An `order` is 0 for contiguous, 1 for zigzag.
+typedef void cprt_op(cprt_context *context, cprt_stream *stream,
+                     const int64_t *desc, void *const *buffers);
+
+/// outs C[..., n] = A[..., k] * op(W) (+ C).  ins A, W.
+/// attrs accumulate, transpose_b (1: W is [n, k]; 0: W is [k, n]).
+cprt_op cprt_matmul;
+/// Causal depthwise convolution along dim 1.
+/// ins x[b,l,c], weight[c,w], bias?[c], initial?[b,w-1,c]; outs y[b,l,c].
+/// y[t] = bias + sum_k weight[k] * x[t-(w-1)+k]; rows before 0 come from
+/// `initial`, or are zero; then y * sigmoid(y) when silu.
+/// attrs has_bias, has_initial, silu.
+cprt_op cprt_conv1d;
+/// The Mamba-2 scan (state space duality). delta = clamp(softplus(dt+dt_bias),
+/// dt_min, dt_max), a = exp(-exp(A_log) * delta), head h uses group h*g/heads:
+///   S = a S + delta x B^T,   y = S C + D x.
+/// ins x[b,l,h,p], dt[b,l,h], A_log[h], B[b,l,g,n], C[b,l,g,n], D?[h] or [h,p],
+/// dt_bias?[h], initial?[b,h,p,n]; outs y[b,l,h,p], final_state[b,h,p,n].
+/// attrs chunk_size, dt_max, dt_min, has_D, has_dt_bias, has_initial.
+cprt_op cprt_ssd;
+/// First half of a scan whose incoming state is not known yet. With chunks of
+/// chunk_size tokens (the last one may be shorter), c = ceil(l / chunk_size):
+/// ins x, dt, A_log, B, dt_bias?; outs
+///   decay[b,h]               product of a over all tokens
+///   state[b,h,p,n]           final state when the incoming one is zero
+///   chunk_states[b,c,h,p,n]  final state of each chunk from zero
+///   log_decay[b,l,h]         sum of log a from the chunk's start through t
+///   delta[b,l,h]
+/// attrs chunk_size, dt_max, dt_min, has_dt_bias.
+cprt_op cprt_ssd_states;
+/// Second half: the incoming state is prefix_decay * initial + prefix_state.
+/// ins x, B, C, D?, chunk_states, log_decay, delta, prefix_decay[b,h],
+/// prefix_state[b,h,p,n], initial?[b,h,p,n]; outs y, final_state.
+/// attrs chunk_size, has_D, has_initial.
+cprt_op cprt_ssd_scan;
+/// RMS over each of `groups` equal parts of the last dim.
+/// ins x[...,c], weight?[c], gate?[...,c]; outs y. gate_first: normalise
+/// x*silu(gate); otherwise normalise x and multiply by silu(gate) at the end.
+/// attrs eps, gate_first, groups, has_gate, has_weight.
+cprt_op cprt_rms_norm;
+/// outs y[..., d] = table[ids[...], :].  ins ids (i32 or i64), table[v,d].
+/// An id outside [0, v) is CPRT_INVALID_ARGUMENT. No attrs.
+cprt_op cprt_embedding;
+/// outs dst = src, any strides, same sizes. No attrs.
+cprt_op cprt_copy;
+/// Repeats each run of `unit` elements of `dim` `times` times in place:
+/// [u0 u1] -> [u0 u0 u1 u1] for times = 2.  attrs dim, times, unit.
+cprt_op cprt_repeat;
+
+/// Collectives. `axes` lists positions of mesh axes, major to minor; the group
+/// of a rank is the ranks that differ from it in these coordinates only, and
+/// its position in the group is the mixed-radix number of those coordinates.
+/// All ranks of a group must make the same calls in the same order: equal ids,
+/// types, sizes and attributes (strides are each rank's own), or all of them get
+/// CPRT_MISMATCH. No output may be the memory of an input.
+
+/// k inputs, k outputs. Tensor i is cut over the group along concat_dims[i]
+/// (each rank holds the part that concat_orders[i] gives it) and leaves cut
+/// along split_dims[i] by split_orders[i]. With repeat_times[i] > 1 the split
+/// dim is first repeated as by cprt_repeat with unit repeat_units[i].
+/// attrs axes, concat_dims, concat_orders, repeat_times, repeat_units,
+/// split_dims, split_orders (arrays).
+cprt_op cprt_all_to_all;
+/// The whole of `dim` from the parts that `order` gives each rank.
+/// attrs axes, dim, order.
+cprt_op cprt_all_gather;
+/// This rank's part of `dim`; moves nothing between ranks.
+/// attrs axes, dim, order.
+cprt_op cprt_slice;
+/// Sum over the group, added in the order of the group's positions.  attrs axes.
+cprt_op cprt_all_reduce;
+/// The same sum, each rank keeping its part of `dim`.  attrs axes, dim, order.
+cprt_op cprt_reduce_scatter;
+/// The input of the rank `offset` positions earlier in the group; zeros where
+/// there is none.  attrs axes, offset.
+cprt_op cprt_shift;
+/// k inputs x_i, then with has_initial k inputs initial_i; k outputs: the last
+/// `before` rows along `dim` of the previous position's x_i; the first position
+/// receives initial_i or zeros.  attrs axes, before, dim, has_initial.
+cprt_op cprt_halo;
+/// Exclusive prefix over the group, in the order of its positions, of
+///   (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 + state2)
+/// with identity (1, 0). decay's sizes are a prefix of state's.
+/// ins decay, state; outs decay, state.
+/// attrs algorithm (0 chain: each rank hands its inclusive prefix to the next;
+/// 1 gather: all summaries to all ranks, folded locally), axes.
+cprt_op cprt_scan_state;
+/// Changes the order in which `dim` is cut.  attrs axes, dim, from_order,
+/// to_order.
+cprt_op cprt_reorder;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CP_RUNTIME_CPRT_H */

@@ -1,0 +1,70 @@
+//===- Passes.h - The passes and pipelines ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TRANSFORMS_PASSES_H
+#define CP_TRANSFORMS_PASSES_H
+
+#include "cp/IR/CPDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace cp {
+
+#define GEN_PASS_DECL
+#include "cp/Transforms/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "cp/Transforms/Passes.h.inc"
+
+/// Options of `cp-shard-pipeline` and `cp-pipeline`.
+struct ShardPipelineOptions
+    : mlir::PassPipelineOptions<ShardPipelineOptions> {
+  Option<std::string> mesh{*this, "mesh",
+                           llvm::cl::desc("Axes and sizes, e.g. dp=2,cp=4"),
+                           llvm::cl::init("cp=1")};
+  Option<std::string> axis{*this, "axis",
+                           llvm::cl::desc("The axis that cuts the sequence"),
+                           llvm::cl::init("cp")};
+  Option<std::string> mixer{*this, "mixer",
+                            llvm::cl::desc("hidden or sequence"),
+                            llvm::cl::init("sequence")};
+  Option<std::string> scan{*this, "scan", llvm::cl::desc("chain or gather"),
+                           llvm::cl::init("chain")};
+};
+
+/// From whole tensors to the program of one rank: decompose, assign layouts,
+/// simplify, verify, partition, lower reshards, merge exchanges.
+void buildShardPipeline(mlir::OpPassManager &manager,
+                        const ShardPipelineOptions &options);
+
+/// The part of it after the layouts are chosen.
+void buildPartitionPipeline(mlir::OpPassManager &manager);
+
+/// From the program of one rank (or from a function that was never sharded) to
+/// the LLVM dialect: calls, bufferization, outlining, runtime.
+void buildLowerPipeline(mlir::OpPassManager &manager);
+
+/// Registers cp-shard-pipeline, cp-lower-pipeline and cp-pipeline.
+void registerPipelines();
+
+/// What cp-verify-layouts checks; see Passes.td.
+llvm::LogicalResult verifyLayouts(mlir::FunctionOpInterface function);
+
+/// Reads "dp=2,cp=4"; nothing when the text is no mesh, `message` says why.
+std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &message);
+
+/// The dialects that the passes make or need, and the models of interfaces on
+/// them; what an embedder adds to its registry.
+void registerAllDialects(mlir::DialectRegistry &registry);
+void registerAllExtensions(mlir::DialectRegistry &registry);
+/// All passes and pipelines of this project.
+void registerAllPasses();
+
+} // namespace cp
+
+#endif // CP_TRANSFORMS_PASSES_H

@@ -1,0 +1,152 @@
+//===- Passes.td - The passes, in the order of the pipelines -*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TRANSFORMS_PASSES_TD
+#define CP_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Decompose : Pass<"cp-decompose"> {
+  let summary = "Open composite ops";
+  let description = [{
+    `cp.mamba_mixer` becomes one contraction and one convolution per section (z,
+    x, B, C, dt). The sections of the fused weights are slices of rows, which are
+    views of the weight's buffer; no later cut goes through a fused dimension.
+    See test/Transforms/decompose.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Choose where every tensor lives, and insert the reshards";
+  let description = [{
+    Arguments with `cp.sequence` are cut along that dimension over `axis`; all
+    others hold replicas. The cut flows through the ops by their sharding rules.
+    Ops that depend along the sequence keep that cut with `mixer=sequence`, or are
+    cut along channels and heads with `mixer=hidden`; the `strategy` of an op
+    overrides this, and a reshard that is already there stays. Ops that can have
+    neither cut together get the sequence cut back. Groups fewer than ranks are
+    repeated. Only functions without `cp.view` are changed; they become global.
+    See test/Transforms/assign-layouts.mlir.
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", /*default=*/"\"cp=1\"",
+           "Axes and sizes, major first, e.g. dp=2,cp=4">,
+    Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
+           "The mesh axis that cuts the sequence">,
+    Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
+           "hidden or sequence">,
+    Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
+           "How states travel over ranks: chain or gather">];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
+def SimplifyReshards
+    : Pass<"cp-simplify-reshards", "::mlir::func::FuncOp"> {
+  let summary = "Compose and cancel reshards";
+  let description = [{
+    A reshard of a reshard becomes one from the first layout to the last, and
+    disappears when they are equal. See test/Transforms/simplify-reshards.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
+def VerifyLayouts : Pass<"cp-verify-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Check every op of a global function against its sharding rule";
+  let description = [{
+    Upstream ops accept operands of unlike layouts, and upstream patterns drop
+    layouts; this is the check that nothing of the kind has happened:
+
+    - verify_c1: a tensor in a function with layouts has one;
+    - verify_c2: an op that sees a cut value has a sharding rule;
+    - verify_c3: no cut goes through a dimension that the op cannot cut;
+    - verify_c4: dimensions that correspond are cut alike;
+    - verify_c5: no axis cuts two factors of one op;
+    - verify_c6: a partial sum meets only ops that are linear in it, and a result
+      is partial exactly over the axes that cut its summed dimensions.
+
+    Changes nothing. See test/Transforms/verify-layouts.mlir.
+  }];
+}
+
+def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
+  let summary = "Turn a global function into the program of one rank";
+  let description = [{
+    Checks the layouts as `cp-verify-layouts` does. Types become those of one
+    rank's part; a reshard keeps its layouts as attributes. A window op that is
+    cut along the sequence gets its earlier rows by `cp.halo`; a scan is split in
+    two halves with `cp.scan_state` between. The layouts of arguments and results
+    stay as `cp.layout`. See test/Transforms/partition.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
+def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
+  let summary = "Turn reshards of a local function into collectives";
+  let description = [{
+    Each reshard becomes the steps of its plan: all-to-all, all-gather, slice,
+    all-reduce, reduce-scatter or reorder. An all-to-all that splits a repeated
+    dimension reads the source of the repeat. See
+    test/Transforms/lower-reshards.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
+def MergeExchanges : Pass<"cp-merge-exchanges", "::mlir::func::FuncOp"> {
+  let summary = "Let tensors with one route travel as one exchange";
+  let description = [{
+    Exchanges over one group that do not depend on each other become one op with
+    several operands. What the later ones need is moved up. See
+    test/Transforms/merge-exchanges.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
+def ConvertToCalls : Pass<"convert-cp-to-calls", "::mlir::func::FuncOp"> {
+  let summary = "Turn runtime ops and contractions into destination-style calls";
+  let description = [{
+    Each op with `RuntimeOpInterface` becomes a `cp.call` into fresh tensors. A
+    contraction of the last dimension with a matrix becomes `matmul`, which
+    overwrites its result when the accumulator is a zero fill. See
+    test/Transforms/convert-to-calls.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
+  let summary = "Make results arguments that are written, and protect the others";
+  let description = [{
+    The caller owns every buffer: each result becomes a memref argument, and no
+    other argument may be written in place. See test/Transforms/prepare-entry.mlir.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def OutlineKernels : Pass<"cp-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Move loops into small functions, equal ones shared";
+  let description = [{
+    Each structured op on buffers becomes a call of a private function. Lowering
+    loops costs time that grows with the square of their number in one function,
+    and equal layers share their kernels. See test/Transforms/outline-kernels.mlir.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "Turn entry functions into flat lists of runtime calls";
+  let description = [{
+    An entry function becomes `void(cprt_context *, cprt_stream *, void **)`, the
+    last one the pointers of its arguments. Shapes, strides and attributes go to
+    constant tables, so calls pass pointers only. Outlined kernels take their
+    pointers from a table too. See test/Transforms/convert-to-runtime.mlir.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // CP_TRANSFORMS_PASSES_TD

@@ -1,0 +1,93 @@
+//===- KernelTable.cpp - The table of CPU kernels -------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernels.h"
+#include "MoveKernels.h"
+#include "fast/Table.h"
+#include "reference/Reference.h"
+
+#include <cstring>
+
+namespace cp::kernels {
+
+static const KernelEntry plainEntries[] = {
+    {"matmul", DType::F32, KernelSet::Reference, reference::matmul<float>},
+    {"matmul", DType::F64, KernelSet::Reference, reference::matmul<double>},
+    {"conv1d", DType::F32, KernelSet::Reference, reference::conv1d<float>},
+    {"conv1d", DType::F64, KernelSet::Reference, reference::conv1d<double>},
+    {"rms_norm", DType::F32, KernelSet::Reference, reference::rmsNorm<float>},
+    {"rms_norm", DType::F64, KernelSet::Reference, reference::rmsNorm<double>},
+    {"ssd", DType::F32, KernelSet::Reference, reference::ssd<float>},
+    {"ssd", DType::F64, KernelSet::Reference, reference::ssd<double>},
+    {"ssd_states", DType::F32, KernelSet::Reference,
+     reference::ssdStates<float>},
+    {"ssd_states", DType::F64, KernelSet::Reference,
+     reference::ssdStates<double>},
+    {"ssd_scan", DType::F32, KernelSet::Reference, reference::ssdScan<float>},
+    {"ssd_scan", DType::F64, KernelSet::Reference, reference::ssdScan<double>},
+    // What only moves elements serves both sets.
+    {"embedding", DType::F32, KernelSet::Reference, embeddingKernel},
+    {"embedding", DType::F64, KernelSet::Reference, embeddingKernel},
+    {"embedding", DType::BF16, KernelSet::Reference, embeddingKernel},
+    {"copy", DType::F32, KernelSet::Reference, copyKernel},
+    {"copy", DType::F64, KernelSet::Reference, copyKernel},
+    {"copy", DType::BF16, KernelSet::Reference, copyKernel},
+    {"copy", DType::I32, KernelSet::Reference, copyKernel},
+    {"copy", DType::I64, KernelSet::Reference, copyKernel},
+    {"repeat", DType::F32, KernelSet::Reference, repeatKernel},
+    {"repeat", DType::F64, KernelSet::Reference, repeatKernel},
+    {"repeat", DType::BF16, KernelSet::Reference, repeatKernel},
+    {"repeat", DType::I32, KernelSet::Reference, repeatKernel},
+    {"repeat", DType::I64, KernelSet::Reference, repeatKernel},
+};
+static constexpr size_t plainCount = sizeof plainEntries / sizeof *plainEntries;
+
+/// The best table this processor can run.
+static const fast::Table &fastTable() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v4"))
+    return fast::avx512Table();
+  if (__builtin_cpu_supports("x86-64-v3"))
+    return fast::avx2Table();
+#endif
+  return fast::portableTable();
+}
+
+namespace {
+struct AllEntries {
+  KernelEntry entries[plainCount + fast::tableSize];
+
+  AllEntries() {
+    std::memcpy(entries, plainEntries, sizeof plainEntries);
+    std::memcpy(entries + plainCount, fastTable(), sizeof(fast::Table));
+  }
+};
+} // namespace
+
+const KernelEntry *cpuKernels(size_t &count) {
+  static const AllEntries all;
+  count = plainCount + fast::tableSize;
+  return all.entries;
+}
+
+KernelFn findCpuKernel(const char *op, DType dtype, KernelSet set) {
+  size_t count;
+  const KernelEntry *entries = cpuKernels(count);
+  KernelFn plain = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    const KernelEntry &entry = entries[i];
+    if (entry.dtype != dtype || std::strcmp(entry.op, op) != 0)
+      continue;
+    if (entry.set == set)
+      return entry.fn;
+    if (entry.set == KernelSet::Reference)
+      plain = entry.fn;
+  }
+  return plain;
+}
+
+} // namespace cp::kernels

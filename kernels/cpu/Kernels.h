@@ -1,0 +1,68 @@
+//===- Kernels.h - The table of CPU kernels ---------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel computes one operation on buffers of one rank. It knows neither
+// ranks nor the runtime. What each operation means, its buffers and the order
+// of its attribute words, stands in include/cp/Runtime/cprt.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_KERNELS_H
+#define CP_KERNELS_CPU_KERNELS_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cp::kernels {
+
+/// Element types, with the numbers of cprt_dtype.
+enum class DType : int32_t { F32 = 0, F64 = 1, BF16 = 2, I32 = 3, I64 = 4 };
+
+/// A strided tensor. Owns nothing. Sizes and strides are in elements.
+struct Buffer {
+  void *data;
+  DType dtype;
+  int32_t rank;
+  const int64_t *sizes;
+  const int64_t *strides;
+};
+
+/// One call, decoded from its descriptor.
+struct Call {
+  const Buffer *ins;
+  size_t numIns;
+  const Buffer *outs;
+  size_t numOuts;
+  const int64_t *attrs;
+  size_t numAttrs;
+};
+
+/// Returns null, or a message (static storage) that says which argument does
+/// not fit. A kernel checks ranks and sizes of its buffers before it reads
+/// them.
+using KernelFn = const char *(*)(const Call &call);
+
+enum class KernelSet { Fast, Reference };
+
+/// One kernel. `dtype` is the type of the call's first floating-point buffer.
+struct KernelEntry {
+  const char *op;
+  DType dtype;
+  KernelSet set;
+  KernelFn fn;
+};
+
+/// All CPU kernels; `count` receives their number. Static storage.
+const KernelEntry *cpuKernels(size_t &count);
+
+/// The kernel for `op` on `dtype`: the one of `set`, or the reference when
+/// there is no fast one; null when there is neither.
+KernelFn findCpuKernel(const char *op, DType dtype, KernelSet set);
+
+} // namespace cp::kernels
+
+#endif // CP_KERNELS_CPU_KERNELS_H

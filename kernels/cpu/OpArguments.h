@@ -1,0 +1,116 @@
+//===- OpArguments.h - The decoded arguments of each operation --*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// The meaning of every argument stands in include/cp/Runtime/cprt.h. A decode
+// function checks a call and fills the structure, or returns what does not fit.
+// The plain and the fast kernels share them. Views of optional arguments that
+// are absent have null data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_OPARGUMENTS_H
+#define CP_KERNELS_CPU_OPARGUMENTS_H
+
+#include "Elements.h"
+
+namespace cp::kernels {
+
+/// A tensor of any rank as its rows: row i starts at data + rows[i], and its
+/// elements are `stride` apart.
+template <typename T> struct RowTensor {
+  T *data = nullptr;
+  const int64_t *rows = nullptr;
+  int64_t stride = 0;
+
+  [[gnu::always_inline]] T *at(int64_t row, int64_t column) const {
+    return data + rows[row] + column * stride;
+  }
+};
+
+template <typename T> struct MatmulArgs {
+  int64_t m, n, k;
+  bool accumulate;
+  RowTensor<const T> a;
+  /// op(W), indexed by [k, n] whichever way it lies.
+  View<const T, 2> w;
+  RowTensor<T> c;
+};
+template <typename T> const char *decode(const Call &call, MatmulArgs<T> &args);
+
+template <typename T> struct Conv1dArgs {
+  int64_t b, l, c, w;
+  bool silu;
+  View<const T, 3> x;
+  View<const T, 2> weight;
+  View<const T, 1> bias;
+  View<const T, 3> initial;
+  View<T, 3> y;
+};
+template <typename T> const char *decode(const Call &call, Conv1dArgs<T> &args);
+
+template <typename T> struct RmsNormArgs {
+  int64_t rows, c, groups;
+  double eps;
+  bool gateFirst;
+  RowTensor<const T> x, gate;
+  View<const T, 1> weight;
+  RowTensor<T> y;
+};
+template <typename T>
+const char *decode(const Call &call, RmsNormArgs<T> &args);
+
+/// The sizes of a scan.
+struct SsdSizes {
+  int64_t b, l, h, p, g, n, chunk;
+  int64_t headsPerGroup() const { return g ? h / g : 0; }
+  int64_t chunks() const { return (l + chunk - 1) / chunk; }
+};
+
+/// What gives the step sizes and the decay.
+template <typename T> struct StepArgs {
+  double dtMax, dtMin;
+  View<const T, 3> dt;
+  View<const T, 1> aLog;
+  View<const T, 1> bias;
+};
+
+/// `D` broadcasts over p (stride 0) when the call gives it per head.
+template <typename T> struct SsdArgs : SsdSizes {
+  StepArgs<T> step;
+  View<const T, 4> x, B, C;
+  View<const T, 2> D;
+  View<const T, 4> initial;
+  View<T, 4> y, finalState;
+};
+template <typename T> const char *decode(const Call &call, SsdArgs<T> &args);
+
+template <typename T> struct SsdStatesArgs : SsdSizes {
+  StepArgs<T> step;
+  View<const T, 4> x, B;
+  View<T, 2> decay;
+  View<T, 4> state;
+  View<T, 5> chunkStates;
+  View<T, 3> logDecay, delta;
+};
+template <typename T>
+const char *decode(const Call &call, SsdStatesArgs<T> &args);
+
+template <typename T> struct SsdScanArgs : SsdSizes {
+  View<const T, 4> x, B, C;
+  View<const T, 2> D;
+  View<const T, 5> chunkStates;
+  View<const T, 3> logDecay, delta;
+  View<const T, 2> prefixDecay;
+  View<const T, 4> prefixState, initial;
+  View<T, 4> y, finalState;
+};
+template <typename T>
+const char *decode(const Call &call, SsdScanArgs<T> &args);
+
+} // namespace cp::kernels
+
+#endif // CP_KERNELS_CPU_OPARGUMENTS_H

@@ -1,0 +1,38 @@
+//===- Rows.cpp - Where the rows of a tensor start ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rows.h"
+
+namespace cp::kernels {
+
+int64_t numRows(const Buffer &buffer) {
+  int64_t count = 1;
+  for (int32_t i = 0; i + 1 < buffer.rank; ++i)
+    count *= buffer.sizes[i];
+  return count;
+}
+
+const int64_t *rowOffsets(const Buffer &buffer, Slot slot) {
+  int64_t count = numRows(buffer);
+  auto *offsets = static_cast<int64_t *>(
+      scratch(slot, static_cast<size_t>(count) * sizeof(int64_t)));
+  if (!offsets || count == 0)
+    return offsets;
+  offsets[0] = 0;
+  int64_t known = 1;
+  // The offsets of the inner dimensions are known; repeat them, from the back
+  // so that none is overwritten before its last use.
+  for (int32_t dim = buffer.rank - 2; dim >= 0; --dim) {
+    for (int64_t i = buffer.sizes[dim] - 1; i >= 0; --i)
+      for (int64_t r = 0; r < known; ++r)
+        offsets[i * known + r] = offsets[r] + i * buffer.strides[dim];
+    known *= buffer.sizes[dim];
+  }
+  return offsets;
+}
+
+} // namespace cp::kernels

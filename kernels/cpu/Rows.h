@@ -1,0 +1,25 @@
+//===- Rows.h - Where the rows of a tensor start ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_ROWS_H
+#define CP_KERNELS_CPU_ROWS_H
+
+#include "Kernels.h"
+#include "Scratch.h"
+
+namespace cp::kernels {
+
+/// The product of all sizes but the last.
+int64_t numRows(const Buffer &buffer);
+
+/// The offset (in elements) of each row, in row-major order of the leading
+/// dimensions. Any strides. Lives in `slot`; null when there is no memory.
+const int64_t *rowOffsets(const Buffer &buffer, Slot slot);
+
+} // namespace cp::kernels
+
+#endif // CP_KERNELS_CPU_ROWS_H

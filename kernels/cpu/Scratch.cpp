@@ -1,0 +1,35 @@
+//===- Scratch.cpp - Working memory of the kernels ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scratch.h"
+
+#include <cstdlib>
+
+namespace cp::kernels {
+
+namespace {
+struct SlotBuffer {
+  void *data = nullptr;
+  size_t bytes = 0;
+  ~SlotBuffer() { std::free(data); }
+};
+} // namespace
+
+void *scratch(Slot slot, size_t bytes) {
+  static thread_local SlotBuffer buffers[static_cast<size_t>(Slot::Count)];
+  SlotBuffer &buffer = buffers[static_cast<size_t>(slot)];
+  if (buffer.data && buffer.bytes >= bytes)
+    return buffer.data;
+  // A multiple of the alignment, as aligned_alloc asks; never zero.
+  size_t rounded = (bytes / 64 + 1) * 64;
+  std::free(buffer.data);
+  buffer.data = std::aligned_alloc(64, rounded);
+  buffer.bytes = buffer.data ? rounded : 0;
+  return buffer.data;
+}
+
+} // namespace cp::kernels

@@ -1,0 +1,105 @@
+//===- fast/Pack.h - Copies of matrices in the order a kernel reads them -*- C++
+//-*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_FAST_PACK_H
+#define CP_KERNELS_CPU_FAST_PACK_H
+
+#include "fast/Vec.h"
+
+namespace cp::kernels::fast {
+
+/// A strided matrix: element (i, j) is data[i * rowStride + j * columnStride].
+template <typename T> struct Matrix {
+  T *data;
+  int64_t rowStride, columnStride;
+};
+
+template <typename Isa, typename T> struct Pack {
+  using V = Vec<Isa, T>;
+  static constexpr int lanes = V::lanes;
+
+  /// to[i * ld + j] = from(i, j) for i < rows, j < columns, and 0 for
+  /// columns <= j < padded.
+  static void rows(Matrix<const T> from, int64_t rows, int64_t columns,
+                   int64_t padded, T *to, int64_t ld) {
+    for (int64_t i = 0; i < rows; ++i) {
+      const T *source = from.data + i * from.rowStride;
+      T *target = to + i * ld;
+      copyRow(source, from.columnStride, columns, target);
+      for (int64_t j = columns; j < padded; ++j)
+        target[j] = 0;
+    }
+  }
+
+  /// to[j * ld + i] = from(i, j), with zeros for rows <= i < padded.
+  static void transposed(Matrix<const T> from, int64_t rows, int64_t columns,
+                         int64_t padded, T *to, int64_t ld) {
+    if (from.columnStride != 1 || from.rowStride == 1)
+      return Pack::rows({from.data, from.columnStride, from.rowStride}, columns,
+                        rows, padded, to, ld);
+    int64_t fullRows = rows / lanes * lanes;
+    int64_t fullColumns = columns / lanes * lanes;
+    for (int64_t i = 0; i < fullRows; i += lanes)
+      for (int64_t j = 0; j < fullColumns; j += lanes)
+        square(from.data + i * from.rowStride + j, from.rowStride,
+               to + j * ld + i, ld);
+    transposedEdge(from, 0, fullRows, fullColumns, columns, to, ld);
+    transposedEdge(from, fullRows, rows, 0, columns, to, ld);
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t i = rows; i < padded; ++i)
+        to[j * ld + i] = 0;
+  }
+
+private:
+  static void copyRow(const T *from, int64_t stride, int64_t count, T *to) {
+    if (stride == 1)
+      for (int64_t j = 0; j < count; ++j)
+        to[j] = from[j];
+    else
+      for (int64_t j = 0; j < count; ++j)
+        to[j] = from[j * stride];
+  }
+
+  static void transposedEdge(Matrix<const T> from, int64_t rowBegin,
+                             int64_t rowEnd, int64_t columnBegin,
+                             int64_t columnEnd, T *to, int64_t ld) {
+    for (int64_t i = rowBegin; i < rowEnd; ++i)
+      for (int64_t j = columnBegin; j < columnEnd; ++j)
+        to[j * ld + i] = from.data[i * from.rowStride + j];
+  }
+
+  /// A square of lanes x lanes: interleaving register i with register
+  /// i + lanes / 2, log2(lanes) times over, transposes it.
+  static void square(const T *from, int64_t stride, T *to, int64_t ld) {
+    typename V::Type even[lanes], odd[lanes];
+    for (int i = 0; i < lanes; ++i)
+      even[i] = V::load(from + i * stride);
+    int step = 1;
+    for (; step * 2 <= lanes; step *= 4) {
+      interleaveAll(even, odd);
+      if (step * 4 > lanes)
+        break;
+      interleaveAll(odd, even);
+    }
+    const auto &result = step * 2 <= lanes ? odd : even;
+    for (int i = 0; i < lanes; ++i)
+      V::store(to + i * ld, result[i]);
+  }
+
+  static void interleaveAll(const typename V::Type (&from)[lanes],
+                            typename V::Type (&to)[lanes]) {
+    for (int i = 0; i < lanes / 2; ++i) {
+      to[2 * i] = V::template interleave<0>(from[i], from[i + lanes / 2]);
+      to[2 * i + 1] = V::template interleave<1>(from[i], from[i + lanes / 2]);
+    }
+  }
+};
+
+} // namespace cp::kernels::fast
+
+#endif // CP_KERNELS_CPU_FAST_PACK_H

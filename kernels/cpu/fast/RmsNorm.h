@@ -1,0 +1,111 @@
+//===- fast/RmsNorm.h - Fast gated RMS norm ---------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_FAST_RMSNORM_H
+#define CP_KERNELS_CPU_FAST_RMSNORM_H
+
+#include "Arguments.h"
+#include "OpArguments.h"
+#include "Scratch.h"
+#include "fast/Pack.h"
+#include "fast/VecMath.h"
+
+namespace cp::kernels::fast {
+
+/// One group of one row at a time, copied to padded scratch: the padding is 0
+/// and adds nothing to the sum.
+template <typename Isa, typename T> class RmsNorm {
+public:
+  static const char *run(const Call &call) {
+    RmsNormArgs<T> args;
+    if (const char *message = decode(call, args))
+      return message;
+    RmsNorm norm(args);
+    if (!norm.allocate())
+      return outOfMemory("rms_norm");
+    for (int64_t row = 0; row < args.rows; ++row)
+      for (int64_t group = 0; group < args.groups; ++group)
+        norm.normalise(row, group);
+    return nullptr;
+  }
+
+private:
+  using V = Vec<Isa, T>;
+  using M = VecMath<Isa, T>;
+
+  explicit RmsNorm(const RmsNormArgs<T> &args)
+      : args(args), count(args.c / args.groups),
+        padded(roundUp(count, V::lanes)) {}
+
+  bool allocate() {
+    void *memory = scratch(Slot::Kernel, carved<T>(args.groups * padded) +
+                                             2 * carved<T>(padded));
+    if (!memory)
+      return false;
+    Carver carver(memory);
+    weights = carver.take<T>(args.groups * padded);
+    values = carver.take<T>(padded);
+    gates = carver.take<T>(padded);
+    for (int64_t i = 0; i < args.groups * padded; ++i)
+      weights[i] = 1;
+    if (args.weight.data)
+      Pack<Isa, T>::rows({args.weight.data, count * args.weight.strides[0],
+                          args.weight.strides[0]},
+                         args.groups, count, padded, weights, padded);
+    return true;
+  }
+
+  void load(const RowTensor<const T> &from, int64_t row, int64_t first, T *to) {
+    Pack<Isa, T>::rows({from.at(row, first), 0, from.stride}, 1, count, padded,
+                       to, padded);
+  }
+
+  void normalise(int64_t row, int64_t group) {
+    int64_t first = group * count;
+    load(args.x, row, first, values);
+    if (args.gate.data)
+      load(args.gate, row, first, gates);
+    typename V::Type squares = {};
+    for (int64_t i = 0; i < padded; i += V::lanes) {
+      typename V::Type value = V::load(values + i);
+      if (args.gate.data && args.gateFirst)
+        value *= M::silu(V::load(gates + i));
+      V::store(values + i, value);
+      squares += value * value;
+    }
+    T mean = V::sum(squares) / T(count) + T(args.eps);
+    scale(T(1) / __builtin_sqrt(mean), weights + group * padded);
+    store(row, first);
+  }
+
+  void scale(T factor, const T *weight) {
+    for (int64_t i = 0; i < padded; i += V::lanes) {
+      typename V::Type value =
+          V::load(values + i) * factor * V::load(weight + i);
+      if (args.gate.data && !args.gateFirst)
+        value *= M::silu(V::load(gates + i));
+      V::store(values + i, value);
+    }
+  }
+
+  void store(int64_t row, int64_t first) {
+    if (args.y.stride == 1)
+      __builtin_memcpy(args.y.at(row, first), values,
+                       size_t(count) * sizeof(T));
+    else
+      for (int64_t i = 0; i < count; ++i)
+        *args.y.at(row, first + i) = values[i];
+  }
+
+  const RmsNormArgs<T> &args;
+  int64_t count, padded;
+  T *weights, *values, *gates;
+};
+
+} // namespace cp::kernels::fast
+
+#endif // CP_KERNELS_CPU_FAST_RMSNORM_H

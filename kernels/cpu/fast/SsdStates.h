@@ -1,0 +1,163 @@
+//===- fast/SsdStates.h - Fast first half of a cut scan ---------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_FAST_SSDSTATES_H
+#define CP_KERNELS_CPU_FAST_SSDSTATES_H
+
+#include "fast/Ssd.h"
+
+namespace cp::kernels::fast {
+
+/// For each chunk E = sum_s exp(cum_end - cum_s) delta_s x_s B_s^T as a matrix
+/// product, then state = exp(cum_end) state + E. States are [p][n] here, as the
+/// call wants them.
+template <typename Isa, typename T> class SsdStates {
+public:
+  static const char *run(const Call &call) {
+    SsdStatesArgs<T> args;
+    if (const char *message = decode(call, args))
+      return message;
+    SsdStates states(args);
+    if (!states.allocate())
+      return outOfMemory("ssd_states");
+    for (int64_t b = 0; b < args.b; ++b)
+      states.sequence(b);
+    return nullptr;
+  }
+
+private:
+  using V = Vec<Isa, T>;
+  using M = VecMath<Isa, T>;
+  using P = Product<Isa, T>;
+
+  explicit SsdStates(const SsdStatesArgs<T> &args)
+      : args(args), paddedP(roundUp(args.p, V::lanes)),
+        paddedN(roundUp(args.n, P::columns)), size(args.p * paddedN) {}
+
+  bool allocate() {
+    void *memory =
+        scratch(Slot::Kernel, 2 * carved<T>(args.h * size) +
+                                  carved<T>(tileTokens * paddedN) +
+                                  carved<T>(tileTokens * paddedP) +
+                                  carved<T>(args.h) + carved<int64_t>(args.p));
+    if (!memory)
+      return false;
+    Carver carver(memory);
+    whole = carver.take<T>(args.h * size);
+    chunkState = carver.take<T>(args.h * size);
+    bRows = carver.take<T>(tileTokens * paddedN);
+    decayed = carver.take<T>(tileTokens * paddedP);
+    totals = carver.take<T>(args.h);
+    stateRows = carver.take<int64_t>(args.p);
+    for (int64_t i = 0; i < args.p; ++i)
+      stateRows[i] = i * paddedN;
+    return true;
+  }
+
+  void sequence(int64_t b) {
+    for (int64_t i = 0; i < args.h * size; ++i)
+      whole[i] = 0;
+    for (int64_t h = 0; h < args.h; ++h)
+      totals[h] = 0;
+    for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
+      int64_t first = chunk * args.chunk;
+      int64_t end = least(args.l, first + args.chunk);
+      for (int64_t h = 0; h < args.h; ++h)
+        computeSteps(b, first, end, h);
+      formStates(b, first, end);
+      for (int64_t h = 0; h < args.h; ++h)
+        finishChunk(b, chunk, end, h);
+    }
+    for (int64_t h = 0; h < args.h; ++h) {
+      *args.decay.at(b, h) = decayOf(totals[h]);
+      store(whole + h * size, stateOf(args.state, b, h));
+    }
+  }
+
+  /// Fills delta and log_decay of one chunk.
+  void computeSteps(int64_t b, int64_t first, int64_t end, int64_t h) {
+    T before = 0;
+    for (int64_t t = first; t < end; t += tileTokens) {
+      int64_t count = least(tileTokens, end - t);
+      SsdSteps<Isa, T> steps;
+      steps.compute(args.step, b, t, count, h, before);
+      before = steps.logDecay[count - 1];
+      for (int64_t i = 0; i < count; ++i) {
+        *args.delta.at(b, t + i, h) = steps.delta[i];
+        *args.logDecay.at(b, t + i, h) = steps.logDecay[i];
+      }
+    }
+  }
+
+  void formStates(int64_t b, int64_t first, int64_t end) {
+    for (int64_t t = first; t < end; t += tileTokens) {
+      int64_t count = least(tileTokens, end - t);
+      for (int64_t g = 0; g < args.g; ++g) {
+        Pack<Isa, T>::rows(tokens(args.B, b, t, g), count, args.n, paddedN,
+                           bRows, paddedN);
+        int64_t heads = args.headsPerGroup();
+        for (int64_t h = g * heads; h < (g + 1) * heads; ++h)
+          addTile(b, t, count, *args.logDecay.at(b, end - 1, h), h, t != first);
+      }
+    }
+  }
+
+  void addTile(int64_t b, int64_t t, int64_t count, T end, int64_t h,
+               bool add) {
+    T factors[tileTokens];
+    for (int64_t i = 0; i < tileTokens; ++i)
+      factors[i] = i < count ? end - *args.logDecay.at(b, t + i, h) : T(0);
+    for (int64_t i = 0; i < tileTokens; i += V::lanes)
+      V::store(factors + i, M::exp(V::load(factors + i)));
+    Pack<Isa, T>::rows(tokens(args.x, b, t, h), count, args.p, paddedP, decayed,
+                       paddedP);
+    for (int64_t s = 0; s < count; ++s) {
+      T factor = factors[s] * *args.delta.at(b, t + s, h);
+      for (int64_t i = 0; i < paddedP; ++i)
+        decayed[s * paddedP + i] *= factor;
+    }
+    T one = 1;
+    P::matrix({decayed, paddedP, bRows, paddedN, chunkState + h * size,
+               stateRows, add ? &one : nullptr, 0},
+              args.p, paddedN, count);
+  }
+
+  void finishChunk(int64_t b, int64_t chunk, int64_t end, int64_t h) {
+    T logDecay = *args.logDecay.at(b, end - 1, h);
+    T decay = decayOf(logDecay);
+    totals[h] += logDecay;
+    const T *from = chunkState + h * size;
+    T *to = whole + h * size;
+    for (int64_t i = 0; i < size; ++i)
+      to[i] = decay * to[i] + from[i];
+    const View<T, 5> &chunks = args.chunkStates;
+    store(from, {chunks.at(b, chunk, h), chunks.strides[3], chunks.strides[4]});
+  }
+
+  void store(const T *from, Matrix<T> to) const {
+    for (int64_t i = 0; i < args.p; ++i) {
+      T *row = to.data + i * to.rowStride;
+      const T *source = from + i * paddedN;
+      if (to.columnStride == 1)
+        __builtin_memcpy(row, source, size_t(args.n) * sizeof(T));
+      else
+        for (int64_t j = 0; j < args.n; ++j)
+          row[j * to.columnStride] = source[j];
+    }
+  }
+
+  static T decayOf(T logDecay) { return M::exp(V::splat(logDecay))[0]; }
+
+  const SsdStatesArgs<T> &args;
+  int64_t paddedP, paddedN, size;
+  T *whole, *chunkState, *bRows, *decayed, *totals;
+  int64_t *stateRows;
+};
+
+} // namespace cp::kernels::fast
+
+#endif // CP_KERNELS_CPU_FAST_SSDSTATES_H

@@ -1,0 +1,82 @@
+//===- fast/SsdSteps.h - Step sizes and log decays --------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_FAST_SSDSTEPS_H
+#define CP_KERNELS_CPU_FAST_SSDSTEPS_H
+
+#include "OpArguments.h"
+#include "fast/VecMath.h"
+
+#include <cmath>
+
+namespace cp::kernels::fast {
+
+/// Tokens that are worked on together; a multiple of every vector's lanes.
+constexpr int64_t tileTokens = 64;
+
+/// The steps of one head over one tile. Beyond the last token delta is 0 and
+/// the log decay stays as it is.
+template <typename Isa, typename T> struct SsdSteps {
+  using V = Vec<Isa, T>;
+  using M = VecMath<Isa, T>;
+
+  T delta[tileTokens];
+  /// Sum of delta A from `before` (the sum up to the tile) through each token.
+  T logDecay[tileTokens];
+
+  /// From dt, for `count` tokens from `first`.
+  void compute(const StepArgs<T> &step, int64_t b, int64_t first, int64_t count,
+               int64_t h, T before) {
+    T bias = step.bias.data ? *step.bias.at(h) : T(0);
+    for (int64_t t = 0; t < tileTokens; ++t)
+      delta[t] = t < count ? *step.dt.at(b, first + t, h) + bias : T(0);
+    for (int64_t t = 0; t < tileTokens; t += V::lanes)
+      V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
+    T rate = -std::exp(*step.aLog.at(h));
+    T sum = before;
+    for (int64_t t = 0; t < tileTokens; ++t) {
+      if (t >= count)
+        delta[t] = 0;
+      else
+        sum += rate * delta[t];
+      logDecay[t] = sum;
+    }
+  }
+
+  /// From what ssd_states left; `before` is the log decay up to the tile.
+  void load(const SsdScanArgs<T> &args, int64_t b, int64_t first, int64_t count,
+            int64_t h, T before) {
+    for (int64_t t = 0; t < tileTokens; ++t) {
+      int64_t token = first + least(t, count - 1);
+      delta[t] = t < count ? *args.delta.at(b, token, h) : T(0);
+      logDecay[t] = *args.logDecay.at(b, token, h) - before;
+    }
+  }
+
+  /// out[t] = exp(end - logDecay[t]), or exp(logDecay[t]) without an end.
+  void decaysTo(T end, T *out) const {
+    for (int64_t t = 0; t < tileTokens; t += V::lanes)
+      V::store(out + t, M::exp(end - V::load(logDecay + t)));
+  }
+  void decaysFromStart(T *out) const {
+    for (int64_t t = 0; t < tileTokens; t += V::lanes)
+      V::store(out + t, M::exp(V::load(logDecay + t)));
+  }
+
+private:
+  static typename V::Type clamp(const StepArgs<T> &step,
+                                typename V::Type value) {
+    typename V::Type low = V::splat(T(step.dtMin));
+    typename V::Type high = V::splat(T(step.dtMax));
+    value = value < low ? low : value;
+    return value > high ? high : value;
+  }
+};
+
+} // namespace cp::kernels::fast
+
+#endif // CP_KERNELS_CPU_FAST_SSDSTEPS_H

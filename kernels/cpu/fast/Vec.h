@@ -1,0 +1,89 @@
+//===- fast/Vec.h - Vectors of one instruction set --------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// The fast kernels are templates over `Isa`, a tag that each of Avx512.cpp,
+// Avx2.cpp and Portable.cpp defines in an anonymous namespace:
+//
+//   bytes   size of a vector register
+//   rows    rows of the register tile of a matrix product
+//
+// Those files are compiled for different processors. The local tag gives every
+// instance internal linkage; a function shared by name could be compiled for
+// one processor and linked in for all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_FAST_VEC_H
+#define CP_KERNELS_CPU_FAST_VEC_H
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace cp::kernels::fast {
+
+template <typename T> struct IntegerOf;
+template <> struct IntegerOf<float> {
+  using Type = int32_t;
+};
+template <> struct IntegerOf<double> {
+  using Type = int64_t;
+};
+
+template <typename Isa, typename T> struct Vec {
+  static constexpr int lanes = Isa::bytes / int(sizeof(T));
+  using Int = typename IntegerOf<T>::Type;
+  typedef T Type __attribute__((vector_size(Isa::bytes)));
+  typedef Int IntType __attribute__((vector_size(Isa::bytes)));
+
+  static Type load(const T *from) {
+    Type value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
+  static void store(T *to, Type value) {
+    __builtin_memcpy(to, &value, sizeof value);
+  }
+  /// The first `count` lanes; the others are 0, or stay as they are in memory.
+  static Type loadPart(const T *from, int64_t count) {
+    Type value = {};
+    __builtin_memcpy(&value, from, size_t(count) * sizeof(T));
+    return value;
+  }
+  static void storePart(T *to, Type value, int64_t count) {
+    __builtin_memcpy(to, &value, size_t(count) * sizeof(T));
+  }
+  static Type splat(T value) { return Type{} + value; }
+  static T sum(Type value) {
+    T result = 0;
+    for (int i = 0; i < lanes; ++i)
+      result += value[i];
+    return result;
+  }
+
+  /// a0 b0 a1 b1 ... from the lower (Half = 0) or upper halves of a and b.
+  template <int Half> static Type interleave(Type a, Type b) {
+    return interleave<Half>(a, b, std::make_integer_sequence<int, lanes>());
+  }
+
+private:
+  template <int Half, int... I>
+  static Type interleave(Type a, Type b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(
+        a, b, (I / 2 + Half * lanes / 2 + I % 2 * lanes)...);
+  }
+};
+
+/// The multiple of `step` at or above `value`.
+static inline int64_t roundUp(int64_t value, int64_t step) {
+  return (value + step - 1) / step * step;
+}
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+} // namespace cp::kernels::fast
+
+#endif // CP_KERNELS_CPU_FAST_VEC_H

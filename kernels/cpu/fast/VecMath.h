@@ -1,0 +1,93 @@
+//===- fast/VecMath.h - exp and its relatives on vectors --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_FAST_VECMATH_H
+#define CP_KERNELS_CPU_FAST_VECMATH_H
+
+#include "fast/Vec.h"
+
+namespace cp::kernels::fast {
+
+/// Constants of exp: x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 is split
+/// so that n * ln2High is exact; the series of exp(r) to the power `degree`,
+/// whose rest is below half a unit in the last place.
+template <typename T> struct ExpConstants;
+template <> struct ExpConstants<float> {
+  static constexpr float log2e = 1.44269504088896341f;
+  static constexpr float ln2High = 0.693359375f, ln2Low = -2.12194440e-4f;
+  /// Adding it rounds to an integer that stands in the low mantissa bits.
+  static constexpr float rounder = 12582912.0f;
+  static constexpr float overflow = 88.7228394f, underflow = -103.972084f;
+  static constexpr int degree = 7, mantissaBits = 23, bias = 127;
+  /// Terms of the series of atanh that log1p sums.
+  static constexpr int atanhTerms = 8;
+};
+template <> struct ExpConstants<double> {
+  static constexpr double log2e = 1.4426950408889634074;
+  static constexpr double ln2High = 6.93145751953125e-1;
+  static constexpr double ln2Low = 1.42860682030941723212e-6;
+  static constexpr double rounder = 6755399441055744.0;
+  static constexpr double overflow = 709.782712893384, underflow = -745.2;
+  static constexpr int degree = 13, mantissaBits = 52, bias = 1023;
+  static constexpr int atanhTerms = 17;
+};
+
+template <typename Isa, typename T> struct VecMath {
+  using V = Vec<Isa, T>;
+  using Type = typename V::Type;
+  using IntType = typename V::IntType;
+  using K = ExpConstants<T>;
+
+  /// exp(x) within 2 units in the last place; infinity above the range, 0 below
+  /// it, NaN for NaN.
+  static Type exp(Type x) {
+    Type shifted = x * K::log2e + K::rounder;
+    Type n = shifted - K::rounder;
+    Type r = (x - n * K::ln2High) - n * K::ln2Low;
+    Type sum = V::splat(inverseFactorial(K::degree));
+    for (int i = K::degree - 1; i >= 0; --i)
+      sum = sum * r + inverseFactorial(i);
+    // Two factors: a single 2^n would leave the exponent's range at both ends.
+    IntType power = reinterpret_cast<IntType>(shifted) -
+                    reinterpret_cast<IntType>(V::splat(K::rounder));
+    IntType half = power >> 1;
+    Type result = sum * powerOfTwo(half) * powerOfTwo(power - half);
+    result = x > K::overflow ? V::splat(T(__builtin_inf())) : result;
+    return x < K::underflow ? Type{} : result;
+  }
+
+  /// x / (1 + exp(-x)).
+  static Type silu(Type x) { return x / (T(1) + exp(-x)); }
+
+  /// log(1 + exp(x)) = max(x, 0) + log1p(u), u = exp(-|x|) in (0, 1], with
+  /// log1p(u) = 2 atanh(u / (2 + u)), whose argument is at most 1/3. Nothing
+  /// cancels, so the relative error is a few units also for very negative x.
+  static Type softplus(Type x) {
+    Type u = exp(x < T(0) ? x : -x);
+    Type s = u / (T(2) + u);
+    Type square = s * s;
+    Type sum = V::splat(T(1) / T(2 * K::atanhTerms + 1));
+    for (int i = K::atanhTerms - 1; i >= 0; --i)
+      sum = sum * square + T(1) / T(2 * i + 1);
+    return (x > T(0) ? x : Type{}) + T(2) * s * sum;
+  }
+
+private:
+  static constexpr T inverseFactorial(int n) {
+    double result = 1;
+    for (int i = 2; i <= n; ++i)
+      result /= i;
+    return T(result);
+  }
+  static Type powerOfTwo(IntType n) {
+    return reinterpret_cast<Type>((n + K::bias) << K::mantissaBits);
+  }
+};
+
+} // namespace cp::kernels::fast
+
+#endif // CP_KERNELS_CPU_FAST_VECMATH_H

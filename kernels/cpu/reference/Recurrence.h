@@ -1,0 +1,108 @@
+//===- reference/Recurrence.h - One step of the scan ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
+#define CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
+
+#include "OpArguments.h"
+#include "reference/Math.h"
+
+namespace cp::kernels::reference {
+
+/// delta = clamp(softplus(dt + dt_bias), dt_min, dt_max).
+template <typename T>
+AccumulatorOf<T> stepSize(const StepArgs<T> &step, int64_t b, int64_t t,
+                          int64_t h) {
+  using Acc = AccumulatorOf<T>;
+  Acc dt = *step.dt.at(b, t, h);
+  if (step.bias.data)
+    dt += Acc(*step.bias.at(h));
+  Acc delta = softplus(dt);
+  if (delta < Acc(step.dtMin))
+    return Acc(step.dtMin);
+  return delta > Acc(step.dtMax) ? Acc(step.dtMax) : delta;
+}
+
+/// The negative rate A of a head; the log decay of a step is delta A.
+template <typename T>
+AccumulatorOf<T> decayRate(const StepArgs<T> &step, int64_t h) {
+  return -std::exp(AccumulatorOf<T>(*step.aLog.at(h)));
+}
+
+/// The state of one head, kept as [n][p] so that loops over p lie side by side.
+template <typename T> class HeadState {
+public:
+  using Acc = AccumulatorOf<T>;
+
+  /// `memory` holds elements() numbers and stays the caller's.
+  HeadState(Acc *memory, const SsdSizes &sizes, int64_t group)
+      : p(sizes.p), n(sizes.n), group(group), state(memory),
+        sums(memory + sizes.n * sizes.p) {}
+  static int64_t elements(const SsdSizes &sizes) {
+    return (sizes.n + 1) * sizes.p;
+  }
+
+  void clear() {
+    for (int64_t i = 0; i < n * p; ++i)
+      state[i] = Acc(0);
+  }
+  Acc &at(int64_t i, int64_t j) { return state[j * p + i]; }
+
+  /// S = decay S + (delta x) B^T.
+  void update(Acc decay, Acc delta, const T *x, int64_t xStride, const T *B,
+              int64_t bStride) {
+    for (int64_t i = 0; i < p; ++i)
+      sums[i] = delta * Acc(x[i * xStride]);
+    for (int64_t j = 0; j < n; ++j) {
+      Acc bValue = B[j * bStride];
+      for (int64_t i = 0; i < p; ++i)
+        state[j * p + i] = decay * state[j * p + i] + sums[i] * bValue;
+    }
+  }
+
+  /// y = S C + D x for token t.
+  template <typename Args>
+  void read(const Args &args, int64_t b, int64_t t, int64_t h) {
+    for (int64_t i = 0; i < p; ++i)
+      sums[i] = Acc(0);
+    for (int64_t j = 0; j < n; ++j) {
+      Acc cValue = *args.C.at(b, t, group, j);
+      for (int64_t i = 0; i < p; ++i)
+        sums[i] += state[j * p + i] * cValue;
+    }
+    for (int64_t i = 0; i < p; ++i) {
+      Acc y = sums[i];
+      if (args.D.data)
+        y += Acc(*args.D.at(h, i)) * Acc(*args.x.at(b, t, h, i));
+      *args.y.at(b, t, h, i) = T(y);
+    }
+  }
+
+  /// Writes the state to out[i, j].
+  void store(const View<T, 2> &out) {
+    for (int64_t i = 0; i < p; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        *out.at(i, j) = T(at(i, j));
+  }
+
+private:
+  int64_t p, n, group;
+  Acc *state;
+  Acc *sums;
+};
+
+/// The [p, n] part of `whole` at the given leading indices.
+template <typename T, int Rank, typename... Index>
+View<T, 2> lastTwo(const View<T, Rank> &whole, Index... leading) {
+  static_assert(sizeof...(Index) == Rank - 2);
+  return {whole.at(leading...),
+          {whole.strides[Rank - 2], whole.strides[Rank - 1]}};
+}
+
+} // namespace cp::kernels::reference
+
+#endif // CP_KERNELS_CPU_REFERENCE_RECURRENCE_H

@@ -1,0 +1,33 @@
+//===- reference/Reference.h - The plain kernels ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// Textbook loops, the numerical oracle. Sums run in the order of their index,
+// every product and sum is rounded on its own, and no result depends on how
+// many rows, heads or channels the call has: a call on a part gives bitwise the
+// numbers of a call on the whole.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_REFERENCE_REFERENCE_H
+#define CP_KERNELS_CPU_REFERENCE_REFERENCE_H
+
+#include "Kernels.h"
+
+namespace cp::kernels::reference {
+
+/// For T = float and double. See cprt.h for the operations and Kernels.h for
+/// the result.
+template <typename T> const char *matmul(const Call &call);
+template <typename T> const char *conv1d(const Call &call);
+template <typename T> const char *rmsNorm(const Call &call);
+template <typename T> const char *ssd(const Call &call);
+template <typename T> const char *ssdStates(const Call &call);
+template <typename T> const char *ssdScan(const Call &call);
+
+} // namespace cp::kernels::reference
+
+#endif // CP_KERNELS_CPU_REFERENCE_REFERENCE_H

@@ -1,0 +1,78 @@
+//===- reference/SsdStates.cpp - The first half of a cut scan -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "Scratch.h"
+#include "reference/Recurrence.h"
+#include "reference/Reference.h"
+
+#include <algorithm>
+
+namespace cp::kernels::reference {
+
+namespace {
+/// The state since the first token, and that since the chunk's first.
+template <typename T> struct States {
+  HeadState<T> all, chunk;
+};
+} // namespace
+
+/// Runs through one chunk and returns the product of its decays.
+template <typename T>
+static AccumulatorOf<T> scanChunk(const SsdStatesArgs<T> &args, int64_t b,
+                                  int64_t chunk, int64_t h, States<T> &states) {
+  using Acc = AccumulatorOf<T>;
+  int64_t g = h / args.headsPerGroup();
+  Acc rate = decayRate(args.step, h);
+  Acc logDecay = 0, product = 1;
+  int64_t end = std::min(args.l, (chunk + 1) * args.chunk);
+  for (int64_t t = chunk * args.chunk; t < end; ++t) {
+    Acc delta = stepSize(args.step, b, t, h);
+    Acc decay = std::exp(rate * delta);
+    for (HeadState<T> *state : {&states.all, &states.chunk})
+      state->update(decay, delta, args.x.at(b, t, h), args.x.strides[3],
+                    args.B.at(b, t, g), args.B.strides[3]);
+    logDecay += rate * delta;
+    product *= decay;
+    *args.logDecay.at(b, t, h) = T(logDecay);
+    *args.delta.at(b, t, h) = T(delta);
+  }
+  return product;
+}
+
+template <typename T> const char *ssdStates(const Call &call) {
+  using Acc = AccumulatorOf<T>;
+  SsdStatesArgs<T> args;
+  if (const char *message = decode(call, args))
+    return message;
+  int64_t elements = HeadState<T>::elements(args);
+  auto *memory =
+      static_cast<Acc *>(scratch(Slot::Kernel, carved<Acc>(2 * elements)));
+  if (!memory)
+    return outOfMemory("ssd_states");
+  States<T> states = {HeadState<T>(memory, args, 0),
+                      HeadState<T>(memory + elements, args, 0)};
+  for (int64_t b = 0; b < args.b; ++b) {
+    for (int64_t h = 0; h < args.h; ++h) {
+      states.all.clear();
+      Acc product = 1;
+      for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
+        states.chunk.clear();
+        product *= scanChunk(args, b, chunk, h, states);
+        states.chunk.store(lastTwo(args.chunkStates, b, chunk, h));
+      }
+      states.all.store(lastTwo(args.state, b, h));
+      *args.decay.at(b, h) = T(product);
+    }
+  }
+  return nullptr;
+}
+
+template const char *ssdStates<float>(const Call &);
+template const char *ssdStates<double>(const Call &);
+
+} // namespace cp::kernels::reference

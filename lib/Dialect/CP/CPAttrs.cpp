@@ -1,0 +1,287 @@
+//===- CPAttrs.cpp - Meshes and layouts as attributes -----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/IR/CPDialect.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#define GET_ATTRDEF_CLASSES
+#include "cp/IR/CPAttrs.cpp.inc"
+
+namespace cp {
+
+void CPDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "cp/IR/CPAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// MeshAttr
+//===----------------------------------------------------------------------===//
+
+static Mesh meshOf(ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes) {
+  Mesh mesh;
+  for (auto [name, size] : llvm::zip_equal(names, sizes))
+    mesh.axes.push_back({name.str(), size});
+  return mesh;
+}
+
+Mesh MeshAttr::toMesh() const { return meshOf(getNames(), getSizes()); }
+
+MeshAttr MeshAttr::get(MLIRContext *context, const Mesh &mesh) {
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (const Mesh::Axis &axis : mesh.axes) {
+    names.push_back(StringAttr::get(context, axis.name));
+    sizes.push_back(axis.size);
+  }
+  return get(context, names, sizes);
+}
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<StringAttr> names,
+                               ArrayRef<int64_t> sizes) {
+  if (names.size() != sizes.size())
+    return emitError() << "mesh_c1: " << names.size() << " names for "
+                       << sizes.size() << " sizes";
+  if (std::optional<std::string> wrong = check(meshOf(names, sizes)))
+    return emitError() << *wrong;
+  return success();
+}
+
+Attribute MeshAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  auto parseAxis = [&]() -> ParseResult {
+    StringAttr name;
+    int64_t size;
+    if (parser.parseAttribute(name) || parser.parseEqual() ||
+        parser.parseInteger(size))
+      return failure();
+    // Without a type, so that equal names are one attribute.
+    names.push_back(StringAttr::get(parser.getContext(), name.getValue()));
+    sizes.push_back(size);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseAxis))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    names, sizes);
+}
+
+void MeshAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  llvm::interleaveComma(llvm::zip_equal(getNames(), getSizes()), printer,
+                        [&](auto axis) {
+                          printer << std::get<0>(axis) << " = "
+                                  << std::get<1>(axis);
+                        });
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
+// LayoutAttr
+//===----------------------------------------------------------------------===//
+
+static Layout layoutOf(MeshAttr mesh, ArrayRef<DenseI64ArrayAttr> cuts,
+                       ArrayRef<int64_t> partial) {
+  Layout layout;
+  layout.mesh = mesh.toMesh();
+  for (DenseI64ArrayAttr dim : cuts) {
+    std::vector<Cut> &out = layout.dims.emplace_back();
+    ArrayRef<int64_t> words = dim.asArrayRef();
+    for (size_t i = 0; i + 2 < words.size(); i += 3)
+      out.push_back({static_cast<int>(words[i]),
+                     static_cast<Order>(words[i + 1]), words[i + 2]});
+  }
+  layout.partial.assign(partial.begin(), partial.end());
+  return layout;
+}
+
+Layout LayoutAttr::toLayout() const {
+  return layoutOf(getMesh(), getCuts(), getPartial());
+}
+
+LayoutAttr LayoutAttr::get(MLIRContext *context, const Layout &layout) {
+  SmallVector<DenseI64ArrayAttr> cuts;
+  for (const std::vector<Cut> &dim : layout.dims) {
+    SmallVector<int64_t> words;
+    for (const Cut &cut : dim)
+      words.append({cut.axis, static_cast<int64_t>(cut.order), cut.unit});
+    cuts.push_back(DenseI64ArrayAttr::get(context, words));
+  }
+  SmallVector<int64_t> partial(layout.partial.begin(), layout.partial.end());
+  return get(context, MeshAttr::get(context, layout.mesh), cuts, partial);
+}
+
+LayoutAttr LayoutAttr::getReplicated(MeshAttr mesh, int64_t rank) {
+  auto whole = DenseI64ArrayAttr::get(mesh.getContext(), {});
+  SmallVector<DenseI64ArrayAttr> cuts(rank, whole);
+  return get(mesh.getContext(), mesh, cuts, {});
+}
+
+bool LayoutAttr::isReplicated() const {
+  return getPartial().empty() &&
+         llvm::all_of(getCuts(), [](auto dim) { return dim.empty(); });
+}
+
+LayoutAttr LayoutAttr::of(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_if_present<LayoutAttr>(tensor.getEncoding())
+                : LayoutAttr();
+}
+
+RankedTensorType LayoutAttr::getLocalType(RankedTensorType type) {
+  LayoutAttr layout = of(type);
+  if (!layout)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  Layout value = layout.toLayout();
+  for (auto [dim, cuts] : llvm::enumerate(value.dims))
+    for (const Cut &cut : cuts)
+      shape[dim] /= value.mesh.axes[cut.axis].size;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 MeshAttr mesh,
+                                 ArrayRef<DenseI64ArrayAttr> cuts,
+                                 ArrayRef<int64_t> partial) {
+  for (DenseI64ArrayAttr dim : cuts) {
+    ArrayRef<int64_t> words = dim.asArrayRef();
+    if (words.size() % 3)
+      return emitError() << "layout_c1: a cut is an axis, an order and a unit, "
+                            "but a dimension holds "
+                         << words.size() << " words";
+    for (size_t i = 0; i < words.size(); i += 3)
+      if (words[i] < 0 ||
+          words[i] >= static_cast<int64_t>(mesh.getNames().size()) ||
+          words[i + 1] < 0 || words[i + 1] > 1)
+        return emitError() << "layout_c1: axis " << words[i] << " with order "
+                           << words[i + 1] << " is not of the mesh";
+  }
+  if (std::optional<std::string> wrong = check(layoutOf(mesh, cuts, partial)))
+    return emitError() << *wrong;
+  return success();
+}
+
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  Layout layout = toLayout();
+  std::vector<int64_t> sizes(shape.begin(), shape.end());
+  for (size_t dim = 0; dim < sizes.size(); ++dim) {
+    if (!ShapedType::isDynamic(sizes[dim]))
+      continue;
+    if (dim < layout.dims.size() && !layout.dims[dim].empty())
+      return emitError() << "layout_c5: dimension " << dim
+                         << " is cut, so its size must be known, but is '?'";
+    sizes[dim] = 1;
+  }
+  if (std::optional<std::string> wrong = check(layout, sizes))
+    return emitError() << *wrong;
+  return success();
+}
+
+/// Reads an axis name and gives its position on `mesh`.
+static ParseResult parseAxis(AsmParser &parser, const Mesh &mesh, int &axis) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string name;
+  if (parser.parseString(&name))
+    return failure();
+  axis = mesh.findAxis(name);
+  if (axis >= 0)
+    return success();
+  InFlightDiagnostic diag = parser.emitError(loc)
+                            << "layout_c1: the mesh has no axis \"" << name
+                            << "\"; its axes are";
+  for (const Mesh::Axis &known : mesh.axes)
+    diag << " \"" << known.name << "\"";
+  return diag;
+}
+
+static ParseResult parseCut(AsmParser &parser, const Mesh &mesh, Cut &cut) {
+  if (parseAxis(parser, mesh, cut.axis))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("zigzag")))
+    cut.order = Order::Zigzag;
+  else if (succeeded(parser.parseOptionalKeyword("contiguous")))
+    cut.order = Order::Contiguous;
+  if (succeeded(parser.parseOptionalColon()))
+    return parser.parseInteger(cut.unit);
+  return success();
+}
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  MeshAttr mesh;
+  Layout layout;
+  if (parser.parseLess() || parser.parseAttribute(mesh))
+    return {};
+  layout.mesh = mesh.toMesh();
+  auto parseDim = [&]() -> ParseResult {
+    std::vector<Cut> &dim = layout.dims.emplace_back();
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, [&] {
+      return parseCut(parser, layout.mesh, dim.emplace_back());
+    });
+  };
+  auto parsePartial = [&]() -> ParseResult {
+    return parseAxis(parser, layout.mesh, layout.partial.emplace_back());
+  };
+  if (parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim))
+    return {};
+  if (succeeded(parser.parseOptionalComma()) &&
+      (parser.parseKeyword("partial") || parser.parseEqual() ||
+       parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces,
+                                      parsePartial)))
+    return {};
+  if (parser.parseGreater())
+    return {};
+  llvm::sort(layout.partial);
+  auto emitError = [&] { return parser.emitError(loc); };
+  if (std::optional<std::string> wrong = check(layout)) {
+    emitError() << *wrong;
+    return {};
+  }
+  return get(parser.getContext(), layout);
+}
+
+void LayoutAttr::print(AsmPrinter &printer) const {
+  Layout layout = toLayout();
+  auto printAxis = [&](int axis) {
+    printer << "\"" << layout.mesh.axes[axis].name << "\"";
+  };
+  printer << "<" << getMesh() << ", [";
+  llvm::interleaveComma(layout.dims, printer, [&](const auto &dim) {
+    printer << "{";
+    llvm::interleaveComma(dim, printer, [&](const Cut &cut) {
+      printAxis(cut.axis);
+      if (cut.order != Order::Contiguous)
+        printer << " " << orderName(cut.order);
+      if (cut.unit != 1)
+        printer << " : " << cut.unit;
+    });
+    printer << "}";
+  });
+  printer << "]";
+  if (!layout.partial.empty()) {
+    printer << ", partial = {";
+    llvm::interleaveComma(layout.partial, printer, printAxis);
+    printer << "}";
+  }
+  printer << ">";
+}
+
+} // namespace cp

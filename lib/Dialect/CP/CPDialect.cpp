@@ -1,0 +1,131 @@
+//===- CPDialect.cpp - Registration, bytecode version -----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/IR/CPDialect.h"
+
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "cp/IR/CPDialect.cpp.inc"
+#include "cp/IR/CPEnums.cpp.inc"
+#include "cp/IR/CPInterfaces.cpp.inc"
+namespace cp {
+namespace {
+
+/// What a bytecode file says of the dialect. Raised when the meaning of an op or
+/// attribute changes.
+constexpr uint64_t bytecodeVersion = 1;
+
+struct Version : DialectVersion {
+  explicit Version(uint64_t number) : number(number) {}
+  uint64_t number;
+};
+
+/// Attributes travel in their textual form; only the version is ours.
+struct BytecodeInterface : BytecodeDialectInterface {
+  explicit BytecodeInterface(Dialect *dialect)
+      : BytecodeDialectInterface(dialect) {}
+
+  void writeVersion(DialectBytecodeWriter &writer) const override {
+    writer.writeVarInt(bytecodeVersion);
+  }
+
+  std::unique_ptr<DialectVersion>
+  readVersion(DialectBytecodeReader &reader) const override {
+    uint64_t number;
+    if (failed(reader.readVarInt(number)))
+      return nullptr;
+    if (number > bytecodeVersion) {
+      reader.emitError() << "this file holds version " << number
+                         << " of the cp dialect, this build reads up to "
+                         << bytecodeVersion
+                         << "; use a newer build, or write the file as text";
+      return nullptr;
+    }
+    return std::make_unique<Version>(number);
+  }
+};
+
+/// Meshes and layouts print as `#mesh`, `#layout`.
+struct AliasInterface : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
+    if (isa<MeshAttr>(attribute)) {
+      os << "mesh";
+      return AliasResult::FinalAlias;
+    }
+    if (isa<LayoutAttr>(attribute)) {
+      os << "layout";
+      return AliasResult::FinalAlias;
+    }
+    return AliasResult::NoAlias;
+  }
+};
+
+/// The type that a discardable attribute of a function must have.
+LogicalResult verifyNamed(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  auto expect = [&](bool ok, StringRef what) -> LogicalResult {
+    if (ok)
+      return success();
+    return op->emitOpError()
+           << "attribute '" << name << "' must be " << what << ", but is "
+           << value;
+  };
+  if (name == viewAttr) {
+    auto view = dyn_cast<StringAttr>(value);
+    return expect(view && (view == "global" || view == "local"),
+                  "\"global\" or \"local\"");
+  }
+  if (name == nameAttr || name == paramAttr)
+    return expect(isa<StringAttr>(value), "a string");
+  if (name == initAttr)
+    return expect(isa<DictionaryAttr>(value), "a dictionary");
+  if (name == sequenceAttr)
+    return expect(isa<IntegerAttr>(value), "an integer, a dimension");
+  if (name == layoutAttr)
+    return expect(isa<LayoutAttr>(value), "a #cp.layout");
+  return op->emitOpError() << "has the unknown attribute '" << name << "'";
+}
+
+} // namespace
+
+void CPDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "cp/IR/CPOps.cpp.inc"
+      >();
+  addInterfaces<BytecodeInterface, AliasInterface>();
+}
+
+LogicalResult CPDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  if (attribute.getName() == viewAttr && !isa<FunctionOpInterface>(op))
+    return op->emitOpError() << "'cp.view' belongs on a function";
+  return verifyNamed(op, attribute);
+}
+
+LogicalResult
+CPDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
+                                    NamedAttribute attribute) {
+  return verifyNamed(op, attribute);
+}
+
+LogicalResult
+CPDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                       NamedAttribute attribute) {
+  return verifyNamed(op, attribute);
+}
+
+} // namespace cp

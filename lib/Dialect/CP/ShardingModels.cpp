@@ -1,0 +1,259 @@
+//===- ShardingModels.cpp - Sharding rules of upstream ops ------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/IR/CPDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Element by element: dimension i is factor i everywhere
+//===----------------------------------------------------------------------===//
+
+TensorFactors identityFactors(Type type) {
+  TensorFactors dims;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
+      dims.push_back({dim});
+  return dims;
+}
+
+ShardingRule elementwiseRule(Operation *op, ArrayRef<Use> uses) {
+  ShardingRule rule;
+  for (Type type : op->getOperandTypes())
+    rule.operands.push_back(identityFactors(type));
+  for (Type type : op->getResultTypes())
+    rule.results.push_back(identityFactors(type));
+  if (auto tensor = dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+    llvm::append_range(rule.sizes, tensor.getShape());
+  rule.uses.assign(uses.begin(), uses.end());
+  rule.uses.resize(op->getNumOperands(), Use::Other);
+  return rule;
+}
+
+template <typename OpTy, Use... uses>
+struct Elementwise
+    : ShardingRuleOpInterface::ExternalModel<Elementwise<OpTy, uses...>, OpTy> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    return elementwiseRule(op, {uses...});
+  }
+};
+
+/// A constant has any layout if all its elements are one.
+struct Constant
+    : ShardingRuleOpInterface::ExternalModel<Constant, arith::ConstantOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    ShardingRule rule = elementwiseRule(op, {});
+    if (!isa<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue()))
+      for (DimFactors &factors : rule.results[0])
+        factors.clear();
+    return rule;
+  }
+  void localizeSizes(Operation *op) const {
+    auto constant = cast<arith::ConstantOp>(op);
+    auto type = dyn_cast<RankedTensorType>(constant.getType());
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      constant.setValueAttr(
+          DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
+    else if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      constant.setValueAttr(dense.reshape(type));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Structured ops: factors are loops
+//===----------------------------------------------------------------------===//
+
+TensorFactors mappedFactors(AffineMap map) {
+  TensorFactors dims;
+  for (AffineExpr expr : map.getResults()) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    dims.push_back(loop ? DimFactors{static_cast<int64_t>(loop.getPosition())}
+                        : DimFactors());
+  }
+  return dims;
+}
+
+/// Whether the payload only adds its arguments.
+bool isAddition(linalg::LinalgOp op) {
+  Block &body = op->getRegion(0).front();
+  return llvm::hasNItems(body.getOperations(), 2) &&
+         isa<arith::AddFOp>(body.front());
+}
+
+/// How a structured op uses its inputs. An accumulator is a term.
+SmallVector<Use> structuredUses(linalg::LinalgOp op) {
+  Use use = Use::Other;
+  if (linalg::isaContractionOpInterface(op) || isa<linalg::FillOp>(op))
+    use = Use::Additive;
+  else if (isAddition(op))
+    use = Use::Term;
+  return SmallVector<Use>(op->getNumOperands(), use);
+}
+
+template <typename OpTy>
+struct Structured
+    : ShardingRuleOpInterface::ExternalModel<Structured<OpTy>, OpTy> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (!structured.hasPureTensorSemantics())
+      return failure();
+    ShardingRule rule;
+    rule.sizes = structured.getStaticLoopRanges();
+    for (OpOperand &operand : op->getOpOperands())
+      rule.operands.push_back(
+          mappedFactors(structured.getMatchingIndexingMap(&operand)));
+    for (OpOperand &init : structured.getDpsInitsMutable())
+      rule.results.push_back(
+          mappedFactors(structured.getMatchingIndexingMap(&init)));
+    for (auto [loop, kind] :
+         llvm::enumerate(structured.getIteratorTypesArray()))
+      if (kind == utils::IteratorType::reduction)
+        rule.reductions.push_back(loop);
+    rule.uses = structuredUses(structured);
+    return rule;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+struct ExtractSlice
+    : ShardingRuleOpInterface::ExternalModel<ExtractSlice,
+                                             tensor::ExtractSliceOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    if (slice.getType().getRank() != slice.getSourceType().getRank())
+      return op->emitOpError("drops dimensions, which cannot be sharded; slice "
+                             "and collapse in two ops");
+    ShardingRule rule = elementwiseRule(op, {Use::Additive});
+    for (auto [dim, size] : llvm::enumerate(slice.getSourceType().getShape()))
+      if (slice.getType().getShape()[dim] != size)
+        rule.operands[0][dim].clear(), rule.results[0][dim].clear();
+    return rule;
+  }
+  void localizeSizes(Operation *op) const {
+    auto slice = cast<tensor::ExtractSliceOp>(op);
+    slice.setStaticSizes(slice.getType().getShape());
+  }
+};
+
+/// A merged dimension runs over the factors of the dimensions it merges.
+ShardingRule reshapeRule(ArrayRef<ReassociationIndices> groups,
+                         RankedTensorType expanded, bool expands) {
+  ShardingRule rule;
+  TensorFactors merged;
+  for (const ReassociationIndices &group : groups)
+    merged.push_back(DimFactors(group.begin(), group.end()));
+  TensorFactors apart = identityFactors(expanded);
+  rule.sizes.assign(expanded.getShape().begin(), expanded.getShape().end());
+  rule.operands.push_back(expands ? merged : apart);
+  rule.results.push_back(expands ? apart : merged);
+  rule.uses.push_back(Use::Additive);
+  return rule;
+}
+
+struct ExpandShape
+    : ShardingRuleOpInterface::ExternalModel<ExpandShape,
+                                             tensor::ExpandShapeOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto expand = cast<tensor::ExpandShapeOp>(op);
+    ShardingRule rule = reshapeRule(expand.getReassociationIndices(),
+                                    expand.getResultType(), /*expands=*/true);
+    // Sizes given as values are of no dimension.
+    rule.operands.resize(op->getNumOperands());
+    rule.uses.resize(op->getNumOperands(), Use::Other);
+    return rule;
+  }
+  void localizeSizes(Operation *op) const {
+    auto expand = cast<tensor::ExpandShapeOp>(op);
+    expand.setStaticOutputShape(expand.getResultType().getShape());
+  }
+};
+
+struct CollapseShape
+    : ShardingRuleOpInterface::ExternalModel<CollapseShape,
+                                             tensor::CollapseShapeOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    auto collapse = cast<tensor::CollapseShapeOp>(op);
+    return reshapeRule(collapse.getReassociationIndices(),
+                       collapse.getSrcType(), /*expands=*/false);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Attaching
+//===----------------------------------------------------------------------===//
+
+template <typename... OpTys>
+void attachElementwise(MLIRContext *context) {
+  (OpTys::template attachInterface<Elementwise<OpTys>>(*context), ...);
+}
+
+template <typename... OpTys>
+void attachStructured(MLIRContext *context) {
+  (OpTys::template attachInterface<Structured<OpTys>>(*context), ...);
+}
+
+void attachArith(MLIRContext *context, arith::ArithDialect *) {
+  constexpr Use additive = Use::Additive, term = Use::Term;
+  arith::AddFOp::attachInterface<Elementwise<arith::AddFOp, term, term>>(
+      *context);
+  arith::SubFOp::attachInterface<Elementwise<arith::SubFOp, term, term>>(
+      *context);
+  arith::MulFOp::attachInterface<Elementwise<arith::MulFOp, additive, additive>>(
+      *context);
+  arith::DivFOp::attachInterface<Elementwise<arith::DivFOp, additive>>(
+      *context);
+  arith::NegFOp::attachInterface<Elementwise<arith::NegFOp, additive>>(
+      *context);
+  arith::ExtFOp::attachInterface<Elementwise<arith::ExtFOp, additive>>(
+      *context);
+  // Rounding each summand is not rounding the sum.
+  attachElementwise<arith::TruncFOp, arith::MaximumFOp, arith::MinimumFOp,
+                    arith::CmpFOp, arith::SelectOp>(context);
+  arith::ConstantOp::attachInterface<Constant>(*context);
+}
+
+void attachMath(MLIRContext *context, math::MathDialect *) {
+  attachElementwise<math::ExpOp, math::LogOp, math::TanhOp, math::SqrtOp,
+                    math::RsqrtOp, math::ErfOp, math::AbsFOp, math::SinOp,
+                    math::CosOp>(context);
+}
+
+void attachLinalg(MLIRContext *context, linalg::LinalgDialect *) {
+  attachStructured<linalg::GenericOp, linalg::ContractOp, linalg::FillOp,
+                   linalg::MatmulOp, linalg::BatchMatmulOp,
+                   linalg::TransposeOp, linalg::BroadcastOp, linalg::MapOp,
+                   linalg::ElementwiseOp, linalg::AddOp, linalg::MulOp>(
+      context);
+}
+
+void attachTensor(MLIRContext *context, tensor::TensorDialect *) {
+  attachElementwise<tensor::EmptyOp>(context);
+  tensor::ExtractSliceOp::attachInterface<ExtractSlice>(*context);
+  tensor::ExpandShapeOp::attachInterface<ExpandShape>(*context);
+  tensor::CollapseShapeOp::attachInterface<CollapseShape>(*context);
+}
+
+} // namespace
+
+void registerShardingRuleModels(DialectRegistry &registry) {
+  registry.addExtension(attachArith);
+  registry.addExtension(attachMath);
+  registry.addExtension(attachLinalg);
+  registry.addExtension(attachTensor);
+}
+
+} // namespace cp

@@ -1,0 +1,186 @@
+//===- ShardingRule.cpp - How dimensions correspond -------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/IR/ShardingRule.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Reads the text of a rule; numbers factors in order of first appearance.
+class RuleReader {
+public:
+  explicit RuleReader(ShardingRule &rule) : rule(rule) {}
+
+  SmallVector<TensorFactors> readTensors(StringRef text) {
+    SmallVector<TensorFactors> tensors;
+    SmallVector<StringRef> parts;
+    text.split(parts, ';');
+    for (StringRef part : parts)
+      tensors.push_back(readTensor(part.trim()));
+    return tensors;
+  }
+
+private:
+  TensorFactors readTensor(StringRef text) {
+    TensorFactors dims;
+    while (!text.empty()) {
+      if (text.consume_front("(")) {
+        auto [inside, rest] = text.split(')');
+        dims.push_back(readFactors(inside));
+        text = rest.ltrim();
+        continue;
+      }
+      auto [name, rest] = text.split(' ');
+      dims.push_back(name == "." ? DimFactors() : readFactors(name));
+      text = rest.ltrim();
+    }
+    return dims;
+  }
+
+  DimFactors readFactors(StringRef text) {
+    DimFactors factors;
+    SmallVector<StringRef> names;
+    text.split(names, ' ', -1, /*KeepEmpty=*/false);
+    for (StringRef name : names) {
+      auto [it, isNew] = numbers.try_emplace(name, rule.sizes.size());
+      if (isNew)
+        rule.sizes.push_back(0);
+      factors.push_back(it->second);
+    }
+    return factors;
+  }
+
+  ShardingRule &rule;
+  llvm::StringMap<int64_t> numbers;
+};
+
+/// Learns the one unknown factor of a dimension, if there is one.
+void learnSize(ShardingRule &rule, const DimFactors &factors, int64_t size) {
+  int64_t unknown = -1;
+  for (int64_t factor : factors) {
+    if (rule.sizes[factor] > 0)
+      size /= rule.sizes[factor];
+    else if (unknown >= 0)
+      return;
+    else
+      unknown = factor;
+  }
+  if (unknown >= 0)
+    rule.sizes[unknown] = size;
+}
+
+void learnSizes(ShardingRule &rule, ArrayRef<TensorFactors> tensors,
+                TypeRange types) {
+  for (auto [dims, type] : llvm::zip(tensors, types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    for (auto [factors, size] : llvm::zip(dims, tensor.getShape()))
+      learnSize(rule, factors, size);
+  }
+}
+
+void findReductions(ShardingRule &rule) {
+  llvm::SmallDenseSet<int64_t> kept;
+  for (const TensorFactors &tensor : rule.results)
+    for (const DimFactors &factors : tensor)
+      kept.insert(factors.begin(), factors.end());
+  for (int64_t factor = 0, e = rule.sizes.size(); factor < e; ++factor)
+    if (!kept.contains(factor))
+      rule.reductions.push_back(factor);
+}
+
+bool sameCuts(const std::vector<Cut> &a, const std::vector<Cut> &b) {
+  if (a.size() != b.size())
+    return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].axis != b[i].axis || a[i].order != b[i].order)
+      return false;
+  return true;
+}
+
+/// Whether a factor of this size can be cut so.
+bool divides(const std::vector<Cut> &cuts, const Mesh &mesh, int64_t size) {
+  for (const Cut &cut : cuts) {
+    int64_t ranks = mesh.axes[cut.axis].size;
+    int64_t parts = cut.order == Order::Zigzag ? 2 * ranks : ranks;
+    if (size % parts)
+      return false;
+    size /= ranks;
+  }
+  return true;
+}
+
+} // namespace
+
+ShardingRule ShardingRule::parse(StringRef text, Operation *op) {
+  ShardingRule rule;
+  auto [left, right] = text.split("->");
+  RuleReader reader(rule);
+  if (!left.trim().empty())
+    rule.operands = reader.readTensors(left);
+  rule.results = reader.readTensors(right);
+  rule.uses.assign(rule.operands.size(), Use::Other);
+  // Twice: a merged dimension may stand before the one that tells its factor.
+  for (int pass = 0; pass < 2; ++pass) {
+    SmallVector<TensorFactors> single = rule.operands;
+    if (pass == 0)
+      for (TensorFactors &dims : single)
+        for (DimFactors &factors : dims)
+          if (factors.size() != 1)
+            factors.clear();
+    learnSizes(rule, single, op->getOperandTypes());
+    if (pass == 1)
+      learnSizes(rule, rule.results, op->getResultTypes());
+  }
+  findReductions(rule);
+  return rule;
+}
+
+bool ShardingRule::isReduction(int64_t factor) const {
+  return llvm::is_contained(reductions, factor);
+}
+
+std::optional<int64_t> collectCuts(const ShardingRule &rule,
+                                   const TensorFactors &dims,
+                                   const Layout &layout, FactorCuts &cuts) {
+  cuts.factors.resize(rule.sizes.size());
+  for (auto [dim, factors] : llvm::enumerate(dims)) {
+    if (dim >= layout.dims.size() || layout.dims[dim].empty())
+      continue;
+    if (factors.empty() ||
+        !divides(layout.dims[dim], layout.mesh, rule.sizes[factors.front()]))
+      return dim;
+    std::vector<Cut> &known = cuts.factors[factors.front()];
+    if (!known.empty() && !sameCuts(known, layout.dims[dim]))
+      return dim;
+    if (known.empty())
+      known = layout.dims[dim];
+  }
+  return std::nullopt;
+}
+
+Layout layoutFor(const ShardingRule &rule, const TensorFactors &dims,
+                 const FactorCuts &cuts, const Mesh &mesh) {
+  Layout layout;
+  layout.mesh = mesh;
+  for (const DimFactors &factors : dims) {
+    std::vector<Cut> &out = layout.dims.emplace_back();
+    if (factors.empty())
+      continue;
+    out = cuts.factors[factors.front()];
+    for (Cut &cut : out)
+      cut.unit = 1;
+  }
+  return layout;
+}
+
+} // namespace cp

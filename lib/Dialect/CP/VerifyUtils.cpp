@@ -1,0 +1,97 @@
+//===- VerifyUtils.cpp - Messages of the verifiers --------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyUtils.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace cp {
+
+static std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(shape, os, [&](int64_t size) {
+    if (ShapedType::isDynamic(size))
+      os << "?";
+    else
+      os << size;
+  });
+  return text + "]";
+}
+
+static bool matches(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  if (a.size() != b.size())
+    return false;
+  return llvm::all_of(llvm::zip_equal(a, b), [](auto sizes) {
+    auto [x, y] = sizes;
+    return x == y || ShapedType::isDynamic(x) || ShapedType::isDynamic(y);
+  });
+}
+
+LogicalResult expectShape(Operation *op, StringRef label, StringRef what,
+                          Value value, ArrayRef<int64_t> expected) {
+  if (!value || matches(shapeOf(value), expected))
+    return success();
+  return op->emitOpError() << label << ": " << what << " must have shape "
+                           << shapeText(expected) << ", but has "
+                           << shapeText(shapeOf(value));
+}
+
+LogicalResult expectType(Operation *op, StringRef label, StringRef what,
+                         Value value, Type expected) {
+  if (!value || value.getType() == expected)
+    return success();
+  return op->emitOpError() << label << ": " << what << " must have type "
+                           << expected << ", but has " << value.getType();
+}
+
+LogicalResult expectOneElementType(Operation *op, StringRef label) {
+  Type first;
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                            SmallVector<Type>(op->getResultTypes()))) {
+    Type element = getElementTypeOrSelf(type);
+    if (!first)
+      first = element;
+    if (element != first)
+      return op->emitOpError() << label << ": element types must agree, but "
+                               << first << " and " << element << " were found";
+  }
+  return success();
+}
+
+LogicalResult expectAtLeast(Operation *op, StringRef label, StringRef what,
+                            int64_t value, int64_t least) {
+  if (value >= least)
+    return success();
+  return op->emitOpError() << label << ": " << what << " must be at least "
+                           << least << ", but is " << value;
+}
+
+LogicalResult expectDivides(Operation *op, StringRef label,
+                            StringRef divisorName, int64_t divisor,
+                            StringRef valueName, int64_t value) {
+  if (value % divisor == 0)
+    return success();
+  return op->emitOpError() << label << ": " << divisorName << " (" << divisor
+                           << ") must divide " << valueName << " (" << value
+                           << ")";
+}
+
+LogicalResult expectSkip(Operation *op, StringRef label, Value skip,
+                         int64_t heads, int64_t headDim) {
+  if (!skip || matches(shapeOf(skip), {heads}) ||
+      matches(shapeOf(skip), {heads, headDim}))
+    return success();
+  return op->emitOpError() << label << ": D must have shape "
+                           << shapeText({heads}) << " or "
+                           << shapeText({heads, headDim}) << ", but has "
+                           << shapeText(shapeOf(skip));
+}
+
+} // namespace cp

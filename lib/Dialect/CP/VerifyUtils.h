@@ -1,0 +1,52 @@
+//===- VerifyUtils.h - Messages of the verifiers ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_DIALECT_VERIFYUTILS_H
+#define CP_LIB_DIALECT_VERIFYUTILS_H
+
+#include "cp/IR/CPDialect.h"
+
+namespace cp {
+
+/// Fails with `label` unless `value` is null or has exactly the shape `expected`
+/// (a dynamic size on either side matches anything).
+llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef label,
+                                llvm::StringRef what, mlir::Value value,
+                                llvm::ArrayRef<int64_t> expected);
+
+/// Fails with `label` unless `value` is null or has the type `expected`.
+llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef label,
+                               llvm::StringRef what, mlir::Value value,
+                               mlir::Type expected);
+
+/// Fails with `label` unless all operands and results have one element type.
+llvm::LogicalResult expectOneElementType(mlir::Operation *op,
+                                         llvm::StringRef label);
+
+/// Fails with `label` unless `value` is at least `least`.
+llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef label,
+                                  llvm::StringRef what, int64_t value,
+                                  int64_t least);
+
+/// Fails with `label` unless `divisor`, which is positive, divides `value`.
+llvm::LogicalResult expectDivides(mlir::Operation *op, llvm::StringRef label,
+                                  llvm::StringRef divisorName, int64_t divisor,
+                                  llvm::StringRef valueName, int64_t value);
+
+/// The shape of a ranked tensor value.
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+/// Fails unless D, when there, is `[h]` or `[h, p]`.
+llvm::LogicalResult expectSkip(mlir::Operation *op, llvm::StringRef label,
+                               mlir::Value skip, int64_t heads,
+                               int64_t headDim);
+
+} // namespace cp
+
+#endif // CP_LIB_DIALECT_VERIFYUTILS_H

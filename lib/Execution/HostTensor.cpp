@@ -1,0 +1,140 @@
+//===- HostTensor.cpp - Whole tensors and their parts -----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Execution/HostTensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace cp {
+namespace {
+
+template <typename T>
+void convertAll(const HostTensor &tensor, std::vector<double> &out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    T value;
+    std::memcpy(&value, tensor.bytes.data() + i * sizeof(T), sizeof(T));
+    out[i] = static_cast<double>(value);
+  }
+}
+
+/// Walks the runs of one rank's part, dimension by dimension.
+class PartWalker {
+public:
+  PartWalker(const Layout &layout, const std::vector<int64_t> &whole,
+             const std::vector<int64_t> &part, int64_t rank, int64_t elementSize)
+      : whole(whole), part(part), elementSize(elementSize) {
+    for (size_t dim = 0; dim < whole.size(); ++dim)
+      runs.push_back(runsOf(layout.mesh, layout.dims[dim], whole[dim], rank));
+  }
+
+  /// Calls copy(wholeOffset, partOffset, bytes) for each contiguous piece.
+  template <typename CopyFn>
+  void walk(CopyFn copy) {
+    walkDim(0, 0, 0, copy);
+  }
+
+private:
+  template <typename CopyFn>
+  void walkDim(size_t dim, int64_t wholeIndex, int64_t partIndex, CopyFn copy) {
+    if (dim == whole.size())
+      return copy(wholeIndex * elementSize, partIndex * elementSize, elementSize);
+    int64_t inner = 1;
+    for (size_t next = dim + 1; next < whole.size(); ++next)
+      inner *= whole[next] == part[next] ? whole[next] : 0;
+    for (const Run &run : runs[dim]) {
+      int64_t to = wholeIndex * whole[dim] + run.global;
+      int64_t from = partIndex * part[dim] + run.local;
+      // The rest is whole, so the run is one piece.
+      if (inner > 0)
+        copy(to * inner * elementSize, from * inner * elementSize,
+             run.length * inner * elementSize);
+      else
+        for (int64_t i = 0; i < run.length; ++i)
+          walkDim(dim + 1, to + i, from + i, copy);
+    }
+  }
+
+  const std::vector<int64_t> &whole, &part;
+  int64_t elementSize;
+  std::vector<std::vector<Run>> runs;
+};
+
+} // namespace
+
+HostTensor HostTensor::zeros(DType dtype, std::vector<int64_t> shape) {
+  HostTensor tensor;
+  tensor.dtype = dtype;
+  tensor.bytes.resize(*tensorBytes(shape, dtype));
+  tensor.shape = std::move(shape);
+  return tensor;
+}
+
+int64_t HostTensor::numElements() const {
+  return static_cast<int64_t>(bytes.size()) / dtypeBytes(dtype);
+}
+
+std::vector<double> HostTensor::asDoubles() const {
+  std::vector<double> out(numElements());
+  switch (dtype) {
+  case DType::F32:
+    convertAll<float>(*this, out);
+    break;
+  case DType::F64:
+    convertAll<double>(*this, out);
+    break;
+  case DType::I32:
+    convertAll<int32_t>(*this, out);
+    break;
+  case DType::I64:
+    convertAll<int64_t>(*this, out);
+    break;
+  default:
+    out.clear();
+  }
+  return out;
+}
+
+HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
+  HostTensor part = HostTensor::zeros(whole.dtype, localShape(layout, whole.shape));
+  PartWalker(layout, whole.shape, part.shape, rank, dtypeBytes(whole.dtype))
+      .walk([&](int64_t from, int64_t to, int64_t size) {
+        std::memcpy(part.bytes.data() + to, whole.bytes.data() + from, size);
+      });
+  return part;
+}
+
+void putPart(const HostTensor &part, const Layout &layout, int64_t rank,
+             HostTensor &whole) {
+  PartWalker(layout, whole.shape, part.shape, rank, dtypeBytes(whole.dtype))
+      .walk([&](int64_t to, int64_t from, int64_t size) {
+        std::memcpy(whole.bytes.data() + to, part.bytes.data() + from, size);
+      });
+}
+
+Difference compare(const HostTensor &a, const HostTensor &b) {
+  std::vector<double> x = a.asDoubles(), y = b.asDoubles();
+  Difference result;
+  double error = 0, norm = 0;
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+    double distance = std::fabs(x[i] - y[i]);
+    // Written so that a NaN shows, whatever the other operand is.
+    if (!(distance <= result.maxAbs))
+      result.maxAbs = distance;
+    error += distance * distance;
+    norm += y[i] * y[i];
+  }
+  result.relL2 = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
+  if (x.size() != y.size())
+    result.relL2 = result.maxAbs = std::numeric_limits<double>::infinity();
+  result.bitwiseEqual = a.dtype == b.dtype && a.bytes == b.bytes;
+  return result;
+}
+
+} // namespace cp

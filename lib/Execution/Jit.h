@@ -1,0 +1,38 @@
+//===- Jit.h - Machine code for this process --------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_EXECUTION_JIT_H
+#define CP_LIB_EXECUTION_JIT_H
+
+#include "cp/Runtime/cprt.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/Error.h"
+
+namespace cp {
+
+/// The form of a compiled entry function.
+using EntryFn = void (*)(cprt_context *, cprt_stream *, void *const *buffers);
+
+/// Machine code that lives as long as `jit`.
+struct CompiledEntry {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  EntryFn function = nullptr;
+};
+
+/// Compiles a module of the LLVM dialect; its calls of the runtime go to the one
+/// in this process. The entry function is a list of calls and is not optimised;
+/// kernels are, in full.
+llvm::Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
+                                                   llvm::StringRef entry);
+
+/// The runtime's functions that compiled code calls.
+llvm::orc::SymbolMap runtimeSymbols(llvm::orc::LLJIT &jit);
+
+} // namespace cp
+
+#endif // CP_LIB_EXECUTION_JIT_H

@@ -1,0 +1,114 @@
+//===- Program.cpp - Compiling a module for a world of ranks ----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramImpl.h"
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+std::string meshText(const Mesh &mesh) {
+  std::string text;
+  for (const Mesh::Axis &axis : mesh.axes)
+    text += (text.empty() ? "" : ",") + axis.name + "=" +
+            std::to_string(axis.size);
+  return text;
+}
+
+/// Runs the passes that bring a module of this stage to one rank's program.
+LogicalResult shard(ModuleOp module, Stage stage,
+                    const CompileOptions &options) {
+  PassManager manager(module.getContext());
+  if (stage == Stage::Local)
+    return success();
+  if (stage == Stage::WithLayouts) {
+    buildPartitionPipeline(manager);
+  } else if (options.strategy.empty()) {
+    manager.addPass(createDecompose());
+  } else {
+    ShardPipelineOptions shardOptions;
+    shardOptions.mesh = meshText(options.mesh);
+    shardOptions.axis = options.axis;
+    shardOptions.mixer = options.strategy;
+    shardOptions.scan = options.scan;
+    buildShardPipeline(manager, shardOptions);
+  }
+  return manager.run(module);
+}
+
+LogicalResult lower(ModuleOp module) {
+  PassManager manager(module.getContext());
+  buildLowerPipeline(manager);
+  return manager.run(module);
+}
+
+/// Only the entry stays public, so that nothing else is compiled.
+void keepOnly(ModuleOp module, StringRef entry) {
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.getName() != entry && function.isPublic())
+      function.erase();
+}
+
+} // namespace
+
+Program::Program() : impl(std::make_unique<Impl>()) {}
+Program::~Program() = default;
+Stage Program::stage() const { return impl->stage; }
+const Mesh &Program::mesh() const { return impl->mesh; }
+ArrayRef<TensorSpec> Program::arguments() const {
+  return impl->signature.arguments;
+}
+ArrayRef<TensorSpec> Program::results() const {
+  return impl->signature.results;
+}
+double Program::compileSeconds() const { return impl->compileSeconds; }
+
+llvm::Expected<std::unique_ptr<Program>>
+Program::compile(ModuleOp original, const CompileOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  OwningOpRef<ModuleOp> module = original.clone();
+  llvm::Expected<func::FuncOp> entry = findEntry(*module, options.entry);
+  if (!entry)
+    return entry.takeError();
+  std::unique_ptr<Program> program(new Program);
+  Impl &impl = *program->impl;
+  impl.stage = stageOf(*entry);
+  impl.mesh = meshOf(*entry).value_or(options.mesh);
+  std::string name = entry->getName().str();
+  keepOnly(*module, name);
+  if (failed(shard(*module, impl.stage, options)))
+    return llvm::createStringError("the module could not be sharded");
+  entry = findEntry(*module, name);
+  if (!entry)
+    return entry.takeError();
+  llvm::Expected<Signature> signature = signatureOf(*entry, impl.mesh);
+  if (!signature)
+    return signature.takeError();
+  impl.signature = std::move(*signature);
+  if (failed(lower(*module)))
+    return llvm::createStringError("the module could not be lowered");
+  llvm::Expected<CompiledEntry> compiled = compileToMachineCode(*module, name);
+  if (!compiled)
+    return compiled.takeError();
+  impl.compiled = std::move(*compiled);
+  impl.compileSeconds = secondsSince(start);
+  return std::move(program);
+}
+
+} // namespace cp

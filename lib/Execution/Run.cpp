@@ -1,0 +1,190 @@
+//===- Run.cpp - Running a program on threads -------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramImpl.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+namespace cp {
+namespace {
+
+struct WorldDeleter {
+  void operator()(cprt_world *world) const { cprt_world_destroy(world); }
+};
+using WorldPtr = std::unique_ptr<cprt_world, WorldDeleter>;
+
+llvm::Expected<WorldPtr> makeWorld(const Mesh &mesh, const RunOptions &options) {
+  std::vector<int64_t> sizes;
+  for (const Mesh::Axis &axis : mesh.axes)
+    sizes.push_back(axis.size);
+  cprt_options wanted = {};
+  wanted.struct_size = sizeof(wanted);
+  wanted.num_axes = static_cast<int32_t>(sizes.size());
+  wanted.axis_sizes = sizes.data();
+  wanted.deadline_ms = options.deadlineMs;
+  wanted.kernels = options.kernels;
+  cprt_world *world = nullptr;
+  char message[512] = "";
+  cprt_status status =
+      cprt_threads_create(&wanted, &world, message, sizeof(message));
+  if (status == CPRT_OK)
+    return WorldPtr(world);
+  return llvm::createStringError(std::string(cprt_status_name(status)) + ": " +
+                                 message);
+}
+
+/// One rank's buffers: parts of the inputs, room for its parts of the results.
+class RankBuffers {
+public:
+  RankBuffers(const Signature &signature,
+              llvm::ArrayRef<const HostTensor *> inputs, int64_t rank) {
+    for (auto [spec, input] : llvm::zip_equal(signature.arguments, inputs))
+      addInput(spec, *input, rank);
+    for (const TensorSpec &spec : signature.results) {
+      results.push_back(
+          HostTensor::zeros(spec.dtype, localShape(spec.layout, spec.shape)));
+    }
+    for (HostTensor &result : results)
+      pointers.push_back(result.bytes.data());
+  }
+
+  void *const *data() const { return pointers.data(); }
+  llvm::ArrayRef<HostTensor> outputs() const { return results; }
+
+private:
+  void addInput(const TensorSpec &spec, const HostTensor &input, int64_t rank) {
+    bool whole = llvm::all_of(spec.layout.dims,
+                              [](const auto &dim) { return dim.empty(); });
+    if (!whole)
+      parts.push_back(
+          std::make_unique<HostTensor>(partOf(input, spec.layout, rank)));
+    // Programs never write their arguments, so ranks share whole ones.
+    const HostTensor &tensor = whole ? input : *parts.back();
+    pointers.push_back(const_cast<uint8_t *>(tensor.bytes.data()));
+  }
+
+  std::vector<std::unique_ptr<HostTensor>> parts;
+  std::vector<HostTensor> results;
+  std::vector<void *> pointers;
+};
+
+llvm::Error checkInputs(llvm::ArrayRef<TensorSpec> specs,
+                        llvm::ArrayRef<const HostTensor *> inputs) {
+  if (specs.size() != inputs.size())
+    return llvm::createStringError(std::to_string(specs.size()) +
+                                   " inputs expected, but " +
+                                   std::to_string(inputs.size()) + " came");
+  for (auto [spec, input] : llvm::zip_equal(specs, inputs))
+    if (input->dtype != spec.dtype || input->shape != spec.shape)
+      return llvm::createStringError(
+          "'" + spec.name + "' must be " + dtypeName(spec.dtype).str() + " " +
+          shapeText(spec.shape) + ", but is " + dtypeName(input->dtype).str() +
+          " " + shapeText(input->shape));
+  return llvm::Error::success();
+}
+
+/// What went wrong, rank by rank; success when nothing did.
+llvm::Error collectFailures(cprt_world *world) {
+  std::string text;
+  for (int64_t rank = 0; rank < cprt_world_size(world); ++rank) {
+    cprt_context *context = cprt_world_context(world, rank);
+    cprt_status status = cprt_context_status(context);
+    if (status != CPRT_OK)
+      text += "\n  rank " + std::to_string(rank) + ": " +
+              cprt_status_name(status) + ": " + cprt_context_message(context);
+  }
+  if (text.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("the run failed:" + text);
+}
+
+std::vector<CollectiveCount> collectCounts(cprt_world *world,
+                                           const Mesh &mesh) {
+  std::map<std::pair<std::string, uint64_t>, CollectiveCount> counts;
+  int64_t ranks = cprt_world_size(world);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    cprt_counter counters[64];
+    size_t size =
+        cprt_context_counters(cprt_world_context(world, rank), counters, 64);
+    for (size_t i = 0; i < std::min<size_t>(size, 64); ++i) {
+      CollectiveCount &count = counts[{counters[i].op, counters[i].axes}];
+      count.op = counters[i].op;
+      count.calls = std::max(count.calls, counters[i].calls);
+      count.bytesSentPerRank.resize(ranks);
+      count.bytesSentPerRank[rank] = counters[i].bytes_sent;
+    }
+  }
+  std::vector<CollectiveCount> result;
+  for (auto &[key, count] : counts) {
+    for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+      if (key.second >> axis & 1)
+        count.axes.push_back(mesh.axes[axis].name);
+    result.push_back(std::move(count));
+  }
+  return result;
+}
+
+/// One step on all ranks; returns its seconds.
+double runStep(cprt_world *world, EntryFn function,
+               llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers,
+               const RunOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> threads;
+  for (size_t rank = 0; rank < buffers.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      cprt_context *context = cprt_world_context(world, rank);
+      if (!options.beforeRank || options.beforeRank(rank, context))
+        function(context, nullptr, buffers[rank]->data());
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+} // namespace
+
+llvm::Expected<RunResult>
+Program::run(llvm::ArrayRef<const HostTensor *> inputs,
+             const RunOptions &options) {
+  if (llvm::Error error = checkInputs(arguments(), inputs))
+    return std::move(error);
+  llvm::Expected<WorldPtr> world = makeWorld(impl->mesh, options);
+  if (!world)
+    return world.takeError();
+  int64_t ranks = impl->mesh.numRanks();
+  std::vector<std::unique_ptr<RankBuffers>> buffers;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    buffers.push_back(
+        std::make_unique<RankBuffers>(impl->signature, inputs, rank));
+  RunResult result;
+  for (int step = 0; step < options.repeats; ++step) {
+    // Counters are those of one step.
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      cprt_context_reset_counters(cprt_world_context(world->get(), rank));
+    result.seconds.push_back(
+        runStep(world->get(), impl->compiled.function, buffers, options));
+    if (llvm::Error error = collectFailures(world->get()))
+      return std::move(error);
+  }
+  result.collectives = collectCounts(world->get(), impl->mesh);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    result.peakBytesPerRank.push_back(
+        cprt_context_peak_bytes(cprt_world_context(world->get(), rank)));
+  for (auto [index, spec] : llvm::enumerate(results())) {
+    HostTensor whole = HostTensor::zeros(spec.dtype, spec.shape);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      putPart(buffers[rank]->outputs()[index], spec.layout, rank, whole);
+    result.outputs.push_back(std::move(whole));
+  }
+  return result;
+}
+
+} // namespace cp

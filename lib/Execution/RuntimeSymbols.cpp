@@ -1,0 +1,56 @@
+//===- RuntimeSymbols.cpp - The runtime's symbols by name -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Jit.h"
+
+namespace cp {
+namespace {
+
+struct Operation {
+  const char *name;
+  cprt_op *function;
+};
+
+const Operation operations[] = {
+    {"cprt_matmul", cprt_matmul},
+    {"cprt_conv1d", cprt_conv1d},
+    {"cprt_ssd", cprt_ssd},
+    {"cprt_ssd_states", cprt_ssd_states},
+    {"cprt_ssd_scan", cprt_ssd_scan},
+    {"cprt_rms_norm", cprt_rms_norm},
+    {"cprt_embedding", cprt_embedding},
+    {"cprt_copy", cprt_copy},
+    {"cprt_repeat", cprt_repeat},
+    {"cprt_all_to_all", cprt_all_to_all},
+    {"cprt_all_gather", cprt_all_gather},
+    {"cprt_slice", cprt_slice},
+    {"cprt_all_reduce", cprt_all_reduce},
+    {"cprt_reduce_scatter", cprt_reduce_scatter},
+    {"cprt_shift", cprt_shift},
+    {"cprt_halo", cprt_halo},
+    {"cprt_scan_state", cprt_scan_state},
+    {"cprt_reorder", cprt_reorder},
+};
+
+} // namespace
+
+llvm::orc::SymbolMap runtimeSymbols(llvm::orc::LLJIT &jit) {
+  llvm::orc::SymbolMap symbols;
+  auto add = [&](const char *name, auto *function) {
+    symbols[jit.mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  };
+  for (const Operation &operation : operations)
+    add(operation.name, operation.function);
+  add("cprt_alloc", cprt_alloc);
+  add("cprt_free", cprt_free);
+  add("cprt_launch", cprt_launch);
+  return symbols;
+}
+
+} // namespace cp

@@ -1,0 +1,151 @@
+//===- Signature.cpp - What an entry function takes and gives ---*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Signature.h"
+
+#include "cp/IR/CPDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace cp {
+
+StringRef stageName(Stage stage) {
+  switch (stage) {
+  case Stage::Global:
+    return "global";
+  case Stage::WithLayouts:
+    return "with layouts";
+  case Stage::Local:
+    return "local";
+  }
+  return "unknown";
+}
+
+llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
+  func::FuncOp found;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal() || !function.isPublic() ||
+        (!name.empty() && function.getName() != name))
+      continue;
+    if (found)
+      return llvm::createStringError(
+          "the module has several public functions, '" + found.getName() +
+          "' and '" + function.getName() + "'; choose one with --entry");
+    found = function;
+  }
+  if (found)
+    return found;
+  return llvm::createStringError(
+      name.empty() ? Twine("the module has no public function to run")
+                   : "the module has no public function '" + name + "'");
+}
+
+Stage stageOf(func::FuncOp function) {
+  auto view = function->getAttrOfType<StringAttr>(viewAttr);
+  if (!view)
+    return Stage::Global;
+  return view == "global" ? Stage::WithLayouts : Stage::Local;
+}
+
+std::optional<Mesh> meshOf(func::FuncOp function) {
+  std::optional<Mesh> mesh;
+  auto note = [&](Attribute attribute) {
+    if (auto layout = dyn_cast_if_present<LayoutAttr>(attribute); layout && !mesh)
+      mesh = layout.getMesh().toMesh();
+    if (auto attr = dyn_cast_if_present<MeshAttr>(attribute); attr && !mesh)
+      mesh = attr.toMesh();
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    note(LayoutAttr::of(function.getArgument(i).getType()));
+    note(function.getArgAttr(i, layoutAttr));
+  }
+  function.walk([&](Operation *op) { note(op->getAttr("mesh")); });
+  return mesh;
+}
+
+static std::optional<DType> dtypeOf(Type type) {
+  return llvm::TypeSwitch<Type, std::optional<DType>>(type)
+      .Case([](Float32Type) { return DType::F32; })
+      .Case([](Float64Type) { return DType::F64; })
+      .Case([](IntegerType i) -> std::optional<DType> {
+        if (i.getWidth() == 32)
+          return DType::I32;
+        if (i.getWidth() == 64)
+          return DType::I64;
+        return std::nullopt;
+      })
+      .Default([](Type) { return std::nullopt; });
+}
+
+static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
+                                         const std::string &otherwise,
+                                         const Mesh &mesh) {
+  TensorSpec spec;
+  auto text = [&](StringRef key) {
+    return attributes ? attributes.getAs<StringAttr>(key) : StringAttr();
+  };
+  StringAttr param = text(paramAttr), name = text(nameAttr);
+  spec.isParam = static_cast<bool>(param);
+  spec.name = param ? param.str() : name ? name.str() : otherwise;
+  if (attributes)
+    spec.init = attributes.getAs<DictionaryAttr>(initAttr);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::optional<DType> dtype =
+      tensor ? dtypeOf(tensor.getElementType()) : std::nullopt;
+  if (!dtype || !tensor.hasStaticShape())
+    return llvm::createStringError(
+        "'" + spec.name +
+        "' must be a tensor of known sizes with elements of f32, f64, i32 or "
+        "i64");
+  spec.dtype = *dtype;
+  spec.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+  spec.layout.mesh = mesh;
+  spec.layout.dims.resize(spec.shape.size());
+  auto layout = attributes ? attributes.getAs<LayoutAttr>(layoutAttr)
+                           : LayoutAttr();
+  if (!layout)
+    return spec;
+  spec.layout = layout.toLayout();
+  if (!(spec.layout.mesh == mesh) || spec.layout.dims.size() != spec.shape.size())
+    return llvm::createStringError("the cp.layout of '" + spec.name +
+                                   "' is of another mesh or rank");
+  for (size_t dim = 0; dim < spec.shape.size(); ++dim)
+    for (const Cut &cut : spec.layout.dims[dim])
+      spec.shape[dim] *= mesh.axes[cut.axis].size;
+  std::optional<std::string> wrong = check(spec.layout, spec.shape);
+  if (wrong)
+    return llvm::createStringError("'" + spec.name + "': " + *wrong);
+  return spec;
+}
+
+llvm::Expected<Signature> signatureOf(func::FuncOp function, const Mesh &mesh) {
+  Signature signature;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    llvm::Expected<TensorSpec> spec =
+        specOf(function.getArgument(i).getType(), function.getArgAttrDict(i),
+               "arg" + std::to_string(i), mesh);
+    if (!spec)
+      return spec.takeError();
+    signature.arguments.push_back(std::move(*spec));
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    llvm::Expected<TensorSpec> spec =
+        specOf(function.getResultTypes()[i], function.getResultAttrDict(i),
+               "result" + std::to_string(i), mesh);
+    if (!spec)
+      return spec.takeError();
+    if (!spec->layout.partial.empty())
+      return llvm::createStringError("result '" + spec->name +
+                                     "' is a partial sum; add it up by a "
+                                     "cp.reshard before it is returned");
+    signature.results.push_back(std::move(*spec));
+  }
+  return signature;
+}
+
+} // namespace cp

@@ -1,0 +1,135 @@
+//===- Layout.cpp - What a layout says, and whether it fits ---------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Layout/Layout.h"
+
+using namespace cp;
+
+const char *cp::orderName(Order order) {
+  return order == Order::Zigzag ? "zigzag" : "contiguous";
+}
+
+bool cp::operator==(const Cut &a, const Cut &b) {
+  return a.axis == b.axis && a.order == b.order && a.unit == b.unit;
+}
+
+bool cp::operator==(const Layout &a, const Layout &b) {
+  return a.mesh == b.mesh && a.dims == b.dims && a.partial == b.partial;
+}
+
+/// Marks `axis` as used; `place` says by what.
+static std::optional<std::string> claim(const Mesh &mesh, int axis,
+                                        const std::string &place,
+                                        std::vector<std::string> &users) {
+  if (axis < 0 || size_t(axis) >= mesh.axes.size())
+    return "layout_c1: " + place + " names axis " + std::to_string(axis) +
+           ", expected one of the mesh's " + std::to_string(mesh.axes.size()) +
+           "; add the axis to the mesh or name another";
+  if (!users[axis].empty())
+    return "layout_c2: axis \"" + mesh.axes[axis].name + "\" is used by " +
+           users[axis] + " and by " + place +
+           ", expected one use at most; remove one of them";
+  users[axis] = place;
+  return std::nullopt;
+}
+
+static std::optional<std::string> checkCut(const Cut &cut,
+                                           const std::string &place) {
+  if (cut.unit < 1)
+    return "layout_c3: " + place + ": expected a unit of at least 1, got " +
+           std::to_string(cut.unit) + "; leave it out to cut anywhere";
+  if (cut.order != Order::Contiguous && cut.order != Order::Zigzag)
+    return "layout_c7: " + place +
+           ": expected the order 0 (contiguous) or 1 (zigzag), got " +
+           std::to_string(int64_t(cut.order)) + "; use one of these";
+  return std::nullopt;
+}
+
+std::optional<std::string> cp::check(const Layout &layout) {
+  if (std::optional<std::string> error = check(layout.mesh))
+    return error;
+  std::vector<std::string> users(layout.mesh.axes.size());
+  for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
+    std::string place = "dimension " + std::to_string(dim);
+    for (const Cut &cut : layout.dims[dim]) {
+      if (auto error = claim(layout.mesh, cut.axis, place, users))
+        return error;
+      if (auto error = checkCut(cut, place))
+        return error;
+    }
+  }
+  int previous = -1;
+  for (int axis : layout.partial) {
+    if (auto error = claim(layout.mesh, axis, "the partial axes", users))
+      return error;
+    if (axis < previous)
+      return "layout_c6: the partial axes must ascend, got " +
+             std::to_string(previous) + " before " + std::to_string(axis) +
+             "; sort them";
+    previous = axis;
+  }
+  return std::nullopt;
+}
+
+static std::string doesNotDivide(const Mesh &mesh, const Cut &cut, size_t dim,
+                                 int64_t size, int64_t left) {
+  bool zigzag = cut.order == Order::Zigzag;
+  std::string text = "layout_c5: dimension " + std::to_string(dim) +
+                     " of size " + std::to_string(size);
+  if (left != size)
+    text += ", of which the major cuts leave " + std::to_string(left) + ",";
+  text += " does not divide by ";
+  if (zigzag)
+    text += "2 x ";
+  text += std::to_string(mesh.axes[cut.axis].size) + " (axis \"" +
+          mesh.axes[cut.axis].name + "\", " + orderName(cut.order) + ")";
+  if (cut.unit != 1)
+    text += " x " + std::to_string(cut.unit) + " (unit)";
+  text += "; pad the dimension to a multiple, or cut it over a smaller axis";
+  return text + (zigzag ? " or contiguously" : "");
+}
+
+static std::optional<std::string> checkDim(const Layout &layout, size_t dim,
+                                           int64_t size) {
+  if (size < 0)
+    return "layout_c5: dimension " + std::to_string(dim) +
+           ": expected a size of at least 0, got " + std::to_string(size) +
+           "; a layout needs a static shape";
+  int64_t left = size;
+  for (const Cut &cut : layout.dims[dim]) {
+    int64_t ranks = layout.mesh.axes[cut.axis].size;
+    int64_t blocks = cut.order == Order::Zigzag ? 2 * ranks : ranks;
+    // One after the other: the product with the unit may overflow.
+    if (left % blocks != 0 || left / blocks % cut.unit != 0)
+      return doesNotDivide(layout.mesh, cut, dim, size, left);
+    left /= ranks;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> cp::check(const Layout &layout,
+                                     const std::vector<int64_t> &shape) {
+  if (std::optional<std::string> error = check(layout))
+    return error;
+  if (layout.dims.size() != shape.size())
+    return "layout_c4: the layout has " + std::to_string(layout.dims.size()) +
+           " dimensions, expected " + std::to_string(shape.size()) +
+           " as in the tensor; write {} for a dimension that is not cut";
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (auto error = checkDim(layout, dim, shape[dim]))
+      return error;
+  return std::nullopt;
+}
+
+std::vector<int64_t> cp::localShape(const Layout &layout,
+                                    const std::vector<int64_t> &shape) {
+  std::vector<int64_t> local = shape;
+  for (size_t dim = 0; dim < local.size(); ++dim)
+    for (const Cut &cut : layout.dims[dim])
+      local[dim] /= layout.mesh.axes[cut.axis].size;
+  return local;
+}

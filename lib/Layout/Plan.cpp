@@ -1,0 +1,51 @@
+//===- Plan.cpp - From one layout to another ------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+using namespace cp;
+
+/// What rank 0 sends in all.
+static int64_t costOf(const std::vector<Step> &steps, const Layout &from,
+                      const std::vector<int64_t> &shape) {
+  int64_t cost = 0;
+  const Layout *before = &from;
+  for (const Step &step : steps) {
+    if (__builtin_add_overflow(cost, elementsSent(step, *before, shape, 0),
+                               &cost))
+      return std::numeric_limits<int64_t>::max();
+    before = &step.after;
+  }
+  return cost;
+}
+
+std::optional<std::vector<Step>> cp::plan(const Layout &from, const Layout &to,
+                                          const std::vector<int64_t> &shape) {
+  if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
+      !std::includes(from.partial.begin(), from.partial.end(),
+                     to.partial.begin(), to.partial.end()))
+    return std::nullopt;
+  std::vector<Step> best;
+  int64_t bestCost = 0;
+  for (bool detours : {false, true})
+    for (bool addEarly : {false, true}) {
+      std::vector<Step> steps =
+          Planner(from, to, shape, {detours, addEarly}).run();
+      int64_t cost = costOf(steps, from, shape);
+      bool isFirst = !detours && !addEarly;
+      if (isFirst || cost < bestCost ||
+          (cost == bestCost && steps.size() < best.size())) {
+        best = std::move(steps);
+        bestCost = cost;
+      }
+    }
+  return best;
+}

@@ -1,0 +1,297 @@
+//===- Planner.cpp - The search behind plan() -----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+using namespace cp;
+
+static Step makeStep(Step::Kind kind, std::vector<int> axes) {
+  Step step;
+  step.kind = kind;
+  step.axes = std::move(axes);
+  return step;
+}
+
+static bool sameButUnit(const Cut &a, const Cut &b) {
+  return a.axis == b.axis && a.order == b.order;
+}
+
+/// The number of cuts at the front that `current` and `target` share.
+size_t Planner::matched(size_t dim) const {
+  const std::vector<Cut> &a = current.dims[dim], &b = target.dims[dim];
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end(), sameButUnit)
+             .first -
+         a.begin();
+}
+
+/// Units are a constraint on the cuts and do not move elements, so the shared
+/// cuts can have the target's from the start.
+void Planner::adoptUnits() {
+  for (size_t dim = 0; dim < current.dims.size(); ++dim)
+    std::copy_n(target.dims[dim].begin(), matched(dim),
+                current.dims[dim].begin());
+}
+
+bool Planner::isPrefix(size_t dim) const {
+  return matched(dim) == current.dims[dim].size();
+}
+
+bool Planner::isFinished(size_t dim) const {
+  return isPrefix(dim) && current.dims[dim].size() == target.dims[dim].size();
+}
+
+/// The cut that `dim` can take now, or null.
+const Cut *Planner::nextCut(size_t dim) const {
+  if (!isPrefix(dim) || isFinished(dim))
+    return nullptr;
+  return &target.dims[dim][current.dims[dim].size()];
+}
+
+bool Planner::isPartial(int axis) const {
+  return std::binary_search(current.partial.begin(), current.partial.end(),
+                            axis);
+}
+
+static bool isCut(const Layout &layout, int axis) {
+  for (const std::vector<Cut> &cuts : layout.dims)
+    for (const Cut &cut : cuts)
+      if (cut.axis == axis)
+        return true;
+  return false;
+}
+
+bool Planner::isFree(int axis) const {
+  return !isPartial(axis) && !isCut(current, axis);
+}
+
+bool Planner::isCutInTarget(int axis) const { return isCut(target, axis); }
+
+static bool isContiguous(const Step &step) {
+  return step.fromOrder == Order::Contiguous &&
+         step.toOrder == Order::Contiguous;
+}
+
+/// Whether both do the same to neighbouring contiguous cuts of one dimension.
+static bool canJoin(const Step &first, const Step &second) {
+  if (first.kind != second.kind || first.from != second.from ||
+      first.to != second.to || !isContiguous(first) || !isContiguous(second))
+    return false;
+  return first.kind == Step::Kind::AllGather ||
+         first.kind == Step::Kind::Slice ||
+         first.kind == Step::Kind::ReduceScatter;
+}
+
+/// Appends `step`, or makes it one with the last.
+void Planner::emit(Step step) {
+  step.after = current;
+  if (steps.empty() || !canJoin(steps.back(), step)) {
+    steps.push_back(std::move(step));
+    return;
+  }
+  // A gather takes cuts from the minor end, the others add them there.
+  bool gathers = step.kind == Step::Kind::AllGather;
+  const std::vector<int> &last = steps.back().axes;
+  step.axes.insert(gathers ? step.axes.end() : step.axes.begin(), last.begin(),
+                   last.end());
+  steps.back() = std::move(step);
+}
+
+/// Cuts the first dimension whose next axis `mayCut` accepts.
+template <typename Predicate>
+bool Planner::addCut(Step::Kind kind, Predicate mayCut) {
+  for (size_t dim = 0; dim < current.dims.size(); ++dim) {
+    const Cut *cut = nextCut(dim);
+    if (!cut || !mayCut(cut->axis))
+      continue;
+    Step step = makeStep(kind, {cut->axis});
+    step.to = dim;
+    step.toOrder = cut->order;
+    step.unit = cut->unit;
+    std::vector<int> &partial = current.partial;
+    partial.erase(std::remove(partial.begin(), partial.end(), cut->axis),
+                  partial.end());
+    current.dims[dim].push_back(*cut);
+    emit(std::move(step));
+    return true;
+  }
+  return false;
+}
+
+bool Planner::slice() {
+  return addCut(Step::Kind::Slice, [&](int axis) { return isFree(axis); });
+}
+
+bool Planner::reduceScatter() {
+  return addCut(Step::Kind::ReduceScatter,
+                [&](int axis) { return isPartial(axis); });
+}
+
+/// Adds up over the axes that the target neither keeps partial nor, unless that
+/// is to happen early, cuts.
+bool Planner::allReduce() {
+  Step step = makeStep(Step::Kind::AllReduce, {});
+  std::vector<int> kept;
+  for (int axis : current.partial) {
+    bool stays = std::binary_search(target.partial.begin(),
+                                    target.partial.end(), axis) ||
+                 (isCutInTarget(axis) && !choices.addEarly);
+    (stays ? kept : step.axes).push_back(axis);
+  }
+  if (step.axes.empty())
+    return false;
+  current.partial = std::move(kept);
+  emit(std::move(step));
+  return true;
+}
+
+static bool allContiguous(std::vector<Cut>::const_iterator begin, size_t n) {
+  return std::all_of(begin, begin + n, [](const Cut &cut) {
+    return cut.order == Order::Contiguous;
+  });
+}
+
+/// How many minor-most cuts of `from` are exactly what `to` needs next: 0 when
+/// one step cannot move them.
+size_t Planner::joinable(size_t from, size_t to) const {
+  const Cut *next = nextCut(to);
+  if (!next || from == to)
+    return 0;
+  const std::vector<Cut> &cuts = current.dims[from];
+  auto begin = std::find_if(cuts.begin(), cuts.end(), [&](const Cut &cut) {
+    return cut.axis == next->axis;
+  });
+  size_t count = cuts.end() - begin;
+  auto wanted = target.dims[to].begin() + current.dims[to].size();
+  if (count > size_t(target.dims[to].end() - wanted) ||
+      !std::equal(begin, cuts.end(), wanted,
+                  [](const Cut &a, const Cut &b) { return a.axis == b.axis; }))
+    return 0;
+  bool onOrder = allContiguous(begin, count) && allContiguous(wanted, count);
+  return count == 1 || onOrder ? count : 0;
+}
+
+/// Moves the last `count` cuts of `from`, as the target has them, to `to`.
+void Planner::moveCuts(size_t from, size_t to, size_t count) {
+  std::vector<Cut> &source = current.dims[from], &sink = current.dims[to];
+  Step step = makeStep(Step::Kind::AllToAll, {});
+  step.from = from;
+  step.to = to;
+  step.fromOrder = source.back().order;
+  for (size_t i = 0; i < count; ++i) {
+    const Cut &cut = target.dims[to][sink.size()];
+    step.axes.push_back(cut.axis);
+    step.toOrder = cut.order;
+    step.unit = cut.unit;
+    sink.push_back(cut);
+  }
+  source.resize(source.size() - count);
+  emit(std::move(step));
+}
+
+bool Planner::allToAll() {
+  for (size_t from = 0; from < current.dims.size(); ++from)
+    for (size_t to = 0; to < current.dims.size(); ++to)
+      if (size_t count = joinable(from, to)) {
+        moveCuts(from, to, count);
+        return true;
+      }
+  return false;
+}
+
+bool Planner::reorder() {
+  for (size_t dim = 0; dim < current.dims.size(); ++dim) {
+    std::vector<Cut> &cuts = current.dims[dim];
+    size_t last = matched(dim);
+    if (last + 1 != cuts.size() || last >= target.dims[dim].size() ||
+        cuts[last].axis != target.dims[dim][last].axis)
+      continue;
+    Step step = makeStep(Step::Kind::Reorder, {cuts[last].axis});
+    step.from = dim;
+    step.fromOrder = cuts[last].order;
+    cuts[last] = target.dims[dim][last];
+    step.toOrder = cuts[last].order;
+    step.unit = cuts[last].unit;
+    emit(std::move(step));
+    return true;
+  }
+  return false;
+}
+
+/// Drops the minor-most cut of `dim`.
+void Planner::gather(size_t dim) {
+  Cut cut = current.dims[dim].back();
+  current.dims[dim].pop_back();
+  Step step = makeStep(Step::Kind::AllGather, {cut.axis});
+  step.from = dim;
+  step.fromOrder = cut.order;
+  emit(std::move(step));
+}
+
+bool Planner::gatherUnused() {
+  for (size_t dim = 0; dim < current.dims.size(); ++dim)
+    if (!isPrefix(dim) && !isCutInTarget(current.dims[dim].back().axis)) {
+      gather(dim);
+      return true;
+    }
+  return false;
+}
+
+/// Lets the minor-most cut of `from` wait where nothing else has to happen.
+bool Planner::sendAway(size_t from) {
+  Cut cut = current.dims[from].back();
+  for (size_t to = 0; to < current.dims.size(); ++to) {
+    if (!isFinished(to))
+      continue;
+    Layout waiting = current;
+    waiting.dims[from].pop_back();
+    waiting.dims[to].push_back({cut.axis, Order::Contiguous, 1});
+    if (check(waiting, shape))
+      continue;
+    current = std::move(waiting);
+    detoured[cut.axis] = true;
+    Step step = makeStep(Step::Kind::AllToAll, {cut.axis});
+    step.from = from;
+    step.to = to;
+    step.fromOrder = cut.order;
+    emit(std::move(step));
+    return true;
+  }
+  return false;
+}
+
+bool Planner::detour() {
+  if (!choices.detours)
+    return false;
+  for (size_t from = 0; from < current.dims.size(); ++from)
+    if (!isPrefix(from) && !detoured[current.dims[from].back().axis] &&
+        sendAway(from))
+      return true;
+  return false;
+}
+
+/// The last resort, on the smallest axis: gathering multiplies by its size.
+bool Planner::gatherSmallest() {
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  size_t best = current.dims.size();
+  for (size_t dim = 0; dim < current.dims.size(); ++dim) {
+    if (isPrefix(dim))
+      continue;
+    int64_t size = current.mesh.axes[current.dims[dim].back().axis].size;
+    if (size < smallest) {
+      smallest = size;
+      best = dim;
+    }
+  }
+  if (best == current.dims.size())
+    return false;
+  gather(best);
+  return true;
+}

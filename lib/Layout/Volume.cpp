@@ -1,0 +1,75 @@
+//===- Volume.cpp - How many elements a step sends ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Layout/Plan.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace cp;
+
+/// a * b for values of at least 0, or the largest number.
+static int64_t multiplySaturating(int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product))
+    return std::numeric_limits<int64_t>::max();
+  return product;
+}
+
+static int64_t countElements(const std::vector<int64_t> &shape) {
+  // A zero anywhere makes it zero, whatever the others' product is.
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end())
+    return 0;
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count = multiplySaturating(count, size);
+  return count;
+}
+
+/// How many elements two lists of runs have in common.
+static int64_t countCommon(const std::vector<Run> &a,
+                           const std::vector<Run> &b) {
+  int64_t common = 0;
+  for (const Run &x : a)
+    for (const Run &y : b) {
+      int64_t begin = std::max(x.global, y.global);
+      int64_t end = std::min(x.global + x.length, y.global + y.length);
+      common += std::max<int64_t>(end - begin, 0);
+    }
+  return common;
+}
+
+static int64_t sentByReorder(const Step &step, const Layout &before,
+                             const std::vector<int64_t> &shape, int64_t rank) {
+  int64_t size = shape[step.from];
+  std::vector<int64_t> moved = localShape(before, shape);
+  moved[step.from] -=
+      countCommon(runsOf(before.mesh, before.dims[step.from], size, rank),
+                  runsOf(before.mesh, step.after.dims[step.from], size, rank));
+  return countElements(moved);
+}
+
+int64_t cp::elementsSent(const Step &step, const Layout &before,
+                         const std::vector<int64_t> &shape, int64_t rank) {
+  int64_t group = before.mesh.groupSize(step.axes);
+  std::vector<int64_t> local = localShape(before, shape);
+  switch (step.kind) {
+  case Step::Kind::AllToAll:
+  case Step::Kind::ReduceScatter:
+    // The dimension that is cut anew divides by the group: no rounding.
+    local[step.to] = local[step.to] / group * (group - 1);
+    return countElements(local);
+  case Step::Kind::AllGather:
+  case Step::Kind::AllReduce:
+    return multiplySaturating(countElements(local), group - 1);
+  case Step::Kind::Slice:
+    return 0;
+  case Step::Kind::Reorder:
+    return sentByReorder(step, before, shape, rank);
+  }
+  return 0;
+}

@@ -1,0 +1,53 @@
+//===- ConfigChecks.cpp - Sizes that must fit each other ------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Checked.h"
+#include "ConfigForms.h"
+#include "FileIO.h"
+
+using namespace cp;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// Eight bytes for every parameter, or nothing when they overflow.
+static std::optional<int64_t> bytesOf(const Mamba2Config &c, Checked inner) {
+  Checked conv = inner + Checked(2) * c.numGroups * c.stateSize;
+  Checked inProj = inner + conv + c.numHeads;
+  Checked layer = inProj * c.hiddenSize + inProj + conv * c.convKernel + conv +
+                  inner * c.hiddenSize + Checked(2) * c.hiddenSize + inner * 2 +
+                  Checked(3) * c.numHeads;
+  Checked table = Checked(2) * c.paddedVocabSize * c.hiddenSize;
+  return (Checked(8) * (layer * c.numLayers + table + c.hiddenSize)).get();
+}
+
+Error cp::checkSizes(const Mamba2Config &c, int64_t expand,
+                     const SizeNames &names, StringRef label) {
+  std::string start = label.str() + ": ";
+  Checked inner = Checked(c.numHeads) * c.headDim;
+  Checked expanded = Checked(expand) * c.hiddenSize;
+  if (inner.get() != expanded.get() || !inner.get())
+    return makeError(start + names.heads + " * " + names.headDim +
+                     ": expected " + names.expand + " * " + names.hidden +
+                     " = " + Twine(expand) + " * " + Twine(c.hiddenSize) +
+                     ", got " + Twine(c.numHeads) + " * " + Twine(c.headDim));
+  if (c.numHeads % c.numGroups != 0)
+    return makeError(start + names.groups + ": expected a divisor of " +
+                     names.heads + " = " + Twine(c.numHeads) + ", got " +
+                     Twine(c.numGroups));
+  constexpr int64_t maxLayers = 65536;
+  if (c.numLayers > maxLayers)
+    return makeError(start + names.layers + ": expected at most " +
+                     Twine(maxLayers) + ", got " + Twine(c.numLayers));
+  if (!bytesOf(c, inner))
+    return makeError(start + names.hidden + ", " + names.expand + ", " +
+                     names.groups + ", " + names.state + ", " + names.layers +
+                     ", " + names.vocab +
+                     ": expected weights of less than 2^63 bytes, got more; "
+                     "one of these sizes is wrong");
+  return Error::success();
+}

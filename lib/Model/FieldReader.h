@@ -1,0 +1,90 @@
+//===- FieldReader.h - Typed fields of a JSON object ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_MODEL_FIELDREADER_H
+#define CP_MODEL_FIELDREADER_H
+
+#include "cp/Model/Mamba2Config.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cp {
+
+/// Reads fields of one JSON object. The first thing wrong is kept for
+/// takeError(), and every getter still returns its default then, so that a
+/// reader is a plain list of fields. Fields asked for are known; finish()
+/// refuses the others.
+class FieldReader {
+public:
+  /// `label` starts messages; `prefix`, such as "ssm_cfg.", starts field names.
+  /// The object must outlive the reader.
+  FieldReader(const llvm::json::Object &object, std::string label,
+              std::string prefix = "")
+      : object(object), label(std::move(label)), prefix(std::move(prefix)) {}
+
+  /// Whether the field is there; this alone makes it known.
+  bool has(llvm::StringRef key);
+  /// Whether the field is there and not null.
+  bool hasValue(llvm::StringRef key);
+
+  /// A whole number from 1 to 2^31-1.
+  int64_t size(llvm::StringRef key, int64_t absent);
+  /// As size(), with a remark that `library`'s default was taken when absent.
+  int64_t size(llvm::StringRef key, int64_t absent, llvm::StringRef library,
+               std::vector<std::string> &remarks);
+  /// A finite number that is at least `low`, or above it with `open`.
+  double real(llvm::StringRef key, double absent, double low, bool open);
+  bool flag(llvm::StringRef key, bool absent);
+  std::string text(llvm::StringRef key, llvm::StringRef absent);
+  /// A list of two numbers, 0 <= first <= second; the second may be infinite.
+  std::pair<double, double> interval(llvm::StringRef key,
+                                     std::pair<double, double> absent);
+  /// The object under `key`, or null when absent or wrong.
+  const llvm::json::Object *nested(llvm::StringRef key);
+  /// Refuses the field unless it is absent, null, false, 0 or an empty list or
+  /// object; `why` says what it would ask for.
+  void refuseUnlessEmpty(llvm::StringRef key, llvm::StringRef why);
+  /// A remark, if the field is there, that the config's semantics ignores it;
+  /// `why` says what holds instead.
+  void remarkIgnored(Mamba2Config &config, llvm::StringRef key,
+                     llvm::StringRef why);
+  /// The field changes nothing here, whatever its value.
+  void ignore(llvm::ArrayRef<llvm::StringRef> keys);
+
+  /// The field's value as text, for remarks.
+  std::string valueText(llvm::StringRef key) const;
+  /// The full name of a field.
+  std::string name(llvm::StringRef key) const { return prefix + key.str(); }
+
+  /// Keeps an error of that text about the field, if it is the first.
+  void fail(llvm::StringRef key, const llvm::Twine &message);
+  /// The first error, or one that lists all fields never asked for.
+  llvm::Error finish();
+
+private:
+  const llvm::json::Value *get(llvm::StringRef key);
+  void expected(llvm::StringRef key, const llvm::Twine &what,
+                const llvm::json::Value &value);
+
+  const llvm::json::Object &object;
+  std::string label;
+  std::string prefix;
+  llvm::StringSet<> known;
+  std::string firstError;
+};
+
+} // namespace cp
+
+#endif // CP_MODEL_FIELDREADER_H

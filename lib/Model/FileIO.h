@@ -1,0 +1,45 @@
+//===- FileIO.h - Files in and out, with errors that name them --*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_MODEL_FILEIO_H
+#define CP_MODEL_FILEIO_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace cp {
+
+/// An error of nothing but this text.
+llvm::Error makeError(const llvm::Twine &message);
+
+/// Text from outside for a message: in single quotes, escaped, and cut after 96
+/// bytes, so that a hostile name can neither flood nor steer a terminal.
+std::string quoted(llvm::StringRef text);
+
+/// The bytes of a regular file of at most `maxBytes`, mapped where the system
+/// can. A pipe or a device is refused, for it may never end.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openRegularFile(llvm::StringRef path, uint64_t maxBytes);
+
+/// Lets `write` fill a temporary file beside `path` and renames it to `path`,
+/// so that a reader sees the old file or the whole new one. On an error `path`
+/// stays as it was and the temporary file is gone.
+llvm::Error
+writeAtomically(llvm::StringRef path,
+                llvm::function_ref<void(llvm::raw_ostream &)> write);
+
+} // namespace cp
+
+#endif // CP_MODEL_FILEIO_H

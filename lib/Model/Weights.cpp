@@ -1,0 +1,112 @@
+//===- Weights.cpp - The parameters of a Mamba-2 model --------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names and shapes: Mamba2ForCausalLM and Mamba2Mixer.__init__ of transformers
+// 5.23.0 (modeling_mamba2.py).
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Model/Weights.h"
+
+#include "llvm/ADT/Twine.h"
+
+#include <cmath>
+
+using namespace cp;
+using llvm::Twine;
+
+namespace {
+
+/// The initialisations in which the two libraries differ.
+struct Inits {
+  InitSpec embedding;
+  InitSpec head;
+  InitSpec inProj;
+  InitSpec outProj;
+  InitSpec conv;
+  InitSpec convBias;
+  InitSpec aLog;
+};
+
+} // namespace
+
+/// What torch's nn.Linear and nn.Conv1d start from, and init.kaiming_uniform_
+/// with a = sqrt(5): uniform within 1/sqrt(fan_in).
+static InitSpec torchDefault(int64_t fanIn) {
+  return InitSpec::uniform(1 / std::sqrt(double(fanIn)));
+}
+
+static InitSpec outProjInit(const Mamba2Config &c) {
+  InitSpec init = torchDefault(c.innerSize());
+  if (c.rescaleResidual)
+    init.scale /= std::sqrt(double(c.numLayers));
+  return init;
+}
+
+/// Mamba2PreTrainedModel._init_weights over PreTrainedModel._init_weights.
+static Inits transformersInits(const Mamba2Config &c) {
+  InitSpec normal = InitSpec::normal(c.initializerRange);
+  return {normal,
+          normal,
+          normal,
+          outProjInit(c),
+          torchDefault(c.convKernel),
+          InitSpec::zeros(),
+          InitSpec::logArange()};
+}
+
+/// Mamba2.__init__ and _init_weights of mixer_seq_simple.py in mamba_ssm 2.3.2,
+/// which leaves the projections and the conv as torch starts them.
+static Inits mambaSsmInits(const Mamba2Config &c) {
+  InitSpec conv = torchDefault(c.convKernel);
+  return {InitSpec::normal(c.initializerRange),
+          torchDefault(c.hiddenSize),
+          torchDefault(c.hiddenSize),
+          outProjInit(c),
+          c.convInit ? InitSpec::uniform(*c.convInit) : conv,
+          conv,
+          InitSpec::logUniform(c.aInitMin, c.aInitMax)};
+}
+
+static void addLayer(const Mamba2Config &c, const Inits &inits, int64_t layer,
+                     std::vector<WeightSpec> &out) {
+  std::string start = ("backbone.layers." + Twine(layer) + ".").str();
+  auto add = [&](const char *name, std::vector<int64_t> shape, InitSpec init) {
+    out.push_back({start + name, std::move(shape), init});
+  };
+  int64_t inner = c.innerSize();
+  add("norm.weight", {c.hiddenSize}, InitSpec::ones());
+  add("mixer.in_proj.weight", {c.inProjSize(), c.hiddenSize}, inits.inProj);
+  if (c.useBias)
+    add("mixer.in_proj.bias", {c.inProjSize()}, InitSpec::zeros());
+  add("mixer.conv1d.weight", {c.convDim(), 1, c.convKernel}, inits.conv);
+  if (c.useConvBias)
+    add("mixer.conv1d.bias", {c.convDim()}, inits.convBias);
+  add("mixer.dt_bias", {c.numHeads},
+      InitSpec::dtBias(c.dtInitMin, c.dtInitMax, c.dtInitFloor));
+  add("mixer.A_log", {c.numHeads}, inits.aLog);
+  add("mixer.D", {c.dHasHeadDim ? inner : c.numHeads}, InitSpec::ones());
+  if (c.hasGatedNorm)
+    add("mixer.norm.weight", {inner}, InitSpec::ones());
+  add("mixer.out_proj.weight", {c.hiddenSize, inner}, inits.outProj);
+  if (c.useBias)
+    add("mixer.out_proj.bias", {c.hiddenSize}, InitSpec::zeros());
+}
+
+std::vector<WeightSpec> cp::weightsOf(const Mamba2Config &c) {
+  Inits inits = c.semantics == Semantics::MambaSSM ? mambaSsmInits(c)
+                                                   : transformersInits(c);
+  std::vector<int64_t> table = {c.paddedVocabSize, c.hiddenSize};
+  std::vector<WeightSpec> out;
+  out.push_back({"backbone.embeddings.weight", table, inits.embedding});
+  for (int64_t layer = 0; layer < c.numLayers; ++layer)
+    addLayer(c, inits, layer, out);
+  out.push_back({"backbone.norm_f.weight", {c.hiddenSize}, InitSpec::ones()});
+  if (!c.tieEmbeddings)
+    out.push_back({"lm_head.weight", table, inits.head});
+  return out;
+}

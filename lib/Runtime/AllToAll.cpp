@@ -1,0 +1,146 @@
+//===- AllToAll.cpp - Changes which dimension is cut ----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copy.h"
+#include "Exchange.h"
+
+#include <algorithm>
+
+using namespace cp::runtime;
+
+namespace {
+
+/// What happens to one of the tensors.
+struct Route {
+  size_t concatDim, splitDim;
+  cp::Order concatOrder, splitOrder;
+  int64_t times, unit;
+  /// The whole sizes of the two dimensions, the split one after its repeat.
+  int64_t concatSize, splitSize;
+};
+
+} // namespace
+
+static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
+                          Route &route) {
+  const Buffer &in = call.in(i);
+  auto wrong = [&](const std::string &text) {
+    return call.invalid(call.label(i) + " is " + typeText(in) + " and " + text);
+  };
+  if (std::max(route.concatDim, route.splitDim) >= size_t(in.rank) ||
+      route.concatDim == route.splitDim)
+    return wrong("goes from dim " + std::to_string(route.concatDim) +
+                 " to dim " + std::to_string(route.splitDim) +
+                 ", expected two different dims of it (to change an order use "
+                 "reorder)");
+  int64_t split = in.sizes[route.splitDim];
+  if (route.times > 1 && split % route.unit)
+    return wrong("its dim " + std::to_string(route.splitDim) +
+                 " is repeated in units of " + std::to_string(route.unit) +
+                 ", expected a size that they divide");
+  std::vector<int64_t> sizes(in.sizes, in.sizes + in.rank);
+  if (__builtin_mul_overflow(split, route.times, &route.splitSize) ||
+      __builtin_mul_overflow(in.sizes[route.concatDim], group.size,
+                             &route.concatSize))
+    return wrong("the exchanged sizes do not fit 63 bits, expected fewer "
+                 "repeats or ranks");
+  sizes[route.concatDim] = route.concatSize;
+  sizes[route.splitDim] = route.splitSize;
+  if (Result failure =
+          checkCut(call, group, sizes, route.concatDim, route.concatOrder))
+    return failure;
+  if (Result failure =
+          checkCut(call, group, sizes, route.splitDim, route.splitOrder))
+    return failure;
+  sizes[route.splitDim] /= group.size;
+  return call.expectType(call.numIns() + i, in.dtype, sizes);
+}
+
+static Result readRoutes(Context &context, const Descriptor &call,
+                         const Group *&group, std::vector<Route> &routes) {
+  size_t count = call.numIns();
+  if (Result failure = call.expectCounts(count, count))
+    return failure;
+  AttrReader attrs(call);
+  Words axes = attrs.array("axes");
+  Words concatDims = attrs.array("concat_dims", count, 0, maxRank - 1);
+  Words concatOrders = attrs.array("concat_orders", count, 0, 1);
+  Words times = attrs.array("repeat_times", count, 1, INT64_MAX);
+  Words units = attrs.array("repeat_units", count, 1, INT64_MAX);
+  Words splitDims = attrs.array("split_dims", count, 0, maxRank - 1);
+  Words splitOrders = attrs.array("split_orders", count, 0, 1);
+  if (Result failure = attrs.finish())
+    return failure;
+  if (Result failure = findGroup(context, call, axes, group))
+    return failure;
+  for (size_t i = 0; i < count; ++i) {
+    routes.push_back({size_t(concatDims[i]), size_t(splitDims[i]),
+                      cp::Order(concatOrders[i]), cp::Order(splitOrders[i]),
+                      times[i], units[i], 0, 0});
+    if (Result failure = finishRoute(call, *group, i, routes.back()))
+      return failure;
+  }
+  return std::nullopt;
+}
+
+/// Where a part of the repeated dimension lies in the dimension itself: unit u
+/// of the repeated one is unit u / times.
+static std::vector<Segment> partOfRepeated(const Route &route,
+                                           const std::vector<cp::Run> &part) {
+  std::vector<Segment> segments;
+  for (const cp::Run &run : part) {
+    // Without repeats the whole run lies together, however long a unit is.
+    int64_t unit = route.times == 1 ? route.splitSize : route.unit;
+    for (int64_t done = 0; done < run.length;) {
+      int64_t index = run.global + done, inUnit = index % unit;
+      int64_t length = std::min(unit - inUnit, run.length - done);
+      segments.push_back({run.local + done,
+                          index / unit / route.times * unit + inUnit, length});
+      done += length;
+    }
+  }
+  return segments;
+}
+
+static void pullTensor(const Exchange &exchange, const Descriptor &call,
+                       const Group &group, size_t i, const Route &route) {
+  DimMap split = {
+      route.splitDim,
+      partOfRepeated(route, runsAt(group, route.splitOrder, route.splitSize,
+                                   group.position))};
+  // Each rank starts with itself and goes round, so that not all of them read
+  // the same peer's memory at once.
+  for (int64_t step = 0; step < group.size; ++step) {
+    int64_t peer = (group.position + step) % group.size;
+    DimMap concat = {route.concatDim, {}};
+    for (const cp::Run &run :
+         runsAt(group, route.concatOrder, route.concatSize, peer))
+      concat.segments.push_back({run.global, run.local, run.length});
+    exchange.took(peer, copyMapped(call.out(i), exchange.input(peer, i),
+                                   {concat, split}));
+  }
+}
+
+static Result allToAll(Context &context, const Descriptor &call) {
+  const Group *group = nullptr;
+  std::vector<Route> routes;
+  if (Result failure = readRoutes(context, call, group, routes))
+    return failure;
+  if (Result failure = call.expectNotInPlace())
+    return failure;
+  Exchange exchange(context, call, *group);
+  if (Result failure = exchange.enter())
+    return failure;
+  for (size_t i = 0; i < routes.size(); ++i)
+    pullTensor(exchange, call, *group, i, routes[i]);
+  return std::nullopt;
+}
+
+extern "C" void cprt_all_to_all(cprt_context *context, cprt_stream *stream,
+                                const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "all_to_all", allToAll);
+}

@@ -1,0 +1,138 @@
+//===- Context.cpp - One rank's place in a world --------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include "World.h"
+
+#include <new>
+
+using namespace cp::runtime;
+
+/// What the other ranks are told. Falls back to a text that needs no heap: a
+/// failure must reach them in any case.
+static std::string peerText(int64_t rank, cprt_status status,
+                            const std::string &message) try {
+  return "rank " + std::to_string(rank) + " failed with " +
+         cprt_status_name(status) + ": " + message;
+} catch (const std::bad_alloc &) {
+  return "a rank failed";
+}
+
+void cprt_context::fail(cprt_status failure, std::string text) {
+  std::lock_guard<std::mutex> lock(world.mutex);
+  if (hasFailed())
+    return;
+  message = std::move(text);
+  status.store(failure, std::memory_order_release);
+  world.spread({CPRT_PEER_FAILED, peerText(rank, failure, message)});
+}
+
+/// The text is short enough to need no heap, of which there is none left.
+static void failOutOfMemory(Context &context) {
+  context.fail(CPRT_OUT_OF_MEMORY, "out of memory");
+}
+
+void cp::runtime::runOp(Context *context, const cprt_stream *stream,
+                        const int64_t *desc, void *const *buffers,
+                        const char *op, OpBody body) {
+  if (!context || context->hasFailed())
+    return;
+  try {
+    Result failure = context->call.decode(op, desc, buffers);
+    if (!failure && stream)
+      failure = context->call.invalid(
+          "the stream is not null, expected null: threads run every call "
+          "before it returns");
+    if (!failure)
+      failure = body(*context, context->call);
+    if (failure)
+      context->fail(failure->status, std::move(failure->message));
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
+  }
+}
+
+extern "C" int64_t cprt_context_rank(const cprt_context *context) {
+  return context ? context->rank : -1;
+}
+
+extern "C" cprt_status cprt_context_status(const cprt_context *context) {
+  return context ? context->status.load(std::memory_order_acquire)
+                 : CPRT_INVALID_ARGUMENT;
+}
+
+extern "C" const char *cprt_context_message(const cprt_context *context) {
+  if (!context)
+    return "the context is null";
+  return context->hasFailed() ? context->message.c_str() : "";
+}
+
+extern "C" void cprt_context_fail(cprt_context *context, cprt_status status,
+                                  const char *message) {
+  if (!context)
+    return;
+  bool isFailure = status > CPRT_OK && status <= CPRT_UNSUPPORTED;
+  try {
+    context->fail(isFailure ? status : CPRT_INVALID_ARGUMENT,
+                  message ? message : "");
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
+  }
+}
+
+extern "C" int64_t cprt_context_peak_bytes(const cprt_context *context) {
+  return context ? context->memory.peakBytes() : 0;
+}
+
+extern "C" int64_t cprt_context_allocations(const cprt_context *context) {
+  return context ? context->memory.numAllocations() : 0;
+}
+
+extern "C" void *cprt_alloc(cprt_context *context, int64_t bytes) {
+  if (!context || context->hasFailed())
+    return nullptr;
+  try {
+    if (bytes < 0) {
+      context->fail(CPRT_INVALID_ARGUMENT, "alloc: found " +
+                                               std::to_string(bytes) +
+                                               " bytes, expected 0 or more");
+      return nullptr;
+    }
+    void *pointer = context->memory.allocate(bytes);
+    if (!pointer)
+      context->fail(CPRT_OUT_OF_MEMORY,
+                    "alloc: no " + std::to_string(bytes) +
+                        " bytes left; use more ranks or a shorter sequence");
+    return pointer;
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
+    return nullptr;
+  }
+}
+
+extern "C" void cprt_free(cprt_context *context, void *pointer) {
+  if (!context || context->hasFailed() || !pointer)
+    return;
+  if (!context->memory.release(pointer))
+    context->fail(CPRT_INVALID_ARGUMENT,
+                  "free: expected a pointer that cprt_alloc gave this rank, "
+                  "found another or one freed before");
+}
+
+extern "C" void cprt_launch(cprt_context *context, cprt_stream *stream,
+                            void (*kernel)(void *const *buffers),
+                            void *const *buffers) {
+  if (!context || context->hasFailed())
+    return;
+  if (!kernel || stream) {
+    context->fail(CPRT_INVALID_ARGUMENT,
+                  "launch: expected a kernel and, on threads, a null stream");
+    return;
+  }
+  kernel(buffers);
+}

@@ -1,0 +1,64 @@
+//===- Context.h - One rank's place in a world ------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_CONTEXT_H
+#define CP_LIB_RUNTIME_CONTEXT_H
+
+#include "Counters.h"
+#include "Descriptor.h"
+#include "Group.h"
+#include "Memory.h"
+
+#include <map>
+
+/// Everything but `status` and `message` belongs to the rank's own thread;
+/// `waitingIn` and `waitingCall` are guarded by the world's mutex.
+struct cprt_context {
+  cprt_context(cprt_world &world, int64_t rank) : world(world), rank(rank) {}
+
+  /// Keeps the first failure of this rank, and wakes every other rank.
+  void fail(cprt_status status, std::string text);
+  bool hasFailed() const {
+    return status.load(std::memory_order_acquire) != CPRT_OK;
+  }
+
+  cprt_world &world;
+  const int64_t rank;
+
+  std::atomic<cprt_status> status{CPRT_OK};
+  /// Written once, before `status`.
+  std::string message;
+
+  cp::runtime::Counters counters;
+  cp::runtime::Memory memory;
+  /// The current call; kept to reuse its storage.
+  cp::runtime::Descriptor call;
+  std::map<std::vector<int>, cp::runtime::Group> groups;
+  /// By local op and element type; found on first use.
+  std::map<std::pair<const char *, cp::runtime::DType>, cp::kernels::KernelFn>
+      kernels;
+
+  const cp::runtime::Meeting *waitingIn = nullptr;
+  const cp::runtime::Descriptor *waitingCall = nullptr;
+};
+
+namespace cp::runtime {
+
+using Context = cprt_context;
+
+/// What one operation does with its decoded call.
+using OpBody = Result (*)(Context &context, const Descriptor &call);
+
+/// The frame of every program call: returns at once after an earlier failure,
+/// decodes the descriptor, runs `body`, and keeps what goes wrong, an exhausted
+/// heap included. `op` has static storage.
+void runOp(Context *context, const cprt_stream *stream, const int64_t *desc,
+           void *const *buffers, const char *op, OpBody body);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_CONTEXT_H

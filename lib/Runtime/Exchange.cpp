@@ -1,0 +1,55 @@
+//===- Exchange.cpp - One collective, from entering to leaving ------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exchange.h"
+
+using namespace cp::runtime;
+
+Exchange::Exchange(Context &context, const Descriptor &call, const Group &group)
+    : context(context), group(group) {
+  mine.call = &call;
+  mine.counter = &context.counters.at(call.op(), group.axesMask);
+}
+
+Result Exchange::enter() {
+  if (group.meeting)
+    if (Result failure =
+            group.meeting->enter(context, group.slot(group.position), mine))
+      return failure;
+  isInside = group.meeting != nullptr;
+  ++mine.counter->calls;
+  return std::nullopt;
+}
+
+void Exchange::leave() {
+  if (isInside)
+    group.meeting->leave();
+  isInside = false;
+}
+
+Participant &Exchange::at(int64_t position) const {
+  return position == group.position ? mine
+                                    : group.meeting->at(group.slot(position));
+}
+
+void Exchange::took(int64_t position, int64_t bytes) const {
+  if (position != group.position)
+    at(position).counter->bytesSent.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Exchange::publishSummary() {
+  if (group.meeting)
+    group.meeting->publish(mine);
+}
+
+Result Exchange::awaitSummary(int64_t position, const char *&summary) const {
+  const Participant &peer = at(position);
+  if (Result failure = group.meeting->awaitPublished(peer, *mine.call))
+    return failure;
+  summary = peer.summary;
+  return std::nullopt;
+}

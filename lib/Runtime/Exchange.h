@@ -1,0 +1,53 @@
+//===- Exchange.h - One collective, from entering to leaving ----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_EXCHANGE_H
+#define CP_LIB_RUNTIME_EXCHANGE_H
+
+#include "Meeting.h"
+#include "World.h"
+
+namespace cp::runtime {
+
+/// Makes peers' inputs readable between enter() and its own destruction, which
+/// waits for the peers. Whatever peers read must outlive it.
+class Exchange {
+public:
+  Exchange(Context &context, const Descriptor &call, const Group &group);
+  Exchange(const Exchange &) = delete;
+  Exchange &operator=(const Exchange &) = delete;
+  ~Exchange() { leave(); }
+
+  /// See Meeting::enter. In a group of one it returns at once.
+  Result enter();
+  /// Waits until no peer reads from this rank any more.
+  void leave();
+
+  /// Input `i` of the rank at `position`.
+  const Buffer &input(int64_t position, size_t i) const {
+    return at(position).call->in(i);
+  }
+  /// Counts bytes copied from the rank at `position`; own ones do not count.
+  void took(int64_t position, int64_t bytes) const;
+
+  /// For collectives that hand on what they compute.
+  void setSummary(const char *summary) { mine.summary = summary; }
+  void publishSummary();
+  Result awaitSummary(int64_t position, const char *&summary) const;
+
+private:
+  Participant &at(int64_t position) const;
+
+  Context &context;
+  const Group &group;
+  mutable Participant mine;
+  bool isInside = false;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_EXCHANGE_H

@@ -1,0 +1,127 @@
+//===- Gather.cpp - all_gather, slice, reorder ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copy.h"
+#include "Exchange.h"
+
+using namespace cp::runtime;
+
+namespace {
+
+/// The attributes of the collectives that move parts of one dimension.
+struct OneDim {
+  const Group *group = nullptr;
+  size_t dim = 0;
+  cp::Order order{}, toOrder{};
+  std::vector<int64_t> inSizes, wholeSizes;
+
+  int64_t wholeSize() const { return wholeSizes[dim]; }
+};
+
+} // namespace
+
+static std::vector<int64_t> sizesOf(const Buffer &buffer) {
+  return {buffer.sizes, buffer.sizes + buffer.rank};
+}
+
+/// Reads axes, dim, order (and to_order); `whole` is the input's size of the
+/// dimension times the group's size unless the input is the whole already.
+static Result readOneDim(Context &context, const Descriptor &call,
+                         bool hasTwoOrders, bool inputIsWhole, OneDim &read) {
+  if (Result failure = call.expectCounts(1, 1))
+    return failure;
+  AttrReader attrs(call);
+  Words axes = attrs.array("axes");
+  read.dim = size_t(attrs.integer("dim", 0, call.in(0).rank - 1));
+  read.order = attrs.order(hasTwoOrders ? "from_order" : "order");
+  if (hasTwoOrders)
+    read.toOrder = attrs.order("to_order");
+  if (Result failure = attrs.finish())
+    return failure;
+  if (Result failure = findGroup(context, call, axes, read.group))
+    return failure;
+  read.inSizes = read.wholeSizes = sizesOf(call.in(0));
+  int64_t &whole = read.wholeSizes[read.dim];
+  if (!inputIsWhole && __builtin_mul_overflow(whole, read.group->size, &whole))
+    return call.invalid("dim " + std::to_string(read.dim) + " of " +
+                        typeText(call.in(0)) + " times " +
+                        std::to_string(read.group->size) +
+                        " ranks does not fit 63 bits");
+  if (Result failure =
+          checkCut(call, *read.group, read.wholeSizes, read.dim, read.order))
+    return failure;
+  return checkCut(call, *read.group, read.wholeSizes, read.dim, read.toOrder);
+}
+
+static std::vector<cp::Run> wholeRun(int64_t size) { return {{0, 0, size}}; }
+
+/// Fills `dstRuns` of the output from what each peer holds by read.order.
+static Result pullRuns(Context &context, const Descriptor &call,
+                       const OneDim &read, const std::vector<cp::Run> &runs) {
+  if (Result failure = call.expectNotInPlace())
+    return failure;
+  Exchange exchange(context, call, *read.group);
+  if (Result failure = exchange.enter())
+    return failure;
+  for (int64_t peer = 0; peer < read.group->size; ++peer) {
+    std::vector<cp::Run> held =
+        runsAt(*read.group, read.order, read.wholeSize(), peer);
+    exchange.took(peer, copyMapped(call.out(0), exchange.input(peer, 0),
+                                   {{read.dim, intersect(runs, held)}}));
+  }
+  return std::nullopt;
+}
+
+static Result allGather(Context &context, const Descriptor &call) {
+  OneDim read;
+  if (Result failure = readOneDim(context, call, false, false, read))
+    return failure;
+  if (Result failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
+    return failure;
+  return pullRuns(context, call, read, wholeRun(read.wholeSize()));
+}
+
+static Result reorder(Context &context, const Descriptor &call) {
+  OneDim read;
+  if (Result failure = readOneDim(context, call, true, false, read))
+    return failure;
+  if (Result failure = call.expectType(1, call.in(0).dtype, read.inSizes))
+    return failure;
+  return pullRuns(context, call, read,
+                  runsAt(*read.group, read.toOrder, read.wholeSize(),
+                         read.group->position));
+}
+
+static Result slice(Context &context, const Descriptor &call) {
+  OneDim read;
+  if (Result failure = readOneDim(context, call, false, true, read))
+    return failure;
+  std::vector<int64_t> sizes = read.wholeSizes;
+  sizes[read.dim] /= read.group->size;
+  if (Result failure = call.expectType(1, call.in(0).dtype, sizes))
+    return failure;
+  std::vector<cp::Run> mine =
+      runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
+  copyMapped(call.out(0), call.in(0),
+             {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
+  return std::nullopt;
+}
+
+extern "C" void cprt_all_gather(cprt_context *context, cprt_stream *stream,
+                                const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "all_gather", allGather);
+}
+
+extern "C" void cprt_slice(cprt_context *context, cprt_stream *stream,
+                           const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "slice", slice);
+}
+
+extern "C" void cprt_reorder(cprt_context *context, cprt_stream *stream,
+                             const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "reorder", reorder);
+}

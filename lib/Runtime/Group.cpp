@@ -1,0 +1,87 @@
+//===- Group.cpp - The ranks that take part in a collective ---------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "World.h"
+
+#include <algorithm>
+
+using namespace cp::runtime;
+
+static Result checkAxes(const Context &context, const Descriptor &call,
+                        Words axes) {
+  int64_t count = int64_t(context.world.mesh.axes.size());
+  uint64_t seen = 0;
+  for (size_t i = 0; i < axes.size; ++i) {
+    bool inside = axes[i] >= 0 && axes[i] < count;
+    if (!inside || (seen >> axes[i] & 1))
+      return call.invalid("attribute 'axes' is " +
+                          listText(axes.data, axes.size) +
+                          ", expected different positions from 0 to " +
+                          std::to_string(count - 1) +
+                          "; run the program on the mesh it was compiled for");
+    seen |= uint64_t(1) << axes[i];
+  }
+  return std::nullopt;
+}
+
+static Group makeGroup(Context &context, const std::vector<int> &axes) {
+  const cp::Mesh &mesh = context.world.mesh;
+  std::vector<int64_t> ranks = mesh.group(context.rank, axes);
+  std::vector<int64_t> ascending = ranks;
+  std::sort(ascending.begin(), ascending.end());
+
+  Group group;
+  group.size = int64_t(ranks.size());
+  group.position = mesh.positionInGroup(context.rank, axes);
+  group.mesh.axes.push_back({"group", group.size});
+  for (int axis : axes)
+    group.axesMask |= uint64_t(1) << axis;
+  for (int64_t rank : ranks)
+    group.slots.push_back(
+        size_t(std::lower_bound(ascending.begin(), ascending.end(), rank) -
+               ascending.begin()));
+  if (group.size > 1)
+    group.meeting = &context.world.meetingOf(ascending);
+  return group;
+}
+
+Result cp::runtime::findGroup(Context &context, const Descriptor &call,
+                              Words axes, const Group *&group) {
+  if (Result failure = checkAxes(context, call, axes))
+    return failure;
+  std::vector<int> key(axes.data, axes.data + axes.size);
+  auto entry = context.groups.find(key);
+  if (entry == context.groups.end())
+    entry = context.groups.emplace(key, makeGroup(context, key)).first;
+  group = &entry->second;
+  return std::nullopt;
+}
+
+/// One rank holds everything, in whatever order.
+static cp::Cut cutOf(const Group &group, cp::Order order) {
+  return {0, group.size == 1 ? cp::Order::Contiguous : order, 1};
+}
+
+Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
+                             const std::vector<int64_t> &sizes, size_t dim,
+                             Order order) {
+  Layout layout;
+  layout.mesh = group.mesh;
+  layout.dims.resize(sizes.size());
+  layout.dims[dim].push_back(cutOf(group, order));
+  if (std::optional<std::string> wrong = check(layout, sizes))
+    return call.invalid("dim " + std::to_string(dim) + " of " +
+                        listText(sizes.data(), sizes.size()) +
+                        " cannot be cut over " + std::to_string(group.size) +
+                        " ranks: " + *wrong);
+  return std::nullopt;
+}
+
+std::vector<cp::Run> cp::runtime::runsAt(const Group &group, Order order,
+                                         int64_t size, int64_t position) {
+  return runsOf(group.mesh, {cutOf(group, order)}, size, position);
+}

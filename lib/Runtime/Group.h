@@ -1,0 +1,49 @@
+//===- Group.h - The ranks that take part in a collective -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_GROUP_H
+#define CP_LIB_RUNTIME_GROUP_H
+
+#include "Attributes.h"
+
+#include "cp/Layout/Layout.h"
+
+namespace cp::runtime {
+
+class Meeting;
+
+/// One rank's view of a group: who is at which position.
+struct Group {
+  int64_t size = 1;
+  int64_t position = 0;
+  uint64_t axesMask = 0;
+  /// Null in a group of one, which never waits.
+  Meeting *meeting = nullptr;
+  /// By position: the slot in the meeting, which counts ranks ascending.
+  std::vector<size_t> slots;
+  /// One axis whose coordinate is the position.
+  Mesh mesh;
+
+  size_t slot(int64_t at) const { return slots[size_t(at)]; }
+};
+
+/// The group of this rank over `axes` of the world's mesh, major to minor; made
+/// once and kept by the context. CPRT_INVALID_ARGUMENT for an axis that the
+/// mesh does not have, or that is named twice.
+Result findGroup(cprt_context &context, const Descriptor &call, Words axes,
+                 const Group *&group);
+
+/// The parts of `dim` of a tensor of `sizes` (the whole), by position in
+/// `group`. CPRT_INVALID_ARGUMENT when it does not divide.
+Result checkCut(const Descriptor &call, const Group &group,
+                const std::vector<int64_t> &sizes, size_t dim, Order order);
+std::vector<Run> runsAt(const Group &group, Order order, int64_t size,
+                        int64_t position);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_GROUP_H

@@ -1,0 +1,214 @@
+//===- Meeting.cpp - Where the ranks of a group wait for each other -------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Meeting.h"
+
+#include "World.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace cp::runtime;
+using Clock = std::chrono::steady_clock;
+
+/// About what a wake-up by the kernel costs; longer waits are better parked.
+static constexpr std::chrono::microseconds spinTime{5};
+
+Meeting::Meeting(cprt_world &world, std::vector<int64_t> ranks)
+    : world(world), ranks(std::move(ranks)), participants(this->ranks.size()) {}
+
+static void pauseProcessor() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t old) const {
+  auto isOver = [&] { return word.load(std::memory_order_acquire) != old; };
+  if (world.oversubscribed) {
+    std::this_thread::yield();
+    return isOver();
+  }
+  Clock::time_point end = Clock::now() + spinTime;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (isOver())
+        return true;
+      pauseProcessor();
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+/// Waits until `word` differs from `old`, the world fails, or the deadline has
+/// passed. The lock is released meanwhile, and held again unless Done.
+Meeting::Wake Meeting::await(Lock &lock, const std::atomic<uint64_t> &word,
+                             uint64_t old) {
+  Clock::time_point deadline = Clock::now() + world.deadline;
+  lock.unlock();
+  if (spin(word, old))
+    return Wake::Done;
+  lock.lock();
+  bool inTime = changed.wait_until(lock, deadline, [&] {
+    return word.load(std::memory_order_acquire) != old ||
+           world.hasFailure.load(std::memory_order_relaxed);
+  });
+  if (word.load(std::memory_order_acquire) != old)
+    return Wake::Done;
+  return inTime ? Wake::Failed : Wake::Late;
+}
+
+Failure Meeting::spread(Failure failure) {
+  world.spread(std::move(failure));
+  return world.failure;
+}
+
+Result Meeting::enter(Context &context, size_t slot, Participant &mine) {
+  Lock lock(world.mutex);
+  if (world.hasFailure)
+    return world.failure;
+  if (Result mismatch = findMismatch(mine, context.rank))
+    return spread(std::move(*mismatch));
+  bool isLast = numEntered + 1 == ranks.size();
+  if (!isLast)
+    if (Result cycle = findCycle(*mine.call, context.rank))
+      return spread(std::move(*cycle));
+  participants[slot] = &mine;
+  if (isLast) {
+    completeEntry();
+    return std::nullopt;
+  }
+  ++numEntered;
+  context.waitingIn = this;
+  context.waitingCall = mine.call;
+  Wake wake = await(lock, entries, entries.load(std::memory_order_relaxed));
+  if (wake == Wake::Done)
+    return std::nullopt;
+  context.waitingIn = nullptr;
+  participants[slot] = nullptr;
+  --numEntered;
+  if (wake == Wake::Late)
+    return spread(lateFailure(*mine.call, context.rank));
+  return world.failure;
+}
+
+void Meeting::completeEntry() {
+  numEntered = 0;
+  for (int64_t rank : ranks)
+    world.contexts[size_t(rank)]->waitingIn = nullptr;
+  entries.fetch_add(1, std::memory_order_release);
+  changed.notify_all();
+}
+
+void Meeting::leave() {
+  Lock lock(world.mutex);
+  uint64_t old = exits.load(std::memory_order_relaxed);
+  if (++numLeft == ranks.size()) {
+    numLeft = 0;
+    std::fill(participants.begin(), participants.end(), nullptr);
+    exits.fetch_add(1, std::memory_order_release);
+    changed.notify_all();
+    return;
+  }
+  lock.unlock();
+  if (spin(exits, old))
+    return;
+  lock.lock();
+  changed.wait(lock,
+               [&] { return exits.load(std::memory_order_relaxed) != old; });
+}
+
+void Meeting::publish(Participant &mine) {
+  std::lock_guard<std::mutex> lock(world.mutex);
+  mine.isPublished.store(1, std::memory_order_release);
+  changed.notify_all();
+}
+
+Result Meeting::awaitPublished(const Participant &peer,
+                               const Descriptor &call) {
+  Lock lock(world.mutex);
+  if (peer.isPublished.load(std::memory_order_relaxed))
+    return std::nullopt;
+  Wake wake = await(lock, peer.isPublished, 0);
+  if (wake == Wake::Done)
+    return std::nullopt;
+  if (wake == Wake::Failed)
+    return world.failure;
+  return spread(
+      {CPRT_TIMEOUT, call.title() +
+                         ": the previous rank handed nothing on within " +
+                         std::to_string(world.deadline.count()) +
+                         " ms; look at what it does, or raise deadline_ms"});
+}
+
+Result Meeting::findMismatch(const Participant &mine, int64_t rank) const {
+  for (size_t slot = 0; slot < ranks.size(); ++slot) {
+    const Participant *peer = participants[slot];
+    if (!peer || peer->call->sameAs(*mine.call))
+      continue;
+    uint64_t number = entries.load(std::memory_order_relaxed);
+    return Failure{
+        CPRT_MISMATCH,
+        "collective number " + std::to_string(number) + " of ranks " +
+            listText(ranks.data(), ranks.size()) + ": rank " +
+            std::to_string(ranks[slot]) + " is at " + peer->call->describe() +
+            ", rank " + std::to_string(rank) + " is at " +
+            mine.call->describe() + "; expected the same call on every rank"};
+  }
+  return std::nullopt;
+}
+
+std::vector<int64_t> Meeting::missingRanks(int64_t except) const {
+  std::vector<int64_t> missing;
+  for (size_t slot = 0; slot < ranks.size(); ++slot)
+    if (!participants[slot] && ranks[slot] != except)
+      missing.push_back(ranks[slot]);
+  return missing;
+}
+
+/// Whether `waiter` cannot go on before `target` has moved. Every wait is for
+/// all missing ranks, so one path of waits is enough.
+bool Meeting::waitsFor(cprt_world &world, int64_t waiter, int64_t target,
+                       std::vector<bool> &seen) {
+  seen[size_t(waiter)] = true;
+  const Meeting *meeting = world.contexts[size_t(waiter)]->waitingIn;
+  if (!meeting)
+    return false;
+  for (int64_t rank : meeting->missingRanks())
+    if (rank == target ||
+        (!seen[size_t(rank)] && waitsFor(world, rank, target, seen)))
+      return true;
+  return false;
+}
+
+Result Meeting::findCycle(const Descriptor &call, int64_t rank) const {
+  for (int64_t peer : missingRanks(rank)) {
+    std::vector<bool> seen(world.contexts.size());
+    if (!waitsFor(world, peer, rank, seen))
+      continue;
+    const Context &other = *world.contexts[size_t(peer)];
+    return Failure{CPRT_MISMATCH,
+                   "ranks wait for each other in different groups: rank " +
+                       std::to_string(rank) + " is at " + call.describe() +
+                       ", rank " + std::to_string(peer) + " is at " +
+                       other.waitingCall->describe() +
+                       "; expected the same order of calls on every rank"};
+  }
+  return std::nullopt;
+}
+
+Failure Meeting::lateFailure(const Descriptor &call, int64_t rank) const {
+  std::vector<int64_t> missing = missingRanks(rank);
+  std::string text = call.title() + ": waited " +
+                     std::to_string(world.deadline.count()) + " ms for ranks " +
+                     listText(missing.data(), missing.size());
+  for (int64_t late : missing)
+    if (world.contexts[size_t(late)]->waitingIn)
+      text += "; rank " + std::to_string(late) + " itself waits at " +
+              world.contexts[size_t(late)]->waitingCall->title();
+  return {CPRT_TIMEOUT, text + "; look at what they do, or raise deadline_ms"};
+}

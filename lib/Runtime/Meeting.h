@@ -1,0 +1,91 @@
+//===- Meeting.h - Where the ranks of a group wait for each other -*- C++
+//-*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A collective is two meetings of the same ranks. They *enter* with what they
+// bring, compare it, and read each other's buffers; they *leave* together, so
+// that nobody reuses a buffer that a peer still reads. Entering ends with the
+// first failure of any rank, or at the deadline. Leaving does not: between the
+// two a rank only copies memory, which ends by itself, and one that left early
+// could free what a peer is reading.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_MEETING_H
+#define CP_LIB_RUNTIME_MEETING_H
+
+#include "Counters.h"
+#include "Descriptor.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace cp::runtime {
+
+/// What a rank brings; must stay where it is until the rank has left.
+struct Participant {
+  const Descriptor *call = nullptr;
+  Counter *counter = nullptr;
+  /// Memory that peers may read once the participant has published it.
+  const char *summary = nullptr;
+  std::atomic<uint64_t> isPublished{0};
+};
+
+/// Guarded by the mutex of its world. Lives as long as the world.
+class Meeting {
+public:
+  /// `ranks` ascending; a rank's slot is its position there.
+  Meeting(cprt_world &world, std::vector<int64_t> ranks);
+
+  /// Returns when all ranks are here with the same call. CPRT_MISMATCH when two
+  /// calls differ, or when ranks wait for each other in different groups;
+  /// CPRT_TIMEOUT when one stays away; the world's failure when there is one.
+  Result enter(cprt_context &context, size_t slot, Participant &mine);
+  /// Waits until every rank that entered leaves.
+  void leave();
+
+  /// Between entering and leaving.
+  Participant &at(size_t slot) const { return *participants[slot]; }
+
+  /// Lets peers read `mine.summary`.
+  void publish(Participant &mine);
+  /// Waits for a peer's publish(); `call` is for the message.
+  Result awaitPublished(const Participant &peer, const Descriptor &call);
+
+  /// With the mutex held.
+  void wakeAll() { changed.notify_all(); }
+
+private:
+  using Lock = std::unique_lock<std::mutex>;
+  enum class Wake { Done, Failed, Late };
+
+  Wake await(Lock &lock, const std::atomic<uint64_t> &word, uint64_t old);
+  bool spin(const std::atomic<uint64_t> &word, uint64_t old) const;
+  void completeEntry();
+  Result findMismatch(const Participant &mine, int64_t rank) const;
+  Result findCycle(const Descriptor &call, int64_t rank) const;
+  Failure lateFailure(const Descriptor &call, int64_t rank) const;
+  /// Who has not entered; `except` is not named.
+  std::vector<int64_t> missingRanks(int64_t except = -1) const;
+  static bool waitsFor(cprt_world &world, int64_t waiter, int64_t target,
+                       std::vector<bool> &seen);
+  Failure spread(Failure failure);
+
+  cprt_world &world;
+  const std::vector<int64_t> ranks;
+  std::vector<Participant *> participants;
+  size_t numEntered = 0, numLeft = 0;
+  /// How many collectives all ranks have entered and left.
+  std::atomic<uint64_t> entries{0}, exits{0};
+  std::condition_variable changed;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_MEETING_H

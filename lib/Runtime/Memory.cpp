@@ -1,0 +1,54 @@
+//===- Memory.cpp - The memory that one rank has allocated ----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace cp::runtime;
+
+static constexpr size_t alignment = 64;
+
+Memory::~Memory() {
+  for (const auto &[pointer, bytes] : live)
+    std::free(pointer);
+}
+
+void *Memory::allocate(int64_t bytes) {
+  if (bytes > INT64_MAX - int64_t(alignment))
+    return nullptr;
+  auto [node, isNew] = live.try_emplace(nullptr, bytes);
+  (void)isNew;
+  auto handle = live.extract(node);
+  size_t blocks = (size_t(bytes) + alignment - 1) / alignment;
+  void *pointer =
+      std::aligned_alloc(alignment, std::max<size_t>(blocks, 1) * alignment);
+  if (!pointer)
+    return nullptr;
+  handle.key() = pointer;
+  live.insert(std::move(handle));
+  ++allocations;
+  liveBytes += bytes;
+  peak = std::max(peak, liveBytes);
+  return pointer;
+}
+
+bool Memory::release(void *pointer) {
+  auto entry = live.find(pointer);
+  if (entry == live.end())
+    return false;
+  liveBytes -= entry->second;
+  live.erase(entry);
+  std::free(pointer);
+  return true;
+}
+
+void Memory::resetStatistics() {
+  peak = liveBytes;
+  allocations = 0;
+}

@@ -1,0 +1,42 @@
+//===- Memory.h - The memory that one rank has allocated --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_MEMORY_H
+#define CP_LIB_RUNTIME_MEMORY_H
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace cp::runtime {
+
+/// Owns what it has handed out and not got back. Used by one thread.
+class Memory {
+public:
+  Memory() = default;
+  Memory(const Memory &) = delete;
+  Memory &operator=(const Memory &) = delete;
+  ~Memory();
+
+  /// 64-byte aligned; null when there is not that much. `bytes` >= 0; zero
+  /// bytes still get an address of their own.
+  void *allocate(int64_t bytes);
+  /// False when `pointer` is not one that allocate() returned.
+  bool release(void *pointer);
+
+  int64_t peakBytes() const { return peak; }
+  int64_t numAllocations() const { return allocations; }
+  /// The peak starts again from what is live now.
+  void resetStatistics();
+
+private:
+  std::unordered_map<void *, int64_t> live;
+  int64_t liveBytes = 0, peak = 0, allocations = 0;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_MEMORY_H

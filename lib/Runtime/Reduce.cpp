@@ -1,0 +1,138 @@
+//===- Reduce.cpp - all_reduce, reduce_scatter ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Copy.h"
+#include "Exchange.h"
+
+#include <algorithm>
+
+using namespace cp::runtime;
+
+/// Elements that are summed over all ranks before the next ones are touched:
+/// the partial sums then stay in the first cache.
+static constexpr int64_t tileElements = 4096;
+
+static Result expectFloats(const Descriptor &call) {
+  DType dtype = call.in(0).dtype;
+  if (dtype == DType::F32 || dtype == DType::F64)
+    return std::nullopt;
+  return call.unsupported("sums " + typeText(call.in(0)) +
+                          ", expected f32 or f64; convert before the sum");
+}
+
+/// The dimension to walk in tiles: the outermost that is not trivial.
+static size_t tileDim(const Buffer &out) {
+  for (int dim = 0; dim < out.rank; ++dim)
+    if (out.sizes[dim] > 1)
+      return size_t(dim);
+  return 0;
+}
+
+static std::vector<Segment> tilesOf(const std::vector<Segment> &segments,
+                                    int64_t rows) {
+  std::vector<Segment> tiles;
+  for (const Segment &segment : segments)
+    for (int64_t done = 0; done < segment.length; done += rows)
+      tiles.push_back({segment.dst + done, segment.src + done,
+                       std::min(rows, segment.length - done)});
+  return tiles;
+}
+
+/// Adds the group's inputs, position by position, into the output, whose
+/// elements along `part.dim` come from `part.segments`.
+static Result sum(Context &context, const Descriptor &call, const Group &group,
+                  const DimMap &part) {
+  const Buffer &out = call.out(0);
+  size_t dim = out.rank ? tileDim(out) : 0;
+  int64_t perRow =
+      out.rank ? numElements(out) / std::max<int64_t>(out.sizes[dim], 1) : 1;
+  int64_t rows =
+      std::max<int64_t>(tileElements / std::max<int64_t>(perRow, 1), 1);
+  bool tilesPart = dim == part.dim || !out.rank;
+  std::vector<Segment> tiles = tilesPart
+                                   ? tilesOf(part.segments, rows)
+                                   : tilesOf({{0, 0, out.sizes[dim]}}, rows);
+
+  Exchange exchange(context, call, group);
+  if (Result failure = exchange.enter())
+    return failure;
+  for (const Segment &tile : tiles) {
+    std::vector<DimMap> maps = {{dim, {tile}}};
+    if (!tilesPart)
+      maps.push_back(part);
+    if (!out.rank)
+      maps.clear();
+    for (int64_t peer = 0; peer < group.size; ++peer) {
+      const Buffer &in = exchange.input(peer, 0);
+      exchange.took(peer, peer ? addMapped(out, in, maps)
+                               : copyMapped(out, in, maps));
+    }
+  }
+  return std::nullopt;
+}
+
+static Result allReduce(Context &context, const Descriptor &call) {
+  if (Result failure = call.expectCounts(1, 1))
+    return failure;
+  AttrReader attrs(call);
+  Words axes = attrs.array("axes");
+  if (Result failure = attrs.finish())
+    return failure;
+  const Group *group = nullptr;
+  if (Result failure = findGroup(context, call, axes, group))
+    return failure;
+  const Buffer &in = call.in(0);
+  if (Result failure =
+          call.expectType(1, in.dtype, {in.sizes, in.sizes + in.rank}))
+    return failure;
+  if (Result failure = expectFloats(call))
+    return failure;
+  if (Result failure = call.expectNotInPlace())
+    return failure;
+  int64_t rows = in.rank ? in.sizes[0] : 1;
+  return sum(context, call, *group, {0, {{0, 0, rows}}});
+}
+
+static Result reduceScatter(Context &context, const Descriptor &call) {
+  if (Result failure = call.expectCounts(1, 1))
+    return failure;
+  const Buffer &in = call.in(0);
+  AttrReader attrs(call);
+  Words axes = attrs.array("axes");
+  size_t dim = size_t(attrs.integer("dim", 0, in.rank - 1));
+  cp::Order order = attrs.order("order");
+  if (Result failure = attrs.finish())
+    return failure;
+  const Group *group = nullptr;
+  if (Result failure = findGroup(context, call, axes, group))
+    return failure;
+  std::vector<int64_t> sizes(in.sizes, in.sizes + in.rank);
+  if (Result failure = checkCut(call, *group, sizes, dim, order))
+    return failure;
+  int64_t whole = sizes[dim];
+  sizes[dim] /= group->size;
+  if (Result failure = call.expectType(1, in.dtype, sizes))
+    return failure;
+  if (Result failure = expectFloats(call))
+    return failure;
+  if (Result failure = call.expectNotInPlace())
+    return failure;
+  DimMap part = {dim, {}};
+  for (const cp::Run &run : runsAt(*group, order, whole, group->position))
+    part.segments.push_back({run.local, run.global, run.length});
+  return sum(context, call, *group, part);
+}
+
+extern "C" void cprt_all_reduce(cprt_context *context, cprt_stream *stream,
+                                const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "all_reduce", allReduce);
+}
+
+extern "C" void cprt_reduce_scatter(cprt_context *context, cprt_stream *stream,
+                                    const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "reduce_scatter", reduceScatter);
+}

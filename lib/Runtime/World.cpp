@@ -1,0 +1,132 @@
+//===- World.cpp - A set of ranks that share a process --------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "World.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <thread>
+
+using namespace cp::runtime;
+
+/// A thread each: more is a mistake.
+static constexpr int64_t maxThreadRanks = 4096;
+/// A year; keeps sums of times far from overflow.
+static constexpr int64_t maxDeadlineMs = 365LL * 24 * 3600 * 1000;
+
+Meeting &cprt_world::meetingOf(const std::vector<int64_t> &ranks) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<Meeting> &meeting = meetings[ranks];
+  if (!meeting)
+    meeting = std::make_unique<Meeting>(*this, ranks);
+  return *meeting;
+}
+
+void cprt_world::spread(Failure first) {
+  if (hasFailure.load(std::memory_order_relaxed))
+    return;
+  failure = std::move(first);
+  hasFailure.store(true, std::memory_order_release);
+  for (auto &[ranks, meeting] : meetings)
+    meeting->wakeAll();
+}
+
+static Failure invalid(std::string text) {
+  return {CPRT_INVALID_ARGUMENT, "threads_create: " + std::move(text)};
+}
+
+static Result checkOptions(const cprt_options *options) {
+  if (!options)
+    return invalid("the options are null, expected a cprt_options");
+  if (options->struct_size != sizeof(cprt_options))
+    return invalid("struct_size is " + std::to_string(options->struct_size) +
+                   ", expected " + std::to_string(sizeof(cprt_options)) +
+                   "; compile the caller with this library's cprt.h");
+  int32_t axes = options->num_axes;
+  if (axes < 0 || axes > 64 || (axes > 0 && !options->axis_sizes))
+    return invalid("num_axes is " + std::to_string(axes) +
+                   ", expected 0 to 64, with axis_sizes unless it is 0");
+  if (options->deadline_ms < 0 || options->deadline_ms > maxDeadlineMs)
+    return invalid("deadline_ms is " + std::to_string(options->deadline_ms) +
+                   ", expected 0 (default) to " +
+                   std::to_string(maxDeadlineMs));
+  // A C caller may have stored any number: copied, not read as an enum.
+  unsigned set = 0;
+  static_assert(sizeof(set) == sizeof(options->kernels));
+  std::memcpy(&set, &options->kernels, sizeof(set));
+  if (set != CPRT_KERNELS_FAST && set != CPRT_KERNELS_REFERENCE)
+    return invalid("kernels is " + std::to_string(set) +
+                   ", expected a cprt_kernel_set (0 or 1)");
+  return std::nullopt;
+}
+
+static Result fillWorld(const cprt_options &options, cprt_world &world) {
+  for (int32_t i = 0; i < options.num_axes; ++i)
+    world.mesh.axes.push_back(
+        {"axis" + std::to_string(i), options.axis_sizes[i]});
+  if (std::optional<std::string> wrong = cp::check(world.mesh))
+    return invalid(*wrong);
+  int64_t ranks = world.mesh.numRanks();
+  if (ranks > maxThreadRanks)
+    return invalid("the mesh has " + std::to_string(ranks) +
+                   " ranks, expected at most " +
+                   std::to_string(maxThreadRanks) +
+                   " threads; use a backend of processes");
+  if (options.deadline_ms)
+    world.deadline = std::chrono::milliseconds(options.deadline_ms);
+  if (options.kernels == CPRT_KERNELS_REFERENCE)
+    world.kernelSet = cp::kernels::KernelSet::Reference;
+  world.oversubscribed = ranks > int64_t(std::thread::hardware_concurrency());
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    world.contexts.push_back(std::make_unique<cprt_context>(world, rank));
+  return std::nullopt;
+}
+
+static void copyText(const std::string &text, char *message, size_t capacity) {
+  if (!message || !capacity)
+    return;
+  size_t length = std::min(text.size(), capacity - 1);
+  std::memcpy(message, text.data(), length);
+  message[length] = '\0';
+}
+
+extern "C" cprt_status cprt_threads_create(const cprt_options *options,
+                                           cprt_world **world, char *message,
+                                           size_t capacity) {
+  copyText("", message, capacity);
+  if (world)
+    *world = nullptr;
+  try {
+    Result failure = checkOptions(options);
+    if (!failure && !world)
+      failure = invalid("the place for the world is null");
+    auto made = std::make_unique<cprt_world>();
+    if (!failure)
+      failure = fillWorld(*options, *made);
+    if (!failure) {
+      *world = made.release();
+      return CPRT_OK;
+    }
+    copyText(failure->message, message, capacity);
+    return failure->status;
+  } catch (const std::bad_alloc &) {
+    return CPRT_OUT_OF_MEMORY;
+  }
+}
+
+extern "C" void cprt_world_destroy(cprt_world *world) { delete world; }
+
+extern "C" int64_t cprt_world_size(const cprt_world *world) {
+  return world ? int64_t(world->contexts.size()) : 0;
+}
+
+extern "C" cprt_context *cprt_world_context(cprt_world *world, int64_t rank) {
+  if (!world || rank < 0 || rank >= int64_t(world->contexts.size()))
+    return nullptr;
+  return world->contexts[size_t(rank)].get();
+}

@@ -1,0 +1,148 @@
+//===- ConvertToCalls.cpp - Runtime ops become calls ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+namespace cp {
+#define GEN_PASS_DEF_CONVERTTOCALLS
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+Value emptyLike(OpBuilder &builder, Location loc, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor::EmptyOp::create(builder, loc, tensor.getShape(),
+                                 tensor.getElementType());
+}
+
+void convert(RuntimeOpInterface op) {
+  OpBuilder builder(op);
+  NamedAttrList attributes;
+  op.getRuntimeAttributes(attributes);
+  SmallVector<Value> outs;
+  for (Type type : op->getResultTypes())
+    outs.push_back(emptyLike(builder, op.getLoc(), type));
+  auto call = CallOp::create(
+      builder, op.getLoc(), op->getResultTypes(),
+      builder.getStringAttr(op.getRuntimeSymbol()),
+      attributes.getDictionary(op.getContext()), op->getOperands(), outs);
+  op->replaceAllUsesWith(call.getResults());
+  op->erase();
+}
+
+/// Whether a contraction is y[..., n] = sum_k x[..., k] w[n, k] (or w[k, n]).
+struct Projection {
+  bool transposed;
+
+  static std::optional<Projection> match(linalg::LinalgOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    if (maps.size() != 3 || op.getNumReductionLoops() != 1 ||
+        !llvm::all_of(maps, [](AffineMap m) {
+          return m.isProjectedPermutation();
+        }))
+      return std::nullopt;
+    AffineMap x = maps[0], w = maps[1], y = maps[2];
+    if (w.getNumResults() != 2 || x.getNumResults() != y.getNumResults() ||
+        x.getNumResults() == 0)
+      return std::nullopt;
+    if (x.getResults().drop_back() != y.getResults().drop_back())
+      return std::nullopt;
+    AffineExpr k = x.getResults().back(), n = y.getResults().back();
+    if (w.getResult(0) == n && w.getResult(1) == k)
+      return Projection{true};
+    if (w.getResult(0) == k && w.getResult(1) == n)
+      return Projection{false};
+    return std::nullopt;
+  }
+};
+
+bool isZeroFill(Value value) {
+  auto fill = value.getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+}
+
+bool oneFloatType(Operation *op) {
+  Type first = getElementTypeOrSelf(op->getOperand(0).getType());
+  return isa<FloatType>(first) &&
+         llvm::all_of(op->getOperandTypes(), [&](Type type) {
+           return getElementTypeOrSelf(type) == first;
+         });
+}
+
+/// A contraction that is a projection becomes the runtime's matmul; any other is
+/// left to loops.
+void convertContraction(linalg::LinalgOp op) {
+  std::optional<Projection> projection = Projection::match(op);
+  if (!projection || !oneFloatType(op) || !op.hasPureTensorSemantics())
+    return;
+  OpBuilder builder(op);
+  Value init = op.getDpsInits()[0];
+  bool overwrite = isZeroFill(init);
+  Value out =
+      overwrite ? emptyLike(builder, op.getLoc(), init.getType()) : init;
+  NamedAttrList attributes;
+  attributes.set("accumulate", builder.getBoolAttr(!overwrite));
+  attributes.set("transpose_b", builder.getBoolAttr(projection->transposed));
+  auto call = CallOp::create(builder, op.getLoc(), TypeRange{init.getType()},
+                             builder.getStringAttr("matmul"),
+                             attributes.getDictionary(op.getContext()),
+                             op.getDpsInputs(), ValueRange{out});
+  op->replaceAllUsesWith(call.getResults());
+  op->erase();
+  Operation *fill = init.getDefiningOp();
+  if (overwrite && fill->use_empty())
+    fill->erase();
+}
+
+struct ConvertToCalls : impl::ConvertToCallsBase<ConvertToCalls> {
+  void runOnOperation() override {
+    bool ok = true;
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      ok &= succeeded(checkConvertible(op));
+      ops.push_back(op);
+    });
+    if (!ok)
+      return signalPassFailure();
+    for (Operation *op : ops) {
+      if (auto runtimeOp = dyn_cast<RuntimeOpInterface>(op))
+        convert(runtimeOp);
+      else if (auto structured = dyn_cast<linalg::LinalgOp>(op);
+               structured && linalg::isaContractionOpInterface(structured))
+        convertContraction(structured);
+    }
+  }
+
+private:
+  /// Everything that reaches the runtime has known sizes and no layouts.
+  static LogicalResult checkConvertible(Operation *op) {
+    if (isa<MambaMixerOp, ReshardOp>(op))
+      return op->emitOpError("is left over; run cp-shard-pipeline (or, for one "
+                             "rank, cp-decompose) first");
+    for (Type type : op->getResultTypes()) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        continue;
+      if (LayoutAttr::of(tensor))
+        return op->emitOpError("still has a layout; run cp-partition first");
+      if (!tensor.hasStaticShape())
+        return op->emitOpError("has the type ")
+               << type << ", but sizes must be known when a program is lowered";
+    }
+    return success();
+  }
+};
+
+} // namespace
+} // namespace cp

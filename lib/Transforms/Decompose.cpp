@@ -1,0 +1,187 @@
+//===- Decompose.cpp - Open composite ops -----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace cp {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Builds the ops of one mixer.
+class MixerBuilder {
+public:
+  explicit MixerBuilder(MambaMixerOp mixer)
+      : mixer(mixer), b(mixer.getLoc(), mixer),
+        element(mixer.getU().getType().getElementType()),
+        sections(mixer.getSectionSizes()) {}
+
+  Value build() {
+    // All contractions first, so that exchanges behind them can be merged.
+    Value z = project(0), x = project(1), bState = project(2),
+          cState = project(3), dt = project(4);
+    int64_t inner = mixer.getInnerSize(), shared = sections[2];
+    x = convolve(x, 0, inner);
+    bState = convolve(bState, inner, shared);
+    cState = convolve(cState, inner + shared, shared);
+    Value y = scan(x, dt, bState, cState);
+    return contract(gatedNorm(y, z), mixer.getOutProj(),
+                    mixer.getOutProjBias());
+  }
+
+private:
+  RankedTensorType tensor(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, element);
+  }
+
+  /// Rows [offset, offset + size) of a weight or bias.
+  Value rows(Value weight, int64_t offset, int64_t size) {
+    auto type = cast<RankedTensorType>(weight.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t dim : type.getShape())
+      sizes.push_back(b.getIndexAttr(dim));
+    offsets[0] = b.getIndexAttr(offset);
+    sizes[0] = b.getIndexAttr(size);
+    return tensor::ExtractSliceOp::create(b, weight, offsets, sizes, strides);
+  }
+
+  /// One section of in_proj.
+  Value project(size_t section) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < section; ++i)
+      offset += sections[i];
+    Value bias = mixer.getInProjBias();
+    return contract(mixer.getU(),
+                    rows(mixer.getInProj(), offset, sections[section]),
+                    bias ? rows(bias, offset, sections[section]) : Value());
+  }
+
+  /// x weight^T + bias over the last dimension.
+  Value contract(Value x, Value weight, Value bias) {
+    auto xType = cast<RankedTensorType>(x.getType());
+    auto weightType = cast<RankedTensorType>(weight.getType());
+    SmallVector<int64_t> shape(xType.getShape());
+    shape.back() = weightType.getShape()[0];
+    Value empty = tensor::EmptyOp::create(b, shape, element);
+    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(element, 0.0));
+    Value init = linalg::FillOp::create(b, zero, empty).getResult(0);
+    AffineExpr batch, length, out, in;
+    bindDims(b.getContext(), batch, length, out, in);
+    auto map = [&](ArrayRef<AffineExpr> exprs) {
+      return AffineMap::get(4, 0, exprs, b.getContext());
+    };
+    ArrayAttr maps = b.getAffineMapArrayAttr({map({batch, length, in}),
+                                              map({out, in}),
+                                              map({batch, length, out})});
+    Value y = linalg::ContractOp::create(b, TypeRange{init.getType()},
+                                         ValueRange{x, weight},
+                                         ValueRange{init}, maps)
+                  .getResult(0);
+    return bias ? addBias(y, bias) : y;
+  }
+
+  Value addBias(Value y, Value bias) {
+    auto type = cast<RankedTensorType>(y.getType());
+    AffineMap whole = b.getMultiDimIdentityMap(type.getRank());
+    AffineMap last = whole.getMinorSubMap(1);
+    Value out = tensor::EmptyOp::create(b, type.getShape(), element);
+    SmallVector<utils::IteratorType> loops(type.getRank(),
+                                           utils::IteratorType::parallel);
+    auto add = linalg::GenericOp::create(
+        b, TypeRange{type}, ValueRange{y, bias}, ValueRange{out},
+        ArrayRef<AffineMap>{whole, last, whole}, loops,
+        [](OpBuilder &nested, Location loc, ValueRange args) {
+          Value sum = arith::AddFOp::create(nested, loc, args[0], args[1]);
+          linalg::YieldOp::create(nested, loc, sum);
+        });
+    return add.getResult(0);
+  }
+
+  Value convolve(Value x, int64_t offset, int64_t size) {
+    Value weight = rows(mixer.getConvWeight(), offset, size);
+    Value bias;
+    if (mixer.getConvBias())
+      bias = rows(mixer.getConvBias(), offset, size);
+    return Conv1dOp::create(b, x.getType(), x, weight, bias, Value(),
+                            /*silu=*/b.getBoolAttr(true),
+                            mixer.getStrategyAttr());
+  }
+
+  /// Splits the last dimension into (major, minor).
+  Value splitLast(Value x, int64_t major, int64_t minor) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
+    SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
+    return tensor::ExpandShapeOp::create(
+        b, tensor({shape[0], shape[1], major, minor}), x, groups);
+  }
+
+  Value scan(Value x, Value dt, Value bState, Value cState) {
+    int64_t heads = mixer.getNumHeads(), headDim = mixer.getHeadDim();
+    int64_t groups = mixer.getNumGroups(), states = mixer.getStateSize();
+    Value heads4 = splitLast(x, heads, headDim);
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(heads4.getType()).getShape();
+    auto ssd = SsdOp::create(
+        b, heads4.getType(), tensor({shape[0], heads, headDim, states}), heads4,
+        dt, mixer.getALog(), splitLast(bState, groups, states),
+        splitLast(cState, groups, states), mixer.getD(), mixer.getDtBias(),
+        Value(), mixer.getChunkSizeAttr(), mixer.getDtMinAttr(),
+        mixer.getDtMaxAttr(), mixer.getStrategyAttr(), ScanAlgorithmAttr());
+    SmallVector<ReassociationIndices> merge = {{0}, {1}, {2, 3}};
+    return tensor::CollapseShapeOp::create(b, ssd.getY(), merge);
+  }
+
+  Value gatedNorm(Value y, Value z) {
+    if (mixer.getNormWeight())
+      return RmsNormOp::create(b, y.getType(), y, mixer.getNormWeight(), z,
+                               mixer.getEpsAttr(), mixer.getNormGroupsAttr(),
+                               mixer.getGateFirstAttr());
+    // y * silu(z), with silu(z) = z / (1 + exp(-z)).
+    auto type = cast<RankedTensorType>(z.getType());
+    Value one = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getFloatAttr(element, 1.0)));
+    Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, z));
+    Value gate =
+        arith::DivFOp::create(b, z, arith::AddFOp::create(b, exp, one));
+    return arith::MulFOp::create(b, y, gate);
+  }
+
+  MambaMixerOp mixer;
+  ImplicitLocOpBuilder b;
+  Type element;
+  SmallVector<int64_t, 5> sections;
+};
+
+struct Decompose : impl::DecomposeBase<Decompose> {
+  void runOnOperation() override {
+    SmallVector<MambaMixerOp> mixers;
+    getOperation()->walk([&](MambaMixerOp mixer) { mixers.push_back(mixer); });
+    for (MambaMixerOp mixer : mixers) {
+      if (!mixer.getU().getType().hasStaticShape()) {
+        mixer.emitOpError("has a shape that is not static; give the importer a "
+                          "batch and a sequence length");
+        return signalPassFailure();
+      }
+      mixer.replaceAllUsesWith(MixerBuilder(mixer).build());
+      mixer.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace cp

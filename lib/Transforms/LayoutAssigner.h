@@ -1,0 +1,67 @@
+//===- LayoutAssigner.h - One sweep that gives layouts ----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
+#define CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
+
+#include "cp/IR/CPDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace cp {
+
+/// Whether `op` is to be cut along channels or heads: its own `strategy`, or
+/// `otherwise`.
+bool wantsHidden(mlir::Operation *op, bool otherwise);
+
+/// Gives every tensor of a function a layout, in program order. A value's type
+/// is set once; where an op needs another layout, a reshard goes right behind
+/// the value's definition.
+class LayoutAssigner {
+public:
+  /// The sequence is cut over `axis` of `mesh`; ops that depend along it are
+  /// cut along their hidden factor instead when `hidden`.
+  LayoutAssigner(MeshAttr mesh, int axis, bool hidden)
+      : meshAttr(mesh), mesh(mesh.toMesh()), axis(axis), hidden(hidden) {}
+
+  /// Fails after an error on the op that cannot be served.
+  llvm::LogicalResult run(mlir::FunctionOpInterface function);
+
+private:
+  llvm::LogicalResult assignArguments(mlir::FunctionOpInterface function);
+  llvm::LogicalResult visit(mlir::Operation *op);
+  llvm::LogicalResult visitReshard(ReshardOp op);
+  llvm::LogicalResult visitWithoutRule(mlir::Operation *op);
+  void finish(mlir::FunctionOpInterface function);
+
+  /// The cuts of the op's factors: what the operands agree on, or the sequence.
+  FactorCuts chooseCuts(mlir::Operation *op, const ShardingRule &rule);
+  /// The factor that is the sequence, by the operands that carry one; or -1.
+  int64_t sequenceFactor(mlir::Operation *op, const ShardingRule &rule);
+  bool operandsAgree(mlir::Operation *op, const ShardingRule &rule,
+                     FactorCuts &cuts);
+  llvm::LogicalResult checkDivides(mlir::Operation *op,
+                                   const ShardingRule &rule,
+                                   const FactorCuts &cuts);
+
+  /// Makes the operand a value with the layout `want`.
+  void materialize(mlir::OpOperand &operand, LayoutAttr want);
+  /// Gives a value without layout, whose definition has no say in it, `want`.
+  mlir::Value adopt(mlir::Value value, LayoutAttr want);
+  LayoutAttr attr(const Layout &layout);
+
+  MeshAttr meshAttr;
+  Mesh mesh;
+  int axis;
+  bool hidden;
+  /// The dimension of a value that is the sequence.
+  llvm::DenseMap<mlir::Value, int64_t> sequenceDims;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> reshards;
+};
+
+} // namespace cp
+
+#endif // CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H

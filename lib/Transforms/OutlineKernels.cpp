@@ -1,0 +1,144 @@
+//===- OutlineKernels.cpp - Loops become shared functions -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace cp {
+#define GEN_PASS_DEF_OUTLINEKERNELS
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// The type of a kernel's argument: the same strides from a pointer that already
+/// holds the offset.
+Type argumentType(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  auto strided = memref ? dyn_cast<StridedLayoutAttr>(memref.getLayout())
+                        : StridedLayoutAttr();
+  if (!strided)
+    return type;
+  return MemRefType::get(
+      memref.getShape(), memref.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()));
+}
+
+/// Makes kernels, one per kind of op and operands.
+class Outliner {
+public:
+  explicit Outliner(ModuleOp module) : module(module) {}
+
+  LogicalResult outline(linalg::LinalgOp op) {
+    func::FuncOp &kernel = kernels[key(op)];
+    if (!kernel)
+      kernel = makeKernel(op);
+    OpBuilder builder(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (isScalarConstant(operand))
+        continue;
+      if (!isa<MemRefType>(operand.getType()))
+        return op->emitOpError("reads a scalar that is no constant, which no "
+                               "kernel can take");
+      operands.push_back(withoutOffset(builder, operand));
+    }
+    func::CallOp::create(builder, op.getLoc(), kernel, operands);
+    op->erase();
+    return success();
+  }
+
+private:
+  static bool isScalarConstant(Value value) {
+    return value.getDefiningOp<arith::ConstantOp>() &&
+           !isa<MemRefType>(value.getType());
+  }
+
+  /// The op as text, without its operands' names and places.
+  static std::string key(linalg::LinalgOp op) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << op->getName() << op->getAttrDictionary()
+       << op->getPropertiesAsAttribute();
+    for (Value operand : op->getOperands()) {
+      os << ";" << argumentType(operand.getType());
+      if (auto constant = operand.getDefiningOp<arith::ConstantOp>())
+        os << constant.getValue();
+    }
+    // Printed apart from its function, whose values would all be numbered.
+    Operation *copy = op->clone();
+    for (Region &region : copy->getRegions())
+      for (Operation &inner : region.front())
+        inner.print(os << "\n", OpPrintingFlags().useLocalScope());
+    copy->destroy();
+    return text;
+  }
+
+  func::FuncOp makeKernel(linalg::LinalgOp op) {
+    OpBuilder builder(module.getBodyRegion());
+    builder.setInsertionPointToEnd(module.getBody());
+    SmallVector<Type> types;
+    for (Value operand : op->getOperands())
+      if (!isScalarConstant(operand))
+        types.push_back(argumentType(operand.getType()));
+    auto kernel = func::FuncOp::create(
+        builder, op.getLoc(), "cp_kernel_" + std::to_string(count++),
+        builder.getFunctionType(types, {}));
+    kernel.setPrivate();
+    Block *body = kernel.addEntryBlock();
+    builder.setInsertionPointToStart(body);
+    IRMapping mapping;
+    unsigned next = 0;
+    for (Value operand : op->getOperands()) {
+      if (isScalarConstant(operand))
+        builder.clone(*operand.getDefiningOp(), mapping);
+      else
+        mapping.map(operand, body->getArgument(next++));
+    }
+    builder.clone(*op, mapping);
+    func::ReturnOp::create(builder, op.getLoc());
+    return kernel;
+  }
+
+  static Value withoutOffset(OpBuilder &builder, Value value) {
+    auto type = cast<MemRefType>(argumentType(value.getType()));
+    if (type == value.getType())
+      return value;
+    // convert-cp-to-runtime knows the offset of every buffer of main.
+    return UnrealizedConversionCastOp::create(builder, value.getLoc(), type,
+                                              value)
+        .getResult(0);
+  }
+
+  ModuleOp module;
+  llvm::StringMap<func::FuncOp> kernels;
+  unsigned count = 0;
+};
+
+struct OutlineKernels : impl::OutlineKernelsBase<OutlineKernels> {
+  void runOnOperation() override {
+    Outliner outliner(getOperation());
+    SmallVector<linalg::LinalgOp> ops;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic())
+        function.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    for (linalg::LinalgOp op : ops)
+      if (failed(outliner.outline(op)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace cp

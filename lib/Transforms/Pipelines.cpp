@@ -1,0 +1,88 @@
+//===- Pipelines.cpp - The passes in order ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace cp {
+
+void buildPartitionPipeline(OpPassManager &manager) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createSimplifyReshards());
+  functions.addPass(createVerifyLayouts());
+  functions.addPass(createPartition());
+  functions.addPass(createLowerReshards());
+  functions.addPass(createCSEPass());
+  functions.addPass(createMergeExchanges());
+}
+
+void buildShardPipeline(OpPassManager &manager,
+                        const ShardPipelineOptions &options) {
+  manager.addPass(createDecompose());
+  AssignLayoutsOptions assign;
+  assign.mesh = options.mesh;
+  assign.axis = options.axis;
+  assign.mixer = options.mixer;
+  assign.scan = options.scan;
+  manager.nest<func::FuncOp>().addPass(createAssignLayouts(assign));
+  buildPartitionPipeline(manager);
+}
+
+void buildLowerPipeline(OpPassManager &manager) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createConvertToCalls());
+  functions.addPass(createConvertElementwiseToLinalgPass());
+  functions.addPass(createLinalgElementwiseOpFusionPass());
+  functions.addPass(createPrepareEntry());
+  functions.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  bufferization::buildBufferDeallocationPipeline(
+      manager, bufferization::BufferDeallocationPipelineOptions());
+  manager.addPass(createOutlineKernels());
+  OpPassManager &kernels = manager.nest<func::FuncOp>();
+  kernels.addPass(createConvertLinalgToLoopsPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertToRuntime());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void registerPipelines() {
+  PassPipelineRegistration<ShardPipelineOptions>(
+      "cp-shard-pipeline",
+      "From whole tensors to the program of one rank",
+      [](OpPassManager &manager, const ShardPipelineOptions &options) {
+        buildShardPipeline(manager, options);
+      });
+  PassPipelineRegistration<>(
+      "cp-lower-pipeline",
+      "From the program of one rank to the LLVM dialect", buildLowerPipeline);
+  PassPipelineRegistration<ShardPipelineOptions>(
+      "cp-pipeline", "cp-shard-pipeline, then cp-lower-pipeline",
+      [](OpPassManager &manager, const ShardPipelineOptions &options) {
+        buildShardPipeline(manager, options);
+        buildLowerPipeline(manager);
+      });
+}
+
+} // namespace cp

@@ -1,0 +1,97 @@
+//===- RepeatGroups.cpp - Repeats move to before the exchange ---*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RepeatGroups.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Where a factor stands in an operand, and how many elements make one of it.
+struct FactorPlace {
+  OpOperand *operand;
+  int64_t dim, unit;
+};
+
+/// The operands that run over `factor` as the major factor of a dimension.
+SmallVector<FactorPlace> placesOf(int64_t factor, const ShardingRule &rule,
+                                  Operation *op) {
+  SmallVector<FactorPlace> places;
+  for (OpOperand &operand : op->getOpOperands()) {
+    for (auto [dim, factors] :
+         llvm::enumerate(rule.operands[operand.getOperandNumber()])) {
+      if (factors.empty() || factors.front() != factor)
+        continue;
+      int64_t unit = 1;
+      for (int64_t minor : ArrayRef(factors).drop_front())
+        unit *= rule.sizes[minor];
+      places.push_back({&operand, static_cast<int64_t>(dim), unit});
+    }
+  }
+  return places;
+}
+
+RankedTensorType repeated(RankedTensorType type, int64_t dim, int64_t times) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] *= times;
+  return type.clone(shape);
+}
+
+/// The op below `repeat` with repeated operands, if the repeat can go above it.
+Operation *hoistOnce(RepeatOp repeat, SmallVectorImpl<RepeatOp> &hoisted) {
+  Operation *op = repeat.getSource().getDefiningOp();
+  auto rules = dyn_cast_if_present<ShardingRuleOpInterface>(op);
+  if (!rules || isa<RepeatOp>(op) || op->getNumResults() != 1)
+    return nullptr;
+  FailureOr<ShardingRule> rule = rules.getShardingRule();
+  if (failed(rule) || !rule->reductions.empty())
+    return nullptr;
+  const DimFactors &factors = rule->results[0][repeat.getDim()];
+  if (factors.size() != 1)
+    return nullptr;
+  SmallVector<FactorPlace> places = placesOf(factors.front(), *rule, op);
+  if (places.empty())
+    return nullptr;
+  OpBuilder builder(repeat);
+  Operation *clone = builder.clone(*op);
+  builder.setInsertionPoint(clone);
+  for (const FactorPlace &place : places) {
+    OpOperand &operand =
+        clone->getOpOperand(place.operand->getOperandNumber());
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    auto above = RepeatOp::create(
+        builder, repeat.getLoc(),
+        repeated(type, place.dim, repeat.getTimes()), operand.get(), place.dim,
+        place.unit * static_cast<int64_t>(repeat.getUnit()),
+        repeat.getTimes());
+    operand.set(above);
+    hoisted.push_back(above);
+  }
+  clone->getResult(0).setType(repeat.getType());
+  cast<ShardingRuleOpInterface>(clone).localizeSizes();
+  return clone;
+}
+
+} // namespace
+
+void hoistRepeat(RepeatOp repeat) {
+  SmallVector<RepeatOp> work = {repeat};
+  while (!work.empty()) {
+    RepeatOp next = work.pop_back_val();
+    Operation *below = next.getSource().getDefiningOp();
+    Operation *clone = hoistOnce(next, work);
+    if (!clone)
+      continue;
+    next.replaceAllUsesWith(clone->getResult(0));
+    next.erase();
+    if (below->use_empty())
+      below->erase();
+  }
+}
+
+} // namespace cp

@@ -1,0 +1,269 @@
+//===- RuntimeEmitter.cpp - One entry function to LLVM ----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace cp {
+
+/// The numbers of cprt_dtype; nothing for a type that the runtime has not.
+static std::optional<int64_t> dtypeOf(Type type) {
+  return llvm::TypeSwitch<Type, std::optional<int64_t>>(type)
+      .Case([](Float32Type) { return 0; })
+      .Case([](Float64Type) { return 1; })
+      .Case([](BFloat16Type) { return 2; })
+      .Case([](IntegerType i) -> std::optional<int64_t> {
+        if (i.getWidth() == 32)
+          return 3;
+        if (i.getWidth() == 64)
+          return 4;
+        return std::nullopt;
+      })
+      .Default([](Type) { return std::nullopt; });
+}
+
+static int64_t bytesOf(MemRefType type) {
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Appends dtype, rank, sizes and strides; fails for what has none.
+static LogicalResult appendBuffer(Value buffer,
+                                  SmallVectorImpl<int64_t> &words) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  std::optional<int64_t> dtype = dtypeOf(type.getElementType());
+  if (!dtype || !type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      llvm::any_of(strides, ShapedType::isDynamic))
+    return emitError(buffer.getLoc(), "a buffer of type ")
+           << type << " cannot reach the runtime, which needs known sizes and "
+                      "strides, and elements of f32, f64, bf16, i32 or i64";
+  words.append({*dtype, type.getRank()});
+  llvm::append_range(words, type.getShape());
+  llvm::append_range(words, strides);
+  return success();
+}
+
+static void appendAttribute(Attribute value, SmallVectorImpl<int64_t> &words) {
+  llvm::TypeSwitch<Attribute>(value)
+      .Case([&](BoolAttr flag) { words.push_back(flag.getValue()); })
+      .Case([&](IntegerAttr number) { words.push_back(number.getInt()); })
+      .Case([&](FloatAttr number) {
+        words.push_back(
+            llvm::bit_cast<int64_t>(number.getValue().convertToDouble()));
+      })
+      .Case([&](DenseI64ArrayAttr array) {
+        words.push_back(array.size());
+        llvm::append_range(words, array.asArrayRef());
+      });
+}
+
+RuntimeEmitter::RuntimeEmitter(ModuleOp module)
+    : module(module), builder(module.getContext()),
+      pointer(LLVM::LLVMPointerType::get(module.getContext())),
+      i64(IntegerType::get(module.getContext(), 64)) {}
+
+LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
+  Location loc = entry.getLoc();
+  builder.setInsertionPoint(entry);
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()),
+      {pointer, pointer, pointer});
+  auto function =
+      LLVM::LLVMFuncOp::create(builder, loc, "cp_converting", type);
+  Block *body = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(body);
+  context = body->getArgument(0);
+  stream = body->getArgument(1);
+  // One table serves every call: the runtime reads it before it returns.
+  int64_t most = 1;
+  entry.walk([&](Operation *op) {
+    most = std::max<int64_t>(most, op->getNumOperands());
+  });
+  Value size = LLVM::ConstantOp::create(builder, loc, i64, most);
+  table = LLVM::AllocaOp::create(builder, loc, pointer, pointer, size);
+  pointers.clear();
+  for (BlockArgument arg : entry.getArguments()) {
+    Value slot = LLVM::GEPOp::create(
+        builder, loc, pointer, pointer, body->getArgument(2),
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(arg.getArgNumber())});
+    pointers[arg] = LLVM::LoadOp::create(builder, loc, pointer, slot);
+  }
+  for (Operation &op : entry.getBody().front())
+    if (failed(emit(&op)))
+      return failure();
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  StringAttr name = entry.getNameAttr();
+  entry.erase();
+  function.setSymNameAttr(name);
+  return success();
+}
+
+LogicalResult RuntimeEmitter::emit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](memref::AllocOp alloc) { return emitAlloc(alloc); })
+      .Case([&](memref::DeallocOp dealloc) {
+        call(op->getLoc(), "cprt_free", {context, pointerOf(dealloc.getMemref())});
+        return success();
+      })
+      .Case([&](CallOp callOp) { return emitCall(callOp); })
+      .Case([&](memref::CopyOp copy) { return emitCopy(copy); })
+      .Case([&](func::CallOp launch) {
+        emitLaunch(launch);
+        return success();
+      })
+      .Case([&](func::ReturnOp) { return success(); })
+      .Case([&](arith::ConstantOp) { return success(); })
+      .Default([&](Operation *) { return emitView(op); });
+}
+
+LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
+  if (!op.getType().hasStaticShape())
+    return op.emitOpError("has a size that is not known when the program is "
+                          "compiled");
+  Location loc = op.getLoc();
+  LLVM::LLVMFuncOp alloc = declare("cprt_alloc", pointer, {pointer, i64});
+  Value bytes = LLVM::ConstantOp::create(builder, loc, i64,
+                                         bytesOf(op.getType()));
+  pointers[op] =
+      LLVM::CallOp::create(builder, loc, alloc, ValueRange{context, bytes})
+          .getResult();
+  return success();
+}
+
+LogicalResult RuntimeEmitter::emitCall(CallOp op) {
+  SmallVector<int64_t> words;
+  for (NamedAttribute attribute : op.getConfig())
+    appendAttribute(attribute.getValue(), words);
+  return emitRuntimeCall(op.getLoc(), op.getSymbol(), op.getIns(),
+                         op.getOuts(), words);
+}
+
+LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
+  return emitRuntimeCall(op.getLoc(), "copy", op.getSource(), op.getTarget(),
+                         {});
+}
+
+void RuntimeEmitter::emitLaunch(func::CallOp op) {
+  Location loc = op.getLoc();
+  fillTable(loc, op.getOperands());
+  auto kernelType =
+      FunctionType::get(builder.getContext(), {pointer}, TypeRange());
+  Value kernel = func::ConstantOp::create(builder, loc, kernelType,
+                                          op.getCalleeAttr());
+  Value address =
+      UnrealizedConversionCastOp::create(builder, loc, pointer, kernel)
+          .getResult(0);
+  call(loc, "cprt_launch", {context, stream, address, table});
+}
+
+/// Views of a buffer are the same pointer, moved by a constant.
+LogicalResult RuntimeEmitter::emitView(Operation *op) {
+  if (!isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
+           memref::CastOp, memref::ReinterpretCastOp,
+           UnrealizedConversionCastOp>(op) ||
+      op->getNumResults() != 1 || !isa<MemRefType>(op->getResult(0).getType()))
+    return op->emitOpError("cannot be part of a rank's program; what is left "
+                           "there must be calls, allocations and views");
+  auto from = cast<MemRefType>(op->getOperand(0).getType());
+  auto to = cast<MemRefType>(op->getResult(0).getType());
+  SmallVector<int64_t> strides;
+  int64_t before = 0, after = 0;
+  if (failed(from.getStridesAndOffset(strides, before)) ||
+      failed(to.getStridesAndOffset(strides, after)) ||
+      ShapedType::isDynamic(before) || ShapedType::isDynamic(after))
+    return op->emitOpError("views a buffer at an offset that is not known");
+  Value base = pointerOf(op->getOperand(0));
+  // The cast of a kernel's argument only drops the offset from the type.
+  bool moves = after != before && !isa<UnrealizedConversionCastOp>(op);
+  if (moves) {
+    int64_t bytes = (after - before) *
+                    llvm::divideCeil(to.getElementTypeBitWidth(), 8);
+    Value distance =
+        LLVM::ConstantOp::create(builder, op->getLoc(), i64, bytes);
+    base = LLVM::GEPOp::create(builder, op->getLoc(), pointer,
+                               builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{distance});
+  }
+  pointers[op->getResult(0)] = base;
+  return success();
+}
+
+LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
+                                              ValueRange ins, ValueRange outs,
+                                              ArrayRef<int64_t> attributes) {
+  SmallVector<int64_t> words = {static_cast<int64_t>(ins.size()),
+                                static_cast<int64_t>(outs.size()),
+                                static_cast<int64_t>(attributes.size()),
+                                callCount++};
+  SmallVector<Value> buffers(ins);
+  llvm::append_range(buffers, outs);
+  for (Value buffer : buffers)
+    if (failed(appendBuffer(buffer, words)))
+      return failure();
+  llvm::append_range(words, attributes);
+  fillTable(loc, buffers);
+  Value desc = descriptor(loc, words);
+  call(loc, ("cprt_" + symbol).str(), {context, stream, desc, table});
+  return success();
+}
+
+void RuntimeEmitter::fillTable(Location loc, ValueRange buffers) {
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    Value slot = LLVM::GEPOp::create(
+        builder, loc, pointer, pointer, table,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+    LLVM::StoreOp::create(builder, loc, pointerOf(buffer), slot);
+  }
+}
+
+Value RuntimeEmitter::descriptor(Location loc, ArrayRef<int64_t> words) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(words.size())}, i64);
+  Attribute value = DenseElementsAttr::get(type, words);
+  LLVM::GlobalOp &global = tables[value];
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    global = LLVM::GlobalOp::create(
+        builder, loc, LLVM::LLVMArrayType::get(i64, words.size()),
+        /*isConstant=*/true, LLVM::Linkage::Internal,
+        "cp_desc_" + std::to_string(tables.size()), value);
+  }
+  return LLVM::AddressOfOp::create(builder, loc, pointer,
+                                   global.getSymNameAttr());
+}
+
+LLVM::LLVMFuncOp RuntimeEmitter::declare(StringRef name, Type result,
+                                         ArrayRef<Type> arguments) {
+  LLVM::LLVMFuncOp &function = functions[name];
+  if (!function) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    function = LLVM::LLVMFuncOp::create(
+        builder, module.getLoc(), name,
+        LLVM::LLVMFunctionType::get(result, arguments));
+  }
+  return function;
+}
+
+void RuntimeEmitter::call(Location loc, StringRef name,
+                          ArrayRef<Value> operands) {
+  SmallVector<Type> types;
+  for (Value operand : operands)
+    types.push_back(operand.getType());
+  LLVM::LLVMFuncOp function =
+      declare(name, LLVM::LLVMVoidType::get(builder.getContext()), types);
+  LLVM::CallOp::create(builder, loc, function, operands);
+}
+
+} // namespace cp

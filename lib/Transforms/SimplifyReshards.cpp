@@ -1,0 +1,47 @@
+//===- SimplifyReshards.cpp - Compose and cancel reshards -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace cp {
+#define GEN_PASS_DEF_SIMPLIFYRESHARDS
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+#include "cp/Transforms/ReshardPatterns.inc"
+
+struct SimplifyReshards : impl::SimplifyReshardsBase<SimplifyReshards> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    populateWithGenerated(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    // Reshards only: no other op is folded or canonicalised while layouts stand
+    // in types.
+    SmallVector<Operation *> reshards;
+    getOperation()->walk([&](ReshardOp op) { reshards.push_back(op); });
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(applyOpPatternsGreedily(reshards, patterns, config)))
+      signalPassFailure();
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+} // namespace cp

@@ -1,0 +1,222 @@
+//===- VerifyLayouts.cpp - Check layouts op by op ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+
+namespace cp {
+#define GEN_PASS_DEF_VERIFYLAYOUTS
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Checks one op against its rule.
+class OpChecker {
+public:
+  explicit OpChecker(Operation *op) : op(op) {}
+
+  LogicalResult run() {
+    if (failed(everyTensorHasLayout()) || isa<ReshardOp>(op) ||
+        op->hasTrait<OpTrait::IsTerminator>() || tensors.empty())
+      return success(!failedAlready);
+    auto rules = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!rules)
+      return seesReplicasOnly();
+    FailureOr<ShardingRule> found = rules.getShardingRule();
+    if (failed(found))
+      return failure();
+    rule = *found;
+    if (failed(collect()) || failed(noAxisTwice()))
+      return failure();
+    return success(succeeded(correspond()) && succeeded(partialSums()));
+  }
+
+private:
+  /// A tensor value of the op: what it is called, where its factors are.
+  struct Tensor {
+    std::string what;
+    LayoutAttr layout;
+    bool isResult;
+    unsigned index;
+  };
+
+  LogicalResult everyTensorHasLayout() {
+    auto add = [&](Value value, StringRef what, bool isResult,
+                   unsigned index) -> LogicalResult {
+      if (!isa<RankedTensorType>(value.getType()))
+        return success();
+      LayoutAttr layout = LayoutAttr::of(value.getType());
+      std::string name = (what + " " + Twine(index)).str();
+      if (!layout) {
+        failedAlready = true;
+        return op->emitOpError("verify_c1: ")
+               << name << " has no layout, in a function with layouts; run "
+               << "cp-assign-layouts, or give it one by a cp.reshard";
+      }
+      tensors.push_back({name, layout, isResult, index});
+      return success();
+    };
+    for (auto [index, value] : llvm::enumerate(op->getOperands()))
+      if (failed(add(value, "operand", false, index)))
+        return failure();
+    for (auto [index, value] : llvm::enumerate(op->getResults()))
+      if (failed(add(value, "result", true, index)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult seesReplicasOnly() {
+    for (const Tensor &tensor : tensors)
+      if (!tensor.layout.isReplicated())
+        return op->emitOpError("verify_c2: has no sharding rule, but ")
+               << tensor.what << " is not replicated (" << tensor.layout
+               << "); implement ShardingRuleOpInterface for it, or gather the "
+                  "value by a cp.reshard";
+    return success();
+  }
+
+  const TensorFactors &factorsOf(const Tensor &tensor) {
+    return tensor.isResult ? rule.results[tensor.index]
+                           : rule.operands[tensor.index];
+  }
+
+  LogicalResult collect() {
+    mesh = tensors.front().layout.getMesh();
+    for (const Tensor &tensor : tensors) {
+      if (tensor.layout.getMesh() != mesh)
+        return op->emitOpError("verify_c4: ")
+               << tensor.what << " is on another mesh (" << tensor.layout
+               << ") than " << tensors.front().what << " ("
+               << tensors.front().layout << ")";
+      std::optional<int64_t> dim = collectCuts(
+          rule, factorsOf(tensor), tensor.layout.toLayout(), cuts);
+      if (!dim)
+        continue;
+      if (factorsOf(tensor)[*dim].empty())
+        return op->emitOpError("verify_c3: dimension ")
+               << *dim << " of " << tensor.what
+               << " cannot be cut for this op, but its layout is "
+               << tensor.layout;
+      return op->emitOpError("verify_c4: dimension ")
+             << *dim << " of " << tensor.what << " is cut unlike the others, "
+             << "or through a group of elements that belong together: "
+             << tensor.layout;
+    }
+    return success();
+  }
+
+  LogicalResult noAxisTwice() {
+    llvm::SmallDenseSet<int> seen;
+    for (const std::vector<Cut> &factor : cuts.factors)
+      for (const Cut &cut : factor)
+        if (!seen.insert(cut.axis).second)
+          return op->emitOpError("verify_c5: axis \"")
+                 << mesh.toMesh().axes[cut.axis].name
+                 << "\" cuts two dimensions that do not correspond";
+    return success();
+  }
+
+  /// Every tensor is cut wherever a factor of it is.
+  LogicalResult correspond() {
+    for (const Tensor &tensor : tensors) {
+      Layout have = tensor.layout.toLayout();
+      Layout want = layoutFor(rule, factorsOf(tensor), cuts, have.mesh);
+      for (size_t dim = 0; dim < have.dims.size(); ++dim)
+        if (have.dims[dim].size() != want.dims[dim].size())
+          return op->emitOpError("verify_c4: dimension ")
+                 << dim << " of " << tensor.what << " must be cut as in "
+                 << LayoutAttr::get(op->getContext(), want)
+                 << ", but its layout is " << tensor.layout;
+    }
+    return success();
+  }
+
+  LogicalResult partialSums() {
+    Layout any = mesh.toMesh().axes.empty() ? Layout() : Layout{mesh.toMesh(), {}, {}};
+    for (int axis = 0, e = any.mesh.axes.size(); axis < e; ++axis)
+      if (failed(partialSum(axis)))
+        return failure();
+    return success();
+  }
+
+  static bool isPartial(const Tensor &tensor, int axis) {
+    return llvm::is_contained(tensor.layout.getPartial(), axis);
+  }
+
+  bool cutsReduction(int axis) {
+    return llvm::any_of(rule.reductions, [&](int64_t factor) {
+      return llvm::any_of(cuts.factors[factor],
+                          [&](const Cut &cut) { return cut.axis == axis; });
+    });
+  }
+
+  /// What one axis makes of the results, by the tables of Reduction.h.
+  LogicalResult partialSum(int axis) {
+    std::optional<Sum> product = Sum::Replicated, total;
+    for (const Tensor &tensor : tensors) {
+      if (tensor.isResult)
+        continue;
+      Sum sum = isPartial(tensor, axis) ? Sum::Partial : Sum::Replicated;
+      Use use = rule.uses[tensor.index];
+      std::optional<Sum> passed = through(sum, use);
+      if (passed && use == Use::Term)
+        total = total ? add(*total, *passed) : passed;
+      else if (passed && use == Use::Additive && product)
+        product = multiply(*product, *passed);
+      if (!passed || (use == Use::Term && !total) || !product)
+        return op->emitOpError("verify_c6: ")
+               << tensor.what << " is a partial sum over axis \""
+               << mesh.toMesh().axes[axis].name
+               << "\" where the op needs the full value, or full where other "
+                  "terms are partial; add it up by a cp.reshard: "
+               << tensor.layout;
+    }
+    bool partial = cutsReduction(axis) || product == Sum::Partial ||
+                   (total && *total == Sum::Partial);
+    for (const Tensor &tensor : tensors)
+      if (tensor.isResult && isPartial(tensor, axis) != partial)
+        return op->emitOpError("verify_c6: ")
+               << tensor.what << (partial ? " must be" : " must not be")
+               << " partial over axis \"" << mesh.toMesh().axes[axis].name
+               << "\", but its layout is " << tensor.layout;
+    return success();
+  }
+
+  Operation *op;
+  bool failedAlready = false;
+  SmallVector<Tensor> tensors;
+  MeshAttr mesh;
+  ShardingRule rule;
+  FactorCuts cuts;
+};
+
+struct VerifyLayouts : impl::VerifyLayoutsBase<VerifyLayouts> {
+  void runOnOperation() override {
+    if (failed(verifyLayouts(getOperation())))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace
+
+LogicalResult verifyLayouts(FunctionOpInterface function) {
+  auto view = function->getAttrOfType<StringAttr>(viewAttr);
+  if (!view || view != "global")
+    return success();
+  bool ok = true;
+  function.getFunctionBody().walk([&](Operation *op) {
+    if (failed(OpChecker(op).run()))
+      ok = false;
+  });
+  return success(ok);
+}
+
+} // namespace cp

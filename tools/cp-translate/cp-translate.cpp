@@ -1,0 +1,77 @@
+//===- cp-translate.cpp - From published configurations to IR ---*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/Model/HFConfig.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace {
+
+struct ImportFlags {
+  llvm::cl::opt<int64_t> batch{"batch", llvm::cl::desc("Sequences at a time"),
+                               llvm::cl::init(1)};
+  llvm::cl::opt<int64_t> sequence{"seq", llvm::cl::desc("Tokens in a sequence"),
+                                  llvm::cl::init(1024)};
+  llvm::cl::opt<std::string> dtype{
+      "dtype", llvm::cl::desc("Type of weights and activations: f32 or f64"),
+      llvm::cl::init("f32")};
+  llvm::cl::opt<std::string> semantics{
+      "semantics",
+      llvm::cl::desc("Whose model, where they differ: transformers (5.23 and "
+                     "later), transformers-ungrouped (before) or mamba_ssm; the "
+                     "default is the library that the file is for"),
+      llvm::cl::init("")};
+};
+
+OwningOpRef<Operation *> importConfig(llvm::SourceMgr &source,
+                                      MLIRContext *context,
+                                      const ImportFlags &flags) {
+  const llvm::MemoryBuffer *buffer =
+      source.getMemoryBuffer(source.getMainFileID());
+  StringRef label = buffer->getBufferIdentifier();
+  Location location = FileLineColLoc::get(context, label, 1, 1);
+  std::optional<cp::Semantics> semantics;
+  if (!flags.semantics.empty()) {
+    semantics = cp::parseSemantics(flags.semantics);
+    if (!semantics) {
+      emitError(location) << "--semantics must be transformers, "
+                             "transformers-ungrouped or mamba_ssm, but is '"
+                          << flags.semantics << "'";
+      return {};
+    }
+  }
+  llvm::Expected<cp::Mamba2Config> config =
+      cp::parseMamba2Config(buffer->getBuffer(), label, semantics);
+  if (!config) {
+    emitError(location) << llvm::toString(config.takeError());
+    return {};
+  }
+  for (const std::string &remark : config->remarks)
+    emitRemark(location) << remark;
+  cp::ImportOptions options{flags.batch, flags.sequence, flags.dtype};
+  OwningOpRef<ModuleOp> module = cp::importMamba2(*config, options, location);
+  return module ? OwningOpRef<Operation *>(module.release()) : nullptr;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  static ImportFlags flags;
+  TranslateToMLIRRegistration registration(
+      "import-hf", "Import a published model's config.json",
+      [](llvm::SourceMgr &source, MLIRContext *context) {
+        return importConfig(source, context, flags);
+      },
+      [](DialectRegistry &registry) { cp::registerAllDialects(registry); });
+  return failed(mlirTranslateMain(argc, argv, "Frontends of cp-mlir"));
+}

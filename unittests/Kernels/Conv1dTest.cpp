@@ -1,0 +1,119 @@
+//===- Conv1dTest.cpp - Causal convolution --------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include <gtest/gtest.h>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+template <typename T> class Conv1dTest : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(Conv1dTest, Floats);
+
+template <typename T> struct Problem {
+  int64_t b, l, c, w;
+  bool hasBias, hasInitial, silu;
+  Tensor<T> x, weight, bias, initial, y;
+
+  explicit Problem(Random &random)
+      : Problem(pick(random, 1, 2), pick(random, 0, 12), pick(random, 1, 70),
+                pick(random, 0, 1) ? 4 : pick(random, 1, 6), random) {}
+  Problem(int64_t b, int64_t l, int64_t c, int64_t w, Random &random)
+      : b(b), l(l), c(c), w(w), hasBias(pick(random, 0, 1)),
+        hasInitial(pick(random, 0, 1)), silu(pick(random, 0, 1)),
+        x({b, l, c}, pickLay(random), random),
+        weight({c, w}, pickLay(random), random),
+        bias({c}, pickLay(random), random),
+        initial({b, w - 1, c}, pickLay(random), random),
+        y({b, l, c}, pickLay(random), random) {
+    for (Tensor<T> *tensor : {&x, &weight, &bias, &initial})
+      tensor->fill(random, -3, 3);
+  }
+
+  std::string run(KernelFn kernel) {
+    std::vector<Buffer> ins = {x.buffer(), weight.buffer()};
+    if (hasBias)
+      ins.push_back(bias.buffer());
+    if (hasInitial)
+      ins.push_back(initial.buffer());
+    return test::run(kernel, ins, {y.buffer()}, {hasBias, hasInitial, silu});
+  }
+
+  /// Scatters instead of gathering: what each input row adds to row t.
+  Expected expected(int64_t i, int64_t t, int64_t channel) {
+    Expected sum;
+    if (hasBias)
+      sum.add(bias(channel));
+    for (int64_t s = 0; s <= t; ++s)
+      if (t - s < w)
+        sum.add(double(x(i, s, channel)) *
+                double(weight(channel, w - 1 - (t - s))));
+    for (int64_t s = 0; s < w - 1 && hasInitial; ++s)
+      if (s - t >= 0)
+        sum.add(double(initial(i, s, channel)) *
+                double(weight(channel, s - t)));
+    if (silu)
+      sum.value /= 1 + std::exp(-sum.value);
+    return sum;
+  }
+};
+
+TYPED_TEST(Conv1dTest, MatchesDefinitionOnRandomShapes) {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem<TypeParam> problem(random);
+    for (const Implementation &implementation : implementations()) {
+      SCOPED_TRACE(implementation.name);
+      ASSERT_EQ(
+          problem.run(implementation.find("conv1d", Element<TypeParam>::dtype)),
+          "");
+      EXPECT_TRUE(problem.y.isIntact());
+      for (int64_t i = 0; i < problem.b; ++i)
+        for (int64_t t = 0; t < problem.l; ++t)
+          for (int64_t c = 0; c < problem.c; ++c)
+            ASSERT_TRUE(isClose(problem.y(i, t, c), problem.expected(i, t, c)))
+                << i << ' ' << t << ' ' << c;
+    }
+  }
+}
+
+/// The rows after a cut, given the rows before it as `initial`, have the same
+/// bits as in the whole sequence.
+TYPED_TEST(Conv1dTest, SequenceCutsChangeNoBit) {
+  using T = TypeParam;
+  Random random(3);
+  Problem<T> whole(2, 20, 33, 4, random);
+  const int64_t cut = 9, before = whole.w - 1;
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    KernelFn kernel = implementation.find("conv1d", Element<T>::dtype);
+    ASSERT_EQ(whole.run(kernel), "");
+    Problem<T> part = whole;
+    part.hasInitial = true;
+    part.x = Tensor<T>({2, 20 - cut, 33}, Lay::Gaps, random);
+    part.initial = Tensor<T>({2, before, 33}, Lay::Scattered, random);
+    part.y = part.x;
+    for (int64_t i = 0; i < 2; ++i) {
+      for (int64_t c = 0; c < 33; ++c) {
+        for (int64_t t = cut; t < 20; ++t)
+          part.x(i, t - cut, c) = whole.x(i, t, c);
+        for (int64_t t = 0; t < before; ++t)
+          part.initial(i, t, c) = whole.x(i, cut - before + t, c);
+      }
+    }
+    ASSERT_EQ(part.run(kernel), "");
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t t = cut; t < 20; ++t)
+        for (int64_t c = 0; c < 33; ++c)
+          ASSERT_EQ(part.y(i, t - cut, c), whole.y(i, t, c));
+  }
+}
+} // namespace

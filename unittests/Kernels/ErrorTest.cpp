@@ -1,0 +1,211 @@
+//===- ErrorTest.cpp - Calls that kernels refuse --------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+/// Dense f32 tensors named by their sizes, made as a test needs them.
+class ErrorTest : public testing::Test {
+protected:
+  Buffer make(std::vector<int64_t> sizes) {
+    tensors.push_back(
+        std::make_unique<Tensor<float>>(sizes, Lay::Dense, random));
+    return tensors.back()->buffer();
+  }
+  Buffer doubles(std::vector<int64_t> sizes) {
+    others = Tensor<double>(sizes, Lay::Dense, random);
+    return others.buffer();
+  }
+  Buffer indices(std::vector<int64_t> sizes, int32_t value) {
+    ids = Tensor<int32_t>(sizes, Lay::Dense, random);
+    for (int64_t i = 0; i < ids.count(); ++i)
+      ids[i] = value;
+    return ids.buffer();
+  }
+  /// Both sets must refuse, with a message that starts like this.
+  void expectError(const char *op, std::vector<Buffer> ins,
+                   std::vector<Buffer> outs, std::vector<int64_t> attrs,
+                   const std::string &start) {
+    for (KernelSet set : {KernelSet::Fast, KernelSet::Reference}) {
+      std::string got =
+          run(findCpuKernel(op, DType::F32, set), ins, outs, attrs);
+      EXPECT_EQ(got.substr(0, start.size()), start);
+    }
+  }
+
+  std::vector<Buffer> ssdIns(int64_t h = 4, int64_t g = 2) {
+    return {make({1, 5, h, 3}), make({1, 5, h}), make({h}), make({1, 5, g, 2}),
+            make({1, 5, g, 2})};
+  }
+  std::vector<Buffer> ssdOuts() {
+    return {make({1, 5, 4, 3}), make({1, 4, 3, 2})};
+  }
+  std::vector<int64_t> ssdAttrs(int64_t chunk = 4, double high = 2,
+                                double low = 0) {
+    return {chunk, bitsOf(high), bitsOf(low), 0, 0, 0};
+  }
+
+  Random random{1};
+  std::vector<std::unique_ptr<Tensor<float>>> tensors;
+  Tensor<double> others;
+  Tensor<int32_t> ids;
+};
+
+TEST_F(ErrorTest, CountsOfArguments) {
+  expectError("matmul", {make({2, 3})}, {make({2, 4})}, {0, 0},
+              "matmul: expected 2 inputs and 1 outputs, got 1 and 1");
+  expectError("matmul", {make({2, 3}), make({3, 4})}, {make({2, 4})}, {0},
+              "matmul: expected 2 attribute words, got 1");
+  expectError("conv1d", {make({1, 2, 3}), make({3, 4})}, {make({1, 2, 3})},
+              {1, 0, 0}, "conv1d: expected 3 inputs and 1 outputs, got 2");
+}
+
+TEST_F(ErrorTest, AttributesOutOfRange) {
+  expectError("matmul", {make({2, 3}), make({3, 4})}, {make({2, 4})}, {2, 0},
+              "matmul: accumulate must be 0 or 1, got 2");
+  expectError("ssd", ssdIns(), ssdOuts(), ssdAttrs(0),
+              "ssd: chunk_size must be at least 1, got 0");
+  expectError("ssd", ssdIns(), ssdOuts(), ssdAttrs(4, std::nan("")),
+              "ssd: dt_max must be a number, got NaN");
+  expectError("ssd", ssdIns(), ssdOuts(), ssdAttrs(4, 1, 2),
+              "ssd: dt_min = 2 must not be above dt_max = 1");
+  expectError("rms_norm", {make({2, 4})}, {make({2, 4})},
+              {bitsOf(-1), 0, 1, 0, 0},
+              "rms_norm: eps must not be negative, got -1");
+  expectError("repeat", {make({4})}, {make({8})}, {1, 2, 1},
+              "repeat: dim must be in [0, 1)");
+}
+
+TEST_F(ErrorTest, RanksAndTypes) {
+  expectError("conv1d", {make({2, 3}), make({3, 4})}, {make({1, 2, 3})},
+              {0, 0, 0}, "conv1d: x must have rank 3, got 2");
+  expectError("matmul", {make({}), make({3, 4})}, {make({4})}, {0, 0},
+              "matmul: A must have rank 1 to 8, got 0");
+  expectError("matmul", {make({2, 3}), doubles({3, 4})}, {make({2, 4})}, {0, 0},
+              "matmul: W must be f32, got f64");
+  expectError("copy", {make({2})}, {doubles({2})}, {},
+              "copy: the output must be f32, got f64");
+  Buffer unknown = make({2});
+  unknown.dtype = DType(9);
+  expectError("copy", {unknown}, {unknown}, {}, "copy: unknown element type 9");
+}
+
+TEST_F(ErrorTest, SizesThatDisagree) {
+  expectError("matmul", {make({2, 3}), make({4, 5})}, {make({2, 5})}, {0, 0},
+              "matmul: dimension 0 of W must be k = 3 as in A, got 4");
+  expectError("matmul", {make({2, 3}), make({3, 4})}, {make({7, 4})}, {0, 0},
+              "matmul: dimension 0 of C must be the size = 2 as in A, got 7");
+  std::vector<Buffer> ins = ssdIns();
+  ins[1] = make({1, 5, 3});
+  expectError("ssd", ins, ssdOuts(), ssdAttrs(),
+              "ssd: dimension 2 of dt must be h = 4 as in x, got 3");
+  expectError("ssd", ssdIns(4, 3), ssdOuts(), ssdAttrs(),
+              "ssd: h = 4 must be a multiple of g = 3");
+  expectError("ssd", ssdIns(4, 0), ssdOuts(), ssdAttrs(),
+              "ssd: h = 4 must be a multiple of g = 0");
+  expectError("rms_norm", {make({2, 5})}, {make({2, 5})},
+              {bitsOf(0), 0, 2, 0, 0},
+              "rms_norm: c = 5 must be a multiple of groups = 2");
+  expectError("conv1d", {make({1, 2, 3}), make({3, 4}), make({1, 2, 3})},
+              {make({1, 2, 3})}, {0, 1, 0},
+              "conv1d: dimension 1 of initial must be w - 1 = 3 as in weight, "
+              "got 2");
+  expectError("conv1d", {make({1, 2, 3}), make({3, 0})}, {make({1, 2, 3})},
+              {0, 0, 0}, "conv1d: weight[c, w] must have w of at least 1");
+  expectError("copy", {make({2, 3})}, {make({3, 2})}, {},
+              "copy: dimension 0 of the output must be the size = 2");
+  expectError("copy", {make({2, 3})}, {make({6})}, {},
+              "copy: the output must have rank 2 as the input, got 1");
+}
+
+TEST_F(ErrorTest, SplitScans) {
+  std::vector<Buffer> ins = ssdIns();
+  std::vector<Buffer> states = {make({1, 4}), make({1, 4, 3, 2}),
+                                make({1, 1, 4, 3, 2}), make({1, 5, 4}),
+                                make({1, 5, 4})};
+  expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]}, states,
+              {4, bitsOf(2), bitsOf(0), 0},
+              "ssd_states: dimension 1 of chunk_states must be ceil(l / "
+              "chunk_size) = 2 as in x, got 1");
+  expectError("ssd_scan",
+              {ins[0], ins[3], ins[4], states[2], states[3], states[4],
+               states[0], states[1]},
+              ssdOuts(), {4, 0, 0},
+              "ssd_scan: dimension 1 of chunk_states must be ceil(l / "
+              "chunk_size) = 2 as in x, got 1");
+  expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]}, states,
+              {0, bitsOf(2), bitsOf(0), 0},
+              "ssd_states: chunk_size must be at least 1, got 0");
+  expectError(
+      "ssd_states", {ins[0], ins[1], ins[2], ins[3]},
+      {states[0], states[1], make({1, 2, 4, 3, 2}), states[3], states[4]},
+      {4, bitsOf(1), bitsOf(2), 0},
+      "ssd_states: dt_min = 2 must not be above dt_max = 1");
+  expectError("ssd_scan", {}, ssdOuts(), {4, 0, 0},
+              "ssd_scan: expected 8 inputs and 2 outputs, got 0 and 2");
+}
+
+TEST_F(ErrorTest, RepeatedSizes) {
+  expectError("repeat", {make({3, 5})}, {make({3, 10})}, {1, 2, 2},
+              "repeat: the size of the repeated dimension = 5 must be a "
+              "multiple of unit = 2");
+  expectError("repeat", {make({3, 4})}, {make({3, 9})}, {1, 2, 2},
+              "repeat: dimension 1 of the output must be times * size = 8");
+  expectError("repeat", {make({3, 4})}, {make({24})}, {1, 2, 2},
+              "repeat: the output must have rank 2 as the input, got 1");
+}
+
+TEST_F(ErrorTest, EmbeddingIds) {
+  Buffer table = make({5, 2});
+  for (int32_t id : {-1, 5})
+    expectError("embedding", {indices({3}, id), table}, {make({3, 2})}, {},
+                "embedding: id " + std::to_string(id) +
+                    " (number 0) must be in [0, 5)");
+  expectError("embedding", {make({3}), table}, {make({3, 2})}, {},
+              "embedding: ids must be i32 or i64, got f32");
+  expectError("embedding", {indices({3}, 0), table}, {make({3, 3})}, {},
+              "embedding: dimension 1 of y must be d = 2 as in table, got 3");
+  expectError("embedding", {indices({3}, 0), table}, {make({2, 2})}, {},
+              "embedding: dimension 0 of y must be the size = 3 as in ids");
+  expectError("embedding", {indices({3}, 0), table}, {make({2})}, {},
+              "embedding: table must have rank 2 and y one dimension more");
+}
+
+TEST_F(ErrorTest, NegativeSizesAndNullPointers) {
+  Buffer a = make({2, 3});
+  int64_t sizes[] = {-2, 3};
+  a.sizes = sizes;
+  expectError("matmul", {a, make({3, 4})}, {make({2, 4})}, {0, 0},
+              "matmul: dimension 0 of A must not be negative, got -2");
+  Buffer absent = make({2, 3});
+  absent.data = nullptr;
+  expectError("matmul", {absent, make({3, 4})}, {make({2, 4})}, {0, 0},
+              "matmul: A has elements but its pointer is null");
+}
+
+TEST(KernelTableTest, FindsFastThenPlainThenNothing) {
+  size_t count = 0;
+  const KernelEntry *entries = cpuKernels(count);
+  ASSERT_GT(count, 0u);
+  for (size_t i = 0; i < count; ++i)
+    EXPECT_EQ(findCpuKernel(entries[i].op, entries[i].dtype, entries[i].set),
+              entries[i].fn);
+  for (DType dtype : {DType::F32, DType::F64})
+    EXPECT_NE(findCpuKernel("ssd", dtype, KernelSet::Fast),
+              findCpuKernel("ssd", dtype, KernelSet::Reference));
+  EXPECT_EQ(findCpuKernel("copy", DType::I64, KernelSet::Fast),
+            findCpuKernel("copy", DType::I64, KernelSet::Reference));
+  EXPECT_EQ(findCpuKernel("ssd", DType::I32, KernelSet::Fast), nullptr);
+  EXPECT_EQ(findCpuKernel("nothing", DType::F32, KernelSet::Fast), nullptr);
+}
+} // namespace

@@ -1,0 +1,104 @@
+//===- MathTest.cpp - Vector exp, silu and softplus -----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "reference/Math.h"
+#include "fast/VecMath.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+
+using namespace cp::kernels;
+
+namespace {
+struct Small {
+  static constexpr int bytes = 16;
+};
+
+template <typename T> class MathTest : public testing::Test {
+public:
+  using V = fast::Vec<Small, T>;
+  using M = fast::VecMath<Small, T>;
+  static T exp(T x) { return M::exp(V::splat(x))[0]; }
+  static T silu(T x) { return M::silu(V::splat(x))[0]; }
+  static T softplus(T x) { return M::softplus(V::splat(x))[0]; }
+
+  /// The distance of `got` from `exact` in units in the last place.
+  static double units(T got, long double exact) {
+    T nearest = T(exact);
+    T next =
+        std::nextafter(std::fabs(nearest), std::numeric_limits<T>::infinity());
+    long double unit = (long double)next - std::fabs((long double)nearest);
+    return double(std::fabs((long double)got - exact) / unit);
+  }
+};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(MathTest, Floats);
+
+TYPED_TEST(MathTest, ExpIsWithinTwoUnits) {
+  using T = TypeParam;
+  double end = sizeof(T) == 4 ? 87 : 708;
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<T> wide(T(-end), T(end)), narrow(T(-1), T(1));
+  for (int i = 0; i < 200000; ++i) {
+    T x = i % 2 ? wide(random) : narrow(random);
+    ASSERT_LE(this->units(this->exp(x), std::exp((long double)x)), 2) << x;
+  }
+}
+
+TYPED_TEST(MathTest, ExpCoversEdges) {
+  using T = TypeParam;
+  const T infinity = std::numeric_limits<T>::infinity();
+  const T overflow = sizeof(T) == 4 ? T(89) : T(710);
+  EXPECT_EQ(this->exp(0), T(1));
+  EXPECT_EQ(this->exp(-infinity), T(0));
+  EXPECT_EQ(this->exp(infinity), infinity);
+  EXPECT_EQ(this->exp(overflow), infinity);
+  EXPECT_EQ(this->exp(T(-1e4)), T(0));
+  EXPECT_TRUE(std::isnan(this->exp(std::numeric_limits<T>::quiet_NaN())));
+  // Below the normal range the result loses bits, but stays in place.
+  T small = sizeof(T) == 4 ? T(-95) : T(-720);
+  EXPECT_NEAR(this->exp(small) / std::exp(small), 1, 1e-2);
+  T large = sizeof(T) == 4 ? T(88.7) : T(709.7);
+  EXPECT_NEAR(this->exp(large) / std::exp(large), 1, 1e-6);
+}
+
+TYPED_TEST(MathTest, SoftplusKeepsItsRelativePrecision) {
+  using T = TypeParam;
+  double end = sizeof(T) == 4 ? 80 : 700;
+  std::mt19937_64 random(2);
+  std::uniform_real_distribution<T> wide(T(-end), T(end)), narrow(T(-3), T(3));
+  for (int i = 0; i < 100000; ++i) {
+    T x = i % 2 ? wide(random) : narrow(random);
+    long double exact = x > 0 ? x + std::log1p(std::exp(-(long double)x))
+                              : std::log1p(std::exp((long double)x));
+    ASSERT_LE(this->units(this->softplus(x), exact), 6) << x;
+    ASSERT_LE(this->units(reference::softplus(x), exact), 4) << x;
+  }
+  EXPECT_EQ(this->softplus(T(-1e5)), T(0));
+  EXPECT_EQ(this->softplus(T(1e5)), T(1e5));
+  EXPECT_EQ(this->softplus(std::numeric_limits<T>::infinity()),
+            std::numeric_limits<T>::infinity());
+  EXPECT_EQ(reference::softplus(T(1e5)), T(1e5));
+}
+
+TYPED_TEST(MathTest, SiluMatchesDefinition) {
+  using T = TypeParam;
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<T> draw(T(-40), T(40));
+  for (int i = 0; i < 100000; ++i) {
+    T x = draw(random);
+    long double exact = x / (1 + std::exp(-(long double)x));
+    ASSERT_LE(this->units(this->silu(x), exact), 5) << x;
+    ASSERT_LE(this->units(reference::silu(x), exact), 5) << x;
+  }
+  EXPECT_EQ(this->silu(T(-1e5)), T(0));
+  EXPECT_EQ(reference::silu(T(-1e5)), T(0));
+  EXPECT_EQ(reference::silu(T(1e5)), T(1e5));
+}
+} // namespace

@@ -1,0 +1,125 @@
+//===- MatmulTest.cpp - Matrix product ------------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include <gtest/gtest.h>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+template <typename T> class MatmulTest : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(MatmulTest, Floats);
+
+/// Operands A[m1, m2, k] and W, and C before and after the call.
+template <typename T> struct Problem {
+  int64_t m1, m2, n, k;
+  bool accumulate, transposed;
+  Tensor<T> a, w, before, c;
+
+  Problem(int64_t m1, int64_t m2, int64_t n, int64_t k, Random &random)
+      : m1(m1), m2(m2), n(n), k(k), accumulate(pick(random, 0, 1)),
+        transposed(pick(random, 0, 1)), a({m1, m2, k}, pickLay(random), random),
+        w(transposed ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n},
+          pickLay(random), random),
+        before({m1, m2, n}, pickLay(random), random) {
+    a.fill(random, -1, 1);
+    w.fill(random, -1, 1);
+    before.fill(random, -1, 1);
+    c = before;
+  }
+
+  std::string run(KernelFn kernel) {
+    c = before;
+    return test::run(kernel, {a.buffer(), w.buffer()}, {c.buffer()},
+                     {accumulate, transposed});
+  }
+
+  Expected expected(int64_t i, int64_t j, int64_t column) {
+    Expected sum;
+    if (accumulate)
+      sum.add(before(i, j, column));
+    for (int64_t x = 0; x < k; ++x)
+      sum.add(double(a(i, j, x)) *
+              double(transposed ? w(column, x) : w(x, column)));
+    return sum;
+  }
+};
+
+template <typename T> void check(Problem<T> &problem) {
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    ASSERT_EQ(problem.run(implementation.find("matmul", Element<T>::dtype)),
+              "");
+    EXPECT_TRUE(problem.c.isIntact());
+    for (int64_t i = 0; i < problem.m1; ++i)
+      for (int64_t j = 0; j < problem.m2; ++j)
+        for (int64_t x = 0; x < problem.n; ++x)
+          ASSERT_TRUE(isClose(problem.c(i, j, x), problem.expected(i, j, x)))
+              << i << ' ' << j << ' ' << x << " got " << problem.c(i, j, x);
+  }
+}
+
+TYPED_TEST(MatmulTest, MatchesDefinitionOnRandomShapes) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem<TypeParam> problem(pick(random, 1, 3), pick(random, 1, 30),
+                               pick(random, 1, 90), pick(random, 0, 70),
+                               random);
+    check(problem);
+  }
+}
+
+TYPED_TEST(MatmulTest, MatchesDefinitionAcrossBlocks) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem<TypeParam> problem(5, 107, 35, 801, random);
+    check(problem);
+  }
+}
+
+TYPED_TEST(MatmulTest, AcceptsEmptyTensors) {
+  Random random(1);
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}, {0, 0}}) {
+    Problem<TypeParam> problem(2, m, n, 5, random);
+    check(problem);
+  }
+}
+
+/// A row's result is the same bits whatever other rows the call has.
+TYPED_TEST(MatmulTest, RowsDoNotDependOnTheirNumber) {
+  using T = TypeParam;
+  Random random(7);
+  Problem<T> whole(1, 41, 50, 900, random);
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    KernelFn kernel = implementation.find("matmul", Element<T>::dtype);
+    ASSERT_EQ(whole.run(kernel), "");
+    Problem<T> part = whole;
+    for (int64_t first : {0, 3, 40}) {
+      int64_t count = first == 3 ? 19 : 1;
+      Buffer a = whole.a.buffer(), c = part.c.buffer();
+      int64_t aSizes[] = {1, count, whole.k}, cSizes[] = {1, count, whole.n};
+      a.sizes = aSizes;
+      c.sizes = cSizes;
+      a.data = &whole.a(0, first, 0);
+      part.c = whole.before;
+      c.data = &part.c(0, first, 0);
+      ASSERT_EQ(run(kernel, {a, whole.w.buffer()}, {c},
+                    {whole.accumulate, whole.transposed}),
+                "");
+      for (int64_t i = first; i < first + count; ++i)
+        for (int64_t j = 0; j < whole.n; ++j)
+          ASSERT_EQ(part.c(0, i, j), whole.c(0, i, j)) << i << ' ' << j;
+    }
+  }
+}
+} // namespace

@@ -1,0 +1,134 @@
+//===- SsdTest.cpp - The scan against its quadratic form ------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SsdSupport.h"
+
+#include <gtest/gtest.h>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+template <typename T> class SsdTest : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(SsdTest, Floats);
+
+template <typename T> void check(SsdProblem<T> &problem) {
+  problem.prepare();
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    ASSERT_EQ(problem.run(implementation.find("ssd", Element<T>::dtype)), "");
+    expectMatches(problem);
+  }
+}
+
+TYPED_TEST(SsdTest, MatchesQuadraticFormOnRandomShapes) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    SsdProblem<TypeParam> problem(pickShape(random), Fading(seed % 3), random);
+    check(problem);
+    if (this->HasFatalFailure())
+      return;
+  }
+}
+
+TYPED_TEST(SsdTest, MatchesQuadraticFormAtSpecialLengths) {
+  for (int64_t l : {0, 1, 2, 63, 64, 65, 128}) {
+    SCOPED_TRACE(testing::Message() << "length " << l);
+    Random random(static_cast<uint64_t>(l));
+    SsdProblem<TypeParam> problem({1, l, 4, 33, 4, 17, 64}, Fading::Slow,
+                                  random);
+    check(problem);
+  }
+}
+
+TYPED_TEST(SsdTest, AcceptsEmptyStatesAndHeads) {
+  Random random(5);
+  for (SsdShape shape :
+       {SsdShape{1, 9, 2, 4, 1, 0, 4}, SsdShape{1, 9, 2, 0, 1, 4, 4},
+        SsdShape{0, 9, 2, 4, 1, 4, 4}, SsdShape{1, 9, 0, 4, 0, 4, 4}}) {
+    SsdProblem<TypeParam> problem(shape, Fading::Mixed, random);
+    check(problem);
+  }
+}
+
+/// Steps of extreme size neither overflow nor lose the state.
+TYPED_TEST(SsdTest, SurvivesExtremeSteps) {
+  Random random(6);
+  SsdProblem<TypeParam> problem({1, 70, 2, 8, 1, 8, 64}, Fading::Mixed, random);
+  problem.dtMax = std::numeric_limits<double>::infinity();
+  problem.dtMin = 0;
+  for (int64_t t = 0; t < 70; ++t)
+    for (int64_t h = 0; h < 2; ++h)
+      problem.dt(0, t, h) = t % 3 == 0 ? -70 : t % 3 == 1 ? 90 : 0;
+  check(problem);
+}
+
+/// A model's own shape, where the plain kernel is the yardstick.
+TYPED_TEST(SsdTest, FastMatchesPlainOnModelShape) {
+  using T = TypeParam;
+  Random random(8);
+  SsdProblem<T> problem({1, 200, 24, 64, 1, 128, 256}, Fading::Mixed, random);
+  ASSERT_EQ(problem.run(
+                findCpuKernel("ssd", Element<T>::dtype, KernelSet::Reference)),
+            "");
+  SsdProblem<T> plain = problem;
+  ASSERT_EQ(
+      problem.run(findCpuKernel("ssd", Element<T>::dtype, KernelSet::Fast)),
+      "");
+  for (int64_t i = 0; i < plain.y.count(); ++i)
+    ASSERT_NEAR(problem.y[i], plain.y[i], tolerance<T>() * 20) << i;
+  for (int64_t i = 0; i < plain.finalState.count(); ++i)
+    ASSERT_NEAR(problem.finalState[i], plain.finalState[i], tolerance<T>() * 20)
+        << i;
+}
+
+/// One head of the plain kernel has the same bits as among the others.
+TYPED_TEST(SsdTest, PlainHeadsDoNotDependOnTheirNumber) {
+  using T = TypeParam;
+  Random random(9);
+  SsdProblem<T> whole({2, 40, 6, 9, 2, 11, 16}, Fading::Mixed, random);
+  whole.hasD = whole.hasBias = whole.hasInitial = true;
+  KernelFn kernel =
+      findCpuKernel("ssd", Element<T>::dtype, KernelSet::Reference);
+  ASSERT_EQ(whole.run(kernel), "");
+  const int64_t head = 4, group = 1;
+  SsdProblem<T> part({2, 40, 1, 9, 1, 11, 7}, Fading::Mixed, random);
+  part.hasD = part.hasBias = part.hasInitial = true;
+  part.dtMax = whole.dtMax;
+  part.dtMin = whole.dtMin;
+  part.D = Tensor<T>({1, 9}, Lay::Dense, random);
+  part.aLog(0) = whole.aLog(head);
+  part.bias(0) = whole.bias(head);
+  for (int64_t b = 0; b < 2; ++b) {
+    for (int64_t t = 0; t < 40; ++t) {
+      part.dt(b, t, 0) = whole.dt(b, t, head);
+      for (int64_t i = 0; i < 9; ++i)
+        part.x(b, t, 0, i) = whole.x(b, t, head, i);
+      for (int64_t j = 0; j < 11; ++j) {
+        part.B(b, t, 0, j) = whole.B(b, t, group, j);
+        part.C(b, t, 0, j) = whole.C(b, t, group, j);
+      }
+    }
+    for (int64_t i = 0; i < 9; ++i) {
+      part.D(0, i) =
+          whole.D.sizes.size() == 1 ? whole.D(head) : whole.D(head, i);
+      for (int64_t j = 0; j < 11; ++j)
+        part.initial(b, 0, i, j) = whole.initial(b, head, i, j);
+    }
+  }
+  ASSERT_EQ(part.run(kernel), "");
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t i = 0; i < 9; ++i) {
+      for (int64_t t = 0; t < 40; ++t)
+        ASSERT_EQ(part.y(b, t, 0, i), whole.y(b, t, head, i));
+      for (int64_t j = 0; j < 11; ++j)
+        ASSERT_EQ(part.finalState(b, 0, i, j), whole.finalState(b, head, i, j));
+    }
+}
+} // namespace

@@ -1,0 +1,136 @@
+//===- IndexTest.cpp - The tables of Layout.h: where elements live --------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+using namespace cp;
+using namespace cp::test;
+
+using Indices = std::vector<int64_t>;
+using Cuts = std::vector<Cut>;
+
+static Indices indicesOf(const Mesh &mesh, const Cuts &cuts, int64_t size,
+                         int64_t rank) {
+  Indices indices(localShape(Layout{mesh, {cuts}, {}}, {size})[0]);
+  for (size_t i = 0; i < indices.size(); ++i)
+    indices[i] = globalIndex(mesh, cuts, size, rank, i);
+  return indices;
+}
+
+TEST(Index, globalIndex) {
+  Mesh two = makeMesh({2}), four = makeMesh({2, 2});
+  struct Row {
+    Mesh mesh;
+    Cuts cuts;
+    std::vector<Indices> perRank;
+  };
+  Indices all = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (const Row &row : {
+           Row{two, {}, {all, all}},
+           Row{two, {{0}}, {{0, 1, 2, 3}, {4, 5, 6, 7}}},
+           Row{two, {{0, zigzag}}, {{0, 1, 6, 7}, {2, 3, 4, 5}}},
+           Row{four, {{0, zigzag}, {1}}, {{0, 1}, {6, 7}, {2, 3}, {4, 5}}},
+           Row{four, {{1, zigzag}, {0}}, {{0, 1}, {2, 3}, {6, 7}, {4, 5}}},
+       })
+    for (size_t rank = 0; rank < row.perRank.size(); ++rank)
+      EXPECT_EQ(indicesOf(row.mesh, row.cuts, 8, rank), row.perRank[rank]);
+}
+
+TEST(Index, placeOf) {
+  Mesh two = makeMesh({2}), four = makeMesh({2, 2});
+  struct Row {
+    Mesh mesh;
+    Cuts cuts;
+    std::vector<Place> places;
+  };
+  Indices globals = {0, 2, 5, 7};
+  for (const Row &row : {
+           Row{two, {}, {{{}, 0}, {{}, 2}, {{}, 5}, {{}, 7}}},
+           Row{two, {{0}}, {{{0}, 0}, {{0}, 2}, {{1}, 1}, {{1}, 3}}},
+           Row{two, {{0, zigzag}}, {{{0}, 0}, {{1}, 0}, {{1}, 3}, {{0}, 3}}},
+           Row{four,
+               {{0, zigzag}, {1}},
+               {{{0, 0}, 0}, {{1, 0}, 0}, {{1, 1}, 1}, {{0, 1}, 1}}},
+       })
+    for (size_t i = 0; i < globals.size(); ++i) {
+      Place place = placeOf(row.mesh, row.cuts, 8, globals[i]);
+      EXPECT_EQ(place.coordinates, row.places[i].coordinates);
+      EXPECT_EQ(place.local, row.places[i].local);
+    }
+}
+
+static void expectRuns(const Cuts &cuts, int64_t rank,
+                       const std::vector<Run> &expected) {
+  std::vector<Run> runs = runsOf(makeMesh({2}), cuts, 8, rank);
+  ASSERT_EQ(runs.size(), expected.size());
+  for (size_t i = 0; i < runs.size(); ++i) {
+    EXPECT_EQ(runs[i].global, expected[i].global);
+    EXPECT_EQ(runs[i].local, expected[i].local);
+    EXPECT_EQ(runs[i].length, expected[i].length);
+  }
+}
+
+TEST(Index, runsOf) {
+  expectRuns({}, 0, {{0, 0, 8}});
+  expectRuns({}, 1, {{0, 0, 8}});
+  expectRuns({{0}}, 0, {{0, 0, 4}});
+  expectRuns({{0}}, 1, {{4, 0, 4}});
+  expectRuns({{0, zigzag}}, 0, {{0, 0, 2}, {6, 2, 2}});
+  expectRuns({{0, zigzag}}, 1, {{2, 0, 4}});
+}
+
+TEST(Index, runsOfNothing) {
+  EXPECT_TRUE(runsOf(makeMesh({2}), {{0, zigzag}}, 0, 1).empty());
+}
+
+/// Holds the three maps against the definition carried out on a list.
+static void compareWithDefinition(const Mesh &mesh, const Cuts &cuts,
+                                  int64_t size) {
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+    Indices expected = held(mesh, cuts, size, rank);
+    ASSERT_EQ(indicesOf(mesh, cuts, size, rank), expected);
+    Indices fromRuns;
+    std::vector<Run> runs = runsOf(mesh, cuts, size, rank);
+    for (size_t i = 0; i < runs.size(); ++i) {
+      ASSERT_EQ(runs[i].local, int64_t(fromRuns.size()));
+      ASSERT_GT(runs[i].length, 0);
+      if (i > 0) {
+        ASSERT_NE(fromRuns.back() + 1, runs[i].global) << "not maximal";
+      }
+      for (int64_t j = 0; j < runs[i].length; ++j)
+        fromRuns.push_back(runs[i].global + j);
+    }
+    ASSERT_EQ(fromRuns, expected);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      Place place = placeOf(mesh, cuts, size, expected[i]);
+      ASSERT_EQ(place.local, int64_t(i));
+      for (size_t j = 0; j < cuts.size(); ++j)
+        ASSERT_EQ(place.coordinates[j], mesh.coordinates(rank)[cuts[j].axis]);
+    }
+  }
+}
+
+TEST(Index, allCutsOfTwoAxes) {
+  for (int64_t a = 1; a <= 4; ++a)
+    for (int64_t b = 1; b <= 4; ++b) {
+      Mesh mesh = makeMesh({a, b});
+      for (const Layout &layout : allLayouts(mesh, 1))
+        for (int64_t size : {0, 12, 16, 24, 48, 96})
+          if (!check(layout, {size}))
+            compareWithDefinition(mesh, layout.dims[0], size);
+    }
+}
+
+TEST(Index, randomCutsOfFourAxes) {
+  std::mt19937 generator = makeGenerator();
+  Mesh mesh = makeMesh({2, 3, 1, 2});
+  for (int i = 0; i < 200; ++i) {
+    Layout layout = randomLayout(mesh, 1, generator);
+    if (!check(layout, {192}))
+      compareWithDefinition(mesh, layout.dims[0], 192);
+  }
+}

@@ -1,0 +1,135 @@
+//===- LayoutTest.cpp - The tables of Layout.h: what fits -----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+using namespace cp;
+using namespace cp::test;
+
+using Shape = std::vector<int64_t>;
+using Dims = std::vector<std::vector<Cut>>;
+
+TEST(Layout, orderName) {
+  EXPECT_STREQ(orderName(Order::Contiguous), "contiguous");
+  EXPECT_STREQ(orderName(Order::Zigzag), "zigzag");
+}
+
+TEST(Layout, equality) {
+  Layout layout{makeMesh({2, 2}), {{{0, zigzag, 3}}, {}}, {1}};
+  EXPECT_TRUE(layout == layout);
+  for (const Cut &cut :
+       {Cut{1, zigzag, 3}, Cut{0, contiguous, 3}, Cut{0, zigzag, 1}}) {
+    Layout other = layout;
+    other.dims[0][0] = cut;
+    EXPECT_FALSE(layout == other);
+  }
+  EXPECT_FALSE(layout == (Layout{layout.mesh, layout.dims, {}}));
+  EXPECT_FALSE(layout == (Layout{makeMesh({2, 4}), layout.dims, {1}}));
+}
+
+TEST(Layout, checkAccepts) {
+  Mesh mesh = makeMesh({2, 4});
+  EXPECT_FALSE(check(Layout{mesh, {}, {}}));
+  EXPECT_FALSE(check(Layout{mesh, {}, {0, 1}}));
+  EXPECT_FALSE(check(Layout{mesh, {{{1, zigzag, 1}, {0}}, {}}, {}}));
+}
+
+TEST(Layout, checkPassesTheMeshError) {
+  expectError(check(Layout{makeMesh({0}), {}, {}}), {"mesh_c2"});
+}
+
+TEST(Layout, layout_c1) {
+  Mesh mesh = makeMesh({2, 4});
+  expectError(check(Layout{mesh, {{}, {{2}}}, {}}),
+              {"layout_c1", "dimension 1", "axis 2", "mesh's 2", "add the"});
+  expectError(check(Layout{mesh, {{{-1}}}, {}}), {"layout_c1", "axis -1"});
+  expectError(check(Layout{mesh, {{}}, {7}}),
+              {"layout_c1", "partial axes", "axis 7"});
+}
+
+TEST(Layout, layout_c2) {
+  Mesh mesh = makeMesh({2, 4});
+  expectError(
+      check(Layout{mesh, {{{1}}, {{1}}}, {}}),
+      {"layout_c2", "\"b\"", "dimension 0", "dimension 1", "remove one"});
+  expectError(check(Layout{mesh, {{{1}}}, {1}}), {"layout_c2", "partial"});
+  expectError(check(Layout{mesh, {{}}, {1, 1}}), {"layout_c2", "partial"});
+}
+
+TEST(Layout, layout_c3) {
+  expectError(check(Layout{makeMesh({2}), {{{0, zigzag, 0}}}, {}}),
+              {"layout_c3", "dimension 0", "at least 1", "got 0", "leave it"});
+}
+
+TEST(Layout, layout_c4) {
+  expectError(check(Layout{makeMesh({2}), {{}}, {}}, {4, 4}),
+              {"layout_c4", "has 1 dimensions", "expected 2", "write {}"});
+}
+
+TEST(Layout, layout_c5) {
+  Mesh mesh = makeMesh({4});
+  Dims plain = {{{0}}}, folded = {{{0, zigzag}}}, unit = {{{0, contiguous, 2}}};
+  struct Row {
+    int64_t size;
+    bool plain, folded, unit;
+  };
+  for (const Row &row : {Row{0, true, true, true}, Row{4, true, false, false},
+                         Row{8, true, true, true}, Row{12, true, false, false},
+                         Row{14, false, false, false}}) {
+    EXPECT_EQ(!check(Layout{mesh, plain, {}}, {row.size}), row.plain);
+    EXPECT_EQ(!check(Layout{mesh, folded, {}}, {row.size}), row.folded);
+    EXPECT_EQ(!check(Layout{mesh, unit, {}}, {row.size}), row.unit);
+  }
+}
+
+TEST(Layout, layout_c5_message) {
+  Mesh mesh = makeMesh({4, 2});
+  expectError(check(Layout{mesh, {{}, {{0, zigzag, 3}}}, {}}, {5, 36}),
+              {"layout_c5", "dimension 1", "size 36", "2 x 4", "\"a\"",
+               "zigzag", "3 (unit)", "pad", "contiguously"});
+  expectError(check(Layout{mesh, {{{0}, {1}}}, {}}, {36}),
+              {"layout_c5", "dimension 0", "size 36", "leave 9", "by 2",
+               "\"b\"", "contiguous"});
+  expectError(check(Layout{mesh, {{}}, {}}, {INT64_MIN}),
+              {"layout_c5", "dimension 0", "at least 0", "static shape"});
+  expectError(check(Layout{mesh, {{}}, {}}, {-1}), {"layout_c5", "got -1"});
+}
+
+TEST(Layout, aZigzagCutLeavesOnePart) {
+  EXPECT_FALSE(check(Layout{makeMesh({4, 2}), {{{0, zigzag}, {1}}}, {}}, {8}));
+}
+
+TEST(Layout, layout_c5_unitDoesNotOverflow) {
+  Layout layout{makeMesh({4}), {{{0, zigzag, INT64_MAX}}}, {}};
+  expectError(check(layout, {8}), {"layout_c5"});
+  EXPECT_FALSE(check(layout, {0}));
+}
+
+TEST(Layout, layout_c6) {
+  expectError(check(Layout{makeMesh({2, 2}), {}, {1, 0}}),
+              {"layout_c6", "ascend", "got 1 before 0", "sort"});
+}
+
+TEST(Layout, layout_c7) {
+  expectError(check(Layout{makeMesh({2}), {{{0, Order(2)}}}, {}}),
+              {"layout_c7", "dimension 0", "0 (contiguous) or 1 (zigzag)",
+               "got 2", "use one"});
+}
+
+TEST(Layout, localShape) {
+  Mesh mesh = makeMesh({2, 4});
+  Shape shape = {16, 12};
+  auto local = [&](Dims dims, std::vector<int> partial = {}) {
+    return localShape(Layout{mesh, dims, partial}, shape);
+  };
+  EXPECT_EQ(local({{}, {}}), (Shape{16, 12}));
+  EXPECT_EQ(local({{{0}}, {}}), (Shape{8, 12}));
+  EXPECT_EQ(local({{{0}}, {{1}}}), (Shape{8, 3}));
+  EXPECT_EQ(local({{}, {{1}}}), (Shape{16, 3}));
+  EXPECT_EQ(local({{{0}, {1}}, {}}), (Shape{2, 12}));
+  EXPECT_EQ(local({{}, {}}, {0}), (Shape{16, 12}));
+}

@@ -1,0 +1,187 @@
+//===- PlanSimulationTest.cpp - Plans carried out on arrays ---------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Simulator.h"
+#include "Support.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace cp;
+using namespace cp::test;
+
+using Shape = std::vector<int64_t>;
+
+static bool equalButUnits(Layout a, Layout b) {
+  for (Layout *layout : {&a, &b})
+    for (std::vector<Cut> &cuts : layout->dims)
+      for (Cut &cut : cuts)
+        cut.unit = 1;
+  return a == b;
+}
+
+static std::string describe(const Layout &layout) {
+  std::string text = "[";
+  for (const std::vector<Cut> &cuts : layout.dims) {
+    text += "{";
+    for (const Cut &cut : cuts)
+      text += layout.mesh.axes[cut.axis].name +
+              std::to_string(layout.mesh.axes[cut.axis].size) +
+              (cut.order == zigzag ? "z " : " ");
+    text += "}";
+  }
+  text += "] partial";
+  for (int axis : layout.partial)
+    text += " " + layout.mesh.axes[axis].name;
+  return text;
+}
+
+/// Runs the plan on arrays; each step must arrive at the layout it names and
+/// send what elementsSent says.
+static void runPlan(const Layout &from, const Layout &to, const Shape &shape) {
+  SCOPED_TRACE(describe(from) + " -> " + describe(to));
+  std::optional<std::vector<Step>> steps = plan(from, to, shape);
+  bool possible = std::includes(from.partial.begin(), from.partial.end(),
+                                to.partial.begin(), to.partial.end());
+  ASSERT_EQ(steps.has_value(), possible);
+  if (!steps)
+    return;
+  ASSERT_EQ(steps->empty(), equalButUnits(from, to));
+  std::vector<Part> parts = distribute(from, shape, from.partial);
+  Layout before = from;
+  for (const Step &step : *steps) {
+    Shape sent(parts.size(), 0);
+    parts = simulate(step, from.mesh, std::move(parts), sent);
+    ASSERT_EQ(check(step.after, shape).value_or("good"), "good");
+    ASSERT_TRUE(same(parts, distribute(step.after, shape, from.partial)))
+        << "after " << describe(step.after);
+    for (size_t rank = 0; rank < parts.size(); ++rank)
+      ASSERT_EQ(elementsSent(step, before, shape, rank), sent[rank])
+          << "rank " << rank << " towards " << describe(step.after);
+    before = step.after;
+  }
+  if (!steps->empty()) {
+    ASSERT_EQ(before, to);
+  }
+}
+
+static void runAllPairs(const Mesh &mesh, const Shape &shape) {
+  std::vector<Layout> layouts = allLayouts(mesh, shape.size());
+  for (const Layout &from : layouts)
+    for (const Layout &to : layouts)
+      if (!check(from, shape) && !check(to, shape)) {
+        runPlan(from, to, shape);
+        if (testing::Test::HasFatalFailure())
+          return;
+      }
+}
+
+TEST(PlanSimulation, allPairsOnOneAxis) {
+  for (int64_t size = 1; size <= 4; ++size)
+    runAllPairs(makeMesh({size}), {24, 48});
+}
+
+TEST(PlanSimulation, allPairsOnTwoAxes) {
+  runAllPairs(makeMesh({2, 2}), {8, 16});
+  runAllPairs(makeMesh({2, 3}), {12, 12});
+  runAllPairs(makeMesh({3, 1}), {12, 6});
+}
+
+TEST(PlanSimulation, emptyTensor) { runAllPairs(makeMesh({2, 3}), {0, 12}); }
+
+static void runRandomPairs(const Mesh &mesh, const Shape &shape, int pairs) {
+  std::mt19937 generator = makeGenerator();
+  for (int ran = 0; ran < pairs && !testing::Test::HasFatalFailure();) {
+    Layout from = randomLayout(mesh, shape.size(), generator);
+    Layout to = randomLayout(mesh, shape.size(), generator);
+    if (check(from, shape) || check(to, shape))
+      continue;
+    runPlan(from, to, shape);
+    ++ran;
+  }
+}
+
+TEST(PlanSimulation, randomPairsOnTwoAxesWithUnits) {
+  runRandomPairs(makeMesh({3, 2}), {24, 12, 4}, 300);
+}
+
+TEST(PlanSimulation, randomPairsOnThreeAxes) {
+  runRandomPairs(makeMesh({2, 3, 2}), {48, 24}, 150);
+}
+
+/// The major axis can wait nowhere, the others must not wander in its stead.
+TEST(PlanSimulation, detoursEnd) {
+  Mesh mesh = makeMesh({3, 2, 2});
+  Layout from{mesh, {{{0}, {1}, {2}}, {}, {}, {}}, {}};
+  Layout to{mesh, {{{2}, {1}, {0}}, {}, {}, {}}, {}};
+  runPlan(from, to, {12, 2, 2, 2});
+}
+
+/// What rank 0 sends in a plan that must exist.
+static int64_t costOf(const Layout &from, const Layout &to,
+                      const Shape &shape) {
+  std::vector<Step> steps = plan(from, to, shape).value_or(std::vector<Step>());
+  int64_t cost = 0;
+  Layout before = from;
+  for (const Step &step : steps) {
+    cost += elementsSent(step, before, shape, 0);
+    before = step.after;
+  }
+  return cost;
+}
+
+TEST(PlanSimulation, neverSendsMoreThanGatheringAll) {
+  Shape shape = {24, 48};
+  std::vector<Layout> layouts = allLayouts(makeMesh({2, 3}), 2);
+  for (const Layout &from : layouts)
+    for (const Layout &to : layouts) {
+      if (!plan(from, to, shape))
+        continue;
+      Layout added = from, whole{from.mesh, {{}, {}}, to.partial};
+      added.partial = to.partial;
+      EXPECT_LE(costOf(from, to, shape),
+                costOf(from, added, shape) + costOf(added, whole, shape))
+          << describe(from) << " -> " << describe(to);
+    }
+}
+
+TEST(Volume, formulas) {
+  Mesh mesh = makeMesh({4});
+  Layout whole{mesh, {{}, {}}, {}}, rows{mesh, {{{0}}, {}}, {}},
+      columns{mesh, {{}, {{0}}}, {}}, sum{mesh, {{}, {}}, {0}};
+  auto sent = [](const Layout &from, const Layout &to) {
+    return elementsSent(plan(from, to, {32, 8})->at(0), from, {32, 8}, 0);
+  };
+  EXPECT_EQ(sent(rows, columns), 3 * 64 / 4);
+  EXPECT_EQ(sent(rows, whole), 3 * 64);
+  EXPECT_EQ(sent(whole, rows), 0);
+  EXPECT_EQ(sent(sum, whole), 3 * 256);
+  EXPECT_EQ(sent(sum, rows), 3 * 256 / 4);
+}
+
+/// Of 2R blocks, contiguous rank r has 2r and 2r+1, zigzag rank r has r and
+/// 2R-1-r. Block 0 stays, and so does one of 2r+e = 2R-1-r, e in {0, 1}, that
+/// is 3r = 2R-1-e, which has a solution unless 3 divides R.
+TEST(Volume, reorderCountsChangedOwners) {
+  for (int64_t ranks = 1; ranks <= 9; ++ranks) {
+    Mesh mesh = makeMesh({ranks});
+    Layout from{mesh, {{{0}}}, {}}, to{mesh, {{{0, zigzag}}}, {}};
+    Shape shape = {2 * ranks};
+    Step step = plan(from, to, shape)->at(0);
+    int64_t moved = 0;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      moved += elementsSent(step, from, shape, rank);
+    EXPECT_EQ(moved, 2 * ranks - (ranks % 3 == 0 ? 1 : 2)) << ranks;
+  }
+}
+
+TEST(Volume, saturates) {
+  Layout from{makeMesh({4}), {{{0}}, {}}, {}}, to{from.mesh, {{}, {}}, {}};
+  Shape shape = {int64_t(1) << 40, int64_t(1) << 40};
+  EXPECT_EQ(elementsSent(plan(from, to, shape)->at(0), from, shape, 0),
+            std::numeric_limits<int64_t>::max());
+}

@@ -1,0 +1,203 @@
+//===- PlanTest.cpp - The table of plan, and what one step is -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include "cp/Layout/Plan.h"
+
+using namespace cp;
+using namespace cp::test;
+
+using Kind = Step::Kind;
+using Axes = std::vector<int>;
+using Dims = std::vector<std::vector<Cut>>;
+
+static Layout make(const Dims &dims, const Axes &partial = {}) {
+  return Layout{makeMesh({2, 3}), dims, partial};
+}
+
+/// The plan for a 24 x 36 (x 12) tensor; empty where there is none.
+static std::vector<Step> stepsOf(const Layout &from, const Layout &to) {
+  std::vector<int64_t> shape = {24, 36, 12};
+  shape.resize(from.dims.size());
+  EXPECT_FALSE(check(from, shape));
+  EXPECT_FALSE(check(to, shape));
+  std::optional<std::vector<Step>> steps = plan(from, to, shape);
+  EXPECT_TRUE(steps.has_value());
+  return steps ? *steps : std::vector<Step>();
+}
+
+static void expectStep(const Step &step, Kind kind, const Axes &axes, int from,
+                       int to, Order fromOrder = contiguous,
+                       Order toOrder = contiguous, int64_t unit = 1) {
+  EXPECT_EQ(step.kind, kind);
+  EXPECT_EQ(step.axes, axes);
+  EXPECT_EQ(step.from, from);
+  EXPECT_EQ(step.to, to);
+  EXPECT_EQ(step.fromOrder, fromOrder);
+  EXPECT_EQ(step.toOrder, toOrder);
+  EXPECT_EQ(step.unit, unit);
+}
+
+static Step onlyStep(const Layout &from, const Layout &to) {
+  std::vector<Step> steps = stepsOf(from, to);
+  EXPECT_EQ(steps.size(), 1u);
+  if (steps.empty())
+    return Step();
+  EXPECT_EQ(steps.back().after, to);
+  return steps[0];
+}
+
+TEST(Plan, equalLayoutsNeedNothing) {
+  EXPECT_TRUE(stepsOf(make({{{0}}, {}}), make({{{0}}, {}})).empty());
+  EXPECT_TRUE(stepsOf(make({{}, {}}, {1}), make({{}, {}}, {1})).empty());
+}
+
+TEST(Plan, unitsAloneNeedNothing) {
+  EXPECT_TRUE(
+      stepsOf(make({{{0, zigzag, 3}}, {}}), make({{{0, zigzag, 2}}, {}}))
+          .empty());
+}
+
+TEST(Plan, unitsAreTheTargetsAfterAnyStep) {
+  Layout to = make({{{0, contiguous, 6}, {1, contiguous, 2}}, {}});
+  EXPECT_EQ(stepsOf(make({{{0}}, {}}), to).back().after, to);
+}
+
+TEST(Plan, allToAll) {
+  expectStep(onlyStep(make({{{0}}, {}}), make({{}, {{0}}})), Kind::AllToAll,
+             {0}, 0, 1);
+  expectStep(
+      onlyStep(make({{{0, zigzag}}, {}}), make({{}, {{0, contiguous, 6}}})),
+      Kind::AllToAll, {0}, 0, 1, zigzag, contiguous, 6);
+}
+
+TEST(Plan, allToAllOverSeveralAxes) {
+  expectStep(onlyStep(make({{{0}, {1}}, {}}),
+                      make({{}, {{0, contiguous, 6}, {1, contiguous, 2}}})),
+             Kind::AllToAll, {0, 1}, 0, 1, contiguous, contiguous, 2);
+  expectStep(onlyStep(make({{}, {{1}, {0}}}), make({{{1}, {0}}, {}})),
+             Kind::AllToAll, {1, 0}, 1, 0);
+}
+
+TEST(Plan, allToAllOfTheMinorAxis) {
+  expectStep(
+      onlyStep(make({{{0, zigzag}, {1}}, {}}), make({{{0, zigzag}}, {{1}}})),
+      Kind::AllToAll, {1}, 0, 1);
+}
+
+TEST(Plan, allGather) {
+  expectStep(onlyStep(make({{{0}}, {}}), make({{}, {}})), Kind::AllGather, {0},
+             0, -1);
+  expectStep(onlyStep(make({{}, {{1, zigzag}}}), make({{}, {}})),
+             Kind::AllGather, {1}, 1, -1, zigzag);
+  expectStep(onlyStep(make({{{1}, {0}}, {}}), make({{}, {}})), Kind::AllGather,
+             {1, 0}, 0, -1);
+}
+
+TEST(Plan, slice) {
+  expectStep(onlyStep(make({{}, {}}), make({{{0}}, {}})), Kind::Slice, {0}, -1,
+             0);
+  expectStep(onlyStep(make({{}, {}}), make({{}, {{1, zigzag, 3}}})),
+             Kind::Slice, {1}, -1, 1, contiguous, zigzag, 3);
+  expectStep(onlyStep(make({{}, {}}), make({{{1}, {0}}, {}})), Kind::Slice,
+             {1, 0}, -1, 0);
+}
+
+TEST(Plan, allReduce) {
+  expectStep(onlyStep(make({{}, {}}, {0}), make({{}, {}})), Kind::AllReduce,
+             {0}, -1, -1);
+  expectStep(onlyStep(make({{}, {}}, {0, 1}), make({{}, {}})), Kind::AllReduce,
+             {0, 1}, -1, -1);
+  expectStep(onlyStep(make({{}, {}}, {0, 1}), make({{}, {}}, {0})),
+             Kind::AllReduce, {1}, -1, -1);
+}
+
+TEST(Plan, reduceScatter) {
+  expectStep(onlyStep(make({{}, {}}, {0}), make({{{0, zigzag}}, {}})),
+             Kind::ReduceScatter, {0}, -1, 0, contiguous, zigzag);
+  expectStep(onlyStep(make({{}, {}}, {0, 1}), make({{}, {{1}, {0}}})),
+             Kind::ReduceScatter, {1, 0}, -1, 1);
+}
+
+TEST(Plan, reorder) {
+  expectStep(onlyStep(make({{{0}}, {}}), make({{{0, zigzag}}, {}})),
+             Kind::Reorder, {0}, 0, -1, contiguous, zigzag);
+  expectStep(onlyStep(make({{{1}, {0, zigzag}}, {}}), make({{{1}, {0}}, {}})),
+             Kind::Reorder, {0}, 0, -1, zigzag, contiguous);
+}
+
+TEST(Plan, exchangedAxesAreGatheredAndSliced) {
+  std::vector<Step> steps = stepsOf(make({{{0}}, {{1}}}), make({{{1}}, {{0}}}));
+  ASSERT_EQ(steps.size(), 3u);
+  expectStep(steps[0], Kind::AllGather, {0}, 0, -1);
+  expectStep(steps[1], Kind::AllToAll, {1}, 1, 0);
+  expectStep(steps[2], Kind::Slice, {0}, -1, 1);
+}
+
+TEST(Plan, minorAxisWaitsOnAnotherDimension) {
+  std::vector<Step> steps =
+      stepsOf(make({{{0}, {1}}, {}, {}}), make({{{0, zigzag}, {1}}, {}, {}}));
+  ASSERT_EQ(steps.size(), 3u);
+  expectStep(steps[0], Kind::AllToAll, {1}, 0, 1);
+  expectStep(steps[1], Kind::Reorder, {0}, 0, -1, contiguous, zigzag);
+  expectStep(steps[2], Kind::AllToAll, {1}, 1, 0);
+}
+
+TEST(Plan, exchangedAxesWaitOnAFinishedDimension) {
+  std::vector<Step> steps =
+      stepsOf(make({{{0}}, {{1}}, {}}), make({{{1}}, {{0}}, {}}));
+  ASSERT_EQ(steps.size(), 3u);
+  expectStep(steps[0], Kind::AllToAll, {0}, 0, 2);
+  expectStep(steps[1], Kind::AllToAll, {1}, 1, 0);
+  expectStep(steps[2], Kind::AllToAll, {0}, 2, 1);
+}
+
+TEST(Plan, fewerStepsWhenNothingTravels) {
+  Mesh mesh = makeMesh({1, 1});
+  Layout from{mesh, {{{0}, {1}}, {}}, {}}, to{mesh, {{{1}, {0}}, {}}, {}};
+  EXPECT_EQ(plan(from, to, {4, 4})->size(), 2u);
+}
+
+TEST(Plan, partialAxisIsScatteredOnceItsTurnComes) {
+  std::vector<Step> steps =
+      stepsOf(make({{}, {{1}}}, {0}), make({{{1}, {0}}, {}}));
+  ASSERT_EQ(steps.size(), 2u);
+  expectStep(steps[0], Kind::AllToAll, {1}, 1, 0);
+  expectStep(steps[1], Kind::ReduceScatter, {0}, -1, 0);
+}
+
+TEST(Plan, partialAxisIsAddedBeforeACostlyGather) {
+  std::vector<Step> steps = stepsOf(make({{{1}}, {}}, {0}), make({{{0}}, {}}));
+  ASSERT_EQ(steps.size(), 3u);
+  expectStep(steps[0], Kind::AllReduce, {0}, -1, -1);
+  expectStep(steps[1], Kind::AllGather, {1}, 0, -1);
+  expectStep(steps[2], Kind::Slice, {0}, -1, 0);
+}
+
+TEST(Plan, minorAxisIsGatheredWhenItCanWaitNowhere) {
+  Layout from = make({{{0}, {1}}, {}}), to = make({{{0, zigzag}, {1}}, {}});
+  std::optional<std::vector<Step>> steps = plan(from, to, {24, 5});
+  ASSERT_TRUE(steps && steps->size() == 3u);
+  expectStep((*steps)[0], Kind::AllGather, {1}, 0, -1);
+  expectStep((*steps)[2], Kind::Slice, {1}, -1, 0);
+}
+
+TEST(Plan, fullValueCannotBecomePartial) {
+  std::vector<int64_t> shape = {24, 36};
+  EXPECT_FALSE(plan(make({{}, {}}), make({{}, {}}, {0}), shape));
+  EXPECT_FALSE(plan(make({{}, {}}, {1}), make({{}, {}}, {0, 1}), shape));
+  EXPECT_FALSE(plan(make({{{0}}, {}}), make({{}, {}}, {0}), shape));
+}
+
+TEST(Plan, differentMeshesOrRanksHaveNone) {
+  Layout layout = make({{}, {}});
+  Layout other = layout;
+  other.mesh = makeMesh({3, 2});
+  EXPECT_FALSE(plan(layout, other, {24, 36}));
+  EXPECT_FALSE(plan(layout, make({{}}), {24, 36}));
+}

@@ -1,0 +1,112 @@
+//===- Support.cpp - What the tests of the algebra share ------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+
+using namespace cp;
+using namespace cp::test;
+
+Mesh cp::test::makeMesh(const std::vector<int64_t> &sizes) {
+  Mesh mesh;
+  for (int64_t size : sizes)
+    mesh.axes.push_back({std::string(1, char('a' + mesh.axes.size())), size});
+  return mesh;
+}
+
+std::vector<int64_t> cp::test::pick(const std::vector<int64_t> &list,
+                                    Order order, int64_t ranks, int64_t r) {
+  int64_t blocks = order == Order::Zigzag ? 2 * ranks : ranks;
+  std::vector<int64_t> mine;
+  for (size_t i = 0; i < list.size(); ++i) {
+    int64_t block = int64_t(i) * blocks / int64_t(list.size());
+    bool isMirror = order == Order::Zigzag && block == 2 * ranks - 1 - r;
+    if (block == r || isMirror)
+      mine.push_back(list[i]);
+  }
+  return mine;
+}
+
+std::vector<int64_t> cp::test::held(const Mesh &mesh,
+                                    const std::vector<Cut> &cuts, int64_t size,
+                                    int64_t rank) {
+  std::vector<int64_t> list(size);
+  std::iota(list.begin(), list.end(), 0);
+  std::vector<int64_t> at = mesh.coordinates(rank);
+  for (const Cut &cut : cuts)
+    list = pick(list, cut.order, mesh.axes[cut.axis].size, at[cut.axis]);
+  return list;
+}
+
+std::mt19937 cp::test::makeGenerator() {
+  unsigned seed = testing::UnitTest::GetInstance()->random_seed();
+  if (seed == 0)
+    seed = std::random_device()() % 99999 + 1;
+  std::cout << "seed " << seed << " (repeat with --gtest_random_seed=" << seed
+            << ")\n";
+  return std::mt19937(seed);
+}
+
+/// Use 0 replicated, 1 partial, then two orders for each dimension.
+static Layout makeLayout(const Mesh &mesh, int numDims,
+                         const std::vector<int> &axes,
+                         const std::vector<int> &uses) {
+  Layout layout{mesh, std::vector<std::vector<Cut>>(numDims), {}};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (uses[i] == 1)
+      layout.partial.push_back(axes[i]);
+    if (uses[i] >= 2)
+      layout.dims[(uses[i] - 2) / 2].push_back(
+          {axes[i], uses[i] % 2 ? zigzag : contiguous, 1});
+  }
+  std::sort(layout.partial.begin(), layout.partial.end());
+  return layout;
+}
+
+std::vector<Layout> cp::test::allLayouts(const Mesh &mesh, int numDims) {
+  std::vector<int> axes(mesh.axes.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::vector<Layout> layouts;
+  do {
+    std::vector<int> uses(axes.size(), 0);
+    for (size_t i = 0; i < axes.size();) {
+      Layout layout = makeLayout(mesh, numDims, axes, uses);
+      if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end())
+        layouts.push_back(layout);
+      for (i = 0; i < axes.size() && ++uses[i] == 2 + 2 * numDims; ++i)
+        uses[i] = 0;
+    }
+  } while (std::next_permutation(axes.begin(), axes.end()));
+  return layouts;
+}
+
+Layout cp::test::randomLayout(const Mesh &mesh, int numDims,
+                              std::mt19937 &generator) {
+  std::vector<int> axes(mesh.axes.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::shuffle(axes.begin(), axes.end(), generator);
+  std::vector<int> uses(axes.size());
+  for (int &use : uses)
+    use = std::uniform_int_distribution<int>(0, 1 + 2 * numDims)(generator);
+  Layout layout = makeLayout(mesh, numDims, axes, uses);
+  for (std::vector<Cut> &cuts : layout.dims)
+    for (Cut &cut : cuts)
+      cut.unit = std::uniform_int_distribution<int>(1, 2)(generator);
+  return layout;
+}
+
+void cp::test::expectError(const std::optional<std::string> &error,
+                           const std::vector<std::string> &parts) {
+  ASSERT_TRUE(error.has_value()) << "expected " << parts.front();
+  EXPECT_EQ(error->find(parts.front()), 0u) << *error;
+  for (const std::string &part : parts)
+    EXPECT_NE(error->find(part), std::string::npos)
+        << *error << "\ndoes not say: " << part;
+}

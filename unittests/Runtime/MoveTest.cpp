@@ -1,0 +1,192 @@
+//===- MoveTest.cpp - Collectives that only move bytes --------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomCase.h"
+
+#include <numeric>
+
+using namespace cp::test;
+
+namespace {
+
+/// Runs one call with one input and one output on every rank, and compares.
+/// `input` and `expected` give a rank's arrays; returns nothing, expects much.
+void checkOneToOne(RandomCase &c, cprt_op *op, const Call &attrs,
+                   const std::function<Array(int64_t)> &input,
+                   const std::function<Array(int64_t)> &expected,
+                   const std::string &name,
+                   const std::function<int64_t(int64_t)> &elementsSent) {
+  World world(c.setting.mesh);
+  cprt_dtype dtype = c.anyType();
+  bool hasGaps = c.draw(0, 1);
+  std::vector<Array> results(size_t(world.size()), Array({}));
+  std::vector<char> intact(size_t(world.size()));
+  world.run([&](int64_t rank, cprt_context *context) {
+    Tensor in(dtype, input(rank), hasGaps);
+    Tensor out(dtype, expected(rank).sizes, hasGaps);
+    Call call = attrs;
+    call.in(in).out(out).run(op, context);
+    // Peers must be done with the input by now.
+    in.write(Array(in.sizes));
+    results[size_t(rank)] = out.read();
+    intact[size_t(rank)] = out.gapsAreIntact();
+  });
+  ASSERT_EQ(world.failures(), "");
+  for (int64_t rank = 0; rank < world.size(); ++rank) {
+    EXPECT_EQ(results[size_t(rank)], expected(rank)) << "rank " << rank;
+    EXPECT_TRUE(intact[size_t(rank)]) << "rank " << rank;
+    cprt_counter counter = world.counter(rank, name, maskOf(c.setting.axes));
+    EXPECT_EQ(counter.calls, 1);
+    EXPECT_EQ(counter.bytes_sent,
+              elementsSent(rank) * int64_t(cprt_dtype_size(dtype)));
+  }
+}
+
+/// Sizes of a whole tensor whose `dim` divides over the group in any order.
+Sizes cuttable(RandomCase &c, int64_t rank, int64_t dim) {
+  Sizes sizes = c.anySizes(rank);
+  sizes[size_t(dim)] *= 2 * c.groupSize();
+  return sizes;
+}
+
+} // namespace
+
+TEST(Move, AllGatherRestoresTheWhole) {
+  forEachCase([](RandomCase &c) {
+    int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
+    int64_t order = c.draw(0, 1);
+    std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
+    auto local = [&](int64_t r) {
+      Place place = c.place(r);
+      return partOf(wholes[size_t(place.group)], dim, order, g, place.position);
+    };
+    checkOneToOne(
+        c, cprt_all_gather, Call().array(c.setting.axes).attr(dim).attr(order),
+        local, [&](int64_t r) { return wholes[size_t(c.place(r).group)]; },
+        "all_gather",
+        [&](int64_t r) { return (g - 1) * product(local(r).sizes); });
+  });
+}
+
+TEST(Move, ReorderKeepsTheWhole) {
+  forEachCase([](RandomCase &c) {
+    int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
+    int64_t from = c.draw(0, 1), to = c.draw(0, 1);
+    Sizes sizes = cuttable(c, rank, dim);
+    std::vector<Array> wholes = c.wholes(sizes);
+    auto part = [&](int64_t r, int64_t order) {
+      Place place = c.place(r);
+      return partOf(wholes[size_t(place.group)], dim, order, g, place.position);
+    };
+    int64_t size = sizes[size_t(dim)];
+    auto sent = [&](int64_t r) {
+      int64_t rows = 0, position = c.place(r).position;
+      for (int64_t i = 0; i < size; ++i)
+        rows += ownerOf(from, g, size, i).first == position &&
+                ownerOf(to, g, size, i).first != position;
+      return rows * product(sizes) / size;
+    };
+    checkOneToOne(
+        c, cprt_reorder,
+        Call().array(c.setting.axes).attr(dim).attr(from).attr(to),
+        [&](int64_t r) { return part(r, from); },
+        [&](int64_t r) { return part(r, to); }, "reorder", sent);
+  });
+}
+
+TEST(Move, ShiftTakesTheNeighboursInput) {
+  forEachCase([](RandomCase &c) {
+    int64_t g = c.groupSize(), offset = c.draw(-g, g);
+    std::vector<Array> wholes = c.wholes(cuttable(c, 2, 0));
+    auto at = [&](int64_t r, int64_t back) {
+      Place place = c.place(r);
+      int64_t source = place.position - back;
+      Array part = partOf(wholes[size_t(place.group)], 0, 0, g,
+                          std::clamp<int64_t>(source, 0, g - 1));
+      return source < 0 || source >= g ? Array(part.sizes) : part;
+    };
+    auto sent = [&](int64_t r) {
+      int64_t taker = c.place(r).position + offset;
+      bool isTaken = offset != 0 && taker >= 0 && taker < g;
+      return isTaken ? product(at(r, 0).sizes) : 0;
+    };
+    checkOneToOne(
+        c, cprt_shift, Call().array(c.setting.axes).attr(offset),
+        [&](int64_t r) { return at(r, 0); },
+        [&](int64_t r) { return at(r, offset); }, "shift", sent);
+  });
+}
+
+TEST(Move, SliceTakesThePartAndMovesNothing) {
+  forEachCase([](RandomCase &c) {
+    int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
+    int64_t order = c.draw(0, 1);
+    std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
+    World world(c.setting.mesh);
+    world.run([&](int64_t r, cprt_context *context) {
+      Place place = c.place(r);
+      const Array &whole = wholes[size_t(place.group)];
+      Array expected = partOf(whole, dim, order, g, place.position);
+      Tensor in(CPRT_I32, whole), out(CPRT_I32, expected.sizes, true);
+      Call()
+          .array(c.setting.axes)
+          .attr(dim)
+          .attr(order)
+          .in(in)
+          .out(out)
+          .run(cprt_slice, context);
+      EXPECT_EQ(out.read(), expected);
+      EXPECT_EQ(cprt_context_counters(context, nullptr, 0), 0u);
+    });
+    EXPECT_EQ(world.failures(), "");
+  });
+}
+
+/// Row-major strides of [2, 2, 0] are zeros, which is no overlap.
+TEST(Move, EmptyTensorsPass) {
+  World world({2});
+  world.run([](int64_t, cprt_context *context) {
+    Tensor in(CPRT_F32, Sizes{2, 2, 0}), out(CPRT_F32, Sizes{2, 4, 0});
+    Call().array({0}).attr(1).attr(0).in(in).out(out).run(cprt_all_gather,
+                                                          context);
+  });
+  EXPECT_EQ(world.failures(), "");
+  EXPECT_EQ(world.counter(0, "all_gather", 1).bytes_sent, 0);
+}
+
+/// Peers race ahead and overwrite their inputs right after each call.
+TEST(Move, ManyCallsInARowOnTwoAxes) {
+  World world({2, 4});
+  constexpr int64_t rounds = 200;
+  std::vector<int64_t> wrong(8);
+  world.run([&](int64_t rank, cprt_context *context) {
+    Tensor in(CPRT_I64, Sizes{64}), rows(CPRT_I64, Sizes{2 * 64}),
+        columns(CPRT_I64, Sizes{4 * 64});
+    for (int64_t round = 0; round < rounds; ++round) {
+      Array mine({64});
+      std::fill(mine.values.begin(), mine.values.end(),
+                double(round * 8 + rank));
+      in.write(mine);
+      Call(0).array({0}).attr(0).attr(0).in(in).out(rows).run(cprt_all_gather,
+                                                              context);
+      Call(1).array({1}).attr(0).attr(0).in(in).out(columns).run(
+          cprt_all_gather, context);
+      in.write(Array({64}));
+      Array first = rows.read(), second = columns.read();
+      for (int64_t i = 0; i < 2 * 64; ++i)
+        wrong[size_t(rank)] += first.values[size_t(i)] !=
+                               double(round * 8 + i / 64 * 4 + rank % 4);
+      for (int64_t i = 0; i < 4 * 64; ++i)
+        wrong[size_t(rank)] += second.values[size_t(i)] !=
+                               double(round * 8 + rank / 4 * 4 + i / 64);
+    }
+  });
+  EXPECT_EQ(world.failures(), "");
+  EXPECT_EQ(std::accumulate(wrong.begin(), wrong.end(), int64_t(0)), 0);
+  EXPECT_EQ(world.counter(5, "all_gather", 2).calls, rounds);
+  EXPECT_EQ(world.counter(5, "all_gather", 2).bytes_sent, rounds * 3 * 64 * 8);
+}

@@ -1,0 +1,136 @@
+//===- ReduceTest.cpp - Sums over a group ---------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomCase.h"
+
+using namespace cp::test;
+
+namespace {
+
+/// The inputs of all ranks, by rank.
+std::vector<Array> randomInputs(RandomCase &c, const Sizes &sizes,
+                                double scale) {
+  std::vector<Array> list;
+  for (int64_t i = 0; i < product(c.setting.mesh); ++i) {
+    list.push_back(randomArray(sizes, c.random));
+    for (double &value : list.back().values)
+      value *= scale;
+  }
+  return list;
+}
+
+/// The sum over the group of `rank`, in double.
+Array sumFor(RandomCase &c, const std::vector<Array> &inputs, int64_t rank) {
+  Array sum(inputs[0].sizes);
+  for (size_t peer = 0; peer < inputs.size(); ++peer)
+    if (c.place(int64_t(peer)).group == c.place(rank).group)
+      for (size_t i = 0; i < sum.values.size(); ++i)
+        sum.values[i] += inputs[peer].values[i];
+  return sum;
+}
+
+void checkSum(RandomCase &c, bool isScattered, Sizes sizes) {
+  int64_t g = c.groupSize(), dim = c.draw(0, int64_t(sizes.size()) - 1);
+  int64_t order = c.draw(0, 1);
+  if (isScattered)
+    sizes[size_t(dim)] *= 2 * g;
+  std::vector<Array> inputs = randomInputs(c, sizes, 1);
+  cprt_dtype dtype = c.floatType();
+  bool hasGaps = c.draw(0, 1);
+  World world(c.setting.mesh);
+  world.run([&](int64_t rank, cprt_context *context) {
+    Array expected = sumFor(c, inputs, rank);
+    if (isScattered)
+      expected = partOf(expected, dim, order, g, c.place(rank).position);
+    Tensor in(dtype, inputs[size_t(rank)], hasGaps);
+    Tensor out(dtype, expected.sizes, hasGaps);
+    Call call;
+    call.in(in).out(out).array(c.setting.axes);
+    if (isScattered)
+      call.attr(dim).attr(order);
+    call.run(isScattered ? cprt_reduce_scatter : cprt_all_reduce, context);
+    in.write(Array(in.sizes));
+    EXPECT_EQ(out.read(), expected);
+    EXPECT_TRUE(out.gapsAreIntact());
+  });
+  ASSERT_EQ(world.failures(), "");
+  int64_t bytes = product(sizes) * int64_t(cprt_dtype_size(dtype)) * (g - 1);
+  cprt_counter counter = world.counter(
+      0, isScattered ? "reduce_scatter" : "all_reduce", maskOf(c.setting.axes));
+  EXPECT_EQ(counter.bytes_sent, isScattered ? bytes / g : bytes);
+}
+
+} // namespace
+
+TEST(Reduce, AllReduceSums) {
+  forEachCase([](RandomCase &c) { checkSum(c, false, c.anySizes(3)); });
+}
+
+TEST(Reduce, ReduceScatterSums) {
+  forEachCase([](RandomCase &c) { checkSum(c, true, c.anySizes(3)); });
+}
+
+TEST(Reduce, SumsMoreThanATile) {
+  for (bool isScattered : {false, true})
+    for (const Sizes &sizes : {Sizes{1, 700, 30}, Sizes{70, 300, 1}}) {
+      RandomCase c{{{3}, {0}}, testSeed()};
+      SCOPED_TRACE(testing::Message() << c);
+      checkSum(c, isScattered, sizes);
+    }
+}
+
+TEST(Reduce, SumsNumbersWithoutDimensions) {
+  World world({3});
+  world.run([](int64_t rank, cprt_context *context) {
+    Array one({});
+    one.values[0] = double(rank + 1);
+    Tensor in(CPRT_F64, one), out(CPRT_F64, Sizes{});
+    Call().array({0}).in(in).out(out).run(cprt_all_reduce, context);
+    EXPECT_EQ(out.read().values[0], 6);
+  });
+  EXPECT_EQ(world.failures(), "");
+}
+
+/// Sums that do not commute in floating point: 1e8 + 1 - 1e8 in f32.
+TEST(Reduce, AddsInTheOrderOfThePositions) {
+  World world({3});
+  const double values[] = {1e8, 1, -1e8};
+  world.run([&](int64_t rank, cprt_context *context) {
+    Array one({1});
+    one.values[0] = values[rank];
+    Tensor in(CPRT_F32, one), out(CPRT_F32, Sizes{1});
+    Call().array({0}).in(in).out(out).run(cprt_all_reduce, context);
+    EXPECT_EQ(out.read().values[0], 0);
+  });
+  World reversed({3});
+  const double later[] = {1e8, -1e8, 1};
+  reversed.run([&](int64_t rank, cprt_context *context) {
+    Array one({1});
+    one.values[0] = later[rank];
+    Tensor in(CPRT_F32, one), out(CPRT_F32, Sizes{1});
+    Call().array({0}).in(in).out(out).run(cprt_all_reduce, context);
+    EXPECT_EQ(out.read().values[0], 1);
+  });
+}
+
+TEST(Reduce, RefusesOtherTypes) {
+  for (cprt_dtype dtype : {CPRT_BF16, CPRT_I32, CPRT_I64}) {
+    World world({2});
+    world.run([&](int64_t, cprt_context *context) {
+      Tensor in(dtype, Sizes{2}), out(dtype, Sizes{2});
+      Call().array({0}).in(in).out(out).run(cprt_all_reduce, context);
+      EXPECT_EQ(cprt_context_status(context), CPRT_UNSUPPORTED);
+    });
+    World second({2});
+    second.run([&](int64_t, cprt_context *context) {
+      Tensor in(dtype, Sizes{2}), out(dtype, Sizes{1});
+      Call().array({0}).attr(0).attr(0).in(in).out(out).run(cprt_reduce_scatter,
+                                                            context);
+      EXPECT_EQ(cprt_context_status(context), CPRT_UNSUPPORTED);
+    });
+  }
+}

@@ -1,0 +1,176 @@
+//===- WorldTest.cpp - Worlds, contexts, memory, counters -----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CProgram.h"
+#include "Harness.h"
+
+#include "gtest/gtest.h"
+
+#include <cstring>
+
+using namespace cp::test;
+
+namespace {
+
+cprt_options soundOptions(const int64_t *sizes, int32_t axes) {
+  cprt_options options = {};
+  options.struct_size = sizeof(options);
+  options.num_axes = axes;
+  options.axis_sizes = sizes;
+  return options;
+}
+
+void expectRefused(const cprt_options *options, const std::string &text) {
+  cprt_world *world = reinterpret_cast<cprt_world *>(1);
+  char message[512] = "old";
+  EXPECT_EQ(cprt_threads_create(options, &world, message, sizeof(message)),
+            CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(world, nullptr);
+  EXPECT_NE(std::string(message).find(text), std::string::npos) << message;
+}
+
+} // namespace
+
+TEST(World, RefusesBadOptions) {
+  const int64_t sizes[] = {2, 2}, zero[] = {0}, huge[] = {1 << 20};
+  expectRefused(nullptr, "the options are null");
+  cprt_options options = soundOptions(sizes, 2);
+  options.struct_size = 0;
+  expectRefused(&options, "struct_size is 0, expected");
+  options = soundOptions(sizes, -1);
+  expectRefused(&options, "num_axes is -1, expected 0 to 64");
+  options = soundOptions(sizes, 65);
+  expectRefused(&options, "num_axes is 65");
+  options = soundOptions(nullptr, 2);
+  expectRefused(&options, "with axis_sizes");
+  options = soundOptions(zero, 1);
+  expectRefused(&options, "threads_create: ");
+  options = soundOptions(huge, 1);
+  expectRefused(&options, "1048576 ranks, expected at most 4096");
+  options = soundOptions(sizes, 2);
+  options.deadline_ms = -1;
+  expectRefused(&options, "deadline_ms is -1");
+  options.deadline_ms = INT64_MAX;
+  expectRefused(&options, "deadline_ms is 9223372036854775807");
+  options = soundOptions(sizes, 2);
+  const unsigned two = 2;
+  std::memcpy(&options.kernels, &two, sizeof(two));
+  expectRefused(&options, "kernels is 2");
+  EXPECT_EQ(cprt_threads_create(&options, nullptr, nullptr, 0),
+            CPRT_INVALID_ARGUMENT);
+}
+
+TEST(World, CutsMessagesToTheirRoom) {
+  char message[8];
+  std::memset(message, 'x', sizeof(message));
+  cprt_world *world = nullptr;
+  cprt_threads_create(nullptr, &world, message, 5);
+  EXPECT_STREQ(message, "thre");
+  EXPECT_EQ(message[5], 'x');
+}
+
+TEST(World, RanksAndNames) {
+  World world({2, 3});
+  EXPECT_EQ(world.size(), 6);
+  EXPECT_EQ(cprt_context_rank(world.context(5)), 5);
+  EXPECT_EQ(world.context(6), nullptr);
+  EXPECT_EQ(world.context(-1), nullptr);
+  EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_OK);
+  EXPECT_STREQ(cprt_context_message(world.context(0)), "");
+  World alone(Sizes{});
+  EXPECT_EQ(alone.size(), 1);
+  EXPECT_EQ(cprt_api_version(), 1u);
+  EXPECT_STREQ(cprt_status_name(CPRT_TIMEOUT), "CPRT_TIMEOUT");
+  EXPECT_NE(cprt_status_name(static_cast<cprt_status>(7)), nullptr);
+  EXPECT_EQ(cprt_dtype_size(CPRT_BF16), 2u);
+  EXPECT_EQ(cprt_dtype_size(static_cast<cprt_dtype>(7)), 0u);
+}
+
+TEST(World, NullContextsAreHarmless) {
+  EXPECT_EQ(cprt_world_size(nullptr), 0);
+  EXPECT_EQ(cprt_world_context(nullptr, 0), nullptr);
+  EXPECT_EQ(cprt_context_status(nullptr), CPRT_INVALID_ARGUMENT);
+  EXPECT_STREQ(cprt_context_message(nullptr), "the context is null");
+  EXPECT_EQ(cprt_context_rank(nullptr), -1);
+  EXPECT_EQ(cprt_context_counters(nullptr, nullptr, 0), 0u);
+  EXPECT_EQ(cprt_context_peak_bytes(nullptr), 0);
+  EXPECT_EQ(cprt_context_allocations(nullptr), 0);
+  EXPECT_EQ(cprt_alloc(nullptr, 8), nullptr);
+  cprt_context_fail(nullptr, CPRT_TIMEOUT, "");
+  cprt_context_reset_counters(nullptr);
+  cprt_free(nullptr, nullptr);
+  cprt_launch(nullptr, nullptr, nullptr, nullptr);
+  cprt_world_destroy(nullptr);
+}
+
+TEST(Memory, CountsThePeakAndTheAllocations) {
+  World world({1});
+  cprt_context *context = world.context(0);
+  void *first = cprt_alloc(context, 100), *second = cprt_alloc(context, 50);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % 64, 0u);
+  cprt_free(context, first);
+  cprt_free(context, nullptr);
+  EXPECT_NE(cprt_alloc(context, 0), nullptr);
+  EXPECT_EQ(cprt_context_peak_bytes(context), 150);
+  EXPECT_EQ(cprt_context_allocations(context), 3);
+  cprt_context_reset_counters(context);
+  EXPECT_EQ(cprt_context_peak_bytes(context), 50);
+  EXPECT_EQ(cprt_context_allocations(context), 0);
+  cprt_free(context, second);
+  EXPECT_EQ(world.failures(), "");
+  // What is still there goes with the world: the leak checker looks on.
+}
+
+TEST(Memory, RefusesWhatItCannotGive) {
+  World world({3});
+  EXPECT_EQ(cprt_alloc(world.context(0), -1), nullptr);
+  EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(cprt_alloc(world.context(1), INT64_MAX), nullptr);
+  EXPECT_EQ(cprt_context_status(world.context(1)), CPRT_OUT_OF_MEMORY);
+  int other = 0;
+  cprt_free(world.context(2), &other);
+  EXPECT_EQ(cprt_context_status(world.context(2)), CPRT_INVALID_ARGUMENT);
+}
+
+TEST(Launch, RunsTheProgramsOwnCode) {
+  World world({2});
+  int number = 1;
+  void *buffers[] = {&number};
+  cprt_launch(
+      world.context(0), nullptr,
+      [](void *const *list) { *static_cast<int *>(list[0]) = 2; }, buffers);
+  EXPECT_EQ(number, 2);
+  cprt_launch(world.context(1), nullptr, nullptr, buffers);
+  EXPECT_EQ(cprt_context_status(world.context(1)), CPRT_INVALID_ARGUMENT);
+}
+
+TEST(CProgram, Sums) {
+  World world({3});
+  world.run([](int64_t rank, cprt_context *context) {
+    EXPECT_EQ(cpTestSumInC(context, double(rank + 1)), 6);
+  });
+  EXPECT_EQ(world.failures(), "");
+}
+
+TEST(Counters, AreSortedAndReset) {
+  World world({2, 2});
+  world.run([](int64_t, cprt_context *context) {
+    Tensor in(CPRT_F32, Array({2})), out(CPRT_F32, Sizes{2});
+    for (int64_t axis : {1, 0})
+      Call().array({axis}).attr(1).in(in).out(out).run(cprt_shift, context);
+    Call().array({0}).in(in).out(out).run(cprt_all_reduce, context);
+  });
+  cprt_counter counters[3];
+  ASSERT_EQ(cprt_context_counters(world.context(0), counters, 2), 3u);
+  ASSERT_EQ(cprt_context_counters(world.context(0), counters, 3), 3u);
+  EXPECT_STREQ(counters[0].op, "all_reduce");
+  EXPECT_STREQ(counters[1].op, "shift");
+  EXPECT_EQ(counters[1].axes, 1u);
+  EXPECT_EQ(counters[2].axes, 2u);
+  cprt_context_reset_counters(world.context(0));
+  EXPECT_EQ(cprt_context_counters(world.context(0), nullptr, 0), 0u);
+}
