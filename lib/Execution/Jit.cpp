@@ -84,7 +84,7 @@ Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
   orc::JITDylib &library = compiled.jit->getMainJITDylib();
   if (Error error =
           library.define(orc::absoluteSymbols(runtimeSymbols(*compiled.jit))))
-    return std::move(error);
+    return error;
   Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> process =
       orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           compiled.jit->getDataLayout().getGlobalPrefix());
@@ -93,12 +93,12 @@ Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
   // For libm and memcpy, which kernels may call.
   library.addGenerator(std::move(*process));
   if (Error error = compiled.jit->addIRModule(std::move(*code)))
-    return std::move(error);
+    return error;
   Expected<orc::ExecutorAddr> address = compiled.jit->lookup(entry);
   if (!address)
     return address.takeError();
   compiled.function = address->toPtr<EntryFn>();
-  return std::move(compiled);
+  return compiled;
 }
 
 } // namespace cp

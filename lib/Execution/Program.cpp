@@ -108,7 +108,7 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
     return compiled.takeError();
   impl.compiled = std::move(*compiled);
   impl.compileSeconds = secondsSince(start);
-  return std::move(program);
+  return program;
 }
 
 } // namespace cp

@@ -155,7 +155,7 @@ llvm::Expected<RunResult>
 Program::run(llvm::ArrayRef<const HostTensor *> inputs,
              const RunOptions &options) {
   if (llvm::Error error = checkInputs(arguments(), inputs))
-    return std::move(error);
+    return error;
   llvm::Expected<WorldPtr> world = makeWorld(impl->mesh, options);
   if (!world)
     return world.takeError();
@@ -172,7 +172,7 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
     result.seconds.push_back(
         runStep(world->get(), impl->compiled.function, buffers, options));
     if (llvm::Error error = collectFailures(world->get()))
-      return std::move(error);
+      return error;
   }
   result.collectives = collectCounts(world->get(), impl->mesh);
   for (int64_t rank = 0; rank < ranks; ++rank)

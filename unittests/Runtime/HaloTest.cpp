@@ -7,6 +7,8 @@
 
 #include "RandomCase.h"
 
+#include <algorithm>
+
 using namespace cp::test;
 
 /// Rows [begin, end) of `dim`.

@@ -7,6 +7,7 @@
 
 #include "RandomCase.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace cp::test;

@@ -1,0 +1,34 @@
+//===- Inputs.h - Weights and inputs from files or a seed -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_CPRUN_INPUTS_H
+#define CP_TOOLS_CPRUN_INPUTS_H
+
+#include "Options.h"
+#include "cp/Execution/Program.h"
+#include "cp/Model/Safetensors.h"
+
+namespace cp {
+
+/// One whole tensor for each argument: parameters from --weights, other
+/// arguments from --inputs, what no file gives from --seed. Errors name the
+/// tensor and the file.
+llvm::Expected<std::vector<HostTensor>>
+gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options);
+
+/// The tensors of the arguments that are parameters, or of all results.
+std::vector<TensorView> viewsOf(llvm::ArrayRef<TensorSpec> specs,
+                                llvm::ArrayRef<HostTensor> tensors,
+                                bool paramsOnly);
+
+/// A whole tensor from a file, by name.
+llvm::Expected<HostTensor> readTensor(const TensorFile &file,
+                                      const TensorSpec &spec);
+
+} // namespace cp
+
+#endif // CP_TOOLS_CPRUN_INPUTS_H

@@ -1,0 +1,139 @@
+//===- Options.cpp - The command line of cp-run -----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "cp/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+
+namespace cl = llvm::cl;
+
+namespace cp {
+namespace {
+
+cl::OptionCategory category("cp-run options");
+
+/// A flag that writes straight into a field.
+template <typename T>
+using Flag = cl::opt<T, /*ExternalStorage=*/true>;
+
+void defineWhat(Options &o) {
+  static cl::opt<std::string, true> model(
+      cl::Positional, cl::desc("<model.mlir, any stage; - is standard input>"),
+      cl::location(o.model), cl::init("-"), cl::cat(category));
+  static Flag<std::string> entry(
+      "entry", cl::desc("The function to run (default: the only public one)"),
+      cl::location(o.entry), cl::cat(category));
+  static Flag<int64_t> ranks("ranks", cl::desc("Number of ranks"),
+                             cl::location(o.ranks), cl::cat(category));
+  static Flag<std::string> mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),
+                                cl::location(o.mesh), cl::cat(category));
+  static Flag<std::string> axis("axis", cl::desc("Axis that cuts the sequence"),
+                                cl::location(o.axis), cl::init("cp"),
+                                cl::cat(category));
+  static Flag<std::string> strategy(
+      "strategy", cl::desc("hidden or sequence (default: sequence)"),
+      cl::location(o.strategy), cl::init("sequence"), cl::cat(category));
+  static Flag<std::string> scan("scan", cl::desc("chain or gather"),
+                                cl::location(o.scan), cl::init("chain"),
+                                cl::cat(category));
+}
+
+void defineData(Options &o) {
+  static Flag<std::string> inputs(
+      "inputs",
+      cl::desc(".safetensors by name, .npy for a single input, or .txt: its "
+               "bytes are the token ids (default: drawn)"),
+      cl::location(o.inputs), cl::cat(category));
+  static Flag<std::string> weights(
+      "weights", cl::desc(".safetensors or its index (default: drawn)"),
+      cl::location(o.weights), cl::cat(category));
+  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
+                             cl::location(o.seed), cl::init(0),
+                             cl::cat(category));
+  static Flag<std::string> save("save-weights",
+                                cl::desc("Write the weights in use"),
+                                cl::location(o.saveWeights), cl::cat(category));
+  static Flag<std::string> outputs("outputs",
+                                   cl::desc("Write the results (.safetensors)"),
+                                   cl::location(o.outputs), cl::cat(category));
+  static Flag<std::string> report("report", cl::desc("Write the report (JSON)"),
+                                  cl::location(o.report), cl::cat(category));
+}
+
+void defineHow(Options &o) {
+  static Flag<bool> check(
+      "check",
+      cl::desc("Compare with the undecorated module on reference kernels"),
+      cl::location(o.check), cl::cat(category));
+  static Flag<std::string> against(
+      "check-against", cl::desc("Compare with results that --outputs wrote"),
+      cl::location(o.checkAgainst), cl::cat(category));
+  static Flag<double> tolerance(
+      "tolerance",
+      cl::desc("Largest rel_l2 of a check (default: 1e-5 in f32, 1e-12 in f64)"),
+      cl::location(o.tolerance), cl::init(0), cl::cat(category));
+  static Flag<std::string> kernels("kernels", cl::desc("fast or reference"),
+                                   cl::location(o.kernels), cl::init("fast"),
+                                   cl::cat(category));
+  static Flag<int64_t> deadline(
+      "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
+      cl::location(o.deadlineMs), cl::cat(category));
+  static Flag<int> repeats("repeat", cl::desc("Number of steps"),
+                           cl::location(o.repeats), cl::init(1),
+                           cl::cat(category));
+  static Flag<bool> quiet("quiet", cl::desc("No table, no progress"),
+                          cl::location(o.quiet), cl::cat(category));
+  static Flag<int64_t> failing(
+      "test-fail-rank", cl::desc("This rank fails before it starts"),
+      cl::location(o.failRank), cl::init(-1), cl::Hidden, cl::cat(category));
+  static Flag<int64_t> stalling(
+      "test-stall-rank", cl::desc("This rank never starts"),
+      cl::location(o.stallRank), cl::init(-1), cl::Hidden, cl::cat(category));
+}
+
+} // namespace
+
+Options parseOptions(int argc, char **argv) {
+  // Flags keep pointers into it.
+  static Options options;
+  defineWhat(options);
+  defineData(options);
+  defineHow(options);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "Run a model on N ranks of this process and report\n");
+  return options;
+}
+
+llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options) {
+  if (options.ranks < 0)
+    return llvm::createStringError("--ranks must be at least 1, but is " +
+                                   std::to_string(options.ranks));
+  if (options.mesh.empty() && options.ranks == 0)
+    return std::nullopt;
+  std::string text = options.mesh;
+  if (text.empty())
+    text = options.axis + "=" + std::to_string(options.ranks);
+  std::string message;
+  std::optional<Mesh> mesh = parseMesh(text, message);
+  if (!mesh)
+    return llvm::createStringError(message);
+  constexpr int64_t most = 1024;
+  if (mesh->numRanks() > most)
+    return llvm::createStringError(
+        "mesh '" + text + "' has " + std::to_string(mesh->numRanks()) +
+        " ranks, but one process runs at most " + std::to_string(most));
+  if (options.ranks != 0 && mesh->numRanks() != options.ranks)
+    return llvm::createStringError(
+        "--ranks=" + std::to_string(options.ranks) + ", but mesh '" + text +
+        "' has " + std::to_string(mesh->numRanks()) +
+        " ranks; give one of the two, or let them agree");
+  return mesh;
+}
+
+} // namespace cp

@@ -1,0 +1,57 @@
+//===- Options.h - The command line of cp-run -------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_CPRUN_OPTIONS_H
+#define CP_TOOLS_CPRUN_OPTIONS_H
+
+#include "cp/Layout/Mesh.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+
+namespace cp {
+
+/// What the user asked for.
+struct Options {
+  std::string model;
+  std::string entry;
+  /// 0: as many as the mesh has.
+  int64_t ranks = 0;
+  std::string strategy;
+  std::string scan;
+  std::string mesh;
+  std::string axis;
+  std::string inputs;
+  std::string weights;
+  std::string saveWeights;
+  std::string outputs;
+  std::string report;
+  std::string checkAgainst;
+  std::string kernels;
+  bool check = false;
+  bool quiet = false;
+  double tolerance = 0;
+  uint64_t seed = 0;
+  int64_t deadlineMs = 0;
+  int repeats = 1;
+  /// For tests of failures: the rank that fails, or stalls, before it starts.
+  int64_t failRank = -1;
+  int64_t stallRank = -1;
+};
+
+/// Reads the command line; ends the process on --help or a flag that it does
+/// not know.
+Options parseOptions(int argc, char **argv);
+
+/// The mesh asked for: --mesh, or one axis "cp" of --ranks. Nothing when
+/// neither is given. Errors: a mesh that is none, --ranks that is not its size.
+llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options);
+
+} // namespace cp
+
+#endif // CP_TOOLS_CPRUN_OPTIONS_H

@@ -1,0 +1,272 @@
+//===- cp-run.cpp - Run a model on N ranks ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+#include "Options.h"
+#include "Report.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Says on standard error what is going on.
+class Progress {
+public:
+  explicit Progress(bool quiet) : quiet(quiet) {}
+  void operator()(const llvm::Twine &what) const {
+    if (!quiet)
+      llvm::errs() << "cp-run: " << what << "\n";
+  }
+
+private:
+  bool quiet;
+};
+
+llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
+  if (code)
+    return llvm::createStringError(path + ": " + code.message());
+  file.os() << value << "\n";
+  file.keep();
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompileOptions> compileOptions(const Options &options) {
+  if (options.strategy != "hidden" && options.strategy != "sequence")
+    return llvm::createStringError("--strategy must be hidden or sequence, but "
+                                   "is '" + options.strategy + "'");
+  if (options.kernels != "fast" && options.kernels != "reference")
+    return llvm::createStringError("--kernels must be fast or reference, but is "
+                                   "'" + options.kernels + "'");
+  if (options.repeats < 1)
+    return llvm::createStringError("--repeat must be at least 1, but is " +
+                                   std::to_string(options.repeats));
+  llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
+  if (!mesh)
+    return mesh.takeError();
+  CompileOptions compile;
+  compile.entry = options.entry;
+  compile.strategy = options.strategy;
+  compile.scan = options.scan;
+  compile.axis = options.axis;
+  compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
+  return compile;
+}
+
+RunOptions runOptions(const Options &options) {
+  RunOptions run;
+  run.kernels = options.kernels == "reference" ? CPRT_KERNELS_REFERENCE
+                                               : CPRT_KERNELS_FAST;
+  run.deadlineMs = options.deadlineMs;
+  run.repeats = options.repeats;
+  if (options.failRank >= 0 || options.stallRank >= 0)
+    run.beforeRank = [options](int64_t rank, cprt_context *context) {
+      if (rank == options.failRank)
+        cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
+                          "made to fail by --test-fail-rank");
+      return rank != options.failRank && rank != options.stallRank;
+    };
+  return run;
+}
+
+/// The results of the undecorated module on one rank and reference kernels.
+llvm::Expected<std::vector<HostTensor>>
+referenceResults(ModuleOp module, const CompileOptions &options,
+                 llvm::ArrayRef<const HostTensor *> inputs) {
+  CompileOptions plain = options;
+  plain.strategy = "";
+  plain.mesh = Mesh{{{options.axis, 1}}};
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(module, plain);
+  if (!program)
+    return program.takeError();
+  if ((*program)->stage() != Stage::Global)
+    return llvm::createStringError(
+        "--check needs a module without layouts to compare with, but this one "
+        "is " + stageName((*program)->stage()) +
+        "; run the global module with --outputs, and this one with "
+        "--check-against");
+  RunOptions run;
+  run.kernels = CPRT_KERNELS_REFERENCE;
+  llvm::Expected<RunResult> result = (*program)->run(inputs, run);
+  if (!result)
+    return result.takeError();
+  return std::move(result->outputs);
+}
+
+llvm::Expected<std::vector<HostTensor>>
+storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs) {
+  llvm::Expected<TensorFile> file = TensorFile::open(path);
+  if (!file)
+    return file.takeError();
+  std::vector<HostTensor> tensors;
+  for (const TensorSpec &spec : specs) {
+    llvm::Expected<HostTensor> tensor = readTensor(*file, spec);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
+}
+
+/// The worst of all results.
+Difference compareAll(llvm::ArrayRef<HostTensor> results,
+                      llvm::ArrayRef<HostTensor> expected) {
+  Difference worst{0, 0, true};
+  for (auto [result, other] : llvm::zip_equal(results, expected)) {
+    Difference one = compare(result, other);
+    worst.bitwiseEqual &= one.bitwiseEqual;
+    if (!(one.maxAbs <= worst.maxAbs))
+      worst.maxAbs = one.maxAbs;
+    if (!(one.relL2 <= worst.relL2))
+      worst.relL2 = one.relL2;
+  }
+  return worst;
+}
+
+double toleranceOf(const Options &options, llvm::ArrayRef<TensorSpec> results) {
+  if (options.tolerance > 0)
+    return options.tolerance;
+  bool doubles = llvm::all_of(results, [](const TensorSpec &spec) {
+    return spec.dtype == DType::F64;
+  });
+  return doubles ? 1e-12 : 1e-5;
+}
+
+/// Fills in report.check; fails when results are too far from what is expected.
+llvm::Error checkRun(ModuleOp module, const Options &options,
+                     const CompileOptions &compile, const Program &program,
+                     llvm::ArrayRef<const HostTensor *> inputs, Report &report) {
+  llvm::Expected<std::vector<HostTensor>> expected =
+      options.check ? referenceResults(module, compile, inputs)
+                    : storedResults(options.checkAgainst, program.results());
+  if (!expected)
+    return expected.takeError();
+  report.check = compareAll(report.run.outputs, *expected);
+  return llvm::Error::success();
+}
+
+llvm::Error saveFiles(const Options &options, const Program &program,
+                      llvm::ArrayRef<HostTensor> inputs, const Report &report) {
+  if (!options.saveWeights.empty())
+    if (llvm::Error error = writeSafetensors(
+            options.saveWeights, viewsOf(program.arguments(), inputs, true),
+            {{"format", "pt"}}))
+      return error;
+  if (!options.outputs.empty())
+    if (llvm::Error error = writeSafetensors(
+            options.outputs,
+            viewsOf(program.results(), report.run.outputs, false)))
+      return error;
+  if (!options.report.empty())
+    return writeJson(options.report, toJson(report));
+  return llvm::Error::success();
+}
+
+/// The module, parsed and verified; diagnostics go to standard error.
+OwningOpRef<ModuleOp> parseModule(const std::string &path,
+                                  MLIRContext &context,
+                                  llvm::SourceMgr &sources) {
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
+  if (!file) {
+    llvm::errs() << "cp-run: error: " << message << "\n";
+    return {};
+  }
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, &context);
+}
+
+llvm::Error runModel(ModuleOp module, const Options &options) {
+  Progress progress(options.quiet);
+  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  if (!compile)
+    return compile.takeError();
+  progress("compiling");
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(module, *compile);
+  if (!program)
+    return program.takeError();
+  int64_t ranks = (*program)->mesh().numRanks();
+  if (options.ranks != 0 && ranks != options.ranks)
+    return llvm::createStringError(
+        "--ranks=" + std::to_string(options.ranks) +
+        ", but the module's own mesh has " + std::to_string(ranks) + " ranks");
+  progress(options.weights.empty() ? "drawing weights from seed " +
+                                         std::to_string(options.seed)
+                                   : "reading " + options.weights);
+  llvm::Expected<std::vector<HostTensor>> tensors =
+      gatherInputs((*program)->arguments(), options);
+  if (!tensors)
+    return tensors.takeError();
+  std::vector<const HostTensor *> inputs;
+  for (const HostTensor &tensor : *tensors)
+    inputs.push_back(&tensor);
+  progress("running on " + std::to_string(ranks) +
+           (ranks == 1 ? " rank" : " ranks"));
+  llvm::Expected<RunResult> run = (*program)->run(inputs, runOptions(options));
+  if (!run)
+    return run.takeError();
+  Stage stage = (*program)->stage();
+  Report report{ranks, stageName(stage).str(),
+                stage == Stage::Global ? options.strategy : "as given",
+                std::nullopt, (*program)->compileSeconds(), std::move(*run)};
+  if (options.check || !options.checkAgainst.empty()) {
+    progress(options.check ? "checking on reference kernels"
+                           : "checking against " + options.checkAgainst);
+    if (llvm::Error error =
+            checkRun(module, options, *compile, **program, inputs, report))
+      return error;
+  }
+  if (llvm::Error error = saveFiles(options, **program, *tensors, report))
+    return error;
+  if (!options.quiet)
+    printTable(report, llvm::outs());
+  double tolerance = toleranceOf(options, (*program)->results());
+  if (report.check && !(report.check->relL2 <= tolerance))
+    return llvm::createStringError(
+        "the check failed: rel_l2 is " + std::to_string(report.check->relL2) +
+        ", but at most " + llvm::formatv("{0:e2}", tolerance).str() +
+        " is allowed");
+  return llvm::Error::success();
+}
+
+} // namespace
+} // namespace cp
+
+int main(int argc, char **argv) {
+  cp::Options options = cp::parseOptions(argc, argv);
+  DialectRegistry registry;
+  cp::registerAllDialects(registry);
+  cp::registerAllExtensions(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module =
+      cp::parseModule(options.model, context, sources);
+  if (!module)
+    return 1;
+  if (llvm::Error error = cp::runModel(*module, options)) {
+    llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
+                 << "\n";
+    return 1;
+  }
+  return 0;
+}
