@@ -161,6 +161,9 @@ private:
 OwningOpRef<ModuleOp> importMamba2(const Mamba2Config &config,
                                    const ImportOptions &options,
                                    Location location) {
+  location.getContext()
+      ->loadDialect<CPDialect, arith::ArithDialect, func::FuncDialect,
+                    linalg::LinalgDialect, tensor::TensorDialect>();
   constexpr int64_t most = int64_t(1) << 31;
   if (options.batch < 1 || options.sequence < 1 || options.batch > most ||
       options.sequence > most) {

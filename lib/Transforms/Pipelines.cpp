@@ -7,7 +7,6 @@
 
 #include "cp/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -52,8 +51,7 @@ void buildLowerPipeline(OpPassManager &manager) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  bufferization::buildBufferDeallocationPipeline(
-      manager, bufferization::BufferDeallocationPipelineOptions());
+  manager.nest<func::FuncOp>().addPass(createInsertDeallocs());
   manager.addPass(createOutlineKernels());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());

@@ -128,6 +128,18 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def InsertDeallocs : Pass<"cp-insert-deallocs", "::mlir::func::FuncOp"> {
+  let summary = "Free each buffer right after its last use";
+  let description = [{
+    An entry function is one block and hands out no buffer of its own, so the last
+    use of each allocation, or of a view of it, is known. (The general
+    deallocation of upstream takes time that grows with the square of the number
+    of buffers, and frees at the end of the block.) See
+    test/Transforms/insert-deallocs.mlir.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def OutlineKernels : Pass<"cp-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Move loops into small functions, equal ones shared";
   let description = [{

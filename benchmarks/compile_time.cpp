@@ -1,0 +1,103 @@
+//===- compile_time.cpp - How compile time grows with layers ----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles a published configuration with 24, 48 and 96 layers, from the
+// imported module to machine code, and fits time ~ layers^slope. Exits with 1
+// when the slope is above 1.1 or 24 layers take more than 5 s.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Execution/Program.h"
+#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/Model/HFConfig.h"
+#include "cp/Transforms/Passes.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t layerCounts[] = {24, 48, 96};
+constexpr int repeats = 3;
+constexpr double mostSlope = 1.1, mostSeconds = 5.0;
+
+/// The best of some compilations; negative after an error.
+double compileSeconds(MLIRContext &context, cp::Mamba2Config config,
+                      int64_t layers, llvm::StringRef strategy) {
+  config.numLayers = layers;
+  OwningOpRef<ModuleOp> module =
+      cp::importMamba2(config, {}, UnknownLoc::get(&context));
+  cp::CompileOptions options;
+  options.strategy = strategy.str();
+  options.mesh = cp::Mesh{{{"cp", 4}}};
+  double best = -1;
+  for (int i = 0; module && i < repeats; ++i) {
+    llvm::Expected<std::unique_ptr<cp::Program>> program =
+        cp::Program::compile(*module, options);
+    if (!program) {
+      llvm::errs() << llvm::toString(program.takeError()) << "\n";
+      return -1;
+    }
+    double seconds = (*program)->compileSeconds();
+    best = best < 0 ? seconds : std::min(best, seconds);
+  }
+  return best;
+}
+
+/// The least-squares slope of log(seconds) over log(layers).
+double slopeOf(llvm::ArrayRef<double> seconds) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (auto [layers, time] : llvm::zip(layerCounts, seconds)) {
+    double x = std::log(static_cast<double>(layers)), y = std::log(time);
+    n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+  }
+  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+/// Prints a row; false when the strategy misses its goals.
+bool measure(MLIRContext &context, const cp::Mamba2Config &config,
+             llvm::StringRef strategy) {
+  llvm::SmallVector<double> seconds;
+  for (int64_t layers : layerCounts) {
+    seconds.push_back(compileSeconds(context, config, layers, strategy));
+    if (seconds.back() < 0)
+      return false;
+  }
+  double slope = slopeOf(seconds);
+  bool pass = slope <= mostSlope && seconds[0] <= mostSeconds;
+  llvm::outs() << llvm::format("%-10s %8.3f %8.3f %8.3f %8.2f  %s\n",
+                               strategy.str().c_str(), seconds[0], seconds[1],
+                               seconds[2], slope, pass ? "pass" : "short");
+  return pass;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    llvm::errs() << "usage: cp-bench-compile CONFIG.json\n";
+    return 2;
+  }
+  llvm::Expected<cp::Mamba2Config> config = cp::readMamba2Config(argv[1]);
+  if (!config) {
+    llvm::errs() << llvm::toString(config.takeError()) << "\n";
+    return 1;
+  }
+  DialectRegistry registry;
+  cp::registerAllDialects(registry);
+  cp::registerAllExtensions(registry);
+  MLIRContext context(registry);
+  llvm::outs() << "compile seconds, 4 ranks, best of " << repeats << "\n"
+               << "strategy         24       48       96    slope\n";
+  bool pass = measure(context, *config, "hidden");
+  pass &= measure(context, *config, "sequence");
+  return pass ? 0 : 1;
+}

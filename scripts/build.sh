@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Configures and builds a preset (default: release), after setup.
+# usage: scripts/build.sh [PRESET] [TARGET...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh
+preset=${1:-release}
+[ $# -gt 0 ] && shift
+cmake --preset "$preset" \
+  -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+  >/dev/null
+cmake --build --preset "$preset" ${1:+--target "$@"}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Builds and runs the tests.
+#   scripts/test.sh          the everyday suite: unit tests, lit, executed tests,
+#                            and the parts without LLVM under sanitizers
+#   scripts/test.sh --quick  without the sanitizers
+#   scripts/test.sh --long   all of it under address and undefined sanitizers,
+#                            with every cp-opt run also checking its round trip,
+#                            and clang-tidy
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mode=${1:-everyday}
+
+# What has no LLVM in it is built quickly and runs threads.
+plain_tests=(CPLayoutTests CPRuntimeTests CPKernelTests CPModelTests)
+
+run_suite() { # preset, ctest arguments...
+  local preset=$1
+  shift
+  echo "== tests of the $preset build"
+  ctest --test-dir "build${preset_dir[$preset]}" --output-on-failure -j "$(nproc)" "$@"
+}
+declare -A preset_dir=([release]="" [asan]="-asan" [tsan]="-tsan")
+
+sanitized_parts() { # preset
+  echo "== $1: layout, runtime, kernels, model data"
+  scripts/build.sh "$1" "${plain_tests[@]}"
+  for test in "${plain_tests[@]}"; do
+    find "build${preset_dir[$1]}/bin" -name "$test" -exec {} --gtest_brief=1 \;
+  done
+}
+
+scripts/build.sh release
+case $mode in
+--quick) ;;
+--long)
+  scripts/build.sh asan
+  CP_OPT_CHECK_IR_ROUNDTRIP=1 ASAN_OPTIONS=detect_leaks=0 run_suite asan
+  sanitized_parts tsan
+  scripts/tidy.sh
+  ;;
+everyday)
+  sanitized_parts asan
+  sanitized_parts tsan
+  ;;
+*)
+  sed -n '2,8p' "$0" >&2
+  exit 2
+  ;;
+esac
+run_suite release

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# clang-tidy over our sources; fails when it has something to say.
+# usage: scripts/tidy.sh [FILE...]   (default: every source of the release build)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+files=("$@")
+if [ ${#files[@]} -eq 0 ]; then
+  mapfile -t files < <(git ls-files 'lib/*.cpp' 'kernels/*.cpp' 'tools/*.cpp')
+fi
+printf '%s\0' "${files[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy-22 -p build --quiet --warnings-as-errors='*'

@@ -1,0 +1,32 @@
+# The lit suite of cp-mlir.
+#
+# CP_OPT_CHECK_IR_ROUNDTRIP=1 makes every cp-opt run also print, parse and
+# compare its input.
+
+import os
+
+import lit.formats
+
+config.name = "cp-mlir"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "goldens"]
+config.test_source_root = os.path.dirname(__file__)
+
+tools = os.pathsep.join([config.cp_tools_dir, config.llvm_tools_dir])
+config.environment["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
+# Variables of one test must not leak into the next block of it.
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+roundtrip = os.environ.get("CP_OPT_CHECK_IR_ROUNDTRIP")
+config.substitutions.append(
+    ("%cp-opt", "cp-opt --verify-roundtrip" if roundtrip else "cp-opt")
+)
+config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%source", config.cp_source_dir))
+config.substitutions.append(
+    ("%goldens", os.path.join(config.test_source_root, "Integration", "goldens"))
+)

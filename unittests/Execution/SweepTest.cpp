@@ -1,0 +1,113 @@
+//===- SweepTest.cpp - Sharded models against one rank --------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestModel.h"
+
+#include "gtest/gtest.h"
+
+#include <iostream>
+#include <tuple>
+
+using namespace mlir;
+using namespace cp;
+using namespace cp::test;
+
+namespace {
+
+/// Batch, groups, type.
+using Case = std::tuple<int64_t, int64_t, std::string>;
+
+class SweepTest : public testing::TestWithParam<Case> {
+protected:
+  void SetUp() override {
+    auto [batch, groups, dtype] = GetParam();
+    config = smallConfig(groups);
+    seed = 1000 * batch + 10 * groups + (dtype == "f64");
+    std::cout << "seed " << seed << "\n";
+    tolerance = dtype == "f64" ? 1e-12 : 1e-5;
+    module = importMamba2(config, {batch, sequenceLength, dtype},
+                          UnknownLoc::get(&context()));
+    ASSERT_TRUE(module);
+    whole = compile(*module, {});
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole->stage(), Stage::Global);
+  }
+
+  /// Runs on `kernels` and compares with one rank on reference kernels.
+  Difference difference(Program &program, Decay decay,
+                        cprt_kernel_set kernels) {
+    std::vector<HostTensor> inputs =
+        drawInputs(whole->arguments(), config, decay, seed);
+    RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
+    RunResult result = runOrFail(program, inputs, kernels);
+    if (result.outputs.empty() || expected.outputs.empty())
+      return {HUGE_VAL, HUGE_VAL, false};
+    return compare(result.outputs[0], expected.outputs[0]);
+  }
+
+  Mamba2Config config;
+  uint64_t seed = 0;
+  double tolerance = 0;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<Program> whole;
+};
+
+TEST_P(SweepTest, EveryShardingGivesTheNumbersOfOneRank) {
+  for (const Sharding &sharding : allShardings()) {
+    SCOPED_TRACE(describe(sharding));
+    std::unique_ptr<Program> program = compile(*module, sharding);
+    ASSERT_TRUE(program);
+    for (Decay decay : {Decay::AsPublished, Decay::Slow}) {
+      SCOPED_TRACE(decay == Decay::Slow ? "slow decay" : "decay as published");
+      EXPECT_LE(difference(*program, decay, CPRT_KERNELS_FAST).relL2,
+                tolerance);
+      Difference plain = difference(*program, decay, CPRT_KERNELS_REFERENCE);
+      EXPECT_LE(plain.relL2, tolerance);
+      if (sharding.strategy == "hidden") {
+        EXPECT_TRUE(plain.bitwiseEqual) << plain.maxAbs;
+      }
+    }
+  }
+}
+
+TEST_P(SweepTest, TwoRunsAndRepeatsGiveTheSameBits) {
+  std::vector<HostTensor> inputs =
+      drawInputs(whole->arguments(), config, Decay::Slow, seed);
+  for (const Sharding &sharding : allShardings()) {
+    SCOPED_TRACE(describe(sharding));
+    std::unique_ptr<Program> program = compile(*module, sharding);
+    ASSERT_TRUE(program);
+    RunResult first = runOrFail(*program, inputs, CPRT_KERNELS_FAST);
+    RunOptions again;
+    again.repeats = 3;
+    llvm::Expected<RunResult> last = program->run(pointersTo(inputs), again);
+    ASSERT_TRUE(static_cast<bool>(last)) << llvm::toString(last.takeError());
+    EXPECT_EQ(last->seconds.size(), 3u);
+    EXPECT_EQ(first.outputs[0].bytes, last->outputs[0].bytes);
+  }
+}
+
+TEST_P(SweepTest, BothScansGiveTheSameBits) {
+  std::vector<HostTensor> inputs =
+      drawInputs(whole->arguments(), config, Decay::Slow, seed);
+  std::unique_ptr<Program> chain = compile(*module, {"sequence", "chain", 4});
+  std::unique_ptr<Program> gather = compile(*module, {"sequence", "gather", 4});
+  ASSERT_TRUE(chain && gather);
+  EXPECT_EQ(runOrFail(*chain, inputs, CPRT_KERNELS_FAST).outputs[0].bytes,
+            runOrFail(*gather, inputs, CPRT_KERNELS_FAST).outputs[0].bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SweepTest,
+    testing::Combine(testing::Values(1, 2), testing::Values(1, 2, 8),
+                     testing::Values("f32", "f64")),
+    [](const testing::TestParamInfo<Case> &info) {
+      return "Batch" + std::to_string(std::get<0>(info.param)) + "Groups" +
+             std::to_string(std::get<1>(info.param)) + std::get<2>(info.param);
+    });
+
+} // namespace
