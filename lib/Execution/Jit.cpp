@@ -11,16 +11,16 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
-#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
 namespace cp {
 
-/// Optimises kernels; functions marked optnone stay as they are.
 static void optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -36,69 +36,94 @@ static void optimize(Module &module, TargetMachine &machine) {
       .run(module, modules);
 }
 
-/// The LLVM IR of `module` with the entry marked to be left alone.
-static Expected<orc::ThreadSafeModule>
-translate(mlir::ModuleOp module, StringRef entry, TargetMachine &machine) {
-  auto context = std::make_unique<LLVMContext>();
-  std::unique_ptr<Module> translated =
-      mlir::translateModuleToLLVMIR(module, *context);
-  if (!translated)
-    return createStringError("the program could not be translated to LLVM IR");
-  translated->setDataLayout(machine.createDataLayout());
-  translated->setTargetTriple(machine.getTargetTriple());
-  Function *main = translated->getFunction(entry);
-  if (!main)
-    return createStringError("the lowered module has no function '" + entry +
-                             "'");
-  main->addFnAttr(Attribute::OptimizeNone);
-  main->addFnAttr(Attribute::NoInline);
-  optimize(*translated, machine);
-  return orc::ThreadSafeModule(std::move(translated), std::move(context));
+/// Takes the kernels out of `module`, which keeps `entry` and its tables.
+static std::unique_ptr<Module> splitKernels(Module &module, StringRef entry) {
+  ValueToValueMapTy map;
+  std::unique_ptr<Module> kernels =
+      CloneModule(module, map, [&](const GlobalValue *value) {
+        return isa<Function>(value) && value->getName() != entry;
+      });
+  for (Function &function : module)
+    if (function.getName() != entry)
+      function.deleteBody();
+  return kernels;
+}
+
+/// Adds the object code of `module`, generated at this level.
+static Error addCode(orc::LLJIT &jit, orc::JITTargetMachineBuilder builder,
+                     CodeGenOptLevel level, Module &module) {
+  builder.setCodeGenOptLevel(level);
+  Expected<std::unique_ptr<TargetMachine>> machine =
+      builder.createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  module.setDataLayout((*machine)->createDataLayout());
+  module.setTargetTriple((*machine)->getTargetTriple());
+  if (level != CodeGenOptLevel::None)
+    optimize(module, **machine);
+  Expected<std::unique_ptr<MemoryBuffer>> object =
+      orc::SimpleCompiler(**machine)(module);
+  if (!object)
+    return object.takeError();
+  return jit.addObjectFile(std::move(*object));
+}
+
+/// The JIT with the runtime's functions, and libm's and memcpy for kernels.
+static Expected<std::unique_ptr<orc::LLJIT>>
+makeJit(const orc::JITTargetMachineBuilder &builder) {
+  Expected<std::unique_ptr<orc::LLJIT>> jit =
+      orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create();
+  if (!jit)
+    return jit.takeError();
+  orc::JITDylib &library = (*jit)->getMainJITDylib();
+  if (Error error =
+          library.define(orc::absoluteSymbols(runtimeSymbols(**jit))))
+    return error;
+  Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> process =
+      orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+          (*jit)->getDataLayout().getGlobalPrefix());
+  if (!process)
+    return process.takeError();
+  library.addGenerator(std::move(*process));
+  return jit;
+}
+
+static std::unique_ptr<Module> translate(mlir::ModuleOp module,
+                                         LLVMContext &context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  return mlir::translateModuleToLLVMIR(module, context);
 }
 
 Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
                                              StringRef entry) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
+  LLVMContext context;
+  std::unique_ptr<Module> main = translate(module, context);
+  if (!main || !main->getFunction(entry))
+    return createStringError("the program could not be translated to LLVM IR");
   Expected<orc::JITTargetMachineBuilder> builder =
       orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  Expected<std::unique_ptr<TargetMachine>> machine =
-      builder->createTargetMachine();
-  if (!machine)
-    return machine.takeError();
-  Expected<orc::ThreadSafeModule> code = translate(module, entry, **machine);
-  if (!code)
-    return code.takeError();
-  CompiledEntry compiled;
-  Expected<std::unique_ptr<orc::LLJIT>> jit =
-      orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  Expected<std::unique_ptr<orc::LLJIT>> jit = makeJit(*builder);
   if (!jit)
     return jit.takeError();
-  compiled.jit = std::move(*jit);
-  orc::JITDylib &library = compiled.jit->getMainJITDylib();
-  if (Error error =
-          library.define(orc::absoluteSymbols(runtimeSymbols(*compiled.jit))))
+  std::unique_ptr<Module> kernels = splitKernels(*main, entry);
+  if (Error error = addCode(**jit, *builder, CodeGenOptLevel::Aggressive,
+                            *kernels))
     return error;
-  Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> process =
-      orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-          compiled.jit->getDataLayout().getGlobalPrefix());
-  if (!process)
-    return process.takeError();
-  // For libm and memcpy, which kernels may call.
-  library.addGenerator(std::move(*process));
-  if (Error error = compiled.jit->addIRModule(std::move(*code)))
+  // The entry is a list of calls: optimising it gains nothing, and takes time
+  // that grows faster than its length.
+  if (Error error = addCode(**jit, *builder, CodeGenOptLevel::None, *main))
     return error;
-  Expected<orc::ExecutorAddr> address = compiled.jit->lookup(entry);
+  Expected<orc::ExecutorAddr> address = (*jit)->lookup(entry);
   if (!address)
     return address.takeError();
-  compiled.function = address->toPtr<EntryFn>();
-  return compiled;
+  return CompiledEntry{std::move(*jit), address->toPtr<EntryFn>()};
 }
 
 } // namespace cp

@@ -5,14 +5,14 @@
 #rows = #cp.layout<#mesh, [{}, {"cp"}, {}]>
 #columns = #cp.layout<#mesh, [{}, {}, {"cp"}]>
 
-// CHECK-DAG: #[[WHOLE:.*]] = #cp.layout<#mesh, [{}, {}, {}]>
-// CHECK-DAG: #[[ROWS:.*]] = #cp.layout<#mesh, [{}, {"cp"}, {}]>
-// CHECK-DAG: #[[COLUMNS:.*]] = #cp.layout<#mesh, [{}, {}, {"cp"}]>
+// CHECK-DAG: #[[$WHOLE:.*]] = #cp.layout<#mesh, [{}, {}, {}]>
+// CHECK-DAG: #[[$ROWS:.*]] = #cp.layout<#mesh, [{}, {"cp"}, {}]>
+// CHECK-DAG: #[[$COLUMNS:.*]] = #cp.layout<#mesh, [{}, {}, {"cp"}]>
 
 // There and back again is nothing.
 
 // CHECK-LABEL: func.func @back(
-// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[ROWS]]>)
+// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[$ROWS]]>)
 // CHECK-NEXT:    return %[[X]]
 func.func @back(%x: tensor<1x16x8xf32, #rows>) -> tensor<1x16x8xf32, #rows>
     attributes {cp.view = "global"} {
@@ -24,8 +24,8 @@ func.func @back(%x: tensor<1x16x8xf32, #rows>) -> tensor<1x16x8xf32, #rows>
 // A detour is left out.
 
 // CHECK-LABEL: func.func @detour(
-// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[WHOLE]]>)
-// CHECK-NEXT:    %[[R:.*]] = cp.reshard %[[X]] : tensor<1x16x8xf32, #[[WHOLE]]> to tensor<1x16x8xf32, #[[COLUMNS]]>
+// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[$WHOLE]]>)
+// CHECK-NEXT:    %[[R:.*]] = cp.reshard %[[X]] : tensor<1x16x8xf32, #[[$WHOLE]]> to tensor<1x16x8xf32, #[[$COLUMNS]]>
 // CHECK-NEXT:    return %[[R]]
 func.func @detour(%x: tensor<1x16x8xf32, #whole>)
     -> tensor<1x16x8xf32, #columns> attributes {cp.view = "global"} {
@@ -39,9 +39,9 @@ func.func @detour(%x: tensor<1x16x8xf32, #whole>)
 // first layout.
 
 // CHECK-LABEL: func.func @shared(
-// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[ROWS]]>)
-// CHECK-NEXT:    %[[A:.*]] = cp.reshard %[[X]] : tensor<1x16x8xf32, #[[ROWS]]> to tensor<1x16x8xf32, #[[COLUMNS]]>
-// CHECK-NEXT:    %[[B:.*]] = cp.reshard %[[X]] : tensor<1x16x8xf32, #[[ROWS]]> to tensor<1x16x8xf32, #[[WHOLE]]>
+// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[$ROWS]]>)
+// CHECK-NEXT:    %[[A:.*]] = cp.reshard %[[X]] : tensor<1x16x8xf32, #[[$ROWS]]> to tensor<1x16x8xf32, #[[$COLUMNS]]>
+// CHECK-NEXT:    %[[B:.*]] = cp.reshard %[[X]] : tensor<1x16x8xf32, #[[$ROWS]]> to tensor<1x16x8xf32, #[[$WHOLE]]>
 // CHECK-NEXT:    return %[[A]], %[[B]]
 func.func @shared(%x: tensor<1x16x8xf32, #rows>)
     -> (tensor<1x16x8xf32, #columns>, tensor<1x16x8xf32, #whole>)

@@ -36,8 +36,9 @@ void defineWhat(Options &o) {
                                 cl::location(o.axis), cl::init("cp"),
                                 cl::cat(category));
   static Flag<std::string> strategy(
-      "strategy", cl::desc("hidden or sequence (default: sequence)"),
-      cl::location(o.strategy), cl::init("sequence"), cl::cat(category));
+      "strategy",
+      cl::desc("hidden or sequence (default: sequence; none on one rank)"),
+      cl::location(o.strategy), cl::cat(category));
   static Flag<std::string> scan("scan", cl::desc("chain or gather"),
                                 cl::location(o.scan), cl::init("chain"),
                                 cl::cat(category));

@@ -49,7 +49,8 @@ llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
 }
 
 llvm::Expected<CompileOptions> compileOptions(const Options &options) {
-  if (options.strategy != "hidden" && options.strategy != "sequence")
+  if (!options.strategy.empty() && options.strategy != "hidden" &&
+      options.strategy != "sequence")
     return llvm::createStringError("--strategy must be hidden or sequence, but "
                                    "is '" + options.strategy + "'");
   if (options.kernels != "fast" && options.kernels != "reference")
@@ -63,10 +64,12 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
     return mesh.takeError();
   CompileOptions compile;
   compile.entry = options.entry;
-  compile.strategy = options.strategy;
   compile.scan = options.scan;
   compile.axis = options.axis;
   compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
+  compile.strategy = options.strategy;
+  if (compile.strategy.empty() && compile.mesh.numRanks() > 1)
+    compile.strategy = "sequence";
   return compile;
 }
 
@@ -225,9 +228,10 @@ llvm::Error runModel(ModuleOp module, const Options &options) {
   if (!run)
     return run.takeError();
   Stage stage = (*program)->stage();
+  std::string strategy =
+      compile->strategy.empty() ? "none" : compile->strategy;
   Report report{ranks, stageName(stage).str(),
-                stage == Stage::Global ? options.strategy : "as given",
-                std::nullopt, (*program)->compileSeconds(), std::move(*run)};
+                stage == Stage::Global ? strategy : "as given", std::nullopt, (*program)->compileSeconds(), std::move(*run)};
   if (options.check || !options.checkAgainst.empty()) {
     progress(options.check ? "checking on reference kernels"
                            : "checking against " + options.checkAgainst);

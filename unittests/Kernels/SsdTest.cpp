@@ -88,21 +88,12 @@ TYPED_TEST(SsdTest, FastMatchesPlainOnModelShape) {
         << i;
 }
 
-/// One head of the plain kernel has the same bits as among the others.
-TYPED_TEST(SsdTest, PlainHeadsDoNotDependOnTheirNumber) {
-  using T = TypeParam;
-  Random random(9);
-  SsdProblem<T> whole({2, 40, 6, 9, 2, 11, 16}, Fading::Mixed, random);
-  whole.hasD = whole.hasBias = whole.hasInitial = true;
-  KernelFn kernel =
-      findCpuKernel("ssd", Element<T>::dtype, KernelSet::Reference);
-  ASSERT_EQ(whole.run(kernel), "");
-  const int64_t head = 4, group = 1;
-  SsdProblem<T> part({2, 40, 1, 9, 1, 11, 7}, Fading::Mixed, random);
-  part.hasD = part.hasBias = part.hasInitial = true;
+/// Makes `part`, which has one head, that head of `whole`.
+template <typename T>
+void copyHead(SsdProblem<T> &whole, int64_t head, int64_t group,
+              SsdProblem<T> &part) {
   part.dtMax = whole.dtMax;
   part.dtMin = whole.dtMin;
-  part.D = Tensor<T>({1, 9}, Lay::Dense, random);
   part.aLog(0) = whole.aLog(head);
   part.bias(0) = whole.bias(head);
   for (int64_t b = 0; b < 2; ++b) {
@@ -122,6 +113,22 @@ TYPED_TEST(SsdTest, PlainHeadsDoNotDependOnTheirNumber) {
         part.initial(b, 0, i, j) = whole.initial(b, head, i, j);
     }
   }
+}
+
+/// One head of the plain kernel has the same bits as among the others.
+TYPED_TEST(SsdTest, PlainHeadsDoNotDependOnTheirNumber) {
+  using T = TypeParam;
+  Random random(9);
+  SsdProblem<T> whole({2, 40, 6, 9, 2, 11, 16}, Fading::Mixed, random);
+  whole.hasD = whole.hasBias = whole.hasInitial = true;
+  KernelFn kernel =
+      findCpuKernel("ssd", Element<T>::dtype, KernelSet::Reference);
+  ASSERT_EQ(whole.run(kernel), "");
+  const int64_t head = 4, group = 1;
+  SsdProblem<T> part({2, 40, 1, 9, 1, 11, 7}, Fading::Mixed, random);
+  part.hasD = part.hasBias = part.hasInitial = true;
+  part.D = Tensor<T>({1, 9}, Lay::Dense, random);
+  copyHead(whole, head, group, part);
   ASSERT_EQ(part.run(kernel), "");
   for (int64_t b = 0; b < 2; ++b)
     for (int64_t i = 0; i < 9; ++i) {

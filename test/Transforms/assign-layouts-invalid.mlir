@@ -1,0 +1,131 @@
+// RUN: %cp-opt %s --cp-assign-layouts="mesh=cp=4 mixer=sequence" --split-input-file --verify-diagnostics
+
+// expected-error @below {{'func.func' op assign_c1: the sequence of argument 0 (18 tokens) must be a multiple of the 4 ranks of axis "cp"; use another number of ranks, or pad the sequence}}
+func.func @assign_c1(%x: tensor<1x18x24xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x18x24xf32> {
+  return %x : tensor<1x18x24xf32>
+}
+
+// -----
+
+// expected-error @below {{must be below 3, but is 3}}
+func.func @no_such_dimension(%x: tensor<1x16x24xf32> {cp.sequence = 3 : i64})
+    -> tensor<1x16x24xf32> {
+  return %x : tensor<1x16x24xf32>
+}
+
+// -----
+
+func.func @assign_c2(%x: tensor<1x16x6xf32> {cp.sequence = 1 : i64},
+                     %w: tensor<6x4xf32>) -> tensor<1x16x6xf32> {
+  // expected-error @below {{'cp.conv1d' op assign_c2: a dimension of 6 cannot be cut over the 4 ranks of axis "cp"; use another number of ranks, or mixer=sequence}}
+  %0 = cp.conv1d %x weight(%w) {strategy = "hidden"}
+      : (tensor<1x16x6xf32>, tensor<6x4xf32>) -> tensor<1x16x6xf32>
+  return %0 : tensor<1x16x6xf32>
+}
+
+// -----
+
+func.func @hidden_c1(%x: tensor<1x16x6x8xf32> {cp.sequence = 1 : i64},
+    %dt: tensor<1x16x6xf32>, %a: tensor<6xf32>, %b: tensor<1x16x2x4xf32>)
+    -> tensor<1x16x6x8xf32> {
+  // expected-error @below {{'cp.ssd' op hidden_c1: the number of heads (6) must be a multiple of the number of ranks (4); use fewer ranks, or mixer=sequence}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) {strategy = "hidden"}
+      : (tensor<1x16x6x8xf32>, tensor<1x16x6xf32>, tensor<6xf32>,
+         tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>)
+      -> (tensor<1x16x6x8xf32>, tensor<1x6x8x4xf32>)
+  return %y : tensor<1x16x6x8xf32>
+}
+
+// -----
+
+func.func @hidden_c2(%x: tensor<1x16x12x8xf32> {cp.sequence = 1 : i64},
+    %dt: tensor<1x16x12xf32>, %a: tensor<12xf32>, %b: tensor<1x16x3x4xf32>)
+    -> tensor<1x16x12x8xf32> {
+  // expected-error @below {{'cp.ssd' op hidden_c2: of the number of groups (3) and the number of ranks (4) one must be a multiple of the other; use another number of ranks, or mixer=sequence}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) {strategy = "hidden"}
+      : (tensor<1x16x12x8xf32>, tensor<1x16x12xf32>, tensor<12xf32>,
+         tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>)
+      -> (tensor<1x16x12x8xf32>, tensor<1x12x8x4xf32>)
+  return %y : tensor<1x16x12x8xf32>
+}
+
+// -----
+
+// An op without a sharding rule may not see a cut value.
+
+func.func @verify_c2(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x16x24xf32> {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 0.0 : f32
+  // expected-error @below {{'tensor.insert' op verify_c2: has no sharding rule, but operand 1 is cut (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); implement ShardingRuleOpInterface for it, or gather the operand by a cp.reshard}}
+  %0 = tensor.insert %v into %x[%c0, %c0, %c0] : tensor<1x16x24xf32>
+  return %0 : tensor<1x16x24xf32>
+}
+
+// -----
+
+// A slice that drops a dimension has no rule.
+
+func.func @rank_reduced(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64})
+    -> tensor<16x24xf32> {
+  // expected-error @below {{'tensor.extract_slice' op drops dimensions, which cannot be sharded; slice and collapse in two ops}}
+  %0 = tensor.extract_slice %x[0, 0, 0] [1, 16, 24] [1, 1, 1]
+      : tensor<1x16x24xf32> to tensor<16x24xf32>
+  return %0 : tensor<16x24xf32>
+}
+
+// -----
+
+// expected-error @below {{'func.func' op must have one block: control flow is not sharded yet}}
+func.func @blocks(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x16xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<1x16xf32>
+}
+
+// -----
+
+// expected-warning @below {{no argument has cp.sequence, so nothing is cut}}
+func.func @no_sequence(%x: tensor<1x16xf32>) -> tensor<1x16xf32> {
+  return %x : tensor<1x16xf32>
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+
+// expected-error @below {{'func.func' op argument 0 has a layout on #cp.mesh<"cp" = 2>, but the option is #cp.mesh<"cp" = 4>}}
+func.func @other_mesh(%x: tensor<1x16xf32, #cp.layout<#mesh, [{}, {"cp"}]>>) {
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+#rows = #cp.layout<#mesh, [{}, {"cp"}]>
+
+func.func @other_mesh_pinned(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x16xf32, #rows> {
+  // expected-error @below {{'cp.reshard' op has a layout on #cp.mesh<"cp" = 2>, but the option is #cp.mesh<"cp" = 4>}}
+  %0 = cp.reshard %x : tensor<1x16xf32> to tensor<1x16xf32, #rows>
+  return %0 : tensor<1x16xf32, #rows>
+}
+
+// -----
+
+// A composite op has no rule: it must be opened first.
+
+func.func @composite(%u: tensor<1x16x8xf32> {cp.sequence = 1 : i64},
+    %in: tensor<42x8xf32>, %cw: tensor<24x4xf32>, %dtb: tensor<2xf32>,
+    %a: tensor<2xf32>, %d: tensor<2xf32>, %out: tensor<8x16xf32>)
+    -> tensor<1x16x8xf32> {
+  // expected-error @below {{'cp.mamba_mixer' op verify_c2: has no sharding rule}}
+  %0 = cp.mamba_mixer %u in_proj(%in) conv(%cw) dt_bias(%dtb) A_log(%a)
+      D(%d) out_proj(%out)
+      {num_heads = 2, head_dim = 8, num_groups = 1, state_size = 4}
+      : (tensor<1x16x8xf32>, tensor<42x8xf32>, tensor<24x4xf32>, tensor<2xf32>,
+         tensor<2xf32>, tensor<2xf32>, tensor<8x16xf32>) -> tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
