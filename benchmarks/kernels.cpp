@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernels.h"
+#include "BFloat16.h"
 
 #include <benchmark/benchmark.h>
 #include <cstring>
@@ -27,10 +28,11 @@ namespace {
 constexpr int64_t hidden = 768, heads = 24, headSize = 64, stateSize = 128;
 constexpr int64_t length = 1024, channels = 1792, window = 4, chunk = 256;
 
-/// A dense f32 tensor of random numbers.
+/// A dense tensor of random numbers, f32 until `narrow` makes it bf16.
 struct Tensor {
   std::vector<int64_t> sizes, strides;
   std::vector<float> data;
+  std::vector<BFloat16> narrowData;
 
   Tensor(std::vector<int64_t> shape, float low, float high)
       : sizes(std::move(shape)), strides(sizes.size()) {
@@ -43,9 +45,15 @@ struct Tensor {
     for (float &value : data)
       value = draw(random);
   }
+  void narrow() {
+    for (float value : data)
+      narrowData.push_back(BFloat16(value));
+  }
   Buffer buffer() {
-    return {data.data(), DType::F32, static_cast<int32_t>(sizes.size()),
-            sizes.data(), strides.data()};
+    bool isNarrow = !narrowData.empty();
+    return {isNarrow ? static_cast<void *>(narrowData.data()) : data.data(),
+            isNarrow ? DType::BF16 : DType::F32,
+            static_cast<int32_t>(sizes.size()), sizes.data(), strides.data()};
   }
 };
 
@@ -55,9 +63,17 @@ int64_t bitsOf(double value) {
   return bits;
 }
 
-/// The first argument of every benchmark: 0 fast, 1 reference.
+/// The first two arguments of every benchmark: 0 fast, 1 reference; 0 f32, 1
+/// bf16.
 KernelSet setOf(const benchmark::State &state) {
   return state.range(0) ? KernelSet::Reference : KernelSet::Fast;
+}
+bool isNarrow(const benchmark::State &state) { return state.range(1); }
+
+void narrow(std::vector<Tensor> &ins, std::vector<Tensor> &outs) {
+  for (std::vector<Tensor> *tensors : {&ins, &outs})
+    for (Tensor &tensor : *tensors)
+      tensor.narrow();
 }
 
 void loop(benchmark::State &state, const char *op, std::vector<Tensor> &ins,
@@ -69,12 +85,17 @@ void loop(benchmark::State &state, const char *op, std::vector<Tensor> &ins,
     out.push_back(tensor.buffer());
   Call call = {in.data(),  in.size(),    out.data(),
                out.size(), attrs.data(), attrs.size()};
-  KernelFn kernel = findCpuKernel(op, DType::F32, setOf(state));
+  KernelFn kernel = findCpuKernel(
+      op, isNarrow(state) ? DType::BF16 : DType::F32, setOf(state));
   for (auto _ : state) {
     if (const char *message = kernel(call))
       return state.SkipWithError(message);
     benchmark::ClobberMemory();
   }
+}
+
+void setsAndTypes(benchmark::internal::Benchmark *benchmark) {
+  benchmark->ArgNames({"plain", "bf16"})->ArgsProduct({{0, 1}, {0, 1}});
 }
 
 void count(benchmark::State &state, const char *name, double perIteration) {
@@ -83,20 +104,22 @@ void count(benchmark::State &state, const char *name, double perIteration) {
       benchmark::Counter::kIs1000);
 }
 
-/// Rows, columns and depth after the set; W is [n, k].
+/// Rows, columns and depth after the set and the type; W is [n, k].
 void matmul(benchmark::State &state) {
-  int64_t m = state.range(1), n = state.range(2), k = state.range(3);
+  int64_t m = state.range(2), n = state.range(3), k = state.range(4);
   std::vector<Tensor> ins = {{{m, k}, -1, 1}, {{n, k}, -1, 1}};
   std::vector<Tensor> outs = {{{m, n}, 0, 0}};
+  if (isNarrow(state))
+    narrow(ins, outs);
   loop(state, "matmul", ins, outs, {0, 1});
   count(state, "flops", 2.0 * double(m) * double(n) * double(k));
 }
 BENCHMARK(matmul)
-    ->ArgNames({"plain", "m", "n", "k"})
-    ->ArgsProduct({{0}, {256, 512, 1024}, {1536, 3352}, {hidden}})
-    ->Args({0, length, hidden, 2 * hidden})
-    ->Args({0, 1, 3352, hidden})
-    ->Args({1, 256, 3352, hidden})
+    ->ArgNames({"plain", "bf16", "m", "n", "k"})
+    ->ArgsProduct({{0}, {0, 1}, {256, 512, 1024}, {1536, 3352}, {hidden}})
+    ->ArgsProduct({{0}, {0, 1}, {length}, {hidden}, {2 * hidden}})
+    ->ArgsProduct({{0}, {0, 1}, {1}, {3352}, {hidden}})
+    ->ArgsProduct({{1}, {0, 1}, {256}, {3352}, {hidden}})
     ->Unit(benchmark::kMillisecond);
 
 void conv1d(benchmark::State &state) {
@@ -104,22 +127,24 @@ void conv1d(benchmark::State &state) {
                              {{channels, window}, -1, 1},
                              {{channels}, -1, 1}};
   std::vector<Tensor> outs = {{{1, length, channels}, 0, 0}};
+  if (isNarrow(state))
+    narrow(ins, outs);
   loop(state, "conv1d", ins, outs, {1, 0, 1});
   count(state, "elements", double(length * channels));
 }
-BENCHMARK(conv1d)->ArgName("plain")->Arg(0)->Arg(1)->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(conv1d)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 
 void rmsNorm(benchmark::State &state) {
   int64_t width = heads * headSize;
   std::vector<Tensor> ins = {
       {{length, width}, -1, 1}, {{width}, -1, 1}, {{length, width}, -1, 1}};
   std::vector<Tensor> outs = {{{length, width}, 0, 0}};
+  if (isNarrow(state))
+    narrow(ins, outs);
   loop(state, "rms_norm", ins, outs, {bitsOf(1e-5), 1, 1, 1, 1});
   count(state, "elements", double(length * width));
 }
-BENCHMARK(rmsNorm)->ArgName("plain")->Arg(0)->Arg(1)->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(rmsNorm)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 
 const int64_t unlimited = bitsOf(std::numeric_limits<double>::infinity());
 
@@ -141,30 +166,35 @@ void ssd(benchmark::State &state) {
   ins.push_back({{heads}, -1, 1});
   std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
                               {{1, heads, headSize, stateSize}, 0, 0}};
+  if (isNarrow(state))
+    narrow(ins, outs);
   loop(state, "ssd", ins, outs, {chunk, unlimited, 0, 1, 1, 0});
   count(state, "flops", scanFlops);
   count(state, "tokens", length);
 }
-BENCHMARK(ssd)->ArgName("plain")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(ssd)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 
 void ssdStates(benchmark::State &state) {
-  int64_t size = state.range(1), chunks = (length + size - 1) / size;
+  int64_t size = state.range(2), chunks = (length + size - 1) / size;
   std::vector<Tensor> ins = scanInputs(false);
   std::vector<Tensor> outs = {{{1, heads}, 0, 0},
                               {{1, heads, headSize, stateSize}, 0, 0},
                               {{1, chunks, heads, headSize, stateSize}, 0, 0},
                               {{1, length, heads}, 0, 0},
                               {{1, length, heads}, 0, 0}};
+  if (isNarrow(state))
+    for (Tensor &tensor : ins)
+      tensor.narrow();
   loop(state, "ssd_states", ins, outs, {size, unlimited, 0, 0});
   count(state, "tokens", length);
 }
 BENCHMARK(ssdStates)
-    ->ArgNames({"plain", "chunk"})
-    ->ArgsProduct({{0, 1}, {64, chunk}})
+    ->ArgNames({"plain", "bf16", "chunk"})
+    ->ArgsProduct({{0, 1}, {0, 1}, {64, chunk}})
     ->Unit(benchmark::kMillisecond);
 
 void ssdScan(benchmark::State &state) {
-  int64_t size = state.range(1), chunks = (length + size - 1) / size;
+  int64_t size = state.range(2), chunks = (length + size - 1) / size;
   std::vector<Tensor> ins = {{{1, length, heads, headSize}, -1, 1},
                              {{1, length, 1, stateSize}, -1, 1},
                              {{1, length, 1, stateSize}, -1, 1},
@@ -178,12 +208,15 @@ void ssdScan(benchmark::State &state) {
     ins[4].data[i] = -0.1f * float(int64_t(i) / heads % size + 1);
   std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
                               {{1, heads, headSize, stateSize}, 0, 0}};
+  if (isNarrow(state))
+    for (Tensor *tensor : {&ins[0], &ins[1], &ins[2], &outs[0]})
+      tensor->narrow();
   loop(state, "ssd_scan", ins, outs, {size, 0, 0});
   count(state, "tokens", length);
 }
 BENCHMARK(ssdScan)
-    ->ArgNames({"plain", "chunk"})
-    ->ArgsProduct({{0, 1}, {64, chunk}})
+    ->ArgNames({"plain", "bf16", "chunk"})
+    ->ArgsProduct({{0, 1}, {0, 1}, {64, chunk}})
     ->Unit(benchmark::kMillisecond);
 } // namespace
 

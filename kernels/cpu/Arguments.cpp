@@ -122,9 +122,10 @@ void Arguments::expectRank(const Buffer &buffer, const char *name, int32_t low,
 void Arguments::expectType(const Buffer &buffer, const char *name,
                            DType dtype) {
   if (!error() && buffer.dtype != dtype)
-    message = fail("%s: %s must be %s, got %s; convert it, or give all buffers "
-                   "the same type",
-                   op, name, dtypeName(dtype), dtypeName(buffer.dtype));
+    message =
+        fail("%s: %s must be %s, got %s; convert it: all buffers have one "
+             "type, except that sums stay f32 beside bf16",
+             op, name, dtypeName(dtype), dtypeName(buffer.dtype));
 }
 
 void Arguments::expectData(const Buffer &buffer, const char *name) {

@@ -40,5 +40,6 @@ const char *decode(const Call &call, Conv1dArgs<T> &args) {
 
 template const char *decode(const Call &, Conv1dArgs<float> &);
 template const char *decode(const Call &, Conv1dArgs<double> &);
+template const char *decode(const Call &, Conv1dArgs<BFloat16> &);
 
 } // namespace cp::kernels

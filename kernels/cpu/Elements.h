@@ -8,6 +8,7 @@
 #ifndef CP_KERNELS_CPU_ELEMENTS_H
 #define CP_KERNELS_CPU_ELEMENTS_H
 
+#include "BFloat16.h"
 #include "Kernels.h"
 
 namespace cp::kernels {
@@ -22,6 +23,10 @@ template <> struct Element<float> {
 template <> struct Element<double> {
   static constexpr DType dtype = DType::F64;
   using Accumulator = double;
+};
+template <> struct Element<BFloat16> {
+  static constexpr DType dtype = DType::BF16;
+  using Accumulator = float;
 };
 template <typename T> using AccumulatorOf = typename Element<T>::Accumulator;
 

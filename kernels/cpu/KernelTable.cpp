@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BFloat16.h"
 #include "Kernels.h"
 #include "MoveKernels.h"
 #include "fast/Table.h"
@@ -17,18 +18,27 @@ namespace cp::kernels {
 static const KernelEntry plainEntries[] = {
     {"matmul", DType::F32, KernelSet::Reference, reference::matmul<float>},
     {"matmul", DType::F64, KernelSet::Reference, reference::matmul<double>},
+    {"matmul", DType::BF16, KernelSet::Reference, reference::matmul<BFloat16>},
     {"conv1d", DType::F32, KernelSet::Reference, reference::conv1d<float>},
     {"conv1d", DType::F64, KernelSet::Reference, reference::conv1d<double>},
+    {"conv1d", DType::BF16, KernelSet::Reference, reference::conv1d<BFloat16>},
     {"rms_norm", DType::F32, KernelSet::Reference, reference::rmsNorm<float>},
     {"rms_norm", DType::F64, KernelSet::Reference, reference::rmsNorm<double>},
+    {"rms_norm", DType::BF16, KernelSet::Reference,
+     reference::rmsNorm<BFloat16>},
     {"ssd", DType::F32, KernelSet::Reference, reference::ssd<float>},
     {"ssd", DType::F64, KernelSet::Reference, reference::ssd<double>},
+    {"ssd", DType::BF16, KernelSet::Reference, reference::ssd<BFloat16>},
     {"ssd_states", DType::F32, KernelSet::Reference,
      reference::ssdStates<float>},
     {"ssd_states", DType::F64, KernelSet::Reference,
      reference::ssdStates<double>},
+    {"ssd_states", DType::BF16, KernelSet::Reference,
+     reference::ssdStates<BFloat16>},
     {"ssd_scan", DType::F32, KernelSet::Reference, reference::ssdScan<float>},
     {"ssd_scan", DType::F64, KernelSet::Reference, reference::ssdScan<double>},
+    {"ssd_scan", DType::BF16, KernelSet::Reference,
+     reference::ssdScan<BFloat16>},
     // What only moves elements serves both sets.
     {"embedding", DType::F32, KernelSet::Reference, embeddingKernel},
     {"embedding", DType::F64, KernelSet::Reference, embeddingKernel},
@@ -49,6 +59,9 @@ static constexpr size_t plainCount = sizeof plainEntries / sizeof *plainEntries;
 /// The best table this processor can run.
 static const fast::Table &fastTable() {
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v4") &&
+      __builtin_cpu_supports("avx512bf16"))
+    return fast::avx512Bf16Table();
   if (__builtin_cpu_supports("x86-64-v4"))
     return fast::avx512Table();
   if (__builtin_cpu_supports("x86-64-v3"))

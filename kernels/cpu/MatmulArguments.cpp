@@ -49,5 +49,6 @@ const char *decode(const Call &call, MatmulArgs<T> &args) {
 
 template const char *decode(const Call &, MatmulArgs<float> &);
 template const char *decode(const Call &, MatmulArgs<double> &);
+template const char *decode(const Call &, MatmulArgs<BFloat16> &);
 
 } // namespace cp::kernels

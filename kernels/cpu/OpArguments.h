@@ -88,25 +88,29 @@ template <typename T> struct SsdArgs : SsdSizes {
 };
 template <typename T> const char *decode(const Call &call, SsdArgs<T> &args);
 
+/// What one half of a split scan hands to the other is kept as it was summed.
 template <typename T> struct SsdStatesArgs : SsdSizes {
+  using Acc = AccumulatorOf<T>;
   StepArgs<T> step;
   View<const T, 4> x, B;
-  View<T, 2> decay;
-  View<T, 4> state;
-  View<T, 5> chunkStates;
-  View<T, 3> logDecay, delta;
+  View<Acc, 2> decay;
+  View<Acc, 4> state;
+  View<Acc, 5> chunkStates;
+  View<Acc, 3> logDecay, delta;
 };
 template <typename T>
 const char *decode(const Call &call, SsdStatesArgs<T> &args);
 
 template <typename T> struct SsdScanArgs : SsdSizes {
+  using Acc = AccumulatorOf<T>;
   View<const T, 4> x, B, C;
   View<const T, 2> D;
-  View<const T, 5> chunkStates;
-  View<const T, 3> logDecay, delta;
-  View<const T, 2> prefixDecay;
-  View<const T, 4> prefixState, initial;
-  View<T, 4> y, finalState;
+  View<const Acc, 5> chunkStates;
+  View<const Acc, 3> logDecay, delta;
+  View<const Acc, 2> prefixDecay;
+  View<const Acc, 4> prefixState, initial;
+  View<T, 4> y;
+  View<Acc, 4> finalState;
 };
 template <typename T>
 const char *decode(const Call &call, SsdScanArgs<T> &args);

@@ -72,5 +72,6 @@ const char *decode(const Call &call, RmsNormArgs<T> &args) {
 
 template const char *decode(const Call &, RmsNormArgs<float> &);
 template const char *decode(const Call &, RmsNormArgs<double> &);
+template const char *decode(const Call &, RmsNormArgs<BFloat16> &);
 
 } // namespace cp::kernels

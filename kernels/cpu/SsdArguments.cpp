@@ -89,6 +89,7 @@ template <typename T> const char *decode(const Call &call, SsdArgs<T> &args) {
 
 template <typename T>
 const char *decode(const Call &call, SsdStatesArgs<T> &args) {
+  using Acc = AccumulatorOf<T>;
   Arguments in(call, "ssd_states");
   in.expectAttributes(4);
   args.chunk = in.positive(0, "chunk_size");
@@ -106,17 +107,18 @@ const char *decode(const Call &call, SsdStatesArgs<T> &args) {
   if (hasBias)
     args.step.bias = in.input<T>("dt_bias", {&d.h});
   Dim chunks = d.chunks(args.chunk);
-  args.decay = in.output<T>("decay", {&d.b, &d.h});
-  args.state = in.output<T>("state", {&d.b, &d.h, &d.p, &d.n});
+  args.decay = in.output<Acc>("decay", {&d.b, &d.h});
+  args.state = in.output<Acc>("state", {&d.b, &d.h, &d.p, &d.n});
   args.chunkStates =
-      in.output<T>("chunk_states", {&d.b, &chunks, &d.h, &d.p, &d.n});
-  args.logDecay = in.output<T>("log_decay", {&d.b, &d.l, &d.h});
-  args.delta = in.output<T>("delta", {&d.b, &d.l, &d.h});
+      in.output<Acc>("chunk_states", {&d.b, &chunks, &d.h, &d.p, &d.n});
+  args.logDecay = in.output<Acc>("log_decay", {&d.b, &d.l, &d.h});
+  args.delta = in.output<Acc>("delta", {&d.b, &d.l, &d.h});
   return finish(in, d, &args.step, args);
 }
 
 template <typename T>
 const char *decode(const Call &call, SsdScanArgs<T> &args) {
+  using Acc = AccumulatorOf<T>;
   Arguments in(call, "ssd_scan");
   in.expectAttributes(3);
   args.chunk = in.positive(0, "chunk_size");
@@ -134,23 +136,26 @@ const char *decode(const Call &call, SsdScanArgs<T> &args) {
     args.D = readD<T>(in, d);
   Dim chunks = d.chunks(args.chunk);
   args.chunkStates =
-      in.input<T>("chunk_states", {&d.b, &chunks, &d.h, &d.p, &d.n});
-  args.logDecay = in.input<T>("log_decay", {&d.b, &d.l, &d.h});
-  args.delta = in.input<T>("delta", {&d.b, &d.l, &d.h});
-  args.prefixDecay = in.input<T>("prefix_decay", {&d.b, &d.h});
-  args.prefixState = in.input<T>("prefix_state", {&d.b, &d.h, &d.p, &d.n});
+      in.input<Acc>("chunk_states", {&d.b, &chunks, &d.h, &d.p, &d.n});
+  args.logDecay = in.input<Acc>("log_decay", {&d.b, &d.l, &d.h});
+  args.delta = in.input<Acc>("delta", {&d.b, &d.l, &d.h});
+  args.prefixDecay = in.input<Acc>("prefix_decay", {&d.b, &d.h});
+  args.prefixState = in.input<Acc>("prefix_state", {&d.b, &d.h, &d.p, &d.n});
   if (hasInitial)
-    args.initial = in.input<T>("initial", {&d.b, &d.h, &d.p, &d.n});
+    args.initial = in.input<Acc>("initial", {&d.b, &d.h, &d.p, &d.n});
   args.y = in.output<T>("y", {&d.b, &d.l, &d.h, &d.p});
-  args.finalState = in.output<T>("final_state", {&d.b, &d.h, &d.p, &d.n});
+  args.finalState = in.output<Acc>("final_state", {&d.b, &d.h, &d.p, &d.n});
   return finish<T>(in, d, nullptr, args);
 }
 
 template const char *decode(const Call &, SsdArgs<float> &);
 template const char *decode(const Call &, SsdArgs<double> &);
+template const char *decode(const Call &, SsdArgs<BFloat16> &);
 template const char *decode(const Call &, SsdStatesArgs<float> &);
 template const char *decode(const Call &, SsdStatesArgs<double> &);
+template const char *decode(const Call &, SsdStatesArgs<BFloat16> &);
 template const char *decode(const Call &, SsdScanArgs<float> &);
 template const char *decode(const Call &, SsdScanArgs<double> &);
+template const char *decode(const Call &, SsdScanArgs<BFloat16> &);
 
 } // namespace cp::kernels

@@ -15,6 +15,17 @@
 namespace cp {
 namespace {
 
+/// A bfloat16 as it is stored: the upper half of a float.
+struct StoredBF16 {
+  uint16_t bits;
+  explicit operator double() const {
+    uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, sizeof(value));
+    return value;
+  }
+};
+
 template <typename T>
 void convertAll(const HostTensor &tensor, std::vector<double> &out) {
   for (size_t i = 0; i < out.size(); ++i) {
@@ -28,23 +39,22 @@ void convertAll(const HostTensor &tensor, std::vector<double> &out) {
 class PartWalker {
 public:
   PartWalker(const Layout &layout, const std::vector<int64_t> &whole,
-             const std::vector<int64_t> &part, int64_t rank, int64_t elementSize)
+             const std::vector<int64_t> &part, int64_t rank,
+             int64_t elementSize)
       : whole(whole), part(part), elementSize(elementSize) {
     for (size_t dim = 0; dim < whole.size(); ++dim)
       runs.push_back(runsOf(layout.mesh, layout.dims[dim], whole[dim], rank));
   }
 
   /// Calls copy(wholeOffset, partOffset, bytes) for each contiguous piece.
-  template <typename CopyFn>
-  void walk(CopyFn copy) {
-    walkDim(0, 0, 0, copy);
-  }
+  template <typename CopyFn> void walk(CopyFn copy) { walkDim(0, 0, 0, copy); }
 
 private:
   template <typename CopyFn>
   void walkDim(size_t dim, int64_t wholeIndex, int64_t partIndex, CopyFn copy) {
     if (dim == whole.size())
-      return copy(wholeIndex * elementSize, partIndex * elementSize, elementSize);
+      return copy(wholeIndex * elementSize, partIndex * elementSize,
+                  elementSize);
     int64_t inner = 1;
     for (size_t next = dim + 1; next < whole.size(); ++next)
       inner *= whole[next] == part[next] ? whole[next] : 0;
@@ -89,6 +99,9 @@ std::vector<double> HostTensor::asDoubles() const {
   case DType::F64:
     convertAll<double>(*this, out);
     break;
+  case DType::BF16:
+    convertAll<StoredBF16>(*this, out);
+    break;
   case DType::I32:
     convertAll<int32_t>(*this, out);
     break;
@@ -102,7 +115,8 @@ std::vector<double> HostTensor::asDoubles() const {
 }
 
 HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
-  HostTensor part = HostTensor::zeros(whole.dtype, localShape(layout, whole.shape));
+  HostTensor part =
+      HostTensor::zeros(whole.dtype, localShape(layout, whole.shape));
   PartWalker(layout, whole.shape, part.shape, rank, dtypeBytes(whole.dtype))
       .walk([&](int64_t from, int64_t to, int64_t size) {
         std::memcpy(part.bytes.data() + to, whole.bytes.data() + from, size);
@@ -118,15 +132,23 @@ void putPart(const HostTensor &part, const Layout &layout, int64_t rank,
       });
 }
 
+/// The larger one; a NaN is larger than any number.
+static double worseOf(double a, double b) {
+  return std::isnan(a) || a > b ? a : b;
+}
+
+Difference worseOf(const Difference &a, const Difference &b) {
+  return {worseOf(a.maxAbs, b.maxAbs), worseOf(a.relL2, b.relL2),
+          a.bitwiseEqual && b.bitwiseEqual};
+}
+
 Difference compare(const HostTensor &a, const HostTensor &b) {
   std::vector<double> x = a.asDoubles(), y = b.asDoubles();
   Difference result;
   double error = 0, norm = 0;
   for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
     double distance = std::fabs(x[i] - y[i]);
-    // Written so that a NaN shows, whatever the other operand is.
-    if (!(distance <= result.maxAbs))
-      result.maxAbs = distance;
+    result.maxAbs = worseOf(result.maxAbs, distance);
     error += distance * distance;
     norm += y[i] * y[i];
   }

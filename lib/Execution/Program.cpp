@@ -25,8 +25,8 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 std::string meshText(const Mesh &mesh) {
   std::string text;
   for (const Mesh::Axis &axis : mesh.axes)
-    text += (text.empty() ? "" : ",") + axis.name + "=" +
-            std::to_string(axis.size);
+    text +=
+        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
   return text;
 }
 
@@ -65,6 +65,15 @@ void keepOnly(ModuleOp module, StringRef entry) {
       function.erase();
 }
 
+llvm::Error checkMesh(const Mesh &mesh) {
+  constexpr int64_t most = 1024;
+  if (mesh.numRanks() <= most)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "mesh '" + meshText(mesh) + "' has " + std::to_string(mesh.numRanks()) +
+      " ranks, but one process runs at most " + std::to_string(most));
+}
+
 } // namespace
 
 Program::Program() : impl(std::make_unique<Impl>()) {}
@@ -90,6 +99,8 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
   Impl &impl = *program->impl;
   impl.stage = stageOf(*entry);
   impl.mesh = meshOf(*entry).value_or(options.mesh);
+  if (llvm::Error error = checkMesh(impl.mesh))
+    return error;
   std::string name = entry->getName().str();
   keepOnly(*module, name);
   if (failed(shard(*module, impl.stage, options)))

@@ -20,7 +20,8 @@ struct WorldDeleter {
 };
 using WorldPtr = std::unique_ptr<cprt_world, WorldDeleter>;
 
-llvm::Expected<WorldPtr> makeWorld(const Mesh &mesh, const RunOptions &options) {
+llvm::Expected<WorldPtr> makeWorld(const Mesh &mesh,
+                                   const RunOptions &options) {
   std::vector<int64_t> sizes;
   for (const Mesh::Axis &axis : mesh.axes)
     sizes.push_back(axis.size);
@@ -131,20 +132,27 @@ std::vector<CollectiveCount> collectCounts(cprt_world *world,
   return result;
 }
 
-/// One step on all ranks; returns its seconds.
+/// One step on all ranks; returns its seconds. A rank that beforeRank keeps
+/// from running fails, though it may be only after the others are done.
 double runStep(cprt_world *world, EntryFn function,
                llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers,
                const RunOptions &options) {
   auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> threads;
+  std::vector<char> runs(buffers.size());
   for (size_t rank = 0; rank < buffers.size(); ++rank)
     threads.emplace_back([&, rank] {
       cprt_context *context = cprt_world_context(world, rank);
-      if (!options.beforeRank || options.beforeRank(rank, context))
+      runs[rank] = !options.beforeRank || options.beforeRank(rank, context);
+      if (runs[rank])
         function(context, nullptr, buffers[rank]->data());
     });
   for (std::thread &thread : threads)
     thread.join();
+  for (size_t rank = 0; rank < buffers.size(); ++rank)
+    if (!runs[rank])
+      cprt_context_fail(cprt_world_context(world, rank), CPRT_TIMEOUT,
+                        "this rank never ran its program");
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();
 }

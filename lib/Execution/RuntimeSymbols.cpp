@@ -48,6 +48,7 @@ llvm::orc::SymbolMap runtimeSymbols(llvm::orc::LLJIT &jit) {
   for (const Operation &operation : operations)
     add(operation.name, operation.function);
   add("cprt_alloc", cprt_alloc);
+  add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
   add("cprt_launch", cprt_launch);
   return symbols;

@@ -9,6 +9,7 @@
 
 #include "cp/IR/CPDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -55,7 +56,8 @@ Stage stageOf(func::FuncOp function) {
 std::optional<Mesh> meshOf(func::FuncOp function) {
   std::optional<Mesh> mesh;
   auto note = [&](Attribute attribute) {
-    if (auto layout = dyn_cast_if_present<LayoutAttr>(attribute); layout && !mesh)
+    if (auto layout = dyn_cast_if_present<LayoutAttr>(attribute);
+        layout && !mesh)
       mesh = layout.getMesh().toMesh();
     if (auto attr = dyn_cast_if_present<MeshAttr>(attribute); attr && !mesh)
       mesh = attr.toMesh();
@@ -72,6 +74,7 @@ static std::optional<DType> dtypeOf(Type type) {
   return llvm::TypeSwitch<Type, std::optional<DType>>(type)
       .Case([](Float32Type) { return DType::F32; })
       .Case([](Float64Type) { return DType::F64; })
+      .Case([](BFloat16Type) { return DType::BF16; })
       .Case([](IntegerType i) -> std::optional<DType> {
         if (i.getWidth() == 32)
           return DType::I32;
@@ -80,6 +83,32 @@ static std::optional<DType> dtypeOf(Type type) {
         return std::nullopt;
       })
       .Default([](Type) { return std::nullopt; });
+}
+
+static llvm::Error tooLarge(const TensorSpec &spec) {
+  return llvm::createStringError("'" + spec.name +
+                                 "' has more bytes than 64 bits can count");
+}
+
+/// From one rank's part, which the IR's type is, to the whole tensor.
+static llvm::Error makeWhole(TensorSpec &spec, const Layout &layout) {
+  const Mesh &mesh = spec.layout.mesh;
+  if (!layout.partial.empty())
+    return llvm::createStringError("'" + spec.name +
+                                   "' is a partial sum, which has no whole "
+                                   "tensor; add it up by a cp.reshard");
+  if (!(layout.mesh == mesh) || layout.dims.size() != spec.shape.size())
+    return llvm::createStringError("the cp.layout of '" + spec.name +
+                                   "' is of another mesh or rank");
+  for (size_t dim = 0; dim < spec.shape.size(); ++dim)
+    for (const Cut &cut : layout.dims[dim])
+      if (llvm::MulOverflow(spec.shape[dim], mesh.axes[cut.axis].size,
+                            spec.shape[dim]))
+        return tooLarge(spec);
+  spec.layout = layout;
+  if (std::optional<std::string> wrong = check(layout, spec.shape))
+    return llvm::createStringError("'" + spec.name + "': " + *wrong);
+  return llvm::Error::success();
 }
 
 static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
@@ -100,26 +129,18 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
   if (!dtype || !tensor.hasStaticShape())
     return llvm::createStringError(
         "'" + spec.name +
-        "' must be a tensor of known sizes with elements of f32, f64, i32 or "
-        "i64");
+        "' must be a tensor of known sizes with elements of f32, f64, bf16, "
+        "i32 or i64");
   spec.dtype = *dtype;
   spec.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
   spec.layout.mesh = mesh;
   spec.layout.dims.resize(spec.shape.size());
-  auto layout = attributes ? attributes.getAs<LayoutAttr>(layoutAttr)
-                           : LayoutAttr();
-  if (!layout)
-    return spec;
-  spec.layout = layout.toLayout();
-  if (!(spec.layout.mesh == mesh) || spec.layout.dims.size() != spec.shape.size())
-    return llvm::createStringError("the cp.layout of '" + spec.name +
-                                   "' is of another mesh or rank");
-  for (size_t dim = 0; dim < spec.shape.size(); ++dim)
-    for (const Cut &cut : spec.layout.dims[dim])
-      spec.shape[dim] *= mesh.axes[cut.axis].size;
-  std::optional<std::string> wrong = check(spec.layout, spec.shape);
-  if (wrong)
-    return llvm::createStringError("'" + spec.name + "': " + *wrong);
+  if (auto layout =
+          attributes ? attributes.getAs<LayoutAttr>(layoutAttr) : LayoutAttr())
+    if (llvm::Error error = makeWhole(spec, layout.toLayout()))
+      return error;
+  if (!tensorBytes(spec.shape, spec.dtype))
+    return tooLarge(spec);
   return spec;
 }
 
@@ -139,10 +160,6 @@ llvm::Expected<Signature> signatureOf(func::FuncOp function, const Mesh &mesh) {
                "result" + std::to_string(i), mesh);
     if (!spec)
       return spec.takeError();
-    if (!spec->layout.partial.empty())
-      return llvm::createStringError("result '" + spec->name +
-                                     "' is a partial sum; add it up by a "
-                                     "cp.reshard before it is returned");
     signature.results.push_back(std::move(*spec));
   }
   return signature;

@@ -31,12 +31,12 @@ public:
     OwningOpRef<ModuleOp> module = ModuleOp::create(b.getLoc());
     b.setInsertionPointToEnd(module->getBody());
     makeFunction();
-    Value hidden = EmbeddingOp::create(
+    Value hidden = toResidual(EmbeddingOp::create(
         b, stateType(), function.getArgument(0),
-        weight("backbone.embeddings.weight"));
+        weight("backbone.embeddings.weight")));
     for (int64_t layer = 0; layer < config.numLayers; ++layer)
       hidden = addLayer(hidden, "backbone.layers." + std::to_string(layer));
-    hidden = norm(hidden, weight("backbone.norm_f.weight"));
+    hidden = norm(toElement(hidden), weight("backbone.norm_f.weight"));
     StringRef head = config.tieEmbeddings ? "backbone.embeddings.weight"
                                           : "lm_head.weight";
     func::ReturnOp::create(b, project(hidden, weight(head)));
@@ -79,6 +79,21 @@ private:
     b.setInsertionPointToStart(body);
   }
 
+  /// The residual stream is f32 where the model asks for it and weights are less.
+  bool residualIsWider() {
+    return config.residualInF32 && element.getWidth() < 32;
+  }
+  Value toResidual(Value x) {
+    if (!residualIsWider())
+      return x;
+    return arith::ExtFOp::create(b, stateType().clone(b.getF32Type()), x);
+  }
+  Value toElement(Value x) {
+    if (!residualIsWider())
+      return x;
+    return arith::TruncFOp::create(b, stateType(), x);
+  }
+
   /// Null for a weight that this model has not.
   Value weight(const Twine &name) { return arguments.lookup(name.str()); }
 
@@ -89,8 +104,9 @@ private:
   }
 
   Value addLayer(Value hidden, const std::string &layer) {
-    Value normed = norm(hidden, weight(layer + ".norm.weight"));
-    return arith::AddFOp::create(b, hidden, mixer(normed, layer + ".mixer"));
+    Value normed = norm(toElement(hidden), weight(layer + ".norm.weight"));
+    return arith::AddFOp::create(b, hidden,
+                                 toResidual(mixer(normed, layer + ".mixer")));
   }
 
   Value mixer(Value u, const std::string &name) {
@@ -177,8 +193,10 @@ OwningOpRef<ModuleOp> importMamba2(const Mamba2Config &config,
     element = Float32Type::get(location.getContext());
   else if (options.dtype == "f64")
     element = Float64Type::get(location.getContext());
+  else if (options.dtype == "bf16")
+    element = BFloat16Type::get(location.getContext());
   if (!element) {
-    emitError(location) << "dtype must be f32 or f64, but is '" << options.dtype
+    emitError(location) << "dtype must be f32, f64 or bf16, but is '" << options.dtype
                         << "'";
     return {};
   }

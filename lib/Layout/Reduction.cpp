@@ -12,6 +12,8 @@ using namespace cp;
 std::optional<Sum> cp::through(Sum operand, Use use) {
   if (operand == Sum::Partial && use == Use::Other)
     return std::nullopt;
+  if (use == Use::Unread)
+    return Sum::Replicated;
   return operand;
 }
 

@@ -67,6 +67,12 @@ fill(llvm::sys::fs::TempFile &temp,
 
 Error cp::writeAtomically(StringRef path,
                           llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  llvm::sys::fs::file_status status;
+  // The rename would put a file in the place of a device such as /dev/null.
+  if (!llvm::sys::fs::status(path, status) && !is_regular_file(status))
+    return makeError(
+        quoted(path) + ": expected a regular file or none, got " +
+        (is_directory(status) ? "a directory" : "a pipe, socket or device"));
   auto temp = llvm::sys::fs::TempFile::create(path + ".tmp-%%%%%%%%");
   if (!temp)
     return makeError(quoted(path) + ": cannot create a file beside it: " +

@@ -115,6 +115,17 @@ extern "C" void *cprt_alloc(cprt_context *context, int64_t bytes) {
   }
 }
 
+extern "C" void *cprt_arena(cprt_context *context, int64_t bytes) {
+  if (!context || context->hasFailed())
+    return nullptr;
+  if (context->arena && bytes <= context->arenaBytes)
+    return context->arena;
+  cprt_free(context, context->arena);
+  context->arena = cprt_alloc(context, bytes);
+  context->arenaBytes = context->arena ? bytes : 0;
+  return context->arena;
+}
+
 extern "C" void cprt_free(cprt_context *context, void *pointer) {
   if (!context || context->hasFailed() || !pointer)
     return;

@@ -35,6 +35,9 @@ struct cprt_context {
 
   cp::runtime::Counters counters;
   cp::runtime::Memory memory;
+  /// What cprt_arena has given; of `memory`.
+  void *arena = nullptr;
+  int64_t arenaBytes = 0;
   /// The current call; kept to reuse its storage.
   cp::runtime::Descriptor call;
   std::map<std::vector<int>, cp::runtime::Group> groups;

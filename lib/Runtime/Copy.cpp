@@ -7,10 +7,13 @@
 
 #include "Copy.h"
 
+#include "BFloat16.h"
+
 #include <algorithm>
 #include <cstring>
 
 using namespace cp::runtime;
+using cp::kernels::BFloat16;
 
 namespace {
 
@@ -170,6 +173,32 @@ int64_t cp::runtime::addMapped(const Buffer &dst, const Buffer &src,
                                const std::vector<DimMap> &maps) {
   auto *add = dst.dtype == DType::F32 ? addRow<float> : addRow<double>;
   return forEachMapped(wholeBlock(dst, src), maps, 0, add);
+}
+
+int64_t cp::runtime::addWidened(float *sums, const Buffer &dst,
+                                const Buffer &src,
+                                const std::vector<DimMap> &maps, bool isFirst) {
+  auto add = [&](const Row &row) {
+    for (int64_t i = 0; i < row.length; ++i) {
+      BFloat16 value;
+      std::memcpy(&value, row.src + i * row.srcStride, sizeof value);
+      sums[i] = isFirst ? float(value) : sums[i] + value;
+    }
+    sums += row.length;
+  };
+  return forEachMapped(wholeBlock(dst, src), maps, 0, add);
+}
+
+void cp::runtime::storeRounded(const Buffer &dst, const float *sums,
+                               const std::vector<DimMap> &maps) {
+  auto store = [&](const Row &row) {
+    for (int64_t i = 0; i < row.length; ++i) {
+      BFloat16 value(sums[i]);
+      std::memcpy(row.dst + i * row.dstStride, &value, sizeof value);
+    }
+    sums += row.length;
+  };
+  forEachMapped(wholeBlock(dst, dst), maps, 0, store);
 }
 
 void cp::runtime::fill(const Buffer &dst, const void *element) {

@@ -40,6 +40,14 @@ int64_t copyMapped(const Buffer &dst, const Buffer &src,
 /// dst += src, for f32 and f64 only.
 int64_t addMapped(const Buffer &dst, const Buffer &src,
                   const std::vector<DimMap> &maps);
+/// For bf16: sums[i] += src (or = src, when `isFirst`), where i counts the
+/// elements in the order in which the maps visit them; the buffers' strides
+/// change nothing about it. `sums` has room for all of them.
+int64_t addWidened(float *sums, const Buffer &dst, const Buffer &src,
+                   const std::vector<DimMap> &maps, bool isFirst);
+/// dst = sums, in the same order, rounded to bf16.
+void storeRounded(const Buffer &dst, const float *sums,
+                  const std::vector<DimMap> &maps);
 /// dst = src, of equal sizes.
 inline int64_t copyWhole(const Buffer &dst, const Buffer &src) {
   return copyMapped(dst, src, {});

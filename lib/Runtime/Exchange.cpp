@@ -41,15 +41,14 @@ void Exchange::took(int64_t position, int64_t bytes) const {
     at(position).counter->bytesSent.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void Exchange::publishSummary() {
+void Exchange::publish(uint64_t progress) {
   if (group.meeting)
-    group.meeting->publish(mine);
+    group.meeting->publish(mine, progress);
 }
 
-Result Exchange::awaitSummary(int64_t position, const char *&summary) const {
-  const Participant &peer = at(position);
-  if (Result failure = group.meeting->awaitPublished(peer, *mine.call))
-    return failure;
-  summary = peer.summary;
-  return std::nullopt;
+Result Exchange::await(int64_t position, uint64_t progress) const {
+  if (position == group.position)
+    return std::nullopt;
+  return group.meeting->awaitProgress(group.slot(position), progress,
+                                      *mine.call);
 }

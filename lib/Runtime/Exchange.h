@@ -34,10 +34,15 @@ public:
   /// Counts bytes copied from the rank at `position`; own ones do not count.
   void took(int64_t position, int64_t bytes) const;
 
-  /// For collectives that hand on what they compute.
+  /// For collectives that hand on what they compute: memory that peers may
+  /// read, set before entering. How much of it is ready is a number that only
+  /// grows from 0, and means what the collective says.
   void setSummary(const char *summary) { mine.summary = summary; }
-  void publishSummary();
-  Result awaitSummary(int64_t position, const char *&summary) const;
+  const char *summary(int64_t position) const { return at(position).summary; }
+  void publish(uint64_t progress);
+  /// Waits until the rank at `position` has published `progress` or more; its
+  /// own is not waited for.
+  Result await(int64_t position, uint64_t progress) const;
 
 private:
   Participant &at(int64_t position) const;

@@ -71,7 +71,7 @@ static Result runLocal(Context &context, const Descriptor &call,
   cp::kernels::KernelFn kernel = kernelFor(context, op.name, dtype);
   if (!kernel)
     return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
-                            "; use f32 or f64");
+                            "; use f32, f64 or bf16");
   cp::kernels::Call decoded = {
       call.allBuffers(), call.numIns(), call.allBuffers() + call.numIns(),
       call.numOuts(),    call.attrs(),  call.numAttrs()};

@@ -27,8 +27,8 @@ static void pauseProcessor() {
 #endif
 }
 
-bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t old) const {
-  auto isOver = [&] { return word.load(std::memory_order_acquire) != old; };
+bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t least) const {
+  auto isOver = [&] { return word.load(std::memory_order_acquire) >= least; };
   if (world.oversubscribed) {
     std::this_thread::yield();
     return isOver();
@@ -44,20 +44,20 @@ bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t old) const {
   return false;
 }
 
-/// Waits until `word` differs from `old`, the world fails, or the deadline has
+/// Waits until `word` is `least` or more, the world fails, or the deadline has
 /// passed. The lock is released meanwhile, and held again unless Done.
 Meeting::Wake Meeting::await(Lock &lock, const std::atomic<uint64_t> &word,
-                             uint64_t old) {
+                             uint64_t least) {
   Clock::time_point deadline = Clock::now() + world.deadline;
   lock.unlock();
-  if (spin(word, old))
+  if (spin(word, least))
     return Wake::Done;
   lock.lock();
   bool inTime = changed.wait_until(lock, deadline, [&] {
-    return word.load(std::memory_order_acquire) != old ||
+    return word.load(std::memory_order_acquire) >= least ||
            world.hasFailure.load(std::memory_order_relaxed);
   });
-  if (word.load(std::memory_order_acquire) != old)
+  if (word.load(std::memory_order_acquire) >= least)
     return Wake::Done;
   return inTime ? Wake::Failed : Wake::Late;
 }
@@ -85,7 +85,8 @@ Result Meeting::enter(Context &context, size_t slot, Participant &mine) {
   ++numEntered;
   context.waitingIn = this;
   context.waitingCall = mine.call;
-  Wake wake = await(lock, entries, entries.load(std::memory_order_relaxed));
+  uint64_t next = entries.load(std::memory_order_relaxed) + 1;
+  Wake wake = await(lock, entries, next);
   if (wake == Wake::Done)
     return std::nullopt;
   context.waitingIn = nullptr;
@@ -106,7 +107,7 @@ void Meeting::completeEntry() {
 
 void Meeting::leave() {
   Lock lock(world.mutex);
-  uint64_t old = exits.load(std::memory_order_relaxed);
+  uint64_t next = exits.load(std::memory_order_relaxed) + 1;
   if (++numLeft == ranks.size()) {
     numLeft = 0;
     std::fill(participants.begin(), participants.end(), nullptr);
@@ -115,32 +116,33 @@ void Meeting::leave() {
     return;
   }
   lock.unlock();
-  if (spin(exits, old))
+  if (spin(exits, next))
     return;
   lock.lock();
   changed.wait(lock,
-               [&] { return exits.load(std::memory_order_relaxed) != old; });
+               [&] { return exits.load(std::memory_order_relaxed) >= next; });
 }
 
-void Meeting::publish(Participant &mine) {
+void Meeting::publish(Participant &mine, uint64_t progress) {
   std::lock_guard<std::mutex> lock(world.mutex);
-  mine.isPublished.store(1, std::memory_order_release);
+  mine.progress.store(progress, std::memory_order_release);
   changed.notify_all();
 }
 
-Result Meeting::awaitPublished(const Participant &peer,
-                               const Descriptor &call) {
-  Lock lock(world.mutex);
-  if (peer.isPublished.load(std::memory_order_relaxed))
+Result Meeting::awaitProgress(size_t slot, uint64_t least,
+                              const Descriptor &call) {
+  const std::atomic<uint64_t> &progress = at(slot).progress;
+  if (progress.load(std::memory_order_acquire) >= least)
     return std::nullopt;
-  Wake wake = await(lock, peer.isPublished, 0);
+  Lock lock(world.mutex);
+  Wake wake = await(lock, progress, least);
   if (wake == Wake::Done)
     return std::nullopt;
   if (wake == Wake::Failed)
     return world.failure;
   return spread(
-      {CPRT_TIMEOUT, call.title() +
-                         ": the previous rank handed nothing on within " +
+      {CPRT_TIMEOUT, call.title() + ": rank " + std::to_string(ranks[slot]) +
+                         " handed nothing on within " +
                          std::to_string(world.deadline.count()) +
                          " ms; look at what it does, or raise deadline_ms"});
 }

@@ -32,9 +32,9 @@ namespace cp::runtime {
 struct Participant {
   const Descriptor *call = nullptr;
   Counter *counter = nullptr;
-  /// Memory that peers may read once the participant has published it.
+  /// Memory that peers may read as far as `progress` says it is ready.
   const char *summary = nullptr;
-  std::atomic<uint64_t> isPublished{0};
+  std::atomic<uint64_t> progress{0};
 };
 
 /// Guarded by the mutex of its world. Lives as long as the world.
@@ -53,10 +53,11 @@ public:
   /// Between entering and leaving.
   Participant &at(size_t slot) const { return *participants[slot]; }
 
-  /// Lets peers read `mine.summary`.
-  void publish(Participant &mine);
-  /// Waits for a peer's publish(); `call` is for the message.
-  Result awaitPublished(const Participant &peer, const Descriptor &call);
+  /// Lets peers read more of `mine.summary`.
+  void publish(Participant &mine, uint64_t progress);
+  /// Waits until the participant in `slot` has published `least`; `call` is for
+  /// the message. CPRT_TIMEOUT, or the world's failure when there is one.
+  Result awaitProgress(size_t slot, uint64_t least, const Descriptor &call);
 
   /// With the mutex held.
   void wakeAll() { changed.notify_all(); }
@@ -65,8 +66,8 @@ private:
   using Lock = std::unique_lock<std::mutex>;
   enum class Wake { Done, Failed, Late };
 
-  Wake await(Lock &lock, const std::atomic<uint64_t> &word, uint64_t old);
-  bool spin(const std::atomic<uint64_t> &word, uint64_t old) const;
+  Wake await(Lock &lock, const std::atomic<uint64_t> &word, uint64_t least);
+  bool spin(const std::atomic<uint64_t> &word, uint64_t least) const;
   void completeEntry();
   Result findMismatch(const Participant &mine, int64_t rank) const;
   Result findCycle(const Descriptor &call, int64_t rank) const;

@@ -18,10 +18,11 @@ static constexpr int64_t tileElements = 4096;
 
 static Result expectFloats(const Descriptor &call) {
   DType dtype = call.in(0).dtype;
-  if (dtype == DType::F32 || dtype == DType::F64)
+  if (dtype == DType::F32 || dtype == DType::F64 || dtype == DType::BF16)
     return std::nullopt;
   return call.unsupported("sums " + typeText(call.in(0)) +
-                          ", expected f32 or f64; convert before the sum");
+                          ", expected f32, f64 or bf16; convert before the "
+                          "sum");
 }
 
 /// The dimension to walk in tiles: the outermost that is not trivial.
@@ -42,6 +43,39 @@ static std::vector<Segment> tilesOf(const std::vector<Segment> &segments,
   return tiles;
 }
 
+namespace {
+/// Adds the peers' inputs within some tile, in the order of their positions.
+class TileSum {
+public:
+  /// `elements` is the most that any tile has.
+  TileSum(Exchange &exchange, const Buffer &out, int64_t peers,
+          int64_t elements)
+      : exchange(exchange), out(out), peers(peers),
+        sums(out.dtype == DType::BF16 ? size_t(elements) : 0) {}
+
+  void add(const std::vector<DimMap> &maps) {
+    for (int64_t peer = 0; peer < peers; ++peer)
+      exchange.took(peer, addPeer(exchange.input(peer, 0), peer == 0, maps));
+    if (!sums.empty())
+      storeRounded(out, sums.data(), maps);
+  }
+
+private:
+  int64_t addPeer(const Buffer &in, bool isFirst,
+                  const std::vector<DimMap> &maps) {
+    if (!sums.empty())
+      return addWidened(sums.data(), out, in, maps, isFirst);
+    return isFirst ? copyMapped(out, in, maps) : addMapped(out, in, maps);
+  }
+
+  Exchange &exchange;
+  const Buffer &out;
+  int64_t peers;
+  /// For bf16: the tile's sums in f32, which are rounded once.
+  std::vector<float> sums;
+};
+} // namespace
+
 /// Adds the group's inputs, position by position, into the output, whose
 /// elements along `part.dim` come from `part.segments`.
 static Result sum(Context &context, const Descriptor &call, const Group &group,
@@ -58,6 +92,8 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
                                    : tilesOf({{0, 0, out.sizes[dim]}}, rows);
 
   Exchange exchange(context, call, group);
+  TileSum tileSum(exchange, out, group.size,
+                  rows * std::max<int64_t>(perRow, 1));
   if (Result failure = exchange.enter())
     return failure;
   for (const Segment &tile : tiles) {
@@ -66,11 +102,7 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
       maps.push_back(part);
     if (!out.rank)
       maps.clear();
-    for (int64_t peer = 0; peer < group.size; ++peer) {
-      const Buffer &in = exchange.input(peer, 0);
-      exchange.took(peer, peer ? addMapped(out, in, maps)
-                               : copyMapped(out, in, maps));
-    }
+    tileSum.add(maps);
   }
   return std::nullopt;
 }

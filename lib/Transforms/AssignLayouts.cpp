@@ -51,7 +51,9 @@ private:
       return refuse("mixer must be hidden or sequence, but is '" + mixer + "'");
     algorithm = symbolizeScanAlgorithm(StringRef(scan));
     if (!algorithm)
-      return refuse("scan must be chain or gather, but is '" + scan + "'");
+      return refuse("scan must be chain, gather, doubling, pipelined or "
+                    "transposed, but is '" +
+                    scan + "'");
     meshAttr = MeshAttr::get(&getContext(), *value);
     return success();
   }

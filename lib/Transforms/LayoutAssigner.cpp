@@ -7,6 +7,7 @@
 
 #include "LayoutAssigner.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -29,8 +30,12 @@ static void setLayout(Value value, LayoutAttr layout) {
   value.setType(type.cloneWithEncoding(layout));
 }
 
-/// Constants, empty tensors and fills take whatever layout their user needs.
+/// Scalars, constants of one value, empty tensors and fills take whatever
+/// layout their user needs. (Of other constants every rank has the whole.)
 static bool isFree(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue()) ||
+           !isa<ElementsAttr>(constant.getValue());
   if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op))
     return true;
   auto fill = dyn_cast<linalg::FillOp>(op);
@@ -70,7 +75,8 @@ LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
                << ", but the option is " << meshAttr;
       continue;
     }
-    Layout layout = LayoutAttr::getReplicated(meshAttr, type.getRank()).toLayout();
+    Layout layout =
+        LayoutAttr::getReplicated(meshAttr, type.getRank()).toLayout();
     auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
                                                       sequenceAttr);
     if (dim) {
@@ -113,9 +119,10 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
     return failure();
   for (OpOperand &operand : op->getOpOperands())
     if (isTensor(operand.get()))
-      materialize(operand,
-                  attr(layoutFor(*rule, rule->operands[operand.getOperandNumber()],
-                                 cuts, mesh)));
+      materialize(
+          operand,
+          attr(layoutFor(*rule, rule->operands[operand.getOperandNumber()],
+                         cuts, mesh)));
   for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule->results)) {
     if (!isTensor(result))
       continue;
@@ -129,6 +136,8 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
       if (factors.size() == 1 && factors.front() == sequence)
         sequenceDims[result] = dim;
   }
+  // A constant's value has its type.
+  rules.localizeSizes();
   return success();
 }
 
@@ -157,9 +166,8 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
              << "); implement ShardingRuleOpInterface for it, or gather the "
                 "operand by a cp.reshard";
   }
-  for (Value value : llvm::concat<Value>(
-           SmallVector<Value>(op->getOperands()),
-           SmallVector<Value>(op->getResults())))
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                                         SmallVector<Value>(op->getResults())))
     if (isTensor(value) && !LayoutAttr::of(value.getType()))
       setLayout(value, LayoutAttr::getReplicated(
                            meshAttr,
@@ -183,8 +191,8 @@ int64_t LayoutAssigner::sequenceFactor(Operation *op,
 }
 
 /// Whether the operands' layouts go together: no dimension against the rule, no
-/// axis on two factors, no summed factor cut, and the sequence cut everywhere or
-/// nowhere.
+/// axis on two factors, no summed factor cut, and the sequence cut everywhere
+/// or nowhere.
 bool LayoutAssigner::operandsAgree(Operation *op, const ShardingRule &rule,
                                    FactorCuts &cuts) {
   llvm::SmallDenseSet<int> seen;
@@ -215,7 +223,7 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
   if (!sequenceOp && operandsAgree(op, rule, cuts))
     return cuts;
   cuts.factors.assign(rule.sizes.size(), {});
-  if (sequence >= 0)
+  if (sequence >= 0 && !rule.isReduction(sequence))
     cuts.factors[sequence] = {Cut{axis}};
   return cuts;
 }
@@ -227,9 +235,8 @@ LogicalResult LayoutAssigner::checkDivides(Operation *op,
     for (const Cut &cut : factorCuts)
       if (size % mesh.axes[cut.axis].size)
         return op->emitOpError("assign_c2: a dimension of ")
-               << size << " cannot be cut over the "
-               << mesh.axes[cut.axis].size << " ranks of axis \""
-               << mesh.axes[cut.axis].name
+               << size << " cannot be cut over the " << mesh.axes[cut.axis].size
+               << " ranks of axis \"" << mesh.axes[cut.axis].name
                << "\"; use another number of ranks, or mixer=sequence";
   return success();
 }
@@ -267,8 +274,8 @@ void LayoutAssigner::materialize(OpOperand &operand, LayoutAttr want) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
     auto type = cast<RankedTensorType>(value.getType()).cloneWithEncoding(want);
-    known = ReshardOp::create(builder, operand.getOwner()->getLoc(), type, value,
-                              LayoutAttr(), LayoutAttr());
+    known = ReshardOp::create(builder, operand.getOwner()->getLoc(), type,
+                              value, LayoutAttr(), LayoutAttr());
   }
   operand.set(known);
 }
@@ -277,9 +284,9 @@ void LayoutAssigner::finish(FunctionOpInterface function) {
   Block &body = function.getFunctionBody().front();
   auto replicate = [&](Value value) {
     if (isTensor(value) && !LayoutAttr::of(value.getType()))
-      adopt(value, LayoutAttr::getReplicated(
-                       meshAttr,
-                       cast<RankedTensorType>(value.getType()).getRank()));
+      adopt(value,
+            LayoutAttr::getReplicated(
+                meshAttr, cast<RankedTensorType>(value.getType()).getRank()));
   };
   for (Operation &op : llvm::make_early_inc_range(body)) {
     if (isOpTriviallyDead(&op)) {

@@ -135,9 +135,9 @@ struct LowerReshards : impl::LowerReshardsBase<LowerReshards> {
         return signalPassFailure();
       reshard.replaceAllUsesWith(value);
       reshard.erase();
-      if (Operation *op = source.getDefiningOp();
-          op && isa<RepeatOp>(op) && op->use_empty())
-        op->erase();
+      if (auto repeat = source.getDefiningOp<RepeatOp>();
+          repeat && repeat->use_empty())
+        repeat.erase();
     }
   }
 };

@@ -51,7 +51,7 @@ void buildLowerPipeline(OpPassManager &manager) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  manager.nest<func::FuncOp>().addPass(createInsertDeallocs());
+  manager.nest<func::FuncOp>().addPass(createPlanMemory());
   manager.addPass(createOutlineKernels());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());

@@ -8,6 +8,7 @@
 #include "RuntimeEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -132,7 +133,10 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
     return op.emitOpError("has a size that is not known when the program is "
                           "compiled");
   Location loc = op.getLoc();
-  LLVM::LLVMFuncOp alloc = declare("cprt_alloc", pointer, {pointer, i64});
+  // What cp-plan-memory left is the arena, which outlives the step.
+  bool planned = op->getParentOp()->hasAttr(arenaAttr);
+  LLVM::LLVMFuncOp alloc = declare(planned ? "cprt_arena" : "cprt_alloc",
+                                   pointer, {pointer, i64});
   Value bytes = LLVM::ConstantOp::create(builder, loc, i64,
                                          bytesOf(op.getType()));
   pointers[op] =
@@ -170,11 +174,13 @@ void RuntimeEmitter::emitLaunch(func::CallOp op) {
 /// Views of a buffer are the same pointer, moved by a constant.
 LogicalResult RuntimeEmitter::emitView(Operation *op) {
   if (!isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
-           memref::CastOp, memref::ReinterpretCastOp,
+           memref::CastOp, memref::ReinterpretCastOp, memref::ViewOp,
            UnrealizedConversionCastOp>(op) ||
       op->getNumResults() != 1 || !isa<MemRefType>(op->getResult(0).getType()))
     return op->emitOpError("cannot be part of a rank's program; what is left "
                            "there must be calls, allocations and views");
+  if (auto view = dyn_cast<memref::ViewOp>(op))
+    return emitArenaView(view);
   auto from = cast<MemRefType>(op->getOperand(0).getType());
   auto to = cast<MemRefType>(op->getResult(0).getType());
   SmallVector<int64_t> strides;
@@ -185,18 +191,28 @@ LogicalResult RuntimeEmitter::emitView(Operation *op) {
     return op->emitOpError("views a buffer at an offset that is not known");
   Value base = pointerOf(op->getOperand(0));
   // The cast of a kernel's argument only drops the offset from the type.
-  bool moves = after != before && !isa<UnrealizedConversionCastOp>(op);
-  if (moves) {
-    int64_t bytes = (after - before) *
-                    llvm::divideCeil(to.getElementTypeBitWidth(), 8);
-    Value distance =
-        LLVM::ConstantOp::create(builder, op->getLoc(), i64, bytes);
-    base = LLVM::GEPOp::create(builder, op->getLoc(), pointer,
-                               builder.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{distance});
-  }
-  pointers[op->getResult(0)] = base;
+  int64_t elements =
+      isa<UnrealizedConversionCastOp>(op) ? 0 : after - before;
+  pointers[op->getResult(0)] =
+      moved(op->getLoc(), base,
+            elements * llvm::divideCeil(to.getElementTypeBitWidth(), 8));
   return success();
+}
+
+LogicalResult RuntimeEmitter::emitArenaView(memref::ViewOp op) {
+  std::optional<int64_t> offset = getConstantIntValue(op.getByteShift());
+  if (!offset || !op.getType().hasStaticShape())
+    return op.emitOpError("views a buffer at an offset that is not known");
+  pointers[op] = moved(op.getLoc(), pointerOf(op.getSource()), *offset);
+  return success();
+}
+
+Value RuntimeEmitter::moved(Location loc, Value base, int64_t bytes) {
+  if (bytes == 0)
+    return base;
+  Value distance = LLVM::ConstantOp::create(builder, loc, i64, bytes);
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{distance});
 }
 
 LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,

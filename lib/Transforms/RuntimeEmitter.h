@@ -35,6 +35,9 @@ private:
   llvm::LogicalResult emitCopy(mlir::memref::CopyOp op);
   void emitLaunch(mlir::func::CallOp op);
   llvm::LogicalResult emitView(mlir::Operation *op);
+  llvm::LogicalResult emitArenaView(mlir::memref::ViewOp op);
+  /// The pointer `bytes` further on.
+  mlir::Value moved(mlir::Location loc, mlir::Value base, int64_t bytes);
 
   /// A call of the runtime's `symbol` on these buffers.
   llvm::LogicalResult emitRuntimeCall(mlir::Location loc,

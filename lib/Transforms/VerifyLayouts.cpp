@@ -95,8 +95,8 @@ private:
                << tensor.what << " is on another mesh (" << tensor.layout
                << ") than " << tensors.front().what << " ("
                << tensors.front().layout << ")";
-      std::optional<int64_t> dim = collectCuts(
-          rule, factorsOf(tensor), tensor.layout.toLayout(), cuts);
+      std::optional<int64_t> dim =
+          collectCuts(rule, factorsOf(tensor), tensor.layout.toLayout(), cuts);
       if (!dim)
         continue;
       if (factorsOf(tensor)[*dim].empty())
@@ -139,8 +139,7 @@ private:
   }
 
   LogicalResult partialSums() {
-    Layout any = mesh.toMesh().axes.empty() ? Layout() : Layout{mesh.toMesh(), {}, {}};
-    for (int axis = 0, e = any.mesh.axes.size(); axis < e; ++axis)
+    for (int axis = 0, e = mesh.getSizes().size(); axis < e; ++axis)
       if (failed(partialSum(axis)))
         return failure();
     return success();
@@ -157,9 +156,17 @@ private:
     });
   }
 
-  /// What one axis makes of the results, by the tables of Reduction.h.
-  LogicalResult partialSum(int axis) {
-    std::optional<Sum> product = Sum::Replicated, total;
+  InFlightDiagnostic wrongSum(int axis) {
+    return op->emitOpError("verify_c6: over axis \"")
+           << mesh.toMesh().axes[axis].name << "\" ";
+  }
+
+  /// What one axis makes of the values that the operands stand for, by the
+  /// tables of Reduction.h.
+  FailureOr<Sum> sumOfOperands(int axis) {
+    std::optional<Sum> product =
+        cutsReduction(axis) ? Sum::Partial : Sum::Replicated;
+    std::optional<Sum> total;
     for (const Tensor &tensor : tensors) {
       if (tensor.isResult)
         continue;
@@ -168,24 +175,39 @@ private:
       std::optional<Sum> passed = through(sum, use);
       if (passed && use == Use::Term)
         total = total ? add(*total, *passed) : passed;
-      else if (passed && use == Use::Additive && product)
+      else if (passed && use == Use::Additive)
         product = multiply(*product, *passed);
       if (!passed || (use == Use::Term && !total) || !product)
-        return op->emitOpError("verify_c6: ")
-               << tensor.what << " is a partial sum over axis \""
-               << mesh.toMesh().axes[axis].name
-               << "\" where the op needs the full value, or full where other "
-                  "terms are partial; add it up by a cp.reshard: "
+        return wrongSum(axis)
+               << tensor.what
+               << " is a partial sum where the op needs the full value, or "
+                  "full "
+                  "where other terms are partial; add it up by a cp.reshard: "
                << tensor.layout;
     }
-    bool partial = cutsReduction(axis) || product == Sum::Partial ||
-                   (total && *total == Sum::Partial);
+    if (!total)
+      return *product;
+    // What products are added to is one more term.
+    if (llvm::is_contained(rule.uses, Use::Additive) && total != product)
+      return wrongSum(axis)
+             << "adds a partial sum to a full value, or a full one to a sum; "
+                "what it starts from (a linalg.fill of zero, say) must be "
+                "partial as its result is";
+    return *total;
+  }
+
+  LogicalResult partialSum(int axis) {
+    if (rule.isZero)
+      return success();
+    FailureOr<Sum> sum = sumOfOperands(axis);
+    if (failed(sum))
+      return failure();
+    bool partial = *sum == Sum::Partial;
     for (const Tensor &tensor : tensors)
       if (tensor.isResult && isPartial(tensor, axis) != partial)
-        return op->emitOpError("verify_c6: ")
+        return wrongSum(axis)
                << tensor.what << (partial ? " must be" : " must not be")
-               << " partial over axis \"" << mesh.toMesh().axes[axis].name
-               << "\", but its layout is " << tensor.layout;
+               << " partial, but its layout is " << tensor.layout;
     return success();
   }
 

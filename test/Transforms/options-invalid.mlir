@@ -17,7 +17,7 @@
 // TWICE:  error: mesh 'cp=2,cp=2': mesh_c1: the axes 0 and 1 are both named "cp"
 // AXIS:   error: axis 'tp' is not an axis of mesh 'cp=4'
 // MIXER:  error: mixer must be hidden or sequence, but is 'ring'
-// SCAN:   error: scan must be chain or gather, but is 'tree'
+// SCAN:   error: scan must be chain, gather, doubling, pipelined or transposed, but is 'tree'
 
 func.func @f(%x: tensor<1x16xf32> {cp.sequence = 1 : i64}) -> tensor<1x16xf32> {
   return %x : tensor<1x16xf32>

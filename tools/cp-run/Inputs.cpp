@@ -10,6 +10,7 @@
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/Npy.h"
 #include "cp/Model/Random.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/Support/Path.h"
 
 #include <cstring>
@@ -19,8 +20,7 @@ using llvm::StringRef;
 namespace cp {
 namespace {
 
-template <typename T>
-llvm::MutableArrayRef<T> elements(HostTensor &tensor) {
+template <typename T> llvm::MutableArrayRef<T> elements(HostTensor &tensor) {
   return {reinterpret_cast<T *>(tensor.bytes.data()),
           tensor.bytes.size() / sizeof(T)};
 }
@@ -50,6 +50,21 @@ llvm::Error drawIntegers(const TensorSpec &spec, uint64_t seed,
   return llvm::Error::success();
 }
 
+/// Draws as float and rounds to nearest even.
+void drawBF16(const InitSpec &init, StringRef name, uint64_t seed,
+              HostTensor &tensor) {
+  std::vector<float> values(tensor.numElements());
+  drawWeightSlice(init, name, seed, 0, llvm::MutableArrayRef<float>(values));
+  llvm::MutableArrayRef<uint16_t> out = elements<uint16_t>(tensor);
+  for (size_t i = 0; i < out.size(); ++i) {
+    llvm::APFloat value(values[i]);
+    bool inexact;
+    value.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
+                  &inexact);
+    out[i] = static_cast<uint16_t>(value.bitcastToAPInt().getZExtValue());
+  }
+}
+
 llvm::Expected<HostTensor> draw(const TensorSpec &spec, uint64_t seed) {
   HostTensor tensor = HostTensor::zeros(spec.dtype, spec.shape);
   if (spec.dtype == DType::I32 || spec.dtype == DType::I64) {
@@ -63,7 +78,9 @@ llvm::Expected<HostTensor> draw(const TensorSpec &spec, uint64_t seed) {
   if (!init)
     return llvm::createStringError("the cp.init of '" + spec.name +
                                    "' says nothing that can be drawn");
-  if (spec.dtype == DType::F32)
+  if (spec.dtype == DType::BF16)
+    drawBF16(*init, spec.name, seed, tensor);
+  else if (spec.dtype == DType::F32)
     drawWeightSlice(*init, spec.name, seed, 0, elements<float>(tensor));
   else
     drawWeightSlice(*init, spec.name, seed, 0, elements<double>(tensor));
@@ -126,9 +143,8 @@ llvm::Error openFile(const std::string &path, std::optional<TensorFile> &into) {
   return llvm::Error::success();
 }
 
-llvm::Expected<HostTensor> gather(const TensorSpec &spec,
-                                  const Sources &sources,
-                                  const Options &options) {
+llvm::Expected<HostTensor>
+gather(const TensorSpec &spec, const Sources &sources, const Options &options) {
   if (spec.isParam)
     return sources.weights ? readTensor(*sources.weights, spec)
                            : draw(spec, options.seed);

@@ -20,8 +20,8 @@ namespace cp {
 struct Options {
   std::string model;
   std::string entry;
-  /// 0: as many as the mesh has.
-  int64_t ranks = 0;
+  /// Nothing: as many as the mesh has.
+  std::optional<int64_t> ranks;
   std::string strategy;
   std::string scan;
   std::string mesh;
@@ -35,7 +35,8 @@ struct Options {
   std::string kernels;
   bool check = false;
   bool quiet = false;
-  double tolerance = 0;
+  /// Nothing: by the type of the results.
+  std::optional<double> tolerance;
   uint64_t seed = 0;
   int64_t deadlineMs = 0;
   int repeats = 1;

@@ -83,8 +83,8 @@ void printTable(const Report &report, llvm::raw_ostream &os) {
   for (const CollectiveCount &count : report.run.collectives)
     printCollective(count, os);
   if (report.check)
-    os << llvm::format("check     max_abs %.3g, rel_l2 %.3g", report.check->maxAbs,
-                       report.check->relL2)
+    os << llvm::format("check     max_abs %.3g, rel_l2 %.3g",
+                       report.check->maxAbs, report.check->relL2)
        << (report.check->bitwiseEqual ? ", bitwise equal" : "") << "\n";
 }
 

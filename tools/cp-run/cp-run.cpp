@@ -8,6 +8,7 @@
 #include "Inputs.h"
 #include "Options.h"
 #include "Report.h"
+#include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -16,9 +17,9 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
-#include <chrono>
-#include <cmath>
-#include <thread>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
 
 using namespace mlir;
 
@@ -44,6 +45,12 @@ llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
   if (code)
     return llvm::createStringError(path + ": " + code.message());
   file.os() << value << "\n";
+  file.os().flush();
+  code = file.os().error();
+  // What is left to the stream's destructor would end the process.
+  file.os().clear_error();
+  if (code)
+    return llvm::createStringError(path + ": " + code.message());
   file.keep();
   return llvm::Error::success();
 }
@@ -52,13 +59,25 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   if (!options.strategy.empty() && options.strategy != "hidden" &&
       options.strategy != "sequence")
     return llvm::createStringError("--strategy must be hidden or sequence, but "
-                                   "is '" + options.strategy + "'");
+                                   "is '" +
+                                   options.strategy + "'");
   if (options.kernels != "fast" && options.kernels != "reference")
-    return llvm::createStringError("--kernels must be fast or reference, but is "
-                                   "'" + options.kernels + "'");
+    return llvm::createStringError(
+        "--kernels must be fast or reference, but is "
+        "'" +
+        options.kernels + "'");
+  if (!symbolizeScanAlgorithm(options.scan))
+    return llvm::createStringError("--scan must be chain, gather, doubling, "
+                                   "pipelined or transposed, but is '" +
+                                   options.scan + "'");
   if (options.repeats < 1)
     return llvm::createStringError("--repeat must be at least 1, but is " +
                                    std::to_string(options.repeats));
+  if (options.tolerance && !(*options.tolerance >= 0))
+    return llvm::createStringError("--tolerance must be at least 0");
+  if (options.check && !options.checkAgainst.empty())
+    return llvm::createStringError(
+        "--check and --check-against exclude each other; give one of them");
   llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
   if (!mesh)
     return mesh.takeError();
@@ -103,7 +122,8 @@ referenceResults(ModuleOp module, const CompileOptions &options,
   if ((*program)->stage() != Stage::Global)
     return llvm::createStringError(
         "--check needs a module without layouts to compare with, but this one "
-        "is " + stageName((*program)->stage()) +
+        "is " +
+        stageName((*program)->stage()) +
         "; run the global module with --outputs, and this one with "
         "--check-against");
   RunOptions run;
@@ -133,30 +153,30 @@ storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs) {
 Difference compareAll(llvm::ArrayRef<HostTensor> results,
                       llvm::ArrayRef<HostTensor> expected) {
   Difference worst{0, 0, true};
-  for (auto [result, other] : llvm::zip_equal(results, expected)) {
-    Difference one = compare(result, other);
-    worst.bitwiseEqual &= one.bitwiseEqual;
-    if (!(one.maxAbs <= worst.maxAbs))
-      worst.maxAbs = one.maxAbs;
-    if (!(one.relL2 <= worst.relL2))
-      worst.relL2 = one.relL2;
-  }
+  for (auto [result, other] : llvm::zip_equal(results, expected))
+    worst = worseOf(worst, compare(result, other));
   return worst;
 }
 
+/// What rounding may do: as much as the coarsest result's type allows.
 double toleranceOf(const Options &options, llvm::ArrayRef<TensorSpec> results) {
-  if (options.tolerance > 0)
-    return options.tolerance;
-  bool doubles = llvm::all_of(results, [](const TensorSpec &spec) {
-    return spec.dtype == DType::F64;
-  });
-  return doubles ? 1e-12 : 1e-5;
+  if (options.tolerance)
+    return *options.tolerance;
+  double tolerance = 1e-12;
+  for (const TensorSpec &spec : results) {
+    if (spec.dtype == DType::F32)
+      tolerance = std::max(tolerance, 1e-5);
+    if (spec.dtype == DType::BF16)
+      tolerance = std::max(tolerance, 2e-2);
+  }
+  return tolerance;
 }
 
 /// Fills in report.check; fails when results are too far from what is expected.
 llvm::Error checkRun(ModuleOp module, const Options &options,
                      const CompileOptions &compile, const Program &program,
-                     llvm::ArrayRef<const HostTensor *> inputs, Report &report) {
+                     llvm::ArrayRef<const HostTensor *> inputs,
+                     Report &report) {
   llvm::Expected<std::vector<HostTensor>> expected =
       options.check ? referenceResults(module, compile, inputs)
                     : storedResults(options.checkAgainst, program.results());
@@ -184,8 +204,7 @@ llvm::Error saveFiles(const Options &options, const Program &program,
 }
 
 /// The module, parsed and verified; diagnostics go to standard error.
-OwningOpRef<ModuleOp> parseModule(const std::string &path,
-                                  MLIRContext &context,
+OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
                                   llvm::SourceMgr &sources) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
@@ -195,6 +214,20 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path,
   }
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   return parseSourceFile<ModuleOp>(sources, &context);
+}
+
+/// A module's own mesh must be the one asked for, if one was.
+llvm::Error checkMesh(const Options &options, const CompileOptions &compile,
+                      const Mesh &mesh) {
+  if (options.ranks && mesh.numRanks() != *options.ranks)
+    return llvm::createStringError("--ranks=" + std::to_string(*options.ranks) +
+                                   ", but the module's own mesh has " +
+                                   std::to_string(mesh.numRanks()) + " ranks");
+  if (!options.mesh.empty() && !(compile.mesh == mesh))
+    return llvm::createStringError("--mesh=" + options.mesh +
+                                   ", but the module has another mesh of its "
+                                   "own; leave --mesh out");
+  return llvm::Error::success();
 }
 
 llvm::Error runModel(ModuleOp module, const Options &options) {
@@ -207,14 +240,12 @@ llvm::Error runModel(ModuleOp module, const Options &options) {
       Program::compile(module, *compile);
   if (!program)
     return program.takeError();
+  if (llvm::Error error = checkMesh(options, *compile, (*program)->mesh()))
+    return error;
   int64_t ranks = (*program)->mesh().numRanks();
-  if (options.ranks != 0 && ranks != options.ranks)
-    return llvm::createStringError(
-        "--ranks=" + std::to_string(options.ranks) +
-        ", but the module's own mesh has " + std::to_string(ranks) + " ranks");
-  progress(options.weights.empty() ? "drawing weights from seed " +
-                                         std::to_string(options.seed)
-                                   : "reading " + options.weights);
+  progress(options.weights.empty()
+               ? "drawing weights from seed " + std::to_string(options.seed)
+               : "reading " + options.weights);
   llvm::Expected<std::vector<HostTensor>> tensors =
       gatherInputs((*program)->arguments(), options);
   if (!tensors)
@@ -228,10 +259,13 @@ llvm::Error runModel(ModuleOp module, const Options &options) {
   if (!run)
     return run.takeError();
   Stage stage = (*program)->stage();
-  std::string strategy =
-      compile->strategy.empty() ? "none" : compile->strategy;
-  Report report{ranks, stageName(stage).str(),
-                stage == Stage::Global ? strategy : "as given", std::nullopt, (*program)->compileSeconds(), std::move(*run)};
+  std::string strategy = compile->strategy.empty() ? "none" : compile->strategy;
+  Report report{ranks,
+                stageName(stage).str(),
+                stage == Stage::Global ? strategy : "as given",
+                std::nullopt,
+                (*program)->compileSeconds(),
+                std::move(*run)};
   if (options.check || !options.checkAgainst.empty()) {
     progress(options.check ? "checking on reference kernels"
                            : "checking against " + options.checkAgainst);
@@ -246,21 +280,31 @@ llvm::Error runModel(ModuleOp module, const Options &options) {
   double tolerance = toleranceOf(options, (*program)->results());
   if (report.check && !(report.check->relL2 <= tolerance))
     return llvm::createStringError(
-        "the check failed: rel_l2 is " + std::to_string(report.check->relL2) +
-        ", but at most " + llvm::formatv("{0:e2}", tolerance).str() +
-        " is allowed");
+        llvm::formatv("the check failed: rel_l2 is {0:e2}, but at most {1:e2} "
+                      "is allowed",
+                      report.check->relL2, tolerance)
+            .str());
   return llvm::Error::success();
 }
 
 } // namespace
 } // namespace cp
 
+/// Tensors of an absurd size are an error like any other.
+static void failOutOfMemory() {
+  std::fputs("cp-run: error: out of memory\n", stderr);
+  std::_Exit(1);
+}
+
 int main(int argc, char **argv) {
+  std::set_new_handler(failOutOfMemory);
   cp::Options options = cp::parseOptions(argc, argv);
   DialectRegistry registry;
   cp::registerAllDialects(registry);
   cp::registerAllExtensions(registry);
   MLIRContext context(registry);
+  // Ops of whole models are too long to print with an error.
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   OwningOpRef<ModuleOp> module =

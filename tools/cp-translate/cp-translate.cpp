@@ -23,7 +23,7 @@ struct ImportFlags {
   llvm::cl::opt<int64_t> sequence{"seq", llvm::cl::desc("Tokens in a sequence"),
                                   llvm::cl::init(1024)};
   llvm::cl::opt<std::string> dtype{
-      "dtype", llvm::cl::desc("Type of weights and activations: f32 or f64"),
+      "dtype", llvm::cl::desc("Type of weights and activations: f32, f64 or bf16"),
       llvm::cl::init("f32")};
   llvm::cl::opt<std::string> semantics{
       "semantics",

@@ -115,8 +115,8 @@ std::vector<Collective> make() {
                "%r", "2x2xf32", R"([{}, {"cp"}])"),
        summed, "reduce_scatter"},
       {"reduce_scatter_zigzag",
-       program("%r = cp.reduce_scatter %x" + over +
-                   "{dim = 1, zigzag = true}" + local + " -> tensor<2x2xf32>",
+       program("%r = cp.reduce_scatter %x" + over + "{dim = 1, zigzag = true}" +
+                   local + " -> tensor<2x2xf32>",
                "%r", "2x2xf32", R"([{}, {"cp" zigzag}])"),
        summed, "reduce_scatter"},
       {"slice_zigzag",

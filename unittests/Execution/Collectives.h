@@ -17,8 +17,8 @@ namespace cp::test {
 /// Numbers in C order.
 using Values = std::vector<float>;
 
-/// A program of one rank, written by hand. It takes d [8] and x [8, 8], both cut
-/// along their rows over four ranks.
+/// A program of one rank, written by hand. It takes d [8] and x [8, 8], both
+/// cut along their rows over four ranks.
 struct Collective {
   std::string name;
   std::string text;

@@ -92,12 +92,12 @@ TEST_P(CountTest, SequenceMovesAHaloAndASummaryALayer) {
     // The last rank has nobody after it.
     halos.back() = chain.back() = 0;
     std::vector<int64_t> gather(R, layers * (R - 1) * m);
-    EXPECT_EQ(measure({"sequence", "chain", R}),
-              (Counts{{"halo", {layers, halos}},
-                      {"scan_state", {layers, chain}}}));
-    EXPECT_EQ(measure({"sequence", "gather", R}),
-              (Counts{{"halo", {layers, halos}},
-                      {"scan_state", {layers, gather}}}));
+    EXPECT_EQ(
+        measure({"sequence", "chain", R}),
+        (Counts{{"halo", {layers, halos}}, {"scan_state", {layers, chain}}}));
+    EXPECT_EQ(
+        measure({"sequence", "gather", R}),
+        (Counts{{"halo", {layers, halos}}, {"scan_state", {layers, gather}}}));
   }
 }
 
@@ -108,13 +108,15 @@ TEST_P(CountTest, OneRankSendsNothing) {
       EXPECT_EQ(count.second, std::vector<int64_t>{0}) << strategy << " " << op;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, CountTest,
-    testing::Values(Case{1, 1, "f32"}, Case{2, 2, "f32"}, Case{1, 8, "f64"},
-                    Case{2, 1, "f64"}),
-    [](const testing::TestParamInfo<Case> &info) {
-      return "Batch" + std::to_string(std::get<0>(info.param)) + "Groups" +
-             std::to_string(std::get<1>(info.param)) + std::get<2>(info.param);
-    });
+INSTANTIATE_TEST_SUITE_P(All, CountTest,
+                         testing::Values(Case{1, 1, "f32"}, Case{2, 2, "f32"},
+                                         Case{1, 8, "f64"}, Case{2, 1, "f64"}),
+                         [](const testing::TestParamInfo<Case> &info) {
+                           return "Batch" +
+                                  std::to_string(std::get<0>(info.param)) +
+                                  "Groups" +
+                                  std::to_string(std::get<1>(info.param)) +
+                                  std::get<2>(info.param);
+                         });
 
 } // namespace

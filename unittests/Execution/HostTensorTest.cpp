@@ -1,0 +1,125 @@
+//===- HostTensorTest.cpp - Parts of tensors, and their distance ----------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestModel.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace cp;
+using namespace cp::test;
+
+namespace {
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+const Mesh mesh{{{"a", 2}, {"b", 2}}};
+
+/// 8 x 6 numbers that tell their place.
+HostTensor numbered() {
+  std::vector<float> values(48);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  return floats({8, 6}, values);
+}
+
+std::vector<Layout> layouts() {
+  Cut a{0, Order::Contiguous, 1}, b{1, Order::Contiguous, 1};
+  Cut zigzag{0, Order::Zigzag, 1}, unit{1, Order::Contiguous, 3};
+  return {{mesh, {{}, {}}, {}},        {mesh, {{a}, {}}, {}},
+          {mesh, {{}, {b}}, {}},       {mesh, {{a}, {b}}, {}},
+          {mesh, {{b, a}, {}}, {}},    {mesh, {{zigzag}, {}}, {}},
+          {mesh, {{zigzag}, {b}}, {}}, {mesh, {{zigzag, b}, {}}, {}},
+          {mesh, {{a}, {unit}}, {}}};
+}
+
+TEST(HostTensorTest, APartHoldsTheElementsThatTheLayoutGivesTheRank) {
+  HostTensor whole = numbered();
+  for (const Layout &layout : layouts())
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+      HostTensor part = partOf(whole, layout, rank);
+      ASSERT_EQ(part.shape, localShape(layout, whole.shape));
+      std::vector<double> values = part.asDoubles();
+      for (int64_t i = 0; i < part.numElements(); ++i) {
+        int64_t row =
+            globalIndex(mesh, layout.dims[0], 8, rank, i / part.shape[1]);
+        int64_t column =
+            globalIndex(mesh, layout.dims[1], 6, rank, i % part.shape[1]);
+        EXPECT_EQ(values[i], row * 6 + column);
+      }
+    }
+}
+
+TEST(HostTensorTest, PartsPutBackGiveTheWhole) {
+  HostTensor whole = numbered();
+  for (const Layout &layout : layouts()) {
+    HostTensor back = HostTensor::zeros(DType::F32, whole.shape);
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+      putPart(partOf(whole, layout, rank), layout, rank, back);
+    EXPECT_EQ(back.bytes, whole.bytes);
+  }
+}
+
+TEST(HostTensorTest, ScalarsAndEmptyTensorsHaveParts) {
+  HostTensor scalar = floats({}, {3});
+  EXPECT_EQ(partOf(scalar, {mesh, {}, {}}, 3).bytes, scalar.bytes);
+  HostTensor empty = HostTensor::zeros(DType::F64, {0, 4});
+  EXPECT_EQ(
+      partOf(empty, {mesh, {{}, {{1, Order::Contiguous, 1}}}, {}}, 1).shape,
+      (std::vector<int64_t>{0, 2}));
+}
+
+TEST(HostTensorTest, IntegersBecomeDoubles) {
+  HostTensor tensor = HostTensor::zeros(DType::I64, {2});
+  int64_t values[] = {-1, int64_t(1) << 40};
+  std::memcpy(tensor.bytes.data(), values, sizeof(values));
+  EXPECT_EQ(tensor.asDoubles(), (std::vector<double>{-1, 1099511627776.0}));
+}
+
+TEST(HostTensorTest, CompareMeasuresTheDistance) {
+  Difference same = compare(floats({2}, {1, 2}), floats({2}, {1, 2}));
+  EXPECT_TRUE(same.bitwiseEqual);
+  EXPECT_EQ(same.maxAbs, 0);
+  EXPECT_EQ(same.relL2, 0);
+  Difference apart = compare(floats({2}, {3, 1}), floats({2}, {3, 4}));
+  EXPECT_FALSE(apart.bitwiseEqual);
+  EXPECT_DOUBLE_EQ(apart.maxAbs, 3);
+  EXPECT_DOUBLE_EQ(apart.relL2, 3.0 / 5.0);
+  EXPECT_DOUBLE_EQ(compare(floats({1}, {2}), floats({1}, {0})).relL2, 2);
+  // Equal as numbers, not as bits.
+  Difference zeros = compare(floats({1}, {0.0f}), floats({1}, {-0.0f}));
+  EXPECT_EQ(zeros.maxAbs, 0);
+  EXPECT_FALSE(zeros.bitwiseEqual);
+}
+
+TEST(HostTensorTest, ANaNIsNeverLost) {
+  for (auto [a, b] :
+       {std::pair(floats({3}, {1, nan, 3}), floats({3}, {1, 2, 3.5})),
+        std::pair(floats({3}, {1, 2, 3}), floats({3}, {nan, 2, 3.5}))}) {
+    Difference difference = compare(a, b);
+    EXPECT_TRUE(std::isnan(difference.maxAbs));
+    EXPECT_TRUE(std::isnan(difference.relL2));
+  }
+}
+
+TEST(HostTensorTest, OtherSizesAreInfinitelyFar) {
+  EXPECT_TRUE(std::isinf(compare(floats({1}, {1}), floats({2}, {1, 2})).relL2));
+}
+
+TEST(HostTensorTest, TheWorseOfTwoIsWorseInEachRespect) {
+  Difference worse = worseOf({1, 4, true}, {2, 3, false});
+  EXPECT_EQ(worse.maxAbs, 2);
+  EXPECT_EQ(worse.relL2, 4);
+  EXPECT_FALSE(worse.bitwiseEqual);
+  EXPECT_TRUE(std::isnan(worseOf({nan, 1, true}, {2, 2, true}).maxAbs));
+  EXPECT_TRUE(std::isnan(worseOf({1, 1, true}, {2, nan, true}).relL2));
+}
+
+} // namespace

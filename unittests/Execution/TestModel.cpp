@@ -80,8 +80,8 @@ std::vector<double> drawParameter(const TensorSpec &spec, Decay decay,
 /// The largest that dt of a head can be: a normed row times norm weights of at
 /// most 1 has length sqrt(d), so |dt - bias| <= |row of in_proj| sqrt(d).
 double largestStep(const std::vector<double> &inProj,
-                   const std::vector<double> &bias,
-                   const Mamba2Config &config, double dtBias, int64_t head) {
+                   const std::vector<double> &bias, const Mamba2Config &config,
+                   double dtBias, int64_t head) {
   int64_t row = config.inProjSize() - config.numHeads + head;
   double square = 0;
   for (int64_t i = 0; i < config.hiddenSize; ++i) {
@@ -114,7 +114,7 @@ void checkSlowDecay(const std::map<std::string, std::vector<double>> &values,
 } // namespace
 
 MLIRContext &context() {
-  static MLIRContext &result = [] () -> MLIRContext & {
+  static MLIRContext &result = []() -> MLIRContext & {
     DialectRegistry registry;
     registerAllDialects(registry);
     registerAllExtensions(registry);

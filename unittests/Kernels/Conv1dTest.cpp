@@ -14,7 +14,7 @@ using namespace cp::kernels::test;
 
 namespace {
 template <typename T> class Conv1dTest : public testing::Test {};
-using Floats = testing::Types<float, double>;
+using Floats = testing::Types<float, double, BFloat16>;
 TYPED_TEST_SUITE(Conv1dTest, Floats);
 
 template <typename T> struct Problem {

@@ -32,13 +32,17 @@ protected:
       ids[i] = value;
     return ids.buffer();
   }
+  /// No kernel reads the data before the types are known to fit.
+  static Buffer narrow(Buffer buffer) {
+    buffer.dtype = DType::BF16;
+    return buffer;
+  }
   /// Both sets must refuse, with a message that starts like this.
   void expectError(const char *op, std::vector<Buffer> ins,
                    std::vector<Buffer> outs, std::vector<int64_t> attrs,
-                   const std::string &start) {
+                   const std::string &start, DType dtype = DType::F32) {
     for (KernelSet set : {KernelSet::Fast, KernelSet::Reference}) {
-      std::string got =
-          run(findCpuKernel(op, DType::F32, set), ins, outs, attrs);
+      std::string got = run(findCpuKernel(op, dtype, set), ins, outs, attrs);
       EXPECT_EQ(got.substr(0, start.size()), start);
     }
   }
@@ -98,6 +102,37 @@ TEST_F(ErrorTest, RanksAndTypes) {
   Buffer unknown = make({2});
   unknown.dtype = DType(9);
   expectError("copy", {unknown}, {unknown}, {}, "copy: unknown element type 9");
+}
+
+/// Beside bf16 some buffers must be f32, and the others may not.
+TEST_F(ErrorTest, TypesBesideNarrowOnes) {
+  std::vector<Buffer> ins = ssdIns();
+  for (Buffer &buffer : ins)
+    buffer = narrow(buffer);
+  Buffer decay = make({1, 4}), state = make({1, 4, 3, 2}),
+         chunks = make({1, 2, 4, 3, 2}), steps = make({1, 5, 4}),
+         y = narrow(make({1, 5, 4, 3}));
+  std::vector<int64_t> attrs = {4, bitsOf(2), bitsOf(0), 0};
+  expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]},
+              {decay, state, chunks, narrow(steps), steps}, attrs,
+              "ssd_states: log_decay must be f32, got bf16; convert it: all "
+              "buffers have one type, except that sums stay f32 beside bf16",
+              DType::BF16);
+  expectError("ssd_states", {ins[0], ins[1], ins[2], make({1, 5, 2, 2})},
+              {decay, state, chunks, steps, steps}, attrs,
+              "ssd_states: B must be bf16, got f32", DType::BF16);
+  std::vector<Buffer> scan = {ins[0], ins[3], ins[4], chunks, steps,
+                              steps,  decay,  state,  state};
+  expectError("ssd_scan", scan, {y, narrow(state)}, {4, 0, 1},
+              "ssd_scan: final_state must be f32, got bf16", DType::BF16);
+  scan[8] = narrow(state);
+  expectError("ssd_scan", scan, {y, state}, {4, 0, 1},
+              "ssd_scan: initial must be f32, got bf16", DType::BF16);
+  expectError("ssd", ins, {y, state}, ssdAttrs(),
+              "ssd: final_state must be bf16, got f32", DType::BF16);
+  expectError("matmul", {narrow(make({2, 3})), make({3, 4})},
+              {narrow(make({2, 4}))}, {0, 0}, "matmul: W must be bf16, got f32",
+              DType::BF16);
 }
 
 TEST_F(ErrorTest, SizesThatDisagree) {
@@ -200,7 +235,7 @@ TEST(KernelTableTest, FindsFastThenPlainThenNothing) {
   for (size_t i = 0; i < count; ++i)
     EXPECT_EQ(findCpuKernel(entries[i].op, entries[i].dtype, entries[i].set),
               entries[i].fn);
-  for (DType dtype : {DType::F32, DType::F64})
+  for (DType dtype : {DType::F32, DType::F64, DType::BF16})
     EXPECT_NE(findCpuKernel("ssd", dtype, KernelSet::Fast),
               findCpuKernel("ssd", dtype, KernelSet::Reference));
   EXPECT_EQ(findCpuKernel("copy", DType::I64, KernelSet::Fast),

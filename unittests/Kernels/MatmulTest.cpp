@@ -14,7 +14,7 @@ using namespace cp::kernels::test;
 
 namespace {
 template <typename T> class MatmulTest : public testing::Test {};
-using Floats = testing::Types<float, double>;
+using Floats = testing::Types<float, double, BFloat16>;
 TYPED_TEST_SUITE(MatmulTest, Floats);
 
 /// Operands A[m1, m2, k] and W, and C before and after the call.
@@ -33,6 +33,16 @@ template <typename T> struct Problem {
     w.fill(random, -1, 1);
     before.fill(random, -1, 1);
     c = before;
+  }
+
+  /// Both operands lie along k, as kernels that take k by twos want them; with
+  /// `lay` Gaps at odd distances too.
+  void alignDepth(Lay lay, Random &random) {
+    transposed = true;
+    a = Tensor<T>({m1, m2, k}, lay, random);
+    w = Tensor<T>({n, k}, pick(random, 0, 3) ? Lay::Dense : lay, random);
+    a.fill(random, -1, 1);
+    w.fill(random, -1, 1);
   }
 
   std::string run(KernelFn kernel) {
@@ -86,6 +96,19 @@ TYPED_TEST(MatmulTest, MatchesDefinitionAcrossBlocks) {
   }
 }
 
+TYPED_TEST(MatmulTest, MatchesDefinitionAlongDepth) {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    bool isDeep = seed % 8 == 0;
+    Problem<TypeParam> problem(pick(random, 1, 3), pick(random, 1, 30),
+                               pick(random, 1, 90),
+                               isDeep ? 1602 : pick(random, 0, 70), random);
+    problem.alignDepth(seed % 2 ? Lay::Gaps : Lay::Dense, random);
+    check(problem);
+  }
+}
+
 TYPED_TEST(MatmulTest, AcceptsEmptyTensors) {
   Random random(1);
   for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 3}, {3, 0}, {0, 0}}) {
@@ -94,11 +117,7 @@ TYPED_TEST(MatmulTest, AcceptsEmptyTensors) {
   }
 }
 
-/// A row's result is the same bits whatever other rows the call has.
-TYPED_TEST(MatmulTest, RowsDoNotDependOnTheirNumber) {
-  using T = TypeParam;
-  Random random(7);
-  Problem<T> whole(1, 41, 50, 900, random);
+template <typename T> void checkRows(Problem<T> &whole) {
   for (const Implementation &implementation : implementations()) {
     SCOPED_TRACE(implementation.name);
     KernelFn kernel = implementation.find("matmul", Element<T>::dtype);
@@ -120,6 +139,17 @@ TYPED_TEST(MatmulTest, RowsDoNotDependOnTheirNumber) {
         for (int64_t j = 0; j < whole.n; ++j)
           ASSERT_EQ(part.c(0, i, j), whole.c(0, i, j)) << i << ' ' << j;
     }
+  }
+}
+
+/// A row's result is the same bits whatever other rows the call has.
+TYPED_TEST(MatmulTest, RowsDoNotDependOnTheirNumber) {
+  Random random(7);
+  Problem<TypeParam> whole(1, 41, 50, 900, random);
+  checkRows(whole);
+  for (Lay lay : {Lay::Dense, Lay::Gaps}) {
+    whole.alignDepth(lay, random);
+    checkRows(whole);
   }
 }
 } // namespace

@@ -14,7 +14,7 @@ using namespace cp::kernels::test;
 
 namespace {
 template <typename T> class RmsNormTest : public testing::Test {};
-using Floats = testing::Types<float, double>;
+using Floats = testing::Types<float, double, BFloat16>;
 TYPED_TEST_SUITE(RmsNormTest, Floats);
 
 double silu(double x) { return x / (1 + std::exp(-x)); }

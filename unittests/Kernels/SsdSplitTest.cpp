@@ -14,22 +14,25 @@ using namespace cp::kernels::test;
 
 namespace {
 template <typename T> class SsdSplitTest : public testing::Test {};
-using Floats = testing::Types<float, double>;
+using Floats = testing::Types<float, double, BFloat16>;
 TYPED_TEST_SUITE(SsdSplitTest, Floats);
 
 /// Tokens [first, first + s.l) of a whole scan, as one rank sees them.
 template <typename T> struct Part {
+  using Acc = AccumulatorOf<T>;
+
   SsdProblem<T> &whole;
   int64_t first;
   SsdShape s;
-  Tensor<T> decay, state, chunkStates, logDecay, delta;
-  Tensor<T> prefixDecay, prefixState, y, finalState;
+  Tensor<Acc> decay, state, chunkStates, logDecay, delta;
+  Tensor<Acc> prefixDecay, prefixState, initial, finalState;
+  Tensor<T> y;
 
   Part(SsdProblem<T> &whole, int64_t first, int64_t end, Random &random)
       : whole(whole), first(first), s(whole.s) {
     s.l = end - first;
     auto make = [&](std::vector<int64_t> sizes) {
-      return Tensor<T>(sizes, pickLay(random), random);
+      return Tensor<Acc>(sizes, pickLay(random), random);
     };
     decay = make({s.b, s.h});
     state = make({s.b, s.h, s.p, s.n});
@@ -38,8 +41,11 @@ template <typename T> struct Part {
     delta = make({s.b, s.l, s.h});
     prefixDecay = make({s.b, s.h});
     prefixState = make({s.b, s.h, s.p, s.n});
-    y = make({s.b, s.l, s.h, s.p});
+    y = Tensor<T>({s.b, s.l, s.h, s.p}, pickLay(random), random);
     finalState = make({s.b, s.h, s.p, s.n});
+    initial = make({s.b, s.h, s.p, s.n});
+    for (int64_t i = 0; i < initial.count(); ++i)
+      initial[i] = whole.initial[i];
   }
 
   /// The part's tokens of one of the whole scan's inputs.
@@ -72,11 +78,11 @@ template <typename T> struct Part {
     std::vector<Buffer> ins = {cut(whole.x), cut(whole.B), cut(whole.C)};
     if (whole.hasD)
       ins.push_back(whole.D.buffer());
-    for (Tensor<T> *tensor :
+    for (Tensor<Acc> *tensor :
          {&chunkStates, &logDecay, &delta, &prefixDecay, &prefixState})
       ins.push_back(tensor->buffer());
     if (whole.hasInitial)
-      ins.push_back(whole.initial.buffer());
+      ins.push_back(initial.buffer());
     return run(implementation.find("ssd_scan", Element<T>::dtype), ins,
                {y.buffer(), finalState.buffer()},
                {s.chunk, whole.hasD, whole.hasInitial});
@@ -107,7 +113,21 @@ template <typename T> void collect(SsdProblem<T> &whole, Part<T> &part) {
         for (int64_t i = 0; i < part.s.p; ++i)
           whole.y(b, part.first + t, h, i) = part.y(b, t, h, i);
   for (int64_t i = 0; i < part.finalState.count(); ++i)
-    whole.finalState[i] = part.finalState[i];
+    whole.finalState[i] = T(part.finalState[i]);
+}
+
+/// Whether the final state is as exact as sums are.
+template <typename T>
+bool endsExactly(SsdProblem<T> &whole, const Part<T> &last) {
+  const SsdShape &s = whole.s;
+  Tensor<AccumulatorOf<T>> state = last.finalState;
+  for (int64_t b = 0; b < s.b; ++b)
+    for (int64_t h = 0; h < s.h; ++h)
+      for (int64_t i = 0; i < s.p; ++i)
+        for (int64_t j = 0; j < s.n; ++j)
+          if (!isClose(state(b, h, i, j), whole.expectedState(b, h, i, j)))
+            return false;
+  return true;
 }
 
 TYPED_TEST(SsdSplitTest, TwoPartsMakeTheWhole) {
@@ -130,6 +150,7 @@ TYPED_TEST(SsdSplitTest, TwoPartsMakeTheWhole) {
       collect(whole, one);
       collect(whole, two);
       expectMatches(whole);
+      ASSERT_TRUE(endsExactly(whole, two));
       if (this->HasFatalFailure())
         return;
     }
@@ -150,8 +171,9 @@ TYPED_TEST(SsdSplitTest, StatesMatchTheirDefinition) {
       SCOPED_TRACE(implementation.name);
       Part<T> part(whole, 0, s.l, random);
       ASSERT_EQ(part.runStates(implementation), "");
-      for (Tensor<T> *tensor : {&part.decay, &part.state, &part.chunkStates,
-                                &part.logDecay, &part.delta})
+      for (Tensor<AccumulatorOf<T>> *tensor :
+           {&part.decay, &part.state, &part.chunkStates, &part.logDecay,
+            &part.delta})
         EXPECT_TRUE(tensor->isIntact());
       for (int64_t b = 0; b < s.b; ++b) {
         for (int64_t h = 0; h < s.h; ++h) {

@@ -154,7 +154,9 @@ template <typename T> void expectMatches(SsdProblem<T> &problem) {
 
 template struct SsdProblem<float>;
 template struct SsdProblem<double>;
+template struct SsdProblem<BFloat16>;
 template void expectMatches(SsdProblem<float> &);
 template void expectMatches(SsdProblem<double> &);
+template void expectMatches(SsdProblem<BFloat16> &);
 
 } // namespace cp::kernels::test

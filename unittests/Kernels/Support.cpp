@@ -35,6 +35,9 @@ static std::vector<Implementation> listImplementations() {
     list.push_back({"avx2", fast::avx2Table(), fast::tableSize});
   if (__builtin_cpu_supports("x86-64-v4"))
     list.push_back({"avx512", fast::avx512Table(), fast::tableSize});
+  if (__builtin_cpu_supports("x86-64-v4") &&
+      __builtin_cpu_supports("avx512bf16"))
+    list.push_back({"avx512bf16", fast::avx512Bf16Table(), fast::tableSize});
 #endif
   return list;
 }
@@ -72,7 +75,9 @@ Tensor<T>::Tensor(std::vector<int64_t> shape, Lay lay, Random &random)
 }
 
 template <typename T> T Tensor<T>::unused() {
-  if constexpr (std::numeric_limits<T>::has_quiet_NaN)
+  if constexpr (std::is_same_v<T, BFloat16>)
+    return T(std::numeric_limits<float>::quiet_NaN());
+  else if constexpr (std::numeric_limits<T>::has_quiet_NaN)
     return std::numeric_limits<T>::quiet_NaN();
   else
     return std::numeric_limits<T>::min();
@@ -125,6 +130,7 @@ template <typename T> bool Tensor<T>::isIntact() {
 
 template class Tensor<float>;
 template class Tensor<double>;
+template class Tensor<BFloat16>;
 template class Tensor<int16_t>;
 template class Tensor<int32_t>;
 template class Tensor<int64_t>;

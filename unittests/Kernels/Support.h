@@ -16,6 +16,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace cp::kernels::test {
@@ -100,14 +101,21 @@ struct Expected {
   }
 };
 
-/// Rounding allowed per unit of magnitude.
+/// Rounding allowed per unit of magnitude: that of the type that sums.
 template <typename T> constexpr double tolerance() {
-  return 400 * double(std::numeric_limits<T>::epsilon());
+  return 400 * double(std::numeric_limits<AccumulatorOf<T>>::epsilon());
+}
+/// What one rounding to a narrower type may change, relative to the result:
+/// half a unit in the last of bf16's eight bits.
+template <typename T> constexpr double storageRounding() {
+  return std::is_same_v<T, AccumulatorOf<T>> ? 0 : 1.0 / 256;
 }
 
+/// Sums in the accumulator's type, and one rounding at the end.
 template <typename T> bool isClose(T got, const Expected &expected) {
   double error = std::fabs(double(got) - expected.value);
-  return error <= tolerance<T>() * expected.magnitude + 1e-30;
+  return error <= tolerance<T>() * expected.magnitude +
+                      storageRounding<T>() * std::fabs(expected.value) + 1e-30;
 }
 
 } // namespace cp::kernels::test

@@ -18,9 +18,11 @@ static constexpr std::nullopt_t nothing = std::nullopt;
 TEST(Reduction, through) {
   EXPECT_EQ(through(replicated, Use::Additive), replicated);
   EXPECT_EQ(through(replicated, Use::Term), replicated);
+  EXPECT_EQ(through(replicated, Use::Unread), replicated);
   EXPECT_EQ(through(replicated, Use::Other), replicated);
   EXPECT_EQ(through(partial, Use::Additive), partial);
   EXPECT_EQ(through(partial, Use::Term), partial);
+  EXPECT_EQ(through(partial, Use::Unread), replicated);
   EXPECT_EQ(through(partial, Use::Other), nothing);
 }
 

@@ -105,7 +105,7 @@ template <typename T> static void storeAs(unsigned char *to, double number) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-/// Nothing here computes in bf16, so any 16 bits will do.
+/// Of bf16 only the bits, as an integer: see NarrowTest for its numbers.
 static double load(cprt_dtype dtype, const unsigned char *from) {
   switch (dtype) {
   case CPRT_F32:

@@ -25,7 +25,8 @@ struct HostTensor {
   /// Of that shape, zero. Precondition: tensorBytes(shape, dtype) exists.
   static HostTensor zeros(DType dtype, std::vector<int64_t> shape);
   int64_t numElements() const;
-  /// The elements as doubles; integers are converted. F32, F64, I32, I64.
+  /// The elements as doubles; integers are converted. F32, F64, BF16, I32,
+  /// I64; empty for other types.
   std::vector<double> asDoubles() const;
 };
 
@@ -45,6 +46,9 @@ struct Difference {
   bool bitwiseEqual = false;
 };
 Difference compare(const HostTensor &a, const HostTensor &b);
+
+/// The worse one in each respect; NaN is worse than any number.
+Difference worseOf(const Difference &a, const Difference &b);
 
 } // namespace cp
 

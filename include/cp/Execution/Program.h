@@ -52,7 +52,7 @@ struct CompileOptions {
   /// "hidden" or "sequence"; for modules without layouts. Empty: the program of
   /// one rank, not sharded at all.
   std::string strategy;
-  /// "chain" or "gather".
+  /// "chain", "gather", "doubling", "pipelined" or "transposed".
   std::string scan = "chain";
   /// The axes; for modules that do not name a mesh themselves.
   Mesh mesh;
@@ -65,7 +65,7 @@ struct RunOptions {
   int64_t deadlineMs = 0;
   int repeats = 1;
   /// For tests of failures: called by each rank before its program; false makes
-  /// the rank leave without running it.
+  /// the rank leave without running it, which fails the run.
   std::function<bool(int64_t rank, cprt_context *context)> beforeRank;
 };
 
@@ -100,8 +100,8 @@ public:
   double compileSeconds() const;
 
   /// Runs on mesh().numRanks() ranks. `inputs` are whole tensors, one for each
-  /// argument, not changed. Errors: an input of another type or shape; the first
-  /// failure of a rank, with what each rank says.
+  /// argument, not changed. Errors: an input of another type or shape; the
+  /// first failure of a rank, with what each rank says.
   llvm::Expected<RunResult> run(llvm::ArrayRef<const HostTensor *> inputs,
                                 const RunOptions &options);
 

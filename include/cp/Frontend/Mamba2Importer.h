@@ -20,7 +20,7 @@ namespace cp {
 struct ImportOptions {
   int64_t batch = 1;
   int64_t sequence = 1024;
-  /// "f32" or "f64".
+  /// "f32", "f64" or "bf16".
   std::string dtype = "f32";
 };
 

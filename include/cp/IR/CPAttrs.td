@@ -86,7 +86,10 @@ def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
 def CP_ScanAlgorithm : I64EnumAttr<"ScanAlgorithm",
     "How summaries travel in an exclusive scan over ranks", [
       I64EnumAttrCase<"Chain", 0, "chain">,
-      I64EnumAttrCase<"Gather", 1, "gather">]> {
+      I64EnumAttrCase<"Gather", 1, "gather">,
+      I64EnumAttrCase<"Doubling", 2, "doubling">,
+      I64EnumAttrCase<"Pipelined", 3, "pipelined">,
+      I64EnumAttrCase<"Transposed", 4, "transposed">]> {
   let cppNamespace = "::cp";
   let genSpecializedAttr = 0;
 }
@@ -94,10 +97,24 @@ def CP_ScanAlgorithmAttr
     : EnumAttr<CP_Dialect, CP_ScanAlgorithm, "scan_algorithm"> {
   let assemblyFormat = "`<` $value `>`";
   let description = [{
-    `chain`: each rank hands its inclusive prefix to the next, one summary sent
-    per rank in R-1 serial steps. `gather`: all summaries go to all ranks in one
-    step and are folded there, (R-1) summaries sent per rank. Both add from left
-    to right, so they give the same bits.
+    For R ranks and a summary of m bytes, which are states S and a few decays D:
+
+    | name         | a rank sends at most    | serial steps              |
+    |--------------|-------------------------|---------------------------|
+    | `chain`      | m                       | R-1                       |
+    | `gather`     | (R-1) m                 | 1                         |
+    | `doubling`   | ceil(log2 R) m + m      | ceil(log2 R) + 1          |
+    | `pipelined`  | m                       | R-1 + K-1, of m/K each    |
+    | `transposed` | 2(R-1)/R S + (R-1) D    | 2                         |
+
+    `chain`: each rank hands its inclusive prefix to the next. `gather`: all
+    summaries go to all ranks and are folded there. `doubling`: each rank takes in
+    ever longer runs of its predecessors. `pipelined`: the chain in K blocks, for
+    many ranks and large states. `transposed`: each rank folds one slice of the
+    states for all ranks, between two exchanges of all with all (where R does not
+    divide the states, some slices are one longer).
+
+    All but `doubling` add from left to right, so they give the same bits.
 
     ```mlir
     #chain = #cp.scan_algorithm<chain>

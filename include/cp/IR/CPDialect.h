@@ -52,6 +52,7 @@ inline constexpr llvm::StringLiteral paramAttr = "cp.param";
 inline constexpr llvm::StringLiteral initAttr = "cp.init";
 inline constexpr llvm::StringLiteral sequenceAttr = "cp.sequence";
 inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
+inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
 
 /// The number of ranks along the named axes, all of which the mesh has.
 int64_t groupSize(MeshAttr mesh, mlir::ArrayAttr axes);

@@ -26,6 +26,9 @@ def CP_Dialect : Dialect {
     `"local"` (no layouts in types, shapes are those of one rank's part). A
     function without the attribute has not been sharded yet.
 
+    `cp.arena` on a function is the size in bytes of the memory that
+    `cp-plan-memory` has planned for a rank.
+
     Discardable attributes of function arguments and results:
     - `cp.name`: the tensor's name in input and output files;
     - `cp.param`: the argument is a parameter, of that name in weight files;

@@ -452,10 +452,12 @@ def CP_CallOp : CP_Op<"call", [
     Lifetime: made by `convert-cp-to-calls`, removed by `convert-cp-to-runtime`.
 
     Constraints:
-    - call_c1: all outs are tensors, or all are memrefs;
+    - call_c1: all ins and outs are ranked tensors, or all are ranked memrefs, and
+      there are outs;
     - call_c2: on tensors the results have the types of outs, on memrefs there
       are none;
-    - call_c3: attributes are integers, bools, floats or arrays of integers.
+    - call_c3: attributes are bools, integers of at most 64 bits without a sign,
+      floats or arrays of i64.
 
     ```mlir
     func.func @calls(%x: memref<4x8xf32>, %w: memref<16x8xf32>,

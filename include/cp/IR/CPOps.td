@@ -22,10 +22,13 @@ def CP_ReshardOp : CP_Op<"reshard", [
 
     Constraints:
     - reshard_c1: element types agree, and in the global view shapes too;
-    - reshard_c2: in the global view the result has a layout, in the local view
-      `from` and `to` are both there and belong to the types' rank;
+    - reshard_c2: in the global view the result has a layout and `from` and `to`
+      are not there; in the local view both are, have the types' ranks, and the
+      types have no layouts;
     - reshard_c3: both layouts are of one mesh;
-    - reshard_c4: no axis becomes partial that was not.
+    - reshard_c4: no axis becomes partial that was not;
+    - reshard_c5: in the local view the types are parts of one shape, which both
+      layouts can cut.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>

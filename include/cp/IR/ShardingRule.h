@@ -22,9 +22,9 @@ using DimFactors = llvm::SmallVector<int64_t, 1>;
 using TensorFactors = llvm::SmallVector<DimFactors>;
 
 /// How the dimensions of an op's operands and results correspond, in the manner
-/// of einsum: a factor is an index of the op's computation, and a dimension runs
-/// over one factor or over several merged ones. Cutting a factor cuts every
-/// dimension in which it is the major one.
+/// of einsum: a factor is an index of the op's computation, and a dimension
+/// runs over one factor or over several merged ones. Cutting a factor cuts
+/// every dimension in which it is the major one.
 struct ShardingRule {
   /// Sizes of the factors.
   llvm::SmallVector<int64_t> sizes;
@@ -33,12 +33,16 @@ struct ShardingRule {
   llvm::SmallVector<int64_t> reductions;
   /// How the op uses each operand; a partial sum passes additive ones only.
   llvm::SmallVector<Use> uses;
+  /// The results are zero, or have no value yet: the one kind of value that is
+  /// a partial sum over whatever axes its layout says.
+  bool isZero = false;
 
   /// Reads a rule such as "b l (g q) p; b l (g q); b l g n -> b l (g q) p". One
   /// entry per operand before the arrow and per result after it; factors are
   /// numbered in order of first appearance; `.` is a dimension that cannot be
-  /// cut. Factors of operands that no result has are reductions. Sizes come from
-  /// the types of `op`. Uses are Other until set. Scalars have an empty entry.
+  /// cut. Factors of operands that no result has are reductions. Sizes come
+  /// from the types of `op`. Uses are Other until set. Scalars have an empty
+  /// entry.
   static ShardingRule parse(llvm::StringRef text, mlir::Operation *op);
 
   bool isReduction(int64_t factor) const;
@@ -52,9 +56,9 @@ struct FactorCuts {
 };
 
 /// The cuts that `layout` puts on the factors of `dims`, written into `cuts`
-/// where these are empty. Returns the dimension that cannot be had (cut where it
-/// has no factor, or through a minor factor, or unlike the cuts already there),
-/// or nothing.
+/// where these are empty. Returns the dimension that cannot be had (cut where
+/// it has no factor, or through a minor factor, or unlike the cuts already
+/// there), or nothing.
 std::optional<int64_t> collectCuts(const ShardingRule &rule,
                                    const TensorFactors &dims,
                                    const Layout &layout, FactorCuts &cuts);

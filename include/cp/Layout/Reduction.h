@@ -21,15 +21,16 @@ enum class Sum { Replicated, Partial };
 ///   Additive    f(x + y) = f(x) + f(y), and other operands do not add to it:
 ///               a product's factor, a cast, a slice, a sum over a dimension
 ///   Term        one term of an addition
+///   Unread      overwritten: the init of an op that starts afresh
 ///   Other       anything else: exp, a maximum, a norm, the divisor
-enum class Use { Additive, Term, Other };
+enum class Use { Additive, Term, Unread, Other };
 
 /// The result of one operand along one axis; nothing when the op may not see
 /// it. A term passes as it is, but then add must accept it beside the other
 /// terms.
-///   operand     Additive    Term        Other
-///   Replicated  Replicated  Replicated  Replicated
-///   Partial     Partial     Partial     nothing
+///   operand     Additive    Term        Unread      Other
+///   Replicated  Replicated  Replicated  Replicated  Replicated
+///   Partial     Partial     Partial     Replicated  nothing
 std::optional<Sum> through(Sum operand, Use use);
 
 /// An addition: both terms must agree, or the replicated one is added R times.

@@ -153,6 +153,12 @@ int64_t cprt_context_allocations(const cprt_context *context);
 void *cprt_alloc(cprt_context *context, int64_t bytes);
 void cprt_free(cprt_context *context, void *pointer);
 
+/// This rank's arena: 64-byte aligned memory of at least `bytes` that stays the
+/// same from step to step, so that a program allocates in its first step only.
+/// Two programs of one context share it and must not run at one time. Null after
+/// a failure. It counts as one allocation when it is made or grown.
+void *cprt_arena(cprt_context *context, int64_t bytes);
+
 /// Runs compiled code of the program's own: `kernel(buffers)`, unless this rank
 /// has failed already.
 void cprt_launch(cprt_context *context, cprt_stream *stream,
@@ -169,6 +175,11 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 ///   elements.
 ///
 /// Inputs marked ? are left out when their has_* attribute is 0.
+///
+/// Types. What computes takes f32, f64 or bf16, one type for all floating-point
+/// buffers of a call unless its op says otherwise; what only moves elements
+/// takes any. bf16 is storage: products, sums, states and log decays are f32,
+/// and each element of an output is rounded once, to nearest even, NaN kept.
 /// An `order` is 0 for contiguous, 1 for zigzag.
 typedef void cprt_op(cprt_context *context, cprt_stream *stream,
                      const int64_t *desc, void *const *buffers);
@@ -197,11 +208,13 @@ cprt_op cprt_ssd;
 ///   chunk_states[b,c,h,p,n]  final state of each chunk from zero
 ///   log_decay[b,l,h]         sum of log a from the chunk's start through t
 ///   delta[b,l,h]
+/// With bf16 inputs all five outputs are f32.
 /// attrs chunk_size, dt_max, dt_min, has_dt_bias.
 cprt_op cprt_ssd_states;
 /// Second half: the incoming state is prefix_decay * initial + prefix_state.
 /// ins x, B, C, D?, chunk_states, log_decay, delta, prefix_decay[b,h],
 /// prefix_state[b,h,p,n], initial?[b,h,p,n]; outs y, final_state.
+/// With bf16 x, B, C, D and y all the others are f32.
 /// attrs chunk_size, has_D, has_initial.
 cprt_op cprt_ssd_scan;
 /// RMS over each of `groups` equal parts of the last dim.
@@ -238,7 +251,8 @@ cprt_op cprt_all_gather;
 /// This rank's part of `dim`; moves nothing between ranks.
 /// attrs axes, dim, order.
 cprt_op cprt_slice;
-/// Sum over the group, added in the order of the group's positions.  attrs axes.
+/// Sum over the group, added in the order of the group's positions (bf16 in f32,
+/// rounded once); f32, f64 or bf16.  attrs axes.
 cprt_op cprt_all_reduce;
 /// The same sum, each rank keeping its part of `dim`.  attrs axes, dim, order.
 cprt_op cprt_reduce_scatter;
@@ -251,10 +265,26 @@ cprt_op cprt_shift;
 cprt_op cprt_halo;
 /// Exclusive prefix over the group, in the order of its positions, of
 ///   (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 + state2)
-/// with identity (1, 0). decay's sizes are a prefix of state's.
+/// with identity (1, 0). decay's sizes are a prefix of state's; f32 or f64.
 /// ins decay, state; outs decay, state.
-/// attrs algorithm (0 chain: each rank hands its inclusive prefix to the next;
-/// 1 gather: all summaries to all ranks, folded locally), axes.
+/// attrs algorithm, axes. With R ranks, S bytes of state, D of decay and
+/// m = S + D, the rank at position p sends
+///   0 chain       m, the last rank 0. Each rank hands its inclusive prefix to
+///                 the next: R - 1 steps.
+///   1 gather      m. All summaries to all ranks, which fold: 1 step.
+///   2 doubling    m for each k >= 0 with p + 2^k < R, and m but for the last
+///                 rank: position 0 ceil(log2 R) m + m. In step k each rank
+///                 takes what the one 2^k positions earlier has folded so far;
+///                 the last step takes the previous rank's inclusive prefix.
+///   3 pipelined   m, the last rank 0. The chain in K blocks: R - 1 + K - 1
+///                 steps of m / K. K grows with R and m: see ScanChain.cpp.
+///   4 transposed  (S - S_p) + (R-1) S_p + (R-1) D, where S_p is the slice of
+///                 position p of the flattened state: its n elements in R parts
+///                 in a row, the first n mod R of them one longer; that is
+///                 2 (R-1)/R S + (R-1) D when R divides n. Each rank folds its
+///                 slice for all ranks, between two exchanges: 2 steps.
+/// All add from left to right and give the same bits, except doubling. In a
+/// group of one nothing is sent.
 cprt_op cprt_scan_state;
 /// Changes the order in which `dim` is cut.  attrs axes, dim, from_order,
 /// to_order.

@@ -33,8 +33,10 @@ struct ShardPipelineOptions
   Option<std::string> mixer{*this, "mixer",
                             llvm::cl::desc("hidden or sequence"),
                             llvm::cl::init("sequence")};
-  Option<std::string> scan{*this, "scan", llvm::cl::desc("chain or gather"),
-                           llvm::cl::init("chain")};
+  Option<std::string> scan{
+      *this, "scan",
+      llvm::cl::desc("chain, gather, doubling, pipelined or transposed"),
+      llvm::cl::init("chain")};
 };
 
 /// From whole tensors to the program of one rank: decompose, assign layouts,

@@ -42,7 +42,8 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
            "hidden or sequence">,
     Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
-           "How states travel over ranks: chain or gather">];
+           "How states travel over ranks: chain, gather, doubling, pipelined or "
+           "transposed">];
   let dependentDialects = ["::cp::CPDialect"];
 }
 
@@ -128,16 +129,18 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
-def InsertDeallocs : Pass<"cp-insert-deallocs", "::mlir::func::FuncOp"> {
-  let summary = "Free each buffer right after its last use";
+def PlanMemory : Pass<"cp-plan-memory", "::mlir::func::FuncOp"> {
+  let summary = "Give every buffer of a rank its place in one arena";
   let description = [{
-    An entry function is one block and hands out no buffer of its own, so the last
-    use of each allocation, or of a view of it, is known. (The general
-    deallocation of upstream takes time that grows with the square of the number
-    of buffers, and frees at the end of the block.) See
-    test/Transforms/insert-deallocs.mlir.
+    An entry function is one block and hands out no buffer of its own, so the life
+    of each allocation is known. All become views of one allocation, which
+    `convert-cp-to-runtime` makes the rank's arena: taken in the first step, kept
+    for the next ones. Its size stands on the function as `cp.arena`; a remark of
+    category `memory` gives it beside the largest set of buffers that are live at
+    one time. See test/Transforms/plan-memory.mlir.
   }];
-  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def OutlineKernels : Pass<"cp-outline-kernels", "::mlir::ModuleOp"> {

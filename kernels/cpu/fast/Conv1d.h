@@ -33,7 +33,8 @@ public:
   }
 
 private:
-  using V = Vec<Isa, T>;
+  using Acc = AccumulatorOf<T>;
+  using V = Vec<Isa, Acc>;
 
   explicit Conv1d(const Conv1dArgs<T> &args)
       : args(args), ld(roundUp(args.c, V::lanes)) {}
@@ -41,22 +42,25 @@ private:
   bool allocate() {
     int64_t w = args.w;
     void *memory =
-        scratch(Slot::Kernel, 2 * carved<T>(w * ld) + 3 * carved<T>(ld) +
+        scratch(Slot::Kernel, carved<Acc>(w * ld) + carved<T>(w * ld) +
+                                  carved<Acc>(ld) + 2 * carved<T>(ld) +
                                   carved<const T *>(w));
     if (!memory)
       return false;
     Carver carver(memory);
-    weights = carver.take<T>(w * ld);
+    weights = carver.take<Acc>(w * ld);
     copies = carver.take<T>(w * ld);
-    bias = carver.take<T>(ld);
+    bias = carver.take<Acc>(ld);
     zeros = carver.take<T>(ld);
     result = carver.take<T>(ld);
     window = carver.take<const T *>(w);
     Pack<Isa, T>::transposed(
         {args.weight.data, args.weight.strides[0], args.weight.strides[1]},
         args.c, w, ld, weights, ld);
-    for (int64_t c = 0; c < ld; ++c)
-      zeros[c] = bias[c] = 0;
+    for (int64_t c = 0; c < ld; ++c) {
+      bias[c] = 0;
+      zeros[c] = T(0);
+    }
     if (args.bias.data)
       Pack<Isa, T>::rows({args.bias.data, 0, args.bias.strides[0]}, 1, args.c,
                          ld, bias, ld);
@@ -73,8 +77,8 @@ private:
     if (from.strides[2] == 1)
       return from.at(b, index);
     T *copy = copies + (t + args.w) % args.w * ld;
-    Pack<Isa, T>::rows({from.at(b, index), 0, from.strides[2]}, 1, args.c, ld,
-                       copy, ld);
+    Pack<Isa, T, T>::rows({from.at(b, index), 0, from.strides[2]}, 1, args.c,
+                          ld, copy, ld);
     return copy;
   }
 
@@ -122,12 +126,13 @@ private:
     int64_t w = Width ? Width : args.w;
     for (int64_t k = 0; k < w; ++k)
       sum += V::load(weights + k * ld + c) * load(window[k]);
-    return args.silu ? VecMath<Isa, T>::silu(sum) : sum;
+    return args.silu ? VecMath<Isa, Acc>::silu(sum) : sum;
   }
 
   const Conv1dArgs<T> &args;
   int64_t ld;
-  T *weights, *copies, *bias, *zeros, *result;
+  Acc *weights, *bias;
+  T *copies, *zeros, *result;
   const T **window;
 };
 

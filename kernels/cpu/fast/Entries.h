@@ -23,16 +23,22 @@ template <typename Isa> struct Entries {
   static constexpr Table table = {
       {"matmul", DType::F32, set, Matmul<Isa, float>::run},
       {"matmul", DType::F64, set, Matmul<Isa, double>::run},
+      {"matmul", DType::BF16, set, Matmul<Isa, BFloat16>::run},
       {"conv1d", DType::F32, set, Conv1d<Isa, float>::run},
       {"conv1d", DType::F64, set, Conv1d<Isa, double>::run},
+      {"conv1d", DType::BF16, set, Conv1d<Isa, BFloat16>::run},
       {"rms_norm", DType::F32, set, RmsNorm<Isa, float>::run},
       {"rms_norm", DType::F64, set, RmsNorm<Isa, double>::run},
+      {"rms_norm", DType::BF16, set, RmsNorm<Isa, BFloat16>::run},
       {"ssd", DType::F32, set, Ssd<Isa, float>::run},
       {"ssd", DType::F64, set, Ssd<Isa, double>::run},
+      {"ssd", DType::BF16, set, Ssd<Isa, BFloat16>::run},
       {"ssd_states", DType::F32, set, SsdStates<Isa, float>::run},
       {"ssd_states", DType::F64, set, SsdStates<Isa, double>::run},
+      {"ssd_states", DType::BF16, set, SsdStates<Isa, BFloat16>::run},
       {"ssd_scan", DType::F32, set, SsdScan<Isa, float>::run},
       {"ssd_scan", DType::F64, set, SsdScan<Isa, double>::run},
+      {"ssd_scan", DType::BF16, set, SsdScan<Isa, BFloat16>::run},
   };
 };
 

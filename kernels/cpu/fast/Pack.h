@@ -19,26 +19,29 @@ template <typename T> struct Matrix {
   int64_t rowStride, columnStride;
 };
 
-template <typename Isa, typename T> struct Pack {
-  using V = Vec<Isa, T>;
+/// Copies matrices of T to dense ones of To, which sums are kept in unless told
+/// otherwise. One of the two is the type of the registers on the way.
+template <typename Isa, typename T, typename To = AccumulatorOf<T>>
+struct Pack {
+  using V = Vec<Isa, AccumulatorOf<T>>;
   static constexpr int lanes = V::lanes;
 
   /// to[i * ld + j] = from(i, j) for i < rows, j < columns, and 0 for
   /// columns <= j < padded.
   static void rows(Matrix<const T> from, int64_t rows, int64_t columns,
-                   int64_t padded, T *to, int64_t ld) {
+                   int64_t padded, To *to, int64_t ld) {
     for (int64_t i = 0; i < rows; ++i) {
       const T *source = from.data + i * from.rowStride;
-      T *target = to + i * ld;
+      To *target = to + i * ld;
       copyRow(source, from.columnStride, columns, target);
       for (int64_t j = columns; j < padded; ++j)
-        target[j] = 0;
+        target[j] = To(0);
     }
   }
 
   /// to[j * ld + i] = from(i, j), with zeros for rows <= i < padded.
   static void transposed(Matrix<const T> from, int64_t rows, int64_t columns,
-                         int64_t padded, T *to, int64_t ld) {
+                         int64_t padded, To *to, int64_t ld) {
     if (from.columnStride != 1 || from.rowStride == 1)
       return Pack::rows({from.data, from.columnStride, from.rowStride}, columns,
                         rows, padded, to, ld);
@@ -52,30 +55,30 @@ template <typename Isa, typename T> struct Pack {
     transposedEdge(from, fullRows, rows, 0, columns, to, ld);
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t i = rows; i < padded; ++i)
-        to[j * ld + i] = 0;
+        to[j * ld + i] = To(0);
   }
 
 private:
-  static void copyRow(const T *from, int64_t stride, int64_t count, T *to) {
+  static void copyRow(const T *from, int64_t stride, int64_t count, To *to) {
     if (stride == 1)
       for (int64_t j = 0; j < count; ++j)
-        to[j] = from[j];
+        to[j] = To(from[j]);
     else
       for (int64_t j = 0; j < count; ++j)
-        to[j] = from[j * stride];
+        to[j] = To(from[j * stride]);
   }
 
   static void transposedEdge(Matrix<const T> from, int64_t rowBegin,
                              int64_t rowEnd, int64_t columnBegin,
-                             int64_t columnEnd, T *to, int64_t ld) {
+                             int64_t columnEnd, To *to, int64_t ld) {
     for (int64_t i = rowBegin; i < rowEnd; ++i)
       for (int64_t j = columnBegin; j < columnEnd; ++j)
-        to[j * ld + i] = from.data[i * from.rowStride + j];
+        to[j * ld + i] = To(from.data[i * from.rowStride + j]);
   }
 
   /// A square of lanes x lanes: interleaving register i with register
   /// i + lanes / 2, log2(lanes) times over, transposes it.
-  static void square(const T *from, int64_t stride, T *to, int64_t ld) {
+  static void square(const T *from, int64_t stride, To *to, int64_t ld) {
     typename V::Type even[lanes], odd[lanes];
     for (int i = 0; i < lanes; ++i)
       even[i] = V::load(from + i * stride);

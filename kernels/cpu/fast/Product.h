@@ -10,22 +10,25 @@
 
 #include "fast/Vec.h"
 
+#include <type_traits>
+
 namespace cp::kernels::fast {
 
 /// C = factor * C + A B for a tile of registers, and for small matrices made of
 /// such tiles. A is stored transposed: A(i, k) = a[k * lda + i]. B and C are
 /// stored by rows. Each element of C sums over k = 0, 1, ... in one chain of
-/// fused multiply-adds, whatever the sizes.
-template <typename Isa, typename T> struct Product {
+/// fused multiply-adds, whatever the sizes. A and B are of T, or of Pair: then
+/// k counts pairs.
+template <typename Isa, typename T, typename Factor = T> struct Product {
   using V = Vec<Isa, T>;
   static constexpr int64_t rows = Isa::rows;
   /// Columns of a tile; B and C must be padded to a multiple.
   static constexpr int64_t columns = 2 * V::lanes;
 
   struct Operands {
-    const T *a;
+    const Factor *a;
     int64_t lda;
-    const T *b;
+    const Factor *b;
     int64_t ldb;
     /// Row i starts at c + cRows[i].
     T *c;
@@ -61,19 +64,27 @@ template <typename Isa, typename T> struct Product {
   }
 
 private:
+  [[gnu::always_inline]] static typename V::Type
+  multiplyAdd(typename V::Type sum, const Factor &a, typename V::Type b) {
+    if constexpr (std::is_same_v<Factor, T>)
+      return sum + a * b;
+    else
+      return Isa::dot(sum, a, b);
+  }
+
   template <int Count>
   static void tileOf(const Operands &op, int64_t count, int64_t k) {
     if constexpr (Count > 1)
       if (count < Count)
         return tileOf<Count - 1>(op, count, k);
     typename V::Type sums[Count][2] = {};
-    const T *a = op.a, *b = op.b;
+    const Factor *a = op.a, *b = op.b;
     for (int64_t i = 0; i < k; ++i, a += op.lda, b += op.ldb) {
       typename V::Type b0 = V::load(b), b1 = V::load(b + V::lanes);
 #pragma GCC unroll 16
       for (int row = 0; row < Count; ++row) {
-        sums[row][0] += a[row] * b0;
-        sums[row][1] += a[row] * b1;
+        sums[row][0] = multiplyAdd(sums[row][0], a[row], b0);
+        sums[row][1] = multiplyAdd(sums[row][1], a[row], b1);
       }
     }
 #pragma GCC unroll 16

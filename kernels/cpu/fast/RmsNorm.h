@@ -34,22 +34,23 @@ public:
   }
 
 private:
-  using V = Vec<Isa, T>;
-  using M = VecMath<Isa, T>;
+  using Acc = AccumulatorOf<T>;
+  using V = Vec<Isa, Acc>;
+  using M = VecMath<Isa, Acc>;
 
   explicit RmsNorm(const RmsNormArgs<T> &args)
       : args(args), count(args.c / args.groups),
         padded(roundUp(count, V::lanes)) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel, carved<T>(args.groups * padded) +
-                                             2 * carved<T>(padded));
+    void *memory = scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
+                                             2 * carved<Acc>(padded));
     if (!memory)
       return false;
     Carver carver(memory);
-    weights = carver.take<T>(args.groups * padded);
-    values = carver.take<T>(padded);
-    gates = carver.take<T>(padded);
+    weights = carver.take<Acc>(args.groups * padded);
+    values = carver.take<Acc>(padded);
+    gates = carver.take<Acc>(padded);
     for (int64_t i = 0; i < args.groups * padded; ++i)
       weights[i] = 1;
     if (args.weight.data)
@@ -59,7 +60,8 @@ private:
     return true;
   }
 
-  void load(const RowTensor<const T> &from, int64_t row, int64_t first, T *to) {
+  void load(const RowTensor<const T> &from, int64_t row, int64_t first,
+            Acc *to) {
     Pack<Isa, T>::rows({from.at(row, first), 0, from.stride}, 1, count, padded,
                        to, padded);
   }
@@ -77,12 +79,12 @@ private:
       V::store(values + i, value);
       squares += value * value;
     }
-    T mean = V::sum(squares) / T(count) + T(args.eps);
-    scale(T(1) / __builtin_sqrt(mean), weights + group * padded);
+    Acc mean = V::sum(squares) / Acc(count) + Acc(args.eps);
+    scale(Acc(1) / __builtin_sqrt(mean), weights + group * padded);
     store(row, first);
   }
 
-  void scale(T factor, const T *weight) {
+  void scale(Acc factor, const Acc *weight) {
     for (int64_t i = 0; i < padded; i += V::lanes) {
       typename V::Type value =
           V::load(values + i) * factor * V::load(weight + i);
@@ -94,16 +96,16 @@ private:
 
   void store(int64_t row, int64_t first) {
     if (args.y.stride == 1)
-      __builtin_memcpy(args.y.at(row, first), values,
-                       size_t(count) * sizeof(T));
+      Pack<Isa, Acc, T>::rows({values, 0, 1}, 1, count, count,
+                              args.y.at(row, first), 0);
     else
       for (int64_t i = 0; i < count; ++i)
-        *args.y.at(row, first + i) = values[i];
+        *args.y.at(row, first + i) = T(values[i]);
   }
 
   const RmsNormArgs<T> &args;
   int64_t count, padded;
-  T *weights, *values, *gates;
+  Acc *weights, *values, *gates;
 };
 
 } // namespace cp::kernels::fast

@@ -44,21 +44,23 @@ public:
   }
 
 private:
+  using Acc = AccumulatorOf<T>;
+
   explicit Ssd(const SsdArgs<T> &args) : args(args), tile(args.p, args.n) {}
 
   bool allocate() {
     int64_t stateElements = args.h * tile.stateSize();
     void *memory =
-        scratch(Slot::Kernel, tile.bytes() + carved<T>(stateElements));
+        scratch(Slot::Kernel, tile.bytes() + carved<Acc>(stateElements));
     if (!memory)
       return false;
     Carver carver(memory);
     tile.allocate(carver);
-    states = carver.take<T>(stateElements);
+    states = carver.take<Acc>(stateElements);
     return true;
   }
 
-  T *state(int64_t h) { return states + h * tile.stateSize(); }
+  Acc *state(int64_t h) { return states + h * tile.stateSize(); }
 
   void sequence(int64_t b) {
     for (int64_t i = 0; i < args.h * tile.stateSize(); ++i)
@@ -76,8 +78,8 @@ private:
     tile.loadGroup(tokens(args.B, b, t, g), tokens(args.C, b, t, g), count);
     int64_t heads = args.headsPerGroup();
     for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
-      SsdSteps<Isa, T> steps;
-      steps.compute(args.step, b, t, count, h, T(0));
+      SsdSteps<Isa, Acc> steps;
+      steps.compute(args.step, b, t, count, h, Acc(0));
       Matrix<const T> x = tokens(args.x, b, t, h);
       tile.output(x, steps, state(h));
       tile.advance(steps, state(h));
@@ -88,7 +90,7 @@ private:
 
   const SsdArgs<T> &args;
   SsdTile<Isa, T> tile;
-  T *states;
+  Acc *states;
 };
 
 } // namespace cp::kernels::fast

@@ -29,33 +29,35 @@ public:
   }
 
 private:
+  using Acc = AccumulatorOf<T>;
+
   explicit SsdScan(const SsdScanArgs<T> &args)
       : args(args), tile(args.p, args.n) {}
 
   bool allocate() {
     int64_t stateElements = (args.h + 1) * tile.stateSize();
     void *memory =
-        scratch(Slot::Kernel, tile.bytes() + carved<T>(stateElements));
+        scratch(Slot::Kernel, tile.bytes() + carved<Acc>(stateElements));
     if (!memory)
       return false;
     Carver carver(memory);
     tile.allocate(carver);
-    states = carver.take<T>(stateElements);
+    states = carver.take<Acc>(stateElements);
     summand = states + args.h * tile.stateSize();
     return true;
   }
 
-  T *state(int64_t h) { return states + h * tile.stateSize(); }
+  Acc *state(int64_t h) { return states + h * tile.stateSize(); }
 
   /// to = factor * to + from, where from is [p, n].
-  void scaleAndAdd(T factor, Matrix<const T> from, T *to) {
+  void scaleAndAdd(Acc factor, Matrix<const Acc> from, Acc *to) {
     tile.loadState(from, summand);
     for (int64_t i = 0; i < tile.stateSize(); ++i)
       to[i] = factor * to[i] + summand[i];
   }
 
   void loadPrefix(int64_t b, int64_t h) {
-    Matrix<const T> prefix = stateOf(args.prefixState, b, h);
+    Matrix<const Acc> prefix = stateOf(args.prefixState, b, h);
     if (!args.initial.data)
       return tile.loadState(prefix, state(h));
     tile.loadState(stateOf(args.initial, b, h), state(h));
@@ -80,9 +82,9 @@ private:
     int64_t heads = args.headsPerGroup();
     for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
       bool startsChunk = t % args.chunk == 0;
-      SsdSteps<Isa, T> steps;
+      SsdSteps<Isa, Acc> steps;
       steps.load(args, b, t, count, h,
-                 startsChunk ? T(0) : *args.logDecay.at(b, t - 1, h));
+                 startsChunk ? Acc(0) : *args.logDecay.at(b, t - 1, h));
       Matrix<const T> x = tokens(args.x, b, t, h);
       tile.output(x, steps, state(h));
       advance(b, t, h, steps);
@@ -91,10 +93,11 @@ private:
     }
   }
 
-  void advance(int64_t b, int64_t t, int64_t h, const SsdSteps<Isa, T> &steps) {
+  void advance(int64_t b, int64_t t, int64_t h,
+               const SsdSteps<Isa, Acc> &steps) {
     if (args.chunk > tileTokens)
       return tile.advance(steps, state(h));
-    const View<const T, 5> &chunks = args.chunkStates;
+    const View<const Acc, 5> &chunks = args.chunkStates;
     scaleAndAdd(
         tile.decayOf(steps.logDecay[tileTokens - 1]),
         {chunks.at(b, t / args.chunk, h), chunks.strides[3], chunks.strides[4]},
@@ -103,7 +106,7 @@ private:
 
   const SsdScanArgs<T> &args;
   SsdTile<Isa, T> tile;
-  T *states, *summand;
+  Acc *states, *summand;
 };
 
 } // namespace cp::kernels::fast

@@ -30,28 +30,29 @@ public:
   }
 
 private:
-  using V = Vec<Isa, T>;
-  using M = VecMath<Isa, T>;
-  using P = Product<Isa, T>;
+  using Acc = AccumulatorOf<T>;
+  using V = Vec<Isa, Acc>;
+  using M = VecMath<Isa, Acc>;
+  using P = Product<Isa, Acc>;
 
   explicit SsdStates(const SsdStatesArgs<T> &args)
       : args(args), paddedP(roundUp(args.p, V::lanes)),
         paddedN(roundUp(args.n, P::columns)), size(args.p * paddedN) {}
 
   bool allocate() {
-    void *memory =
-        scratch(Slot::Kernel, 2 * carved<T>(args.h * size) +
-                                  carved<T>(tileTokens * paddedN) +
-                                  carved<T>(tileTokens * paddedP) +
-                                  carved<T>(args.h) + carved<int64_t>(args.p));
+    void *memory = scratch(Slot::Kernel, 2 * carved<Acc>(args.h * size) +
+                                             carved<Acc>(tileTokens * paddedN) +
+                                             carved<Acc>(tileTokens * paddedP) +
+                                             carved<Acc>(args.h) +
+                                             carved<int64_t>(args.p));
     if (!memory)
       return false;
     Carver carver(memory);
-    whole = carver.take<T>(args.h * size);
-    chunkState = carver.take<T>(args.h * size);
-    bRows = carver.take<T>(tileTokens * paddedN);
-    decayed = carver.take<T>(tileTokens * paddedP);
-    totals = carver.take<T>(args.h);
+    whole = carver.take<Acc>(args.h * size);
+    chunkState = carver.take<Acc>(args.h * size);
+    bRows = carver.take<Acc>(tileTokens * paddedN);
+    decayed = carver.take<Acc>(tileTokens * paddedP);
+    totals = carver.take<Acc>(args.h);
     stateRows = carver.take<int64_t>(args.p);
     for (int64_t i = 0; i < args.p; ++i)
       stateRows[i] = i * paddedN;
@@ -80,10 +81,10 @@ private:
 
   /// Fills delta and log_decay of one chunk.
   void computeSteps(int64_t b, int64_t first, int64_t end, int64_t h) {
-    T before = 0;
+    Acc before = 0;
     for (int64_t t = first; t < end; t += tileTokens) {
       int64_t count = least(tileTokens, end - t);
-      SsdSteps<Isa, T> steps;
+      SsdSteps<Isa, Acc> steps;
       steps.compute(args.step, b, t, count, h, before);
       before = steps.logDecay[count - 1];
       for (int64_t i = 0; i < count; ++i) {
@@ -106,55 +107,55 @@ private:
     }
   }
 
-  void addTile(int64_t b, int64_t t, int64_t count, T end, int64_t h,
+  void addTile(int64_t b, int64_t t, int64_t count, Acc end, int64_t h,
                bool add) {
-    T factors[tileTokens];
+    Acc factors[tileTokens];
     for (int64_t i = 0; i < tileTokens; ++i)
-      factors[i] = i < count ? end - *args.logDecay.at(b, t + i, h) : T(0);
+      factors[i] = i < count ? end - *args.logDecay.at(b, t + i, h) : Acc(0);
     for (int64_t i = 0; i < tileTokens; i += V::lanes)
       V::store(factors + i, M::exp(V::load(factors + i)));
     Pack<Isa, T>::rows(tokens(args.x, b, t, h), count, args.p, paddedP, decayed,
                        paddedP);
     for (int64_t s = 0; s < count; ++s) {
-      T factor = factors[s] * *args.delta.at(b, t + s, h);
+      Acc factor = factors[s] * *args.delta.at(b, t + s, h);
       for (int64_t i = 0; i < paddedP; ++i)
         decayed[s * paddedP + i] *= factor;
     }
-    T one = 1;
+    Acc one = 1;
     P::matrix({decayed, paddedP, bRows, paddedN, chunkState + h * size,
                stateRows, add ? &one : nullptr, 0},
               args.p, paddedN, count);
   }
 
   void finishChunk(int64_t b, int64_t chunk, int64_t end, int64_t h) {
-    T logDecay = *args.logDecay.at(b, end - 1, h);
-    T decay = decayOf(logDecay);
+    Acc logDecay = *args.logDecay.at(b, end - 1, h);
+    Acc decay = decayOf(logDecay);
     totals[h] += logDecay;
-    const T *from = chunkState + h * size;
-    T *to = whole + h * size;
+    const Acc *from = chunkState + h * size;
+    Acc *to = whole + h * size;
     for (int64_t i = 0; i < size; ++i)
       to[i] = decay * to[i] + from[i];
-    const View<T, 5> &chunks = args.chunkStates;
+    const View<Acc, 5> &chunks = args.chunkStates;
     store(from, {chunks.at(b, chunk, h), chunks.strides[3], chunks.strides[4]});
   }
 
-  void store(const T *from, Matrix<T> to) const {
+  void store(const Acc *from, Matrix<Acc> to) const {
     for (int64_t i = 0; i < args.p; ++i) {
-      T *row = to.data + i * to.rowStride;
-      const T *source = from + i * paddedN;
+      Acc *row = to.data + i * to.rowStride;
+      const Acc *source = from + i * paddedN;
       if (to.columnStride == 1)
-        __builtin_memcpy(row, source, size_t(args.n) * sizeof(T));
+        __builtin_memcpy(row, source, size_t(args.n) * sizeof(Acc));
       else
         for (int64_t j = 0; j < args.n; ++j)
           row[j * to.columnStride] = source[j];
     }
   }
 
-  static T decayOf(T logDecay) { return M::exp(V::splat(logDecay))[0]; }
+  static Acc decayOf(Acc logDecay) { return M::exp(V::splat(logDecay))[0]; }
 
   const SsdStatesArgs<T> &args;
   int64_t paddedP, paddedN, size;
-  T *whole, *chunkState, *bRows, *decayed, *totals;
+  Acc *whole, *chunkState, *bRows, *decayed, *totals;
   int64_t *stateRows;
 };
 

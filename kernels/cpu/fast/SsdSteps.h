@@ -18,8 +18,9 @@ namespace cp::kernels::fast {
 /// Tokens that are worked on together; a multiple of every vector's lanes.
 constexpr int64_t tileTokens = 64;
 
-/// The steps of one head over one tile. Beyond the last token delta is 0 and
-/// the log decay stays as it is.
+/// The steps of one head over one tile, in the type T of sums, whatever that of
+/// the arguments. Beyond the last token delta is 0 and the log decay stays as
+/// it is.
 template <typename Isa, typename T> struct SsdSteps {
   using V = Vec<Isa, T>;
   using M = VecMath<Isa, T>;
@@ -29,14 +30,15 @@ template <typename Isa, typename T> struct SsdSteps {
   T logDecay[tileTokens];
 
   /// From dt, for `count` tokens from `first`.
-  void compute(const StepArgs<T> &step, int64_t b, int64_t first, int64_t count,
-               int64_t h, T before) {
-    T bias = step.bias.data ? *step.bias.at(h) : T(0);
+  template <typename Storage>
+  void compute(const StepArgs<Storage> &step, int64_t b, int64_t first,
+               int64_t count, int64_t h, T before) {
+    T bias = step.bias.data ? T(*step.bias.at(h)) : T(0);
     for (int64_t t = 0; t < tileTokens; ++t)
-      delta[t] = t < count ? *step.dt.at(b, first + t, h) + bias : T(0);
+      delta[t] = t < count ? T(*step.dt.at(b, first + t, h)) + bias : T(0);
     for (int64_t t = 0; t < tileTokens; t += V::lanes)
       V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
-    T rate = -std::exp(*step.aLog.at(h));
+    T rate = -std::exp(T(*step.aLog.at(h)));
     T sum = before;
     for (int64_t t = 0; t < tileTokens; ++t) {
       if (t >= count)
@@ -48,8 +50,9 @@ template <typename Isa, typename T> struct SsdSteps {
   }
 
   /// From what ssd_states left; `before` is the log decay up to the tile.
-  void load(const SsdScanArgs<T> &args, int64_t b, int64_t first, int64_t count,
-            int64_t h, T before) {
+  template <typename Storage>
+  void load(const SsdScanArgs<Storage> &args, int64_t b, int64_t first,
+            int64_t count, int64_t h, T before) {
     for (int64_t t = 0; t < tileTokens; ++t) {
       int64_t token = first + least(t, count - 1);
       delta[t] = t < count ? *args.delta.at(b, token, h) : T(0);
@@ -68,7 +71,8 @@ template <typename Isa, typename T> struct SsdSteps {
   }
 
 private:
-  static typename V::Type clamp(const StepArgs<T> &step,
+  template <typename Storage>
+  static typename V::Type clamp(const StepArgs<Storage> &step,
                                 typename V::Type value) {
     typename V::Type low = V::splat(T(step.dtMin));
     typename V::Type high = V::splat(T(step.dtMax));

@@ -30,30 +30,31 @@ namespace cp::kernels::fast {
 
 template <typename Isa, typename T> class SsdTile {
 public:
-  using V = Vec<Isa, T>;
-  using P = Product<Isa, T>;
-  using Steps = SsdSteps<Isa, T>;
+  using Acc = AccumulatorOf<T>;
+  using V = Vec<Isa, Acc>;
+  using P = Product<Isa, Acc>;
+  using Steps = SsdSteps<Isa, Acc>;
   static_assert(tileTokens % P::columns == 0 && tileTokens % P::rows == 0);
 
   SsdTile(int64_t p, int64_t n) : p(p), n(n), paddedP(roundUp(p, P::columns)) {}
 
   size_t bytes() const {
-    return 3 * carved<T>(n * tileTokens) +
-           2 * carved<T>(tileTokens * tileTokens) +
-           3 * carved<T>(tileTokens * paddedP) + carved<T>(paddedP) +
+    return 3 * carved<Acc>(n * tileTokens) +
+           2 * carved<Acc>(tileTokens * tileTokens) +
+           3 * carved<Acc>(tileTokens * paddedP) + carved<Acc>(paddedP) +
            carved<int64_t>(tileTokens) +
            carved<int64_t>(n > tileTokens ? n : tileTokens);
   }
   void allocate(Carver &carver) {
-    bRows = carver.take<T>(n * tileTokens);
-    bColumns = carver.take<T>(n * tileTokens);
-    cColumns = carver.take<T>(n * tileTokens);
-    products = carver.take<T>(tileTokens * tileTokens);
-    weights = carver.take<T>(tileTokens * tileTokens);
-    stepped = carver.take<T>(tileTokens * paddedP);
-    decayed = carver.take<T>(tileTokens * paddedP);
-    y = carver.take<T>(tileTokens * paddedP);
-    skip = carver.take<T>(paddedP);
+    bRows = carver.take<Acc>(n * tileTokens);
+    bColumns = carver.take<Acc>(n * tileTokens);
+    cColumns = carver.take<Acc>(n * tileTokens);
+    products = carver.take<Acc>(tileTokens * tileTokens);
+    weights = carver.take<Acc>(tileTokens * tileTokens);
+    stepped = carver.take<Acc>(tileTokens * paddedP);
+    decayed = carver.take<Acc>(tileTokens * paddedP);
+    y = carver.take<Acc>(tileTokens * paddedP);
+    skip = carver.take<Acc>(paddedP);
     tokenRows = carver.take<int64_t>(tileTokens);
     int64_t rows = n > tileTokens ? n : tileTokens;
     paddedRows = carver.take<int64_t>(rows);
@@ -81,10 +82,10 @@ public:
   }
 
   /// Takes x[tokens, p] of one head and leaves Y in scratch.
-  void output(Matrix<const T> x, const Steps &steps, const T *state) {
+  void output(Matrix<const T> x, const Steps &steps, const Acc *state) {
     loadInput(x, steps);
     weigh(steps);
-    T decays[tileTokens];
+    Acc decays[tileTokens];
     steps.decaysFromStart(decays);
     typename P::Operands before = {cColumns, tileTokens, state,
                                    paddedP,  y,          paddedRows};
@@ -100,9 +101,9 @@ public:
   }
 
   /// After output(): brings the state from the tile's start to its end.
-  void advance(const Steps &steps, T *state) {
-    T end = steps.logDecay[tileTokens - 1];
-    T factor = decayOf(end);
+  void advance(const Steps &steps, Acc *state) {
+    Acc end = steps.logDecay[tileTokens - 1];
+    Acc factor = decayOf(end);
     P::matrix({bRows, n, decayed, paddedP, state, paddedRows, &factor, 0}, n,
               paddedP, count);
   }
@@ -110,47 +111,49 @@ public:
   /// After output(): out[tokens, p] = Y + D x; D may be null.
   void store(Matrix<const T> x, const T *D, int64_t dStride, Matrix<T> out) {
     for (int64_t i = 0; i < p; ++i)
-      skip[i] = D ? D[i * dStride] : T(0);
+      skip[i] = D ? Acc(D[i * dStride]) : Acc(0);
     for (int64_t t = 0; t < count; ++t) {
       const T *xRow = x.data + t * x.rowStride;
-      const T *yRow = y + t * paddedP;
+      const Acc *yRow = y + t * paddedP;
       T *to = out.data + t * out.rowStride;
       if (x.columnStride == 1 && out.columnStride == 1)
         for (int64_t i = 0; i < p; ++i)
-          to[i] = yRow[i] + skip[i] * xRow[i];
+          to[i] = T(yRow[i] + skip[i] * Acc(xRow[i]));
       else
         for (int64_t i = 0; i < p; ++i)
           to[i * out.columnStride] =
-              yRow[i] + skip[i] * xRow[i * x.columnStride];
+              T(yRow[i] + skip[i] * Acc(xRow[i * x.columnStride]));
     }
   }
 
   /// Copies a state [p, n] to or from the layout used here.
-  void loadState(Matrix<const T> from, T *state) const {
-    Pack<Isa, T>::transposed(from, p, n, paddedP, state, paddedP);
+  template <typename From>
+  void loadState(Matrix<const From> from, Acc *state) const {
+    Pack<Isa, From>::transposed(from, p, n, paddedP, state, paddedP);
   }
-  void storeState(const T *state, Matrix<T> to) const {
+  template <typename To>
+  void storeState(const Acc *state, Matrix<To> to) const {
     if (to.columnStride == 1)
-      return Pack<Isa, T>::transposed({state, paddedP, 1}, n, p, n, to.data,
-                                      to.rowStride);
+      return Pack<Isa, Acc, To>::transposed({state, paddedP, 1}, n, p, n,
+                                            to.data, to.rowStride);
     for (int64_t i = 0; i < p; ++i)
       for (int64_t j = 0; j < n; ++j)
         to.data[i * to.rowStride + j * to.columnStride] =
-            state[j * paddedP + i];
+            To(state[j * paddedP + i]);
   }
 
-  static T decayOf(T logDecay) {
-    return VecMath<Isa, T>::exp(V::splat(logDecay))[0];
+  static Acc decayOf(Acc logDecay) {
+    return VecMath<Isa, Acc>::exp(V::splat(logDecay))[0];
   }
 
 private:
   /// stepped = delta x and decayed = exp(cum_end - cum) delta x.
   void loadInput(Matrix<const T> x, const Steps &steps) {
-    T toEnd[tileTokens];
+    Acc toEnd[tileTokens];
     steps.decaysTo(steps.logDecay[tileTokens - 1], toEnd);
     Pack<Isa, T>::rows(x, count, p, paddedP, stepped, paddedP);
     for (int64_t s = 0; s < count; ++s) {
-      T delta = steps.delta[s];
+      Acc delta = steps.delta[s];
       for (int64_t i = s * paddedP; i < (s + 1) * paddedP; i += V::lanes) {
         typename V::Type value = V::load(stepped + i) * delta;
         V::store(stepped + i, value);
@@ -164,14 +167,14 @@ private:
   void weigh(const Steps &steps) {
     constexpr int64_t block = V::lanes > P::rows ? V::lanes : P::rows;
     for (int64_t s = 0; s < count; ++s) {
-      T *row = weights + s * tileTokens;
-      const T *product = products + s * tileTokens;
+      Acc *row = weights + s * tileTokens;
+      const Acc *product = products + s * tileTokens;
       for (int64_t t = s / block * block; t < count; t += V::lanes) {
         typename V::Type difference =
             V::load(steps.logDecay + t) - steps.logDecay[s];
-        difference = difference < T(0) ? difference : typename V::Type{};
+        difference = difference < Acc(0) ? difference : typename V::Type{};
         V::store(row + t,
-                 V::load(product + t) * VecMath<Isa, T>::exp(difference));
+                 V::load(product + t) * VecMath<Isa, Acc>::exp(difference));
       }
       for (int64_t t = s / block * block; t < s; ++t)
         row[t] = 0;
@@ -179,7 +182,7 @@ private:
   }
 
   int64_t p, n, paddedP, count = 0;
-  T *bRows, *bColumns, *cColumns, *products, *weights, *stepped, *decayed, *y,
+  Acc *bRows, *bColumns, *cColumns, *products, *weights, *stepped, *decayed, *y,
       *skip;
   int64_t *tokenRows, *paddedRows;
 };

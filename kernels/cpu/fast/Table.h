@@ -13,7 +13,7 @@
 namespace cp::kernels::fast {
 
 /// Every table has the same operations in the same order.
-constexpr size_t tableSize = 12;
+constexpr size_t tableSize = 18;
 using Table = KernelEntry[tableSize];
 
 /// For any processor. Static storage.
@@ -22,6 +22,8 @@ const Table &portableTable();
 /// only; to be used where the processor has these instructions.
 const Table &avx2Table();
 const Table &avx512Table();
+/// For x86-64-v4 with AVX512-BF16.
+const Table &avx512Bf16Table();
 
 } // namespace cp::kernels::fast
 

@@ -20,18 +20,26 @@
 #ifndef CP_KERNELS_CPU_FAST_VEC_H
 #define CP_KERNELS_CPU_FAST_VEC_H
 
+#include "Elements.h"
+#include "fast/Pair.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 namespace cp::kernels::fast {
 
+/// The integers as wide as a floating-point type, and half as wide.
 template <typename T> struct IntegerOf;
 template <> struct IntegerOf<float> {
   using Type = int32_t;
+  using Word = uint32_t;
+  using Half = uint16_t;
 };
 template <> struct IntegerOf<double> {
   using Type = int64_t;
+  using Word = uint64_t;
+  using Half = uint32_t;
 };
 
 template <typename Isa, typename T> struct Vec {
@@ -48,6 +56,20 @@ template <typename Isa, typename T> struct Vec {
   static void store(T *to, Type value) {
     __builtin_memcpy(to, &value, sizeof value);
   }
+  /// The same with narrower elements in memory; for vectors of floats, as
+  /// BFloat16 does it.
+  static Type load(const BFloat16 *from) {
+    Halves halves;
+    __builtin_memcpy(&halves, from, sizeof halves);
+    return reinterpret_cast<Type>(__builtin_convertvector(halves, Words) << 16);
+  }
+  static void store(BFloat16 *to, Type value) {
+    Words wide = reinterpret_cast<Words>(value);
+    Words rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+    rounded = value == value ? rounded : wide >> 16 | 0x40;
+    Halves halves = __builtin_convertvector(rounded, Halves);
+    __builtin_memcpy(to, &halves, sizeof halves);
+  }
   /// The first `count` lanes; the others are 0, or stay as they are in memory.
   static Type loadPart(const T *from, int64_t count) {
     Type value = {};
@@ -56,6 +78,26 @@ template <typename Isa, typename T> struct Vec {
   }
   static void storePart(T *to, Type value, int64_t count) {
     __builtin_memcpy(to, &value, size_t(count) * sizeof(T));
+  }
+  /// Pairs travel as the bits of a float.
+  static Type load(const Pair *from) {
+    Type value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
+  static void store(Pair *to, Type value) {
+    __builtin_memcpy(to, &value, sizeof value);
+  }
+  static Type loadPart(const BFloat16 *from, int64_t count) {
+    BFloat16 whole[lanes];
+    __builtin_memset(whole, 0, sizeof whole);
+    __builtin_memcpy(whole, from, size_t(count) * sizeof(BFloat16));
+    return load(whole);
+  }
+  static void storePart(BFloat16 *to, Type value, int64_t count) {
+    BFloat16 whole[lanes];
+    store(whole, value);
+    __builtin_memcpy(to, whole, size_t(count) * sizeof(BFloat16));
   }
   static Type splat(T value) { return Type{} + value; }
   static T sum(Type value) {
@@ -71,6 +113,11 @@ template <typename Isa, typename T> struct Vec {
   }
 
 private:
+  typedef typename IntegerOf<T>::Word Words
+      __attribute__((vector_size(Isa::bytes)));
+  typedef typename IntegerOf<T>::Half Halves
+      __attribute__((vector_size(Isa::bytes / 2)));
+
   template <int Half, int... I>
   static Type interleave(Type a, Type b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(

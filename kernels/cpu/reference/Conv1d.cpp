@@ -43,5 +43,6 @@ template <typename T> const char *conv1d(const Call &call) {
 
 template const char *conv1d<float>(const Call &);
 template const char *conv1d<double>(const Call &);
+template const char *conv1d<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

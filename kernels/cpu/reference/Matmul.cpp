@@ -62,5 +62,6 @@ template <typename T> const char *matmul(const Call &call) {
 
 template const char *matmul<float>(const Call &);
 template const char *matmul<double>(const Call &);
+template const char *matmul<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

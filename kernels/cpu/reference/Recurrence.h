@@ -83,10 +83,10 @@ public:
   }
 
   /// Writes the state to out[i, j].
-  void store(const View<T, 2> &out) {
+  template <typename Out> void store(const View<Out, 2> &out) {
     for (int64_t i = 0; i < p; ++i)
       for (int64_t j = 0; j < n; ++j)
-        *out.at(i, j) = T(at(i, j));
+        *out.at(i, j) = Out(at(i, j));
   }
 
 private:

@@ -19,8 +19,9 @@
 
 namespace cp::kernels::reference {
 
-/// For T = float and double. See cprt.h for the operations and Kernels.h for
-/// the result.
+/// For T = float, double and BFloat16, whose sums and states are floats,
+/// rounded once when they are stored. See cprt.h for the operations and
+/// Kernels.h for the result.
 template <typename T> const char *matmul(const Call &call);
 template <typename T> const char *conv1d(const Call &call);
 template <typename T> const char *rmsNorm(const Call &call);

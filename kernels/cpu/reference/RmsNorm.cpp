@@ -55,5 +55,6 @@ template <typename T> const char *rmsNorm(const Call &call) {
 
 template const char *rmsNorm<float>(const Call &);
 template const char *rmsNorm<double>(const Call &);
+template const char *rmsNorm<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

@@ -51,5 +51,6 @@ template <typename T> const char *ssd(const Call &call) {
 
 template const char *ssd<float>(const Call &);
 template const char *ssd<double>(const Call &);
+template const char *ssd<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

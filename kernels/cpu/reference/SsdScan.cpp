@@ -64,5 +64,6 @@ template <typename T> const char *ssdScan(const Call &call) {
 
 template const char *ssdScan<float>(const Call &);
 template const char *ssdScan<double>(const Call &);
+template const char *ssdScan<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

@@ -38,8 +38,8 @@ static AccumulatorOf<T> scanChunk(const SsdStatesArgs<T> &args, int64_t b,
                     args.B.at(b, t, g), args.B.strides[3]);
     logDecay += rate * delta;
     product *= decay;
-    *args.logDecay.at(b, t, h) = T(logDecay);
-    *args.delta.at(b, t, h) = T(delta);
+    *args.logDecay.at(b, t, h) = logDecay;
+    *args.delta.at(b, t, h) = delta;
   }
   return product;
 }
@@ -66,7 +66,7 @@ template <typename T> const char *ssdStates(const Call &call) {
         states.chunk.store(lastTwo(args.chunkStates, b, chunk, h));
       }
       states.all.store(lastTwo(args.state, b, h));
-      *args.decay.at(b, h) = T(product);
+      *args.decay.at(b, h) = product;
     }
   }
   return nullptr;
@@ -74,5 +74,6 @@ template <typename T> const char *ssdStates(const Call &call) {
 
 template const char *ssdStates<float>(const Call &);
 template const char *ssdStates<double>(const Call &);
+template const char *ssdStates<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

@@ -20,8 +20,8 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// What a bytecode file says of the dialect. Raised when the meaning of an op or
-/// attribute changes.
+/// What a bytecode file says of the dialect. Raised when the meaning of an op
+/// or attribute changes.
 constexpr uint64_t bytecodeVersion = 1;
 
 struct Version : DialectVersion {
@@ -71,31 +71,58 @@ struct AliasInterface : OpAsmDialectInterface {
   }
 };
 
-/// The type that a discardable attribute of a function must have.
-LogicalResult verifyNamed(Operation *op, NamedAttribute attribute) {
+LogicalResult expectForm(Operation *op, NamedAttribute attribute, bool ok,
+                         StringRef form) {
+  if (ok)
+    return success();
+  return op->emitOpError() << "attribute '" << attribute.getName().getValue()
+                           << "' must be " << form << ", but is "
+                           << attribute.getValue();
+}
+
+bool isI64(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && number.getType().isSignlessInteger(64);
+}
+
+LogicalResult unknown(Operation *op, NamedAttribute attribute,
+                      StringRef known) {
+  return op->emitOpError() << "has the unknown attribute '"
+                           << attribute.getName().getValue() << "'; " << known;
+}
+
+/// What an attribute of an op, a function mostly, must be.
+LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
-  auto expect = [&](bool ok, StringRef what) -> LogicalResult {
-    if (ok)
-      return success();
-    return op->emitOpError()
-           << "attribute '" << name << "' must be " << what << ", but is "
-           << value;
-  };
-  if (name == viewAttr) {
-    auto view = dyn_cast<StringAttr>(value);
-    return expect(view && (view == "global" || view == "local"),
-                  "\"global\" or \"local\"");
-  }
+  if (name != viewAttr && name != arenaAttr)
+    return unknown(op, attribute, "a function can have cp.view and cp.arena");
+  if (!isa<FunctionOpInterface>(op))
+    return op->emitOpError() << "'" << name << "' belongs on a function";
+  if (name == arenaAttr)
+    return expectForm(op, attribute, isI64(value), "an i64, a number of bytes");
+  auto view = dyn_cast<StringAttr>(value);
+  return expectForm(op, attribute,
+                    view && (view == "global" || view == "local"),
+                    "\"global\" or \"local\"");
+}
+
+/// What an attribute of an argument or a result must be.
+LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
   if (name == nameAttr || name == paramAttr)
-    return expect(isa<StringAttr>(value), "a string");
+    return expectForm(op, attribute, isa<StringAttr>(value), "a string");
   if (name == initAttr)
-    return expect(isa<DictionaryAttr>(value), "a dictionary");
+    return expectForm(op, attribute, isa<DictionaryAttr>(value),
+                      "a dictionary");
   if (name == sequenceAttr)
-    return expect(isa<IntegerAttr>(value), "an integer, a dimension");
+    return expectForm(op, attribute, isI64(value), "an i64, a dimension");
   if (name == layoutAttr)
-    return expect(isa<LayoutAttr>(value), "a #cp.layout");
-  return op->emitOpError() << "has the unknown attribute '" << name << "'";
+    return expectForm(op, attribute, isa<LayoutAttr>(value), "a #cp.layout");
+  return unknown(op, attribute,
+                 "an argument or result can have cp.name, cp.param, "
+                 "cp.init, cp.sequence and cp.layout");
 }
 
 } // namespace
@@ -111,21 +138,19 @@ void CPDialect::initialize() {
 
 LogicalResult CPDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
-  if (attribute.getName() == viewAttr && !isa<FunctionOpInterface>(op))
-    return op->emitOpError() << "'cp.view' belongs on a function";
-  return verifyNamed(op, attribute);
+  return verifyOfOp(op, attribute);
 }
 
-LogicalResult
-CPDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned,
-                                    NamedAttribute attribute) {
-  return verifyNamed(op, attribute);
+LogicalResult CPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                  unsigned,
+                                                  NamedAttribute attribute) {
+  return verifyOfValue(op, attribute);
 }
 
-LogicalResult
-CPDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
-                                       NamedAttribute attribute) {
-  return verifyNamed(op, attribute);
+LogicalResult CPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                     unsigned,
+                                                     NamedAttribute attribute) {
+  return verifyOfValue(op, attribute);
 }
 
 } // namespace cp

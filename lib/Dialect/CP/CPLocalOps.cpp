@@ -59,21 +59,27 @@ static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
       failed(expectDim(op, "all_to_all_c2", split, source)))
     return failure();
   if (concat == split)
-    return op.emitOpError("all_to_all_c2: concat and split dimension of operand ")
+    return op.emitOpError(
+               "all_to_all_c2: concat and split dimension of operand ")
            << i << " must differ, but both are " << split;
   SmallVector<int64_t> shape(shapeOf(source));
   int64_t ranks = op.getGroupSize();
   int64_t times = op.getRepeats() ? (*op.getRepeats())[i] : 1;
   int64_t unit = op.getRepeatUnits() ? (*op.getRepeatUnits())[i] : 1;
-  if (times < 1 || unit < 1 || shape[split] % unit ||
-      (shape[split] * times) % ranks)
+  int64_t size = shape[split];
+  if (failed(multiplySize(op, "all_to_all_c3", shape[concat], ranks)) ||
+      failed(multiplySize(op, "all_to_all_c3", shape[split],
+                          std::max<int64_t>(times, 1))))
+    return failure();
+  bool known = !ShapedType::isDynamic(size);
+  if (times < 1 || unit < 1 || (known && (size % unit || shape[split] % ranks)))
     return op.emitOpError("all_to_all_c3: dimension ")
-           << split << " of operand " << i << ", of size " << shape[split]
+           << split << " of operand " << i << ", of size " << size
            << ", repeated " << times << " times in units of " << unit
            << ", cannot be split over " << ranks << " ranks";
-  shape[concat] *= ranks;
-  shape[split] = shape[split] * times / ranks;
-  return expectShape(op, "all_to_all_c3", "a result", result, shape);
+  if (known)
+    shape[split] /= ranks;
+  return expectReshaped(op, "all_to_all_c3", "a result", result, source, shape);
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -113,12 +119,13 @@ LogicalResult HaloOp::verify() {
     if (failed(expectDim(*this, "halo_c2", dim, source)))
       return failure();
     SmallVector<int64_t> shape(shapeOf(source));
-    if (before > shape[dim])
+    if (!ShapedType::isDynamic(shape[dim]) && before > shape[dim])
       return emitOpError("halo_c2: a halo of ")
              << before << " rows is longer than a rank's " << shape[dim]
              << " rows; use fewer ranks or a longer sequence";
     shape[dim] = before;
-    if (failed(expectShape(*this, "halo_c3", "a result", result, shape)))
+    if (failed(expectReshaped(*this, "halo_c3", "a result", result, source,
+                              shape)))
       return failure();
   }
   for (auto [initial, result] : llvm::zip(getInitial(), getResults()))
@@ -167,8 +174,12 @@ static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
   if (!grows && failed(expectDivides(op, label, "the group's size", ranks,
                                      "the dimension", size)))
     return failure();
-  size = grows ? size * ranks : size / ranks;
-  return expectShape(op, label, "the result", op.getResult(), shape);
+  if (grows && failed(multiplySize(op, label, size, ranks)))
+    return failure();
+  if (!grows && !ShapedType::isDynamic(size))
+    size /= ranks;
+  return expectReshaped(op, label, "the result", op.getResult(), op.getSource(),
+                        shape);
 }
 
 LogicalResult AllGatherOp::verify() {
@@ -198,21 +209,26 @@ LogicalResult ReorderOp::verify() {
 // The halves of a scan
 //===----------------------------------------------------------------------===//
 
+static int64_t chunkCount(int64_t length, int64_t chunkSize) {
+  return ShapedType::isDynamic(length)
+             ? length
+             : static_cast<int64_t>(llvm::divideCeil(length, chunkSize));
+}
+
 LogicalResult SsdStatesOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
   int64_t batch = x[0], length = x[1], heads = x[2];
   if (failed(expectAtLeast(*this, "ssd_states_c2", "chunk_size", getChunkSize(),
                            1)))
     return failure();
-  int64_t chunks = llvm::divideCeil(length, getChunkSize());
+  int64_t chunks = chunkCount(length, getChunkSize());
   StringRef c1 = "ssd_states_c1", c2 = "ssd_states_c2";
   if (failed(expectShape(*this, c1, "dt", getDt(), {batch, length, heads})) ||
       failed(expectShape(*this, c1, "A_log", getALog(), {heads})) ||
       failed(expectShape(*this, c1, "dt_bias", getDtBias(), {heads})) ||
-      failed(expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
-      failed(expectAtLeast(*this, c1, "the number of groups", b[2], 1)) ||
-      failed(expectDivides(*this, c1, "the number of groups", b[2],
-                           "the number of heads", heads)) ||
+      failed(
+          expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
+      failed(expectGroups(*this, c1, b[2], heads)) ||
       failed(expectShape(*this, c2, "decay", getDecay(), {batch, heads})) ||
       failed(expectShape(*this, c2, "state", getState(),
                          {batch, heads, x[3], b[3]})) ||
@@ -239,13 +255,12 @@ LogicalResult SsdScanOp::verify() {
   StringRef c1 = "ssd_scan_c1", c2 = "ssd_scan_c2";
   if (failed(expectAtLeast(*this, c2, "chunk_size", getChunkSize(), 1)))
     return failure();
-  int64_t chunks = llvm::divideCeil(length, getChunkSize());
+  int64_t chunks = chunkCount(length, getChunkSize());
   if (failed(expectType(*this, c1, "y", getY(), getX().getType())) ||
-      failed(expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
+      failed(
+          expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
       failed(expectType(*this, c1, "C", getC(), getB().getType())) ||
-      failed(expectAtLeast(*this, c1, "the number of groups", b[2], 1)) ||
-      failed(expectDivides(*this, c1, "the number of groups", b[2],
-                           "the number of heads", heads)) ||
+      failed(expectGroups(*this, c1, b[2], heads)) ||
       failed(expectSkip(*this, c1, getD(), heads, x[3])) ||
       failed(expectShape(*this, c2, "chunk states", getChunkStates(),
                          {batch, chunks, heads, x[3], b[3]})) ||
@@ -276,21 +291,38 @@ bool CallOp::accumulates() {
   return flag && flag.getValue();
 }
 
+/// Whether an integer or bool fits in a word of the runtime's tables.
+static bool isWord(Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  return number && (number.getType().isIndex() ||
+                    (number.getType().isSignlessInteger() &&
+                     number.getType().getIntOrFloatBitWidth() <= 64));
+}
+
 LogicalResult CallOp::verify() {
-  bool tensors = llvm::all_of(getOuts().getTypes(), llvm::IsaPred<TensorType>);
-  bool memrefs = llvm::all_of(getOuts().getTypes(), llvm::IsaPred<MemRefType>);
+  auto tensor = llvm::IsaPred<RankedTensorType>;
+  auto memref = llvm::IsaPred<MemRefType>;
+  bool tensors = llvm::all_of(getOuts().getTypes(), tensor);
+  bool memrefs = llvm::all_of(getOuts().getTypes(), memref);
   if (getOuts().empty() || (!tensors && !memrefs))
-    return emitOpError("call_c1: there must be outs, all tensors or all memrefs");
-  if (tensors ? getResultTypes() != getOuts().getTypes()
-              : getNumResults() != 0)
+    return emitOpError(
+        "call_c1: there must be outs, all tensors or all memrefs");
+  for (Type type : getIns().getTypes())
+    if (tensors ? !tensor(type) : !memref(type))
+      return emitOpError(
+                 "call_c1: ins must be tensors or memrefs, as outs are, "
+                 "but ")
+             << type << " was found";
+  if (tensors ? getResultTypes() != getOuts().getTypes() : getNumResults() != 0)
     return emitOpError("call_c2: there must be ")
            << (tensors ? "one result of the type of each out" : "no results");
   for (NamedAttribute attribute : getConfig())
-    if (!isa<IntegerAttr, FloatAttr, DenseI64ArrayAttr>(attribute.getValue()))
+    if (!isWord(attribute.getValue()) &&
+        !isa<FloatAttr, DenseI64ArrayAttr>(attribute.getValue()))
       return emitOpError("call_c3: attribute ")
              << attribute.getName()
-             << " must be an integer, a bool, a float or an array of integers, "
-                "but is "
+             << " must be a bool, a signless integer of at most 64 bits, a "
+                "float or an array of i64, but is "
              << attribute.getValue();
   return success();
 }

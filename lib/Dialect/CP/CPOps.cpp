@@ -16,15 +16,53 @@ namespace cp {
 // ReshardOp
 //===----------------------------------------------------------------------===//
 
+/// The layouts stand in the types.
+static LogicalResult verifyGlobalReshard(ReshardOp op) {
+  if (op.getFrom() || op.getTo())
+    return op.emitOpError("reshard_c2: the types have layouts, so 'from' and "
+                          "'to' must not be there; remove them");
+  return expectShape(op, "reshard_c1", "the result", op.getResult(),
+                     op.getSource().getType().getShape());
+}
+
+/// Finds the whole shape of which `local` is one rank's part.
+static LogicalResult wholeShape(ReshardOp op, LayoutAttr layout,
+                                RankedTensorType local,
+                                SmallVectorImpl<int64_t> &shape) {
+  shape.assign(local.getShape().begin(), local.getShape().end());
+  Layout value = layout.toLayout();
+  for (auto [size, cuts] : llvm::zip_equal(shape, value.dims))
+    for (const Cut &cut : cuts)
+      if (failed(multiplySize(op, "reshard_c5", size,
+                              value.mesh.axes[cut.axis].size)))
+        return failure();
+  return layout.verifyEncoding(shape, local.getElementType(),
+                               [&] { return op.emitOpError("reshard_c5: "); });
+}
+
+/// The layouts stand in `from` and `to`.
 static LogicalResult verifyLocalReshard(ReshardOp op) {
-  if (!op.getFrom() || !op.getTo())
-    return op.emitOpError("reshard_c2: the result must have a layout, or 'from' "
-                          "and 'to' must both be there");
-  if (op.getFrom()->getRank() != op.getSource().getType().getRank() ||
-      op.getTo()->getRank() != op.getSource().getType().getRank())
-    return op.emitOpError("reshard_c2: 'from' and 'to' must have the rank of the "
-                          "types, ")
-           << op.getSource().getType().getRank();
+  RankedTensorType source = op.getSource().getType();
+  RankedTensorType result = op.getResult().getType();
+  if (!op.getFrom() || !op.getTo() || LayoutAttr::of(source))
+    return op.emitOpError(
+        "reshard_c2: the result must have a layout, or 'from' "
+        "and 'to' must both be there and no layout in a type");
+  if (op.getFrom()->getRank() != source.getRank() ||
+      op.getTo()->getRank() != result.getRank())
+    return op.emitOpError(
+               "reshard_c2: 'from' and 'to' must have the rank of the "
+               "types, ")
+           << source.getRank() << " and " << result.getRank();
+  SmallVector<int64_t> before, after;
+  if (failed(wholeShape(op, *op.getFrom(), source, before)) ||
+      failed(wholeShape(op, *op.getTo(), result, after)))
+    return failure();
+  if (before != after)
+    return op.emitOpError(
+               "reshard_c5: the types must be parts of one shape, but "
+               "are parts of ")
+           << sizesText(before) << " and " << sizesText(after);
   return success();
 }
 
@@ -35,15 +73,11 @@ LogicalResult ReshardOp::verify() {
     return emitOpError("reshard_c1: element types must agree, but ")
            << source.getElementType() << " and " << result.getElementType()
            << " were found";
+  if (failed(LayoutAttr::of(result) ? verifyGlobalReshard(*this)
+                                    : verifyLocalReshard(*this)))
+    return failure();
   LayoutAttr from = getFrom().value_or(LayoutAttr::of(source));
   LayoutAttr to = getTo().value_or(LayoutAttr::of(result));
-  if (LayoutAttr::of(result)) {
-    if (failed(expectShape(*this, "reshard_c1", "the result", getResult(),
-                           source.getShape())))
-      return failure();
-  } else if (failed(verifyLocalReshard(*this))) {
-    return failure();
-  }
   if (!from)
     return success();
   if (from.getMesh() != to.getMesh())
@@ -85,8 +119,8 @@ static LogicalResult verifyMixerSizes(MambaMixerOp op) {
   constexpr int64_t most = int64_t(1) << 24;
   for (auto [name, size] : sizes)
     if (size < 1 || size > most)
-      return op.emitOpError("mixer_c2: ")
-             << name << " must be between 1 and " << most << ", but is " << size;
+      return op.emitOpError("mixer_c2: ") << name << " must be between 1 and "
+                                          << most << ", but is " << size;
   if (failed(expectDivides(op, "mixer_c2", "num_groups", op.getNumGroups(),
                            "num_heads", op.getNumHeads())))
     return failure();
@@ -119,7 +153,8 @@ LogicalResult MambaMixerOp::verify() {
   for (auto &[what, value, shape] : shapes)
     if (failed(expectShape(*this, "mixer_c3", what, value, shape)))
       return failure();
-  if (failed(expectSkip(*this, "mixer_c3", getD(), getNumHeads(), getHeadDim())))
+  if (failed(
+          expectSkip(*this, "mixer_c3", getD(), getNumHeads(), getHeadDim())))
     return failure();
   return expectOneElementType(*this, "mixer_c4");
 }
@@ -134,12 +169,15 @@ LogicalResult Conv1dOp::verify() {
     return failure();
   ArrayRef<int64_t> x = shapeOf(getX());
   int64_t width = shapeOf(getWeight())[1];
+  bool known = !ShapedType::isDynamic(width);
+  int64_t before = known ? width - 1 : ShapedType::kDynamic;
   if (failed(expectShape(*this, "conv1d_c2", "the weight", getWeight(),
                          {x[2], width})) ||
-      failed(expectAtLeast(*this, "conv1d_c2", "the window", width, 1)) ||
+      (known &&
+       failed(expectAtLeast(*this, "conv1d_c2", "the window", width, 1))) ||
       failed(expectShape(*this, "conv1d_c2", "the bias", getBias(), {x[2]})) ||
       failed(expectShape(*this, "conv1d_c3", "initial", getInitial(),
-                         {x[0], width - 1, x[2]})))
+                         {x[0], before, x[2]})))
     return failure();
   return expectOneElementType(*this, "conv1d_c4");
 }
@@ -163,9 +201,7 @@ LogicalResult SsdOp::verify() {
       failed(expectShape(*this, "ssd_c3", "B", getB(),
                          {batch, length, b[2], b[3]})) ||
       failed(expectType(*this, "ssd_c3", "C", getC(), getB().getType())) ||
-      failed(expectAtLeast(*this, "ssd_c3", "the number of groups", b[2], 1)) ||
-      failed(expectDivides(*this, "ssd_c3", "the number of groups", b[2],
-                           "the number of heads", heads)) ||
+      failed(expectGroups(*this, "ssd_c3", b[2], heads)) ||
       failed(expectSkip(*this, "ssd_c4", getD(), heads, headDim)) ||
       failed(expectShape(*this, "ssd_c5", "the initial state", getInitial(),
                          state)) ||
@@ -232,8 +268,10 @@ LogicalResult RepeatOp::verify() {
       failed(expectDivides(*this, "repeat_c1", "unit", getUnit(), "the size",
                            shape[dim])))
     return failure();
-  shape[dim] *= getTimes();
-  return expectShape(*this, "repeat_c2", "the result", getResult(), shape);
+  if (failed(multiplySize(*this, "repeat_c2", shape[dim], getTimes())))
+    return failure();
+  return expectReshaped(*this, "repeat_c2", "the result", getResult(),
+                        getSource(), shape);
 }
 
 } // namespace cp

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -50,6 +52,14 @@ struct Elementwise
 };
 
 /// A constant has any layout if all its elements are one.
+struct Empty : ShardingRuleOpInterface::ExternalModel<Empty, tensor::EmptyOp> {
+  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
+    ShardingRule rule = elementwiseRule(op, {});
+    rule.isZero = true;
+    return rule;
+  }
+};
+
 struct Constant
     : ShardingRuleOpInterface::ExternalModel<Constant, arith::ConstantOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
@@ -57,6 +67,7 @@ struct Constant
     if (!isa<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue()))
       for (DimFactors &factors : rule.results[0])
         factors.clear();
+    rule.isZero = matchPattern(op, m_AnyZeroFloat());
     return rule;
   }
   void localizeSizes(Operation *op) const {
@@ -84,21 +95,73 @@ TensorFactors mappedFactors(AffineMap map) {
   return dims;
 }
 
-/// Whether the payload only adds its arguments.
+/// Whether the payload is the sum of two of its arguments.
 bool isAddition(linalg::LinalgOp op) {
   Block &body = op->getRegion(0).front();
-  return llvm::hasNItems(body.getOperations(), 2) &&
-         isa<arith::AddFOp>(body.front());
+  Operation &sum = body.front();
+  return llvm::hasNItems(body.getOperations(), 2) && isa<arith::AddFOp>(sum) &&
+         body.getTerminator()->getOperand(0) == sum.getResult(0) &&
+         llvm::all_of(sum.getOperands(), [&](Value value) {
+           return isa<BlockArgument>(value) && value.getParentBlock() == &body;
+         });
 }
 
-/// How a structured op uses its inputs. An accumulator is a term.
+/// Whether reduction loops sum up, so that parts of a sum can be added.
+bool sumsUp(linalg::LinalgOp op) {
+  return linalg::isaContractionOpInterface(op) ||
+         (isAddition(op) &&
+          op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)));
+}
+
+/// How a structured op uses its operands. What a sum starts from is a term.
 SmallVector<Use> structuredUses(linalg::LinalgOp op) {
+  bool sums = op.getNumReductionLoops() > 0 && sumsUp(op);
   Use use = Use::Other;
-  if (linalg::isaContractionOpInterface(op) || isa<linalg::FillOp>(op))
+  if (sums || linalg::isaContractionOpInterface(op) ||
+      isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp>(op))
     use = Use::Additive;
   else if (isAddition(op))
     use = Use::Term;
-  return SmallVector<Use>(op->getNumOperands(), use);
+  SmallVector<Use> uses(op->getNumOperands(), use);
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    Use &start = uses[init.getOperandNumber()];
+    if (!op.payloadUsesValueFromOperand(&init))
+      start = Use::Unread;
+    else if (use != Use::Other)
+      start = Use::Term;
+  }
+  return uses;
+}
+
+/// Loops that every rank must run in full: those whose number is computed with,
+/// which a part of the loop would count from zero, those that run along two
+/// dimensions of one operand, and reductions that are no sums.
+llvm::SmallDenseSet<int64_t> wholeLoops(linalg::LinalgOp op) {
+  llvm::SmallDenseSet<int64_t> whole;
+  op->walk([&](linalg::IndexOp index) { whole.insert(index.getDim()); });
+  for (AffineMap map : op.getIndexingMapsArray()) {
+    llvm::SmallDenseSet<int64_t> seen;
+    for (AffineExpr result : map.getResults())
+      result.walk([&](AffineExpr part) {
+        auto loop = dyn_cast<AffineDimExpr>(part);
+        if (loop && (part != result || !seen.insert(loop.getPosition()).second))
+          whole.insert(loop.getPosition());
+      });
+  }
+  if (sumsUp(op))
+    return whole;
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction)
+      whole.insert(loop);
+  return whole;
+}
+
+void forbidCuts(const llvm::SmallDenseSet<int64_t> &loops,
+                SmallVectorImpl<TensorFactors> &tensors) {
+  for (TensorFactors &dims : tensors)
+    for (DimFactors &factors : dims)
+      if (!factors.empty() && loops.contains(factors.front()))
+        factors.clear();
 }
 
 template <typename OpTy>
@@ -121,6 +184,11 @@ struct Structured
       if (kind == utils::IteratorType::reduction)
         rule.reductions.push_back(loop);
     rule.uses = structuredUses(structured);
+    llvm::SmallDenseSet<int64_t> whole = wholeLoops(structured);
+    forbidCuts(whole, rule.operands);
+    forbidCuts(whole, rule.results);
+    auto fill = dyn_cast<linalg::FillOp>(op);
+    rule.isZero = fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
     return rule;
   }
 };
@@ -153,10 +221,18 @@ struct ExtractSlice
 ShardingRule reshapeRule(ArrayRef<ReassociationIndices> groups,
                          RankedTensorType expanded, bool expands) {
   ShardingRule rule;
-  TensorFactors merged;
-  for (const ReassociationIndices &group : groups)
-    merged.push_back(DimFactors(group.begin(), group.end()));
-  TensorFactors apart = identityFactors(expanded);
+  TensorFactors merged, apart = identityFactors(expanded);
+  for (const ReassociationIndices &group : groups) {
+    DimFactors factors;
+    for (int64_t dim : group)
+      if (expanded.getDimSize(dim) != 1 || group.size() == 1)
+        factors.push_back(dim);
+    // A cut of a merged dimension goes through its major factor, so no other
+    // one may be cut where it stands by itself.
+    for (int64_t minor : ArrayRef(factors).drop_front(!factors.empty()))
+      apart[minor].clear();
+    merged.push_back(factors);
+  }
   rule.sizes.assign(expanded.getShape().begin(), expanded.getShape().end());
   rule.operands.push_back(expands ? merged : apart);
   rule.results.push_back(expands ? apart : merged);
@@ -196,13 +272,11 @@ struct CollapseShape
 // Attaching
 //===----------------------------------------------------------------------===//
 
-template <typename... OpTys>
-void attachElementwise(MLIRContext *context) {
+template <typename... OpTys> void attachElementwise(MLIRContext *context) {
   (OpTys::template attachInterface<Elementwise<OpTys>>(*context), ...);
 }
 
-template <typename... OpTys>
-void attachStructured(MLIRContext *context) {
+template <typename... OpTys> void attachStructured(MLIRContext *context) {
   (OpTys::template attachInterface<Structured<OpTys>>(*context), ...);
 }
 
@@ -212,8 +286,8 @@ void attachArith(MLIRContext *context, arith::ArithDialect *) {
       *context);
   arith::SubFOp::attachInterface<Elementwise<arith::SubFOp, term, term>>(
       *context);
-  arith::MulFOp::attachInterface<Elementwise<arith::MulFOp, additive, additive>>(
-      *context);
+  arith::MulFOp::attachInterface<
+      Elementwise<arith::MulFOp, additive, additive>>(*context);
   arith::DivFOp::attachInterface<Elementwise<arith::DivFOp, additive>>(
       *context);
   arith::NegFOp::attachInterface<Elementwise<arith::NegFOp, additive>>(
@@ -234,14 +308,13 @@ void attachMath(MLIRContext *context, math::MathDialect *) {
 
 void attachLinalg(MLIRContext *context, linalg::LinalgDialect *) {
   attachStructured<linalg::GenericOp, linalg::ContractOp, linalg::FillOp,
-                   linalg::MatmulOp, linalg::BatchMatmulOp,
-                   linalg::TransposeOp, linalg::BroadcastOp, linalg::MapOp,
-                   linalg::ElementwiseOp, linalg::AddOp, linalg::MulOp>(
-      context);
+                   linalg::MatmulOp, linalg::BatchMatmulOp, linalg::TransposeOp,
+                   linalg::BroadcastOp, linalg::MapOp, linalg::ElementwiseOp,
+                   linalg::AddOp, linalg::MulOp>(context);
 }
 
 void attachTensor(MLIRContext *context, tensor::TensorDialect *) {
-  attachElementwise<tensor::EmptyOp>(context);
+  tensor::EmptyOp::attachInterface<Empty>(*context);
   tensor::ExtractSliceOp::attachInterface<ExtractSlice>(*context);
   tensor::ExpandShapeOp::attachInterface<ExpandShape>(*context);
   tensor::CollapseShapeOp::attachInterface<CollapseShape>(*context);

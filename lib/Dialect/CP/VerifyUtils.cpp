@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace cp {
 
-static std::string shapeText(ArrayRef<int64_t> shape) {
+std::string sizesText(ArrayRef<int64_t> shape) {
   std::string text = "[";
   llvm::raw_string_ostream os(text);
   llvm::interleaveComma(shape, os, [&](int64_t size) {
@@ -39,8 +39,18 @@ LogicalResult expectShape(Operation *op, StringRef label, StringRef what,
   if (!value || matches(shapeOf(value), expected))
     return success();
   return op->emitOpError() << label << ": " << what << " must have shape "
-                           << shapeText(expected) << ", but has "
-                           << shapeText(shapeOf(value));
+                           << sizesText(expected) << ", but has "
+                           << sizesText(shapeOf(value));
+}
+
+LogicalResult expectReshaped(Operation *op, StringRef label, StringRef what,
+                             Value value, Value source,
+                             ArrayRef<int64_t> expected) {
+  Type have = getElementTypeOrSelf(value), want = getElementTypeOrSelf(source);
+  if (have != want)
+    return op->emitOpError() << label << ": " << what << " must hold " << want
+                             << ", but holds " << have;
+  return expectShape(op, label, what, value, expected);
 }
 
 LogicalResult expectType(Operation *op, StringRef label, StringRef what,
@@ -53,8 +63,9 @@ LogicalResult expectType(Operation *op, StringRef label, StringRef what,
 
 LogicalResult expectOneElementType(Operation *op, StringRef label) {
   Type first;
-  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
-                                            SmallVector<Type>(op->getResultTypes()))) {
+  for (Type type :
+       llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                SmallVector<Type>(op->getResultTypes()))) {
     Type element = getElementTypeOrSelf(type);
     if (!first)
       first = element;
@@ -76,11 +87,33 @@ LogicalResult expectAtLeast(Operation *op, StringRef label, StringRef what,
 LogicalResult expectDivides(Operation *op, StringRef label,
                             StringRef divisorName, int64_t divisor,
                             StringRef valueName, int64_t value) {
-  if (value % divisor == 0)
+  if (ShapedType::isDynamic(value) || value % divisor == 0)
     return success();
   return op->emitOpError() << label << ": " << divisorName << " (" << divisor
                            << ") must divide " << valueName << " (" << value
                            << ")";
+}
+
+LogicalResult expectGroups(Operation *op, StringRef label, int64_t groups,
+                           int64_t heads) {
+  if (ShapedType::isDynamic(groups))
+    return success();
+  if (failed(expectAtLeast(op, label, "the number of groups", groups, 1)))
+    return failure();
+  return expectDivides(op, label, "the number of groups", groups,
+                       "the number of heads", heads);
+}
+
+LogicalResult multiplySize(Operation *op, StringRef label, int64_t &size,
+                           int64_t factor) {
+  if (ShapedType::isDynamic(size))
+    return success();
+  int64_t product;
+  if (llvm::MulOverflow(size, factor, product))
+    return op->emitOpError() << label << ": a size of " << size << " times "
+                             << factor << " is beyond 64 bits; make it smaller";
+  size = product;
+  return success();
 }
 
 LogicalResult expectSkip(Operation *op, StringRef label, Value skip,
@@ -89,9 +122,9 @@ LogicalResult expectSkip(Operation *op, StringRef label, Value skip,
       matches(shapeOf(skip), {heads, headDim}))
     return success();
   return op->emitOpError() << label << ": D must have shape "
-                           << shapeText({heads}) << " or "
-                           << shapeText({heads, headDim}) << ", but has "
-                           << shapeText(shapeOf(skip));
+                           << sizesText({heads}) << " or "
+                           << sizesText({heads, headDim}) << ", but has "
+                           << sizesText(shapeOf(skip));
 }
 
 } // namespace cp

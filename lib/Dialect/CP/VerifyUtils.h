@@ -12,11 +12,21 @@
 
 namespace cp {
 
-/// Fails with `label` unless `value` is null or has exactly the shape `expected`
-/// (a dynamic size on either side matches anything).
+/// A shape for a message: `[1, ?, 8]`.
+std::string sizesText(llvm::ArrayRef<int64_t> shape);
+
+/// Fails with `label` unless `value` is null or has exactly the shape
+/// `expected` (a dynamic size on either side matches anything).
 llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef label,
                                 llvm::StringRef what, mlir::Value value,
                                 llvm::ArrayRef<int64_t> expected);
+
+/// Fails with `label` unless `value` has the shape `expected` and the element
+/// type of `source`.
+llvm::LogicalResult expectReshaped(mlir::Operation *op, llvm::StringRef label,
+                                   llvm::StringRef what, mlir::Value value,
+                                   mlir::Value source,
+                                   llvm::ArrayRef<int64_t> expected);
 
 /// Fails with `label` unless `value` is null or has the type `expected`.
 llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef label,
@@ -32,10 +42,21 @@ llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef label,
                                   llvm::StringRef what, int64_t value,
                                   int64_t least);
 
-/// Fails with `label` unless `divisor`, which is positive, divides `value`.
+/// Fails with `label` unless `divisor`, which is positive, divides the size
+/// `value` (a dynamic one passes).
 llvm::LogicalResult expectDivides(mlir::Operation *op, llvm::StringRef label,
                                   llvm::StringRef divisorName, int64_t divisor,
                                   llvm::StringRef valueName, int64_t value);
+
+/// Fails with `label` unless there is a group and groups divide heads. Both are
+/// sizes of tensors; dynamic ones pass.
+llvm::LogicalResult expectGroups(mlir::Operation *op, llvm::StringRef label,
+                                 int64_t groups, int64_t heads);
+
+/// Multiplies a size by a positive factor; a dynamic one stays. Fails with
+/// `label` when the product does not fit.
+llvm::LogicalResult multiplySize(mlir::Operation *op, llvm::StringRef label,
+                                 int64_t &size, int64_t factor);
 
 /// The shape of a ranked tensor value.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {

@@ -1,0 +1,63 @@
+//===- ScanSummary.h - What a rank contributes to a scan --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A summary is one piece of memory: the states, then the decays that multiply
+// what comes from the left. In this order a summary can take in its left
+// neighbour in place, front to back: decays are read before they change.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_SCANSUMMARY_H
+#define CP_LIB_RUNTIME_SCANSUMMARY_H
+
+#include "Descriptor.h"
+
+namespace cp::runtime {
+
+struct SummaryShape {
+  DType dtype;
+  /// Elements; each decay belongs to `statesPerDecay` states in a row.
+  int64_t states, decays, statesPerDecay;
+  int64_t stateBytes, decayBytes;
+
+  int64_t size() const { return states + decays; }
+  int64_t bytes() const { return stateBytes + decayBytes; }
+  int64_t elementBytes() const { return int64_t(sizeOf(dtype)); }
+};
+
+/// Elements [begin, end).
+struct Range {
+  int64_t begin, end;
+  int64_t length() const { return end - begin; }
+};
+
+/// Part `index` of `size` elements in `parts` parts in a row; the first ones
+/// have one element more where it does not divide, and may be all there is.
+Range partOf(int64_t size, int64_t parts, int64_t index);
+
+/// Copies a call's inputs to a summary, and a summary to its outputs.
+void pack(char *summary, const Descriptor &call, const SummaryShape &shape);
+void unpack(const char *summary, const Descriptor &call,
+            const SummaryShape &shape);
+/// The outputs of the rank that nobody precedes: decays 1, states 0.
+void writeIdentity(const Descriptor &call);
+
+/// The elements `range` of a summary become those of `left`, then `right`.
+/// `result` may be either; as `right` only when ranges come front to back.
+void combine(char *result, const char *left, const char *right,
+             const SummaryShape &shape, Range range);
+/// The same for states alone: `decays` are all decays of the right summary, the
+/// other pointers are at the state `range.begin`.
+void combineStates(char *result, const char *left, const char *right,
+                   const char *decays, const SummaryShape &shape, Range range);
+/// The same for `count` decays; `result` may be `left` or `right`.
+void multiplyDecays(char *result, const char *left, const char *right,
+                    DType dtype, int64_t count);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_SCANSUMMARY_H

@@ -1,0 +1,113 @@
+//===- PlanMemory.cpp - All buffers in one arena ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArenaPlan.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace cp {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// The allocations of a block with their lives, numbered by its ops.
+struct Lives {
+  SmallVector<memref::AllocOp> allocs;
+  std::vector<BufferLife> lives;
+
+  explicit Lives(Block &block) {
+    // A view is its source's buffer.
+    llvm::DenseMap<Value, size_t> buffers;
+    for (auto [number, op] : llvm::enumerate(block)) {
+      auto view = dyn_cast<ViewLikeOpInterface>(op);
+      if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+        buffers[alloc] = allocs.size();
+        allocs.push_back(alloc);
+        lives.push_back({bytesOf(alloc.getType()), -1, -1});
+      } else if (view && buffers.contains(view.getViewSource())) {
+        buffers[op.getResult(0)] = buffers[view.getViewSource()];
+      } else {
+        use(op, number, buffers);
+      }
+    }
+  }
+
+private:
+  static int64_t bytesOf(MemRefType type) {
+    return type.getNumElements() *
+           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+
+  void use(Operation &op, int64_t number,
+           const llvm::DenseMap<Value, size_t> &buffers) {
+    for (Value operand : op.getOperands()) {
+      auto buffer = buffers.find(operand);
+      if (buffer == buffers.end())
+        continue;
+      BufferLife &life = lives[buffer->second];
+      if (life.first < 0)
+        life.first = number;
+      life.last = number;
+    }
+  }
+};
+
+struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal() || !function.isPublic())
+      return;
+    if (!llvm::hasSingleElement(function.getBody())) {
+      function.emitOpError("must have one block to be an entry point");
+      return signalPassFailure();
+    }
+    Lives found(function.getBody().front());
+    for (memref::AllocOp alloc : found.allocs)
+      if (!alloc.getType().hasStaticShape() ||
+          !alloc.getType().getLayout().isIdentity()) {
+        alloc.emitOpError("cannot be planned: its size and layout must be known");
+        return signalPassFailure();
+      }
+    if (!found.allocs.empty())
+      place(function, found, planArena(found.lives));
+  }
+
+private:
+  static void place(func::FuncOp function, Lives &found,
+                    const ArenaPlan &plan) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+    Location loc = function.getLoc();
+    auto type = MemRefType::get({plan.bytes}, builder.getI8Type());
+    auto arena = memref::AllocOp::create(builder, loc, type);
+    arena.setAlignment(arenaAlignment);
+    for (auto [alloc, offset] : llvm::zip_equal(found.allocs, plan.offsets)) {
+      builder.setInsertionPoint(alloc);
+      Value start =
+          arith::ConstantIndexOp::create(builder, alloc.getLoc(), offset);
+      alloc.replaceAllUsesWith(
+          memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                 arena, start, ValueRange())
+              .getResult());
+      alloc.erase();
+    }
+    function->setAttr(arenaAttr, builder.getI64IntegerAttr(plan.bytes));
+    remark::analysis(loc, remark::RemarkOpts::name("arena").category("memory"))
+        << remark::metric("bytes", plan.bytes)
+        << remark::metric("largest_live_set", plan.largestLiveSet);
+  }
+};
+
+} // namespace
+} // namespace cp

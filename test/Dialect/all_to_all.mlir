@@ -1,0 +1,36 @@
+// RUN: cp-opt %s --verify-roundtrip | %cp-opt | FileCheck %s
+// RUN: %cp-opt %s --emit-bytecode | %cp-opt | FileCheck %s
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+
+// CHECK-LABEL: @one
+// CHECK: cp.all_to_all %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {concat_dims = array<i64: 1>, split_dims = array<i64: 2>} : (tensor<1x16x32xf32>) -> tensor<1x64x8xf32>
+func.func @one(%x: tensor<1x16x32xf32>) {
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 1>, split_dims = array<i64: 2>}
+      : (tensor<1x16x32xf32>) -> tensor<1x64x8xf32>
+  return
+}
+
+// CHECK-LABEL: @all
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<8x6xi64>)
+// CHECK: %[[R:.*]]:2 = cp.all_to_all %[[X]], %[[Y]] over ["dp", "cp"] of
+// CHECK-SAME: {concat_dims = array<i64: 0, 1>, concat_zigzag = array<i1: true, false>, repeat_units = array<i64: 2, 1>, repeats = array<i64: 2, 1>, split_dims = array<i64: 1, 0>, split_zigzag = array<i1: false, true>} : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<32x2xf32>, tensor<1x48xi64>)
+func.func @all(%x: tensor<4x8xf32>, %y: tensor<8x6xi64>) {
+  %0:2 = cp.all_to_all %x, %y over ["dp", "cp"] of #mesh
+      {concat_dims = array<i64: 0, 1>, split_dims = array<i64: 1, 0>,
+       concat_zigzag = array<i1: true, false>,
+       split_zigzag = array<i1: false, true>,
+       repeats = array<i64: 2, 1>, repeat_units = array<i64: 2, 1>}
+      : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<32x2xf32>, tensor<1x48xi64>)
+  return
+}
+
+// CHECK-LABEL: @dynamic
+// CHECK: cp.all_to_all {{.*}} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+func.func @dynamic(%x: tensor<?x?xf32>) {
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>}
+      : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return
+}

@@ -1,0 +1,104 @@
+// RUN: %cp-opt %s --split-input-file --verify-diagnostics
+
+func.func @call_c1(%t: tensor<4xf32>, %m: memref<4xf32>) {
+  // expected-error @below {{'cp.call' op call_c1: there must be outs, all tensors or all memrefs}}
+  %0 = cp.call "f" outs(%t, %m : tensor<4xf32>, memref<4xf32>) {} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @call_c1_no_outs() {
+  // expected-error @below {{call_c1: there must be outs, all tensors or all memrefs}}
+  "cp.call"() {symbol = "f", config = {}, operandSegmentSizes = array<i32: 0, 0>}
+      : () -> ()
+  return
+}
+
+// -----
+
+func.func @call_c1_unranked(%m: memref<*xf32>) {
+  // expected-error @below {{call_c1: there must be outs, all tensors or all memrefs}}
+  cp.call "f" outs(%m : memref<*xf32>) {}
+  return
+}
+
+// -----
+
+func.func @call_c1_scalar(%m: i32) {
+  // expected-error @below {{call_c1: there must be outs, all tensors or all memrefs}}
+  cp.call "f" outs(%m : i32) {}
+  return
+}
+
+// -----
+
+func.func @call_c1_ins(%x: f32, %m: memref<4xf32>) {
+  // expected-error @below {{call_c1: ins must be tensors or memrefs, as outs are, but 'f32' was found}}
+  cp.call "f" ins(%x : f32) outs(%m : memref<4xf32>) {}
+  return
+}
+
+// -----
+
+func.func @call_c1_ins_mixed(%x: tensor<4xf32>, %m: memref<4xf32>) {
+  // expected-error @below {{call_c1: ins must be tensors or memrefs, as outs are, but 'tensor<4xf32>' was found}}
+  cp.call "f" ins(%x : tensor<4xf32>) outs(%m : memref<4xf32>) {}
+  return
+}
+
+// -----
+
+func.func @call_c2(%t: tensor<4xf32>) {
+  // expected-error @below {{call_c2: there must be one result of the type of each out}}
+  cp.call "f" outs(%t : tensor<4xf32>) {}
+  return
+}
+
+// -----
+
+func.func @call_c2_type(%t: tensor<4xf32>) {
+  // expected-error @below {{call_c2: there must be one result of the type of each out}}
+  %0 = cp.call "f" outs(%t : tensor<4xf32>) {} -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @call_c2_memref(%m: memref<4xf32>) {
+  // expected-error @below {{call_c2: there must be no results}}
+  %0 = cp.call "f" outs(%m : memref<4xf32>) {} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @call_c3(%m: memref<4xf32>) {
+  // expected-error @below {{call_c3: attribute "a" must be a bool, a signless integer of at most 64 bits, a float or an array of i64, but is "text"}}
+  cp.call "f" outs(%m : memref<4xf32>) {a = "text"}
+  return
+}
+
+// -----
+
+func.func @call_c3_wide(%m: memref<4xf32>) {
+  // expected-error @below {{call_c3: attribute "a" must be}}
+  cp.call "f" outs(%m : memref<4xf32>) {a = 1 : i128}
+  return
+}
+
+// -----
+
+func.func @call_c3_unsigned(%m: memref<4xf32>) {
+  // expected-error @below {{call_c3: attribute "a" must be}}
+  cp.call "f" outs(%m : memref<4xf32>) {a = 1 : ui64}
+  return
+}
+
+// -----
+
+func.func @call_c3_array(%m: memref<4xf32>) {
+  // expected-error @below {{call_c3: attribute "a" must be}}
+  cp.call "f" outs(%m : memref<4xf32>) {a = array<i32: 1>}
+  return
+}

@@ -1,0 +1,269 @@
+// RUN: %cp-opt %s --split-input-file --verify-diagnostics
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_gather' op group_c1: at least one axis must be named}}
+  %0 = cp.all_gather %x over [] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_unknown(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_gather' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "tp"}}
+  %0 = cp.all_gather %x over ["tp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_twice(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_gather' op group_c1: axis "cp" is named twice}}
+  %0 = cp.all_gather %x over ["cp", "cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{all_gather_c1: the dimension must be below 1, but is 1}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c1_negative(%x: tensor<8xf32>) {
+  // expected-error @below {{all_gather_c1: the dimension must be below 1, but is -9223372036854775808}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = -9223372036854775808}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c1_rank_zero(%x: tensor<f32>) {
+  // expected-error @below {{all_gather_c1: the dimension must be below 0, but is 0}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0}
+      : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{all_gather_c2: the result must have shape [32], but has [8]}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c2_type(%x: tensor<8xf32>) {
+  // expected-error @below {{all_gather_c2: the result must hold 'f32', but holds 'i32'}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<32xi32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c2_overflow(%x: tensor<9223372036854775807xi8>) {
+  // expected-error @below {{all_gather_c2: a size of 9223372036854775807 times 4 is beyond 64 bits; make it smaller}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0}
+      : tensor<9223372036854775807xi8> -> tensor<1xi8>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.slice' op group_c1: at least one axis must be named}}
+  %0 = cp.slice %x over [] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_unknown(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.slice' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "tp"}}
+  %0 = cp.slice %x over ["tp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_twice(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.slice' op group_c1: axis "cp" is named twice}}
+  %0 = cp.slice %x over ["cp", "cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{slice_c1: the dimension must be below 1, but is 1}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 1}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c1_negative(%x: tensor<8xf32>) {
+  // expected-error @below {{slice_c1: the dimension must be below 1, but is -9223372036854775808}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = -9223372036854775808}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c1_rank_zero(%x: tensor<f32>) {
+  // expected-error @below {{slice_c1: the dimension must be below 0, but is 0}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{slice_c2: the result must have shape [2], but has [8]}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c2_type(%x: tensor<8xf32>) {
+  // expected-error @below {{slice_c2: the result must hold 'f32', but holds 'i32'}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c2_divides(%x: tensor<6xf32>) {
+  // expected-error @below {{slice_c2: the group's size (4) must divide the dimension (6)}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<6xf32> -> tensor<1xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.reduce_scatter' op group_c1: at least one axis must be named}}
+  %0 = cp.reduce_scatter %x over [] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_unknown(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.reduce_scatter' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "tp"}}
+  %0 = cp.reduce_scatter %x over ["tp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_twice(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.reduce_scatter' op group_c1: axis "cp" is named twice}}
+  %0 = cp.reduce_scatter %x over ["cp", "cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{reduce_scatter_c1: the dimension must be below 1, but is 1}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 1}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c1_negative(%x: tensor<8xf32>) {
+  // expected-error @below {{reduce_scatter_c1: the dimension must be below 1, but is -9223372036854775808}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = -9223372036854775808}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c1_rank_zero(%x: tensor<f32>) {
+  // expected-error @below {{reduce_scatter_c1: the dimension must be below 0, but is 0}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 0}
+      : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{reduce_scatter_c2: the result must have shape [2], but has [8]}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c2_type(%x: tensor<8xf32>) {
+  // expected-error @below {{reduce_scatter_c2: the result must hold 'f32', but holds 'i32'}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c2_divides(%x: tensor<6xf32>) {
+  // expected-error @below {{reduce_scatter_c2: the group's size (4) must divide the dimension (6)}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 0}
+      : tensor<6xf32> -> tensor<1xf32>
+  return
+}

@@ -1,0 +1,119 @@
+// RUN: %cp-opt %s --split-input-file --verify-diagnostics
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c1: the mesh has no axis "tp"; its axes are "cp"}}
+#layout_c1 = #cp.layout<#mesh, [{"tp"}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c1: the mesh has no axis "tp"; its axes are "cp"}}
+#layout_c1 = #cp.layout<#mesh, [{}], partial = {"tp"}>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c2: axis "cp" is used by dimension 0 and by dimension 1, expected one use at most; remove one of them}}
+#layout_c2 = #cp.layout<#mesh, [{"cp"}, {"cp"}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c2: axis "cp" is used by dimension 0 and by dimension 0}}
+#layout_c2 = #cp.layout<#mesh, [{"cp", "cp"}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c2: axis "cp" is used by dimension 0 and by the partial axes}}
+#layout_c2 = #cp.layout<#mesh, [{"cp"}], partial = {"cp"}>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c2: axis "cp" is used by the partial axes and by the partial axes}}
+#layout_c2 = #cp.layout<#mesh, [{}], partial = {"cp", "cp"}>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c3: dimension 0: expected a unit of at least 1, got 0; leave it out to cut anywhere}}
+#layout_c3 = #cp.layout<#mesh, [{"cp" : 0}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c3: dimension 0: expected a unit of at least 1, got -64}}
+#layout_c3 = #cp.layout<#mesh, [{"cp" : -64}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp"}]>
+// expected-error @below {{layout_c4: the layout has 1 dimensions, expected 2 as in the tensor; write {} for a dimension that is not cut}}
+func.func private @layout_c4(tensor<8x8xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp"}]>
+// expected-error @below {{layout_c5: dimension 0 of size 6 does not divide by 4 (axis "cp", contiguous); pad the dimension to a multiple, or cut it over a smaller axis}}
+func.func private @layout_c5(tensor<6xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp" zigzag}]>
+// expected-error @below {{layout_c5: dimension 0 of size 12 does not divide by 2 x 4 (axis "cp", zigzag); pad the dimension to a multiple, or cut it over a smaller axis or contiguously}}
+func.func private @layout_c5_zigzag(tensor<12xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"ring" = 2, "u" = 4>
+#layout = #cp.layout<#mesh, [{"ring", "u"}]>
+// expected-error @below {{layout_c5: dimension 0 of size 12, of which the major cuts leave 6, does not divide by 4 (axis "u", contiguous)}}
+func.func private @layout_c5_minor(tensor<12xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp" : 64}]>
+// expected-error @below {{layout_c5: dimension 0 of size 128 does not divide by 4 (axis "cp", contiguous) x 64 (unit)}}
+func.func private @layout_c5_unit(tensor<128xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp" : 9223372036854775807}]>
+// expected-error @below {{layout_c5: dimension 0 of size 128 does not divide by 4 (axis "cp", contiguous) x 9223372036854775807 (unit)}}
+func.func private @layout_c5_huge_unit(tensor<128xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp"}]>
+// expected-error @below {{layout_c5: dimension 0 is cut, so its size must be known, but is '?'}}
+func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{expected '}'}}
+#unknown_order = #cp.layout<#mesh, [{"cp" striped}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{expected 'partial'}}
+#unknown_part = #cp.layout<#mesh, [{"cp"}], summed = {}>
+
+// -----
+
+// expected-error @below {{invalid kind of attribute specified}}
+#no_mesh = #cp.layout<[1], [{}]>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{expected '['}}
+#no_dimensions = #cp.layout<#mesh, {}>

@@ -1,0 +1,69 @@
+// RUN: %cp-opt %s --split-input-file --verify-diagnostics
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
+  // expected-error @below {{'cp.scan_state' op group_c1: at least one axis must be named}}
+  %0:2 = cp.scan_state %d, %s over [] of #mesh
+      : tensor<2xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_unknown(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
+  // expected-error @below {{'cp.scan_state' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "tp"}}
+  %0:2 = cp.scan_state %d, %s over ["tp"] of #mesh
+      : tensor<2xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_twice(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
+  // expected-error @below {{'cp.scan_state' op group_c1: axis "cp" is named twice}}
+  %0:2 = cp.scan_state %d, %s over ["cp", "cp"] of #mesh
+      : tensor<2xf32>, tensor<2x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c1(%d: tensor<1x2xf32>, %s: tensor<1x2x8xf64>) {
+  // expected-error @below {{scan_state_c1: element types must agree, but 'f32' and 'f64' were found}}
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh
+      : tensor<1x2xf32>, tensor<1x2x8xf64>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c1_results(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
+  // expected-error @below {{failed to verify that }}
+  %0:2 = "cp.scan_state"(%d, %s) {mesh = #mesh, axes = ["cp"]}
+      : (tensor<2xf32>, tensor<2x4xf32>) -> (tensor<2xf32>, tensor<2x5xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2(%d: tensor<2x1xf32>, %s: tensor<1x2x8xf32>) {
+  // expected-error @below {{scan_state_c2: decay's sizes must be the first of state's, but the types are 'tensor<2x1xf32>' and 'tensor<1x2x8xf32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh
+      : tensor<2x1xf32>, tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2_rank(%d: tensor<1x2xf32>, %s: tensor<1xf32>) {
+  // expected-error @below {{scan_state_c2: decay's sizes must be the first of state's, but the types are 'tensor<1x2xf32>' and 'tensor<1xf32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh
+      : tensor<1x2xf32>, tensor<1xf32>
+  return
+}

@@ -1,0 +1,22 @@
+// RUN: cp-opt %s --verify-roundtrip | %cp-opt | FileCheck %s
+// RUN: %cp-opt %s --emit-bytecode | %cp-opt | FileCheck %s
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+
+// CHECK-LABEL: @chain
+// CHECK: cp.scan_state %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} : tensor<1x2xf32>, tensor<1x2x8x4xf32>
+func.func @chain(%d: tensor<1x2xf32>, %s: tensor<1x2x8x4xf32>) {
+  // The default is not printed.
+  %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh
+      {algorithm = #cp.scan_algorithm<chain>}
+      : tensor<1x2xf32>, tensor<1x2x8x4xf32>
+  return
+}
+
+// CHECK-LABEL: @gather
+// CHECK: cp.scan_state %{{.*}}, %{{.*}} over ["cp", "dp"] of #{{[a-z0-9]+}} {algorithm = #cp.scan_algorithm<gather>} : tensor<f64>, tensor<?xf64>
+func.func @gather(%d: tensor<f64>, %s: tensor<?xf64>) {
+  %decay, %state = cp.scan_state %d, %s over ["cp", "dp"] of #mesh
+      {algorithm = #cp.scan_algorithm<gather>} : tensor<f64>, tensor<?xf64>
+  return
+}

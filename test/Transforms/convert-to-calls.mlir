@@ -1,0 +1,94 @@
+// RUN: %cp-opt %s --convert-cp-to-calls | FileCheck %s
+
+#mesh = #cp.mesh<"cp" = 4>
+#x = affine_map<(b, l, o, i) -> (b, l, i)>
+#w = affine_map<(b, l, o, i) -> (o, i)>
+#wt = affine_map<(b, l, o, i) -> (i, o)>
+#y = affine_map<(b, l, o, i) -> (b, l, o)>
+
+// A runtime op writes fresh tensors, and its sizes and choices become the call's
+// attributes.
+
+// CHECK-LABEL: func.func @ops(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x4x24xf32>, %[[W:[a-z0-9]+]]: tensor<24x4xf32>
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<1x4x24xf32>
+// CHECK-NEXT:    %[[C:.*]] = cp.call "conv1d" ins(%[[X]], %[[W]] : {{.*}}) outs(%[[E]] : tensor<1x4x24xf32>) {has_bias = false, has_initial = false, silu = true} -> tensor<1x4x24xf32>
+// CHECK:         %[[G:.*]] = cp.call "all_gather" ins(%[[C]] : {{.*}}) outs(%{{.*}} : tensor<1x16x24xf32>) {
+// CHECK-SAME:      dim = 1
+// CHECK-NOT:     cp.conv1d
+// CHECK-NOT:     cp.all_gather
+// CHECK:         return %[[G]]
+func.func @ops(%x: tensor<1x4x24xf32>, %w: tensor<24x4xf32>)
+    -> tensor<1x16x24xf32> attributes {cp.view = "local"} {
+  %0 = cp.conv1d %x weight(%w) {silu = true}
+      : (tensor<1x4x24xf32>, tensor<24x4xf32>) -> tensor<1x4x24xf32>
+  %1 = cp.all_gather %0 over ["cp"] of #mesh {dim = 1}
+      : tensor<1x4x24xf32> -> tensor<1x16x24xf32>
+  return %1 : tensor<1x16x24xf32>
+}
+
+// A projection onto zeros overwrites; onto anything else it accumulates. The
+// weight may be transposed.
+
+// CHECK-LABEL: func.func @projections(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x4x8xf32>, %[[W:[a-z0-9]+]]: tensor<16x8xf32>, %[[V:[a-z0-9]+]]: tensor<8x16xf32>
+// CHECK-NOT:     linalg.fill
+// CHECK:         %[[E:.*]] = tensor.empty()
+// CHECK:         %[[A:.*]] = cp.call "matmul" ins(%[[X]], %[[W]] {{.*}}) outs(%{{.*}}) {accumulate = false, transpose_b = true}
+// CHECK:         cp.call "matmul" ins(%[[X]], %[[V]] {{.*}}) outs(%[[A]] {{.*}}) {accumulate = true, transpose_b = false}
+func.func @projections(%x: tensor<1x4x8xf32>, %w: tensor<16x8xf32>,
+                       %v: tensor<8x16xf32>) -> tensor<1x4x16xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4x16xf32>
+  %z = linalg.fill ins(%c : f32) outs(%e : tensor<1x4x16xf32>)
+      -> tensor<1x4x16xf32>
+  %0 = linalg.contract indexing_maps = [#x, #w, #y]
+      ins(%x, %w : tensor<1x4x8xf32>, tensor<16x8xf32>)
+      outs(%z : tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
+  %1 = linalg.contract indexing_maps = [#x, #wt, #y]
+      ins(%x, %v : tensor<1x4x8xf32>, tensor<8x16xf32>)
+      outs(%0 : tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
+  return %1 : tensor<1x4x16xf32>
+}
+
+// A fill with another number is no zero, and one that something else reads
+// stays.
+
+// CHECK-LABEL: func.func @fills(
+// CHECK-DAG:     %[[ONE:.*]] = linalg.fill ins(%cst
+// CHECK-DAG:     %[[ZERO:.*]] = linalg.fill ins(%cst_0
+// CHECK:         cp.call "matmul" {{.*}} outs(%[[ONE]] {{.*}}) {accumulate = true
+// CHECK:         cp.call "matmul" {{.*}} {accumulate = false
+// CHECK:         return %{{.*}}, %{{.*}}, %[[ZERO]]
+func.func @fills(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>)
+    -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) {
+  %c1 = arith.constant 1.0 : f32
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x16xf32>
+  %one = linalg.fill ins(%c1 : f32) outs(%e : tensor<4x16xf32>)
+      -> tensor<4x16xf32>
+  %zero = linalg.fill ins(%c0 : f32) outs(%e : tensor<4x16xf32>)
+      -> tensor<4x16xf32>
+  %0 = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>)
+      outs(%one : tensor<4x16xf32>) -> tensor<4x16xf32>
+  %1 = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>)
+      outs(%zero : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0, %1, %zero : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// A contraction that is no projection, or of two types, is left to loops.
+
+// CHECK-LABEL: func.func @loops(
+// CHECK-NOT:     cp.call
+// CHECK:         linalg.batch_matmul
+// CHECK:         linalg.matmul
+func.func @loops(%x: tensor<2x4x8xf32>, %w: tensor<2x8x16xf32>,
+                 %y: tensor<2x4x16xf32>, %h: tensor<4x8xbf16>,
+                 %k: tensor<8x16xbf16>, %o: tensor<4x16xf32>)
+    -> (tensor<2x4x16xf32>, tensor<4x16xf32>) {
+  %0 = linalg.batch_matmul ins(%x, %w : tensor<2x4x8xf32>, tensor<2x8x16xf32>)
+      outs(%y : tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  %1 = linalg.matmul ins(%h, %k : tensor<4x8xbf16>, tensor<8x16xbf16>)
+      outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<2x4x16xf32>, tensor<4x16xf32>
+}

@@ -1,0 +1,207 @@
+// RUN: %cp-opt %s --cp-lower-reshards | FileCheck %s
+
+#mesh = #cp.mesh<"a" = 2, "b" = 2>
+#whole = #cp.layout<#mesh, [{}, {}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"a"}, {}]>
+#rows2 = #cp.layout<#mesh, [{}, {"a", "b"}, {}]>
+#columns = #cp.layout<#mesh, [{}, {}, {"a"}]>
+#columns2 = #cp.layout<#mesh, [{}, {}, {"a", "b"}]>
+#zrows = #cp.layout<#mesh, [{}, {"a" zigzag}, {}]>
+#zcolumns = #cp.layout<#mesh, [{}, {}, {"a" zigzag}]>
+#sum = #cp.layout<#mesh, [{}, {}, {}], partial = {"a"}>
+#sum2 = #cp.layout<#mesh, [{}, {}, {}], partial = {"a", "b"}>
+#grid = #cp.layout<#mesh, [{}, {"a"}, {"b"}]>
+#turned = #cp.layout<#mesh, [{}, {"b"}, {"a"}]>
+
+// CHECK-LABEL: func.func @all_to_all(
+// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_dims = array<i64: 1>, split_dims = array<i64: 2>} : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+// CHECK-NEXT:    return
+func.func @all_to_all(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #rows to #columns
+      : tensor<1x8x8xf32> to tensor<1x16x4xf32>
+  return %0 : tensor<1x16x4xf32>
+}
+
+// Cuts by two axes travel at once.
+
+// CHECK-LABEL: func.func @all_to_all_two_axes(
+// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a", "b"] of #mesh {concat_dims = array<i64: 1>, split_dims = array<i64: 2>} : (tensor<1x4x8xf32>) -> tensor<1x16x2xf32>
+// CHECK-NEXT:    return
+func.func @all_to_all_two_axes(%x: tensor<1x4x8xf32>) -> tensor<1x16x2xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #rows2 to #columns2
+      : tensor<1x4x8xf32> to tensor<1x16x2xf32>
+  return %0 : tensor<1x16x2xf32>
+}
+
+// The copies of the exchange itself undo and make a zigzag order.
+
+// CHECK-LABEL: func.func @all_to_all_zigzag(
+// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_dims = array<i64: 1>, concat_zigzag = array<i1: true>, split_dims = array<i64: 2>, split_zigzag = array<i1: true>}
+// CHECK-NEXT:    return
+func.func @all_to_all_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #zrows to #zcolumns
+      : tensor<1x8x8xf32> to tensor<1x16x4xf32>
+  return %0 : tensor<1x16x4xf32>
+}
+
+// CHECK-LABEL: func.func @to_zigzag(
+// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, to_zigzag = true} : tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @to_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #rows to #zrows
+      : tensor<1x8x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @from_zigzag(
+// CHECK-NEXT:    cp.reorder %{{.*}} {dim = 1 : i64, to_zigzag = false}
+// CHECK-NEXT:    return
+func.func @from_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #zrows to #rows
+      : tensor<1x8x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @gather(
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a", "b"] of #mesh {dim = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x16x8xf32>
+// CHECK-NEXT:    return
+func.func @gather(%x: tensor<1x4x8xf32>) -> tensor<1x16x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #rows2 to #whole
+      : tensor<1x4x8xf32> to tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
+
+// CHECK-LABEL: func.func @gather_zigzag(
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a"] of #mesh {dim = 1 : i64, zigzag = true}
+func.func @gather_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #zrows to #whole
+      : tensor<1x8x8xf32> to tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
+
+// CHECK-LABEL: func.func @slice(
+// CHECK-NEXT:    cp.slice %{{.*}} over ["a", "b"] of #mesh {dim = 2 : i64} : tensor<1x16x8xf32> -> tensor<1x16x2xf32>
+// CHECK-NEXT:    return
+func.func @slice(%x: tensor<1x16x8xf32>) -> tensor<1x16x2xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #whole to #columns2
+      : tensor<1x16x8xf32> to tensor<1x16x2xf32>
+  return %0 : tensor<1x16x2xf32>
+}
+
+// CHECK-LABEL: func.func @slice_zigzag(
+// CHECK-NEXT:    cp.slice %{{.*}} over ["a"] of #mesh {dim = 1 : i64, zigzag = true}
+func.func @slice_zigzag(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #whole to #zrows
+      : tensor<1x16x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @all_reduce(
+// CHECK-NEXT:    cp.all_reduce %{{.*}} over ["a", "b"] of #mesh : tensor<1x16x8xf32>
+// CHECK-NEXT:    return
+func.func @all_reduce(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #sum2 to #whole
+      : tensor<1x16x8xf32> to tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
+
+// CHECK-LABEL: func.func @reduce_scatter(
+// CHECK-NEXT:    cp.reduce_scatter %{{.*}} over ["a"] of #mesh {dim = 1 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @reduce_scatter(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #sum to #rows
+      : tensor<1x16x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// One sum is scattered, the other added up: two steps.
+
+// CHECK-LABEL: func.func @mixed_sums(
+// CHECK:         %[[R:.*]] = cp.{{all_reduce|reduce_scatter}} %{{.*}} over ["{{a|b}}"]
+// CHECK-NEXT:    %[[S:.*]] = cp.{{all_reduce|reduce_scatter}} %[[R]] over ["{{a|b}}"]
+// CHECK-NEXT:    return %[[S]] : tensor<1x8x8xf32>
+func.func @mixed_sums(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #sum2 to #rows
+      : tensor<1x16x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// Two axes that change places go through a third dimension or a gather; the
+// result has the shape of the part.
+
+// CHECK-LABEL: func.func @turn(
+// CHECK-NOT:     cp.reshard
+// CHECK:         return %{{.*}} : tensor<1x8x4xf32>
+func.func @turn(%x: tensor<1x8x4xf32>) -> tensor<1x8x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #grid to #turned
+      : tensor<1x8x4xf32> to tensor<1x8x4xf32>
+  return %0 : tensor<1x8x4xf32>
+}
+
+// An exchange that splits a repeated dimension reads the source of the repeat.
+
+// CHECK-LABEL: func.func @repeated(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x8x4xf32>
+// CHECK-NEXT:    cp.all_to_all %[[X]] over ["a"] of #mesh {concat_dims = array<i64: 1>, repeat_units = array<i64: 4>, repeats = array<i64: 2>, split_dims = array<i64: 2>} : (tensor<1x8x4xf32>) -> tensor<1x16x4xf32>
+// CHECK-NEXT:    return
+func.func @repeated(%x: tensor<1x8x4xf32>) -> tensor<1x16x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.repeat %x {dim = 2, unit = 4, times = 2}
+      : tensor<1x8x4xf32> -> tensor<1x8x8xf32>
+  %1 = cp.reshard %0 from #rows to #columns
+      : tensor<1x8x8xf32> to tensor<1x16x4xf32>
+  return %1 : tensor<1x16x4xf32>
+}
+
+// A repeat of another dimension, or with another use, stays for what needs it.
+
+// CHECK-LABEL: func.func @repeated_elsewhere(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x4x8xf32>
+// CHECK-NEXT:    %[[R:.*]] = cp.repeat %[[X]]
+// CHECK-NEXT:    cp.all_to_all %[[R]] over ["a"] of #mesh {concat_dims = array<i64: 1>, split_dims = array<i64: 2>}
+func.func @repeated_elsewhere(%x: tensor<1x4x8xf32>) -> tensor<1x16x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.repeat %x {dim = 1, unit = 1, times = 2}
+      : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
+  %1 = cp.reshard %0 from #rows to #columns
+      : tensor<1x8x8xf32> to tensor<1x16x4xf32>
+  return %1 : tensor<1x16x4xf32>
+}
+
+// CHECK-LABEL: func.func @repeated_shared(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x8x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = cp.repeat %[[X]]
+// CHECK-NEXT:    %[[A:.*]] = cp.all_to_all %[[X]] {{.*}} repeats = array<i64: 2>
+// CHECK-NEXT:    return %[[R]], %[[A]]
+func.func @repeated_shared(%x: tensor<1x8x4xf32>)
+    -> (tensor<1x8x8xf32>, tensor<1x16x4xf32>) attributes {cp.view = "local"} {
+  %0 = cp.repeat %x {dim = 2, unit = 4, times = 2}
+      : tensor<1x8x4xf32> -> tensor<1x8x8xf32>
+  %1 = cp.reshard %0 from #rows to #columns
+      : tensor<1x8x8xf32> to tensor<1x16x4xf32>
+  return %0, %1 : tensor<1x8x8xf32>, tensor<1x16x4xf32>
+}
+
+// A reshard between global types is no work for this pass.
+
+// CHECK-LABEL: func.func @global(
+// CHECK-NEXT:    cp.reshard
+func.func @global(%x: tensor<1x16x8xf32, #rows>)
+    -> tensor<1x16x8xf32, #columns> attributes {cp.view = "global"} {
+  %0 = cp.reshard %x
+      : tensor<1x16x8xf32, #rows> to tensor<1x16x8xf32, #columns>
+  return %0 : tensor<1x16x8xf32, #columns>
+}

@@ -1,0 +1,88 @@
+// RUN: %cp-opt %s --cp-partition --split-input-file --verify-diagnostics
+// RUN: not %cp-opt %s --cp-partition --split-input-file >/dev/null 2>&1
+
+#mesh = #cp.mesh<"cp" = 2>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+
+func.func @partition_c1_window(%x: tensor<1x16x24xf32, #rows>,
+    %w: tensor<24x4xf32, #whole2>) -> tensor<1x16x24xf32, #rows>
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.conv1d' op partition_c1: the sequence is cut in zigzag order, in which this op cannot run; reshard it to contiguous order first}}
+  %0 = cp.conv1d %x weight(%w)
+      : (tensor<1x16x24xf32, #rows>, tensor<24x4xf32, #whole2>)
+      -> tensor<1x16x24xf32, #rows>
+  return %0 : tensor<1x16x24xf32, #rows>
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+#whole1 = #cp.layout<#mesh, [{}]>
+#whole4 = #cp.layout<#mesh, [{}, {}, {}, {}]>
+#rows3 = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+#rows4 = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}, {}]>
+
+func.func @partition_c1_scan(%x: tensor<1x16x2x8xf32, #rows4>,
+    %dt: tensor<1x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
+    %b: tensor<1x16x1x4xf32, #rows4>)
+    -> tensor<1x16x2x8xf32, #rows4> attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.ssd' op partition_c1: the sequence is cut in zigzag order}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b)
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
+         tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,
+         tensor<1x16x1x4xf32, #rows4>)
+      -> (tensor<1x16x2x8xf32, #rows4>, tensor<1x2x8x4xf32, #whole4>)
+  return %y : tensor<1x16x2x8xf32, #rows4>
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 8>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"cp"}, {}]>
+
+func.func @partition_c2(%x: tensor<1x16x24xf32, #rows>,
+    %w: tensor<24x4xf32, #whole2>) -> tensor<1x16x24xf32, #rows>
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.conv1d' op partition_c2: a halo of 3 rows is longer than a rank's 2 rows; use fewer ranks or a longer sequence}}
+  %0 = cp.conv1d %x weight(%w)
+      : (tensor<1x16x24xf32, #rows>, tensor<24x4xf32, #whole2>)
+      -> tensor<1x16x24xf32, #rows>
+  return %0 : tensor<1x16x24xf32, #rows>
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+#whole1 = #cp.layout<#mesh, [{}]>
+#whole4 = #cp.layout<#mesh, [{}, {}, {}, {}]>
+#rows3 = #cp.layout<#mesh, [{}, {"cp"}, {}]>
+#rows4 = #cp.layout<#mesh, [{}, {"cp"}, {}, {}]>
+
+func.func @partition_c3(%x: tensor<1x16x2x8xf32, #rows4>,
+    %dt: tensor<1x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
+    %b: tensor<1x16x1x4xf32, #rows4>)
+    -> tensor<1x2x8x4xf32, #whole4> attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.ssd' op partition_c3: result 1 is used, but is not known on every rank when the sequence is cut; cut heads instead (strategy = "hidden")}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b)
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
+         tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,
+         tensor<1x16x1x4xf32, #rows4>)
+      -> (tensor<1x16x2x8xf32, #rows4>, tensor<1x2x8x4xf32, #whole4>)
+  return %state : tensor<1x2x8x4xf32, #whole4>
+}
+
+// -----
+
+// Layouts are checked first, so no program with wrong ones is cut up.
+
+#mesh = #cp.mesh<"cp" = 2>
+#rows = #cp.layout<#mesh, [{}, {"cp"}]>
+
+func.func @checks(%x: tensor<1x16xf32, #rows>) -> tensor<1x16xf32, #rows>
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'tensor.cast' op verify_c1: result 0 has no layout}}
+  %0 = tensor.cast %x : tensor<1x16xf32, #rows> to tensor<1x16xf32>
+  return %x : tensor<1x16xf32, #rows>
+}

@@ -1,0 +1,22 @@
+// RUN: %cp-opt %s --cp-prepare-entry --split-input-file --verify-diagnostics
+
+// expected-error @below {{'func.func' op must have one block to be an entry point}}
+func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'func.func' op must return tensors of known sizes, but returns 'tensor<?xf32>'}}
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @below {{'func.func' op must return tensors of known sizes, but returns 'f32'}}
+func.func @scalar(%x: f32) -> f32 {
+  return %x : f32
+}

@@ -1,0 +1,27 @@
+// RUN: %cp-opt %s --cp-prepare-entry | FileCheck %s
+
+// Results become memrefs that are written; no other argument may be.
+
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf32> {bufferization.writable = false, cp.name = "x"}
+// CHECK-SAME:    %[[A:[a-z0-9]+]]: memref<4xf32>, %[[B:[a-z0-9]+]]: memref<2x2xf32>) {
+// CHECK:         %[[Y:.*]] = math.exp %[[X]]
+// CHECK:         %[[Z:.*]] = tensor.expand_shape %[[Y]]
+// CHECK-DAG:     bufferization.materialize_in_destination %[[Y]] in restrict writable %[[A]]
+// CHECK-DAG:     bufferization.materialize_in_destination %[[Z]] in restrict writable %[[B]]
+// CHECK:         return{{$}}
+func.func @main(%x: tensor<4xf32> {cp.name = "x"})
+    -> (tensor<4xf32>, tensor<2x2xf32>) {
+  %0 = math.exp %x : tensor<4xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [2, 2]
+      : tensor<4xf32> into tensor<2x2xf32>
+  return %0, %1 : tensor<4xf32>, tensor<2x2xf32>
+}
+
+// Private functions are no entry points.
+
+// CHECK-LABEL: func.func private @helper(
+// CHECK-SAME:    tensor<4xf32>) -> tensor<4xf32> {
+func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

@@ -1,0 +1,159 @@
+//===- ScanFailureTest.cpp - What goes wrong during a scan ----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every algorithm waits in its own places. Whatever the moment, all ranks come
+// back with a typed error in time, and a new world works.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+using namespace cp::test;
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+namespace {
+
+constexpr int64_t deadlineMs = 100;
+constexpr int64_t numRanks = 5;
+
+struct ScanFailure : testing::TestWithParam<int64_t> {
+  using Body = std::function<void(int64_t rank, cprt_context *)>;
+
+  /// One scan, large enough for several blocks where `states` is.
+  static void scan(cprt_context *context, int64_t algorithm,
+                   int64_t states = 2) {
+    Tensor decay(CPRT_F32, Sizes{1}), state(CPRT_F32, Sizes{1, states});
+    Tensor outDecay(CPRT_F32, Sizes{1}), outState(CPRT_F32, Sizes{1, states});
+    Call call;
+    call.in(decay).in(state).out(outDecay).out(outState);
+    call.attr(algorithm).array({0}).run(cprt_scan_state, context);
+  }
+
+  static void gather(cprt_context *context) {
+    Tensor in(CPRT_F32, Sizes{2}), out(CPRT_F32, Sizes{2 * numRanks});
+    Call call;
+    call.array({0}).attr(0).attr(0).in(in).out(out);
+    call.run(cprt_all_gather, context);
+  }
+
+  /// Runs `body` to its end in time, then the same scan in a new world.
+  void run(const Body &body) {
+    Clock::time_point start = Clock::now();
+    world.run(body);
+    EXPECT_LT(Clock::now() - start, Milliseconds(deadlineMs + 1000));
+    World fresh({numRanks});
+    fresh.run(
+        [](int64_t, cprt_context *context) { scan(context, GetParam()); });
+    EXPECT_EQ(fresh.failures(), "");
+  }
+
+  /// Every rank's status; `of` has `own`.
+  void expect(cprt_status status, int64_t of = -1, cprt_status own = CPRT_OK) {
+    for (int64_t rank = 0; rank < numRanks; ++rank)
+      EXPECT_STREQ(cprt_status_name(cprt_context_status(world.context(rank))),
+                   cprt_status_name(rank == of ? own : status))
+          << "rank " << rank << ": "
+          << cprt_context_message(world.context(rank));
+  }
+
+  World world{{numRanks}, deadlineMs};
+};
+
+void sleepMs(int64_t time) { std::this_thread::sleep_for(Milliseconds(time)); }
+
+std::string nameOf(const testing::TestParamInfo<int64_t> &info) {
+  const char *const names[] = {"Chain", "Gather", "Doubling", "Pipelined",
+                               "Transposed"};
+  return names[info.param];
+}
+
+} // namespace
+
+TEST_P(ScanFailure, RankThatDies) {
+  run([](int64_t rank, cprt_context *context) {
+    if (rank == 1) {
+      sleepMs(20);
+      cprt_context_fail(context, CPRT_UNSUPPORTED, "half way");
+    } else {
+      scan(context, GetParam());
+    }
+  });
+  expect(CPRT_PEER_FAILED, 1, CPRT_UNSUPPORTED);
+}
+
+TEST_P(ScanFailure, RankThatStalls) {
+  run([](int64_t rank, cprt_context *context) {
+    if (rank == 2)
+      sleepMs(3 * deadlineMs);
+    scan(context, GetParam());
+  });
+  expect(CPRT_TIMEOUT);
+  EXPECT_NE(std::string(cprt_context_message(world.context(0)))
+                .find("waited 100 ms for ranks [2]"),
+            std::string::npos);
+}
+
+TEST_P(ScanFailure, RankThatNeverComes) {
+  run([](int64_t rank, cprt_context *context) {
+    if (rank != 0)
+      scan(context, GetParam());
+  });
+  expect(CPRT_TIMEOUT, 0, CPRT_OK);
+}
+
+TEST_P(ScanFailure, RankInAnotherCollective) {
+  run([](int64_t rank, cprt_context *context) {
+    rank == 3 ? gather(context) : scan(context, GetParam());
+  });
+  expect(CPRT_MISMATCH);
+}
+
+TEST_P(ScanFailure, RankWithAnotherAlgorithm) {
+  run([](int64_t rank, cprt_context *context) {
+    scan(context, rank == 4 ? (GetParam() + 1) % 5 : GetParam());
+  });
+  expect(CPRT_MISMATCH);
+}
+
+/// Failed from outside while it and its peers hand blocks on: some ranks are
+/// between two waits, some in one.
+TEST_P(ScanFailure, RankThatIsFailedAtARandomMoment) {
+  uint64_t seed = testSeed();
+  SCOPED_TRACE(testing::Message() << "CP_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 5; ++round) {
+    World busy({numRanks}, 5000);
+    std::atomic<int64_t> numScans{0};
+    uint64_t delay = random() % 2000;
+    std::thread outside([&] {
+      while (numScans < numRanks)
+        std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      cprt_context_fail(busy.context(round), CPRT_OUT_OF_MEMORY, "now");
+    });
+    busy.run([&](int64_t, cprt_context *context) {
+      while (cprt_context_status(context) == CPRT_OK) {
+        scan(context, GetParam(), 20'000);
+        ++numScans;
+      }
+    });
+    outside.join();
+    for (int64_t rank = 0; rank < numRanks; ++rank)
+      EXPECT_EQ(cprt_context_status(busy.context(rank)),
+                rank == round ? CPRT_OUT_OF_MEMORY : CPRT_PEER_FAILED);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ScanFailure, testing::Range<int64_t>(0, 5),
+                         nameOf);
