@@ -76,8 +76,7 @@ makeJit(const orc::JITTargetMachineBuilder &builder) {
   if (!jit)
     return jit.takeError();
   orc::JITDylib &library = (*jit)->getMainJITDylib();
-  if (Error error =
-          library.define(orc::absoluteSymbols(runtimeSymbols(**jit))))
+  if (Error error = library.define(orc::absoluteSymbols(runtimeSymbols(**jit))))
     return error;
   Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> process =
       orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
@@ -113,8 +112,8 @@ Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
   if (!jit)
     return jit.takeError();
   std::unique_ptr<Module> kernels = splitKernels(*main, entry);
-  if (Error error = addCode(**jit, *builder, CodeGenOptLevel::Aggressive,
-                            *kernels))
+  if (Error error =
+          addCode(**jit, *builder, CodeGenOptLevel::Aggressive, *kernels))
     return error;
   // The entry is a list of calls: optimising it gains nothing, and takes time
   // that grows faster than its length.

@@ -24,9 +24,9 @@ struct CompiledEntry {
   EntryFn function = nullptr;
 };
 
-/// Compiles a module of the LLVM dialect; its calls of the runtime go to the one
-/// in this process. The entry function is a list of calls and is not optimised;
-/// kernels are, in full.
+/// Compiles a module of the LLVM dialect; its calls of the runtime go to the
+/// one in this process. The entry function is a list of calls and is not
+/// optimised; kernels are, in full.
 llvm::Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
                                                    llvm::StringRef entry);
 

@@ -98,7 +98,10 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
   std::unique_ptr<Program> program(new Program);
   Impl &impl = *program->impl;
   impl.stage = stageOf(*entry);
-  impl.mesh = meshOf(*entry).value_or(options.mesh);
+  llvm::Expected<std::optional<Mesh>> mesh = meshOf(*entry);
+  if (!mesh)
+    return mesh.takeError();
+  impl.mesh = mesh->value_or(options.mesh);
   if (llvm::Error error = checkMesh(impl.mesh))
     return error;
   std::string name = entry->getName().str();

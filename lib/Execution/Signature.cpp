@@ -8,6 +8,7 @@
 #include "Signature.h"
 
 #include "cp/IR/CPDialect.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -53,21 +54,31 @@ Stage stageOf(func::FuncOp function) {
   return view == "global" ? Stage::WithLayouts : Stage::Local;
 }
 
-std::optional<Mesh> meshOf(func::FuncOp function) {
-  std::optional<Mesh> mesh;
+llvm::Expected<std::optional<Mesh>> meshOf(func::FuncOp function) {
+  llvm::SmallSetVector<MeshAttr, 1> meshes;
   auto note = [&](Attribute attribute) {
-    if (auto layout = dyn_cast_if_present<LayoutAttr>(attribute);
-        layout && !mesh)
-      mesh = layout.getMesh().toMesh();
-    if (auto attr = dyn_cast_if_present<MeshAttr>(attribute); attr && !mesh)
-      mesh = attr.toMesh();
+    if (auto layout = dyn_cast_if_present<LayoutAttr>(attribute))
+      meshes.insert(layout.getMesh());
+    if (auto mesh = dyn_cast_if_present<MeshAttr>(attribute))
+      meshes.insert(mesh);
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     note(LayoutAttr::of(function.getArgument(i).getType()));
     note(function.getArgAttr(i, layoutAttr));
   }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    note(function.getResultAttr(i, layoutAttr));
   function.walk([&](Operation *op) { note(op->getAttr("mesh")); });
-  return mesh;
+  if (meshes.empty())
+    return std::nullopt;
+  if (meshes.size() == 1)
+    return meshes.front().toMesh();
+  std::string text;
+  llvm::raw_string_ostream(text) << meshes[0] << " and " << meshes[1];
+  return llvm::createStringError("'" + function.getName() +
+                                 "' must be a program of one mesh, but it "
+                                 "names " +
+                                 text);
 }
 
 static std::optional<DType> dtypeOf(Type type) {

@@ -20,8 +20,9 @@ llvm::Expected<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
 /// The stage of a function, by its `cp.view`.
 Stage stageOf(mlir::func::FuncOp function);
 
-/// The mesh that the function's layouts are on, if it names one.
-std::optional<Mesh> meshOf(mlir::func::FuncOp function);
+/// The mesh that the function's layouts and ops are on, if it names one; an
+/// error if it names two.
+llvm::Expected<std::optional<Mesh>> meshOf(mlir::func::FuncOp function);
 
 struct Signature {
   std::vector<TensorSpec> arguments, results;

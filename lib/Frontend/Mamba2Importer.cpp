@@ -31,14 +31,14 @@ public:
     OwningOpRef<ModuleOp> module = ModuleOp::create(b.getLoc());
     b.setInsertionPointToEnd(module->getBody());
     makeFunction();
-    Value hidden = toResidual(EmbeddingOp::create(
-        b, stateType(), function.getArgument(0),
-        weight("backbone.embeddings.weight")));
+    Value hidden =
+        toResidual(EmbeddingOp::create(b, stateType(), function.getArgument(0),
+                                       weight("backbone.embeddings.weight")));
     for (int64_t layer = 0; layer < config.numLayers; ++layer)
       hidden = addLayer(hidden, "backbone.layers." + std::to_string(layer));
     hidden = norm(toElement(hidden), weight("backbone.norm_f.weight"));
-    StringRef head = config.tieEmbeddings ? "backbone.embeddings.weight"
-                                          : "lm_head.weight";
+    StringRef head =
+        config.tieEmbeddings ? "backbone.embeddings.weight" : "lm_head.weight";
     func::ReturnOp::create(b, project(hidden, weight(head)));
     return module;
   }
@@ -59,15 +59,16 @@ private:
       types.push_back(tensor(spec.shape));
     Type logits =
         tensor({options.batch, options.sequence, config.paddedVocabSize});
-    function = func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
+    function =
+        func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
     function.setArgAttr(0, nameAttr, b.getStringAttr("input_ids"));
     function.setArgAttr(0, sequenceAttr, b.getI64IntegerAttr(1));
     // Ids that are drawn must be of the vocabulary.
     function.setArgAttr(
         0, initAttr,
-        b.getDictionaryAttr({b.getNamedAttr("kind", b.getStringAttr("ids")),
-                             b.getNamedAttr("below", b.getI64IntegerAttr(
-                                                         config.vocabSize))}));
+        b.getDictionaryAttr(
+            {b.getNamedAttr("kind", b.getStringAttr("ids")),
+             b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))}));
     function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
     Block *body = function.addEntryBlock();
     for (auto [index, spec] : llvm::enumerate(weights)) {
@@ -79,7 +80,8 @@ private:
     b.setInsertionPointToStart(body);
   }
 
-  /// The residual stream is f32 where the model asks for it and weights are less.
+  /// The residual stream is f32 where the model asks for it and weights are
+  /// less.
   bool residualIsWider() {
     return config.residualInF32 && element.getWidth() < 32;
   }
@@ -120,7 +122,8 @@ private:
         weight(name + ".norm.weight"), weight(name + ".out_proj.weight"),
         weight(name + ".out_proj.bias"), i64(config.numHeads),
         i64(config.headDim), i64(config.numGroups), i64(config.stateSize),
-        // A published chunk serves GPUs; on a CPU states stay in cache with less.
+        // A published chunk serves GPUs; on a CPU states stay in cache with
+        // less.
         i64(std::min<int64_t>(config.chunkSize, 64)), i64(config.normGroups),
         b.getBoolAttr(!config.normBeforeGate),
         b.getF64FloatAttr(config.gatedNormEpsilon),
@@ -145,8 +148,9 @@ private:
 
   Value project(Value x, Value matrix) {
     Value empty = tensor::EmptyOp::create(
-        b, ArrayRef<int64_t>{options.batch, options.sequence,
-                             config.paddedVocabSize},
+        b,
+        ArrayRef<int64_t>{options.batch, options.sequence,
+                          config.paddedVocabSize},
         element);
     Value zero = arith::ConstantOp::create(b, b.getFloatAttr(element, 0.0));
     Value init = linalg::FillOp::create(b, zero, empty).getResult(0);
@@ -196,8 +200,8 @@ OwningOpRef<ModuleOp> importMamba2(const Mamba2Config &config,
   else if (options.dtype == "bf16")
     element = BFloat16Type::get(location.getContext());
   if (!element) {
-    emitError(location) << "dtype must be f32, f64 or bf16, but is '" << options.dtype
-                        << "'";
+    emitError(location) << "dtype must be f32, f64 or bf16, but is '"
+                        << options.dtype << "'";
     return {};
   }
   OwningOpRef<ModuleOp> module =

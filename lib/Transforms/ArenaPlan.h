@@ -35,8 +35,9 @@ inline constexpr int64_t arenaAlignment = 64;
 /// Gives buffers that are live at one time disjoint places. The better of two
 /// heuristics: best fit in the order of the program (linear but for the number
 /// of holes), and, for up to some thousands of buffers, largest first at the
-/// lowest offset that is free for the buffer's life (Pisarchyk and Lee, "Efficient
-/// memory management for deep neural net inference", 2020, greedy by size).
+/// lowest offset that is free for the buffer's life (Pisarchyk and Lee,
+/// "Efficient memory management for deep neural net inference", 2020, greedy by
+/// size).
 ArenaPlan planArena(llvm::ArrayRef<BufferLife> lives);
 
 } // namespace cp

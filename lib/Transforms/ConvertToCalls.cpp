@@ -33,10 +33,10 @@ void convert(RuntimeOpInterface op) {
   SmallVector<Value> outs;
   for (Type type : op->getResultTypes())
     outs.push_back(emptyLike(builder, op.getLoc(), type));
-  auto call = CallOp::create(
-      builder, op.getLoc(), op->getResultTypes(),
-      builder.getStringAttr(op.getRuntimeSymbol()),
-      attributes.getDictionary(op.getContext()), op->getOperands(), outs);
+  auto call = CallOp::create(builder, op.getLoc(), op->getResultTypes(),
+                             builder.getStringAttr(op.getRuntimeSymbol()),
+                             attributes.getDictionary(op.getContext()),
+                             op->getOperands(), outs);
   op->replaceAllUsesWith(call.getResults());
   op->erase();
 }
@@ -48,9 +48,8 @@ struct Projection {
   static std::optional<Projection> match(linalg::LinalgOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     if (maps.size() != 3 || op.getNumReductionLoops() != 1 ||
-        !llvm::all_of(maps, [](AffineMap m) {
-          return m.isProjectedPermutation();
-        }))
+        !llvm::all_of(maps,
+                      [](AffineMap m) { return m.isProjectedPermutation(); }))
       return std::nullopt;
     AffineMap x = maps[0], w = maps[1], y = maps[2];
     if (w.getNumResults() != 2 || x.getNumResults() != y.getNumResults() ||
@@ -80,8 +79,8 @@ bool oneFloatType(Operation *op) {
          });
 }
 
-/// A contraction that is a projection becomes the runtime's matmul; any other is
-/// left to loops.
+/// A contraction that is a projection becomes the runtime's matmul; any other
+/// is left to loops.
 void convertContraction(linalg::LinalgOp op) {
   std::optional<Projection> projection = Projection::match(op);
   if (!projection || !oneFloatType(op) || !op.hasPureTensorSemantics())

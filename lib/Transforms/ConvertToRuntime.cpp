@@ -40,10 +40,9 @@ void packArguments(func::FuncOp kernel) {
     Value data = LLVM::LoadOp::create(builder, loc, pointer, slot);
     Value descriptor = MemRefDescriptor::fromStaticShape(
         builder, loc, converter, cast<MemRefType>(arg.getType()), data);
-    arg.replaceAllUsesWith(
-        UnrealizedConversionCastOp::create(builder, loc, arg.getType(),
-                                           descriptor)
-            .getResult(0));
+    arg.replaceAllUsesWith(UnrealizedConversionCastOp::create(
+                               builder, loc, arg.getType(), descriptor)
+                               .getResult(0));
   }
   body.eraseArguments(0, args.size());
   kernel.setType(FunctionType::get(context, {pointer}, {}));

@@ -86,9 +86,8 @@ private:
     auto map = [&](ArrayRef<AffineExpr> exprs) {
       return AffineMap::get(4, 0, exprs, b.getContext());
     };
-    ArrayAttr maps = b.getAffineMapArrayAttr({map({batch, length, in}),
-                                              map({out, in}),
-                                              map({batch, length, out})});
+    ArrayAttr maps = b.getAffineMapArrayAttr(
+        {map({batch, length, in}), map({out, in}), map({batch, length, out})});
     Value y = linalg::ContractOp::create(b, TypeRange{init.getType()},
                                          ValueRange{x, weight},
                                          ValueRange{init}, maps)
@@ -135,7 +134,8 @@ private:
     int64_t heads = mixer.getNumHeads(), headDim = mixer.getHeadDim();
     int64_t groups = mixer.getNumGroups(), states = mixer.getStateSize();
     Value heads4 = splitLast(x, heads, headDim);
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(heads4.getType()).getShape();
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(heads4.getType()).getShape();
     auto ssd = SsdOp::create(
         b, heads4.getType(), tensor({shape[0], heads, headDim, states}), heads4,
         dt, mixer.getALog(), splitLast(bState, groups, states),

@@ -144,6 +144,10 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
 /// A reshard that is already there pins its result's layout.
 LogicalResult LayoutAssigner::visitReshard(ReshardOp op) {
   LayoutAttr to = LayoutAttr::of(op.getType());
+  if (!to)
+    return op.emitOpError("is of the local view ('from' and 'to'), but its "
+                          "function has no cp.view; give it cp.view = "
+                          "\"local\", or the types layouts");
   if (to.getMesh() != meshAttr)
     return op.emitOpError("has a layout on ")
            << to.getMesh() << ", but the option is " << meshAttr;

@@ -62,6 +62,9 @@ private:
   Value apply(const Step &step, Value value) {
     Location loc = reshard.getLoc();
     ArrayAttr axes = axesOf(step);
+    // A group of one rank has everything where it is wanted.
+    if (groupSize(mesh, axes) == 1)
+      return value;
     auto type = cast<RankedTensorType>(value.getType())
                     .clone(localShape(step.after, shape));
     BoolAttr from = zigzag(step.fromOrder), to = zigzag(step.toOrder);
@@ -93,19 +96,20 @@ private:
     auto repeat = value.getDefiningOp<RepeatOp>();
     if (repeat && static_cast<int64_t>(repeat.getDim()) == step.to) {
       value = repeat.getSource();
-      times = builder.getDenseI64ArrayAttr({static_cast<int64_t>(repeat.getTimes())});
-      units = builder.getDenseI64ArrayAttr({static_cast<int64_t>(repeat.getUnit())});
+      times = builder.getDenseI64ArrayAttr(
+          {static_cast<int64_t>(repeat.getTimes())});
+      units = builder.getDenseI64ArrayAttr(
+          {static_cast<int64_t>(repeat.getUnit())});
     }
     auto orders = [&](Order order) {
       return order == Order::Zigzag ? builder.getDenseBoolArrayAttr({true})
                                     : DenseBoolArrayAttr();
     };
-    return AllToAllOp::create(builder, reshard.getLoc(), TypeRange{type},
-                              ValueRange{value}, mesh, axes,
-                              builder.getDenseI64ArrayAttr({step.from}),
-                              builder.getDenseI64ArrayAttr({step.to}),
-                              orders(step.fromOrder), orders(step.toOrder),
-                              times, units)
+    return AllToAllOp::create(
+               builder, reshard.getLoc(), TypeRange{type}, ValueRange{value},
+               mesh, axes, builder.getDenseI64ArrayAttr({step.from}),
+               builder.getDenseI64ArrayAttr({step.to}), orders(step.fromOrder),
+               orders(step.toOrder), times, units)
         .getResults()[0];
   }
 

@@ -23,8 +23,8 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// The type of a kernel's argument: the same strides from a pointer that already
-/// holds the offset.
+/// The type of a kernel's argument: the same strides from a pointer that
+/// already holds the offset.
 Type argumentType(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   auto strided = memref ? dyn_cast<StridedLayoutAttr>(memref.getLayout())
@@ -93,9 +93,9 @@ private:
     for (Value operand : op->getOperands())
       if (!isScalarConstant(operand))
         types.push_back(argumentType(operand.getType()));
-    auto kernel = func::FuncOp::create(
-        builder, op.getLoc(), "cp_kernel_" + std::to_string(count++),
-        builder.getFunctionType(types, {}));
+    auto kernel = func::FuncOp::create(builder, op.getLoc(),
+                                       "cp_kernel_" + std::to_string(count++),
+                                       builder.getFunctionType(types, {}));
     kernel.setPrivate();
     Block *body = kernel.addEntryBlock();
     builder.setInsertionPointToStart(body);

@@ -93,9 +93,9 @@ void partitionWindow(CutSequence &sequence) {
   SmallVector<Value> initial;
   if (Value given = op.getInitialRows())
     initial.push_back(given);
-  auto halo = HaloOp::create(builder, op.getLoc(),
-                             TypeRange{type.clone(shape)}, ValueRange{source},
-                             initial, sequence.mesh, axisNames(sequence),
+  auto halo = HaloOp::create(builder, op.getLoc(), TypeRange{type.clone(shape)},
+                             ValueRange{source}, initial, sequence.mesh,
+                             axisNames(sequence),
                              /*dim=*/1, /*before=*/rows);
   op.setInitialRows(halo.getResults()[0]);
 }
@@ -149,9 +149,8 @@ public:
       for (OpResult result : op->getResults())
         result.setType(replacer.replace(result.getType()));
     });
-    function.getFunctionBody().walk([&](ShardingRuleOpInterface op) {
-      op.localizeSizes();
-    });
+    function.getFunctionBody().walk(
+        [&](ShardingRuleOpInterface op) { op.localizeSizes(); });
     function.setType(replacer.replace(function.getFunctionType()));
   }
 

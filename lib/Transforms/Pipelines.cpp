@@ -67,14 +67,13 @@ void buildLowerPipeline(OpPassManager &manager) {
 
 void registerPipelines() {
   PassPipelineRegistration<ShardPipelineOptions>(
-      "cp-shard-pipeline",
-      "From whole tensors to the program of one rank",
+      "cp-shard-pipeline", "From whole tensors to the program of one rank",
       [](OpPassManager &manager, const ShardPipelineOptions &options) {
         buildShardPipeline(manager, options);
       });
-  PassPipelineRegistration<>(
-      "cp-lower-pipeline",
-      "From the program of one rank to the LLVM dialect", buildLowerPipeline);
+  PassPipelineRegistration<>("cp-lower-pipeline",
+                             "From the program of one rank to the LLVM dialect",
+                             buildLowerPipeline);
   PassPipelineRegistration<ShardPipelineOptions>(
       "cp-pipeline", "cp-shard-pipeline, then cp-lower-pipeline",
       [](OpPassManager &manager, const ShardPipelineOptions &options) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArenaPlan.h"
+#include "BufferSize.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -35,7 +36,7 @@ struct Lives {
       if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
         buffers[alloc] = allocs.size();
         allocs.push_back(alloc);
-        lives.push_back({bytesOf(alloc.getType()), -1, -1});
+        lives.push_back({bytesOf(alloc.getType()).value_or(0), -1, -1});
       } else if (view && buffers.contains(view.getViewSource())) {
         buffers[op.getResult(0)] = buffers[view.getViewSource()];
       } else {
@@ -45,11 +46,6 @@ struct Lives {
   }
 
 private:
-  static int64_t bytesOf(MemRefType type) {
-    return type.getNumElements() *
-           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  }
-
   void use(Operation &op, int64_t number,
            const llvm::DenseMap<Value, size_t> &buffers) {
     for (Value operand : op.getOperands()) {
@@ -75,9 +71,10 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
     }
     Lives found(function.getBody().front());
     for (memref::AllocOp alloc : found.allocs)
-      if (!alloc.getType().hasStaticShape() ||
+      if (!bytesOf(alloc.getType()) ||
           !alloc.getType().getLayout().isIdentity()) {
-        alloc.emitOpError("cannot be planned: its size and layout must be known");
+        alloc.emitOpError(
+            "cannot be planned: its size and layout must be known");
         return signalPassFailure();
       }
     if (!found.allocs.empty())
@@ -96,10 +93,10 @@ private:
       builder.setInsertionPoint(alloc);
       Value start =
           arith::ConstantIndexOp::create(builder, alloc.getLoc(), offset);
-      alloc.replaceAllUsesWith(
-          memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
-                                 arena, start, ValueRange())
-              .getResult());
+      alloc.replaceAllUsesWith(memref::ViewOp::create(builder, alloc.getLoc(),
+                                                      alloc.getType(), arena,
+                                                      start, ValueRange())
+                                   .getResult());
       alloc.erase();
     }
     function->setAttr(arenaAttr, builder.getI64IntegerAttr(plan.bytes));

@@ -29,8 +29,9 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
       return signalPassFailure();
     }
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-      function.setArgAttr(i, bufferization::BufferizationDialect::kWritableAttrName,
-                          BoolAttr::get(&getContext(), false));
+      function.setArgAttr(
+          i, bufferization::BufferizationDialect::kWritableAttrName,
+          BoolAttr::get(&getContext(), false));
     if (failed(moveResults(function)))
       signalPassFailure();
   }
@@ -49,8 +50,7 @@ private:
                << result.getType();
       auto memref = MemRefType::get(tensor.getShape(), tensor.getElementType());
       unsigned index = function.getNumArguments();
-      if (failed(function.insertArgument(index, memref, {},
-                                         function.getLoc())))
+      if (failed(function.insertArgument(index, memref, {}, function.getLoc())))
         return failure();
       bufferization::MaterializeInDestinationOp::create(
           builder, terminator->getLoc(), TypeRange(), result,

@@ -36,12 +36,11 @@ using namespace mlir;
 namespace cp {
 
 void registerAllDialects(DialectRegistry &registry) {
-  registry.insert<CPDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                  DLTIDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+  registry.insert<
+      CPDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+      cf::ControlFlowDialect, DLTIDialect, func::FuncDialect, LLVM::LLVMDialect,
+      linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+      scf::SCFDialect, tensor::TensorDialect>();
 }
 
 void registerAllExtensions(DialectRegistry &registry) {

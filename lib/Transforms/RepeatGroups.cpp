@@ -7,6 +7,8 @@
 
 #include "RepeatGroups.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 
 namespace cp {
@@ -36,6 +38,36 @@ SmallVector<FactorPlace> placesOf(int64_t factor, const ShardingRule &rule,
   return places;
 }
 
+/// Where a dimension of an expanded shape stands in the merged one. A dimension
+/// of one element is no factor there, so the rule does not tell.
+SmallVector<FactorPlace> placeInMerged(tensor::ExpandShapeOp expand,
+                                       int64_t dim) {
+  ArrayRef<int64_t> shape = expand.getResultType().getShape();
+  for (auto [merged, group] :
+       llvm::enumerate(expand.getReassociationIndices())) {
+    auto place = llvm::find(group, dim);
+    if (place == group.end())
+      continue;
+    if (llvm::any_of(llvm::make_range(group.begin(), place),
+                     [&](int64_t major) { return shape[major] != 1; }))
+      return {};
+    int64_t unit = 1;
+    for (int64_t minor : llvm::make_range(place + 1, group.end()))
+      unit *= shape[minor];
+    return {{&expand.getSrcMutable(), static_cast<int64_t>(merged), unit}};
+  }
+  return {};
+}
+
+SmallVector<FactorPlace> placesAbove(RepeatOp repeat, Operation *op,
+                                     const ShardingRule &rule) {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return placeInMerged(expand, repeat.getDim());
+  const DimFactors &factors = rule.results[0][repeat.getDim()];
+  return factors.size() == 1 ? placesOf(factors.front(), rule, op)
+                             : SmallVector<FactorPlace>();
+}
+
 RankedTensorType repeated(RankedTensorType type, int64_t dim, int64_t times) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] *= times;
@@ -51,24 +83,19 @@ Operation *hoistOnce(RepeatOp repeat, SmallVectorImpl<RepeatOp> &hoisted) {
   FailureOr<ShardingRule> rule = rules.getShardingRule();
   if (failed(rule) || !rule->reductions.empty())
     return nullptr;
-  const DimFactors &factors = rule->results[0][repeat.getDim()];
-  if (factors.size() != 1)
-    return nullptr;
-  SmallVector<FactorPlace> places = placesOf(factors.front(), *rule, op);
+  SmallVector<FactorPlace> places = placesAbove(repeat, op, *rule);
   if (places.empty())
     return nullptr;
   OpBuilder builder(repeat);
   Operation *clone = builder.clone(*op);
   builder.setInsertionPoint(clone);
   for (const FactorPlace &place : places) {
-    OpOperand &operand =
-        clone->getOpOperand(place.operand->getOperandNumber());
+    OpOperand &operand = clone->getOpOperand(place.operand->getOperandNumber());
     auto type = cast<RankedTensorType>(operand.get().getType());
     auto above = RepeatOp::create(
-        builder, repeat.getLoc(),
-        repeated(type, place.dim, repeat.getTimes()), operand.get(), place.dim,
-        place.unit * static_cast<int64_t>(repeat.getUnit()),
-        repeat.getTimes());
+        builder, repeat.getLoc(), repeated(type, place.dim, repeat.getTimes()),
+        operand.get(), place.dim,
+        place.unit * static_cast<int64_t>(repeat.getUnit()), repeat.getTimes());
     operand.set(above);
     hoisted.push_back(above);
   }

@@ -31,11 +31,6 @@ static std::optional<int64_t> dtypeOf(Type type) {
       .Default([](Type) { return std::nullopt; });
 }
 
-static int64_t bytesOf(MemRefType type) {
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 /// Appends dtype, rank, sizes and strides; fails for what has none.
 static LogicalResult appendBuffer(Value buffer,
                                   SmallVectorImpl<int64_t> &words) {
@@ -47,8 +42,9 @@ static LogicalResult appendBuffer(Value buffer,
       failed(type.getStridesAndOffset(strides, offset)) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return emitError(buffer.getLoc(), "a buffer of type ")
-           << type << " cannot reach the runtime, which needs known sizes and "
-                      "strides, and elements of f32, f64, bf16, i32 or i64";
+           << type
+           << " cannot reach the runtime, which needs known sizes and "
+              "strides, and elements of f32, f64, bf16, i32 or i64";
   words.append({*dtype, type.getRank()});
   llvm::append_range(words, type.getShape());
   llvm::append_range(words, strides);
@@ -77,11 +73,10 @@ RuntimeEmitter::RuntimeEmitter(ModuleOp module)
 LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
   Location loc = entry.getLoc();
   builder.setInsertionPoint(entry);
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(builder.getContext()),
-      {pointer, pointer, pointer});
-  auto function =
-      LLVM::LLVMFuncOp::create(builder, loc, "cp_converting", type);
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                  {pointer, pointer, pointer});
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, "cp_converting", type);
   Block *body = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(body);
   context = body->getArgument(0);
@@ -114,15 +109,14 @@ LogicalResult RuntimeEmitter::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](memref::AllocOp alloc) { return emitAlloc(alloc); })
       .Case([&](memref::DeallocOp dealloc) {
-        call(op->getLoc(), "cprt_free", {context, pointerOf(dealloc.getMemref())});
+        call(op->getLoc(), "cprt_free",
+             {context, pointerOf(dealloc.getMemref())});
         return success();
       })
       .Case([&](CallOp callOp) { return emitCall(callOp); })
       .Case([&](memref::CopyOp copy) { return emitCopy(copy); })
-      .Case([&](func::CallOp launch) {
-        emitLaunch(launch);
-        return success();
-      })
+      .Case([&](func::CallOp launch) { return emitLaunch(launch); })
+      .Case([&](memref::GetGlobalOp global) { return emitGlobal(global); })
       .Case([&](func::ReturnOp) { return success(); })
       .Case([&](arith::ConstantOp) { return success(); })
       .Default([&](Operation *) { return emitView(op); });
@@ -135,10 +129,10 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
   Location loc = op.getLoc();
   // What cp-plan-memory left is the arena, which outlives the step.
   bool planned = op->getParentOp()->hasAttr(arenaAttr);
-  LLVM::LLVMFuncOp alloc = declare(planned ? "cprt_arena" : "cprt_alloc",
-                                   pointer, {pointer, i64});
-  Value bytes = LLVM::ConstantOp::create(builder, loc, i64,
-                                         bytesOf(op.getType()));
+  LLVM::LLVMFuncOp alloc =
+      declare(planned ? "cprt_arena" : "cprt_alloc", pointer, {pointer, i64});
+  Value bytes =
+      LLVM::ConstantOp::create(builder, loc, i64, bytesOf(op.getType()));
   pointers[op] =
       LLVM::CallOp::create(builder, loc, alloc, ValueRange{context, bytes})
           .getResult();
@@ -149,8 +143,8 @@ LogicalResult RuntimeEmitter::emitCall(CallOp op) {
   SmallVector<int64_t> words;
   for (NamedAttribute attribute : op.getConfig())
     appendAttribute(attribute.getValue(), words);
-  return emitRuntimeCall(op.getLoc(), op.getSymbol(), op.getIns(),
-                         op.getOuts(), words);
+  return emitRuntimeCall(op.getLoc(), op.getSymbol(), op.getIns(), op.getOuts(),
+                         words);
 }
 
 LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
@@ -158,17 +152,37 @@ LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
                          {});
 }
 
-void RuntimeEmitter::emitLaunch(func::CallOp op) {
+LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
+  // Kernels that cp-outline-kernels made write into their arguments.
+  if (op.getNumResults() != 0)
+    return op.emitOpError("cannot be part of a rank's program; inline the "
+                          "function first");
   Location loc = op.getLoc();
   fillTable(loc, op.getOperands());
   auto kernelType =
       FunctionType::get(builder.getContext(), {pointer}, TypeRange());
-  Value kernel = func::ConstantOp::create(builder, loc, kernelType,
-                                          op.getCalleeAttr());
+  Value kernel =
+      func::ConstantOp::create(builder, loc, kernelType, op.getCalleeAttr());
   Value address =
       UnrealizedConversionCastOp::create(builder, loc, pointer, kernel)
           .getResult(0);
   call(loc, "cprt_launch", {context, stream, address, table});
+  return success();
+}
+
+/// A constant tensor. Bufferization copies it before anyone may write to it.
+LogicalResult RuntimeEmitter::emitGlobal(memref::GetGlobalOp op) {
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      op, op.getNameAttr());
+  auto value = dyn_cast_if_present<DenseElementsAttr>(
+      global ? global.getConstantInitValue() : Attribute());
+  if (!value)
+    return op.emitOpError("reads a global that is no dense constant");
+  int64_t size = value.getNumElements();
+  pointers[op] = constantTable(
+      op.getLoc(),
+      value.reshape(RankedTensorType::get({size}, value.getElementType())));
+  return success();
 }
 
 /// Views of a buffer are the same pointer, moved by a constant.
@@ -191,8 +205,7 @@ LogicalResult RuntimeEmitter::emitView(Operation *op) {
     return op->emitOpError("views a buffer at an offset that is not known");
   Value base = pointerOf(op->getOperand(0));
   // The cast of a kernel's argument only drops the offset from the type.
-  int64_t elements =
-      isa<UnrealizedConversionCastOp>(op) ? 0 : after - before;
+  int64_t elements = isa<UnrealizedConversionCastOp>(op) ? 0 : after - before;
   pointers[op->getResult(0)] =
       moved(op->getLoc(), base,
             elements * llvm::divideCeil(to.getElementTypeBitWidth(), 8));
@@ -218,10 +231,9 @@ Value RuntimeEmitter::moved(Location loc, Value base, int64_t bytes) {
 LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
                                               ValueRange ins, ValueRange outs,
                                               ArrayRef<int64_t> attributes) {
-  SmallVector<int64_t> words = {static_cast<int64_t>(ins.size()),
-                                static_cast<int64_t>(outs.size()),
-                                static_cast<int64_t>(attributes.size()),
-                                callCount++};
+  SmallVector<int64_t> words = {
+      static_cast<int64_t>(ins.size()), static_cast<int64_t>(outs.size()),
+      static_cast<int64_t>(attributes.size()), callCount++};
   SmallVector<Value> buffers(ins);
   llvm::append_range(buffers, outs);
   for (Value buffer : buffers)
@@ -245,15 +257,21 @@ void RuntimeEmitter::fillTable(Location loc, ValueRange buffers) {
 
 Value RuntimeEmitter::descriptor(Location loc, ArrayRef<int64_t> words) {
   auto type = RankedTensorType::get({static_cast<int64_t>(words.size())}, i64);
-  Attribute value = DenseElementsAttr::get(type, words);
+  return constantTable(loc, DenseElementsAttr::get(type, words));
+}
+
+Value RuntimeEmitter::constantTable(Location loc, DenseElementsAttr value) {
+  constexpr int64_t cacheLine = 64;
   LLVM::GlobalOp &global = tables[value];
   if (!global) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(module.getBody());
     global = LLVM::GlobalOp::create(
-        builder, loc, LLVM::LLVMArrayType::get(i64, words.size()),
+        builder, loc,
+        LLVM::LLVMArrayType::get(value.getElementType(),
+                                 value.getNumElements()),
         /*isConstant=*/true, LLVM::Linkage::Internal,
-        "cp_desc_" + std::to_string(tables.size()), value);
+        "cp_desc_" + std::to_string(tables.size()), value, cacheLine);
   }
   return LLVM::AddressOfOp::create(builder, loc, pointer,
                                    global.getSymNameAttr());

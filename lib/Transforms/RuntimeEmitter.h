@@ -17,9 +17,9 @@
 namespace cp {
 
 /// Turns functions on buffers of known shapes into straight lists of runtime
-/// calls. A buffer is a pointer that already holds its offset: sizes and strides
-/// are in the descriptor tables, so the LLVM IR is linear in the number of calls
-/// (memref descriptors make LLVM's time quadratic).
+/// calls. A buffer is a pointer that already holds its offset: sizes and
+/// strides are in the descriptor tables, so the LLVM IR is linear in the number
+/// of calls (memref descriptors make LLVM's time quadratic).
 class RuntimeEmitter {
 public:
   explicit RuntimeEmitter(mlir::ModuleOp module);
@@ -33,7 +33,8 @@ private:
   llvm::LogicalResult emitAlloc(mlir::memref::AllocOp op);
   llvm::LogicalResult emitCall(CallOp op);
   llvm::LogicalResult emitCopy(mlir::memref::CopyOp op);
-  void emitLaunch(mlir::func::CallOp op);
+  llvm::LogicalResult emitLaunch(mlir::func::CallOp op);
+  llvm::LogicalResult emitGlobal(mlir::memref::GetGlobalOp op);
   llvm::LogicalResult emitView(mlir::Operation *op);
   llvm::LogicalResult emitArenaView(mlir::memref::ViewOp op);
   /// The pointer `bytes` further on.
@@ -47,8 +48,9 @@ private:
                                       llvm::ArrayRef<int64_t> attributes);
   /// Stores the pointers of `buffers` in the table of this function.
   void fillTable(mlir::Location loc, mlir::ValueRange buffers);
-  /// The global that holds these words; equal tables are one.
   mlir::Value descriptor(mlir::Location loc, llvm::ArrayRef<int64_t> words);
+  /// The global that holds these elements (of rank 1); equal tables are one.
+  mlir::Value constantTable(mlir::Location loc, mlir::DenseElementsAttr value);
   mlir::LLVM::LLVMFuncOp declare(llvm::StringRef name, mlir::Type result,
                                  llvm::ArrayRef<mlir::Type> arguments);
   void call(mlir::Location loc, llvm::StringRef name,

@@ -5,6 +5,7 @@
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 mixer=hidden" | FileCheck %s --check-prefix=GRID
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 mixer=sequence" | FileCheck %s --check-prefix=GRIDSEQ
 // RUN: %cp-opt %s --cp-shard-pipeline | FileCheck %s --check-prefix=ONE
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=1 mixer=hidden" | FileCheck %s --check-prefix=ONE
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=hidden" --cp-lower-pipeline | FileCheck %s --check-prefix=LOWER
 // RUN: %cp-opt %s --cp-pipeline="mesh=cp=4 mixer=hidden" | FileCheck %s --check-prefix=LOWER
 
@@ -65,9 +66,9 @@
 // GRIDSEQ:       cp.scan_state {{.*}} over ["cp"] of #mesh
 // GRIDSEQ:       return %{{.*}} : tensor<1x8x8xf32>
 
-// One rank has the whole sequence.
+// One rank has the whole sequence, and no reshard of it is an exchange.
 // ONE-LABEL:     func.func @layer(%{{.*}}: tensor<1x16x8xf32>
-// ONE-NOT:       cp.reshard
+// ONE-NOT:       cp.{{all_|reshard|slice|repeat}}
 // ONE:           return %{{.*}} : tensor<1x16x8xf32>
 
 // A rank's program is calls alone. Nothing of the dialects above is left.

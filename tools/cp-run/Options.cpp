@@ -76,8 +76,7 @@ void defineHow(Options &o) {
       cl::location(o.checkAgainst), cl::cat(category));
   static cl::opt<double> tolerance(
       "tolerance",
-      cl::desc(
-          "Largest rel_l2 of a check (default: 1e-12 in f64, "
+      cl::desc("Largest rel_l2 of a check (default: 1e-12 in f64, "
                "1e-5 in f32, 2e-2 in bf16)"),
       cl::cat(category),
       cl::callback([&o](const double &value) { o.tolerance = value; }));

@@ -23,13 +23,15 @@ struct ImportFlags {
   llvm::cl::opt<int64_t> sequence{"seq", llvm::cl::desc("Tokens in a sequence"),
                                   llvm::cl::init(1024)};
   llvm::cl::opt<std::string> dtype{
-      "dtype", llvm::cl::desc("Type of weights and activations: f32, f64 or bf16"),
+      "dtype",
+      llvm::cl::desc("Type of weights and activations: f32, f64 or bf16"),
       llvm::cl::init("f32")};
   llvm::cl::opt<std::string> semantics{
       "semantics",
-      llvm::cl::desc("Whose model, where they differ: transformers (5.23 and "
-                     "later), transformers-ungrouped (before) or mamba_ssm; the "
-                     "default is the library that the file is for"),
+      llvm::cl::desc(
+          "Whose model, where they differ: transformers (5.23 and "
+          "later), transformers-ungrouped (before) or mamba_ssm; the "
+          "default is the library that the file is for"),
       llvm::cl::init("")};
 };
 

@@ -118,13 +118,22 @@ TEST(LocalProgramTest, PartialSumsOfAContractionAddUp) {
 }
 
 /// What a program does besides arithmetic: pass an argument on, return one
-/// value twice.
-TEST(LocalProgramTest, ResultsMayBeArgumentsOrTheSameValue) {
+/// value twice, return a constant, write into a copy of one.
+TEST(LocalProgramTest, ResultsMayBeArgumentsConstantsOrTheSameValue) {
   OwningOpRef<ModuleOp> module = parse(R"(
     func.func @main(%x: tensor<2x3xf32>)
-        -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+        -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>,
+            tensor<2x3xf32>) {
       %y = arith.addf %x, %x : tensor<2x3xf32>
-      return %x, %y, %y : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+      %c = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]>
+          : tensor<2x3xf32>
+      %row = tensor.extract_slice %x[0, 0] [1, 3] [1, 1]
+          : tensor<2x3xf32> to tensor<1x3xf32>
+      %d = tensor.insert_slice %row into %c[1, 0] [1, 3] [1, 1]
+          : tensor<1x3xf32> into tensor<2x3xf32>
+      return %x, %y, %y, %c, %d
+          : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>,
+            tensor<2x3xf32>
     })");
   ASSERT_TRUE(module);
   std::unique_ptr<Program> program = test::compile(*module, {});
@@ -132,12 +141,38 @@ TEST(LocalProgramTest, ResultsMayBeArgumentsOrTheSameValue) {
   Values x = draw(5, 6), twice = x;
   for (float &value : twice)
     value *= 2;
-  RunResult result =
-      runOrFail(*program, {floats({2, 3}, x)}, CPRT_KERNELS_FAST);
-  ASSERT_EQ(result.outputs.size(), 3u);
-  EXPECT_EQ(valuesOf(result.outputs[0]), x);
-  EXPECT_EQ(valuesOf(result.outputs[1]), twice);
-  EXPECT_EQ(valuesOf(result.outputs[2]), twice);
+  // Twice: a constant that was written to would be another one.
+  for (int run = 0; run < 2; ++run) {
+    RunResult result =
+        runOrFail(*program, {floats({2, 3}, x)}, CPRT_KERNELS_FAST);
+    ASSERT_EQ(result.outputs.size(), 5u);
+    EXPECT_EQ(valuesOf(result.outputs[0]), x);
+    EXPECT_EQ(valuesOf(result.outputs[1]), twice);
+    EXPECT_EQ(valuesOf(result.outputs[2]), twice);
+    EXPECT_EQ(valuesOf(result.outputs[3]), (Values{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(valuesOf(result.outputs[4]), (Values{1, 2, 3, x[0], x[1], x[2]}));
+  }
+}
+
+/// A tensor of an empty dimension, and one of no dimension.
+TEST(LocalProgramTest, EmptyTensorsAndScalarsRun) {
+  for (const char *type : {"tensor<0x2xf32>", "tensor<f32>"}) {
+    std::string text = R"(func.func @main(%x: T) -> T {
+      %y = arith.addf %x, %x : T
+      return %y : T
+    })";
+    for (size_t at; (at = text.find('T')) != std::string::npos;)
+      text.replace(at, 1, type);
+    OwningOpRef<ModuleOp> module = parse(text);
+    ASSERT_TRUE(module);
+    std::unique_ptr<Program> program = test::compile(*module, {});
+    ASSERT_TRUE(program);
+    bool scalar = program->arguments()[0].shape.empty();
+    HostTensor x = scalar ? floats({}, {3}) : floats({0, 2}, {});
+    RunResult result = runOrFail(*program, {x}, CPRT_KERNELS_FAST);
+    ASSERT_EQ(result.outputs.size(), 1u);
+    EXPECT_EQ(valuesOf(result.outputs[0]), scalar ? Values{6} : Values());
+  }
 }
 
 } // namespace

@@ -103,6 +103,33 @@ TEST(ProgramTest, AMeshOfTheModulesOwnIsNoLargerThanAProcessCanRun) {
               HasSubstr("at most 1024"));
 }
 
+TEST(ProgramTest, AProgramIsOfOneMesh) {
+  EXPECT_THAT(errorOf(R"(
+        #two = #cp.mesh<"cp" = 2>
+        #four = #cp.mesh<"cp" = 4>
+        func.func @main(
+            %x: tensor<2xf32> {cp.layout = #cp.layout<#two, [{"cp"}]>})
+            -> tensor<2xf32> attributes {cp.view = "local"} {
+          %0 = cp.shift %x over ["cp"] of #four {offset = 1} : tensor<2xf32>
+          return %0 : tensor<2xf32>
+        })"),
+              AllOf(HasSubstr("'main' must be a program of one mesh"),
+                    HasSubstr("= 2> and #cp.mesh<\"cp\" = 4>")));
+}
+
+TEST(ProgramTest, CallsMustBeInlinedFirst) {
+  EXPECT_THAT(errorOf(R"(
+      func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+        %y = func.call @f(%x) : (tensor<2xf32>) -> tensor<2xf32>
+        return %y : tensor<2xf32>
+      }
+      func.func private @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+        %y = arith.addf %x, %x : tensor<2xf32>
+        return %y : tensor<2xf32>
+      })"),
+              HasSubstr("inline the function first"));
+}
+
 TEST(ProgramTest, InputsMustBeAsManyAndOfTheTypesThatTheEntryTakes) {
   OwningOpRef<ModuleOp> module = parse(
       R"(func.func @main(%x: tensor<2x3xf32> {cp.name = "states"})

@@ -91,7 +91,8 @@ TEST_P(SweepTest, TwoRunsAndRepeatsGiveTheSameBits) {
   }
 }
 
-TEST_P(SweepTest, BothScansGiveTheSameBits) {
+/// They add in the same order.
+TEST_P(SweepTest, ChainAndGatherGiveTheSameBits) {
   std::vector<HostTensor> inputs =
       drawInputs(whole->arguments(), config, Decay::Slow, seed);
   std::unique_ptr<Program> chain = compile(*module, {"sequence", "chain", 4});

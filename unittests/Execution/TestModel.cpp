@@ -181,8 +181,9 @@ std::vector<Sharding> allShardings() {
   std::vector<Sharding> all;
   for (int64_t ranks : {1, 2, 4, 8}) {
     all.push_back({"hidden", "chain", ranks});
-    all.push_back({"sequence", "chain", ranks});
-    all.push_back({"sequence", "gather", ranks});
+    for (const char *scan :
+         {"chain", "gather", "doubling", "pipelined", "transposed"})
+      all.push_back({"sequence", scan, ranks});
   }
   return all;
 }

@@ -55,7 +55,7 @@ struct Sharding {
   std::string scan = "chain";
   int64_t ranks = 1;
 };
-/// Every way to shard: both strategies, both scans, 1, 2, 4 and 8 ranks.
+/// Every way to shard: both strategies, every scan, 1, 2, 4 and 8 ranks.
 std::vector<Sharding> allShardings();
 std::string describe(const Sharding &sharding);
 

@@ -24,14 +24,14 @@ struct ImportOptions {
   std::string dtype = "f32";
 };
 
-/// A module with one public function `main`: token ids `[batch, sequence]` (i32,
-/// named "input_ids") and each weight by its Hugging Face name, to logits
+/// A module with one public function `main`: token ids `[batch, sequence]`
+/// (i32, named "input_ids") and each weight by its Hugging Face name, to logits
 /// `[batch, sequence, vocabulary]` (named "logits"). Layers are
 /// `cp.mamba_mixer` ops; nothing is sharded. Null after an error at `location`:
 /// a size below 1, a type that is not served.
-mlir::OwningOpRef<mlir::ModuleOp>
-importMamba2(const Mamba2Config &config, const ImportOptions &options,
-             mlir::Location location);
+mlir::OwningOpRef<mlir::ModuleOp> importMamba2(const Mamba2Config &config,
+                                               const ImportOptions &options,
+                                               mlir::Location location);
 
 /// How to draw a weight, as the attribute `cp.init`, and back. Nothing when the
 /// attribute is of another form.

@@ -155,8 +155,8 @@ void cprt_free(cprt_context *context, void *pointer);
 
 /// This rank's arena: 64-byte aligned memory of at least `bytes` that stays the
 /// same from step to step, so that a program allocates in its first step only.
-/// Two programs of one context share it and must not run at one time. Null after
-/// a failure. It counts as one allocation when it is made or grown.
+/// Two programs of one context share it and must not run at one time. Null
+/// after a failure. It counts as one allocation when it is made or grown.
 void *cprt_arena(cprt_context *context, int64_t bytes);
 
 /// Runs compiled code of the program's own: `kernel(buffers)`, unless this rank
@@ -235,8 +235,8 @@ cprt_op cprt_repeat;
 /// of a rank is the ranks that differ from it in these coordinates only, and
 /// its position in the group is the mixed-radix number of those coordinates.
 /// All ranks of a group must make the same calls in the same order: equal ids,
-/// types, sizes and attributes (strides are each rank's own), or all of them get
-/// CPRT_MISMATCH. No output may be the memory of an input.
+/// types, sizes and attributes (strides are each rank's own), or all of them
+/// get CPRT_MISMATCH. No output may be the memory of an input.
 
 /// k inputs, k outputs. Tensor i is cut over the group along concat_dims[i]
 /// (each rank holds the part that concat_orders[i] gives it) and leaves cut
@@ -251,8 +251,8 @@ cprt_op cprt_all_gather;
 /// This rank's part of `dim`; moves nothing between ranks.
 /// attrs axes, dim, order.
 cprt_op cprt_slice;
-/// Sum over the group, added in the order of the group's positions (bf16 in f32,
-/// rounded once); f32, f64 or bf16.  attrs axes.
+/// Sum over the group, added in the order of the group's positions (bf16 in
+/// f32, rounded once); f32, f64 or bf16.  attrs axes.
 cprt_op cprt_all_reduce;
 /// The same sum, each rank keeping its part of `dim`.  attrs axes, dim, order.
 cprt_op cprt_reduce_scatter;
@@ -264,7 +264,8 @@ cprt_op cprt_shift;
 /// receives initial_i or zeros.  attrs axes, before, dim, has_initial.
 cprt_op cprt_halo;
 /// Exclusive prefix over the group, in the order of its positions, of
-///   (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 + state2)
+///   (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 +
+///   state2)
 /// with identity (1, 0). decay's sizes are a prefix of state's; f32 or f64.
 /// ins decay, state; outs decay, state.
 /// attrs algorithm, axes. With R ranks, S bytes of state, D of decay and

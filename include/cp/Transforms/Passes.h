@@ -22,8 +22,7 @@ namespace cp {
 #include "cp/Transforms/Passes.h.inc"
 
 /// Options of `cp-shard-pipeline` and `cp-pipeline`.
-struct ShardPipelineOptions
-    : mlir::PassPipelineOptions<ShardPipelineOptions> {
+struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
   Option<std::string> mesh{*this, "mesh",
                            llvm::cl::desc("Axes and sizes, e.g. dp=2,cp=4"),
                            llvm::cl::init("cp=1")};

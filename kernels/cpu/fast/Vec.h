@@ -70,15 +70,6 @@ template <typename Isa, typename T> struct Vec {
     Halves halves = __builtin_convertvector(rounded, Halves);
     __builtin_memcpy(to, &halves, sizeof halves);
   }
-  /// The first `count` lanes; the others are 0, or stay as they are in memory.
-  static Type loadPart(const T *from, int64_t count) {
-    Type value = {};
-    __builtin_memcpy(&value, from, size_t(count) * sizeof(T));
-    return value;
-  }
-  static void storePart(T *to, Type value, int64_t count) {
-    __builtin_memcpy(to, &value, size_t(count) * sizeof(T));
-  }
   /// Pairs travel as the bits of a float.
   static Type load(const Pair *from) {
     Type value;
@@ -87,6 +78,15 @@ template <typename Isa, typename T> struct Vec {
   }
   static void store(Pair *to, Type value) {
     __builtin_memcpy(to, &value, sizeof value);
+  }
+  /// The first `count` lanes; the others are 0, or stay as they are in memory.
+  static Type loadPart(const T *from, int64_t count) {
+    Type value = {};
+    __builtin_memcpy(&value, from, size_t(count) * sizeof(T));
+    return value;
+  }
+  static void storePart(T *to, Type value, int64_t count) {
+    __builtin_memcpy(to, &value, size_t(count) * sizeof(T));
   }
   static Type loadPart(const BFloat16 *from, int64_t count) {
     BFloat16 whole[lanes];

@@ -16,8 +16,7 @@ namespace cp {
 namespace {
 
 /// Reads ins, writes outs in place.
-struct CallModel
-    : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
+struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
     auto call = cast<CallOp>(op);
@@ -31,9 +30,10 @@ struct CallModel
     SmallVector<Value> ins, outs;
     auto collect = [&](ValueRange values, SmallVectorImpl<Value> &buffers) {
       for (Value value : values) {
-        FailureOr<Value> buffer = isa<TensorType>(value.getType())
-                                      ? getBuffer(rewriter, value, options, state)
-                                      : FailureOr<Value>(value);
+        FailureOr<Value> buffer =
+            isa<TensorType>(value.getType())
+                ? getBuffer(rewriter, value, options, state)
+                : FailureOr<Value>(value);
         if (failed(buffer))
           return failure();
         buffers.push_back(*buffer);

@@ -55,10 +55,9 @@ AttrTy unlessAll(MLIRContext *context, ArrayRef<ElementTy> values,
 //===----------------------------------------------------------------------===//
 
 Attribute AllToAllOp::getRoute() {
-  return ArrayAttr::get(
-      getContext(),
-      {StringAttr::get(getContext(), getOperationName()), getMesh(),
-       getAxes()});
+  return ArrayAttr::get(getContext(),
+                        {StringAttr::get(getContext(), getOperationName()),
+                         getMesh(), getAxes()});
 }
 
 Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
@@ -97,15 +96,15 @@ Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
 
 Attribute HaloOp::getRoute() {
   Builder builder(getContext());
-  return builder.getArrayAttr(
-      {builder.getStringAttr(getOperationName()), getMesh(), getAxes(),
-       getDimAttr(), getBeforeAttr(), builder.getBoolAttr(!getInitial().empty())});
+  return builder.getArrayAttr({builder.getStringAttr(getOperationName()),
+                               getMesh(), getAxes(), getDimAttr(),
+                               getBeforeAttr(),
+                               builder.getBoolAttr(!getInitial().empty())});
 }
 
 Operation *HaloOp::mergeWith(OpBuilder &builder, Operation *other) {
   auto next = cast<HaloOp>(other);
-  return HaloOp::create(builder,
-                        builder.getFusedLoc({getLoc(), next.getLoc()}),
+  return HaloOp::create(builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
                         bothTypes(*this, next),
                         both(getSources(), next.getSources()),
                         both(getInitial(), next.getInitial()), getMesh(),

@@ -22,8 +22,7 @@ FailureOr<ShardingRule> Conv1dOp::getShardingRule() {
 }
 
 FailureOr<ShardingRule> SsdOp::getShardingRule() {
-  std::string text =
-      "b l (g q) p; b l (g q); (g q); b l g .; b l g .";
+  std::string text = "b l (g q) p; b l (g q); (g q); b l g .; b l g .";
   if (getD())
     text += shapeOf(getD()).size() == 1 ? "; (g q)" : "; (g q) p";
   if (getDtBias())

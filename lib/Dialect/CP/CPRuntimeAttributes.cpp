@@ -63,8 +63,7 @@ SmallVector<int64_t> orders(std::optional<ArrayRef<bool>> zigzag,
   return result;
 }
 
-template <typename OpTy>
-void writeDimGroup(OpTy op, NamedAttrList &list) {
+template <typename OpTy> void writeDimGroup(OpTy op, NamedAttrList &list) {
   Writer writer(op, list);
   writer.axes(op.getMesh(), op.getAxes());
   writer.integer("dim", op.getDim());

@@ -73,6 +73,8 @@ struct Constant
   void localizeSizes(Operation *op) const {
     auto constant = cast<arith::ConstantOp>(op);
     auto type = dyn_cast<RankedTensorType>(constant.getType());
+    if (!type)
+      return;
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
       constant.setValueAttr(
           DenseElementsAttr::get(type, splat.getSplatValue<Attribute>()));
@@ -170,7 +172,8 @@ struct Structured
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto structured = cast<linalg::LinalgOp>(op);
     if (!structured.hasPureTensorSemantics())
-      return failure();
+      return op->emitOpError("works on buffers, which have no layouts; shard "
+                             "the program while it is on tensors");
     ShardingRule rule;
     rule.sizes = structured.getStaticLoopRanges();
     for (OpOperand &operand : op->getOpOperands())
