@@ -56,7 +56,10 @@ struct ConvertToRuntime : impl::ConvertToRuntimeBase<ConvertToRuntime> {
         (function.isPublic() ? entries : kernels).push_back(function);
     for (func::FuncOp kernel : kernels) {
       if (!takesStaticBuffers(kernel)) {
-        kernel.emitOpError("must take buffers of known sizes");
+        kernel.emitOpError(
+            "must take buffers of known sizes and strides and "
+            "give nothing, as an outlined kernel does; inline the function "
+            "first");
         return signalPassFailure();
       }
       packArguments(kernel);
@@ -69,10 +72,19 @@ struct ConvertToRuntime : impl::ConvertToRuntimeBase<ConvertToRuntime> {
 
 private:
   static bool takesStaticBuffers(func::FuncOp function) {
-    return llvm::all_of(function.getArgumentTypes(), [](Type type) {
-      auto memref = dyn_cast<MemRefType>(type);
-      return memref && memref.hasStaticShape();
-    });
+    return function.getNumResults() == 0 &&
+           llvm::all_of(function.getArgumentTypes(), [](Type type) {
+             auto memref = dyn_cast<MemRefType>(type);
+             return memref && memref.hasStaticShape() && hasKnownPlaces(memref);
+           });
+  }
+
+  static bool hasKnownPlaces(MemRefType type) {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    return succeeded(type.getStridesAndOffset(strides, offset)) &&
+           !ShapedType::isDynamic(offset) &&
+           llvm::none_of(strides, ShapedType::isDynamic);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace cp {
@@ -42,6 +43,8 @@ public:
   explicit Outliner(ModuleOp module) : module(module) {}
 
   LogicalResult outline(linalg::LinalgOp op) {
+    if (failed(sinkConstants(op)))
+      return failure();
     func::FuncOp &kernel = kernels[key(op)];
     if (!kernel)
       kernel = makeKernel(op);
@@ -61,6 +64,24 @@ public:
   }
 
 private:
+  /// Copies into the body what constants it reads from outside; fails for other
+  /// values from there.
+  static LogicalResult sinkConstants(linalg::LinalgOp op) {
+    llvm::SetVector<Value> outside;
+    getUsedValuesDefinedAbove(op->getRegions(), outside);
+    Region &region = op->getRegion(0);
+    for (Value value : outside) {
+      auto constant = value.getDefiningOp<arith::ConstantOp>();
+      if (!constant)
+        return op->emitOpError("reads a value from outside its body that is no "
+                               "constant, which no kernel can take");
+      OpBuilder builder(region);
+      replaceAllUsesInRegionWith(value, builder.clone(*constant)->getResult(0),
+                                 region);
+    }
+    return success();
+  }
+
   static bool isScalarConstant(Value value) {
     return value.getDefiningOp<arith::ConstantOp>() &&
            !isa<MemRefType>(value.getType());

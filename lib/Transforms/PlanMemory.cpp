@@ -48,15 +48,18 @@ struct Lives {
 private:
   void use(Operation &op, int64_t number,
            const llvm::DenseMap<Value, size_t> &buffers) {
-    for (Value operand : op.getOperands()) {
-      auto buffer = buffers.find(operand);
-      if (buffer == buffers.end())
-        continue;
-      BufferLife &life = lives[buffer->second];
-      if (life.first < 0)
-        life.first = number;
-      life.last = number;
-    }
+    // Bodies may read buffers from outside.
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        auto buffer = buffers.find(operand);
+        if (buffer == buffers.end())
+          continue;
+        BufferLife &life = lives[buffer->second];
+        if (life.first < 0)
+          life.first = number;
+        life.last = number;
+      }
+    });
   }
 };
 

@@ -7,6 +7,8 @@
 
 #include "RuntimeEmitter.h"
 
+#include "BufferSize.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -34,15 +36,16 @@ static std::optional<int64_t> dtypeOf(Type type) {
 /// Appends dtype, rank, sizes and strides; fails for what has none.
 static LogicalResult appendBuffer(Value buffer,
                                   SmallVectorImpl<int64_t> &words) {
-  auto type = cast<MemRefType>(buffer.getType());
+  auto type = dyn_cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  std::optional<int64_t> dtype = dtypeOf(type.getElementType());
+  std::optional<int64_t> dtype =
+      type ? dtypeOf(type.getElementType()) : std::nullopt;
   if (!dtype || !type.hasStaticShape() ||
       failed(type.getStridesAndOffset(strides, offset)) ||
       llvm::any_of(strides, ShapedType::isDynamic))
     return emitError(buffer.getLoc(), "a buffer of type ")
-           << type
+           << buffer.getType()
            << " cannot reach the runtime, which needs known sizes and "
               "strides, and elements of f32, f64, bf16, i32 or i64";
   words.append({*dtype, type.getRank()});
@@ -117,22 +120,27 @@ LogicalResult RuntimeEmitter::emit(Operation *op) {
       .Case([&](memref::CopyOp copy) { return emitCopy(copy); })
       .Case([&](func::CallOp launch) { return emitLaunch(launch); })
       .Case([&](memref::GetGlobalOp global) { return emitGlobal(global); })
-      .Case([&](func::ReturnOp) { return success(); })
+      .Case([&](func::ReturnOp end) -> LogicalResult {
+        if (end.getNumOperands() == 0)
+          return success();
+        return end.emitOpError("gives a value, but a rank's program writes to "
+                               "buffers; run cp-prepare-entry first");
+      })
       .Case([&](arith::ConstantOp) { return success(); })
       .Default([&](Operation *) { return emitView(op); });
 }
 
 LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
-  if (!op.getType().hasStaticShape())
+  std::optional<int64_t> size = bytesOf(op.getType());
+  if (!size)
     return op.emitOpError("has a size that is not known when the program is "
-                          "compiled");
+                          "compiled, or that no memory has");
   Location loc = op.getLoc();
   // What cp-plan-memory left is the arena, which outlives the step.
   bool planned = op->getParentOp()->hasAttr(arenaAttr);
   LLVM::LLVMFuncOp alloc =
       declare(planned ? "cprt_arena" : "cprt_alloc", pointer, {pointer, i64});
-  Value bytes =
-      LLVM::ConstantOp::create(builder, loc, i64, bytesOf(op.getType()));
+  Value bytes = LLVM::ConstantOp::create(builder, loc, i64, *size);
   pointers[op] =
       LLVM::CallOp::create(builder, loc, alloc, ValueRange{context, bytes})
           .getResult();
@@ -140,6 +148,12 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
 }
 
 LogicalResult RuntimeEmitter::emitCall(CallOp op) {
+  for (StringRef service : {"alloc", "arena", "free", "launch"})
+    if (op.getSymbol() == service)
+      return op.emitOpError("names '")
+             << service
+             << "', which is a service of the runtime and no operation on "
+                "buffers";
   SmallVector<int64_t> words;
   for (NamedAttribute attribute : op.getConfig())
     appendAttribute(attribute.getValue(), words);
@@ -154,7 +168,9 @@ LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
 
 LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
   // Kernels that cp-outline-kernels made write into their arguments.
-  if (op.getNumResults() != 0)
+  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  if (op.getNumResults() != 0 || !callee || callee.isExternal() ||
+      callee.isPublic())
     return op.emitOpError("cannot be part of a rank's program; inline the "
                           "function first");
   Location loc = op.getLoc();
@@ -190,7 +206,9 @@ LogicalResult RuntimeEmitter::emitView(Operation *op) {
   if (!isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CollapseShapeOp,
            memref::CastOp, memref::ReinterpretCastOp, memref::ViewOp,
            UnrealizedConversionCastOp>(op) ||
-      op->getNumResults() != 1 || !isa<MemRefType>(op->getResult(0).getType()))
+      op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      !isa<MemRefType>(op->getOperand(0).getType()) ||
+      !isa<MemRefType>(op->getResult(0).getType()))
     return op->emitOpError("cannot be part of a rank's program; what is left "
                            "there must be calls, allocations and views");
   if (auto view = dyn_cast<memref::ViewOp>(op))

@@ -129,3 +129,19 @@ func.func @composite(%u: tensor<1x16x8xf32> {cp.sequence = 1 : i64},
          tensor<2xf32>, tensor<2xf32>, tensor<8x16xf32>) -> tensor<1x16x8xf32>
   return %0 : tensor<1x16x8xf32>
 }
+
+// -----
+
+// A reshard of the local view stands in a function of that view.
+
+#mesh = #cp.mesh<"cp" = 4>
+#rows = #cp.layout<#mesh, [{}, {"cp"}]>
+#whole = #cp.layout<#mesh, [{}, {}]>
+
+func.func @local_reshard(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x4xf32> {
+  // expected-error @below {{'cp.reshard' op is of the local view ('from' and 'to'), but its function has no cp.view; give it cp.view = "local", or the types layouts}}
+  %0 = cp.reshard %x from #whole to #rows
+      : tensor<1x16xf32> to tensor<1x4xf32>
+  return %0 : tensor<1x4xf32>
+}

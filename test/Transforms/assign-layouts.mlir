@@ -87,6 +87,28 @@ func.func @groups_before_conv(%x: tensor<1x16x4x8xf32> {cp.sequence = 1 : i64},
 
 // -----
 
+// So does that of one group, whose dimension of one element is no part of the
+// merged one.
+
+// CHECK-LABEL: func.func @one_group(
+// HID:           cp.repeat %arg3 {dim = 2 : i64, times = 4 : i64, unit = 4 : i64} : tensor<1x16x4xf32{{.*}} -> tensor<1x16x16xf32
+// HID-NOT:       cp.repeat {{.*}} tensor<1x16x1x4xf32
+// HID:           tensor.expand_shape {{.*}} into tensor<1x16x4x4xf32
+// HID:           cp.ssd
+func.func @one_group(%x: tensor<1x16x4x8xf32> {cp.sequence = 1 : i64},
+    %dt: tensor<1x16x4xf32> {cp.sequence = 1 : i64}, %a: tensor<4xf32>,
+    %b: tensor<1x16x4xf32> {cp.sequence = 1 : i64}) -> tensor<1x16x4x8xf32> {
+  %0 = tensor.expand_shape %b [[0], [1], [2, 3]] output_shape [1, 16, 1, 4]
+      : tensor<1x16x4xf32> into tensor<1x16x1x4xf32>
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%0) C(%0)
+      : (tensor<1x16x4x8xf32>, tensor<1x16x4xf32>, tensor<4xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>)
+      -> (tensor<1x16x4x8xf32>, tensor<1x4x8x4xf32>)
+  return %y : tensor<1x16x4x8xf32>
+}
+
+// -----
+
 // An op's own strategy and algorithm are stronger than the options.
 
 // CHECK-DAG:   #[[$ROWS:.*]] = #cp.layout<#mesh, [{}, {"cp"}, {}]>

@@ -32,6 +32,13 @@ defvar IsRuntimeOp =
 def CP_FloatTensor : RankedTensorOf<[AnyFloat]>;
 class CP_FloatTensorOfRank<int rank> : TensorRankOf<[AnyFloat], [rank]>;
 
+/// How a layer is cut, where that differs from the option of the pass.
+def CP_IsStrategy : AttrConstraint<
+    CPred<"::llvm::is_contained({\"hidden\", \"sequence\"}, "
+          "::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+    "\"hidden\" or \"sequence\"">;
+def CP_StrategyAttr : ConfinedAttr<StrAttr, [CP_IsStrategy]>;
+
 /// The private resource that collectives read. Reading it keeps them in their
 /// order, out of branches that only some ranks take, and still lets equal or
 /// unused ones go.

@@ -117,7 +117,7 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
     DefaultValuedAttr<F64Attr, "1.0e-5">:$eps,
     DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
     DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max,
-    OptionalAttr<StrAttr>:$strategy);
+    OptionalAttr<CP_StrategyAttr>:$strategy);
   let results = (outs CP_FloatTensorOfRank<3>:$result);
   let assemblyFormat = [{
     $u `in_proj` `(` $in_proj (`,` $in_proj_bias^)? `)`
@@ -170,7 +170,7 @@ def CP_Conv1dOp : CP_Op<"conv1d", [
                        Optional<CP_FloatTensorOfRank<1>>:$bias,
                        Optional<CP_FloatTensorOfRank<3>>:$initial,
                        DefaultValuedAttr<BoolAttr, "false">:$silu,
-                       OptionalAttr<StrAttr>:$strategy);
+                       OptionalAttr<CP_StrategyAttr>:$strategy);
   let results = (outs CP_FloatTensorOfRank<3>:$result);
   let assemblyFormat = [{
     $x `weight` `(` $weight `)` (`bias` `(` $bias^ `)`)?
@@ -232,7 +232,7 @@ def CP_SsdOp : CP_Op<"ssd", [
                        DefaultValuedAttr<I64Attr, "64">:$chunk_size,
                        DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
                        DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max,
-                       OptionalAttr<StrAttr>:$strategy,
+                       OptionalAttr<CP_StrategyAttr>:$strategy,
                        OptionalAttr<CP_ScanAlgorithmAttr>:$algorithm);
   let results = (outs CP_FloatTensorOfRank<4>:$y,
                       CP_FloatTensorOfRank<4>:$final_state);
