@@ -1,0 +1,97 @@
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4" --split-input-file --verify-diagnostics
+
+// Programs that once ended the compiler instead of an error, or without one.
+
+#whole = #cp.layout<#cp.mesh<"cp" = 4>, [{}]>
+// expected-warning @below {{no argument has cp.sequence}}
+func.func @local_reshard(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @below {{'cp.reshard' op is of the local view ('from' and 'to'), but its function has no cp.view}}
+  %0 = cp.reshard %x from #whole to #whole : tensor<8xf32> to tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Vectors have no layouts; nothing is wrong here.
+func.func @vector_constant(%x: tensor<8xf32> {cp.sequence = 0 : i64})
+    -> (tensor<8xf32>, vector<4xf32>) {
+  %0 = arith.constant dense<1.0> : vector<4xf32>
+  %1 = arith.addf %0, %0 : vector<4xf32>
+  return %x, %1 : tensor<8xf32>, vector<4xf32>
+}
+
+// -----
+
+func.func @buffers(%x: tensor<8xf32> {cp.sequence = 0 : i64}, %m: memref<8xf32>)
+    -> tensor<8xf32> {
+  %0 = arith.constant 0.0 : f32
+  // expected-error @below {{'linalg.generic' op works on buffers, which have no layouts; shard the program while it is on tensors}}
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]} outs(%m : memref<8xf32>) {
+  ^bb0(%a: f32):
+    linalg.yield %a : f32
+  }
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{must be below 1, but is 9223372036854775807}}
+func.func @huge_dimension(
+    %x: tensor<8xf32> {cp.sequence = 9223372036854775807 : i64})
+    -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+// expected-error @below {{must be below 0, but is 0}}
+func.func @rank_zero(%x: tensor<f32> {cp.sequence = 0 : i64}) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{assign_c1}}
+func.func @dynamic(%x: tensor<?xf32> {cp.sequence = 0 : i64}) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
+
+// -----
+
+// Every size is zero; nothing is wrong here.
+func.func @empty(%x: tensor<0x0x0x0xf32> {cp.sequence = 1 : i64},
+                 %dt: tensor<0x0x0xf32>, %a: tensor<0xf32>,
+                 %b: tensor<0x0x1x0xf32>) -> tensor<0x0x0x0xf32> {
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b)
+      : (tensor<0x0x0x0xf32>, tensor<0x0x0xf32>, tensor<0xf32>,
+         tensor<0x0x1x0xf32>, tensor<0x0x1x0xf32>)
+      -> (tensor<0x0x0x0xf32>, tensor<0x0x0x0xf32>)
+  return %y : tensor<0x0x0x0xf32>
+}
+
+// -----
+
+// More ranks than any machine has; only the plan is made.
+#mesh = #cp.mesh<"cp" = 2147483648>
+#rows = #cp.layout<#mesh, [{"cp"}, {}]>
+#columns = #cp.layout<#mesh, [{}, {"cp"}]>
+func.func @huge_mesh(%x: tensor<4294967296x4294967296xf32, #rows>)
+    -> tensor<4294967296x4294967296xf32, #columns>
+    attributes {cp.view = "global"} {
+  %0 = cp.reshard %x : tensor<4294967296x4294967296xf32, #rows>
+                    to tensor<4294967296x4294967296xf32, #columns>
+  return %0 : tensor<4294967296x4294967296xf32, #columns>
+}
+
+// -----
+
+#mesh = #cp.mesh<"a" = 2, "b" = 2, "c" = 2, "d" = 2, "e" = 2, "f" = 2>
+#there = #cp.layout<#mesh, [{"a", "b", "c"}, {"d", "e", "f"}]>
+#back = #cp.layout<#mesh, [{"f", "a", "d"}, {"c", "b" zigzag, "e"}]>
+func.func @many_axes(%x: tensor<1024x1024xf32, #there>)
+    -> tensor<1024x1024xf32, #back> attributes {cp.view = "global"} {
+  %0 = cp.reshard %x : tensor<1024x1024xf32, #there>
+                    to tensor<1024x1024xf32, #back>
+  return %0 : tensor<1024x1024xf32, #back>
+}
