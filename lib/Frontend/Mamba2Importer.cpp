@@ -7,6 +7,7 @@
 
 #include "cp/Frontend/Mamba2Importer.h"
 
+#include "cp/IR/Projection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,7 +40,7 @@ public:
     hidden = norm(toElement(hidden), weight("backbone.norm_f.weight"));
     StringRef head =
         config.tieEmbeddings ? "backbone.embeddings.weight" : "lm_head.weight";
-    func::ReturnOp::create(b, project(hidden, weight(head)));
+    func::ReturnOp::create(b, createProjection(b, hidden, weight(head)));
     return module;
   }
 
@@ -144,28 +145,6 @@ private:
     SmallVector<ReassociationIndices> groups = {{0, 1}};
     return tensor::ExpandShapeOp::create(
         b, tensor({config.numHeads, config.headDim}), value, groups);
-  }
-
-  Value project(Value x, Value matrix) {
-    Value empty = tensor::EmptyOp::create(
-        b,
-        ArrayRef<int64_t>{options.batch, options.sequence,
-                          config.paddedVocabSize},
-        element);
-    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(element, 0.0));
-    Value init = linalg::FillOp::create(b, zero, empty).getResult(0);
-    AffineExpr batch, length, out, in;
-    bindDims(b.getContext(), batch, length, out, in);
-    auto map = [&](ArrayRef<AffineExpr> exprs) {
-      return AffineMap::get(4, 0, exprs, b.getContext());
-    };
-    return linalg::ContractOp::create(
-               b, TypeRange{init.getType()}, ValueRange{x, matrix},
-               ValueRange{init},
-               b.getAffineMapArrayAttr({map({batch, length, in}),
-                                        map({out, in}),
-                                        map({batch, length, out})}))
-        .getResult(0);
   }
 
   const Mamba2Config &config;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cp/IR/Projection.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -74,24 +75,7 @@ private:
 
   /// x weight^T + bias over the last dimension.
   Value contract(Value x, Value weight, Value bias) {
-    auto xType = cast<RankedTensorType>(x.getType());
-    auto weightType = cast<RankedTensorType>(weight.getType());
-    SmallVector<int64_t> shape(xType.getShape());
-    shape.back() = weightType.getShape()[0];
-    Value empty = tensor::EmptyOp::create(b, shape, element);
-    Value zero = arith::ConstantOp::create(b, b.getFloatAttr(element, 0.0));
-    Value init = linalg::FillOp::create(b, zero, empty).getResult(0);
-    AffineExpr batch, length, out, in;
-    bindDims(b.getContext(), batch, length, out, in);
-    auto map = [&](ArrayRef<AffineExpr> exprs) {
-      return AffineMap::get(4, 0, exprs, b.getContext());
-    };
-    ArrayAttr maps = b.getAffineMapArrayAttr(
-        {map({batch, length, in}), map({out, in}), map({batch, length, out})});
-    Value y = linalg::ContractOp::create(b, TypeRange{init.getType()},
-                                         ValueRange{x, weight},
-                                         ValueRange{init}, maps)
-                  .getResult(0);
+    Value y = createProjection(b, x, weight);
     return bias ? addBias(y, bias) : y;
   }
 
