@@ -29,7 +29,8 @@ Values draw(uint64_t seed, size_t count) {
 
 Values valuesOf(const HostTensor &tensor) {
   Values values(tensor.numElements());
-  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  if (!tensor.bytes.empty())
+    std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   return values;
 }
 
