@@ -23,9 +23,11 @@ public:
   explicit OpChecker(Operation *op) : op(op) {}
 
   LogicalResult run() {
-    if (failed(everyTensorHasLayout()) || isa<ReshardOp>(op) ||
-        op->hasTrait<OpTrait::IsTerminator>() || tensors.empty())
-      return success(!failedAlready);
+    if (failed(everyTensorHasLayout()))
+      return failure();
+    if (isa<ReshardOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+        tensors.empty())
+      return success();
     auto rules = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rules)
       return seesReplicasOnly();
@@ -54,12 +56,10 @@ private:
         return success();
       LayoutAttr layout = LayoutAttr::of(value.getType());
       std::string name = (what + " " + Twine(index)).str();
-      if (!layout) {
-        failedAlready = true;
+      if (!layout)
         return op->emitOpError("verify_c1: ")
                << name << " has no layout, in a function with layouts; run "
                << "cp-assign-layouts, or give it one by a cp.reshard";
-      }
       tensors.push_back({name, layout, isResult, index});
       return success();
     };
@@ -212,7 +212,6 @@ private:
   }
 
   Operation *op;
-  bool failedAlready = false;
   SmallVector<Tensor> tensors;
   MeshAttr mesh;
   ShardingRule rule;

@@ -2,7 +2,8 @@
 // own choice is stronger than the option, and each algorithm reaches the runtime
 // as its number.
 
-// RUN: %cp-opt %s | %cp-opt | FileCheck %s
+// RUN: cp-opt %s --verify-roundtrip | %cp-opt | FileCheck %s
+// RUN: %cp-opt %s --emit-bytecode | %cp-opt | FileCheck %s
 // RUN: %cp-opt %s --cp-assign-layouts="mesh=cp=4 scan=doubling" \
 // RUN:   | FileCheck %s --check-prefix=ASSIGN
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 scan=transposed" \

@@ -21,10 +21,6 @@ class CP_Op<string name, list<Trait> traits = []>
 /// Declares that the op has a sharding rule and writes it in its .cpp.
 defvar HasShardingRule =
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>;
-/// The same, and has sizes in attributes.
-defvar HasSizedShardingRule =
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface,
-                              ["getShardingRule", "localizeSizes"]>;
 /// The op becomes a runtime call with attributes.
 defvar IsRuntimeOp =
     DeclareOpInterfaceMethods<RuntimeOpInterface, ["getRuntimeAttributes"]>;
