@@ -10,7 +10,7 @@ import lit.formats
 config.name = "cp-mlir"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "goldens"]
+config.excludes = ["Inputs", "goldens", "Package"]
 config.test_source_root = os.path.dirname(__file__)
 
 tools = os.pathsep.join([config.cp_tools_dir, config.llvm_tools_dir])

@@ -70,13 +70,17 @@ static Error addCode(orc::LLJIT &jit, orc::JITTargetMachineBuilder builder,
 
 /// The JIT with the runtime's functions, and libm's and memcpy for kernels.
 static Expected<std::unique_ptr<orc::LLJIT>>
-makeJit(const orc::JITTargetMachineBuilder &builder) {
+makeJit(const orc::JITTargetMachineBuilder &builder,
+        ArrayRef<RuntimeOperation> operations) {
   Expected<std::unique_ptr<orc::LLJIT>> jit =
       orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create();
   if (!jit)
     return jit.takeError();
   orc::JITDylib &library = (*jit)->getMainJITDylib();
-  if (Error error = library.define(orc::absoluteSymbols(runtimeSymbols(**jit))))
+  Expected<orc::SymbolMap> symbols = runtimeSymbols(**jit, operations);
+  if (!symbols)
+    return symbols.takeError();
+  if (Error error = library.define(orc::absoluteSymbols(std::move(*symbols))))
     return error;
   Expected<std::unique_ptr<orc::DynamicLibrarySearchGenerator>> process =
       orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
@@ -96,8 +100,9 @@ static std::unique_ptr<Module> translate(mlir::ModuleOp module,
   return mlir::translateModuleToLLVMIR(module, context);
 }
 
-Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
-                                             StringRef entry) {
+Expected<CompiledEntry>
+compileToMachineCode(mlir::ModuleOp module, StringRef entry,
+                     ArrayRef<RuntimeOperation> operations) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   LLVMContext context;
@@ -108,7 +113,7 @@ Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
       orc::JITTargetMachineBuilder::detectHost();
   if (!builder)
     return builder.takeError();
-  Expected<std::unique_ptr<orc::LLJIT>> jit = makeJit(*builder);
+  Expected<std::unique_ptr<orc::LLJIT>> jit = makeJit(*builder, operations);
   if (!jit)
     return jit.takeError();
   std::unique_ptr<Module> kernels = splitKernels(*main, entry);

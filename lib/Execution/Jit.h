@@ -8,7 +8,7 @@
 #ifndef CP_LIB_EXECUTION_JIT_H
 #define CP_LIB_EXECUTION_JIT_H
 
-#include "cp/Runtime/cprt.h"
+#include "cp/Execution/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/Error.h"
@@ -26,12 +26,16 @@ struct CompiledEntry {
 
 /// Compiles a module of the LLVM dialect; its calls of the runtime go to the
 /// one in this process. The entry function is a list of calls and is not
-/// optimised; kernels are, in full.
-llvm::Expected<CompiledEntry> compileToMachineCode(mlir::ModuleOp module,
-                                                   llvm::StringRef entry);
+/// optimised; kernels are, in full. `operations` may be called too.
+llvm::Expected<CompiledEntry>
+compileToMachineCode(mlir::ModuleOp module, llvm::StringRef entry,
+                     llvm::ArrayRef<RuntimeOperation> operations);
 
-/// The runtime's functions that compiled code calls.
-llvm::orc::SymbolMap runtimeSymbols(llvm::orc::LLJIT &jit);
+/// The functions that compiled code calls: the runtime's and `operations`.
+/// Fails when one of these is null or has a name of the runtime's.
+llvm::Expected<llvm::orc::SymbolMap>
+runtimeSymbols(llvm::orc::LLJIT &jit,
+               llvm::ArrayRef<RuntimeOperation> operations);
 
 } // namespace cp
 

@@ -117,7 +117,8 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
   impl.signature = std::move(*signature);
   if (failed(lower(*module)))
     return llvm::createStringError("the module could not be lowered");
-  llvm::Expected<CompiledEntry> compiled = compileToMachineCode(*module, name);
+  llvm::Expected<CompiledEntry> compiled =
+      compileToMachineCode(*module, name, options.operations);
   if (!compiled)
     return compiled.takeError();
   impl.compiled = std::move(*compiled);

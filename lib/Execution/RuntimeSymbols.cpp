@@ -38,12 +38,16 @@ const Operation operations[] = {
 
 } // namespace
 
-llvm::orc::SymbolMap runtimeSymbols(llvm::orc::LLJIT &jit) {
+llvm::Expected<llvm::orc::SymbolMap>
+runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   llvm::orc::SymbolMap symbols;
-  auto add = [&](const char *name, auto *function) {
-    symbols[jit.mangleAndIntern(name)] = {
-        llvm::orc::ExecutorAddr::fromPtr(function),
-        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  auto add = [&](llvm::StringRef name, auto *function) {
+    return symbols
+        .try_emplace(jit.mangleAndIntern(name),
+                     llvm::orc::ExecutorAddr::fromPtr(function),
+                     llvm::JITSymbolFlags::Exported |
+                         llvm::JITSymbolFlags::Callable)
+        .second;
   };
   for (const Operation &operation : operations)
     add(operation.name, operation.function);
@@ -51,6 +55,14 @@ llvm::orc::SymbolMap runtimeSymbols(llvm::orc::LLJIT &jit) {
   add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
   add("cprt_launch", cprt_launch);
+  for (const RuntimeOperation &operation : others)
+    if (!operation.function ||
+        !add("cprt_" + operation.symbol, operation.function))
+      return llvm::createStringError(
+          "operation '" + operation.symbol +
+          (operation.function
+               ? "' is given twice or is the runtime's own; rename it"
+               : "' has no function"));
   return symbols;
 }
 

@@ -46,6 +46,13 @@ struct TensorSpec {
   Layout layout;
 };
 
+/// An operation that the runtime does not have: what ops of other dialects call
+/// whose RuntimeOpInterface names `symbol` ("mine" for `cprt_mine`).
+struct RuntimeOperation {
+  std::string symbol;
+  cprt_op *function = nullptr;
+};
+
 struct CompileOptions {
   /// The entry function; empty: the only public one.
   std::string entry;
@@ -58,6 +65,8 @@ struct CompileOptions {
   Mesh mesh;
   /// The axis that cuts the sequence.
   std::string axis = "cp";
+  /// Operations beside the runtime's own. A name of the runtime's is an error.
+  std::vector<RuntimeOperation> operations;
 };
 
 struct RunOptions {

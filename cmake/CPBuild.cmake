@@ -1,15 +1,23 @@
-# How every target of ours is built.
+# How every target of ours is built and exported.
 
 set(CP_WARNINGS -Wall -Wextra -Wno-unused-parameter)
 
-# cp_configure(<target>): warnings, sanitizers, include paths.
+# cp_export(<target>...): into the package that find_package(CP) finds.
+function(cp_export)
+  install(TARGETS ${ARGN} EXPORT CPTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# cp_configure(<target>): warnings, include paths.
 function(cp_configure target)
   target_compile_features(${target} PUBLIC cxx_std_17)
   target_compile_options(${target} PRIVATE ${CP_WARNINGS})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
-    $<INSTALL_INTERFACE:include>)
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
 # Sanitizers hold for every target, so that no report is lost at a library's
@@ -22,12 +30,23 @@ endif()
 
 # cp_add_compiler_library(<name> sources...): a library over libMLIR.so. MLIR is
 # linked as one shared library, so that every library of a process has the same
-# TypeIDs.
+# TypeIDs. Where its headers are, the package finds out anew.
 function(cp_add_compiler_library name)
   add_library(${name} STATIC ${ARGN})
   cp_configure(${name})
   target_include_directories(${name} SYSTEM PUBLIC
-    ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+    "$<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>"
+    "$<BUILD_INTERFACE:${MLIR_INCLUDE_DIRS}>")
   target_link_libraries(${name} PUBLIC MLIR LLVM)
   add_dependencies(${name} CPTableGen)
+  cp_export(${name})
+endfunction()
+
+# cp_add_tool(<name> LINK libraries... SOURCES sources...)
+function(cp_add_tool name)
+  cmake_parse_arguments(tool "" "" "LINK;SOURCES" ${ARGN})
+  add_executable(${name} ${tool_SOURCES})
+  cp_configure(${name})
+  target_link_libraries(${name} PRIVATE ${tool_LINK})
+  cp_export(${name})
 endfunction()

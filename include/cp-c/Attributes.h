@@ -1,0 +1,94 @@
+//===- Attributes.h - Meshes and layouts from C -------------------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain C11, in the manner of mlir-c. Attributes belong to their context. Where
+// an argument does not fit, a null attribute comes back and the reason goes to
+// the diagnostics of the context; getters ask for a position below the count
+// that the call before them returns.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_C_ATTRIBUTES_H
+#define CP_C_ATTRIBUTES_H
+
+#include "mlir-c/IR.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//===----------------------------------------------------------------------===//
+// #cp.mesh
+//===----------------------------------------------------------------------===//
+
+MLIR_CAPI_EXPORTED bool cpAttributeIsAMesh(MlirAttribute attribute);
+
+/// Ranks arranged on `numAxes` named axes, major first.
+MLIR_CAPI_EXPORTED MlirAttribute cpMeshAttrGet(MlirContext context,
+                                               intptr_t numAxes,
+                                               const MlirStringRef *names,
+                                               const int64_t *sizes);
+MLIR_CAPI_EXPORTED intptr_t cpMeshAttrGetNumAxes(MlirAttribute mesh);
+/// The name lives as long as the context.
+MLIR_CAPI_EXPORTED MlirStringRef cpMeshAttrGetAxisName(MlirAttribute mesh,
+                                                       intptr_t axis);
+MLIR_CAPI_EXPORTED int64_t cpMeshAttrGetAxisSize(MlirAttribute mesh,
+                                                 intptr_t axis);
+/// The product of the sizes.
+MLIR_CAPI_EXPORTED int64_t cpMeshAttrGetNumRanks(MlirAttribute mesh);
+
+//===----------------------------------------------------------------------===//
+// #cp.layout
+//===----------------------------------------------------------------------===//
+
+/// Which blocks of a dimension a position on an axis of size R holds.
+typedef enum CpOrder {
+  /// Block r of R.
+  CP_ORDER_CONTIGUOUS = 0,
+  /// Blocks r and 2R-1-r of 2R.
+  CP_ORDER_ZIGZAG = 1
+} CpOrder;
+
+/// One mesh axis that cuts one dimension. Runs of `unit` elements stay whole.
+typedef struct CpCut {
+  intptr_t dim;
+  intptr_t axis;
+  CpOrder order;
+  int64_t unit;
+} CpCut;
+
+MLIR_CAPI_EXPORTED bool cpAttributeIsALayout(MlirAttribute attribute);
+
+/// The layout of a tensor of `rank` dimensions. The cuts of one dimension stand
+/// in order, major to minor; over the axes in `partial` (ascending) the ranks'
+/// values have yet to be added.
+MLIR_CAPI_EXPORTED MlirAttribute
+cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank, intptr_t numCuts,
+                const CpCut *cuts, intptr_t numPartial, const int64_t *partial);
+
+/// The layout of a ranked tensor type; null when it has none.
+MLIR_CAPI_EXPORTED MlirAttribute cpLayoutAttrOf(MlirType type);
+MLIR_CAPI_EXPORTED MlirAttribute cpLayoutAttrGetMesh(MlirAttribute layout);
+/// The number of dimensions.
+MLIR_CAPI_EXPORTED intptr_t cpLayoutAttrGetRank(MlirAttribute layout);
+MLIR_CAPI_EXPORTED intptr_t cpLayoutAttrGetNumCuts(MlirAttribute layout);
+/// By dimension, and major to minor within one.
+MLIR_CAPI_EXPORTED CpCut cpLayoutAttrGetCut(MlirAttribute layout,
+                                            intptr_t position);
+MLIR_CAPI_EXPORTED intptr_t cpLayoutAttrGetNumPartial(MlirAttribute layout);
+MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetPartial(MlirAttribute layout,
+                                                  intptr_t position);
+
+/// The type of one rank's part of a tensor, without layout; `type` itself when
+/// it has none.
+MLIR_CAPI_EXPORTED MlirType cpLayoutGetLocalType(MlirType type);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CP_C_ATTRIBUTES_H */

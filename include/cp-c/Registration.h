@@ -1,0 +1,56 @@
+//===- Registration.h - Dialect, passes and pipelines from C ------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain C11, in the manner of mlir-c. Nothing here owns what it is given.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_C_REGISTRATION_H
+#define CP_C_REGISTRATION_H
+
+#include "mlir-c/IR.h"
+#include "mlir-c/Pass.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Adds the cp dialect, the dialects its passes make, and the models of
+/// interfaces on all of them. To be called before a context is made of the
+/// registry, or followed by mlirContextAppendDialectRegistry.
+MLIR_CAPI_EXPORTED void cpRegisterAllDialects(MlirDialectRegistry registry);
+
+/// Registers all passes and pipelines of this project with the process, for
+/// mlirParsePassPipeline and mlirOpPassManagerAddPipeline. Again is harmless.
+MLIR_CAPI_EXPORTED void cpRegisterAllPasses(void);
+
+/// The options of cp-shard-pipeline; an empty string means its default.
+typedef struct CpShardPipelineOptions {
+  /// Axes and sizes, such as "dp=2,cp=4".
+  MlirStringRef mesh;
+  /// The axis that cuts the sequence.
+  MlirStringRef axis;
+  /// "hidden" or "sequence".
+  MlirStringRef mixer;
+  /// "chain", "gather", "doubling", "pipelined" or "transposed".
+  MlirStringRef scan;
+} CpShardPipelineOptions;
+
+/// Appends the passes from whole tensors to the program of one rank. A wrong
+/// option is an error when the passes run.
+MLIR_CAPI_EXPORTED void
+cpBuildShardPipeline(MlirOpPassManager manager,
+                     const CpShardPipelineOptions *options);
+
+/// Appends the passes from the program of one rank to the LLVM dialect.
+MLIR_CAPI_EXPORTED void cpBuildLowerPipeline(MlirOpPassManager manager);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CP_C_REGISTRATION_H */

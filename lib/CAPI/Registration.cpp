@@ -1,0 +1,38 @@
+//===- Registration.cpp - Dialect, passes and pipelines from C --*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp-c/Registration.h"
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/CAPI/Pass.h"
+#include "mlir/CAPI/Support.h"
+
+void cpRegisterAllDialects(MlirDialectRegistry registry) {
+  cp::registerAllDialects(*unwrap(registry));
+  cp::registerAllExtensions(*unwrap(registry));
+}
+
+void cpRegisterAllPasses(void) { cp::registerAllPasses(); }
+
+void cpBuildShardPipeline(MlirOpPassManager manager,
+                          const CpShardPipelineOptions *options) {
+  cp::ShardPipelineOptions pipeline;
+  auto set = [](auto &option, MlirStringRef text) {
+    if (text.length)
+      option = unwrap(text).str();
+  };
+  set(pipeline.mesh, options->mesh);
+  set(pipeline.axis, options->axis);
+  set(pipeline.mixer, options->mixer);
+  set(pipeline.scan, options->scan);
+  cp::buildShardPipeline(*unwrap(manager), pipeline);
+}
+
+void cpBuildLowerPipeline(MlirOpPassManager manager) {
+  cp::buildLowerPipeline(*unwrap(manager));
+}

@@ -1,0 +1,157 @@
+//===- capi.c - cp-mlir from C ------------------------------------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// usage: capi FILE
+//
+// Makes and reads attributes, then shards the module in FILE over 4 ranks and
+// prints it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp-c/Attributes.h"
+#include "cp-c/Registration.h"
+#include "cp/Runtime/cprt.h"
+#include "mlir-c/BuiltinAttributes.h"
+#include "mlir-c/BuiltinTypes.h"
+#include "mlir-c/Support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void expect(bool condition, const char *what) {
+  if (condition)
+    return;
+  fprintf(stderr, "capi: not so: %s\n", what);
+  exit(1);
+}
+
+static void toStdout(MlirStringRef text, void *data) {
+  (void)data;
+  fwrite(text.data, 1, text.length, stdout);
+}
+
+static MlirStringRef ref(const char *text) {
+  return mlirStringRefCreateFromCString(text);
+}
+
+static MlirAttribute makeMesh(MlirContext context) {
+  MlirStringRef names[] = {ref("ring"), ref("u")};
+  int64_t sizes[] = {2, 4};
+  MlirAttribute mesh = cpMeshAttrGet(context, 2, names, sizes);
+  expect(cpAttributeIsAMesh(mesh), "a mesh is a mesh");
+  expect(!cpAttributeIsALayout(mesh), "a mesh is no layout");
+  expect(cpMeshAttrGetNumAxes(mesh) == 2, "two axes");
+  expect(mlirStringRefEqual(cpMeshAttrGetAxisName(mesh, 1), ref("u")),
+         "the second axis is u");
+  expect(cpMeshAttrGetAxisSize(mesh, 0) == 2, "ring has two positions");
+  expect(cpMeshAttrGetNumRanks(mesh) == 8, "eight ranks");
+  sizes[1] = 0;
+  expect(mlirAttributeIsNull(cpMeshAttrGet(context, 2, names, sizes)),
+         "an axis of size 0 gives no mesh");
+  return mesh;
+}
+
+static void tryLayout(MlirContext context, MlirAttribute mesh) {
+  CpCut cuts[] = {{1, 0, CP_ORDER_ZIGZAG, 1}, {2, 1, CP_ORDER_CONTIGUOUS, 64}};
+  MlirAttribute layout = cpLayoutAttrGet(mesh, 3, 2, cuts, 0, NULL);
+  expect(cpAttributeIsALayout(layout), "a layout is a layout");
+  expect(cpLayoutAttrGetRank(layout) == 3, "three dimensions");
+  expect(mlirAttributeEqual(cpLayoutAttrGetMesh(layout), mesh), "its mesh");
+  expect(cpLayoutAttrGetNumCuts(layout) == 2, "two cuts");
+  CpCut cut = cpLayoutAttrGetCut(layout, 1);
+  expect(cut.dim == 2 && cut.axis == 1 && cut.order == CP_ORDER_CONTIGUOUS &&
+             cut.unit == 64,
+         "the second cut");
+  expect(cpLayoutAttrGetNumPartial(layout) == 0, "no sum is open");
+  int64_t u = 1;
+  MlirAttribute partial = cpLayoutAttrGet(mesh, 3, 1, cuts, 1, &u);
+  expect(cpLayoutAttrGetNumPartial(partial) == 1 &&
+             cpLayoutAttrGetPartial(partial, 0) == 1,
+         "a sum over u is open");
+
+  int64_t shape[] = {1, 64, 512};
+  MlirType type =
+      mlirRankedTensorTypeGet(3, shape, mlirF32TypeGet(context), layout);
+  expect(mlirAttributeEqual(cpLayoutAttrOf(type), layout), "of its type");
+  MlirType local = cpLayoutGetLocalType(type);
+  expect(mlirShapedTypeGetDimSize(local, 1) == 32 &&
+             mlirShapedTypeGetDimSize(local, 2) == 128,
+         "a rank's part is 1 x 32 x 128");
+  expect(mlirAttributeIsNull(cpLayoutAttrOf(local)), "no layout is left");
+
+  CpCut outside = {3, 0, CP_ORDER_CONTIGUOUS, 1};
+  expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 1, &outside, 0, NULL)),
+         "a fourth dimension gives no layout");
+  CpCut twice[] = {{0, 0, CP_ORDER_CONTIGUOUS, 1},
+                   {1, 0, CP_ORDER_CONTIGUOUS, 1}};
+  expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 2, twice, 0, NULL)),
+         "an axis used twice gives no layout");
+}
+
+static MlirModule parseFile(MlirContext context, const char *path) {
+  static char text[1 << 16];
+  FILE *file = fopen(path, "rb");
+  expect(file != NULL, "the file opens");
+  size_t length = fread(text, 1, sizeof(text) - 1, file);
+  fclose(file);
+  text[length] = 0;
+  MlirModule module = mlirModuleCreateParse(context, ref(text));
+  expect(!mlirModuleIsNull(module), "the module parses");
+  return module;
+}
+
+/// Shards with these options; whether that succeeded.
+static bool shard(MlirModule module, CpShardPipelineOptions options) {
+  MlirContext context = mlirModuleGetContext(module);
+  MlirPassManager manager = mlirPassManagerCreate(context);
+  cpBuildShardPipeline(mlirPassManagerGetAsOpPassManager(manager), &options);
+  MlirLogicalResult result =
+      mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module));
+  mlirPassManagerDestroy(manager);
+  return mlirLogicalResultIsSuccess(result);
+}
+
+static void lower(MlirModule module) {
+  MlirPassManager manager = mlirPassManagerCreate(mlirModuleGetContext(module));
+  cpBuildLowerPipeline(mlirPassManagerGetAsOpPassManager(manager));
+  expect(mlirLogicalResultIsSuccess(
+             mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module))),
+         "the program of a rank lowers");
+  mlirPassManagerDestroy(manager);
+}
+
+int main(int argc, char **argv) {
+  expect(argc == 2, "one argument: a file");
+  MlirDialectRegistry registry = mlirDialectRegistryCreate();
+  cpRegisterAllDialects(registry);
+  cpRegisterAllPasses();
+  cpRegisterAllPasses();
+  MlirContext context = mlirContextCreateWithRegistry(registry, false);
+  mlirDialectRegistryDestroy(registry);
+  mlirContextLoadAllAvailableDialects(context);
+
+  tryLayout(context, makeMesh(context));
+
+  CpShardPipelineOptions options = {ref("cp=4"), ref(""), ref("hidden"),
+                                    ref("")};
+  MlirModule module = parseFile(context, argv[1]);
+  expect(shard(module, options), "the module is sharded");
+  mlirOperationPrint(mlirModuleGetOperation(module), toStdout, NULL);
+  lower(module);
+  mlirModuleDestroy(module);
+
+  options.mesh = ref("cp=5");
+  module = parseFile(context, argv[1]);
+  expect(!shard(module, options), "five ranks are refused");
+  mlirModuleDestroy(module);
+  mlirContextDestroy(context);
+
+  expect(cprt_api_version() == (CPRT_VERSION_MAJOR << 16 | CPRT_VERSION_MINOR),
+         "the runtime is the header's");
+  return 0;
+}

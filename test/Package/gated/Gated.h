@@ -1,0 +1,25 @@
+//===- Gated.h - A dialect that is not cp's ---------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GATED_H
+#define GATED_H
+
+#include "cp/Execution/Program.h"
+#include "cp/IR/CPDialect.h"
+
+#include "GatedDialect.h.inc"
+#define GET_OP_CLASSES
+#include "GatedOps.h.inc"
+
+namespace gated {
+
+/// What the dialect's ops call at run time.
+std::vector<cp::RuntimeOperation> runtimeOperations();
+
+} // namespace gated
+
+#endif // GATED_H
