@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Generates docs/reference from the TableGen files and the C headers; with
+# --check only says what is out of date.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+PATH=$PATH:/usr/lib/llvm-22/bin
+mlir=$(llvm-config-22 --includedir 2>/dev/null || llvm-config --includedir)
+tblgen() { # generator, file
+  mlir-tblgen "-gen-$1" -I include -I "$mlir" "include/cp/$2" "${@:3}"
+}
+tblgen dialect-doc IR/CPOps.td -dialect=cp >"$out/Dialect.md"
+tblgen op-interface-docs IR/CPInterfaces.td >"$out/Interfaces.md"
+{
+  echo "# Passes"
+  echo
+  tblgen pass-doc Transforms/Passes.td
+} >"$out/Passes.md"
+python3 scripts/c_header_docs.py "C API" include/cp-c/Registration.h \
+  include/cp-c/Attributes.h >"$out/CAPI.md"
+python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h >"$out/Runtime.md"
+
+if [ "${1:-}" = --check ]; then
+  diff -r "$out" docs/reference || {
+    echo "docs/reference is not what the sources say; run scripts/docs.sh" >&2
+    exit 1
+  }
+else
+  mkdir -p docs/reference
+  cp "$out"/*.md docs/reference/
+fi
