@@ -52,6 +52,17 @@ private:
     return tensor({options.batch, options.sequence, config.hiddenSize});
   }
 
+  DictionaryAttr inputAttrs() {
+    // Ids that are drawn must be of the vocabulary.
+    Attribute ids = b.getDictionaryAttr(
+        {b.getNamedAttr("kind", b.getStringAttr("ids")),
+         b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))});
+    return b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
+         b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
+         b.getNamedAttr(initAttr, ids)});
+  }
+
   void makeFunction() {
     std::vector<WeightSpec> weights = weightsOf(config);
     SmallVector<Type> types = {RankedTensorType::get(
@@ -62,22 +73,17 @@ private:
         tensor({options.batch, options.sequence, config.paddedVocabSize});
     function =
         func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
-    function.setArgAttr(0, nameAttr, b.getStringAttr("input_ids"));
-    function.setArgAttr(0, sequenceAttr, b.getI64IntegerAttr(1));
-    // Ids that are drawn must be of the vocabulary.
-    function.setArgAttr(
-        0, initAttr,
-        b.getDictionaryAttr(
-            {b.getNamedAttr("kind", b.getStringAttr("ids")),
-             b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))}));
     function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
+    // All at once: each list of them stays in the context.
+    SmallVector<DictionaryAttr> attrs = {inputAttrs()};
     Block *body = function.addEntryBlock();
     for (auto [index, spec] : llvm::enumerate(weights)) {
-      function.setArgAttr(index + 1, paramAttr, b.getStringAttr(spec.name));
-      function.setArgAttr(index + 1, initAttr,
-                          toAttr(b.getContext(), spec.init));
+      attrs.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr(paramAttr, b.getStringAttr(spec.name)),
+           b.getNamedAttr(initAttr, toAttr(b.getContext(), spec.init))}));
       arguments[spec.name] = body->getArgument(index + 1);
     }
+    function.setAllArgAttrs(attrs);
     b.setInsertionPointToStart(body);
   }
 

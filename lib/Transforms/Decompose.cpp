@@ -155,6 +155,8 @@ struct Decompose : impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
     SmallVector<MambaMixerOp> mixers;
     getOperation()->walk([&](MambaMixerOp mixer) { mixers.push_back(mixer); });
+    if (mixers.empty())
+      markAllAnalysesPreserved();
     for (MambaMixerOp mixer : mixers) {
       if (!mixer.getU().getType().hasStaticShape()) {
         mixer.emitOpError("has a shape that is not static; give the importer a "

@@ -202,7 +202,8 @@ bool LayoutAssigner::operandsAgree(Operation *op, const ShardingRule &rule,
   llvm::SmallDenseSet<int> seen;
   for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
     LayoutAttr layout = LayoutAttr::of(value.getType());
-    if (layout && collectCuts(rule, dims, layout.toLayout(), cuts))
+    if (layout && !layout.isReplicated() &&
+        collectCuts(rule, dims, layout.toLayout(), cuts))
       return false;
   }
   for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors)) {

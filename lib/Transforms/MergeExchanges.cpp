@@ -8,7 +8,9 @@
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace cp {
 #define GEN_PASS_DEF_MERGEEXCHANGES
@@ -20,14 +22,81 @@ using namespace mlir;
 namespace cp {
 namespace {
 
+/// Moves what an op needs to before an earlier op of its block. Places are
+/// numbered once: asking a block for the order of two ops renumbers all of it
+/// after every change, which makes a long program's time quadratic.
+class Hoister {
+public:
+  explicit Hoister(Block &block) {
+    for (auto [index, op] : llvm::enumerate(block))
+      places[&op] = {index, index};
+  }
+
+  /// Moves the ops that `op` needs and that stand after `first` to before it.
+  /// False, and nothing is moved, when `first` itself or an op with effects is
+  /// among them.
+  bool hoistNeeds(Operation *op, Operation *first) {
+    llvm::SetVector<Operation *> needs;
+    addNeeds(op, first, needs);
+    // The set grows as it is read.
+    for (size_t i = 0; i < needs.size(); ++i) {
+      if (needs[i] == first || !isMemoryEffectFree(needs[i]))
+        return false;
+      addNeeds(needs[i], first, needs);
+    }
+    SmallVector<Operation *> ops = needs.takeVector();
+    llvm::sort(ops, [&](Operation *a, Operation *b) {
+      return places[a].original < places[b].original;
+    });
+    for (Operation *need : ops) {
+      need->moveBefore(first);
+      places[need].now = places[first].now;
+    }
+    return true;
+  }
+
+  /// `merged` now stands where `first` stood.
+  void replace(Operation *first, Operation *merged) {
+    places[merged] = places[first];
+  }
+
+private:
+  struct Place {
+    /// An order in which every op comes after what it needs.
+    size_t original;
+    /// The op's place, or that of the op it was moved to before.
+    size_t now;
+  };
+
+  /// The ops of the block that define what `op` uses, not before `first`.
+  void addNeeds(Operation *op, Operation *first,
+                llvm::SetVector<Operation *> &needs) {
+    auto add = [&](Value value) {
+      Operation *definition = value.getDefiningOp();
+      if (!definition || definition->getBlock() != first->getBlock())
+        return;
+      if (definition == first || places[definition].now > places[first].now)
+        needs.insert(definition);
+    };
+    llvm::for_each(op->getOperands(), add);
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    llvm::for_each(captured, add);
+  }
+
+  llvm::DenseMap<Operation *, Place> places;
+};
+
 /// Merges `next` into `first`, which comes before it. Null when `next` needs a
 /// result of `first`.
-Operation *merge(IRRewriter &rewriter, Operation *first, Operation *next) {
-  if (failed(moveValueDefinitions(rewriter, next->getOperands(), first)))
+Operation *merge(IRRewriter &rewriter, Hoister &hoister, Operation *first,
+                 Operation *next) {
+  if (!hoister.hoistNeeds(next, first))
     return nullptr;
   rewriter.setInsertionPoint(first);
   Operation *merged =
       cast<ExchangeOpInterface>(first).mergeWith(rewriter, next);
+  hoister.replace(first, merged);
   unsigned count = first->getNumResults();
   rewriter.replaceOp(first, merged->getResults().take_front(count));
   rewriter.replaceOp(next, merged->getResults().drop_front(count));
@@ -48,10 +117,12 @@ private:
     for (Operation &op : block)
       if (isa<ExchangeOpInterface>(op))
         exchanges.push_back(&op);
+    Hoister hoister(block);
     llvm::DenseMap<Attribute, Operation *> leaders;
     for (Operation *op : exchanges) {
       Operation *&leader = leaders[cast<ExchangeOpInterface>(op).getRoute()];
-      Operation *merged = leader ? merge(rewriter, leader, op) : nullptr;
+      Operation *merged =
+          leader ? merge(rewriter, hoister, leader, op) : nullptr;
       leader = merged ? merged : op;
     }
   }

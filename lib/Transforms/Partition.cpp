@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentAttributes.h"
+
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
@@ -40,6 +42,8 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
     if (!layout)
       continue;
     result.mesh = layout.getMesh();
+    if (layout.isReplicated())
+      continue;
     collectCuts(*rule, dims, layout.toLayout(), cuts);
   }
   int64_t factor = op.getSequenceFactor();
@@ -156,9 +160,9 @@ public:
 
 private:
   void keepLayouts() {
-    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (LayoutAttr layout = LayoutAttr::of(type))
-        function.setArgAttr(index, layoutAttr, layout);
+    ArrayRef<Type> types = function.getArgumentTypes();
+    setArgumentAttrs(function, layoutAttr,
+                     [&](unsigned i) { return LayoutAttr::of(types[i]); });
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
       if (LayoutAttr layout = LayoutAttr::of(type))
         function.setResultAttr(index, layoutAttr, layout);
@@ -175,7 +179,7 @@ struct Partition : impl::PartitionBase<Partition> {
     if (!view || view != "global")
       return;
     SmallVector<CutSequence> sequences;
-    if (failed(verifyLayouts(function)) ||
+    if (!getAnalysis<LayoutVerification>().succeeded ||
         failed(collectSequences(function, sequences)))
       return signalPassFailure();
     Localizer(function).run();

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentAttributes.h"
+
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,10 +30,10 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
       function->emitOpError("must have one block to be an entry point");
       return signalPassFailure();
     }
-    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-      function.setArgAttr(
-          i, bufferization::BufferizationDialect::kWritableAttrName,
-          BoolAttr::get(&getContext(), false));
+    Attribute no = BoolAttr::get(&getContext(), false);
+    setArgumentAttrs(function,
+                     bufferization::BufferizationDialect::kWritableAttrName,
+                     [&](unsigned) { return no; });
     if (failed(moveResults(function)))
       signalPassFailure();
   }

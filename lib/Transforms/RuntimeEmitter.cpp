@@ -71,7 +71,15 @@ static void appendAttribute(Attribute value, SmallVectorImpl<int64_t> &words) {
 RuntimeEmitter::RuntimeEmitter(ModuleOp module)
     : module(module), builder(module.getContext()),
       pointer(LLVM::LLVMPointerType::get(module.getContext())),
-      i64(IntegerType::get(module.getContext(), 64)) {}
+      i64(IntegerType::get(module.getContext(), 64)) {
+  for (Operation &op : *module.getBody()) {
+    if (auto global = dyn_cast<memref::GlobalOp>(op))
+      globals[global.getSymNameAttr()] = global;
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (function && function.isPrivate() && !function.isExternal())
+      kernels[function.getSymNameAttr()] = function;
+  }
+}
 
 LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
   Location loc = entry.getLoc();
@@ -91,6 +99,10 @@ LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
   });
   Value size = LLVM::ConstantOp::create(builder, loc, i64, most);
   table = LLVM::AllocaOp::create(builder, loc, pointer, pointer, size);
+  slots.clear();
+  for (int32_t index = 0; index < most; ++index)
+    slots.push_back(LLVM::GEPOp::create(builder, loc, pointer, pointer, table,
+                                        ArrayRef<LLVM::GEPArg>{index}));
   pointers.clear();
   for (BlockArgument arg : entry.getArguments()) {
     Value slot = LLVM::GEPOp::create(
@@ -168,9 +180,8 @@ LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
 
 LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
   // Kernels that cp-outline-kernels made write into their arguments.
-  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
-  if (op.getNumResults() != 0 || !callee || callee.isExternal() ||
-      callee.isPublic())
+  if (op.getNumResults() != 0 ||
+      !kernels.contains(op.getCalleeAttr().getAttr()))
     return op.emitOpError("cannot be part of a rank's program; inline the "
                           "function first");
   Location loc = op.getLoc();
@@ -188,8 +199,7 @@ LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
 
 /// A constant tensor. Bufferization copies it before anyone may write to it.
 LogicalResult RuntimeEmitter::emitGlobal(memref::GetGlobalOp op) {
-  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
-      op, op.getNameAttr());
+  memref::GlobalOp global = globals.lookup(op.getNameAttr().getAttr());
   auto value = dyn_cast_if_present<DenseElementsAttr>(
       global ? global.getConstantInitValue() : Attribute());
   if (!value)
@@ -265,12 +275,8 @@ LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
 }
 
 void RuntimeEmitter::fillTable(Location loc, ValueRange buffers) {
-  for (auto [index, buffer] : llvm::enumerate(buffers)) {
-    Value slot = LLVM::GEPOp::create(
-        builder, loc, pointer, pointer, table,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  for (auto [buffer, slot] : llvm::zip_first(buffers, slots))
     LLVM::StoreOp::create(builder, loc, pointerOf(buffer), slot);
-  }
 }
 
 Value RuntimeEmitter::descriptor(Location loc, ArrayRef<int64_t> words) {

@@ -63,8 +63,13 @@ private:
   mlir::LLVM::LLVMPointerType pointer;
   mlir::Type i64;
   mlir::Value context, stream, table;
+  /// The addresses of the table's entries.
+  llvm::SmallVector<mlir::Value> slots;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> functions;
+  /// By name, since a module finds a symbol by looking at every op.
+  llvm::DenseMap<mlir::StringAttr, mlir::func::FuncOp> kernels;
+  llvm::DenseMap<mlir::StringAttr, mlir::memref::GlobalOp> globals;
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> tables;
   int64_t callCount = 0;
 };

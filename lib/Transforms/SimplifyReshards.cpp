@@ -36,8 +36,11 @@ struct SimplifyReshards : impl::SimplifyReshardsBase<SimplifyReshards> {
     getOperation()->walk([&](ReshardOp op) { reshards.push_back(op); });
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(reshards, patterns, config)))
+    bool changed = false;
+    if (failed(applyOpPatternsGreedily(reshards, patterns, config, &changed)))
       signalPassFailure();
+    if (!changed)
+      markAllAnalysesPreserved();
   }
 
   FrozenRewritePatternSet patterns;

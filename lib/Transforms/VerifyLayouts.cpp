@@ -26,7 +26,7 @@ public:
     if (failed(everyTensorHasLayout()))
       return failure();
     if (isa<ReshardOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-        tensors.empty())
+        tensors.empty() || replicasOfOneMesh())
       return success();
     auto rules = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rules)
@@ -41,33 +41,43 @@ public:
   }
 
 private:
-  /// A tensor value of the op: what it is called, where its factors are.
+  /// A tensor value of the op, and where its factors are.
   struct Tensor {
-    std::string what;
     LayoutAttr layout;
     bool isResult;
     unsigned index;
+
+    std::string what() const {
+      return (isResult ? "result " : "operand ") + std::to_string(index);
+    }
   };
 
+  /// Such an op is right by any rule.
+  bool replicasOfOneMesh() const {
+    return llvm::all_of(tensors, [&](const Tensor &tensor) {
+      return tensor.layout.isReplicated() &&
+             tensor.layout.getMesh() == tensors.front().layout.getMesh();
+    });
+  }
+
   LogicalResult everyTensorHasLayout() {
-    auto add = [&](Value value, StringRef what, bool isResult,
+    auto add = [&](Value value, bool isResult,
                    unsigned index) -> LogicalResult {
       if (!isa<RankedTensorType>(value.getType()))
         return success();
-      LayoutAttr layout = LayoutAttr::of(value.getType());
-      std::string name = (what + " " + Twine(index)).str();
-      if (!layout)
+      tensors.push_back({LayoutAttr::of(value.getType()), isResult, index});
+      if (!tensors.back().layout)
         return op->emitOpError("verify_c1: ")
-               << name << " has no layout, in a function with layouts; run "
+               << tensors.back().what()
+               << " has no layout, in a function with layouts; run "
                << "cp-assign-layouts, or give it one by a cp.reshard";
-      tensors.push_back({name, layout, isResult, index});
       return success();
     };
     for (auto [index, value] : llvm::enumerate(op->getOperands()))
-      if (failed(add(value, "operand", false, index)))
+      if (failed(add(value, false, index)))
         return failure();
     for (auto [index, value] : llvm::enumerate(op->getResults()))
-      if (failed(add(value, "result", true, index)))
+      if (failed(add(value, true, index)))
         return failure();
     return success();
   }
@@ -76,7 +86,7 @@ private:
     for (const Tensor &tensor : tensors)
       if (!tensor.layout.isReplicated())
         return op->emitOpError("verify_c2: has no sharding rule, but ")
-               << tensor.what << " is not replicated (" << tensor.layout
+               << tensor.what() << " is not replicated (" << tensor.layout
                << "); implement ShardingRuleOpInterface for it, or gather the "
                   "value by a cp.reshard";
     return success();
@@ -89,23 +99,26 @@ private:
 
   LogicalResult collect() {
     mesh = tensors.front().layout.getMesh();
+    cuts.factors.resize(rule.sizes.size());
     for (const Tensor &tensor : tensors) {
       if (tensor.layout.getMesh() != mesh)
         return op->emitOpError("verify_c4: ")
-               << tensor.what << " is on another mesh (" << tensor.layout
-               << ") than " << tensors.front().what << " ("
+               << tensor.what() << " is on another mesh (" << tensor.layout
+               << ") than " << tensors.front().what() << " ("
                << tensors.front().layout << ")";
+      if (tensor.layout.isReplicated())
+        continue;
       std::optional<int64_t> dim =
           collectCuts(rule, factorsOf(tensor), tensor.layout.toLayout(), cuts);
       if (!dim)
         continue;
       if (factorsOf(tensor)[*dim].empty())
         return op->emitOpError("verify_c3: dimension ")
-               << *dim << " of " << tensor.what
+               << *dim << " of " << tensor.what()
                << " cannot be cut for this op, but its layout is "
                << tensor.layout;
       return op->emitOpError("verify_c4: dimension ")
-             << *dim << " of " << tensor.what << " is cut unlike the others, "
+             << *dim << " of " << tensor.what() << " is cut unlike the others, "
              << "or through a group of elements that belong together: "
              << tensor.layout;
     }
@@ -123,19 +136,23 @@ private:
     return success();
   }
 
-  /// Every tensor is cut wherever a factor of it is.
+  /// Every tensor is cut wherever a factor of it is. (Its own cuts have been
+  /// compared by collect.)
   LogicalResult correspond() {
-    for (const Tensor &tensor : tensors) {
-      Layout have = tensor.layout.toLayout();
-      Layout want = layoutFor(rule, factorsOf(tensor), cuts, have.mesh);
-      for (size_t dim = 0; dim < have.dims.size(); ++dim)
-        if (have.dims[dim].size() != want.dims[dim].size())
+    for (const Tensor &tensor : tensors)
+      for (auto [dim, have, factors] :
+           llvm::enumerate(tensor.layout.getCuts(), factorsOf(tensor)))
+        if (have.empty() && !factors.empty() &&
+            !cuts.factors[factors.front()].empty())
           return op->emitOpError("verify_c4: dimension ")
-                 << dim << " of " << tensor.what << " must be cut as in "
-                 << LayoutAttr::get(op->getContext(), want)
-                 << ", but its layout is " << tensor.layout;
-    }
+                 << dim << " of " << tensor.what() << " must be cut as in "
+                 << wanted(tensor) << ", but its layout is " << tensor.layout;
     return success();
+  }
+
+  LayoutAttr wanted(const Tensor &tensor) {
+    return LayoutAttr::get(op->getContext(), layoutFor(rule, factorsOf(tensor),
+                                                       cuts, mesh.toMesh()));
   }
 
   LogicalResult partialSums() {
@@ -179,7 +196,7 @@ private:
         product = multiply(*product, *passed);
       if (!passed || (use == Use::Term && !total) || !product)
         return wrongSum(axis)
-               << tensor.what
+               << tensor.what()
                << " is a partial sum where the op needs the full value, or "
                   "full "
                   "where other terms are partial; add it up by a cp.reshard: "
@@ -206,7 +223,7 @@ private:
     for (const Tensor &tensor : tensors)
       if (tensor.isResult && isPartial(tensor, axis) != partial)
         return wrongSum(axis)
-               << tensor.what << (partial ? " must be" : " must not be")
+               << tensor.what() << (partial ? " must be" : " must not be")
                << " partial, but its layout is " << tensor.layout;
     return success();
   }
@@ -220,13 +237,17 @@ private:
 
 struct VerifyLayouts : impl::VerifyLayoutsBase<VerifyLayouts> {
   void runOnOperation() override {
-    if (failed(verifyLayouts(getOperation())))
+    if (!getAnalysis<LayoutVerification>().succeeded)
       signalPassFailure();
     markAllAnalysesPreserved();
   }
 };
 
 } // namespace
+
+LayoutVerification::LayoutVerification(Operation *op)
+    : succeeded(llvm::succeeded(verifyLayouts(cast<FunctionOpInterface>(op)))) {
+}
 
 LogicalResult verifyLayouts(FunctionOpInterface function) {
   auto view = function->getAttrOfType<StringAttr>(viewAttr);

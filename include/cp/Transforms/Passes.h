@@ -56,6 +56,13 @@ void registerPipelines();
 /// What cp-verify-layouts checks; see Passes.td.
 llvm::LogicalResult verifyLayouts(mlir::FunctionOpInterface function);
 
+/// The same as an analysis, so that a pass that needs it does not do it again
+/// when nothing has changed. Made on a function; emits errors when it is made.
+struct LayoutVerification {
+  explicit LayoutVerification(mlir::Operation *op);
+  bool succeeded;
+};
+
 /// Reads "dp=2,cp=4"; nothing when the text is no mesh, `message` says why.
 std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &message);
 
