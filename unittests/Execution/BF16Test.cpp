@@ -36,7 +36,7 @@ constexpr double roundingOfF32 = 1e-5;
 class BF16Test : public testing::Test {
 protected:
   void SetUp() override {
-    std::string folder = CP_BF16_GOLDENS;
+    std::string folder = CP_SOURCE_DIR "/test/Integration/goldens-bf16";
     llvm::Expected<Mamba2Config> config =
         readMamba2Config(folder + "/config.json");
     ASSERT_TRUE(static_cast<bool>(config))
