@@ -16,7 +16,9 @@
 #include "cp/Model/HFConfig.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <iostream>
+#include <map>
 
 using namespace mlir;
 using namespace cp;
