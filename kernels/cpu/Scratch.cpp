@@ -17,6 +17,8 @@ struct SlotBuffer {
   size_t bytes = 0;
   ~SlotBuffer() { std::free(data); }
 };
+
+thread_local int64_t allocations = 0;
 } // namespace
 
 void *scratch(Slot slot, size_t bytes) {
@@ -29,7 +31,10 @@ void *scratch(Slot slot, size_t bytes) {
   std::free(buffer.data);
   buffer.data = std::aligned_alloc(64, rounded);
   buffer.bytes = buffer.data ? rounded : 0;
+  ++allocations;
   return buffer.data;
 }
+
+int64_t numScratchAllocations() { return allocations; }
 
 } // namespace cp::kernels

@@ -21,6 +21,9 @@ enum class Slot { RowsIn, RowsGate, RowsOut, Kernel, Panels, Count };
 /// is no memory. Owned by the thread; valid until the slot's next request.
 void *scratch(Slot slot, size_t bytes);
 
+/// How often this thread's buffers were made or grown.
+int64_t numScratchAllocations();
+
 /// Bytes that `count` elements take in a Carver.
 template <typename T> static inline size_t carved(int64_t count) {
   return (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramImpl.h"
+#include "RankThreads.h"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <thread>
 
 namespace cp {
 namespace {
@@ -132,30 +132,57 @@ std::vector<CollectiveCount> collectCounts(cprt_world *world,
   return result;
 }
 
-/// One step on all ranks; returns its seconds. A rank that beforeRank keeps
-/// from running fails, though it may be only after the others are done.
-double runStep(cprt_world *world, EntryFn function,
-               llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers,
-               const RunOptions &options) {
-  auto start = std::chrono::steady_clock::now();
-  std::vector<std::thread> threads;
-  std::vector<char> runs(buffers.size());
-  for (size_t rank = 0; rank < buffers.size(); ++rank)
-    threads.emplace_back([&, rank] {
-      cprt_context *context = cprt_world_context(world, rank);
-      runs[rank] = !options.beforeRank || options.beforeRank(rank, context);
-      if (runs[rank])
-        function(context, nullptr, buffers[rank]->data());
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  for (size_t rank = 0; rank < buffers.size(); ++rank)
-    if (!runs[rank])
-      cprt_context_fail(cprt_world_context(world, rank), CPRT_TIMEOUT,
-                        "this rank never ran its program");
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
+/// The ranks of a world at work on one program.
+class Ranks {
+public:
+  Ranks(cprt_world *world, EntryFn function,
+        llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers,
+        const RunOptions &options)
+      : world(world), function(function), buffers(buffers), options(options),
+        runs(buffers.size()),
+        threads(int64_t(buffers.size()), [this](int64_t rank) { run(rank); }) {}
+
+  /// One step on all ranks; returns its seconds. A rank that beforeRank keeps
+  /// from running fails, though it may be only after the others are done.
+  double step() {
+    // Counters are those of one step.
+    for (size_t rank = 0; rank < buffers.size(); ++rank)
+      cprt_context_reset_counters(cprt_world_context(world, rank));
+    auto start = std::chrono::steady_clock::now();
+    threads.step();
+    std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - start;
+    for (size_t rank = 0; rank < buffers.size(); ++rank)
+      if (!runs[rank])
+        cprt_context_fail(cprt_world_context(world, rank), CPRT_TIMEOUT,
+                          "this rank never ran its program");
+    return passed.count();
+  }
+
+  /// Of all ranks in the last step.
+  int64_t numAllocations() const {
+    int64_t sum = 0;
+    for (size_t rank = 0; rank < buffers.size(); ++rank)
+      sum += cprt_context_allocations(cprt_world_context(world, rank));
+    return sum;
+  }
+
+private:
+  void run(int64_t rank) {
+    cprt_context *context = cprt_world_context(world, rank);
+    runs[rank] = !options.beforeRank || options.beforeRank(rank, context);
+    if (runs[rank])
+      function(context, nullptr, buffers[rank]->data());
+  }
+
+  cprt_world *world;
+  EntryFn function;
+  llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers;
+  const RunOptions &options;
+  std::vector<char> runs;
+  /// Last: its threads use all of the above.
+  RankThreads threads;
+};
 
 } // namespace
 
@@ -173,12 +200,10 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
     buffers.push_back(
         std::make_unique<RankBuffers>(impl->signature, inputs, rank));
   RunResult result;
+  Ranks running(world->get(), impl->compiled.function, buffers, options);
   for (int step = 0; step < options.repeats; ++step) {
-    // Counters are those of one step.
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      cprt_context_reset_counters(cprt_world_context(world->get(), rank));
-    result.seconds.push_back(
-        runStep(world->get(), impl->compiled.function, buffers, options));
+    result.seconds.push_back(running.step());
+    result.allocationsPerStep.push_back(running.numAllocations());
     if (llvm::Error error = collectFailures(world->get()))
       return error;
   }

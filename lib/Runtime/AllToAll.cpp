@@ -42,7 +42,7 @@ static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
     return wrong("its dim " + std::to_string(route.splitDim) +
                  " is repeated in units of " + std::to_string(route.unit) +
                  ", expected a size that they divide");
-  std::vector<int64_t> sizes(in.sizes, in.sizes + in.rank);
+  List<int64_t> sizes(in.sizes, in.sizes + in.rank);
   if (__builtin_mul_overflow(split, route.times, &route.splitSize) ||
       __builtin_mul_overflow(in.sizes[route.concatDim], group.size,
                              &route.concatSize))
@@ -61,7 +61,7 @@ static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
 }
 
 static Result readRoutes(Context &context, const Descriptor &call,
-                         const Group *&group, std::vector<Route> &routes) {
+                         const Group *&group, List<Route> &routes) {
   size_t count = call.numIns();
   if (Result failure = call.expectCounts(count, count))
     return failure;
@@ -89,9 +89,9 @@ static Result readRoutes(Context &context, const Descriptor &call,
 
 /// Where a part of the repeated dimension lies in the dimension itself: unit u
 /// of the repeated one is unit u / times.
-static std::vector<Segment> partOfRepeated(const Route &route,
-                                           const std::vector<cp::Run> &part) {
-  std::vector<Segment> segments;
+static List<Segment> partOfRepeated(const Route &route,
+                                    const List<cp::Run> &part) {
+  List<Segment> segments;
   for (const cp::Run &run : part) {
     // Without repeats the whole run lies together, however long a unit is.
     int64_t unit = route.times == 1 ? route.splitSize : route.unit;
@@ -127,7 +127,7 @@ static void pullTensor(const Exchange &exchange, const Descriptor &call,
 
 static Result allToAll(Context &context, const Descriptor &call) {
   const Group *group = nullptr;
-  std::vector<Route> routes;
+  List<Route> routes;
   if (Result failure = readRoutes(context, call, group, routes))
     return failure;
   if (Result failure = call.expectNotInPlace())

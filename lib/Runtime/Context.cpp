@@ -7,6 +7,7 @@
 
 #include "Context.h"
 
+#include "Scratch.h"
 #include "World.h"
 
 #include <new>
@@ -37,11 +38,28 @@ static void failOutOfMemory(Context &context) {
   context.fail(CPRT_OUT_OF_MEMORY, "out of memory");
 }
 
+namespace {
+/// Counts for a rank what its thread allocates meanwhile outside of its Memory.
+class ThreadAllocations {
+public:
+  explicit ThreadAllocations(Memory &memory) : memory(memory), before(now()) {}
+  ~ThreadAllocations() { memory.countAllocations(now() - before); }
+
+private:
+  static int64_t now() {
+    return cp::kernels::numScratchAllocations() + numPoolAllocations();
+  }
+  Memory &memory;
+  int64_t before;
+};
+} // namespace
+
 void cp::runtime::runOp(Context *context, const cprt_stream *stream,
                         const int64_t *desc, void *const *buffers,
                         const char *op, OpBody body) {
   if (!context || context->hasFailed())
     return;
+  ThreadAllocations counted(context->memory);
   try {
     Result failure = context->call.decode(op, desc, buffers);
     if (!failure && stream)

@@ -145,9 +145,8 @@ static int64_t bytesOf(const Block &block) {
 
 /// Runs `fn` on each row of the product of maps[next...]; returns the bytes.
 template <typename RowFn>
-static int64_t forEachMapped(const Block &block,
-                             const std::vector<DimMap> &maps, size_t next,
-                             RowFn fn) {
+static int64_t forEachMapped(const Block &block, const List<DimMap> &maps,
+                             size_t next, RowFn fn) {
   if (next == maps.size()) {
     forEachRow(block, fn);
     return bytesOf(block);
@@ -165,19 +164,19 @@ static int64_t forEachMapped(const Block &block,
 }
 
 int64_t cp::runtime::copyMapped(const Buffer &dst, const Buffer &src,
-                                const std::vector<DimMap> &maps) {
+                                const List<DimMap> &maps) {
   return forEachMapped(wholeBlock(dst, src), maps, 0, copyRow);
 }
 
 int64_t cp::runtime::addMapped(const Buffer &dst, const Buffer &src,
-                               const std::vector<DimMap> &maps) {
+                               const List<DimMap> &maps) {
   auto *add = dst.dtype == DType::F32 ? addRow<float> : addRow<double>;
   return forEachMapped(wholeBlock(dst, src), maps, 0, add);
 }
 
 int64_t cp::runtime::addWidened(float *sums, const Buffer &dst,
-                                const Buffer &src,
-                                const std::vector<DimMap> &maps, bool isFirst) {
+                                const Buffer &src, const List<DimMap> &maps,
+                                bool isFirst) {
   auto add = [&](const Row &row) {
     for (int64_t i = 0; i < row.length; ++i) {
       BFloat16 value;
@@ -190,7 +189,7 @@ int64_t cp::runtime::addWidened(float *sums, const Buffer &dst,
 }
 
 void cp::runtime::storeRounded(const Buffer &dst, const float *sums,
-                               const std::vector<DimMap> &maps) {
+                               const List<DimMap> &maps) {
   auto store = [&](const Row &row) {
     for (int64_t i = 0; i < row.length; ++i) {
       BFloat16 value(sums[i]);
@@ -208,9 +207,9 @@ void cp::runtime::fill(const Buffer &dst, const void *element) {
   forEachRow(block, copyRow);
 }
 
-std::vector<Segment> cp::runtime::intersect(const std::vector<Run> &dst,
-                                            const std::vector<Run> &src) {
-  std::vector<Segment> segments;
+List<Segment> cp::runtime::intersect(const List<Run> &dst,
+                                     const List<Run> &src) {
+  List<Segment> segments;
   for (const Run &d : dst)
     for (const Run &s : src) {
       int64_t begin = std::max(d.global, s.global);

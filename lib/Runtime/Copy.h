@@ -24,30 +24,29 @@ struct Segment {
 /// How one dimension of a destination is filled from a source.
 struct DimMap {
   size_t dim;
-  std::vector<Segment> segments;
+  List<Segment> segments;
 };
 
 /// The pieces that are neighbours both in `dst` and in `src`, where both number
 /// (parts of) the same dimension globally.
-std::vector<Segment> intersect(const std::vector<Run> &dst,
-                               const std::vector<Run> &src);
+List<Segment> intersect(const List<Run> &dst, const List<Run> &src);
 
 /// Copies the product of the mapped segments; the other dimensions are copied
 /// whole and must be equal. Returns the bytes copied. The buffers have one type
 /// and rank, and do not overlap.
 int64_t copyMapped(const Buffer &dst, const Buffer &src,
-                   const std::vector<DimMap> &maps);
+                   const List<DimMap> &maps);
 /// dst += src, for f32 and f64 only.
 int64_t addMapped(const Buffer &dst, const Buffer &src,
-                  const std::vector<DimMap> &maps);
+                  const List<DimMap> &maps);
 /// For bf16: sums[i] += src (or = src, when `isFirst`), where i counts the
 /// elements in the order in which the maps visit them; the buffers' strides
 /// change nothing about it. `sums` has room for all of them.
 int64_t addWidened(float *sums, const Buffer &dst, const Buffer &src,
-                   const std::vector<DimMap> &maps, bool isFirst);
+                   const List<DimMap> &maps, bool isFirst);
 /// dst = sums, in the same order, rounded to bf16.
 void storeRounded(const Buffer &dst, const float *sums,
-                  const std::vector<DimMap> &maps);
+                  const List<DimMap> &maps);
 /// dst = src, of equal sizes.
 inline int64_t copyWhole(const Buffer &dst, const Buffer &src) {
   return copyMapped(dst, src, {});

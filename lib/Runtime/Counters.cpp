@@ -10,14 +10,23 @@
 using namespace cp::runtime;
 
 size_t Counters::read(cprt_counter *out, size_t capacity) const {
-  size_t next = 0;
+  size_t count = 0;
   for (const auto &[key, counter] : counters) {
-    if (next == capacity || !out)
-      break;
-    out[next++] = {key.first.data(), key.second, counter.calls,
-                   counter.bytesSent.load(std::memory_order_relaxed)};
+    int64_t bytesSent = counter.bytesSent.load(std::memory_order_relaxed);
+    if (counter.calls == 0 && bytesSent == 0)
+      continue;
+    if (out && count < capacity)
+      out[count] = {key.first.data(), key.second, counter.calls, bytesSent};
+    ++count;
   }
-  return counters.size();
+  return count;
+}
+
+void Counters::clear() {
+  for (auto &[key, counter] : counters) {
+    counter.calls = 0;
+    counter.bytesSent.store(0, std::memory_order_relaxed);
+  }
 }
 
 extern "C" size_t cprt_context_counters(const cprt_context *context,

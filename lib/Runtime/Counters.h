@@ -24,14 +24,15 @@ struct Counter {
   std::atomic<int64_t> bytesSent{0};
 };
 
-/// All counters of one rank, by op and set of axes. Addresses stay valid until
-/// clear(); only the owning rank may add entries.
+/// All counters of one rank, by op and set of axes. Addresses stay valid; only
+/// the owning rank may add entries.
 class Counters {
 public:
   /// `op` has static storage.
   Counter &at(const char *op, uint64_t axes) { return counters[{op, axes}]; }
   size_t read(cprt_counter *out, size_t capacity) const;
-  void clear() { counters.clear(); }
+  /// All become 0, and are not read before they count again.
+  void clear();
 
 private:
   std::map<std::pair<std::string_view, uint64_t>, Counter> counters;

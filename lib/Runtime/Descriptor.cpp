@@ -193,7 +193,7 @@ Result Descriptor::expectCounts(size_t ins, size_t outs) const {
 }
 
 Result Descriptor::expectType(size_t index, DType dtype,
-                              const std::vector<int64_t> &sizes) const {
+                              const List<int64_t> &sizes) const {
   const Buffer &buffer = buffers[index];
   if (buffer.dtype == dtype &&
       std::equal(sizes.begin(), sizes.end(), buffer.sizes,

@@ -9,6 +9,7 @@
 #define CP_LIB_RUNTIME_DESCRIPTOR_H
 
 #include "Kernels.h"
+#include "List.h"
 #include "Status.h"
 
 #include <vector>
@@ -64,7 +65,7 @@ public:
   Result expectCounts(size_t ins, size_t outs) const;
   /// Buffer `index` (among all) must have this type and these sizes.
   Result expectType(size_t index, DType dtype,
-                    const std::vector<int64_t> &sizes) const;
+                    const List<int64_t> &sizes) const;
   /// No output may start where an input does: peers still read the input.
   Result expectNotInPlace() const;
 

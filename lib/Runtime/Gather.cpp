@@ -17,14 +17,14 @@ struct OneDim {
   const Group *group = nullptr;
   size_t dim = 0;
   cp::Order order{}, toOrder{};
-  std::vector<int64_t> inSizes, wholeSizes;
+  List<int64_t> inSizes, wholeSizes;
 
   int64_t wholeSize() const { return wholeSizes[dim]; }
 };
 
 } // namespace
 
-static std::vector<int64_t> sizesOf(const Buffer &buffer) {
+static List<int64_t> sizesOf(const Buffer &buffer) {
   return {buffer.sizes, buffer.sizes + buffer.rank};
 }
 
@@ -57,18 +57,18 @@ static Result readOneDim(Context &context, const Descriptor &call,
   return checkCut(call, *read.group, read.wholeSizes, read.dim, read.toOrder);
 }
 
-static std::vector<cp::Run> wholeRun(int64_t size) { return {{0, 0, size}}; }
+static List<cp::Run> wholeRun(int64_t size) { return {{0, 0, size}}; }
 
 /// Fills `dstRuns` of the output from what each peer holds by read.order.
 static Result pullRuns(Context &context, const Descriptor &call,
-                       const OneDim &read, const std::vector<cp::Run> &runs) {
+                       const OneDim &read, const List<cp::Run> &runs) {
   if (Result failure = call.expectNotInPlace())
     return failure;
   Exchange exchange(context, call, *read.group);
   if (Result failure = exchange.enter())
     return failure;
   for (int64_t peer = 0; peer < read.group->size; ++peer) {
-    std::vector<cp::Run> held =
+    List<cp::Run> held =
         runsAt(*read.group, read.order, read.wholeSize(), peer);
     exchange.took(peer, copyMapped(call.out(0), exchange.input(peer, 0),
                                    {{read.dim, intersect(runs, held)}}));
@@ -100,11 +100,11 @@ static Result slice(Context &context, const Descriptor &call) {
   OneDim read;
   if (Result failure = readOneDim(context, call, false, true, read))
     return failure;
-  std::vector<int64_t> sizes = read.wholeSizes;
+  List<int64_t> sizes = read.wholeSizes;
   sizes[read.dim] /= read.group->size;
   if (Result failure = call.expectType(1, call.in(0).dtype, sizes))
     return failure;
-  std::vector<cp::Run> mine =
+  List<cp::Run> mine =
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
   copyMapped(call.out(0), call.in(0),
              {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});

@@ -53,10 +53,15 @@ Result cp::runtime::findGroup(Context &context, const Descriptor &call,
                               Words axes, const Group *&group) {
   if (Result failure = checkAxes(context, call, axes))
     return failure;
-  std::vector<int> key(axes.data, axes.data + axes.size);
-  auto entry = context.groups.find(key);
-  if (entry == context.groups.end())
+  auto entry = std::find_if(
+      context.groups.begin(), context.groups.end(), [&](const auto &known) {
+        return std::equal(known.first.begin(), known.first.end(), axes.data,
+                          axes.data + axes.size);
+      });
+  if (entry == context.groups.end()) {
+    std::vector<int> key(axes.data, axes.data + axes.size);
     entry = context.groups.emplace(key, makeGroup(context, key)).first;
+  }
   group = &entry->second;
   return std::nullopt;
 }
@@ -66,14 +71,23 @@ static cp::Cut cutOf(const Group &group, cp::Order order) {
   return {0, group.size == 1 ? cp::Order::Contiguous : order, 1};
 }
 
+/// How many pieces of equal length the group cuts a dimension into.
+static int64_t numBlocks(const Group &group, cp::Order order) {
+  bool isZigzag = cutOf(group, order).order == cp::Order::Zigzag;
+  return isZigzag ? 2 * group.size : group.size;
+}
+
 Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
-                             const std::vector<int64_t> &sizes, size_t dim,
+                             const List<int64_t> &sizes, size_t dim,
                              Order order) {
+  if (sizes[dim] >= 0 && sizes[dim] % numBlocks(group, order) == 0)
+    return std::nullopt;
   Layout layout;
   layout.mesh = group.mesh;
   layout.dims.resize(sizes.size());
   layout.dims[dim].push_back(cutOf(group, order));
-  if (std::optional<std::string> wrong = check(layout, sizes))
+  if (std::optional<std::string> wrong =
+          check(layout, {sizes.begin(), sizes.end()}))
     return call.invalid("dim " + std::to_string(dim) + " of " +
                         listText(sizes.data(), sizes.size()) +
                         " cannot be cut over " + std::to_string(group.size) +
@@ -81,7 +95,16 @@ Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
   return std::nullopt;
 }
 
-std::vector<cp::Run> cp::runtime::runsAt(const Group &group, Order order,
-                                         int64_t size, int64_t position) {
-  return runsOf(group.mesh, {cutOf(group, order)}, size, position);
+cp::runtime::List<cp::Run> cp::runtime::runsAt(const Group &group, Order order,
+                                               int64_t size, int64_t position) {
+  int64_t blocks = numBlocks(group, order), length = size / blocks;
+  if (length == 0)
+    return {};
+  int64_t first = position * length;
+  if (blocks == group.size)
+    return {{first, 0, length}};
+  int64_t second = (blocks - 1 - position) * length;
+  if (second == first + length)
+    return {{first, 0, 2 * length}};
+  return {{first, 0, length}, {second, length, length}};
 }

@@ -37,12 +37,14 @@ struct Group {
 Result findGroup(cprt_context &context, const Descriptor &call, Words axes,
                  const Group *&group);
 
-/// The parts of `dim` of a tensor of `sizes` (the whole), by position in
-/// `group`. CPRT_INVALID_ARGUMENT when it does not divide.
+/// Whether `dim` of a tensor of `sizes` (the whole) can be cut over the group:
+/// CPRT_INVALID_ARGUMENT when it does not divide.
 Result checkCut(const Descriptor &call, const Group &group,
-                const std::vector<int64_t> &sizes, size_t dim, Order order);
-std::vector<Run> runsAt(const Group &group, Order order, int64_t size,
-                        int64_t position);
+                const List<int64_t> &sizes, size_t dim, Order order);
+/// The part that `position` holds of a dimension of `size` elements; what
+/// cp::runsOf says of the group's one axis.
+List<Run> runsAt(const Group &group, Order order, int64_t size,
+                 int64_t position);
 
 } // namespace cp::runtime
 

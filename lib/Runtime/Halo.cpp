@@ -56,7 +56,7 @@ struct HaloCall {
 static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
                               size_t i) {
   const Buffer &in = call.in(i);
-  std::vector<int64_t> sizes(in.sizes, in.sizes + in.rank);
+  List<int64_t> sizes(in.sizes, in.sizes + in.rank);
   if (read.dim >= sizes.size() || sizes[read.dim] < read.before)
     return call.invalid(call.label(i) + " is " + typeText(in) +
                         ", expected at least " + std::to_string(read.before) +

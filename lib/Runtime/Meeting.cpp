@@ -174,23 +174,29 @@ std::vector<int64_t> Meeting::missingRanks(int64_t except) const {
 
 /// Whether `waiter` cannot go on before `target` has moved. Every wait is for
 /// all missing ranks, so one path of waits is enough.
-bool Meeting::waitsFor(cprt_world &world, int64_t waiter, int64_t target,
-                       std::vector<bool> &seen) {
-  seen[size_t(waiter)] = true;
+bool Meeting::waitsFor(cprt_world &world, int64_t waiter, int64_t target) {
+  world.seen[size_t(waiter)] = true;
   const Meeting *meeting = world.contexts[size_t(waiter)]->waitingIn;
   if (!meeting)
     return false;
-  for (int64_t rank : meeting->missingRanks())
+  for (size_t slot = 0; slot < meeting->ranks.size(); ++slot) {
+    int64_t rank = meeting->ranks[slot];
+    if (meeting->participants[slot])
+      continue;
     if (rank == target ||
-        (!seen[size_t(rank)] && waitsFor(world, rank, target, seen)))
+        (!world.seen[size_t(rank)] && waitsFor(world, rank, target)))
       return true;
+  }
   return false;
 }
 
 Result Meeting::findCycle(const Descriptor &call, int64_t rank) const {
-  for (int64_t peer : missingRanks(rank)) {
-    std::vector<bool> seen(world.contexts.size());
-    if (!waitsFor(world, peer, rank, seen))
+  for (size_t slot = 0; slot < ranks.size(); ++slot) {
+    int64_t peer = ranks[slot];
+    if (participants[slot] || peer == rank)
+      continue;
+    world.seen.assign(world.contexts.size(), false);
+    if (!waitsFor(world, peer, rank))
       continue;
     const Context &other = *world.contexts[size_t(peer)];
     return Failure{CPRT_MISMATCH,

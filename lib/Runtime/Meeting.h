@@ -74,8 +74,7 @@ private:
   Failure lateFailure(const Descriptor &call, int64_t rank) const;
   /// Who has not entered; `except` is not named.
   std::vector<int64_t> missingRanks(int64_t except = -1) const;
-  static bool waitsFor(cprt_world &world, int64_t waiter, int64_t target,
-                       std::vector<bool> &seen);
+  static bool waitsFor(cprt_world &world, int64_t waiter, int64_t target);
   Failure spread(Failure failure);
 
   cprt_world &world;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 using namespace cp::runtime;
 
@@ -36,6 +37,19 @@ void *Memory::allocate(int64_t bytes) {
   liveBytes += bytes;
   peak = std::max(peak, liveBytes);
   return pointer;
+}
+
+char *Memory::staging(int64_t bytes) {
+  if (staged && bytes <= stagedBytes)
+    return staged.get();
+  stagedBytes = 0;
+  staged.reset();
+  staged.reset(new (std::nothrow) char[size_t(bytes)]);
+  if (!staged)
+    return nullptr;
+  stagedBytes = bytes;
+  ++allocations;
+  return staged.get();
 }
 
 bool Memory::release(void *pointer) {

@@ -9,6 +9,7 @@
 #define CP_LIB_RUNTIME_MEMORY_H
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 
 namespace cp::runtime {
@@ -27,6 +28,14 @@ public:
   /// False when `pointer` is not one that allocate() returned.
   bool release(void *pointer);
 
+  /// One buffer that stays from call to call and only grows, for what a call
+  /// shows its peers; its contents are lost when it grows. Null when there is
+  /// not that much. Growing counts as an allocation, but not in the peak, which
+  /// is the program's.
+  char *staging(int64_t bytes);
+  /// For memory that lies elsewhere but is this rank's.
+  void countAllocations(int64_t count) { allocations += count; }
+
   int64_t peakBytes() const { return peak; }
   int64_t numAllocations() const { return allocations; }
   /// The peak starts again from what is live now.
@@ -34,6 +43,8 @@ public:
 
 private:
   std::unordered_map<void *, int64_t> live;
+  std::unique_ptr<char[]> staged;
+  int64_t stagedBytes = 0;
   int64_t liveBytes = 0, peak = 0, allocations = 0;
 };
 

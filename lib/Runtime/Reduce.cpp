@@ -33,9 +33,8 @@ static size_t tileDim(const Buffer &out) {
   return 0;
 }
 
-static std::vector<Segment> tilesOf(const std::vector<Segment> &segments,
-                                    int64_t rows) {
-  std::vector<Segment> tiles;
+static List<Segment> tilesOf(const List<Segment> &segments, int64_t rows) {
+  List<Segment> tiles;
   for (const Segment &segment : segments)
     for (int64_t done = 0; done < segment.length; done += rows)
       tiles.push_back({segment.dst + done, segment.src + done,
@@ -53,7 +52,7 @@ public:
       : exchange(exchange), out(out), peers(peers),
         sums(out.dtype == DType::BF16 ? size_t(elements) : 0) {}
 
-  void add(const std::vector<DimMap> &maps) {
+  void add(const List<DimMap> &maps) {
     for (int64_t peer = 0; peer < peers; ++peer)
       exchange.took(peer, addPeer(exchange.input(peer, 0), peer == 0, maps));
     if (!sums.empty())
@@ -61,8 +60,7 @@ public:
   }
 
 private:
-  int64_t addPeer(const Buffer &in, bool isFirst,
-                  const std::vector<DimMap> &maps) {
+  int64_t addPeer(const Buffer &in, bool isFirst, const List<DimMap> &maps) {
     if (!sums.empty())
       return addWidened(sums.data(), out, in, maps, isFirst);
     return isFirst ? copyMapped(out, in, maps) : addMapped(out, in, maps);
@@ -72,7 +70,7 @@ private:
   const Buffer &out;
   int64_t peers;
   /// For bf16: the tile's sums in f32, which are rounded once.
-  std::vector<float> sums;
+  List<float> sums;
 };
 } // namespace
 
@@ -87,9 +85,8 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
   int64_t rows =
       std::max<int64_t>(tileElements / std::max<int64_t>(perRow, 1), 1);
   bool tilesPart = dim == part.dim || !out.rank;
-  std::vector<Segment> tiles = tilesPart
-                                   ? tilesOf(part.segments, rows)
-                                   : tilesOf({{0, 0, out.sizes[dim]}}, rows);
+  List<Segment> tiles = tilesPart ? tilesOf(part.segments, rows)
+                                  : tilesOf({{0, 0, out.sizes[dim]}}, rows);
 
   Exchange exchange(context, call, group);
   TileSum tileSum(exchange, out, group.size,
@@ -97,7 +94,7 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
   if (Result failure = exchange.enter())
     return failure;
   for (const Segment &tile : tiles) {
-    std::vector<DimMap> maps = {{dim, {tile}}};
+    List<DimMap> maps = {{dim, {tile}}};
     if (!tilesPart)
       maps.push_back(part);
     if (!out.rank)
@@ -142,7 +139,7 @@ static Result reduceScatter(Context &context, const Descriptor &call) {
   const Group *group = nullptr;
   if (Result failure = findGroup(context, call, axes, group))
     return failure;
-  std::vector<int64_t> sizes(in.sizes, in.sizes + in.rank);
+  List<int64_t> sizes(in.sizes, in.sizes + in.rank);
   if (Result failure = checkCut(call, *group, sizes, dim, order))
     return failure;
   int64_t whole = sizes[dim];

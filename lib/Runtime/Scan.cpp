@@ -14,8 +14,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
-#include <new>
 
 using namespace cp::runtime;
 
@@ -75,15 +73,15 @@ static bool isCountable(const Scan &scan) {
 }
 
 static Result run(const Algorithm &algorithm, const Scan &scan) {
-  std::unique_ptr<char[]> memory;
+  char *memory = nullptr;
   if (isCountable(scan))
-    memory.reset(new (std::nothrow) char[size_t(algorithm.bytes(scan))]);
+    memory = scan.context.memory.staging(algorithm.bytes(scan));
   if (!memory)
     return Failure{CPRT_OUT_OF_MEMORY,
                    scan.call.title() +
                        ": no room for the summaries; use the chain, "
                        "which holds one at a time"};
-  return algorithm.body(scan, memory.get());
+  return algorithm.body(scan, memory);
 }
 
 static Result scanState(Context &context, const Descriptor &call) {

@@ -82,6 +82,7 @@ static Result fillWorld(const cprt_options &options, cprt_world &world) {
   if (options.kernels == CPRT_KERNELS_REFERENCE)
     world.kernelSet = cp::kernels::KernelSet::Reference;
   world.oversubscribed = ranks > int64_t(std::thread::hardware_concurrency());
+  world.seen.resize(size_t(ranks));
   for (int64_t rank = 0; rank < ranks; ++rank)
     world.contexts.push_back(std::make_unique<cprt_context>(world, rank));
   return std::nullopt;

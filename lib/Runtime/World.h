@@ -36,6 +36,8 @@ struct cprt_world {
 
   /// Guards all that ranks do with each other, the copying of bytes aside.
   std::mutex mutex;
+  /// By rank, for a search through who waits for whom.
+  std::vector<bool> seen;
   std::atomic<bool> hasFailure{false};
   /// Written once, before `hasFailure`.
   cp::runtime::Failure failure{CPRT_OK, ""};

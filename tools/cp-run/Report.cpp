@@ -34,15 +34,17 @@ json::Value toJson(const Report &report) {
   int64_t peak = 0;
   for (int64_t bytes : report.run.peakBytesPerRank)
     peak = std::max(peak, bytes);
-  json::Object object{{"version", 1},
-                      {"ranks", report.ranks},
-                      {"backend", "threads"},
-                      {"stage", report.stage},
-                      {"strategy", report.strategy},
-                      {"compile_seconds", report.compileSeconds},
-                      {"run_seconds", json::Array(report.run.seconds)},
-                      {"peak_bytes_per_rank", peak},
-                      {"collectives", std::move(collectives)}};
+  json::Object object{
+      {"version", 1},
+      {"ranks", report.ranks},
+      {"backend", "threads"},
+      {"stage", report.stage},
+      {"strategy", report.strategy},
+      {"compile_seconds", report.compileSeconds},
+      {"run_seconds", json::Array(report.run.seconds)},
+      {"peak_bytes_per_rank", peak},
+      {"allocations_per_step", json::Array(report.run.allocationsPerStep)},
+      {"collectives", std::move(collectives)}};
   if (report.check)
     object["check"] = json::Object{{"max_abs", number(report.check->maxAbs)},
                                    {"rel_l2", number(report.check->relL2)},

@@ -144,6 +144,9 @@ std::vector<Collective> make() {
        rowsBefore, "halo"},
       {"scan_chain", scan("chain"), scanned, "scan_state"},
       {"scan_gather", scan("gather"), scanned, "scan_state"},
+      {"scan_doubling", scan("doubling"), scanned, "scan_state"},
+      {"scan_pipelined", scan("pipelined"), scanned, "scan_state"},
+      {"scan_transposed", scan("transposed"), scanned, "scan_state"},
   };
 }
 

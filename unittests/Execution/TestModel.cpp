@@ -10,6 +10,7 @@
 #include "cp/Model/Random.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -23,20 +24,6 @@ namespace cp::test {
 namespace {
 
 double softplus(double x) { return std::log1p(std::exp(x)); }
-
-HostTensor fromDoubles(DType dtype, std::vector<int64_t> shape,
-                       const std::vector<double> &values) {
-  HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint8_t *place = tensor.bytes.data() + i * dtypeBytes(dtype);
-    float narrow = static_cast<float>(values[i]);
-    if (dtype == DType::F32)
-      std::memcpy(place, &narrow, sizeof(narrow));
-    else
-      std::memcpy(place, &values[i], sizeof(double));
-  }
-  return tensor;
-}
 
 HostTensor drawIds(const TensorSpec &spec, int64_t vocabulary, uint64_t seed) {
   HostTensor tensor = HostTensor::zeros(spec.dtype, spec.shape);
@@ -111,7 +98,43 @@ void checkSlowDecay(const std::map<std::string, std::vector<double>> &values,
   }
 }
 
+/// Rounded once from float, as cp-run draws.
+uint16_t roundedBits(float value) {
+  llvm::APFloat number(value);
+  bool inexact;
+  number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
+                 &inexact);
+  return static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
+}
+
 } // namespace
+
+HostTensor fromDoubles(DType dtype, std::vector<int64_t> shape,
+                       llvm::ArrayRef<double> values) {
+  HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint8_t *place = tensor.bytes.data() + i * dtypeBytes(dtype);
+    float narrow = static_cast<float>(values[i]);
+    uint16_t bits = roundedBits(narrow);
+    if (dtype == DType::F32)
+      std::memcpy(place, &narrow, sizeof(narrow));
+    else if (dtype == DType::BF16)
+      std::memcpy(place, &bits, sizeof(bits));
+    else
+      std::memcpy(place, &values[i], sizeof(double));
+  }
+  return tensor;
+}
+
+std::vector<HostTensor> widened(llvm::ArrayRef<HostTensor> tensors) {
+  std::vector<HostTensor> wide;
+  for (const HostTensor &tensor : tensors)
+    wide.push_back(
+        tensor.dtype == DType::BF16
+            ? fromDoubles(DType::F64, tensor.shape, tensor.asDoubles())
+            : tensor);
+  return wide;
+}
 
 MLIRContext &context() {
   static MLIRContext &result = []() -> MLIRContext & {
@@ -159,6 +182,7 @@ std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
     }
     values[spec.name] = drawParameter(spec, decay, seed);
     tensors.push_back(fromDoubles(spec.dtype, spec.shape, values[spec.name]));
+    values[spec.name] = tensors.back().asDoubles();
   }
   if (decay == Decay::Slow)
     checkSlowDecay(values, config);
@@ -174,7 +198,7 @@ std::vector<const HostTensor *> pointersTo(llvm::ArrayRef<HostTensor> tensors) {
 
 HostTensor floats(std::vector<int64_t> shape, llvm::ArrayRef<float> values) {
   return fromDoubles(DType::F32, std::move(shape),
-                     {values.begin(), values.end()});
+                     std::vector<double>(values.begin(), values.end()));
 }
 
 std::vector<Sharding> allShardings() {

@@ -46,6 +46,14 @@ std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
 
 std::vector<const HostTensor *> pointersTo(llvm::ArrayRef<HostTensor> tensors);
 
+/// A tensor of f32, f64 or bf16 with these elements, each rounded once (to bf16
+/// from float).
+HostTensor fromDoubles(DType dtype, std::vector<int64_t> shape,
+                       llvm::ArrayRef<double> values);
+
+/// The same numbers, with bf16 as f64.
+std::vector<HostTensor> widened(llvm::ArrayRef<HostTensor> tensors);
+
 /// Floats of a tensor of that shape.
 HostTensor floats(std::vector<int64_t> shape, llvm::ArrayRef<float> values);
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Every algorithm waits in its own places. Whatever the moment, all ranks come
-// back with a typed error in time, and a new world works.
+// back with a typed error in time, and a new world works. What scans share with
+// all collectives is in CollectiveFailureTest.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,13 +41,6 @@ struct ScanFailure : testing::TestWithParam<int64_t> {
     call.attr(algorithm).array({0}).run(cprt_scan_state, context);
   }
 
-  static void gather(cprt_context *context) {
-    Tensor in(CPRT_F32, Sizes{2}), out(CPRT_F32, Sizes{2 * numRanks});
-    Call call;
-    call.array({0}).attr(0).attr(0).in(in).out(out);
-    call.run(cprt_all_gather, context);
-  }
-
   /// Runs `body` to its end in time, then the same scan in a new world.
   void run(const Body &body) {
     Clock::time_point start = Clock::now();
@@ -58,19 +52,16 @@ struct ScanFailure : testing::TestWithParam<int64_t> {
     EXPECT_EQ(fresh.failures(), "");
   }
 
-  /// Every rank's status; `of` has `own`.
-  void expect(cprt_status status, int64_t of = -1, cprt_status own = CPRT_OK) {
+  void expect(cprt_status status) {
     for (int64_t rank = 0; rank < numRanks; ++rank)
       EXPECT_STREQ(cprt_status_name(cprt_context_status(world.context(rank))),
-                   cprt_status_name(rank == of ? own : status))
+                   cprt_status_name(status))
           << "rank " << rank << ": "
           << cprt_context_message(world.context(rank));
   }
 
   World world{{numRanks}, deadlineMs};
 };
-
-void sleepMs(int64_t time) { std::this_thread::sleep_for(Milliseconds(time)); }
 
 std::string nameOf(const testing::TestParamInfo<int64_t> &info) {
   const char *const names[] = {"Chain", "Gather", "Doubling", "Pipelined",
@@ -79,45 +70,6 @@ std::string nameOf(const testing::TestParamInfo<int64_t> &info) {
 }
 
 } // namespace
-
-TEST_P(ScanFailure, RankThatDies) {
-  run([](int64_t rank, cprt_context *context) {
-    if (rank == 1) {
-      sleepMs(20);
-      cprt_context_fail(context, CPRT_UNSUPPORTED, "half way");
-    } else {
-      scan(context, GetParam());
-    }
-  });
-  expect(CPRT_PEER_FAILED, 1, CPRT_UNSUPPORTED);
-}
-
-TEST_P(ScanFailure, RankThatStalls) {
-  run([](int64_t rank, cprt_context *context) {
-    if (rank == 2)
-      sleepMs(3 * deadlineMs);
-    scan(context, GetParam());
-  });
-  expect(CPRT_TIMEOUT);
-  EXPECT_NE(std::string(cprt_context_message(world.context(0)))
-                .find("waited 100 ms for ranks [2]"),
-            std::string::npos);
-}
-
-TEST_P(ScanFailure, RankThatNeverComes) {
-  run([](int64_t rank, cprt_context *context) {
-    if (rank != 0)
-      scan(context, GetParam());
-  });
-  expect(CPRT_TIMEOUT, 0, CPRT_OK);
-}
-
-TEST_P(ScanFailure, RankInAnotherCollective) {
-  run([](int64_t rank, cprt_context *context) {
-    rank == 3 ? gather(context) : scan(context, GetParam());
-  });
-  expect(CPRT_MISMATCH);
-}
 
 TEST_P(ScanFailure, RankWithAnotherAlgorithm) {
   run([](int64_t rank, cprt_context *context) {

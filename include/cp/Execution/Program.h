@@ -91,6 +91,9 @@ struct RunResult {
   std::vector<double> seconds;
   std::vector<CollectiveCount> collectives;
   std::vector<int64_t> peakBytesPerRank;
+  /// By step, of all ranks together: what cprt_context_allocations counts. A
+  /// program allocates in its first step only.
+  std::vector<int64_t> allocationsPerStep;
 };
 
 /// A module compiled for this machine. Runs on threads, one a rank.

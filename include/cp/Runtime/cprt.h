@@ -139,7 +139,11 @@ size_t cprt_context_counters(const cprt_context *context, cprt_counter *out,
 void cprt_context_reset_counters(cprt_context *context);
 
 /// The largest number of bytes that cprt_alloc had handed out at one time, and
-/// the number of allocations so far, since the last reset_counters.
+/// the number of allocations, since the last reset_counters. Allocations are
+/// all that this rank's calls made: of the program (cprt_alloc, cprt_arena), of
+/// collectives (staging, lists) and of kernels (working memory). What is not
+/// the program's is kept for the next call on the same thread, so that a step
+/// like one before it allocates nothing.
 int64_t cprt_context_peak_bytes(const cprt_context *context);
 int64_t cprt_context_allocations(const cprt_context *context);
 

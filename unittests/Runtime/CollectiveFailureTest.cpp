@@ -1,0 +1,273 @@
+//===- CollectiveFailureTest.cpp - Every collective, every failure --------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One table of collectives, each with a rank that dies, one that stalls, and
+// one that is at another collective. Every rank comes back with a typed error
+// in time, and the same collective works in a new world.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <thread>
+
+using namespace cp::test;
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+namespace {
+
+constexpr int64_t numRanks = 4;
+constexpr Milliseconds spare{1000};
+
+struct Collective {
+  const char *name;
+  cprt_op *op;
+  /// Of the first input and output.
+  Sizes in, out;
+  std::function<void(Call &)> addAttrs;
+  /// For messages and names of tests, where one op is several collectives.
+  const char *variant = "";
+
+  void run(cprt_context *context) const {
+    Tensor from(CPRT_F32, in), to(CPRT_F32, out);
+    Tensor decay(CPRT_F32, Sizes{1}), outDecay(CPRT_F32, Sizes{1});
+    Call call;
+    if (op == cprt_scan_state)
+      call.in(decay).in(from).out(outDecay).out(to);
+    else
+      call.in(from).out(to);
+    addAttrs(call);
+    call.run(op, context);
+  }
+};
+
+Collective scan(const char *variant, int64_t algorithm) {
+  return {"scan_state",
+          cprt_scan_state,
+          {1, 6},
+          {1, 6},
+          [algorithm](Call &call) { call.attr(algorithm).array({0}); },
+          variant};
+}
+
+const std::vector<Collective> &collectives() {
+  static const std::vector<Collective> all = {
+      {"all_to_all",
+       cprt_all_to_all,
+       {2, 8},
+       {8, 2},
+       [](Call &call) {
+         for (int64_t word : {0, 0, 0, 1, 1, 1, 0})
+           call.array({word});
+       }},
+      {"all_gather",
+       cprt_all_gather,
+       {2},
+       {8},
+       [](Call &call) { call.array({0}).attr(0).attr(0); }},
+      {"all_reduce",
+       cprt_all_reduce,
+       {8},
+       {8},
+       [](Call &call) { call.array({0}); }},
+      {"reduce_scatter",
+       cprt_reduce_scatter,
+       {8},
+       {2},
+       [](Call &call) { call.array({0}).attr(0).attr(0); }},
+      {"shift",
+       cprt_shift,
+       {4},
+       {4},
+       [](Call &call) { call.array({0}).attr(1); }},
+      {"halo",
+       cprt_halo,
+       {4, 2},
+       {1, 2},
+       [](Call &call) { call.array({0}).attr(1).attr(0).attr(0); }},
+      {"reorder",
+       cprt_reorder,
+       {4},
+       {4},
+       [](Call &call) { call.array({0}).attr(0).attr(0).attr(1); }},
+      scan("chain", 0),
+      scan("gather", 1),
+      scan("doubling", 2),
+      scan("pipelined", 3),
+      scan("transposed", 4),
+  };
+  return all;
+}
+
+/// A world in which all ranks must fail in time.
+class Failing {
+public:
+  explicit Failing(Milliseconds deadline)
+      : world({numRanks}, deadline.count()) {}
+
+  /// Every rank must be back from its own `body` within `limit`.
+  void run(Milliseconds limit,
+           const std::function<void(int64_t, cprt_context *)> &body) {
+    std::vector<Clock::duration> times(numRanks);
+    Clock::time_point start = Clock::now();
+    world.run([&](int64_t rank, cprt_context *context) {
+      body(rank, context);
+      times[size_t(rank)] = Clock::now() - start;
+    });
+    for (Clock::duration time : times)
+      EXPECT_LT(time, limit);
+  }
+
+  /// Every rank has `status`, but `culprit` has `own`.
+  void expect(cprt_status status, int64_t culprit, cprt_status own) const {
+    for (int64_t rank = 0; rank < numRanks; ++rank)
+      EXPECT_STREQ(cprt_status_name(cprt_context_status(world.context(rank))),
+                   cprt_status_name(rank == culprit ? own : status))
+          << "rank " << rank << ": "
+          << cprt_context_message(world.context(rank));
+  }
+  /// Every rank that did nothing wrong says `text`.
+  void expectText(int64_t culprit, const std::string &text) const {
+    for (int64_t rank = 0; rank < numRanks; ++rank) {
+      std::string message = cprt_context_message(world.context(rank));
+      EXPECT_TRUE(rank == culprit || message.find(text) != std::string::npos)
+          << "rank " << rank << ": " << message;
+    }
+  }
+
+private:
+  World world;
+};
+
+void expectWorksInANewWorld(const Collective &collective) {
+  World fresh({numRanks});
+  fresh.run([&](int64_t, cprt_context *context) { collective.run(context); });
+  EXPECT_EQ(fresh.failures(), "");
+}
+
+struct CollectiveFailure : testing::TestWithParam<size_t> {
+  const Collective &collective() const { return collectives()[GetParam()]; }
+};
+
+std::string nameOf(const testing::TestParamInfo<size_t> &info) {
+  const Collective &collective = collectives()[info.param];
+  return std::string(collective.name) + collective.variant;
+}
+
+} // namespace
+
+/// Half way between two collectives: nobody waits for the deadline.
+TEST_P(CollectiveFailure, RankThatDies) {
+  for (int64_t culprit = 0; culprit < numRanks; ++culprit) {
+    SCOPED_TRACE(culprit);
+    Failing test(Milliseconds(0));
+    test.run(spare, [&](int64_t rank, cprt_context *context) {
+      collective().run(context);
+      if (rank == culprit) {
+        std::this_thread::sleep_for(Milliseconds(20));
+        cprt_context_fail(context, CPRT_UNSUPPORTED, "half way");
+      }
+      collective().run(context);
+    });
+    test.expect(CPRT_PEER_FAILED, culprit, CPRT_UNSUPPORTED);
+    test.expectText(culprit, "rank " + std::to_string(culprit) +
+                                 " failed with CPRT_UNSUPPORTED: half way");
+    expectWorksInANewWorld(collective());
+  }
+}
+
+/// The others give up at the deadline; the late one learns of it when it comes.
+TEST_P(CollectiveFailure, RankThatStalls) {
+  constexpr Milliseconds deadline{200}, stall{400};
+  for (int64_t culprit : {int64_t(0), numRanks - 1}) {
+    SCOPED_TRACE(culprit);
+    Failing test(deadline);
+    test.run(deadline + spare, [&](int64_t rank, cprt_context *context) {
+      if (rank == culprit)
+        std::this_thread::sleep_for(stall);
+      collective().run(context);
+    });
+    test.expect(CPRT_TIMEOUT, culprit, CPRT_TIMEOUT);
+    test.expectText(-1, "waited 200 ms for ranks [" + std::to_string(culprit) +
+                            "]");
+    expectWorksInANewWorld(collective());
+  }
+}
+
+/// A thread that is gone is like one that stalls for ever.
+TEST_P(CollectiveFailure, RankThatNeverComes) {
+  constexpr Milliseconds deadline{200};
+  Failing test(deadline);
+  test.run(deadline + spare, [&](int64_t rank, cprt_context *context) {
+    if (rank != 1)
+      collective().run(context);
+  });
+  test.expect(CPRT_TIMEOUT, 1, CPRT_OK);
+  test.expectText(1, "for ranks [1]");
+  expectWorksInANewWorld(collective());
+}
+
+TEST_P(CollectiveFailure, RankAtAnyOtherCollective) {
+  for (size_t other = 0; other < collectives().size(); ++other) {
+    if (other == GetParam())
+      continue;
+    const Collective &wrong = collectives()[other];
+    int64_t culprit = int64_t(other) % numRanks;
+    SCOPED_TRACE(std::string(wrong.name) + wrong.variant);
+    Failing test(Milliseconds(0));
+    test.run(spare, [&](int64_t rank, cprt_context *context) {
+      (rank == culprit ? wrong : collective()).run(context);
+    });
+    test.expect(CPRT_MISMATCH, culprit, CPRT_MISMATCH);
+    test.expectText(-1, std::string("is at ") + wrong.name);
+    test.expectText(-1, std::string("is at ") + collective().name);
+    expectWorksInANewWorld(collective());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CollectiveFailure,
+                         testing::Range<size_t>(0, collectives().size()),
+                         nameOf);
+
+/// The table has every collective of the interface: those that the header
+/// declares after its heading.
+TEST(CollectiveTable, NamesWhatTheHeaderDeclares) {
+  std::ifstream file(CP_RUNTIME_HEADER);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  size_t heading = text.find("/// Collectives.");
+  ASSERT_NE(heading, std::string::npos);
+  text.erase(0, heading);
+  // It moves nothing between ranks.
+  std::set<std::string> known = {"slice"}, declared;
+  for (const Collective &collective : collectives())
+    known.insert(collective.name);
+  std::regex declaration("cprt_op cprt_(\\w+);");
+  for (std::sregex_iterator found(text.begin(), text.end(), declaration), end;
+       found != end; ++found)
+    declared.insert((*found)[1]);
+  EXPECT_EQ(known, declared);
+}
+
+/// And every scan: the number after the table's last one is refused.
+TEST(CollectiveTable, HasEveryScan) {
+  int64_t count = std::count_if(
+      collectives().begin(), collectives().end(),
+      [](const Collective &each) { return each.op == cprt_scan_state; });
+  World world({1});
+  scan("", count - 1).run(world.context(0));
+  EXPECT_EQ(world.failures(), "");
+  scan("", count).run(world.context(0));
+  EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
+}
