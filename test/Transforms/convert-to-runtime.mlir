@@ -10,6 +10,7 @@
 // CHECK-LABEL: llvm.func @main(
 // CHECK-SAME:    %[[CTX:[a-z0-9]+]]: !llvm.ptr, %[[STREAM:[a-z0-9]+]]: !llvm.ptr, %[[BUFFERS:[a-z0-9]+]]: !llvm.ptr)
 // CHECK:         %[[TABLE:.*]] = llvm.alloca
+// CHECK:         %[[SLOT2:.*]] = llvm.getelementptr %[[TABLE]][2]
 // CHECK:         %[[XP:.*]] = llvm.getelementptr %[[BUFFERS]][0]
 // CHECK-NEXT:    %[[X:.*]] = llvm.load %[[XP]]
 // CHECK:         %[[WP:.*]] = llvm.getelementptr %[[BUFFERS]][1]
@@ -18,8 +19,7 @@
 // CHECK-NEXT:    %[[Y:.*]] = llvm.load %[[YP]]
 // CHECK:         llvm.store %[[X]], %{{.*}}
 // CHECK:         llvm.store %[[W]], %{{.*}}
-// CHECK:         %[[SLOT2:.*]] = llvm.getelementptr %[[TABLE]][2]
-// CHECK-NEXT:    llvm.store %{{.*}}, %[[SLOT2]]
+// CHECK:         llvm.store %{{.*}}, %[[SLOT2]]
 // CHECK-NEXT:    %[[DESC:.*]] = llvm.mlir.addressof @[[$MATMUL]]
 // CHECK-NEXT:    llvm.call @cprt_matmul(%[[CTX]], %[[STREAM]], %[[DESC]], %[[TABLE]])
 
