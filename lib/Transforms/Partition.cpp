@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReshardRemarks.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
@@ -178,6 +179,7 @@ struct Partition : impl::PartitionBase<Partition> {
     if (failed(verifyLayouts(function)) ||
         failed(collectSequences(function, sequences)))
       return signalPassFailure();
+    remarkReshards(function);
     Localizer(function).run();
     for (CutSequence &sequence : sequences) {
       if (sequence.op.getSequenceKind() == SequenceKind::Window)

@@ -71,6 +71,11 @@ void defineHow(Options &o) {
       "check",
       cl::desc("Compare with the undecorated module on reference kernels"),
       cl::location(o.check), cl::cat(category));
+  static Flag<bool> explain(
+      "explain",
+      cl::desc("Compile, print what travels in each layer and why, and stop: "
+               "needs no weights and runs nothing"),
+      cl::location(o.explain), cl::cat(category));
   static Flag<std::string> against(
       "check-against", cl::desc("Compare with results that --outputs wrote"),
       cl::location(o.checkAgainst), cl::cat(category));

@@ -34,6 +34,7 @@ struct Options {
   std::string checkAgainst;
   std::string kernels;
   bool check = false;
+  bool explain = false;
   bool quiet = false;
   /// Nothing: by the type of the results.
   std::optional<double> tolerance;

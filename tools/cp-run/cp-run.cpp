@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Explain.h"
 #include "Inputs.h"
 #include "Options.h"
 #include "Report.h"
@@ -230,6 +231,26 @@ llvm::Error checkMesh(const Options &options, const CompileOptions &compile,
   return llvm::Error::success();
 }
 
+/// Compiles, and prints what was decided.
+llvm::Error explainModel(ModuleOp module, const Options &options) {
+  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  if (!compile)
+    return compile.takeError();
+  llvm::Expected<std::unique_ptr<DecisionRecorder>> recorder =
+      DecisionRecorder::attach(*module.getContext());
+  if (!recorder)
+    return recorder.takeError();
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(module, *compile);
+  if (!program)
+    return program.takeError();
+  if (llvm::Error error = checkMesh(options, *compile, (*program)->mesh()))
+    return error;
+  printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),
+                 llvm::outs());
+  return llvm::Error::success();
+}
+
 llvm::Error runModel(ModuleOp module, const Options &options) {
   Progress progress(options.quiet);
   llvm::Expected<CompileOptions> compile = compileOptions(options);
@@ -311,7 +332,8 @@ int main(int argc, char **argv) {
       cp::parseModule(options.model, context, sources);
   if (!module)
     return 1;
-  if (llvm::Error error = cp::runModel(*module, options)) {
+  if (llvm::Error error = options.explain ? cp::explainModel(*module, options)
+                                          : cp::runModel(*module, options)) {
     llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
                  << "\n";
     return 1;

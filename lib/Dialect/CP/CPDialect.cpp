@@ -95,8 +95,11 @@ LogicalResult unknown(Operation *op, NamedAttribute attribute,
 LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
+  if (name == numberAttr)
+    return expectForm(op, attribute, isI64(value), "an i64");
   if (name != viewAttr && name != arenaAttr)
-    return unknown(op, attribute, "a function can have cp.view and cp.arena");
+    return unknown(op, attribute,
+                   "a function can have cp.view and cp.arena, an op cp.number");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
   if (name == arenaAttr)
@@ -113,7 +116,7 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   Attribute value = attribute.getValue();
   if (name == nameAttr || name == paramAttr)
     return expectForm(op, attribute, isa<StringAttr>(value), "a string");
-  if (name == initAttr)
+  if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),
                       "a dictionary");
   if (name == sequenceAttr)
@@ -122,7 +125,7 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isa<LayoutAttr>(value), "a #cp.layout");
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
-                 "cp.init, cp.sequence and cp.layout");
+                 "cp.init, cp.sequence, cp.layout and cp.value");
 }
 
 } // namespace
