@@ -34,17 +34,20 @@ struct Exposed {
   DictionaryAttr attributes;
 };
 
-DictionaryAttr describe(OpResult value, IntegerAttr number,
+DictionaryAttr describe(OpResult value, IntegerAttr number, Attribute repeated,
                         const Layers &layers) {
   Operation *op = value.getOwner();
   Builder b(op->getContext());
-  DictionaryAttr what = b.getDictionaryAttr(
-      {b.getNamedAttr("number", number),
-       b.getNamedAttr("op", b.getStringAttr(op->getName().getStringRef())),
-       b.getNamedAttr("result", b.getI64IntegerAttr(value.getResultNumber())),
-       b.getNamedAttr("layer", b.getStringAttr(layers.of(op))),
-       b.getNamedAttr("location", b.getStringAttr(textOf(op->getLoc())))});
-  return b.getDictionaryAttr(b.getNamedAttr(valueAttr, what));
+  NamedAttrList what;
+  what.set("number", number);
+  what.set("op", b.getStringAttr(op->getName().getStringRef()));
+  what.set("result", b.getI64IntegerAttr(value.getResultNumber()));
+  what.set("layer", b.getStringAttr(layers.of(op)));
+  what.set("location", b.getStringAttr(textOf(op->getLoc())));
+  if (repeated)
+    what.set("repeated", repeated);
+  return b.getDictionaryAttr(
+      b.getNamedAttr(valueAttr, what.getDictionary(op->getContext())));
 }
 
 bool isPartial(Value value) {
@@ -74,12 +77,13 @@ private:
     Layers layers(function);
     for (Operation &op : function.getBody().front()) {
       auto number = dyn_cast_or_null<IntegerAttr>(op.removeAttr(numberAttr));
+      Attribute repeated = op.removeAttr(repeatedAttr);
       if (!number)
         continue;
       for (OpResult value : op.getResults())
         if (isa<RankedTensorType>(value.getType()) && !value.use_empty() &&
             !isPartial(value))
-          exposed.push_back({value, describe(value, number, layers)});
+          exposed.push_back({value, describe(value, number, repeated, layers)});
     }
     return exposed;
   }

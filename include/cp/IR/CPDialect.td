@@ -29,7 +29,9 @@ def CP_Dialect : Dialect {
     `cp.arena` on a function is the size in bytes of the memory that
     `cp-plan-memory` has planned for a rank.
 
-    `cp.number` on an op is the number by which `cp-expose-values` knows it.
+    `cp.number` on an op is the number by which `cp-expose-values` knows it;
+    `cp.repeated` says of such an op that sharding has repeated its results, as
+    `cp.repeat` does with that dim, unit and times.
 
     Discardable attributes of function arguments and results:
     - `cp.name`: the tensor's name in input and output files;

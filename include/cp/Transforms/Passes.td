@@ -71,8 +71,9 @@ def ExposeValues : Pass<"cp-expose-values", "::mlir::func::FuncOp"> {
   let description = [{
     Each tensor that a numbered op (`cp-number-values`) computes and another op
     uses becomes one more result of the function, in its own layout. The result's
-    `cp.value` says which it is: the op's number, name, layer and location, and
-    which of its results. A partial sum has no whole tensor to compare with and is
+    `cp.value` says which it is: the op's number, name, layer and location, which
+    of its results, and whether sharding repeated it (`repeated`: dimension, unit
+    and times of the `cp.repeat` that went through the op). A partial sum has no whole tensor to compare with and is
     left out. `cp-run --check=each` compares two programs by these results. See
     test/Transforms/expose-values.mlir.
 

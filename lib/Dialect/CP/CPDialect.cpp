@@ -85,6 +85,13 @@ bool isI64(Attribute value) {
   return number && number.getType().isSignlessInteger(64);
 }
 
+/// Dimension, unit and times.
+bool isRepeat(Attribute value) {
+  auto words = dyn_cast<DenseI64ArrayAttr>(value);
+  return words && words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
+         words[2] > 0;
+}
+
 LogicalResult unknown(Operation *op, NamedAttribute attribute,
                       StringRef known) {
   return op->emitOpError() << "has the unknown attribute '"
@@ -97,9 +104,13 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
   Attribute value = attribute.getValue();
   if (name == numberAttr)
     return expectForm(op, attribute, isI64(value), "an i64");
+  if (name == repeatedAttr)
+    return expectForm(op, attribute, isRepeat(value),
+                      "array<i64: dim, unit, times>, the last two positive");
   if (name != viewAttr && name != arenaAttr)
     return unknown(op, attribute,
-                   "a function can have cp.view and cp.arena, an op cp.number");
+                   "a function can have cp.view and cp.arena, an op cp.number "
+                   "and cp.repeated");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
   if (name == arenaAttr)
