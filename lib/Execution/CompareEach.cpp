@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace cp {
@@ -51,58 +52,107 @@ std::vector<int64_t> unravel(int64_t flat, const std::vector<int64_t> &shape) {
 }
 
 /// NaN agrees with NaN only, an infinity with itself.
-bool agree(double got, double expected, double allowed) {
+double errorOf(double got, double expected) {
   if (got == expected || (std::isnan(got) && std::isnan(expected)))
-    return true;
-  return std::isfinite(expected) && std::fabs(got - expected) <= allowed;
+    return 0;
+  double error = std::fabs(got - expected);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
-/// The largest finite magnitude.
-double scaleOf(const std::vector<double> &values) {
-  double scale = 0;
-  for (double value : values)
-    if (std::isfinite(value))
-      scale = std::max(scale, std::fabs(value));
-  return scale;
+/// The largest finite magnitude and the root mean square of the finite values.
+struct Magnitude {
+  double largest = 0, rootMeanSquare = 0;
+
+  explicit Magnitude(const std::vector<double> &values) {
+    double sum = 0;
+    for (double value : values) {
+      if (!std::isfinite(value))
+        continue;
+      largest = std::max(largest, std::fabs(value));
+      sum += value * value;
+    }
+    if (!values.empty())
+      rootMeanSquare = std::sqrt(sum / static_cast<double>(values.size()));
+  }
+};
+
+/// The errors of one rank's part.
+struct PartErrors {
+  std::vector<double> errors;
+  double sumOfSquares = 0, largest = 0;
+
+  PartErrors(const std::vector<double> &got,
+             const std::vector<double> &expected) {
+    for (auto [a, b] : llvm::zip_equal(got, expected)) {
+      errors.push_back(errorOf(a, b));
+      largest = std::max(largest, errors.back());
+      sumOfSquares += errors.back() * errors.back();
+    }
+  }
+  double rootMeanSquare() const {
+    return errors.empty()
+               ? 0
+               : std::sqrt(sumOfSquares / static_cast<double>(errors.size()));
+  }
+  /// The first element that is off by more than `allowed`; the worst one when
+  /// the error is of many small ones.
+  size_t firstAbove(double allowed) const {
+    auto first =
+        llvm::find_if(errors, [=](double error) { return error > allowed; });
+    if (first == errors.end())
+      first = std::max_element(errors.begin(), errors.end());
+    return first - errors.begin();
+  }
+};
+
+std::vector<int64_t> globalOf(const std::vector<int64_t> &local,
+                              const TensorSpec &value, int64_t rank) {
+  std::vector<int64_t> global;
+  for (size_t dim = 0; dim < local.size(); ++dim)
+    global.push_back(globalIndex(value.layout.mesh, value.layout.dims[dim],
+                                 value.shape[dim], rank, local[dim]));
+  return global;
 }
 
 /// Where one rank's part leaves its window of the whole value, if it does.
 std::optional<Departure> compareRank(const TensorSpec &value, int64_t rank,
                                      const HostTensor &part,
-                                     const HostTensor &whole, Departure blank) {
+                                     const HostTensor &whole,
+                                     const Magnitude &magnitude,
+                                     double tolerance) {
   std::vector<double> got = part.asDoubles();
   std::vector<double> expected = partOf(whole, value.layout, rank).asDoubles();
-  int64_t first = -1;
-  for (size_t i = 0; i < got.size(); ++i)
-    if (!agree(got[i], expected[i], blank.allowed)) {
-      ++blank.wrong;
-      first = first < 0 ? static_cast<int64_t>(i) : first;
-    }
-  if (first < 0)
+  PartErrors errors(got, expected);
+  double allowed = tolerance * magnitude.largest;
+  if (errors.largest <= 100 * allowed &&
+      errors.rootMeanSquare() <= tolerance * magnitude.rootMeanSquare)
     return std::nullopt;
-  blank.value = value;
-  blank.rank = rank;
-  blank.elements = static_cast<int64_t>(got.size());
-  blank.got = got[first];
-  blank.expected = expected[first];
-  blank.localIndex = unravel(first, part.shape);
-  for (size_t dim = 0; dim < part.shape.size(); ++dim)
-    blank.globalIndex.push_back(
-        globalIndex(value.layout.mesh, value.layout.dims[dim], value.shape[dim],
-                    rank, blank.localIndex[dim]));
-  return blank;
+  size_t first = errors.firstAbove(allowed);
+  Departure departure;
+  departure.value = value;
+  departure.rank = rank;
+  departure.localIndex = unravel(static_cast<int64_t>(first), part.shape);
+  departure.globalIndex = globalOf(departure.localIndex, value, rank);
+  departure.got = got[first];
+  departure.expected = expected[first];
+  departure.relativeError = errors.rootMeanSquare() / magnitude.rootMeanSquare;
+  departure.tolerance = tolerance;
+  departure.scale = magnitude.largest;
+  departure.wrong = llvm::count_if(
+      errors.errors, [=](double error) { return error > allowed; });
+  departure.elements = static_cast<int64_t>(got.size());
+  return departure;
 }
 
 std::optional<Departure> compareValue(const TensorSpec &value, size_t position,
                                       const RunResult &run,
                                       const HostTensor &whole,
                                       double tolerance) {
-  Departure blank;
-  blank.scale = scaleOf(whole.asDoubles());
-  blank.allowed = tolerance * blank.scale;
+  Magnitude magnitude(whole.asDoubles());
   for (size_t rank = 0; rank < run.parts.size(); ++rank)
-    if (auto found = compareRank(value, static_cast<int64_t>(rank),
-                                 run.parts[rank][position], whole, blank))
+    if (auto found =
+            compareRank(value, static_cast<int64_t>(rank),
+                        run.parts[rank][position], whole, magnitude, tolerance))
       return found;
   return std::nullopt;
 }

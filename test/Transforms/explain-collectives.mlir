@@ -91,3 +91,33 @@ func.func @large(%x: tensor<4611686018427387904xf32>) -> tensor<4611686018427387
   %0 = cp.all_reduce %x over ["cp"] of #mesh : tensor<4611686018427387904xf32>
   return %0 : tensor<4611686018427387904xf32>
 }
+
+// -----
+
+// A table that is read before and behind the layers is embedding, then head.
+
+#mesh = #cp.mesh<"cp" = 4>
+
+// CHECK: remark: [Passed] all_reduce
+// CHECK-SAME: layer=embedding
+// CHECK: remark: [Passed] all_reduce
+// CHECK-SAME: layer=0
+// CHECK: remark: [Passed] all_reduce
+// CHECK-SAME: layer=1
+// CHECK: remark: [Passed] all_reduce
+// CHECK-SAME: layer=head
+func.func @layers(%x: tensor<4xf32>, %table: tensor<4xf32> {cp.param = "table"},
+    %w0: tensor<4xf32> {cp.param = "layers.0.w"},
+    %w1: tensor<4xf32> {cp.param = "layers.1.w2.weight"}) -> tensor<4xf32>
+    attributes {cp.view = "local"} {
+  %0 = arith.addf %x, %table : tensor<4xf32>
+  %1 = cp.all_reduce %0 over ["cp"] of #mesh : tensor<4xf32>
+  %2 = arith.addf %1, %w0 : tensor<4xf32>
+  %3 = cp.all_reduce %2 over ["cp"] of #mesh : tensor<4xf32>
+  %4 = arith.addf %3, %w1 : tensor<4xf32>
+  %5 = arith.addf %4, %1 : tensor<4xf32>
+  %6 = cp.all_reduce %5 over ["cp"] of #mesh : tensor<4xf32>
+  %7 = arith.mulf %6, %table : tensor<4xf32>
+  %8 = cp.all_reduce %7 over ["cp"] of #mesh : tensor<4xf32>
+  return %8 : tensor<4xf32>
+}

@@ -46,10 +46,12 @@ void print(const Departure &departure, llvm::raw_ostream &os) {
      << " of the whole\n";
   os << llvm::formatv("  got        {0:e9}\n  expected   {1:e9}\n",
                       departure.got, departure.expected);
-  os << llvm::formatv("  allowed    {0:e2}, at a scale of {1:e2}\n",
-                      departure.allowed, departure.scale);
-  os << "  elements   " << departure.wrong << " of " << departure.elements
-     << " on this rank are further apart\n";
+  os << llvm::formatv("  rel_l2     {0:e2} on this rank, at most {1:e2}\n",
+                      departure.relativeError, departure.tolerance);
+  os << llvm::formatv("  elements   {0} of {1} on this rank are off by more "
+                      "than {2:e2}\n",
+                      departure.wrong, departure.elements,
+                      departure.tolerance * departure.scale);
 }
 
 void print(const EachComparison &comparison, llvm::raw_ostream &os) {
@@ -135,7 +137,9 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
   if (comparison->departure)
     return llvm::createStringError(
         "the check failed: the run leaves that of one rank at " +
-        describeValue(comparison->departure->value));
+        describeValue(comparison->departure->value) +
+        "; where few elements are off by little it may be rounding, which "
+        "layers magnify: try --tolerance, or the model in f64");
   return llvm::Error::success();
 }
 

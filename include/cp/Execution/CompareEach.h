@@ -24,11 +24,13 @@ struct Departure {
   /// In the rank's part, and in the whole tensor.
   std::vector<int64_t> localIndex, globalIndex;
   double got = 0, expected = 0;
-  /// How far they may be apart: the tolerance times `scale`, the largest
-  /// magnitude in the whole expected tensor.
-  double scale = 0, allowed = 0;
-  /// How many elements of this rank's part are further apart, of how many.
+  /// The error of this rank's part over the magnitude of the whole value, both
+  /// as root mean squares, and how much of it is allowed.
+  double relativeError = 0, tolerance = 0;
+  /// How many elements of this rank's part are off by more than the tolerance
+  /// times `scale`, the largest magnitude in the whole value; of how many.
   int64_t wrong = 0, elements = 0;
+  double scale = 0;
 };
 
 /// What came of comparing each value that both programs expose.
@@ -44,7 +46,8 @@ struct ExposedRun {
   const RunResult &run;
 };
 
-/// How far an element may be off, relative to the value's scale.
+/// How large the relative error of a part may be. A single element may be off
+/// by a hundred times that, relative to the value's largest one.
 using ToleranceOf = std::function<double(DType)>;
 
 /// Compares each rank's part of each value with the same window of what one
