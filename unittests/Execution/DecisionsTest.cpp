@@ -141,6 +141,36 @@ TEST(DecisionsTest, GroupsOfSeveralAxesAreCountedByRank) {
   EXPECT_EQ(said, counted);
 }
 
+/// Six states on four ranks: some slices are longer.
+TEST(DecisionsTest, ScansOfUnevenStatesAreCountedByRank) {
+  for (std::string name :
+       {"chain", "gather", "doubling", "pipelined", "transposed"}) {
+    SCOPED_TRACE(name);
+    OwningOpRef<ModuleOp> module = parse(R"(
+      #mesh = #cp.mesh<"cp" = 4>
+      func.func @main(
+          %d: tensor<2xf32> {cp.layout = #cp.layout<#mesh, [{"cp"}]>},
+          %s: tensor<2x3xf32> {cp.layout = #cp.layout<#mesh, [{"cp"}, {}]>})
+          -> (tensor<2x3xf32> {cp.layout = #cp.layout<#mesh, [{"cp"}, {}]>})
+          attributes {cp.view = "local"} {
+        %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh
+            {algorithm = #cp.scan_algorithm<)" +
+                                         name + R"(>}
+            : tensor<2xf32>, tensor<2x3xf32>
+        return %state : tensor<2x3xf32>
+      })");
+    std::unique_ptr<DecisionRecorder> recorder = record();
+    ASSERT_TRUE(module && recorder);
+    std::unique_ptr<Program> program = test::compile(*module, {});
+    ASSERT_TRUE(program);
+    RunResult result = runOrFail(*program,
+                                 {HostTensor::zeros(DType::F32, {8}),
+                                  HostTensor::zeros(DType::F32, {8, 3})},
+                                 CPRT_KERNELS_FAST);
+    EXPECT_EQ(saidBy(recorder->decisions(), 4).totals, countsOf(result));
+  }
+}
+
 /// Before exchanges are merged, reshards move the same bytes.
 TEST(DecisionsTest, ReshardsAddUpToTheirCollectives) {
   Mamba2Config config = smallConfig(2);
