@@ -110,6 +110,11 @@ runReference(mlir::ModuleOp module, CompileOptions compile,
 llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
                       const Options &options, const CompileOptions &compile,
                       const RunOptions &run, const ToleranceOf &toleranceOf) {
+  if (!options.outputs.empty() || !options.report.empty() ||
+      !options.saveWeights.empty())
+    return llvm::createStringError(
+        "--check=each writes no --outputs, --report or --save-weights, as its "
+        "program has other results; write them in a run without it");
   auto program = compileExposed(module, compile);
   if (!program)
     return program.takeError();
