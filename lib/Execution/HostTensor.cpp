@@ -132,6 +132,21 @@ void putPart(const HostTensor &part, const Layout &layout, int64_t rank,
       });
 }
 
+HostTensor repeated(const HostTensor &tensor, int64_t dim, int64_t unit,
+                    int64_t times) {
+  std::vector<int64_t> shape = tensor.shape;
+  shape[dim] *= times;
+  HostTensor result = HostTensor::zeros(tensor.dtype, shape);
+  int64_t piece = unit * dtypeBytes(tensor.dtype);
+  for (size_t inner = dim + 1; inner < shape.size(); ++inner)
+    piece *= shape[inner];
+  auto *out = result.bytes.data();
+  for (size_t at = 0; at < tensor.bytes.size(); at += piece)
+    for (int64_t i = 0; i < times; ++i, out += piece)
+      std::memcpy(out, tensor.bytes.data() + at, piece);
+  return result;
+}
+
 /// The larger one; a NaN is larger than any number.
 static double worseOf(double a, double b) {
   return std::isnan(a) || a > b ? a : b;

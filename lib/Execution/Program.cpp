@@ -34,18 +34,24 @@ std::string meshText(const Mesh &mesh) {
 LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {
   PassManager manager(module.getContext());
-  if (stage == Stage::Local)
-    return success();
-  if (stage == Stage::WithLayouts) {
+  if (stage == Stage::Local) {
+    manager.nest<func::FuncOp>().addPass(createExplainCollectives());
+  } else if (stage == Stage::WithLayouts) {
     buildPartitionPipeline(manager);
   } else if (options.strategy.empty()) {
     manager.addPass(createDecompose());
+    if (options.exposeValues) {
+      OpPassManager &functions = manager.nest<func::FuncOp>();
+      functions.addPass(createNumberValues());
+      functions.addPass(createExposeValues());
+    }
   } else {
     ShardPipelineOptions shardOptions;
     shardOptions.mesh = meshText(options.mesh);
     shardOptions.axis = options.axis;
     shardOptions.mixer = options.strategy;
     shardOptions.scan = options.scan;
+    shardOptions.expose = options.exposeValues;
     buildShardPipeline(manager, shardOptions);
   }
   return manager.run(module);

@@ -58,6 +58,7 @@ public:
 
   void *const *data() const { return pointers.data(); }
   llvm::ArrayRef<HostTensor> outputs() const { return results; }
+  std::vector<HostTensor> takeOutputs() { return std::move(results); }
 
 private:
   void addInput(const TensorSpec &spec, const HostTensor &input, int64_t rank) {
@@ -217,6 +218,9 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
       putPart(buffers[rank]->outputs()[index], spec.layout, rank, whole);
     result.outputs.push_back(std::move(whole));
   }
+  if (options.keepParts)
+    for (auto &rank : buffers)
+      result.parts.push_back(rank->takeOutputs());
   return result;
 }
 

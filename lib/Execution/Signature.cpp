@@ -132,8 +132,10 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
   StringAttr param = text(paramAttr), name = text(nameAttr);
   spec.isParam = static_cast<bool>(param);
   spec.name = param ? param.str() : name ? name.str() : otherwise;
-  if (attributes)
+  if (attributes) {
     spec.init = attributes.getAs<DictionaryAttr>(initAttr);
+    spec.value = attributes.getAs<DictionaryAttr>(valueAttr);
+  }
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::optional<DType> dtype =
       tensor ? dtypeOf(tensor.getElementType()) : std::nullopt;

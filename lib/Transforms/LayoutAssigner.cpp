@@ -7,6 +7,7 @@
 
 #include "LayoutAssigner.h"
 
+#include "RemarkText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -52,6 +53,8 @@ LogicalResult LayoutAssigner::run(FunctionOpInterface function) {
                                  "sharded yet");
   if (failed(assignArguments(function)))
     return failure();
+  if (wantsRemarks(function))
+    remarks.emplace(function);
   SmallVector<Operation *> ops;
   for (Operation &op : function.getFunctionBody().front())
     ops.push_back(&op);
@@ -194,28 +197,6 @@ int64_t LayoutAssigner::sequenceFactor(Operation *op,
   return -1;
 }
 
-/// Whether the operands' layouts go together: no dimension against the rule, no
-/// axis on two factors, no summed factor cut, and the sequence cut everywhere
-/// or nowhere.
-bool LayoutAssigner::operandsAgree(Operation *op, const ShardingRule &rule,
-                                   FactorCuts &cuts) {
-  llvm::SmallDenseSet<int> seen;
-  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-    LayoutAttr layout = LayoutAttr::of(value.getType());
-    if (layout && !layout.isReplicated() &&
-        collectCuts(rule, dims, layout.toLayout(), cuts))
-      return false;
-  }
-  for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors)) {
-    if (!factorCuts.empty() && rule.isReduction(factor))
-      return false;
-    for (const Cut &cut : factorCuts)
-      if (!seen.insert(cut.axis).second)
-        return false;
-  }
-  return true;
-}
-
 FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
@@ -225,11 +206,14 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
     cuts.factors[sequenceOp.getHiddenFactor()] = {Cut{axis}};
     return cuts;
   }
-  if (!sequenceOp && operandsAgree(op, rule, cuts))
+  std::optional<CutRefusal> refusal;
+  if (!sequenceOp && !(refusal = collectOperandCuts(op, rule, cuts)))
     return cuts;
   cuts.factors.assign(rule.sizes.size(), {});
   if (sequence >= 0 && !rule.isReduction(sequence))
     cuts.factors[sequence] = {Cut{axis}};
+  if (refusal && remarks)
+    remarks->refused(op, *refusal, rule, cuts);
   return cuts;
 }
 

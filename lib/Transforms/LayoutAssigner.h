@@ -8,6 +8,7 @@
 #ifndef CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
 #define CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
 
+#include "CutRefusal.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -41,8 +42,6 @@ private:
   FactorCuts chooseCuts(mlir::Operation *op, const ShardingRule &rule);
   /// The factor that is the sequence, by the operands that carry one; or -1.
   int64_t sequenceFactor(mlir::Operation *op, const ShardingRule &rule);
-  bool operandsAgree(mlir::Operation *op, const ShardingRule &rule,
-                     FactorCuts &cuts);
   llvm::LogicalResult checkDivides(mlir::Operation *op,
                                    const ShardingRule &rule,
                                    const FactorCuts &cuts);
@@ -57,6 +56,8 @@ private:
   Mesh mesh;
   int axis;
   bool hidden;
+  /// Nothing when nobody listens.
+  std::optional<CutRemarks> remarks;
   /// The dimension of a value that is the sequence.
   llvm::DenseMap<mlir::Value, int64_t> sequenceDims;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> reshards;

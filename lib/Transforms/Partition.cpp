@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentAttributes.h"
-
+#include "ReshardRemarks.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
@@ -182,6 +182,7 @@ struct Partition : impl::PartitionBase<Partition> {
     if (!getAnalysis<LayoutVerification>().succeeded ||
         failed(collectSequences(function, sequences)))
       return signalPassFailure();
+    remarkReshards(function);
     Localizer(function).run();
     for (CutSequence &sequence : sequences) {
       if (sequence.op.getSequenceKind() == SequenceKind::Window)

@@ -25,17 +25,22 @@ void buildPartitionPipeline(OpPassManager &manager) {
   functions.addPass(createLowerReshards());
   functions.addPass(createCSEPass());
   functions.addPass(createMergeExchanges());
+  functions.addPass(createExplainCollectives());
 }
 
 void buildShardPipeline(OpPassManager &manager,
                         const ShardPipelineOptions &options) {
   manager.addPass(createDecompose());
+  if (options.expose)
+    manager.nest<func::FuncOp>().addPass(createNumberValues());
   AssignLayoutsOptions assign;
   assign.mesh = options.mesh;
   assign.axis = options.axis;
   assign.mixer = options.mixer;
   assign.scan = options.scan;
   manager.nest<func::FuncOp>().addPass(createAssignLayouts(assign));
+  if (options.expose)
+    manager.nest<func::FuncOp>().addPass(createExposeValues());
   buildPartitionPipeline(manager);
 }
 

@@ -100,6 +100,13 @@ Operation *hoistOnce(RepeatOp repeat, SmallVectorImpl<RepeatOp> &hoisted) {
     hoisted.push_back(above);
   }
   clone->getResult(0).setType(repeat.getType());
+  // Who compares it with the whole program's must know.
+  if (clone->hasAttr(numberAttr))
+    clone->setAttr(repeatedAttr,
+                   builder.getDenseI64ArrayAttr(
+                       {static_cast<int64_t>(repeat.getDim()),
+                        static_cast<int64_t>(repeat.getUnit()),
+                        static_cast<int64_t>(repeat.getTimes())}));
   cast<ShardingRuleOpInterface>(clone).localizeSizes();
   return clone;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RemarkText.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -21,6 +22,23 @@ namespace {
 
 #include "cp/Transforms/ReshardPatterns.inc"
 
+/// Says of each reshard that goes what it was.
+struct FoldListener : RewriterBase::Listener {
+  void notifyOperationErased(Operation *op) override {
+    auto reshard = dyn_cast<ReshardOp>(op);
+    if (!reshard)
+      return;
+    auto remark = remark::passed(
+        op->getLoc(),
+        remark::RemarkOpts::name("folded").category("reshard").function(
+            op->getParentOfType<FunctionOpInterface>().getName()));
+    LayoutAttr to = LayoutAttr::of(reshard.getType());
+    if (remark && to)
+      remark << remark::metric("to", textOf(to))
+             << remark::metric("why", "composed with the reshards around it");
+  }
+};
+
 struct SimplifyReshards : impl::SimplifyReshardsBase<SimplifyReshards> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
@@ -36,6 +54,9 @@ struct SimplifyReshards : impl::SimplifyReshardsBase<SimplifyReshards> {
     getOperation()->walk([&](ReshardOp op) { reshards.push_back(op); });
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    FoldListener listener;
+    if (wantsRemarks(getOperation()))
+      config.setListener(&listener);
     bool changed = false;
     if (failed(applyOpPatternsGreedily(reshards, patterns, config, &changed)))
       signalPassFailure();

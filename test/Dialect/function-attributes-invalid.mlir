@@ -60,12 +60,12 @@ func.func private @layout(tensor<2xf32> {cp.layout = #cp.mesh<"cp" = 4>})
 
 // -----
 
-// expected-error @below {{has the unknown attribute 'cp.weight'; an argument or result can have cp.name, cp.param, cp.init, cp.sequence and cp.layout}}
+// expected-error @below {{has the unknown attribute 'cp.weight'; an argument or result can have cp.name, cp.param, cp.init, cp.sequence, cp.layout and cp.value}}
 func.func private @unknown(tensor<2xf32> {cp.weight = "w"})
 
 // -----
 
-// expected-error @below {{has the unknown attribute 'cp.views'; a function can have cp.view and cp.arena}}
+// expected-error @below {{has the unknown attribute 'cp.views'; a function can have cp.view and cp.arena, an op cp.number and cp.repeated}}
 func.func private @unknown_of_function() attributes {cp.views = "local"}
 
 // -----
@@ -86,3 +86,24 @@ func.func @inner(%x: tensor<2xf32>) {
   %0 = arith.addf %x, %x {cp.name = "x"} : tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @numbered(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{attribute 'cp.number' must be an i64, but is "one"}}
+  %0 = math.exp %x {cp.number = "one"} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @repeated(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{attribute 'cp.repeated' must be array<i64: dim, unit, times>, the last two positive, but is array<i64: 0, 0, 2>}}
+  %0 = math.exp %x {cp.repeated = array<i64: 0, 0, 2>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{attribute 'cp.value' must be a dictionary, but is 3}}
+func.func private @value(tensor<4xf32>) -> (tensor<4xf32> {cp.value = 3 : i64})

@@ -67,10 +67,25 @@ void defineData(Options &o) {
 }
 
 void defineHow(Options &o) {
-  static Flag<bool> check(
+  static Flag<Check> check(
       "check",
-      cl::desc("Compare with the undecorated module on reference kernels"),
-      cl::location(o.check), cl::cat(category));
+      cl::desc("Compare with the undecorated module on reference kernels:"),
+      cl::ValueOptional,
+      cl::values(clEnumValN(Check::Results, "results", "its results"),
+                 clEnumValN(Check::Each, "each",
+                            "what every op computes, on every rank; names the "
+                            "first op, rank and index that differ"),
+                 clEnumValN(Check::Results, "", "")),
+      cl::location(o.check), cl::init(Check::None), cl::cat(category));
+  static Flag<std::string> reference(
+      "reference",
+      cl::desc("The module that a sharded one was made from, to check against"),
+      cl::location(o.reference), cl::cat(category));
+  static Flag<bool> explain(
+      "explain",
+      cl::desc("Compile, print what travels in each layer and why, and stop: "
+               "needs no weights and runs nothing"),
+      cl::location(o.explain), cl::cat(category));
   static Flag<std::string> against(
       "check-against", cl::desc("Compare with results that --outputs wrote"),
       cl::location(o.checkAgainst), cl::cat(category));

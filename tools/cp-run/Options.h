@@ -16,6 +16,9 @@
 
 namespace cp {
 
+/// What is compared with one rank: nothing, results, what every op computes.
+enum class Check { None, Results, Each };
+
 /// What the user asked for.
 struct Options {
   std::string model;
@@ -33,7 +36,10 @@ struct Options {
   std::string report;
   std::string checkAgainst;
   std::string kernels;
-  bool check = false;
+  Check check = Check::None;
+  /// What a module that is sharded already is checked against.
+  std::string reference;
+  bool explain = false;
   bool quiet = false;
   /// Nothing: by the type of the results.
   std::optional<double> tolerance;

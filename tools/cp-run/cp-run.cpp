@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CheckEach.h"
+#include "Explain.h"
 #include "Inputs.h"
 #include "Options.h"
 #include "Report.h"
@@ -75,9 +77,12 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
                                    std::to_string(options.repeats));
   if (options.tolerance && !(*options.tolerance >= 0))
     return llvm::createStringError("--tolerance must be at least 0");
-  if (options.check && !options.checkAgainst.empty())
+  if (options.check != Check::None && !options.checkAgainst.empty())
     return llvm::createStringError(
         "--check and --check-against exclude each other; give one of them");
+  if (!options.reference.empty() && options.check == Check::None)
+    return llvm::createStringError(
+        "--reference is what --check compares with; give --check too");
   llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
   if (!mesh)
     return mesh.takeError();
@@ -124,8 +129,9 @@ referenceResults(ModuleOp module, const CompileOptions &options,
         "--check needs a module without layouts to compare with, but this one "
         "is " +
         stageName((*program)->stage()) +
-        "; run the global module with --outputs, and this one with "
-        "--check-against");
+        "; give the module that it was made from by --reference, or its "
+        "results "
+        "by --check-against");
   RunOptions run;
   run.kernels = CPRT_KERNELS_REFERENCE;
   llvm::Expected<RunResult> result = (*program)->run(inputs, run);
@@ -158,17 +164,20 @@ Difference compareAll(llvm::ArrayRef<HostTensor> results,
   return worst;
 }
 
-/// What rounding may do: as much as the coarsest result's type allows.
-double toleranceOf(const Options &options, llvm::ArrayRef<TensorSpec> results) {
+/// What rounding may do to values of this type.
+double toleranceOf(const Options &options, DType dtype) {
   if (options.tolerance)
     return *options.tolerance;
-  double tolerance = 1e-12;
-  for (const TensorSpec &spec : results) {
-    if (spec.dtype == DType::F32)
-      tolerance = std::max(tolerance, 1e-5);
-    if (spec.dtype == DType::BF16)
-      tolerance = std::max(tolerance, 2e-2);
-  }
+  if (dtype == DType::BF16)
+    return 2e-2;
+  return dtype == DType::F32 ? 1e-5 : 1e-12;
+}
+
+/// As much as the coarsest result's type allows.
+double toleranceOf(const Options &options, llvm::ArrayRef<TensorSpec> results) {
+  double tolerance = options.tolerance.value_or(1e-12);
+  for (const TensorSpec &spec : results)
+    tolerance = std::max(tolerance, toleranceOf(options, spec.dtype));
   return tolerance;
 }
 
@@ -178,8 +187,9 @@ llvm::Error checkRun(ModuleOp module, const Options &options,
                      llvm::ArrayRef<const HostTensor *> inputs,
                      Report &report) {
   llvm::Expected<std::vector<HostTensor>> expected =
-      options.check ? referenceResults(module, compile, inputs)
-                    : storedResults(options.checkAgainst, program.results());
+      options.check == Check::Results
+          ? referenceResults(module, compile, inputs)
+          : storedResults(options.checkAgainst, program.results());
   if (!expected)
     return expected.takeError();
   report.check = compareAll(report.run.outputs, *expected);
@@ -230,11 +240,35 @@ llvm::Error checkMesh(const Options &options, const CompileOptions &compile,
   return llvm::Error::success();
 }
 
-llvm::Error runModel(ModuleOp module, const Options &options) {
+/// Compiles, and prints what was decided.
+llvm::Error explainModel(ModuleOp module, const Options &options) {
+  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  if (!compile)
+    return compile.takeError();
+  llvm::Expected<std::unique_ptr<DecisionRecorder>> recorder =
+      DecisionRecorder::attach(*module.getContext());
+  if (!recorder)
+    return recorder.takeError();
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(module, *compile);
+  if (!program)
+    return program.takeError();
+  if (llvm::Error error = checkMesh(options, *compile, (*program)->mesh()))
+    return error;
+  printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),
+                 llvm::outs());
+  return llvm::Error::success();
+}
+
+llvm::Error runModel(ModuleOp module, ModuleOp reference,
+                     const Options &options) {
   Progress progress(options.quiet);
   llvm::Expected<CompileOptions> compile = compileOptions(options);
   if (!compile)
     return compile.takeError();
+  if (options.check == Check::Each)
+    return checkEach(module, reference, options, *compile, runOptions(options),
+                     [&](DType dtype) { return toleranceOf(options, dtype); });
   progress("compiling");
   llvm::Expected<std::unique_ptr<Program>> program =
       Program::compile(module, *compile);
@@ -266,11 +300,12 @@ llvm::Error runModel(ModuleOp module, const Options &options) {
                 std::nullopt,
                 (*program)->compileSeconds(),
                 std::move(*run)};
-  if (options.check || !options.checkAgainst.empty()) {
-    progress(options.check ? "checking on reference kernels"
-                           : "checking against " + options.checkAgainst);
+  bool checks = options.check == Check::Results;
+  if (checks || !options.checkAgainst.empty()) {
+    progress(checks ? "checking on reference kernels"
+                    : "checking against " + options.checkAgainst);
     if (llvm::Error error =
-            checkRun(module, options, *compile, **program, inputs, report))
+            checkRun(reference, options, *compile, **program, inputs, report))
       return error;
   }
   if (llvm::Error error = saveFiles(options, **program, *tensors, report))
@@ -305,13 +340,23 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   // Ops of whole models are too long to print with an error.
   context.printOpOnDiagnostic(false);
-  llvm::SourceMgr sources;
+  // A parser reads the first buffer.
+  llvm::SourceMgr sources, referenceSources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   OwningOpRef<ModuleOp> module =
       cp::parseModule(options.model, context, sources);
   if (!module)
     return 1;
-  if (llvm::Error error = cp::runModel(*module, options)) {
+  OwningOpRef<ModuleOp> reference;
+  if (!options.reference.empty() &&
+      !(reference =
+            cp::parseModule(options.reference, context, referenceSources)))
+    return 1;
+  if (llvm::Error error =
+          options.explain
+              ? cp::explainModel(*module, options)
+              : cp::runModel(*module, reference ? *reference : *module,
+                             options)) {
     llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
                  << "\n";
     return 1;

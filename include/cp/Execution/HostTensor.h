@@ -38,6 +38,11 @@ HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank);
 void putPart(const HostTensor &part, const Layout &layout, int64_t rank,
              HostTensor &whole);
 
+/// What cp.repeat makes of a tensor: along `dim` each run of `unit` elements
+/// `times` times. Precondition: unit divides the dimension's size.
+HostTensor repeated(const HostTensor &tensor, int64_t dim, int64_t unit,
+                    int64_t times);
+
 /// How far two tensors of one shape are apart.
 struct Difference {
   double maxAbs = 0;

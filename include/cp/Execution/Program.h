@@ -40,6 +40,8 @@ struct TensorSpec {
   bool isParam = false;
   /// `cp.init`, or null.
   mlir::DictionaryAttr init;
+  /// `cp.value`: of which op inside this result is the value; or null.
+  mlir::DictionaryAttr value;
   DType dtype = DType::F32;
   /// The shape of the whole tensor.
   std::vector<int64_t> shape;
@@ -67,12 +69,17 @@ struct CompileOptions {
   std::string axis = "cp";
   /// Operations beside the runtime's own. A name of the runtime's is an error.
   std::vector<RuntimeOperation> operations;
+  /// Modules without layouts: what every op computes is a result too, after the
+  /// module's own (cp-expose-values).
+  bool exposeValues = false;
 };
 
 struct RunOptions {
   cprt_kernel_set kernels = CPRT_KERNELS_FAST;
   int64_t deadlineMs = 0;
   int repeats = 1;
+  /// Give each rank's parts of the results too.
+  bool keepParts = false;
   /// For tests of failures: called by each rank before its program; false makes
   /// the rank leave without running it, which fails the run.
   std::function<bool(int64_t rank, cprt_context *context)> beforeRank;
@@ -88,6 +95,8 @@ struct CollectiveCount {
 
 struct RunResult {
   std::vector<HostTensor> outputs;
+  /// With keepParts: per rank one part of each result.
+  std::vector<std::vector<HostTensor>> parts;
   std::vector<double> seconds;
   std::vector<CollectiveCount> collectives;
   std::vector<int64_t> peakBytesPerRank;

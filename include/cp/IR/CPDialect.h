@@ -53,6 +53,9 @@ inline constexpr llvm::StringLiteral initAttr = "cp.init";
 inline constexpr llvm::StringLiteral sequenceAttr = "cp.sequence";
 inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
 inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
+inline constexpr llvm::StringLiteral numberAttr = "cp.number";
+inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
+inline constexpr llvm::StringLiteral valueAttr = "cp.value";
 
 /// The number of ranks along the named axes, all of which the mesh has.
 int64_t groupSize(MeshAttr mesh, mlir::ArrayAttr axes);

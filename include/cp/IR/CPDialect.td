@@ -29,12 +29,17 @@ def CP_Dialect : Dialect {
     `cp.arena` on a function is the size in bytes of the memory that
     `cp-plan-memory` has planned for a rank.
 
+    `cp.number` on an op is the number by which `cp-expose-values` knows it;
+    `cp.repeated` says of such an op that sharding has repeated its results, as
+    `cp.repeat` does with that dim, unit and times.
+
     Discardable attributes of function arguments and results:
     - `cp.name`: the tensor's name in input and output files;
     - `cp.param`: the argument is a parameter, of that name in weight files;
     - `cp.init`: how to draw a parameter that no file gives;
     - `cp.sequence`: the dimension that is the sequence;
-    - `cp.layout`: in the local view, the layout of the whole tensor.
+    - `cp.layout`: in the local view, the layout of the whole tensor;
+    - `cp.value`: the result is what an op inside computes, and of which op.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

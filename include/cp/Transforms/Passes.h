@@ -36,6 +36,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       *this, "scan",
       llvm::cl::desc("chain, gather, doubling, pipelined or transposed"),
       llvm::cl::init("chain")};
+  Option<bool> expose{
+      *this, "expose",
+      llvm::cl::desc("Return what every op computes (cp-expose-values)"),
+      llvm::cl::init(false)};
 };
 
 /// From whole tensors to the program of one rank: decompose, assign layouts,

@@ -32,7 +32,9 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     overrides this, and a reshard that is already there stays. Ops that can have
     neither cut together get the sequence cut back. Groups fewer than ranks are
     repeated. Only functions without `cp.view` are changed; they become global.
-    See test/Transforms/assign-layouts.mlir.
+    Where an op cannot have the cuts that its operands came with, a remark
+    `refused` of category `cut` says which, why, and what it got instead (see
+    test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
   }];
   let options = [
     Option<"mesh", "mesh", "std::string", /*default=*/"\"cp=1\"",
@@ -47,12 +49,53 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cp::CPDialect"];
 }
 
+def NumberValues : Pass<"cp-number-values", "::mlir::func::FuncOp"> {
+  let summary = "Number the ops, so that they are known again after sharding";
+  let description = [{
+    Each op of a public function that computes a tensor gets `cp.number`, counted
+    from 0 in program order. Constants, fills and changes of shape get none. The
+    attribute stays with an op that `cp-assign-layouts` changes or clones. See
+    test/Transforms/expose-values.mlir.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = math.exp %x {cp.number = 0 : i64} : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+  }];
+}
+
+def ExposeValues : Pass<"cp-expose-values", "::mlir::func::FuncOp"> {
+  let summary = "Return what every op computes, for debugging";
+  let description = [{
+    Each tensor that a numbered op (`cp-number-values`) computes and another op
+    uses becomes one more result of the function, in its own layout. The result's
+    `cp.value` says which it is: the op's number, name, layer and location, which
+    of its results, and whether sharding repeated it (`repeated`: dimension, unit
+    and times of the `cp.repeat` that went through the op). A partial sum has no whole tensor to compare with and is
+    left out. `cp-run --check=each` compares two programs by these results. See
+    test/Transforms/expose-values.mlir.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>)
+        -> (tensor<4xf32>, tensor<4xf32> {cp.value = {layer = "-", location = "-",
+            number = 0 : i64, op = "math.exp", result = 0 : i64}}) {
+      %0 = math.exp %x : tensor<4xf32>
+      %1 = math.absf %0 : tensor<4xf32>
+      return %1, %0 : tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+}
+
 def SimplifyReshards
     : Pass<"cp-simplify-reshards", "::mlir::func::FuncOp"> {
   let summary = "Compose and cancel reshards";
   let description = [{
     A reshard of a reshard becomes one from the first layout to the last, and
-    disappears when they are equal. See test/Transforms/simplify-reshards.mlir.
+    disappears when they are equal; each time a remark `folded` of category
+    `reshard` says so. See test/Transforms/simplify-reshards.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect"];
 }
@@ -82,7 +125,10 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
     rank's part; a reshard keeps its layouts as attributes. A window op that is
     cut along the sequence gets its earlier rows by `cp.halo`; a scan is split in
     two halves with `cp.scan_state` between. The layouts of arguments and results
-    stay as `cp.layout`. See test/Transforms/partition.mlir.
+    stay as `cp.layout`. A remark of category `reshard` says of each reshard from
+    and to which layout it goes, for which op and why, and how many bytes a rank
+    sends (see test/Transforms/reshard-remarks.mlir). See
+    test/Transforms/partition.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect"];
 }
@@ -106,6 +152,20 @@ def MergeExchanges : Pass<"cp-merge-exchanges", "::mlir::func::FuncOp"> {
     test/Transforms/merge-exchanges.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect"];
+}
+
+def ExplainCollectives
+    : Pass<"cp-explain-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Say by remarks what each collective moves";
+  let description = [{
+    For each collective and slice of a local function a remark of category
+    `collective`: the layer that it belongs to, the layouts before and after by the
+    axes that it acts on, which ops want that and why, and the bytes that a rank
+    sends (`bytes_by_rank` where ranks differ). Then a remark `total` for each
+    kind of collective with the numbers that the runtime will count in one step.
+    Changes nothing, and does nothing when no remarks are wanted. See
+    test/Transforms/explain-collectives.mlir.
+  }];
 }
 
 def ConvertToCalls : Pass<"convert-cp-to-calls", "::mlir::func::FuncOp"> {

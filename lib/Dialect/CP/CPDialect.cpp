@@ -85,6 +85,13 @@ bool isI64(Attribute value) {
   return number && number.getType().isSignlessInteger(64);
 }
 
+/// Dimension, unit and times.
+bool isRepeat(Attribute value) {
+  auto words = dyn_cast<DenseI64ArrayAttr>(value);
+  return words && words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
+         words[2] > 0;
+}
+
 LogicalResult unknown(Operation *op, NamedAttribute attribute,
                       StringRef known) {
   return op->emitOpError() << "has the unknown attribute '"
@@ -95,8 +102,15 @@ LogicalResult unknown(Operation *op, NamedAttribute attribute,
 LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
+  if (name == numberAttr)
+    return expectForm(op, attribute, isI64(value), "an i64");
+  if (name == repeatedAttr)
+    return expectForm(op, attribute, isRepeat(value),
+                      "array<i64: dim, unit, times>, the last two positive");
   if (name != viewAttr && name != arenaAttr)
-    return unknown(op, attribute, "a function can have cp.view and cp.arena");
+    return unknown(op, attribute,
+                   "a function can have cp.view and cp.arena, an op cp.number "
+                   "and cp.repeated");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
   if (name == arenaAttr)
@@ -113,7 +127,7 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   Attribute value = attribute.getValue();
   if (name == nameAttr || name == paramAttr)
     return expectForm(op, attribute, isa<StringAttr>(value), "a string");
-  if (name == initAttr)
+  if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),
                       "a dictionary");
   if (name == sequenceAttr)
@@ -122,7 +136,7 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isa<LayoutAttr>(value), "a #cp.layout");
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
-                 "cp.init, cp.sequence and cp.layout");
+                 "cp.init, cp.sequence, cp.layout and cp.value");
 }
 
 } // namespace

@@ -1,0 +1,48 @@
+//===- Layers.h - Which layer an op belongs to ------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TRANSFORMS_LAYERS_H
+#define CP_TRANSFORMS_LAYERS_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <string>
+
+namespace cp {
+
+/// Which layer of a model each op of a function belongs to, in the global and
+/// in the local view. The layer of a parameter is the first number in its
+/// `cp.param` (3 in "backbone.layers.3.norm.weight"), that of an op the largest
+/// among what it reads.
+class Layers {
+public:
+  explicit Layers(mlir::FunctionOpInterface function);
+
+  /// "3"; "embedding" before the first layer, "head" from where a parameter
+  /// outside the layers is used behind them. "-" in a function whose parameters
+  /// name no layer.
+  std::string of(mlir::Operation *op) const;
+
+private:
+  struct Place {
+    bool isParameter = true;
+    /// Nothing, outside any layer, or a number; `head` is above all.
+    int64_t layer = none;
+  };
+  static constexpr int64_t none = -2, outside = -1, head = INT64_MAX;
+
+  Place placeOf(mlir::Operation *op) const;
+
+  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Operation *, int64_t> layers;
+  bool hasLayers = false;
+};
+
+} // namespace cp
+
+#endif // CP_TRANSFORMS_LAYERS_H

@@ -1,0 +1,239 @@
+//===- CompareEach.cpp - Two programs op by op ------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Execution/CompareEach.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace cp {
+namespace {
+
+int64_t integerOf(const TensorSpec &value, llvm::StringRef key) {
+  auto number = value.value.getAs<mlir::IntegerAttr>(key);
+  return number ? number.getInt() : -1;
+}
+
+std::string textOf(const TensorSpec &value, llvm::StringRef key) {
+  auto text = value.value.getAs<mlir::StringAttr>(key);
+  return text ? text.str() : "?";
+}
+
+/// The number of an op, and of its result.
+using Key = std::pair<int64_t, int64_t>;
+
+Key keyOf(const TensorSpec &value) {
+  return {integerOf(value, "number"), integerOf(value, "result")};
+}
+
+/// What one rank computed, by op and result.
+using Expected = std::map<Key, size_t>;
+
+Expected indexOf(llvm::ArrayRef<TensorSpec> results) {
+  Expected index;
+  for (auto [position, spec] : llvm::enumerate(results))
+    if (spec.value)
+      index[keyOf(spec)] = position;
+  return index;
+}
+
+/// Unravels an index in C order.
+std::vector<int64_t> unravel(int64_t flat, const std::vector<int64_t> &shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0; flat /= shape[dim])
+    index[dim] = flat % shape[dim];
+  return index;
+}
+
+/// NaN agrees with NaN only, an infinity with itself.
+double errorOf(double got, double expected) {
+  if (got == expected || (std::isnan(got) && std::isnan(expected)))
+    return 0;
+  double error = std::fabs(got - expected);
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+/// The largest finite magnitude and the root mean square of the finite values.
+struct Magnitude {
+  double largest = 0, rootMeanSquare = 0;
+
+  explicit Magnitude(const std::vector<double> &values) {
+    double sum = 0;
+    for (double value : values) {
+      if (!std::isfinite(value))
+        continue;
+      largest = std::max(largest, std::fabs(value));
+      sum += value * value;
+    }
+    if (!values.empty())
+      rootMeanSquare = std::sqrt(sum / static_cast<double>(values.size()));
+  }
+};
+
+/// The errors of one rank's part.
+struct PartErrors {
+  std::vector<double> errors;
+  double sumOfSquares = 0, largest = 0;
+
+  PartErrors(const std::vector<double> &got,
+             const std::vector<double> &expected) {
+    for (auto [a, b] : llvm::zip_equal(got, expected)) {
+      errors.push_back(errorOf(a, b));
+      largest = std::max(largest, errors.back());
+      sumOfSquares += errors.back() * errors.back();
+    }
+  }
+  double rootMeanSquare() const {
+    return errors.empty()
+               ? 0
+               : std::sqrt(sumOfSquares / static_cast<double>(errors.size()));
+  }
+  /// The first element that is off by more than `allowed`; the worst one when
+  /// the error is of many small ones.
+  size_t firstAbove(double allowed) const {
+    auto first =
+        llvm::find_if(errors, [=](double error) { return error > allowed; });
+    if (first == errors.end())
+      first = std::max_element(errors.begin(), errors.end());
+    return first - errors.begin();
+  }
+};
+
+std::vector<int64_t> globalOf(const std::vector<int64_t> &local,
+                              const TensorSpec &value, int64_t rank) {
+  std::vector<int64_t> global;
+  for (size_t dim = 0; dim < local.size(); ++dim)
+    global.push_back(globalIndex(value.layout.mesh, value.layout.dims[dim],
+                                 value.shape[dim], rank, local[dim]));
+  return global;
+}
+
+/// Where one rank's part leaves its window of the whole value, if it does.
+std::optional<Departure> compareRank(const TensorSpec &value, int64_t rank,
+                                     const HostTensor &part,
+                                     const HostTensor &whole,
+                                     const Magnitude &magnitude,
+                                     double tolerance) {
+  std::vector<double> got = part.asDoubles();
+  std::vector<double> expected = partOf(whole, value.layout, rank).asDoubles();
+  PartErrors errors(got, expected);
+  double allowed = tolerance * magnitude.largest;
+  if (errors.largest <= 100 * allowed &&
+      errors.rootMeanSquare() <= tolerance * magnitude.rootMeanSquare)
+    return std::nullopt;
+  size_t first = errors.firstAbove(allowed);
+  Departure departure;
+  departure.value = value;
+  departure.rank = rank;
+  departure.localIndex = unravel(static_cast<int64_t>(first), part.shape);
+  departure.globalIndex = globalOf(departure.localIndex, value, rank);
+  departure.got = got[first];
+  departure.expected = expected[first];
+  departure.relativeError = errors.rootMeanSquare() / magnitude.rootMeanSquare;
+  departure.tolerance = tolerance;
+  departure.scale = magnitude.largest;
+  departure.wrong = llvm::count_if(
+      errors.errors, [=](double error) { return error > allowed; });
+  departure.elements = static_cast<int64_t>(got.size());
+  return departure;
+}
+
+std::optional<Departure> compareValue(const TensorSpec &value, size_t position,
+                                      const RunResult &run,
+                                      const HostTensor &whole,
+                                      double tolerance) {
+  Magnitude magnitude(whole.asDoubles());
+  for (size_t rank = 0; rank < run.parts.size(); ++rank)
+    if (auto found =
+            compareRank(value, static_cast<int64_t>(rank),
+                        run.parts[rank][position], whole, magnitude, tolerance))
+      return found;
+  return std::nullopt;
+}
+
+llvm::Error unmatched(const TensorSpec &value, const std::string &why) {
+  return llvm::createStringError(
+      describeValue(value) + ": " + why +
+      "; compare programs that were made from one module");
+}
+
+/// Where the value stands in the other program.
+llvm::Expected<size_t> findIn(const Expected &index,
+                              llvm::ArrayRef<TensorSpec> expected,
+                              const TensorSpec &value) {
+  auto found = index.find(keyOf(value));
+  if (found == index.end())
+    return unmatched(value, "the program of one rank has no such value");
+  const TensorSpec &other = expected[found->second];
+  if (textOf(other, "op") != textOf(value, "op"))
+    return unmatched(value, "is " + textOf(other, "op") +
+                                " in the program of one rank");
+  return found->second;
+}
+
+/// The whole value, repeated as sharding has repeated it.
+llvm::Expected<HostTensor> expectedOf(const TensorSpec &value,
+                                      const HostTensor &whole) {
+  auto words = value.value.getAs<mlir::DenseI64ArrayAttr>("repeated");
+  bool fits = words && words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
+              words[2] > 0 &&
+              words[0] < static_cast<int64_t>(whole.shape.size()) &&
+              whole.shape[words[0]] % words[1] == 0 &&
+              value.shape.size() == whole.shape.size() &&
+              value.shape[words[0]] / words[2] == whole.shape[words[0]];
+  HostTensor result =
+      fits ? repeated(whole, words[0], words[1], words[2]) : whole;
+  if (result.dtype != value.dtype || result.shape != value.shape)
+    return unmatched(value, "has another type in the program of one rank");
+  return result;
+}
+
+} // namespace
+
+std::string describeValue(const TensorSpec &value) {
+  std::string text = "op " + std::to_string(integerOf(value, "number")) + ", " +
+                     textOf(value, "op");
+  if (int64_t result = integerOf(value, "result"); result > 0)
+    text += " result " + std::to_string(result);
+  return text + " (layer " + textOf(value, "layer") + ", " +
+         textOf(value, "location") + ")";
+}
+
+llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
+                                           const ExposedRun &expected,
+                                           const ToleranceOf &toleranceOf) {
+  EachComparison comparison;
+  Expected index = indexOf(expected.results);
+  bool any = false;
+  for (auto [position, value] : llvm::enumerate(sharded.results)) {
+    if (!value.value)
+      continue;
+    any = true;
+    llvm::Expected<size_t> at = findIn(index, expected.results, value);
+    if (!at)
+      return at.takeError();
+    llvm::Expected<HostTensor> whole =
+        expectedOf(value, expected.run.outputs[*at]);
+    if (!whole)
+      return whole.takeError();
+    comparison.departure = compareValue(value, position, sharded.run, *whole,
+                                        toleranceOf(value.dtype));
+    if (comparison.departure)
+      return comparison;
+    ++comparison.agreed;
+  }
+  if (!any)
+    return llvm::createStringError(
+        "the program exposes no values to compare; make it by cp-opt "
+        "--cp-shard-pipeline=\"... expose\", or give the module before it is "
+        "sharded");
+  return comparison;
+}
+
+} // namespace cp

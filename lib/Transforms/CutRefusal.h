@@ -1,0 +1,59 @@
+//===- CutRefusal.h - Cuts that an op cannot have ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_TRANSFORMS_CUTREFUSAL_H
+#define CP_LIB_TRANSFORMS_CUTREFUSAL_H
+
+#include "cp/IR/CPDialect.h"
+#include "cp/Transforms/Layers.h"
+
+namespace cp {
+
+/// Why the cuts that an op's operands came with do not go together.
+struct CutRefusal {
+  enum class Kind {
+    /// The op's rule does not allow a cut of this dimension.
+    WholeDimension,
+    /// Its parts would not be whole runs of the rule's factor.
+    Uneven,
+    /// Another operand is cut in another way there.
+    Unlike,
+    /// The op sums over the dimension.
+    Summed,
+    /// The axis cuts another dimension of the op already.
+    AxisTwice,
+  };
+  Kind kind;
+  unsigned operand;
+  int64_t dim;
+};
+
+/// The cuts that the operands' layouts put on the factors of the op, or why
+/// they cannot be had together: a dimension against the rule, an axis on two
+/// factors, a summed factor that is cut.
+std::optional<CutRefusal> collectOperandCuts(mlir::Operation *op,
+                                             const ShardingRule &rule,
+                                             FactorCuts &cuts);
+
+/// Says which cuts were refused, by remarks of category `cut`.
+class CutRemarks {
+public:
+  explicit CutRemarks(mlir::FunctionOpInterface function)
+      : function(function), layers(function) {}
+
+  /// The op got the cuts `instead`: those of the sequence, or none.
+  void refused(mlir::Operation *op, const CutRefusal &refusal,
+               const ShardingRule &rule, const FactorCuts &instead);
+
+private:
+  mlir::FunctionOpInterface function;
+  Layers layers;
+};
+
+} // namespace cp
+
+#endif // CP_LIB_TRANSFORMS_CUTREFUSAL_H

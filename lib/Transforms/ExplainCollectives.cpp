@@ -1,0 +1,158 @@
+//===- ExplainCollectives.cpp - Say what each one moves ---------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Movement.h"
+#include "RemarkText.h"
+#include "cp/Transforms/Layers.h"
+#include "cp/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace cp {
+#define GEN_PASS_DEF_EXPLAINCOLLECTIVES
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+constexpr StringLiteral category = "collective";
+
+bool isSequenceOp(Operation *op) {
+  return isa<SequenceOpInterface, SsdStatesOp, SsdScanOp>(op);
+}
+
+/// Why a dimension of a tensor is made whole.
+std::string whyWhole(int64_t dim, ArrayRef<Operation *> consumers) {
+  std::string names = namesOf(consumers);
+  if (llvm::any_of(consumers, isSequenceOp))
+    return names + ": heads or channels are cut, needs all of dimension " +
+           std::to_string(dim);
+  return names + ": works on dimension " + std::to_string(dim) + " as a whole";
+}
+
+std::string reasonOf(Operation *op) {
+  SmallVector<Operation *> consumers = consumersOf(op);
+  std::string names = namesOf(consumers);
+  auto number = [](int64_t value) { return std::to_string(value); };
+  return llvm::TypeSwitch<Operation *, std::string>(op)
+      .Case([&](HaloOp halo) {
+        return names + ": reads the " + number(halo.getBefore()) +
+               " rows before its own";
+      })
+      .Case([&](ScanStateOp scan) {
+        return names + ": starts from the state that earlier ranks leave (" +
+               stringifyScanAlgorithm(scan.getAlgorithm()).str() + ")";
+      })
+      .Case([&](AllToAllOp exchange) {
+        return whyWhole(exchange.getConcatDims().front(), consumers);
+      })
+      .Case([&](AllGatherOp gather) {
+        return whyWhole(gather.getDim(), consumers);
+      })
+      .Case([&](SliceOp slice) {
+        return names + ": works on a part of dimension " +
+               number(slice.getDim());
+      })
+      .Case<AllReduceOp, ReduceScatterOp>(
+          [&](auto) { return names + ": needs the sum over the ranks"; })
+      .Case([&](ReorderOp reorder) {
+        return names + ": takes its rows in " +
+               orderName(reorder.getToZigzag() ? Order::Zigzag
+                                               : Order::Contiguous) +
+               " order";
+      })
+      .Default([&](Operation *) { return names + ": written by hand"; });
+}
+
+/// The layouts of all tensors, equal ones once.
+std::string textOf(ArrayRef<TensorMove> tensors,
+                   std::optional<Layout> TensorMove::*which,
+                   MLIRContext *context) {
+  llvm::SetVector<LayoutAttr> layouts;
+  for (const TensorMove &tensor : tensors)
+    if (tensor.*which)
+      layouts.insert(LayoutAttr::get(context, *(tensor.*which)));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(
+      layouts, os, [&](LayoutAttr layout) { os << cp::textOf(layout); }, " ");
+  return text.empty() ? "-" : text;
+}
+
+/// One kind of collective over one group, as the runtime counts it.
+struct Total {
+  int64_t calls = 0;
+  SmallVector<int64_t> bytesByRank;
+
+  void add(ArrayRef<int64_t> bytes) {
+    ++calls;
+    bytesByRank.resize(bytes.size());
+    for (auto [sum, more] : llvm::zip_equal(bytesByRank, bytes))
+      sum = addSaturating(sum, more);
+  }
+};
+
+struct ExplainCollectives : impl::ExplainCollectivesBase<ExplainCollectives> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    func::FuncOp function = getOperation();
+    if (!wantsRemarks(function) || function.isExternal())
+      return;
+    Layers layers(function);
+    llvm::MapVector<std::pair<StringRef, Attribute>, Total> totals;
+    function.walk([&](Operation *op) {
+      std::optional<Movement> movement = movementOf(op);
+      if (!movement)
+        return;
+      SmallVector<int64_t> bytes = movement->bytesByRank();
+      explain(function, op, *movement, bytes, layers);
+      if (!isa<SliceOp>(op))
+        totals[{op->getName().stripDialect(), movement->axes}].add(bytes);
+    });
+    for (auto &[key, total] : totals) {
+      auto remark =
+          remark::analysis(function.getLoc(), optionsOf(function, "total"));
+      if (!remark)
+        continue;
+      remark << remark::metric("op", key.first)
+             << remark::metric("axes", cp::textOf(cast<ArrayAttr>(key.second)))
+             << remark::metric("calls", total.calls);
+      addBytes(remark, total.bytesByRank);
+    }
+  }
+
+private:
+  static remark::RemarkOpts optionsOf(func::FuncOp function, StringRef name) {
+    return remark::RemarkOpts::name(name).category(category).function(
+        function.getName());
+  }
+
+  static void explain(func::FuncOp function, Operation *op,
+                      const Movement &movement, ArrayRef<int64_t> bytes,
+                      const Layers &layers) {
+    auto remark = remark::passed(
+        op->getLoc(), optionsOf(function, op->getName().stripDialect()));
+    if (!remark)
+      return;
+    MLIRContext *context = op->getContext();
+    remark << remark::metric("layer", layers.of(op))
+           << remark::metric("axes", cp::textOf(movement.axes))
+           << remark::metric(
+                  "from", textOf(movement.tensors, &TensorMove::from, context))
+           << remark::metric("to",
+                             textOf(movement.tensors, &TensorMove::to, context))
+           << remark::metric("tensors", movement.tensors.size())
+           << remark::metric("why", reasonOf(op));
+    addBytes(remark, bytes);
+  }
+};
+
+} // namespace
+} // namespace cp

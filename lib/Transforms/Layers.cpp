@@ -1,0 +1,74 @@
+//===- Layers.cpp - Which layer an op belongs to ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Layers.h"
+
+#include "cp/IR/CPDialect.h"
+
+using namespace mlir;
+
+namespace cp {
+
+/// The first of the names between dots that is a number.
+static std::optional<int64_t> numberIn(StringRef name) {
+  SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  for (StringRef part : parts) {
+    int64_t number;
+    if (!part.getAsInteger(10, number) && number >= 0)
+      return number;
+  }
+  return std::nullopt;
+}
+
+Layers::Layers(FunctionOpInterface function) {
+  for (BlockArgument argument : function.getArguments()) {
+    auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      paramAttr);
+    std::optional<int64_t> number = name ? numberIn(name) : std::nullopt;
+    hasLayers |= number.has_value();
+    places[argument] = {static_cast<bool>(name), number.value_or(outside)};
+  }
+  for (Block &block : function.getFunctionBody())
+    for (Operation &op : block) {
+      Place place = placeOf(&op);
+      layers[&op] = place.layer;
+      for (Value result : op.getResults())
+        places[result] = place;
+    }
+}
+
+/// What is behind the layers and reads a parameter of none of them is head: a
+/// table that is tied to the embedding is read twice.
+Layers::Place Layers::placeOf(Operation *op) const {
+  Place place;
+  bool readsOutside = false, readsLayers = false;
+  for (Value operand : op->getOperands()) {
+    Place from = places.lookup(operand);
+    // A constant belongs to whoever uses it.
+    if (from.layer == none)
+      continue;
+    place.isParameter &= from.isParameter;
+    place.layer = std::max(place.layer, from.layer);
+    readsOutside |= from.isParameter && from.layer == outside;
+    readsLayers |= !from.isParameter && from.layer >= 0;
+  }
+  if (readsOutside && readsLayers)
+    place.layer = head;
+  return place;
+}
+
+std::string Layers::of(Operation *op) const {
+  auto found = layers.find(op);
+  if (!hasLayers || found == layers.end() || found->second == none)
+    return "-";
+  if (found->second == head)
+    return "head";
+  return found->second == outside ? "embedding" : std::to_string(found->second);
+}
+
+} // namespace cp

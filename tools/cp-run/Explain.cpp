@@ -1,0 +1,125 @@
+//===- Explain.cpp - The compiler's decisions as a table --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explain.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace cp {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns as wide as their widest cell; the last `numbers` ones right-aligned.
+void printAligned(const std::vector<Row> &rows, size_t numbers,
+                  llvm::raw_ostream &os) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row &row : rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  for (const Row &row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      std::string space(widths[i] - row[i].size(), ' ');
+      bool isNumber = i + numbers >= row.size();
+      line += "  " + (isNumber ? space + row[i] : row[i] + space);
+    }
+    os << llvm::StringRef(line).rtrim() << "\n";
+  }
+}
+
+std::string busiest(llvm::ArrayRef<int64_t> bytes) {
+  return bytes.empty() ? "0" : std::to_string(*llvm::max_element(bytes));
+}
+
+/// "layers 0-2, 5 (4 alike)", "embedding", "outside any layer".
+std::string titleOf(llvm::ArrayRef<std::string> layers) {
+  std::vector<std::string> words;
+  std::string numbers;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    int64_t first, last, next;
+    if (llvm::StringRef(layers[i]).getAsInteger(10, first)) {
+      words.push_back(layers[i] == "-" ? "outside any layer" : layers[i]);
+      continue;
+    }
+    for (last = first; i + 1 < layers.size() &&
+                       !llvm::StringRef(layers[i + 1]).getAsInteger(10, next) &&
+                       next == last + 1;
+         ++i)
+      last = next;
+    numbers += (numbers.empty() ? "" : ", ") + std::to_string(first) +
+               (last > first ? "-" + std::to_string(last) : "");
+  }
+  bool several = layers.size() - words.size() > 1;
+  if (!numbers.empty())
+    words.push_back((several ? "layers " : "layer ") + numbers);
+  std::string title = llvm::join(words, ", ");
+  return several ? title + " (" + std::to_string(layers.size()) + " alike)"
+                 : title;
+}
+
+void printMoves(llvm::ArrayRef<ExplainedMove> moves, llvm::raw_ostream &os) {
+  if (moves.empty())
+    return;
+  std::vector<Row> rows = {
+      {"op", "from", "to", "why", "calls", "bytes a rank"}};
+  for (const ExplainedMove &move : moves)
+    rows.push_back({move.op, move.from, move.to, move.why,
+                    std::to_string(move.calls), busiest(move.bytesByRank)});
+  printAligned(rows, 2, os);
+}
+
+void printRefusals(llvm::ArrayRef<ExplainedRefusal> refusals,
+                   llvm::raw_ostream &os) {
+  if (refusals.empty())
+    return;
+  std::vector<Row> rows = {{"cut refused", "layout", "why", "instead", "ops"}};
+  for (const ExplainedRefusal &refusal : refusals)
+    rows.push_back({refusal.op, refusal.layout, refusal.why, refusal.instead,
+                    std::to_string(refusal.calls)});
+  printAligned(rows, 1, os);
+}
+
+void printTotals(llvm::ArrayRef<Decision> decisions, int64_t ranks,
+                 llvm::raw_ostream &os) {
+  std::vector<Row> rows = {{"op", "axes", "calls", "bytes a rank"}};
+  for (const Decision &decision : decisions)
+    if (decision.category == "collective" && decision.name == "total")
+      rows.push_back({decision.text("op"), decision.text("axes"),
+                      decision.text("calls"),
+                      busiest(decision.bytesByRank(ranks))});
+  os << "a step in all\n";
+  if (rows.size() == 1)
+    os << "  nothing travels\n";
+  else
+    printAligned(rows, 2, os);
+}
+
+void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
+  for (const Decision &decision : decisions)
+    if (decision.category == "memory")
+      os << "memory a rank\n  " << decision.text("bytes")
+         << " bytes planned, at most " << decision.text("largest_live_set")
+         << " live at one time\n";
+}
+
+} // namespace
+
+void printDecisions(llvm::ArrayRef<Decision> decisions, int64_t ranks,
+                    llvm::raw_ostream &os) {
+  for (const ExplainedLayers &entry : explainLayers(decisions, ranks)) {
+    os << titleOf(entry.layers) << "\n";
+    printMoves(entry.moves, os);
+    printRefusals(entry.refusals, os);
+    os << "\n";
+  }
+  printTotals(decisions, ranks, os);
+  printMemory(decisions, os);
+}
+
+} // namespace cp

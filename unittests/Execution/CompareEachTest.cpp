@@ -1,0 +1,194 @@
+//===- CompareEachTest.cpp - Where two programs part ----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Execution/CompareEach.h"
+#include "TestModel.h"
+#include "mlir/IR/Builders.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace cp;
+using namespace cp::test;
+
+namespace {
+
+double oneThousandth(DType) { return 1e-3; }
+
+/// What an op computes, [2, 4], cut along its columns over two ranks, or not.
+TensorSpec valueOf(int64_t number, const char *op, bool isCut) {
+  Builder b(&context());
+  TensorSpec spec;
+  spec.value = b.getDictionaryAttr(
+      {b.getNamedAttr("number", b.getI64IntegerAttr(number)),
+       b.getNamedAttr("op", b.getStringAttr(op)),
+       b.getNamedAttr("result", b.getI64IntegerAttr(0)),
+       b.getNamedAttr("layer", b.getStringAttr("3")),
+       b.getNamedAttr("location", b.getStringAttr("a.mlir:1:2"))});
+  spec.shape = {2, 4};
+  spec.layout.mesh = Mesh{{{"cp", 2}}};
+  spec.layout.dims.resize(2);
+  if (isCut)
+    spec.layout.dims[1] = {Cut{0, Order::Contiguous, 1}};
+  return spec;
+}
+
+/// The same run on two ranks and on one: values 0 and 1 of the ops "a" (cut)
+/// and "b" (replicas), after a result of the module's own.
+struct Runs {
+  std::vector<TensorSpec> specs = {TensorSpec(), valueOf(0, "a", true),
+                                   valueOf(1, "b", false)};
+  RunResult sharded, expected;
+
+  Runs() {
+    HostTensor whole = floats({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
+    specs[0] = valueOf(0, "", false);
+    specs[0].value = {};
+    expected.outputs = {whole, whole, whole};
+    for (int64_t rank : {0, 1}) {
+      auto &parts = sharded.parts.emplace_back();
+      for (const TensorSpec &spec : specs)
+        parts.push_back(partOf(whole, spec.layout, rank));
+    }
+  }
+  void set(int64_t rank, size_t result, size_t element, float value) {
+    std::memcpy(sharded.parts[rank][result].bytes.data() + element * 4, &value,
+                4);
+  }
+  llvm::Expected<EachComparison> compare() const {
+    return compareEach({specs, sharded}, {specs, expected}, oneThousandth);
+  }
+  EachComparison compareOrFail() const {
+    auto comparison = compare();
+    if (comparison)
+      return *comparison;
+    ADD_FAILURE() << llvm::toString(comparison.takeError());
+    return {};
+  }
+};
+
+TEST(CompareEachTest, EqualRunsAgree) {
+  EachComparison comparison = Runs().compareOrFail();
+  EXPECT_EQ(comparison.agreed, 2);
+  EXPECT_FALSE(comparison.departure);
+}
+
+TEST(CompareEachTest, TheRankAndBothIndicesAreThoseOfTheElement) {
+  Runs runs;
+  // Row 1, column 1 of rank 1 is column 3 of the whole.
+  runs.set(1, 1, 3, 8);
+  EachComparison comparison = runs.compareOrFail();
+  ASSERT_TRUE(comparison.departure);
+  const Departure &found = *comparison.departure;
+  EXPECT_EQ(comparison.agreed, 0);
+  EXPECT_EQ(describeValue(found.value), "op 0, a (layer 3, a.mlir:1:2)");
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.localIndex, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(found.globalIndex, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(found.got, 8);
+  EXPECT_EQ(found.expected, 7);
+  EXPECT_EQ(found.scale, 7);
+  EXPECT_EQ(found.tolerance, 1e-3);
+  // One of four is off by 1, and 0 to 7 have a mean square of 17.5.
+  EXPECT_DOUBLE_EQ(found.relativeError, 0.5 / std::sqrt(17.5));
+  EXPECT_EQ(found.wrong, 1);
+  EXPECT_EQ(found.elements, 4);
+}
+
+TEST(CompareEachTest, AReplicaThatIsWrongOnOneRankIsFound) {
+  Runs runs;
+  runs.set(1, 2, 5, 0);
+  EachComparison comparison = runs.compareOrFail();
+  ASSERT_TRUE(comparison.departure);
+  EXPECT_EQ(comparison.agreed, 1);
+  EXPECT_EQ(comparison.departure->rank, 1);
+  EXPECT_EQ(comparison.departure->globalIndex, (std::vector<int64_t>{1, 1}));
+}
+
+TEST(CompareEachTest, RoundingIsAllowedAndNaNIsNot) {
+  Runs runs;
+  // Half of it is the part's root mean square, of which 4.18e-3 is allowed.
+  runs.set(0, 1, 0, 8e-3f);
+  EXPECT_FALSE(runs.compareOrFail().departure);
+  runs.set(0, 1, 0, 9e-3f);
+  EXPECT_TRUE(runs.compareOrFail().departure);
+  runs.set(0, 1, 0, NAN);
+  EXPECT_TRUE(runs.compareOrFail().departure);
+  // What one rank has no number for, none has.
+  float nan = NAN;
+  std::memcpy(runs.expected.outputs[1].bytes.data(), &nan, 4);
+  EXPECT_FALSE(runs.compareOrFail().departure);
+  runs.set(0, 1, 0, 0);
+  EXPECT_TRUE(runs.compareOrFail().departure);
+}
+
+/// In a large tensor one element changes the norm by nothing.
+TEST(CompareEachTest, ASingleElementIsFoundInALargeTensor) {
+  Runs runs;
+  HostTensor ones = floats({1000, 1000}, std::vector<float>(1000 * 1000, 1.0f));
+  runs.specs.erase(runs.specs.begin(), runs.specs.begin() + 2);
+  runs.specs[0].shape = ones.shape;
+  runs.expected.outputs = {ones};
+  for (auto &parts : runs.sharded.parts)
+    parts = {ones};
+  runs.set(1, 0, 2003, 1.09f);
+  EXPECT_FALSE(runs.compareOrFail().departure);
+  runs.set(1, 0, 2003, 1.11f);
+  EachComparison comparison = runs.compareOrFail();
+  ASSERT_TRUE(comparison.departure);
+  EXPECT_EQ(comparison.departure->localIndex, (std::vector<int64_t>{2, 3}));
+}
+
+TEST(CompareEachTest, RepeatedGroupsAreComparedWithTheirSource) {
+  Runs runs;
+  NamedAttrList what(runs.specs[2].value);
+  what.set("repeated", Builder(&context()).getDenseI64ArrayAttr({1, 2, 2}));
+  std::vector<TensorSpec> specs = runs.specs;
+  specs[2].value = what.getDictionary(&context());
+  specs[2].shape = {2, 8};
+  for (auto &parts : runs.sharded.parts)
+    parts[2] = floats({2, 8}, {0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7});
+  auto compare = [&] {
+    return compareEach({specs, runs.sharded}, {runs.specs, runs.expected},
+                       oneThousandth);
+  };
+  auto comparison = compare();
+  ASSERT_TRUE(static_cast<bool>(comparison));
+  EXPECT_EQ(comparison->agreed, 2);
+  runs.set(0, 2, 3, 5);
+  comparison = compare();
+  ASSERT_TRUE(comparison && comparison->departure);
+  EXPECT_EQ(comparison->departure->globalIndex, (std::vector<int64_t>{0, 3}));
+}
+
+TEST(CompareEachTest, ProgramsThatDoNotMatchAreRefused) {
+  auto errorOf = [](const Runs &runs, const std::vector<TensorSpec> &other) {
+    auto result = compareEach({runs.specs, runs.sharded},
+                              {other, runs.expected}, oneThousandth);
+    return result ? "none" : llvm::toString(result.takeError());
+  };
+  Runs runs;
+  std::vector<TensorSpec> other = runs.specs;
+  other[1] = valueOf(0, "c", true);
+  EXPECT_EQ(errorOf(runs, other),
+            "op 0, a (layer 3, a.mlir:1:2): is c in the program of one rank; "
+            "compare programs that were made from one module");
+  other[1] = valueOf(7, "a", true);
+  EXPECT_NE(errorOf(runs, other).find("the program of one rank has no such"),
+            std::string::npos);
+  runs.expected.outputs[1] = floats({2, 2}, {0, 1, 2, 3});
+  EXPECT_NE(errorOf(runs, runs.specs).find("has another type"),
+            std::string::npos);
+  runs.specs.resize(1);
+  EXPECT_NE(errorOf(runs, runs.specs).find("exposes no values to compare"),
+            std::string::npos);
+}
+
+} // namespace
