@@ -1,0 +1,258 @@
+//===- IRMutator.cpp - Changes that leave IR near to what parses ----------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IRMutator.h"
+
+#include "Vocabulary.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+using namespace cp::fuzz;
+using llvm::ArrayRef;
+using llvm::StringLiteral;
+using llvm::StringRef;
+
+namespace {
+
+enum class Kind { Space, Integer, Word, Value, String, Other };
+
+struct Token {
+  Kind kind;
+  std::string text;
+  bool operator==(const Token &other) const { return text == other.text; }
+};
+
+class Mutator {
+public:
+  Mutator(StringRef text, uint64_t seed);
+  void change();
+  std::string text() const;
+
+private:
+  size_t below(size_t bound) { return bound ? random() % bound : 0; }
+  StringRef pick(ArrayRef<StringLiteral> from) {
+    return from[below(from.size())];
+  }
+  /// A token of that kind, or the end.
+  size_t any(Kind kind);
+  std::string anotherText(const Token &token);
+  void replace();
+  void moveToken();
+  void moveLine();
+  void addAttribute();
+  void choosePasses();
+
+  std::vector<Token> tokens;
+  std::mt19937_64 random;
+};
+
+} // namespace
+
+static bool isWordChar(char c) {
+  return llvm::isAlnum(c) || c == '_' || c == '.' || c == '-';
+}
+
+static Kind kindOf(StringRef text, bool afterInteger) {
+  char c = text.front();
+  if (llvm::isSpace(c))
+    return Kind::Space;
+  if (llvm::isDigit(c) ||
+      (c == '-' && text.size() > 1 && llvm::isDigit(text[1])))
+    return Kind::Integer;
+  if (c == '%' || c == '#' || c == '@' || c == '^' || c == '!')
+    return Kind::Value;
+  // The x of 4x8xf32 is a token of its own.
+  if (llvm::isAlpha(c))
+    return afterInteger && c == 'x' ? Kind::Other : Kind::Word;
+  return c == '"' ? Kind::String : Kind::Other;
+}
+
+static size_t lengthOf(StringRef text, Kind kind) {
+  auto whole = [&](auto belongs) {
+    return 1 + text.drop_front().take_while(belongs).size();
+  };
+  switch (kind) {
+  case Kind::Space:
+    return text.front() == '\n'
+               ? 1
+               : whole([](char c) { return c == ' ' || c == '\t'; });
+  case Kind::Integer:
+    return whole([](char c) { return llvm::isDigit(c); });
+  case Kind::Word:
+  case Kind::Value:
+    return whole(isWordChar);
+  case Kind::String:
+    return std::min(text.size(), text.find('"', 1)) +
+           (text.find('"', 1) != StringRef::npos);
+  case Kind::Other:
+    return 1;
+  }
+  return 1;
+}
+
+Mutator::Mutator(StringRef text, uint64_t seed) : random(seed) {
+  while (!text.empty()) {
+    bool afterInteger = !tokens.empty() && tokens.back().kind == Kind::Integer;
+    bool afterArrow = !tokens.empty() && tokens.back().text == "-";
+    Kind kind = kindOf(text, afterInteger && !afterArrow);
+    size_t length = lengthOf(text, kind);
+    tokens.push_back({kind, text.take_front(length).str()});
+    text = text.drop_front(length);
+  }
+}
+
+std::string Mutator::text() const {
+  std::string out;
+  for (const Token &token : tokens)
+    out += token.text;
+  return out;
+}
+
+size_t Mutator::any(Kind kind) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i].kind == kind)
+      found.push_back(i);
+  return found.empty() ? tokens.size() : found[below(found.size())];
+}
+
+/// Of the same kind: from the vocabulary, or from elsewhere in the text.
+std::string Mutator::anotherText(const Token &token) {
+  StringRef text = token.text;
+  auto isOneOf = [&](ArrayRef<StringLiteral> list) {
+    return llvm::is_contained(list, text);
+  };
+  if (token.kind == Kind::Integer) {
+    int64_t number = 0;
+    if (below(2) && !text.getAsInteger(10, number) &&
+        std::abs(number / 4) < (int64_t(1) << 60))
+      return std::to_string(below(2) ? number * 2
+                                     : number + (below(2) ? 1 : -1));
+    return pick(integers).str();
+  }
+  if (token.kind == Kind::String && below(2))
+    return pick(strings).str();
+  if (token.kind == Kind::Word && below(2)) {
+    if (isOneOf(types))
+      return pick(types).str();
+    return pick(text.contains('.') ? ArrayRef(operations) : ArrayRef(words))
+        .str();
+  }
+  size_t other = any(token.kind);
+  return other < tokens.size() ? tokens[other].text : token.text;
+}
+
+/// Another text for a token, or for all that are the same in a run of lines: so
+/// sizes and types that must agree still do.
+void Mutator::replace() {
+  static constexpr Kind kinds[] = {Kind::Integer, Kind::Integer, Kind::Word,
+                                   Kind::Value, Kind::String};
+  size_t at = any(kinds[below(std::size(kinds))]);
+  if (at == tokens.size())
+    return;
+  Token old = tokens[at];
+  std::string text = anotherText(old);
+  if (below(2)) {
+    tokens[at].text = text;
+    return;
+  }
+  size_t first = below(2) ? 0 : at;
+  size_t last = below(2) ? tokens.size() : std::min(at + 60, tokens.size());
+  for (size_t i = first; i < last; ++i)
+    if (tokens[i] == old)
+      tokens[i].text = text;
+}
+
+void Mutator::moveToken() {
+  if (tokens.empty())
+    return;
+  size_t at = below(tokens.size()), to = below(tokens.size());
+  size_t count = std::min(1 + below(4), tokens.size() - at);
+  std::vector<Token> piece(tokens.begin() + at, tokens.begin() + at + count);
+  switch (below(3)) {
+  case 0:
+    tokens.erase(tokens.begin() + at, tokens.begin() + at + count);
+    return;
+  case 1:
+    tokens.insert(tokens.begin() + to, piece.begin(), piece.end());
+    return;
+  default:
+    std::swap(tokens[at], tokens[to]);
+  }
+}
+
+void Mutator::moveLine() {
+  std::string all = text();
+  llvm::SmallVector<StringRef> lines;
+  StringRef(all).split(lines, '\n');
+  if (lines.size() < 3)
+    return;
+  // The first one names the passes.
+  size_t at = 1 + below(lines.size() - 1), to = 1 + below(lines.size() - 1);
+  switch (below(3)) {
+  case 0:
+    lines.erase(lines.begin() + at);
+    break;
+  case 1:
+    lines.insert(lines.begin() + to, lines[at]);
+    break;
+  default:
+    std::swap(lines[at], lines[to]);
+  }
+  *this = Mutator(llvm::join(lines, "\n"), random());
+}
+
+void Mutator::addAttribute() {
+  std::vector<size_t> braces;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i].text == "{")
+      braces.push_back(i);
+  if (braces.empty())
+    return;
+  tokens.insert(tokens.begin() + braces[below(braces.size())] + 1,
+                Token{Kind::Other, pick(attributes).str()});
+}
+
+void Mutator::choosePasses() {
+  std::string all = text();
+  StringRef rest = all;
+  if (rest.starts_with("//!"))
+    rest = rest.drop_front(std::min(rest.size(), rest.find('\n')));
+  *this = Mutator(
+      ("//! " + pick(passes) + (rest.starts_with("\n") ? "" : "\n") + rest)
+          .str(),
+      random());
+}
+
+void Mutator::change() {
+  switch (below(12)) {
+  case 0:
+    return choosePasses();
+  case 1:
+    return addAttribute();
+  case 2:
+  case 3:
+    return moveLine();
+  case 4:
+    return moveToken();
+  default:
+    return replace();
+  }
+}
+
+std::string cp::fuzz::mutateIR(StringRef text, uint64_t seed) {
+  Mutator mutator(text, seed);
+  std::mt19937_64 random(seed + 1);
+  for (uint64_t changes = 1 + random() % 5; changes > 0; --changes)
+    mutator.change();
+  return mutator.text();
+}
