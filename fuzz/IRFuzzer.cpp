@@ -30,13 +30,24 @@ using namespace cp;
 
 namespace {
 
+/// The errors so far.
+struct Errors {
+  int count = 0;
+  std::string last;
+};
+
 /// Verifies after each pass that says it has succeeded.
 class VerifyAfterPass : public PassInstrumentation {
 public:
+  explicit VerifyAfterPass(const Errors &errors) : errors(errors) {}
   void runAfterPass(Pass *pass, Operation *op) override {
     if (failed(mlir::verify(op)))
-      fuzz::finding(pass->getName() + " succeeds and leaves invalid IR");
+      fuzz::finding(pass->getName() +
+                    " succeeds and leaves invalid IR: " + errors.last);
   }
+
+private:
+  const Errors &errors;
 };
 
 } // namespace
@@ -58,41 +69,47 @@ static StringRef passesOf(StringRef text) {
   return line.consume_front("//! ") ? line : StringRef();
 }
 
-static void runPasses(ModuleOp module, StringRef passes, const int &errors) {
+/// Whether `passes` names passes of ours; `errors` gets what they say.
+static bool runPasses(ModuleOp module, StringRef passes, const Errors &errors) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName(),
                       PassManager::Nesting::Implicit);
   if (failed(parsePassPipeline(passes, manager, llvm::nulls())))
-    return;
+    return false;
   // The instrumentation tells an invalid result from a failed pass.
   manager.enableVerifier(false);
-  manager.addInstrumentation(std::make_unique<VerifyAfterPass>());
-  int before = errors;
+  manager.addInstrumentation(std::make_unique<VerifyAfterPass>(errors));
+  int before = errors.count;
   if (failed(manager.run(module)))
-    fuzz::require(errors > before, "passes fail without an error");
+    fuzz::require(errors.count > before, "passes fail without an error");
+  return true;
 }
+
+/// Keeps an input from being a start for others. What the parser or a verifier
+/// refuses is run, but nearly all its changes would be refused too.
+static constexpr int rejected = -1;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (fuzz::hasUpstreamBug(
           StringRef(reinterpret_cast<const char *>(data), size)))
-    return -1;
+    return rejected;
   // The lexer looks for the zero behind the end.
   std::string text(reinterpret_cast<const char *>(data), size);
   MLIRContext context(registry(), MLIRContext::Threading::DISABLED);
-  int errors = 0;
+  Errors errors;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    errors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error) {
+      ++errors.count;
+      errors.last = diagnostic.str();
+    }
     return success();
   });
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(text, ParserConfig(&context));
   if (!module) {
-    fuzz::require(errors > 0, "IR was refused without an error");
-    return 0;
+    fuzz::require(errors.count > 0, "IR was refused without an error");
+    return rejected;
   }
-  StringRef passes = passesOf(text);
-  if (!passes.empty())
-    runPasses(*module, passes, errors);
-  return 0;
+  return runPasses(*module, passesOf(text), errors) ? 0 : rejected;
 }
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);

@@ -100,6 +100,12 @@ static size_t lengthOf(StringRef text, Kind kind) {
 }
 
 Mutator::Mutator(StringRef text, uint64_t seed) : random(seed) {
+  // The names of passes change as a whole mostly.
+  if (text.starts_with("//!") && below(8)) {
+    size_t length = std::min(text.size(), text.find('\n'));
+    tokens.push_back({Kind::Other, text.take_front(length).str()});
+    text = text.drop_front(length);
+  }
   while (!text.empty()) {
     bool afterInteger = !tokens.empty() && tokens.back().kind == Kind::Integer;
     bool afterArrow = !tokens.empty() && tokens.back().text == "-";
@@ -252,7 +258,9 @@ void Mutator::change() {
 std::string cp::fuzz::mutateIR(StringRef text, uint64_t seed) {
   Mutator mutator(text, seed);
   std::mt19937_64 random(seed + 1);
-  for (uint64_t changes = 1 + random() % 5; changes > 0; --changes)
+  // Most changes break the text, so few at a time.
+  do
     mutator.change();
+  while (random() % 3 == 0);
   return mutator.text();
 }

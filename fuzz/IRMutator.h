@@ -15,7 +15,7 @@
 
 namespace cp::fuzz {
 
-/// A copy of `text` with one to five changes of whole tokens or lines: another
+/// A copy of `text` with one change or more of whole tokens or lines: another
 /// integer, word, value or type, here or wherever the same stands; a token or a
 /// line dropped, doubled or moved; an attribute added; other passes in the
 /// first line. The same text and seed give the same copy.

@@ -12,8 +12,9 @@
 
 namespace cp::fuzz {
 
-/// Small sizes, and the ends of the types that hold sizes.
-inline constexpr llvm::StringLiteral integers[] = {"0",
+/// Small sizes, an unknown one, and the ends of the types that hold sizes.
+inline constexpr llvm::StringLiteral integers[] = {"?",
+                                                   "0",
                                                    "1",
                                                    "2",
                                                    "3",

@@ -12,12 +12,11 @@ scripts/build.sh fuzz
 work=build-fuzz/fuzz
 fuzz/make_seeds.py test "$work/seeds/ir"
 
-# LLVM's own libraries are not built with the sanitizer; scripts/test.sh says more.
-export ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0
-
 run_target() { # target, seconds
   local findings=$work/findings/$1 found=$work/found/$1 seeds=fuzz/corpus/$1
   local options=(-timeout=10 -rss_limit_mb=4096 -max_len=8192 "-seed=${CP_FUZZ_SEED:-0}")
+  # The mutator of IR chooses how much it changes.
+  [ "$1" = ir ] && options+=(-mutate_depth=1)
   [ "$1" = ir ] && seeds=$work/seeds/ir
   [ -f "fuzz/$1.dict" ] && options+=("-dict=fuzz/$1.dict")
   # What earlier runs found would make this one start elsewhere.
@@ -30,7 +29,7 @@ run_target() { # target, seconds
   fi
   echo "fuzz-$1: a finding; repeat it with"
   for input in "$findings"/*; do
-    echo "  ASAN_OPTIONS=$ASAN_OPTIONS build-fuzz/bin/fuzz-$1 $input"
+    echo "  build-fuzz/bin/fuzz-$1 $input"
   done
   grep -a -m 1 -A 8 -E 'ERROR: |runtime error: |^finding: ' "$work/$1.log" ||
     tail -n 20 "$work/$1.log"
