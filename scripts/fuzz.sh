@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets and runs each from its seeds for so many seconds. Ends
 # with an error upon a finding and says where the input lies that repeats it.
-# usage: scripts/fuzz.sh SECONDS [TARGET...]   (targets: ir safetensors npy config)
+# usage: scripts/fuzz.sh SECONDS [TARGET...]   (all: ir safetensors index npy config)
 # CP_FUZZ_SEED=N fixes the order of the mutations.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: scripts/fuzz.sh SECONDS [TARGET...]}
 shift
-[ $# -gt 0 ] || set -- ir safetensors npy config
+[ $# -gt 0 ] || set -- ir safetensors index npy config
 scripts/build.sh fuzz
 work=build-fuzz/fuzz
 fuzz/make_seeds.py test "$work/seeds/ir"
 
 run_target() { # target, seconds
   local findings=$work/findings/$1 found=$work/found/$1 seeds=fuzz/corpus/$1
-  local options=(-timeout=10 -rss_limit_mb=4096 -max_len=8192 "-seed=${CP_FUZZ_SEED:-0}")
+  # A hang is told by the clock, and other work may hold the machine up.
+  local options=(-timeout=25 -rss_limit_mb=4096 -max_len=8192 "-seed=${CP_FUZZ_SEED:-0}")
   # The mutator of IR chooses how much it changes.
   [ "$1" = ir ] && options+=(-mutate_depth=1)
   [ "$1" = ir ] && seeds=$work/seeds/ir
