@@ -8,8 +8,9 @@
 // An input is IR with a first line that names the passes, as for
 // cp-opt --pass-pipeline but without the anchor:
 //   //! cp-shard-pipeline{mesh=cp=4 mixer=hidden},cp-lower-pipeline
-// Findings: a crash, a sanitizer's report, a hang, IR that a pass leaves
-// invalid though it succeeds, and a failure without an error.
+// Findings: a crash, a sanitizer's report, a hang, IR that prints as something
+// else than what it reads as, IR that a pass leaves invalid though it succeeds,
+// and a failure without an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,6 +85,24 @@ static bool runPasses(ModuleOp module, StringRef passes, const Errors &errors) {
   return true;
 }
 
+static std::string printed(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  return text;
+}
+
+/// What is printed must be read as the same again.
+static void checkRoundTrip(ModuleOp module, const Errors &errors) {
+  std::string once = printed(module);
+  OwningOpRef<ModuleOp> again =
+      parseSourceString<ModuleOp>(once, ParserConfig(module.getContext()));
+  fuzz::require(bool(again), "IR is printed as what cannot be read: " +
+                                 errors.last + "\n" + once);
+  std::string twice = printed(*again);
+  fuzz::require(once == twice,
+                "IR changes when it is read again:\n" + once + twice);
+}
+
 /// Keeps an input from being a start for others. What the parser or a verifier
 /// refuses is run, but nearly all its changes would be refused too.
 static constexpr int rejected = -1;
@@ -109,6 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz::require(errors.count > 0, "IR was refused without an error");
     return rejected;
   }
+  checkRoundTrip(*module, errors);
   return runPasses(*module, passesOf(text), errors) ? 0 : rejected;
 }
 
