@@ -49,6 +49,7 @@ private:
   void moveToken();
   void moveLine();
   void addAttribute();
+  void changeLayout();
   void choosePasses();
 
   std::vector<Token> tokens;
@@ -228,6 +229,32 @@ void Mutator::addAttribute() {
                 Token{Kind::Other, pick(attributes).str()});
 }
 
+/// Another cut of one dimension, or partial sums. In an alias, so in all types
+/// that name it.
+void Mutator::changeLayout() {
+  std::string all = text();
+  std::vector<size_t> starts;
+  for (size_t at = 0; (at = all.find("cp.layout<", at)) != std::string::npos;)
+    starts.push_back(at++);
+  if (starts.empty())
+    return;
+  size_t start = starts[below(starts.size())];
+  size_t end = all.find("]>", start);
+  std::vector<size_t> braces;
+  for (size_t at = start; (at = all.find('{', at)) < end;)
+    braces.push_back(at++);
+  if (end == std::string::npos || braces.empty())
+    return;
+  if (below(6) == 0) {
+    all.insert(end + 1, (", partial = " + pick(cuts)).str());
+  } else {
+    size_t open = braces[below(braces.size())];
+    size_t close = std::min(all.find('}', open), end);
+    all.replace(open, close - open + 1, pick(cuts).str());
+  }
+  *this = Mutator(all, random());
+}
+
 void Mutator::choosePasses() {
   std::string all = text();
   StringRef rest = all;
@@ -240,9 +267,12 @@ void Mutator::choosePasses() {
 }
 
 void Mutator::change() {
-  switch (below(12)) {
+  switch (below(14)) {
   case 0:
     return choosePasses();
+  case 12:
+  case 13:
+    return changeLayout();
   case 1:
     return addAttribute();
   case 2:

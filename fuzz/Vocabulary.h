@@ -86,6 +86,19 @@ inline constexpr llvm::StringLiteral strings[] = {
     "\"hidden\"", "\"sequence\"", "\"chain\"",    "\"gather\"", "\"matmul\"",
     "\"\"",       "\"alloc\"",    "\"doubling\"", "\"ssd\""};
 
+/// How a layout cuts a dimension.
+inline constexpr llvm::StringLiteral cuts[] = {"{}",
+                                               "{\"cp\"}",
+                                               "{\"cp\" zigzag}",
+                                               "{\"tp\"}",
+                                               "{\"cp\" striped}",
+                                               "{\"cp\" zigzag : 2}",
+                                               "{\"dp\"}",
+                                               "{\"cp\" : 2}",
+                                               "{\"cp\", \"tp\"}",
+                                               "{\"tp\", \"cp\"}",
+                                               "{\"dp\", \"cp\" zigzag}"};
+
 /// What stands in braces, each with its comma.
 inline constexpr llvm::StringLiteral attributes[] = {
     "cp.view = \"global\", ",
