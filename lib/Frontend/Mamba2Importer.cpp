@@ -62,23 +62,29 @@ private:
         tensor({options.batch, options.sequence, config.paddedVocabSize});
     function =
         func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
-    function.setArgAttr(0, nameAttr, b.getStringAttr("input_ids"));
-    function.setArgAttr(0, sequenceAttr, b.getI64IntegerAttr(1));
-    // Ids that are drawn must be of the vocabulary.
-    function.setArgAttr(
-        0, initAttr,
-        b.getDictionaryAttr(
-            {b.getNamedAttr("kind", b.getStringAttr("ids")),
-             b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))}));
     function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
+    SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
     Block *body = function.addEntryBlock();
     for (auto [index, spec] : llvm::enumerate(weights)) {
-      function.setArgAttr(index + 1, paramAttr, b.getStringAttr(spec.name));
-      function.setArgAttr(index + 1, initAttr,
-                          toAttr(b.getContext(), spec.init));
+      attributes.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr(paramAttr, b.getStringAttr(spec.name)),
+           b.getNamedAttr(initAttr, toAttr(b.getContext(), spec.init))}));
       arguments[spec.name] = body->getArgument(index + 1);
     }
+    // All at once: each new list would live as long as the context.
+    function.setAllArgAttrs(attributes);
     b.setInsertionPointToStart(body);
+  }
+
+  DictionaryAttr tokenAttributes() {
+    // Ids that are drawn must be of the vocabulary.
+    DictionaryAttr init = b.getDictionaryAttr(
+        {b.getNamedAttr("kind", b.getStringAttr("ids")),
+         b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))});
+    return b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
+         b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
+         b.getNamedAttr(initAttr, init)});
   }
 
   /// The residual stream is f32 where the model asks for it and weights are

@@ -155,13 +155,28 @@ public:
   }
 
 private:
+  /// All at once: the list of a model's arguments is long, and each new one
+  /// lives as long as the context.
   void keepLayouts() {
-    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (LayoutAttr layout = LayoutAttr::of(type))
-        function.setArgAttr(index, layoutAttr, layout);
-    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-      if (LayoutAttr layout = LayoutAttr::of(type))
-        function.setResultAttr(index, layoutAttr, layout);
+    SmallVector<DictionaryAttr> ofArguments, ofResults;
+    function.getAllArgAttrs(ofArguments);
+    addLayouts(function.getArgumentTypes(), ofArguments);
+    function.setAllArgAttrs(ofArguments);
+    function.getAllResultAttrs(ofResults);
+    addLayouts(function.getResultTypes(), ofResults);
+    function.setAllResultAttrs(ofResults);
+  }
+
+  static void addLayouts(ArrayRef<Type> types,
+                         MutableArrayRef<DictionaryAttr> attributes) {
+    for (auto [type, ofOne] : llvm::zip_equal(types, attributes)) {
+      LayoutAttr layout = LayoutAttr::of(type);
+      if (!layout)
+        continue;
+      NamedAttrList list(ofOne);
+      list.set(layoutAttr, layout);
+      ofOne = list.getDictionary(layout.getContext());
+    }
   }
 
   FunctionOpInterface function;

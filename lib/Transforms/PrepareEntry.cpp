@@ -28,15 +28,27 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
       function->emitOpError("must have one block to be an entry point");
       return signalPassFailure();
     }
-    for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-      function.setArgAttr(
-          i, bufferization::BufferizationDialect::kWritableAttrName,
-          BoolAttr::get(&getContext(), false));
+    protectArguments(function);
     if (failed(moveResults(function)))
       signalPassFailure();
   }
 
 private:
+  /// All at once: the list of a model's arguments is long, and each new one
+  /// lives as long as the context.
+  static void protectArguments(FunctionOpInterface function) {
+    MLIRContext *context = function.getContext();
+    SmallVector<DictionaryAttr> attributes;
+    function.getAllArgAttrs(attributes);
+    for (DictionaryAttr &ofOne : attributes) {
+      NamedAttrList list(ofOne);
+      list.set(bufferization::BufferizationDialect::kWritableAttrName,
+               BoolAttr::get(context, false));
+      ofOne = list.getDictionary(context);
+    }
+    function.setAllArgAttrs(attributes);
+  }
+
   static LogicalResult moveResults(FunctionOpInterface function) {
     Block &body = function.getFunctionBody().front();
     Operation *terminator = body.getTerminator();
