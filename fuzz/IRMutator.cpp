@@ -7,8 +7,10 @@
 
 #include "IRMutator.h"
 
+#include "Tokens.h"
 #include "Vocabulary.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -22,14 +24,6 @@ using llvm::StringLiteral;
 using llvm::StringRef;
 
 namespace {
-
-enum class Kind { Space, Integer, Word, Value, String, Other };
-
-struct Token {
-  Kind kind;
-  std::string text;
-  bool operator==(const Token &other) const { return text == other.text; }
-};
 
 class Mutator {
 public:
@@ -58,48 +52,6 @@ private:
 
 } // namespace
 
-static bool isWordChar(char c) {
-  return llvm::isAlnum(c) || c == '_' || c == '.' || c == '-';
-}
-
-static Kind kindOf(StringRef text, bool afterInteger) {
-  char c = text.front();
-  if (llvm::isSpace(c))
-    return Kind::Space;
-  if (llvm::isDigit(c) ||
-      (c == '-' && text.size() > 1 && llvm::isDigit(text[1])))
-    return Kind::Integer;
-  if (c == '%' || c == '#' || c == '@' || c == '^' || c == '!')
-    return Kind::Value;
-  // The x of 4x8xf32 is a token of its own.
-  if (llvm::isAlpha(c))
-    return afterInteger && c == 'x' ? Kind::Other : Kind::Word;
-  return c == '"' ? Kind::String : Kind::Other;
-}
-
-static size_t lengthOf(StringRef text, Kind kind) {
-  auto whole = [&](auto belongs) {
-    return 1 + text.drop_front().take_while(belongs).size();
-  };
-  switch (kind) {
-  case Kind::Space:
-    return text.front() == '\n'
-               ? 1
-               : whole([](char c) { return c == ' ' || c == '\t'; });
-  case Kind::Integer:
-    return whole([](char c) { return llvm::isDigit(c); });
-  case Kind::Word:
-  case Kind::Value:
-    return whole(isWordChar);
-  case Kind::String:
-    return std::min(text.size(), text.find('"', 1)) +
-           (text.find('"', 1) != StringRef::npos);
-  case Kind::Other:
-    return 1;
-  }
-  return 1;
-}
-
 Mutator::Mutator(StringRef text, uint64_t seed) : random(seed) {
   // The names of passes change as a whole mostly.
   if (text.starts_with("//!") && below(8)) {
@@ -107,14 +59,7 @@ Mutator::Mutator(StringRef text, uint64_t seed) : random(seed) {
     tokens.push_back({Kind::Other, text.take_front(length).str()});
     text = text.drop_front(length);
   }
-  while (!text.empty()) {
-    bool afterInteger = !tokens.empty() && tokens.back().kind == Kind::Integer;
-    bool afterArrow = !tokens.empty() && tokens.back().text == "-";
-    Kind kind = kindOf(text, afterInteger && !afterArrow);
-    size_t length = lengthOf(text, kind);
-    tokens.push_back({kind, text.take_front(length).str()});
-    text = text.drop_front(length);
-  }
+  llvm::append_range(tokens, tokenize(text));
 }
 
 std::string Mutator::text() const {
