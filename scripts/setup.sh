@@ -8,6 +8,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   libgtest-dev libbenchmark-dev
   clang-format-22 clang-tidy-22
+  clang-22 libclang-rt-22-dev
 )
 
 installed() {

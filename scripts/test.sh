@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   scripts/test.sh          the everyday suite: unit tests, lit, executed tests,
-#                            and the parts without LLVM under sanitizers
+#                            the parts without LLVM under sanitizers, and the
+#                            fuzz targets for ten seconds each
 #   scripts/test.sh --quick  without the sanitizers
 #   scripts/test.sh --long   all of it under address and undefined sanitizers,
 #                            with every cp-opt run also checking its round trip,
 #                            and clang-tidy
+#   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-everyday}
@@ -29,6 +31,9 @@ sanitized_parts() { # preset
   done
 }
 
+if [[ $mode == --fuzz=* ]]; then
+  exec scripts/fuzz.sh "${mode#--fuzz=}"
+fi
 scripts/build.sh release
 case $mode in
 --quick) ;;
@@ -44,9 +49,11 @@ case $mode in
 everyday)
   sanitized_parts asan
   sanitized_parts tsan
+  # The same mutations each day: a failure here is of a change, not of chance.
+  CP_FUZZ_SEED=1 scripts/fuzz.sh 10
   ;;
 *)
-  sed -n '2,8p' "$0" >&2
+  sed -n '2,10p' "$0" >&2
   exit 2
   ;;
 esac

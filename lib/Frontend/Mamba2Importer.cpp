@@ -52,17 +52,6 @@ private:
     return tensor({options.batch, options.sequence, config.hiddenSize});
   }
 
-  DictionaryAttr inputAttrs() {
-    // Ids that are drawn must be of the vocabulary.
-    Attribute ids = b.getDictionaryAttr(
-        {b.getNamedAttr("kind", b.getStringAttr("ids")),
-         b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))});
-    return b.getDictionaryAttr(
-        {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
-         b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
-         b.getNamedAttr(initAttr, ids)});
-  }
-
   void makeFunction() {
     std::vector<WeightSpec> weights = weightsOf(config);
     SmallVector<Type> types = {RankedTensorType::get(
@@ -74,17 +63,28 @@ private:
     function =
         func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
     function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
-    // All at once: each list of them stays in the context.
-    SmallVector<DictionaryAttr> attrs = {inputAttrs()};
+    SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
     Block *body = function.addEntryBlock();
     for (auto [index, spec] : llvm::enumerate(weights)) {
-      attrs.push_back(b.getDictionaryAttr(
+      attributes.push_back(b.getDictionaryAttr(
           {b.getNamedAttr(paramAttr, b.getStringAttr(spec.name)),
            b.getNamedAttr(initAttr, toAttr(b.getContext(), spec.init))}));
       arguments[spec.name] = body->getArgument(index + 1);
     }
-    function.setAllArgAttrs(attrs);
+    // All at once: each new list would live as long as the context.
+    function.setAllArgAttrs(attributes);
     b.setInsertionPointToStart(body);
+  }
+
+  DictionaryAttr tokenAttributes() {
+    // Ids that are drawn must be of the vocabulary.
+    DictionaryAttr init = b.getDictionaryAttr(
+        {b.getNamedAttr("kind", b.getStringAttr("ids")),
+         b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))});
+    return b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
+         b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
+         b.getNamedAttr(initAttr, init)});
   }
 
   /// The residual stream is f32 where the model asks for it and weights are

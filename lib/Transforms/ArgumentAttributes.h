@@ -12,6 +12,20 @@
 
 namespace cp {
 
+/// Adds attribute `name` to each list for which `valueOf(index)` is not null.
+inline void addAttrs(llvm::MutableArrayRef<mlir::DictionaryAttr> lists,
+                     llvm::StringRef name,
+                     llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
+  for (auto [index, attributes] : llvm::enumerate(lists)) {
+    mlir::Attribute value = valueOf(index);
+    if (!value)
+      continue;
+    mlir::NamedAttrList list(attributes);
+    list.set(name, value);
+    attributes = list.getDictionary(value.getContext());
+  }
+}
+
 /// Sets attribute `name` of each argument for which `valueOf(index)` is not
 /// null. All at once: a function's list of argument attributes is one uniqued
 /// attribute, so that setting them one by one leaves as many lists behind as
@@ -20,13 +34,19 @@ inline void
 setArgumentAttrs(mlir::FunctionOpInterface function, llvm::StringRef name,
                  llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
   llvm::SmallVector<mlir::DictionaryAttr> all;
-  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
-    mlir::NamedAttrList list(function.getArgAttrDict(i));
-    if (mlir::Attribute value = valueOf(i))
-      list.set(name, value);
-    all.push_back(list.getDictionary(function->getContext()));
-  }
+  function.getAllArgAttrs(all);
+  addAttrs(all, name, valueOf);
   function.setAllArgAttrs(all);
+}
+
+/// The same for results.
+inline void
+setResultAttrs(mlir::FunctionOpInterface function, llvm::StringRef name,
+               llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
+  llvm::SmallVector<mlir::DictionaryAttr> all;
+  function.getAllResultAttrs(all);
+  addAttrs(all, name, valueOf);
+  function.setAllResultAttrs(all);
 }
 
 } // namespace cp

@@ -158,9 +158,11 @@ struct Decompose : impl::DecomposeBase<Decompose> {
     if (mixers.empty())
       markAllAnalysesPreserved();
     for (MambaMixerOp mixer : mixers) {
-      if (!mixer.getU().getType().hasStaticShape()) {
+      if (!llvm::all_of(mixer->getOperandTypes(), [](Type type) {
+            return cast<ShapedType>(type).hasStaticShape();
+          })) {
         mixer.emitOpError("has a shape that is not static; give the importer a "
-                          "batch and a sequence length");
+                          "batch and a sequence length, and weights all sizes");
         return signalPassFailure();
       }
       mixer.replaceAllUsesWith(MixerBuilder(mixer).build());

@@ -159,13 +159,15 @@ public:
   }
 
 private:
+  /// All at once: the list of a model's arguments is long, and each new one
+  /// lives as long as the context.
   void keepLayouts() {
-    ArrayRef<Type> types = function.getArgumentTypes();
+    auto layoutsOf = [](ArrayRef<Type> types) {
+      return [types](unsigned i) { return LayoutAttr::of(types[i]); };
+    };
     setArgumentAttrs(function, layoutAttr,
-                     [&](unsigned i) { return LayoutAttr::of(types[i]); });
-    for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-      if (LayoutAttr layout = LayoutAttr::of(type))
-        function.setResultAttr(index, layoutAttr, layout);
+                     layoutsOf(function.getArgumentTypes()));
+    setResultAttrs(function, layoutAttr, layoutsOf(function.getResultTypes()));
   }
 
   FunctionOpInterface function;

@@ -316,3 +316,33 @@ func.func @mixer_c4(%u: tensor<1x16x8xf32>, %in: tensor<42x8xf32>,
       -> tensor<1x16x8xf32>
   return
 }
+
+// -----
+
+func.func @mixer_c3_no_window(%u: tensor<1x16x8xf32>, %in: tensor<42x8xf32>,
+    %cw: tensor<24x0xf32>, %dtb: tensor<2xf32>, %a: tensor<2xf32>,
+    %d: tensor<2xf32>, %out: tensor<8x16xf32>) {
+  // expected-error @below {{mixer_c3: the window must be at least 1, but is 0}}
+  %0 = cp.mamba_mixer %u in_proj(%in) conv(%cw) dt_bias(%dtb)
+      A_log(%a) D(%d) out_proj(%out)
+      {num_heads = 2, head_dim = 8, num_groups = 1, state_size = 4}
+      : (tensor<1x16x8xf32>, tensor<42x8xf32>, tensor<24x0xf32>, tensor<2xf32>,
+         tensor<2xf32>, tensor<2xf32>, tensor<8x16xf32>)
+      -> tensor<1x16x8xf32>
+  return
+}
+
+// -----
+
+func.func @mixer_c5(%u: tensor<1x16x8xf32>, %in: tensor<42x8xf32>,
+    %cw: tensor<24x4xf32>, %dtb: tensor<2xf32>, %a: tensor<2xf32>,
+    %d: tensor<2xf32>, %out: tensor<8x16xf32>) {
+  // expected-error @below {{mixer_c5: dt_min must be at most dt_max, but 0.000000e+00 and -2.000000e+00 were found}}
+  %0 = cp.mamba_mixer %u in_proj(%in) conv(%cw) dt_bias(%dtb)
+      A_log(%a) D(%d) out_proj(%out)
+      {num_heads = 2, head_dim = 8, num_groups = 1, state_size = 4, dt_max = -2.0}
+      : (tensor<1x16x8xf32>, tensor<42x8xf32>, tensor<24x4xf32>, tensor<2xf32>,
+         tensor<2xf32>, tensor<2xf32>, tensor<8x16xf32>)
+      -> tensor<1x16x8xf32>
+  return
+}

@@ -180,3 +180,17 @@ func.func @ssd_states_c2_huge_chunk(%x: tensor<1x16x2x8xf32>,
           tensor<1x16x2xf32>, tensor<1x16x2xf32>)
   return
 }
+
+// -----
+
+func.func @ssd_states_c2_limits(%x: tensor<1x16x2x8xf32>,
+    %dt: tensor<1x16x2xf32>, %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>) {
+  // expected-error @below {{ssd_states_c2: dt_min must be at most dt_max, but 1.000000e+00 and 5.000000e-01 were found}}
+  %decay, %state, %chunks, %log, %delta = cp.ssd_states %x dt(%dt) A_log(%a)
+      B(%b) {dt_min = 1.0, dt_max = 0.5}
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+         tensor<1x16x1x4xf32>)
+      -> (tensor<1x2xf32>, tensor<1x2x8x4xf32>, tensor<1x1x2x8x4xf32>,
+          tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+  return
+}

@@ -345,7 +345,8 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
     - ssd_states_c1: dt is `[b, l, h]`, A_log and dt_bias are `[h]`, B is
       `[b, l, g, n]` and g divides h;
     - ssd_states_c2: the results have the shapes above, with
-      chunks = ceil(l / chunk_size), and chunk_size is at least 1.
+      chunks = ceil(l / chunk_size), chunk_size is at least 1, and dt_min is at
+      most dt_max.
 
     ```mlir
     func.func @half(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,

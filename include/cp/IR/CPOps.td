@@ -79,8 +79,9 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
     - mixer_c2: num_heads, head_dim, num_groups, state_size, chunk_size and
       norm_groups are positive, num_groups divides num_heads and norm_groups
       divides d_inner;
-    - mixer_c3: each weight has the shape above;
-    - mixer_c4: all element types agree.
+    - mixer_c3: each weight has the shape above, with w at least 1;
+    - mixer_c4: all element types agree;
+    - mixer_c5: dt_min is at most dt_max.
 
     ```mlir
     func.func @layer(%u: tensor<1x16x8xf32>, %in: tensor<42x8xf32>,

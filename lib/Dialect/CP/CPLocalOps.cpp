@@ -219,7 +219,8 @@ LogicalResult SsdStatesOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
   int64_t batch = x[0], length = x[1], heads = x[2];
   if (failed(expectAtLeast(*this, "ssd_states_c2", "chunk_size", getChunkSize(),
-                           1)))
+                           1)) ||
+      failed(expectStepLimits(*this, "ssd_states_c2", getDtMin(), getDtMax())))
     return failure();
   int64_t chunks = chunkCount(length, getChunkSize());
   StringRef c1 = "ssd_states_c1", c2 = "ssd_states_c2";

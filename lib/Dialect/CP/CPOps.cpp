@@ -140,6 +140,9 @@ LogicalResult MambaMixerOp::verify() {
     rows += size;
   int64_t channels = inner + 2 * sections[2];
   int64_t window = shapeOf(getConvWeight())[1];
+  if (!ShapedType::isDynamic(window) &&
+      failed(expectAtLeast(*this, "mixer_c3", "the window", window, 1)))
+    return failure();
   std::tuple<StringRef, Value, SmallVector<int64_t>> shapes[] = {
       {"in_proj", getInProj(), {rows, width}},
       {"in_proj bias", getInProjBias(), {rows}},
@@ -154,7 +157,8 @@ LogicalResult MambaMixerOp::verify() {
     if (failed(expectShape(*this, "mixer_c3", what, value, shape)))
       return failure();
   if (failed(
-          expectSkip(*this, "mixer_c3", getD(), getNumHeads(), getHeadDim())))
+          expectSkip(*this, "mixer_c3", getD(), getNumHeads(), getHeadDim())) ||
+      failed(expectStepLimits(*this, "mixer_c5", getDtMin(), getDtMax())))
     return failure();
   return expectOneElementType(*this, "mixer_c4");
 }
@@ -208,11 +212,7 @@ LogicalResult SsdOp::verify() {
       failed(expectOneElementType(*this, "ssd_c6")) ||
       failed(expectAtLeast(*this, "ssd_c7", "chunk_size", getChunkSize(), 1)))
     return failure();
-  if (!(getDtMin().convertToDouble() <= getDtMax().convertToDouble()))
-    return emitOpError("ssd_c7: dt_min must be at most dt_max, but ")
-           << getDtMin().convertToDouble() << " and "
-           << getDtMax().convertToDouble() << " were found";
-  return success();
+  return expectStepLimits(*this, "ssd_c7", getDtMin(), getDtMax());
 }
 
 void SsdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {

@@ -127,4 +127,14 @@ LogicalResult expectSkip(Operation *op, StringRef label, Value skip,
                            << sizesText(shapeOf(skip));
 }
 
+LogicalResult expectStepLimits(Operation *op, StringRef label,
+                               const APFloat &least, const APFloat &most) {
+  // Not so for a NaN either.
+  if (least.convertToDouble() <= most.convertToDouble())
+    return success();
+  return op->emitOpError() << label << ": dt_min must be at most dt_max, but "
+                           << least.convertToDouble() << " and "
+                           << most.convertToDouble() << " were found";
+}
+
 } // namespace cp

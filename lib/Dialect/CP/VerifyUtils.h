@@ -68,6 +68,11 @@ llvm::LogicalResult expectSkip(mlir::Operation *op, llvm::StringRef label,
                                mlir::Value skip, int64_t heads,
                                int64_t headDim);
 
+/// Fails unless the limits of the step size are numbers in order.
+llvm::LogicalResult expectStepLimits(mlir::Operation *op, llvm::StringRef label,
+                                     const llvm::APFloat &least,
+                                     const llvm::APFloat &most);
+
 } // namespace cp
 
 #endif // CP_LIB_DIALECT_VERIFYUTILS_H

@@ -1,0 +1,26 @@
+//===- UpstreamBugs.cpp - Inputs that MLIR itself cannot take -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpstreamBugs.h"
+
+#include "llvm/Support/Regex.h"
+
+using namespace cp::fuzz;
+
+/// One extended regular expression an entry.
+static constexpr llvm::StringLiteral patterns[] = {
+    // The parser asks index for its width: Type::getIntOrFloatBitWidth reads a
+    // null FloatType.
+    "array[[:space:]]*<[[:space:]]*index",
+};
+
+bool cp::fuzz::hasUpstreamBug(llvm::StringRef text) {
+  for (llvm::StringRef pattern : patterns)
+    if (llvm::Regex(pattern, llvm::Regex::Newline).match(text))
+      return true;
+  return false;
+}
