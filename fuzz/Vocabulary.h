@@ -101,6 +101,12 @@ inline constexpr llvm::StringLiteral cuts[] = {"{}",
 
 /// What stands in braces, each with its comma.
 inline constexpr llvm::StringLiteral attributes[] = {
+    "dt_min = 2.0, ",
+    "dt_max = 0.5, ",
+    "eps = -1.0, ",
+    "chunk_size = 5, ",
+    "norm_groups = 2, ",
+    "silu = true, ",
     "cp.view = \"global\", ",
     "cp.view = \"local\", ",
     "cp.sequence = 1 : i64, ",

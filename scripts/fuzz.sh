@@ -9,7 +9,7 @@ seconds=${1:?usage: scripts/fuzz.sh SECONDS [TARGET...]}
 shift
 [ $# -gt 0 ] || set -- ir safetensors index npy config
 scripts/build.sh fuzz
-work=build-fuzz/fuzz
+work=build-fuzz/runs
 fuzz/make_seeds.py test "$work/seeds/ir"
 
 run_target() { # target, seconds
