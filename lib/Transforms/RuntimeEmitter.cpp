@@ -251,6 +251,11 @@ LogicalResult RuntimeEmitter::emitArenaView(memref::ViewOp op) {
 Value RuntimeEmitter::moved(Location loc, Value base, int64_t bytes) {
   if (bytes == 0)
     return base;
+  // Where the op can hold the number, that is one op less a view.
+  if (llvm::isInt<32>(bytes))
+    return LLVM::GEPOp::create(
+        builder, loc, pointer, builder.getI8Type(), base,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
   Value distance = LLVM::ConstantOp::create(builder, loc, i64, bytes);
   return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{distance});

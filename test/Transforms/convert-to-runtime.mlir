@@ -24,8 +24,7 @@
 // CHECK-NEXT:    llvm.call @cprt_matmul(%[[CTX]], %[[STREAM]], %[[DESC]], %[[TABLE]])
 
 // A view is a pointer some bytes further on: two rows of 16 floats.
-// CHECK:         %[[BYTES:.*]] = llvm.mlir.constant(128 : i64)
-// CHECK-NEXT:    %{{.*}} = llvm.getelementptr %{{.*}}[%[[BYTES]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK:         %{{.*}} = llvm.getelementptr %{{.*}}[128] : (!llvm.ptr) -> !llvm.ptr, i8
 // CHECK:         llvm.mlir.addressof @[[$COPY]]
 // CHECK-NEXT:    llvm.call @cprt_copy(
 
@@ -49,5 +48,17 @@ func.func @main(%x: memref<4x8xf32>, %w: memref<16x8xf32>,
   return
 }
 func.func private @kernel(%x: memref<2x16xf32>) {
+  return
+}
+
+// A place that is too far off for the op's own numbers is a constant.
+// CHECK-LABEL: llvm.func @far(
+// CHECK:         %[[FAR:.*]] = llvm.mlir.constant(3000000000 : i64)
+// CHECK-NEXT:    llvm.getelementptr %{{.*}}[%[[FAR]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+func.func @far(%y: memref<4xf32>) attributes {cp.arena = 4000000000 : i64} {
+  %offset = arith.constant 3000000000 : index
+  %arena = memref.alloc() : memref<4000000000xi8>
+  %x = memref.view %arena[%offset][] : memref<4000000000xi8> to memref<4xf32>
+  memref.copy %x, %y : memref<4xf32> to memref<4xf32>
   return
 }
