@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
+//
 // A part of a sequence is given by its runs, so that the mask knows where every
 // row stands in the whole, in whatever order the ranks hold it. Kernels walk
 // runs in tiles; the mask tells for two tiles, without looking at their rows,

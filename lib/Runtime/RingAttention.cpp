@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
+//
 // Block t is what a rank meets in step t: its own keys and values in step 0,
 // then those of ever earlier positions, going round. A rank takes block t + 1
 // from the previous one before it works on block t, and hands it on from the

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
+//
 // With weight = sigmoid(lse2 - lse1), the share that the second part has in the
 // sum of exponentials of both:
 //
