@@ -227,8 +227,8 @@ cprt_op cprt_ssd_scan;
 /// over the keys that the query sees: all; with causal those at its own place
 /// in the whole sequence and before; with window > 0, which wants causal, the
 /// last `window` of these. A query that sees no key has o = 0, lse = -inf.
-/// ins q[b,l,hq,d], k[b,s,hkv,d], v[b,s,hkv,dv]; outs o[b,l,hq,dv], lse[b,hq,l].
-/// With bf16 q, k, v and o, lse is f32.
+/// ins q[b,l,hq,d], k[b,s,hkv,d], v[b,s,hkv,dv]; outs o[b,l,hq,dv],
+/// lse[b,hq,l], which is f32 with bf16 q, k, v and o.
 /// q_axes are the mesh axes, major to minor, that cut the queries' sequence,
 /// each by its entry in q_orders, so that this rank's rows have places in the
 /// whole; k_axes and k_orders likewise. Empty arrays: all of it is here.
