@@ -218,6 +218,31 @@ BENCHMARK(ssdScan)
     ->ArgNames({"plain", "bf16", "chunk"})
     ->ArgsProduct({{0, 1}, {0, 1}, {64, chunk}})
     ->Unit(benchmark::kMillisecond);
+
+/// Tokens, and whether the mask is causal, after the set and the type; counts
+/// what the mask leaves: four operations per element of a head and pair of a
+/// query with a key it sees.
+void attention(benchmark::State &state) {
+  constexpr int64_t queryHeads = 8, keyHeads = 2, size = 128;
+  int64_t l = state.range(2), causal = state.range(3);
+  std::vector<Tensor> ins = {{{1, l, queryHeads, size}, -1, 1},
+                             {{1, l, keyHeads, size}, -1, 1},
+                             {{1, l, keyHeads, size}, -1, 1}};
+  std::vector<Tensor> outs = {{{1, l, queryHeads, size}, 0, 0},
+                              {{1, queryHeads, l}, 0, 0}};
+  if (isNarrow(state))
+    for (Tensor *tensor : {&ins[0], &ins[1], &ins[2], &outs[0]})
+      tensor->narrow();
+  loop(state, "attention", ins, outs,
+       {causal, bitsOf(0.088), 0, 2, 0, l, 2, 0, l});
+  double pairs = causal ? double(l) * double(l + 1) / 2 : double(l) * double(l);
+  count(state, "flops", 4.0 * size * queryHeads * pairs);
+}
+BENCHMARK(attention)
+    ->ArgNames({"plain", "bf16", "tokens", "causal"})
+    ->ArgsProduct({{0}, {0, 1}, {512, 2048}, {0, 1}})
+    ->ArgsProduct({{1}, {0, 1}, {512}, {1}})
+    ->Unit(benchmark::kMillisecond);
 } // namespace
 
 BENCHMARK_MAIN();

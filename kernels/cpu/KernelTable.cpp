@@ -39,7 +39,18 @@ static const KernelEntry plainEntries[] = {
     {"ssd_scan", DType::F64, KernelSet::Reference, reference::ssdScan<double>},
     {"ssd_scan", DType::BF16, KernelSet::Reference,
      reference::ssdScan<BFloat16>},
-    // What only moves elements serves both sets.
+    {"attention", DType::F32, KernelSet::Reference,
+     reference::attention<float>},
+    {"attention", DType::F64, KernelSet::Reference,
+     reference::attention<double>},
+    {"attention", DType::BF16, KernelSet::Reference,
+     reference::attention<BFloat16>},
+    // A pass over memory, next to what its parts cost: it serves both sets, as
+    // does what only moves elements.
+    {"attention_merge", DType::F32, KernelSet::Reference,
+     reference::attentionMerge<float>},
+    {"attention_merge", DType::F64, KernelSet::Reference,
+     reference::attentionMerge<double>},
     {"embedding", DType::F32, KernelSet::Reference, embeddingKernel},
     {"embedding", DType::F64, KernelSet::Reference, embeddingKernel},
     {"embedding", DType::BF16, KernelSet::Reference, embeddingKernel},

@@ -7,7 +7,17 @@
 //
 // A kernel computes one operation on buffers of one rank. It knows neither
 // ranks nor the runtime. What each operation means, its buffers and the order
-// of its attribute words, stands in include/cp/Runtime/cprt.h.
+// of its attribute words, stands in include/cp/Runtime/cprt.h; but
+//
+//   attention        as cprt_attention, with the attribute words causal, scale,
+//                    window, q_runs, k_runs. The last two are arrays: for each
+//                    run its first position and its number of rows, at least
+//                    1, in the order of the tensor's rows. Beside bf16, o may
+//                    be f32: a part that others are merged with.
+//   attention_merge  ins o1[b,l,h,dv], lse1[b,h,l], o2, lse2; outs o, lse: what
+//                    attention gives for the keys of both parts, which are
+//                    disjoint. f32 or f64; o may be bf16 beside f32, which
+//                    rounds it once. o and lse may be o1 and lse1. No attrs.
 //
 //===----------------------------------------------------------------------===//
 

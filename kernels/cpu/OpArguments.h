@@ -15,6 +15,7 @@
 #ifndef CP_KERNELS_CPU_OPARGUMENTS_H
 #define CP_KERNELS_CPU_OPARGUMENTS_H
 
+#include "AttentionTiles.h"
 #include "Elements.h"
 
 namespace cp::kernels {
@@ -114,6 +115,34 @@ template <typename T> struct SsdScanArgs : SsdSizes {
 };
 template <typename T>
 const char *decode(const Call &call, SsdScanArgs<T> &args);
+
+/// Exactly one of `o` and `sums` has data: `sums` where o is not rounded yet.
+template <typename T> struct AttentionArgs {
+  using Acc = AccumulatorOf<T>;
+  int64_t b, l, s, hq, hkv, d, dv;
+  AttentionMask mask;
+  double scale;
+  Runs qRuns, kRuns;
+  View<const T, 4> q, k, v;
+  View<T, 4> o;
+  View<Acc, 4> sums;
+  View<Acc, 3> lse;
+  int64_t headsPerGroup() const { return hkv ? hq / hkv : 0; }
+};
+template <typename T>
+const char *decode(const Call &call, AttentionArgs<T> &args);
+
+/// Exactly one of `o` and `rounded` has data.
+template <typename Acc> struct AttentionMergeArgs {
+  int64_t b, l, h, dv;
+  View<const Acc, 4> parts[2];
+  View<const Acc, 3> lses[2];
+  View<Acc, 4> o;
+  View<BFloat16, 4> rounded;
+  View<Acc, 3> lse;
+};
+template <typename Acc>
+const char *decode(const Call &call, AttentionMergeArgs<Acc> &args);
 
 } // namespace cp::kernels
 

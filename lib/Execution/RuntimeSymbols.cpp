@@ -21,6 +21,7 @@ const Operation operations[] = {
     {"cprt_ssd", cprt_ssd},
     {"cprt_ssd_states", cprt_ssd_states},
     {"cprt_ssd_scan", cprt_ssd_scan},
+    {"cprt_attention", cprt_attention},
     {"cprt_rms_norm", cprt_rms_norm},
     {"cprt_embedding", cprt_embedding},
     {"cprt_copy", cprt_copy},
@@ -33,6 +34,7 @@ const Operation operations[] = {
     {"cprt_shift", cprt_shift},
     {"cprt_halo", cprt_halo},
     {"cprt_scan_state", cprt_scan_state},
+    {"cprt_ring_attention", cprt_ring_attention},
     {"cprt_reorder", cprt_reorder},
 };
 

@@ -10,8 +10,8 @@
 
 #include "Counters.h"
 #include "Descriptor.h"
-#include "Group.h"
 #include "Memory.h"
+#include "Positions.h"
 
 #include <map>
 
@@ -41,6 +41,7 @@ struct cprt_context {
   /// The current call; kept to reuse its storage.
   cp::runtime::Descriptor call;
   std::map<std::vector<int>, cp::runtime::Group> groups;
+  std::map<std::vector<int64_t>, cp::runtime::Positions> positions;
   /// By local op and element type; found on first use.
   std::map<std::pair<const char *, cp::runtime::DType>, cp::kernels::KernelFn>
       kernels;

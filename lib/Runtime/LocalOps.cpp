@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LocalOps.h"
 #include "World.h"
 
 #include <algorithm>
@@ -54,8 +55,8 @@ static DType keyType(const Descriptor &call) {
   return (found == end ? begin : found)->dtype;
 }
 
-static cp::kernels::KernelFn kernelFor(Context &context, const char *op,
-                                       DType dtype) {
+cp::kernels::KernelFn cp::runtime::kernelFor(Context &context, const char *op,
+                                             DType dtype) {
   auto [entry, isNew] = context.kernels.try_emplace({op, dtype}, nullptr);
   if (isNew)
     entry->second =

@@ -190,6 +190,51 @@ TEST_F(ErrorTest, SplitScans) {
               "ssd_scan: expected 8 inputs and 2 outputs, got 0 and 2");
 }
 
+TEST_F(ErrorTest, AttentionPositions) {
+  std::vector<Buffer> ins = {make({1, 5, 4, 3}), make({1, 6, 2, 3}),
+                             make({1, 6, 2, 7})};
+  std::vector<Buffer> outs = {make({1, 5, 4, 7}), make({1, 4, 5})};
+  int64_t scale = bitsOf(1);
+  auto expect = [&](std::vector<int64_t> attrs, const std::string &start) {
+    expectError("attention", ins, outs, attrs, "attention: " + start);
+  };
+  expect({1, scale}, "expected at least 5 attribute words, got 2");
+  expect({1, scale, 0}, "q_runs needs an even number of words, at most -1");
+  expect({1, scale, 0, 1, 0, 0},
+         "q_runs needs an even number of words, at most 2, got 1");
+  expect({1, scale, 0, 2, 0, 5, 4, 0, 6},
+         "k_runs needs an even number of words, at most 2, got 4");
+  expect({1, scale, 0, 2, 0, 5, 2, 0, 6, 0}, "expected 9 attribute words");
+  expect({1, scale, 0, 2, 0, 4, 2, 0, 6},
+         "q_runs must hold as many rows as its tensor, 5, got 4");
+  expect({1, scale, 0, 2, 0, 5, 4, 0, 6, 9, 0},
+         "a run of k_runs must start at 0 or later and have a row, got 0 rows "
+         "from 9 on");
+  expect({1, scale, 0, 2, -1, 5, 2, 0, 6}, "a run of q_runs must start at 0");
+  expect({1, scale, 0, 2, INT64_MAX - 4, 5, 2, 0, 6}, "a run of q_runs");
+  expect({1, scale, -1, 2, 0, 5, 2, 0, 6}, "window must be 0, or at least 1");
+  expect({0, scale, 3, 2, 0, 5, 2, 0, 6},
+         "window must be 0, or at least 1 beside causal, got 3");
+  expect({2, scale, 0, 2, 0, 5, 2, 0, 6}, "causal must be 0 or 1, got 2");
+  ins[1] = make({1, 6, 3, 3}), ins[2] = make({1, 6, 3, 7});
+  expect({1, scale, 0, 2, 0, 5, 2, 0, 6},
+         "hq = 4 must be a multiple of hkv = 3");
+  outs[1] = make({1, 5, 4});
+  expect({1, scale, 0, 2, 0, 5, 2, 0, 6},
+         "dimension 1 of lse must be hq = 4 as in q, got 5");
+}
+
+TEST_F(ErrorTest, AttentionParts) {
+  Buffer o = make({1, 5, 4, 3}), lse = make({1, 4, 5});
+  expectError("attention_merge", {o, lse, o, lse}, {o}, {},
+              "attention_merge: expected 4 inputs and 2 outputs, got 4 and 1");
+  expectError("attention_merge", {o, lse, o, make({1, 5, 4})}, {o, lse}, {},
+              "attention_merge: dimension 1 of lse must be h = 4 as in o, got "
+              "5");
+  expectError("attention_merge", {o, lse, o, lse}, {o, narrow(lse)}, {},
+              "attention_merge: merged lse must be f32, got bf16");
+}
+
 TEST_F(ErrorTest, RepeatedSizes) {
   expectError("repeat", {make({3, 5})}, {make({3, 10})}, {1, 2, 2},
               "repeat: the size of the repeated dimension = 5 must be a "

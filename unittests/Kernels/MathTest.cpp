@@ -25,6 +25,7 @@ public:
   using V = fast::Vec<Small, T>;
   using M = fast::VecMath<Small, T>;
   static T exp(T x) { return M::exp(V::splat(x))[0]; }
+  static T expNegative(T x) { return M::expNegative(V::splat(x))[0]; }
   static T silu(T x) { return M::silu(V::splat(x))[0]; }
   static T softplus(T x) { return M::softplus(V::splat(x))[0]; }
 
@@ -66,6 +67,32 @@ TYPED_TEST(MathTest, ExpCoversEdges) {
   EXPECT_NEAR(this->exp(small) / std::exp(small), 1, 1e-2);
   T large = sizeof(T) == 4 ? T(88.7) : T(709.7);
   EXPECT_NEAR(this->exp(large) / std::exp(large), 1, 1e-6);
+}
+
+TYPED_TEST(MathTest, ExpNegativeIsExpOfWhatIsNotPositive) {
+  using T = TypeParam;
+  const T smallest = std::numeric_limits<T>::min();
+  const T infinity = std::numeric_limits<T>::infinity();
+  double end = sizeof(T) == 4 ? 87.33 : 708.39;
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<T> wide(T(-end), T(0)), narrow(T(-1), T(0));
+  for (int i = 0; i < 200000; ++i) {
+    T x = i % 2 ? wide(random) : narrow(random);
+    ASSERT_LE(this->units(this->expNegative(x), std::exp((long double)x)), 2)
+        << x;
+  }
+  EXPECT_EQ(this->expNegative(T(0)), T(1));
+  EXPECT_EQ(this->expNegative(-infinity), T(0));
+  EXPECT_TRUE(
+      std::isnan(this->expNegative(std::numeric_limits<T>::quiet_NaN())));
+  // Around the smallest normal number it is that number, or 0.
+  T x = std::log(smallest);
+  for (int i = 0; i < 100; ++i, x = std::nextafter(x, -infinity)) {
+    T got = this->expNegative(x);
+    EXPECT_TRUE(got == T(0) || this->units(got, std::exp((long double)x)) <= 2)
+        << x;
+  }
+  EXPECT_EQ(this->expNegative(T(1.01) * std::log(smallest)), T(0));
 }
 
 TYPED_TEST(MathTest, SoftplusKeepsItsRelativePrecision) {

@@ -43,9 +43,12 @@ struct Collective {
   void run(cprt_context *context) const {
     Tensor from(CPRT_F32, in), to(CPRT_F32, out);
     Tensor decay(CPRT_F32, Sizes{1}), outDecay(CPRT_F32, Sizes{1});
+    Tensor lse(CPRT_F32, Sizes{1, 1, 2});
     Call call;
     if (op == cprt_scan_state)
       call.in(decay).in(from).out(outDecay).out(to);
+    else if (op == cprt_ring_attention)
+      call.in(from).in(from).in(from).out(to).out(lse);
     else
       call.in(from).out(to);
     addAttrs(call);
@@ -102,6 +105,11 @@ const std::vector<Collective> &collectives() {
        {4},
        {4},
        [](Call &call) { call.array({0}).attr(0).attr(0).attr(1); }},
+      {"ring_attention",
+       cprt_ring_attention,
+       {1, 2, 1, 4},
+       {1, 2, 1, 4},
+       [](Call &call) { call.array({0}).attr(1).array({1}).attr(0).attr(0); }},
       scan("chain", 0),
       scan("gather", 1),
       scan("doubling", 2),

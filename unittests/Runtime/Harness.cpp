@@ -8,6 +8,7 @@
 #include "Harness.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <ostream>
@@ -61,6 +62,33 @@ Array cp::test::randomArray(const Sizes &sizes, std::mt19937_64 &random) {
   return array;
 }
 
+double cp::test::roundedToBF16(double value) {
+  if (value == 0)
+    return value;
+  double unit = std::ldexp(1.0, std::ilogb(value) - 7);
+  return std::nearbyint(value / unit) * unit;
+}
+
+Array cp::test::bf16Bits(Array numbers) {
+  for (double &value : numbers.values) {
+    auto number = float(roundedToBF16(value));
+    uint32_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    value = bits >> 16;
+  }
+  return numbers;
+}
+
+Array cp::test::bf16Numbers(Array bits) {
+  for (double &value : bits.values) {
+    uint32_t word = uint32_t(value) << 16;
+    float number;
+    std::memcpy(&number, &word, sizeof number);
+    value = number;
+  }
+  return bits;
+}
+
 static constexpr unsigned char gapByte = 0xab;
 
 static Sizes stridesFor(const Sizes &sizes, bool hasGaps) {
@@ -105,7 +133,7 @@ template <typename T> static void storeAs(unsigned char *to, double number) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-/// Of bf16 only the bits, as an integer: see NarrowTest for its numbers.
+/// Of bf16 only the bits, as an integer.
 static double load(cprt_dtype dtype, const unsigned char *from) {
   switch (dtype) {
   case CPRT_F32:

@@ -40,6 +40,13 @@ void forEachIndex(const Sizes &sizes,
 /// Small integers, so that every type holds them and sums are exact.
 Array randomArray(const Sizes &sizes, std::mt19937_64 &random);
 
+/// The nearest bf16, of two the even one: by arithmetic on the number, and not
+/// on its bits.
+double roundedToBF16(double value);
+/// The bits of numbers, as a bf16 Tensor reads and writes them, and back.
+Array bf16Bits(Array numbers);
+Array bf16Numbers(Array bits);
+
 /// One rank's buffer of some type, with gaps between its rows when asked.
 class Tensor {
 public:

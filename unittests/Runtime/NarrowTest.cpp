@@ -14,41 +14,11 @@ using namespace cp::test;
 
 namespace {
 
-/// The nearest bf16, of two the even one: by arithmetic on the number, and not
-/// on its bits.
-double rounded(double value) {
-  if (value == 0)
-    return value;
-  double unit = std::ldexp(1.0, std::ilogb(value) - 7);
-  return std::nearbyint(value / unit) * unit;
-}
-
-/// The bits of numbers, as a bf16 Tensor reads and writes them.
-Array bitsOf(Array numbers) {
-  for (double &value : numbers.values) {
-    auto number = float(rounded(value));
-    uint32_t bits;
-    std::memcpy(&bits, &number, sizeof bits);
-    value = bits >> 16;
-  }
-  return numbers;
-}
-
-Array numbersOf(Array bits) {
-  for (double &value : bits.values) {
-    uint32_t word = uint32_t(value) << 16;
-    float number;
-    std::memcpy(&number, &word, sizeof number);
-    value = number;
-  }
-  return bits;
-}
-
 /// Numbers of many magnitudes that bf16 holds, so that sums are not exact.
 Array randomNumbers(const Sizes &sizes, std::mt19937_64 &random) {
   Array array(sizes);
   for (double &value : array.values)
-    value = rounded(
+    value = roundedToBF16(
         std::ldexp(double(random() % 2001) - 1000, -int(random() % 12)));
   return array;
 }
@@ -78,7 +48,7 @@ void checkSum(RandomCase &c, bool isScattered, Sizes sizes) {
     if (isScattered)
       expected = partOf(expected, dim, order, g, c.place(rank).position);
     // A rank's strides are its own.
-    Tensor in(CPRT_BF16, bitsOf(inputs[size_t(rank)]), hasGaps || rank == 1);
+    Tensor in(CPRT_BF16, bf16Bits(inputs[size_t(rank)]), hasGaps || rank == 1);
     Tensor out(CPRT_BF16, expected.sizes, hasGaps);
     Call call;
     call.in(in).out(out).array(c.setting.axes);
@@ -86,8 +56,8 @@ void checkSum(RandomCase &c, bool isScattered, Sizes sizes) {
       call.attr(dim).attr(order);
     call.run(isScattered ? cprt_reduce_scatter : cprt_all_reduce, context);
     for (double &value : expected.values)
-      value = rounded(value);
-    EXPECT_EQ(numbersOf(out.read()), expected);
+      value = roundedToBF16(value);
+    EXPECT_EQ(bf16Numbers(out.read()), expected);
     EXPECT_TRUE(out.gapsAreIntact());
   });
   ASSERT_EQ(world.failures(), "");
@@ -122,10 +92,10 @@ TEST(Narrow, SumsNumbersWithoutDimensions) {
   world.run([&](int64_t rank, cprt_context *context) {
     Array one({});
     one.values[0] = values[rank];
-    Tensor in(CPRT_BF16, bitsOf(one)), out(CPRT_BF16, Sizes{});
+    Tensor in(CPRT_BF16, bf16Bits(one)), out(CPRT_BF16, Sizes{});
     Call().array({0}).in(in).out(out).run(cprt_all_reduce, context);
     // Rounding after each sum would lose both ones.
-    EXPECT_EQ(numbersOf(out.read()).values[0], 258);
+    EXPECT_EQ(bf16Numbers(out.read()).values[0], 258);
   });
   EXPECT_EQ(world.failures(), "");
 }
@@ -144,7 +114,7 @@ struct Scan {
     std::mt19937_64 random(1);
     for (Array *array : {&x, &dt, &aLog, &B, &C})
       for (double &value : array->values)
-        value = rounded(double(random() % 257) / 128 - 1);
+        value = roundedToBF16(double(random() % 257) / 128 - 1);
     double infinity = INFINITY;
     std::memcpy(&unlimited, &infinity, sizeof unlimited);
   }
@@ -167,11 +137,11 @@ struct Scan {
   /// One rank's part, in bf16 with f32 between the halves.
   Array part(int64_t rank, int64_t ranks, cprt_context *context) {
     auto cut = [&](const Array &array) {
-      return Tensor(CPRT_BF16, bitsOf(partOf(array, 1, 0, ranks, rank)));
+      return Tensor(CPRT_BF16, bf16Bits(partOf(array, 1, 0, ranks, rank)));
     };
     int64_t length = tokens / ranks;
     Tensor xs = cut(x), dts = cut(dt), bs = cut(B), cs = cut(C),
-           rate(CPRT_BF16, bitsOf(aLog)), y(CPRT_BF16, xs.sizes);
+           rate(CPRT_BF16, bf16Bits(aLog)), y(CPRT_BF16, xs.sizes);
     auto sums = [](Sizes sizes) { return Tensor(CPRT_F32, sizes); };
     Tensor decay = sums({1, 1}), state = sums({1, 1, 3, 2}),
            chunks = sums({1, (length + chunk - 1) / chunk, 1, 3, 2}),
@@ -188,7 +158,7 @@ struct Scan {
     scan.in(xs).in(bs).in(cs).in(chunks).in(log).in(delta);
     scan.in(prefixDecay).in(prefixState).out(y).out(last);
     scan.attr(chunk).attr(none).attr(none).run(cprt_ssd_scan, context);
-    return numbersOf(y.read());
+    return bf16Numbers(y.read());
   }
 };
 

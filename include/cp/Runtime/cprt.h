@@ -221,6 +221,20 @@ cprt_op cprt_ssd_states;
 /// With bf16 x, B, C, D and y all the others are f32.
 /// attrs chunk_size, has_D, has_initial.
 cprt_op cprt_ssd_scan;
+/// Softmax attention: query head i uses key head i * hkv / hq, and
+///   o = sum_j w_j v_j / sum_j w_j,   w_j = exp(scale q . k_j),
+///   lse = log(sum_j w_j)
+/// over the keys that the query sees: all; with causal those at its own place
+/// in the whole sequence and before; with window > 0, which wants causal, the
+/// last `window` of these. A query that sees no key has o = 0, lse = -inf.
+/// ins q[b,l,hq,d], k[b,s,hkv,d], v[b,s,hkv,dv]; outs o[b,l,hq,dv],
+/// lse[b,hq,l], which is f32 with bf16 q, k, v and o.
+/// q_axes are the mesh axes, major to minor, that cut the queries' sequence,
+/// each by its entry in q_orders, so that this rank's rows have places in the
+/// whole; k_axes and k_orders likewise. Empty arrays: all of it is here.
+/// Causal wants whole sequences of one length. Moves nothing between ranks.
+/// attrs causal, k_axes, k_orders, q_axes, q_orders (arrays), scale, window.
+cprt_op cprt_attention;
 /// RMS over each of `groups` equal parts of the last dim.
 /// ins x[...,c], weight?[c], gate?[...,c]; outs y. gate_first: normalise
 /// x*silu(gate); otherwise normalise x and multiply by silu(gate) at the end.
@@ -291,6 +305,15 @@ cprt_op cprt_halo;
 /// All add from left to right and give the same bits, except doubling. In a
 /// group of one nothing is sent.
 cprt_op cprt_scan_state;
+/// cprt_attention with q, k and v all cut along the sequence over `axes`, each
+/// by its entry in `orders`. Keys and values go round: in R - 1 steps each rank
+/// takes from the previous position the block which that one has just worked
+/// on, or is about to, before it works on its own. Each rank sends R - 1 times
+/// the bytes of its k and v. Blocks are added in the order in which they come,
+/// the own one first, in f32 for bf16, and rounded once. A rank that works on
+/// one block for longer than the deadline is taken for stalled.
+/// attrs axes, causal, orders (array), scale, window.
+cprt_op cprt_ring_attention;
 /// Changes the order in which `dim` is cut.  attrs axes, dim, from_order,
 /// to_order.
 cprt_op cprt_reorder;

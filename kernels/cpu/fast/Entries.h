@@ -8,6 +8,7 @@
 #ifndef CP_KERNELS_CPU_FAST_ENTRIES_H
 #define CP_KERNELS_CPU_FAST_ENTRIES_H
 
+#include "fast/Attention.h"
 #include "fast/Conv1d.h"
 #include "fast/Matmul.h"
 #include "fast/RmsNorm.h"
@@ -39,6 +40,9 @@ template <typename Isa> struct Entries {
       {"ssd_scan", DType::F32, set, SsdScan<Isa, float>::run},
       {"ssd_scan", DType::F64, set, SsdScan<Isa, double>::run},
       {"ssd_scan", DType::BF16, set, SsdScan<Isa, BFloat16>::run},
+      {"attention", DType::F32, set, Attention<Isa, float>::run},
+      {"attention", DType::F64, set, Attention<Isa, double>::run},
+      {"attention", DType::BF16, set, Attention<Isa, BFloat16>::run},
   };
 };
 

@@ -22,6 +22,8 @@ template <> struct ExpConstants<float> {
   /// Adding it rounds to an integer that stands in the low mantissa bits.
   static constexpr float rounder = 12582912.0f;
   static constexpr float overflow = 88.7228394f, underflow = -103.972084f;
+  /// The logarithm of the smallest normal number.
+  static constexpr float normal = -87.3365448f;
   static constexpr int degree = 7, mantissaBits = 23, bias = 127;
   /// Terms of the series of atanh that log1p sums.
   static constexpr int atanhTerms = 8;
@@ -32,6 +34,7 @@ template <> struct ExpConstants<double> {
   static constexpr double ln2Low = 1.42860682030941723212e-6;
   static constexpr double rounder = 6755399441055744.0;
   static constexpr double overflow = 709.782712893384, underflow = -745.2;
+  static constexpr double normal = -708.396418532264;
   static constexpr int degree = 13, mantissaBits = 52, bias = 1023;
   static constexpr int atanhTerms = 17;
 };
@@ -45,19 +48,21 @@ template <typename Isa, typename T> struct VecMath {
   /// exp(x) within 2 units in the last place; infinity above the range, 0 below
   /// it, NaN for NaN.
   static Type exp(Type x) {
-    Type shifted = x * K::log2e + K::rounder;
-    Type n = shifted - K::rounder;
-    Type r = (x - n * K::ln2High) - n * K::ln2Low;
-    Type sum = V::splat(inverseFactorial(K::degree));
-    for (int i = K::degree - 1; i >= 0; --i)
-      sum = sum * r + inverseFactorial(i);
+    IntType power;
+    Type sum = reducedExp(x, power);
     // Two factors: a single 2^n would leave the exponent's range at both ends.
-    IntType power = reinterpret_cast<IntType>(shifted) -
-                    reinterpret_cast<IntType>(V::splat(K::rounder));
     IntType half = power >> 1;
     Type result = sum * powerOfTwo(half) * powerOfTwo(power - half);
     result = x > K::overflow ? V::splat(T(__builtin_inf())) : result;
     return x < K::underflow ? Type{} : result;
+  }
+
+  /// exp(x) for x <= 0 as above, but 0 where it is smaller than all normal
+  /// numbers; NaN for NaN.
+  static Type expNegative(Type x) {
+    IntType power;
+    Type sum = reducedExp(x, power);
+    return x < K::normal ? Type{} : sum * powerOfTwo(power);
   }
 
   /// x / (1 + exp(-x)).
@@ -77,6 +82,19 @@ template <typename Isa, typename T> struct VecMath {
   }
 
 private:
+  /// exp(x) = result * 2^power.
+  static Type reducedExp(Type x, IntType &power) {
+    Type shifted = x * K::log2e + K::rounder;
+    Type n = shifted - K::rounder;
+    Type r = (x - n * K::ln2High) - n * K::ln2Low;
+    Type sum = V::splat(inverseFactorial(K::degree));
+    for (int i = K::degree - 1; i >= 0; --i)
+      sum = sum * r + inverseFactorial(i);
+    power = reinterpret_cast<IntType>(shifted) -
+            reinterpret_cast<IntType>(V::splat(K::rounder));
+    return sum;
+  }
+
   static constexpr T inverseFactorial(int n) {
     double result = 1;
     for (int i = 2; i <= n; ++i)

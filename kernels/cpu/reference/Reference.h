@@ -28,6 +28,9 @@ template <typename T> const char *rmsNorm(const Call &call);
 template <typename T> const char *ssd(const Call &call);
 template <typename T> const char *ssdStates(const Call &call);
 template <typename T> const char *ssdScan(const Call &call);
+template <typename T> const char *attention(const Call &call);
+/// For float and double.
+template <typename Acc> const char *attentionMerge(const Call &call);
 
 } // namespace cp::kernels::reference
 

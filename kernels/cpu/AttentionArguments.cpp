@@ -1,0 +1,143 @@
+//===- AttentionArguments.cpp - Decoding of attention ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "OpArguments.h"
+
+#include <type_traits>
+
+namespace cp::kernels {
+
+/// Reads an array of words at `next`; whether they are runs is checkRuns'.
+static const char *readRuns(const Call &call, size_t &next, const char *name,
+                            Runs &runs) {
+  int64_t left = int64_t(call.numAttrs) - int64_t(next) - 1;
+  int64_t words = left >= 0 ? call.attrs[next] : -1;
+  if (words < 0 || words > left || words % 2 != 0)
+    return fail("attention: %s needs an even number of words, at most %lld, "
+                "got %lld; compile the program again with this version",
+                name, static_cast<long long>(left),
+                static_cast<long long>(words));
+  runs = {call.attrs + next + 1, words / 2};
+  next += size_t(words) + 1;
+  return nullptr;
+}
+
+static const char *checkRuns(Runs runs, const char *name, int64_t rows) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < runs.count; ++i) {
+    int64_t first = runs.words[2 * i], length = runs.words[2 * i + 1], end;
+    if (first < 0 || length < 1 ||
+        __builtin_add_overflow(first, length, &end) ||
+        __builtin_add_overflow(found, length, &found))
+      return fail("attention: a run of %s must start at 0 or later and have a "
+                  "row, got %lld rows from %lld on",
+                  name, static_cast<long long>(length),
+                  static_cast<long long>(first));
+  }
+  if (found != rows)
+    return fail("attention: %s must hold as many rows as its tensor, %lld, "
+                "got %lld",
+                name, static_cast<long long>(rows),
+                static_cast<long long>(found));
+  return nullptr;
+}
+
+/// The attribute words; see Kernels.h.
+template <typename T>
+static const char *readAttributes(const Call &call, Arguments &in,
+                                  AttentionArgs<T> &args) {
+  size_t next = 3;
+  if (call.numAttrs < next)
+    return fail("attention: expected at least 5 attribute words, got %zu; "
+                "compile the program again with this version",
+                call.numAttrs);
+  args.mask.causal = in.flag(0, "causal");
+  args.scale = in.real(1, "scale");
+  args.mask.window = call.attrs[2];
+  if (in.error())
+    return in.error();
+  if (args.mask.window < 0 || (args.mask.window && !args.mask.causal))
+    return fail("attention: window must be 0, or at least 1 beside causal, "
+                "got %lld; it limits how far back a causal query sees",
+                static_cast<long long>(args.mask.window));
+  if (const char *wrong = readRuns(call, next, "q_runs", args.qRuns))
+    return wrong;
+  if (const char *wrong = readRuns(call, next, "k_runs", args.kRuns))
+    return wrong;
+  in.expectAttributes(next);
+  return in.error();
+}
+
+template <typename T>
+const char *decode(const Call &call, AttentionArgs<T> &args) {
+  using Acc = AccumulatorOf<T>;
+  Arguments in(call, "attention");
+  if (const char *wrong = readAttributes(call, in, args))
+    return wrong;
+  in.expectBuffers(3, 2);
+  if (in.error())
+    return in.error();
+
+  Dim b = {"b"}, l = {"l"}, s = {"s"}, hq = {"hq"}, hkv = {"hkv"}, d = {"d"},
+      dv = {"dv"};
+  args.q = in.input<T>("q", {&b, &l, &hq, &d});
+  args.k = in.input<T>("k", {&b, &s, &hkv, &d});
+  args.v = in.input<T>("v", {&b, &s, &hkv, &dv});
+  // A part of a sum that others are added to is not rounded yet.
+  if (!std::is_same_v<T, Acc> && call.outs[0].dtype == Element<Acc>::dtype)
+    args.sums = in.output<Acc>("o", {&b, &l, &hq, &dv});
+  else
+    args.o = in.output<T>("o", {&b, &l, &hq, &dv});
+  args.lse = in.output<Acc>("lse", {&b, &hq, &l});
+  in.expectDivides(hq, hkv);
+  if (in.error())
+    return in.error();
+  args.b = b.size;
+  args.l = l.size;
+  args.s = s.size;
+  args.hq = hq.size;
+  args.hkv = hkv.size;
+  args.d = d.size;
+  args.dv = dv.size;
+  if (const char *wrong = checkRuns(args.qRuns, "q_runs", args.l))
+    return wrong;
+  return checkRuns(args.kRuns, "k_runs", args.s);
+}
+
+template <typename Acc>
+const char *decode(const Call &call, AttentionMergeArgs<Acc> &args) {
+  Arguments in(call, "attention_merge");
+  in.expectAttributes(0);
+  in.expectBuffers(4, 2);
+  if (in.error())
+    return in.error();
+  Dim b = {"b"}, l = {"l"}, h = {"h"}, dv = {"dv"};
+  for (int i = 0; i < 2; ++i) {
+    args.parts[i] = in.input<Acc>("o", {&b, &l, &h, &dv});
+    args.lses[i] = in.input<Acc>("lse", {&b, &h, &l});
+  }
+  if (!in.error() && std::is_same_v<Acc, float> &&
+      call.outs[0].dtype == DType::BF16)
+    args.rounded = in.output<BFloat16>("merged o", {&b, &l, &h, &dv});
+  else
+    args.o = in.output<Acc>("merged o", {&b, &l, &h, &dv});
+  args.lse = in.output<Acc>("merged lse", {&b, &h, &l});
+  args.b = b.size;
+  args.l = l.size;
+  args.h = h.size;
+  args.dv = dv.size;
+  return in.error();
+}
+
+template const char *decode(const Call &, AttentionArgs<float> &);
+template const char *decode(const Call &, AttentionArgs<double> &);
+template const char *decode(const Call &, AttentionArgs<BFloat16> &);
+template const char *decode(const Call &, AttentionMergeArgs<float> &);
+template const char *decode(const Call &, AttentionMergeArgs<double> &);
+
+} // namespace cp::kernels

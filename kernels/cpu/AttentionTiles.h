@@ -1,0 +1,76 @@
+//===- AttentionTiles.h - Which keys a query sees ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A part of a sequence is given by its runs, so that the mask knows where every
+// row stands in the whole, in whatever order the ranks hold it. Kernels walk
+// runs in tiles; the mask tells for two tiles, without looking at their rows,
+// whether there is anything to do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CPU_ATTENTIONTILES_H
+#define CP_KERNELS_CPU_ATTENTIONTILES_H
+
+#include <cstdint>
+
+namespace cp::kernels {
+
+/// The positions of a part's rows, in local order: words[2 i] is the first
+/// position of run i, words[2 i + 1] how many follow each other from there.
+/// Owns nothing.
+struct Runs {
+  const int64_t *words = nullptr;
+  int64_t count = 0;
+};
+
+/// Rows that follow each other both in the part, from `local` on, and in the
+/// whole, from `first` on.
+struct Span {
+  int64_t local, first, count;
+  int64_t last() const { return first + count - 1; }
+};
+
+/// Rows of a tile, of queries as of keys.
+constexpr int64_t attentionTile = 64;
+
+/// Goes through runs in spans of at most attentionTile rows.
+class SpanWalk {
+public:
+  explicit SpanWalk(Runs runs) : runs(runs) {}
+  /// False at the end.
+  bool next(Span &span);
+
+private:
+  Runs runs;
+  int64_t run = 0, inRun = 0, local = 0;
+};
+
+/// A causal query at position p sees the keys at positions [0, p], or the last
+/// `window` of them when that is not 0. Without `causal` it sees all, and
+/// `window` must be 0.
+struct AttentionMask {
+  bool causal = false;
+  int64_t window = 0;
+};
+
+/// Keys [begin, end) of a span.
+struct KeyRange {
+  int64_t begin, end;
+};
+KeyRange keysSeen(const AttentionMask &mask, int64_t position,
+                  const Span &keys);
+
+/// What the queries of a span see of the keys of another.
+enum class Sight { None, Some, All };
+Sight sightOf(const AttentionMask &mask, const Span &queries, const Span &keys);
+
+/// How many pairs of tiles a kernel works on, for one head of one sequence.
+int64_t countAttentionTiles(const AttentionMask &mask, Runs queries, Runs keys);
+
+} // namespace cp::kernels
+
+#endif // CP_KERNELS_CPU_ATTENTIONTILES_H

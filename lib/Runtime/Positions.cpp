@@ -1,0 +1,102 @@
+//===- Positions.cpp - Where the rows of a part stand ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Positions.h"
+
+#include "World.h"
+
+#include <algorithm>
+
+using namespace cp::runtime;
+
+static Result checkOrders(const Descriptor &call, const std::string &name,
+                          const SequenceCut &cut) {
+  bool fits = cut.orders.size == cut.axes.size;
+  for (size_t i = 0; fits && i < cut.orders.size; ++i)
+    fits = cut.orders[i] == 0 || cut.orders[i] == 1;
+  if (fits)
+    return std::nullopt;
+  return call.invalid("attribute '" + name + "orders' is " +
+                      listText(cut.orders.data, cut.orders.size) +
+                      ", expected 0 or 1 for each of the axes " +
+                      listText(cut.axes.data, cut.axes.size));
+}
+
+/// The words that tell one cut from another.
+static bool isKey(const std::vector<int64_t> &key, const SequenceCut &cut,
+                  int64_t localRows) {
+  return key.size() == 1 + 2 * cut.axes.size && key[0] == localRows &&
+         std::equal(cut.axes.data, cut.axes.data + cut.axes.size,
+                    key.begin() + 1) &&
+         std::equal(cut.orders.data, cut.orders.data + cut.orders.size,
+                    key.begin() + 1 + int64_t(cut.axes.size));
+}
+
+static std::vector<int64_t> keyOf(const SequenceCut &cut, int64_t localRows) {
+  std::vector<int64_t> key = {localRows};
+  key.insert(key.end(), cut.axes.data, cut.axes.data + cut.axes.size);
+  key.insert(key.end(), cut.orders.data, cut.orders.data + cut.orders.size);
+  return key;
+}
+
+/// A mesh of the group alone: its rank is the position in the group.
+static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
+  cp::Layout layout;
+  layout.dims.resize(1);
+  for (size_t i = 0; i < cut.axes.size; ++i) {
+    int64_t size = context.world.mesh.axes[size_t(cut.axes[i])].size;
+    layout.mesh.axes.push_back({"axis" + std::to_string(cut.axes[i]), size});
+    // One rank holds everything, in whatever order.
+    cp::Order order =
+        size == 1 ? cp::Order::Contiguous : cp::Order(cut.orders[i]);
+    layout.dims[0].push_back({int(i), order, 1});
+  }
+  return layout;
+}
+
+static Result makePositions(const Context &context, const Descriptor &call,
+                            const SequenceCut &cut, int64_t localRows,
+                            Positions &made) {
+  int64_t ranks = made.group->size;
+  if (__builtin_mul_overflow(localRows, ranks, &made.whole))
+    return call.invalid(std::to_string(localRows) + " rows times " +
+                        std::to_string(ranks) + " ranks do not fit 63 bits");
+  cp::Layout layout = layoutOf(context, cut);
+  if (std::optional<std::string> wrong = check(layout, {made.whole}))
+    return call.invalid("a sequence of " + std::to_string(made.whole) +
+                        " cannot be cut over " + std::to_string(ranks) +
+                        " ranks: " + *wrong);
+  for (int64_t position = 0; position < ranks; ++position) {
+    std::vector<int64_t> &words = made.runs.emplace_back();
+    for (const cp::Run &run :
+         cp::runsOf(layout.mesh, layout.dims[0], made.whole, position))
+      words.insert(words.end(), {run.global, run.length});
+  }
+  return std::nullopt;
+}
+
+Result cp::runtime::findPositions(Context &context, const Descriptor &call,
+                                  const std::string &name,
+                                  const SequenceCut &cut, int64_t localRows,
+                                  const Positions *&positions) {
+  if (Result failure = checkOrders(call, name, cut))
+    return failure;
+  auto entry = std::find_if(
+      context.positions.begin(), context.positions.end(),
+      [&](const auto &known) { return isKey(known.first, cut, localRows); });
+  if (entry == context.positions.end()) {
+    Positions made;
+    if (Result failure = findGroup(context, call, cut.axes, made.group))
+      return failure;
+    if (Result failure = makePositions(context, call, cut, localRows, made))
+      return failure;
+    entry =
+        context.positions.emplace(keyOf(cut, localRows), std::move(made)).first;
+  }
+  positions = &entry->second;
+  return std::nullopt;
+}
