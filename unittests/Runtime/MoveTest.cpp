@@ -59,7 +59,7 @@ Sizes cuttable(RandomCase &c, int64_t rank, int64_t dim) {
 TEST(Move, AllGatherRestoresTheWhole) {
   forEachCase([](RandomCase &c) {
     int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
-    int64_t order = c.draw(0, 1);
+    int64_t order = c.anyOrder();
     std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
     auto local = [&](int64_t r) {
       Place place = c.place(r);
@@ -76,7 +76,7 @@ TEST(Move, AllGatherRestoresTheWhole) {
 TEST(Move, ReorderKeepsTheWhole) {
   forEachCase([](RandomCase &c) {
     int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
-    int64_t from = c.draw(0, 1), to = c.draw(0, 1);
+    int64_t from = c.anyOrder(), to = c.anyOrder();
     Sizes sizes = cuttable(c, rank, dim);
     std::vector<Array> wholes = c.wholes(sizes);
     auto part = [&](int64_t r, int64_t order) {
@@ -125,7 +125,7 @@ TEST(Move, ShiftTakesTheNeighboursInput) {
 TEST(Move, SliceTakesThePartAndMovesNothing) {
   forEachCase([](RandomCase &c) {
     int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
-    int64_t order = c.draw(0, 1);
+    int64_t order = c.anyOrder();
     std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
     World world(c.setting.mesh);
     world.run([&](int64_t r, cprt_context *context) {
