@@ -180,9 +180,8 @@ std::vector<Collective> make() {
                "%r", "2x8xf32", R"([{"cp" zigzag}, {}])"),
        scannedParts, "scan_state"},
       {"reorder_striped",
-       program("%z = cp.reorder %x" + over + "{dim = 0, to_striped = 2}" +
-                   local + "\n  %r = cp.reorder %z" + over +
-                   "{dim = 0, from_striped = 2, to_striped = 1}" + local,
+       program("%r = cp.reorder %x" + over + "{dim = 0, to_striped = 1}" +
+                   local,
                "%r", "2x8xf32", R"([{"cp" striped}, {}])"),
        same, "reorder"},
       {"all_to_all_striped",
