@@ -480,3 +480,16 @@ func.func @verify_c4_other_stripes(%x: tensor<16xf32, #one>,
       outs(%x : tensor<16xf32, #one>) -> tensor<16xf32, #one>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#in = #cp.layout<#mesh, [{"cp" striped}, {}]>
+#out = #cp.layout<#mesh, [{"cp" striped}]>
+func.func @verify_c4_merged_stripes(%x: tensor<8x2xf32, #in>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'tensor.collapse_shape' op verify_c4: dimension 0 of result 0 is cut unlike the others}}
+  %0 = tensor.collapse_shape %x [[0, 1]]
+      : tensor<8x2xf32, #in> into tensor<16xf32, #out>
+  return
+}

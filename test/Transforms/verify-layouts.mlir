@@ -87,3 +87,15 @@ func.func @striped_heads(
       into tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
   return %0 : tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
 }
+
+// CHECK-LABEL: func.func @striped_heads_merged(
+// CHECK-NEXT:    tensor.collapse_shape
+func.func @striped_heads_merged(
+    %x: tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>)
+    -> tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+    attributes {cp.view = "global"} {
+  %0 = tensor.collapse_shape %x [[0], [1], [2, 3]]
+      : tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
+      into tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+  return %0 : tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+}
