@@ -45,12 +45,14 @@ MLIR_CAPI_EXPORTED int64_t cpMeshAttrGetNumRanks(MlirAttribute mesh);
 // #cp.layout
 //===----------------------------------------------------------------------===//
 
-/// Which blocks of a dimension a position on an axis of size R holds.
+/// Which elements of a dimension position r on an axis of size R holds.
 typedef enum CpOrder {
   /// Block r of R.
   CP_ORDER_CONTIGUOUS = 0,
   /// Blocks r and 2R-1-r of 2R.
-  CP_ORDER_ZIGZAG = 1
+  CP_ORDER_ZIGZAG = 1,
+  /// Runs r, r+R, r+2R, ... of `unit` elements.
+  CP_ORDER_STRIPED = 2
 } CpOrder;
 
 /// One mesh axis that cuts one dimension. Runs of `unit` elements stay whole.

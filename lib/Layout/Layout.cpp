@@ -10,11 +10,24 @@
 using namespace cp;
 
 const char *cp::orderName(Order order) {
-  return order == Order::Zigzag ? "zigzag" : "contiguous";
+  switch (order) {
+  case Order::Zigzag:
+    return "zigzag";
+  case Order::Striped:
+    return "striped";
+  case Order::Contiguous:
+    break;
+  }
+  return "contiguous";
 }
 
 bool cp::operator==(const Cut &a, const Cut &b) {
   return a.axis == b.axis && a.order == b.order && a.unit == b.unit;
+}
+
+bool cp::samePlaces(const Cut &a, const Cut &b) {
+  return a.axis == b.axis && a.order == b.order &&
+         (a.order != Order::Striped || a.unit == b.unit);
 }
 
 bool cp::operator==(const Layout &a, const Layout &b) {
@@ -42,9 +55,10 @@ static std::optional<std::string> checkCut(const Cut &cut,
   if (cut.unit < 1)
     return "layout_c3: " + place + ": expected a unit of at least 1, got " +
            std::to_string(cut.unit) + "; leave it out to cut anywhere";
-  if (cut.order != Order::Contiguous && cut.order != Order::Zigzag)
+  if (cut.order < Order::Contiguous || cut.order > Order::Striped)
     return "layout_c7: " + place +
-           ": expected the order 0 (contiguous) or 1 (zigzag), got " +
+           ": expected the order 0 (contiguous), 1 (zigzag) or 2 (striped), "
+           "got " +
            std::to_string(int64_t(cut.order)) + "; use one of these";
   return std::nullopt;
 }

@@ -20,20 +20,16 @@ static Step makeStep(Step::Kind kind, std::vector<int> axes) {
   return step;
 }
 
-static bool sameButUnit(const Cut &a, const Cut &b) {
-  return a.axis == b.axis && a.order == b.order;
-}
-
 /// The number of cuts at the front that `current` and `target` share.
 size_t Planner::matched(size_t dim) const {
   const std::vector<Cut> &a = current.dims[dim], &b = target.dims[dim];
-  return std::mismatch(a.begin(), a.end(), b.begin(), b.end(), sameButUnit)
+  return std::mismatch(a.begin(), a.end(), b.begin(), b.end(), samePlaces)
              .first -
          a.begin();
 }
 
-/// Units are a constraint on the cuts and do not move elements, so the shared
-/// cuts can have the target's from the start.
+/// Where units are a constraint on the cuts and do not move elements, the
+/// shared cuts can have the target's from the start.
 void Planner::adoptUnits() {
   for (size_t dim = 0; dim < current.dims.size(); ++dim)
     std::copy_n(target.dims[dim].begin(), matched(dim),
@@ -185,6 +181,7 @@ void Planner::moveCuts(size_t from, size_t to, size_t count) {
   step.from = from;
   step.to = to;
   step.fromOrder = source.back().order;
+  step.fromUnit = source.back().unit;
   for (size_t i = 0; i < count; ++i) {
     const Cut &cut = target.dims[to][sink.size()];
     step.axes.push_back(cut.axis);
@@ -216,6 +213,7 @@ bool Planner::reorder() {
     Step step = makeStep(Step::Kind::Reorder, {cuts[last].axis});
     step.from = dim;
     step.fromOrder = cuts[last].order;
+    step.fromUnit = cuts[last].unit;
     cuts[last] = target.dims[dim][last];
     step.toOrder = cuts[last].order;
     step.unit = cuts[last].unit;
@@ -232,6 +230,7 @@ void Planner::gather(size_t dim) {
   Step step = makeStep(Step::Kind::AllGather, {cut.axis});
   step.from = dim;
   step.fromOrder = cut.order;
+  step.fromUnit = cut.unit;
   emit(std::move(step));
 }
 
@@ -261,6 +260,7 @@ bool Planner::sendAway(size_t from) {
     step.from = from;
     step.to = to;
     step.fromOrder = cut.order;
+    step.fromUnit = cut.unit;
     emit(std::move(step));
     return true;
   }

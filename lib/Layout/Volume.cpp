@@ -30,16 +30,16 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
   return count;
 }
 
-/// How many elements two lists of runs have in common.
+/// How many elements two lists of runs have in common. Both ascend.
 static int64_t countCommon(const std::vector<Run> &a,
                            const std::vector<Run> &b) {
   int64_t common = 0;
-  for (const Run &x : a)
-    for (const Run &y : b) {
-      int64_t begin = std::max(x.global, y.global);
-      int64_t end = std::min(x.global + x.length, y.global + y.length);
-      common += std::max<int64_t>(end - begin, 0);
-    }
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+    int64_t xEnd = x->global + x->length, yEnd = y->global + y->length;
+    int64_t begin = std::max(x->global, y->global);
+    common += std::max<int64_t>(std::min(xEnd, yEnd) - begin, 0);
+    xEnd < yEnd ? ++x : ++y;
+  }
   return common;
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// What happens to one of the tensors.
 struct Route {
   size_t concatDim, splitDim;
-  cp::Order concatOrder, splitOrder;
+  cp::Cut concatOrder, splitOrder;
   int64_t times, unit;
   /// The whole sizes of the two dimensions, the split one after its repeat.
   int64_t concatSize, splitSize;
@@ -68,40 +68,52 @@ static Result readRoutes(Context &context, const Descriptor &call,
   AttrReader attrs(call);
   Words axes = attrs.array("axes");
   Words concatDims = attrs.array("concat_dims", count, 0, maxRank - 1);
-  Words concatOrders = attrs.array("concat_orders", count, 0, 1);
+  Words concatOrders = attrs.array("concat_orders", count, 0, INT64_MAX);
   Words times = attrs.array("repeat_times", count, 1, INT64_MAX);
   Words units = attrs.array("repeat_units", count, 1, INT64_MAX);
   Words splitDims = attrs.array("split_dims", count, 0, maxRank - 1);
-  Words splitOrders = attrs.array("split_orders", count, 0, 1);
+  Words splitOrders = attrs.array("split_orders", count, 0, INT64_MAX);
   if (Result failure = attrs.finish())
     return failure;
   if (Result failure = findGroup(context, call, axes, group))
     return failure;
   for (size_t i = 0; i < count; ++i) {
     routes.push_back({size_t(concatDims[i]), size_t(splitDims[i]),
-                      cp::Order(concatOrders[i]), cp::Order(splitOrders[i]),
-                      times[i], units[i], 0, 0});
+                      cutOf(concatOrders[i]), cutOf(splitOrders[i]), times[i],
+                      units[i], 0, 0});
     if (Result failure = finishRoute(call, *group, i, routes.back()))
       return failure;
   }
   return std::nullopt;
 }
 
-/// Where a part of the repeated dimension lies in the dimension itself: unit u
+/// Where a run of the repeated dimension lies in the dimension itself: unit u
 /// of the repeated one is unit u / times.
-static List<Segment> partOfRepeated(const Route &route,
-                                    const List<cp::Run> &part) {
+static void addRepeated(const Route &route, const Runs &run,
+                        List<Segment> &segments) {
+  for (int64_t done = 0; done < run.length;) {
+    int64_t index = run.global + done, inUnit = index % route.unit;
+    int64_t length = std::min(route.unit - inUnit, run.length - done);
+    segments.push_back({run.local + done,
+                        index / route.unit / route.times * route.unit + inUnit,
+                        length});
+    done += length;
+  }
+}
+
+static List<Segment> splitSegments(const Route &route, const List<Runs> &part) {
   List<Segment> segments;
-  for (const cp::Run &run : part) {
-    // Without repeats the whole run lies together, however long a unit is.
-    int64_t unit = route.times == 1 ? route.splitSize : route.unit;
-    for (int64_t done = 0; done < run.length;) {
-      int64_t index = run.global + done, inUnit = index % unit;
-      int64_t length = std::min(unit - inUnit, run.length - done);
-      segments.push_back({run.local + done,
-                          index / unit / route.times * unit + inUnit, length});
-      done += length;
+  for (const Runs &runs : part) {
+    if (route.times == 1) {
+      segments.push_back({runs.local, runs.global, runs.length, runs.count,
+                          runs.length, runs.step});
+      continue;
     }
+    for (int64_t i = 0; i < runs.count; ++i)
+      addRepeated(route,
+                  {runs.global + i * runs.step, runs.local + i * runs.length,
+                   runs.length},
+                  segments);
   }
   return segments;
 }
@@ -110,16 +122,17 @@ static void pullTensor(const Exchange &exchange, const Descriptor &call,
                        const Group &group, size_t i, const Route &route) {
   DimMap split = {
       route.splitDim,
-      partOfRepeated(route, runsAt(group, route.splitOrder, route.splitSize,
-                                   group.position))};
+      splitSegments(route, runsAt(group, route.splitOrder, route.splitSize,
+                                  group.position))};
   // Each rank starts with itself and goes round, so that not all of them read
   // the same peer's memory at once.
   for (int64_t step = 0; step < group.size; ++step) {
     int64_t peer = (group.position + step) % group.size;
     DimMap concat = {route.concatDim, {}};
-    for (const cp::Run &run :
+    for (const Runs &runs :
          runsAt(group, route.concatOrder, route.concatSize, peer))
-      concat.segments.push_back({run.global, run.local, run.length});
+      concat.segments.push_back({runs.global, runs.local, runs.length,
+                                 runs.count, runs.step, runs.length});
     exchange.took(peer, copyMapped(call.out(i), exchange.input(peer, i),
                                    {concat, split}));
   }

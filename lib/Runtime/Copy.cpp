@@ -17,12 +17,15 @@ using cp::kernels::BFloat16;
 
 namespace {
 
+/// A buffer's dimension is two of a block: the runs, and the elements of each.
+constexpr int maxBlockRank = 2 * maxRank;
+
 /// A strided box. Strides are in bytes.
 struct Block {
   char *dst;
   const char *src;
   int rank;
-  std::array<int64_t, maxRank> sizes, dstStrides, srcStrides;
+  std::array<int64_t, maxBlockRank> sizes, dstStrides, srcStrides;
   int64_t elementSize;
 };
 
@@ -71,7 +74,7 @@ template <typename RowFn> static void forEachRow(Block block, RowFn fn) {
     row.dstStride = block.dstStrides[inner];
     row.srcStride = block.srcStrides[inner];
   }
-  std::array<int64_t, maxRank> index{};
+  std::array<int64_t, maxBlockRank> index{};
   while (true) {
     fn(row);
     int dim = inner - 1;
@@ -123,15 +126,17 @@ template <typename T> static void addRow(const Row &row) {
 static Block wholeBlock(const Buffer &dst, const Buffer &src) {
   Block block = {static_cast<char *>(dst.data),
                  static_cast<const char *>(src.data),
-                 dst.rank,
+                 2 * dst.rank,
                  {},
                  {},
                  {},
                  int64_t(sizeOf(dst.dtype))};
   for (int dim = 0; dim < dst.rank; ++dim) {
-    block.sizes[dim] = dst.sizes[dim];
-    block.dstStrides[dim] = dst.strides[dim] * block.elementSize;
-    block.srcStrides[dim] = src.strides[dim] * block.elementSize;
+    int runs = 2 * dim, elements = runs + 1;
+    block.sizes[runs] = 1;
+    block.sizes[elements] = dst.sizes[dim];
+    block.dstStrides[elements] = dst.strides[dim] * block.elementSize;
+    block.srcStrides[elements] = src.strides[dim] * block.elementSize;
   }
   return block;
 }
@@ -152,12 +157,17 @@ static int64_t forEachMapped(const Block &block, const List<DimMap> &maps,
     return bytesOf(block);
   }
   int64_t bytes = 0;
-  size_t dim = maps[next].dim;
+  size_t runs = 2 * maps[next].dim, elements = runs + 1;
+  int64_t dstStride = block.dstStrides[elements];
+  int64_t srcStride = block.srcStrides[elements];
   for (const Segment &segment : maps[next].segments) {
     Block part = block;
-    part.sizes[dim] = segment.length;
-    part.dst += segment.dst * block.dstStrides[dim];
-    part.src += segment.src * block.srcStrides[dim];
+    part.sizes[runs] = segment.count;
+    part.dstStrides[runs] = segment.dstStep * dstStride;
+    part.srcStrides[runs] = segment.srcStep * srcStride;
+    part.sizes[elements] = segment.length;
+    part.dst += segment.dst * dstStride;
+    part.src += segment.src * srcStride;
     bytes += forEachMapped(part, maps, next + 1, fn);
   }
   return bytes;
@@ -205,20 +215,6 @@ void cp::runtime::fill(const Buffer &dst, const void *element) {
   block.src = static_cast<const char *>(element);
   block.srcStrides.fill(0);
   forEachRow(block, copyRow);
-}
-
-List<Segment> cp::runtime::intersect(const List<Run> &dst,
-                                     const List<Run> &src) {
-  List<Segment> segments;
-  for (const Run &d : dst)
-    for (const Run &s : src) {
-      int64_t begin = std::max(d.global, s.global);
-      int64_t end = std::min(d.global + d.length, s.global + s.length);
-      if (begin < end)
-        segments.push_back({d.local + begin - d.global,
-                            s.local + begin - s.global, end - begin});
-    }
-  return segments;
 }
 
 Contiguous::Contiguous(const Buffer &like, char *data)

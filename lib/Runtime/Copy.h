@@ -9,27 +9,17 @@
 #define CP_LIB_RUNTIME_COPY_H
 
 #include "Descriptor.h"
-
-#include "cp/Layout/Layout.h"
+#include "Runs.h"
 
 #include <array>
 
 namespace cp::runtime {
-
-/// A piece of one dimension: where it goes, where it comes from, how long.
-struct Segment {
-  int64_t dst, src, length;
-};
 
 /// How one dimension of a destination is filled from a source.
 struct DimMap {
   size_t dim;
   List<Segment> segments;
 };
-
-/// The pieces that are neighbours both in `dst` and in `src`, where both number
-/// (parts of) the same dimension globally.
-List<Segment> intersect(const List<Run> &dst, const List<Run> &src);
 
 /// Copies the product of the mapped segments; the other dimensions are copied
 /// whole and must be equal. Returns the bytes copied. The buffers have one type

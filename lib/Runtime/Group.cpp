@@ -67,25 +67,30 @@ Result cp::runtime::findGroup(Context &context, const Descriptor &call,
 }
 
 /// One rank holds everything, in whatever order.
-static cp::Cut cutOf(const Group &group, cp::Order order) {
-  return {0, group.size == 1 ? cp::Order::Contiguous : order, 1};
+static cp::Order orderOf(const Group &group, const cp::Cut &cut) {
+  return group.size == 1 ? cp::Order::Contiguous : cut.order;
 }
 
-/// How many pieces of equal length the group cuts a dimension into.
-static int64_t numBlocks(const Group &group, cp::Order order) {
-  bool isZigzag = cutOf(group, order).order == cp::Order::Zigzag;
-  return isZigzag ? 2 * group.size : group.size;
+/// How many pieces of equal length the group cuts a dimension into, where it
+/// does not deal it out.
+static int64_t numBlocks(const Group &group, const cp::Cut &cut) {
+  return orderOf(group, cut) == cp::Order::Zigzag ? 2 * group.size : group.size;
 }
 
 Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
                              const List<int64_t> &sizes, size_t dim,
-                             Order order) {
-  if (sizes[dim] >= 0 && sizes[dim] % numBlocks(group, order) == 0)
+                             const Cut &cut) {
+  Cut known = cut;
+  known.order = orderOf(group, cut);
+  known.unit = group.size == 1 ? 1 : cut.unit;
+  int64_t blocks = numBlocks(group, cut);
+  if (sizes[dim] >= 0 && sizes[dim] % blocks == 0 &&
+      sizes[dim] / blocks % known.unit == 0)
     return std::nullopt;
   Layout layout;
   layout.mesh = group.mesh;
   layout.dims.resize(sizes.size());
-  layout.dims[dim].push_back(cutOf(group, order));
+  layout.dims[dim].push_back(known);
   if (std::optional<std::string> wrong =
           check(layout, {sizes.begin(), sizes.end()}))
     return call.invalid("dim " + std::to_string(dim) + " of " +
@@ -95,11 +100,14 @@ Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
   return std::nullopt;
 }
 
-cp::runtime::List<cp::Run> cp::runtime::runsAt(const Group &group, Order order,
-                                               int64_t size, int64_t position) {
-  int64_t blocks = numBlocks(group, order), length = size / blocks;
+cp::runtime::List<Runs> cp::runtime::runsAt(const Group &group, const Cut &cut,
+                                            int64_t size, int64_t position) {
+  int64_t blocks = numBlocks(group, cut), length = size / blocks;
   if (length == 0)
     return {};
+  if (orderOf(group, cut) == Order::Striped)
+    return {{position * cut.unit, 0, cut.unit, length / cut.unit,
+             group.size * cut.unit}};
   int64_t first = position * length;
   if (blocks == group.size)
     return {{first, 0, length}};

@@ -9,6 +9,7 @@
 #define CP_LIB_RUNTIME_GROUP_H
 
 #include "Attributes.h"
+#include "Runs.h"
 
 #include "cp/Layout/Layout.h"
 
@@ -40,11 +41,11 @@ Result findGroup(cprt_context &context, const Descriptor &call, Words axes,
 /// Whether `dim` of a tensor of `sizes` (the whole) can be cut over the group:
 /// CPRT_INVALID_ARGUMENT when it does not divide.
 Result checkCut(const Descriptor &call, const Group &group,
-                const List<int64_t> &sizes, size_t dim, Order order);
+                const List<int64_t> &sizes, size_t dim, const Cut &cut);
 /// The part that `position` holds of a dimension of `size` elements; what
 /// cp::runsOf says of the group's one axis.
-List<Run> runsAt(const Group &group, Order order, int64_t size,
-                 int64_t position);
+List<Runs> runsAt(const Group &group, const Cut &cut, int64_t size,
+                  int64_t position);
 
 } // namespace cp::runtime
 

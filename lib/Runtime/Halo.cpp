@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 #include "Exchange.h"
+#include "Sequence.h"
 
 using namespace cp::runtime;
 
@@ -46,26 +47,38 @@ static Result shift(Context &context, const Descriptor &call) {
 namespace {
 struct HaloCall {
   const Group *group = nullptr;
-  int64_t before = 0;
+  int64_t before = 0, partsPerRank = 1;
   size_t dim = 0;
   bool hasInitial = false;
+
+  int64_t rowsIn(const Buffer &in) const {
+    return in.sizes[dim] / partsPerRank;
+  }
 };
 } // namespace
 
-/// Output i, and initial i when there is one, is input i with `before` rows.
+/// Output i is input i with `before` rows for each part, initial i with as many
+/// for one.
 static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
                               size_t i) {
   const Buffer &in = call.in(i);
   List<int64_t> sizes(in.sizes, in.sizes + in.rank);
-  if (read.dim >= sizes.size() || sizes[read.dim] < read.before)
+  if (read.dim >= sizes.size() || read.rowsIn(in) < read.before)
+    return call.invalid(
+        call.label(i) + " is " + typeText(in) + ", expected at least " +
+        std::to_string(read.before) +
+        (read.partsPerRank == 2 ? " rows for each half" : " rows") +
+        " along dim " + std::to_string(read.dim) +
+        "; use fewer ranks on this axis");
+  if (sizes[read.dim] % read.partsPerRank)
     return call.invalid(call.label(i) + " is " + typeText(in) +
-                        ", expected at least " + std::to_string(read.before) +
-                        " rows along dim " + std::to_string(read.dim) +
-                        "; use fewer ranks on this axis");
+                        ", expected an even dim " + std::to_string(read.dim) +
+                        ": in zigzag order a rank holds two parts");
   sizes[read.dim] = read.before;
   if (read.hasInitial)
     if (Result failure = call.expectType(call.numOuts() + i, in.dtype, sizes))
       return failure;
+  sizes[read.dim] *= read.partsPerRank;
   return call.expectType(call.numIns() + i, in.dtype, sizes);
 }
 
@@ -76,7 +89,10 @@ static Result readHalo(Context &context, const Descriptor &call,
   read.before = attrs.integer("before", 0, INT64_MAX);
   read.dim = size_t(attrs.integer("dim", 0, maxRank - 1));
   read.hasInitial = attrs.flag("has_initial");
+  int64_t order = attrs.integer("order", 0, INT64_MAX);
   if (Result failure = attrs.finish())
+    return failure;
+  if (Result failure = readPartsPerRank(call, order, read.partsPerRank))
     return failure;
   size_t count = call.numOuts();
   if (Result failure =
@@ -90,6 +106,27 @@ static Result readHalo(Context &context, const Descriptor &call,
   return findGroup(context, call, axes, read.group);
 }
 
+/// Fills the rows of output i that stand before this rank's part in `slot`.
+static void takeRows(const Exchange &exchange, const Descriptor &call,
+                     const HaloCall &read, size_t i, int64_t slot) {
+  const Buffer &out = call.out(i);
+  Sequence sequence = {read.group->size, read.partsPerRank};
+  int64_t part = sequence.partAt({read.group->position, slot});
+  int64_t to = slot * read.before;
+  if (part == 0) {
+    if (read.hasInitial)
+      copyMapped(out, call.in(call.numOuts() + i),
+                 {{read.dim, {{to, 0, read.before}}}});
+    // Else zeros, which are there already.
+    return;
+  }
+  Sequence::Place previous = sequence.placeOf(part - 1);
+  const Buffer &in = exchange.input(previous.position, i);
+  int64_t end = (previous.slot + 1) * read.rowsIn(in);
+  Segment last = {to, end - read.before, read.before};
+  exchange.took(previous.position, copyMapped(out, in, {{read.dim, {last}}}));
+}
+
 static Result halo(Context &context, const Descriptor &call) {
   HaloCall read;
   if (Result failure = readHalo(context, call, read))
@@ -97,18 +134,12 @@ static Result halo(Context &context, const Descriptor &call) {
   Exchange exchange(context, call, *read.group);
   if (Result failure = exchange.enter())
     return failure;
+  bool isFirst = read.group->position == 0;
   for (size_t i = 0; i < call.numOuts(); ++i) {
-    const Buffer &out = call.out(i);
-    if (read.group->position == 0 && read.hasInitial) {
-      copyWhole(out, call.in(call.numOuts() + i));
-    } else if (read.group->position == 0) {
-      fillZeros(out);
-    } else {
-      int64_t previous = read.group->position - 1;
-      const Buffer &in = exchange.input(previous, i);
-      Segment last = {0, in.sizes[read.dim] - read.before, read.before};
-      exchange.took(previous, copyMapped(out, in, {{read.dim, {last}}}));
-    }
+    if (isFirst && !read.hasInitial)
+      fillZeros(call.out(i));
+    for (int64_t slot = 0; slot < read.partsPerRank; ++slot)
+      takeRows(exchange, call, read, i, slot);
   }
   return std::nullopt;
 }

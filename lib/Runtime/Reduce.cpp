@@ -35,10 +35,17 @@ static size_t tileDim(const Buffer &out) {
 
 static List<Segment> tilesOf(const List<Segment> &segments, int64_t rows) {
   List<Segment> tiles;
-  for (const Segment &segment : segments)
-    for (int64_t done = 0; done < segment.length; done += rows)
-      tiles.push_back({segment.dst + done, segment.src + done,
-                       std::min(rows, segment.length - done)});
+  for (const Segment &segment : segments) {
+    int64_t runs =
+        std::max<int64_t>(rows / std::max<int64_t>(segment.length, 1), 1);
+    for (int64_t run = 0; run < segment.count; run += runs)
+      for (int64_t done = 0; done < segment.length; done += rows)
+        tiles.push_back({segment.dst + run * segment.dstStep + done,
+                         segment.src + run * segment.srcStep + done,
+                         std::min(rows, segment.length - done),
+                         std::min(runs, segment.count - run), segment.dstStep,
+                         segment.srcStep});
+  }
   return tiles;
 }
 
@@ -133,7 +140,7 @@ static Result reduceScatter(Context &context, const Descriptor &call) {
   AttrReader attrs(call);
   Words axes = attrs.array("axes");
   size_t dim = size_t(attrs.integer("dim", 0, in.rank - 1));
-  cp::Order order = attrs.order("order");
+  cp::Cut order = attrs.order("order");
   if (Result failure = attrs.finish())
     return failure;
   const Group *group = nullptr;
@@ -151,8 +158,9 @@ static Result reduceScatter(Context &context, const Descriptor &call) {
   if (Result failure = call.expectNotInPlace())
     return failure;
   DimMap part = {dim, {}};
-  for (const cp::Run &run : runsAt(*group, order, whole, group->position))
-    part.segments.push_back({run.local, run.global, run.length});
+  for (const Runs &runs : runsAt(*group, order, whole, group->position))
+    part.segments.push_back({runs.local, runs.global, runs.length, runs.count,
+                             runs.length, runs.step});
   return sum(context, call, *group, part);
 }
 

@@ -28,8 +28,8 @@ struct Algorithm {
 
 /// By the word in the descriptor.
 static constexpr Algorithm algorithms[] = {
-    {bytesOfOne, scanByChain},           {bytesOfGather, scanByGather},
-    {bytesOfDoubling, scanByDoubling},   {bytesOfOne, scanByPipeline},
+    {bytesOfOwn, scanByChain},           {bytesOfGather, scanByGather},
+    {bytesOfDoubling, scanByDoubling},   {bytesOfOwn, scanByPipeline},
     {bytesOfTransposed, scanTransposed},
 };
 
@@ -55,13 +55,25 @@ static Result checkScanBuffers(const Descriptor &call) {
   return call.expectNotInPlace();
 }
 
-static SummaryShape shapeOf(const Descriptor &call) {
+/// Whether the summaries of a rank's parts can be told apart.
+static Result checkParts(const Descriptor &call, int64_t perRank) {
+  const Buffer &decay = call.in(0);
+  if (perRank == 1 || (decay.rank > 0 && decay.sizes[0] % 2 == 0))
+    return std::nullopt;
+  return call.invalid("input 0 is " + typeText(decay) +
+                      ", expected an even dim 0: in zigzag order it holds the "
+                      "summaries of a rank's two parts in turn");
+}
+
+static SummaryShape shapeOf(const Descriptor &call, int64_t perRank) {
   const Buffer &decay = call.in(0), &state = call.in(1);
   int64_t inner = 1;
   for (int dim = decay.rank; dim < state.rank; ++dim)
     inner *= state.sizes[dim];
-  return {decay.dtype, numElements(state), numElements(decay),
-          inner,       numBytes(state),    numBytes(decay)};
+  return {
+      decay.dtype, numElements(state) / perRank, numElements(decay) / perRank,
+      inner,       numBytes(state) / perRank,    numBytes(decay) / perRank,
+      perRank};
 }
 
 /// Whether the memory of every algorithm has a size that fits 63 bits.
@@ -69,7 +81,7 @@ static bool isCountable(const Scan &scan) {
   int64_t one = 0, all = 0;
   return !__builtin_add_overflow(scan.shape.stateBytes, scan.shape.decayBytes,
                                  &one) &&
-         !__builtin_mul_overflow(one, scan.group.size + 4, &all);
+         !__builtin_mul_overflow(one, scan.sequence.numParts() + 4, &all);
 }
 
 static Result run(const Algorithm &algorithm, const Scan &scan) {
@@ -91,12 +103,19 @@ static Result scanState(Context &context, const Descriptor &call) {
   int64_t algorithm =
       attrs.integer("algorithm", 0, int64_t(std::size(algorithms)) - 1);
   Words axes = attrs.array("axes");
+  int64_t order = attrs.integer("order", 0, INT64_MAX), perRank = 1;
   if (Result failure = attrs.finish())
+    return failure;
+  if (Result failure = readPartsPerRank(call, order, perRank))
+    return failure;
+  if (Result failure = checkParts(call, perRank))
     return failure;
   const Group *group = nullptr;
   if (Result failure = findGroup(context, call, axes, group))
     return failure;
-  return run(algorithms[algorithm], {context, call, *group, shapeOf(call)});
+  return run(
+      algorithms[algorithm],
+      {context, call, *group, shapeOf(call, perRank), {group->size, perRank}});
 }
 
 extern "C" void cprt_scan_state(cprt_context *context, cprt_stream *stream,

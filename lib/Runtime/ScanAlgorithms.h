@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each algorithm says how much memory it wants on this rank, and writes this
-// rank's exclusive prefix to the outputs. What a rank sends is in cprt.h.
+// Each algorithm says how much memory it wants on this rank, and writes the
+// exclusive prefix of each of this rank's parts to the outputs. What a rank
+// sends is in cprt.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 
 #include "Exchange.h"
 #include "ScanSummary.h"
+#include "Sequence.h"
 
 namespace cp::runtime {
 
@@ -24,17 +26,26 @@ struct Scan {
   const Descriptor &call;
   const Group &group;
   SummaryShape shape;
+  Sequence sequence;
+
+  int64_t partIn(int64_t slot) const {
+    return sequence.partAt({group.position, slot});
+  }
 };
 
-/// Not more than group.size + 4 summaries, so that it is known to fit 63 bits.
+/// Not more than the number of parts and 4 summaries, so that it is known to
+/// fit 63 bits.
 using ScanBytes = int64_t (*)(const Scan &scan);
 /// `memory` holds these bytes until the call returns.
 using ScanBody = Result (*)(const Scan &scan, char *memory);
 
-/// For the algorithms that keep one summary.
-inline int64_t bytesOfOne(const Scan &scan) { return scan.shape.bytes(); }
+/// For the algorithms that keep one summary for each part.
+inline int64_t bytesOfOwn(const Scan &scan) {
+  return scan.shape.perRank * scan.shape.bytes();
+}
 
-/// Each rank takes the previous one's inclusive prefix: R - 1 steps.
+/// Each part takes the previous one's inclusive prefix: R - 1 steps, and as
+/// many back in zigzag order.
 Result scanByChain(const Scan &scan, char *memory);
 
 /// The chain in blocks: a rank hands one on while it waits for the next.

@@ -15,43 +15,109 @@ using namespace cp::runtime;
 /// About what a rank combines in the time that a handover costs.
 static constexpr double handoverBytes = 16 << 10;
 
-static Result passOn(const Scan &scan, int64_t numBlocks, char *inclusive) {
-  const SummaryShape &shape = scan.shape;
-  int64_t position = scan.group.position;
-  bool isLast = position + 1 == scan.group.size;
-  pack(inclusive, scan.call, shape);
-  Exchange exchange(scan.context, scan.call, scan.group);
-  exchange.setSummary(inclusive);
-  if (Result failure = exchange.enter())
-    return failure;
-  if (position == 0) {
-    exchange.publish(uint64_t(numBlocks));
-    writeIdentity(scan.call);
+namespace {
+/// One rank's share of the chain. In zigzag order it goes through the ranks
+/// forth and back, so a rank takes in blocks of its two parts in the steps in
+/// which they come: block i of the second `delay` steps after that of the
+/// first.
+class Chain {
+public:
+  Chain(const Scan &scan, Exchange &exchange, int64_t numBlocks, char *memory)
+      : scan(scan), exchange(exchange), numBlocks(numBlocks), memory(memory) {}
+
+  Result run() {
+    int64_t delay = delayOf(scan.group.position);
+    bool hasTwo = scan.shape.perRank == 2;
+    for (int64_t step = 0; step < numBlocks + (hasTwo ? delay : 0); ++step) {
+      if (step < numBlocks)
+        if (Result failure = pass(0, step))
+          return failure;
+      if (hasTwo && step >= delay)
+        if (Result failure = pass(1, step - delay))
+          return failure;
+    }
     return std::nullopt;
   }
-  const char *prefix = exchange.summary(position - 1);
-  for (int64_t block = 0; block < numBlocks; ++block) {
-    if (Result failure = exchange.await(position - 1, uint64_t(block + 1)))
-      return failure;
-    if (isLast)
-      continue;
-    combine(inclusive, prefix, inclusive, shape,
-            partOf(shape.size(), numBlocks, block));
-    exchange.publish(uint64_t(block + 1));
+
+private:
+  using Place = Sequence::Place;
+
+  /// The first rank has its own summary at once, and no need to wait.
+  int64_t delayOf(int64_t position) const {
+    int64_t between = 2 * (scan.group.size - 1 - position);
+    bool isAlone = scan.shape.perRank == 1 || position == 0;
+    return isAlone ? numBlocks : std::min(between, numBlocks);
   }
-  unpack(prefix, scan.call, shape);
-  exchange.took(position - 1, shape.bytes());
+  /// How many blocks the rank has published when `block` of a part is ready.
+  uint64_t readyAfter(Place place, int64_t block) const {
+    int64_t delay = delayOf(place.position);
+    if (place.slot == 0)
+      return uint64_t(block + 1 + std::max<int64_t>(block - delay, 0));
+    return uint64_t(std::min(block + delay + 1, numBlocks) + block + 1);
+  }
+  char *own(int64_t slot) const { return memory + slot * scan.shape.bytes(); }
+
+  Result pass(int64_t slot, int64_t block);
+  void finish(int64_t slot, Place previous, const char *prefix);
+
+  const Scan &scan;
+  Exchange &exchange;
+  int64_t numBlocks;
+  char *memory;
+};
+} // namespace
+
+/// Takes one block of the previous part's inclusive prefix, and hands on this
+/// part's.
+Result Chain::pass(int64_t slot, int64_t block) {
+  int64_t part = scan.partIn(slot);
+  if (part == 0) {
+    if (block == 0) {
+      exchange.publish(uint64_t(numBlocks));
+      writeIdentity(scan.call, scan.shape, slot);
+    }
+    return std::nullopt;
+  }
+  Place previous = scan.sequence.placeOf(part - 1);
+  if (Result failure =
+          exchange.await(previous.position, readyAfter(previous, block)))
+    return failure;
+  const char *prefix =
+      exchange.summary(previous.position) + previous.slot * scan.shape.bytes();
+  if (part + 1 < scan.sequence.numParts()) {
+    combine(own(slot), prefix, own(slot), scan.shape,
+            partOf(scan.shape.size(), numBlocks, block));
+    exchange.publish(readyAfter({scan.group.position, slot}, block));
+  }
+  if (block + 1 == numBlocks)
+    finish(slot, previous, prefix);
   return std::nullopt;
+}
+
+void Chain::finish(int64_t slot, Place previous, const char *prefix) {
+  unpack(prefix, scan.call, scan.shape, slot);
+  exchange.took(previous.position, scan.shape.bytes());
+}
+
+static Result passOn(const Scan &scan, int64_t numBlocks, char *memory) {
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    pack(memory + slot * scan.shape.bytes(), scan.call, scan.shape, slot);
+  Exchange exchange(scan.context, scan.call, scan.group);
+  exchange.setSummary(memory);
+  if (Result failure = exchange.enter())
+    return failure;
+  return Chain(scan, exchange, numBlocks, memory).run();
 }
 
 Result cp::runtime::scanByChain(const Scan &scan, char *memory) {
   return passOn(scan, 1, memory);
 }
 
-/// A step costs handoverBytes + bytes / K, and there are K + R - 2 of them:
-/// least where both halves of the sum cost the same.
+/// A step costs handoverBytes + bytes / K, and there are K - 1 more of them
+/// than handovers: least where both halves of the sum cost the same.
 static int64_t blocksFor(const Scan &scan) {
-  double hops = double(std::max<int64_t>(scan.group.size - 2, 0));
+  int64_t handovers = scan.shape.perRank * (scan.group.size - 1);
+  double hops = double(std::max<int64_t>(handovers - 1, 0));
   double best = std::sqrt(hops * double(scan.shape.bytes()) / handoverBytes);
   return std::clamp<int64_t>(int64_t(best), 1,
                              std::max<int64_t>(scan.shape.size(), 1));

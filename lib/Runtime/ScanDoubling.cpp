@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// After step k a rank holds the fold of the 2^(k+1) ranks that end with it, or
-// of all up to it: then it is done. Each step has memory of its own, as ranks
-// further on may still read the one before.
+// After step k a rank holds, for each of its parts, the fold of the 2^(k+1)
+// parts that end with it, or of all up to it: then it is done. Each step has
+// memory of its own, as ranks further on may still read the one before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,63 +17,127 @@
 
 using namespace cp::runtime;
 
-/// In how many steps the rank at `position` takes something in.
-static int64_t stepsOf(int64_t position) {
+/// In how many steps a part takes something in.
+static int64_t stepsOf(int64_t part) {
   int64_t steps = 0;
-  for (; position > 0; position /= 2)
+  for (; part > 0; part /= 2)
     ++steps;
   return steps;
 }
 
 int64_t cp::runtime::bytesOfDoubling(const Scan &scan) {
-  return (stepsOf(scan.group.position) + 1) * scan.shape.bytes();
+  int64_t summaries = 0;
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    summaries += stepsOf(scan.partIn(slot)) + 1;
+  return summaries * scan.shape.bytes();
 }
 
 namespace {
 
-/// The rank at `position`, and what it holds before a step.
+/// A part, and what is held for it before a step.
 struct Held {
-  int64_t position, step;
+  int64_t part, step;
+};
+
+class Doubling {
+public:
+  Doubling(const Scan &scan, Exchange &exchange, char *memory)
+      : scan(scan), exchange(exchange), memory(memory) {}
+
+  Result run();
+  /// From inclusive to exclusive prefixes: what the previous part ends with.
+  Result finish(int64_t slot);
+  /// Bytes from the start of the owner's memory.
+  int64_t offsetOf(Held held) const;
+
+private:
+  Result take(Held held, const char *&summary);
+  Result fold(int64_t slot, int64_t step);
+  uint64_t readyAfter(Held held) const;
+
+  const Scan &scan;
+  Exchange &exchange;
+  char *memory;
 };
 
 } // namespace
 
+int64_t Doubling::offsetOf(Held held) const {
+  Sequence::Place place = scan.sequence.placeOf(held.part);
+  int64_t before = place.slot == 0 ? 0 : stepsOf(place.position) + 1;
+  return (before + held.step) * scan.shape.bytes();
+}
+
+/// What its owner has published by then: in each step one for its first part,
+/// while that takes something in, and one for its second, which does so longer.
+uint64_t Doubling::readyAfter(Held held) const {
+  Sequence::Place place = scan.sequence.placeOf(held.part);
+  if (held.step == 0)
+    return 0;
+  if (place.slot == 1)
+    return uint64_t(held.step + std::min(held.step, stepsOf(place.position)));
+  return uint64_t(scan.shape.perRank * (held.step - 1) + 1);
+}
+
 /// Waits for what a peer holds; it stays until the peer has left.
-static Result take(const Scan &scan, const Exchange &exchange, Held held,
-                   const char *&summary) {
-  int64_t step = std::min(held.step, stepsOf(held.position));
-  if (Result failure = exchange.await(held.position, uint64_t(step)))
+Result Doubling::take(Held held, const char *&summary) {
+  held.step = std::min(held.step, stepsOf(held.part));
+  int64_t owner = scan.sequence.placeOf(held.part).position;
+  if (Result failure = exchange.await(owner, readyAfter(held)))
     return failure;
-  summary = exchange.summary(held.position) + step * scan.shape.bytes();
-  exchange.took(held.position, scan.shape.bytes());
+  summary = exchange.summary(owner) + offsetOf(held);
+  exchange.took(owner, scan.shape.bytes());
+  return std::nullopt;
+}
+
+Result Doubling::fold(int64_t slot, int64_t step) {
+  int64_t part = scan.partIn(slot);
+  if (step >= stepsOf(part))
+    return std::nullopt;
+  const char *earlier = nullptr;
+  if (Result failure = take({part - (int64_t(1) << step), step}, earlier))
+    return failure;
+  char *mine = memory + offsetOf({part, step});
+  combine(mine + scan.shape.bytes(), earlier, mine, scan.shape,
+          {0, scan.shape.size()});
+  exchange.publish(readyAfter({part, step + 1}));
+  return std::nullopt;
+}
+
+Result Doubling::finish(int64_t slot) {
+  int64_t part = scan.partIn(slot);
+  if (part == 0) {
+    writeIdentity(scan.call, scan.shape, slot);
+    return std::nullopt;
+  }
+  const char *earlier = nullptr;
+  if (Result failure = take({part - 1, stepsOf(part)}, earlier))
+    return failure;
+  unpack(earlier, scan.call, scan.shape, slot);
+  return std::nullopt;
+}
+
+Result Doubling::run() {
+  int64_t numSlots = scan.shape.perRank;
+  int64_t numSteps = stepsOf(scan.partIn(numSlots - 1));
+  for (int64_t step = 0; step < numSteps; ++step)
+    for (int64_t slot = 0; slot < numSlots; ++slot)
+      if (Result failure = fold(slot, step))
+        return failure;
+  for (int64_t slot = 0; slot < numSlots; ++slot)
+    if (Result failure = finish(slot))
+      return failure;
   return std::nullopt;
 }
 
 Result cp::runtime::scanByDoubling(const Scan &scan, char *memory) {
-  const SummaryShape &shape = scan.shape;
-  int64_t position = scan.group.position, numSteps = stepsOf(position);
-  pack(memory, scan.call, shape);
   Exchange exchange(scan.context, scan.call, scan.group);
+  Doubling doubling(scan, exchange, memory);
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    pack(memory + doubling.offsetOf({scan.partIn(slot), 0}), scan.call,
+         scan.shape, slot);
   exchange.setSummary(memory);
   if (Result failure = exchange.enter())
     return failure;
-  const char *earlier = nullptr;
-  for (int64_t step = 0; step < numSteps; ++step) {
-    Held peer = {position - (int64_t(1) << step), step};
-    if (Result failure = take(scan, exchange, peer, earlier))
-      return failure;
-    char *mine = memory + step * shape.bytes();
-    combine(mine + shape.bytes(), earlier, mine, shape, {0, shape.size()});
-    exchange.publish(uint64_t(step + 1));
-  }
-  if (position == 0) {
-    writeIdentity(scan.call);
-    return std::nullopt;
-  }
-  // From inclusive to exclusive prefixes: what the previous rank ends with.
-  Held previous = {position - 1, numSteps};
-  if (Result failure = take(scan, exchange, previous, earlier))
-    return failure;
-  unpack(earlier, scan.call, shape);
-  return std::nullopt;
+  return doubling.run();
 }

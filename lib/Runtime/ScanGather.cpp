@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Copy.h"
 #include "ScanAlgorithms.h"
 
 using namespace cp::runtime;
 
 int64_t cp::runtime::bytesOfGather(const Scan &scan) {
-  return scan.group.size * scan.shape.bytes();
+  return scan.sequence.numParts() * scan.shape.bytes();
 }
 
 static Result takeAll(const Scan &scan, char *summaries) {
@@ -19,12 +18,10 @@ static Result takeAll(const Scan &scan, char *summaries) {
   Exchange exchange(scan.context, scan.call, scan.group);
   if (Result failure = exchange.enter())
     return failure;
-  for (int64_t peer = 0; peer < scan.group.size; ++peer) {
-    char *summary = summaries + peer * shape.bytes();
-    const Buffer &decay = exchange.input(peer, 0);
-    const Buffer &state = exchange.input(peer, 1);
-    copyWhole(Contiguous(state, summary).buffer(), state);
-    copyWhole(Contiguous(decay, summary + shape.stateBytes).buffer(), decay);
+  for (int64_t part = 0; part < scan.sequence.numParts(); ++part) {
+    auto [peer, slot] = scan.sequence.placeOf(part);
+    pack(summaries + part * shape.bytes(), exchange.input(peer, 0),
+         exchange.input(peer, 1), shape, slot);
     exchange.took(peer, shape.bytes());
   }
   return std::nullopt;
@@ -34,12 +31,17 @@ Result cp::runtime::scanByGather(const Scan &scan, char *memory) {
   const SummaryShape &shape = scan.shape;
   if (Result failure = takeAll(scan, memory))
     return failure;
-  for (int64_t peer = 1; peer < scan.group.position; ++peer)
-    combine(memory, memory, memory + peer * shape.bytes(), shape,
-            {0, shape.size()});
-  if (scan.group.position == 0)
-    writeIdentity(scan.call);
-  else
-    unpack(memory, scan.call, shape);
+  // A rank's parts ascend, so the fold for one goes on for the next.
+  int64_t numFolded = 1;
+  for (int64_t slot = 0; slot < shape.perRank; ++slot) {
+    int64_t part = scan.partIn(slot);
+    for (; numFolded < part; ++numFolded)
+      combine(memory, memory, memory + numFolded * shape.bytes(), shape,
+              {0, shape.size()});
+    if (part == 0)
+      writeIdentity(scan.call, shape, slot);
+    else
+      unpack(memory, scan.call, shape, slot);
+  }
   return std::nullopt;
 }

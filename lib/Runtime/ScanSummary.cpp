@@ -25,28 +25,54 @@ Range cp::runtime::partOf(int64_t size, int64_t parts, int64_t index) {
   return {begin, begin + length + (index < longer ? 1 : 0)};
 }
 
+SlotView::SlotView(const Buffer &all, const SummaryShape &shape, int64_t slot)
+    : view(all) {
+  if (shape.perRank == 1)
+    return;
+  std::copy_n(all.sizes, all.rank, sizes.begin());
+  std::copy_n(all.strides, all.rank, strides.begin());
+  int64_t offset = sizes[0] ? slot * strides[0] : 0;
+  sizes[0] /= shape.perRank;
+  // A stride that is never taken may be too large to multiply.
+  strides[0] = sizes[0] > 1 ? shape.perRank * strides[0] : 0;
+  view.data =
+      static_cast<char *>(all.data) + offset * int64_t(sizeOf(all.dtype));
+  view.sizes = sizes.data();
+  view.strides = strides.data();
+}
+
+void cp::runtime::pack(char *summary, const Buffer &decay, const Buffer &state,
+                       const SummaryShape &shape, int64_t slot) {
+  SlotView states(state, shape, slot), decays(decay, shape, slot);
+  const Buffer &from = states.buffer(), &decayFrom = decays.buffer();
+  copyWhole(Contiguous(from, summary).buffer(), from);
+  copyWhole(Contiguous(decayFrom, summary + shape.stateBytes).buffer(),
+            decayFrom);
+}
+
 void cp::runtime::pack(char *summary, const Descriptor &call,
-                       const SummaryShape &shape) {
-  const Buffer &decay = call.in(0), &state = call.in(1);
-  copyWhole(Contiguous(state, summary).buffer(), state);
-  copyWhole(Contiguous(decay, summary + shape.stateBytes).buffer(), decay);
+                       const SummaryShape &shape, int64_t slot) {
+  pack(summary, call.in(0), call.in(1), shape, slot);
 }
 
 void cp::runtime::unpack(const char *summary, const Descriptor &call,
-                         const SummaryShape &shape) {
+                         const SummaryShape &shape, int64_t slot) {
   char *data = const_cast<char *>(summary);
-  const Buffer &decay = call.out(0), &state = call.out(1);
-  copyWhole(state, Contiguous(state, data).buffer());
-  copyWhole(decay, Contiguous(decay, data + shape.stateBytes).buffer());
+  SlotView decays(call.out(0), shape, slot), states(call.out(1), shape, slot);
+  const Buffer &to = states.buffer(), &decayTo = decays.buffer();
+  copyWhole(to, Contiguous(to, data).buffer());
+  copyWhole(decayTo, Contiguous(decayTo, data + shape.stateBytes).buffer());
 }
 
-void cp::runtime::writeIdentity(const Descriptor &call) {
+void cp::runtime::writeIdentity(const Descriptor &call,
+                                const SummaryShape &shape, int64_t slot) {
   static constexpr float one32 = 1;
   static constexpr double one64 = 1;
   static constexpr double zero = 0;
-  bool is32 = call.out(0).dtype == DType::F32;
-  fill(call.out(0), is32 ? static_cast<const void *>(&one32) : &one64);
-  fill(call.out(1), &zero);
+  bool is32 = shape.dtype == DType::F32;
+  fill(SlotView(call.out(0), shape, slot).buffer(),
+       is32 ? static_cast<const void *>(&one32) : &one64);
+  fill(SlotView(call.out(1), shape, slot).buffer(), &zero);
 }
 
 template <typename T>

@@ -16,6 +16,8 @@
 
 #include "Descriptor.h"
 
+#include <array>
+
 namespace cp::runtime {
 
 struct SummaryShape {
@@ -23,6 +25,9 @@ struct SummaryShape {
   /// Elements; each decay belongs to `statesPerDecay` states in a row.
   int64_t states, decays, statesPerDecay;
   int64_t stateBytes, decayBytes;
+  /// How many summaries a rank brings: element i of dim 0 of its buffers
+  /// belongs to number i mod `perRank`, its slot.
+  int64_t perRank;
 
   int64_t size() const { return states + decays; }
   int64_t bytes() const { return stateBytes + decayBytes; }
@@ -39,12 +44,30 @@ struct Range {
 /// have one element more where it does not divide, and may be all there is.
 Range partOf(int64_t size, int64_t parts, int64_t index);
 
-/// Copies a call's inputs to a summary, and a summary to its outputs.
-void pack(char *summary, const Descriptor &call, const SummaryShape &shape);
+/// What belongs to one slot of a buffer.
+class SlotView {
+public:
+  SlotView(const Buffer &all, const SummaryShape &shape, int64_t slot);
+  SlotView(const SlotView &) = delete;
+  SlotView &operator=(const SlotView &) = delete;
+  const Buffer &buffer() const { return view; }
+
+private:
+  std::array<int64_t, maxRank> sizes, strides;
+  Buffer view;
+};
+
+/// Copies one slot's decay and state to a summary.
+void pack(char *summary, const Buffer &decay, const Buffer &state,
+          const SummaryShape &shape, int64_t slot);
+/// The same for a call's inputs; and a summary to its outputs.
+void pack(char *summary, const Descriptor &call, const SummaryShape &shape,
+          int64_t slot);
 void unpack(const char *summary, const Descriptor &call,
-            const SummaryShape &shape);
-/// The outputs of the rank that nobody precedes: decays 1, states 0.
-void writeIdentity(const Descriptor &call);
+            const SummaryShape &shape, int64_t slot);
+/// The outputs for the part that none precedes: decays 1, states 0.
+void writeIdentity(const Descriptor &call, const SummaryShape &shape,
+                   int64_t slot);
 
 /// The elements `range` of a summary become those of `left`, then `right`.
 /// `result` may be either; as `right` only when ranges come front to back.

@@ -68,23 +68,25 @@ private:
     auto type = cast<RankedTensorType>(value.getType())
                     .clone(localShape(step.after, shape));
     BoolAttr from = zigzag(step.fromOrder), to = zigzag(step.toOrder);
+    IntegerAttr fromUnit = striped(step.fromOrder, step.fromUnit);
+    IntegerAttr toUnit = striped(step.toOrder, step.unit);
     switch (step.kind) {
     case Step::Kind::AllToAll:
       return allToAll(step, value, type, axes);
     case Step::Kind::AllGather:
       return AllGatherOp::create(builder, loc, type, value, mesh, axes,
-                                 dimAttr(step.from), from);
+                                 dimAttr(step.from), from, fromUnit);
     case Step::Kind::Slice:
       return SliceOp::create(builder, loc, type, value, mesh, axes,
-                             dimAttr(step.to), to);
+                             dimAttr(step.to), to, toUnit);
     case Step::Kind::AllReduce:
       return AllReduceOp::create(builder, loc, type, value, mesh, axes);
     case Step::Kind::ReduceScatter:
       return ReduceScatterOp::create(builder, loc, type, value, mesh, axes,
-                                     dimAttr(step.to), to);
+                                     dimAttr(step.to), to, toUnit);
     case Step::Kind::Reorder:
       return ReorderOp::create(builder, loc, type, value, mesh, axes,
-                               dimAttr(step.from), to);
+                               dimAttr(step.from), from, to, fromUnit, toUnit);
     }
     llvm_unreachable("every kind of step is handled above");
   }
@@ -105,16 +107,24 @@ private:
       return order == Order::Zigzag ? builder.getDenseBoolArrayAttr({true})
                                     : DenseBoolArrayAttr();
     };
+    auto stripes = [&](Order order, int64_t unit) {
+      return order == Order::Striped ? builder.getDenseI64ArrayAttr({unit})
+                                     : DenseI64ArrayAttr();
+    };
     return AllToAllOp::create(
                builder, reshard.getLoc(), TypeRange{type}, ValueRange{value},
                mesh, axes, builder.getDenseI64ArrayAttr({step.from}),
                builder.getDenseI64ArrayAttr({step.to}), orders(step.fromOrder),
-               orders(step.toOrder), times, units)
+               orders(step.toOrder), stripes(step.fromOrder, step.fromUnit),
+               stripes(step.toOrder, step.unit), times, units)
         .getResults()[0];
   }
 
   BoolAttr zigzag(Order order) {
     return builder.getBoolAttr(order == Order::Zigzag);
+  }
+  IntegerAttr striped(Order order, int64_t unit) {
+    return builder.getI64IntegerAttr(order == Order::Striped ? unit : 0);
   }
   IntegerAttr dimAttr(int dim) { return builder.getI64IntegerAttr(dim); }
 

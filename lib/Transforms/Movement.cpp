@@ -49,19 +49,30 @@ namespace {
 
 using Kind = Step::Kind;
 
-Order orderOf(bool zigzag) {
-  return zigzag ? Order::Zigzag : Order::Contiguous;
+/// How one dimension is cut; no dimension is -1.
+struct DimCut {
+  int64_t dim = -1;
+  Order order = Order::Contiguous;
+  int64_t unit = 1;
+};
+
+/// As the ops write an order: `striped` is the unit of a striped one, or 0.
+DimCut cutOf(int64_t dim, bool zigzag, int64_t striped) {
+  if (striped)
+    return {dim, Order::Striped, striped};
+  return {dim, zigzag ? Order::Zigzag : Order::Contiguous, 1};
 }
 
-Step stepOf(Kind kind, int64_t from, bool fromZigzag, int64_t to,
-            bool toZigzag) {
+Step stepOf(Kind kind, DimCut from, DimCut to) {
   Step step;
   step.kind = kind;
   step.axes = {0};
-  step.from = static_cast<int>(from);
-  step.to = static_cast<int>(to);
-  step.fromOrder = orderOf(fromZigzag);
-  step.toOrder = orderOf(toZigzag);
+  step.from = static_cast<int>(from.dim);
+  step.fromOrder = from.order;
+  step.fromUnit = from.unit;
+  step.to = static_cast<int>(to.dim);
+  step.toOrder = to.order;
+  step.unit = to.unit;
   return step;
 }
 
@@ -94,12 +105,12 @@ public:
 
   void add(AllToAllOp op) {
     for (auto [i, source] : llvm::enumerate(op.getSources())) {
-      auto flag = [i = i](std::optional<ArrayRef<bool>> flags) {
-        return flags && (*flags)[i];
-      };
-      Step step = stepOf(Kind::AllToAll, op.getConcatDims()[i],
-                         flag(op.getConcatZigzag()), op.getSplitDims()[i],
-                         flag(op.getSplitZigzag()));
+      auto at = [i = i](auto values) { return values ? (*values)[i] : 0; };
+      Step step = stepOf(Kind::AllToAll,
+                         cutOf(op.getConcatDims()[i], at(op.getConcatZigzag()),
+                               at(op.getConcatStriped())),
+                         cutOf(op.getSplitDims()[i], at(op.getSplitZigzag()),
+                               at(op.getSplitStriped())));
       std::vector<int64_t> shape = shapeOf(source);
       if (op.getRepeats())
         shape[step.to] =
@@ -108,36 +119,38 @@ public:
     }
   }
   void add(AllGatherOp op) {
-    addStep(stepOf(Kind::AllGather, op.getDim(), op.getZigzag(), -1, false),
-            op.getSource());
+    addStep(stepOf(Kind::AllGather, cutBy(op), {}), op.getSource());
   }
   void add(SliceOp op) {
-    addStep(stepOf(Kind::Slice, -1, false, op.getDim(), op.getZigzag()),
-            op.getSource());
+    addStep(stepOf(Kind::Slice, {}, cutBy(op)), op.getSource());
   }
   void add(AllReduceOp op) {
-    addStep(stepOf(Kind::AllReduce, -1, false, -1, false), op.getSource());
+    addStep(stepOf(Kind::AllReduce, {}, {}), op.getSource());
   }
   void add(ReduceScatterOp op) {
-    addStep(stepOf(Kind::ReduceScatter, -1, false, op.getDim(), op.getZigzag()),
-            op.getSource());
+    addStep(stepOf(Kind::ReduceScatter, {}, cutBy(op)), op.getSource());
   }
   void add(ReorderOp op) {
-    addStep(stepOf(Kind::Reorder, op.getDim(), !op.getToZigzag(), -1,
-                   op.getToZigzag()),
+    DimCut to = cutOf(-1, op.getToZigzag(), op.getToStriped());
+    addStep(stepOf(Kind::Reorder,
+                   cutOf(op.getDim(), op.getFromZigzag(), op.getFromStriped()),
+                   to),
             op.getSource());
   }
 
-  /// The last rows go to the next position.
+  /// The last rows of each part go to the next part.
   void add(HaloOp op) {
+    Parts parts{size, op.getZigzag()};
     for (auto [source, rows] :
          llvm::zip_equal(op.getSources(), op.getResults())) {
-      Layout cut = cutBy(shapeOf(source).size(), op.getDim(), Order::Contiguous,
-                         axes, result.mesh.toMesh());
+      Layout cut =
+          layoutOf(shapeOf(source).size(), cutOf(op.getDim(), parts.zigzag, 0),
+                   axes, result.mesh.toMesh());
       result.tensors.push_back({cut, cut});
-      for (int64_t &sent :
-           MutableArrayRef(result.bytesByPosition).drop_back(anyCounted()))
-        sent = addSaturating(sent, bytesOf(rows));
+      int64_t bytes = bytesOf(rows) / parts.each();
+      for (auto [position, sent] : llvm::enumerate(result.bytesByPosition))
+        for (int64_t part : parts.of(position))
+          sent = addSaturating(sent, parts.sent(part, part + 1, bytes));
     }
   }
   void add(ShiftOp op) {
@@ -158,26 +171,52 @@ public:
   Movement result;
 
 private:
-  bool anyCounted() const { return !result.bytesByPosition.empty(); }
+  /// The parts of a sequence, which a scan and a halo go along.
+  struct Parts {
+    int64_t size;
+    bool zigzag;
 
-  /// A layout in which `onto` cut dimension `dim`, if it is one.
-  static Layout cutBy(size_t rank, int64_t dim, Order order, ArrayRef<int> onto,
-                      const Mesh &mesh) {
+    /// How many parts a position has.
+    int64_t each() const { return zigzag ? 2 : 1; }
+    SmallVector<int64_t, 2> of(int64_t position) const {
+      if (zigzag)
+        return {position, 2 * size - 1 - position};
+      return {position};
+    }
+    int64_t holder(int64_t part) const {
+      return part < size ? part : 2 * size - 1 - part;
+    }
+    /// What part `from` sends to part `to`: nothing to one that is not there or
+    /// on the same rank.
+    int64_t sent(int64_t from, int64_t to, int64_t bytes) const {
+      return to < each() * size && holder(to) != holder(from) ? bytes : 0;
+    }
+  };
+
+  /// How an op with one dimension cuts it.
+  template <typename OpTy> static DimCut cutBy(OpTy op) {
+    return cutOf(op.getDim(), op.getZigzag(), op.getStriped());
+  }
+
+  /// A layout in which `onto` make this cut.
+  static Layout layoutOf(size_t rank, DimCut cut, ArrayRef<int> onto,
+                         const Mesh &mesh) {
     Layout layout;
     layout.mesh = mesh;
     layout.dims.resize(rank);
     for (int axis : onto)
-      if (dim >= 0)
-        layout.dims[dim].push_back({axis, order, 1});
+      if (cut.dim >= 0)
+        layout.dims[cut.dim].push_back({axis, cut.order, cut.unit});
     return layout;
   }
 
   /// The layouts before and after a step by `onto`.
   static TensorMove moveOf(const Step &step, size_t rank, ArrayRef<int> onto,
                            const Mesh &mesh) {
-    Layout from = cutBy(rank, step.from, step.fromOrder, onto, mesh);
+    Layout from =
+        layoutOf(rank, {step.from, step.fromOrder, step.fromUnit}, onto, mesh);
     int to = step.kind == Kind::Reorder ? step.from : step.to;
-    Layout after = cutBy(rank, to, step.toOrder, onto, mesh);
+    Layout after = layoutOf(rank, {to, step.toOrder, step.unit}, onto, mesh);
     if (step.kind == Kind::AllReduce || step.kind == Kind::ReduceScatter) {
       from.partial.assign(onto.begin(), onto.end());
       llvm::sort(from.partial);
@@ -206,27 +245,33 @@ private:
 
   /// As the runtime's header says it for each algorithm.
   int64_t sentByScan(ScanStateOp op, int64_t position) {
-    int64_t states = bytesOf(op.getState()), decays = bytesOf(op.getDecay());
+    Parts parts{size, op.getZigzag()};
+    int64_t states = bytesOf(op.getState()) / parts.each(),
+            decays = bytesOf(op.getDecay()) / parts.each();
     int64_t summary = addSaturating(states, decays), others = size - 1;
-    int64_t toNext = position < others ? summary : 0;
+    int64_t toNext = 0, toLater = 0;
+    for (int64_t part : parts.of(position)) {
+      toNext = addSaturating(toNext, parts.sent(part, part + 1, summary));
+      for (int64_t hop = 1; part + hop < parts.each() * size; hop *= 2)
+        toLater = addSaturating(toLater, parts.sent(part, part + hop, summary));
+    }
     switch (op.getAlgorithm()) {
     case ScanAlgorithm::Chain:
     case ScanAlgorithm::Pipelined:
       return toNext;
     case ScanAlgorithm::Gather:
-      return multiplySaturating(others, summary);
+      return multiplySaturating(parts.each() * others, summary);
     case ScanAlgorithm::Doubling:
-      for (int64_t hop = 1; position + hop < size; hop *= 2)
-        toNext = addSaturating(toNext, summary);
-      return toNext;
+      return addSaturating(toNext, toLater);
     case ScanAlgorithm::Transposed: {
       int64_t element = elementBytes(op.getState().getType());
       int64_t count = element ? states / element : 0;
       int64_t slice =
           (count / size + (position < count % size ? 1 : 0)) * element;
-      return addSaturating(
+      int64_t ofPart = addSaturating(
           states - slice,
           multiplySaturating(others, addSaturating(slice, decays)));
+      return multiplySaturating(parts.each(), ofPart);
     }
     }
     return 0;

@@ -246,3 +246,64 @@ func.func @all_to_all_c3_overflow(%x: tensor<9223372036854775807x8xf32>) {
       : (tensor<9223372036854775807x8xf32>) -> tensor<16x2xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c1_striped(%x: tensor<4x8xf32>) {
+  // expected-error @below {{all_to_all_c1: }}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       concat_striped = array<i64: 1, 1>}
+      : (tensor<4x8xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c4_concat(%x: tensor<4x8xf32>) {
+  // expected-error @below {{all_to_all_c4: stripes of 3 must divide a rank's part, which has 4 elements}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       concat_striped = array<i64: 3>}
+      : (tensor<4x8xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c4_split(%x: tensor<4x8xf32>) {
+  // expected-error @below {{all_to_all_c4: stripes of 4 must divide a rank's part, which has 2 elements}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       split_striped = array<i64: 4>}
+      : (tensor<4x8xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c4_both(%x: tensor<4x8xf32>) {
+  // expected-error @below {{all_to_all_c4: a cut cannot be zigzag and striped at once}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       split_striped = array<i64: 1>,
+       split_zigzag = array<i1: true>}
+      : (tensor<4x8xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c4_negative(%x: tensor<4x8xf32>) {
+  // expected-error @below {{all_to_all_c4: the unit of a striped cut must be at least 1}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       split_striped = array<i64: -2>}
+      : (tensor<4x8xf32>) -> tensor<16x2xf32>
+  return
+}

@@ -34,3 +34,14 @@ func.func @dynamic(%x: tensor<?x?xf32>) {
       : (tensor<?x?xf32>) -> tensor<?x?xf32>
   return
 }
+
+// CHECK-LABEL: @striped
+// CHECK: cp.all_to_all %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {concat_dims = array<i64: 0, 0>, concat_striped = array<i64: 2, 0>, split_dims = array<i64: 1, 1>, split_striped = array<i64: 0, 1>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<16x2xf32>, tensor<16x2xf32>)
+func.func @striped(%x: tensor<4x8xf32>) {
+  %0:2 = cp.all_to_all %x, %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0, 0>, split_dims = array<i64: 1, 1>,
+       concat_striped = array<i64: 2, 0>, split_striped = array<i64: 0, 1>}
+      : (tensor<4x8xf32>, tensor<4x8xf32>)
+      -> (tensor<16x2xf32>, tensor<16x2xf32>)
+  return
+}

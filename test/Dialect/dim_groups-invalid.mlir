@@ -267,3 +267,33 @@ func.func @reduce_scatter_c2_divides(%x: tensor<6xf32>) {
       : tensor<6xf32> -> tensor<1xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c3(%x: tensor<4x8xf32>) {
+  // expected-error @below {{all_gather_c3: a cut cannot be zigzag and striped at once}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0, zigzag = true, striped = 2}
+      : tensor<4x8xf32> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @slice_c3(%x: tensor<16x8xf32>) {
+  // expected-error @below {{slice_c3: stripes of 8 must divide a rank's part, which has 4 elements}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0, striped = 8}
+      : tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c3(%x: tensor<16x8xf32>) {
+  // expected-error @below {{reduce_scatter_c3: stripes of 3 must divide a rank's part, which has 4 elements}}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 0, striped = 3}
+      : tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}

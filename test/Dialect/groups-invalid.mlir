@@ -121,6 +121,56 @@ func.func @reorder_c1_rank_zero(%x: tensor<f32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reorder_c2_both(%x: tensor<8xf32>) {
+  // expected-error @below {{reorder_c2: a cut cannot be zigzag and striped at once; leave one of them out}}
+  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_zigzag = true, to_striped = 1}
+      : tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reorder_c2_unit(%x: tensor<8xf32>) {
+  // expected-error @below {{reorder_c2: stripes of 3 must divide a rank's part, which has 8 elements}}
+  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, from_striped = 3}
+      : tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reorder_c2_negative(%x: tensor<8xf32>) {
+  // expected-error @below {{reorder_c2: the unit of a striped cut must be at least 1, or 0 for a cut that is not, but is -1}}
+  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_striped = -1}
+      : tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reorder_c3(%x: tensor<7xf32>) {
+  // expected-error @below {{reorder_c3: the orders before and after must differ}}
+  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0}
+      : tensor<7xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reorder_c3_striped(%x: tensor<8xf32>) {
+  // expected-error @below {{reorder_c3: the orders before and after must differ}}
+  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, from_striped = 2, to_striped = 2}
+      : tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @types_differ(%x: tensor<8xf32>) {
   // expected-error @below {{failed to verify that all of {source, result} have same type}}
   %0 = "cp.all_reduce"(%x) {mesh = #mesh, axes = ["cp"]}

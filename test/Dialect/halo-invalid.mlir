@@ -139,3 +139,44 @@ func.func @halo_c3_initial(%x: tensor<4x8xf32>) {
       : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<3x8xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @halo_c3_zigzag(%x: tensor<8x8xf32>) {
+  // expected-error @below {{halo_c3: a result must have shape [6, 8], but has [3, 8]}}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 3, zigzag = true}
+      : (tensor<8x8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @halo_c4_odd(%x: tensor<7x8xf32>) {
+  // expected-error @below {{halo_c4: in zigzag order a rank's rows are two parts of 3 rows or more, of one size, but there are 7}}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 3, zigzag = true}
+      : (tensor<7x8xf32>) -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @halo_c4_short(%x: tensor<4x8xf32>) {
+  // expected-error @below {{halo_c4: in zigzag order a rank's rows are two parts of 3 rows or more, of one size, but there are 4}}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 3, zigzag = true}
+      : (tensor<4x8xf32>) -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @halo_c3_zigzag_initial(%x: tensor<8x8xf32>, %i: tensor<6x8xf32>) {
+  // expected-error @below {{halo_c3: initial rows must have type 'tensor<3x8xf32>', but has 'tensor<6x8xf32>'}}
+  %0 = cp.halo %x initial(%i) over ["cp"] of #mesh
+      {dim = 0, before = 3, zigzag = true}
+      : (tensor<8x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  return
+}

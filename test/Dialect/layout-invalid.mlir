@@ -99,7 +99,7 @@ func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
 
 #mesh = #cp.mesh<"cp" = 4>
 // expected-error @below {{expected '}'}}
-#unknown_order = #cp.layout<#mesh, [{"cp" striped}]>
+#unknown_order = #cp.layout<#mesh, [{"cp" spiral}]>
 
 // -----
 
@@ -117,3 +117,17 @@ func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
 #mesh = #cp.mesh<"cp" = 4>
 // expected-error @below {{expected '['}}
 #no_dimensions = #cp.layout<#mesh, {}>
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#layout = #cp.layout<#mesh, [{"cp" striped : 2}]>
+// expected-error @below {{layout_c5: dimension 0 of size 12 does not divide by 4 (axis "cp", striped) x 2 (unit); pad the dimension to a multiple, or cut it over a smaller axis}}
+func.func private @layout_c5_striped(tensor<12xf32, #layout>)
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+// expected-error @below {{layout_c3: dimension 0: expected a unit of at least 1, got 0}}
+#layout = #cp.layout<#mesh, [{"cp" striped : 0}]>
+func.func private @layout_c3_striped(tensor<12xf32, #layout>)

@@ -10,6 +10,8 @@
 // CHECK-DAG: #[[SCALAR:layout.*]] = #cp.layout<#[[MESH]], []>
 // CHECK-DAG: #[[BOTH:layout.*]] = #cp.layout<#[[MESH]], [{"u" zigzag : 3}]>
 // CHECK-DAG: #[[SUM:layout.*]] = #cp.layout<#[[MESH]], [{}], partial = {"ring", "u"}>
+// CHECK-DAG: #[[STRIPED:layout.*]] = #cp.layout<#[[MESH]], [{"ring" striped, "u" striped : 4}]>
+#striped = #cp.layout<#mesh, [{"ring" striped : 1, "u" striped : 4}]>
 #sequence = #cp.layout<#mesh, [{}, {"ring" zigzag, "u" contiguous : 1}, {} ]>
 #heads = #cp.layout<#mesh, [{}, {}, {"u" : 64} ], partial = {"ring"}>
 #scalar = #cp.layout<#mesh, []>
@@ -25,6 +27,8 @@ func.func private @heads(tensor<1x64x512xf32, #heads>)
 func.func private @scalar(tensor<f32, #scalar>)
 // CHECK: @both(tensor<24xf32, #[[BOTH]]>)
 func.func private @both(tensor<24xf32, #both>)
+// CHECK: @striped(tensor<64xf32, #[[STRIPED]]>)
+func.func private @striped(tensor<64xf32, #striped>)
 // CHECK: @sum(tensor<7xf32, #[[SUM]]>)
 func.func private @sum(tensor<7xf32, #sum>)
 // A dimension that is not cut may be dynamic or empty.

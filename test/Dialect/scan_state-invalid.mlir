@@ -67,3 +67,23 @@ func.func @scan_state_c2_rank(%d: tensor<1x2xf32>, %s: tensor<1xf32>) {
       : tensor<1x2xf32>, tensor<1xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c3_odd(%d: tensor<3xf32>, %s: tensor<3x8xf32>) {
+  // expected-error @below {{scan_state_c3: in zigzag order dimension 0 holds the summaries of two parts in turn and must be even, but decay is 'tensor<3xf32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+      : tensor<3xf32>, tensor<3x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c3_rank_zero(%d: tensor<f32>, %s: tensor<2x8xf32>) {
+  // expected-error @below {{scan_state_c3: in zigzag order dimension 0 holds the summaries of two parts in turn and must be even, but decay is 'tensor<f32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+      : tensor<f32>, tensor<2x8xf32>
+  return
+}

@@ -233,3 +233,18 @@ func.func @sharded(%x: tensor<1x4x24xf32>) -> tensor<1x4x24xf32>
 
 // CHECK: func.func private @external(tensor<1x16x24xf32>)
 func.func private @external(tensor<1x16x24xf32>)
+
+// -----
+
+// Stripes of heads are stripes of as many times more channels.
+
+// CHECK: #[[$MERGED:.*]] = #cp.layout<#{{.*}}, [{"cp" striped : 2}]>
+// CHECK-LABEL: func.func @stripes_of_heads(
+// CHECK:         tensor.collapse_shape {{.*}} into tensor<16xf32, #[[$MERGED]]>
+#mesh = #cp.mesh<"cp" = 4>
+#heads = #cp.layout<#mesh, [{"cp" striped}, {}]>
+func.func @stripes_of_heads(%x: tensor<8x2xf32, #heads>) -> tensor<16xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1]]
+      : tensor<8x2xf32, #heads> into tensor<16xf32>
+  return %0 : tensor<16xf32>
+}

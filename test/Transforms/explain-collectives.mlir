@@ -61,7 +61,7 @@ func.func @sums(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<4xf32>)
   %2 = cp.reduce_scatter %1 over ["tp"] of #mesh {dim = 0} : tensor<16xf32> -> tensor<4xf32>
   %3 = cp.all_gather %2 over ["tp"] of #mesh {dim = 0} : tensor<4xf32> -> tensor<16xf32>
   %4 = cp.slice %3 over ["tp"] of #mesh {dim = 0, zigzag = true} : tensor<16xf32> -> tensor<4xf32>
-  %5 = cp.reorder %4 over ["tp"] of #mesh {dim = 0, to_zigzag = false} : tensor<4xf32>
+  %5 = cp.reorder %4 over ["tp"] of #mesh {dim = 0, from_zigzag = true} : tensor<4xf32>
   return %1, %5 : tensor<16xf32>, tensor<4xf32>
 }
 

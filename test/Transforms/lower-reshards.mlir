@@ -8,6 +8,9 @@
 #columns2 = #cp.layout<#mesh, [{}, {}, {"a", "b"}]>
 #zrows = #cp.layout<#mesh, [{}, {"a" zigzag}, {}]>
 #zcolumns = #cp.layout<#mesh, [{}, {}, {"a" zigzag}]>
+#srows = #cp.layout<#mesh, [{}, {"a" striped}, {}]>
+#srows2 = #cp.layout<#mesh, [{}, {"a" striped : 2}, {}]>
+#scolumns = #cp.layout<#mesh, [{}, {}, {"a" striped}]>
 #sum = #cp.layout<#mesh, [{}, {}, {}], partial = {"a"}>
 #sum2 = #cp.layout<#mesh, [{}, {}, {}], partial = {"a", "b"}>
 #grid = #cp.layout<#mesh, [{}, {"a"}, {"b"}]>
@@ -58,12 +61,84 @@ func.func @to_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @from_zigzag(
-// CHECK-NEXT:    cp.reorder %{{.*}} {dim = 1 : i64, to_zigzag = false}
+// CHECK-NEXT:    cp.reorder %{{.*}} {dim = 1 : i64, from_zigzag = true}
 // CHECK-NEXT:    return
 func.func @from_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
   %0 = cp.reshard %x from #zrows to #rows
       : tensor<1x8x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// Striped cuts are named by their units.
+
+// CHECK-LABEL: func.func @to_striped(
+// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, to_striped = 1 : i64} : tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @to_striped(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #rows to #srows
+      : tensor<1x8x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @from_striped(
+// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, from_striped = 2 : i64, to_zigzag = true} : tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @from_striped(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #srows2 to #zrows
+      : tensor<1x8x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @other_stripes(
+// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, from_striped = 1 : i64, to_striped = 2 : i64} : tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @other_stripes(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #srows to #srows2
+      : tensor<1x8x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @gather_striped(
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a"] of #mesh {dim = 1 : i64, striped = 2 : i64} : tensor<1x8x8xf32> -> tensor<1x16x8xf32>
+// CHECK-NEXT:    return
+func.func @gather_striped(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #srows2 to #whole
+      : tensor<1x8x8xf32> to tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
+
+// CHECK-LABEL: func.func @slice_striped(
+// CHECK-NEXT:    cp.slice %{{.*}} over ["a"] of #mesh {dim = 1 : i64, striped = 2 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @slice_striped(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #whole to #srows2
+      : tensor<1x16x8xf32> to tensor<1x8x8xf32>
+  return %0 : tensor<1x8x8xf32>
+}
+
+// CHECK-LABEL: func.func @all_to_all_striped(
+// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_dims = array<i64: 1>, concat_striped = array<i64: 2>, split_dims = array<i64: 2>, split_striped = array<i64: 1>} : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+// CHECK-NEXT:    return
+func.func @all_to_all_striped(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #srows2 to #scolumns
+      : tensor<1x8x8xf32> to tensor<1x16x4xf32>
+  return %0 : tensor<1x16x4xf32>
+}
+
+// CHECK-LABEL: func.func @scatter_striped(
+// CHECK-NEXT:    cp.reduce_scatter %{{.*}} over ["a"] of #mesh {dim = 1 : i64, striped = 2 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
+// CHECK-NEXT:    return
+func.func @scatter_striped(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #sum to #srows2
+      : tensor<1x16x8xf32> to tensor<1x8x8xf32>
   return %0 : tensor<1x8x8xf32>
 }
 

@@ -115,3 +115,43 @@ func.func @halos(%x: tensor<1x8x8xf32>, %y: tensor<1x8x4xf32>,
   return %0, %1, %2, %3 : tensor<1x3x8xf32>, tensor<1x3x8xf32>,
                           tensor<1x1x8xf32>, tensor<1x3x4xf32>
 }
+
+// CHECK-LABEL: func.func @striped(
+// CHECK:         cp.all_to_all %{{.*}}, %{{.*}} over ["cp"] of #mesh {concat_dims = array<i64: 1, 1>, concat_striped = array<i64: 0, 2>, split_dims = array<i64: 2, 2>}
+func.func @striped(%x: tensor<1x8x8xf32>, %b: tensor<1x8x8xf32>)
+    -> tensor<1x16x4xf32> attributes {cp.view = "local"} {
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 1>, split_dims = array<i64: 2>}
+      : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+  %1 = cp.all_to_all %b over ["cp"] of #mesh
+      {concat_dims = array<i64: 1>, split_dims = array<i64: 2>,
+       concat_striped = array<i64: 2>}
+      : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+  %2 = arith.addf %0, %1 : tensor<1x16x4xf32>
+  return %2 : tensor<1x16x4xf32>
+}
+
+// Halos in different orders travel apart.
+
+// CHECK-LABEL: func.func @halos_of_two_orders(
+// CHECK-COUNT-2: cp.halo
+func.func @halos_of_two_orders(%x: tensor<1x8x8xf32>)
+    -> (tensor<1x2x8xf32>, tensor<1x4x8xf32>) attributes {cp.view = "local"} {
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 2}
+      : (tensor<1x8x8xf32>) -> tensor<1x2x8xf32>
+  %1 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 2, zigzag = true}
+      : (tensor<1x8x8xf32>) -> tensor<1x4x8xf32>
+  return %0, %1 : tensor<1x2x8xf32>, tensor<1x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @zigzag_halos(
+// CHECK:         cp.halo %{{.*}}, %{{.*}} over ["cp"] of #mesh {before = 2 : i64, dim = 1 : i64, zigzag = true}
+// CHECK-NOT:     cp.halo
+func.func @zigzag_halos(%x: tensor<1x8x8xf32>, %y: tensor<1x8x4xf32>)
+    -> (tensor<1x4x8xf32>, tensor<1x4x4xf32>) attributes {cp.view = "local"} {
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 2, zigzag = true}
+      : (tensor<1x8x8xf32>) -> tensor<1x4x8xf32>
+  %1 = cp.halo %y over ["cp"] of #mesh {dim = 1, before = 2, zigzag = true}
+      : (tensor<1x8x4xf32>) -> tensor<1x4x4xf32>
+  return %0, %1 : tensor<1x4x8xf32>, tensor<1x4x4xf32>
+}

@@ -449,3 +449,47 @@ func.func @minor(%x: tensor<2x16xf32, #rows>) -> tensor<32xf32, #whole>
       : tensor<2x16xf32, #rows> into tensor<32xf32, #whole>
   return %0 : tensor<32xf32, #whole>
 }
+
+// -----
+
+// A stripe that ends within a head.
+
+#mesh = #cp.mesh<"cp" = 4>
+#in = #cp.layout<#mesh, [{}, {}, {"cp" striped}]>
+#out = #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>
+func.func @verify_c4_stripe_in_head(%x: tensor<1x16x16xf32, #in>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'tensor.expand_shape' op verify_c4: dimension 2 of operand 0 is cut unlike the others, or through a group of elements that belong together}}
+  %0 = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [1, 16, 8, 2]
+      : tensor<1x16x16xf32, #in> into tensor<1x16x8x2xf32, #out>
+  return
+}
+
+// -----
+
+// Stripes of two sizes are two cuts.
+
+#mesh = #cp.mesh<"cp" = 4>
+#one = #cp.layout<#mesh, [{"cp" striped}]>
+#two = #cp.layout<#mesh, [{"cp" striped : 2}]>
+func.func @verify_c4_other_stripes(%x: tensor<16xf32, #one>,
+                                   %y: tensor<16xf32, #two>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'linalg.add' op verify_c4: dimension 0 of operand 1 is cut unlike the others}}
+  %0 = linalg.add ins(%x, %y : tensor<16xf32, #one>, tensor<16xf32, #two>)
+      outs(%x : tensor<16xf32, #one>) -> tensor<16xf32, #one>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+#in = #cp.layout<#mesh, [{"cp" striped}, {}]>
+#out = #cp.layout<#mesh, [{"cp" striped}]>
+func.func @verify_c4_merged_stripes(%x: tensor<8x2xf32, #in>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'tensor.collapse_shape' op verify_c4: dimension 0 of result 0 is cut unlike the others}}
+  %0 = tensor.collapse_shape %x [[0, 1]]
+      : tensor<8x2xf32, #in> into tensor<16xf32, #out>
+  return
+}

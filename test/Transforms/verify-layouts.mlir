@@ -72,3 +72,30 @@ func.func @no_view(%x: tensor<1x16x8xf32, #rows>) -> tensor<1x16x8xf32> {
   %0 = tensor.cast %x : tensor<1x16x8xf32, #rows> to tensor<1x16x8xf32>
   return %0 : tensor<1x16x8xf32>
 }
+
+// A stripe of a merged dimension is so many elements of its major factor, and
+// where elements are depends on it.
+
+// CHECK-LABEL: func.func @striped_heads(
+// CHECK-NEXT:    tensor.expand_shape
+func.func @striped_heads(
+    %x: tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>)
+    -> tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
+    attributes {cp.view = "global"} {
+  %0 = tensor.expand_shape %x [[0], [1], [2, 3]] output_shape [1, 16, 8, 2]
+      : tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+      into tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
+  return %0 : tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
+}
+
+// CHECK-LABEL: func.func @striped_heads_merged(
+// CHECK-NEXT:    tensor.collapse_shape
+func.func @striped_heads_merged(
+    %x: tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>)
+    -> tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+    attributes {cp.view = "global"} {
+  %0 = tensor.collapse_shape %x [[0], [1], [2, 3]]
+      : tensor<1x16x8x2xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped}, {}]>>
+      into tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+  return %0 : tensor<1x16x16xf32, #cp.layout<#mesh, [{}, {}, {"cp" striped : 2}]>>
+}

@@ -79,6 +79,32 @@ Values scanned(const Values &d, const Values &x) {
   return out;
 }
 
+/// The row that holds part `part` of the sequence, in zigzag order with a part
+/// of one row.
+size_t rowOfPart(size_t part) {
+  return part < ranks ? part * localRows
+                      : (2 * ranks - 1 - part) * localRows + 1;
+}
+
+/// The same as rowsBefore and scanned, part by part; row n belongs to part n.
+Values partsBefore(const Values &, const Values &x) {
+  Values out(2 * ranks * columns);
+  for (size_t part = 1; part < 2 * ranks; ++part)
+    for (size_t i = 0; i < columns; ++i)
+      out[part * columns + i] = x[rowOfPart(part - 1) * columns + i];
+  return out;
+}
+Values scannedParts(const Values &d, const Values &x) {
+  Values out(2 * ranks * columns), state(columns);
+  for (size_t part = 0; part < 2 * ranks; ++part)
+    for (size_t i = 0; i < columns; ++i) {
+      size_t row = rowOfPart(part);
+      out[part * columns + i] = state[i];
+      state[i] = d[row] * state[i] + x[row * columns + i];
+    }
+  return out;
+}
+
 std::vector<Collective> make() {
   const std::string over = R"( over ["cp"] of #mesh )";
   const std::string local = " : tensor<2x8xf32>";
@@ -142,6 +168,41 @@ std::vector<Collective> make() {
                    " : (tensor<2x8xf32>) -> tensor<1x8xf32>",
                "%r", "1x8xf32", R"([{"cp"}, {}])"),
        rowsBefore, "halo"},
+      {"halo_zigzag",
+       program("%r = cp.halo %x" + over +
+                   "{dim = 0, before = 1, zigzag = true}" +
+                   " : (tensor<2x8xf32>) -> tensor<2x8xf32>",
+               "%r", "2x8xf32", R"([{"cp" zigzag}, {}])"),
+       partsBefore, "halo"},
+      {"scan_zigzag",
+       program("%pd, %r = cp.scan_state %d, %x" + over +
+                   "{zigzag = true} : tensor<2xf32>, tensor<2x8xf32>",
+               "%r", "2x8xf32", R"([{"cp" zigzag}, {}])"),
+       scannedParts, "scan_state"},
+      {"reorder_striped",
+       program("%r = cp.reorder %x" + over + "{dim = 0, to_striped = 1}" +
+                   local,
+               "%r", "2x8xf32", R"([{"cp" striped}, {}])"),
+       same, "reorder"},
+      {"all_to_all_striped",
+       program("%r = cp.all_to_all %x" + over +
+                   "{concat_dims = array<i64: 0>, split_dims = array<i64: 1>,"
+                   " split_striped = array<i64: 2>}"
+                   " : (tensor<2x8xf32>) -> tensor<8x2xf32>",
+               "%r", "8x2xf32", R"([{}, {"cp" striped : 2}])"),
+       same, "all_to_all"},
+      {"all_to_all_stripes_of_one",
+       program("%r = cp.all_to_all %x" + over +
+                   "{concat_dims = array<i64: 0>, split_dims = array<i64: 1>,"
+                   " split_striped = array<i64: 1>}"
+                   " : (tensor<2x8xf32>) -> tensor<8x2xf32>",
+               "%r", "8x2xf32", R"([{}, {"cp" striped}])"),
+       same, "all_to_all"},
+      {"reduce_scatter_striped",
+       program("%r = cp.reduce_scatter %x" + over + "{dim = 1, striped = 1}" +
+                   local + " -> tensor<2x2xf32>",
+               "%r", "2x2xf32", R"([{}, {"cp" striped}])"),
+       summed, "reduce_scatter"},
       {"scan_chain", scan("chain"), scanned, "scan_state"},
       {"scan_gather", scan("gather"), scanned, "scan_state"},
       {"scan_doubling", scan("doubling"), scanned, "scan_state"},

@@ -141,34 +141,44 @@ TEST(DecisionsTest, GroupsOfSeveralAxesAreCountedByRank) {
   EXPECT_EQ(said, counted);
 }
 
-/// Six states on four ranks: some slices are longer.
-TEST(DecisionsTest, ScansOfUnevenStatesAreCountedByRank) {
-  for (std::string name :
-       {"chain", "gather", "doubling", "pipelined", "transposed"}) {
-    SCOPED_TRACE(name);
-    OwningOpRef<ModuleOp> module = parse(R"(
+/// A scan of six states a rank (three a part in zigzag order) over four ranks.
+std::string unevenScan(const std::string &algorithm, bool zigzag) {
+  const std::string order = zigzag ? " zigzag" : "";
+  return R"(
       #mesh = #cp.mesh<"cp" = 4>
-      func.func @main(
-          %d: tensor<2xf32> {cp.layout = #cp.layout<#mesh, [{"cp"}]>},
-          %s: tensor<2x3xf32> {cp.layout = #cp.layout<#mesh, [{"cp"}, {}]>})
-          -> (tensor<2x3xf32> {cp.layout = #cp.layout<#mesh, [{"cp"}, {}]>})
+      #rows = #cp.layout<#mesh, [{"cp")" +
+         order + R"(}]>
+      #states = #cp.layout<#mesh, [{"cp")" +
+         order + R"(}, {}]>
+      func.func @main(%d: tensor<2xf32> {cp.layout = #rows},
+                      %s: tensor<2x3xf32> {cp.layout = #states})
+          -> (tensor<2x3xf32> {cp.layout = #states})
           attributes {cp.view = "local"} {
         %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh
             {algorithm = #cp.scan_algorithm<)" +
-                                         name + R"(>}
+         algorithm + ">, zigzag = " + (zigzag ? "true" : "false") + R"(}
             : tensor<2xf32>, tensor<2x3xf32>
         return %state : tensor<2x3xf32>
-      })");
-    std::unique_ptr<DecisionRecorder> recorder = record();
-    ASSERT_TRUE(module && recorder);
-    std::unique_ptr<Program> program = test::compile(*module, {});
-    ASSERT_TRUE(program);
-    RunResult result = runOrFail(*program,
-                                 {HostTensor::zeros(DType::F32, {8}),
-                                  HostTensor::zeros(DType::F32, {8, 3})},
-                                 CPRT_KERNELS_FAST);
-    EXPECT_EQ(saidBy(recorder->decisions(), 4).totals, countsOf(result));
-  }
+      })";
+}
+
+/// Ranks do not share the states evenly: some slices are longer.
+TEST(DecisionsTest, ScansOfUnevenStatesAreCountedByRank) {
+  for (std::string name :
+       {"chain", "gather", "doubling", "pipelined", "transposed"})
+    for (bool zigzag : {false, true}) {
+      SCOPED_TRACE(name + (zigzag ? " zigzag" : ""));
+      OwningOpRef<ModuleOp> module = parse(unevenScan(name, zigzag));
+      std::unique_ptr<DecisionRecorder> recorder = record();
+      ASSERT_TRUE(module && recorder);
+      std::unique_ptr<Program> program = test::compile(*module, {});
+      ASSERT_TRUE(program);
+      RunResult result = runOrFail(*program,
+                                   {HostTensor::zeros(DType::F32, {8}),
+                                    HostTensor::zeros(DType::F32, {8, 3})},
+                                   CPRT_KERNELS_FAST);
+      EXPECT_EQ(saidBy(recorder->decisions(), 4).totals, countsOf(result));
+    }
 }
 
 /// Before exchanges are merged, reshards move the same bytes.

@@ -33,8 +33,11 @@ TEST(Index, globalIndex) {
            Row{two, {}, {all, all}},
            Row{two, {{0}}, {{0, 1, 2, 3}, {4, 5, 6, 7}}},
            Row{two, {{0, zigzag}}, {{0, 1, 6, 7}, {2, 3, 4, 5}}},
+           Row{two, {{0, striped}}, {{0, 2, 4, 6}, {1, 3, 5, 7}}},
+           Row{two, {{0, striped, 2}}, {{0, 1, 4, 5}, {2, 3, 6, 7}}},
            Row{four, {{0, zigzag}, {1}}, {{0, 1}, {6, 7}, {2, 3}, {4, 5}}},
            Row{four, {{1, zigzag}, {0}}, {{0, 1}, {2, 3}, {6, 7}, {4, 5}}},
+           Row{four, {{0}, {1, striped}}, {{0, 2}, {1, 3}, {4, 6}, {5, 7}}},
        })
     for (size_t rank = 0; rank < row.perRank.size(); ++rank)
       EXPECT_EQ(indicesOf(row.mesh, row.cuts, 8, rank), row.perRank[rank]);
@@ -52,6 +55,9 @@ TEST(Index, placeOf) {
            Row{two, {}, {{{}, 0}, {{}, 2}, {{}, 5}, {{}, 7}}},
            Row{two, {{0}}, {{{0}, 0}, {{0}, 2}, {{1}, 1}, {{1}, 3}}},
            Row{two, {{0, zigzag}}, {{{0}, 0}, {{1}, 0}, {{1}, 3}, {{0}, 3}}},
+           Row{two,
+               {{0, striped, 2}},
+               {{{0}, 0}, {{1}, 0}, {{0}, 3}, {{1}, 3}}},
            Row{four,
                {{0, zigzag}, {1}},
                {{{0, 0}, 0}, {{1, 0}, 0}, {{1, 1}, 1}, {{0, 1}, 1}}},
@@ -81,6 +87,9 @@ TEST(Index, runsOf) {
   expectRuns({{0}}, 1, {{4, 0, 4}});
   expectRuns({{0, zigzag}}, 0, {{0, 0, 2}, {6, 2, 2}});
   expectRuns({{0, zigzag}}, 1, {{2, 0, 4}});
+  expectRuns({{0, striped, 2}}, 0, {{0, 0, 2}, {4, 2, 2}});
+  expectRuns({{0, striped, 2}}, 1, {{2, 0, 2}, {6, 2, 2}});
+  expectRuns({{0, striped, 4}}, 1, {{4, 0, 4}});
 }
 
 TEST(Index, runsOfNothing) {

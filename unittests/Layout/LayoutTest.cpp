@@ -16,6 +16,16 @@ using Dims = std::vector<std::vector<Cut>>;
 TEST(Layout, orderName) {
   EXPECT_STREQ(orderName(Order::Contiguous), "contiguous");
   EXPECT_STREQ(orderName(Order::Zigzag), "zigzag");
+  EXPECT_STREQ(orderName(Order::Striped), "striped");
+}
+
+TEST(Layout, samePlaces) {
+  EXPECT_TRUE(samePlaces({0, contiguous, 1}, {0, contiguous, 2}));
+  EXPECT_TRUE(samePlaces({0, zigzag, 1}, {0, zigzag, 2}));
+  EXPECT_TRUE(samePlaces({0, striped, 2}, {0, striped, 2}));
+  EXPECT_FALSE(samePlaces({0, striped, 1}, {0, striped, 2}));
+  EXPECT_FALSE(samePlaces({0, contiguous, 1}, {1, contiguous, 1}));
+  EXPECT_FALSE(samePlaces({0, contiguous, 1}, {0, striped, 1}));
 }
 
 TEST(Layout, equality) {
@@ -83,6 +93,9 @@ TEST(Layout, layout_c5) {
     EXPECT_EQ(!check(Layout{mesh, plain, {}}, {row.size}), row.plain);
     EXPECT_EQ(!check(Layout{mesh, folded, {}}, {row.size}), row.folded);
     EXPECT_EQ(!check(Layout{mesh, unit, {}}, {row.size}), row.unit);
+    for (int64_t each : {1, 2})
+      EXPECT_EQ(!check(Layout{mesh, {{{0, striped, each}}}, {}}, {row.size}),
+                each == 1 ? row.plain : row.unit);
   }
 }
 
@@ -94,6 +107,8 @@ TEST(Layout, layout_c5_message) {
   expectError(check(Layout{mesh, {{{0}, {1}}}, {}}, {36}),
               {"layout_c5", "dimension 0", "size 36", "leave 9", "by 2",
                "\"b\"", "contiguous"});
+  expectError(check(Layout{mesh, {{{0, striped, 3}}}, {}}, {30}),
+              {"layout_c5", "size 30", "by 4", "striped", "3 (unit)", "pad"});
   expectError(check(Layout{mesh, {{}}, {}}, {INT64_MIN}),
               {"layout_c5", "dimension 0", "at least 0", "static shape"});
   expectError(check(Layout{mesh, {{}}, {}}, {-1}), {"layout_c5", "got -1"});
@@ -115,9 +130,11 @@ TEST(Layout, layout_c6) {
 }
 
 TEST(Layout, layout_c7) {
-  expectError(check(Layout{makeMesh({2}), {{{0, Order(2)}}}, {}}),
-              {"layout_c7", "dimension 0", "0 (contiguous) or 1 (zigzag)",
-               "got 2", "use one"});
+  for (int64_t order : {-1, 3})
+    expectError(check(Layout{makeMesh({2}), {{{0, Order(order)}}}, {}}),
+                {"layout_c7", "dimension 0",
+                 "0 (contiguous), 1 (zigzag) or 2 (striped)",
+                 "got " + std::to_string(order), "use one"});
 }
 
 TEST(Layout, localShape) {

@@ -124,6 +124,26 @@ TEST(Plan, reduceScatter) {
              Kind::ReduceScatter, {1, 0}, -1, 1);
 }
 
+TEST(Plan, striped) {
+  Layout one = make({{{0, striped}}, {}}), two = make({{{0, striped, 2}}, {}});
+  Step step = onlyStep(one, two);
+  expectStep(step, Kind::Reorder, {0}, 0, -1, striped, striped, 2);
+  EXPECT_EQ(step.fromUnit, 1);
+  step = onlyStep(two, one);
+  expectStep(step, Kind::Reorder, {0}, 0, -1, striped, striped, 1);
+  EXPECT_EQ(step.fromUnit, 2);
+  step = onlyStep(two, make({{{0, zigzag}}, {}}));
+  expectStep(step, Kind::Reorder, {0}, 0, -1, striped, zigzag);
+  EXPECT_EQ(step.fromUnit, 2);
+  step = onlyStep(two, make({{}, {{0, striped, 3}}}));
+  expectStep(step, Kind::AllToAll, {0}, 0, 1, striped, striped, 3);
+  EXPECT_EQ(step.fromUnit, 2);
+  step = onlyStep(two, make({{}, {}}));
+  expectStep(step, Kind::AllGather, {0}, 0, -1, striped);
+  EXPECT_EQ(step.fromUnit, 2);
+  EXPECT_TRUE(stepsOf(two, two).empty());
+}
+
 TEST(Plan, reorder) {
   expectStep(onlyStep(make({{{0}}, {}}), make({{{0, zigzag}}, {}})),
              Kind::Reorder, {0}, 0, -1, contiguous, zigzag);

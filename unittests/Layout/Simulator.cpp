@@ -95,9 +95,9 @@ static Shape iota(int64_t size) {
 }
 
 /// What position r of a group keeps of `whole` when `dim` is cut.
-static Part cutPart(const Part &whole, int dim, Order order, int64_t group,
-                    int64_t r) {
-  Shape mine = pick(iota(whole.shape[dim]), order, group, r);
+static Part cutPart(const Part &whole, int dim, Order order, int64_t unit,
+                    int64_t group, int64_t r) {
+  Shape mine = pick(iota(whole.shape[dim]), order, unit, group, r);
   Part part{whole.shape, {}};
   part.shape[dim] = mine.size();
   forEach(part.shape, [&](int64_t, Shape at) {
@@ -108,12 +108,13 @@ static Part cutPart(const Part &whole, int dim, Order order, int64_t group,
 }
 
 /// The inverse of cutPart, from all positions' parts.
-static Part join(const std::vector<Part> &parts, int dim, Order order) {
+static Part join(const std::vector<Part> &parts, int dim, Order order,
+                 int64_t unit) {
   Part whole{parts[0].shape, {}};
   whole.shape[dim] *= parts.size();
   whole.elements.resize(countElements(whole.shape));
   for (size_t r = 0; r < parts.size(); ++r) {
-    Shape places = pick(iota(whole.shape[dim]), order, parts.size(), r);
+    Shape places = pick(iota(whole.shape[dim]), order, unit, parts.size(), r);
     forEach(parts[r].shape, [&](int64_t i, Shape at) {
       at[dim] = places[at[dim]];
       whole.elements[offsetOf(whole.shape, at)] = parts[r].elements[i];
@@ -156,21 +157,22 @@ static Part simulateRank(const Step &step, const std::vector<Part> &group,
     return addUp(group, rank, sent, [](const Part &part) { return part; });
   case Step::Kind::ReduceScatter:
     return addUp(group, rank, sent, [&](const Part &part) {
-      return cutPart(part, step.to, step.toOrder, size, position);
+      return cutPart(part, step.to, step.toOrder, step.unit, size, position);
     });
   case Step::Kind::Slice:
-    result = cutPart(group[position], step.to, step.toOrder, size, position);
+    result = cutPart(group[position], step.to, step.toOrder, step.unit, size,
+                     position);
     break;
   case Step::Kind::AllGather:
-    result = join(group, step.from, step.fromOrder);
+    result = join(group, step.from, step.fromOrder, step.fromUnit);
     break;
   case Step::Kind::AllToAll:
-    result = cutPart(join(group, step.from, step.fromOrder), step.to,
-                     step.toOrder, size, position);
+    result = cutPart(join(group, step.from, step.fromOrder, step.fromUnit),
+                     step.to, step.toOrder, step.unit, size, position);
     break;
   case Step::Kind::Reorder:
-    result = cutPart(join(group, step.from, step.fromOrder), step.from,
-                     step.toOrder, size, position);
+    result = cutPart(join(group, step.from, step.fromOrder, step.fromUnit),
+                     step.from, step.toOrder, step.unit, size, position);
     break;
   }
   countTaken(result, rank, sent);

@@ -21,8 +21,27 @@ Mesh cp::test::makeMesh(const std::vector<int64_t> &sizes) {
   return mesh;
 }
 
+/// Deals out the list as cards are dealt, `unit` at a time.
+static std::vector<int64_t> deal(const std::vector<int64_t> &list, int64_t unit,
+                                 int64_t ranks, int64_t r) {
+  std::vector<int64_t> mine;
+  int64_t turn = 0, given = 0;
+  for (int64_t element : list) {
+    if (turn == r)
+      mine.push_back(element);
+    if (++given < unit)
+      continue;
+    given = 0;
+    turn = turn + 1 == ranks ? 0 : turn + 1;
+  }
+  return mine;
+}
+
 std::vector<int64_t> cp::test::pick(const std::vector<int64_t> &list,
-                                    Order order, int64_t ranks, int64_t r) {
+                                    Order order, int64_t unit, int64_t ranks,
+                                    int64_t r) {
+  if (order == Order::Striped)
+    return deal(list, unit, ranks, r);
   int64_t blocks = order == Order::Zigzag ? 2 * ranks : ranks;
   std::vector<int64_t> mine;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -41,7 +60,8 @@ std::vector<int64_t> cp::test::held(const Mesh &mesh,
   std::iota(list.begin(), list.end(), 0);
   std::vector<int64_t> at = mesh.coordinates(rank);
   for (const Cut &cut : cuts)
-    list = pick(list, cut.order, mesh.axes[cut.axis].size, at[cut.axis]);
+    list =
+        pick(list, cut.order, cut.unit, mesh.axes[cut.axis].size, at[cut.axis]);
   return list;
 }
 
@@ -54,7 +74,7 @@ std::mt19937 cp::test::makeGenerator() {
   return std::mt19937(seed);
 }
 
-/// Use 0 replicated, 1 partial, then two orders for each dimension.
+/// Use 0 replicated, 1 partial, then three orders for each dimension.
 static Layout makeLayout(const Mesh &mesh, int numDims,
                          const std::vector<int> &axes,
                          const std::vector<int> &uses) {
@@ -63,8 +83,8 @@ static Layout makeLayout(const Mesh &mesh, int numDims,
     if (uses[i] == 1)
       layout.partial.push_back(axes[i]);
     if (uses[i] >= 2)
-      layout.dims[(uses[i] - 2) / 2].push_back(
-          {axes[i], uses[i] % 2 ? zigzag : contiguous, 1});
+      layout.dims[(uses[i] - 2) / 3].push_back(
+          {axes[i], Order((uses[i] - 2) % 3), 1});
   }
   std::sort(layout.partial.begin(), layout.partial.end());
   return layout;
@@ -80,7 +100,7 @@ std::vector<Layout> cp::test::allLayouts(const Mesh &mesh, int numDims) {
       Layout layout = makeLayout(mesh, numDims, axes, uses);
       if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end())
         layouts.push_back(layout);
-      for (i = 0; i < axes.size() && ++uses[i] == 2 + 2 * numDims; ++i)
+      for (i = 0; i < axes.size() && ++uses[i] == 2 + 3 * numDims; ++i)
         uses[i] = 0;
     }
   } while (std::next_permutation(axes.begin(), axes.end()));
@@ -94,7 +114,7 @@ Layout cp::test::randomLayout(const Mesh &mesh, int numDims,
   std::shuffle(axes.begin(), axes.end(), generator);
   std::vector<int> uses(axes.size());
   for (int &use : uses)
-    use = std::uniform_int_distribution<int>(0, 1 + 2 * numDims)(generator);
+    use = std::uniform_int_distribution<int>(0, 1 + 3 * numDims)(generator);
   Layout layout = makeLayout(mesh, numDims, axes, uses);
   for (std::vector<Cut> &cuts : layout.dims)
     for (Cut &cut : cuts)

@@ -18,6 +18,7 @@ namespace cp::test {
 
 constexpr Order contiguous = Order::Contiguous;
 constexpr Order zigzag = Order::Zigzag;
+constexpr Order striped = Order::Striped;
 
 /// <"a" = sizes[0], "b" = sizes[1], ...>
 Mesh makeMesh(const std::vector<int64_t> &sizes);
@@ -25,7 +26,7 @@ Mesh makeMesh(const std::vector<int64_t> &sizes);
 /// Which of `list` position r of `ranks` holds: the definition of an order,
 /// carried out on the list itself. The sizes must divide.
 std::vector<int64_t> pick(const std::vector<int64_t> &list, Order order,
-                          int64_t ranks, int64_t r);
+                          int64_t unit, int64_t ranks, int64_t r);
 
 /// The global indices that a rank holds of a dimension, by `pick`.
 std::vector<int64_t> held(const Mesh &mesh, const std::vector<Cut> &cuts,

@@ -37,8 +37,8 @@ Array repeated(Array whole, const Route &route) {
 
 Route randomRoute(RandomCase &c) {
   int64_t rank = c.draw(2, 4), g = c.groupSize();
-  Route route = {c.draw(0, rank - 1), c.draw(0, 1),      0,
-                 c.draw(0, 1),        c.draw(1, 3),      c.draw(1, 2),
+  Route route = {c.draw(0, rank - 1), c.anyOrder(),      0,
+                 c.anyOrder(),        c.draw(1, 3),      c.draw(1, 2),
                  c.anyType(),         c.draw(0, 1) == 1, {}};
   route.splitDim = (route.concatDim + c.draw(1, rank - 1)) % rank;
   Sizes sizes = c.anySizes(rank);

@@ -42,7 +42,7 @@ struct Collective {
 
   void run(cprt_context *context) const {
     Tensor from(CPRT_F32, in), to(CPRT_F32, out);
-    Tensor decay(CPRT_F32, Sizes{1}), outDecay(CPRT_F32, Sizes{1});
+    Tensor decay(CPRT_F32, Sizes{in[0]}), outDecay(CPRT_F32, Sizes{in[0]});
     Tensor lse(CPRT_F32, Sizes{1, 1, 2});
     Call call;
     if (op == cprt_scan_state)
@@ -56,13 +56,24 @@ struct Collective {
   }
 };
 
-Collective scan(const char *variant, int64_t algorithm) {
+/// `order` 0 contiguous, 1 zigzag.
+Collective scan(const char *variant, int64_t algorithm, int64_t order = 0) {
   return {"scan_state",
           cprt_scan_state,
-          {1, 6},
-          {1, 6},
-          [algorithm](Call &call) { call.attr(algorithm).array({0}); },
+          {order + 1, 6},
+          {order + 1, 6},
+          [=](Call &call) { call.attr(algorithm).array({0}).attr(order); },
           variant};
+}
+
+Collective halo(const char *variant, int64_t order) {
+  return {
+      "halo",
+      cprt_halo,
+      {4, 2},
+      {order + 1, 2},
+      [=](Call &call) { call.array({0}).attr(1).attr(0).attr(0).attr(order); },
+      variant};
 }
 
 const std::vector<Collective> &collectives() {
@@ -95,11 +106,8 @@ const std::vector<Collective> &collectives() {
        {4},
        {4},
        [](Call &call) { call.array({0}).attr(1); }},
-      {"halo",
-       cprt_halo,
-       {4, 2},
-       {1, 2},
-       [](Call &call) { call.array({0}).attr(1).attr(0).attr(0); }},
+      halo("", 0),
+      halo("zigzag", 1),
       {"reorder",
        cprt_reorder,
        {4},
@@ -115,6 +123,11 @@ const std::vector<Collective> &collectives() {
       scan("doubling", 2),
       scan("pipelined", 3),
       scan("transposed", 4),
+      scan("zigzagChain", 0, 1),
+      scan("zigzagGather", 1, 1),
+      scan("zigzagDoubling", 2, 1),
+      scan("zigzagPipelined", 3, 1),
+      scan("zigzagTransposed", 4, 1),
   };
   return all;
 }
@@ -268,14 +281,19 @@ TEST(CollectiveTable, NamesWhatTheHeaderDeclares) {
   EXPECT_EQ(known, declared);
 }
 
-/// And every scan: the number after the table's last one is refused.
+/// And every scan, in both orders: the numbers after the last are refused.
 TEST(CollectiveTable, HasEveryScan) {
   int64_t count = std::count_if(
       collectives().begin(), collectives().end(),
       [](const Collective &each) { return each.op == cprt_scan_state; });
+  for (int64_t order : {0, 1}) {
+    World world({1});
+    scan("", count / 2 - 1, order).run(world.context(0));
+    EXPECT_EQ(world.failures(), "");
+    scan("", count / 2, order).run(world.context(0));
+    EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
+  }
   World world({1});
-  scan("", count - 1).run(world.context(0));
-  EXPECT_EQ(world.failures(), "");
-  scan("", count).run(world.context(0));
-  EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
+  scan("", 0, 2).run(world.context(0));
+  EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_UNSUPPORTED);
 }

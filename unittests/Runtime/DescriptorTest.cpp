@@ -52,7 +52,8 @@ const Edit edits[] = {
      "expected different positions"},
     {"dim", 18, 2, "attribute 'dim' is 2, expected 0 to 1"},
     {"negative dim", 18, -1, "attribute 'dim' is -1"},
-    {"order", 19, 2, "attribute 'order' is 2, expected 0 to 1"},
+    {"negative order", 19, -1, "attribute 'order' is -1, expected 0 to"},
+    {"vast unit", 19, INT64_MAX, "(axis \"group\", striped) x 922"},
 };
 
 struct Gather {

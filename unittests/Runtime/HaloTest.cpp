@@ -62,6 +62,7 @@ static void checkHalo(RandomCase &c) {
       call.in(initials[0]).in(initials[1]);
     call.out(outs[0]).out(outs[1]);
     call.array(c.setting.axes).attr(before).attr(dim).attr(int64_t(hasInitial));
+    call.attr(0);
     call.run(cprt_halo, context);
     for (int i : {0, 1}) {
       EXPECT_EQ(outs[size_t(i)].read(), rows(i, begin, begin + before));
@@ -85,8 +86,9 @@ TEST(Halo, RefusesMoreRowsThanThePreviousRankHas) {
   World world({2});
   world.run([](int64_t, cprt_context *context) {
     Tensor in(CPRT_F32, Sizes{2, 4}), out(CPRT_F32, Sizes{3, 4});
-    Call(7).array({0}).attr(3).attr(0).attr(0).in(in).out(out).run(cprt_halo,
-                                                                   context);
+    Call call(7);
+    call.in(in).out(out).array({0}).attr(3).attr(0).attr(0).attr(0);
+    call.run(cprt_halo, context);
     EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
     EXPECT_STREQ(cprt_context_message(context),
                  "halo (call 7): input 0 is f32[2, 4], expected at least 3 "

@@ -318,6 +318,13 @@ std::pair<int64_t, int64_t> cp::test::ownerOf(int64_t order, int64_t ranks,
   int64_t part = size / ranks;
   if (order == 0 || ranks == 1)
     return {global / part, global % part};
+  if (order >= 2) {
+    // Counts what the owner has been dealt before.
+    int64_t unit = order - 1, owner = global / unit % ranks, local = 0;
+    for (int64_t i = 0; i < global; ++i)
+      local += i / unit % ranks == owner;
+    return {owner, local};
+  }
   int64_t half = size / (2 * ranks);
   int64_t fromEnd = size - 1 - global;
   if (global < fromEnd)

@@ -125,7 +125,7 @@ struct Setting {
 const std::vector<Setting> &settings();
 
 /// Which position holds a global index, and at which local one. Written index
-/// by index, on purpose not by blocks. `order` 0 contiguous, 1 zigzag.
+/// by index, on purpose not by blocks. `order` as in the descriptor.
 std::pair<int64_t, int64_t> ownerOf(int64_t order, int64_t ranks, int64_t size,
                                     int64_t global);
 /// The part of `whole` that `position` of `ranks` holds.

@@ -59,7 +59,7 @@ Sizes cuttable(RandomCase &c, int64_t rank, int64_t dim) {
 TEST(Move, AllGatherRestoresTheWhole) {
   forEachCase([](RandomCase &c) {
     int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
-    int64_t order = c.draw(0, 1);
+    int64_t order = c.anyOrder();
     std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
     auto local = [&](int64_t r) {
       Place place = c.place(r);
@@ -73,30 +73,54 @@ TEST(Move, AllGatherRestoresTheWhole) {
   });
 }
 
+static void checkReorder(RandomCase &c, const Sizes &sizes, int64_t dim,
+                         int64_t from, int64_t to) {
+  int64_t g = c.groupSize();
+  std::vector<Array> wholes = c.wholes(sizes);
+  auto part = [&](int64_t r, int64_t order) {
+    Place place = c.place(r);
+    return partOf(wholes[size_t(place.group)], dim, order, g, place.position);
+  };
+  int64_t size = sizes[size_t(dim)];
+  auto sent = [&](int64_t r) {
+    int64_t rows = 0, position = c.place(r).position;
+    for (int64_t i = 0; i < size; ++i)
+      rows += ownerOf(from, g, size, i).first == position &&
+              ownerOf(to, g, size, i).first != position;
+    return rows * product(sizes) / size;
+  };
+  checkOneToOne(
+      c, cprt_reorder,
+      Call().array(c.setting.axes).attr(dim).attr(from).attr(to),
+      [&](int64_t r) { return part(r, from); },
+      [&](int64_t r) { return part(r, to); }, "reorder", sent);
+}
+
 TEST(Move, ReorderKeepsTheWhole) {
   forEachCase([](RandomCase &c) {
-    int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
-    int64_t from = c.draw(0, 1), to = c.draw(0, 1);
-    Sizes sizes = cuttable(c, rank, dim);
-    std::vector<Array> wholes = c.wholes(sizes);
-    auto part = [&](int64_t r, int64_t order) {
-      Place place = c.place(r);
-      return partOf(wholes[size_t(place.group)], dim, order, g, place.position);
-    };
-    int64_t size = sizes[size_t(dim)];
-    auto sent = [&](int64_t r) {
-      int64_t rows = 0, position = c.place(r).position;
-      for (int64_t i = 0; i < size; ++i)
-        rows += ownerOf(from, g, size, i).first == position &&
-                ownerOf(to, g, size, i).first != position;
-      return rows * product(sizes) / size;
-    };
-    checkOneToOne(
-        c, cprt_reorder,
-        Call().array(c.setting.axes).attr(dim).attr(from).attr(to),
-        [&](int64_t r) { return part(r, from); },
-        [&](int64_t r) { return part(r, to); }, "reorder", sent);
+    int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1);
+    int64_t from = c.anyOrder(), to = c.anyOrder();
+    checkReorder(c, cuttable(c, rank, dim), dim, from, to);
   });
+}
+
+/// Every pair of orders where parts begin and end within stripes: at either end
+/// of a part, at both, and where it is but a piece of one stripe.
+TEST(Move, ReorderCutsStripesAnywhere) {
+  for (int64_t ranks : {2, 3})
+    for (int64_t each = 2; each <= 12; each += 2)
+      for (int64_t from = 0; from <= each + 1; ++from)
+        for (int64_t to = 0; to <= each + 1; ++to) {
+          RandomCase c{{{ranks}, {0}}, uint64_t(each)};
+          auto divides = [&](int64_t order) {
+            return order < 2 || each % (order - 1) == 0;
+          };
+          if (!divides(from) || !divides(to))
+            continue;
+          SCOPED_TRACE(testing::Message()
+                       << each << " a rank, order " << from << " to " << to);
+          checkReorder(c, {ranks * each, 2}, 0, from, to);
+        }
 }
 
 TEST(Move, ShiftTakesTheNeighboursInput) {
@@ -125,7 +149,7 @@ TEST(Move, ShiftTakesTheNeighboursInput) {
 TEST(Move, SliceTakesThePartAndMovesNothing) {
   forEachCase([](RandomCase &c) {
     int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
-    int64_t order = c.draw(0, 1);
+    int64_t order = c.anyOrder();
     std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
     World world(c.setting.mesh);
     world.run([&](int64_t r, cprt_context *context) {

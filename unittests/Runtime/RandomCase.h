@@ -25,6 +25,9 @@ struct RandomCase {
   int64_t draw(int64_t least, int64_t most) {
     return least + int64_t(random() % uint64_t(most - least + 1));
   }
+  /// Contiguous, zigzag, or striped in units of 1 or 2; all divide a dimension
+  /// that has an even number of elements for each rank.
+  int64_t anyOrder() { return draw(0, 3); }
   cprt_dtype anyType() { return cprt_dtype(draw(0, 4)); }
   cprt_dtype floatType() { return cprt_dtype(draw(0, 1)); }
   Sizes anySizes(int64_t rank) {

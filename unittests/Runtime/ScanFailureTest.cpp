@@ -28,17 +28,27 @@ namespace {
 constexpr int64_t deadlineMs = 100;
 constexpr int64_t numRanks = 5;
 
-struct ScanFailure : testing::TestWithParam<int64_t> {
+/// `order` 0 contiguous, 1 zigzag.
+struct Way {
+  int64_t algorithm, order;
+};
+
+struct ScanFailure : testing::TestWithParam<std::tuple<int64_t, int64_t>> {
   using Body = std::function<void(int64_t rank, cprt_context *)>;
 
   /// One scan, large enough for several blocks where `states` is.
-  static void scan(cprt_context *context, int64_t algorithm,
-                   int64_t states = 2) {
-    Tensor decay(CPRT_F32, Sizes{1}), state(CPRT_F32, Sizes{1, states});
-    Tensor outDecay(CPRT_F32, Sizes{1}), outState(CPRT_F32, Sizes{1, states});
+  static void scan(cprt_context *context, Way way, int64_t states = 2) {
+    int64_t parts = way.order + 1;
+    Tensor decay(CPRT_F32, Sizes{parts}), state(CPRT_F32, {parts, states});
+    Tensor outDecay(CPRT_F32, Sizes{parts});
+    Tensor outState(CPRT_F32, {parts, states});
     Call call;
     call.in(decay).in(state).out(outDecay).out(outState);
-    call.attr(algorithm).array({0}).run(cprt_scan_state, context);
+    call.attr(way.algorithm).array({0}).attr(way.order);
+    call.run(cprt_scan_state, context);
+  }
+  static Way way() {
+    return {std::get<0>(GetParam()), std::get<1>(GetParam())};
   }
 
   /// Runs `body` to its end in time, then the same scan in a new world.
@@ -47,8 +57,7 @@ struct ScanFailure : testing::TestWithParam<int64_t> {
     world.run(body);
     EXPECT_LT(Clock::now() - start, Milliseconds(deadlineMs + 1000));
     World fresh({numRanks});
-    fresh.run(
-        [](int64_t, cprt_context *context) { scan(context, GetParam()); });
+    fresh.run([](int64_t, cprt_context *context) { scan(context, way()); });
     EXPECT_EQ(fresh.failures(), "");
   }
 
@@ -63,17 +72,31 @@ struct ScanFailure : testing::TestWithParam<int64_t> {
   World world{{numRanks}, deadlineMs};
 };
 
-std::string nameOf(const testing::TestParamInfo<int64_t> &info) {
+std::string nameOf(const testing::TestParamInfo<ScanFailure::ParamType> &info) {
   const char *const names[] = {"Chain", "Gather", "Doubling", "Pipelined",
                                "Transposed"};
-  return names[info.param];
+  return std::string(std::get<1>(info.param) ? "Zigzag" : "") +
+         names[std::get<0>(info.param)];
 }
 
 } // namespace
 
 TEST_P(ScanFailure, RankWithAnotherAlgorithm) {
   run([](int64_t rank, cprt_context *context) {
-    scan(context, rank == 4 ? (GetParam() + 1) % 5 : GetParam());
+    Way mine = way();
+    if (rank == 4)
+      mine.algorithm = (mine.algorithm + 1) % 5;
+    scan(context, mine);
+  });
+  expect(CPRT_MISMATCH);
+}
+
+TEST_P(ScanFailure, RankWithAnotherOrder) {
+  run([](int64_t rank, cprt_context *context) {
+    Way mine = way();
+    if (rank == 4)
+      mine.order = 1 - mine.order;
+    scan(context, mine);
   });
   expect(CPRT_MISMATCH);
 }
@@ -96,7 +119,7 @@ TEST_P(ScanFailure, RankThatIsFailedAtARandomMoment) {
     });
     busy.run([&](int64_t, cprt_context *context) {
       while (cprt_context_status(context) == CPRT_OK) {
-        scan(context, GetParam(), 20'000);
+        scan(context, way(), 20'000);
         ++numScans;
       }
     });
@@ -107,5 +130,7 @@ TEST_P(ScanFailure, RankThatIsFailedAtARandomMoment) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, ScanFailure, testing::Range<int64_t>(0, 5),
+INSTANTIATE_TEST_SUITE_P(Algorithms, ScanFailure,
+                         testing::Combine(testing::Range<int64_t>(0, 5),
+                                          testing::Range<int64_t>(0, 2)),
                          nameOf);

@@ -46,9 +46,9 @@ def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
   let description = [{
     The encoding of a tensor whose shape is the global one. Per dimension, in
     braces, the mesh axes that cut it, major to minor, each with its order
-    (`contiguous`, the default and not printed, or `zigzag`) and, after a colon,
-    its unit: runs of that many elements are never divided (the default 1 is not
-    printed). `partial` names axes over which the ranks' values have yet to be
+    (`contiguous`, the default and not printed, `zigzag` or `striped`) and, after
+    a colon, its unit: runs of that many elements are never divided (the default
+    1 is not printed). A striped cut deals these runs out in turn. `partial` names axes over which the ranks' values have yet to be
     added. Axes that are not named hold replicas.
 
     ```mlir
@@ -57,6 +57,8 @@ def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
     #sequence = #cp.layout<#mesh, [{}, {"ring" zigzag, "u"}, {} ]>
     // Heads of 64 channels cut over "u", a sum over "ring" still to be made.
     #heads = #cp.layout<#mesh, [{}, {}, {"u" : 64} ], partial = {"ring"}>
+    // Tokens dealt out over "ring" one by one.
+    #striped = #cp.layout<#mesh, [{}, {"ring" striped}, {} ]>
     func.func private @f(tensor<1x64x512xf32, #sequence>)
     func.func private @g(tensor<1x64x512xf32, #heads>)
     ```

@@ -38,8 +38,10 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
         1     a10 a11                a01
                                      a11
 
-    `concat_zigzag` and `split_zigzag` say which cuts are in zigzag order; the
-    reordering is done by the copies of the exchange itself. `repeats` and
+    `concat_zigzag` and `split_zigzag` say which cuts are in zigzag order,
+    `concat_striped` and `split_striped` which are striped, by their units (0
+    where a cut is not); the reordering is done by the copies of the exchange
+    itself. `repeats` and
     `repeat_units` repeat the split dimension first, as `cp.repeat` would.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
@@ -50,7 +52,9 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
       each of the arrays that are there;
     - all_to_all_c2: concat and split dimension exist and differ;
     - all_to_all_c3: a result is its operand with the concat dimension multiplied
-      and the split dimension (repeated) divided by the size of the group.
+      and the split dimension (repeated) divided by the size of the group;
+    - all_to_all_c4: no cut is both zigzag and striped, and the units of striped
+      ones divide a rank's part.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -68,6 +72,8 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
     (ins DenseI64ArrayAttr:$concat_dims, DenseI64ArrayAttr:$split_dims,
          OptionalAttr<DenseBoolArrayAttr>:$concat_zigzag,
          OptionalAttr<DenseBoolArrayAttr>:$split_zigzag,
+         OptionalAttr<DenseI64ArrayAttr>:$concat_striped,
+         OptionalAttr<DenseI64ArrayAttr>:$split_striped,
          OptionalAttr<DenseI64ArrayAttr>:$repeats,
          OptionalAttr<DenseI64ArrayAttr>:$repeat_units));
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -84,6 +90,14 @@ def CP_HaloOp : CP_ExchangeOp<"halo"> {
     the group holds. The first rank gets the matching one of `initial`, or zeros.
     Several tensors travel as one exchange.
 
+    With `zigzag` a rank's rows are two parts of the sequence,
+    one behind the other, and a result has `before` rows for each: those in front
+    of the first part, then those in front of the second.
+
+        rank  rows        before = 1
+        0     0 1 | 6 7   (initial) | 5
+        1     2 3 | 4 5   1 | 3
+
     Lifetime: made by `cp-partition` for window ops, becomes a call.
 
     Constraints:
@@ -91,7 +105,9 @@ def CP_HaloOp : CP_ExchangeOp<"halo"> {
     - halo_c1: as many results as sources, and as many initial rows or none;
     - halo_c2: dim exists, before is at least 1 and at most the size of dim: a
       longer halo would come from several ranks;
-    - halo_c3: a result and its initial rows are the source with `before` rows.
+    - halo_c3: a result and its initial rows are the source with `before` rows;
+      in zigzag order a result has twice as many;
+    - halo_c4: in zigzag order dim is even, and before at most half of it.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -105,7 +121,8 @@ def CP_HaloOp : CP_ExchangeOp<"halo"> {
   }];
   let arguments = !con((ins Variadic<AnyRankedTensor>:$sources,
                             Variadic<AnyRankedTensor>:$initial), groupArguments,
-                       (ins I64Attr:$dim, I64Attr:$before));
+    (ins I64Attr:$dim, I64Attr:$before,
+         DefaultValuedAttr<BoolAttr, "false">:$zigzag));
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let traits = [Communicates, IsRuntimeOp, AttrSizedOperandSegments,
                 DeclareOpInterfaceMethods<ExchangeOpInterface>,
@@ -127,12 +144,19 @@ def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
 
         (d1, s1) + (d2, s2) = (d1 d2, d2 s1 + s2)
 
+    With `zigzag` a rank brings the summaries of the two parts
+    of the sequence that it holds, and gets the prefix of each: elements 2i and
+    2i + 1 of dimension 0 belong to the first and to the second part. Those are
+    the summaries that `cp.ssd_states` makes of `x[b, l, h, p]` seen as
+    `x[2b, l/2, h, p]`.
+
     Lifetime: made by `cp-partition` for scan ops, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - scan_state_c1: results have the operands' types, of one element type;
-    - scan_state_c2: decay's sizes are a prefix of state's.
+    - scan_state_c2: decay's sizes are a prefix of state's;
+    - scan_state_c3: in zigzag order dimension 0 is there and even.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -148,7 +172,8 @@ def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
   let arguments = !con((ins CP_FloatTensor:$decay, CP_FloatTensor:$state),
     groupArguments,
     (ins DefaultValuedAttr<CP_ScanAlgorithmAttr,
-                           "::cp::ScanAlgorithm::Chain">:$algorithm));
+                           "::cp::ScanAlgorithm::Chain">:$algorithm,
+         DefaultValuedAttr<BoolAttr, "false">:$zigzag));
   let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state);
   let assemblyFormat = [{
     $decay `,` $state `over` $axes `of` $mesh attr-dict
@@ -160,10 +185,13 @@ def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
 }
 
+/// In the order of the cut: contiguous, unless it is `zigzag` or `striped` in
+/// units of so many elements.
 class CP_DimGroupOp<string name, list<Trait> traits>
     : CP_GroupOp<name, traits> {
   let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
-    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$zigzag));
+    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$zigzag,
+         DefaultValuedAttr<I64Attr, "0">:$striped));
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source `over` $axes `of` $mesh attr-dict
@@ -174,12 +202,17 @@ class CP_DimGroupOp<string name, list<Trait> traits>
 def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
   let summary = "The whole of a dimension from the ranks' parts";
   let description = [{
+    The parts are blocks in a row, unless `zigzag`, or `striped` (in units of so
+    many elements), says otherwise.
+
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - all_gather_c1: dim exists;
-    - all_gather_c2: the result is the source with `dim` times the group's size.
+    - all_gather_c2: the result is the source with `dim` times the group's size;
+    - all_gather_c3: the cut is not both zigzag and striped, and its unit divides
+      a rank's part.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -196,14 +229,17 @@ def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
 def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
   let summary = "This rank's part of a dimension of a replicated tensor";
   let description = [{
-    How a parameter that every rank holds in full is cut: nothing travels.
+    How a parameter that every rank holds in full is cut: nothing travels. The
+    parts are as for `cp.all_gather`.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - slice_c1: dim exists;
-    - slice_c2: the result is the source with `dim` divided by the group's size.
+    - slice_c2: the result is the source with `dim` divided by the group's size;
+    - slice_c3: the cut is not both zigzag and striped, and its unit divides a
+      rank's part.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -220,7 +256,8 @@ def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
 def CP_ReduceScatterOp : CP_DimGroupOp<"reduce_scatter", [Communicates]> {
   let summary = "Adds the ranks' values and leaves each a part";
   let description = [{
-    The terms are added in the order of the group's positions.
+    The terms are added in the order of the group's positions. The parts are as
+    for `cp.all_gather`.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
@@ -228,7 +265,9 @@ def CP_ReduceScatterOp : CP_DimGroupOp<"reduce_scatter", [Communicates]> {
     - group_c1: axes are axes of the mesh, each once, at least one;
     - reduce_scatter_c1: dim exists;
     - reduce_scatter_c2: the result is the source with `dim` divided by the
-      group's size.
+      group's size;
+    - reduce_scatter_c3: the cut is not both zigzag and striped, and its unit
+      divides a rank's part.
 
     ```mlir
     #mesh = #cp.mesh<"tp" = 4>
@@ -302,13 +341,18 @@ def CP_ReorderOp : CP_GroupOp<"reorder", [Communicates,
     AllTypesMatch<["source", "result"]>]> {
   let summary = "Changes the order in which a dimension is cut";
   let description = [{
-    From contiguous to zigzag blocks with `to_zigzag`, and back without.
+    From contiguous, unless `from_zigzag` or `from_striped` says otherwise, to
+    contiguous, unless `to_zigzag` or `to_striped` does. Striped orders are given
+    by their units.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - reorder_c1: dim exists and has an even size.
+    - reorder_c1: dim exists, and has an even size if an order is zigzag;
+    - reorder_c2: neither order is both zigzag and striped, and units divide a
+      rank's part;
+    - reorder_c3: the orders differ.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -321,7 +365,10 @@ def CP_ReorderOp : CP_GroupOp<"reorder", [Communicates,
     ```
   }];
   let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
-                       (ins I64Attr:$dim, BoolAttr:$to_zigzag));
+    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$from_zigzag,
+         DefaultValuedAttr<BoolAttr, "false">:$to_zigzag,
+         DefaultValuedAttr<I64Attr, "0">:$from_striped,
+         DefaultValuedAttr<I64Attr, "0">:$to_striped));
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $source `over` $axes `of` $mesh attr-dict `:` type($result)

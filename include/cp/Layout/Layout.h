@@ -24,25 +24,35 @@
 
 namespace cp {
 
-/// Which blocks of a dimension a position on an axis of size R holds.
+/// Which elements of a dimension position r on an axis of size R holds.
 ///   Contiguous  block r of R
 ///   Zigzag      blocks r and 2R-1-r of 2R
-/// The numbers are those of the runtime's descriptors.
-enum class Order : int64_t { Contiguous = 0, Zigzag = 1 };
+///   Striped     runs r, r+R, r+2R, ... of `unit` elements
+/// The numbers are those of the runtime's descriptors for units of 1.
+enum class Order : int64_t { Contiguous = 0, Zigzag = 1, Striped = 2 };
 
 /// The keyword used in the IR.
 ///   Contiguous  "contiguous"
 ///   Zigzag      "zigzag"
+///   Striped     "striped"
 const char *orderName(Order order);
 
 /// One axis that cuts a dimension. A block never divides a run of `unit`
-/// elements: a head of 64 channels is cut as a whole.
+/// elements: a head of 64 channels is cut as a whole. In the striped order the
+/// unit also says where elements are.
 struct Cut {
   int axis = 0;
   Order order = Order::Contiguous;
   int64_t unit = 1;
 };
 bool operator==(const Cut &a, const Cut &b);
+/// Whether both put every element at the same place.
+///   axis, order, unit         and             same
+///   a, contiguous, 1          a, contiguous, 2  yes
+///   a, zigzag, 1              a, zigzag, 2      yes
+///   a, striped, 1             a, striped, 2     no
+///   a, contiguous, 1          b, contiguous, 1  no
+bool samePlaces(const Cut &a, const Cut &b);
 
 struct Layout {
   Mesh mesh;
@@ -67,7 +77,7 @@ std::optional<std::string> check(const Layout &layout);
 ///   layout_c5  a size below 0, or one that does not divide: going through the
 ///              cuts from the major one, what is left must be a multiple of
 ///              R x unit (2R x unit for zigzag), and 1/R of it is left
-/// On an axis of size 4, with unit u:
+/// On an axis of size 4, with unit u (striped is as contiguous):
 ///   size  contiguous, u = 1  zigzag, u = 1  contiguous, u = 2
 ///   0     good               good           good
 ///   4     good               layout_c5      layout_c5
@@ -96,8 +106,11 @@ std::vector<int64_t> localShape(const Layout &layout,
 ///   {}, 2 ranks                  0 to 7   0 to 7
 ///   {"a"}, 2 ranks               0 1 2 3  4 5 6 7
 ///   {"a" zigzag}, 2 ranks        0 1 6 7  2 3 4 5
+///   {"a" striped}, 2 ranks       0 2 4 6  1 3 5 7
+///   {"a" striped : 2}, 2 ranks   0 1 4 5  2 3 6 7
 ///   {"a" zigzag, "b"}, 2 x 2     0 1      6 7      2 3  4 5
 ///   {"b" zigzag, "a"}, 2 x 2     0 1      2 3      6 7  4 5
+///   {"a", "b" striped}, 2 x 2    0 2      1 3      4 6  5 7
 int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                     int64_t size, int64_t rank, int64_t local);
 
@@ -112,6 +125,7 @@ struct Place {
 ///   {}                          () 0      () 2      () 5      () 7
 ///   {"a"}, 2 ranks              (0) 0     (0) 2     (1) 1     (1) 3
 ///   {"a" zigzag}, 2 ranks       (0) 0     (1) 0     (1) 3     (0) 3
+///   {"a" striped : 2}, 2 ranks  (0) 0     (1) 0     (0) 3     (1) 3
 ///   {"a" zigzag, "b"}, 2 x 2    (0, 0) 0  (1, 0) 0  (1, 1) 1  (0, 1) 1
 Place placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
               int64_t global);
@@ -121,11 +135,14 @@ struct Run {
   int64_t global, local, length;
 };
 /// This rank's part of a dimension as runs, in local order; none for size 0.
-/// For size 8, each run as global:local:length:
-///   rank                    0             1
-///   {}, 2 ranks             0:0:8         0:0:8
-///   {"a"}, 2 ranks          0:0:4         4:0:4
-///   {"a" zigzag}, 2 ranks   0:0:2, 6:2:2  2:0:4
+/// They ascend in the global numbering too. For size 8, each run as
+/// global:local:length:
+///   rank                        0             1
+///   {}, 2 ranks                 0:0:8         0:0:8
+///   {"a"}, 2 ranks              0:0:4         4:0:4
+///   {"a" zigzag}, 2 ranks       0:0:2, 6:2:2  2:0:4
+///   {"a" striped : 2}, 2 ranks  0:0:2, 4:2:2  2:0:2, 6:2:2
+/// A striped part is one run for each of its units.
 std::vector<Run> runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank);
 

@@ -16,8 +16,9 @@ namespace cp {
 /// cuts stand in their dimension). `fromOrder` and `toOrder` speak of the group
 /// as if it were one axis: several axes travel jointly only when all their cuts
 /// are contiguous, and then that is the same. `unit` is that of the minor-most
-/// cut which the step adds. Fields that a kind does not name keep their
-/// defaults.
+/// cut which the step adds, `fromUnit` of the one it drops; elements' places
+/// depend on them where that cut is striped. Fields that a kind does not name
+/// keep their defaults.
 struct Step {
   enum class Kind {
     /// Drops the cut of dim `from` by `axes` (order fromOrder), adds one of dim
@@ -38,7 +39,7 @@ struct Step {
   std::vector<int> axes;
   int from = -1, to = -1;
   Order fromOrder = Order::Contiguous, toOrder = Order::Contiguous;
-  int64_t unit = 1;
+  int64_t unit = 1, fromUnit = 1;
   /// The layout after this step.
   Layout after;
 };
@@ -46,9 +47,9 @@ struct Step {
 /// The steps that turn `from` into `to`, both valid for `shape` and on the same
 /// mesh. Empty when they are equal. Each step acts on the minor-most cuts of
 /// its dims, and each layout on the way is valid for `shape`; the last is `to`.
-/// Units alone never cause a step. Nothing when a full value would have to
-/// become partial, or the meshes or the numbers of dimensions differ; every
-/// other pair has a plan. With "a" and "b" two axes:
+/// Units alone never cause a step, but those of striped cuts do. Nothing when a
+/// full value would have to become partial, or the meshes or the numbers of
+/// dimensions differ; every other pair has a plan. With "a" and "b" two axes:
 ///   from                   to                     plan
 ///   [{"a"}, {}]            the same               none
 ///   [{"a"}, {}]            [{}, {"a"}]            AllToAll a, 0 to 1
@@ -58,6 +59,7 @@ struct Step {
 ///   [{}, {}] partial a     [{}, {}]               AllReduce a
 ///   [{}, {}] partial a     [{"a"}, {}]            ReduceScatter a, 0
 ///   [{"a"}, {}]            [{"a" zigzag}, {}]     Reorder a, 0
+///   [{"a" striped}, {}]    [{"a" striped : 2}, {}]  Reorder a, 0
 ///   [{"a"}, {"b"}]         [{"b"}, {"a"}]         AllGather, AllToAll, Slice
 ///   [{}, {}]               [{}, {}] partial a     nothing
 /// Greedy: free steps first, then those that shrink, then those that keep the

@@ -184,7 +184,9 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 /// buffers of a call unless its op says otherwise; what only moves elements
 /// takes any. bf16 is storage: products, sums, states and log decays are f32,
 /// and each element of an output is rounded once, to nearest even, NaN kept.
-/// An `order` is 0 for contiguous, 1 for zigzag.
+/// An `order` says what position r of R holds of a dimension: 0, contiguous,
+/// block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u, striped, the runs
+/// r, r+R, r+2R, ... of u elements.
 typedef void cprt_op(cprt_context *context, cprt_stream *stream,
                      const int64_t *desc, void *const *buffers);
 
@@ -279,14 +281,23 @@ cprt_op cprt_reduce_scatter;
 cprt_op cprt_shift;
 /// k inputs x_i, then with has_initial k inputs initial_i; k outputs: the last
 /// `before` rows along `dim` of the previous position's x_i; the first position
-/// receives initial_i or zeros.  attrs axes, before, dim, has_initial.
+/// receives initial_i or zeros.  attrs axes, before, dim, has_initial, order.
+///
+/// With order 1 (zigzag) the rank at position p of R holds, one behind the
+/// other along `dim`, the parts p and 2R-1-p of 2R of a sequence, and an output
+/// has twice `before` rows: those in front of the first part, then those in
+/// front of the second. They come from whoever holds the part before: from p-1
+/// for the first and p+1 for the second, which at position R-1 follows the
+/// rank's own first. Each position but the last sends one part's rows to the
+/// next, and each but the first one part's to the previous. A part has `before`
+/// rows or more. Orders above 1 are CPRT_UNSUPPORTED.
 cprt_op cprt_halo;
 /// Exclusive prefix over the group, in the order of its positions, of
 ///   (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 +
 ///   state2)
 /// with identity (1, 0). decay's sizes are a prefix of state's; f32 or f64.
 /// ins decay, state; outs decay, state.
-/// attrs algorithm, axes. With R ranks, S bytes of state, D of decay and
+/// attrs algorithm, axes, order. With R ranks, S bytes of state, D of decay and
 /// m = S + D, the rank at position p sends
 ///   0 chain       m, the last rank 0. Each rank hands its inclusive prefix to
 ///                 the next: R - 1 steps.
@@ -304,6 +315,23 @@ cprt_op cprt_halo;
 ///                 slice for all ranks, between two exchanges: 2 steps.
 /// All add from left to right and give the same bits, except doubling. In a
 /// group of one nothing is sent.
+///
+/// With order 1 (zigzag) a rank brings the summaries of its two parts, number p
+/// and 2R-1-p of 2R: dim 0 of all buffers is even, and its elements 2i and 2i+1
+/// belong to the first and to the second part (so the states of x[2b, l/2,
+/// ...], which is x[b, l, ...] in halves, are scanned as they are). The results
+/// are those, bit by bit, of 2R ranks that hold one part each. S, D and m are
+/// then of one part, and the rank at position p sends
+///   0 chain       m, but not at R-1, and m, but not at 0. Forth through the
+///                 first parts and back through the second: 2R - 2 steps.
+///   1 gather      2 m: 1 step.
+///   2 doubling    for each of its parts n, m for each k >= 0 with n + 2^k <
+///   2R,
+///                 and m but for the last part; neither what part R-1 hands to
+///                 part R, which is on the same rank: ceil(log2 2R) + 1 steps.
+///   3 pipelined   as the chain, in 2R - 2 + K - 1 steps of m / K.
+///   4 transposed  2 (S - S_p) + 2 S_p + 2 D: 2 steps.
+/// Orders above 1 are CPRT_UNSUPPORTED.
 cprt_op cprt_scan_state;
 /// cprt_attention with q, k and v all cut along the sequence over `axes`, each
 /// by its entry in `orders`. Keys and values go round: in R - 1 steps each rank

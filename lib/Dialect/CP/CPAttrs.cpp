@@ -166,7 +166,8 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     for (size_t i = 0; i < words.size(); i += 3)
       if (words[i] < 0 ||
           words[i] >= static_cast<int64_t>(mesh.getNames().size()) ||
-          words[i + 1] < 0 || words[i + 1] > 1)
+          words[i + 1] < 0 ||
+          words[i + 1] > static_cast<int64_t>(Order::Striped))
         return emitError() << "layout_c1: axis " << words[i] << " with order "
                            << words[i + 1] << " is not of the mesh";
   }
@@ -213,10 +214,11 @@ static ParseResult parseAxis(AsmParser &parser, const Mesh &mesh, int &axis) {
 static ParseResult parseCut(AsmParser &parser, const Mesh &mesh, Cut &cut) {
   if (parseAxis(parser, mesh, cut.axis))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("zigzag")))
-    cut.order = Order::Zigzag;
-  else if (succeeded(parser.parseOptionalKeyword("contiguous")))
-    cut.order = Order::Contiguous;
+  for (Order order : {Order::Contiguous, Order::Zigzag, Order::Striped})
+    if (succeeded(parser.parseOptionalKeyword(orderName(order)))) {
+      cut.order = order;
+      break;
+    }
   if (succeeded(parser.parseOptionalColon()))
     return parser.parseInteger(cut.unit);
   return success();

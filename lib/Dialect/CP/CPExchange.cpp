@@ -63,16 +63,14 @@ Attribute AllToAllOp::getRoute() {
 Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
   auto next = cast<AllToAllOp>(other);
   size_t a = getSources().size(), b = next.getSources().size();
-  auto ints = [&](auto first, auto second) {
-    return joined<int64_t>(first, a, second, b, 1);
-  };
   auto flags = [&](auto first, auto second) {
     return unlessAll<DenseBoolArrayAttr, bool>(
         getContext(), joined<bool>(first, a, second, b, false), false);
   };
-  auto counts = [&](auto first, auto second) {
-    return unlessAll<DenseI64ArrayAttr, int64_t>(getContext(),
-                                                 ints(first, second), 1);
+  auto counts = [&](auto first, auto second, int64_t otherwise) {
+    return unlessAll<DenseI64ArrayAttr, int64_t>(
+        getContext(), joined<int64_t>(first, a, second, b, otherwise),
+        otherwise);
   };
   auto dims = [&](ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
     SmallVector<int64_t> all(first);
@@ -86,8 +84,10 @@ Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
       dims(getSplitDims(), next.getSplitDims()),
       flags(getConcatZigzag(), next.getConcatZigzag()),
       flags(getSplitZigzag(), next.getSplitZigzag()),
-      counts(getRepeats(), next.getRepeats()),
-      counts(getRepeatUnits(), next.getRepeatUnits()));
+      counts(getConcatStriped(), next.getConcatStriped(), 0),
+      counts(getSplitStriped(), next.getSplitStriped(), 0),
+      counts(getRepeats(), next.getRepeats(), 1),
+      counts(getRepeatUnits(), next.getRepeatUnits(), 1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,16 +99,17 @@ Attribute HaloOp::getRoute() {
   return builder.getArrayAttr({builder.getStringAttr(getOperationName()),
                                getMesh(), getAxes(), getDimAttr(),
                                getBeforeAttr(),
-                               builder.getBoolAttr(!getInitial().empty())});
+                               builder.getBoolAttr(!getInitial().empty()),
+                               builder.getBoolAttr(getZigzag())});
 }
 
 Operation *HaloOp::mergeWith(OpBuilder &builder, Operation *other) {
   auto next = cast<HaloOp>(other);
-  return HaloOp::create(builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
-                        bothTypes(*this, next),
-                        both(getSources(), next.getSources()),
-                        both(getInitial(), next.getInitial()), getMesh(),
-                        getAxes(), getDimAttr(), getBeforeAttr());
+  return HaloOp::create(
+      builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
+      bothTypes(*this, next), both(getSources(), next.getSources()),
+      both(getInitial(), next.getInitial()), getMesh(), getAxes(), getDimAttr(),
+      getBeforeAttr(), builder.getBoolAttr(getZigzag()));
 }
 
 } // namespace cp

@@ -52,6 +52,40 @@ static LogicalResult expectDim(Operation *op, StringRef label, int64_t dim,
 // AllToAllOp
 //===----------------------------------------------------------------------===//
 
+/// A cut in one order only, whose unit divides a rank's part; `striped` is the
+/// unit, or 0.
+static LogicalResult verifyOrder(Operation *op, StringRef label, bool zigzag,
+                                 int64_t striped, int64_t part) {
+  if (striped < 0)
+    return op->emitOpError() << label
+                             << ": the unit of a striped cut must be at least "
+                                "1, or 0 for a cut that is not, but is "
+                             << striped;
+  if (striped == 0)
+    return success();
+  if (zigzag)
+    return op->emitOpError() << label
+                             << ": a cut cannot be zigzag and striped at once; "
+                                "leave one of them out";
+  if (ShapedType::isDynamic(part) || part % striped == 0)
+    return success();
+  return op->emitOpError() << label << ": stripes of " << striped
+                           << " must divide a rank's part, which has " << part
+                           << " elements";
+}
+
+static LogicalResult verifyAllToAllOrders(AllToAllOp op, size_t i) {
+  auto verifyOne = [&](auto zigzag, auto striped, int64_t part) {
+    return verifyOrder(op, "all_to_all_c4", zigzag && (*zigzag)[i],
+                       striped ? (*striped)[i] : 0, part);
+  };
+  if (failed(verifyOne(op.getConcatZigzag(), op.getConcatStriped(),
+                       shapeOf(op.getSources()[i])[op.getConcatDims()[i]])))
+    return failure();
+  return verifyOne(op.getSplitZigzag(), op.getSplitStriped(),
+                   shapeOf(op.getResults()[i])[op.getSplitDims()[i]]);
+}
+
 static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
   Value source = op.getSources()[i], result = op.getResults()[i];
   int64_t concat = op.getConcatDims()[i], split = op.getSplitDims()[i];
@@ -79,7 +113,10 @@ static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
            << ", cannot be split over " << ranks << " ranks";
   if (known)
     shape[split] /= ranks;
-  return expectReshaped(op, "all_to_all_c3", "a result", result, source, shape);
+  if (failed(expectReshaped(op, "all_to_all_c3", "a result", result, source,
+                            shape)))
+    return failure();
+  return verifyAllToAllOrders(op, i);
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -90,6 +127,7 @@ LogicalResult AllToAllOp::verify() {
   if (count == 0 || getResults().size() != count ||
       getConcatDims().size() != count || getSplitDims().size() != count ||
       !fits(getConcatZigzag()) || !fits(getSplitZigzag()) ||
+      !fits(getConcatStriped()) || !fits(getSplitStriped()) ||
       !fits(getRepeats()) || !fits(getRepeatUnits()))
     return emitOpError("all_to_all_c1: results and arrays must have one entry "
                        "for each of the ")
@@ -104,6 +142,29 @@ LogicalResult AllToAllOp::verify() {
 // HaloOp, ScanStateOp
 //===----------------------------------------------------------------------===//
 
+/// One source and its result.
+static LogicalResult verifyHaloEntry(HaloOp op, Value source, Value result) {
+  int64_t dim = op.getDim(), before = op.getBefore();
+  if (failed(expectDim(op, "halo_c2", dim, source)))
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(source));
+  int64_t rows = shape[dim];
+  bool known = !ShapedType::isDynamic(rows);
+  if (known && before > rows)
+    return op.emitOpError("halo_c2: a halo of ")
+           << before << " rows is longer than a rank's " << rows
+           << " rows; use fewer ranks or a longer sequence";
+  if (op.getZigzag() && known && (rows % 2 || before > rows / 2))
+    return op.emitOpError("halo_c4: in zigzag order a rank's rows are two "
+                          "parts of ")
+           << before << " rows or more, of one size, but there are " << rows
+           << "; use fewer ranks or a longer sequence";
+  shape[dim] = before;
+  if (op.getZigzag() && failed(multiplySize(op, "halo_c4", shape[dim], 2)))
+    return failure();
+  return expectReshaped(op, "halo_c3", "a result", result, source, shape);
+}
+
 LogicalResult HaloOp::verify() {
   if (failed(verifyGroup(*this, getMesh(), getAxes())))
     return failure();
@@ -112,26 +173,18 @@ LogicalResult HaloOp::verify() {
       (!getInitial().empty() && getInitial().size() != count))
     return emitOpError("halo_c1: there must be one result for each of the ")
            << count << " sources, and as many initial rows or none";
-  int64_t dim = getDim(), before = getBefore();
-  if (failed(expectAtLeast(*this, "halo_c2", "before", before, 1)))
+  if (failed(expectAtLeast(*this, "halo_c2", "before", getBefore(), 1)))
     return failure();
-  for (auto [source, result] : llvm::zip_equal(getSources(), getResults())) {
-    if (failed(expectDim(*this, "halo_c2", dim, source)))
+  for (auto [source, result] : llvm::zip_equal(getSources(), getResults()))
+    if (failed(verifyHaloEntry(*this, source, result)))
       return failure();
+  for (auto [initial, source] : llvm::zip(getInitial(), getSources())) {
     SmallVector<int64_t> shape(shapeOf(source));
-    if (!ShapedType::isDynamic(shape[dim]) && before > shape[dim])
-      return emitOpError("halo_c2: a halo of ")
-             << before << " rows is longer than a rank's " << shape[dim]
-             << " rows; use fewer ranks or a longer sequence";
-    shape[dim] = before;
-    if (failed(expectReshaped(*this, "halo_c3", "a result", result, source,
-                              shape)))
+    shape[getDim()] = getBefore();
+    Type expected = cast<RankedTensorType>(source.getType()).clone(shape);
+    if (failed(expectType(*this, "halo_c3", "initial rows", initial, expected)))
       return failure();
   }
-  for (auto [initial, result] : llvm::zip(getInitial(), getResults()))
-    if (failed(expectType(*this, "halo_c3", "initial rows", initial,
-                          result.getType())))
-      return failure();
   return success();
 }
 
@@ -149,6 +202,15 @@ LogicalResult ScanStateOp::verify() {
     return emitOpError("scan_state_c2: decay's sizes must be the first of "
                        "state's, but the types are ")
            << getDecay().getType() << " and " << getState().getType();
+  if (!getZigzag())
+    return success();
+  bool even =
+      !decay.empty() && (ShapedType::isDynamic(decay[0]) || decay[0] % 2 == 0);
+  if (!even)
+    return emitOpError("scan_state_c3: in zigzag order dimension 0 holds the "
+                       "summaries of two parts in turn and must be even, but "
+                       "decay is ")
+           << getDecay().getType();
   return success();
 }
 
@@ -178,8 +240,12 @@ static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
     return failure();
   if (!grows && !ShapedType::isDynamic(size))
     size /= ranks;
-  return expectReshaped(op, label, "the result", op.getResult(), op.getSource(),
-                        shape);
+  if (failed(expectReshaped(op, label, "the result", op.getResult(),
+                            op.getSource(), shape)))
+    return failure();
+  Value part = grows ? op.getSource() : op.getResult();
+  return verifyOrder(op, (name + "_c3").str(), op.getZigzag(), op.getStriped(),
+                     shapeOf(part)[op.getDim()]);
 }
 
 LogicalResult AllGatherOp::verify() {
@@ -201,86 +267,19 @@ LogicalResult ReorderOp::verify() {
   if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
       failed(expectDim(*this, "reorder_c1", getDim(), getSource())))
     return failure();
-  return expectDivides(*this, "reorder_c1", "2", 2, "the dimension",
-                       shapeOf(getSource())[getDim()]);
-}
-
-//===----------------------------------------------------------------------===//
-// The halves of a scan
-//===----------------------------------------------------------------------===//
-
-static int64_t chunkCount(int64_t length, int64_t chunkSize) {
-  return ShapedType::isDynamic(length)
-             ? length
-             : static_cast<int64_t>(llvm::divideCeil(length, chunkSize));
-}
-
-LogicalResult SsdStatesOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
-  int64_t batch = x[0], length = x[1], heads = x[2];
-  if (failed(expectAtLeast(*this, "ssd_states_c2", "chunk_size", getChunkSize(),
-                           1)) ||
-      failed(expectStepLimits(*this, "ssd_states_c2", getDtMin(), getDtMax())))
+  int64_t size = shapeOf(getSource())[getDim()];
+  if ((getFromZigzag() || getToZigzag()) &&
+      failed(expectDivides(*this, "reorder_c1", "2", 2, "the dimension", size)))
     return failure();
-  int64_t chunks = chunkCount(length, getChunkSize());
-  StringRef c1 = "ssd_states_c1", c2 = "ssd_states_c2";
-  if (failed(expectShape(*this, c1, "dt", getDt(), {batch, length, heads})) ||
-      failed(expectShape(*this, c1, "A_log", getALog(), {heads})) ||
-      failed(expectShape(*this, c1, "dt_bias", getDtBias(), {heads})) ||
-      failed(
-          expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
-      failed(expectGroups(*this, c1, b[2], heads)) ||
-      failed(expectShape(*this, c2, "decay", getDecay(), {batch, heads})) ||
-      failed(expectShape(*this, c2, "state", getState(),
-                         {batch, heads, x[3], b[3]})) ||
-      failed(expectShape(*this, c2, "chunk states", getChunkStates(),
-                         {batch, chunks, heads, x[3], b[3]})) ||
-      failed(expectShape(*this, c2, "log decay", getLogDecay(),
-                         {batch, length, heads})))
+  if (failed(verifyOrder(*this, "reorder_c2", getFromZigzag(), getFromStriped(),
+                         size)) ||
+      failed(verifyOrder(*this, "reorder_c2", getToZigzag(), getToStriped(),
+                         size)))
     return failure();
-  return expectShape(*this, c2, "delta", getDelta(), {batch, length, heads});
-}
-
-void SsdStatesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getDecay(), "decay");
-  setName(getState(), "state");
-  setName(getChunkStates(), "chunk_states");
-  setName(getLogDecay(), "log_decay");
-  setName(getDelta(), "delta");
-}
-
-LogicalResult SsdScanOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
-  int64_t batch = x[0], length = x[1], heads = x[2];
-  SmallVector<int64_t> state = {batch, heads, x[3], b[3]};
-  StringRef c1 = "ssd_scan_c1", c2 = "ssd_scan_c2";
-  if (failed(expectAtLeast(*this, c2, "chunk_size", getChunkSize(), 1)))
-    return failure();
-  int64_t chunks = chunkCount(length, getChunkSize());
-  if (failed(expectType(*this, c1, "y", getY(), getX().getType())) ||
-      failed(
-          expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
-      failed(expectType(*this, c1, "C", getC(), getB().getType())) ||
-      failed(expectGroups(*this, c1, b[2], heads)) ||
-      failed(expectSkip(*this, c1, getD(), heads, x[3])) ||
-      failed(expectShape(*this, c2, "chunk states", getChunkStates(),
-                         {batch, chunks, heads, x[3], b[3]})) ||
-      failed(expectShape(*this, c2, "log decay", getLogDecay(),
-                         {batch, length, heads})) ||
-      failed(expectShape(*this, c2, "delta", getDelta(),
-                         {batch, length, heads})) ||
-      failed(expectShape(*this, c2, "the prefix decay", getPrefixDecay(),
-                         {batch, heads})) ||
-      failed(expectShape(*this, c2, "the prefix state", getPrefixState(),
-                         state)) ||
-      failed(expectShape(*this, c2, "the initial state", getInitial(), state)))
-    return failure();
-  return expectShape(*this, c2, "the final state", getFinalState(), state);
-}
-
-void SsdScanOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getY(), "y");
-  setName(getFinalState(), "final_state");
+  if (getFromZigzag() == getToZigzag() && getFromStriped() == getToStriped())
+    return emitOpError("reorder_c3: the orders before and after must differ; "
+                       "name at least one that is not contiguous");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -55,11 +55,17 @@ SmallVector<int64_t> orEach(std::optional<ArrayRef<int64_t>> values,
                 : SmallVector<int64_t>(count, otherwise);
 }
 
+/// The runtime's word for an order; `striped` is a unit, or 0.
+int64_t orderWord(bool zigzag, int64_t striped) {
+  return striped > 0 ? 1 + striped : zigzag;
+}
+
 SmallVector<int64_t> orders(std::optional<ArrayRef<bool>> zigzag,
+                            std::optional<ArrayRef<int64_t>> striped,
                             size_t count) {
   SmallVector<int64_t> result(count, 0);
-  if (zigzag)
-    result.assign(zigzag->begin(), zigzag->end());
+  for (size_t i = 0; i < count; ++i)
+    result[i] = orderWord(zigzag && (*zigzag)[i], striped ? (*striped)[i] : 0);
   return result;
 }
 
@@ -67,7 +73,7 @@ template <typename OpTy> void writeDimGroup(OpTy op, NamedAttrList &list) {
   Writer writer(op, list);
   writer.axes(op.getMesh(), op.getAxes());
   writer.integer("dim", op.getDim());
-  writer.integer("order", op.getZigzag());
+  writer.integer("order", orderWord(op.getZigzag(), op.getStriped()));
 }
 
 } // namespace
@@ -125,11 +131,13 @@ void AllToAllOp::getRuntimeAttributes(NamedAttrList &list) {
   size_t count = getSources().size();
   writer.axes(getMesh(), getAxes());
   writer.array("concat_dims", getConcatDims());
-  writer.array("concat_orders", orders(getConcatZigzag(), count));
+  writer.array("concat_orders",
+               orders(getConcatZigzag(), getConcatStriped(), count));
   writer.array("repeat_times", orEach(getRepeats(), count, 1));
   writer.array("repeat_units", orEach(getRepeatUnits(), count, 1));
   writer.array("split_dims", getSplitDims());
-  writer.array("split_orders", orders(getSplitZigzag(), count));
+  writer.array("split_orders",
+               orders(getSplitZigzag(), getSplitStriped(), count));
 }
 
 void HaloOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -138,12 +146,14 @@ void HaloOp::getRuntimeAttributes(NamedAttrList &list) {
   writer.integer("before", getBefore());
   writer.integer("dim", getDim());
   writer.flag("has_initial", !getInitial().empty());
+  writer.integer("order", orderWord(getZigzag(), 0));
 }
 
 void ScanStateOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.integer("algorithm", static_cast<int64_t>(getAlgorithm()));
   writer.axes(getMesh(), getAxes());
+  writer.integer("order", orderWord(getZigzag(), 0));
 }
 
 void AllGatherOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -170,8 +180,8 @@ void ReorderOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.axes(getMesh(), getAxes());
   writer.integer("dim", getDim());
-  writer.integer("from_order", !getToZigzag());
-  writer.integer("to_order", getToZigzag());
+  writer.integer("from_order", orderWord(getFromZigzag(), getFromStriped()));
+  writer.integer("to_order", orderWord(getToZigzag(), getToStriped()));
 }
 
 } // namespace cp

@@ -102,7 +102,7 @@ bool sameCuts(const std::vector<Cut> &a, const std::vector<Cut> &b) {
   if (a.size() != b.size())
     return false;
   for (size_t i = 0; i < a.size(); ++i)
-    if (a[i].axis != b[i].axis || a[i].order != b[i].order)
+    if (!samePlaces(a[i], b[i]))
       return false;
   return true;
 }
@@ -115,8 +115,34 @@ bool divides(const std::vector<Cut> &cuts, const Mesh &mesh, int64_t size) {
     if (size % parts)
       return false;
     size /= ranks;
+    // Elsewhere a unit does not say where elements are.
+    if (cut.order == Order::Striped && size % cut.unit)
+      return false;
   }
   return true;
+}
+
+/// How many elements of a merged dimension there are for each of its major
+/// factor, which is the one that is cut.
+int64_t elementsOfMajor(const ShardingRule &rule, const DimFactors &factors) {
+  int64_t elements = 1;
+  for (int64_t factor : llvm::drop_begin(factors))
+    elements *= rule.sizes[factor];
+  return elements;
+}
+
+/// The cuts of a factor from those of a dimension; nothing when a stripe ends
+/// within one of the factor's elements.
+std::optional<std::vector<Cut>> cutsOfFactor(std::vector<Cut> cuts,
+                                             int64_t elements) {
+  for (Cut &cut : cuts) {
+    if (cut.order != Order::Striped)
+      continue;
+    if (elements < 1 || cut.unit % elements)
+      return std::nullopt;
+    cut.unit /= elements;
+  }
+  return cuts;
 }
 
 } // namespace
@@ -156,14 +182,17 @@ std::optional<int64_t> collectCuts(const ShardingRule &rule,
   for (auto [dim, factors] : llvm::enumerate(dims)) {
     if (dim >= layout.dims.size() || layout.dims[dim].empty())
       continue;
-    if (factors.empty() ||
-        !divides(layout.dims[dim], layout.mesh, rule.sizes[factors.front()]))
+    if (factors.empty())
+      return dim;
+    std::optional<std::vector<Cut>> found =
+        cutsOfFactor(layout.dims[dim], elementsOfMajor(rule, factors));
+    if (!found || !divides(*found, layout.mesh, rule.sizes[factors.front()]))
       return dim;
     std::vector<Cut> &known = cuts.factors[factors.front()];
-    if (!known.empty() && !sameCuts(known, layout.dims[dim]))
+    if (!known.empty() && !sameCuts(known, *found))
       return dim;
     if (known.empty())
-      known = layout.dims[dim];
+      known = *found;
   }
   return std::nullopt;
 }
@@ -178,7 +207,9 @@ Layout layoutFor(const ShardingRule &rule, const TensorFactors &dims,
       continue;
     out = cuts.factors[factors.front()];
     for (Cut &cut : out)
-      cut.unit = 1;
+      cut.unit = cut.order == Order::Striped
+                     ? cut.unit * elementsOfMajor(rule, factors)
+                     : 1;
   }
   return layout;
 }

@@ -1,0 +1,325 @@
+//===- ZigzagScanTest.cpp - The scan over two parts of a rank -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// R ranks in zigzag order against 2R ranks in contiguous order, which ScanTest
+// holds against a sum: the bits must be the same, for each algorithm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomCase.h"
+
+#include <cstring>
+
+using namespace cp::test;
+
+namespace {
+
+/// As in the descriptor.
+enum Algorithm : int64_t { Chain, Gather, Doubling, Pipelined, Transposed };
+constexpr Algorithm algorithms[] = {Chain, Gather, Doubling, Pipelined,
+                                    Transposed};
+
+/// A decay and a state for each part of a sequence.
+struct Summaries {
+  std::vector<Array> decays, states;
+};
+
+/// The type and the sizes of one part's summary.
+struct Sample {
+  Sizes decay, state;
+  cprt_dtype dtype;
+  bool hasGaps;
+
+  int64_t width() const { return int64_t(cprt_dtype_size(dtype)); }
+  int64_t bytes() const { return (product(decay) + product(state)) * width(); }
+};
+
+Summaries randomSummaries(RandomCase &c, const Sample &sample, int64_t parts) {
+  Summaries made;
+  std::uniform_real_distribution<double> decay(0.2, 1), state(-1, 1);
+  for (int64_t part = 0; part < parts; ++part) {
+    made.decays.emplace_back(sample.decay);
+    made.states.emplace_back(sample.state);
+    for (double &value : made.decays.back().values)
+      value = c.draw(0, 7) ? decay(c.random) : 0.0;
+    for (double &value : made.states.back().values)
+      value = c.draw(0, 7) ? state(c.random) : (c.draw(0, 1) ? -0.0 : 0.0);
+  }
+  return made;
+}
+
+/// One scan with buffers of these contents; the results take their place.
+void scan(cprt_context *context, const Sample &sample, const Sizes &axes,
+          Algorithm algorithm, int64_t order, Array &decays, Array &states) {
+  Tensor decay(sample.dtype, decays, sample.hasGaps);
+  Tensor state(sample.dtype, states, sample.hasGaps);
+  Tensor outDecay(sample.dtype, decays.sizes, sample.hasGaps);
+  Tensor outState(sample.dtype, states.sizes, sample.hasGaps);
+  Call call;
+  call.in(decay).in(state).out(outDecay).out(outState);
+  call.attr(algorithm).array(axes).attr(order).run(cprt_scan_state, context);
+  state.write(Array(state.sizes));
+  decay.write(Array(decay.sizes));
+  EXPECT_TRUE(outDecay.gapsAreIntact() && outState.gapsAreIntact());
+  decays = outDecay.read();
+  states = outState.read();
+}
+
+/// The same scan by a rank for each part.
+Summaries scanContiguous(const Summaries &inputs, const Sample &sample,
+                         Algorithm algorithm) {
+  Summaries results = inputs;
+  World world({int64_t(inputs.decays.size())});
+  world.run([&](int64_t rank, cprt_context *context) {
+    scan(context, sample, {0}, algorithm, 0, results.decays[size_t(rank)],
+         results.states[size_t(rank)]);
+  });
+  EXPECT_EQ(world.failures(), "");
+  return results;
+}
+
+/// Two arrays as one, in turn along dimension 0; and back.
+Array zip(Array a, Array b) {
+  Sizes sizes = a.sizes;
+  sizes[0] *= 2;
+  Array both(sizes);
+  forEachIndex(sizes, [&](const Sizes &index) {
+    Sizes at = index;
+    at[0] /= 2;
+    both.at(index) = (index[0] % 2 ? b : a).at(at);
+  });
+  return both;
+}
+Array everySecond(Array both, int64_t slot) {
+  Sizes sizes = both.sizes;
+  sizes[0] /= 2;
+  Array one(sizes);
+  forEachIndex(sizes, [&](const Sizes &index) {
+    Sizes at = index;
+    at[0] = 2 * at[0] + slot;
+    one.at(index) = both.at(at);
+  });
+  return one;
+}
+
+/// Each group scans the same summaries, which come back part by part.
+std::vector<Summaries> scanZigzag(RandomCase &c, World &world,
+                                  const Summaries &inputs, const Sample &sample,
+                                  Algorithm algorithm) {
+  std::vector<Summaries> results(size_t(c.numGroups()), inputs);
+  world.run([&](int64_t rank, cprt_context *context) {
+    Place place = c.place(rank);
+    size_t first = size_t(place.position);
+    size_t second = size_t(2 * place.size - 1) - first;
+    Array decays = zip(inputs.decays[first], inputs.decays[second]);
+    Array states = zip(inputs.states[first], inputs.states[second]);
+    scan(context, sample, c.setting.axes, algorithm, 1, decays, states);
+    Summaries &result = results[size_t(place.group)];
+    for (int64_t slot : {0, 1}) {
+      result.decays[slot ? second : first] = everySecond(decays, slot);
+      result.states[slot ? second : first] = everySecond(states, slot);
+    }
+  });
+  EXPECT_EQ(world.failures(), "");
+  return results;
+}
+
+/// Counts, pair by pair, the summaries that go from one rank to another.
+class Traffic {
+public:
+  Traffic(int64_t ranks, int64_t position) : ranks(ranks), position(position) {}
+
+  int64_t bytes(Algorithm algorithm, const Sample &sample) const {
+    if (algorithm == Gather)
+      return 2 * (ranks - 1) * sample.bytes();
+    if (algorithm == Transposed)
+      return transposed(product(sample.state), product(sample.decay)) *
+             sample.width();
+    int64_t summaries = sent(1);
+    for (int64_t k = 1; algorithm == Doubling && k < 2 * ranks; k *= 2)
+      summaries += sent(k);
+    return summaries * sample.bytes();
+  }
+
+private:
+  int64_t ownerOf(int64_t part) const {
+    return part < ranks ? part : 2 * ranks - 1 - part;
+  }
+  /// When each part sends to the one `distance` further on.
+  int64_t sent(int64_t distance) const {
+    int64_t count = 0;
+    for (int64_t part = 0; part + distance < 2 * ranks; ++part)
+      count +=
+          ownerOf(part) == position && ownerOf(part + distance) != position;
+    return count;
+  }
+  /// Its states but its own slice, then its slice of the others' prefixes.
+  int64_t transposed(int64_t states, int64_t decays) const {
+    int64_t slice = states / ranks + (position < states % ranks ? 1 : 0);
+    int64_t others = ranks - 1;
+    return 2 * (states - slice) + 2 * others * slice + 2 * others * decays;
+  }
+
+  int64_t ranks, position;
+};
+
+/// Tells zeros of different signs apart.
+void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t part = 0; part < a.size(); ++part) {
+    size_t bytes = a[part].values.size() * sizeof(double);
+    EXPECT_EQ(a[part], b[part]) << "part " << part;
+    EXPECT_TRUE(!bytes || !std::memcmp(a[part].values.data(),
+                                       b[part].values.data(), bytes))
+        << "part " << part;
+  }
+}
+
+void checkAll(RandomCase &c, Sample sample) {
+  SCOPED_TRACE(testing::Message() << "decays " << product(sample.decay)
+                                  << ", states " << product(sample.state));
+  Summaries inputs = randomSummaries(c, sample, 2 * c.groupSize());
+  for (cprt_dtype dtype : {CPRT_F32, CPRT_F64}) {
+    sample.dtype = dtype;
+    Summaries chain = scanContiguous(inputs, sample, Chain);
+    Summaries doubling = scanContiguous(inputs, sample, Doubling);
+    for (Algorithm algorithm : algorithms) {
+      SCOPED_TRACE(testing::Message() << "algorithm " << algorithm);
+      World world(c.setting.mesh);
+      const Summaries &expected = algorithm == Doubling ? doubling : chain;
+      for (const Summaries &result :
+           scanZigzag(c, world, inputs, sample, algorithm)) {
+        expectSameBits(result.decays, expected.decays);
+        expectSameBits(result.states, expected.states);
+      }
+      for (int64_t rank = 0; rank < world.size(); ++rank) {
+        Place place = c.place(rank);
+        cprt_counter counter =
+            world.counter(rank, "scan_state", maskOf(c.setting.axes));
+        EXPECT_EQ(counter.bytes_sent,
+                  Traffic(place.size, place.position).bytes(algorithm, sample));
+        EXPECT_EQ(counter.calls, 1);
+      }
+    }
+  }
+}
+
+Sample randomSample(RandomCase &c) {
+  Sample sample = {c.anySizes(2), {}, CPRT_F32, c.draw(0, 1) == 1};
+  sample.state = sample.decay;
+  sample.state.push_back(c.draw(1, 5));
+  sample.state.push_back(c.draw(1, 5));
+  return sample;
+}
+
+void forEachLine(const Sizes &lengths,
+                 const std::function<void(RandomCase &)> &body) {
+  uint64_t seed = testSeed();
+  for (int64_t ranks : lengths) {
+    RandomCase c{{{ranks}, {0}}, seed};
+    SCOPED_TRACE(testing::Message() << c);
+    body(c);
+    if (testing::Test::HasFailure())
+      return;
+  }
+}
+
+} // namespace
+
+TEST(ZigzagScan, AllAlgorithmsOnEveryMesh) {
+  forEachCase([](RandomCase &c) { checkAll(c, randomSample(c)); });
+}
+
+TEST(ZigzagScan, AllAlgorithmsOnOneToNineRanks) {
+  forEachLine({1, 2, 3, 4, 5, 6, 7, 8, 9},
+              [](RandomCase &c) { checkAll(c, randomSample(c)); });
+}
+
+/// Blocks of uneven length, fewer and more of them than steps between a rank's
+/// two parts; and slices that are empty.
+TEST(ZigzagScan, ManyBlocksAndFewStates) {
+  forEachLine({2, 5, 8}, [](RandomCase &c) {
+    checkAll(c, {{7}, {7, 1289}, CPRT_F32, false});
+    checkAll(c, {{2}, {2, 40000}, CPRT_F32, false});
+    checkAll(c, {{1}, {1}, CPRT_F32, false});
+    checkAll(c, {{2}, {2, 0}, CPRT_F32, true});
+    checkAll(c, {{0}, {0, 4}, CPRT_F32, false});
+  });
+}
+
+/// The table by hand: 64 states and 4 decays of 4 bytes are m = 272 bytes.
+TEST(ZigzagScan, BytesAreThoseOfTheTable) {
+  struct Row {
+    int64_t ranks, position, bytes[5];
+  };
+  const Row rows[] = {
+      {1, 0, {0, 0, 0, 0, 0}},
+      {2, 0, {272, 2 * 272, 3 * 272, 272, 2 * 256 + 2 * 16}},
+      {2, 1, {272, 2 * 272, 3 * 272, 272, 2 * 256 + 2 * 16}},
+      {4, 0, {272, 6 * 272, 4 * 272, 272, 4 * 3 * 64 + 6 * 16}},
+      {4, 1, {2 * 272, 6 * 272, 6 * 272, 2 * 272, 4 * 3 * 64 + 6 * 16}},
+      {4, 3, {272, 6 * 272, 5 * 272, 272, 4 * 3 * 64 + 6 * 16}},
+  };
+  for (const Row &row : rows)
+    for (Algorithm algorithm : algorithms) {
+      RandomCase c{{{row.ranks}, {0}}, 0};
+      World world({row.ranks});
+      Sample sample = {{4}, {4, 16}, CPRT_F32, false};
+      Summaries zeros = randomSummaries(c, sample, 2 * row.ranks);
+      scanZigzag(c, world, zeros, sample, algorithm);
+      EXPECT_EQ(world.counter(row.position, "scan_state", 1).bytes_sent,
+                row.bytes[algorithm])
+          << row.ranks << " ranks, position " << row.position << ", algorithm "
+          << algorithm;
+    }
+}
+
+/// Staging and lists stay in the context: a second call takes nothing new.
+TEST(ZigzagScan, AllocatesInItsFirstCallOnly) {
+  for (Algorithm algorithm : algorithms) {
+    World world({4});
+    world.run([&](int64_t, cprt_context *context) {
+      Sample sample = {{2}, {2, 300}, CPRT_F32, false};
+      Array decays(sample.decay), states(sample.state);
+      scan(context, sample, {0}, algorithm, 1, decays, states);
+      int64_t first = cprt_context_allocations(context);
+      EXPECT_GT(first, 0);
+      scan(context, sample, {0}, algorithm, 1, decays, states);
+      EXPECT_EQ(cprt_context_allocations(context), first);
+    });
+    EXPECT_EQ(world.failures(), "");
+  }
+}
+
+TEST(ZigzagScan, RefusesWhatItCannotScan) {
+  struct Bad {
+    Sizes decay, state;
+    int64_t order;
+    cprt_status status;
+    const char *text;
+  };
+  const Bad cases[] = {
+      {{3}, {3, 2}, 1, CPRT_INVALID_ARGUMENT, "expected an even dim 0"},
+      {{}, {2}, 1, CPRT_INVALID_ARGUMENT, "expected an even dim 0"},
+      {{2}, {2, 2}, 2, CPRT_UNSUPPORTED, "reorder the sequence first"},
+      {{2}, {2, 2}, 5, CPRT_UNSUPPORTED, "'order' is 5 (striped)"},
+      {{2}, {2, 2}, -1, CPRT_INVALID_ARGUMENT, "attribute 'order' is -1"},
+  };
+  for (const Bad &bad : cases) {
+    World world({2});
+    world.run([&](int64_t, cprt_context *context) {
+      Tensor decay(CPRT_F32, bad.decay), state(CPRT_F32, bad.state);
+      Tensor outDecay(CPRT_F32, bad.decay), outState(CPRT_F32, bad.state);
+      Call call;
+      call.in(decay).in(state).out(outDecay).out(outState);
+      call.attr(0).array({0}).attr(bad.order).run(cprt_scan_state, context);
+      EXPECT_EQ(cprt_context_status(context), bad.status);
+      EXPECT_NE(std::strstr(cprt_context_message(context), bad.text), nullptr)
+          << cprt_context_message(context);
+    });
+  }
+}
