@@ -46,18 +46,20 @@ public:
     }
     SmallVector<Operation *> ops = needs.takeVector();
     llvm::sort(ops, [&](Operation *a, Operation *b) {
-      return places[a].original < places[b].original;
+      return places.lookup(a).original < places.lookup(b).original;
     });
     for (Operation *need : ops) {
       need->moveBefore(first);
-      places[need].now = places[first].now;
+      places[need].now = places.lookup(first).now;
     }
     return true;
   }
 
   /// `merged` now stands where `first` stood.
   void replace(Operation *first, Operation *merged) {
-    places[merged] = places[first];
+    // By value: what the map holds moves when it grows.
+    Place place = places.lookup(first);
+    places[merged] = place;
   }
 
 private:
@@ -75,7 +77,8 @@ private:
       Operation *definition = value.getDefiningOp();
       if (!definition || definition->getBlock() != first->getBlock())
         return;
-      if (definition == first || places[definition].now > places[first].now)
+      if (definition == first ||
+          places.lookup(definition).now > places.lookup(first).now)
         needs.insert(definition);
     };
     llvm::for_each(op->getOperands(), add);
