@@ -144,6 +144,15 @@ template <typename Acc> struct AttentionMergeArgs {
 template <typename Acc>
 const char *decode(const Call &call, AttentionMergeArgs<Acc> &args);
 
+template <typename T> struct RotaryArgs {
+  int64_t b, l, h, p, dims;
+  double theta;
+  View<const T, 4> x;
+  View<const int64_t, 1> positions;
+  View<T, 4> y;
+};
+template <typename T> const char *decode(const Call &call, RotaryArgs<T> &args);
+
 } // namespace cp::kernels
 
 #endif // CP_KERNELS_CPU_OPARGUMENTS_H

@@ -23,6 +23,8 @@ const Operation operations[] = {
     {"cprt_ssd_scan", cprt_ssd_scan},
     {"cprt_attention", cprt_attention},
     {"cprt_rms_norm", cprt_rms_norm},
+    {"cprt_rotary", cprt_rotary},
+    {"cprt_positions", cprt_positions},
     {"cprt_embedding", cprt_embedding},
     {"cprt_copy", cprt_copy},
     {"cprt_repeat", cprt_repeat},

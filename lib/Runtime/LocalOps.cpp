@@ -111,6 +111,11 @@ static Result rmsNorm(Context &context, const Descriptor &call) {
   return runLocal(context, call, op);
 }
 
+static Result rotary(Context &context, const Descriptor &call) {
+  static const LocalOp op = {"rotary", 2, 2, {}, 1};
+  return runLocal(context, call, op);
+}
+
 static Result embedding(Context &context, const Descriptor &call) {
   static const LocalOp op = {"embedding", 0, 2, {}, 1};
   return runLocal(context, call, op);
@@ -154,6 +159,11 @@ extern "C" void cprt_ssd_scan(cprt_context *context, cprt_stream *stream,
 extern "C" void cprt_rms_norm(cprt_context *context, cprt_stream *stream,
                               const int64_t *desc, void *const *buffers) {
   runOp(context, stream, desc, buffers, "rms_norm", rmsNorm);
+}
+
+extern "C" void cprt_rotary(cprt_context *context, cprt_stream *stream,
+                            const int64_t *desc, void *const *buffers) {
+  runOp(context, stream, desc, buffers, "rotary", rotary);
 }
 
 extern "C" void cprt_embedding(cprt_context *context, cprt_stream *stream,

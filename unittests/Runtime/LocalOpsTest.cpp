@@ -99,10 +99,11 @@ TEST(LocalOps, CountsOfWordsAndBuffers) {
     cprt_op *op;
     int64_t numAttrs;
   };
-  const Op ops[] = {
-      {cprt_matmul, 2},     {cprt_conv1d, 3},   {cprt_ssd, 6},
-      {cprt_ssd_states, 4}, {cprt_ssd_scan, 3}, {cprt_rms_norm, 5},
-      {cprt_embedding, 0},  {cprt_copy, 0},     {cprt_repeat, 3}};
+  const Op ops[] = {{cprt_matmul, 2},   {cprt_conv1d, 3},
+                    {cprt_ssd, 6},      {cprt_ssd_states, 4},
+                    {cprt_ssd_scan, 3}, {cprt_rms_norm, 5},
+                    {cprt_rotary, 2},   {cprt_embedding, 0},
+                    {cprt_copy, 0},     {cprt_repeat, 3}};
   Tensor tensor(CPRT_F32, Sizes{2});
   for (const Op &op : ops) {
     World many({1}), few({1});

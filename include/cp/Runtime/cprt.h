@@ -242,6 +242,18 @@ cprt_op cprt_attention;
 /// x*silu(gate); otherwise normalise x and multiply by silu(gate) at the end.
 /// attrs eps, gate_first, groups, has_gate, has_weight.
 cprt_op cprt_rms_norm;
+/// Rotary position embedding of the first `dims` channels (even) of each head,
+/// in halves: with k = dims / 2, i < k and the angle
+/// a = positions[l] * theta^(-2i/dims), which is kept in f64,
+///   y[i] = x[i] cos a - x[i+k] sin a,   y[i+k] = x[i+k] cos a + x[i] sin a;
+/// the other channels stay. ins x[b,l,h,p], positions[l] (i64); outs y[b,l,h,p].
+/// attrs dims, theta.
+cprt_op cprt_rotary;
+/// The places in the whole sequence of this rank's rows, when the sequence is
+/// cut over mesh axes `axes`, major to minor, each by its entry in `orders`
+/// (0 or 1), as q_axes and q_orders of cprt_attention. Empty arrays: all of it
+/// is here. No ins; outs positions[l] (i64). attrs axes, orders (arrays).
+cprt_op cprt_positions;
 /// outs y[..., d] = table[ids[...], :].  ins ids (i32 or i64), table[v,d].
 /// An id outside [0, v) is CPRT_INVALID_ARGUMENT. No attrs.
 cprt_op cprt_embedding;

@@ -29,6 +29,7 @@ template <typename T> const char *ssd(const Call &call);
 template <typename T> const char *ssdStates(const Call &call);
 template <typename T> const char *ssdScan(const Call &call);
 template <typename T> const char *attention(const Call &call);
+template <typename T> const char *rotary(const Call &call);
 /// For float and double.
 template <typename Acc> const char *attentionMerge(const Call &call);
 
