@@ -14,8 +14,8 @@ using llvm::Error;
 using llvm::StringRef;
 using llvm::Twine;
 
-/// Eight bytes for every parameter, or nothing when they overflow.
-static std::optional<int64_t> bytesOf(const Mamba2Config &c, Checked inner) {
+std::optional<int64_t> cp::bytesOfMamba(const Mamba2Config &c) {
+  Checked inner = Checked(c.numHeads) * c.headDim;
   Checked conv = inner + Checked(2) * c.numGroups * c.stateSize;
   Checked inProj = inner + conv + c.numHeads;
   Checked layer = inProj * c.hiddenSize + inProj + conv * c.convKernel + conv +
@@ -39,11 +39,10 @@ Error cp::checkSizes(const Mamba2Config &c, int64_t expand,
     return makeError(start + names.groups + ": expected a divisor of " +
                      names.heads + " = " + Twine(c.numHeads) + ", got " +
                      Twine(c.numGroups));
-  constexpr int64_t maxLayers = 65536;
   if (c.numLayers > maxLayers)
     return makeError(start + names.layers + ": expected at most " +
                      Twine(maxLayers) + ", got " + Twine(c.numLayers));
-  if (!bytesOf(c, inner))
+  if (!bytesOfMamba(c))
     return makeError(start + names.hidden + ", " + names.expand + ", " +
                      names.groups + ", " + names.state + ", " + names.layers +
                      ", " + names.vocab +

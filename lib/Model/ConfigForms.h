@@ -35,6 +35,13 @@ llvm::Error readTransformersForm(const llvm::json::Object &object,
 llvm::Error readMambaSsmForm(const llvm::json::Object &object,
                              llvm::StringRef label, Mamba2Config &config);
 
+/// The most layers that any form may have.
+constexpr int64_t maxLayers = 65536;
+
+/// Eight bytes for every parameter of a model of Mamba layers alone, or nothing
+/// when they overflow.
+std::optional<int64_t> bytesOfMamba(const Mamba2Config &config);
+
 /// What both forms need: numHeads * headDim is expand * hiddenSize, numGroups
 /// divides numHeads, at most 65536 layers, and no overflow in the shapes of the
 /// weights nor in 8 bytes for every parameter.

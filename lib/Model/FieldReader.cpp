@@ -145,6 +145,16 @@ const json::Object *FieldReader::nested(StringRef key) {
   return nullptr;
 }
 
+const json::Array *FieldReader::list(StringRef key) {
+  const json::Value *value = get(key);
+  if (!value || value->kind() == json::Value::Null)
+    return nullptr;
+  if (const json::Array *found = value->getAsArray())
+    return found;
+  expected(key, "a list", *value);
+  return nullptr;
+}
+
 static bool isEmpty(const json::Value &value) {
   if (const json::Array *list = value.getAsArray())
     return list->empty();
@@ -157,8 +167,7 @@ static bool isEmpty(const json::Value &value) {
 void FieldReader::refuseUnlessEmpty(StringRef key, StringRef why) {
   const json::Value *value = get(key);
   if (value && !isEmpty(*value))
-    fail(key, valueText(key) + " asks for " + why +
-                  ", which is not supported; only pure Mamba-2 models are");
+    fail(key, valueText(key) + " asks for " + why + ", which is not supported");
 }
 
 void FieldReader::remarkIgnored(Mamba2Config &config, StringRef key,
@@ -180,6 +189,12 @@ std::string FieldReader::valueText(StringRef key) const {
   std::string text = value ? llvm::formatv("{0}", *value).str() : "nothing";
   constexpr size_t limit = 96;
   return text.size() > limit ? text.substr(0, limit) + "..." : text;
+}
+
+void FieldReader::adopt(FieldReader &nested) {
+  std::string error = llvm::toString(nested.finish());
+  if (firstError.empty())
+    firstError = error;
 }
 
 Error FieldReader::finish() {

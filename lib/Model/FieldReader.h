@@ -53,6 +53,8 @@ public:
                                      std::pair<double, double> absent);
   /// The object under `key`, or null when absent or wrong.
   const llvm::json::Object *nested(llvm::StringRef key);
+  /// The list under `key`, or null when absent, null or wrong.
+  const llvm::json::Array *list(llvm::StringRef key);
   /// Refuses the field unless it is absent, null, false, 0 or an empty list or
   /// object; `why` says what it would ask for.
   void refuseUnlessEmpty(llvm::StringRef key, llvm::StringRef why);
@@ -68,6 +70,9 @@ public:
   /// The full name of a field.
   std::string name(llvm::StringRef key) const { return prefix + key.str(); }
 
+  /// Takes over what is wrong with a nested object: its first error, or fields
+  /// that were never asked for.
+  void adopt(FieldReader &nested);
   /// Keeps an error of that text about the field, if it is the first.
   void fail(llvm::StringRef key, const llvm::Twine &message);
   /// The first error, or one that lists all fields never asked for.

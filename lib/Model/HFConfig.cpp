@@ -9,6 +9,7 @@
 
 #include "ConfigForms.h"
 #include "FileIO.h"
+#include "HybridForms.h"
 #include "JsonText.h"
 
 using namespace cp;
@@ -39,13 +40,22 @@ std::optional<Semantics> cp::parseSemantics(StringRef name) {
   return std::nullopt;
 }
 
+static Expected<json::Value> parseObject(StringRef text, StringRef start) {
+  Expected<json::Value> value = parseJson(text, start, NonFinite::Accept);
+  if (value && !value->getAsObject())
+    return makeError(start + ": expected an object, got " + describe(*value));
+  return value;
+}
+
 /// Whether the object has state-spaces' form; an error when it has neither.
 static Expected<bool> isMambaSsmForm(const json::Object &object,
                                      StringRef label) {
   if (const json::Value *type = object.get("model_type")) {
     if (type->getAsString() == StringRef("mamba2"))
       return false;
-    return makeError(Twine(label) + ": model_type: expected \"mamba2\", got " +
+    return makeError(Twine(label) +
+                     ": model_type: expected \"mamba2\" (or a hybrid's, "
+                     "\"bamba\" or \"nemotron_h\"), got " +
                      describe(*type));
   }
   if (object.get("d_model") || object.get("ssm_cfg"))
@@ -55,26 +65,61 @@ static Expected<bool> isMambaSsmForm(const json::Object &object,
                    "of state-spaces' form, got none of them");
 }
 
-Expected<Mamba2Config>
-cp::parseMamba2Config(StringRef text, StringRef label,
-                      std::optional<Semantics> semantics) {
-  std::string start = quoted(label);
-  Expected<json::Value> value = parseJson(text, start, NonFinite::Accept);
-  if (!value)
-    return value.takeError();
-  const json::Object *object = value->getAsObject();
-  if (!object)
-    return makeError(start + ": expected an object, got " + describe(*value));
-  Expected<bool> mambaSsm = isMambaSsmForm(*object, start);
+static Expected<Mamba2Config> readMamba2(const json::Object &object,
+                                         StringRef start,
+                                         std::optional<Semantics> semantics) {
+  Expected<bool> mambaSsm = isMambaSsmForm(object, start);
   if (!mambaSsm)
     return mambaSsm.takeError();
   Mamba2Config config;
   Semantics own = *mambaSsm ? Semantics::MambaSSM : Semantics::Transformers;
   config.semantics = semantics.value_or(own);
-  if (Error error = *mambaSsm ? readMambaSsmForm(*object, start, config)
-                              : readTransformersForm(*object, start, config))
+  if (Error error = *mambaSsm ? readMambaSsmForm(object, start, config)
+                              : readTransformersForm(object, start, config))
     return error;
   return config;
+}
+
+static Expected<ModelConfig> readHybrid(const json::Object &object,
+                                        StringRef start, HybridFamily family,
+                                        std::optional<Semantics> semantics) {
+  if (semantics.value_or(Semantics::Transformers) != Semantics::Transformers)
+    return makeError(Twine(start) +
+                     ": model_type: " + quoted(familyName(family)) +
+                     " follows transformers only, but the semantics asked for "
+                     "is " +
+                     semanticsName(*semantics));
+  HybridConfig config;
+  Error error = family == HybridFamily::Bamba
+                    ? readBambaForm(object, start, config)
+                    : readNemotronHForm(object, start, config);
+  if (error)
+    return error;
+  return config;
+}
+
+Expected<Mamba2Config>
+cp::parseMamba2Config(StringRef text, StringRef label,
+                      std::optional<Semantics> semantics) {
+  std::string start = quoted(label);
+  Expected<json::Value> value = parseObject(text, start);
+  if (!value)
+    return value.takeError();
+  return readMamba2(*value->getAsObject(), start, semantics);
+}
+
+Expected<ModelConfig> cp::parseModelConfig(StringRef text, StringRef label,
+                                           std::optional<Semantics> semantics) {
+  std::string start = quoted(label);
+  Expected<json::Value> value = parseObject(text, start);
+  if (!value)
+    return value.takeError();
+  const json::Object &object = *value->getAsObject();
+  std::optional<StringRef> type = object.getString("model_type");
+  for (HybridFamily family : {HybridFamily::Bamba, HybridFamily::NemotronH})
+    if (type == familyName(family))
+      return readHybrid(object, start, family, semantics);
+  return readMamba2(object, start, semantics);
 }
 
 Expected<Mamba2Config>

@@ -15,7 +15,7 @@
 #include "ConfigForms.h"
 #include "FieldReader.h"
 #include "FileIO.h"
-#include "JsonText.h"
+#include "TransformersFields.h"
 
 #include <tuple>
 
@@ -26,42 +26,6 @@ using llvm::Twine;
 namespace json = llvm::json;
 
 static constexpr StringRef library = "transformers";
-
-/// Fields of PreTrainedConfig and of generation that change no logit of a full
-/// sequence.
-static constexpr StringRef harmless[] = {"model_type",
-                                         "torch_dtype",
-                                         "dtype",
-                                         "transformers_version",
-                                         "_name_or_path",
-                                         "name_or_path",
-                                         "_commit_hash",
-                                         "bos_token_id",
-                                         "eos_token_id",
-                                         "pad_token_id",
-                                         "sep_token_id",
-                                         "decoder_start_token_id",
-                                         "use_cache",
-                                         "return_dict",
-                                         "output_hidden_states",
-                                         "output_attentions",
-                                         "id2label",
-                                         "label2id",
-                                         "num_labels",
-                                         "problem_type",
-                                         "tokenizer_class",
-                                         "finetuning_task",
-                                         "task_specific_params",
-                                         "torchscript",
-                                         "chunk_size_feed_forward",
-                                         "_attn_implementation_autoset",
-                                         "attn_implementation",
-                                         "do_sample",
-                                         "max_length",
-                                         "min_length",
-                                         "temperature",
-                                         "top_k",
-                                         "top_p"};
 
 static void readSizes(FieldReader &fields, Mamba2Config &c) {
   auto size = [&](StringRef key, int64_t absent) {
@@ -121,12 +85,7 @@ static void readSteps(FieldReader &fields, Mamba2Config &c) {
   // with dt_limit in mamba_chunk_scan_combined.
   std::tie(c.dtMin, c.dtMax) =
       fields.interval("time_step_limit", {c.dtMin, c.dtMax});
-  // init_mamba2_weights, and Mamba2.__init__ of mamba_ssm: dt_bias only.
-  c.dtInitMin = fields.real("time_step_min", 0.001, 0, /*open=*/true);
-  c.dtInitMax = fields.real("time_step_max", 0.1, 0, /*open=*/true);
-  c.dtInitFloor = fields.real("time_step_floor", 1e-4, 0, /*open=*/false);
-  if (c.dtInitMax < c.dtInitMin)
-    fields.fail("time_step_max", "expected at least time_step_min");
+  readStepInitialisation(fields, c);
   // Mamba2Mixer keeps it and reads it nowhere; mamba_ssm's Mamba2 has none.
   if (fields.has("time_step_rank") &&
       fields.valueText("time_step_rank") != "\"auto\"")
@@ -153,34 +112,13 @@ static void readInitialisation(FieldReader &fields, Mamba2Config &c) {
   c.rescaleResidual = rescale;
 }
 
-static void readArchitectures(FieldReader &fields, const json::Object &object) {
-  if (!fields.hasValue("architectures"))
-    return;
-  const json::Array *list = object.getArray("architectures");
-  if (!list)
-    return fields.fail("architectures", "expected a list of class names, got " +
-                                            fields.valueText("architectures"));
-  for (const json::Value &value : *list) {
-    StringRef name = value.getAsString().value_or("");
-    if (name != "Mamba2ForCausalLM" && name != "Mamba2Model")
-      fields.fail("architectures",
-                  "expected Mamba2ForCausalLM, got " + describe(value));
-  }
-}
-
 /// Biases, ties, precision, and what would make it another kind of model.
 static void readKind(FieldReader &fields, Mamba2Config &c) {
   c.useBias = fields.flag("use_bias", false);
   c.useConvBias = fields.flag("use_conv_bias", true);
   c.tieEmbeddings = fields.flag("tie_word_embeddings", false);
   c.residualInF32 = fields.flag("residual_in_fp32", true);
-  std::string activation = fields.text("hidden_act", "silu");
-  if (activation != "silu" && activation != "swish")
-    fields.fail("hidden_act", "expected silu or swish (one function), got " +
-                                  quoted(activation));
-  for (StringRef key : {"is_decoder", "is_encoder_decoder",
-                        "add_cross_attention", "cross_attention_hidden_size"})
-    fields.refuseUnlessEmpty(key, "an encoder or cross attention");
+  readSilu(fields, "hidden_act");
 }
 
 Error cp::readTransformersForm(const json::Object &object, StringRef label,
@@ -191,7 +129,7 @@ Error cp::readTransformersForm(const json::Object &object, StringRef label,
   readNorms(fields, c);
   readSteps(fields, c);
   readInitialisation(fields, c);
-  readArchitectures(fields, object);
+  readCommonFields(fields, object, "Mamba2");
   readKind(fields, c);
   // Older configurations hold it; Mamba2Mixer computes expand * hidden_size.
   int64_t inner = fields.size("intermediate_size", c.hiddenSize * expand);
@@ -199,7 +137,6 @@ Error cp::readTransformersForm(const json::Object &object, StringRef label,
     fields.fail("intermediate_size", "expected expand * hidden_size = " +
                                          Twine(c.hiddenSize * expand) +
                                          ", got " + Twine(inner));
-  fields.ignore(harmless);
   if (Error error = fields.finish())
     return error;
   SizeNames names = {"hidden_size",       "expand",     "num_heads",

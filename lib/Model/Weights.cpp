@@ -10,14 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/Weights.h"
-
-#include "llvm/ADT/Twine.h"
+#include "MixerWeights.h"
 
 #include <cmath>
 
 using namespace cp;
-using llvm::Twine;
 
 namespace {
 
@@ -25,26 +22,24 @@ namespace {
 struct Inits {
   InitSpec embedding;
   InitSpec head;
-  InitSpec inProj;
-  InitSpec outProj;
-  InitSpec conv;
-  InitSpec convBias;
-  InitSpec aLog;
+  MixerInits mixer;
 };
 
 } // namespace
 
-/// What torch's nn.Linear and nn.Conv1d start from, and init.kaiming_uniform_
-/// with a = sqrt(5): uniform within 1/sqrt(fan_in).
-static InitSpec torchDefault(int64_t fanIn) {
+InitSpec cp::torchDefault(int64_t fanIn) {
   return InitSpec::uniform(1 / std::sqrt(double(fanIn)));
 }
 
-static InitSpec outProjInit(const Mamba2Config &c) {
+InitSpec cp::outProjInit(const Mamba2Config &c) {
   InitSpec init = torchDefault(c.innerSize());
   if (c.rescaleResidual)
     init.scale /= std::sqrt(double(c.numLayers));
   return init;
+}
+
+InitSpec cp::dtBiasInit(const Mamba2Config &c) {
+  return InitSpec::dtBias(c.dtInitMin, c.dtInitMax, c.dtInitFloor);
 }
 
 /// Mamba2PreTrainedModel._init_weights over PreTrainedModel._init_weights.
@@ -52,11 +47,8 @@ static Inits transformersInits(const Mamba2Config &c) {
   InitSpec normal = InitSpec::normal(c.initializerRange);
   return {normal,
           normal,
-          normal,
-          outProjInit(c),
-          torchDefault(c.convKernel),
-          InitSpec::zeros(),
-          InitSpec::logArange()};
+          {normal, outProjInit(c), torchDefault(c.convKernel),
+           InitSpec::zeros(), dtBiasInit(c), InitSpec::logArange()}};
 }
 
 /// Mamba2.__init__ and _init_weights of mixer_seq_simple.py in mamba_ssm 2.3.2,
@@ -65,36 +57,32 @@ static Inits mambaSsmInits(const Mamba2Config &c) {
   InitSpec conv = torchDefault(c.convKernel);
   return {InitSpec::normal(c.initializerRange),
           torchDefault(c.hiddenSize),
-          torchDefault(c.hiddenSize),
-          outProjInit(c),
-          c.convInit ? InitSpec::uniform(*c.convInit) : conv,
-          conv,
-          InitSpec::logUniform(c.aInitMin, c.aInitMax)};
+          {torchDefault(c.hiddenSize), outProjInit(c),
+           c.convInit ? InitSpec::uniform(*c.convInit) : conv, conv,
+           dtBiasInit(c), InitSpec::logUniform(c.aInitMin, c.aInitMax)}};
 }
 
-static void addLayer(const Mamba2Config &c, const Inits &inits, int64_t layer,
-                     std::vector<WeightSpec> &out) {
-  std::string start = ("backbone.layers." + Twine(layer) + ".").str();
+void cp::addMixerWeights(const Mamba2Config &c, const MixerInits &inits,
+                         const std::string &start,
+                         std::vector<WeightSpec> &out) {
   auto add = [&](const char *name, std::vector<int64_t> shape, InitSpec init) {
     out.push_back({start + name, std::move(shape), init});
   };
   int64_t inner = c.innerSize();
-  add("norm.weight", {c.hiddenSize}, InitSpec::ones());
-  add("mixer.in_proj.weight", {c.inProjSize(), c.hiddenSize}, inits.inProj);
+  add(".in_proj.weight", {c.inProjSize(), c.hiddenSize}, inits.inProj);
   if (c.useBias)
-    add("mixer.in_proj.bias", {c.inProjSize()}, InitSpec::zeros());
-  add("mixer.conv1d.weight", {c.convDim(), 1, c.convKernel}, inits.conv);
+    add(".in_proj.bias", {c.inProjSize()}, InitSpec::zeros());
+  add(".conv1d.weight", {c.convDim(), 1, c.convKernel}, inits.conv);
   if (c.useConvBias)
-    add("mixer.conv1d.bias", {c.convDim()}, inits.convBias);
-  add("mixer.dt_bias", {c.numHeads},
-      InitSpec::dtBias(c.dtInitMin, c.dtInitMax, c.dtInitFloor));
-  add("mixer.A_log", {c.numHeads}, inits.aLog);
-  add("mixer.D", {c.dHasHeadDim ? inner : c.numHeads}, InitSpec::ones());
+    add(".conv1d.bias", {c.convDim()}, inits.convBias);
+  add(".dt_bias", {c.numHeads}, inits.dtBias);
+  add(".A_log", {c.numHeads}, inits.aLog);
+  add(".D", {c.dHasHeadDim ? inner : c.numHeads}, InitSpec::ones());
   if (c.hasGatedNorm)
-    add("mixer.norm.weight", {inner}, InitSpec::ones());
-  add("mixer.out_proj.weight", {c.hiddenSize, inner}, inits.outProj);
+    add(".norm.weight", {inner}, InitSpec::ones());
+  add(".out_proj.weight", {c.hiddenSize, inner}, inits.outProj);
   if (c.useBias)
-    add("mixer.out_proj.bias", {c.hiddenSize}, InitSpec::zeros());
+    add(".out_proj.bias", {c.hiddenSize}, InitSpec::zeros());
 }
 
 std::vector<WeightSpec> cp::weightsOf(const Mamba2Config &c) {
@@ -103,8 +91,11 @@ std::vector<WeightSpec> cp::weightsOf(const Mamba2Config &c) {
   std::vector<int64_t> table = {c.paddedVocabSize, c.hiddenSize};
   std::vector<WeightSpec> out;
   out.push_back({"backbone.embeddings.weight", table, inits.embedding});
-  for (int64_t layer = 0; layer < c.numLayers; ++layer)
-    addLayer(c, inits, layer, out);
+  for (int64_t layer = 0; layer < c.numLayers; ++layer) {
+    std::string start = "backbone.layers." + std::to_string(layer) + ".";
+    out.push_back({start + "norm.weight", {c.hiddenSize}, InitSpec::ones()});
+    addMixerWeights(c, inits.mixer, start + "mixer", out);
+  }
   out.push_back({"backbone.norm_f.weight", {c.hiddenSize}, InitSpec::ones()});
   if (!c.tieEmbeddings)
     out.push_back({"lm_head.weight", table, inits.head});

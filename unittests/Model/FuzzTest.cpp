@@ -172,6 +172,23 @@ TEST(Fuzz, Npy) {
   EXPECT_LT(accepted, iterations / 2);
 }
 
+static void checkConfig(const ModelConfig &config) {
+  const auto *hybrid = std::get_if<HybridConfig>(&config);
+  const Mamba2Config &mamba =
+      hybrid ? hybrid->mamba : std::get<Mamba2Config>(config);
+  ASSERT_EQ(mamba.numHeads % mamba.numGroups, 0);
+  ASSERT_GE(mamba.paddedVocabSize, mamba.vocabSize);
+  if (hybrid) {
+    ASSERT_EQ(hybrid->attention.heads % hybrid->attention.keyHeads, 0);
+    ASSERT_EQ(int64_t(hybrid->layers.size()), mamba.numLayers);
+  }
+  if (mamba.numLayers > 100)
+    return;
+  for (const WeightSpec &weight :
+       hybrid ? weightsOf(*hybrid) : weightsOf(mamba))
+    ASSERT_TRUE(tensorBytes(weight.shape, DType::F64).has_value());
+}
+
 static void fuzzConfig(const std::string &text) {
   Mutator mutator;
   SCOPED_TRACE("CP_TEST_SEED=" + std::to_string(mutator.seed));
@@ -179,18 +196,13 @@ static void fuzzConfig(const std::string &text) {
   int accepted = 0;
   for (int i = 0; i < iterations; ++i) {
     auto semantics = static_cast<Semantics>(i % 3);
-    auto config = parseMamba2Config(mutator.mutate(text), "fuzz", semantics);
+    auto config = parseModelConfig(mutator.mutate(text), "fuzz", semantics);
     if (!config) {
       ASSERT_FALSE(llvm::toString(config.takeError()).empty());
       continue;
     }
     ++accepted;
-    ASSERT_EQ(config->numHeads % config->numGroups, 0);
-    ASSERT_GE(config->paddedVocabSize, config->vocabSize);
-    if (config->numLayers > 100)
-      continue;
-    for (const WeightSpec &weight : weightsOf(*config))
-      ASSERT_TRUE(tensorBytes(weight.shape, DType::F64).has_value());
+    checkConfig(*config);
   }
   EXPECT_GT(accepted, 0);
   EXPECT_LT(accepted, iterations / 2);
@@ -200,4 +212,16 @@ TEST(Fuzz, TransformersConfig) { fuzzConfig(hfText); }
 
 TEST(Fuzz, MambaSsmConfig) {
   fuzzConfig(ssm(R"("ngroups": 2, "dt_limit": [0.0, Infinity])"));
+}
+
+TEST(Fuzz, BambaConfig) {
+  fuzzConfig(R"({"model_type": "bamba", "num_hidden_layers": 3,
+    "attn_layer_indices": [1], "mamba_d_head": "auto", "rope_theta": 1e4,
+    "rope_parameters": {"partial_rotary_factor": 0.5}})");
+}
+
+TEST(Fuzz, NemotronHConfig) {
+  fuzzConfig(R"({"model_type": "nemotron_h", "n_groups": 8,
+    "hybrid_override_pattern": "M-M*-", "num_key_value_heads": 8,
+    "layers_block_type": null})");
 }

@@ -8,12 +8,13 @@
 #ifndef CP_MODEL_HFCONFIG_H
 #define CP_MODEL_HFCONFIG_H
 
-#include "cp/Model/Mamba2Config.h"
+#include "cp/Model/HybridConfig.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
+#include <variant>
 
 namespace cp {
 
@@ -37,6 +38,21 @@ parseMamba2Config(llvm::StringRef text, llvm::StringRef label,
 /// The same for a file of at most 16 MB; errors name it.
 llvm::Expected<Mamba2Config>
 readMamba2Config(llvm::StringRef path,
+                 std::optional<Semantics> semantics = std::nullopt);
+
+/// A model of any served kind.
+using ModelConfig = std::variant<Mamba2Config, HybridConfig>;
+
+/// Reads what parseMamba2Config() reads, and the hybrids as transformers'
+/// config classes write them:
+///   - model_type "bamba": BambaConfig;
+///   - model_type "nemotron_h": NemotronHConfig, whose layers come as
+///     layers_block_type or as hybrid_override_pattern.
+/// Only transformers' semantics has hybrids. Errors are as above; layers of
+/// experts (MoE), scaled rotary frequencies and other activations are refused
+/// by the name of their field.
+llvm::Expected<ModelConfig>
+parseModelConfig(llvm::StringRef text, llvm::StringRef label,
                  std::optional<Semantics> semantics = std::nullopt);
 
 } // namespace cp

@@ -1,4 +1,4 @@
-//===- Weights.h - The parameters of a Mamba-2 model ------------*- C++ -*-===//
+//===- Weights.h - The parameters of a model --------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 #ifndef CP_MODEL_WEIGHTS_H
 #define CP_MODEL_WEIGHTS_H
 
-#include "cp/Model/Mamba2Config.h"
+#include "cp/Model/HybridConfig.h"
 #include "cp/Model/Safetensors.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -69,6 +69,7 @@ struct WeightSpec {
 /// Every parameter of the model in the order of its use, with the
 /// initialisation of the semantics' library. A tied lm_head.weight is not one.
 std::vector<WeightSpec> weightsOf(const Mamba2Config &config);
+std::vector<WeightSpec> weightsOf(const HybridConfig &config);
 
 /// Elements [first, first + out.size()) of the parameter, in C order. An
 /// element depends on the spec, the name, the seed and its own number only, so

@@ -1,0 +1,81 @@
+//===- HybridConfig.h - Models of several kinds of layers -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bamba and Nemotron-H, as transformers 5.23 computes them. A model is a list
+// of blocks, each with a norm of its own; for token states u:
+//   u += block(norm(u))
+// A layer of Nemotron-H is one block, a layer of Bamba two: a Mamba-2 mixer or
+// attention, and an MLP.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_MODEL_HYBRIDCONFIG_H
+#define CP_MODEL_HYBRIDCONFIG_H
+
+#include "cp/Model/Mamba2Config.h"
+
+namespace cp {
+
+enum class HybridFamily { Bamba, NemotronH };
+
+/// "bamba", "nemotron_h": the model_type.
+llvm::StringRef familyName(HybridFamily family);
+
+enum class BlockKind { Mamba, Attention, Mlp };
+
+/// Attention with grouped heads: heads / keyHeads query heads share a key head.
+struct AttentionConfig {
+  int64_t heads = 0;
+  int64_t keyHeads = 0;
+  int64_t headDim = 0;
+  /// Biases of the projections of queries, keys, values and results.
+  bool useBias = false;
+  /// The base of the rotary frequencies; without it nothing is rotated.
+  std::optional<double> ropeTheta;
+  /// The leading channels of a head that are rotated.
+  int64_t rotaryDims = 0;
+};
+
+/// Bamba: down(silu(gate(x)) * up(x)); Nemotron-H: down(relu(up(x))^2).
+struct MlpConfig {
+  int64_t size = 0;
+  bool useBias = false;
+};
+
+/// A hybrid language model. What parseModelConfig() returns has been checked as
+/// a Mamba2Config is; also, keyHeads divides heads and rotaryDims is even and
+/// at most headDim.
+struct HybridConfig {
+  HybridFamily family = HybridFamily::Bamba;
+  /// The Mamba layers, and what the whole model has one of: hidden size,
+  /// vocabulary, norms, ties, remarks. numLayers is that of `layers`.
+  Mamba2Config mamba;
+  AttentionConfig attention;
+  MlpConfig mlp;
+  /// By layer; in Bamba, whose layers have an MLP each, Mamba or Attention.
+  std::vector<BlockKind> layers;
+};
+
+/// A block with the names of its parameters.
+struct HybridBlock {
+  BlockKind kind;
+  /// The weight of its norm.
+  std::string norm;
+  /// What the names of its own parameters start with, up to the dot.
+  std::string module;
+};
+
+/// The blocks in the order of their use.
+std::vector<HybridBlock> blocksOf(const HybridConfig &config);
+
+/// Names of the parameters that belong to no block.
+llvm::StringRef embeddingName(HybridFamily family);
+llvm::StringRef lastNormName(HybridFamily family);
+
+} // namespace cp
+
+#endif // CP_MODEL_HYBRIDCONFIG_H

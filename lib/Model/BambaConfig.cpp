@@ -1,0 +1,155 @@
+//===- BambaConfig.cpp - transformers' form of Bamba ----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fields and defaults: BambaConfig of configuration_bamba.py in transformers
+// 5.23.0; what each does: modeling_bamba.py there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FileIO.h"
+#include "HybridForms.h"
+#include "TransformersFields.h"
+
+#include <cmath>
+#include <tuple>
+
+using namespace cp;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+static constexpr StringRef library = "transformers";
+
+/// Fields of training, generation and caches, and one that the rotary settings
+/// have replaced.
+static constexpr StringRef unread[] = {
+    "num_logits_to_keep",   "max_position_embeddings", "attention_dropout",
+    "z_loss_coefficient",   "attn_rotary_emb",         "use_mamba_kernels",
+    "output_router_logits", "router_aux_loss_coef"};
+
+/// BambaMixer.__init__.
+static void readMamba(FieldReader &fields, Mamba2Config &c) {
+  auto size = [&](StringRef key, int64_t absent) {
+    return fields.size(key, absent, library, c.remarks);
+  };
+  c.numHeads = size("mamba_n_heads", 128);
+  c.stateSize = size("mamba_d_state", 256);
+  c.numGroups = size("mamba_n_groups", 1);
+  c.convKernel = size("mamba_d_conv", 4);
+  c.chunkSize = fields.size("mamba_chunk_size", 256);
+  c.useConvBias = fields.flag("mamba_conv_bias", true);
+  c.useBias = fields.flag("mamba_proj_bias", false);
+  std::tie(c.dtMin, c.dtMax) =
+      fields.interval("time_step_limit", {c.dtMin, c.dtMax});
+  // BambaRMSNormGated: group_size = intermediate_size // n_groups.
+  c.normGroups = c.numGroups;
+}
+
+/// The size of a Mamba head, which may be "auto".
+static void readHeadDim(FieldReader &fields, int64_t expand, Mamba2Config &c) {
+  int64_t automatic = expand * c.hiddenSize / c.numHeads;
+  bool isAuto = !fields.hasValue("mamba_d_head") ||
+                fields.valueText("mamba_d_head") == "\"auto\"";
+  c.headDim = isAuto ? automatic : fields.size("mamba_d_head", automatic);
+}
+
+/// The part of a head that is rotated: PreTrainedConfig puts a rope_theta of
+/// its own into rope_parameters, BambaConfig a partial_rotary_factor of 0.5.
+static void readRotary(FieldReader &fields, const std::string &label,
+                       HybridConfig &config) {
+  constexpr double usualTheta = 10000, usualPart = 0.5;
+  AttentionConfig &c = config.attention;
+  fields.refuseUnlessEmpty("rope_scaling", "scaled rotary frequencies");
+  fields.remarkIgnored(config.mamba, "partial_rotary_factor",
+                       "it counts in rope_parameters only");
+  c.ropeTheta = fields.real("rope_theta", usualTheta, 0, /*open=*/true);
+  double part = usualPart;
+  if (fields.hasValue("rope_parameters"))
+    if (const json::Object *object = fields.nested("rope_parameters")) {
+      FieldReader rope(*object, label, "rope_parameters.");
+      c.ropeTheta = rope.real("rope_theta", *c.ropeTheta, 0, /*open=*/true);
+      part = rope.real("partial_rotary_factor", usualPart, 0, /*open=*/true);
+      std::string type = rope.text("rope_type", "default");
+      if (type != "default")
+        rope.fail("rope_type", "expected default, got " + quoted(type));
+      fields.adopt(rope);
+    }
+  c.rotaryDims = int64_t(double(c.headDim) * std::min(part, 1.0));
+  if (part > 1 || c.rotaryDims % 2 != 0 || c.rotaryDims == 0)
+    fields.fail("rope_parameters",
+                "expected a partial_rotary_factor of at most 1 that makes an "
+                "even number of the " +
+                    Twine(c.headDim) + " channels of a head, got " +
+                    std::to_string(part));
+}
+
+/// BambaAttention.__init__ and BambaMLP.__init__.
+static void readAttention(FieldReader &fields, const std::string &label,
+                          HybridConfig &config) {
+  std::vector<std::string> &remarks = config.mamba.remarks;
+  AttentionConfig &c = config.attention;
+  c.heads = fields.size("num_attention_heads", 32, library, remarks);
+  c.keyHeads = readKeyHeads(fields, c.heads, remarks);
+  c.headDim = fields.size("head_dim", config.mamba.hiddenSize / c.heads);
+  c.useBias = fields.flag("attention_bias", false);
+  readRotary(fields, label, config);
+  config.mlp.size = fields.size("intermediate_size", 14336, library, remarks);
+  config.mlp.useBias = fields.flag("mlp_bias", false);
+}
+
+static void readLayers(FieldReader &fields, HybridConfig &config) {
+  int64_t count = config.mamba.numLayers;
+  if (!expectLayers(fields, "num_hidden_layers", count))
+    return;
+  config.layers.assign(size_t(count), BlockKind::Mamba);
+  const json::Array *list = fields.list("attn_layer_indices");
+  if (!list)
+    return;
+  for (const json::Value &value : *list) {
+    int64_t index = value.getAsInteger().value_or(-1);
+    if (index < 0 || index >= count)
+      return fields.fail("attn_layer_indices",
+                         "expected numbers of layers from 0 to " +
+                             Twine(count - 1) + ", got " +
+                             fields.valueText("attn_layer_indices"));
+    config.layers[size_t(index)] = BlockKind::Attention;
+  }
+}
+
+Error cp::readBambaForm(const json::Object &object, StringRef label,
+                        HybridConfig &config) {
+  FieldReader fields(object, label.str());
+  Mamba2Config &c = config.mamba;
+  config.family = HybridFamily::Bamba;
+  c.residualInF32 = false;
+  c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
+  c.vocabSize = c.paddedVocabSize =
+      fields.size("vocab_size", 128000, library, c.remarks);
+  c.numLayers = fields.size("num_hidden_layers", 32, library, c.remarks);
+  c.normEpsilon = c.gatedNormEpsilon =
+      fields.real("rms_norm_eps", 1e-5, 0, /*open=*/true);
+  c.tieEmbeddings = fields.flag("tie_word_embeddings", false);
+  c.initializerRange =
+      fields.real("initializer_range", 0.02, 0, /*open=*/false);
+  readMamba(fields, c);
+  int64_t expand = fields.size("mamba_expand", 2, library, c.remarks);
+  readHeadDim(fields, expand, c);
+  readAttention(fields, label.str(), config);
+  readLayers(fields, config);
+  readSilu(fields, "hidden_act");
+  readCommonFields(fields, object, "Bamba");
+  fields.ignore(unread);
+  if (Error error = fields.finish())
+    return error;
+  SizeNames names = {"hidden_size",       "mamba_expand",  "mamba_n_heads",
+                     "mamba_d_head",      "mamba_d_state", "mamba_n_groups",
+                     "num_hidden_layers", "vocab_size"};
+  if (Error error = checkSizes(c, expand, names, label))
+    return error;
+  return checkHybridSizes(config, names, label);
+}

@@ -1,0 +1,84 @@
+//===- HybridWeights.cpp - The parameters of a hybrid ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names, shapes and initialisation: modeling_bamba.py and
+// modeling_nemotron_h.py of transformers 5.23.0, over
+// PreTrainedModel._init_weights there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MixerWeights.h"
+
+using namespace cp;
+
+/// BambaPreTrainedModel and NemotronHPreTrainedModel._init_weights.
+static MixerInits mixerInits(const HybridConfig &config) {
+  const Mamba2Config &c = config.mamba;
+  InitSpec normal = InitSpec::normal(c.initializerRange);
+  bool isBamba = config.family == HybridFamily::Bamba;
+  return {normal,
+          c.rescaleResidual ? outProjInit(c) : normal,
+          normal,
+          InitSpec::zeros(),
+          isBamba ? InitSpec::ones() : dtBiasInit(c),
+          InitSpec::logArange()};
+}
+
+/// A linear layer `[out, in]`.
+static void addLinear(const HybridConfig &config, const std::string &name,
+                      int64_t outputs, int64_t inputs, bool useBias,
+                      std::vector<WeightSpec> &out) {
+  out.push_back({name + ".weight",
+                 {outputs, inputs},
+                 InitSpec::normal(config.mamba.initializerRange)});
+  if (useBias)
+    out.push_back({name + ".bias", {outputs}, InitSpec::zeros()});
+}
+
+static void addAttention(const HybridConfig &config, const std::string &module,
+                         std::vector<WeightSpec> &out) {
+  const AttentionConfig &c = config.attention;
+  int64_t width = config.mamba.hiddenSize;
+  int64_t queries = c.heads * c.headDim, keys = c.keyHeads * c.headDim;
+  addLinear(config, module + ".q_proj", queries, width, c.useBias, out);
+  addLinear(config, module + ".k_proj", keys, width, c.useBias, out);
+  addLinear(config, module + ".v_proj", keys, width, c.useBias, out);
+  addLinear(config, module + ".o_proj", width, queries, c.useBias, out);
+}
+
+static void addMlp(const HybridConfig &config, const std::string &module,
+                   std::vector<WeightSpec> &out) {
+  const MlpConfig &c = config.mlp;
+  int64_t width = config.mamba.hiddenSize;
+  if (config.family == HybridFamily::Bamba)
+    addLinear(config, module + ".gate_proj", c.size, width, c.useBias, out);
+  addLinear(config, module + ".up_proj", c.size, width, c.useBias, out);
+  addLinear(config, module + ".down_proj", width, c.size, c.useBias, out);
+}
+
+std::vector<WeightSpec> cp::weightsOf(const HybridConfig &config) {
+  const Mamba2Config &c = config.mamba;
+  InitSpec normal = InitSpec::normal(c.initializerRange);
+  MixerInits inits = mixerInits(config);
+  std::vector<int64_t> table = {c.paddedVocabSize, c.hiddenSize};
+  std::vector<WeightSpec> out;
+  out.push_back({embeddingName(config.family).str(), table, normal});
+  for (const HybridBlock &block : blocksOf(config)) {
+    out.push_back({block.norm, {c.hiddenSize}, InitSpec::ones()});
+    if (block.kind == BlockKind::Mamba)
+      addMixerWeights(c, inits, block.module, out);
+    else if (block.kind == BlockKind::Attention)
+      addAttention(config, block.module, out);
+    else
+      addMlp(config, block.module, out);
+  }
+  out.push_back(
+      {lastNormName(config.family).str(), {c.hiddenSize}, InitSpec::ones()});
+  if (!c.tieEmbeddings)
+    out.push_back({"lm_head.weight", table, normal});
+  return out;
+}

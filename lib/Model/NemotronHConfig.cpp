@@ -1,0 +1,190 @@
+//===- NemotronHConfig.cpp - transformers' form of Nemotron-H -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fields and defaults: NemotronHConfig of configuration_nemotron_h.py in
+// transformers 5.23.0; what each does: modeling_nemotron_h.py there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FileIO.h"
+#include "HybridForms.h"
+#include "JsonText.h"
+#include "TransformersFields.h"
+
+using namespace cp;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+static constexpr StringRef library = "transformers";
+
+/// Fields of generation and caches, of experts and of the layers that predict
+/// further tokens, none of which a dense model's logits need.
+static constexpr StringRef unread[] = {"num_logits_to_keep",
+                                       "max_position_embeddings",
+                                       "attention_dropout",
+                                       "hidden_dropout",
+                                       "use_mamba_kernels",
+                                       "mamba_ssm_cache_dtype",
+                                       "auto_map",
+                                       "n_routed_experts",
+                                       "n_shared_experts",
+                                       "num_experts_per_tok",
+                                       "moe_intermediate_size",
+                                       "moe_shared_expert_intermediate_size",
+                                       "moe_latent_size",
+                                       "moe_shared_expert_overlap",
+                                       "routed_scaling_factor",
+                                       "output_router_logits",
+                                       "n_group",
+                                       "topk_group",
+                                       "norm_topk_prob",
+                                       "num_nextn_predict_layers",
+                                       "mtp_layers_block_type",
+                                       "mtp_hybrid_override_pattern"};
+
+/// NemotronHMamba2Mixer.__init__.
+static void readMamba(FieldReader &fields, Mamba2Config &c) {
+  auto size = [&](StringRef key, int64_t absent) {
+    return fields.size(key, absent, library, c.remarks);
+  };
+  c.numHeads = size("mamba_num_heads", 128);
+  c.headDim = size("mamba_head_dim", 64);
+  c.stateSize = size("ssm_state_size", 128);
+  c.numGroups = size("n_groups", 8);
+  c.convKernel = size("conv_kernel", 4);
+  c.chunkSize = fields.size("chunk_size", 128);
+  c.useBias = fields.flag("use_bias", false);
+  c.useConvBias = fields.flag("use_conv_bias", true);
+  // NemotronHRMSNormGated: group_size = intermediate_size // n_groups.
+  c.normGroups = c.numGroups;
+  readStepInitialisation(fields, c);
+  // time_step_limit = (config.time_step_min, inf).
+  c.dtMin = c.dtInitMin;
+  fields.remarkIgnored(c, "time_step_limit",
+                       "its steps are at least time_step_min, without a limit "
+                       "above");
+  fields.remarkIgnored(c, "expand",
+                       "mamba_num_heads * mamba_head_dim says the inner size");
+  fields.remarkIgnored(c, "mamba_proj_bias", "use_bias says it");
+  fields.remarkIgnored(c, "time_step_rank",
+                       "Mamba-2 projects its steps at full rank");
+  readSilu(fields, "mamba_hidden_act");
+}
+
+/// NemotronHAttention.__init__, whose projections have no biases, and
+/// NemotronHMLP.__init__.
+static void readAttention(FieldReader &fields, HybridConfig &config) {
+  Mamba2Config &mamba = config.mamba;
+  AttentionConfig &c = config.attention;
+  c.heads = fields.size("num_attention_heads", 32, library, mamba.remarks);
+  c.keyHeads = readKeyHeads(fields, c.heads, mamba.remarks);
+  c.headDim = fields.size("head_dim", 128, library, mamba.remarks);
+  fields.remarkIgnored(mamba, "attention_head_dim", "head_dim says it");
+  fields.remarkIgnored(mamba, "attention_bias", "its attention has no biases");
+  fields.refuseUnlessEmpty("sliding_window", "attention in a window");
+  config.mlp.size =
+      fields.size("intermediate_size", 21504, library, mamba.remarks);
+  config.mlp.useBias = fields.flag("mlp_bias", false);
+  std::string activation = fields.text("mlp_hidden_act", "relu2");
+  if (activation != "relu2")
+    fields.fail("mlp_hidden_act", "expected relu2, got " + quoted(activation));
+}
+
+static std::optional<BlockKind> kindOf(StringRef name) {
+  if (name == "M" || name == "linear_attention" || name == "mamba")
+    return BlockKind::Mamba;
+  if (name == "*" || name == "full_attention" || name == "attention")
+    return BlockKind::Attention;
+  if (name == "-" || name == "mlp")
+    return BlockKind::Mlp;
+  return std::nullopt;
+}
+
+/// One layer after the other by name; fails at one that is not served.
+static bool addLayer(FieldReader &fields, StringRef key, StringRef name,
+                     HybridConfig &config) {
+  std::optional<BlockKind> kind = kindOf(name);
+  if (kind) {
+    config.layers.push_back(*kind);
+    return true;
+  }
+  bool isMoe = name == "E" || name == "moe";
+  std::string what = isMoe
+                         ? "a mixture of experts (MoE), which is not supported"
+                         : "no kind of layer";
+  fields.fail(key, "layer " + Twine(config.layers.size()) + " is " +
+                       quoted(name) + ", " + what +
+                       "; expected linear_attention (M), full_attention (*) "
+                       "or mlp (-)");
+  return false;
+}
+
+static void readLayers(FieldReader &fields, HybridConfig &config) {
+  std::string pattern = fields.text("hybrid_override_pattern", "");
+  if (const json::Array *list = fields.list("layers_block_type")) {
+    for (const json::Value &value : *list)
+      if (!addLayer(fields, "layers_block_type",
+                    value.getAsString().value_or(describe(value)), config))
+        return;
+    fields.remarkIgnored(config.mamba, "hybrid_override_pattern",
+                         "layers_block_type says the layers");
+  } else {
+    for (char letter : pattern)
+      if (!addLayer(fields, "hybrid_override_pattern", StringRef(&letter, 1),
+                    config))
+        return;
+  }
+  // Without either transformers would take one of each kind, a MoE among them.
+  int64_t count = int64_t(config.layers.size());
+  if (count == 0)
+    fields.fail("layers_block_type", "expected a list of layers, or "
+                                     "hybrid_override_pattern, got none");
+  if (fields.size("num_hidden_layers", count) != count)
+    fields.remarkIgnored(config.mamba, "num_hidden_layers",
+                         "there are " + std::to_string(count) + " layers");
+  config.mamba.numLayers = count;
+  expectLayers(fields, "layers_block_type", count);
+}
+
+Error cp::readNemotronHForm(const json::Object &object, StringRef label,
+                            HybridConfig &config) {
+  FieldReader fields(object, label.str());
+  Mamba2Config &c = config.mamba;
+  config.family = HybridFamily::NemotronH;
+  c.residualInF32 = false;
+  c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
+  c.vocabSize = c.paddedVocabSize =
+      fields.size("vocab_size", 131072, library, c.remarks);
+  c.normEpsilon = c.gatedNormEpsilon =
+      fields.real("layer_norm_epsilon", 1e-5, 0, /*open=*/true);
+  c.initializerRange =
+      fields.real("initializer_range", 0.02, 0, /*open=*/false);
+  c.rescaleResidual = fields.flag("rescale_prenorm_residual", true);
+  readMamba(fields, c);
+  readAttention(fields, config);
+  readLayers(fields, config);
+  // NemotronHBlock adds in the type of its states; _tied_weights_keys is empty.
+  if (fields.flag("residual_in_fp32", false))
+    fields.remarkIgnored(c, "residual_in_fp32",
+                         "its residual has the weights' type");
+  if (fields.flag("tie_word_embeddings", false))
+    fields.remarkIgnored(c, "tie_word_embeddings",
+                         "its logits have a weight of their own");
+  for (StringRef key : {"rms_norm_eps", "norm_eps"})
+    fields.remarkIgnored(c, key, "layer_norm_epsilon says it");
+  readCommonFields(fields, object, "NemotronH");
+  fields.ignore(unread);
+  if (Error error = fields.finish())
+    return error;
+  return checkHybridSizes(config,
+                          {"hidden_size", "expand", "mamba_num_heads",
+                           "mamba_head_dim", "ssm_state_size", "n_groups",
+                           "layers_block_type", "vocab_size"},
+                          label);
+}

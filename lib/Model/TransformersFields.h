@@ -1,0 +1,29 @@
+//===- TransformersFields.h - What all of its forms have --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_MODEL_TRANSFORMERSFIELDS_H
+#define CP_MODEL_TRANSFORMERSFIELDS_H
+
+#include "FieldReader.h"
+
+namespace cp {
+
+/// Reads the fields of PreTrainedConfig and of generation: most change no logit
+/// of a full sequence; `architectures` must be `name`ForCausalLM or
+/// `name`Model, and nothing may ask for an encoder.
+void readCommonFields(FieldReader &fields, const llvm::json::Object &object,
+                      llvm::StringRef name);
+
+/// The activation under `key`, which must be silu.
+void readSilu(FieldReader &fields, llvm::StringRef key);
+
+/// time_step_min, _max and _floor, from which dt_bias is drawn.
+void readStepInitialisation(FieldReader &fields, Mamba2Config &config);
+
+} // namespace cp
+
+#endif // CP_MODEL_TRANSFORMERSFIELDS_H
