@@ -26,9 +26,9 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
     FunctionOpInterface function = getOperation();
     if (function->hasAttr(viewAttr) || function.isExternal())
       return;
-    if (failed(readOptions()) || failed(prepareScans(function)))
+    if (failed(readOptions()) || failed(prepareSequenceOps(function)))
       return signalPassFailure();
-    LayoutAssigner assigner(meshAttr, axisPosition, mixer == "hidden");
+    LayoutAssigner assigner(meshAttr, *cut, *strategy);
     if (failed(assigner.run(function)))
       return signalPassFailure();
     function->setAttr(viewAttr, StringAttr::get(&getContext(), "global"));
@@ -43,12 +43,16 @@ private:
     std::optional<Mesh> value = parseMesh(mesh, message);
     if (!value)
       return refuse(message);
-    axisPosition = value->findAxis(StringRef(axis));
-    if (axisPosition < 0)
-      return refuse("axis '" + axis + "' is not an axis of mesh '" + mesh +
+    cut = SequenceCut::parse(*value, axis, order, tensorAxis, message);
+    if (!cut)
+      return refuse(message + "; mesh is '" + mesh + "'");
+    strategy = symbolizeCutStrategy(mixer);
+    if (!strategy)
+      return refuse("mixer must be hidden, sequence or 2d, but is '" + mixer +
                     "'");
-    if (mixer != "hidden" && mixer != "sequence")
-      return refuse("mixer must be hidden or sequence, but is '" + mixer + "'");
+    if (!symbolizeAttentionForm(attention))
+      return refuse("attention must be ulysses, ring, gather or 2d, but is '" +
+                    attention + "'");
     algorithm = symbolizeScanAlgorithm(StringRef(scan));
     if (!algorithm)
       return refuse("scan must be chain, gather, doubling, pipelined or "
@@ -58,22 +62,38 @@ private:
     return success();
   }
 
-  /// Repeats shared groups where heads will be cut, and writes down how states
-  /// travel where the sequence will be.
-  LogicalResult prepareScans(FunctionOpInterface function) {
-    int64_t parts = meshAttr.getSizes()[axisPosition];
-    SmallVector<SequenceOpInterface> scans;
-    function.walk([&](SequenceOpInterface op) {
-      if (op.getSequenceKind() == SequenceKind::Scan)
-        scans.push_back(op);
-    });
-    for (SequenceOpInterface op : scans) {
-      if (!op.getScanAlgorithm())
-        op.setScanAlgorithm(*algorithm);
-      if (!wantsHidden(op, mixer == "hidden"))
-        continue;
+  /// Writes down what the ops leave to the options: how states travel, the form
+  /// of attention.
+  void chooseForms(SequenceOpInterface op) {
+    if (op.getSequenceKind() == SequenceKind::Scan && !op.getScanAlgorithm())
+      op.setScanAlgorithm(*algorithm);
+    auto attentionOp = dyn_cast<AttentionOp>(op.getOperation());
+    if (attentionOp && !attentionOp.getForm())
+      attentionOp.setForm(StringRef(attention));
+  }
+
+  /// Refuses a strategy for which there are too few axes.
+  LogicalResult checkStrategy(Operation *op, CutStrategy wanted) {
+    if (wanted != CutStrategy::TwoD || cut->cuts().size() > 1)
+      return success();
+    return op->emitOpError("assign_c3: 2d cuts heads over the last axis of the "
+                           "sequence and the sequence over the others, so it "
+                           "wants two axes or more, but axis is '")
+           << axis << "'; give two, such as axis=ring,u with mesh=ring=2,u=2";
+  }
+
+  /// Writes down the forms and repeats shared groups where heads will be cut.
+  LogicalResult prepareSequenceOps(FunctionOpInterface function) {
+    SmallVector<SequenceOpInterface> ops;
+    function.walk([&](SequenceOpInterface op) { ops.push_back(op); });
+    for (SequenceOpInterface op : ops) {
+      chooseForms(op);
+      CutStrategy wanted = op.getCutStrategy().value_or(*strategy);
+      if (failed(checkStrategy(op, wanted)))
+        return failure();
+      int64_t parts = partsOf(meshAttr.toMesh(), cut->onHidden(wanted));
       OpBuilder builder(op);
-      if (failed(op.prepareHiddenCut(builder, parts)))
+      if (parts > 1 && failed(op.prepareHiddenCut(builder, parts)))
         return failure();
     }
     SmallVector<RepeatOp> repeats;
@@ -84,7 +104,8 @@ private:
   }
 
   MeshAttr meshAttr;
-  int axisPosition = 0;
+  std::optional<SequenceCut> cut;
+  std::optional<CutStrategy> strategy;
   std::optional<ScanAlgorithm> algorithm;
 };
 

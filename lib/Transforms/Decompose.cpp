@@ -41,7 +41,7 @@ public:
     cState = convolve(cState, inner + shared, shared);
     Value y = scan(x, dt, bState, cState);
     return contract(gatedNorm(y, z), mixer.getOutProj(),
-                    mixer.getOutProjBias());
+                    mixer.getOutProjBias(), "rows");
   }
 
 private:
@@ -70,12 +70,15 @@ private:
     Value bias = mixer.getInProjBias();
     return contract(mixer.getU(),
                     rows(mixer.getInProj(), offset, sections[section]),
-                    bias ? rows(bias, offset, sections[section]) : Value());
+                    bias ? rows(bias, offset, sections[section]) : Value(),
+                    "columns");
   }
 
-  /// x weight^T + bias over the last dimension.
-  Value contract(Value x, Value weight, Value bias) {
+  /// x weight^T + bias over the last dimension; `parallel` is what tensor
+  /// parallelism cuts of the weight.
+  Value contract(Value x, Value weight, Value bias, StringRef parallel) {
     Value y = createProjection(b, x, weight);
+    y.getDefiningOp()->setAttr(parallelAttr, b.getStringAttr(parallel));
     return bias ? addBias(y, bias) : y;
   }
 

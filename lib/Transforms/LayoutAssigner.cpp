@@ -12,15 +12,11 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <numeric>
 
 using namespace mlir;
 
 namespace cp {
-
-bool wantsHidden(Operation *op, bool otherwise) {
-  auto strategy = op->getAttrOfType<StringAttr>("strategy");
-  return strategy ? strategy.getValue() == "hidden" : otherwise;
-}
 
 static bool isTensor(Value value) {
   return isa<RankedTensorType>(value.getType());
@@ -84,25 +80,70 @@ LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
                                                       sequenceAttr);
     if (dim) {
       any = true;
-      if (dim.getInt() < 0 || dim.getInt() >= type.getRank())
-        return function->emitOpError("argument ")
-               << arg.getArgNumber() << ": cp.sequence must be below "
-               << type.getRank() << ", but is " << dim.getInt();
-      layout.dims[dim.getInt()] = {Cut{axis, Order::Contiguous, 1}};
-      int64_t size = type.getShape()[dim.getInt()];
-      if (ShapedType::isDynamic(size) || size % mesh.axes[axis].size)
-        return function->emitOpError("assign_c1: the sequence of argument ")
-               << arg.getArgNumber() << " (" << size
-               << " tokens) must be a multiple of the " << mesh.axes[axis].size
-               << " ranks of axis \"" << mesh.axes[axis].name
-               << "\"; use another number of ranks, or pad the sequence";
-      sequenceDims[arg] = dim.getInt();
+      if (failed(assignSequence(function, arg, dim.getInt(), layout)))
+        return failure();
     }
     setLayout(arg, attr(layout));
   }
   if (!any)
     function->emitWarning("no argument has cp.sequence, so nothing is cut");
   return success();
+}
+
+/// The axes for a message: "cp", or "ring" and "u".
+static std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  std::string text;
+  for (const Cut &cut : cuts)
+    text += (text.empty() ? "\"" : " and \"") + mesh.axes[cut.axis].name + "\"";
+  return (cuts.size() > 1 ? "axes " : "axis ") + text;
+}
+
+/// What a size must be a multiple of so that `cuts` divide it.
+static int64_t neededMultiple(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  int64_t multiple = 1;
+  for (const Cut &cut : llvm::reverse(cuts)) {
+    int64_t runs = cut.order == Order::Zigzag ? 2 * cut.unit : cut.unit;
+    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, runs);
+  }
+  return multiple;
+}
+
+LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
+                                             BlockArgument arg, int64_t dim,
+                                             Layout &layout) {
+  auto type = cast<RankedTensorType>(arg.getType());
+  if (dim < 0 || dim >= type.getRank())
+    return function->emitOpError("argument ")
+           << arg.getArgNumber() << ": cp.sequence must be below "
+           << type.getRank() << ", but is " << dim;
+  layout.dims[dim] = cut.cuts();
+  sequenceDims[arg] = dim;
+  int64_t size = type.getShape()[dim];
+  Layout alone{mesh, {cut.cuts()}, {}};
+  if (!ShapedType::isDynamic(size) && !check(alone, {size}))
+    return success();
+  const Cut &first = cut.cuts().front();
+  auto error = function->emitOpError("assign_c1: the sequence of argument ");
+  error << arg.getArgNumber() << " (" << size
+        << " tokens) must be a multiple of ";
+  if (first.order == Order::Contiguous)
+    error << "the " << partsOf(mesh, cut.cuts()) << " ranks of ";
+  else
+    error << neededMultiple(mesh, cut.cuts()) << ", to be cut in "
+          << orderName(first.order) << " order over the ranks of ";
+  return error << axesText(mesh, cut.cuts())
+               << "; use another number of ranks, or pad the sequence";
+}
+
+/// The axes over which the results are sums to be made.
+static std::vector<int> partialAxes(const ShardingRule &rule,
+                                    const FactorCuts &cuts) {
+  std::vector<int> axes;
+  for (int64_t factor : rule.reductions)
+    for (const Cut &cut : cuts.factors[factor])
+      axes.push_back(cut.axis);
+  llvm::sort(axes);
+  return axes;
 }
 
 LogicalResult LayoutAssigner::visit(Operation *op) {
@@ -120,20 +161,23 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
   FactorCuts cuts = chooseCuts(op, *rule);
   if (failed(checkDivides(op, *rule, cuts)))
     return failure();
-  for (OpOperand &operand : op->getOpOperands())
+  std::vector<int> partial = partialAxes(*rule, cuts);
+  auto layoutOf = [&](const TensorFactors &dims, bool isSummand) {
+    Layout layout = layoutFor(*rule, dims, cuts, mesh);
+    if (isSummand)
+      layout.partial = partial;
+    return layout;
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
     if (isTensor(operand.get()))
-      materialize(
-          operand,
-          attr(layoutFor(*rule, rule->operands[operand.getOperandNumber()],
-                         cuts, mesh)));
+      materialize(operand, attr(layoutOf(rule->operands[number],
+                                         rule->uses[number] == Use::Term)));
+  }
   for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule->results)) {
     if (!isTensor(result))
       continue;
-    Layout layout = layoutFor(*rule, dims, cuts, mesh);
-    for (int64_t factor : rule->reductions)
-      for (const Cut &cut : cuts.factors[factor])
-        layout.partial.push_back(cut.axis);
-    llvm::sort(layout.partial);
+    Layout layout = layoutOf(dims, /*isSummand=*/true);
     setLayout(result, attr(layout));
     for (auto [dim, factors] : llvm::enumerate(dims))
       if (factors.size() == 1 && factors.front() == sequence)
@@ -197,21 +241,67 @@ int64_t LayoutAssigner::sequenceFactor(Operation *op,
   return -1;
 }
 
-FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
+FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
+                                        const ShardingRule &rule) {
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
-  int64_t sequence = sequenceFactor(op, rule);
-  auto sequenceOp = dyn_cast<SequenceOpInterface>(op);
-  if (sequenceOp && wantsHidden(op, hidden)) {
-    cuts.factors[sequenceOp.getHiddenFactor()] = {Cut{axis}};
-    return cuts;
+  CutStrategy wanted = op.getCutStrategy().value_or(strategy);
+  cuts.factors[op.getSequenceFactor()] = cut.onSequence(wanted);
+  std::vector<Cut> hidden = cut.onHidden(wanted);
+  if (!hidden.empty())
+    cuts.factors[op.getHiddenFactor()] = hidden;
+  return cuts;
+}
+
+/// Whether all that `op` adds its products to is zero, on every rank.
+static bool startsFromZero(Operation *op, const ShardingRule &rule) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (rule.uses[operand.getOperandNumber()] != Use::Term)
+      continue;
+    Operation *start = operand.get().getDefiningOp();
+    auto rules = dyn_cast_if_present<ShardingRuleOpInterface>(start);
+    if (!rules || !isFree(start))
+      return false;
+    FailureOr<ShardingRule> ofStart = rules.getShardingRule();
+    if (failed(ofStart) || !ofStart->isZero)
+      return false;
   }
-  std::optional<CutRefusal> refusal;
-  if (!sequenceOp && !(refusal = collectOperandCuts(op, rule, cuts)))
-    return cuts;
-  cuts.factors.assign(rule.sizes.size(), {});
-  if (sequence >= 0 && !rule.isReduction(sequence))
-    cuts.factors[sequence] = {Cut{axis}};
+  return true;
+}
+
+void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
+                                  FactorCuts &cuts) {
+  auto parallel = op->getAttrOfType<StringAttr>(parallelAttr);
+  if (!parallel || cut.tensor().empty() || rule.operands.size() < 2)
+    return;
+  // The weight is [rows out, rows in]. What is repeated behind the projection
+  // is fewer groups than ranks, of which each needs some whole.
+  bool columns = parallel == "columns";
+  const TensorFactors &weight = rule.operands[1];
+  if (weight.size() != 2 || weight[columns ? 0 : 1].empty() ||
+      (columns && llvm::any_of(op->getUsers(), llvm::IsaPred<RepeatOp>)) ||
+      (!columns && !startsFromZero(op, rule)))
+    return;
+  std::vector<Cut> &cutsOfFactor =
+      cuts.factors[weight[columns ? 0 : 1].front()];
+  int64_t size = rule.sizes[weight[columns ? 0 : 1].front()];
+  if (cutsOfFactor.empty() && size % partsOf(mesh, cut.tensor()) == 0)
+    cutsOfFactor = cut.tensor();
+}
+
+FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
+  if (auto sequenceOp = dyn_cast<SequenceOpInterface>(op))
+    return strategyCuts(sequenceOp, rule);
+  FactorCuts cuts;
+  cuts.factors.resize(rule.sizes.size());
+  std::optional<CutRefusal> refusal = collectOperandCuts(op, rule, cuts);
+  if (refusal) {
+    cuts.factors.assign(rule.sizes.size(), {});
+    int64_t sequence = sequenceFactor(op, rule);
+    if (sequence >= 0 && !rule.isReduction(sequence))
+      cuts.factors[sequence] = cut.cuts();
+  }
+  addTensorCut(op, rule, cuts);
   if (refusal && remarks)
     remarks->refused(op, *refusal, rule, cuts);
   return cuts;
@@ -220,13 +310,14 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
 LogicalResult LayoutAssigner::checkDivides(Operation *op,
                                            const ShardingRule &rule,
                                            const FactorCuts &cuts) {
-  for (auto [size, factorCuts] : llvm::zip(rule.sizes, cuts.factors))
-    for (const Cut &cut : factorCuts)
-      if (size % mesh.axes[cut.axis].size)
-        return op->emitOpError("assign_c2: a dimension of ")
-               << size << " cannot be cut over the " << mesh.axes[cut.axis].size
-               << " ranks of axis \"" << mesh.axes[cut.axis].name
-               << "\"; use another number of ranks, or mixer=sequence";
+  for (auto [size, factorCuts] : llvm::zip(rule.sizes, cuts.factors)) {
+    Layout alone{mesh, {factorCuts}, {}};
+    if (check(alone, {size}))
+      return op->emitOpError("assign_c2: a dimension of ")
+             << size << " cannot be cut over the " << partsOf(mesh, factorCuts)
+             << " ranks of " << axesText(mesh, factorCuts)
+             << "; use another number of ranks, or mixer=sequence";
+  }
   return success();
 }
 

@@ -9,30 +9,32 @@
 #define CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
 
 #include "CutRefusal.h"
+#include "SequenceCut.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace cp {
-
-/// Whether `op` is to be cut along channels or heads: its own `strategy`, or
-/// `otherwise`.
-bool wantsHidden(mlir::Operation *op, bool otherwise);
 
 /// Gives every tensor of a function a layout, in program order. A value's type
 /// is set once; where an op needs another layout, a reshard goes right behind
 /// the value's definition.
 class LayoutAssigner {
 public:
-  /// The sequence is cut over `axis` of `mesh`; ops that depend along it are
-  /// cut along their hidden factor instead when `hidden`.
-  LayoutAssigner(MeshAttr mesh, int axis, bool hidden)
-      : meshAttr(mesh), mesh(mesh.toMesh()), axis(axis), hidden(hidden) {}
+  /// The sequence is cut by `cut`; ops that depend along it and do not say how
+  /// they are cut themselves are cut by `strategy`.
+  LayoutAssigner(MeshAttr mesh, SequenceCut cut, CutStrategy strategy)
+      : meshAttr(mesh), mesh(mesh.toMesh()), cut(std::move(cut)),
+        strategy(strategy) {}
 
   /// Fails after an error on the op that cannot be served.
   llvm::LogicalResult run(mlir::FunctionOpInterface function);
 
 private:
   llvm::LogicalResult assignArguments(mlir::FunctionOpInterface function);
+  /// The layout of an argument whose dimension `dim` is the sequence.
+  llvm::LogicalResult assignSequence(mlir::FunctionOpInterface function,
+                                     mlir::BlockArgument arg, int64_t dim,
+                                     Layout &layout);
   llvm::LogicalResult visit(mlir::Operation *op);
   llvm::LogicalResult visitReshard(ReshardOp op);
   llvm::LogicalResult visitWithoutRule(mlir::Operation *op);
@@ -40,6 +42,12 @@ private:
 
   /// The cuts of the op's factors: what the operands agree on, or the sequence.
   FactorCuts chooseCuts(mlir::Operation *op, const ShardingRule &rule);
+  /// Those of an op that depends along the sequence: by its strategy.
+  FactorCuts strategyCuts(SequenceOpInterface op, const ShardingRule &rule);
+  /// What tensor parallelism adds to a projection of which it cuts the columns
+  /// or, with the sum that this makes partial, the rows.
+  void addTensorCut(mlir::Operation *op, const ShardingRule &rule,
+                    FactorCuts &cuts);
   /// The factor that is the sequence, by the operands that carry one; or -1.
   int64_t sequenceFactor(mlir::Operation *op, const ShardingRule &rule);
   llvm::LogicalResult checkDivides(mlir::Operation *op,
@@ -54,8 +62,8 @@ private:
 
   MeshAttr meshAttr;
   Mesh mesh;
-  int axis;
-  bool hidden;
+  SequenceCut cut;
+  CutStrategy strategy;
   /// Nothing when nobody listens.
   std::optional<CutRemarks> remarks;
   /// The dimension of a value that is the sequence.

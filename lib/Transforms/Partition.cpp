@@ -66,6 +66,8 @@ ArrayAttr axisNames(const CutSequence &sequence) {
 /// Refuses what is not served, before anything is changed.
 LogicalResult checkServed(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
+  if (op.getSequenceKind() == SequenceKind::Placed)
+    return success();
   for (const Cut &cut : sequence.cuts)
     if (cut.order != Order::Contiguous)
       return op->emitOpError("partition_c1: the sequence is cut in ")
@@ -129,6 +131,28 @@ LogicalResult partitionScan(CutSequence &sequence) {
   return success();
 }
 
+/// An op that needs to know where its rows stand becomes its local form.
+void partitionPlaced(CutSequence &sequence) {
+  SequenceOpInterface op = sequence.op;
+  OpBuilder builder(op);
+  op->replaceAllUsesWith(op.place(builder, sequence.mesh, sequence.cuts));
+  op->erase();
+}
+
+LogicalResult partitionSequence(CutSequence &sequence) {
+  switch (sequence.op.getSequenceKind()) {
+  case SequenceKind::Window:
+    partitionWindow(sequence);
+    return success();
+  case SequenceKind::Scan:
+    return partitionScan(sequence);
+  case SequenceKind::Placed:
+    partitionPlaced(sequence);
+    return success();
+  }
+  llvm_unreachable("every kind of sequence is handled above");
+}
+
 /// Layouts move from types to attributes of reshards, arguments and results.
 class Localizer {
 public:
@@ -186,12 +210,9 @@ struct Partition : impl::PartitionBase<Partition> {
       return signalPassFailure();
     remarkReshards(function);
     Localizer(function).run();
-    for (CutSequence &sequence : sequences) {
-      if (sequence.op.getSequenceKind() == SequenceKind::Window)
-        partitionWindow(sequence);
-      else if (failed(partitionScan(sequence)))
+    for (CutSequence &sequence : sequences)
+      if (failed(partitionSequence(sequence)))
         return signalPassFailure();
-    }
     function->setAttr(viewAttr, StringAttr::get(&getContext(), "local"));
   }
 

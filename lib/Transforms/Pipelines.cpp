@@ -36,7 +36,10 @@ void buildShardPipeline(OpPassManager &manager,
   AssignLayoutsOptions assign;
   assign.mesh = options.mesh;
   assign.axis = options.axis;
+  assign.order = options.order;
   assign.mixer = options.mixer;
+  assign.attention = options.attention;
+  assign.tensorAxis = options.tensorAxis;
   assign.scan = options.scan;
   manager.nest<func::FuncOp>().addPass(createAssignLayouts(assign));
   if (options.expose)

@@ -30,9 +30,9 @@ class CP_FloatTensorOfRank<int rank> : TensorRankOf<[AnyFloat], [rank]>;
 
 /// How a layer is cut, where that differs from the option of the pass.
 def CP_IsStrategy : AttrConstraint<
-    CPred<"::llvm::is_contained({\"hidden\", \"sequence\"}, "
-          "::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
-    "\"hidden\" or \"sequence\"">;
+    CPred<"::cp::symbolizeCutStrategy("
+          "::llvm::cast<::mlir::StringAttr>($_self).getValue()).has_value()">,
+    "\"hidden\", \"sequence\" or \"2d\"">;
 def CP_StrategyAttr : ConfinedAttr<StrAttr, [CP_IsStrategy]>;
 
 /// The private resource that collectives read. Reading it keeps them in their

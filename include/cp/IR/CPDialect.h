@@ -35,8 +35,21 @@ struct CommunicationResource
   llvm::StringRef getName() final { return "Communication"; }
 };
 
-/// How an op depends along its sequence dimension.
-enum class SequenceKind { Window, Scan };
+/// How an op depends along its sequence dimension. Placed ops need to know
+/// where in the whole sequence their rows stand, and have a local form that
+/// does.
+enum class SequenceKind { Window, Scan, Placed };
+
+/// Which factor of an op the axes of the sequence cut: the hidden one (channels
+/// or heads), the sequence, or the last axis the hidden one and the others the
+/// sequence.
+enum class CutStrategy { Hidden, Sequence, TwoD };
+
+/// "hidden", "sequence" or "2d"; nothing for another text.
+std::optional<CutStrategy> symbolizeCutStrategy(llvm::StringRef text);
+/// The strategy of an attention's form "ulysses", "ring", "gather" or "2d";
+/// nothing for another text.
+std::optional<CutStrategy> symbolizeAttentionForm(llvm::StringRef text);
 
 /// The affine summary of a run of tokens, and what the second half of the scan
 /// needs again. A combined summary of earlier ranks keeps nothing.
@@ -55,6 +68,7 @@ inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
 inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
 inline constexpr llvm::StringLiteral numberAttr = "cp.number";
 inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
+inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
 inline constexpr llvm::StringLiteral valueAttr = "cp.value";
 
 /// The number of ranks along the named axes, all of which the mesh has.

@@ -33,6 +33,10 @@ def CP_Dialect : Dialect {
     `cp.repeated` says of such an op that sharding has repeated its results, as
     `cp.repeat` does with that dim, unit and times.
 
+    `cp.parallel` on a projection says which dimension of its weight tensor
+    parallelism cuts (option `tp` of `cp-assign-layouts`): `"columns"`, the outputs,
+    or `"rows"`, the inputs, which leaves a sum over the ranks to be made.
+
     Discardable attributes of function arguments and results:
     - `cp.name`: the tensor's name in input and output files;
     - `cp.param`: the argument is a parameter, of that name in weight files;

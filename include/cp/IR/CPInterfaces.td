@@ -35,8 +35,9 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
   let cppNamespace = "::cp";
   let description = [{
     How an op depends along its sequence dimension, when it does: a *window* of
-    earlier rows (causal convolution) or a *scan* whose state runs through the
-    whole sequence. One partitioner serves every op that answers this.
+    earlier rows (causal convolution), a *scan* whose state runs through the whole
+    sequence, or *placed*: it needs to know where its rows stand (attention, in
+    which all rows meet). One partitioner serves every op that answers this.
 
     The summary of a scan is affine: over a run of tokens the state becomes
     `decay * state + E`, where `decay`'s sizes are a prefix of the state's. So a
@@ -45,7 +46,7 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     over ranks.
   }];
   let methods = [
-    InterfaceMethod<"Window or scan.", "::cp::SequenceKind", "getSequenceKind">,
+    InterfaceMethod<"Window, scan or placed.", "::cp::SequenceKind", "getSequenceKind">,
     InterfaceMethod<[{
       The factor of the sharding rule that is the sequence.
     }], "int64_t", "getSequenceFactor", (ins), [{}], [{ return 1; }]>,
@@ -53,6 +54,12 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
       The factor that may be cut instead of the sequence without any exchange
       inside the op: channels, heads or groups of heads.
     }], "int64_t", "getHiddenFactor", (ins), [{}], [{ return 2; }]>,
+    InterfaceMethod<[{
+      How the op is cut, if it says so itself.
+    }], "::std::optional<::cp::CutStrategy>", "getCutStrategy", (ins), [{}], [{
+      auto text = $_op->template getAttrOfType<::mlir::StringAttr>("strategy");
+      return text ? ::cp::symbolizeCutStrategy(text.getValue()) : ::std::nullopt;
+    }]>,
     InterfaceMethod<[{
       Windows: how many rows before its own an output row reads.
     }], "int64_t", "getWindowRows", (ins), [{}], [{ return 0; }]>,
@@ -89,7 +96,14 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     }], "void", "setScanAlgorithm", (ins "::cp::ScanAlgorithm":$algorithm),
         [{}], [{ return; }]>,
     InterfaceMethod<[{
-      Scans: makes the hidden factor a multiple of `parts` by repeating groups
+      Placed ops: the local form for a sequence that `cuts`, of which there is one
+      or more, cut on `mesh`. Returns a replacement for each result.
+    }], "::llvm::SmallVector<::mlir::Value>", "place",
+        (ins "::mlir::OpBuilder &":$builder, "::cp::MeshAttr":$mesh,
+             "::llvm::ArrayRef<::cp::Cut>":$cuts),
+        [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
+      Makes the hidden factor a multiple of `parts` by repeating groups
       that several heads share, if that is what stands in the way. Fails, after
       an error on the op that says which numbers do not fit.
     }], "::llvm::LogicalResult", "prepareHiddenCut",

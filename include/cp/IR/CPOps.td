@@ -343,6 +343,8 @@ def CP_RepeatOp : CP_Op<"repeat", [Pure, HasShardingRule, IsRuntimeOp]> {
   let hasVerifier = 1;
 }
 
+include "cp/IR/CPCollectiveOps.td"
+include "cp/IR/CPAttentionOps.td"
 include "cp/IR/CPLocalOps.td"
 
 #endif // CP_IR_CPOPS_TD

@@ -27,11 +27,21 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
                            llvm::cl::desc("Axes and sizes, e.g. dp=2,cp=4"),
                            llvm::cl::init("cp=1")};
   Option<std::string> axis{*this, "axis",
-                           llvm::cl::desc("The axis that cuts the sequence"),
+                           llvm::cl::desc("The axes that cut the sequence"),
                            llvm::cl::init("cp")};
+  Option<std::string> order{
+      *this, "order",
+      llvm::cl::desc("contiguous, zigzag, striped or striped:UNIT"),
+      llvm::cl::init("contiguous")};
   Option<std::string> mixer{*this, "mixer",
-                            llvm::cl::desc("hidden or sequence"),
+                            llvm::cl::desc("hidden, sequence or 2d"),
                             llvm::cl::init("sequence")};
+  Option<std::string> attention{*this, "attention",
+                                llvm::cl::desc("ulysses, ring, gather or 2d"),
+                                llvm::cl::init("ring")};
+  Option<std::string> tensorAxis{
+      *this, "tp", llvm::cl::desc("The axis of tensor parallelism"),
+      llvm::cl::init("")};
   Option<std::string> scan{
       *this, "scan",
       llvm::cl::desc("chain, gather, doubling, pipelined or transposed"),

@@ -25,13 +25,16 @@ def Decompose : Pass<"cp-decompose"> {
 def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Choose where every tensor lives, and insert the reshards";
   let description = [{
-    Arguments with `cp.sequence` are cut along that dimension over `axis`; all
-    others hold replicas. The cut flows through the ops by their sharding rules.
-    Ops that depend along the sequence keep that cut with `mixer=sequence`, or are
-    cut along channels and heads with `mixer=hidden`; the `strategy` of an op
-    overrides this, and a reshard that is already there stays. Ops that can have
-    neither cut together get the sequence cut back. Groups fewer than ranks are
-    repeated. Only functions without `cp.view` are changed; they become global.
+    Arguments with `cp.sequence` are cut along that dimension over the axes that
+    `axis` lists, the first in `order`; all others hold replicas. The cut flows
+    through the ops by their sharding rules. Ops that depend along the sequence
+    keep that cut with `mixer=sequence`, or are cut along channels and heads with
+    `mixer=hidden`; `mixer=2d` cuts these over the last axis and the sequence over
+    the others. The `strategy` of an op overrides this, the form of attention is
+    that of `attention` or of the op, and a reshard that is already there stays.
+    Ops that can have neither cut together get the sequence cut back. Groups fewer
+    than ranks are repeated. The axis `tp` cuts the weights of projections that
+    `cp.parallel` marks, and heads and channels between them. Only functions without `cp.view` are changed; they become global.
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
@@ -40,9 +43,15 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     Option<"mesh", "mesh", "std::string", /*default=*/"\"cp=1\"",
            "Axes and sizes, major first, e.g. dp=2,cp=4">,
     Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
-           "The mesh axis that cuts the sequence">,
+           "The mesh axes that cut the sequence, major first, e.g. ring,u">,
+    Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
+           "Of the first of these: contiguous, zigzag, striped or striped:UNIT">,
     Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
-           "hidden or sequence">,
+           "hidden, sequence or 2d">,
+    Option<"attention", "attention", "std::string", /*default=*/"\"ring\"",
+           "ulysses, ring, gather or 2d">,
+    Option<"tensorAxis", "tp", "std::string", /*default=*/"\"\"",
+           "The mesh axis of tensor parallelism, if there is one">,
     Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
            "How states travel over ranks: chain, gather, doubling, pipelined or "
            "transposed">];

@@ -107,17 +107,21 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
   if (name == repeatedAttr)
     return expectForm(op, attribute, isRepeat(value),
                       "array<i64: dim, unit, times>, the last two positive");
+  auto text = dyn_cast<StringAttr>(value);
+  if (name == parallelAttr)
+    return expectForm(op, attribute,
+                      text && (text == "columns" || text == "rows"),
+                      "\"columns\" or \"rows\"");
   if (name != viewAttr && name != arenaAttr)
     return unknown(op, attribute,
-                   "a function can have cp.view and cp.arena, an op cp.number "
-                   "and cp.repeated");
+                   "a function can have cp.view and cp.arena, an op cp.number, "
+                   "cp.repeated and cp.parallel");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
   if (name == arenaAttr)
     return expectForm(op, attribute, isI64(value), "an i64, a number of bytes");
-  auto view = dyn_cast<StringAttr>(value);
   return expectForm(op, attribute,
-                    view && (view == "global" || view == "local"),
+                    text && (text == "global" || text == "local"),
                     "\"global\" or \"local\"");
 }
 

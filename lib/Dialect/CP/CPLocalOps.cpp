@@ -25,20 +25,6 @@ int64_t groupSize(MeshAttr mesh, ArrayAttr axes) {
   return size;
 }
 
-static LogicalResult verifyGroup(Operation *op, MeshAttr mesh, ArrayAttr axes) {
-  if (axes.empty())
-    return op->emitOpError("group_c1: at least one axis must be named");
-  Mesh value = mesh.toMesh();
-  llvm::SmallDenseSet<Attribute> seen;
-  for (StringAttr axis : axes.getAsRange<StringAttr>()) {
-    if (value.findAxis(axis.getValue()) < 0)
-      return op->emitOpError("group_c1: ") << mesh << " has no axis " << axis;
-    if (!seen.insert(axis).second)
-      return op->emitOpError("group_c1: axis ") << axis << " is named twice";
-  }
-  return success();
-}
-
 static LogicalResult expectDim(Operation *op, StringRef label, int64_t dim,
                                Value tensor) {
   int64_t rank = shapeOf(tensor).size();
@@ -51,28 +37,6 @@ static LogicalResult expectDim(Operation *op, StringRef label, int64_t dim,
 //===----------------------------------------------------------------------===//
 // AllToAllOp
 //===----------------------------------------------------------------------===//
-
-/// A cut in one order only, whose unit divides a rank's part; `striped` is the
-/// unit, or 0.
-static LogicalResult verifyOrder(Operation *op, StringRef label, bool zigzag,
-                                 int64_t striped, int64_t part) {
-  if (striped < 0)
-    return op->emitOpError() << label
-                             << ": the unit of a striped cut must be at least "
-                                "1, or 0 for a cut that is not, but is "
-                             << striped;
-  if (striped == 0)
-    return success();
-  if (zigzag)
-    return op->emitOpError() << label
-                             << ": a cut cannot be zigzag and striped at once; "
-                                "leave one of them out";
-  if (ShapedType::isDynamic(part) || part % striped == 0)
-    return success();
-  return op->emitOpError() << label << ": stripes of " << striped
-                           << " must divide a rank's part, which has " << part
-                           << " elements";
-}
 
 static LogicalResult verifyAllToAllOrders(AllToAllOp op, size_t i) {
   auto verifyOne = [&](auto zigzag, auto striped, int64_t part) {

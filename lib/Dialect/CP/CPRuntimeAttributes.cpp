@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/IR/CPDialect.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -36,12 +37,12 @@ public:
     list.set(name, builder.getDenseI64ArrayAttr(values));
   }
   /// Mesh axes by position.
-  void axes(MeshAttr mesh, ArrayAttr names) {
+  void axes(MeshAttr mesh, ArrayAttr names, StringRef key = "axes") {
     Mesh value = mesh.toMesh();
     SmallVector<int64_t> positions;
     for (StringAttr name : names.getAsRange<StringAttr>())
       positions.push_back(value.findAxis(name.getValue()));
-    array("axes", positions);
+    array(key, positions);
   }
 
 private:
@@ -74,6 +75,21 @@ template <typename OpTy> void writeDimGroup(OpTy op, NamedAttrList &list) {
   writer.axes(op.getMesh(), op.getAxes());
   writer.integer("dim", op.getDim());
   writer.integer("order", orderWord(op.getZigzag(), op.getStriped()));
+}
+
+/// 1/sqrt(p) unless given.
+template <typename OpTy> APFloat scaleOf(OpTy op) {
+  if (std::optional<APFloat> scale = op.getScale())
+    return *scale;
+  int64_t width = op.getQ().getType().getShape()[3];
+  return APFloat(1.0 / std::sqrt(static_cast<double>(width)));
+}
+
+/// What every form of attention tells.
+template <typename OpTy> void writeAttention(OpTy op, Writer &writer) {
+  writer.flag("causal", op.getCausal());
+  writer.number("scale", scaleOf(op));
+  writer.integer("window", op.getWindow());
 }
 
 } // namespace
@@ -182,6 +198,31 @@ void ReorderOp::getRuntimeAttributes(NamedAttrList &list) {
   writer.integer("dim", getDim());
   writer.integer("from_order", orderWord(getFromZigzag(), getFromStriped()));
   writer.integer("to_order", orderWord(getToZigzag(), getToStriped()));
+}
+
+void AttentionOp::getRuntimeAttributes(NamedAttrList &list) {
+  Writer writer(*this, list);
+  writeAttention(*this, writer);
+  for (StringRef name : {"k_axes", "k_orders", "q_axes", "q_orders"})
+    writer.array(name, {});
+}
+
+StringRef AttentionRowsOp::getRuntimeSymbol() { return "attention"; }
+
+void AttentionRowsOp::getRuntimeAttributes(NamedAttrList &list) {
+  Writer writer(*this, list);
+  writeAttention(*this, writer);
+  for (StringRef name : {"k_axes", "k_orders"})
+    writer.array(name, {});
+  writer.axes(getMesh(), getAxes(), "q_axes");
+  writer.array("q_orders", orders(getZigzag(), getStriped(), getAxes().size()));
+}
+
+void RingAttentionOp::getRuntimeAttributes(NamedAttrList &list) {
+  Writer writer(*this, list);
+  writeAttention(*this, writer);
+  writer.axes(getMesh(), getAxes());
+  writer.array("orders", orders(getZigzag(), getStriped(), getAxes().size()));
 }
 
 } // namespace cp

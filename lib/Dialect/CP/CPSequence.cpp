@@ -12,6 +12,44 @@ using namespace mlir;
 
 namespace cp {
 
+std::optional<CutStrategy> symbolizeCutStrategy(StringRef text) {
+  return llvm::StringSwitch<std::optional<CutStrategy>>(text)
+      .Case("hidden", CutStrategy::Hidden)
+      .Case("sequence", CutStrategy::Sequence)
+      .Case("2d", CutStrategy::TwoD)
+      .Default(std::nullopt);
+}
+
+LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
+                                 int64_t parts, int64_t heads,
+                                 ArrayRef<OpOperand *> operands,
+                                 StringRef otherwise) {
+  constexpr int64_t dim = 2;
+  int64_t groups = shapeOf(operands.front()->get())[dim];
+  if (heads % parts)
+    return op->emitOpError("hidden_c1: the number of heads (")
+           << heads << ") must be a multiple of the number of ranks (" << parts
+           << "); use fewer ranks, or " << otherwise;
+  if (groups % parts == 0)
+    return success();
+  if (parts % groups)
+    return op->emitOpError("hidden_c2: of the number of groups (")
+           << groups << ") and the number of ranks (" << parts
+           << ") one must be a multiple of the other; use another number of "
+              "ranks, or "
+           << otherwise;
+  for (OpOperand *operand : operands) {
+    auto type = cast<RankedTensorType>(operand->get().getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = parts;
+    operand->set(RepeatOp::create(
+        builder, op->getLoc(),
+        RankedTensorType::get(shape, type.getElementType(), type.getEncoding()),
+        operand->get(), dim, /*unit=*/1, /*times=*/parts / groups));
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Conv1dOp: a window
 //===----------------------------------------------------------------------===//
@@ -70,28 +108,8 @@ void SsdOp::setScanAlgorithm(ScanAlgorithm algorithm) {
 }
 
 LogicalResult SsdOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
-  int64_t heads = shapeOf(getX())[2], groups = shapeOf(getB())[2];
-  if (heads % parts)
-    return emitOpError("hidden_c1: the number of heads (")
-           << heads << ") must be a multiple of the number of ranks (" << parts
-           << "); use fewer ranks, or mixer=sequence";
-  if (groups % parts == 0)
-    return success();
-  if (parts % groups)
-    return emitOpError("hidden_c2: of the number of groups (")
-           << groups << ") and the number of ranks (" << parts
-           << ") one must be a multiple of the other; use another number of "
-              "ranks, or mixer=sequence";
-  for (OpOperand *operand : {&getBMutable(), &getCMutable()}) {
-    auto type = cast<RankedTensorType>(operand->get().getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[2] = parts;
-    operand->set(RepeatOp::create(
-        builder, getLoc(),
-        RankedTensorType::get(shape, type.getElementType(), type.getEncoding()),
-        operand->get(), /*dim=*/2, /*unit=*/1, /*times=*/parts / groups));
-  }
-  return success();
+  return repeatSharedGroups(*this, builder, parts, shapeOf(getX())[2],
+                            {&getBMutable(), &getCMutable()}, "mixer=sequence");
 }
 
 } // namespace cp

@@ -137,4 +137,38 @@ LogicalResult expectStepLimits(Operation *op, StringRef label,
                            << most.convertToDouble() << " were found";
 }
 
+LogicalResult verifyGroup(Operation *op, MeshAttr mesh, ArrayAttr axes) {
+  if (axes.empty())
+    return op->emitOpError("group_c1: at least one axis must be named");
+  Mesh value = mesh.toMesh();
+  llvm::SmallDenseSet<Attribute> seen;
+  for (StringAttr axis : axes.getAsRange<StringAttr>()) {
+    if (value.findAxis(axis.getValue()) < 0)
+      return op->emitOpError("group_c1: ") << mesh << " has no axis " << axis;
+    if (!seen.insert(axis).second)
+      return op->emitOpError("group_c1: axis ") << axis << " is named twice";
+  }
+  return success();
+}
+
+LogicalResult verifyOrder(Operation *op, StringRef label, bool zigzag,
+                          int64_t striped, int64_t part) {
+  if (striped < 0)
+    return op->emitOpError() << label
+                             << ": the unit of a striped cut must be at least "
+                                "1, or 0 for a cut that is not, but is "
+                             << striped;
+  if (striped == 0)
+    return success();
+  if (zigzag)
+    return op->emitOpError() << label
+                             << ": a cut cannot be zigzag and striped at once; "
+                                "leave one of them out";
+  if (ShapedType::isDynamic(part) || part % striped == 0)
+    return success();
+  return op->emitOpError() << label << ": stripes of " << striped
+                           << " must divide a rank's part, which has " << part
+                           << " elements";
+}
+
 } // namespace cp

@@ -73,6 +73,24 @@ llvm::LogicalResult expectStepLimits(mlir::Operation *op, llvm::StringRef label,
                                      const llvm::APFloat &least,
                                      const llvm::APFloat &most);
 
+/// Fails unless axes are axes of the mesh, each once, and there is one.
+llvm::LogicalResult verifyGroup(mlir::Operation *op, MeshAttr mesh,
+                                mlir::ArrayAttr axes);
+
+/// Fails with `label` unless a cut has one order only and its unit divides a
+/// rank's part; `striped` is the unit, or 0. A dynamic part passes.
+llvm::LogicalResult verifyOrder(mlir::Operation *op, llvm::StringRef label,
+                                bool zigzag, int64_t striped, int64_t part);
+
+/// SequenceOpInterface::prepareHiddenCut of an op whose `heads` share the
+/// groups that are dimension 2 of `operands`: makes the number of groups a
+/// multiple of `parts` by repeats in front of the op. An error names
+/// `otherwise`, the option that needs no such cut.
+llvm::LogicalResult
+repeatSharedGroups(mlir::Operation *op, mlir::OpBuilder &builder, int64_t parts,
+                   int64_t heads, llvm::ArrayRef<mlir::OpOperand *> operands,
+                   llvm::StringRef otherwise);
+
 } // namespace cp
 
 #endif // CP_LIB_DIALECT_VERIFYUTILS_H

@@ -1,0 +1,178 @@
+//===- CPAttentionOps.td - Attention ----------------------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPATTENTIONOPS_TD
+#define CP_IR_CPATTENTIONOPS_TD
+
+include "cp/IR/CPBase.td"
+include "cp/IR/CPCollectiveOps.td"
+
+/// Which factors of an attention op are cut over the axes of the sequence.
+def CP_IsAttentionForm : AttrConstraint<
+    CPred<"::cp::symbolizeAttentionForm("
+          "::llvm::cast<::mlir::StringAttr>($_self).getValue()).has_value()">,
+    "\"ulysses\", \"ring\", \"gather\" or \"2d\"">;
+def CP_AttentionFormAttr : ConfinedAttr<StrAttr, [CP_IsAttentionForm]>;
+
+/// What all attention ops have in common. `$q` is `[b, l, h, p]`, `$k`
+/// `[b, s, g, p]`, `$v` `[b, s, g, v]`.
+class CP_AttentionArguments {
+  dag tensors = (ins CP_FloatTensorOfRank<4>:$q, CP_FloatTensorOfRank<4>:$k,
+                     CP_FloatTensorOfRank<4>:$v);
+  dag options = (ins DefaultValuedAttr<BoolAttr, "true">:$causal,
+                     OptionalAttr<F64Attr>:$scale,
+                     DefaultValuedAttr<I64Attr, "0">:$window);
+  dag results = (outs CP_FloatTensorOfRank<4>:$out,
+                      CP_FloatTensorOfRank<3>:$lse);
+}
+def CP_AttentionParts : CP_AttentionArguments;
+
+def CP_AttentionOp : CP_Op<"attention", [
+    Pure, HasShardingRule, IsRuntimeOp,
+    DeclareOpInterfaceMethods<SequenceOpInterface, [
+      "getHiddenFactor", "getCutStrategy", "place", "prepareHiddenCut"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Softmax attention with grouped heads";
+  let description = [{
+    q `[b, l, h, p]`, k `[b, s, g, p]`, v `[b, s, g, v]`. Head i of q uses head
+    i*g/h of k and v (GQA):
+
+        w_j = exp(scale q . k_j)    out = sum_j w_j v_j / sum_j w_j
+        lse = log(sum_j w_j)
+
+    over the keys that a query sees: with `causal` (the default) those at its own
+    place in the whole sequence and before, otherwise all; with a `window` above 0
+    only the last `window` of these. `scale` is 1/sqrt(p) unless given. The result
+    is `[b, l, h, v]`; lse is `[b, h, l]`, in f32 or better.
+
+    `form` says how it is cut over the axes of the sequence, and overrides the
+    option of `cp-assign-layouts`:
+
+    | form      | heads      | queries     | keys and values                  |
+    |-----------|------------|-------------|----------------------------------|
+    | `ulysses` | cut        | whole       | whole; exchanges before, after   |
+    | `ring`    | whole      | cut         | cut alike, and go round          |
+    | `gather`  | whole      | cut         | gathered                         |
+    | `2d`      | inner axis | outer axes  | cut alike, and go round          |
+
+    Without a form, or with one that keeps keys whole, keys and values that are cut
+    along the sequence are an error: no rank would see all of them.
+
+    Constraints:
+    - attention_c1: q, k, v, the result and lse have the shapes above;
+    - attention_c2: g divides h;
+    - attention_c3: all but lse have one element type, and lse has f64 with f64,
+      f32 otherwise;
+    - attention_c4: with `causal`, or in the forms `ring` and `2d`, there are as
+      many keys as queries;
+    - attention_c5: the window is not negative, and one above 0 wants `causal`.
+
+    ```mlir
+    func.func @heads(%q: tensor<1x64x8x16xf32>, %k: tensor<1x64x2x16xf32>,
+                     %v: tensor<1x64x2x16xf32>) -> tensor<1x64x8x16xf32> {
+      %out, %lse = cp.attention %q, %k, %v {form = "ring"}
+          : (tensor<1x64x8x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
+          -> (tensor<1x64x8x16xf32>, tensor<1x8x64xf32>)
+      return %out : tensor<1x64x8x16xf32>
+    }
+    ```
+  }];
+  let arguments = !con(CP_AttentionParts.tensors, CP_AttentionParts.options,
+                       (ins OptionalAttr<CP_AttentionFormAttr>:$form));
+  let results = CP_AttentionParts.results;
+  let assemblyFormat = [{
+    $q `,` $k `,` $v attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether keys and values are cut with the queries.
+    bool keysTravel();
+  }];
+  let hasVerifier = 1;
+}
+
+/// Attention of a rank whose part of the sequence is cut over `axes`, each in
+/// the order that its entries in `zigzag` and `striped` (units, or 0) say.
+class CP_CutAttentionOp<string name, list<Trait> traits> : CP_GroupOp<name,
+    traits # [
+      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let arguments = !con(CP_AttentionParts.tensors, groupArguments,
+    (ins OptionalAttr<DenseBoolArrayAttr>:$zigzag,
+         OptionalAttr<DenseI64ArrayAttr>:$striped),
+    CP_AttentionParts.options);
+  let results = CP_AttentionParts.results;
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `over` $axes `of` $mesh attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
+  let summary = "Attention of this rank's queries with all keys";
+  let description = [{
+    `cp.attention` where q holds this rank's rows of a sequence that is cut over
+    `axes`, and k and v all rows in their natural order. Nothing travels; the cut
+    says which keys a query sees.
+
+    Lifetime: made by `cp-partition`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - attention_c1 to attention_c5, with as many keys as all ranks have queries;
+    - cut_attention_c1: one entry per axis in the arrays that are there, no axis
+      both zigzag and striped.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @rows(%q: tensor<1x16x8x16xf32>, %k: tensor<1x64x2x16xf32>,
+                    %v: tensor<1x64x2x16xf32>) -> tensor<1x16x8x16xf32>
+        attributes {cp.view = "local"} {
+      %out, %lse = cp.attention_rows %q, %k, %v over ["cp"] of #mesh
+          {zigzag = array<i1: true>}
+          : (tensor<1x16x8x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
+          -> (tensor<1x16x8x16xf32>, tensor<1x8x16xf32>)
+      return %out : tensor<1x16x8x16xf32>
+    }
+    ```
+  }];
+  let extraClassDeclaration = groupDeclaration # [{
+    ::llvm::StringRef getRuntimeSymbol();
+  }];
+}
+
+def CP_RingAttentionOp
+    : CP_CutAttentionOp<"ring_attention", [Communicates]> {
+  let summary = "Attention in which keys and values go round";
+  let description = [{
+    `cp.attention` where q, k and v hold this rank's rows of a sequence that is
+    cut over `axes`. In R-1 steps each rank takes from the one before the keys and
+    values that it has worked on, while it works on its own; the parts of a row are
+    merged by their lse. The op is one, whatever R is.
+
+    Lifetime: made by `cp-partition`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - attention_c1 to attention_c5;
+    - cut_attention_c1: one entry per axis in the arrays that are there, no axis
+      both zigzag and striped.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @ring(%q: tensor<1x16x8x16xf32>, %k: tensor<1x16x2x16xf32>,
+                    %v: tensor<1x16x2x16xf32>) -> tensor<1x16x8x16xf32>
+        attributes {cp.view = "local"} {
+      %out, %lse = cp.ring_attention %q, %k, %v over ["cp"] of #mesh
+          {zigzag = array<i1: true>}
+          : (tensor<1x16x8x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>)
+          -> (tensor<1x16x8x16xf32>, tensor<1x8x16xf32>)
+      return %out : tensor<1x16x8x16xf32>
+    }
+    ```
+  }];
+}
+
+#endif // CP_IR_CPATTENTIONOPS_TD

@@ -1,0 +1,378 @@
+//===- CPCollectiveOps.td - Ops over a group of ranks ------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_IR_CPCOLLECTIVEOPS_TD
+#define CP_IR_CPCOLLECTIVEOPS_TD
+
+include "cp/IR/CPBase.td"
+
+/// Ops over the group of ranks that `axes` (major to minor) name on `mesh`.
+class CP_GroupOp<string name, list<Trait> traits = []>
+    : CP_Op<name, traits # [IsRuntimeOp]> {
+  dag groupArguments = (ins CP_MeshAttr:$mesh, StrArrayAttr:$axes);
+  code groupDeclaration = [{
+    /// The number of ranks that take part.
+    int64_t getGroupSize() { return ::cp::groupSize(getMesh(), getAxes()); }
+  }];
+  let extraClassDeclaration = groupDeclaration;
+  let hasVerifier = 1;
+}
+
+class CP_ExchangeOp<string name>
+    : CP_GroupOp<name, [Communicates,
+        DeclareOpInterfaceMethods<ExchangeOpInterface>]>;
+
+def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
+  let summary = "Moves the cut of tensors from one dimension to another";
+  let description = [{
+    Each tensor comes cut over the group along its `concat_dims` entry and leaves
+    cut along its `split_dims` entry; several tensors travel as one exchange.
+
+        rank  before (rows cut)      after (columns cut)
+        0     a00 a01                a00
+                                     a10
+        1     a10 a11                a01
+                                     a11
+
+    `concat_zigzag` and `split_zigzag` say which cuts are in zigzag order,
+    `concat_striped` and `split_striped` which are striped, by their units (0
+    where a cut is not); the reordering is done by the copies of the exchange
+    itself. `repeats` and
+    `repeat_units` repeat the split dimension first, as `cp.repeat` would.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - all_to_all_c1: as many results as operands, and one entry per operand in
+      each of the arrays that are there;
+    - all_to_all_c2: concat and split dimension exist and differ;
+    - all_to_all_c3: a result is its operand with the concat dimension multiplied
+      and the split dimension (repeated) divided by the size of the group;
+    - all_to_all_c4: no cut is both zigzag and striped, and the units of striped
+      ones divide a rank's part.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @exchange(%x: tensor<1x16x32xf32>, %dt: tensor<1x16x8xf32>)
+        -> (tensor<1x64x8xf32>, tensor<1x64x2xf32>) attributes {cp.view = "local"} {
+      %0:2 = cp.all_to_all %x, %dt over ["cp"] of #mesh
+          {concat_dims = array<i64: 1, 1>, split_dims = array<i64: 2, 2>}
+          : (tensor<1x16x32xf32>, tensor<1x16x8xf32>)
+          -> (tensor<1x64x8xf32>, tensor<1x64x2xf32>)
+      return %0#0, %0#1 : tensor<1x64x8xf32>, tensor<1x64x2xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources), groupArguments,
+    (ins DenseI64ArrayAttr:$concat_dims, DenseI64ArrayAttr:$split_dims,
+         OptionalAttr<DenseBoolArrayAttr>:$concat_zigzag,
+         OptionalAttr<DenseBoolArrayAttr>:$split_zigzag,
+         OptionalAttr<DenseI64ArrayAttr>:$concat_striped,
+         OptionalAttr<DenseI64ArrayAttr>:$split_striped,
+         OptionalAttr<DenseI64ArrayAttr>:$repeats,
+         OptionalAttr<DenseI64ArrayAttr>:$repeat_units));
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $sources `over` $axes `of` $mesh attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def CP_HaloOp : CP_ExchangeOp<"halo"> {
+  let summary = "The last rows of the part before this one";
+  let description = [{
+    For each source the last `before` rows along `dim` that the previous rank of
+    the group holds. The first rank gets the matching one of `initial`, or zeros.
+    Several tensors travel as one exchange.
+
+    With `zigzag` a rank's rows are two parts of the sequence,
+    one behind the other, and a result has `before` rows for each: those in front
+    of the first part, then those in front of the second.
+
+        rank  rows        before = 1
+        0     0 1 | 6 7   (initial) | 5
+        1     2 3 | 4 5   1 | 3
+
+    Lifetime: made by `cp-partition` for window ops, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - halo_c1: as many results as sources, and as many initial rows or none;
+    - halo_c2: dim exists, before is at least 1 and at most the size of dim: a
+      longer halo would come from several ranks;
+    - halo_c3: a result and its initial rows are the source with `before` rows;
+      in zigzag order a result has twice as many;
+    - halo_c4: in zigzag order dim is even, and before at most half of it.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @rows(%x: tensor<1x16x24xf32>) -> tensor<1x3x24xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 3}
+          : (tensor<1x16x24xf32>) -> tensor<1x3x24xf32>
+      return %0 : tensor<1x3x24xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources,
+                            Variadic<AnyRankedTensor>:$initial), groupArguments,
+    (ins I64Attr:$dim, I64Attr:$before,
+         DefaultValuedAttr<BoolAttr, "false">:$zigzag));
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let traits = [Communicates, IsRuntimeOp, AttrSizedOperandSegments,
+                DeclareOpInterfaceMethods<ExchangeOpInterface>,
+                DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                          ["getAsmResultNames"]>];
+  let assemblyFormat = [{
+    $sources (`initial` `(` $initial^ `)`)? `over` $axes `of` $mesh attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Exclusive scan of affine summaries over ranks";
+  let description = [{
+    A summary is a pair (decay, state): over a rank's tokens the state becomes
+    `decay * S + state`. Gives each rank the combined summary of all ranks before
+    it, (1, 0) on the first, with
+
+        (d1, s1) + (d2, s2) = (d1 d2, d2 s1 + s2)
+
+    With `zigzag` a rank brings the summaries of the two parts
+    of the sequence that it holds, and gets the prefix of each: elements 2i and
+    2i + 1 of dimension 0 belong to the first and to the second part. Those are
+    the summaries that `cp.ssd_states` makes of `x[b, l, h, p]` seen as
+    `x[2b, l/2, h, p]`.
+
+    Lifetime: made by `cp-partition` for scan ops, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - scan_state_c1: results have the operands' types, of one element type;
+    - scan_state_c2: decay's sizes are a prefix of state's;
+    - scan_state_c3: in zigzag order dimension 0 is there and even.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @prefix(%d: tensor<1x2xf32>, %s: tensor<1x2x8x4xf32>)
+        -> tensor<1x2x8x4xf32> attributes {cp.view = "local"} {
+      %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh
+          {algorithm = #cp.scan_algorithm<gather>}
+          : tensor<1x2xf32>, tensor<1x2x8x4xf32>
+      return %state : tensor<1x2x8x4xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins CP_FloatTensor:$decay, CP_FloatTensor:$state),
+    groupArguments,
+    (ins DefaultValuedAttr<CP_ScanAlgorithmAttr,
+                           "::cp::ScanAlgorithm::Chain">:$algorithm,
+         DefaultValuedAttr<BoolAttr, "false">:$zigzag));
+  let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state);
+  let assemblyFormat = [{
+    $decay `,` $state `over` $axes `of` $mesh attr-dict
+    `:` type($decay) `,` type($state)
+  }];
+  let traits = [Communicates, IsRuntimeOp,
+    TypesMatchWith<"prefix", "decay", "prefix_decay", "$_self">,
+    TypesMatchWith<"prefix", "state", "prefix_state", "$_self">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
+}
+
+/// In the order of the cut: contiguous, unless it is `zigzag` or `striped` in
+/// units of so many elements.
+class CP_DimGroupOp<string name, list<Trait> traits>
+    : CP_GroupOp<name, traits> {
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
+    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$zigzag,
+         DefaultValuedAttr<I64Attr, "0">:$striped));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict
+    `:` type($source) `->` type($result)
+  }];
+}
+
+def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
+  let summary = "The whole of a dimension from the ranks' parts";
+  let description = [{
+    The parts are blocks in a row, unless `zigzag`, or `striped` (in units of so
+    many elements), says otherwise.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - all_gather_c1: dim exists;
+    - all_gather_c2: the result is the source with `dim` times the group's size;
+    - all_gather_c3: the cut is not both zigzag and striped, and its unit divides
+      a rank's part.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @whole(%x: tensor<1x16x8xf32>) -> tensor<1x64x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1}
+          : tensor<1x16x8xf32> -> tensor<1x64x8xf32>
+      return %0 : tensor<1x64x8xf32>
+    }
+    ```
+  }];
+}
+
+def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
+  let summary = "This rank's part of a dimension of a replicated tensor";
+  let description = [{
+    How a parameter that every rank holds in full is cut: nothing travels. The
+    parts are as for `cp.all_gather`.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - slice_c1: dim exists;
+    - slice_c2: the result is the source with `dim` divided by the group's size;
+    - slice_c3: the cut is not both zigzag and striped, and its unit divides a
+      rank's part.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @part(%a: tensor<24xf32>) -> tensor<6xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.slice %a over ["cp"] of #mesh {dim = 0}
+          : tensor<24xf32> -> tensor<6xf32>
+      return %0 : tensor<6xf32>
+    }
+    ```
+  }];
+}
+
+def CP_ReduceScatterOp : CP_DimGroupOp<"reduce_scatter", [Communicates]> {
+  let summary = "Adds the ranks' values and leaves each a part";
+  let description = [{
+    The terms are added in the order of the group's positions. The parts are as
+    for `cp.all_gather`.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - reduce_scatter_c1: dim exists;
+    - reduce_scatter_c2: the result is the source with `dim` divided by the
+      group's size;
+    - reduce_scatter_c3: the cut is not both zigzag and striped, and its unit
+      divides a rank's part.
+
+    ```mlir
+    #mesh = #cp.mesh<"tp" = 4>
+    func.func @sum(%x: tensor<1x64x8xf32>) -> tensor<1x16x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.reduce_scatter %x over ["tp"] of #mesh {dim = 1}
+          : tensor<1x64x8xf32> -> tensor<1x16x8xf32>
+      return %0 : tensor<1x16x8xf32>
+    }
+    ```
+  }];
+}
+
+def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates,
+    AllTypesMatch<["source", "result"]>]> {
+  let summary = "Adds the ranks' values";
+  let description = [{
+    The terms are added in the order of the group's positions.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one.
+
+    ```mlir
+    #mesh = #cp.mesh<"tp" = 4>
+    func.func @sum(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.all_reduce %x over ["tp"] of #mesh : tensor<1x16x8xf32>
+      return %0 : tensor<1x16x8xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+  }];
+}
+
+def CP_ShiftOp : CP_GroupOp<"shift", [Communicates,
+    AllTypesMatch<["source", "result"]>]> {
+  let summary = "The value of the rank some positions before";
+  let description = [{
+    The source of the rank `offset` positions earlier in the group, zeros where
+    there is none.
+
+    Lifetime: for programs written by hand in the local view; becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @before(%x: tensor<1x2xf32>) -> tensor<1x2xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.shift %x over ["cp"] of #mesh {offset = 1} : tensor<1x2xf32>
+      return %0 : tensor<1x2xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
+                       (ins I64Attr:$offset));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+  }];
+}
+
+def CP_ReorderOp : CP_GroupOp<"reorder", [Communicates,
+    AllTypesMatch<["source", "result"]>]> {
+  let summary = "Changes the order in which a dimension is cut";
+  let description = [{
+    From contiguous, unless `from_zigzag` or `from_striped` says otherwise, to
+    contiguous, unless `to_zigzag` or `to_striped` does. Striped orders are given
+    by their units.
+
+    Lifetime: made by `cp-lower-reshards`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - reorder_c1: dim exists, and has an even size if an order is zigzag;
+    - reorder_c2: neither order is both zigzag and striped, and units divide a
+      rank's part;
+    - reorder_c3: the orders differ.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @balance(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.reorder %x over ["cp"] of #mesh {dim = 1, to_zigzag = true}
+          : tensor<1x16x8xf32>
+      return %0 : tensor<1x16x8xf32>
+    }
+    ```
+  }];
+  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
+    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$from_zigzag,
+         DefaultValuedAttr<BoolAttr, "false">:$to_zigzag,
+         DefaultValuedAttr<I64Attr, "0">:$from_striped,
+         DefaultValuedAttr<I64Attr, "0">:$to_striped));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+  }];
+}
+
+#endif // CP_IR_CPCOLLECTIVEOPS_TD

@@ -1,0 +1,210 @@
+//===- CPAttention.cpp - Attention ops --------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyUtils.h"
+#include "cp/IR/CPDialect.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// c1 and c3; `keys` is how many rows k and v have.
+template <typename OpTy> LogicalResult verifyShapes(OpTy op, int64_t keys) {
+  ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK()),
+                    v = shapeOf(op.getV());
+  Type element = op.getQ().getType().getElementType();
+  if (failed(expectReshaped(op, "attention_c1", "k", op.getK(), op.getQ(),
+                            {q[0], keys, k[2], q[3]})) ||
+      failed(expectReshaped(op, "attention_c1", "v", op.getV(), op.getQ(),
+                            {q[0], keys, k[2], v[3]})) ||
+      failed(expectReshaped(op, "attention_c1", "the result", op.getOut(),
+                            op.getQ(), {q[0], q[1], q[2], v[3]})) ||
+      failed(expectShape(op, "attention_c1", "lse", op.getLse(),
+                         {q[0], q[2], q[1]})) ||
+      failed(expectGroups(op, "attention_c2", k[2], q[2])))
+    return failure();
+  Type sums = element.isF64() ? element : Float32Type::get(op.getContext());
+  if (op.getLse().getType().getElementType() != sums)
+    return op.emitOpError("attention_c3: with ")
+           << element << " lse must hold " << sums << ", but holds "
+           << op.getLse().getType().getElementType();
+  return success();
+}
+
+template <typename OpTy> LogicalResult verifyWindow(OpTy op) {
+  int64_t window = op.getWindow();
+  if (window < 0 || (window > 0 && !op.getCausal()))
+    return op.emitOpError(
+               "attention_c5: a window counts the keys at and before "
+               "a query's place, so it must be 0 (none), or above 0 "
+               "with causal = true, but is ")
+           << window << (op.getCausal() ? "" : " without causal");
+  return success();
+}
+
+/// c4: as many keys as the queries, whose number this is.
+template <typename OpTy>
+LogicalResult verifyLengths(OpTy op, int64_t queries, StringRef why) {
+  int64_t keys = shapeOf(op.getK())[1];
+  if (ShapedType::isDynamic(keys) || ShapedType::isDynamic(queries) ||
+      keys == queries)
+    return success();
+  return op.emitOpError("attention_c4: ")
+         << why << " wants as many keys as queries, but there are " << keys
+         << " keys and " << queries << " queries";
+}
+
+template <typename OpTy> LogicalResult verifyCut(OpTy op) {
+  if (failed(verifyGroup(op, op.getMesh(), op.getAxes())))
+    return failure();
+  size_t axes = op.getAxes().size();
+  auto fits = [&](auto array) { return !array || array->size() == axes; };
+  if (!fits(op.getZigzag()) || !fits(op.getStriped()))
+    return op.emitOpError("cut_attention_c1: zigzag and striped must have one "
+                          "entry for each of the ")
+           << axes << " axes";
+  for (size_t axis = 0; axis < axes; ++axis)
+    if (failed(verifyOrder(op, "cut_attention_c1",
+                           op.getZigzag() && (*op.getZigzag())[axis],
+                           op.getStriped() ? (*op.getStriped())[axis] : 0,
+                           ShapedType::kDynamic)))
+      return failure();
+  return verifyWindow(op);
+}
+
+/// A cut as the local ops write it.
+struct WrittenCut {
+  ArrayAttr axes;
+  DenseBoolArrayAttr zigzag;
+  DenseI64ArrayAttr striped;
+
+  WrittenCut(Builder &builder, MeshAttr mesh, ArrayRef<Cut> cuts) {
+    SmallVector<Attribute> names;
+    SmallVector<bool> folded;
+    SmallVector<int64_t> stripes;
+    for (const Cut &cut : cuts) {
+      names.push_back(mesh.getNames()[cut.axis]);
+      folded.push_back(cut.order == Order::Zigzag);
+      stripes.push_back(cut.order == Order::Striped ? cut.unit : 0);
+    }
+    axes = builder.getArrayAttr(names);
+    if (llvm::is_contained(folded, true))
+      zigzag = builder.getDenseBoolArrayAttr(folded);
+    if (llvm::any_of(stripes, [](int64_t unit) { return unit != 0; }))
+      striped = builder.getDenseI64ArrayAttr(stripes);
+  }
+};
+
+template <typename OpTy>
+SmallVector<Value> createCut(OpBuilder &builder, AttentionOp op, MeshAttr mesh,
+                             const WrittenCut &cut) {
+  return OpTy::create(builder, op.getLoc(), op.getResultTypes(), op.getQ(),
+                      op.getK(), op.getV(), mesh, cut.axes, cut.zigzag,
+                      cut.striped, op.getCausalAttr(), op.getScaleAttr(),
+                      op.getWindowAttr())
+      ->getResults();
+}
+
+template <typename OpTy>
+void nameResults(OpTy op, OpAsmSetValueNameFn setName) {
+  setName(op.getOut(), "out");
+  setName(op.getLse(), "lse");
+}
+
+} // namespace
+
+std::optional<CutStrategy> symbolizeAttentionForm(StringRef text) {
+  return llvm::StringSwitch<std::optional<CutStrategy>>(text)
+      .Case("ulysses", CutStrategy::Hidden)
+      .Cases({"ring", "gather"}, CutStrategy::Sequence)
+      .Case("2d", CutStrategy::TwoD)
+      .Default(std::nullopt);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp
+//===----------------------------------------------------------------------===//
+
+bool AttentionOp::keysTravel() {
+  return getForm() && (*getForm() == "ring" || *getForm() == "2d");
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyShapes(*this, shapeOf(getK())[1])) ||
+      failed(verifyWindow(*this)))
+    return failure();
+  if (!getCausal() && !keysTravel())
+    return success();
+  return verifyLengths(*this, shapeOf(getQ())[1],
+                       getCausal() ? "causal" : "form = \"ring\" or \"2d\"");
+}
+
+/// Keys and values are a factor of their own, which nothing may cut: a rank
+/// would see a part of the keys only. The forms in which they travel run them
+/// over the factor of the queries.
+FailureOr<ShardingRule> AttentionOp::getShardingRule() {
+  StringRef keys = keysTravel() ? "b l" : "b .";
+  std::string text = ("b l (g q) .; " + keys + " g .; " + keys +
+                      " g v -> b l (g q) v; b (g q) l")
+                         .str();
+  return ShardingRule::parse(text, *this);
+}
+
+SequenceKind AttentionOp::getSequenceKind() { return SequenceKind::Placed; }
+int64_t AttentionOp::getHiddenFactor() { return 2; }
+
+std::optional<CutStrategy> AttentionOp::getCutStrategy() {
+  return getForm() ? symbolizeAttentionForm(*getForm()) : std::nullopt;
+}
+
+SmallVector<Value> AttentionOp::place(OpBuilder &builder, MeshAttr mesh,
+                                      ArrayRef<Cut> cuts) {
+  WrittenCut cut(builder, mesh, cuts);
+  return keysTravel() ? createCut<RingAttentionOp>(builder, *this, mesh, cut)
+                      : createCut<AttentionRowsOp>(builder, *this, mesh, cut);
+}
+
+LogicalResult AttentionOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
+  return repeatSharedGroups(*this, builder, parts, shapeOf(getQ())[2],
+                            {&getKMutable(), &getVMutable()}, "attention=ring");
+}
+
+void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  nameResults(*this, setName);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionRowsOp, RingAttentionOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionRowsOp::verify() {
+  if (failed(verifyCut(*this)) ||
+      failed(verifyShapes(*this, shapeOf(getK())[1])))
+    return failure();
+  int64_t queries = shapeOf(getQ())[1];
+  if (failed(multiplySize(*this, "attention_c4", queries, getGroupSize())))
+    return failure();
+  return getCausal() ? verifyLengths(*this, queries, "causal") : success();
+}
+
+void AttentionRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  nameResults(*this, setName);
+}
+
+LogicalResult RingAttentionOp::verify() {
+  if (failed(verifyCut(*this)) ||
+      failed(verifyShapes(*this, shapeOf(getK())[1])))
+    return failure();
+  return verifyLengths(*this, shapeOf(getQ())[1], "ring attention");
+}
+
+void RingAttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  nameResults(*this, setName);
+}
+
+} // namespace cp
