@@ -7,7 +7,7 @@
 
 #include "Report.h"
 
-#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/Frontend/HybridImporter.h"
 #include "cp/Model/HFConfig.h"
 #include "cp/Model/Weights.h"
 #include "mlir/IR/Diagnostics.h"
@@ -17,23 +17,20 @@ using namespace cp;
 /// More layers run the same code more often, and the reader has its own limit.
 static constexpr int64_t mostLayers = 4;
 
-static void checkConfig(const Mamba2Config &config) {
+static void checkConfig(const Mamba2Config &config,
+                        const std::vector<WeightSpec> &weights) {
   fuzz::require(config.numGroups > 0 && config.numHeads > 0 &&
                     config.numHeads % config.numGroups == 0,
                 "groups do not divide the heads");
   fuzz::require(config.paddedVocabSize >= config.vocabSize,
                 "the padded vocabulary is the smaller one");
-  if (config.numLayers > mostLayers)
-    return;
-  for (const WeightSpec &weight : weightsOf(config))
+  for (const WeightSpec &weight : weights)
     fuzz::require(tensorBytes(weight.shape, DType::F64).has_value(),
                   weight.name + " has a size that overflows");
 }
 
 /// What the reader accepts, the importer turns into valid IR or says why not.
-static void checkImport(const Mamba2Config &config, llvm::StringRef dtype) {
-  if (config.numLayers > mostLayers)
-    return;
+static void checkImport(const ModelConfig &config, llvm::StringRef dtype) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   bool explained = false;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &) {
@@ -44,7 +41,7 @@ static void checkImport(const Mamba2Config &config, llvm::StringRef dtype) {
   options.batch = 2;
   options.sequence = 16;
   options.dtype = dtype.str();
-  auto module = importMamba2(config, options, mlir::UnknownLoc::get(&context));
+  auto module = importModel(config, options, mlir::UnknownLoc::get(&context));
   fuzz::require(module || explained, "a model was refused without a reason");
 }
 
@@ -54,10 +51,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
        {std::optional<Semantics>(), std::optional(Semantics::Transformers),
         std::optional(Semantics::TransformersUngrouped),
         std::optional(Semantics::MambaSSM)}) {
-    auto config = parseMamba2Config(text, "config.json", semantics);
+    auto config = parseModelConfig(text, "config.json", semantics);
     if (!fuzz::accepted(config))
       continue;
-    checkConfig(*config);
+    const auto *hybrid = std::get_if<HybridConfig>(&*config);
+    const Mamba2Config &mamba =
+        hybrid ? hybrid->mamba : std::get<Mamba2Config>(*config);
+    if (mamba.numLayers > mostLayers)
+      continue;
+    checkConfig(mamba, hybrid ? weightsOf(*hybrid) : weightsOf(mamba));
     checkImport(*config, semantics ? "f32" : "bf16");
   }
   return 0;

@@ -108,6 +108,12 @@ cp::parseMamba2Config(StringRef text, StringRef label,
   return readMamba2(*value->getAsObject(), start, semantics);
 }
 
+const std::vector<std::string> &cp::remarksOf(const ModelConfig &config) {
+  if (const auto *hybrid = std::get_if<HybridConfig>(&config))
+    return hybrid->mamba.remarks;
+  return std::get<Mamba2Config>(config).remarks;
+}
+
 Expected<ModelConfig> cp::parseModelConfig(StringRef text, StringRef label,
                                            std::optional<Semantics> semantics) {
   std::string start = quoted(label);

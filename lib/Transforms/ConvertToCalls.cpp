@@ -126,7 +126,7 @@ struct ConvertToCalls : impl::ConvertToCallsBase<ConvertToCalls> {
 private:
   /// Everything that reaches the runtime has known sizes and no layouts.
   static LogicalResult checkConvertible(Operation *op) {
-    if (isa<MambaMixerOp, ReshardOp>(op))
+    if (isa<AttentionBlockOp, MambaMixerOp, ReshardOp>(op))
       return op->emitOpError("is left over; run cp-shard-pipeline (or, for one "
                              "rank, cp-decompose) first");
     for (Type type : op->getResultTypes()) {

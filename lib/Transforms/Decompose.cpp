@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Heads.h"
+#include "OpenAttentionBlock.h"
 #include "cp/IR/Projection.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,8 +42,8 @@ public:
     bState = convolve(bState, inner, shared);
     cState = convolve(cState, inner + shared, shared);
     Value y = scan(x, dt, bState, cState);
-    return contract(gatedNorm(y, z), mixer.getOutProj(),
-                    mixer.getOutProjBias(), "rows");
+    return createLinear(b, gatedNorm(y, z), mixer.getOutProj(),
+                        mixer.getOutProjBias(), Parallel::Rows);
   }
 
 private:
@@ -68,35 +70,10 @@ private:
     for (size_t i = 0; i < section; ++i)
       offset += sections[i];
     Value bias = mixer.getInProjBias();
-    return contract(mixer.getU(),
-                    rows(mixer.getInProj(), offset, sections[section]),
-                    bias ? rows(bias, offset, sections[section]) : Value(),
-                    "columns");
-  }
-
-  /// x weight^T + bias over the last dimension; `parallel` is what tensor
-  /// parallelism cuts of the weight.
-  Value contract(Value x, Value weight, Value bias, StringRef parallel) {
-    Value y = createProjection(b, x, weight);
-    y.getDefiningOp()->setAttr(parallelAttr, b.getStringAttr(parallel));
-    return bias ? addBias(y, bias) : y;
-  }
-
-  Value addBias(Value y, Value bias) {
-    auto type = cast<RankedTensorType>(y.getType());
-    AffineMap whole = b.getMultiDimIdentityMap(type.getRank());
-    AffineMap last = whole.getMinorSubMap(1);
-    Value out = tensor::EmptyOp::create(b, type.getShape(), element);
-    SmallVector<utils::IteratorType> loops(type.getRank(),
-                                           utils::IteratorType::parallel);
-    auto add = linalg::GenericOp::create(
-        b, TypeRange{type}, ValueRange{y, bias}, ValueRange{out},
-        ArrayRef<AffineMap>{whole, last, whole}, loops,
-        [](OpBuilder &nested, Location loc, ValueRange args) {
-          Value sum = arith::AddFOp::create(nested, loc, args[0], args[1]);
-          linalg::YieldOp::create(nested, loc, sum);
-        });
-    return add.getResult(0);
+    return createLinear(b, mixer.getU(),
+                        rows(mixer.getInProj(), offset, sections[section]),
+                        bias ? rows(bias, offset, sections[section]) : Value(),
+                        Parallel::Columns);
   }
 
   Value convolve(Value x, int64_t offset, int64_t size) {
@@ -109,28 +86,19 @@ private:
                             mixer.getStrategyAttr());
   }
 
-  /// Splits the last dimension into (major, minor).
-  Value splitLast(Value x, int64_t major, int64_t minor) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
-    SmallVector<ReassociationIndices> groups = {{0}, {1}, {2, 3}};
-    return tensor::ExpandShapeOp::create(
-        b, tensor({shape[0], shape[1], major, minor}), x, groups);
-  }
-
   Value scan(Value x, Value dt, Value bState, Value cState) {
     int64_t heads = mixer.getNumHeads(), headDim = mixer.getHeadDim();
     int64_t groups = mixer.getNumGroups(), states = mixer.getStateSize();
-    Value heads4 = splitLast(x, heads, headDim);
+    Value heads4 = splitHeads(b, x, heads, headDim);
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(heads4.getType()).getShape();
     auto ssd = SsdOp::create(
         b, heads4.getType(), tensor({shape[0], heads, headDim, states}), heads4,
-        dt, mixer.getALog(), splitLast(bState, groups, states),
-        splitLast(cState, groups, states), mixer.getD(), mixer.getDtBias(),
+        dt, mixer.getALog(), splitHeads(b, bState, groups, states),
+        splitHeads(b, cState, groups, states), mixer.getD(), mixer.getDtBias(),
         Value(), mixer.getChunkSizeAttr(), mixer.getDtMinAttr(),
         mixer.getDtMaxAttr(), mixer.getStrategyAttr(), ScanAlgorithmAttr());
-    SmallVector<ReassociationIndices> merge = {{0}, {1}, {2, 3}};
-    return tensor::CollapseShapeOp::create(b, ssd.getY(), merge);
+    return mergeHeads(b, ssd.getY());
   }
 
   Value gatedNorm(Value y, Value z) {
@@ -156,21 +124,31 @@ private:
 
 struct Decompose : impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
-    SmallVector<MambaMixerOp> mixers;
-    getOperation()->walk([&](MambaMixerOp mixer) { mixers.push_back(mixer); });
-    if (mixers.empty())
+    SmallVector<Operation *> composites;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<AttentionBlockOp, MambaMixerOp>(op))
+        composites.push_back(op);
+    });
+    if (composites.empty())
       markAllAnalysesPreserved();
-    for (MambaMixerOp mixer : mixers) {
-      if (!llvm::all_of(mixer->getOperandTypes(), [](Type type) {
+    for (Operation *op : composites) {
+      if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
             return cast<ShapedType>(type).hasStaticShape();
           })) {
-        mixer.emitOpError("has a shape that is not static; give the importer a "
-                          "batch and a sequence length, and weights all sizes");
+        op->emitOpError("has a shape that is not static; give the importer a "
+                        "batch and a sequence length, and weights all sizes");
         return signalPassFailure();
       }
-      mixer.replaceAllUsesWith(MixerBuilder(mixer).build());
-      mixer.erase();
+      op->replaceAllUsesWith(ValueRange{open(op)});
+      op->erase();
     }
+  }
+
+private:
+  static Value open(Operation *op) {
+    if (auto block = dyn_cast<AttentionBlockOp>(op))
+      return openAttentionBlock(block);
+    return MixerBuilder(cast<MambaMixerOp>(op)).build();
   }
 };
 

@@ -27,13 +27,13 @@ static void setLayout(Value value, LayoutAttr layout) {
   value.setType(type.cloneWithEncoding(layout));
 }
 
-/// Scalars, constants of one value, empty tensors and fills take whatever
-/// layout their user needs. (Of other constants every rank has the whole.)
+/// Scalars, constants of one value, empty tensors, fills and positions take
+/// whatever layout their user needs. (Of other constants every rank has the whole.)
 static bool isFree(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue()) ||
            !isa<ElementsAttr>(constant.getValue());
-  if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op))
+  if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp, PositionsOp>(op))
     return true;
   auto fill = dyn_cast<linalg::FillOp>(op);
   return fill && !LayoutAttr::of(fill.getOutputs()[0].getType());

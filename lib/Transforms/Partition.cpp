@@ -37,15 +37,19 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
     return failure();
   FactorCuts cuts;
   CutSequence result{op, {}, {}, 0};
-  for (auto [value, dims] : llvm::zip(op->getOperands(), rule->operands)) {
-    LayoutAttr layout = LayoutAttr::of(value.getType());
+  auto collect = [&](Type type, const TensorFactors &dims) {
+    LayoutAttr layout = LayoutAttr::of(type);
     if (!layout)
-      continue;
+      return;
     result.mesh = layout.getMesh();
-    if (layout.isReplicated())
-      continue;
-    collectCuts(*rule, dims, layout.toLayout(), cuts);
-  }
+    if (!layout.isReplicated())
+      collectCuts(*rule, dims, layout.toLayout(), cuts);
+  };
+  for (auto [type, dims] : llvm::zip(op->getOperandTypes(), rule->operands))
+    collect(type, dims);
+  // An op without operands says by its results alone how it is cut.
+  for (auto [type, dims] : llvm::zip(op->getResultTypes(), rule->results))
+    collect(type, dims);
   int64_t factor = op.getSequenceFactor();
   if (cuts.factors.empty())
     return result;

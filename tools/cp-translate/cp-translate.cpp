@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/Frontend/HybridImporter.h"
 #include "cp/Model/HFConfig.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
@@ -52,16 +52,16 @@ OwningOpRef<Operation *> importConfig(llvm::SourceMgr &source,
       return {};
     }
   }
-  llvm::Expected<cp::Mamba2Config> config =
-      cp::parseMamba2Config(buffer->getBuffer(), label, semantics);
+  llvm::Expected<cp::ModelConfig> config =
+      cp::parseModelConfig(buffer->getBuffer(), label, semantics);
   if (!config) {
     emitError(location) << llvm::toString(config.takeError());
     return {};
   }
-  for (const std::string &remark : config->remarks)
+  for (const std::string &remark : cp::remarksOf(*config))
     emitRemark(location) << remark;
   cp::ImportOptions options{flags.batch, flags.sequence, flags.dtype};
-  OwningOpRef<ModuleOp> module = cp::importMamba2(*config, options, location);
+  OwningOpRef<ModuleOp> module = cp::importModel(*config, options, location);
   return module ? OwningOpRef<Operation *>(module.release()) : nullptr;
 }
 

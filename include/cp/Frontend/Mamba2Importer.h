@@ -8,6 +8,7 @@
 #ifndef CP_FRONTEND_MAMBA2IMPORTER_H
 #define CP_FRONTEND_MAMBA2IMPORTER_H
 
+#include "cp/Frontend/ImportOptions.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Model/Mamba2Config.h"
 #include "cp/Model/Weights.h"
@@ -15,14 +16,6 @@
 #include "mlir/IR/OwningOpRef.h"
 
 namespace cp {
-
-/// The sizes that a config does not give.
-struct ImportOptions {
-  int64_t batch = 1;
-  int64_t sequence = 1024;
-  /// "f32", "f64" or "bf16".
-  std::string dtype = "f32";
-};
 
 /// A module with one public function `main`: token ids `[batch, sequence]`
 /// (i32, named "input_ids") and each weight by its Hugging Face name, to logits

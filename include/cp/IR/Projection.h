@@ -19,6 +19,16 @@ namespace cp {
 mlir::Value createProjection(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
                              mlir::Value weight);
 
+/// What tensor parallelism cuts of a linear layer's weight `[out, in]`: the
+/// columns of `weight^T`, or its rows, which makes the result a partial sum.
+enum class Parallel { Columns, Rows };
+
+/// createProjection() marked with `cp.parallel`, plus bias `[o]` along the last
+/// dimension; without one when it is null.
+mlir::Value createLinear(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
+                         mlir::Value weight, mlir::Value bias,
+                         Parallel parallel);
+
 } // namespace cp
 
 #endif // CP_IR_PROJECTION_H

@@ -43,6 +43,9 @@ readMamba2Config(llvm::StringRef path,
 /// A model of any served kind.
 using ModelConfig = std::variant<Mamba2Config, HybridConfig>;
 
+/// What was to say about its fields.
+const std::vector<std::string> &remarksOf(const ModelConfig &config);
+
 /// Reads what parseMamba2Config() reads, and the hybrids as transformers'
 /// config classes write them:
 ///   - model_type "bamba": BambaConfig;

@@ -16,7 +16,8 @@ def Decompose : Pass<"cp-decompose"> {
     `cp.mamba_mixer` becomes one contraction and one convolution per section (z,
     x, B, C, dt). The sections of the fused weights are slices of rows, which are
     views of the weight's buffer; no later cut goes through a fused dimension.
-    See test/Transforms/decompose.mlir.
+    `cp.attention_block` becomes its projections, `cp.rotary` where it has a
+    theta, and `cp.attention`. See test/Transforms/decompose.mlir.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];

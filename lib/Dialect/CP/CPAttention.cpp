@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "VerifyUtils.h"
+#include "WrittenCut.h"
 #include "cp/IR/CPDialect.h"
 
 using namespace mlir;
@@ -36,17 +37,6 @@ template <typename OpTy> LogicalResult verifyShapes(OpTy op, int64_t keys) {
   return success();
 }
 
-template <typename OpTy> LogicalResult verifyWindow(OpTy op) {
-  int64_t window = op.getWindow();
-  if (window < 0 || (window > 0 && !op.getCausal()))
-    return op.emitOpError(
-               "attention_c5: a window counts the keys at and before "
-               "a query's place, so it must be 0 (none), or above 0 "
-               "with causal = true, but is ")
-           << window << (op.getCausal() ? "" : " without causal");
-  return success();
-}
-
 /// c4: as many keys as the queries, whose number this is.
 template <typename OpTy>
 LogicalResult verifyLengths(OpTy op, int64_t queries, StringRef why) {
@@ -62,43 +52,11 @@ LogicalResult verifyLengths(OpTy op, int64_t queries, StringRef why) {
 template <typename OpTy> LogicalResult verifyCut(OpTy op) {
   if (failed(verifyGroup(op, op.getMesh(), op.getAxes())))
     return failure();
-  size_t axes = op.getAxes().size();
-  auto fits = [&](auto array) { return !array || array->size() == axes; };
-  if (!fits(op.getZigzag()) || !fits(op.getStriped()))
-    return op.emitOpError("cut_attention_c1: zigzag and striped must have one "
-                          "entry for each of the ")
-           << axes << " axes";
-  for (size_t axis = 0; axis < axes; ++axis)
-    if (failed(verifyOrder(op, "cut_attention_c1",
-                           op.getZigzag() && (*op.getZigzag())[axis],
-                           op.getStriped() ? (*op.getStriped())[axis] : 0,
-                           ShapedType::kDynamic)))
-      return failure();
-  return verifyWindow(op);
+  if (failed(verifyOrders(op, "cut_attention_c1", op.getAxes().size(),
+                          op.getZigzag(), op.getStriped())))
+    return failure();
+  return verifyWindow(op, "attention_c5", op.getCausal(), op.getWindow());
 }
-
-/// A cut as the local ops write it.
-struct WrittenCut {
-  ArrayAttr axes;
-  DenseBoolArrayAttr zigzag;
-  DenseI64ArrayAttr striped;
-
-  WrittenCut(Builder &builder, MeshAttr mesh, ArrayRef<Cut> cuts) {
-    SmallVector<Attribute> names;
-    SmallVector<bool> folded;
-    SmallVector<int64_t> stripes;
-    for (const Cut &cut : cuts) {
-      names.push_back(mesh.getNames()[cut.axis]);
-      folded.push_back(cut.order == Order::Zigzag);
-      stripes.push_back(cut.order == Order::Striped ? cut.unit : 0);
-    }
-    axes = builder.getArrayAttr(names);
-    if (llvm::is_contained(folded, true))
-      zigzag = builder.getDenseBoolArrayAttr(folded);
-    if (llvm::any_of(stripes, [](int64_t unit) { return unit != 0; }))
-      striped = builder.getDenseI64ArrayAttr(stripes);
-  }
-};
 
 template <typename OpTy>
 SmallVector<Value> createCut(OpBuilder &builder, AttentionOp op, MeshAttr mesh,
@@ -136,7 +94,7 @@ bool AttentionOp::keysTravel() {
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyShapes(*this, shapeOf(getK())[1])) ||
-      failed(verifyWindow(*this)))
+      failed(verifyWindow(*this, "attention_c5", getCausal(), getWindow())))
     return failure();
   if (!getCausal() && !keysTravel())
     return success();

@@ -126,6 +126,24 @@ void SsdScanOp::getRuntimeAttributes(NamedAttrList &list) {
   writer.flag("has_initial", static_cast<bool>(getInitial()));
 }
 
+void PositionsOp::getRuntimeAttributes(NamedAttrList &list) {
+  Writer writer(*this, list);
+  for (StringRef name : {"axes", "orders"})
+    writer.array(name, {});
+}
+
+void CutPositionsOp::getRuntimeAttributes(NamedAttrList &list) {
+  Writer writer(*this, list);
+  writer.axes(getMesh(), getAxes());
+  writer.array("orders", orders(getZigzag(), getStriped(), getAxes().size()));
+}
+
+void RotaryOp::getRuntimeAttributes(NamedAttrList &list) {
+  Writer writer(*this, list);
+  writer.integer("dims", getDims().value_or(getX().getType().getDimSize(3)));
+  writer.number("theta", getTheta());
+}
+
 void RmsNormOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.number("eps", getEps());

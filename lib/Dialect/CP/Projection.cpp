@@ -7,6 +7,7 @@
 
 #include "cp/IR/Projection.h"
 
+#include "cp/IR/CPDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -35,6 +36,32 @@ Value createProjection(ImplicitLocOpBuilder &builder, Value x, Value weight) {
                                     ValueRange{x, weight}, ValueRange{init},
                                     maps)
       .getResult(0);
+}
+
+static Value addBias(ImplicitLocOpBuilder &b, Value y, Value bias) {
+  auto type = cast<RankedTensorType>(y.getType());
+  AffineMap whole = b.getMultiDimIdentityMap(type.getRank());
+  AffineMap last = whole.getMinorSubMap(1);
+  Value out =
+      tensor::EmptyOp::create(b, type.getShape(), type.getElementType());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto add = linalg::GenericOp::create(
+      b, TypeRange{type}, ValueRange{y, bias}, ValueRange{out},
+      ArrayRef<AffineMap>{whole, last, whole}, loops,
+      [](OpBuilder &nested, Location loc, ValueRange args) {
+        Value sum = arith::AddFOp::create(nested, loc, args[0], args[1]);
+        linalg::YieldOp::create(nested, loc, sum);
+      });
+  return add.getResult(0);
+}
+
+Value createLinear(ImplicitLocOpBuilder &builder, Value x, Value weight,
+                   Value bias, Parallel parallel) {
+  Value y = createProjection(builder, x, weight);
+  StringRef text = parallel == Parallel::Columns ? "columns" : "rows";
+  y.getDefiningOp()->setAttr(parallelAttr, builder.getStringAttr(text));
+  return bias ? addBias(builder, y, bias) : y;
 }
 
 } // namespace cp

@@ -171,4 +171,31 @@ LogicalResult verifyOrder(Operation *op, StringRef label, bool zigzag,
                            << " elements";
 }
 
+LogicalResult verifyOrders(Operation *op, StringRef label, size_t axes,
+                           std::optional<ArrayRef<bool>> zigzag,
+                           std::optional<ArrayRef<int64_t>> striped) {
+  if ((zigzag && zigzag->size() != axes) ||
+      (striped && striped->size() != axes))
+    return op->emitOpError()
+           << label << ": zigzag and striped must have one entry for each of "
+           << "the " << axes << " axes";
+  for (size_t axis = 0; axis < axes; ++axis)
+    if (failed(verifyOrder(op, label, zigzag && (*zigzag)[axis],
+                           striped ? (*striped)[axis] : 0,
+                           ShapedType::kDynamic)))
+      return failure();
+  return success();
+}
+
+LogicalResult verifyWindow(Operation *op, StringRef label, bool causal,
+                           int64_t window) {
+  if (window >= 0 && (window == 0 || causal))
+    return success();
+  return op->emitOpError()
+         << label
+         << ": a window counts the keys at and before a query's place, so it "
+            "must be 0 (none), or above 0 with causal = true, but is "
+         << window << (causal ? "" : " without causal");
+}
+
 } // namespace cp

@@ -82,6 +82,18 @@ llvm::LogicalResult verifyGroup(mlir::Operation *op, MeshAttr mesh,
 llvm::LogicalResult verifyOrder(mlir::Operation *op, llvm::StringRef label,
                                 bool zigzag, int64_t striped, int64_t part);
 
+/// The same for each axis of a cut; fails too unless the arrays that are there
+/// have an entry for each of the `axes`.
+llvm::LogicalResult
+verifyOrders(mlir::Operation *op, llvm::StringRef label, size_t axes,
+             std::optional<llvm::ArrayRef<bool>> zigzag,
+             std::optional<llvm::ArrayRef<int64_t>> striped);
+
+/// Fails with `label` unless the window of an attention is 0, or above 0 and
+/// causal.
+llvm::LogicalResult verifyWindow(mlir::Operation *op, llvm::StringRef label,
+                                 bool causal, int64_t window);
+
 /// SequenceOpInterface::prepareHiddenCut of an op whose `heads` share the
 /// groups that are dimension 2 of `operands`: makes the number of groups a
 /// multiple of `parts` by repeats in front of the op. An error names

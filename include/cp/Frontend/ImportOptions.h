@@ -1,0 +1,26 @@
+//===- ImportOptions.h - What a configuration does not say ------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_FRONTEND_IMPORTOPTIONS_H
+#define CP_FRONTEND_IMPORTOPTIONS_H
+
+#include <cstdint>
+#include <string>
+
+namespace cp {
+
+/// The sizes that a config does not give.
+struct ImportOptions {
+  int64_t batch = 1;
+  int64_t sequence = 1024;
+  /// "f32", "f64" or "bf16".
+  std::string dtype = "f32";
+};
+
+} // namespace cp
+
+#endif // CP_FRONTEND_IMPORTOPTIONS_H

@@ -1,0 +1,96 @@
+//===- CPPlaces.cpp - Ops on the places of tokens ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rotation.h"
+#include "VerifyUtils.h"
+#include "WrittenCut.h"
+#include "cp/IR/CPDialect.h"
+
+using namespace mlir;
+
+namespace cp {
+
+LogicalResult verifyTheta(Operation *op, StringRef label,
+                          const APFloat &theta) {
+  if (theta.isFinite() && !theta.isNegative() && !theta.isZero())
+    return success();
+  return op->emitOpError() << label
+                           << ": theta must be a number above 0, but is "
+                           << theta.convertToDouble();
+}
+
+LogicalResult verifyRotatedDims(Operation *op, StringRef label,
+                                std::optional<int64_t> dims, int64_t channels) {
+  int64_t rotated = dims.value_or(channels);
+  bool isKnown = !ShapedType::isDynamic(channels);
+  if ((!dims && !isKnown) ||
+      (rotated >= 2 && rotated % 2 == 0 && (!isKnown || rotated <= channels)))
+    return success();
+  InFlightDiagnostic error = op->emitOpError();
+  error << label << ": channels are turned in pairs, so their number must be "
+        << "even, at least 2 and at most that of a head";
+  if (isKnown)
+    error << " (" << channels << ")";
+  return error << ", but is " << rotated;
+}
+
+//===----------------------------------------------------------------------===//
+// PositionsOp
+//===----------------------------------------------------------------------===//
+
+FailureOr<ShardingRule> PositionsOp::getShardingRule() {
+  ShardingRule rule = ShardingRule::parse("-> l", *this);
+  rule.reductions.clear();
+  return rule;
+}
+
+SequenceKind PositionsOp::getSequenceKind() { return SequenceKind::Placed; }
+int64_t PositionsOp::getSequenceFactor() { return 0; }
+int64_t PositionsOp::getHiddenFactor() { return 0; }
+
+SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
+                                      ArrayRef<Cut> cuts) {
+  WrittenCut cut(builder, mesh, cuts);
+  auto local = CutPositionsOp::create(builder, getLoc(), getType(), mesh,
+                                      cut.axes, cut.zigzag, cut.striped);
+  return {local.getResult()};
+}
+
+//===----------------------------------------------------------------------===//
+// CutPositionsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CutPositionsOp::verify() {
+  if (failed(verifyGroup(*this, getMesh(), getAxes())))
+    return failure();
+  return verifyOrders(*this, "cut_positions_c1", getAxes().size(), getZigzag(),
+                      getStriped());
+}
+
+StringRef CutPositionsOp::getRuntimeSymbol() { return "positions"; }
+
+//===----------------------------------------------------------------------===//
+// RotaryOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult RotaryOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (failed(expectType(*this, "rotary_c1", "the result", getResult(),
+                        getX().getType())) ||
+      failed(
+          expectShape(*this, "rotary_c2", "positions", getPositions(), {x[1]})))
+    return failure();
+  if (failed(verifyRotatedDims(*this, "rotary_c3", getDims(), x[3])))
+    return failure();
+  return verifyTheta(*this, "rotary_c4", getTheta());
+}
+
+FailureOr<ShardingRule> RotaryOp::getShardingRule() {
+  return ShardingRule::parse("b l h .; l -> b l h .", *this);
+}
+
+} // namespace cp

@@ -1,0 +1,110 @@
+//===- HybridImporter.cpp - A published hybrid as IR ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Frontend/HybridImporter.h"
+
+#include "Mlp.h"
+#include "ModelBuilder.h"
+#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/IR/Projection.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// The blocks of one hybrid.
+class BlockBuilder {
+public:
+  BlockBuilder(const HybridConfig &config, ModelBuilder &model)
+      : config(config), model(model), b(model.builder()) {}
+
+  Value build(const HybridBlock &block, Value u) {
+    switch (block.kind) {
+    case BlockKind::Mamba:
+      return model.mixer(u, block.module);
+    case BlockKind::Attention:
+      return attention(u, block.module);
+    case BlockKind::Mlp:
+      return mlp(u, block.module);
+    }
+    llvm_unreachable("every kind of block is handled above");
+  }
+
+private:
+  Value attention(Value u, const std::string &name) {
+    const AttentionConfig &c = config.attention;
+    auto weight = [&](const char *which) {
+      return model.weight(name + which + "_proj.weight");
+    };
+    auto bias = [&](const char *which) {
+      return model.weight(name + which + "_proj.bias");
+    };
+    FloatAttr theta;
+    IntegerAttr dims;
+    if (c.ropeTheta) {
+      theta = b.getF64FloatAttr(*c.ropeTheta);
+      dims = b.getI64IntegerAttr(c.rotaryDims);
+    }
+    return AttentionBlockOp::create(
+        b, u.getType(), u, weight(".q"), bias(".q"), weight(".k"), bias(".k"),
+        weight(".v"), bias(".v"), weight(".o"), bias(".o"),
+        b.getI64IntegerAttr(c.heads), b.getI64IntegerAttr(c.keyHeads),
+        b.getI64IntegerAttr(c.headDim), /*causal=*/b.getBoolAttr(true),
+        /*scale=*/FloatAttr(), /*window=*/b.getI64IntegerAttr(0), theta, dims,
+        /*form=*/StringAttr());
+  }
+
+  Value linear(Value x, const std::string &name, Parallel parallel) {
+    return createLinear(b, x, model.weight(name + ".weight"),
+                        model.weight(name + ".bias"), parallel);
+  }
+
+  Value mlp(Value u, const std::string &name) {
+    Value up = linear(u, name + ".up_proj", Parallel::Columns);
+    Value inner =
+        config.family == HybridFamily::Bamba
+            ? createSwiGlu(b, linear(u, name + ".gate_proj", Parallel::Columns),
+                           up)
+            : createSquaredRelu(b, up);
+    return linear(inner, name + ".down_proj", Parallel::Rows);
+  }
+
+  const HybridConfig &config;
+  ModelBuilder &model;
+  ImplicitLocOpBuilder &b;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> importHybrid(const HybridConfig &config,
+                                   const ImportOptions &options,
+                                   Location location) {
+  std::optional<ModelBuilder> model =
+      ModelBuilder::create(config.mamba, options, location);
+  if (!model)
+    return {};
+  StringRef embedding = embeddingName(config.family);
+  Value hidden = model->begin(weightsOf(config), embedding);
+  BlockBuilder blocks(config, *model);
+  for (const HybridBlock &block : blocksOf(config))
+    hidden = model->addBlock(hidden, block.norm,
+                             [&](Value u) { return blocks.build(block, u); });
+  return model->finish(hidden, lastNormName(config.family),
+                       config.mamba.tieEmbeddings ? embedding
+                                                  : "lm_head.weight");
+}
+
+OwningOpRef<ModuleOp> importModel(const ModelConfig &config,
+                                  const ImportOptions &options,
+                                  Location location) {
+  if (const auto *hybrid = std::get_if<HybridConfig>(&config))
+    return importHybrid(*hybrid, options, location);
+  return importMamba2(std::get<Mamba2Config>(config), options, location);
+}
+
+} // namespace cp

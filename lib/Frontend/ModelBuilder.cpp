@@ -1,0 +1,176 @@
+//===- ModelBuilder.cpp - A model's function around its blocks --*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+
+#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/IR/Projection.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace cp {
+
+static FloatType elementType(StringRef dtype, MLIRContext *context) {
+  if (dtype == "f32")
+    return Float32Type::get(context);
+  if (dtype == "f64")
+    return Float64Type::get(context);
+  if (dtype == "bf16")
+    return BFloat16Type::get(context);
+  return {};
+}
+
+std::optional<ModelBuilder> ModelBuilder::create(const Mamba2Config &config,
+                                                 const ImportOptions &options,
+                                                 Location location) {
+  MLIRContext *context = location.getContext();
+  context->loadDialect<CPDialect, arith::ArithDialect, func::FuncDialect,
+                       linalg::LinalgDialect, math::MathDialect,
+                       tensor::TensorDialect>();
+  constexpr int64_t most = int64_t(1) << 31;
+  if (options.batch < 1 || options.sequence < 1 || options.batch > most ||
+      options.sequence > most) {
+    emitError(location) << "batch and sequence must be between 1 and " << most
+                        << ", but are " << options.batch << " and "
+                        << options.sequence;
+    return std::nullopt;
+  }
+  FloatType element = elementType(options.dtype, context);
+  if (!element) {
+    emitError(location) << "dtype must be f32, f64 or bf16, but is '"
+                        << options.dtype << "'";
+    return std::nullopt;
+  }
+  return ModelBuilder(config, options, element, location);
+}
+
+ModelBuilder::ModelBuilder(const Mamba2Config &config,
+                           const ImportOptions &options, FloatType element,
+                           Location location)
+    : config(config), options(options), element(element),
+      b(location, location.getContext()) {}
+
+Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
+  module = ModuleOp::create(b.getLoc());
+  b.setInsertionPointToEnd(module->getBody());
+  SmallVector<Type> types = {
+      RankedTensorType::get({options.batch, options.sequence}, b.getI32Type())};
+  for (const WeightSpec &spec : weights)
+    types.push_back(tensor(spec.shape));
+  Type logits =
+      tensor({options.batch, options.sequence, config.paddedVocabSize});
+  function = func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
+  function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
+  SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
+  Block *body = function.addEntryBlock();
+  for (auto [index, spec] : llvm::enumerate(weights)) {
+    attributes.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr(paramAttr, b.getStringAttr(spec.name)),
+         b.getNamedAttr(initAttr, toAttr(b.getContext(), spec.init))}));
+    arguments[spec.name] = body->getArgument(index + 1);
+  }
+  // All at once: each new list would live as long as the context.
+  function.setAllArgAttrs(attributes);
+  b.setInsertionPointToStart(body);
+  return toResidual(EmbeddingOp::create(b, stateType(), body->getArgument(0),
+                                        weight(embedding)));
+}
+
+Value ModelBuilder::addBlock(Value hidden, StringRef normName,
+                             function_ref<Value(Value)> block) {
+  Value normed = norm(toElement(hidden), weight(normName));
+  return arith::AddFOp::create(b, hidden, toResidual(block(normed)));
+}
+
+OwningOpRef<ModuleOp> ModelBuilder::finish(Value hidden, StringRef normName,
+                                           StringRef head) {
+  Value normed = norm(toElement(hidden), weight(normName));
+  func::ReturnOp::create(b, createProjection(b, normed, weight(head)));
+  if (failed(module->verify()))
+    return {};
+  return std::move(module);
+}
+
+RankedTensorType ModelBuilder::stateType() const {
+  return tensor({options.batch, options.sequence, config.hiddenSize});
+}
+
+DictionaryAttr ModelBuilder::tokenAttributes() {
+  // Ids that are drawn must be of the vocabulary.
+  DictionaryAttr init = b.getDictionaryAttr(
+      {b.getNamedAttr("kind", b.getStringAttr("ids")),
+       b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))});
+  return b.getDictionaryAttr(
+      {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
+       b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
+       b.getNamedAttr(initAttr, init)});
+}
+
+/// The residual stream is f32 where the model asks for it and weights are
+/// less.
+bool ModelBuilder::residualIsWider() {
+  return config.residualInF32 && element.getWidth() < 32;
+}
+
+Value ModelBuilder::toResidual(Value x) {
+  if (!residualIsWider())
+    return x;
+  return arith::ExtFOp::create(b, stateType().clone(b.getF32Type()), x);
+}
+
+Value ModelBuilder::toElement(Value x) {
+  if (!residualIsWider())
+    return x;
+  return arith::TruncFOp::create(b, stateType(), x);
+}
+
+Value ModelBuilder::norm(Value x, Value scale) {
+  return RmsNormOp::create(b, x.getType(), x, scale, Value(),
+                           b.getF64FloatAttr(config.normEpsilon),
+                           b.getI64IntegerAttr(1), b.getBoolAttr(true));
+}
+
+/// torch's depthwise weight is [channels, 1, window].
+static Value collapseWeight(ImplicitLocOpBuilder &b, Value value) {
+  SmallVector<ReassociationIndices> groups = {{0}, {1, 2}};
+  return tensor::CollapseShapeOp::create(b, value, groups);
+}
+
+Value ModelBuilder::mixer(Value u, const std::string &name) {
+  auto i64 = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  return MambaMixerOp::create(
+      b, u.getType(), u, weight(name + ".in_proj.weight"),
+      weight(name + ".in_proj.bias"),
+      collapseWeight(b, weight(name + ".conv1d.weight")),
+      weight(name + ".conv1d.bias"), weight(name + ".dt_bias"),
+      weight(name + ".A_log"), skip(weight(name + ".D")),
+      weight(name + ".norm.weight"), weight(name + ".out_proj.weight"),
+      weight(name + ".out_proj.bias"), i64(config.numHeads),
+      i64(config.headDim), i64(config.numGroups), i64(config.stateSize),
+      // A published chunk serves GPUs; on a CPU states stay in cache with
+      // less.
+      i64(std::min<int64_t>(config.chunkSize, 64)), i64(config.normGroups),
+      b.getBoolAttr(!config.normBeforeGate),
+      b.getF64FloatAttr(config.gatedNormEpsilon),
+      b.getF64FloatAttr(config.dtMin), b.getF64FloatAttr(config.dtMax),
+      StringAttr());
+}
+
+/// With a head dimension D is stored flat, [heads * head_dim].
+Value ModelBuilder::skip(Value value) {
+  if (!config.dHasHeadDim)
+    return value;
+  SmallVector<ReassociationIndices> groups = {{0, 1}};
+  return tensor::ExpandShapeOp::create(
+      b, tensor({config.numHeads, config.headDim}), value, groups);
+}
+
+} // namespace cp
