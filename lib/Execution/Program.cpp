@@ -49,7 +49,10 @@ LogicalResult shard(ModuleOp module, Stage stage,
     ShardPipelineOptions shardOptions;
     shardOptions.mesh = meshText(options.mesh);
     shardOptions.axis = options.axis;
+    shardOptions.order = options.order;
     shardOptions.mixer = options.strategy;
+    shardOptions.attention = options.attention;
+    shardOptions.tensorAxis = options.tensorAxis;
     shardOptions.scan = options.scan;
     shardOptions.expose = options.exposeValues;
     buildShardPipeline(manager, shardOptions);

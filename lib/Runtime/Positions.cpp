@@ -17,12 +17,12 @@ static Result checkOrders(const Descriptor &call, const std::string &name,
                           const SequenceCut &cut) {
   bool fits = cut.orders.size == cut.axes.size;
   for (size_t i = 0; fits && i < cut.orders.size; ++i)
-    fits = cut.orders[i] == 0 || cut.orders[i] == 1;
+    fits = cut.orders[i] >= 0;
   if (fits)
     return std::nullopt;
   return call.invalid("attribute '" + name + "orders' is " +
                       listText(cut.orders.data, cut.orders.size) +
-                      ", expected 0 or 1 for each of the axes " +
+                      ", expected 0, 1 or 1 + a unit for each of the axes " +
                       listText(cut.axes.data, cut.axes.size));
 }
 
@@ -43,6 +43,13 @@ static std::vector<int64_t> keyOf(const SequenceCut &cut, int64_t localRows) {
   return key;
 }
 
+/// The cut that a word of `orders` means.
+static cp::Cut cutOf(int axis, int64_t word) {
+  if (word > 1)
+    return {axis, cp::Order::Striped, word - 1};
+  return {axis, cp::Order(word), 1};
+}
+
 /// A mesh of the group alone: its rank is the position in the group.
 static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
   cp::Layout layout;
@@ -51,9 +58,7 @@ static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
     int64_t size = context.world.mesh.axes[size_t(cut.axes[i])].size;
     layout.mesh.axes.push_back({"axis" + std::to_string(cut.axes[i]), size});
     // One rank holds everything, in whatever order.
-    cp::Order order =
-        size == 1 ? cp::Order::Contiguous : cp::Order(cut.orders[i]);
-    layout.dims[0].push_back({int(i), order, 1});
+    layout.dims[0].push_back(cutOf(int(i), size == 1 ? 0 : cut.orders[i]));
   }
   return layout;
 }

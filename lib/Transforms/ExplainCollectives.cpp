@@ -25,7 +25,7 @@ namespace {
 constexpr StringLiteral category = "collective";
 
 bool isSequenceOp(Operation *op) {
-  return isa<SequenceOpInterface, SsdStatesOp, SsdScanOp>(op);
+  return isa<SequenceOpInterface, SsdStatesOp, SsdScanOp, AttentionRowsOp>(op);
 }
 
 /// Why a dimension of a tensor is made whole.
@@ -49,6 +49,9 @@ std::string reasonOf(Operation *op) {
       .Case([&](ScanStateOp scan) {
         return names + ": starts from the state that earlier ranks leave (" +
                stringifyScanAlgorithm(scan.getAlgorithm()).str() + ")";
+      })
+      .Case([&](RingAttentionOp attention) {
+        return names + ": each query meets the keys and values of all ranks";
       })
       .Case([&](AllToAllOp exchange) {
         return whyWhole(exchange.getConcatDims().front(), consumers);

@@ -162,6 +162,23 @@ public:
         sent = bytesOf(op.getSource());
     }
   }
+  /// Keys and values go round: each rank passes on a block in every step.
+  void add(RingAttentionOp op) {
+    for (Value source : {Value(op.getK()), Value(op.getV())}) {
+      Layout cut;
+      cut.mesh = result.mesh.toMesh();
+      cut.dims.resize(shapeOf(source).size());
+      for (auto [i, axis] : llvm::enumerate(axes)) {
+        DimCut one = cutOf(1, op.getZigzag() && (*op.getZigzag())[i],
+                           op.getStriped() ? (*op.getStriped())[i] : 0);
+        cut.dims[1].push_back({axis, one.order, one.unit});
+      }
+      result.tensors.push_back({cut, cut});
+      int64_t bytes = multiplySaturating(size - 1, bytesOf(source));
+      for (int64_t &sent : result.bytesByPosition)
+        sent = addSaturating(sent, bytes);
+    }
+  }
   void add(ScanStateOp op) {
     result.tensors.emplace_back();
     for (auto [position, sent] : llvm::enumerate(result.bytesByPosition))
@@ -293,11 +310,12 @@ std::optional<Movement> movementOf(Operation *op) {
     return std::nullopt;
   return llvm::TypeSwitch<Operation *, std::optional<Movement>>(op)
       .Case<AllToAllOp, AllGatherOp, SliceOp, AllReduceOp, ReduceScatterOp,
-            ReorderOp, HaloOp, ShiftOp, ScanStateOp>([](auto typed) {
-        Describer describer(typed);
-        describer.add(typed);
-        return describer.result;
-      })
+            ReorderOp, HaloOp, ShiftOp, ScanStateOp, RingAttentionOp>(
+          [](auto typed) {
+            Describer describer(typed);
+            describer.add(typed);
+            return describer.result;
+          })
       .Default([](Operation *) { return std::nullopt; });
 }
 

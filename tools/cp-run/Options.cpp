@@ -32,13 +32,23 @@ void defineWhat(Options &o) {
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));
   static Flag<std::string> mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),
                                 cl::location(o.mesh), cl::cat(category));
-  static Flag<std::string> axis("axis", cl::desc("Axis that cuts the sequence"),
-                                cl::location(o.axis), cl::init("cp"),
-                                cl::cat(category));
+  static Flag<std::string> axis(
+      "axis", cl::desc("Axes that cut the sequence, major first, e.g. ring,u"),
+      cl::location(o.axis), cl::init("cp"), cl::cat(category));
+  static Flag<std::string> order(
+      "order",
+      cl::desc("Token order: contiguous, zigzag, striped or striped:UNIT"),
+      cl::location(o.order), cl::init("contiguous"), cl::cat(category));
   static Flag<std::string> strategy(
       "strategy",
-      cl::desc("hidden or sequence (default: sequence; none on one rank)"),
+      cl::desc("hidden, sequence or 2d (default: sequence; none on one rank)"),
       cl::location(o.strategy), cl::cat(category));
+  static Flag<std::string> attention(
+      "attention", cl::desc("ulysses, ring, gather or 2d"),
+      cl::location(o.attention), cl::init("ring"), cl::cat(category));
+  static Flag<std::string> tensorAxis(
+      "tp", cl::desc("Axis of tensor parallelism (default: none)"),
+      cl::location(o.tensorAxis), cl::cat(category));
   static Flag<std::string> scan(
       "scan", cl::desc("chain, gather, doubling, pipelined or transposed"),
       cl::location(o.scan), cl::init("chain"), cl::cat(category));
@@ -135,6 +145,10 @@ llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options) {
   if (options.mesh.empty() && !options.ranks)
     return std::nullopt;
   std::string text = options.mesh;
+  if (text.empty() && llvm::StringRef(options.axis).contains(','))
+    return llvm::createStringError("--axis=" + options.axis +
+                                   " lists several axes, so --mesh must give "
+                                   "their sizes, e.g. --mesh=ring=2,u=2");
   if (text.empty())
     text = options.axis + "=" + std::to_string(*options.ranks);
   std::string message;

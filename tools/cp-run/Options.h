@@ -26,6 +26,9 @@ struct Options {
   /// Nothing: as many as the mesh has.
   std::optional<int64_t> ranks;
   std::string strategy;
+  std::string order;
+  std::string attention;
+  std::string tensorAxis;
   std::string scan;
   std::string mesh;
   std::string axis;

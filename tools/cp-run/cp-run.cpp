@@ -57,21 +57,32 @@ llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
   return llvm::Error::success();
 }
 
-llvm::Expected<CompileOptions> compileOptions(const Options &options) {
-  if (!options.strategy.empty() && options.strategy != "hidden" &&
-      options.strategy != "sequence")
-    return llvm::createStringError("--strategy must be hidden or sequence, but "
-                                   "is '" +
+/// Of what the pass would refuse too, in the words of this tool's options.
+/// Order and axes need the mesh, and are left to the pass.
+llvm::Error checkSharding(const Options &options) {
+  if (!options.strategy.empty() && !symbolizeCutStrategy(options.strategy))
+    return llvm::createStringError("--strategy must be hidden, sequence or 2d, "
+                                   "but is '" +
                                    options.strategy + "'");
+  if (!symbolizeAttentionForm(options.attention))
+    return llvm::createStringError("--attention must be ulysses, ring, gather "
+                                   "or 2d, but is '" +
+                                   options.attention + "'");
+  if (!symbolizeScanAlgorithm(options.scan))
+    return llvm::createStringError("--scan must be chain, gather, doubling, "
+                                   "pipelined or transposed, but is '" +
+                                   options.scan + "'");
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompileOptions> compileOptions(const Options &options) {
+  if (llvm::Error error = checkSharding(options))
+    return error;
   if (options.kernels != "fast" && options.kernels != "reference")
     return llvm::createStringError(
         "--kernels must be fast or reference, but is "
         "'" +
         options.kernels + "'");
-  if (!symbolizeScanAlgorithm(options.scan))
-    return llvm::createStringError("--scan must be chain, gather, doubling, "
-                                   "pipelined or transposed, but is '" +
-                                   options.scan + "'");
   if (options.repeats < 1)
     return llvm::createStringError("--repeat must be at least 1, but is " +
                                    std::to_string(options.repeats));
@@ -90,6 +101,9 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   compile.entry = options.entry;
   compile.scan = options.scan;
   compile.axis = options.axis;
+  compile.order = options.order;
+  compile.attention = options.attention;
+  compile.tensorAxis = options.tensorAxis;
   compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
   compile.strategy = options.strategy;
   if (compile.strategy.empty() && compile.mesh.numRanks() > 1)

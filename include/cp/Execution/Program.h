@@ -58,15 +58,21 @@ struct RuntimeOperation {
 struct CompileOptions {
   /// The entry function; empty: the only public one.
   std::string entry;
-  /// "hidden" or "sequence"; for modules without layouts. Empty: the program of
-  /// one rank, not sharded at all.
+  /// "hidden", "sequence" or "2d"; for modules without layouts. Empty: the
+  /// program of one rank, not sharded at all.
   std::string strategy;
   /// "chain", "gather", "doubling", "pipelined" or "transposed".
   std::string scan = "chain";
   /// The axes; for modules that do not name a mesh themselves.
   Mesh mesh;
-  /// The axis that cuts the sequence.
+  /// The axes that cut the sequence, major first: "cp" or "ring,u".
   std::string axis = "cp";
+  /// "contiguous", "zigzag", "striped" or "striped:UNIT", of the first of them.
+  std::string order = "contiguous";
+  /// The form of attention: "ulysses", "ring", "gather" or "2d".
+  std::string attention = "ring";
+  /// The axis of tensor parallelism; empty: none.
+  std::string tensorAxis;
   /// Operations beside the runtime's own. A name of the runtime's is an error.
   std::vector<RuntimeOperation> operations;
   /// Modules without layouts: what every op computes is a result too, after the

@@ -1,0 +1,327 @@
+//===- RandomModel.cpp - Models at random ---------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomModel.h"
+
+#include "cp/Model/Random.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cmath>
+
+using llvm::formatv;
+
+namespace cp::test {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+/// Writes a function op by op. Values are named by numbers.
+class Writer {
+public:
+  Writer(Dice &dice, const RandomSharding &sharding, std::string dtype)
+      : dice(dice), sharding(sharding), dtype(std::move(dtype)) {
+    batch = dice.between(1, 2);
+    width = 2 * dice.between(3, 8);
+    // A window of four reads three rows before a rank's own.
+    int64_t least =
+        (3 * sharding.ranksOfSequence + sharding.sequenceMultiple - 1) /
+        sharding.sequenceMultiple;
+    length = sharding.sequenceMultiple * (least + dice.between(0, 3));
+  }
+
+  std::string write() {
+    std::string x = "%x";
+    int64_t layers = dice.between(1, 3);
+    for (int64_t i = 0; i < layers; ++i)
+      x = add(x, layer(normed(x)), residual());
+    x = normed(x);
+    return formatv("func.func @main(%x: {0} {{cp.name = \"x\", cp.sequence = 1 "
+                   ": i64}{1}) -> {0} {{\n{2}  return {3} : {0}\n}\n",
+                   residual(), arguments, body, x);
+  }
+
+private:
+  std::string type(const Sizes &shape) const {
+    std::string text = "tensor<";
+    for (int64_t size : shape)
+      text += std::to_string(size) + "x";
+    return text + dtype + ">";
+  }
+  std::string residual() const { return type({batch, length, width}); }
+  std::string tokens(int64_t channels) const {
+    return type({batch, length, channels});
+  }
+  std::string fresh() { return "%v" + std::to_string(values++); }
+
+  /// A weight, drawn by the kind that its name starts with.
+  std::string weight(llvm::StringRef kind, const Sizes &shape) {
+    std::string name = formatv("{0}.{1}", kind, weights++);
+    std::string value = "%w" + std::to_string(weights - 1);
+    arguments +=
+        formatv(", {0}: {1} {{cp.param = \"{2}\"}", value, type(shape), name);
+    return value;
+  }
+
+  template <typename... Ts> std::string emit(const char *format, Ts... parts) {
+    std::string name = fresh();
+    body += "  " + name + " = " + std::string(formatv(format, parts...)) + "\n";
+    return name;
+  }
+
+  std::string add(const std::string &a, const std::string &b,
+                  const std::string &t) {
+    return emit("arith.addf {0}, {1} : {2}", a, b, t);
+  }
+
+  std::string normed(const std::string &x) {
+    return emit("cp.rms_norm {0} weight({1}) : ({2}, {3}) -> {2}", x,
+                weight("norm", {width}), residual(), type({width}));
+  }
+
+  /// x w^T over the last dimension.
+  std::string project(const std::string &x, int64_t in, int64_t out,
+                      const char *parallel) {
+    std::string w = weight("matrix", {out, in});
+    std::string zero = emit("arith.constant 0.0 : {0}", dtype);
+    std::string empty = emit("tensor.empty() : {0}", tokens(out));
+    std::string fill = emit("linalg.fill ins({0} : {1}) outs({2} : {3}) -> {3}",
+                            zero, dtype, empty, tokens(out));
+    return emit("linalg.contract indexing_maps = "
+                "[affine_map<(b, l, n, k) -> (b, l, k)>, "
+                "affine_map<(b, l, n, k) -> (n, k)>, "
+                "affine_map<(b, l, n, k) -> (b, l, n)>] {{cp.parallel = "
+                "\"{0}\"} ins({1}, {2} : {3}, {4}) outs({5} : {6}) -> {6}",
+                parallel, x, w, tokens(in), type({out, in}), fill, tokens(out));
+  }
+
+  std::string layer(const std::string &x) {
+    switch (dice.between(0, 4)) {
+    case 0:
+    case 1:
+      return mixer(x);
+    case 2:
+      return attention(x);
+    case 3:
+      return scan(x);
+    default:
+      return mlp(x);
+    }
+  }
+
+  /// A multiple of every number of ranks over which heads may be cut.
+  int64_t drawHeads() {
+    return sharding.headParts.back() *
+           dice.between(1, sharding.headParts.back() > 4 ? 1 : 3);
+  }
+
+  /// A number of groups that every cut of heads can serve.
+  int64_t drawGroups(int64_t heads) {
+    Sizes fitting;
+    for (int64_t groups = 1; groups <= heads; ++groups)
+      if (heads % groups == 0 &&
+          llvm::all_of(sharding.headParts, [&](int64_t parts) {
+            return groups % parts == 0 || parts % groups == 0;
+          }))
+        fitting.push_back(groups);
+    return dice.oneOf(fitting);
+  }
+
+  /// An attribute that overrides the option, sometimes.
+  std::string strategy() {
+    if (dice.chance(0.7))
+      return "";
+    std::vector<std::string> served = {"hidden"};
+    if (sharding.scansSequence)
+      served.push_back("sequence");
+    return ", strategy = \"" + dice.oneOf(served) + "\"";
+  }
+
+  std::string mixer(const std::string &x) {
+    int64_t heads = drawHeads(), groups = drawGroups(heads);
+    int64_t headDim = dice.between(1, 5), states = dice.between(1, 6);
+    int64_t inner = heads * headDim, shared = groups * states;
+    int64_t window = dice.between(1, 4), channels = inner + 2 * shared;
+    int64_t rows = 2 * inner + 2 * shared + heads;
+    int64_t normGroups = dice.oneOf<int64_t>({1, groups, heads});
+    Sizes skip = dice.chance(0.5) ? Sizes{heads} : Sizes{heads, headDim};
+    std::string in = weight("matrix", {rows, width}),
+                conv = weight("matrix", {channels, window}),
+                convBias = weight("bias", {channels}),
+                dtBias = weight("dt_bias", {heads}),
+                decay = weight("A_log", {heads}), d = weight("norm", skip),
+                norm = weight("norm", {inner}),
+                out = weight("matrix", {width, inner});
+    std::string attributes = formatv(
+        "num_heads = {0} : i64, head_dim = {1} : i64, num_groups = {2} : i64, "
+        "state_size = {3} : i64, chunk_size = {4} : i64, norm_groups = {5} : "
+        "i64, gate_first = {6}{7}",
+        heads, headDim, groups, states, dice.between(1, 9), normGroups,
+        dice.chance(0.5) ? "true" : "false", strategy());
+    return emit("cp.mamba_mixer {0} in_proj({1}) conv({2}, {3}) dt_bias({4}) "
+                "A_log({5}) D({6}) norm({7}) out_proj({8}) {{{9}} : ({10}, "
+                "{11}, {12}, {13}, {14}, {14}, {15}, {16}, {17}) -> {10}",
+                x, in, conv, convBias, dtBias, decay, d, norm, out, attributes,
+                residual(), type({rows, width}), type({channels, window}),
+                type({channels}), type({heads}), type(skip), type({inner}),
+                type({width, inner}));
+  }
+
+  std::string split(const std::string &x, int64_t major, int64_t minor) {
+    return emit("tensor.expand_shape {0} [[0], [1], [2, 3]] output_shape [{1}, "
+                "{2}, {3}, {4}] : {5} into {6}",
+                x, batch, length, major, minor, tokens(major * minor),
+                type({batch, length, major, minor}));
+  }
+  std::string merge(const std::string &x, int64_t major, int64_t minor) {
+    return emit("tensor.collapse_shape {0} [[0], [1], [2, 3]] : {1} into {2}",
+                x, type({batch, length, major, minor}), tokens(major * minor));
+  }
+
+  std::string attentionAttributes() {
+    bool causal = dice.chance(0.8);
+    std::string text = formatv("causal = {0}", causal ? "true" : "false");
+    if (causal && dice.chance(0.4))
+      text += formatv(", window = {0} : i64", dice.between(1, length));
+    if (dice.chance(0.3))
+      text += ", scale = 0.7 : f64";
+    if (dice.chance(0.3))
+      text += ", form = \"" +
+              dice.oneOf<std::string>({"ulysses", "ring", "gather"}) + "\"";
+    return text;
+  }
+
+  std::string attention(const std::string &x) {
+    int64_t heads = drawHeads(), groups = drawGroups(heads);
+    int64_t keys = dice.between(1, 6), channels = dice.between(1, 6);
+    std::string q =
+        split(project(x, width, heads * keys, "columns"), heads, keys);
+    std::string k =
+        split(project(x, width, groups * keys, "columns"), groups, keys);
+    std::string v = split(project(x, width, groups * channels, "columns"),
+                          groups, channels);
+    std::string name = fresh(), sums = "tensor<";
+    for (int64_t size : {batch, heads, length})
+      sums += std::to_string(size) + "x";
+    sums += dtype == "f64" ? "f64>" : "f32>";
+    body += formatv(
+        "  {0}:2 = cp.attention {1}, {2}, {3} {{{4}} : ({5}, {6}, {7}) -> "
+        "({8}, {9})\n",
+        name, q, k, v, attentionAttributes(),
+        type({batch, length, heads, keys}), type({batch, length, groups, keys}),
+        type({batch, length, groups, channels}),
+        type({batch, length, heads, channels}), sums);
+    return project(merge(name + "#0", heads, channels), heads * channels, width,
+                   "rows");
+  }
+
+  /// A convolution and a scan by themselves, with rows and a state before the
+  /// first.
+  std::string scan(const std::string &x) {
+    int64_t heads = drawHeads(), groups = drawGroups(heads);
+    int64_t headDim = dice.between(1, 4), states = dice.between(1, 5);
+    int64_t inner = heads * headDim, shared = groups * states;
+    int64_t window = dice.between(2, 4);
+    std::string chosen = strategy();
+    std::string u = project(x, width, inner, "columns");
+    std::string conv = emit(
+        "cp.conv1d {0} weight({1}) initial({2}) {{silu = true{3}} : ({4}, {5}, "
+        "{6}) -> {4}",
+        u, weight("matrix", {inner, window}),
+        weight("state", {batch, window - 1, inner}), chosen, tokens(inner),
+        type({inner, window}), type({batch, window - 1, inner}));
+    std::string dt = project(x, width, heads, "columns");
+    std::string b = split(project(x, width, shared, "columns"), groups, states);
+    std::string c = split(project(x, width, shared, "columns"), groups, states);
+    std::string heads4 = type({batch, length, heads, headDim}),
+                groups4 = type({batch, length, groups, states}),
+                state = type({batch, heads, headDim, states});
+    std::string name = fresh();
+    std::string operands = formatv(
+        "{0} dt({1}) A_log({2}) B({3}) C({4}) dt_bias({5}) initial({6})",
+        split(conv, heads, headDim), dt, weight("A_log", {heads}), b, c,
+        weight("dt_bias", {heads}),
+        weight("state", {batch, heads, headDim, states}));
+    // Operands may have emitted ops, whose names came after this one's.
+    body += formatv("  {0}:2 = cp.ssd {1} {{chunk_size = {2} : i64{3}} : ({4}, "
+                    "{5}, {6}, {7}, {7}, {6}, {8}) -> ({4}, {8})\n",
+                    name, operands, dice.between(1, 9), chosen, heads4,
+                    tokens(heads), type({heads}), groups4, state);
+    return project(merge(name + "#0", heads, headDim), inner, width, "rows");
+  }
+
+  std::string mlp(const std::string &x) {
+    int64_t hidden = 2 * dice.between(2, 8);
+    std::string gate = project(x, width, hidden, "columns"),
+                up = project(x, width, hidden, "columns");
+    std::string t = tokens(hidden);
+    std::string bent = emit("math.tanh {0} : {1}", gate, t);
+    std::string product = emit("arith.mulf {0}, {1} : {2}", bent, up, t);
+    return project(product, hidden, width, "rows");
+  }
+
+  Dice &dice;
+  const RandomSharding &sharding;
+  std::string dtype, arguments, body;
+  int64_t batch, length, width, values = 0, weights = 0;
+};
+
+} // namespace
+
+RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
+  RandomModel model;
+  model.dtype =
+      dice.oneOf<std::string>({"f64", "f64", "f64", "f64", "f32", "bf16"});
+  model.slowDecay = dice.chance(0.5);
+  model.text = Writer(dice, sharding, model.dtype).write();
+  return model;
+}
+
+std::string describe(const RandomSharding &sharding, const RandomModel &model) {
+  const CompileOptions &options = sharding.options;
+  std::string mesh;
+  for (const Mesh::Axis &axis : options.mesh.axes)
+    mesh +=
+        (mesh.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
+  return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
+                 "tp={6} {7} {8}",
+                 mesh, options.axis, options.order, options.strategy,
+                 options.attention, options.scan, options.tensorAxis,
+                 model.dtype, model.slowDecay ? "slow decay" : "fast decay");
+}
+
+namespace {
+
+/// Of a weight, by the kind in its name.
+double drawValue(llvm::StringRef name, bool slowDecay, double u, size_t i) {
+  double around = 2 * u - 1;
+  if (name.starts_with("A_log"))
+    return slowDecay && i % 2 == 0 ? std::log(0.003 + 0.003 * u) : around;
+  if (name.starts_with("dt_bias"))
+    return slowDecay ? -u : around;
+  if (name.starts_with("norm"))
+    return 0.5 + 0.5 * u;
+  return name.starts_with("matrix") ? 0.7 * around : around;
+}
+
+} // namespace
+
+std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
+                                   bool slowDecay, uint64_t seed) {
+  std::vector<HostTensor> tensors;
+  for (const TensorSpec &spec : specs) {
+    uint64_t key = seed ^ fnv1a64(spec.name) ^ 1;
+    std::vector<double> values(*tensorBytes(spec.shape, DType::I8));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = drawValue(spec.name, slowDecay, uniform01(key, i), i);
+    tensors.push_back(fromDoubles(spec.dtype, spec.shape, values));
+  }
+  return tensors;
+}
+
+} // namespace cp::test

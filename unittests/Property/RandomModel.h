@@ -1,0 +1,68 @@
+//===- RandomModel.h - Models and shardings drawn at random -----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_UNITTESTS_PROPERTY_RANDOMMODEL_H
+#define CP_UNITTESTS_PROPERTY_RANDOMMODEL_H
+
+#include "../Execution/TestModel.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cp::test {
+
+/// Numbers that follow from a seed, the same on every machine.
+class Dice {
+public:
+  explicit Dice(uint64_t seed) : seed(seed) {}
+  /// Uniform in [low, high].
+  int64_t between(int64_t low, int64_t high);
+  bool chance(double probability);
+  template <typename T> T oneOf(const std::vector<T> &values) {
+    return values[between(0, static_cast<int64_t>(values.size()) - 1)];
+  }
+
+private:
+  uint64_t seed, drawn = 0;
+};
+
+/// How a case is sharded, and what a model must be to be shardable so: every
+/// number of heads a multiple of all ranks, the sequence of what the cuts need.
+struct RandomSharding {
+  CompileOptions options;
+  /// Over how many ranks heads may be cut, by strategy and tensor parallelism.
+  std::vector<int64_t> headParts;
+  /// What the length of the sequence must be a multiple of.
+  int64_t sequenceMultiple = 1;
+  /// Rows in a row that a rank has at least, for that length.
+  int64_t ranksOfSequence = 1;
+  /// Whether scans and windows can keep the sequence cut over all its axes.
+  bool scansSequence = true;
+  bool hasTwoAxes = false;
+};
+RandomSharding drawSharding(Dice &dice);
+
+/// A model with a few layers drawn from mixers, scans, attention, MLPs and
+/// norms, as text.
+struct RandomModel {
+  std::string text, dtype;
+  /// Half of the heads keep most of their state over the whole sequence.
+  bool slowDecay = false;
+};
+RandomModel drawModel(Dice &dice, const RandomSharding &sharding);
+
+/// A line that says what the case is.
+std::string describe(const RandomSharding &sharding, const RandomModel &model);
+
+/// A tensor for each argument of a drawn model.
+std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
+                                   bool slowDecay, uint64_t seed);
+
+} // namespace cp::test
+
+#endif // CP_UNITTESTS_PROPERTY_RANDOMMODEL_H
