@@ -51,6 +51,8 @@ TEST(Places, AreThoseOfTheParts) {
                         {{2, 3}, {1, 0}, {1, 0}},
                         {{2, 4}, {0, 1}, {0, 1}},
                         {{2, 2, 2}, {2, 0}, {1, 1}},
+                        {{4}, {0}, {3}},
+                        {{2, 3}, {1, 0}, {2, 0}},
                         {{3}, {}, {}}};
   for (const Case &where : cases) {
     SCOPED_TRACE(testing::Message() << Array(where.mesh) << Array(where.axes)
@@ -79,6 +81,6 @@ TEST(Places, RefuseWhatIsNoCutOrNoList) {
   expectRefused({{2}, {0}, {0}}, matrix, "i64[4, 1], expected i64[l]");
   expectRefused({{2}, {0}, {1}}, odd, "cannot be cut over 2 ranks");
   expectRefused({{2}, {0}, {}}, list, "'orders' is []");
-  expectRefused({{2}, {0}, {2}}, list, "expected 0 or 1");
+  expectRefused({{2}, {0}, {-1}}, list, "expected 0, 1 or 1 + a unit");
   expectRefused({{2}, {1}, {0}}, list, "positions (call 4)");
 }

@@ -250,9 +250,9 @@ cprt_op cprt_rms_norm;
 /// attrs dims, theta.
 cprt_op cprt_rotary;
 /// The places in the whole sequence of this rank's rows, when the sequence is
-/// cut over mesh axes `axes`, major to minor, each by its entry in `orders`
-/// (0 or 1), as q_axes and q_orders of cprt_attention. Empty arrays: all of it
-/// is here. No ins; outs positions[l] (i64). attrs axes, orders (arrays).
+/// cut over mesh axes `axes`, major to minor, each by its entry in `orders`, as
+/// q_axes and q_orders of cprt_attention. Empty arrays: all of it is here. No
+/// ins; outs positions[l] (i64). attrs axes, orders (arrays).
 cprt_op cprt_positions;
 /// outs y[..., d] = table[ids[...], :].  ins ids (i32 or i64), table[v,d].
 /// An id outside [0, v) is CPRT_INVALID_ARGUMENT. No attrs.
