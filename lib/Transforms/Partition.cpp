@@ -9,8 +9,10 @@
 #include "ReshardRemarks.h"
 #include "ZigzagParts.h"
 #include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Iterators.h"
 
 namespace cp {
 #define GEN_PASS_DEF_PARTITION
@@ -195,15 +197,16 @@ public:
       op.setFromAttr(LayoutAttr::of(op.getSource().getType()));
       op.setToAttr(LayoutAttr::of(op.getResult().getType()));
     });
+    // Users first, so that an op with local results has whole operands.
+    function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+      for (OpResult result : op->getResults())
+        result.setType(replacer.replace(result.getType()));
+      if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
+        rules.localizeSizes();
+    });
     for (Block &block : function.getFunctionBody())
       for (BlockArgument arg : block.getArguments())
         arg.setType(replacer.replace(arg.getType()));
-    function.getFunctionBody().walk([&](Operation *op) {
-      for (OpResult result : op->getResults())
-        result.setType(replacer.replace(result.getType()));
-    });
-    function.getFunctionBody().walk(
-        [&](ShardingRuleOpInterface op) { op.localizeSizes(); });
     function.setType(replacer.replace(function.getFunctionType()));
   }
 

@@ -139,7 +139,8 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
     sends (see test/Transforms/reshard-remarks.mlir). See
     test/Transforms/partition.mlir.
   }];
-  let dependentDialects = ["::cp::CPDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
