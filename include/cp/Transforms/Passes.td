@@ -134,12 +134,22 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
     rank's part; a reshard keeps its layouts as attributes. A window op that is
     cut along the sequence gets its earlier rows by `cp.halo`; a scan is split in
     two halves with `cp.scan_state` between. The layouts of arguments and results
-    stay as `cp.layout`. A remark of category `reshard` says of each reshard from
+    stay as `cp.layout`.
+
+    A sequence may be cut contiguously over one axis or several, or in zigzag
+    order over one; heads or channels may be cut over others. In zigzag order a
+    rank has two parts of the sequence, one behind the other. The op then sees
+    `x[b, l, ...]` as `x[2b, l/2, ...]`, in which each part is a sequence of its
+    own, and an initial state is given to both: no row changes its rank. See
+    test/Transforms/partition-zigzag.mlir.
+
+    A remark of category `reshard` says of each reshard from
     and to which layout it goes, for which op and why, and how many bytes a rank
     sends (see test/Transforms/reshard-remarks.mlir). See
     test/Transforms/partition.mlir.
   }];
-  let dependentDialects = ["::cp::CPDialect"];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
