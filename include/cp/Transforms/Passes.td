@@ -217,9 +217,12 @@ def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turn entry functions into flat lists of runtime calls";
   let description = [{
     An entry function becomes `void(cprt_context *, cprt_stream *, void **)`, the
-    last one the pointers of its arguments. Shapes, strides and attributes go to
-    constant tables, so calls pass pointers only. Outlined kernels take their
-    pointers from a table too. See test/Transforms/convert-to-runtime.mlir.
+    last one the pointers of its arguments. Where buffers begin, shapes, strides and
+    attributes go to one constant table for a function, a record for each call. So a
+    call is two ops: `cp_next`, which writes the pointers of the next record's
+    buffers to a table and gives its descriptor, and the call, which passes pointers
+    only. Outlined kernels take their pointers from the table too. See
+    test/Transforms/convert-to-runtime.mlir.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
