@@ -195,7 +195,8 @@ def PlanMemory : Pass<"cp-plan-memory", "::mlir::func::FuncOp"> {
     An entry function is one block and hands out no buffer of its own, so the life
     of each allocation is known. All become views of one allocation, which
     `convert-cp-to-runtime` makes the rank's arena: taken in the first step, kept
-    for the next ones. Its size stands on the function as `cp.arena`; a remark of
+    for the next ones. Buffers of one place and type share a view, and equal views
+    of it are one. Its size stands on the function as `cp.arena`; a remark of
     category `memory` gives it beside the largest set of buffers that are live at
     one time. See test/Transforms/plan-memory.mlir.
   }];
