@@ -214,7 +214,8 @@ def PlanMemory : Pass<"cp-plan-memory", "::mlir::func::FuncOp"> {
     An entry function is one block and hands out no buffer of its own, so the life
     of each allocation is known. All become views of one allocation, which
     `convert-cp-to-runtime` makes the rank's arena: taken in the first step, kept
-    for the next ones. Its size stands on the function as `cp.arena`; a remark of
+    for the next ones. Buffers of one place and type share a view, and equal views
+    of it are one. Its size stands on the function as `cp.arena`; a remark of
     category `memory` gives it beside the largest set of buffers that are live at
     one time. See test/Transforms/plan-memory.mlir.
   }];
@@ -236,9 +237,12 @@ def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turn entry functions into flat lists of runtime calls";
   let description = [{
     An entry function becomes `void(cprt_context *, cprt_stream *, void **)`, the
-    last one the pointers of its arguments. Shapes, strides and attributes go to
-    constant tables, so calls pass pointers only. Outlined kernels take their
-    pointers from a table too. See test/Transforms/convert-to-runtime.mlir.
+    last one the pointers of its arguments. Where buffers begin, shapes, strides and
+    attributes go to one constant table for a function, a record for each call. So a
+    call is two ops: `cp_next`, which writes the pointers of the next record's
+    buffers to a table and gives its descriptor, and the call, which passes pointers
+    only. Outlined kernels take their pointers from the table too. See
+    test/Transforms/convert-to-runtime.mlir.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
