@@ -15,6 +15,8 @@
 #include "mlir-c/IR.h"
 #include "mlir-c/Pass.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,7 +30,8 @@ MLIR_CAPI_EXPORTED void cpRegisterAllDialects(MlirDialectRegistry registry);
 /// mlirParsePassPipeline and mlirOpPassManagerAddPipeline. Again is harmless.
 MLIR_CAPI_EXPORTED void cpRegisterAllPasses(void);
 
-/// The options of cp-shard-pipeline; an empty string means its default.
+/// The options of cp-shard-pipeline; an empty string means its default, and so
+/// does all of them zero.
 typedef struct CpShardPipelineOptions {
   /// Axes and sizes, such as "dp=2,cp=4".
   MlirStringRef mesh;
@@ -38,6 +41,9 @@ typedef struct CpShardPipelineOptions {
   MlirStringRef mixer;
   /// "chain", "gather", "doubling", "pipelined" or "transposed".
   MlirStringRef scan;
+  /// Whether the program also returns what every op computes
+  /// (cp-expose-values).
+  bool expose;
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong

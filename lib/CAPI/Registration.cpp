@@ -30,6 +30,7 @@ void cpBuildShardPipeline(MlirOpPassManager manager,
   set(pipeline.axis, options->axis);
   set(pipeline.mixer, options->mixer);
   set(pipeline.scan, options->scan);
+  pipeline.expose = options->expose;
   cp::buildShardPipeline(*unwrap(manager), pipeline);
 }
 

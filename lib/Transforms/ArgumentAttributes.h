@@ -13,9 +13,9 @@
 namespace cp {
 
 /// Adds attribute `name` to each list for which `valueOf(index)` is not null.
-inline void addAttrs(llvm::MutableArrayRef<mlir::DictionaryAttr> lists,
-                     llvm::StringRef name,
-                     llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
+inline llvm::SmallVector<mlir::DictionaryAttr>
+withAttrs(llvm::SmallVector<mlir::DictionaryAttr> lists, llvm::StringRef name,
+          llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
   for (auto [index, attributes] : llvm::enumerate(lists)) {
     mlir::Attribute value = valueOf(index);
     if (!value)
@@ -24,6 +24,7 @@ inline void addAttrs(llvm::MutableArrayRef<mlir::DictionaryAttr> lists,
     list.set(name, value);
     attributes = list.getDictionary(value.getContext());
   }
+  return lists;
 }
 
 /// Sets attribute `name` of each argument for which `valueOf(index)` is not
@@ -35,8 +36,7 @@ setArgumentAttrs(mlir::FunctionOpInterface function, llvm::StringRef name,
                  llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
   llvm::SmallVector<mlir::DictionaryAttr> all;
   function.getAllArgAttrs(all);
-  addAttrs(all, name, valueOf);
-  function.setAllArgAttrs(all);
+  function.setAllArgAttrs(withAttrs(std::move(all), name, valueOf));
 }
 
 /// The same for results.
@@ -45,8 +45,7 @@ setResultAttrs(mlir::FunctionOpInterface function, llvm::StringRef name,
                llvm::function_ref<mlir::Attribute(unsigned)> valueOf) {
   llvm::SmallVector<mlir::DictionaryAttr> all;
   function.getAllResultAttrs(all);
-  addAttrs(all, name, valueOf);
-  function.setAllResultAttrs(all);
+  function.setAllResultAttrs(withAttrs(std::move(all), name, valueOf));
 }
 
 } // namespace cp

@@ -140,12 +140,12 @@ public:
 
   /// The last rows of each part go to the next part.
   void add(HaloOp op) {
-    Parts parts{size, op.getZigzag()};
+    Parts parts(size, op.getZigzag());
     for (auto [source, rows] :
          llvm::zip_equal(op.getSources(), op.getResults())) {
-      Layout cut =
-          layoutOf(shapeOf(source).size(), cutOf(op.getDim(), parts.zigzag, 0),
-                   axes, result.mesh.toMesh());
+      Layout cut = layoutOf(shapeOf(source).size(),
+                            cutOf(op.getDim(), op.getZigzag(), 0), axes,
+                            result.mesh.toMesh());
       result.tensors.push_back({cut, cut});
       int64_t bytes = bytesOf(rows) / parts.each();
       for (auto [position, sent] : llvm::enumerate(result.bytesByPosition))
@@ -188,26 +188,38 @@ public:
   Movement result;
 
 private:
-  /// The parts of a sequence, which a scan and a halo go along.
-  struct Parts {
-    int64_t size;
-    bool zigzag;
+  /// The parts of a sequence, which a scan and a halo go along: as long as one
+  /// element each, so that the layout's indices are their numbers.
+  class Parts {
+  public:
+    Parts(int64_t size, bool zigzag)
+        : mesh{{{"group", size}}},
+          cuts{{0, zigzag ? Order::Zigzag : Order::Contiguous}},
+          perPosition(zigzag ? 2 : 1) {}
 
-    /// How many parts a position has.
-    int64_t each() const { return zigzag ? 2 : 1; }
+    /// How many parts a position has, and all positions together.
+    int64_t each() const { return perPosition; }
+    int64_t count() const { return perPosition * mesh.numRanks(); }
     SmallVector<int64_t, 2> of(int64_t position) const {
-      if (zigzag)
-        return {position, 2 * size - 1 - position};
-      return {position};
-    }
-    int64_t holder(int64_t part) const {
-      return part < size ? part : 2 * size - 1 - part;
+      SmallVector<int64_t, 2> parts;
+      for (int64_t local = 0; local < perPosition; ++local)
+        parts.push_back(globalIndex(mesh, cuts, count(), position, local));
+      return parts;
     }
     /// What part `from` sends to part `to`: nothing to one that is not there or
     /// on the same rank.
     int64_t sent(int64_t from, int64_t to, int64_t bytes) const {
-      return to < each() * size && holder(to) != holder(from) ? bytes : 0;
+      return to < count() && holder(to) != holder(from) ? bytes : 0;
     }
+
+  private:
+    int64_t holder(int64_t part) const {
+      return placeOf(mesh, cuts, count(), part).coordinates.front();
+    }
+
+    Mesh mesh;
+    std::vector<Cut> cuts;
+    int64_t perPosition;
   };
 
   /// How an op with one dimension cuts it.
@@ -262,14 +274,14 @@ private:
 
   /// As the runtime's header says it for each algorithm.
   int64_t sentByScan(ScanStateOp op, int64_t position) {
-    Parts parts{size, op.getZigzag()};
+    Parts parts(size, op.getZigzag());
     int64_t states = bytesOf(op.getState()) / parts.each(),
             decays = bytesOf(op.getDecay()) / parts.each();
     int64_t summary = addSaturating(states, decays), others = size - 1;
     int64_t toNext = 0, toLater = 0;
     for (int64_t part : parts.of(position)) {
       toNext = addSaturating(toNext, parts.sent(part, part + 1, summary));
-      for (int64_t hop = 1; part + hop < parts.each() * size; hop *= 2)
+      for (int64_t hop = 1; part + hop < parts.count(); hop *= 2)
         toLater = addSaturating(toLater, parts.sent(part, part + hop, summary));
     }
     switch (op.getAlgorithm()) {

@@ -7,8 +7,12 @@
 
 #include "ArgumentAttributes.h"
 #include "ReshardRemarks.h"
+#include "ZigzagParts.h"
 #include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Iterators.h"
 
 namespace cp {
 #define GEN_PASS_DEF_PARTITION
@@ -23,9 +27,12 @@ namespace {
 /// An op that depends along a sequence which is cut, and the cuts.
 struct CutSequence {
   SequenceOpInterface op;
+  ShardingRule rule;
   MeshAttr mesh;
   std::vector<Cut> cuts;
   int64_t localRows;
+  /// Whether a rank has two parts of the sequence.
+  bool zigzag;
 };
 
 /// How the sequence that `op` depends along is cut, from the types before they
@@ -36,7 +43,7 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   if (failed(rule))
     return failure();
   FactorCuts cuts;
-  CutSequence result{op, {}, {}, 0};
+  CutSequence result{op, *rule, {}, {}, 0, false};
   auto collect = [&](Type type, const TensorFactors &dims) {
     LayoutAttr layout = LayoutAttr::of(type);
     if (!layout)
@@ -67,58 +74,105 @@ ArrayAttr axisNames(const CutSequence &sequence) {
   return ArrayAttr::get(sequence.mesh.getContext(), names);
 }
 
+LogicalResult refuseOrder(CutSequence &sequence) {
+  auto error =
+      sequence.op->emitOpError("partition_c1: the sequence is cut over ");
+  llvm::interleave(
+      sequence.cuts,
+      [&](const Cut &cut) {
+        error << sequence.mesh.getNames()[cut.axis] << " ("
+              << orderName(cut.order) << ")";
+      },
+      [&] { error << " and "; });
+  return error << "; this op runs on contiguous cuts, or on one zigzag cut "
+                  "alone: reshard the sequence to contiguous or zigzag order, "
+                  "and cut heads or channels over further axes";
+}
+
+/// Finds out whether the order is zigzag; fails when it is not served.
+LogicalResult findOrder(CutSequence &sequence) {
+  // On one rank all orders are the same.
+  std::vector<Cut> cuts;
+  llvm::copy_if(sequence.cuts, std::back_inserter(cuts), [&](const Cut &cut) {
+    return sequence.mesh.getSizes()[cut.axis] > 1;
+  });
+  if (llvm::all_of(
+          cuts, [](const Cut &cut) { return cut.order == Order::Contiguous; }))
+    return success();
+  if (cuts.size() > 1 || cuts.front().order != Order::Zigzag)
+    return refuseOrder(sequence);
+  sequence.cuts = cuts;
+  sequence.zigzag = true;
+  return checkZigzagParts(sequence.op, sequence.rule);
+}
+
 /// Refuses what is not served, before anything is changed.
 LogicalResult checkServed(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
   if (op.getSequenceKind() == SequenceKind::Placed)
     return success();
-  for (const Cut &cut : sequence.cuts)
-    if (cut.order != Order::Contiguous)
-      return op->emitOpError("partition_c1: the sequence is cut in ")
-             << orderName(cut.order)
-             << " order, in which this op cannot run; reshard it to contiguous "
-                "order first";
-  if (sequence.cuts.empty())
+  if (failed(findOrder(sequence)))
+    return failure();
+  if (sequence.cuts.empty() || op.getSequenceKind() != SequenceKind::Window)
     return success();
-  if (op.getSequenceKind() == SequenceKind::Window &&
-      op.getWindowRows() > sequence.localRows)
-    return op->emitOpError("partition_c2: a halo of ")
-           << op.getWindowRows() << " rows is longer than a rank's "
-           << sequence.localRows
-           << " rows; use fewer ranks or a longer sequence";
-  return success();
+  int64_t rows = sequence.localRows / (sequence.zigzag ? 2 : 1);
+  if (op.getWindowRows() <= rows)
+    return success();
+  return op->emitOpError("partition_c2: a halo of ")
+         << op.getWindowRows() << " rows is longer than "
+         << (sequence.zigzag ? "each of a rank's two parts, of " : "a rank's ")
+         << rows << " rows; use fewer ranks or a longer sequence";
+}
+
+/// The dimension of the windows' operand that is the sequence.
+int64_t windowDim(CutSequence &sequence) {
+  SequenceOpInterface op = sequence.op;
+  const TensorFactors &dims =
+      sequence.rule.operands[op.getWindowOperand().getOperandNumber()];
+  int64_t factor = op.getSequenceFactor();
+  auto it = llvm::find_if(dims, [&](const DimFactors &factors) {
+    return llvm::is_contained(factors, factor);
+  });
+  return it - dims.begin();
 }
 
 /// A window op reads its earlier rows from a halo.
 void partitionWindow(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
-  int64_t rows = op.getWindowRows();
+  int64_t rows = op.getWindowRows(), dim = windowDim(sequence);
   if (rows == 0)
     return;
   OpBuilder builder(op);
   Value source = op.getWindowOperand().get();
   auto type = cast<RankedTensorType>(source.getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape[1] = rows;
+  shape[dim] = sequence.zigzag ? 2 * rows : rows;
   SmallVector<Value> initial;
   if (Value given = op.getInitialRows())
     initial.push_back(given);
   auto halo = HaloOp::create(builder, op.getLoc(), TypeRange{type.clone(shape)},
                              ValueRange{source}, initial, sequence.mesh,
-                             axisNames(sequence),
-                             /*dim=*/1, /*before=*/rows);
-  op.setInitialRows(halo.getResults()[0]);
+                             axisNames(sequence), dim,
+                             /*before=*/rows, sequence.zigzag);
+  Value before = halo.getResults()[0];
+  if (sequence.zigzag) {
+    runOnZigzagParts(op, sequence.rule);
+    before = seenAsParts(builder, before, dim);
+  }
+  op.setInitialRows(before);
 }
 
 /// A scan becomes two halves with a scan over ranks between.
 LogicalResult partitionScan(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
+  if (sequence.zigzag)
+    runOnZigzagParts(op, sequence.rule);
   OpBuilder builder(op);
   ScanSummary own = op.summarize(builder);
   auto scan = ScanStateOp::create(
       builder, op.getLoc(), own.decay.getType(), own.state.getType(), own.decay,
       own.state, sequence.mesh, axisNames(sequence),
-      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain));
+      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain), sequence.zigzag);
   SmallVector<Value> replacements = op.apply(
       builder, own, {scan.getPrefixDecay(), scan.getPrefixState(), {}});
   for (auto [result, replacement] :
@@ -126,10 +180,7 @@ LogicalResult partitionScan(CutSequence &sequence) {
     if (replacement)
       result.replaceAllUsesWith(replacement);
     else if (!result.use_empty())
-      return op->emitOpError("partition_c3: result ")
-             << result.getResultNumber()
-             << " is used, but is not known on every rank when the sequence is "
-                "cut; cut heads instead (strategy = \"hidden\")";
+      return refuseResult(result);
   }
   op->erase();
   return success();
@@ -174,15 +225,16 @@ public:
       op.setFromAttr(LayoutAttr::of(op.getSource().getType()));
       op.setToAttr(LayoutAttr::of(op.getResult().getType()));
     });
+    // Users first, so that an op with local results has whole operands.
+    function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+      for (OpResult result : op->getResults())
+        result.setType(replacer.replace(result.getType()));
+      if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
+        rules.localizeSizes();
+    });
     for (Block &block : function.getFunctionBody())
       for (BlockArgument arg : block.getArguments())
         arg.setType(replacer.replace(arg.getType()));
-    function.getFunctionBody().walk([&](Operation *op) {
-      for (OpResult result : op->getResults())
-        result.setType(replacer.replace(result.getType()));
-    });
-    function.getFunctionBody().walk(
-        [&](ShardingRuleOpInterface op) { op.localizeSizes(); });
     function.setType(replacer.replace(function.getFunctionType()));
   }
 
@@ -208,7 +260,7 @@ struct Partition : impl::PartitionBase<Partition> {
     auto view = function->getAttrOfType<StringAttr>(viewAttr);
     if (!view || view != "global")
       return;
-    SmallVector<CutSequence> sequences;
+    std::vector<CutSequence> sequences;
     if (!getAnalysis<LayoutVerification>().succeeded ||
         failed(collectSequences(function, sequences)))
       return signalPassFailure();
@@ -221,9 +273,8 @@ struct Partition : impl::PartitionBase<Partition> {
   }
 
 private:
-  static LogicalResult
-  collectSequences(FunctionOpInterface function,
-                   SmallVectorImpl<CutSequence> &sequences) {
+  static LogicalResult collectSequences(FunctionOpInterface function,
+                                        std::vector<CutSequence> &sequences) {
     bool ok = true;
     function.walk([&](SequenceOpInterface op) {
       FailureOr<CutSequence> sequence = cutOf(op);

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace cp {
@@ -63,6 +64,76 @@ private:
   }
 };
 
+/// The views of an arena, made at the head of a block: layers use the same
+/// places again, and each place is one view then, whatever buffers it holds.
+class ArenaViews {
+public:
+  ArenaViews(Block &block, Location loc, int64_t bytes)
+      : builder(OpBuilder::atBlockBegin(&block)) {
+    auto type = MemRefType::get({bytes}, builder.getI8Type());
+    arena = memref::AllocOp::create(builder, loc, type);
+    arena.setAlignment(arenaAlignment);
+    last = arena;
+  }
+
+  /// As what `alloc` would give.
+  Value at(int64_t offset, memref::AllocOp alloc) {
+    Value &view = views[{offset, alloc.getType()}];
+    if (view)
+      return view;
+    // What was behind it may be gone.
+    builder.setInsertionPointAfter(last);
+    Value &start = starts[offset];
+    if (!start)
+      start = arith::ConstantIndexOp::create(builder, arena.getLoc(), offset);
+    view = memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                  arena, start, ValueRange());
+    last = view.getDefiningOp();
+    return view;
+  }
+
+private:
+  OpBuilder builder;
+  memref::AllocOp arena;
+  Operation *last;
+  llvm::DenseMap<int64_t, Value> starts;
+  llvm::DenseMap<std::pair<int64_t, MemRefType>, Value> views;
+};
+
+/// Tells ops apart by all but their places in the file.
+struct SameOp : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue,
+        OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    auto isKey = [](const Operation *op) {
+      return op != getEmptyKey() && op != getTombstoneKey();
+    };
+    return a == b ||
+           (isKey(a) && isKey(b) &&
+            OperationEquivalence::isEquivalentTo(
+                const_cast<Operation *>(a), const_cast<Operation *>(b),
+                OperationEquivalence::IgnoreLocations));
+  }
+};
+
+/// Views of one place are as alike as the views that they are of.
+void mergeViews(Block &block) {
+  llvm::DenseSet<Operation *, SameOp> seen;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<ViewLikeOpInterface>(op) || !isMemoryEffectFree(&op))
+      continue;
+    auto [first, isNew] = seen.insert(&op);
+    if (isNew)
+      continue;
+    op.replaceAllUsesWith(*first);
+    op.erase();
+  }
+}
+
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -87,22 +158,16 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 private:
   static void place(func::FuncOp function, Lives &found,
                     const ArenaPlan &plan) {
-    OpBuilder builder = OpBuilder::atBlockBegin(&function.getBody().front());
+    Block &block = function.getBody().front();
     Location loc = function.getLoc();
-    auto type = MemRefType::get({plan.bytes}, builder.getI8Type());
-    auto arena = memref::AllocOp::create(builder, loc, type);
-    arena.setAlignment(arenaAlignment);
+    ArenaViews views(block, loc, plan.bytes);
     for (auto [alloc, offset] : llvm::zip_equal(found.allocs, plan.offsets)) {
-      builder.setInsertionPoint(alloc);
-      Value start =
-          arith::ConstantIndexOp::create(builder, alloc.getLoc(), offset);
-      alloc.replaceAllUsesWith(memref::ViewOp::create(builder, alloc.getLoc(),
-                                                      alloc.getType(), arena,
-                                                      start, ValueRange())
-                                   .getResult());
+      alloc.replaceAllUsesWith(views.at(offset, alloc));
       alloc.erase();
     }
-    function->setAttr(arenaAttr, builder.getI64IntegerAttr(plan.bytes));
+    mergeViews(block);
+    function->setAttr(arenaAttr,
+                      Builder(function).getI64IntegerAttr(plan.bytes));
     remark::analysis(loc, remark::RemarkOpts::name("arena").category("memory"))
         << remark::metric("bytes", plan.bytes)
         << remark::metric("largest_live_set", plan.largestLiveSet);

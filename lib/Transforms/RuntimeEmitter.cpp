@@ -34,24 +34,28 @@ static std::optional<int64_t> dtypeOf(Type type) {
 }
 
 /// Appends dtype, rank, sizes and strides; fails for what has none.
-static LogicalResult appendBuffer(Value buffer,
-                                  SmallVectorImpl<int64_t> &words) {
+LogicalResult RuntimeEmitter::appendBuffer(Value buffer,
+                                           SmallVectorImpl<int64_t> &words) {
   auto type = dyn_cast<MemRefType>(buffer.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
   std::optional<int64_t> dtype =
       type ? dtypeOf(type.getElementType()) : std::nullopt;
-  if (!dtype || !type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      llvm::any_of(strides, ShapedType::isDynamic))
+  if (!dtype || !type.hasStaticShape() || !stridesOf(type).known())
     return emitError(buffer.getLoc(), "a buffer of type ")
            << buffer.getType()
            << " cannot reach the runtime, which needs known sizes and "
               "strides, and elements of f32, f64, bf16, i32 or i64";
   words.append({*dtype, type.getRank()});
   llvm::append_range(words, type.getShape());
-  llvm::append_range(words, strides);
+  llvm::append_range(words, stridesOf(type).strides);
   return success();
+}
+
+const RuntimeEmitter::Strides &RuntimeEmitter::stridesOf(MemRefType type) {
+  auto [found, isNew] = strides.try_emplace(type);
+  Strides &entry = found->second;
+  if (isNew && failed(type.getStridesAndOffset(entry.strides, entry.offset)))
+    entry = {{ShapedType::kDynamic}, ShapedType::kDynamic};
+  return entry;
 }
 
 static void appendAttribute(Attribute value, SmallVectorImpl<int64_t> &words) {
@@ -66,6 +70,11 @@ static void appendAttribute(Attribute value, SmallVectorImpl<int64_t> &words) {
         words.push_back(array.size());
         llvm::append_range(words, array.asArrayRef());
       });
+}
+
+/// `bytes` further on; as pointers do, modulo 2^64.
+static BufferPlace moved(BufferPlace from, uint64_t bytes) {
+  return {from.base, static_cast<int64_t>(from.bytes + bytes)};
 }
 
 RuntimeEmitter::RuntimeEmitter(ModuleOp module)
@@ -92,32 +101,56 @@ LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
   builder.setInsertionPointToStart(body);
   context = body->getArgument(0);
   stream = body->getArgument(1);
+  arguments = body->getArgument(2);
+  LLVM::ConstantOp size = makeFrame(entry);
+  for (Operation &op : entry.getBody().front())
+    if (failed(emit(&op)))
+      return failure();
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  size.setValueAttr(builder.getI64IntegerAttr(frameSize));
+  builder.setInsertionPoint(function);
+  records.define(builder, loc, entryCount++);
+  StringAttr name = entry.getNameAttr();
+  entry.erase();
+  function.setSymNameAttr(name);
+  return success();
+}
+
+LLVM::ConstantOp RuntimeEmitter::makeFrame(func::FuncOp entry) {
+  Location loc = entry.getLoc();
+  if (!next) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    next = defineNextRecord(builder, module.getLoc());
+  }
+  records = CallRecords();
+  addresses.clear();
+  places.clear();
+  for (BlockArgument arg : entry.getArguments())
+    places[arg] = {arg.getArgNumber(), 0};
+  frameSize = FirstPlace;
   // One table serves every call: the runtime reads it before it returns.
   int64_t most = 1;
   entry.walk([&](Operation *op) {
     most = std::max<int64_t>(most, op->getNumOperands());
   });
-  Value size = LLVM::ConstantOp::create(builder, loc, i64, most);
-  table = LLVM::AllocaOp::create(builder, loc, pointer, pointer, size);
-  slots.clear();
-  for (int32_t index = 0; index < most; ++index)
-    slots.push_back(LLVM::GEPOp::create(builder, loc, pointer, pointer, table,
-                                        ArrayRef<LLVM::GEPArg>{index}));
-  pointers.clear();
-  for (BlockArgument arg : entry.getArguments()) {
-    Value slot = LLVM::GEPOp::create(
-        builder, loc, pointer, pointer, body->getArgument(2),
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(arg.getArgNumber())});
-    pointers[arg] = LLVM::LoadOp::create(builder, loc, pointer, slot);
-  }
-  for (Operation &op : entry.getBody().front())
-    if (failed(emit(&op)))
-      return failure();
-  LLVM::ReturnOp::create(builder, loc, ValueRange());
-  StringAttr name = entry.getNameAttr();
-  entry.erase();
-  function.setSymNameAttr(name);
-  return success();
+  auto size = LLVM::ConstantOp::create(builder, loc, i64, frameSize);
+  frame = LLVM::AllocaOp::create(builder, loc, pointer, pointer, size);
+  table =
+      LLVM::AllocaOp::create(builder, loc, pointer, pointer,
+                             LLVM::ConstantOp::create(builder, loc, i64, most));
+  Value first = CallRecords::addressOf(builder, loc, entryCount);
+  LLVM::StoreOp::create(builder, loc, first, slot(loc, frame, NextRecord));
+  LLVM::StoreOp::create(builder, loc, arguments, slot(loc, frame, Arguments));
+  LLVM::StoreOp::create(builder, loc, table, slot(loc, frame, Table));
+  return size;
+}
+
+void RuntimeEmitter::keep(Value buffer, Value start) {
+  int32_t number = frameSize++;
+  Location loc = buffer.getLoc();
+  LLVM::StoreOp::create(builder, loc, start, slot(loc, frame, number));
+  places[buffer] = {-number, 0};
 }
 
 LogicalResult RuntimeEmitter::emit(Operation *op) {
@@ -125,7 +158,7 @@ LogicalResult RuntimeEmitter::emit(Operation *op) {
       .Case([&](memref::AllocOp alloc) { return emitAlloc(alloc); })
       .Case([&](memref::DeallocOp dealloc) {
         call(op->getLoc(), "cprt_free",
-             {context, pointerOf(dealloc.getMemref())});
+             {context, pointerOf(op->getLoc(), dealloc.getMemref())});
         return success();
       })
       .Case([&](CallOp callOp) { return emitCall(callOp); })
@@ -153,9 +186,8 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
   LLVM::LLVMFuncOp alloc =
       declare(planned ? "cprt_arena" : "cprt_alloc", pointer, {pointer, i64});
   Value bytes = LLVM::ConstantOp::create(builder, loc, i64, *size);
-  pointers[op] =
-      LLVM::CallOp::create(builder, loc, alloc, ValueRange{context, bytes})
-          .getResult();
+  keep(op, LLVM::CallOp::create(builder, loc, alloc, ValueRange{context, bytes})
+               .getResult());
   return success();
 }
 
@@ -185,14 +217,16 @@ LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
     return op.emitOpError("cannot be part of a rank's program; inline the "
                           "function first");
   Location loc = op.getLoc();
-  fillTable(loc, op.getOperands());
-  auto kernelType =
-      FunctionType::get(builder.getContext(), {pointer}, TypeRange());
-  Value kernel =
-      func::ConstantOp::create(builder, loc, kernelType, op.getCalleeAttr());
-  Value address =
-      UnrealizedConversionCastOp::create(builder, loc, pointer, kernel)
-          .getResult(0);
+  nextCall(loc, op.getOperands(), {});
+  Value &address = addresses[op.getCalleeAttr().getAttr()];
+  if (!address) {
+    auto kernelType =
+        FunctionType::get(builder.getContext(), {pointer}, TypeRange());
+    Value kernel =
+        func::ConstantOp::create(builder, loc, kernelType, op.getCalleeAttr());
+    address = UnrealizedConversionCastOp::create(builder, loc, pointer, kernel)
+                  .getResult(0);
+  }
   call(loc, "cprt_launch", {context, stream, address, table});
   return success();
 }
@@ -205,9 +239,8 @@ LogicalResult RuntimeEmitter::emitGlobal(memref::GetGlobalOp op) {
   if (!value)
     return op.emitOpError("reads a global that is no dense constant");
   int64_t size = value.getNumElements();
-  pointers[op] = constantTable(
-      op.getLoc(),
-      value.reshape(RankedTensorType::get({size}, value.getElementType())));
+  keep(op, constantTable(op.getLoc(), value.reshape(RankedTensorType::get(
+                                          {size}, value.getElementType()))));
   return success();
 }
 
@@ -225,17 +258,13 @@ LogicalResult RuntimeEmitter::emitView(Operation *op) {
     return emitArenaView(view);
   auto from = cast<MemRefType>(op->getOperand(0).getType());
   auto to = cast<MemRefType>(op->getResult(0).getType());
-  SmallVector<int64_t> strides;
-  int64_t before = 0, after = 0;
-  if (failed(from.getStridesAndOffset(strides, before)) ||
-      failed(to.getStridesAndOffset(strides, after)) ||
-      ShapedType::isDynamic(before) || ShapedType::isDynamic(after))
+  int64_t before = stridesOf(from).offset, after = stridesOf(to).offset;
+  if (ShapedType::isDynamic(before) || ShapedType::isDynamic(after))
     return op->emitOpError("views a buffer at an offset that is not known");
-  Value base = pointerOf(op->getOperand(0));
   // The cast of a kernel's argument only drops the offset from the type.
   int64_t elements = isa<UnrealizedConversionCastOp>(op) ? 0 : after - before;
-  pointers[op->getResult(0)] =
-      moved(op->getLoc(), base,
+  places[op->getResult(0)] =
+      moved(places.lookup(op->getOperand(0)),
             elements * llvm::divideCeil(to.getElementTypeBitWidth(), 8));
   return success();
 }
@@ -244,21 +273,8 @@ LogicalResult RuntimeEmitter::emitArenaView(memref::ViewOp op) {
   std::optional<int64_t> offset = getConstantIntValue(op.getByteShift());
   if (!offset || !op.getType().hasStaticShape())
     return op.emitOpError("views a buffer at an offset that is not known");
-  pointers[op] = moved(op.getLoc(), pointerOf(op.getSource()), *offset);
+  places[op] = moved(places.lookup(op.getSource()), *offset);
   return success();
-}
-
-Value RuntimeEmitter::moved(Location loc, Value base, int64_t bytes) {
-  if (bytes == 0)
-    return base;
-  // Where the op can hold the number, that is one op less a view.
-  if (llvm::isInt<32>(bytes))
-    return LLVM::GEPOp::create(
-        builder, loc, pointer, builder.getI8Type(), base,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
-  Value distance = LLVM::ConstantOp::create(builder, loc, i64, bytes);
-  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{distance});
 }
 
 LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
@@ -273,20 +289,36 @@ LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
     if (failed(appendBuffer(buffer, words)))
       return failure();
   llvm::append_range(words, attributes);
-  fillTable(loc, buffers);
-  Value desc = descriptor(loc, words);
+  Value desc = nextCall(loc, buffers, words);
   call(loc, ("cprt_" + symbol).str(), {context, stream, desc, table});
   return success();
 }
 
-void RuntimeEmitter::fillTable(Location loc, ValueRange buffers) {
-  for (auto [buffer, slot] : llvm::zip_first(buffers, slots))
-    LLVM::StoreOp::create(builder, loc, pointerOf(buffer), slot);
+Value RuntimeEmitter::nextCall(Location loc, ValueRange buffers,
+                               ArrayRef<int64_t> descriptor) {
+  SmallVector<BufferPlace> found;
+  for (Value buffer : buffers)
+    found.push_back(places.lookup(buffer));
+  records.append(found, descriptor);
+  return LLVM::CallOp::create(builder, loc, next, frame).getResult();
 }
 
-Value RuntimeEmitter::descriptor(Location loc, ArrayRef<int64_t> words) {
-  auto type = RankedTensorType::get({static_cast<int64_t>(words.size())}, i64);
-  return constantTable(loc, DenseElementsAttr::get(type, words));
+Value RuntimeEmitter::slot(Location loc, Value base, int32_t index) {
+  return LLVM::GEPOp::create(builder, loc, pointer, pointer, base,
+                             ArrayRef<LLVM::GEPArg>{index});
+}
+
+Value RuntimeEmitter::pointerOf(Location loc, Value buffer) {
+  BufferPlace place = places.lookup(buffer);
+  Value home = place.base < 0
+                   ? slot(loc, frame, static_cast<int32_t>(-place.base))
+                   : slot(loc, arguments, static_cast<int32_t>(place.base));
+  Value start = LLVM::LoadOp::create(builder, loc, pointer, home);
+  if (place.bytes == 0)
+    return start;
+  Value bytes = LLVM::ConstantOp::create(builder, loc, i64, place.bytes);
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), start,
+                             ArrayRef<LLVM::GEPArg>{bytes});
 }
 
 Value RuntimeEmitter::constantTable(Location loc, DenseElementsAttr value) {
@@ -300,7 +332,7 @@ Value RuntimeEmitter::constantTable(Location loc, DenseElementsAttr value) {
         LLVM::LLVMArrayType::get(value.getElementType(),
                                  value.getNumElements()),
         /*isConstant=*/true, LLVM::Linkage::Internal,
-        "cp_desc_" + std::to_string(tables.size()), value, cacheLine);
+        "cp_constant_" + std::to_string(tables.size()), value, cacheLine);
   }
   return LLVM::AddressOfOp::create(builder, loc, pointer,
                                    global.getSymNameAttr());

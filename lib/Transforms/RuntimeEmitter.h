@@ -8,6 +8,7 @@
 #ifndef CP_LIB_TRANSFORMS_RUNTIMEEMITTER_H
 #define CP_LIB_TRANSFORMS_RUNTIMEEMITTER_H
 
+#include "CallRecords.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,9 +18,9 @@
 namespace cp {
 
 /// Turns functions on buffers of known shapes into straight lists of runtime
-/// calls. A buffer is a pointer that already holds its offset: sizes and
-/// strides are in the descriptor tables, so the LLVM IR is linear in the number
-/// of calls (memref descriptors make LLVM's time quadratic).
+/// calls. Buffers, sizes and strides are in one constant table for a function
+/// (see CallRecords), so the LLVM IR is two ops a call (memref descriptors make
+/// LLVM's time quadratic).
 class RuntimeEmitter {
 public:
   explicit RuntimeEmitter(mlir::ModuleOp module);
@@ -29,6 +30,16 @@ public:
   llvm::LogicalResult convert(mlir::func::FuncOp entry);
 
 private:
+  /// A memref type's strides and offset, ShapedType::kDynamic where unknown.
+  struct Strides {
+    llvm::SmallVector<int64_t> strides;
+    int64_t offset = 0;
+
+    bool known() const {
+      return llvm::none_of(strides, mlir::ShapedType::isDynamic);
+    }
+  };
+
   llvm::LogicalResult emit(mlir::Operation *op);
   llvm::LogicalResult emitAlloc(mlir::memref::AllocOp op);
   llvm::LogicalResult emitCall(CallOp op);
@@ -37,8 +48,11 @@ private:
   llvm::LogicalResult emitGlobal(mlir::memref::GetGlobalOp op);
   llvm::LogicalResult emitView(mlir::Operation *op);
   llvm::LogicalResult emitArenaView(mlir::memref::ViewOp op);
-  /// The pointer `bytes` further on.
-  mlir::Value moved(mlir::Location loc, mlir::Value base, int64_t bytes);
+  /// Makes frame and table, and returns the op that says how large the frame
+  /// is: that is known at the end.
+  mlir::LLVM::ConstantOp makeFrame(mlir::func::FuncOp entry);
+  /// Keeps in the frame where `buffer` begins.
+  void keep(mlir::Value buffer, mlir::Value start);
 
   /// A call of the runtime's `symbol` on these buffers.
   llvm::LogicalResult emitRuntimeCall(mlir::Location loc,
@@ -46,32 +60,42 @@ private:
                                       mlir::ValueRange ins,
                                       mlir::ValueRange outs,
                                       llvm::ArrayRef<int64_t> attributes);
-  /// Stores the pointers of `buffers` in the table of this function.
-  void fillTable(mlir::Location loc, mlir::ValueRange buffers);
-  mlir::Value descriptor(mlir::Location loc, llvm::ArrayRef<int64_t> words);
+  llvm::LogicalResult appendBuffer(mlir::Value buffer,
+                                   llvm::SmallVectorImpl<int64_t> &words);
+  /// Valid until the next call of it.
+  const Strides &stridesOf(mlir::MemRefType type);
+  /// Makes the next call's buffers and descriptor, and returns the latter.
+  mlir::Value nextCall(mlir::Location loc, mlir::ValueRange buffers,
+                       llvm::ArrayRef<int64_t> descriptor);
   /// The global that holds these elements (of rank 1); equal tables are one.
   mlir::Value constantTable(mlir::Location loc, mlir::DenseElementsAttr value);
   mlir::LLVM::LLVMFuncOp declare(llvm::StringRef name, mlir::Type result,
                                  llvm::ArrayRef<mlir::Type> arguments);
   void call(mlir::Location loc, llvm::StringRef name,
             llvm::ArrayRef<mlir::Value> operands);
+  mlir::Value slot(mlir::Location loc, mlir::Value base, int32_t index);
   /// The pointer of element (0, ..., 0) of a buffer.
-  mlir::Value pointerOf(mlir::Value buffer) { return pointers.lookup(buffer); }
+  mlir::Value pointerOf(mlir::Location loc, mlir::Value buffer);
 
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   mlir::LLVM::LLVMPointerType pointer;
   mlir::Type i64;
-  mlir::Value context, stream, table;
-  /// The addresses of the table's entries.
-  llvm::SmallVector<mlir::Value> slots;
-  llvm::DenseMap<mlir::Value, mlir::Value> pointers;
+  mlir::Value context, stream, arguments, frame, table;
+  /// Of the function that is converted.
+  CallRecords records;
+  int32_t frameSize = FirstPlace;
+  llvm::DenseMap<mlir::Value, BufferPlace> places;
+  llvm::DenseMap<mlir::StringAttr, mlir::Value> addresses;
+  /// They are the work of affine maps, and types are few.
+  llvm::DenseMap<mlir::MemRefType, Strides> strides;
   llvm::StringMap<mlir::LLVM::LLVMFuncOp> functions;
   /// By name, since a module finds a symbol by looking at every op.
   llvm::DenseMap<mlir::StringAttr, mlir::func::FuncOp> kernels;
   llvm::DenseMap<mlir::StringAttr, mlir::memref::GlobalOp> globals;
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> tables;
-  int64_t callCount = 0;
+  mlir::LLVM::LLVMFuncOp next;
+  int64_t callCount = 0, entryCount = 0;
 };
 
 } // namespace cp

@@ -3,12 +3,12 @@
 
 #mesh = #cp.mesh<"cp" = 2>
 #whole2 = #cp.layout<#mesh, [{}, {}]>
-#rows = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"cp" striped}, {}]>
 
 func.func @partition_c1_window(%x: tensor<1x16x24xf32, #rows>,
     %w: tensor<24x4xf32, #whole2>) -> tensor<1x16x24xf32, #rows>
     attributes {cp.view = "global"} {
-  // expected-error @below {{'cp.conv1d' op partition_c1: the sequence is cut in zigzag order, in which this op cannot run; reshard it to contiguous order first}}
+  // expected-error @below {{'cp.conv1d' op partition_c1: the sequence is cut over "cp" (striped); this op runs on contiguous cuts, or on one zigzag cut alone: reshard the sequence to contiguous or zigzag order, and cut heads or channels over further axes}}
   %0 = cp.conv1d %x weight(%w)
       : (tensor<1x16x24xf32, #rows>, tensor<24x4xf32, #whole2>)
       -> tensor<1x16x24xf32, #rows>
@@ -17,23 +17,57 @@ func.func @partition_c1_window(%x: tensor<1x16x24xf32, #rows>,
 
 // -----
 
-#mesh = #cp.mesh<"cp" = 2>
+#mesh = #cp.mesh<"u" = 2, "ring" = 2>
 #whole1 = #cp.layout<#mesh, [{}]>
 #whole4 = #cp.layout<#mesh, [{}, {}, {}, {}]>
-#rows3 = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
-#rows4 = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}, {}]>
+#rows3 = #cp.layout<#mesh, [{}, {"ring" zigzag, "u"}, {}]>
+#rows4 = #cp.layout<#mesh, [{}, {"ring" zigzag, "u"}, {}, {}]>
 
 func.func @partition_c1_scan(%x: tensor<1x16x2x8xf32, #rows4>,
     %dt: tensor<1x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
     %b: tensor<1x16x1x4xf32, #rows4>)
     -> tensor<1x16x2x8xf32, #rows4> attributes {cp.view = "global"} {
-  // expected-error @below {{'cp.ssd' op partition_c1: the sequence is cut in zigzag order}}
+  // expected-error @below {{'cp.ssd' op partition_c1: the sequence is cut over "ring" (zigzag) and "u" (contiguous); this op runs on}}
   %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b)
       : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
          tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,
          tensor<1x16x1x4xf32, #rows4>)
       -> (tensor<1x16x2x8xf32, #rows4>, tensor<1x2x8x4xf32, #whole4>)
   return %y : tensor<1x16x2x8xf32, #rows4>
+}
+
+// -----
+
+#mesh = #cp.mesh<"u" = 2, "ring" = 2>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"u", "ring" zigzag}, {}]>
+
+func.func @partition_c1_zigzag_inside(%x: tensor<1x16x24xf32, #rows>,
+    %w: tensor<24x4xf32, #whole2>) -> tensor<1x16x24xf32, #rows>
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.conv1d' op partition_c1: the sequence is cut over "u" (contiguous) and "ring" (zigzag); this op runs on}}
+  %0 = cp.conv1d %x weight(%w)
+      : (tensor<1x16x24xf32, #rows>, tensor<24x4xf32, #whole2>)
+      -> tensor<1x16x24xf32, #rows>
+  return %0 : tensor<1x16x24xf32, #rows>
+}
+
+// -----
+
+// A rank's 4 rows would be enough, but each of its parts has 2.
+
+#mesh = #cp.mesh<"cp" = 4>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+
+func.func @partition_c2_zigzag(%x: tensor<1x16x24xf32, #rows>,
+    %w: tensor<24x4xf32, #whole2>) -> tensor<1x16x24xf32, #rows>
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.conv1d' op partition_c2: a halo of 3 rows is longer than each of a rank's two parts, of 2 rows; use fewer ranks or a longer sequence}}
+  %0 = cp.conv1d %x weight(%w)
+      : (tensor<1x16x24xf32, #rows>, tensor<24x4xf32, #whole2>)
+      -> tensor<1x16x24xf32, #rows>
+  return %0 : tensor<1x16x24xf32, #rows>
 }
 
 // -----
@@ -65,6 +99,27 @@ func.func @partition_c3(%x: tensor<1x16x2x8xf32, #rows4>,
     %b: tensor<1x16x1x4xf32, #rows4>)
     -> tensor<1x2x8x4xf32, #whole4> attributes {cp.view = "global"} {
   // expected-error @below {{'cp.ssd' op partition_c3: result 1 is used, but is not known on every rank when the sequence is cut; cut heads instead (strategy = "hidden")}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b)
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
+         tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,
+         tensor<1x16x1x4xf32, #rows4>)
+      -> (tensor<1x16x2x8xf32, #rows4>, tensor<1x2x8x4xf32, #whole4>)
+  return %state : tensor<1x2x8x4xf32, #whole4>
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+#whole1 = #cp.layout<#mesh, [{}]>
+#whole4 = #cp.layout<#mesh, [{}, {}, {}, {}]>
+#rows3 = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+#rows4 = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}, {}]>
+
+func.func @partition_c3_zigzag(%x: tensor<1x16x2x8xf32, #rows4>,
+    %dt: tensor<1x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
+    %b: tensor<1x16x1x4xf32, #rows4>)
+    -> tensor<1x2x8x4xf32, #whole4> attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.ssd' op partition_c3: result 1 is used, but is not known}}
   %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b)
       : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
          tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,

@@ -134,6 +134,29 @@ func.func @hidden(%u: tensor<1x16x16xf32, #channels>,
 
 // -----
 
+// Of a norm's groups a rank has its share.
+
+#mesh = #cp.mesh<"cp" = 2, "tp" = 2>
+#vector = #cp.layout<#mesh, [{"tp"}]>
+#channels = #cp.layout<#mesh, [{}, {"cp"}, {"tp"}]>
+
+// CHECK-LABEL: func.func @norm_groups(
+// CHECK:         %[[N:.*]] = cp.rms_norm %{{.*}} {groups = 2 : i64} : (tensor<1x8x8xf32>, tensor<8xf32>) -> tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.rms_norm %[[N]] weight(%{{.*}}) {groups = 2 : i64} :
+func.func @norm_groups(%x: tensor<1x16x16xf32, #channels>,
+    %w: tensor<16xf32, #vector>) -> tensor<1x16x16xf32, #channels>
+    attributes {cp.view = "global"} {
+  %0 = cp.rms_norm %x weight(%w) {groups = 4}
+      : (tensor<1x16x16xf32, #channels>, tensor<16xf32, #vector>)
+      -> tensor<1x16x16xf32, #channels>
+  %1 = cp.rms_norm %0 weight(%w) {groups = 4}
+      : (tensor<1x16x16xf32, #channels>, tensor<16xf32, #vector>)
+      -> tensor<1x16x16xf32, #channels>
+  return %1 : tensor<1x16x16xf32, #channels>
+}
+
+// -----
+
 // A sequence that two axes cut: the group of the halo is both, major first.
 
 #mesh = #cp.mesh<"ring" = 2, "u" = 2>

@@ -254,6 +254,19 @@ llvm::Error checkMesh(const Options &options, const CompileOptions &compile,
   return llvm::Error::success();
 }
 
+/// The program, for the ranks that were asked for.
+llvm::Expected<std::unique_ptr<Program>>
+compileFor(ModuleOp module, const Options &options,
+           const CompileOptions &compile) {
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(module, compile);
+  if (!program)
+    return program.takeError();
+  if (llvm::Error error = checkMesh(options, compile, (*program)->mesh()))
+    return std::move(error);
+  return program;
+}
+
 /// Compiles, and prints what was decided.
 llvm::Error explainModel(ModuleOp module, const Options &options) {
   llvm::Expected<CompileOptions> compile = compileOptions(options);
@@ -264,11 +277,9 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
   if (!recorder)
     return recorder.takeError();
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, *compile);
+      compileFor(module, options, *compile);
   if (!program)
     return program.takeError();
-  if (llvm::Error error = checkMesh(options, *compile, (*program)->mesh()))
-    return error;
   printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),
                  llvm::outs());
   return llvm::Error::success();
@@ -285,11 +296,9 @@ llvm::Error runModel(ModuleOp module, ModuleOp reference,
                      [&](DType dtype) { return toleranceOf(options, dtype); });
   progress("compiling");
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, *compile);
+      compileFor(module, options, *compile);
   if (!program)
     return program.takeError();
-  if (llvm::Error error = checkMesh(options, *compile, (*program)->mesh()))
-    return error;
   int64_t ranks = (*program)->mesh().numRanks();
   progress(options.weights.empty()
                ? "drawing weights from seed " + std::to_string(options.seed)

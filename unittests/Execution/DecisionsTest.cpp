@@ -7,6 +7,7 @@
 
 #include "cp/Execution/Decisions.h"
 #include "Collectives.h"
+#include "MixerText.h"
 #include "TestModel.h"
 
 #include "gtest/gtest.h"
@@ -178,6 +179,29 @@ TEST(DecisionsTest, ScansOfUnevenStatesAreCountedByRank) {
                                     HostTensor::zeros(DType::F32, {8, 3})},
                                    CPRT_KERNELS_FAST);
       EXPECT_EQ(saidBy(recorder->decisions(), 4).totals, countsOf(result));
+    }
+}
+
+TEST(DecisionsTest, MixersInZigzagOrderAreCountedByRank) {
+  for (int64_t heads : {1, 2})
+    for (const char *scan :
+         {"chain", "gather", "doubling", "pipelined", "transposed"}) {
+      SCOPED_TRACE(std::string(scan) + ", " + std::to_string(heads));
+      MixerText mixer{R"("ring" zigzag)", 3, 1, heads, scan};
+      OwningOpRef<ModuleOp> module = parse(mixer.text());
+      std::unique_ptr<DecisionRecorder> recorder = record();
+      ASSERT_TRUE(module && recorder);
+      std::unique_ptr<Program> program = test::compile(*module, {});
+      ASSERT_TRUE(program);
+      std::vector<HostTensor> inputs;
+      for (const TensorSpec &spec : program->arguments())
+        inputs.push_back(HostTensor::zeros(spec.dtype, spec.shape));
+      Counts counted = countsOf(runOrFail(*program, inputs, CPRT_KERNELS_FAST));
+      EXPECT_EQ(counted.count("halo ring"), 1u);
+      EXPECT_EQ(counted.count("scan_state ring"), 1u);
+      Said said = saidBy(recorder->decisions(), 3 * heads);
+      EXPECT_EQ(said.totals, counted);
+      EXPECT_EQ(said.sums, counted);
     }
 }
 

@@ -55,33 +55,38 @@ void widen(Value value, Block &block,
   }
 }
 
-/// Worked out from the planned program: its tensors are views of the arena.
+/// Worked out from the program that is to be planned: its tensors are
+/// allocations.
 int64_t largestLiveSet(Block &block) {
   llvm::DenseMap<Operation *, size_t> numbers;
   for (Operation &op : block)
     numbers.try_emplace(&op, numbers.size());
   std::vector<int64_t> live(numbers.size());
-  for (auto view : block.getOps<memref::ViewOp>()) {
+  for (auto alloc : block.getOps<memref::AllocOp>()) {
     size_t first = live.size(), last = 0;
-    widen(view, block, numbers, first, last);
+    widen(alloc, block, numbers, first, last);
     for (size_t number = first; number <= last; ++number)
-      live[number] += bytesOf(view.getType());
+      live[number] += bytesOf(alloc.getType());
   }
   return live.empty() ? 0 : *std::max_element(live.begin(), live.end());
 }
 
-/// Looks at the entry right after it was planned.
+/// Looks at the entry before and after it is planned.
 class PlanReader : public PassInstrumentation {
 public:
   explicit PlanReader(Plan &plan) : plan(plan) {}
 
-  void runAfterPass(Pass *pass, Operation *op) override {
+  void runBeforePass(Pass *pass, Operation *op) override {
     auto function = dyn_cast<func::FuncOp>(op);
-    if (pass->getArgument() != "cp-plan-memory" || !function ||
-        !function->hasAttr(arenaAttr))
+    if (pass->getArgument() == "cp-plan-memory" && function &&
+        function.isPublic())
+      plan.largestLiveSet = largestLiveSet(function.getBody().front());
+  }
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (pass->getArgument() != "cp-plan-memory" || !op->hasAttr(arenaAttr))
       return;
-    plan.bytes = function->getAttrOfType<IntegerAttr>(arenaAttr).getInt();
-    plan.largestLiveSet = largestLiveSet(function.getBody().front());
+    plan.bytes = op->getAttrOfType<IntegerAttr>(arenaAttr).getInt();
   }
 
 private:

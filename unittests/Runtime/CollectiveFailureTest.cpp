@@ -76,8 +76,9 @@ Collective halo(const char *variant, int64_t order) {
       variant};
 }
 
-const std::vector<Collective> &collectives() {
-  static const std::vector<Collective> all = {
+/// Those that move whole tensors between layouts.
+std::vector<Collective> exchanges() {
+  return {
       {"all_to_all",
        cprt_all_to_all,
        {2, 8},
@@ -101,6 +102,17 @@ const std::vector<Collective> &collectives() {
        {8},
        {2},
        [](Call &call) { call.array({0}).attr(0).attr(0); }},
+      {"reorder",
+       cprt_reorder,
+       {4},
+       {4},
+       [](Call &call) { call.array({0}).attr(0).attr(0).attr(1); }},
+  };
+}
+
+/// Those that hand something on to a neighbour.
+std::vector<Collective> neighbours() {
+  return {
       {"shift",
        cprt_shift,
        {4},
@@ -108,16 +120,16 @@ const std::vector<Collective> &collectives() {
        [](Call &call) { call.array({0}).attr(1); }},
       halo("", 0),
       halo("zigzag", 1),
-      {"reorder",
-       cprt_reorder,
-       {4},
-       {4},
-       [](Call &call) { call.array({0}).attr(0).attr(0).attr(1); }},
       {"ring_attention",
        cprt_ring_attention,
        {1, 2, 1, 4},
        {1, 2, 1, 4},
        [](Call &call) { call.array({0}).attr(1).array({1}).attr(0).attr(0); }},
+  };
+}
+
+std::vector<Collective> scans() {
+  return {
       scan("chain", 0),
       scan("gather", 1),
       scan("doubling", 2),
@@ -129,6 +141,15 @@ const std::vector<Collective> &collectives() {
       scan("zigzagPipelined", 3, 1),
       scan("zigzagTransposed", 4, 1),
   };
+}
+
+const std::vector<Collective> &collectives() {
+  static const std::vector<Collective> all = [] {
+    std::vector<Collective> table = exchanges();
+    for (const auto &more : {neighbours(), scans()})
+      table.insert(table.end(), more.begin(), more.end());
+    return table;
+  }();
   return all;
 }
 

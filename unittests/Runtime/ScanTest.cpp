@@ -5,61 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomCase.h"
+#include "ScanSupport.h"
 
-#include <cmath>
 #include <cstring>
 
 using namespace cp::test;
 
 namespace {
 
-/// As in the descriptor.
-enum Algorithm : int64_t { Chain, Gather, Doubling, Pipelined, Transposed };
-constexpr Algorithm algorithms[] = {Chain, Gather, Doubling, Pipelined,
-                                    Transposed};
-
-/// All ranks' summaries or prefixes, by rank.
-struct Summaries {
-  std::vector<Array> decays, states;
-};
-
-struct Sample {
-  Sizes decay, state;
-  bool hasGaps;
-};
-
-/// With resets, which are zero decays, and with zeros of both signs.
-Summaries randomSummaries(RandomCase &c, const Sample &sample) {
-  Summaries made;
-  std::uniform_real_distribution<double> decay(0.2, 1), state(-1, 1);
-  for (int64_t rank = 0; rank < product(c.setting.mesh); ++rank) {
-    made.decays.emplace_back(sample.decay);
-    made.states.emplace_back(sample.state);
-    for (double &value : made.decays.back().values)
-      value = c.draw(0, 7) ? decay(c.random) : 0.0;
-    for (double &value : made.states.back().values)
-      value = c.draw(0, 7) ? state(c.random) : (c.draw(0, 1) ? -0.0 : 0.0);
-  }
-  return made;
-}
-
 Summaries runScan(World &world, const Sizes &axes, const Summaries &inputs,
-                  Algorithm algorithm, cprt_dtype dtype, bool hasGaps) {
+                  Algorithm algorithm, const Sample &sample) {
   Summaries results = inputs;
   world.run([&](int64_t rank, cprt_context *context) {
-    Tensor decay(dtype, inputs.decays[size_t(rank)], hasGaps);
-    Tensor state(dtype, inputs.states[size_t(rank)], hasGaps);
-    Tensor outDecay(dtype, decay.sizes, hasGaps);
-    Tensor outState(dtype, state.sizes, hasGaps);
-    Call call;
-    call.in(decay).in(state).out(outDecay).out(outState);
-    call.attr(algorithm).array(axes).attr(0).run(cprt_scan_state, context);
-    state.write(Array(state.sizes));
-    decay.write(Array(decay.sizes));
-    EXPECT_TRUE(outDecay.gapsAreIntact() && outState.gapsAreIntact());
-    results.decays[size_t(rank)] = outDecay.read();
-    results.states[size_t(rank)] = outState.read();
+    scan(context, sample, axes, algorithm, 0, results.decays[size_t(rank)],
+         results.states[size_t(rank)]);
   });
   EXPECT_EQ(world.failures(), "");
   return results;
@@ -100,11 +59,11 @@ struct Traffic {
 };
 
 void checkTraffic(RandomCase &c, const World &world, const Sample &sample,
-                  Algorithm algorithm, cprt_dtype dtype) {
+                  Algorithm algorithm) {
   for (int64_t rank = 0; rank < world.size(); ++rank) {
     Place place = c.place(rank);
     Traffic traffic = {place.position, place.size, product(sample.state),
-                       product(sample.decay), int64_t(cprt_dtype_size(dtype))};
+                       product(sample.decay), sample.width()};
     cprt_counter counter =
         world.counter(rank, "scan_state", maskOf(c.setting.axes));
     EXPECT_EQ(counter.bytes_sent, traffic.bytes(algorithm)) << "rank " << rank;
@@ -141,32 +100,21 @@ void checkAgainstSum(RandomCase &c, const Summaries &inputs,
   }
 }
 
-/// Also tells zeros of different signs apart.
-void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t rank = 0; rank < a.size(); ++rank) {
-    size_t bytes = a[rank].values.size() * sizeof(double);
-    EXPECT_EQ(a[rank], b[rank]) << "rank " << rank;
-    EXPECT_TRUE(!bytes || !std::memcmp(a[rank].values.data(),
-                                       b[rank].values.data(), bytes))
-        << "rank " << rank;
-  }
-}
-
 /// Every algorithm against the sum and its formula of bytes; all but doubling
 /// against the chain.
-void checkAll(RandomCase &c, const Sample &sample) {
+void checkAll(RandomCase &c, Sample sample) {
   SCOPED_TRACE(testing::Message() << "decays " << product(sample.decay)
                                   << ", states " << product(sample.state));
-  Summaries inputs = randomSummaries(c, sample);
+  Summaries inputs = randomSummaries(c, sample, product(c.setting.mesh));
   for (cprt_dtype dtype : {CPRT_F32, CPRT_F64}) {
+    sample.dtype = dtype;
     std::vector<Summaries> results;
     for (Algorithm algorithm : algorithms) {
       SCOPED_TRACE(testing::Message() << "algorithm " << algorithm);
       World world(c.setting.mesh);
-      results.push_back(runScan(world, c.setting.axes, inputs, algorithm, dtype,
-                                sample.hasGaps));
-      checkTraffic(c, world, sample, algorithm, dtype);
+      results.push_back(
+          runScan(world, c.setting.axes, inputs, algorithm, sample));
+      checkTraffic(c, world, sample, algorithm);
       checkAgainstSum(c, inputs, results.back(),
                       dtype == CPRT_F32 ? 1e-5 : 1e-12);
       if (algorithm == Doubling)
@@ -174,27 +122,6 @@ void checkAll(RandomCase &c, const Sample &sample) {
       expectSameBits(results.back().decays, results[Chain].decays);
       expectSameBits(results.back().states, results[Chain].states);
     }
-  }
-}
-
-Sample randomSample(RandomCase &c) {
-  Sample sample = {c.anySizes(2), {}, c.draw(0, 1) == 1};
-  sample.state = sample.decay;
-  sample.state.push_back(c.draw(1, 5));
-  sample.state.push_back(c.draw(1, 5));
-  return sample;
-}
-
-/// Runs `body` on lines of so many ranks.
-void forEachLine(const Sizes &lengths,
-                 const std::function<void(RandomCase &)> &body) {
-  uint64_t seed = testSeed();
-  for (int64_t ranks : lengths) {
-    RandomCase c{{{ranks}, {0}}, seed};
-    SCOPED_TRACE(testing::Message() << c);
-    body(c);
-    if (testing::Test::HasFailure())
-      return;
   }
 }
 
@@ -246,7 +173,7 @@ TEST(Scan, BytesOfTheFirstRankAreThoseOfTheTable) {
       Summaries zeros;
       zeros.decays.assign(size_t(row.ranks), Array({4}));
       zeros.states.assign(size_t(row.ranks), Array({4, 16}));
-      runScan(world, {0}, zeros, algorithm, CPRT_F32, false);
+      runScan(world, {0}, zeros, algorithm, {{4}, {4, 16}, false});
       EXPECT_EQ(world.counter(0, "scan_state", 1).bytes_sent,
                 row.bytes[algorithm])
           << row.ranks << " ranks, algorithm " << algorithm;

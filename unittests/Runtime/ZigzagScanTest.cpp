@@ -10,64 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomCase.h"
+#include "ScanSupport.h"
 
 #include <cstring>
 
 using namespace cp::test;
 
 namespace {
-
-/// As in the descriptor.
-enum Algorithm : int64_t { Chain, Gather, Doubling, Pipelined, Transposed };
-constexpr Algorithm algorithms[] = {Chain, Gather, Doubling, Pipelined,
-                                    Transposed};
-
-/// A decay and a state for each part of a sequence.
-struct Summaries {
-  std::vector<Array> decays, states;
-};
-
-/// The type and the sizes of one part's summary.
-struct Sample {
-  Sizes decay, state;
-  cprt_dtype dtype;
-  bool hasGaps;
-
-  int64_t width() const { return int64_t(cprt_dtype_size(dtype)); }
-  int64_t bytes() const { return (product(decay) + product(state)) * width(); }
-};
-
-Summaries randomSummaries(RandomCase &c, const Sample &sample, int64_t parts) {
-  Summaries made;
-  std::uniform_real_distribution<double> decay(0.2, 1), state(-1, 1);
-  for (int64_t part = 0; part < parts; ++part) {
-    made.decays.emplace_back(sample.decay);
-    made.states.emplace_back(sample.state);
-    for (double &value : made.decays.back().values)
-      value = c.draw(0, 7) ? decay(c.random) : 0.0;
-    for (double &value : made.states.back().values)
-      value = c.draw(0, 7) ? state(c.random) : (c.draw(0, 1) ? -0.0 : 0.0);
-  }
-  return made;
-}
-
-/// One scan with buffers of these contents; the results take their place.
-void scan(cprt_context *context, const Sample &sample, const Sizes &axes,
-          Algorithm algorithm, int64_t order, Array &decays, Array &states) {
-  Tensor decay(sample.dtype, decays, sample.hasGaps);
-  Tensor state(sample.dtype, states, sample.hasGaps);
-  Tensor outDecay(sample.dtype, decays.sizes, sample.hasGaps);
-  Tensor outState(sample.dtype, states.sizes, sample.hasGaps);
-  Call call;
-  call.in(decay).in(state).out(outDecay).out(outState);
-  call.attr(algorithm).array(axes).attr(order).run(cprt_scan_state, context);
-  state.write(Array(state.sizes));
-  decay.write(Array(decay.sizes));
-  EXPECT_TRUE(outDecay.gapsAreIntact() && outState.gapsAreIntact());
-  decays = outDecay.read();
-  states = outState.read();
-}
 
 /// The same scan by a rank for each part.
 Summaries scanContiguous(const Summaries &inputs, const Sample &sample,
@@ -167,18 +116,6 @@ private:
   int64_t ranks, position;
 };
 
-/// Tells zeros of different signs apart.
-void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t part = 0; part < a.size(); ++part) {
-    size_t bytes = a[part].values.size() * sizeof(double);
-    EXPECT_EQ(a[part], b[part]) << "part " << part;
-    EXPECT_TRUE(!bytes || !std::memcmp(a[part].values.data(),
-                                       b[part].values.data(), bytes))
-        << "part " << part;
-  }
-}
-
 void checkAll(RandomCase &c, Sample sample) {
   SCOPED_TRACE(testing::Message() << "decays " << product(sample.decay)
                                   << ", states " << product(sample.state));
@@ -208,26 +145,6 @@ void checkAll(RandomCase &c, Sample sample) {
   }
 }
 
-Sample randomSample(RandomCase &c) {
-  Sample sample = {c.anySizes(2), {}, CPRT_F32, c.draw(0, 1) == 1};
-  sample.state = sample.decay;
-  sample.state.push_back(c.draw(1, 5));
-  sample.state.push_back(c.draw(1, 5));
-  return sample;
-}
-
-void forEachLine(const Sizes &lengths,
-                 const std::function<void(RandomCase &)> &body) {
-  uint64_t seed = testSeed();
-  for (int64_t ranks : lengths) {
-    RandomCase c{{{ranks}, {0}}, seed};
-    SCOPED_TRACE(testing::Message() << c);
-    body(c);
-    if (testing::Test::HasFailure())
-      return;
-  }
-}
-
 } // namespace
 
 TEST(ZigzagScan, AllAlgorithmsOnEveryMesh) {
@@ -243,11 +160,11 @@ TEST(ZigzagScan, AllAlgorithmsOnOneToNineRanks) {
 /// two parts; and slices that are empty.
 TEST(ZigzagScan, ManyBlocksAndFewStates) {
   forEachLine({2, 5, 8}, [](RandomCase &c) {
-    checkAll(c, {{7}, {7, 1289}, CPRT_F32, false});
-    checkAll(c, {{2}, {2, 40000}, CPRT_F32, false});
-    checkAll(c, {{1}, {1}, CPRT_F32, false});
-    checkAll(c, {{2}, {2, 0}, CPRT_F32, true});
-    checkAll(c, {{0}, {0, 4}, CPRT_F32, false});
+    checkAll(c, {{7}, {7, 1289}, false});
+    checkAll(c, {{2}, {2, 40000}, false});
+    checkAll(c, {{1}, {1}, false});
+    checkAll(c, {{2}, {2, 0}, true});
+    checkAll(c, {{0}, {0, 4}, false});
   });
 }
 
@@ -268,7 +185,7 @@ TEST(ZigzagScan, BytesAreThoseOfTheTable) {
     for (Algorithm algorithm : algorithms) {
       RandomCase c{{{row.ranks}, {0}}, 0};
       World world({row.ranks});
-      Sample sample = {{4}, {4, 16}, CPRT_F32, false};
+      Sample sample = {{4}, {4, 16}, false};
       Summaries zeros = randomSummaries(c, sample, 2 * row.ranks);
       scanZigzag(c, world, zeros, sample, algorithm);
       EXPECT_EQ(world.counter(row.position, "scan_state", 1).bytes_sent,
@@ -283,7 +200,7 @@ TEST(ZigzagScan, AllocatesInItsFirstCallOnly) {
   for (Algorithm algorithm : algorithms) {
     World world({4});
     world.run([&](int64_t, cprt_context *context) {
-      Sample sample = {{2}, {2, 300}, CPRT_F32, false};
+      Sample sample = {{2}, {2, 300}, false};
       Array decays(sample.decay), states(sample.state);
       scan(context, sample, {0}, algorithm, 1, decays, states);
       int64_t first = cprt_context_allocations(context);

@@ -24,9 +24,10 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       the op, when it has none (a contraction that is not a projection, say).
     }], "::llvm::FailureOr<::cp::ShardingRule>", "getShardingRule">,
     InterfaceMethod<[{
-      Makes the op fit results and operands whose types have become those of
-      one rank: sizes that stand in attributes, such as a slice's. Types are
-      replaced before this is called.
+      Makes the op fit results whose types have become those of one rank: sizes
+      that stand in attributes, such as a slice's. Where a share of the whole has
+      to be told (of `groups` of `cp.rms_norm`, say), operands still are whole
+      when results are not.
     }], "void", "localizeSizes", (ins), [{}], [{ return; }]>,
   ];
 }

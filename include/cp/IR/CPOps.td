@@ -247,7 +247,8 @@ def CP_SsdOp : CP_Op<"ssd", [
 }
 
 def CP_RmsNormOp : CP_Op<"rms_norm", [
-    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp]> {
+    Pure, AttrSizedOperandSegments, IsRuntimeOp,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["localizeSizes"]>]> {
   let summary = "Root-mean-square norm over the last dimension, gated if asked";
   let description = [{
     Divides each of `groups` equal parts of x's last dimension by

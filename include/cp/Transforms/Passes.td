@@ -135,12 +135,22 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
     rank's part; a reshard keeps its layouts as attributes. A window op that is
     cut along the sequence gets its earlier rows by `cp.halo`; a scan is split in
     two halves with `cp.scan_state` between. The layouts of arguments and results
-    stay as `cp.layout`. A remark of category `reshard` says of each reshard from
+    stay as `cp.layout`.
+
+    A sequence may be cut contiguously over one axis or several, or in zigzag
+    order over one; heads or channels may be cut over others. In zigzag order a
+    rank has two parts of the sequence, one behind the other. The op then sees
+    `x[b, l, ...]` as `x[2b, l/2, ...]`, in which each part is a sequence of its
+    own, and an initial state is given to both: no row changes its rank. See
+    test/Transforms/partition-zigzag.mlir.
+
+    A remark of category `reshard` says of each reshard from
     and to which layout it goes, for which op and why, and how many bytes a rank
     sends (see test/Transforms/reshard-remarks.mlir). See
     test/Transforms/partition.mlir.
   }];
-  let dependentDialects = ["::cp::CPDialect"];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
@@ -205,7 +215,8 @@ def PlanMemory : Pass<"cp-plan-memory", "::mlir::func::FuncOp"> {
     An entry function is one block and hands out no buffer of its own, so the life
     of each allocation is known. All become views of one allocation, which
     `convert-cp-to-runtime` makes the rank's arena: taken in the first step, kept
-    for the next ones. Its size stands on the function as `cp.arena`; a remark of
+    for the next ones. Buffers of one place and type share a view, and equal views
+    of it are one. Its size stands on the function as `cp.arena`; a remark of
     category `memory` gives it beside the largest set of buffers that are live at
     one time. See test/Transforms/plan-memory.mlir.
   }];
@@ -227,9 +238,12 @@ def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turn entry functions into flat lists of runtime calls";
   let description = [{
     An entry function becomes `void(cprt_context *, cprt_stream *, void **)`, the
-    last one the pointers of its arguments. Shapes, strides and attributes go to
-    constant tables, so calls pass pointers only. Outlined kernels take their
-    pointers from a table too. See test/Transforms/convert-to-runtime.mlir.
+    last one the pointers of its arguments. Where buffers begin, shapes, strides and
+    attributes go to one constant table for a function, a record for each call. So a
+    call is two ops: `cp_next`, which writes the pointers of the next record's
+    buffers to a table and gives its descriptor, and the call, which passes pointers
+    only. Outlined kernels take their pointers from the table too. See
+    test/Transforms/convert-to-runtime.mlir.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -55,6 +55,13 @@ FailureOr<ShardingRule> RmsNormOp::getShardingRule() {
   return rule;
 }
 
+/// A rank has its share of the groups, each whole.
+void RmsNormOp::localizeSizes() {
+  int64_t whole = shapeOf(getX()).back(), own = shapeOf(getResult()).back();
+  if (own != whole)
+    setGroups(getGroups() * own / whole);
+}
+
 FailureOr<ShardingRule> EmbeddingOp::getShardingRule() {
   ShardingRule rule = ShardingRule::parse("b l; . d -> b l d", *this);
   rule.uses[1] = Use::Additive;

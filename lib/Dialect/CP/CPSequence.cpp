@@ -7,6 +7,7 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -89,12 +90,24 @@ ScanSummary SsdOp::summarize(OpBuilder &builder) {
           {states.getChunkStates(), states.getLogDecay(), states.getDelta()}};
 }
 
+/// The incoming state is made of it and of summaries.
+static Value asSummary(OpBuilder &builder, Value initial) {
+  if (!initial)
+    return initial;
+  auto type = cast<RankedTensorType>(initial.getType());
+  Type element = summaryType(type.getElementType());
+  if (element == type.getElementType())
+    return initial;
+  return arith::ExtFOp::create(builder, initial.getLoc(),
+                               type.clone(type.getShape(), element), initial);
+}
+
 SmallVector<Value> SsdOp::apply(OpBuilder &builder, const ScanSummary &own,
                                 const ScanSummary &prefix) {
   auto scan = SsdScanOp::create(
       builder, getLoc(), getY().getType(), own.state.getType(), getX(), getB(),
       getC(), getD(), own.kept[0], own.kept[1], own.kept[2], prefix.decay,
-      prefix.state, getInitial(), getChunkSizeAttr());
+      prefix.state, asSummary(builder, getInitial()), getChunkSizeAttr());
   // Only the last rank knows the final state of the whole sequence.
   return {scan.getY(), Value()};
 }

@@ -116,6 +116,31 @@ static bool shard(MlirModule module, CpShardPipelineOptions options) {
   return mlirLogicalResultIsSuccess(result);
 }
 
+/// How many results the only function of a module has.
+static intptr_t numResults(MlirModule module) {
+  MlirOperation function =
+      mlirBlockGetFirstOperation(mlirModuleGetBody(module));
+  MlirAttribute type =
+      mlirOperationGetAttributeByName(function, ref("function_type"));
+  return mlirFunctionTypeGetNumResults(mlirTypeAttrGetValue(type));
+}
+
+/// Every value is a result besides the model's own.
+static void tryExpose(MlirContext context, const char *path) {
+  CpShardPipelineOptions options = {ref("cp=4"), ref(""), ref(""), ref(""),
+                                    false};
+  MlirModule module = parseFile(context, path);
+  expect(shard(module, options), "the module is sharded");
+  intptr_t own = numResults(module);
+  mlirModuleDestroy(module);
+
+  options.expose = true;
+  module = parseFile(context, path);
+  expect(shard(module, options), "the module is sharded and exposed");
+  expect(numResults(module) > own, "values are results besides the model's");
+  mlirModuleDestroy(module);
+}
+
 static void lower(MlirModule module) {
   MlirPassManager manager = mlirPassManagerCreate(mlirModuleGetContext(module));
   cpBuildLowerPipeline(mlirPassManagerGetAsOpPassManager(manager));
@@ -138,12 +163,14 @@ int main(int argc, char **argv) {
   tryLayout(context, makeMesh(context));
 
   CpShardPipelineOptions options = {ref("cp=4"), ref(""), ref("hidden"),
-                                    ref("")};
+                                    ref(""), false};
   MlirModule module = parseFile(context, argv[1]);
   expect(shard(module, options), "the module is sharded");
   mlirOperationPrint(mlirModuleGetOperation(module), toStdout, NULL);
   lower(module);
   mlirModuleDestroy(module);
+
+  tryExpose(context, argv[1]);
 
   options.mesh = ref("cp=5");
   module = parseFile(context, argv[1]);

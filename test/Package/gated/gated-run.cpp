@@ -17,7 +17,6 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
 #include <cstring>
 #include <random>
 
