@@ -24,7 +24,7 @@ the last bits otherwise.
 As in make_goldens.py the weights are changed after their initialisation, so that
 nothing hides, and a golden is written only if each of these changes to the model
 moves the logits by a rel_l2 above 1e-2: forgetting everything half-way, no
-rotation of queries and keys or another theta (where there is one), uniform
+rotation of queries and keys or another theta (where it matters), uniform
 attention, one group in the gated norm, no MLP, no time step limit (where one is
 set).
 """
@@ -170,8 +170,9 @@ def other_models(model: torch.nn.Module, ids: np.ndarray) -> Dict[str, np.ndarra
     for rotary in modules(model, "RotaryEmbedding"):
         frequencies = rotary.inv_freq
         seen["no rotation"] = with_changes([rotary], inv_freq=0 * frequencies)
-        seen["another theta"] = with_changes([rotary],
-                                             inv_freq=0.7 * frequencies)
+        if len(frequencies) > 1:  # theta^0 is 1, whatever theta is
+            seen["another theta"] = with_changes(
+                [rotary], inv_freq=frequencies ** 1.2)
     mixers = modules(model, "Mixer")
     if mixers[0].time_step_limit[0] > 0.01:
         seen["no time step limit"] = with_changes(
