@@ -104,10 +104,14 @@ LogicalResult findOrder(CutSequence &sequence) {
 
 /// Refuses what is not served, before anything is changed.
 LogicalResult checkServed(CutSequence &sequence) {
+  SequenceOpInterface op = sequence.op;
+  bool isWindow = op.getSequenceKind() == SequenceKind::Window;
+  // A window of one row needs no other.
+  if (sequence.cuts.empty() || (isWindow && op.getWindowRows() == 0))
+    return success();
   if (failed(findOrder(sequence)))
     return failure();
-  SequenceOpInterface op = sequence.op;
-  if (sequence.cuts.empty() || op.getSequenceKind() != SequenceKind::Window)
+  if (!isWindow)
     return success();
   int64_t rows = sequence.localRows / (sequence.zigzag ? 2 : 1);
   if (op.getWindowRows() <= rows)
