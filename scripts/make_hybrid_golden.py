@@ -8,10 +8,10 @@ weights.safetensors (f32, as transformers saves them), inputs.safetensors
 ("input_ids", i32 [batch, seq]) and logits.safetensors ("logits", f32
 [batch, seq, vocab]):
 
-  bamba               Mamba, attention, Mamba; two groups, eight query heads on
-                      four key heads, half of a head's channels rotated
-  bamba-options       all biases but the convolution's, tied embeddings, a finite
-                      time_step_limit, other rotary settings
+  bamba               Mamba, attention, Mamba; two groups, eight query heads
+                      on four key heads, half of a head's channels rotated
+  bamba-options       all biases but the convolution's, tied embeddings, a
+                      finite time_step_limit, other rotary settings
   nemotron_h          "M-*M": four groups, heads wider than hidden / heads
   nemotron_h-options  the biases that it has, a time_step_min that cuts
 
@@ -21,9 +21,9 @@ Run with Python 3.11.7, torch 2.15.0 (on CPU), transformers 5.23.0, safetensors
 0.8.0, numpy 2.4.6. The seeds are fixed; another machine or version may round
 the last bits otherwise.
 
-As in make_goldens.py the weights are changed after their initialisation, so that
-nothing hides, and a golden is written only if each of these changes to the model
-moves the logits by a rel_l2 above 1e-2: forgetting everything half-way, no
+As in make_goldens.py the weights are changed after their initialisation, so
+that nothing hides, and a golden is written only if each of these changes to the
+model moves the logits by a rel_l2 above 1e-2: forgetting everything half-way, no
 rotation of queries and keys or another theta (where it matters), uniform
 attention, one group in the gated norm, no MLP, no time step limit (where one is
 set).

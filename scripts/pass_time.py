@@ -4,8 +4,10 @@ usage: scripts/pass_time.py [BUILD_DIR]
 
 Imports mamba2-130m with so many layers that the decomposed file has about 1e4 and
 1e5 ops of the cp dialect, and prints what --mlir-timing says, verification after
-each pass included on both sides. Exits with 1 when the sharding passes take more
-than 4 times canonicalize and cse, or grow faster than size^1.1.
+each pass included on both sides, and then without it on both. A ratio is to
+canonicalize and cse, "all" that of the sharding and the lowering passes. Exits
+with 1 when the sharding passes take more than 4 times as long, or grow faster than
+size^1.1, verification included.
 """
 
 import json
@@ -30,10 +32,10 @@ LOWERING = {"ConvertToCalls", "PrepareEntry", "PlanMemory", "OutlineKernels",
 MOST_LOWERED = 1667
 
 
-def seconds(command, names):
-    """The sum over the passes of these names, and which were seen."""
+def seconds(command, names, verify):
+    """The sum over the passes of these names, each of which must be seen."""
     run = subprocess.run([*map(str, command), "--mlir-disable-threading",
-                          "--mlir-timing"],
+                          "--mlir-timing", f"--verify-each={int(verify)}"],
                          check=True, capture_output=True, text=True)
     total, seen = 0.0, set()
     for time, name in re.findall(r"^\s*([\d.]+) \([^)]*\)\s+(\w+)$", run.stderr,
@@ -59,31 +61,34 @@ def decomposed(build, folder, layers):
     return out
 
 
-def measure(build, folder, strategy, layers, file):
+def measure(build, folder, strategy, layers, file, verify=True):
     cp_opt = build / "bin/cp-opt"
     local = folder / f"{layers}-{strategy}.mlir"
-    own = upstream = math.inf
-    # Alternating, so that both sides see the same machine; the best of each.
+    own = upstream = lowering = math.inf
+    # Alternating, so that all see the same machine; the best of each.
     for _ in range(REPEATS):
         own = min(own, seconds(
             [cp_opt, f"--cp-shard-pipeline=mesh=cp=4 mixer={strategy}", file, "-o",
-             local], SHARDING))
+             local], SHARDING, verify))
         upstream = min(upstream, seconds(
-            [cp_opt, "--canonicalize", "--cse", file, "-o", "/dev/null"], UPSTREAM))
-    lowering = math.nan
-    if layers <= MOST_LOWERED:
-        lowering = seconds([cp_opt, "--cp-lower-pipeline", local, "-o", "/dev/null"],
-                           LOWERING)
+            [cp_opt, "--canonicalize", "--cse", file, "-o", "/dev/null"], UPSTREAM,
+            verify))
+        if layers <= MOST_LOWERED:
+            lowering = min(lowering, seconds(
+                [cp_opt, "--cp-lower-pipeline", local, "-o", "/dev/null"], LOWERING,
+                verify))
     ops = len(re.findall(r" = cp\.\w+ ", file.read_text()))
-    print(f"{strategy:10} {ops:7} {upstream:10.3f} {own:9.3f} {own / upstream:6.2f}"
-          f" {lowering:9.3f}")
+    both = "" if math.isinf(lowering) else (
+        f"{lowering:9.3f} {(own + lowering) / upstream:6.2f}")
+    print(f"{strategy:10} {ops:7} {'yes' if verify else 'no':>6} {upstream:10.3f} "
+          f"{own:9.3f} {own / upstream:6.2f} {both}", flush=True)
     return ops, own, own / upstream
 
 
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build")
     passed = True
-    print("seconds     cp ops   canon+cse  sharding  ratio  lowering")
+    print("seconds     cp ops verify  canon+cse  sharding  ratio  lowering    all")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         files = {layers: decomposed(build, folder, layers) for layers in LAYERS}
@@ -95,6 +100,7 @@ def main():
             good = slope <= MOST_SLOPE and all(r <= MOST_RATIO for _, _, r in rows)
             passed &= good
             print(f"{strategy:10} slope {slope:.2f}  {'pass' if good else 'short'}")
+            measure(build, folder, strategy, LAYERS[0], files[LAYERS[0]], verify=False)
     sys.exit(0 if passed else 1)
 
 

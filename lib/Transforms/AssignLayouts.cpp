@@ -45,7 +45,7 @@ private:
       return refuse(message);
     cut = SequenceCut::parse(*value, axis, order, tensorAxis, message);
     if (!cut)
-      return refuse(message + "; mesh is '" + mesh + "'");
+      return refuse(message);
     strategy = symbolizeCutStrategy(mixer);
     if (!strategy)
       return refuse("mixer must be hidden, sequence or 2d, but is '" + mixer +

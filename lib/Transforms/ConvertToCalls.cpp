@@ -21,9 +21,7 @@ namespace cp {
 namespace {
 
 Value emptyLike(OpBuilder &builder, Location loc, Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor::EmptyOp::create(builder, loc, tensor.getShape(),
-                                 tensor.getElementType());
+  return tensor::EmptyOp::create(builder, loc, type, ValueRange());
 }
 
 void convert(RuntimeOpInterface op) {

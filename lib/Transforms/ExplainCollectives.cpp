@@ -44,10 +44,12 @@ std::string reasonOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case([&](HaloOp halo) {
         return names + ": reads the " + number(halo.getBefore()) +
-               " rows before its own";
+               " rows before " +
+               (halo.getZigzag() ? "each of its two parts" : "its own");
       })
       .Case([&](ScanStateOp scan) {
-        return names + ": starts from the state that earlier ranks leave (" +
+        return names + ": starts from the state that earlier " +
+               (scan.getZigzag() ? "parts" : "ranks") + " leave (" +
                stringifyScanAlgorithm(scan.getAlgorithm()).str() + ")";
       })
       .Case([&](RingAttentionOp attention) {

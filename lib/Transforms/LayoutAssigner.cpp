@@ -28,12 +28,14 @@ static void setLayout(Value value, LayoutAttr layout) {
 }
 
 /// Scalars, constants of one value, empty tensors, fills and positions take
-/// whatever layout their user needs. (Of other constants every rank has the whole.)
+/// whatever layout their user needs. (Of other constants every rank has the
+/// whole.)
 static bool isFree(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue()) ||
            !isa<ElementsAttr>(constant.getValue());
-  if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp, PositionsOp>(op))
+  if (op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, PositionsOp>(op))
     return true;
   auto fill = dyn_cast<linalg::FillOp>(op);
   return fill && !LayoutAttr::of(fill.getOutputs()[0].getType());

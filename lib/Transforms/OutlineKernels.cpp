@@ -12,7 +12,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace cp {
 #define GEN_PASS_DEF_OUTLINEKERNELS
@@ -37,6 +36,57 @@ Type argumentType(Type type) {
       StridedLayoutAttr::get(type.getContext(), 0, strided.getStrides()));
 }
 
+bool isScalarConstant(Value value) {
+  return value.getDefiningOp<arith::ConstantOp>() &&
+         !isa<MemRefType>(value.getType());
+}
+
+/// Tells structured ops apart that need kernels of their own: by all but which
+/// buffers they work on, and places in the file.
+struct SameKernel : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *key) {
+    auto *op = const_cast<Operation *>(key);
+    llvm::hash_code hash =
+        llvm::hash_combine(op->getName(), op->getDiscardableAttrDictionary(),
+                           op->hashProperties());
+    for (Value operand : op->getOperands()) {
+      auto [type, value] = kindOf(operand);
+      hash = llvm::hash_combine(hash, type, value);
+    }
+    return hash;
+  }
+
+  static bool isEqual(const Operation *first, const Operation *second) {
+    if (first == second)
+      return true;
+    for (const Operation *op : {first, second})
+      if (op == getEmptyKey() || op == getTombstoneKey())
+        return false;
+    auto *a = const_cast<Operation *>(first);
+    auto *b = const_cast<Operation *>(second);
+    return a->getName() == b->getName() &&
+           a->getDiscardableAttrDictionary() ==
+               b->getDiscardableAttrDictionary() &&
+           a->getName().compareOpProperties(a->getPropertiesStorage(),
+                                            b->getPropertiesStorage()) &&
+           llvm::equal(llvm::map_range(a->getOperands(), kindOf),
+                       llvm::map_range(b->getOperands(), kindOf)) &&
+           llvm::all_of_zip(a->getRegions(), b->getRegions(),
+                            [](Region &one, Region &other) {
+                              return OperationEquivalence::isRegionEquivalentTo(
+                                  &one, &other,
+                                  OperationEquivalence::IgnoreLocations);
+                            });
+  }
+
+private:
+  static std::pair<Type, Attribute> kindOf(Value operand) {
+    auto constant = operand.getDefiningOp<arith::ConstantOp>();
+    return {argumentType(operand.getType()),
+            constant ? constant.getValue() : Attribute()};
+  }
+};
+
 /// Makes kernels, one per kind of op and operands.
 class Outliner {
 public:
@@ -45,7 +95,7 @@ public:
   LogicalResult outline(linalg::LinalgOp op) {
     if (failed(sinkConstants(op)))
       return failure();
-    func::FuncOp &kernel = kernels[key(op)];
+    func::FuncOp kernel = kernels.lookup(op);
     if (!kernel)
       kernel = makeKernel(op);
     OpBuilder builder(op);
@@ -82,31 +132,6 @@ private:
     return success();
   }
 
-  static bool isScalarConstant(Value value) {
-    return value.getDefiningOp<arith::ConstantOp>() &&
-           !isa<MemRefType>(value.getType());
-  }
-
-  /// The op as text, without its operands' names and places.
-  static std::string key(linalg::LinalgOp op) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << op->getName() << op->getAttrDictionary()
-       << op->getPropertiesAsAttribute();
-    for (Value operand : op->getOperands()) {
-      os << ";" << argumentType(operand.getType());
-      if (auto constant = operand.getDefiningOp<arith::ConstantOp>())
-        os << constant.getValue();
-    }
-    // Printed apart from its function, whose values would all be numbered.
-    Operation *copy = op->clone();
-    for (Region &region : copy->getRegions())
-      for (Operation &inner : region.front())
-        inner.print(os << "\n", OpPrintingFlags().useLocalScope());
-    copy->destroy();
-    return text;
-  }
-
   func::FuncOp makeKernel(linalg::LinalgOp op) {
     OpBuilder builder(module.getBodyRegion());
     builder.setInsertionPointToEnd(module.getBody());
@@ -128,7 +153,8 @@ private:
       else
         mapping.map(operand, body->getArgument(next++));
     }
-    builder.clone(*op, mapping);
+    // The original is about to go.
+    kernels[builder.clone(*op, mapping)] = kernel;
     func::ReturnOp::create(builder, op.getLoc());
     return kernel;
   }
@@ -144,7 +170,7 @@ private:
   }
 
   ModuleOp module;
-  llvm::StringMap<func::FuncOp> kernels;
+  llvm::DenseMap<Operation *, func::FuncOp, SameKernel> kernels;
   unsigned count = 0;
 };
 

@@ -111,9 +111,13 @@ LogicalResult checkServed(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
   if (op.getSequenceKind() == SequenceKind::Placed)
     return success();
+  bool isWindow = op.getSequenceKind() == SequenceKind::Window;
+  // A window of one row needs no other.
+  if (sequence.cuts.empty() || (isWindow && op.getWindowRows() == 0))
+    return success();
   if (failed(findOrder(sequence)))
     return failure();
-  if (sequence.cuts.empty() || op.getSequenceKind() != SequenceKind::Window)
+  if (!isWindow)
     return success();
   int64_t rows = sequence.localRows / (sequence.zigzag ? 2 : 1);
   if (op.getWindowRows() <= rows)
@@ -162,13 +166,29 @@ void partitionWindow(CutSequence &sequence) {
   op.setInitialRows(before);
 }
 
+/// cp.scan_state tells parts apart by the first dimension.
+LogicalResult checkSummary(SequenceOpInterface op, const ScanSummary &own,
+                           int64_t parts) {
+  auto decay = cast<RankedTensorType>(own.decay.getType());
+  if (decay.getRank() > 0 && decay.getDimSize(0) == parts)
+    return success();
+  return op->emitOpError("partition_c4: in zigzag order the first dimension of "
+                         "a scan's summary must be the batch, of ")
+         << parts << " parts here, but its decay is " << decay
+         << "; put the batch first, or reshard the sequence to contiguous "
+            "order";
+}
+
 /// A scan becomes two halves with a scan over ranks between.
 LogicalResult partitionScan(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
+  std::optional<int64_t> parts;
   if (sequence.zigzag)
-    runOnZigzagParts(op, sequence.rule);
+    parts = runOnZigzagParts(op, sequence.rule);
   OpBuilder builder(op);
   ScanSummary own = op.summarize(builder);
+  if (parts && failed(checkSummary(op, own, *parts)))
+    return failure();
   auto scan = ScanStateOp::create(
       builder, op.getLoc(), own.decay.getType(), own.state.getType(), own.decay,
       own.state, sequence.mesh, axisNames(sequence),

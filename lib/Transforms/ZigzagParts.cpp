@@ -125,7 +125,7 @@ LogicalResult checkZigzagParts(SequenceOpInterface op,
                            "for which each tensor with it must have one and "
                            "the same batch dimension in front of it, but ")
            << *tensor << " has not; reshard the sequence to contiguous order";
-  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results))
+  for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
     if (!result.use_empty() && dimOf(dims, *batch) && !dimOf(dims, sequence))
       return refuseResult(result);
   return success();
@@ -157,21 +157,25 @@ static void joinParts(OpBuilder &builder, OpResult result,
     use->set(joined);
 }
 
-void runOnZigzagParts(SequenceOpInterface op, const ShardingRule &rule) {
+int64_t runOnZigzagParts(SequenceOpInterface op, const ShardingRule &rule) {
   int64_t sequence = op.getSequenceFactor(), batch = *batchOf(rule, sequence);
+  int64_t parts = 0;
   Value initialRows = op.getInitialRows();
   OpBuilder builder(op);
-  for (auto [operand, dims] :
-       llvm::zip_equal(op->getOpOperands(), rule.operands)) {
-    if (std::optional<int64_t> dim = dimOf(dims, sequence))
+  for (auto [operand, dims] : llvm::zip(op->getOpOperands(), rule.operands)) {
+    if (std::optional<int64_t> dim = dimOf(dims, sequence)) {
       operand.set(seenAsParts(builder, operand.get(), *dim));
-    else if (dimOf(dims, batch) && operand.get() != initialRows)
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      parts = type.getDimSize(*dim - 1);
+    } else if (dimOf(dims, batch) && operand.get() != initialRows) {
       operand.set(givenToBoth(builder, operand.get(), rule, dims, batch));
+    }
   }
   builder.setInsertionPointAfter(op);
-  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results))
+  for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
     joinParts(builder, result, dims, batch, sequence);
   cast<ShardingRuleOpInterface>(op.getOperation()).localizeSizes();
+  return parts;
 }
 
 } // namespace cp

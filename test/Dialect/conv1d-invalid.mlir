@@ -77,7 +77,7 @@ func.func @rank(%x: tensor<16x24xf32>, %w: tensor<24x4xf32>) {
 // -----
 
 func.func @unknown_strategy(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>) {
-  // expected-error @below {{attribute 'strategy' failed to satisfy constraint: string attribute "hidden" or "sequence"}}
+  // expected-error @below {{attribute 'strategy' failed to satisfy constraint: string attribute "hidden", "sequence" or "2d"}}
   %0 = cp.conv1d %x weight(%w) {strategy = "ring"}
       : (tensor<1x16x24xf32>, tensor<24x4xf32>) -> tensor<1x16x24xf32>
   return

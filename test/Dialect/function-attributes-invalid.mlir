@@ -65,7 +65,7 @@ func.func private @unknown(tensor<2xf32> {cp.weight = "w"})
 
 // -----
 
-// expected-error @below {{has the unknown attribute 'cp.views'; a function can have cp.view and cp.arena, an op cp.number and cp.repeated}}
+// expected-error @below {{has the unknown attribute 'cp.views'; a function can have cp.view and cp.arena, an op cp.number, cp.repeated and cp.parallel}}
 func.func private @unknown_of_function() attributes {cp.views = "local"}
 
 // -----
@@ -107,3 +107,11 @@ func.func @repeated(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // expected-error @below {{attribute 'cp.value' must be a dictionary, but is 3}}
 func.func private @value(tensor<4xf32>) -> (tensor<4xf32> {cp.value = 3 : i64})
+
+// -----
+
+func.func @parallel(%x: tensor<4xf32>) {
+  // expected-error @below {{attribute 'cp.parallel' must be "columns" or "rows", but is "both"}}
+  %0 = math.exp %x {cp.parallel = "both"} : tensor<4xf32>
+  return
+}

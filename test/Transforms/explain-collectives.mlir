@@ -38,6 +38,26 @@ func.func @exchange(%x: tensor<4x4xf32> {cp.param = "layers.7.x"}, %y: tensor<4x
 
 // -----
 
+// In zigzag order a rank has two parts, and sends what is behind the first to the
+// next rank and what is behind the second to the previous one.
+
+#mesh = #cp.mesh<"cp" = 3>
+
+// CHECK: remark: [Passed] halo
+// CHECK-SAME: axes="cp", bytes=32, bytes_by_rank="16 32 16", from="[{"cp" zigzag}, {}]",{{.*}} to="[{"cp" zigzag}, {}]", why="func.return: reads the 1 rows before each of its two parts"
+// CHECK: remark: [Passed] scan_state
+// CHECK-SAME: axes="cp", bytes=40, bytes_by_rank="20 40 20", {{.*}} why="func.return: starts from the state that earlier parts leave (chain)"
+func.func @zigzag(%y: tensor<4x4xf32>, %d: tensor<2xf32>, %s: tensor<2x4xf32>)
+    -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {cp.view = "local"} {
+  %0 = cp.halo %y over ["cp"] of #mesh {dim = 0, before = 1, zigzag = true}
+      : (tensor<4x4xf32>) -> tensor<2x4xf32>
+  %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+      : tensor<2xf32>, tensor<2x4xf32>
+  return %0, %state : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
 // A sum of 16 elements goes to three ranks, as a whole or each a part; a gather
 // sends a part to three. Slices send nothing and are not in the total.
 

@@ -8,6 +8,14 @@
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 axis=tp" 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 mixer=ring" 2>&1 | FileCheck %s --check-prefix=MIXER
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 scan=tree" 2>&1 | FileCheck %s --check-prefix=SCAN
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 attention=star" 2>&1 | FileCheck %s --check-prefix=ATTENTION
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 order=backward" 2>&1 | FileCheck %s --check-prefix=ORDER
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 order=striped:0" 2>&1 | FileCheck %s --check-prefix=UNIT
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 axis=cp,cp" 2>&1 | FileCheck %s --check-prefix=AXIS-TWICE
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 tp=cp" 2>&1 | FileCheck %s --check-prefix=AXIS-TWICE
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 tp=t" 2>&1 | FileCheck %s --check-prefix=TENSOR
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=16 order=zigzag" 2>&1 | FileCheck %s --check-prefix=LENGTH
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=a=4,b=3 axis=a,b" 2>&1 | FileCheck %s --check-prefix=LENGTH-TWO
 // RUN: not %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=ring" 2>&1 | FileCheck %s --check-prefix=MIXER
 // RUN: not %cp-opt %s --cp-pipeline="mesh=cp=4 axis=tp" 2>&1 | FileCheck %s --check-prefix=AXIS
 
@@ -16,7 +24,14 @@
 // ZERO:   error: mesh 'cp=0': mesh_c2: axis "cp": expected a size of at least 1, got 0
 // TWICE:  error: mesh 'cp=2,cp=2': mesh_c1: the axes 0 and 1 are both named "cp"
 // AXIS:   error: axis 'tp' is not an axis of mesh 'cp=4'
-// MIXER:  error: mixer must be hidden or sequence, but is 'ring'
+// MIXER:  error: mixer must be hidden, sequence or 2d, but is 'ring'
+// ATTENTION: error: attention must be ulysses, ring, gather or 2d, but is 'star'
+// ORDER:  error: order must be contiguous, zigzag, striped or striped:UNIT with a unit of at least 1, but is 'backward'
+// UNIT:   error: order must be contiguous, zigzag, striped or striped:UNIT with a unit of at least 1, but is 'striped:0'
+// AXIS-TWICE: error: axis 'cp' is used twice; an axis cuts the sequence once, or is that of tensor parallelism
+// TENSOR: error: axis 't' is not an axis of mesh 'cp=4'
+// LENGTH: error: {{.*}}assign_c1: the sequence of argument 0 (16 tokens) must be a multiple of 32, to be cut in zigzag order over the ranks of axis "cp"; use another number of ranks, or pad the sequence
+// LENGTH-TWO: error: {{.*}}assign_c1: the sequence of argument 0 (16 tokens) must be a multiple of the 12 ranks of axes "a" and "b"; use another number of ranks, or pad the sequence
 // SCAN:   error: scan must be chain, gather, doubling, pipelined or transposed, but is 'tree'
 
 func.func @f(%x: tensor<1x16xf32> {cp.sequence = 1 : i64}) -> tensor<1x16xf32> {

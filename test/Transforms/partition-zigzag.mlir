@@ -137,3 +137,22 @@ func.func @axes_of_one_rank(%x: tensor<1x32x24xf32, #rows>,
       -> tensor<1x32x24xf32, #stripe>
   return %0, %1 : tensor<1x32x24xf32, #rows>, tensor<1x32x24xf32, #stripe>
 }
+
+// -----
+
+// A window of its own row alone runs in any order.
+
+#mesh = #cp.mesh<"ring" = 2, "u" = 2>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"ring" zigzag, "u" striped}, {}]>
+
+// CHECK-LABEL: func.func @point(
+// CHECK-NEXT:    cp.conv1d {{.*}} -> tensor<1x4x24xf32>
+// CHECK-NEXT:    return
+func.func @point(%x: tensor<1x16x24xf32, #rows>, %w: tensor<24x1xf32, #whole2>)
+    -> tensor<1x16x24xf32, #rows> attributes {cp.view = "global"} {
+  %0 = cp.conv1d %x weight(%w)
+      : (tensor<1x16x24xf32, #rows>, tensor<24x1xf32, #whole2>)
+      -> tensor<1x16x24xf32, #rows>
+  return %0 : tensor<1x16x24xf32, #rows>
+}

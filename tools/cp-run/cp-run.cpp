@@ -263,7 +263,7 @@ compileFor(ModuleOp module, const Options &options,
   if (!program)
     return program.takeError();
   if (llvm::Error error = checkMesh(options, compile, (*program)->mesh()))
-    return std::move(error);
+    return error;
   return program;
 }
 

@@ -23,10 +23,11 @@ def CP_AttentionBlockOp : CP_Op<"attention_block", [
 
     `q_proj` is `[H*P, d]`, `k_proj` and `v_proj` are `[G*P, d]`, `o_proj` is
     `[d, H*P]`; a bias follows its weight. `causal`, `scale`, `window` and `form`
-    are those of `cp.attention`, `rope_theta` and `rotary_dims` (a whole head unless
-    given) the theta and dims of `cp.rotary`.
+    are those of `cp.attention`, `rope_theta` and `rotary_dims` (a whole head
+    unless given) the theta and dims of `cp.rotary`.
 
-    Lifetime: made by frontends, opened by `cp-decompose`; no later pass knows it.
+    Lifetime: made by frontends, opened by `cp-decompose`; no later pass knows
+    it.
 
     Constraints:
     - attention_block_c1: the result has u's type;

@@ -20,16 +20,14 @@ def CP_AttentionFormAttr : ConfinedAttr<StrAttr, [CP_IsAttentionForm]>;
 
 /// What all attention ops have in common. `$q` is `[b, l, h, p]`, `$k`
 /// `[b, s, g, p]`, `$v` `[b, s, g, v]`.
-class CP_AttentionArguments {
-  dag tensors = (ins CP_FloatTensorOfRank<4>:$q, CP_FloatTensorOfRank<4>:$k,
-                     CP_FloatTensorOfRank<4>:$v);
-  dag options = (ins DefaultValuedAttr<BoolAttr, "true">:$causal,
-                     OptionalAttr<F64Attr>:$scale,
-                     DefaultValuedAttr<I64Attr, "0">:$window);
-  dag results = (outs CP_FloatTensorOfRank<4>:$out,
-                      CP_FloatTensorOfRank<3>:$lse);
-}
-def CP_AttentionParts : CP_AttentionArguments;
+defvar attentionTensors = (ins CP_FloatTensorOfRank<4>:$q,
+                               CP_FloatTensorOfRank<4>:$k,
+                               CP_FloatTensorOfRank<4>:$v);
+defvar attentionOptions = (ins DefaultValuedAttr<BoolAttr, "true">:$causal,
+                               OptionalAttr<F64Attr>:$scale,
+                               DefaultValuedAttr<I64Attr, "0">:$window);
+defvar attentionResults = (outs CP_FloatTensorOfRank<4>:$out,
+                                CP_FloatTensorOfRank<3>:$lse);
 
 def CP_AttentionOp : CP_Op<"attention", [
     Pure, HasShardingRule, IsRuntimeOp,
@@ -81,9 +79,9 @@ def CP_AttentionOp : CP_Op<"attention", [
     }
     ```
   }];
-  let arguments = !con(CP_AttentionParts.tensors, CP_AttentionParts.options,
+  let arguments = !con(attentionTensors, attentionOptions,
                        (ins OptionalAttr<CP_AttentionFormAttr>:$form));
-  let results = CP_AttentionParts.results;
+  let results = attentionResults;
   let assemblyFormat = [{
     $q `,` $k `,` $v attr-dict `:` functional-type(operands, results)
   }];
@@ -99,11 +97,11 @@ def CP_AttentionOp : CP_Op<"attention", [
 class CP_CutAttentionOp<string name, list<Trait> traits> : CP_GroupOp<name,
     traits # [
       DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let arguments = !con(CP_AttentionParts.tensors, groupArguments,
+  let arguments = !con(attentionTensors, groupArguments,
     (ins OptionalAttr<DenseBoolArrayAttr>:$zigzag,
          OptionalAttr<DenseI64ArrayAttr>:$striped),
-    CP_AttentionParts.options);
-  let results = CP_AttentionParts.results;
+    attentionOptions);
+  let results = attentionResults;
   let assemblyFormat = [{
     $q `,` $k `,` $v `over` $axes `of` $mesh attr-dict
     `:` functional-type(operands, results)

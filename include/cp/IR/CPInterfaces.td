@@ -76,7 +76,10 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     }], "void", "setInitialRows", (ins "::mlir::Value":$rows), [{}], [{ return; }]>,
     InterfaceMethod<[{
       Scans: the first half on this rank's tokens alone. `kept` is what `apply`
-      needs again, so that the state work is done once.
+      needs again, so that the state work is done once. In zigzag order a rank has
+      two parts of the sequence, which the op then sees as two elements of the
+      batch dimension in front of it: for that, the batch is the first dimension
+      of the summary too.
     }], "::cp::ScanSummary", "summarize", (ins "::mlir::OpBuilder &":$builder),
         [{}], [{ return {}; }]>,
     InterfaceMethod<[{

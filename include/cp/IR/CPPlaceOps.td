@@ -11,7 +11,7 @@
 include "cp/IR/CPBase.td"
 include "cp/IR/CPCollectiveOps.td"
 
-def CP_Positions : TensorRankOf<[I64], [1]>;
+defvar CP_Positions = TensorRankOf<[I64], [1]>;
 
 def CP_PositionsOp : CP_Op<"positions", [
     Pure, HasShardingRule, IsRuntimeOp,
@@ -20,8 +20,8 @@ def CP_PositionsOp : CP_Op<"positions", [
   let summary = "The place of each token in the whole sequence";
   let description = [{
     0, 1, 2, ... along a sequence of l tokens. It takes the layout that its user
-    needs; cut in whatever order, each rank's part says where its rows stand in the
-    whole.
+    needs; cut in whatever order, each rank's part says where its rows stand in
+    the whole.
 
     ```mlir
     func.func @places() -> tensor<64xi64> {

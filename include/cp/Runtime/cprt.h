@@ -246,8 +246,8 @@ cprt_op cprt_rms_norm;
 /// in halves: with k = dims / 2, i < k and the angle
 /// a = positions[l] * theta^(-2i/dims), which is kept in f64,
 ///   y[i] = x[i] cos a - x[i+k] sin a,   y[i+k] = x[i+k] cos a + x[i] sin a;
-/// the other channels stay. ins x[b,l,h,p], positions[l] (i64); outs y[b,l,h,p].
-/// attrs dims, theta.
+/// the other channels stay. ins x[b,l,h,p], positions[l] (i64); outs
+/// y[b,l,h,p]. attrs dims, theta.
 cprt_op cprt_rotary;
 /// The places in the whole sequence of this rank's rows, when the sequence is
 /// cut over mesh axes `axes`, major to minor, each by its entry in `orders`, as

@@ -1,0 +1,72 @@
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 order=zigzag mixer=hidden" | FileCheck %s --check-prefix=HIDDEN
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 order=zigzag mixer=sequence" | FileCheck %s --check-prefix=SEQUENCE
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=ring=2,u=2 axis=ring,u order=zigzag mixer=2d attention=2d" | FileCheck %s --check-prefix=GRID
+
+// Two mixers and the attention behind them, on a zigzag sequence.
+
+// With heads cut, each layer's two exchanges undo the order and make it anew;
+// nothing else reorders anything, between consecutive layers neither.
+// HIDDEN-LABEL: @hybrid
+// HIDDEN-NOT: cp.reorder
+// HIDDEN: cp.all_to_all {{.*}}concat_zigzag = array<i1: true, true, true, true>
+// HIDDEN: cp.ssd
+// HIDDEN: cp.all_to_all {{.*}}split_zigzag = array<i1: true>
+// HIDDEN-NOT: cp.reorder
+// HIDDEN: cp.all_to_all {{.*}}concat_zigzag = array<i1: true, true, true, true>
+// HIDDEN: cp.ssd
+// HIDDEN: cp.all_to_all {{.*}}split_zigzag = array<i1: true>
+// HIDDEN-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// HIDDEN: cp.ring_attention {{.*}}zigzag = array<i1: true>
+// HIDDEN-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// HIDDEN: return
+
+// With the sequence cut nothing is reordered at all: windows, scans and attention
+// take the rows as they are.
+// SEQUENCE-LABEL: @hybrid
+// SEQUENCE-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// SEQUENCE-COUNT-2: cp.scan_state {{.*}}zigzag = true
+// SEQUENCE-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// SEQUENCE: cp.ring_attention {{.*}}zigzag = array<i1: true>
+// SEQUENCE-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// SEQUENCE: return
+
+// In two dimensions heads are cut over the inner axis, and what is left of the
+// sequence stays as it is cut over the outer one.
+// GRID-LABEL: @hybrid
+// GRID-NOT: {{cp.reorder|cp.all_gather}}
+// GRID: cp.all_to_all {{.*}} over ["u"]
+// GRID: cp.halo {{.*}} over ["ring"] {{.*}}zigzag = true
+// GRID: cp.scan_state {{.*}} over ["ring"] {{.*}}zigzag = true
+// GRID: cp.all_to_all {{.*}} over ["u"]
+// GRID-NOT: {{cp.reorder|cp.all_gather}}
+// GRID: cp.ring_attention {{.*}} over ["ring"] {{.*}}zigzag = array<i1: true>
+// GRID-NOT: {{cp.reorder|cp.all_gather}}
+// GRID: return
+func.func @hybrid(%u: tensor<1x64x8xf32> {cp.sequence = 1 : i64},
+    %in: tensor<76x8xf32>, %cw: tensor<40x4xf32>, %cb: tensor<40xf32>,
+    %dtb: tensor<4xf32>, %a: tensor<4xf32>, %d: tensor<4xf32>,
+    %nw: tensor<32xf32>, %out: tensor<8x32xf32>) -> tensor<1x64x8xf32> {
+  %0 = cp.mamba_mixer %u in_proj(%in) conv(%cw, %cb) dt_bias(%dtb)
+      A_log(%a) D(%d) norm(%nw) out_proj(%out)
+      {num_heads = 4, head_dim = 8, num_groups = 1, state_size = 4}
+      : (tensor<1x64x8xf32>, tensor<76x8xf32>, tensor<40x4xf32>,
+         tensor<40xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
+         tensor<32xf32>, tensor<8x32xf32>) -> tensor<1x64x8xf32>
+  %1 = arith.addf %0, %u : tensor<1x64x8xf32>
+  %2 = cp.mamba_mixer %1 in_proj(%in) conv(%cw, %cb) dt_bias(%dtb)
+      A_log(%a) D(%d) norm(%nw) out_proj(%out)
+      {num_heads = 4, head_dim = 8, num_groups = 1, state_size = 4}
+      : (tensor<1x64x8xf32>, tensor<76x8xf32>, tensor<40x4xf32>,
+         tensor<40xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
+         tensor<32xf32>, tensor<8x32xf32>) -> tensor<1x64x8xf32>
+  %3 = arith.addf %2, %1 : tensor<1x64x8xf32>
+  %q = tensor.expand_shape %3 [[0], [1], [2, 3]] output_shape [1, 64, 4, 2]
+      : tensor<1x64x8xf32> into tensor<1x64x4x2xf32>
+  %o, %lse = cp.attention %q, %q, %q
+      : (tensor<1x64x4x2xf32>, tensor<1x64x4x2xf32>, tensor<1x64x4x2xf32>)
+      -> (tensor<1x64x4x2xf32>, tensor<1x4x64xf32>)
+  %merged = tensor.collapse_shape %o [[0], [1], [2, 3]]
+      : tensor<1x64x4x2xf32> into tensor<1x64x8xf32>
+  %res = arith.addf %merged, %3 : tensor<1x64x8xf32>
+  return %res : tensor<1x64x8xf32>
+}
