@@ -129,7 +129,8 @@ def show_everything(model: torch.nn.Module, rng: np.random.Generator) -> None:
 
 def run(model: torch.nn.Module, ids: np.ndarray) -> np.ndarray:
     with torch.no_grad():
-        return model(torch.from_numpy(ids).long(), use_cache=False).logits.numpy()
+        output = model(torch.from_numpy(ids).long(), use_cache=False)
+        return output.logits.numpy()
 
 
 @contextlib.contextmanager
@@ -149,7 +150,8 @@ def modules(model: torch.nn.Module, ending: str):
     return [m for m in model.modules() if type(m).__name__.endswith(ending)]
 
 
-def other_models(model: torch.nn.Module, ids: np.ndarray) -> Dict[str, np.ndarray]:
+def other_models(model: torch.nn.Module,
+                 ids: np.ndarray) -> Dict[str, np.ndarray]:
     """The logits of the models that a golden must tell apart from its own."""
     def with_changes(found, **values) -> np.ndarray:
         with contextlib.ExitStack() as stack:
