@@ -35,13 +35,24 @@ static CutRefusal atFactor(Kind kind, Operation *op, const ShardingRule &rule,
   return {kind, 0, 0};
 }
 
+/// Replaces the cuts of a factor that has a dimension by itself.
+static Layout recut(Layout layout, const TensorFactors &dims, int64_t chosen,
+                    const std::vector<Cut> &chosenCuts) {
+  for (auto [cuts, factors] : llvm::zip_equal(layout.dims, dims))
+    if (!cuts.empty() && factors.size() == 1 && factors.front() == chosen)
+      cuts = chosenCuts;
+  return layout;
+}
+
 std::optional<CutRefusal>
-collectOperandCuts(Operation *op, const ShardingRule &rule, FactorCuts &cuts) {
+collectOperandCuts(Operation *op, const ShardingRule &rule, FactorCuts &cuts,
+                   int64_t chosen, const std::vector<Cut> &chosenCuts) {
   for (auto [number, dims] : llvm::enumerate(rule.operands)) {
     LayoutAttr layout = LayoutAttr::of(op->getOperand(number).getType());
     if (!layout || layout.isReplicated())
       continue;
-    if (auto dim = collectCuts(rule, dims, layout.toLayout(), cuts))
+    Layout taken = recut(layout.toLayout(), dims, chosen, chosenCuts);
+    if (auto dim = collectCuts(rule, dims, taken, cuts))
       return CutRefusal{kindOf(dims[*dim], cuts), static_cast<unsigned>(number),
                         *dim};
   }

@@ -51,6 +51,8 @@ LogicalResult LayoutAssigner::run(FunctionOpInterface function) {
                                  "sharded yet");
   if (failed(assignArguments(function)))
     return failure();
+  if (failed(orders.run(function)))
+    return failure();
   if (wantsRemarks(function))
     remarks.emplace(function);
   SmallVector<Operation *> ops;
@@ -159,7 +161,7 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
   FailureOr<ShardingRule> rule = rules.getShardingRule();
   if (failed(rule))
     return failure();
-  int64_t sequence = sequenceFactor(op, *rule);
+  int64_t sequence = sequenceFactorOf(op, *rule, sequenceDims);
   FactorCuts cuts = chooseCuts(op, *rule);
   if (failed(checkDivides(op, *rule, cuts)))
     return failure();
@@ -181,10 +183,8 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
       continue;
     Layout layout = layoutOf(dims, /*isSummand=*/true);
     setLayout(result, attr(layout));
-    for (auto [dim, factors] : llvm::enumerate(dims))
-      if (factors.size() == 1 && factors.front() == sequence)
-        sequenceDims[result] = dim;
   }
+  noteSequence(op, *rule, sequence, sequenceDims);
   // A constant's value has its type.
   rules.localizeSizes();
   return success();
@@ -228,19 +228,9 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
   return success();
 }
 
-int64_t LayoutAssigner::sequenceFactor(Operation *op,
-                                       const ShardingRule &rule) {
-  if (auto sequenceOp = dyn_cast<SequenceOpInterface>(op))
-    return sequenceOp.getSequenceFactor();
-  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-    auto it = sequenceDims.find(value);
-    if (it == sequenceDims.end())
-      continue;
-    const DimFactors &factors = dims[it->second];
-    if (factors.size() == 1)
-      return factors.front();
-  }
-  return -1;
+std::vector<Cut> LayoutAssigner::ordered(Operation *op,
+                                         std::vector<Cut> cuts) const {
+  return orders.isContiguous(op) ? SequenceCut::inContiguousOrder(cuts) : cuts;
 }
 
 FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
@@ -248,7 +238,7 @@ FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
   CutStrategy wanted = op.getCutStrategy().value_or(strategy);
-  cuts.factors[op.getSequenceFactor()] = cut.onSequence(wanted);
+  cuts.factors[op.getSequenceFactor()] = ordered(op, cut.onSequence(wanted));
   std::vector<Cut> hidden = cut.onHidden(wanted);
   if (!hidden.empty())
     cuts.factors[op.getHiddenFactor()] = hidden;
@@ -296,12 +286,16 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
     return strategyCuts(sequenceOp, rule);
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
-  std::optional<CutRefusal> refusal = collectOperandCuts(op, rule, cuts);
+  int64_t sequence = sequenceFactorOf(op, rule, sequenceDims);
+  bool isSequence = sequence >= 0 && !rule.isReduction(sequence);
+  // The order is chosen for the op, whatever its operands come in.
+  int64_t chosen = orders.isMixed() && isSequence ? sequence : -1;
+  std::optional<CutRefusal> refusal =
+      collectOperandCuts(op, rule, cuts, chosen, ordered(op, cut.cuts()));
   if (refusal) {
     cuts.factors.assign(rule.sizes.size(), {});
-    int64_t sequence = sequenceFactor(op, rule);
-    if (sequence >= 0 && !rule.isReduction(sequence))
-      cuts.factors[sequence] = cut.cuts();
+    if (isSequence)
+      cuts.factors[sequence] = ordered(op, cut.cuts());
   }
   addTensorCut(op, rule, cuts);
   if (refusal && remarks)

@@ -9,7 +9,7 @@
 #define CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
 
 #include "CutRefusal.h"
-#include "SequenceCut.h"
+#include "OrderChoice.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -24,7 +24,7 @@ public:
   /// they are cut themselves are cut by `strategy`.
   LayoutAssigner(MeshAttr mesh, SequenceCut cut, CutStrategy strategy)
       : meshAttr(mesh), mesh(mesh.toMesh()), cut(std::move(cut)),
-        strategy(strategy) {}
+        strategy(strategy), orders(this->mesh, this->cut, strategy) {}
 
   /// Fails after an error on the op that cannot be served.
   llvm::LogicalResult run(mlir::FunctionOpInterface function);
@@ -48,8 +48,8 @@ private:
   /// or, with the sum that this makes partial, the rows.
   void addTensorCut(mlir::Operation *op, const ShardingRule &rule,
                     FactorCuts &cuts);
-  /// The factor that is the sequence, by the operands that carry one; or -1.
-  int64_t sequenceFactor(mlir::Operation *op, const ShardingRule &rule);
+  /// The cuts of a sequence in the order on which `op` runs.
+  std::vector<Cut> ordered(mlir::Operation *op, std::vector<Cut> cuts) const;
   llvm::LogicalResult checkDivides(mlir::Operation *op,
                                    const ShardingRule &rule,
                                    const FactorCuts &cuts);
@@ -64,6 +64,7 @@ private:
   Mesh mesh;
   SequenceCut cut;
   CutStrategy strategy;
+  OrderChoice orders;
   /// Nothing when nobody listens.
   std::optional<CutRemarks> remarks;
   /// The dimension of a value that is the sequence.

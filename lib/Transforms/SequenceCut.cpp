@@ -101,6 +101,12 @@ std::vector<Cut> SequenceCut::onSequence(CutStrategy strategy) const {
   return cuts;
 }
 
+std::vector<Cut> SequenceCut::inContiguousOrder(std::vector<Cut> cuts) {
+  for (Cut &cut : cuts)
+    cut = {cut.axis, Order::Contiguous, 1};
+  return cuts;
+}
+
 int64_t partsOf(const Mesh &mesh, ArrayRef<Cut> cuts) {
   int64_t parts = 1;
   for (const Cut &cut : cuts)

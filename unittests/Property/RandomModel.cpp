@@ -136,10 +136,8 @@ private:
   std::string strategy() {
     if (dice.chance(0.7))
       return "";
-    std::vector<std::string> served = {"hidden"};
-    if (sharding.scansSequence)
-      served.push_back("sequence");
-    return ", strategy = \"" + dice.oneOf(served) + "\"";
+    return ", strategy = \"" + dice.oneOf<std::string>({"hidden", "sequence"}) +
+           "\"";
   }
 
   std::string mixer(const std::string &x) {
@@ -196,6 +194,16 @@ private:
     return text;
   }
 
+  /// Rotary embedding, of some channels of a head.
+  std::string rotated(const std::string &x, int64_t heads, int64_t keys,
+                      int64_t dims) {
+    std::string places =
+        emit("cp.positions : tensor<{0}xi64>", std::to_string(length));
+    return emit("cp.rotary {0} positions({1}) {{theta = 50.0 : f64, dims = {2} "
+                ": i64} : ({3}, tensor<{4}xi64>) -> {3}",
+                x, places, dims, type({batch, length, heads, keys}), length);
+  }
+
   std::string attention(const std::string &x) {
     int64_t heads = drawHeads(), groups = drawGroups(heads);
     int64_t keys = dice.between(1, 6), channels = dice.between(1, 6);
@@ -205,6 +213,11 @@ private:
         split(project(x, width, groups * keys, "columns"), groups, keys);
     std::string v = split(project(x, width, groups * channels, "columns"),
                           groups, channels);
+    if (keys > 1 && dice.chance(0.5)) {
+      int64_t dims = 2 * dice.between(1, keys / 2);
+      q = rotated(q, heads, keys, dims);
+      k = rotated(k, groups, keys, dims);
+    }
     std::string name = fresh(), sums = "tensor<";
     for (int64_t size : {batch, heads, length})
       sums += std::to_string(size) + "x";

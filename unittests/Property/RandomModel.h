@@ -41,8 +41,6 @@ struct RandomSharding {
   int64_t sequenceMultiple = 1;
   /// Rows in a row that a rank has at least, for that length.
   int64_t ranksOfSequence = 1;
-  /// Whether scans and windows can keep the sequence cut over all its axes.
-  bool scansSequence = true;
   bool hasTwoAxes = false;
 };
 RandomSharding drawSharding(Dice &dice);

@@ -56,9 +56,6 @@ void drawOrder(Dice &dice, RandomSharding &sharding) {
   sharding.options.order = order;
   sharding.sequenceMultiple = outer * std::lcm(inner, run);
   sharding.ranksOfSequence = outer * inner * (order == "zigzag" ? 2 : 1);
-  bool contiguous = order == "contiguous";
-  sharding.scansSequence =
-      contiguous || (order == "zigzag" && !sharding.hasTwoAxes);
 }
 
 } // namespace
@@ -68,11 +65,8 @@ RandomSharding drawSharding(Dice &dice) {
   drawMesh(dice, sharding);
   drawOrder(dice, sharding);
   CompileOptions &options = sharding.options;
-  bool striped = options.order.rfind("striped", 0) == 0;
-  std::vector<std::string> strategies = {"hidden"};
-  if (sharding.scansSequence)
-    strategies.push_back("sequence");
-  if (sharding.hasTwoAxes && !striped)
+  std::vector<std::string> strategies = {"hidden", "sequence"};
+  if (sharding.hasTwoAxes)
     strategies.push_back("2d");
   options.strategy = dice.oneOf(strategies);
   std::vector<std::string> forms = {"ulysses", "ring", "gather"};

@@ -1,0 +1,156 @@
+//===- OrderChoice.cpp - Which ops run on which token order -----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OrderChoice.h"
+
+#include "MinCut.h"
+#include "Movement.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace cp {
+
+int64_t sequenceFactorOf(Operation *op, const ShardingRule &rule,
+                         const DenseMap<Value, int64_t> &sequenceDims) {
+  if (auto sequenceOp = dyn_cast<SequenceOpInterface>(op))
+    return sequenceOp.getSequenceFactor();
+  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    auto it = sequenceDims.find(value);
+    if (it == sequenceDims.end())
+      continue;
+    const DimFactors &factors = dims[it->second];
+    if (factors.size() == 1)
+      return factors.front();
+  }
+  return -1;
+}
+
+void noteSequence(Operation *op, const ShardingRule &rule, int64_t sequence,
+                  DenseMap<Value, int64_t> &sequenceDims) {
+  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results))
+    for (auto [dim, factors] : llvm::enumerate(dims))
+      if (factors.size() == 1 && factors.front() == sequence)
+        sequenceDims[result] = dim;
+}
+
+CutStrategy OrderChoice::strategyOf(SequenceOpInterface op) const {
+  return op.getCutStrategy().value_or(otherwise);
+}
+
+bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
+  if (op.getSequenceKind() == SequenceKind::Placed)
+    return false;
+  std::vector<Cut> cuts = cut.onSequence(strategyOf(op));
+  // On one rank all orders are the same.
+  llvm::erase_if(cuts,
+                 [&](const Cut &one) { return mesh.axes[one.axis].size == 1; });
+  bool plain = llvm::all_of(
+      cuts, [](const Cut &one) { return one.order == Order::Contiguous; });
+  return !plain && !(cuts.size() == 1 && cuts[0].order == Order::Zigzag);
+}
+
+namespace {
+
+/// The graph of which a minimum cut parts the ops: with the source those on the
+/// order that was asked for, with the sink those on contiguous rows.
+class OrderGraph {
+public:
+  void addOp(Operation *op) { nodes[op] = graph.addNode(); }
+  void keepOrder(Operation *op) {
+    graph.addEdge(MinCut::source, nodes.lookup(op), MinCut::unlimited);
+  }
+  void makeContiguous(Operation *op) {
+    graph.addEdge(nodes.lookup(op), MinCut::sink, MinCut::unlimited);
+  }
+
+  /// Whoever uses a value in another order than it is made in has it converted,
+  /// once for all.
+  void addValue(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && !nodes.contains(op))
+      return;
+    int made = op ? nodes.lookup(op) : MinCut::source;
+    int64_t bytes = bytesOf(value.getType());
+    int to = graph.addNode(), back = graph.addNode();
+    graph.addEdge(made, to, bytes);
+    graph.addEdge(back, made, bytes);
+    for (Operation *user : value.getUsers())
+      if (auto it = nodes.find(user); it != nodes.end()) {
+        graph.addEdge(to, it->second, MinCut::unlimited);
+        graph.addEdge(it->second, back, MinCut::unlimited);
+      }
+  }
+
+  DenseSet<Operation *> onSinkSide() {
+    std::vector<bool> side = graph.sinkSide();
+    DenseSet<Operation *> ops;
+    for (auto [op, node] : nodes)
+      if (side[node])
+        ops.insert(op);
+    return ops;
+  }
+
+private:
+  /// Never so much that it looks unlimited.
+  static int64_t bytesOf(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    int64_t bytes = std::max<int64_t>(elementBytes(type), 1);
+    for (int64_t size : tensor.getShape())
+      if (!ShapedType::isDynamic(size))
+        bytes = multiplySaturating(bytes, size);
+    return std::min(bytes, int64_t(1) << 40);
+  }
+
+  MinCut graph;
+  llvm::MapVector<Operation *, int> nodes;
+};
+
+} // namespace
+
+LogicalResult OrderChoice::run(FunctionOpInterface function) {
+  bool any = false;
+  function.walk([&](SequenceOpInterface op) { any |= needsContiguous(op); });
+  if (!any)
+    return success();
+  OrderGraph graph;
+  DenseMap<Value, int64_t> sequenceDims;
+  for (BlockArgument arg : function.getArguments())
+    if (auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                          sequenceAttr))
+      sequenceDims[arg] = dim.getInt();
+  for (Operation &op : function.getFunctionBody().front()) {
+    auto rules = dyn_cast<ShardingRuleOpInterface>(op);
+    if (!rules)
+      continue;
+    FailureOr<ShardingRule> rule = rules.getShardingRule();
+    if (failed(rule))
+      return failure();
+    int64_t sequence = sequenceFactorOf(&op, *rule, sequenceDims);
+    if (sequence < 0)
+      continue;
+    noteSequence(&op, *rule, sequence, sequenceDims);
+    auto sequenceOp = dyn_cast<SequenceOpInterface>(op);
+    // Where heads are cut, the exchange before has the rows in any order; and
+    // who reads nothing, positions say, can give any.
+    if ((sequenceOp && cut.onSequence(strategyOf(sequenceOp)).empty()) ||
+        op.getNumOperands() == 0)
+      continue;
+    graph.addOp(&op);
+    if (sequenceOp && sequenceOp.getSequenceKind() == SequenceKind::Placed)
+      graph.keepOrder(&op);
+    else if (sequenceOp && needsContiguous(sequenceOp))
+      graph.makeContiguous(&op);
+  }
+  // In whatever order: of the cheapest cuts the one taken is unique.
+  for (auto [value, dim] : sequenceDims)
+    graph.addValue(value);
+  contiguous = graph.onSinkSide();
+  return success();
+}
+
+} // namespace cp

@@ -1,0 +1,66 @@
+//===- OrderChoice.h - Which ops run on which token order -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_TRANSFORMS_ORDERCHOICE_H
+#define CP_LIB_TRANSFORMS_ORDERCHOICE_H
+
+#include "SequenceCut.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace cp {
+
+/// Where the order of tokens changes, in a program of which some ops cannot run
+/// on the order that was asked for: scans and windows on stripes, say.
+///
+/// Arguments and attention keep the order, such ops take contiguous rows, and
+/// all others can have either. Each value that has to be had in both costs its
+/// bytes, and the choice costs least: so conversions stand where tensors are
+/// narrow (on the residual, not behind a projection), and none between layers
+/// that agree.
+class OrderChoice {
+public:
+  OrderChoice(const Mesh &mesh, const SequenceCut &cut, CutStrategy otherwise)
+      : mesh(mesh), cut(cut), otherwise(otherwise) {}
+
+  /// Chooses for the ops of a function with one block. Nothing to do, and no
+  /// cost, when every op can run on the order. Fails after an error of an op's
+  /// sharding rule.
+  llvm::LogicalResult run(mlir::FunctionOpInterface function);
+
+  /// Whether some op needs another order than the one asked for.
+  bool isMixed() const { return !contiguous.empty(); }
+  /// Whether `op` runs on contiguous rows instead.
+  bool isContiguous(mlir::Operation *op) const {
+    return contiguous.contains(op);
+  }
+
+private:
+  /// Whether an op that depends along the sequence must have contiguous rows.
+  bool needsContiguous(SequenceOpInterface op) const;
+  CutStrategy strategyOf(SequenceOpInterface op) const;
+
+  const Mesh &mesh;
+  const SequenceCut &cut;
+  CutStrategy otherwise;
+  llvm::DenseSet<mlir::Operation *> contiguous;
+};
+
+/// The factor of `op` that is the sequence, by the dimensions of values that
+/// are: its own word, or that of an operand; -1 if there is none.
+int64_t
+sequenceFactorOf(mlir::Operation *op, const ShardingRule &rule,
+                 const llvm::DenseMap<mlir::Value, int64_t> &sequenceDims);
+
+/// Notes which dimensions of the op's results run over the factor `sequence`.
+void noteSequence(mlir::Operation *op, const ShardingRule &rule,
+                  int64_t sequence,
+                  llvm::DenseMap<mlir::Value, int64_t> &sequenceDims);
+
+} // namespace cp
+
+#endif // CP_LIB_TRANSFORMS_ORDERCHOICE_H
