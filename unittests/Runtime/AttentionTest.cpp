@@ -338,7 +338,8 @@ TEST(Attention, WhatDoesNotFitIsRefused) {
   expect(longer, {}, {}, {1, scale, 0}, "6 queries and 9 keys in all");
   expect(k, {0}, {0}, {1, scale, 0}, "6 queries and 12 keys in all");
   expect(k, {0}, {}, {1, scale, 0}, "attribute 'k_orders' is [], expected 0");
-  expect(k, {0}, {2}, {1, scale, 0}, "attribute 'k_orders' is [2], expected 0");
+  expect(k, {0}, {-1}, {1, scale, 0},
+         "attribute 'k_orders' is [-1], expected 0");
   expect(k, {2}, {0}, {1, scale, 0},
          "expected different positions from 0 to 1");
   expect(k, {1, 1}, {0, 0}, {1, scale, 0}, "expected different positions");
