@@ -6,7 +6,7 @@
 #   scripts/test.sh --quick  without the sanitizers
 #   scripts/test.sh --long   all of it under address and undefined sanitizers,
 #                            with every cp-opt run also checking its round trip,
-#                            and clang-tidy
+#                            clang-tidy, and 10 000 drawn shardings
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,6 +45,7 @@ case $mode in
     ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 run_suite asan
   sanitized_parts tsan
   scripts/tidy.sh
+  build/bin/CPPropertyTests --seed=1 --cases=10000
   ;;
 everyday)
   sanitized_parts asan

@@ -1,6 +1,8 @@
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 order=zigzag mixer=hidden" | FileCheck %s --check-prefix=HIDDEN
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 order=zigzag mixer=sequence" | FileCheck %s --check-prefix=SEQUENCE
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=ring=2,u=2 axis=ring,u order=zigzag mixer=2d attention=2d" | FileCheck %s --check-prefix=GRID
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 order=striped mixer=sequence" | FileCheck %s --check-prefix=STRIPES
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 order=striped mixer=hidden" | FileCheck %s --check-prefix=HEADS
 
 // Two mixers and the attention behind them, on a zigzag sequence.
 
@@ -42,6 +44,27 @@
 // GRID: cp.ring_attention {{.*}} over ["ring"] {{.*}}zigzag = array<i1: true>
 // GRID-NOT: {{cp.reorder|cp.all_gather}}
 // GRID: return
+
+// Scans and windows cannot run on stripes. Rows are put in order once, where they
+// are narrowest, for both mixers with the residual between them, and dealt out
+// again once before the attention.
+// STRIPES-LABEL: @hybrid
+// STRIPES: cp.reorder %arg0 {{.*}}from_striped = 1 : i64} : tensor<1x16x8xf32>
+// STRIPES-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// STRIPES-COUNT-2: cp.scan_state
+// STRIPES-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// STRIPES: cp.reorder {{.*}}to_striped = 1 : i64} : tensor<1x16x8xf32>
+// STRIPES: cp.ring_attention {{.*}}striped = array<i64: 1>
+// STRIPES-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
+// STRIPES: return
+
+// With heads cut the exchanges do it, as with zigzag.
+// HEADS-LABEL: @hybrid
+// HEADS-NOT: cp.reorder
+// HEADS: cp.all_to_all {{.*}}concat_striped = array<i64: 1, 1, 1, 1>
+// HEADS: cp.all_to_all {{.*}}split_striped = array<i64: 1>
+// HEADS-NOT: cp.reorder
+// HEADS: cp.ring_attention
 func.func @hybrid(%u: tensor<1x64x8xf32> {cp.sequence = 1 : i64},
     %in: tensor<76x8xf32>, %cw: tensor<40x4xf32>, %cb: tensor<40xf32>,
     %dtb: tensor<4xf32>, %a: tensor<4xf32>, %d: tensor<4xf32>,

@@ -98,7 +98,8 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
     return;
   // Tests of everything draw everything.
   for (const char *order : {"cont", "zigz", "stri"})
-    for (const char *rest : {" hidden ring", " hidden ulysses"})
+    for (const char *rest : {" hidden ring", " hidden ulysses",
+                             " sequence ring", " sequence ulysses"})
       EXPECT_GT(drawn[std::string(order) + rest], 0) << order << rest;
 }
 
