@@ -124,7 +124,9 @@ struct ConvertToCalls : impl::ConvertToCallsBase<ConvertToCalls> {
 private:
   /// Everything that reaches the runtime has known sizes and no layouts.
   static LogicalResult checkConvertible(Operation *op) {
-    if (isa<AttentionBlockOp, MambaMixerOp, ReshardOp>(op))
+    auto attention = dyn_cast<AttentionOp>(op);
+    if (isa<AttentionBlockOp, MambaMixerOp, ReshardOp>(op) ||
+        (attention && attention.getMask()))
       return op->emitOpError("is left over; run cp-shard-pipeline (or, for one "
                              "rank, cp-decompose) first");
     for (Type type : op->getResultTypes()) {

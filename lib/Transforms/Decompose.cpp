@@ -7,6 +7,7 @@
 
 #include "Heads.h"
 #include "OpenAttentionBlock.h"
+#include "ProveMask.h"
 #include "cp/IR/Projection.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -125,12 +126,19 @@ private:
 struct Decompose : impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
     SmallVector<Operation *> composites;
+    SmallVector<AttentionOp> masked;
     getOperation()->walk([&](Operation *op) {
       if (isa<AttentionBlockOp, MambaMixerOp>(op))
         composites.push_back(op);
+      else if (auto attention = dyn_cast<AttentionOp>(op);
+               attention && attention.getMask())
+        masked.push_back(attention);
     });
-    if (composites.empty())
+    if (composites.empty() && masked.empty())
       markAllAnalysesPreserved();
+    for (AttentionOp attention : masked)
+      if (failed(proveMask(attention)))
+        return signalPassFailure();
     for (Operation *op : composites) {
       if (!llvm::all_of(op->getOperandTypes(), [](Type type) {
             return cast<ShapedType>(type).hasStaticShape();

@@ -52,8 +52,10 @@ std::string reasonOf(Operation *op) {
                (scan.getZigzag() ? "parts" : "ranks") + " leave (" +
                stringifyScanAlgorithm(scan.getAlgorithm()).str() + ")";
       })
-      .Case([&](RingAttentionOp attention) {
-        return names + ": each query meets the keys and values of all ranks";
+      .Case([&](RingAttentionOp) {
+        return std::string(
+            "cp.attention: each query meets the keys and values of "
+            "all ranks");
       })
       .Case([&](AllToAllOp exchange) {
         return whyWhole(exchange.getConcatDims().front(), consumers);

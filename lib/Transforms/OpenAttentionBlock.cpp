@@ -63,7 +63,7 @@ private:
                                       static_cast<int64_t>(block.getNumHeads()),
                                       input().getDimSize(1)},
                                      sums);
-    return AttentionOp::create(b, q.getType(), lse, q, k, v,
+    return AttentionOp::create(b, q.getType(), lse, q, k, v, /*mask=*/Value(),
                                block.getCausalAttr(), block.getScaleAttr(),
                                block.getWindowAttr(), block.getFormAttr())
         .getOut();

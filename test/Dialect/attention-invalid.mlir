@@ -216,3 +216,14 @@ func.func @ring_lse(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %v: tensor
       -> (tensor<1x8x4x3xf32>, tensor<1x4x8xf64>)
   return
 }
+
+// -----
+
+func.func @c6(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %m: tensor<8x7xi1>) {
+  // expected-error @below {{'cp.attention' op attention_c6: the mask must have shape [8, 8], but has [8, 7]}}
+  %o, %lse = cp.attention %q, %k, %k mask(%m)
+      : (tensor<1x8x4x5xf32>, tensor<1x8x2x5xf32>, tensor<1x8x2x5xf32>,
+         tensor<8x7xi1>)
+      -> (tensor<1x8x4x5xf32>, tensor<1x4x8xf32>)
+  return
+}

@@ -57,6 +57,10 @@ def CP_AttentionOp : CP_Op<"attention", [
     | `gather`  | whole      | cut         | gathered                         |
     | `2d`      | inner axis | outer axes  | cut alike, and go round          |
 
+    A `mask` `[l, s]` says in addition which keys (true) a query sees. It is for
+    frontends: `cp-decompose` proves that it says no more than `causal` and a
+    `window` do, and sets these, or refuses it. No later pass knows it.
+
     Without a form, or with one that keeps keys whole, keys and values that are cut
     along the sequence are an error: no rank would see all of them.
 
@@ -67,7 +71,8 @@ def CP_AttentionOp : CP_Op<"attention", [
       f32 otherwise;
     - attention_c4: with `causal`, or in the forms `ring` and `2d`, there are as
       many keys as queries;
-    - attention_c5: the window is not negative, and one above 0 wants `causal`.
+    - attention_c5: the window is not negative, and one above 0 wants `causal`;
+    - attention_c6: the mask is `[l, s]`.
 
     ```mlir
     func.func @heads(%q: tensor<1x64x8x16xf32>, %k: tensor<1x64x2x16xf32>,
@@ -79,11 +84,13 @@ def CP_AttentionOp : CP_Op<"attention", [
     }
     ```
   }];
-  let arguments = !con(attentionTensors, attentionOptions,
+  let arguments = !con(attentionTensors,
+                       (ins Optional<TensorRankOf<[I1], [2]>>:$mask),
+                       attentionOptions,
                        (ins OptionalAttr<CP_AttentionFormAttr>:$form));
   let results = attentionResults;
   let assemblyFormat = [{
-    $q `,` $k `,` $v attr-dict `:` functional-type(operands, results)
+    $q `,` $k `,` $v (`mask` `(` $mask^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
     /// Whether keys and values are cut with the queries.

@@ -17,7 +17,10 @@ def Decompose : Pass<"cp-decompose"> {
     x, B, C, dt). The sections of the fused weights are slices of rows, which are
     views of the weight's buffer; no later cut goes through a fused dimension.
     `cp.attention_block` becomes its projections, `cp.rotary` where it has a
-    theta, and `cp.attention`. See test/Transforms/decompose.mlir.
+    theta, and `cp.attention`. The mask of a `cp.attention` is proven to be causal,
+    with a window or without, or to hide nothing, and goes; any other is refused,
+    for no rank could cut it. See test/Transforms/decompose.mlir and
+    test/Transforms/masks.mlir.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];

@@ -94,6 +94,8 @@ bool AttentionOp::keysTravel() {
 
 LogicalResult AttentionOp::verify() {
   if (failed(verifyShapes(*this, shapeOf(getK())[1])) ||
+      failed(expectShape(*this, "attention_c6", "the mask", getMask(),
+                         {shapeOf(getQ())[1], shapeOf(getK())[1]})) ||
       failed(verifyWindow(*this, "attention_c5", getCausal(), getWindow())))
     return failure();
   if (!getCausal() && !keysTravel())
@@ -106,6 +108,9 @@ LogicalResult AttentionOp::verify() {
 /// would see a part of the keys only. The forms in which they travel run them
 /// over the factor of the queries.
 FailureOr<ShardingRule> AttentionOp::getShardingRule() {
+  if (getMask())
+    return emitOpError("has a mask, of which no pass but cp-decompose knows; "
+                       "run cp-decompose first");
   StringRef keys = keysTravel() ? "b l" : "b .";
   std::string text = ("b l (g q) .; " + keys + " g .; " + keys +
                       " g v -> b l (g q) v; b (g q) l")
