@@ -219,12 +219,12 @@ BENCHMARK(ssdScan)
     ->ArgsProduct({{0, 1}, {0, 1}, {64, chunk}})
     ->Unit(benchmark::kMillisecond);
 
-/// Tokens, and whether the mask is causal, after the set and the type; counts
-/// what the mask leaves: four operations per element of a head and pair of a
-/// query with a key it sees.
+/// After the set and the type: tokens, whether the mask is causal, and how far
+/// apart the tokens are, as in stripes of one. Counts what the mask leaves: four
+/// operations per element of a head and pair of a query with a key it sees.
 void attention(benchmark::State &state) {
   constexpr int64_t queryHeads = 8, keyHeads = 2, size = 128;
-  int64_t l = state.range(2), causal = state.range(3);
+  int64_t l = state.range(2), causal = state.range(3), apart = state.range(4);
   std::vector<Tensor> ins = {{{1, l, queryHeads, size}, -1, 1},
                              {{1, l, keyHeads, size}, -1, 1},
                              {{1, l, keyHeads, size}, -1, 1}};
@@ -234,14 +234,15 @@ void attention(benchmark::State &state) {
     for (Tensor *tensor : {&ins[0], &ins[1], &ins[2], &outs[0]})
       tensor->narrow();
   loop(state, "attention", ins, outs,
-       {causal, bitsOf(0.088), 0, 2, 0, l, 2, 0, l});
+       {causal, bitsOf(0.088), 0, 3, 0, l, apart, 3, 0, l, apart});
   double pairs = causal ? double(l) * double(l + 1) / 2 : double(l) * double(l);
   count(state, "flops", 4.0 * size * queryHeads * pairs);
 }
 BENCHMARK(attention)
-    ->ArgNames({"plain", "bf16", "tokens", "causal"})
-    ->ArgsProduct({{0}, {0, 1}, {512, 2048}, {0, 1}})
-    ->ArgsProduct({{1}, {0, 1}, {512}, {1}})
+    ->ArgNames({"plain", "bf16", "tokens", "causal", "apart"})
+    ->ArgsProduct({{0}, {0, 1}, {512, 2048}, {0, 1}, {1}})
+    ->ArgsProduct({{0}, {0, 1}, {2048}, {1}, {4}})
+    ->ArgsProduct({{1}, {0, 1}, {512}, {1}, {1}})
     ->Unit(benchmark::kMillisecond);
 } // namespace
 

@@ -35,10 +35,17 @@ MLIR_CAPI_EXPORTED void cpRegisterAllPasses(void);
 typedef struct CpShardPipelineOptions {
   /// Axes and sizes, such as "dp=2,cp=4".
   MlirStringRef mesh;
-  /// The axis that cuts the sequence.
+  /// The axes that cut the sequence, major to minor, such as "cp" or "ring,u".
   MlirStringRef axis;
-  /// "hidden" or "sequence".
+  /// The order in which ranks hold the tokens: "contiguous", "zigzag",
+  /// "striped" or "striped:UNIT".
+  MlirStringRef order;
+  /// "hidden", "sequence" or "2d".
   MlirStringRef mixer;
+  /// "ring", "ulysses", "gather" or "2d".
+  MlirStringRef attention;
+  /// The axis of tensor parallelism; by default there is none.
+  MlirStringRef tensorAxis;
   /// "chain", "gather", "doubling", "pipelined" or "transposed".
   MlirStringRef scan;
   /// Whether the program also returns what every op computes

@@ -17,12 +17,12 @@ static const char *readRuns(const Call &call, size_t &next, const char *name,
                             Runs &runs) {
   int64_t left = int64_t(call.numAttrs) - int64_t(next) - 1;
   int64_t words = left >= 0 ? call.attrs[next] : -1;
-  if (words < 0 || words > left || words % 2 != 0)
-    return fail("attention: %s needs an even number of words, at most %lld, "
-                "got %lld; compile the program again with this version",
-                name, static_cast<long long>(left),
-                static_cast<long long>(words));
-  runs = {call.attrs + next + 1, words / 2};
+  if (words < 0 || words > left || words % Runs::wordsPerRun != 0)
+    return fail(
+        "attention: %s needs three words for each run, at most %lld, got "
+        "%lld; compile the program again with this version",
+        name, static_cast<long long>(left), static_cast<long long>(words));
+  runs = {call.attrs + next + 1, words / Runs::wordsPerRun};
   next += size_t(words) + 1;
   return nullptr;
 }
@@ -30,14 +30,17 @@ static const char *readRuns(const Call &call, size_t &next, const char *name,
 static const char *checkRuns(Runs runs, const char *name, int64_t rows) {
   int64_t found = 0;
   for (int64_t i = 0; i < runs.count; ++i) {
-    int64_t first = runs.words[2 * i], length = runs.words[2 * i + 1], end;
-    if (first < 0 || length < 1 ||
-        __builtin_add_overflow(first, length, &end) ||
-        __builtin_add_overflow(found, length, &found))
-      return fail("attention: a run of %s must start at 0 or later and have a "
-                  "row, got %lld rows from %lld on",
-                  name, static_cast<long long>(length),
-                  static_cast<long long>(first));
+    Run run = runs[i];
+    int64_t end;
+    if (run.first < 0 || run.length < 1 || run.step < 1 ||
+        __builtin_mul_overflow(run.length, run.step, &end) ||
+        __builtin_add_overflow(end, run.first, &end) ||
+        __builtin_add_overflow(found, run.length, &found))
+      return fail("attention: a run of %s must start at 0 or later, have a row "
+                  "and go forward, got %lld rows from %lld on, %lld apart",
+                  name, static_cast<long long>(run.length),
+                  static_cast<long long>(run.first),
+                  static_cast<long long>(run.step));
   }
   if (found != rows)
     return fail("attention: %s must hold as many rows as its tensor, %lld, "

@@ -11,41 +11,58 @@
 
 namespace cp::kernels {
 
+bool SpanWalk::startsItsOwn(const Span &span) const {
+  return runs[run].length >= attentionTile || runs[run].first <= span.last();
+}
+
+void SpanWalk::take(Span &span) {
+  Run from = runs[run];
+  int64_t count = std::min(attentionTile - span.count, from.length - inRun);
+  for (int64_t i = 0; i < count; ++i)
+    span.positions[span.count + i] = from.first + (inRun + i) * from.step;
+  span.count += count;
+  inRun += count;
+  if (inRun < from.length)
+    return;
+  ++run;
+  inRun = 0;
+}
+
 bool SpanWalk::next(Span &span) {
-  while (run < runs.count && inRun == runs.words[2 * run + 1]) {
-    ++run;
-    inRun = 0;
+  span.local = local;
+  span.count = 0;
+  while (run < runs.count && span.count < attentionTile) {
+    if (span.count && startsItsOwn(span))
+      break;
+    take(span);
   }
-  if (run == runs.count)
-    return false;
-  span = {local, runs.words[2 * run] + inRun,
-          std::min(attentionTile, runs.words[2 * run + 1] - inRun)};
-  inRun += span.count;
   local += span.count;
-  return true;
+  return span.count != 0;
 }
 
 KeyRange keysSeen(const AttentionMask &mask, int64_t position,
                   const Span &keys) {
   if (!mask.causal)
     return {0, keys.count};
-  auto inSpan = [&](int64_t at) {
-    return std::clamp<int64_t>(at - keys.first, 0, keys.count);
-  };
-  // The first position comes before the difference, which could overflow.
+  const int64_t *begin = keys.positions, *end = begin + keys.count;
   int64_t first =
       mask.window ? std::max<int64_t>(position - mask.window + 1, 0) : 0;
-  return {inSpan(first), inSpan(position + 1)};
+  return {std::lower_bound(begin, end, first) - begin,
+          std::upper_bound(begin, end, position) - begin};
 }
 
 Sight sightOf(const AttentionMask &mask, const Span &queries,
               const Span &keys) {
-  KeyRange first = keysSeen(mask, queries.first, keys);
-  KeyRange last = keysSeen(mask, queries.last(), keys);
-  // Both ends move forward with the query.
-  if (first.begin == keys.count || last.end == 0)
+  if (!mask.causal)
+    return Sight::All;
+  // How far back the first query sees, and the last one.
+  auto back = [&](int64_t position) {
+    return mask.window ? std::max<int64_t>(position - mask.window + 1, 0) : 0;
+  };
+  int64_t first = queries.first(), last = queries.last();
+  if (back(first) > keys.last() || last < keys.first())
     return Sight::None;
-  bool seesAll = last.begin == 0 && first.end == keys.count;
+  bool seesAll = back(last) <= keys.first() && first >= keys.last();
   return seesAll ? Sight::All : Sight::Some;
 }
 

@@ -19,25 +19,39 @@
 
 namespace cp::kernels {
 
-/// The positions of a part's rows, in local order: words[2 i] is the first
-/// position of run i, words[2 i + 1] how many follow each other from there.
-/// Owns nothing.
-struct Runs {
-  const int64_t *words = nullptr;
-  int64_t count = 0;
+/// Rows at positions first, first + step, ..., `length` of them, at least one.
+struct Run {
+  int64_t first, length, step;
 };
 
-/// Rows that follow each other both in the part, from `local` on, and in the
-/// whole, from `first` on.
-struct Span {
-  int64_t local, first, count;
-  int64_t last() const { return first + count - 1; }
+/// The positions of a part's rows, in local order: three words for each run, as
+/// in Run. Owns nothing.
+struct Runs {
+  static constexpr int64_t wordsPerRun = 3;
+  const int64_t *words = nullptr;
+  int64_t count = 0;
+
+  Run operator[](int64_t i) const {
+    const int64_t *at = words + i * wordsPerRun;
+    return {at[0], at[1], at[2]};
+  }
 };
 
 /// Rows of a tile, of queries as of keys.
 constexpr int64_t attentionTile = 64;
 
-/// Goes through runs in spans of at most attentionTile rows.
+/// `count` rows that follow each other in the part, from `local` on. In the
+/// whole their positions ascend, with any gaps between them.
+struct Span {
+  int64_t local, count;
+  int64_t positions[attentionTile];
+  int64_t first() const { return positions[0]; }
+  int64_t last() const { return positions[count - 1]; }
+};
+
+/// Goes through runs in spans of at most attentionTile rows. A run of fewer
+/// rows, as stripes have, shares its span with the ones before it; a longer one
+/// starts its own, which a gap then never widens.
 class SpanWalk {
 public:
   explicit SpanWalk(Runs runs) : runs(runs) {}
@@ -45,6 +59,9 @@ public:
   bool next(Span &span);
 
 private:
+  bool startsItsOwn(const Span &span) const;
+  void take(Span &span);
+
   Runs runs;
   int64_t run = 0, inRun = 0, local = 0;
 };
@@ -64,7 +81,8 @@ struct KeyRange {
 KeyRange keysSeen(const AttentionMask &mask, int64_t position,
                   const Span &keys);
 
-/// What the queries of a span see of the keys of another.
+/// What the queries of a span see of the keys of another. Rows with gaps
+/// between them may see nothing of a span of which they see `Some`.
 enum class Sight { None, Some, All };
 Sight sightOf(const AttentionMask &mask, const Span &queries, const Span &keys);
 

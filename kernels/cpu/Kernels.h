@@ -10,9 +10,10 @@
 // of its attribute words, stands in include/cp/Runtime/cprt.h; but
 //
 //   attention        as cprt_attention, with the attribute words causal, scale,
-//                    window, q_runs, k_runs. The last two are arrays: for each
-//                    run its first position and its number of rows, at least
-//                    1, in the order of the tensor's rows. Beside bf16, o may
+//                    window, q_runs, k_runs. The last two are arrays of three
+//                    words a run, in the order of the tensor's rows: its first
+//                    position, its number of rows, at least 1, and how far
+//                    apart their positions are, at least 1. Beside bf16, o may
 //                    be f32: a part that others are merged with.
 //   attention_merge  ins o1[b,l,h,dv], lse1[b,h,l], o2, lse2; outs o, lse: what
 //                    attention gives for the keys of both parts, which are

@@ -28,7 +28,10 @@ void cpBuildShardPipeline(MlirOpPassManager manager,
   };
   set(pipeline.mesh, options->mesh);
   set(pipeline.axis, options->axis);
+  set(pipeline.order, options->order);
   set(pipeline.mixer, options->mixer);
+  set(pipeline.attention, options->attention);
+  set(pipeline.tensorAxis, options->tensorAxis);
   set(pipeline.scan, options->scan);
   pipeline.expose = options->expose;
   cp::buildShardPipeline(*unwrap(manager), pipeline);

@@ -12,9 +12,9 @@ using namespace cp::runtime;
 
 static void writePlaces(const Buffer &out, const std::vector<int64_t> &runs) {
   auto *place = static_cast<int64_t *>(out.data);
-  for (size_t run = 0; run < runs.size(); run += 2)
+  for (size_t run = 0; run < runs.size(); run += 3)
     for (int64_t i = 0; i < runs[run + 1]; ++i, place += out.strides[0])
-      *place = runs[run] + i;
+      *place = runs[run] + i * runs[run + 2];
 }
 
 static Result placeRows(Context &context, const Descriptor &call) {

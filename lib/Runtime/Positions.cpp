@@ -63,6 +63,22 @@ static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
   return layout;
 }
 
+/// Adds a run of rows without gaps. Single rows at equal distances, as stripes
+/// of one row are, make one run with a step.
+static void addRun(std::vector<int64_t> &words, int64_t first, int64_t length) {
+  if (length == 1 && !words.empty()) {
+    int64_t *last = words.data() + words.size() - 3;
+    int64_t step = first - last[0] - (last[1] - 1) * last[2];
+    bool isSingle = last[1] == 1 && step > 0;
+    if (isSingle || step == last[2]) {
+      last[1] += 1;
+      last[2] = step;
+      return;
+    }
+  }
+  words.insert(words.end(), {first, length, 1});
+}
+
 static Result makePositions(const Context &context, const Descriptor &call,
                             const SequenceCut &cut, int64_t localRows,
                             Positions &made) {
@@ -79,7 +95,7 @@ static Result makePositions(const Context &context, const Descriptor &call,
     std::vector<int64_t> &words = made.runs.emplace_back();
     for (const cp::Run &run :
          cp::runsOf(layout.mesh, layout.dims[0], made.whole, position))
-      words.insert(words.end(), {run.global, run.length});
+      addRun(words, run.global, run.length);
   }
   return std::nullopt;
 }

@@ -22,8 +22,8 @@ struct Positions {
   const Group *group = nullptr;
   /// Rows of all positions together.
   int64_t whole = 0;
-  /// By position: for each run its first global row and its length, in local
-  /// order; what cp::runsOf says.
+  /// By position: for each run its first global row, its number of rows and
+  /// the distance from one to the next, in local order, as kernels take them.
   std::vector<std::vector<int64_t>> runs;
 
   const std::vector<int64_t> &own() const {

@@ -22,20 +22,27 @@ TYPED_TEST_SUITE(AttentionTest, Floats);
 struct Part {
   std::vector<int64_t> positions, runs;
 
-  /// At most `most` rows, in runs that follow each other in any order.
+  /// At most `most` rows, in runs that follow each other in any order, of rows
+  /// one or more apart; or in stripes of few rows, which ascend.
   Part(int64_t most, Random &random) {
-    while (int64_t(positions.size()) < most && pick(random, 0, 3)) {
+    if (pick(random, 0, 2) == 0)
+      stripes(most, random);
+    while (size() < most && pick(random, 0, 3)) {
       int64_t first = pick(random, 0, 200);
-      append(first,
-             pick(random, 1,
-                  std::min<int64_t>(most - int64_t(positions.size()), 150)));
+      append(first, pick(random, 1, std::min<int64_t>(most - size(), 150)),
+             pick(random, 0, 1) ? 1 : pick(random, 1, 5));
     }
   }
   Part() = default;
-  void append(int64_t first, int64_t length) {
-    runs.insert(runs.end(), {first, length});
+  void stripes(int64_t most, Random &random) {
+    int64_t unit = pick(random, 1, 9), apart = unit * pick(random, 1, 4);
+    for (int64_t first = pick(random, 0, apart); size() < most; first += apart)
+      append(first, std::min<int64_t>(most - size(), unit), 1);
+  }
+  void append(int64_t first, int64_t length, int64_t step) {
+    runs.insert(runs.end(), {first, length, step});
     for (int64_t i = 0; i < length; ++i)
-      positions.push_back(first + i);
+      positions.push_back(first + i * step);
   }
   int64_t size() const { return int64_t(positions.size()); }
 };
@@ -231,7 +238,7 @@ Problem<T> partOf(Problem<T> &whole, int64_t begin, int64_t end) {
   Random random(1);
   part.keys = Part();
   for (int64_t key = begin; key < end; ++key)
-    part.keys.append(whole.keys.positions[size_t(key)], 1);
+    part.keys.append(whole.keys.positions[size_t(key)], 1, 1);
   part.k =
       Tensor<T>({part.b, end - begin, part.hkv, part.d}, Lay::Dense, random);
   part.v =

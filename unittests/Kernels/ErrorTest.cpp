@@ -199,28 +199,32 @@ TEST_F(ErrorTest, AttentionPositions) {
     expectError("attention", ins, outs, attrs, "attention: " + start);
   };
   expect({1, scale}, "expected at least 5 attribute words, got 2");
-  expect({1, scale, 0}, "q_runs needs an even number of words, at most -1");
-  expect({1, scale, 0, 1, 0, 0},
-         "q_runs needs an even number of words, at most 2, got 1");
-  expect({1, scale, 0, 2, 0, 5, 4, 0, 6},
-         "k_runs needs an even number of words, at most 2, got 4");
-  expect({1, scale, 0, 2, 0, 5, 2, 0, 6, 0}, "expected 9 attribute words");
-  expect({1, scale, 0, 2, 0, 4, 2, 0, 6},
+  expect({1, scale, 0}, "q_runs needs three words for each run, at most -1");
+  expect({1, scale, 0, 2, 0, 5, 3, 0, 6, 1},
+         "q_runs needs three words for each run, at most 6, got 2");
+  expect({1, scale, 0, 3, 0, 5, 1, 6, 0, 6, 1},
+         "k_runs needs three words for each run, at most 3, got 6");
+  expect({1, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1, 0},
+         "expected 11 attribute words");
+  expect({1, scale, 0, 3, 0, 4, 1, 3, 0, 6, 1},
          "q_runs must hold as many rows as its tensor, 5, got 4");
-  expect({1, scale, 0, 2, 0, 5, 4, 0, 6, 9, 0},
-         "a run of k_runs must start at 0 or later and have a row, got 0 rows "
-         "from 9 on");
-  expect({1, scale, 0, 2, -1, 5, 2, 0, 6}, "a run of q_runs must start at 0");
-  expect({1, scale, 0, 2, INT64_MAX - 4, 5, 2, 0, 6}, "a run of q_runs");
-  expect({1, scale, -1, 2, 0, 5, 2, 0, 6}, "window must be 0, or at least 1");
-  expect({0, scale, 3, 2, 0, 5, 2, 0, 6},
+  expect({1, scale, 0, 3, 0, 5, 1, 6, 0, 6, 1, 9, 0, 1},
+         "a run of k_runs must start at 0 or later, have a row and go forward, "
+         "got 0 rows from 9 on, 1 apart");
+  expect({1, scale, 0, 3, 0, 5, 0, 3, 0, 6, 1}, "a run of q_runs must start");
+  expect({1, scale, 0, 3, -1, 5, 1, 3, 0, 6, 1}, "a run of q_runs must start");
+  expect({1, scale, 0, 3, INT64_MAX - 4, 5, 1, 3, 0, 6, 1}, "a run of q_runs");
+  expect({1, scale, 0, 3, 0, 5, INT64_MAX / 4, 3, 0, 6, 1}, "a run of q_runs");
+  expect({1, scale, -1, 3, 0, 5, 1, 3, 0, 6, 1},
+         "window must be 0, or at least 1");
+  expect({0, scale, 3, 3, 0, 5, 1, 3, 0, 6, 1},
          "window must be 0, or at least 1 beside causal, got 3");
-  expect({2, scale, 0, 2, 0, 5, 2, 0, 6}, "causal must be 0 or 1, got 2");
+  expect({2, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1}, "causal must be 0 or 1, got 2");
   ins[1] = make({1, 6, 3, 3}), ins[2] = make({1, 6, 3, 7});
-  expect({1, scale, 0, 2, 0, 5, 2, 0, 6},
+  expect({1, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1},
          "hq = 4 must be a multiple of hkv = 3");
   outs[1] = make({1, 5, 4});
-  expect({1, scale, 0, 2, 0, 5, 2, 0, 6},
+  expect({1, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1},
          "dimension 1 of lse must be hq = 4 as in q, got 5");
 }
 

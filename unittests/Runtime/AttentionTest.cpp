@@ -126,16 +126,23 @@ struct Case {
   int64_t ranks() const { return placeOf(mesh, cut.axes, 0).size; }
 };
 
-/// Every number of ranks in every order, and groups over several axes.
+/// Every number of ranks in every order, stripes of one row and of two, and
+/// groups over several axes.
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (int64_t ranks : {1, 2, 3, 4, 5, 8})
     for (int64_t order : {0, 1})
       list.push_back({{ranks}, {{0}, {order}}});
+  for (int64_t ranks : {2, 3, 8})
+    for (int64_t order : {2, 3})
+      list.push_back({{ranks}, {{0}, {order}}});
   list.push_back({{2, 3}, {{1}, {1}}});
   list.push_back({{2, 3}, {{1, 0}, {1, 0}}});
   list.push_back({{2, 4}, {{0, 1}, {0, 1}}});
   list.push_back({{2, 2, 2}, {{2, 0}, {1, 1}}});
+  list.push_back({{2, 4}, {{0, 1}, {2, 0}}});
+  list.push_back({{3, 2}, {{1, 0}, {1, 2}}});
+  list.push_back({{2, 2, 2}, {{2, 0}, {3, 2}}});
   list.push_back({{3}, {{}, {}}});
   return list;
 }
@@ -144,7 +151,8 @@ constexpr Rule rules[] = {{false, 0}, {true, 0}, {true, 1}, {true, 37}};
 
 /// A length that divides in every order, heads in groups, odd head sizes.
 Shape shapeFor(RandomCase &c, int64_t ranks) {
-  int64_t hkv = c.draw(1, 2), length = 4 * ranks * c.draw(1, 6);
+  int64_t hkv = c.draw(1, 2),
+          length = 4 * ranks * (c.draw(0, 9) ? c.draw(1, 6) : 17);
   return {c.draw(1, 2), length,       length,      hkv * c.draw(1, 3),
           hkv,          c.draw(1, 9), c.draw(1, 9)};
 }

@@ -162,7 +162,7 @@ private:
   void findSeen(const Span &queries) {
     for (int64_t i = 0; i < tile; ++i) {
       int64_t row = least(i, queries.count - 1);
-      seen[i] = keysSeen(mask, queries.first + row, keys);
+      seen[i] = keysSeen(mask, queries.positions[row], keys);
       begins[i] = Acc(seen[i].begin);
       ends[i] = Acc(seen[i].end);
     }
@@ -256,7 +256,7 @@ private:
 
   AttentionMask mask;
   int64_t d, dv, paddedDv;
-  Span keys = {0, 0, 0};
+  Span keys = {};
   Acc *keyColumns, *values, *weights;
   int64_t *weightRows, *valueRows;
   KeyRange seen[tile];

@@ -91,7 +91,7 @@ template <typename T> const char *attention(const Call &call) {
     for (int64_t h = 0; h < args.hq; ++h)
       for (SpanWalk walk(args.qRuns); walk.next(rows);)
         for (int64_t i = 0; i < rows.count; ++i)
-          query.attend(b, h, rows.local + i, rows.first + i);
+          query.attend(b, h, rows.local + i, rows.positions[i]);
   return nullptr;
 }
 

@@ -125,10 +125,65 @@ static intptr_t numResults(MlirModule module) {
   return mlirFunctionTypeGetNumResults(mlirTypeAttrGetValue(type));
 }
 
+/// The text of a module. The caller frees it.
+static void append(MlirStringRef part, void *data) {
+  char **text = data;
+  size_t length = strlen(*text);
+  *text = realloc(*text, length + part.length + 1);
+  expect(*text != NULL, "the text fits memory");
+  memcpy(*text + length, part.data, part.length);
+  (*text)[length + part.length] = 0;
+}
+static char *textOf(MlirModule module) {
+  char *text = calloc(1, 1);
+  expect(text != NULL, "the text fits memory");
+  mlirOperationPrint(mlirModuleGetOperation(module), append, &text);
+  return text;
+}
+
+static const char *const attention =
+    "func.func @main(%q: tensor<1x16x4x2xf64> {cp.sequence = 1 : i64},\n"
+    "    %k: tensor<1x16x2x2xf64> {cp.sequence = 1 : i64})\n"
+    "    -> tensor<1x16x4x2xf64> {\n"
+    "  %o, %lse = cp.attention %q, %k, %k : (tensor<1x16x4x2xf64>,\n"
+    "      tensor<1x16x2x2xf64>, tensor<1x16x2x2xf64>)\n"
+    "      -> (tensor<1x16x4x2xf64>, tensor<1x4x16xf64>)\n"
+    "  return %o : tensor<1x16x4x2xf64>\n"
+    "}\n";
+
+/// Shards the attention, of which the program must then have this text.
+static void tryAttention(MlirContext context, CpShardPipelineOptions options,
+                         const char *expected) {
+  MlirModule module = mlirModuleCreateParse(context, ref(attention));
+  expect(!mlirModuleIsNull(module), "the attention parses");
+  expect(shard(module, options), "the attention is sharded");
+  char *text = textOf(module);
+  expect(strstr(text, expected) != NULL, expected);
+  free(text);
+  mlirModuleDestroy(module);
+}
+
+static void tryAttentions(MlirContext context) {
+  CpShardPipelineOptions options = {.mesh = ref("ring=2,u=2,tp=2"),
+                                    .axis = ref("ring,u"),
+                                    .order = ref("striped:2"),
+                                    .attention = ref("2d")};
+  tryAttention(context, options, "cp.ring_attention");
+  tryAttention(context, options, "[{}, {\"ring\" striped : 2}, {\"u\"}, {}]");
+  options.tensorAxis = ref("tp");
+  tryAttention(context, options, "over [\"tp\"]");
+  options.attention = ref("gather");
+  tryAttention(context, options, "cp.attention_rows");
+  options.tensorAxis = ref("");
+  options.order = ref("sideways");
+  MlirModule module = mlirModuleCreateParse(context, ref(attention));
+  expect(!shard(module, options), "an unknown order is refused");
+  mlirModuleDestroy(module);
+}
+
 /// Every value is a result besides the model's own.
 static void tryExpose(MlirContext context, const char *path) {
-  CpShardPipelineOptions options = {ref("cp=4"), ref(""), ref(""), ref(""),
-                                    false};
+  CpShardPipelineOptions options = {.mesh = ref("cp=4")};
   MlirModule module = parseFile(context, path);
   expect(shard(module, options), "the module is sharded");
   intptr_t own = numResults(module);
@@ -162,8 +217,8 @@ int main(int argc, char **argv) {
 
   tryLayout(context, makeMesh(context));
 
-  CpShardPipelineOptions options = {ref("cp=4"), ref(""), ref("hidden"),
-                                    ref(""), false};
+  CpShardPipelineOptions options = {.mesh = ref("cp=4"),
+                                    .mixer = ref("hidden")};
   MlirModule module = parseFile(context, argv[1]);
   expect(shard(module, options), "the module is sharded");
   mlirOperationPrint(mlirModuleGetOperation(module), toStdout, NULL);
@@ -171,6 +226,7 @@ int main(int argc, char **argv) {
   mlirModuleDestroy(module);
 
   tryExpose(context, argv[1]);
+  tryAttentions(context);
 
   options.mesh = ref("cp=5");
   module = parseFile(context, argv[1]);
