@@ -40,8 +40,8 @@ public:
     bState = convolve(bState, inner, shared);
     cState = convolve(cState, inner + shared, shared);
     Value y = scan(x, dt, bState, cState);
-    return contract(gatedNorm(y, z), mixer.getOutProj(),
-                    mixer.getOutProjBias(), "rows");
+    return contract(gatedNorm(y, z), mixer.getOutProj(), mixer.getOutProjBias(),
+                    "rows");
   }
 
 private:
@@ -68,10 +68,9 @@ private:
     for (size_t i = 0; i < section; ++i)
       offset += sections[i];
     Value bias = mixer.getInProjBias();
-    return contract(mixer.getU(),
-                    rows(mixer.getInProj(), offset, sections[section]),
-                    bias ? rows(bias, offset, sections[section]) : Value(),
-                    "columns");
+    return contract(
+        mixer.getU(), rows(mixer.getInProj(), offset, sections[section]),
+        bias ? rows(bias, offset, sections[section]) : Value(), "columns");
   }
 
   /// x weight^T + bias over the last dimension; `parallel` is what tensor
