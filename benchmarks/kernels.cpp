@@ -220,8 +220,9 @@ BENCHMARK(ssdScan)
     ->Unit(benchmark::kMillisecond);
 
 /// After the set and the type: tokens, whether the mask is causal, and how far
-/// apart the tokens are, as in stripes of one. Counts what the mask leaves: four
-/// operations per element of a head and pair of a query with a key it sees.
+/// apart the tokens are, as in stripes of one. Counts what the mask leaves:
+/// four operations per element of a head and pair of a query with a key it
+/// sees.
 void attention(benchmark::State &state) {
   constexpr int64_t queryHeads = 8, keyHeads = 2, size = 128;
   int64_t l = state.range(2), causal = state.range(3), apart = state.range(4);

@@ -254,7 +254,7 @@ private:
   }
 
   void addStep(Step step, Value source) {
-    addStep(step, source, shapeOf(source));
+    addStep(std::move(step), source, shapeOf(source));
   }
   /// `shape` is that of one rank's part.
   void addStep(Step step, Value source, std::vector<int64_t> shape) {

@@ -134,7 +134,7 @@ int64_t windowDim(CutSequence &sequence) {
   const TensorFactors &dims =
       sequence.rule.operands[op.getWindowOperand().getOperandNumber()];
   int64_t factor = op.getSequenceFactor();
-  auto it = llvm::find_if(dims, [&](const DimFactors &factors) {
+  const auto *it = llvm::find_if(dims, [&](const DimFactors &factors) {
     return llvm::is_contained(factors, factor);
   });
   return it - dims.begin();

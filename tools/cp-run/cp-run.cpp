@@ -371,10 +371,11 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
   OwningOpRef<ModuleOp> reference;
-  if (!options.reference.empty() &&
-      !(reference =
-            cp::parseModule(options.reference, context, referenceSources)))
-    return 1;
+  if (!options.reference.empty()) {
+    reference = cp::parseModule(options.reference, context, referenceSources);
+    if (!reference)
+      return 1;
+  }
   if (llvm::Error error =
           options.explain
               ? cp::explainModel(*module, options)

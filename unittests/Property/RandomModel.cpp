@@ -87,17 +87,24 @@ private:
   /// x w^T over the last dimension.
   std::string project(const std::string &x, int64_t in, int64_t out,
                       const char *parallel) {
-    std::string w = weight("matrix", {out, in});
     std::string zero = emit("arith.constant 0.0 : {0}", dtype);
     std::string empty = emit("tensor.empty() : {0}", tokens(out));
     std::string fill = emit("linalg.fill ins({0} : {1}) outs({2} : {3}) -> {3}",
                             zero, dtype, empty, tokens(out));
+    return projectOnto(fill, x, in, out, parallel);
+  }
+
+  /// start + x w^T.
+  std::string projectOnto(const std::string &start, const std::string &x,
+                          int64_t in, int64_t out, const char *parallel) {
+    std::string w = weight("matrix", {out, in});
     return emit("linalg.contract indexing_maps = "
                 "[affine_map<(b, l, n, k) -> (b, l, k)>, "
                 "affine_map<(b, l, n, k) -> (n, k)>, "
                 "affine_map<(b, l, n, k) -> (b, l, n)>] {{cp.parallel = "
                 "\"{0}\"} ins({1}, {2} : {3}, {4}) outs({5} : {6}) -> {6}",
-                parallel, x, w, tokens(in), type({out, in}), fill, tokens(out));
+                parallel, x, w, tokens(in), type({out, in}), start,
+                tokens(out));
   }
 
   std::string layer(const std::string &x) {
@@ -269,13 +276,16 @@ private:
   }
 
   std::string mlp(const std::string &x) {
-    int64_t hidden = 2 * dice.between(2, 8);
+    // Of odd width it has no use for tensor parallelism.
+    int64_t hidden = dice.between(3, 16);
     std::string gate = project(x, width, hidden, "columns"),
                 up = project(x, width, hidden, "columns");
     std::string t = tokens(hidden);
     std::string bent = emit("math.tanh {0} : {1}", gate, t);
     std::string product = emit("arith.mulf {0}, {1} : {2}", bent, up, t);
-    return project(product, hidden, width, "rows");
+    if (dice.chance(0.5))
+      return project(product, hidden, width, "rows");
+    return projectOnto(x, product, hidden, width, "rows");
   }
 
   Dice &dice;
