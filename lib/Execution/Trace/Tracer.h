@@ -1,0 +1,147 @@
+//===- Tracer.h - One program on ids ----------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_EXECUTION_TRACE_TRACER_H
+#define CP_LIB_EXECUTION_TRACE_TRACER_H
+
+#include "../LocalProgram.h"
+#include "TraceWorld.h"
+#include "cp/Execution/TraceTokens.h"
+#include "cp/Transforms/Layers.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+
+#include <optional>
+#include <unordered_map>
+
+namespace cp {
+
+/// What an op reads under which name, as findings say it.
+struct NamedValue {
+  std::string name;
+  const TracedValue *value;
+};
+
+/// Follows the ops of one program. Each `trace...` gives the op's results their
+/// values; nothing that it does fails on account of a finding.
+class Tracer {
+public:
+  Tracer(LocalProgram &program, TraceWorld &world, TokenTrace &trace,
+         int64_t maxBytes);
+
+  llvm::Error run();
+
+private:
+  friend class OpTrace;
+  llvm::Error traceOp(mlir::Operation *op);
+  llvm::Error traceArguments();
+  void checkResults(mlir::Operation *terminator);
+  llvm::Error checkMemory(mlir::Operation *op) const;
+  void release(mlir::Operation *op);
+  void setUnknown(mlir::Operation *op);
+
+  LocalProgram &program;
+  TraceWorld &world;
+  TokenTrace &trace;
+  int64_t maxBytes;
+  Layers layers;
+  Covers covers;
+  /// By Value::getAsOpaquePointer(); values stay where they are while others
+  /// come.
+  std::unordered_map<const void *, TracedValue> values;
+  TracedValue &of(mlir::Value value) {
+    return values[value.getAsOpaquePointer()];
+  }
+};
+
+/// One op being traced.
+class OpTrace {
+public:
+  OpTrace(Tracer &tracer, mlir::Operation *op);
+
+  /// Movement by the runtime: exchanges, slices, gathers, halos, repeats.
+  llvm::Error move();
+  /// Sums over ranks.
+  llvm::Error reduce();
+  /// Summaries over ranks.
+  llvm::Error scanState();
+  /// Changes of shape and cuts within a rank.
+  void reshape(llvm::ArrayRef<mlir::ReassociationIndices> groups, bool expands);
+  void extractSlice();
+  void insertSlice();
+  /// Whatever computes by a rule of dimensions alone.
+  void compute();
+  /// Ops along a sequence.
+  void conv1d();
+  void ssd();
+  void ssdStates();
+  void ssdScan();
+  void attention();
+
+  /// Any of these, or nothing: false where the op is none that is known.
+  bool traceWithinRank();
+
+  /// What is wrong on a rank; the first of an op is listed.
+  void report(int64_t rank, const std::string &what);
+
+private:
+  friend class Frame;
+  friend class Tracer;
+
+  int64_t numRanks() const { return tracer.trace.ranks; }
+  const TracedValue &operand(mlir::Value value) const;
+  const TracedValue &operand(unsigned number) const {
+    return operand(op->getOperand(number));
+  }
+  TracedValue &result(unsigned number);
+  void setUnknown() { tracer.setUnknown(op); }
+  bool anyUnknown() const;
+
+  /// The rows (dimensions 0 and 1 as one) of a value on a rank: batch element
+  /// times length plus token. Says where elements of a row differ.
+  Digits rows(const NamedValue &named, int64_t rank);
+  Digits along(const NamedValue &named, int64_t rank, size_t first,
+               size_t last);
+  /// How long the sequence is whose rows are dimensions 0 and 1.
+  static int64_t lengthOf(const TracedValue &value);
+  /// That rows ascend one by one within each of the `batch` elements.
+  void checkInOrder(const std::string &name, int64_t rank, const Digits &rows,
+                    int64_t batch, int64_t length);
+  /// That two operands have the same rows.
+  void checkSameRows(const NamedValue &first, const NamedValue &other,
+                     int64_t rank, int64_t length);
+  /// That elements along a dimension are those of another operand's.
+  void checkSame(const NamedValue &first, size_t firstDim,
+                 const NamedValue &other, size_t otherDim, int64_t rank);
+  /// That element i of q's heads meets its group's in k's.
+  void checkGroups(const NamedValue &heads, const NamedValue &groups,
+                   size_t dim, int64_t rank);
+  /// That no operand is a sum which is not complete.
+  bool checkPlain(const NamedValue &named);
+  /// The one cover of all elements of batch element `batch`; nothing, after a
+  /// finding, when they differ.
+  std::optional<int64_t> coverOf(const NamedValue &named, int64_t rank,
+                                 int64_t batch);
+  /// The run that rows make, per batch element; nothing where unknown.
+  std::optional<int64_t> runOf(const Digits &rows, int64_t batch,
+                               int64_t count);
+  /// That a state covers all rows of the sequence before `row`, and no other.
+  void checkPrefix(const NamedValue &state, int64_t rank, int64_t batch,
+                   int64_t row, int64_t length, bool mayBePlain);
+  /// Gives a summary the ids of [b, heads, ...] and these covers by batch.
+  void setSummary(unsigned number, std::vector<NamedValue> parts,
+                  llvm::ArrayRef<size_t> dims,
+                  llvm::ArrayRef<std::vector<int64_t>> coversByRank);
+  void sameStructure(unsigned number, const TracedValue &source);
+
+  Tracer &tracer;
+  mlir::Operation *op;
+  std::vector<NamedValue> named;
+};
+
+} // namespace cp
+
+#endif // CP_LIB_EXECUTION_TRACE_TRACER_H
