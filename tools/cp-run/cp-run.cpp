@@ -288,6 +288,12 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
 
 /// Moves ids, and writes the report.
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
+  if (options.check != Check::None || !options.checkAgainst.empty() ||
+      !options.outputs.empty() || !options.saveWeights.empty())
+    return llvm::createStringError(
+        "--trace-tokens moves ids and computes no numbers, so it takes no "
+        "--check, --check-against, --outputs or --save-weights; give these to "
+        "a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(options);
   if (!compile)
     return compile.takeError();

@@ -12,19 +12,19 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// A row in front of a sequence's first, as a number below 0: -1 is the last.
-constexpr int64_t notThere = INT64_MIN;
-
-/// What row `row` of `initial` is: its row number (batch element times length
-/// plus token), one below 0 when it is of what stands in front of the sequence,
-/// notThere when it is zeros, Digits::unknown - 1000 is not used.
+/// A row of what a window op reads before its own: zeros, a row of the sequence
+/// (batch element times length plus token), or one in front of it (-1 is the
+/// last).
 struct WindowRow {
   enum Kind { Zeros, Token, Front, Unknown } kind = Zeros;
   int64_t number = 0;
 };
 
+/// Row `row` of all batch elements' rows of `initial`. Where a sequence has as
+/// many rows as stand in front of it, a row may be of either: `isFront`
+/// decides.
 WindowRow windowRow(const TracedValue &initial, int64_t rank, int64_t row,
-                    int64_t before, int64_t length) {
+                    int64_t before, int64_t length, bool isFront) {
   if (!initial.space)
     return {};
   Plane plane = initial.idsOf(rank);
@@ -32,7 +32,8 @@ WindowRow windowRow(const TracedValue &initial, int64_t rank, int64_t row,
   int64_t stride = initial.space->strides[2];
   SmallVector<int64_t> sizes =
       initial.space->sizesBetween(initial.space->strides[0], stride);
-  bool hasTokens = !sizes.empty() && sizes.back() == length;
+  bool hasTokens = !sizes.empty() && sizes.back() == length &&
+                   !(isFront && length == before);
   for (int64_t c = 0; c < channels; ++c) {
     int64_t word = (*plane)[row * channels + c];
     if (word == unknownId)
@@ -92,8 +93,9 @@ void OpTrace::conv1d() {
       if (first < 0)
         continue;
       int64_t want = first % length - before + row;
-      WindowRow got =
-          initial ? windowRow(*initial, rank, i, before, length) : WindowRow();
+      WindowRow got = initial ? windowRow(*initial, rank, i, before, length,
+                                          /*isFront=*/want < 0)
+                              : WindowRow();
       bool fits = got.kind == WindowRow::Unknown ||
                   (want >= 0 ? got.kind == WindowRow::Token &&
                                    got.number == first - before + row
@@ -149,6 +151,27 @@ void OpTrace::setSummary(unsigned number, std::vector<NamedValue> parts,
     }
     value.ids.push_back(ids);
     value.covers.push_back(marks);
+  }
+}
+
+void OpTrace::checkState(const NamedValue &x, const NamedValue &b,
+                         const NamedValue &state, int64_t rank) {
+  if (!state.value->space)
+    return;
+  checkSame(x, 2, state, 1, rank);
+  checkSame(x, 3, state, 2, rank);
+  checkSame(b, 3, state, 3, rank);
+  Digits own = rows(x, rank), batches = along(state, rank, 0, 0);
+  int64_t length = lengthOf(*x.value), count = x.value->shape[1];
+  for (int64_t i = 0; count && i < x.value->shape[0]; ++i) {
+    int64_t row = own.at[i * count], batch = batches.at[i];
+    if (row < 0 || batch < 0 || batch == row / length)
+      continue;
+    report(rank, state.name + ": index " + std::to_string(i) +
+                     " of dimension 0 holds batch element " +
+                     std::to_string(batch) + " where it should hold " +
+                     std::to_string(row / length));
+    return;
   }
 }
 
@@ -219,9 +242,11 @@ void OpTrace::ssdScan() {
     checkGroups(x, c, 2, rank);
     if (scan.getD())
       checkSame(x, 2, {"D", &operand(scan.getD())}, 0, rank);
-    for (const NamedValue &prefix : {decay, state})
-      if (prefix.value->space)
-        checkSame(x, 2, prefix, 1, rank);
+    checkSame(b, 3, c, 3, rank);
+    checkSame(x, 2, decay, 1, rank);
+    checkState(x, b, state, rank);
+    if (scan.getInitial())
+      checkState(x, b, {"initial", &operand(scan.getInitial())}, rank);
     for (int64_t i = 0; i < batches && count; ++i) {
       int64_t first = own.at[i * count];
       checkPrefix(decay, rank, i, first, length, /*mayBePlain=*/false);
@@ -279,8 +304,8 @@ void OpTrace::ssd() {
     NamedValue initial{"initial", &zeros};
     if (scan.getInitial())
       initial.value = &operand(scan.getInitial());
-    if (initial.value->space)
-      checkSame(x, 2, initial, 1, rank);
+    checkSame(b, 3, c, 3, rank);
+    checkState(x, b, initial, rank);
     for (int64_t i = 0; i < batches && count; ++i) {
       int64_t first = own.at[i * count];
       if (!scan.getY().use_empty())

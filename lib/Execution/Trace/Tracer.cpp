@@ -246,7 +246,10 @@ void Tracer::checkResults(Operation *terminator) {
         int64_t word = (*got)[i];
         trace.complete &= word != unknownId;
         std::string what;
-        if (word > 0 && word != (*want)[i])
+        if (word == noId && value.space)
+          what = "holds no element where it should hold " +
+                 indexText((*want)[i] - 1, spec.shape) + " of the whole";
+        else if (word > 0 && word != (*want)[i])
           what = misplaced(space, word - 1, (*want)[i] - 1);
         else if (int64_t cover = (*covered)[i];
                  cover > 0 && !covers[cover].isRun)

@@ -131,6 +131,10 @@ private:
   /// That a state covers all rows of the sequence before `row`, and no other.
   void checkPrefix(const NamedValue &state, int64_t rank, int64_t batch,
                    int64_t row, int64_t length, bool mayBePlain);
+  /// That a state is of x's batch elements, heads and channels and of B's
+  /// states.
+  void checkState(const NamedValue &x, const NamedValue &b,
+                  const NamedValue &state, int64_t rank);
   /// Gives a summary the ids of [b, heads, ...] and these covers by batch.
   void setSummary(unsigned number, std::vector<NamedValue> parts,
                   llvm::ArrayRef<size_t> dims,
