@@ -139,8 +139,7 @@ std::string broken(Operation *op) {
     return "gather told another order";
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
-    // Of what is repeated, ranks may get the same whatever the order.
-    if (slice.getStriped() > 0 || slice.getSource().getDefiningOp<RepeatOp>() ||
+    if (slice.getStriped() > 0 ||
         !isEven(slice.getSource(), slice.getDim(), 2 * group))
       return "";
     slice.setZigzag(!slice.getZigzag());
@@ -188,8 +187,23 @@ std::string broken(Operation *op) {
   return "";
 }
 
+/// What the trace lets pass must not change a bit of the results.
+void expectSameNumbers(ModuleOp good, ModuleOp bad, const Case &drawn,
+                       uint64_t seed) {
+  std::unique_ptr<Program> first = compile(good, Sharding());
+  std::unique_ptr<Program> second = compile(bad, Sharding());
+  ASSERT_TRUE(first && second);
+  std::vector<HostTensor> inputs =
+      drawInputs(first->arguments(), drawn.model.slowDecay, seed);
+  RunResult expected = runOrFail(*first, inputs, CPRT_KERNELS_REFERENCE);
+  RunResult result = runOrFail(*second, inputs, CPRT_KERNELS_REFERENCE);
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_TRUE(compare(result.outputs[0], expected.outputs[0]).bitwiseEqual);
+}
+
 TEST(TracePropertyTest, OneBrokenOpIsSeen) {
   std::map<std::string, int64_t> seen;
+  int64_t harmless = 0;
   for (uint64_t seed = 1; seed <= cases; ++seed) {
     Case drawn = drawCase(seed);
     OwningOpRef<ModuleOp> good = sharded(drawn);
@@ -211,15 +225,16 @@ TEST(TracePropertyTest, OneBrokenOpIsSeen) {
       llvm::Expected<TokenTrace> trace = traceTokens(*bad, CompileOptions());
       ASSERT_TRUE(static_cast<bool>(trace))
           << llvm::toString(trace.takeError());
-      std::string text;
+      // Of what is repeated, ranks may get the same whatever the order.
       if (trace->findings.empty())
-        llvm::raw_string_ostream(text) << *bad;
-      EXPECT_FALSE(trace->findings.empty()) << text;
+        expectSameNumbers(*good, *bad, drawn, seed);
+      harmless += trace->findings.empty();
       ++seen[way];
     }
   }
   for (auto &[way, times] : seen)
     std::cout << way << ": " << times << " times\n";
+  std::cout << "without consequence: " << harmless << "\n";
   EXPECT_GE(seen.size(), 8u);
 }
 
