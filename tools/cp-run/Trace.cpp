@@ -36,6 +36,8 @@ void print(const TokenTrace &trace, llvm::raw_ostream &os) {
     os << "not traced: " << plural(count, "op") << " " << name << "\n";
   if (!trace.complete)
     os << "of some results nothing is known\n";
+  // Before the error, wherever the two go.
+  os.flush();
 }
 
 llvm::json::Value toJson(const TokenTrace &trace) {
