@@ -15,6 +15,18 @@ namespace cp {
 
 OpTrace::OpTrace(Tracer &tracer, Operation *op) : tracer(tracer), op(op) {}
 
+std::vector<std::vector<int64_t>> groupsOf(Operation *op) {
+  Mesh mesh = op->getAttrOfType<MeshAttr>("mesh").toMesh();
+  std::vector<int> axes;
+  for (StringAttr name :
+       op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>())
+    axes.push_back(mesh.findAxis(name.getValue().str()));
+  std::vector<std::vector<int64_t>> groups;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    groups.push_back(mesh.group(rank, axes));
+  return groups;
+}
+
 /// "cp.ssd (layer 3, model.mlir:13:10)".
 static std::string describe(Operation *op, const Layers &layers) {
   std::string text = op->getName().getStringRef().str() + " (";
@@ -184,7 +196,7 @@ bool OpTrace::checkPlain(const NamedValue &named) {
 std::optional<int64_t> OpTrace::coverOf(const NamedValue &named, int64_t rank,
                                         int64_t batch) {
   Plane covers = named.value->coversOf(rank), ids = named.value->idsOf(rank);
-  int64_t count = named.value->numElements() / named.value->shape[0];
+  int64_t count = named.value->numElements() / named.value->numBatches();
   std::optional<int64_t> found;
   for (int64_t i = batch * count; i < (batch + 1) * count; ++i) {
     if ((*ids)[i] == noId && (*covers)[i] == 0)

@@ -8,7 +8,8 @@
 #include "TraceWorld.h"
 
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/ADT/TypeSwitch.h"
+
+#include <cstring>
 
 using namespace mlir;
 
@@ -82,6 +83,20 @@ int64_t product(ArrayRef<int64_t> shape) {
 }
 
 } // namespace
+
+Words wordsOfNumbers(const std::vector<double> &numbers) {
+  Words words(numbers.size());
+  if (!words.empty())
+    std::memcpy(words.data(), numbers.data(), words.size() * sizeof(double));
+  return words;
+}
+
+std::vector<double> numbersOfWords(const Words &words) {
+  std::vector<double> numbers(words.size());
+  if (!words.empty())
+    std::memcpy(numbers.data(), words.data(), words.size() * sizeof(double));
+  return numbers;
+}
 
 TraceWorld::TraceWorld(cprt_world *world, int64_t ranks)
     : world(world), threads(ranks, [this](int64_t rank) { work(rank); }) {}

@@ -23,6 +23,10 @@ struct CallBuffer {
   std::vector<Words> ranks;
 };
 
+/// Doubles as words, and back.
+Words wordsOfNumbers(const std::vector<double> &numbers);
+std::vector<double> numbersOfWords(const Words &words);
+
 /// A world of threads that runs the runtime's own operations on words.
 class TraceWorld {
 public:

@@ -18,10 +18,12 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +52,9 @@ struct IdSpace {
   llvm::SmallVector<int64_t> sizes;
 
   static IdSpace of(llvm::ArrayRef<int64_t> sizes);
+  /// At least 1, also where elements that are repeated make it look smaller.
   int64_t wholeSize(size_t dim) const {
-    return strides[dim] / strides[dim + 1];
+    return std::max<int64_t>(1, strides[dim] / strides[dim + 1]);
   }
   /// The sizes, out of `sizes`, of what lies between two strides; one size if
   /// these are none of its borders.
@@ -70,6 +73,8 @@ struct TracedValue {
   std::vector<Plane> covers;
 
   int64_t numElements() const;
+  /// The size of dimension 0, that of the batch; 1 for a scalar.
+  int64_t numBatches() const { return shape.empty() ? 1 : shape[0]; }
   /// The words of a rank, zeros for a null plane.
   Plane idsOf(int64_t rank) const;
   Plane coversOf(int64_t rank) const;

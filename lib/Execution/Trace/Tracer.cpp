@@ -70,6 +70,9 @@ llvm::Error Tracer::traceArguments() {
                                                program.signature.arguments)) {
     TracedValue &value = of(argument);
     llvm::append_range(value.shape, localShape(spec.layout, spec.shape));
+    value.isUnknown = value.numElements() == 0;
+    if (value.isUnknown)
+      continue;
     value.space = std::make_shared<IdSpace>(IdSpace::of(spec.shape));
     Plane shared = isWhole(spec) ? idsOfPart(spec, 0) : nullptr;
     for (int64_t rank = 0; rank < trace.ranks; ++rank)
@@ -107,10 +110,12 @@ static TracedValue constantOf(arith::ConstantOp op, int64_t ranks) {
   return value;
 }
 
+/// What has no elements has no ids either.
 static bool hasKnownShapes(Operation *op) {
   auto isKnown = [](Type type) {
     auto shaped = dyn_cast<ShapedType>(type);
-    return !shaped || (isa<RankedTensorType>(type) && shaped.hasStaticShape());
+    return !shaped || (isa<RankedTensorType>(type) && shaped.hasStaticShape() &&
+                       shaped.getNumElements() > 0);
   };
   return llvm::all_of(op->getOperandTypes(), isKnown) &&
          llvm::all_of(op->getResultTypes(), isKnown) &&

@@ -35,6 +35,7 @@ public:
   llvm::Error run();
 
 private:
+  friend class ComputeTrace;
   friend class OpTrace;
   llvm::Error traceOp(mlir::Operation *op);
   llvm::Error traceArguments();
@@ -56,6 +57,9 @@ private:
     return values[value.getAsOpaquePointer()];
   }
 };
+
+/// For each rank the ranks with which it takes part in a collective, in order.
+std::vector<std::vector<int64_t>> groupsOf(mlir::Operation *op);
 
 /// One op being traced.
 class OpTrace {
@@ -88,7 +92,7 @@ public:
   void report(int64_t rank, const std::string &what);
 
 private:
-  friend class Frame;
+  friend class ComputeTrace;
   friend class Tracer;
 
   int64_t numRanks() const { return tracer.trace.ranks; }
@@ -125,6 +129,16 @@ private:
   /// finding, when they differ.
   std::optional<int64_t> coverOf(const NamedValue &named, int64_t rank,
                                  int64_t batch);
+  /// The one cover of all of a rank's elements; unknownId where they differ.
+  int64_t coverOfAll(const NamedValue &named, int64_t rank);
+  /// What the sum of the ranks' terms, each of such a cover, covers.
+  int64_t coverOfSum(llvm::ArrayRef<int64_t> terms, int64_t rank);
+  /// What a rank brings to a scan over ranks, per element of dimension 0.
+  std::vector<int64_t> ownCovers(int64_t rank);
+  /// What a prefix covers that has taken in the parts whose bits are set.
+  int64_t coverOfBits(uint64_t bits, int64_t parts, int64_t batch,
+                      llvm::ArrayRef<int64_t> group,
+                      llvm::ArrayRef<std::vector<int64_t>> own, int64_t rank);
   /// The run that rows make, per batch element; nothing where unknown.
   std::optional<int64_t> runOf(const Digits &rows, int64_t batch,
                                int64_t count);
@@ -143,7 +157,6 @@ private:
 
   Tracer &tracer;
   mlir::Operation *op;
-  std::vector<NamedValue> named;
 };
 
 } // namespace cp
