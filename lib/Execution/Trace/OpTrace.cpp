@@ -41,6 +41,23 @@ static std::string describe(Operation *op, const Layers &layers) {
          std::to_string(place.getColumn()) + ")";
 }
 
+Plane idsFrom(const TracedValue &value, ArrayRef<Digits> digits) {
+  auto words = std::make_shared<Words>(value.numElements());
+  for (size_t e = 0; e < words->size(); ++e) {
+    int64_t rest = static_cast<int64_t>(e), at = 0;
+    bool isKnown = true;
+    for (size_t dim = value.shape.size(); dim-- > 0;) {
+      int64_t local = rest % value.shape[dim];
+      rest /= value.shape[dim];
+      int64_t digit = digits[dim].at[local];
+      isKnown &= digit != Digits::unknown;
+      at += (digit >= 0 ? digit : local) * value.space->strides[dim + 1];
+    }
+    (*words)[e] = isKnown ? at + 1 : unknownId;
+  }
+  return words;
+}
+
 void OpTrace::report(int64_t rank, const std::string &what) {
   std::string where = describe(op, tracer.layers);
   std::vector<TokenFinding> &findings = tracer.trace.findings;
@@ -212,10 +229,9 @@ std::optional<int64_t> OpTrace::coverOf(const NamedValue &named, int64_t rank,
   return found;
 }
 
-std::optional<int64_t> OpTrace::runOf(const Digits &rows, int64_t batch,
-                                      int64_t count) {
-  int64_t first = rows.at[batch * count],
-          last = rows.at[(batch + 1) * count - 1];
+int64_t OpTrace::runOf(const Digits &rows, int64_t batch, int64_t count) {
+  int64_t first = rows.at[batch * count];
+  int64_t last = rows.at[(batch + 1) * count - 1];
   if (first < 0 || last < first)
     return unknownId;
   return tracer.covers.wordOf({true, 0, {{first, last + 1}}});

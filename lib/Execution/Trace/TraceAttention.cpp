@@ -10,7 +10,6 @@
 using namespace mlir;
 
 namespace cp {
-namespace {
 
 /// What an attention op says of the places of its rows.
 struct Places {
@@ -19,6 +18,8 @@ struct Places {
   std::vector<Cut> queries, keys;
   std::string text;
 };
+
+namespace {
 
 template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
   Places places;
@@ -42,14 +43,11 @@ template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
   return places;
 }
 
-} // namespace
-
 /// That row i of `name` is the token that has its place there.
-static std::optional<std::string> misplacedRow(const Digits &rows,
-                                               const std::vector<Cut> &cuts,
-                                               const Places &places,
-                                               int64_t rank, int64_t count,
-                                               int64_t length) {
+std::optional<std::string> misplacedRow(const Digits &rows,
+                                        const std::vector<Cut> &cuts,
+                                        const Places &places, int64_t rank,
+                                        int64_t count, int64_t length) {
   for (int64_t i = 0; i < static_cast<int64_t>(rows.at.size()); ++i) {
     if (rows.at[i] < 0)
       continue;
@@ -65,60 +63,70 @@ static std::optional<std::string> misplacedRow(const Digits &rows,
   return std::nullopt;
 }
 
+Places placesOf(Operation *op) {
+  if (auto cut = dyn_cast<AttentionRowsOp>(op))
+    return placesOf(cut, /*keysToo=*/false);
+  if (auto ring = dyn_cast<RingAttentionOp>(op))
+    return placesOf(ring, /*keysToo=*/true);
+  return {};
+}
+
+bool isCausal(Operation *op) {
+  auto causal = op->getAttrOfType<BoolAttr>("causal");
+  return !causal || causal.getValue();
+}
+
+} // namespace
+
+static int64_t ranksOf(const std::vector<Cut> &cuts, const Mesh &mesh) {
+  std::vector<int> axes;
+  for (const Cut &cut : cuts)
+    axes.push_back(cut.axis);
+  return mesh.groupSize(axes);
+}
+
+void OpTrace::checkPlaces(const NamedValue &value, int64_t rank,
+                          const Places &places, const std::vector<Cut> &cuts,
+                          bool inOrder) {
+  int64_t length = lengthOf(*value.value), count = value.value->shape[1];
+  int64_t all = count * ranksOf(cuts, places.mesh);
+  if (all != length)
+    return report(rank, value.name + ": the ranks of the op hold " +
+                            std::to_string(all) + " rows of " +
+                            std::to_string(length));
+  if (!inOrder)
+    return;
+  if (auto wrong =
+          misplacedRow(rows(value, rank), cuts, places, rank, count, length))
+    report(rank, value.name + ": " + *wrong);
+}
+
 void OpTrace::attention() {
   NamedValue q{"q", &operand(0u)}, k{"k", &operand(1u)}, v{"v", &operand(2u)};
   if (!q.value->space || !k.value->space || !v.value->space)
     return setUnknown();
-  Places places;
-  bool causal = true;
-  if (auto whole = dyn_cast<AttentionOp>(op)) {
-    causal = whole.getCausal();
-  } else if (auto cut = dyn_cast<AttentionRowsOp>(op)) {
-    causal = cut.getCausal();
-    places = placesOf(cut, /*keysToo=*/false);
-  } else if (auto ring = dyn_cast<RingAttentionOp>(op)) {
-    causal = ring.getCausal();
-    places = placesOf(ring, /*keysToo=*/true);
-  }
-  int64_t queries = lengthOf(*q.value), keys = lengthOf(*k.value);
-  std::vector<int> axes;
-  for (const Cut &cut : places.keys)
-    axes.push_back(cut.axis);
+  Places places = placesOf(op);
+  bool causal = isCausal(op);
+  for (const NamedValue &value : {q, k, v})
+    checkPlain(value);
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    checkSameRows(k, v, rank, keys);
+    checkSameRows(k, v, rank, lengthOf(*k.value));
     checkGroups(q, k, 2, rank);
     checkSame(k, 2, v, 2, rank);
     checkSame(q, 3, k, 3, rank);
-    Digits ownQueries = rows(q, rank), ownKeys = rows(k, rank);
-    int64_t queryCount = q.value->shape[1], keyCount = k.value->shape[1];
-    int64_t parts = places.mesh.groupSize(axes);
-    if (keyCount * parts != keys)
-      report(rank, "k: the ranks together hold " +
-                       std::to_string(keyCount * parts) + " rows of " +
-                       std::to_string(keys));
-    else if (auto wrong = misplacedRow(ownKeys, places.keys, places, rank,
-                                       keyCount, keys);
-             wrong && causal)
-      report(rank, "k: " + *wrong);
-    std::vector<int> queryAxes;
-    for (const Cut &cut : places.queries)
-      queryAxes.push_back(cut.axis);
-    if (!causal)
-      continue;
-    if (queryCount * places.mesh.groupSize(queryAxes) != queries)
-      report(rank,
-             "q: row 0 is taken for token 0 of " +
-                 std::to_string(queryCount * places.mesh.groupSize(queryAxes)) +
-                 ", but the sequence has " + std::to_string(queries));
-    else if (auto wrong = misplacedRow(ownQueries, places.queries, places, rank,
-                                       queryCount, queries))
-      report(rank, "q: " + *wrong);
+    checkPlaces(k, rank, places, places.keys, causal);
+    // Where all keys are seen, queries may come from anywhere.
+    if (causal)
+      checkPlaces(q, rank, places, places.queries, causal);
   }
-  for (const NamedValue &value : {q, k, v})
-    checkPlain(value);
-  // Rows and heads of q, channels of v; the sums of exponents without these.
-  const IdSpace &own = *q.value->space, &other = *v.value->space;
-  int64_t channels = other.wholeSize(3), heads = own.wholeSize(2);
+  setAttended(q, v);
+}
+
+/// Rows and heads of q, channels of v; the sums of exponents without these.
+void OpTrace::setAttended(const NamedValue &q, const NamedValue &v) {
+  const IdSpace &own = *q.value->space;
+  int64_t channels = v.value->space->wholeSize(3), heads = own.wholeSize(2);
+  int64_t length = own.wholeSize(1), count = q.value->shape[1];
   TracedValue &out = result(0), &sums = result(1);
   IdSpace space{{}, own.sizesBetween(own.strides[0], own.strides[2])};
   space.sizes.append({heads, channels});
@@ -126,13 +134,12 @@ void OpTrace::attention() {
     space.strides.push_back(own.strides[dim] / own.strides[3] * channels);
   space.strides.push_back(1);
   out.space = std::make_shared<IdSpace>(space);
-  sums.space = std::make_shared<IdSpace>(
-      IdSpace::of({own.wholeSize(0), heads, own.wholeSize(1)}));
+  sums.space =
+      std::make_shared<IdSpace>(IdSpace::of({own.wholeSize(0), heads, length}));
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
     Digits row = rows(q, rank), head = along(q, rank, 2, 2),
            channel = along(v, rank, 3, 3);
     auto outs = std::make_shared<Words>(), lse = std::make_shared<Words>();
-    int64_t count = q.value->shape[1];
     for (int64_t r : row.at)
       for (int64_t h : head.at)
         for (int64_t c : channel.at)
@@ -142,13 +149,12 @@ void OpTrace::attention() {
     for (int64_t b = 0; b < q.value->shape[0]; ++b)
       for (int64_t h : head.at)
         for (int64_t i = 0; i < count; ++i) {
-          int64_t r = row.at[b * count + i], length = own.wholeSize(1);
-          lse->push_back(r < 0 || h < 0 ? unknownId
-                                        : (r / length * heads + h) * length +
-                                              r % length + 1);
+          int64_t r = row.at[b * count + i];
+          int64_t at = (r / length * heads + h) * length + r % length;
+          lse->push_back(r < 0 || h < 0 ? unknownId : at + 1);
         }
-    out.ids.push_back(outs);
-    sums.ids.push_back(lse);
+    out.ids.push_back(std::move(outs));
+    sums.ids.push_back(std::move(lse));
   }
 }
 

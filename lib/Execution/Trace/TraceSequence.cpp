@@ -1,4 +1,4 @@
-//===- TraceSequence.cpp - Windows and scans on ids -------------*- C++ -*-===//
+//===- TraceSequence.cpp - Scans on ids -------------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,111 +10,46 @@
 using namespace mlir;
 
 namespace cp {
-namespace {
 
-/// A row of what a window op reads before its own: zeros, a row of the sequence
-/// (batch element times length plus token), or one in front of it (-1 is the
-/// last).
-struct WindowRow {
-  enum Kind { Zeros, Token, Front, Unknown } kind = Zeros;
-  int64_t number = 0;
+/// What the scans have in common.
+struct ScanOperands {
+  NamedValue x, b;
+  /// `[b, l, ...]`, of x's rows.
+  std::vector<NamedValue> rows;
+  /// `[b, l, h]`, `[b, l, g, n]`, `[h, ...]`.
+  std::vector<NamedValue> perHead, perGroup, heads;
 };
 
-/// Row `row` of all batch elements' rows of `initial`. Where a sequence has as
-/// many rows as stand in front of it, a row may be of either: `isFront`
-/// decides.
-WindowRow windowRow(const TracedValue &initial, int64_t rank, int64_t row,
-                    int64_t before, int64_t length, bool isFront) {
-  if (!initial.space)
-    return {};
-  Plane plane = initial.idsOf(rank);
-  int64_t channels = initial.shape[2];
-  int64_t stride = initial.space->strides[2];
-  SmallVector<int64_t> sizes =
-      initial.space->sizesBetween(initial.space->strides[0], stride);
-  bool hasTokens = !sizes.empty() && sizes.back() == length &&
-                   !(isFront && length == before);
-  for (int64_t c = 0; c < channels; ++c) {
-    int64_t word = (*plane)[row * channels + c];
-    if (word == unknownId)
-      return {WindowRow::Unknown, 0};
-    if (word == noId)
-      continue;
-    int64_t number = ((word & ~initialTag) - 1) / stride;
-    if ((word & initialTag) || !hasTokens)
-      return {WindowRow::Front, number % before - before};
-    return {WindowRow::Token, number};
+bool OpTrace::beginScan(const ScanOperands &operands) {
+  if (!operands.x.value->space) {
+    setUnknown();
+    return false;
   }
-  return {};
+  checkPlain(operands.x);
+  for (const NamedValue &value : operands.rows)
+    checkPlain(value);
+  return true;
 }
 
-std::string textOf(const WindowRow &row, int64_t length) {
-  switch (row.kind) {
-  case WindowRow::Zeros:
-    return "zeros";
-  case WindowRow::Token:
-    return "token " + std::to_string(row.number % length);
-  case WindowRow::Front:
-    return "the row " + std::to_string(-row.number) +
-           " before the sequence's first";
-  case WindowRow::Unknown:
-    break;
+Digits OpTrace::checkScan(const ScanOperands &operands, int64_t rank) {
+  const NamedValue &x = operands.x;
+  int64_t length = lengthOf(*x.value);
+  Digits own = rows(x, rank);
+  checkInOrder("x", rank, own, x.value->shape[0], length);
+  for (const NamedValue &other : operands.rows)
+    checkSameRows(x, other, rank, length);
+  for (const NamedValue &other : operands.perHead)
+    checkSame(x, 2, other, 2, rank);
+  for (const NamedValue &other : operands.heads)
+    checkSame(x, 2, other, 0, rank);
+  for (const NamedValue &other : operands.perGroup) {
+    checkGroups(x, other, 2, rank);
+    checkSame(operands.b, 3, other, 3, rank);
   }
-  return "something unknown";
+  return own;
 }
 
-} // namespace
-
-void OpTrace::conv1d() {
-  auto conv = cast<Conv1dOp>(op);
-  NamedValue x{"x", &operand(conv.getX())};
-  NamedValue weight{"weight", &operand(conv.getWeight())};
-  checkPlain(x);
-  sameStructure(0, *x.value);
-  if (!x.value->space)
-    return;
-  int64_t before = conv.getWindowRows(), length = lengthOf(*x.value);
-  int64_t batches = x.value->shape[0], count = x.value->shape[1];
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    checkSame(x, 2, weight, 0, rank);
-    if (conv.getBias())
-      checkSame(x, 2, {"bias", &operand(conv.getBias())}, 0, rank);
-    Digits own = rows(x, rank);
-    if (before == 0 || count == 0)
-      continue;
-    checkInOrder("x", rank, own, batches, length);
-    const TracedValue *initial =
-        conv.getInitial() ? &operand(conv.getInitial()) : nullptr;
-    if (initial && initial->space)
-      checkSame(x, 2, {"initial", initial}, 2, rank);
-    bool said = false;
-    for (int64_t i = 0; i < batches * before && !said; ++i) {
-      int64_t first = own.at[i / before * count], row = i % before;
-      if (first < 0)
-        continue;
-      int64_t want = first % length - before + row;
-      WindowRow got = initial ? windowRow(*initial, rank, i, before, length,
-                                          /*isFront=*/want < 0)
-                              : WindowRow();
-      bool fits = got.kind == WindowRow::Unknown ||
-                  (want >= 0 ? got.kind == WindowRow::Token &&
-                                   got.number == first - before + row
-                             : got.kind == WindowRow::Zeros ||
-                                   (got.kind == WindowRow::Front &&
-                                    got.number == want));
-      if (fits)
-        continue;
-      said = true;
-      WindowRow right{want >= 0 ? WindowRow::Token : WindowRow::Front, want};
-      report(rank, "initial: row " + std::to_string(row) + " holds " +
-                       textOf(got, length) + " where it should hold " +
-                       textOf(right, length) + ", as x begins at token " +
-                       std::to_string(first % length));
-    }
-  }
-}
-
-void OpTrace::setSummary(unsigned number, std::vector<NamedValue> parts,
+void OpTrace::setSummary(unsigned number, ArrayRef<NamedValue> parts,
                          ArrayRef<size_t> dims,
                          ArrayRef<std::vector<int64_t>> coversByRank) {
   TracedValue &value = result(number);
@@ -127,30 +62,19 @@ void OpTrace::setSummary(unsigned number, std::vector<NamedValue> parts,
                                       : part.value->shape[dim]);
   value.space = std::make_shared<IdSpace>(IdSpace::of(sizes));
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    Digits own = rows(x, rank);
-    SmallVector<Digits> rest;
-    for (auto [part, dim] : llvm::zip(parts, dims))
-      rest.push_back(along(part, rank, dim, dim));
-    auto ids = std::make_shared<Words>(value.numElements());
-    auto marks = std::make_shared<Words>(value.numElements());
-    for (size_t e = 0; e < ids->size(); ++e) {
-      int64_t index = static_cast<int64_t>(e), at = 0;
-      bool known = true;
-      for (size_t dim = dims.size(); dim > 0; --dim) {
-        int64_t local = index % value.shape[dim];
-        index /= value.shape[dim];
-        int64_t digit = rest[dim - 1].at[local];
-        known &= digit != Digits::unknown;
-        at += (digit >= 0 ? digit : local) * value.space->strides[dim + 1];
-      }
-      int64_t row = own.at[index * count];
-      known &= row >= 0;
-      at += row / length * value.space->strides[1];
-      (*ids)[e] = known ? at + 1 : unknownId;
-      (*marks)[e] = coversByRank[rank][index];
+    // The batch element first, then what the parts say.
+    SmallVector<Digits> digits = {rows(x, rank)};
+    for (int64_t i = 0; i < value.shape[0]; ++i) {
+      int64_t row = digits[0].at[i * count];
+      digits[0].at[i] = row < 0 ? Digits::unknown : row / length;
     }
-    value.ids.push_back(ids);
-    value.covers.push_back(marks);
+    for (auto [part, dim] : llvm::zip(parts, dims))
+      digits.push_back(along(part, rank, dim, dim));
+    value.ids.push_back(idsFrom(value, digits));
+    auto marks = std::make_shared<Words>(value.numElements());
+    for (size_t e = 0; e < marks->size(); ++e)
+      (*marks)[e] = coversByRank[rank][e * value.shape[0] / marks->size()];
+    value.covers.push_back(std::move(marks));
   }
 }
 
@@ -175,157 +99,141 @@ void OpTrace::checkState(const NamedValue &x, const NamedValue &b,
   }
 }
 
+void OpTrace::setKept(unsigned number,
+                      ArrayRef<std::vector<int64_t>> coversByRank) {
+  // Inside of a run they have no order that could be lost.
+  TracedValue &kept = result(number);
+  kept.space = std::make_shared<IdSpace>(IdSpace::of(kept.shape));
+  for (const std::vector<int64_t> &words : coversByRank) {
+    auto ids = std::make_shared<Words>(kept.numElements());
+    auto marks = std::make_shared<Words>(kept.numElements());
+    for (size_t e = 0; e < ids->size(); ++e) {
+      (*ids)[e] = static_cast<int64_t>(e) + 1;
+      (*marks)[e] = words[e * words.size() / ids->size()];
+    }
+    kept.ids.push_back(std::move(ids));
+    kept.covers.push_back(std::move(marks));
+  }
+}
+
 void OpTrace::ssdStates() {
   auto states = cast<SsdStatesOp>(op);
-  NamedValue x{"x", &operand(states.getX())};
+  NamedValue x{"x", &operand(states.getX())}, b{"B", &operand(states.getB())};
   NamedValue dt{"dt", &operand(states.getDt())};
-  NamedValue b{"B", &operand(states.getB())};
-  if (!x.value->space)
-    return setUnknown();
-  for (const NamedValue &value : {x, dt, b})
-    checkPlain(value);
-  int64_t batches = x.value->shape[0], count = x.value->shape[1];
-  int64_t length = lengthOf(*x.value);
+  ScanOperands operands{x, b, {dt, b}, {dt}, {b}, {}};
+  operands.heads.push_back({"A_log", &operand(states.getALog())});
+  if (states.getDtBias())
+    operands.heads.push_back({"dt_bias", &operand(states.getDtBias())});
+  if (!beginScan(operands))
+    return;
   std::vector<std::vector<int64_t>> runs(numRanks());
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    Digits own = rows(x, rank);
-    checkInOrder("x", rank, own, batches, length);
-    checkSameRows(x, dt, rank, length);
-    checkSameRows(x, b, rank, length);
-    checkSame(x, 2, dt, 2, rank);
-    checkSame(x, 2, {"A_log", &operand(states.getALog())}, 0, rank);
-    if (states.getDtBias())
-      checkSame(x, 2, {"dt_bias", &operand(states.getDtBias())}, 0, rank);
-    checkGroups(x, b, 2, rank);
-    for (int64_t i = 0; i < batches; ++i)
-      runs[rank].push_back(count ? *runOf(own, i, count) : unknownId);
+    Digits own = checkScan(operands, rank);
+    for (int64_t i = 0; i < x.value->shape[0]; ++i)
+      runs[rank].push_back(runOf(own, i, x.value->shape[1]));
   }
   setSummary(0, {x}, {2}, runs);
   setSummary(1, {x, x, b}, {2, 3, 3}, runs);
-  // The kept values stand for the same rows; inside of them they have no order
-  // that could be lost.
-  for (unsigned i = 2; i < 5; ++i) {
-    TracedValue &kept = result(i);
-    kept.space = std::make_shared<IdSpace>(IdSpace::of(kept.shape));
-    for (int64_t rank = 0; rank < numRanks(); ++rank) {
-      auto ids = std::make_shared<Words>(kept.numElements());
-      auto marks = std::make_shared<Words>(kept.numElements());
-      for (size_t e = 0; e < ids->size(); ++e) {
-        (*ids)[e] = static_cast<int64_t>(e) + 1;
-        (*marks)[e] = runs[rank][e * batches / ids->size()];
-      }
-      kept.ids.push_back(ids);
-      kept.covers.push_back(marks);
-    }
-  }
+  for (unsigned number : {2, 3, 4})
+    setKept(number, runs);
+}
+
+void OpTrace::checkKept(const NamedValue &kept, int64_t rank, int64_t batch,
+                        int64_t run, int64_t length) {
+  int64_t word = coverOf(kept, rank, batch).value_or(0);
+  if (run <= 0 || word <= 0 || word == run)
+    return;
+  report(rank, kept.name + ": is of tokens " +
+                   textOf(tracer.covers[word].intervals, length) +
+                   " where it should be of tokens " +
+                   textOf(tracer.covers[run].intervals, length) +
+                   ", which x holds");
 }
 
 void OpTrace::ssdScan() {
   auto scan = cast<SsdScanOp>(op);
-  NamedValue x{"x", &operand(scan.getX())};
-  NamedValue b{"B", &operand(scan.getB())}, c{"C", &operand(scan.getC())};
+  NamedValue x{"x", &operand(scan.getX())}, b{"B", &operand(scan.getB())};
+  NamedValue c{"C", &operand(scan.getC())};
   NamedValue decay{"prefix_decay", &operand(scan.getPrefixDecay())};
   NamedValue state{"prefix_state", &operand(scan.getPrefixState())};
-  if (!x.value->space)
-    return setUnknown();
-  for (const NamedValue &value : {x, b, c})
-    checkPlain(value);
-  int64_t batches = x.value->shape[0], count = x.value->shape[1];
-  int64_t length = lengthOf(*x.value);
+  ScanOperands operands{x, b, {b, c}, {}, {b, c}, {}};
+  if (scan.getD())
+    operands.heads.push_back({"D", &operand(scan.getD())});
+  if (!beginScan(operands))
+    return;
+  int64_t count = x.value->shape[1], length = lengthOf(*x.value);
   std::vector<std::vector<int64_t>> runs(numRanks());
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    Digits own = rows(x, rank);
-    checkInOrder("x", rank, own, batches, length);
-    checkSameRows(x, b, rank, length);
-    checkSameRows(x, c, rank, length);
-    checkGroups(x, b, 2, rank);
-    checkGroups(x, c, 2, rank);
-    if (scan.getD())
-      checkSame(x, 2, {"D", &operand(scan.getD())}, 0, rank);
-    checkSame(b, 3, c, 3, rank);
+    Digits own = checkScan(operands, rank);
     checkSame(x, 2, decay, 1, rank);
     checkState(x, b, state, rank);
     if (scan.getInitial())
       checkState(x, b, {"initial", &operand(scan.getInitial())}, rank);
-    for (int64_t i = 0; i < batches && count; ++i) {
-      int64_t first = own.at[i * count];
-      checkPrefix(decay, rank, i, first, length, /*mayBePlain=*/false);
-      checkPrefix(state, rank, i, first, length, /*mayBePlain=*/false);
-      std::optional<int64_t> run = runOf(own, i, count);
-      NamedValue kept{"the kept values", &operand(scan.getLogDecay())};
-      std::optional<int64_t> word = coverOf(kept, rank, i);
-      if (run != unknownId && word.value_or(0) > 0 && word != run)
-        report(rank, "the kept values are of tokens " +
-                         textOf(tracer.covers[*word].intervals, length) +
-                         ", but x holds tokens " +
-                         textOf(tracer.covers[*run].intervals, length));
-      int64_t whole =
-          first < 0
-              ? unknownId
-              : tracer.covers.wordOf({true,
-                                      0,
-                                      {{first / length * length,
-                                        own.at[(i + 1) * count - 1] + 1}}});
-      runs[rank].push_back(whole);
+    for (int64_t i = 0; i < x.value->shape[0]; ++i) {
+      int64_t first = own.at[i * count], run = runOf(own, i, count);
+      for (const NamedValue &prefix : {decay, state})
+        checkPrefix(prefix, rank, i, first, length, /*mayBePlain=*/false);
+      checkKept({"chunk_states", &operand(scan.getChunkStates())}, rank, i, run,
+                length);
+      checkKept({"log_decay", &operand(scan.getLogDecay())}, rank, i, run,
+                length);
+      checkKept({"delta", &operand(scan.getDelta())}, rank, i, run, length);
+      runs[rank].push_back(withBefore(run, length));
     }
-    runs[rank].resize(batches, unknownId);
   }
   sameStructure(0, *x.value);
   setSummary(1, {x, x, b}, {2, 3, 3}, runs);
 }
 
+/// A run and all rows of its sequence before it.
+int64_t OpTrace::withBefore(int64_t run, int64_t length) {
+  if (run <= 0)
+    return unknownId;
+  auto [from, to] = tracer.covers[run].intervals.front();
+  return tracer.covers.wordOf({true, 0, {{from / length * length, to}}});
+}
+
+/// What a final state covers that began at `before`.
+int64_t OpTrace::joinRuns(std::optional<int64_t> before, int64_t run) {
+  if (before == unknownId || run == unknownId)
+    return unknownId;
+  std::vector<std::pair<int64_t, int64_t>> all = tracer.covers[run].intervals;
+  if (before.value_or(0) > 0)
+    llvm::append_range(all, tracer.covers[*before].intervals);
+  auto sum = joined(all);
+  return sum ? tracer.covers.wordOf({true, 0, *sum}) : unknownId;
+}
+
 void OpTrace::ssd() {
   auto scan = cast<SsdOp>(op);
-  NamedValue x{"x", &operand(scan.getX())};
-  NamedValue dt{"dt", &operand(scan.getDt())};
-  NamedValue b{"B", &operand(scan.getB())}, c{"C", &operand(scan.getC())};
-  if (!x.value->space)
-    return setUnknown();
-  for (const NamedValue &value : {x, dt, b, c})
-    checkPlain(value);
-  int64_t batches = x.value->shape[0], count = x.value->shape[1];
-  int64_t length = lengthOf(*x.value);
+  NamedValue x{"x", &operand(scan.getX())}, b{"B", &operand(scan.getB())};
+  NamedValue dt{"dt", &operand(scan.getDt())}, c{"C", &operand(scan.getC())};
+  ScanOperands operands{x, b, {dt, b, c}, {dt}, {b, c}, {}};
+  operands.heads.push_back({"A_log", &operand(scan.getALog())});
+  if (scan.getD())
+    operands.heads.push_back({"D", &operand(scan.getD())});
+  if (scan.getDtBias())
+    operands.heads.push_back({"dt_bias", &operand(scan.getDtBias())});
+  if (!beginScan(operands))
+    return;
+  int64_t count = x.value->shape[1], length = lengthOf(*x.value);
+  TracedValue zeros;
+  zeros.shape = {x.value->shape[0], 1};
+  NamedValue initial{"initial", &zeros};
+  if (scan.getInitial())
+    initial.value = &operand(scan.getInitial());
   std::vector<std::vector<int64_t>> runs(numRanks());
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    Digits own = rows(x, rank);
-    checkInOrder("x", rank, own, batches, length);
-    for (const NamedValue &other : {dt, b, c})
-      checkSameRows(x, other, rank, length);
-    checkSame(x, 2, dt, 2, rank);
-    checkSame(x, 2, {"A_log", &operand(scan.getALog())}, 0, rank);
-    if (scan.getD())
-      checkSame(x, 2, {"D", &operand(scan.getD())}, 0, rank);
-    if (scan.getDtBias())
-      checkSame(x, 2, {"dt_bias", &operand(scan.getDtBias())}, 0, rank);
-    checkGroups(x, b, 2, rank);
-    checkGroups(x, c, 2, rank);
-    TracedValue zeros;
-    zeros.shape = {batches, 1};
-    NamedValue initial{"initial", &zeros};
-    if (scan.getInitial())
-      initial.value = &operand(scan.getInitial());
-    checkSame(b, 3, c, 3, rank);
+    Digits own = checkScan(operands, rank);
     checkState(x, b, initial, rank);
-    for (int64_t i = 0; i < batches && count; ++i) {
-      int64_t first = own.at[i * count];
+    for (int64_t i = 0; i < x.value->shape[0]; ++i) {
+      // Whoever wants the final state from zero does not read y.
       if (!scan.getY().use_empty())
-        checkPrefix(initial, rank, i, first, length, /*mayBePlain=*/true);
-      // The final state has gone over what it started from, and these rows.
-      std::optional<int64_t> before = coverOf(initial, rank, i);
-      std::optional<int64_t> run = runOf(own, i, count);
-      if (before == unknownId || run == unknownId) {
-        runs[rank].push_back(unknownId);
-        continue;
-      }
-      std::vector<std::pair<int64_t, int64_t>> all =
-          tracer.covers[*run].intervals;
-      if (before.value_or(0) > 0)
-        llvm::append_range(all, tracer.covers[*before].intervals);
-      auto sum = joined(all);
-      runs[rank].push_back(sum ? tracer.covers.wordOf({true, 0, *sum})
-                               : unknownId);
+        checkPrefix(initial, rank, i, own.at[i * count], length,
+                    /*mayBePlain=*/true);
+      runs[rank].push_back(
+          joinRuns(coverOf(initial, rank, i), runOf(own, i, count)));
     }
-    runs[rank].resize(batches, unknownId);
   }
   sameStructure(0, *x.value);
   setSummary(1, {x, x, b}, {2, 3, 3}, runs);

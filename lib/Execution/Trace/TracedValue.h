@@ -67,6 +67,9 @@ struct TracedValue {
   /// Not there for constants, and where nothing is known.
   std::shared_ptr<const IdSpace> space;
   bool isUnknown = false;
+  /// Whether elements may be there several times: its sizes may not be those of
+  /// its space then.
+  bool isRepeated = false;
   /// By rank; null where all is noId.
   std::vector<Plane> ids;
   /// By rank: what each element covers (see Covers); empty: plain elements.

@@ -187,6 +187,15 @@ llvm::Error Tracer::traceOp(Operation *op) {
   return llvm::Error::success();
 }
 
+void Tracer::noteRepeats(Operation *op) {
+  bool repeats = isa<RepeatOp>(op) || op->hasAttr("repeats") ||
+                 llvm::any_of(op->getOperands(), [&](Value operand) {
+                   return of(operand).isRepeated;
+                 });
+  for (Value result : op->getResults())
+    of(result).isRepeated = repeats;
+}
+
 /// What is not read any more.
 void Tracer::release(Operation *op) {
   for (Value operand : op->getOperands())
@@ -233,10 +242,19 @@ static std::string indexText(int64_t element, ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
+static bool hasSizes(const TracedValue &value, ArrayRef<int64_t> sizes) {
+  for (size_t dim = 0; value.space && dim < sizes.size(); ++dim)
+    if (value.space->wholeSize(dim) != sizes[dim])
+      return false;
+  return true;
+}
+
 void Tracer::checkResults(Operation *terminator) {
   for (auto [number, spec] : llvm::enumerate(program.signature.results)) {
     const TracedValue &value = of(terminator->getOperand(number));
-    if (value.isUnknown) {
+    bool isComparable =
+        !value.isUnknown && (!value.isRepeated || hasSizes(value, spec.shape));
+    if (!isComparable) {
       trace.complete = false;
       continue;
     }
@@ -280,6 +298,7 @@ llvm::Error Tracer::run() {
     }
     if (llvm::Error error = traceOp(&op))
       return error;
+    noteRepeats(&op);
     if (llvm::Error error = checkMemory(&op))
       return error;
     release(&op);

@@ -43,6 +43,7 @@ private:
   llvm::Error checkMemory(mlir::Operation *op) const;
   void release(mlir::Operation *op);
   void setUnknown(mlir::Operation *op);
+  void noteRepeats(mlir::Operation *op);
 
   LocalProgram &program;
   TraceWorld &world;
@@ -60,6 +61,13 @@ private:
 
 /// For each rank the ranks with which it takes part in a collective, in order.
 std::vector<std::vector<int64_t>> groupsOf(mlir::Operation *op);
+
+/// The ids of a rank's part from what stands along each dimension; where
+/// nothing does, elements have the index that they have here.
+Plane idsFrom(const TracedValue &value, llvm::ArrayRef<Digits> digits);
+
+struct ScanOperands;
+struct Places;
 
 /// One op being traced.
 class OpTrace {
@@ -139,9 +147,22 @@ private:
   int64_t coverOfBits(uint64_t bits, int64_t parts, int64_t batch,
                       llvm::ArrayRef<int64_t> group,
                       llvm::ArrayRef<std::vector<int64_t>> own, int64_t rank);
-  /// The run that rows make, per batch element; nothing where unknown.
-  std::optional<int64_t> runOf(const Digits &rows, int64_t batch,
-                               int64_t count);
+  /// The run that the rows of a batch element make, or unknownId.
+  int64_t runOf(const Digits &rows, int64_t batch, int64_t count);
+  int64_t withBefore(int64_t run, int64_t length);
+  int64_t joinRuns(std::optional<int64_t> before, int64_t run);
+  /// That the rows which a window op reads before its own are those.
+  void checkWindow(const NamedValue &x, const TracedValue *initial,
+                   int64_t before, int64_t rank, const Digits &own);
+  /// That no operand is a sum; false, with unknown results, without ids.
+  bool beginScan(const ScanOperands &operands);
+  /// That operands fit x; gives its rows.
+  Digits checkScan(const ScanOperands &operands, int64_t rank);
+  /// That what the first half kept is of x's rows.
+  void checkKept(const NamedValue &kept, int64_t rank, int64_t batch,
+                 int64_t run, int64_t length);
+  void setKept(unsigned number,
+               llvm::ArrayRef<std::vector<int64_t>> coversByRank);
   /// That a state covers all rows of the sequence before `row`, and no other.
   void checkPrefix(const NamedValue &state, int64_t rank, int64_t batch,
                    int64_t row, int64_t length, bool mayBePlain);
@@ -149,8 +170,13 @@ private:
   /// states.
   void checkState(const NamedValue &x, const NamedValue &b,
                   const NamedValue &state, int64_t rank);
+  /// That all rows of a sequence are there and, if that counts, in their
+  /// places.
+  void checkPlaces(const NamedValue &value, int64_t rank, const Places &places,
+                   const std::vector<Cut> &cuts, bool inOrder);
+  void setAttended(const NamedValue &q, const NamedValue &v);
   /// Gives a summary the ids of [b, heads, ...] and these covers by batch.
-  void setSummary(unsigned number, std::vector<NamedValue> parts,
+  void setSummary(unsigned number, llvm::ArrayRef<NamedValue> parts,
                   llvm::ArrayRef<size_t> dims,
                   llvm::ArrayRef<std::vector<int64_t>> coversByRank);
   void sameStructure(unsigned number, const TracedValue &source);
