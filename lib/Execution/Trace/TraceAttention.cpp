@@ -94,6 +94,11 @@ void OpTrace::checkPlaces(const NamedValue &value, int64_t rank,
     return report(rank, value.name + ": the ranks of the op hold " +
                             std::to_string(all) + " rows of " +
                             std::to_string(length));
+  std::vector<int64_t> here;
+  llvm::copy_if(rows(value, rank).at, std::back_inserter(here),
+                [](int64_t row) { return row >= 0; });
+  if (!intervalsOf(here))
+    return report(rank, value.name + ": holds a token twice");
   if (!inOrder)
     return;
   if (auto wrong =
