@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LocalProgram.h"
 #include "ProgramImpl.h"
 
 #include "cp/Transforms/Passes.h"
@@ -97,37 +98,51 @@ ArrayRef<TensorSpec> Program::results() const {
 }
 double Program::compileSeconds() const { return impl->compileSeconds; }
 
-llvm::Expected<std::unique_ptr<Program>>
-Program::compile(ModuleOp original, const CompileOptions &options) {
-  auto start = std::chrono::steady_clock::now();
-  OwningOpRef<ModuleOp> module = original.clone();
-  llvm::Expected<func::FuncOp> entry = findEntry(*module, options.entry);
+llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
+                                       const CompileOptions &options) {
+  LocalProgram local;
+  local.module = original.clone();
+  llvm::Expected<func::FuncOp> entry = findEntry(*local.module, options.entry);
   if (!entry)
     return entry.takeError();
-  std::unique_ptr<Program> program(new Program);
-  Impl &impl = *program->impl;
-  impl.stage = stageOf(*entry);
+  local.stage = stageOf(*entry);
   llvm::Expected<std::optional<Mesh>> mesh = meshOf(*entry);
   if (!mesh)
     return mesh.takeError();
-  impl.mesh = mesh->value_or(options.mesh);
-  if (llvm::Error error = checkMesh(impl.mesh))
+  local.mesh = mesh->value_or(options.mesh);
+  if (llvm::Error error = checkMesh(local.mesh))
     return error;
   std::string name = entry->getName().str();
-  keepOnly(*module, name);
-  if (failed(shard(*module, impl.stage, options)))
+  keepOnly(*local.module, name);
+  if (failed(shard(*local.module, local.stage, options)))
     return llvm::createStringError("the module could not be sharded");
-  entry = findEntry(*module, name);
+  entry = findEntry(*local.module, name);
   if (!entry)
     return entry.takeError();
-  llvm::Expected<Signature> signature = signatureOf(*entry, impl.mesh);
+  local.entry = *entry;
+  llvm::Expected<Signature> signature = signatureOf(*entry, local.mesh);
   if (!signature)
     return signature.takeError();
-  impl.signature = std::move(*signature);
-  if (failed(lower(*module)))
+  local.signature = std::move(*signature);
+  return local;
+}
+
+llvm::Expected<std::unique_ptr<Program>>
+Program::compile(ModuleOp original, const CompileOptions &options) {
+  auto start = std::chrono::steady_clock::now();
+  llvm::Expected<LocalProgram> local = makeLocal(original, options);
+  if (!local)
+    return local.takeError();
+  std::unique_ptr<Program> program(new Program);
+  Impl &impl = *program->impl;
+  impl.stage = local->stage;
+  impl.mesh = local->mesh;
+  impl.signature = std::move(local->signature);
+  std::string name = local->entry.getName().str();
+  if (failed(lower(*local->module)))
     return llvm::createStringError("the module could not be lowered");
   llvm::Expected<CompiledEntry> compiled =
-      compileToMachineCode(*module, name, options.operations);
+      compileToMachineCode(*local->module, name, options.operations);
   if (!compiled)
     return compiled.takeError();
   impl.compiled = std::move(*compiled);

@@ -12,9 +12,9 @@
 
 namespace cp {
 
-/// Replaces the mask of `attention`, which has one, by `causal` and `window`, so
-/// that it goes with any cut and order of the sequence. Fails, after an error on
-/// the op, when the mask is not a constant or says something else.
+/// Replaces the mask of `attention`, which has one, by `causal` and `window`,
+/// so that it goes with any cut and order of the sequence. Fails, after an
+/// error on the op, when the mask is not a constant or says something else.
 llvm::LogicalResult proveMask(AttentionOp attention);
 
 } // namespace cp

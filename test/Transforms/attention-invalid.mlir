@@ -76,15 +76,15 @@ func.func @axis_twice(%q: tensor<1x16x4x2xf32, #rows>,
 
 // A mask that cp-decompose has not seen.
 #mesh = #cp.mesh<"cp" = 2>
-#whole = #cp.layout<#mesh, [{}, {}, {}, {}]>
-#keys = #cp.layout<#mesh, [{}, {}]>
-#sums = #cp.layout<#mesh, [{}, {}, {}]>
-func.func @masked(%q: tensor<1x16x4x2xf32, #whole>, %m: tensor<16x16xi1, #keys>)
-    attributes {cp.view = "global"} {
+#heads = #cp.layout<#mesh, [{}, {}, {"cp"}, {}]>
+#whole = #cp.layout<#mesh, [{}, {}]>
+#sums = #cp.layout<#mesh, [{}, {"cp"}, {}]>
+func.func @masked(%q: tensor<1x16x4x2xf32, #heads>,
+    %m: tensor<16x16xi1, #whole>) attributes {cp.view = "global"} {
   // expected-error @below {{'cp.attention' op has a mask, of which no pass but cp-decompose knows; run cp-decompose first}}
   %o, %lse = cp.attention %q, %q, %q mask(%m)
-      : (tensor<1x16x4x2xf32, #whole>, tensor<1x16x4x2xf32, #whole>,
-         tensor<1x16x4x2xf32, #whole>, tensor<16x16xi1, #keys>)
-      -> (tensor<1x16x4x2xf32, #whole>, tensor<1x4x16xf32, #sums>)
+      : (tensor<1x16x4x2xf32, #heads>, tensor<1x16x4x2xf32, #heads>,
+         tensor<1x16x4x2xf32, #heads>, tensor<16x16xi1, #whole>)
+      -> (tensor<1x16x4x2xf32, #heads>, tensor<1x4x16xf32, #sums>)
   return
 }

@@ -41,3 +41,14 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = math.exp %x : tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// -----
+
+func.func @masked(%q: tensor<1x16x4x2xf32>, %m: tensor<16x16xi1>)
+    -> tensor<1x16x4x2xf32> {
+  // expected-error @below {{'cp.attention' op is left over; run cp-shard-pipeline (or, for one rank, cp-decompose) first}}
+  %o, %lse = cp.attention %q, %q, %q mask(%m)
+      : (tensor<1x16x4x2xf32>, tensor<1x16x4x2xf32>, tensor<1x16x4x2xf32>,
+         tensor<16x16xi1>) -> (tensor<1x16x4x2xf32>, tensor<1x4x16xf32>)
+  return %o : tensor<1x16x4x2xf32>
+}

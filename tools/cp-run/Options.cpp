@@ -96,6 +96,12 @@ void defineHow(Options &o) {
       cl::desc("Compile, print what travels in each layer and why, and stop: "
                "needs no weights and runs nothing"),
       cl::location(o.explain), cl::cat(category));
+  static Flag<bool> trace(
+      "trace-tokens",
+      cl::desc("Move ids of tokens and channels in place of numbers and say "
+               "which rank holds what where something else should be: exact, "
+               "needs no weights, and takes programs of one rank too"),
+      cl::location(o.traceTokens), cl::cat(category));
   static Flag<std::string> against(
       "check-against", cl::desc("Compare with results that --outputs wrote"),
       cl::location(o.checkAgainst), cl::cat(category));

@@ -43,6 +43,7 @@ struct Options {
   /// What a module that is sharded already is checked against.
   std::string reference;
   bool explain = false;
+  bool traceTokens = false;
   bool quiet = false;
   /// Nothing: by the type of the results.
   std::optional<double> tolerance;

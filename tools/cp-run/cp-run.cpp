@@ -10,6 +10,7 @@
 #include "Inputs.h"
 #include "Options.h"
 #include "Report.h"
+#include "Trace.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
@@ -285,6 +286,24 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
   return llvm::Error::success();
 }
 
+/// Moves ids, and writes the report.
+llvm::Error traceProgram(ModuleOp module, const Options &options) {
+  if (options.check != Check::None || !options.checkAgainst.empty() ||
+      !options.outputs.empty() || !options.saveWeights.empty())
+    return llvm::createStringError(
+        "--trace-tokens moves ids and computes no numbers, so it takes no "
+        "--check, --check-against, --outputs or --save-weights; give these to "
+        "a run without it");
+  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  if (!compile)
+    return compile.takeError();
+  llvm::json::Value json = nullptr;
+  llvm::Error error = traceModel(module, *compile, json);
+  if (options.report.empty())
+    return error;
+  return llvm::joinErrors(std::move(error), writeJson(options.report, json));
+}
+
 llvm::Error runModel(ModuleOp module, ModuleOp reference,
                      const Options &options) {
   Progress progress(options.quiet);
@@ -377,8 +396,9 @@ int main(int argc, char **argv) {
       return 1;
   }
   if (llvm::Error error =
-          options.explain
-              ? cp::explainModel(*module, options)
+          options.explain ? cp::explainModel(*module, options)
+          : options.traceTokens
+              ? cp::traceProgram(*module, options)
               : cp::runModel(*module, reference ? *reference : *module,
                              options)) {
     llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))

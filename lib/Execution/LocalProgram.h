@@ -1,0 +1,32 @@
+//===- LocalProgram.h - The program of one rank -----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_EXECUTION_LOCALPROGRAM_H
+#define CP_LIB_EXECUTION_LOCALPROGRAM_H
+
+#include "Signature.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace cp {
+
+/// A module whose only public function is one rank's program, on tensors.
+struct LocalProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp entry;
+  /// What the module was before.
+  Stage stage = Stage::Global;
+  Mesh mesh;
+  Signature signature;
+};
+
+/// Shards a copy of `module`; errors as of Program::compile.
+llvm::Expected<LocalProgram> makeLocal(mlir::ModuleOp module,
+                                       const CompileOptions &options);
+
+} // namespace cp
+
+#endif // CP_LIB_EXECUTION_LOCALPROGRAM_H

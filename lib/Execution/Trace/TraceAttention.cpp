@@ -1,0 +1,166 @@
+//===- TraceAttention.cpp - Attention on ids --------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tracer.h"
+
+using namespace mlir;
+
+namespace cp {
+
+/// What an attention op says of the places of its rows.
+struct Places {
+  Mesh mesh;
+  /// None where all of a sequence is here.
+  std::vector<Cut> queries, keys;
+  std::string text;
+};
+
+namespace {
+
+template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
+  Places places;
+  places.mesh = op.getMesh().toMesh();
+  for (auto [i, name] :
+       llvm::enumerate(op.getAxes().template getAsRange<StringAttr>())) {
+    Cut cut;
+    cut.axis = places.mesh.findAxis(name.getValue().str());
+    if (op.getZigzag() && (*op.getZigzag())[i])
+      cut.order = Order::Zigzag;
+    if (op.getStriped() && (*op.getStriped())[i] > 0) {
+      cut.order = Order::Striped;
+      cut.unit = (*op.getStriped())[i];
+    }
+    places.queries.push_back(cut);
+    places.text += (places.text.empty() ? "" : ", ") + std::string("\"") +
+                   name.str() + "\" " + orderName(cut.order);
+  }
+  if (keysToo)
+    places.keys = places.queries;
+  return places;
+}
+
+/// That row i of `name` is the token that has its place there.
+std::optional<std::string> misplacedRow(const Digits &rows,
+                                        const std::vector<Cut> &cuts,
+                                        const Places &places, int64_t rank,
+                                        int64_t count, int64_t length) {
+  for (int64_t i = 0; i < static_cast<int64_t>(rows.at.size()); ++i) {
+    if (rows.at[i] < 0)
+      continue;
+    int64_t want = globalIndex(places.mesh, cuts, length, rank, i % count);
+    if (rows.at[i] % length == want)
+      continue;
+    return "row " + std::to_string(i % count) + " holds token " +
+           std::to_string(rows.at[i] % length) +
+           " where it should hold token " + std::to_string(want) +
+           (cuts.empty() ? ", as all rows are here"
+                         : ", as the sequence is cut over " + places.text);
+  }
+  return std::nullopt;
+}
+
+Places placesOf(Operation *op) {
+  if (auto cut = dyn_cast<AttentionRowsOp>(op))
+    return placesOf(cut, /*keysToo=*/false);
+  if (auto ring = dyn_cast<RingAttentionOp>(op))
+    return placesOf(ring, /*keysToo=*/true);
+  return {};
+}
+
+bool isCausal(Operation *op) {
+  auto causal = op->getAttrOfType<BoolAttr>("causal");
+  return !causal || causal.getValue();
+}
+
+} // namespace
+
+static int64_t ranksOf(const std::vector<Cut> &cuts, const Mesh &mesh) {
+  std::vector<int> axes;
+  for (const Cut &cut : cuts)
+    axes.push_back(cut.axis);
+  return mesh.groupSize(axes);
+}
+
+void OpTrace::checkPlaces(const NamedValue &value, int64_t rank,
+                          const Places &places, const std::vector<Cut> &cuts,
+                          bool inOrder) {
+  int64_t length = lengthOf(*value.value), count = value.value->shape[1];
+  int64_t all = count * ranksOf(cuts, places.mesh);
+  if (all != length)
+    return report(rank, value.name + ": the ranks of the op hold " +
+                            std::to_string(all) + " rows of " +
+                            std::to_string(length));
+  std::vector<int64_t> here;
+  llvm::copy_if(rows(value, rank).at, std::back_inserter(here),
+                [](int64_t row) { return row >= 0; });
+  if (!intervalsOf(here))
+    return report(rank, value.name + ": holds a token twice");
+  if (!inOrder)
+    return;
+  if (auto wrong =
+          misplacedRow(rows(value, rank), cuts, places, rank, count, length))
+    report(rank, value.name + ": " + *wrong);
+}
+
+void OpTrace::attention() {
+  NamedValue q{"q", &operand(0u)}, k{"k", &operand(1u)}, v{"v", &operand(2u)};
+  if (!q.value->space || !k.value->space || !v.value->space)
+    return setUnknown();
+  Places places = placesOf(op);
+  bool causal = isCausal(op);
+  for (const NamedValue &value : {q, k, v})
+    checkPlain(value);
+  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+    checkSameRows(k, v, rank, lengthOf(*k.value));
+    checkGroups(q, k, 2, rank);
+    checkSame(k, 2, v, 2, rank);
+    checkSame(q, 3, k, 3, rank);
+    checkPlaces(k, rank, places, places.keys, causal);
+    // Where all keys are seen, queries may come from anywhere.
+    if (causal)
+      checkPlaces(q, rank, places, places.queries, causal);
+  }
+  setAttended(q, v);
+}
+
+/// Rows and heads of q, channels of v; the sums of exponents without these.
+void OpTrace::setAttended(const NamedValue &q, const NamedValue &v) {
+  const IdSpace &own = *q.value->space;
+  int64_t channels = v.value->space->wholeSize(3), heads = own.wholeSize(2);
+  int64_t length = own.wholeSize(1), count = q.value->shape[1];
+  TracedValue &out = result(0), &sums = result(1);
+  IdSpace space{{}, own.sizesBetween(own.strides[0], own.strides[2])};
+  space.sizes.append({heads, channels});
+  for (size_t dim = 0; dim < 4; ++dim)
+    space.strides.push_back(own.strides[dim] / own.strides[3] * channels);
+  space.strides.push_back(1);
+  out.space = std::make_shared<IdSpace>(space);
+  sums.space =
+      std::make_shared<IdSpace>(IdSpace::of({own.wholeSize(0), heads, length}));
+  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+    Digits row = rows(q, rank), head = along(q, rank, 2, 2),
+           channel = along(v, rank, 3, 3);
+    auto outs = std::make_shared<Words>(), lse = std::make_shared<Words>();
+    for (int64_t r : row.at)
+      for (int64_t h : head.at)
+        for (int64_t c : channel.at)
+          outs->push_back(r < 0 || h < 0 || c < 0
+                              ? unknownId
+                              : (r * heads + h) * channels + c + 1);
+    for (int64_t b = 0; b < q.value->shape[0]; ++b)
+      for (int64_t h : head.at)
+        for (int64_t i = 0; i < count; ++i) {
+          int64_t r = row.at[b * count + i];
+          int64_t at = (r / length * heads + h) * length + r % length;
+          lse->push_back(r < 0 || h < 0 ? unknownId : at + 1);
+        }
+    out.ids.push_back(std::move(outs));
+    sums.ids.push_back(std::move(lse));
+  }
+}
+
+} // namespace cp

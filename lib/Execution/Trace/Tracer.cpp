@@ -1,0 +1,330 @@
+//===- Tracer.cpp - One program on ids --------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tracer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace cp {
+
+Tracer::Tracer(LocalProgram &program, TraceWorld &world, TokenTrace &trace,
+               int64_t maxBytes)
+    : program(program), world(world), trace(trace), maxBytes(maxBytes),
+      layers(cast<FunctionOpInterface>(program.entry.getOperation())) {}
+
+/// The number of each element of a rank's part in the whole tensor.
+static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
+  std::vector<int64_t> shape = localShape(spec.layout, spec.shape);
+  auto words = std::make_shared<Words>(1, 0);
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    Words next;
+    next.reserve(words->size() * shape[dim]);
+    for (int64_t base : *words)
+      for (int64_t i = 0; i < shape[dim]; ++i)
+        next.push_back(base * spec.shape[dim] +
+                       globalIndex(spec.layout.mesh, spec.layout.dims[dim],
+                                   spec.shape[dim], rank, i));
+    *words = std::move(next);
+  }
+  for (int64_t &word : *words)
+    ++word;
+  return words;
+}
+
+static bool isWhole(const TensorSpec &spec) {
+  return llvm::all_of(spec.layout.dims,
+                      [](const auto &dim) { return dim.empty(); });
+}
+
+static llvm::Error tooLarge(int64_t maxBytes, StringRef where) {
+  return llvm::createStringError(
+      "the ids of all ranks take more than " + std::to_string(maxBytes) +
+      " bytes at " + where.str() +
+      "; trace a model of fewer layers, channels or tokens");
+}
+
+/// What the ids of a tensor take on all ranks, which share whole ones.
+static uint64_t bytesOf(const TensorSpec &spec) {
+  uint64_t count = isWhole(spec) ? 1 : spec.layout.mesh.numRanks();
+  for (int64_t size : localShape(spec.layout, spec.shape))
+    count = llvm::SaturatingMultiply<uint64_t>(count, size);
+  return llvm::SaturatingMultiply<uint64_t>(count, sizeof(int64_t));
+}
+
+llvm::Error Tracer::traceArguments() {
+  uint64_t bytes = 0;
+  for (const TensorSpec &spec : program.signature.arguments)
+    bytes = llvm::SaturatingAdd<uint64_t>(bytes, bytesOf(spec));
+  if (bytes > static_cast<uint64_t>(maxBytes))
+    return tooLarge(maxBytes, "the arguments");
+  for (auto [argument, spec] : llvm::zip_equal(program.entry.getArguments(),
+                                               program.signature.arguments)) {
+    TracedValue &value = of(argument);
+    llvm::append_range(value.shape, localShape(spec.layout, spec.shape));
+    value.isUnknown = value.numElements() == 0;
+    if (value.isUnknown)
+      continue;
+    value.space = std::make_shared<IdSpace>(IdSpace::of(spec.shape));
+    Plane shared = isWhole(spec) ? idsOfPart(spec, 0) : nullptr;
+    for (int64_t rank = 0; rank < trace.ranks; ++rank)
+      value.ids.push_back(shared ? shared : idsOfPart(spec, rank));
+  }
+  return llvm::Error::success();
+}
+
+void Tracer::setUnknown(Operation *op) {
+  for (OpResult result : op->getResults()) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    TracedValue value;
+    if (type)
+      value.shape.assign(type.getShape().begin(), type.getShape().end());
+    value.isUnknown = type && type.hasStaticShape();
+    of(result) = value;
+  }
+}
+
+/// Constants of one value belong to any element; a table is a tensor that every
+/// rank holds as it is.
+static TracedValue constantOf(arith::ConstantOp op, int64_t ranks) {
+  TracedValue value;
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type)
+    return value;
+  value.shape.assign(type.getShape().begin(), type.getShape().end());
+  if (isa<SplatElementsAttr>(op.getValue()))
+    return value;
+  auto words = std::make_shared<Words>(value.numElements());
+  for (size_t i = 0; i < words->size(); ++i)
+    (*words)[i] = static_cast<int64_t>(i) + 1;
+  value.space = std::make_shared<IdSpace>(IdSpace::of(value.shape));
+  value.ids.assign(ranks, words);
+  return value;
+}
+
+/// What has no elements has no ids either.
+static bool hasKnownShapes(Operation *op) {
+  auto isKnown = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || (isa<RankedTensorType>(type) && shaped.hasStaticShape() &&
+                       shaped.getNumElements() > 0);
+  };
+  return llvm::all_of(op->getOperandTypes(), isKnown) &&
+         llvm::all_of(op->getResultTypes(), isKnown) &&
+         (op->getNumRegions() == 0 || isa<ShardingRuleOpInterface>(op));
+}
+
+/// Parts of known place within a rank's own.
+template <typename OpTy> static bool isStatic(OpTy slice) {
+  return slice.getSourceType().getRank() ==
+             cast<RankedTensorType>(slice->getResult(0).getType()).getRank() &&
+         llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic) &&
+         llvm::none_of(slice.getStaticStrides(), ShapedType::isDynamic);
+}
+
+bool OpTrace::traceWithinRank() {
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    reshape(expand.getReassociationIndices(), /*expands=*/true);
+  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    reshape(collapse.getReassociationIndices(), /*expands=*/false);
+  else if (auto taken = dyn_cast<tensor::ExtractSliceOp>(op);
+           taken && isStatic(taken))
+    extractSlice();
+  else if (auto put = dyn_cast<tensor::InsertSliceOp>(op); put && isStatic(put))
+    insertSlice();
+  else if (isa<tensor::EmptyOp>(op))
+    result(0);
+  else if (isa<Conv1dOp>(op))
+    conv1d();
+  else if (isa<SsdOp>(op))
+    ssd();
+  else if (isa<SsdStatesOp>(op))
+    ssdStates();
+  else if (isa<SsdScanOp>(op))
+    ssdScan();
+  else if (isa<AttentionOp, AttentionRowsOp, RingAttentionOp>(op))
+    attention();
+  else if (isa<ShardingRuleOpInterface>(op) && !isa<SequenceOpInterface>(op))
+    compute();
+  else
+    return false;
+  return true;
+}
+
+llvm::Error Tracer::traceOp(Operation *op) {
+  OpTrace traced(*this, op);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    of(op->getResult(0)) = constantOf(constant, trace.ranks);
+    return llvm::Error::success();
+  }
+  bool isKnown = hasKnownShapes(op);
+  if (isKnown && traced.anyUnknown()) {
+    // What it is made of has been counted already.
+    setUnknown(op);
+    return llvm::Error::success();
+  }
+  ++trace.traced;
+  auto moves = dyn_cast<RuntimeOpInterface>(op);
+  if (isKnown && moves && TraceWorld::runs(moves)) {
+    if (isa<AllReduceOp, ReduceScatterOp>(op))
+      return traced.reduce();
+    return isa<ScanStateOp>(op) ? traced.scanState() : traced.move();
+  }
+  if (isKnown && traced.traceWithinRank())
+    return llvm::Error::success();
+  --trace.traced;
+  if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+    ++trace.untraced[op->getName().getStringRef().str()];
+  setUnknown(op);
+  return llvm::Error::success();
+}
+
+void Tracer::noteRepeats(Operation *op) {
+  bool repeats = isa<RepeatOp>(op) || op->hasAttr("repeats") ||
+                 llvm::any_of(op->getOperands(), [&](Value operand) {
+                   return of(operand).isRepeated;
+                 });
+  for (Value result : op->getResults())
+    of(result).isRepeated = repeats;
+}
+
+/// What is not read any more.
+void Tracer::release(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (llvm::all_of(operand.getUsers(), [&](Operation *user) {
+          return user == op || user->isBeforeInBlock(op);
+        }))
+      values.erase(operand.getAsOpaquePointer());
+}
+
+llvm::Error Tracer::checkMemory(Operation *op) const {
+  llvm::SmallPtrSet<const Words *, 16> seen;
+  int64_t bytes = 0;
+  for (const auto &[key, traced] : values)
+    for (const Plane &plane : traced.ids)
+      if (plane && seen.insert(plane.get()).second)
+        bytes += static_cast<int64_t>(plane->size() * sizeof(int64_t));
+  if (bytes <= maxBytes)
+    return llvm::Error::success();
+  return tooLarge(maxBytes, op->getName().getStringRef());
+}
+
+/// "dimension 1: 12 where 8 should be".
+static std::string misplaced(const IdSpace &space, int64_t got, int64_t want) {
+  for (size_t dim = 0; dim + 1 < space.strides.size(); ++dim) {
+    int64_t stride = space.strides[dim + 1], size = space.wholeSize(dim);
+    int64_t a = got / stride % size, b = want / stride % size;
+    if (a != b)
+      return "holds " + std::to_string(a) + " where it should hold " +
+             std::to_string(b) + " (of dimension " + std::to_string(dim) + ")";
+  }
+  return "holds element " + std::to_string(got) +
+         " where it should hold element " + std::to_string(want);
+}
+
+static std::string indexText(int64_t element, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> index(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    index[dim] = element % shape[dim];
+    element /= shape[dim];
+  }
+  std::string text = "[";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(index, os);
+  return text + "]";
+}
+
+static bool hasSizes(const TracedValue &value, ArrayRef<int64_t> sizes) {
+  for (size_t dim = 0; value.space && dim < sizes.size(); ++dim)
+    if (value.space->wholeSize(dim) != sizes[dim])
+      return false;
+  return true;
+}
+
+void Tracer::checkResults(Operation *terminator) {
+  for (auto [number, spec] : llvm::enumerate(program.signature.results)) {
+    const TracedValue &value = of(terminator->getOperand(number));
+    bool isComparable =
+        !value.isUnknown && (!value.isRepeated || hasSizes(value, spec.shape));
+    if (!isComparable) {
+      trace.complete = false;
+      continue;
+    }
+    OpTrace traced(*this, terminator);
+    IdSpace space = IdSpace::of(spec.shape);
+    std::string name =
+        "result " + std::to_string(number) + " (" + spec.name + ")";
+    for (int64_t rank = 0; rank < trace.ranks; ++rank) {
+      Plane got = value.idsOf(rank), want = idsOfPart(spec, rank);
+      Plane covered = value.coversOf(rank);
+      for (size_t i = 0; i < got->size(); ++i) {
+        int64_t word = (*got)[i];
+        trace.complete &= word != unknownId;
+        std::string what;
+        if (word == noId && value.space)
+          what = "holds no element where it should hold " +
+                 indexText((*want)[i] - 1, spec.shape) + " of the whole";
+        else if (word > 0 && word != (*want)[i])
+          what = misplaced(space, word - 1, (*want)[i] - 1);
+        else if (int64_t cover = (*covered)[i];
+                 cover > 0 && !covers[cover].isRun)
+          what = "is a sum over " + textOf(covers[cover].intervals) + " of " +
+                 std::to_string(covers[cover].size) + " terms only";
+        if (what.empty())
+          continue;
+        traced.report(rank, name + ": index " + indexText(i, value.shape) +
+                                " " + what);
+        break;
+      }
+    }
+  }
+}
+
+llvm::Error Tracer::run() {
+  if (llvm::Error error = traceArguments())
+    return error;
+  for (Operation &op : program.entry.getBody().front()) {
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      checkResults(&op);
+      break;
+    }
+    if (llvm::Error error = traceOp(&op))
+      return error;
+    noteRepeats(&op);
+    if (llvm::Error error = checkMemory(&op))
+      return error;
+    release(&op);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<TokenTrace>
+traceTokens(ModuleOp module, const CompileOptions &options, int64_t maxBytes) {
+  llvm::Expected<LocalProgram> program = makeLocal(module, options);
+  if (!program)
+    return program.takeError();
+  if (!llvm::hasSingleElement(program->entry.getBody()))
+    return llvm::createStringError(
+        "'" + program->entry.getName() +
+        "' has several blocks, but only a program of one can be traced");
+  llvm::Expected<std::unique_ptr<TraceWorld>> world =
+      TraceWorld::create(program->mesh);
+  if (!world)
+    return world.takeError();
+  TokenTrace trace;
+  trace.ranks = program->mesh.numRanks();
+  Tracer tracer(*program, **world, trace, maxBytes);
+  if (llvm::Error error = tracer.run())
+    return error;
+  return trace;
+}
+
+} // namespace cp

@@ -1,0 +1,241 @@
+//===- TraceTest.cpp - Traces of right and of broken programs -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A drawn program whose numbers are right traces clean; one that is broken in a
+// single op does not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomModel.h"
+#include "cp/Execution/TraceTokens.h"
+#include "cp/IR/CPDialect.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "gtest/gtest.h"
+
+#include <iostream>
+#include <map>
+
+using namespace mlir;
+using namespace cp;
+using namespace cp::test;
+
+namespace {
+
+constexpr uint64_t cases = 60;
+
+std::string textOf(const TokenTrace &trace) {
+  std::string text;
+  for (const TokenFinding &finding : trace.findings)
+    text += finding.where + ": rank " + std::to_string(finding.rank) + ": " +
+            finding.what + "\n";
+  for (const auto &[name, count] : trace.untraced)
+    text += "not traced: " + name + "\n";
+  return text;
+}
+
+struct Case {
+  RandomSharding sharding;
+  RandomModel model;
+  std::string line;
+};
+
+Case drawCase(uint64_t seed) {
+  Dice dice(seed);
+  Case drawn;
+  drawn.sharding = drawSharding(dice);
+  drawn.model = drawModel(dice, drawn.sharding);
+  drawn.line = "seed " + std::to_string(seed) + ": " +
+               describe(drawn.sharding, drawn.model);
+  return drawn;
+}
+
+TEST(TracePropertyTest, EveryShardingTracesClean) {
+  for (uint64_t seed = 1; seed <= cases; ++seed) {
+    Case drawn = drawCase(seed);
+    SCOPED_TRACE(drawn.line);
+    OwningOpRef<ModuleOp> module = parse(drawn.model.text);
+    ASSERT_TRUE(module);
+    llvm::Expected<TokenTrace> trace =
+        traceTokens(*module, drawn.sharding.options);
+    ASSERT_TRUE(static_cast<bool>(trace)) << llvm::toString(trace.takeError());
+    EXPECT_TRUE(trace->findings.empty() && trace->untraced.empty() &&
+                trace->complete)
+        << textOf(*trace) << drawn.model.text;
+    EXPECT_GT(trace->traced, 5);
+  }
+}
+
+/// The program of one rank.
+OwningOpRef<ModuleOp> sharded(const Case &drawn) {
+  OwningOpRef<ModuleOp> module = parse(drawn.model.text);
+  const CompileOptions &options = drawn.sharding.options;
+  ShardPipelineOptions shard;
+  std::string mesh;
+  for (const Mesh::Axis &axis : options.mesh.axes)
+    mesh +=
+        (mesh.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
+  shard.mesh = mesh;
+  shard.axis = options.axis;
+  shard.order = options.order;
+  shard.mixer = options.strategy;
+  shard.attention = options.attention;
+  shard.tensorAxis = options.tensorAxis;
+  shard.scan = options.scan;
+  PassManager manager(module->getContext());
+  buildShardPipeline(manager, shard);
+  return succeeded(manager.run(*module)) ? std::move(module) : nullptr;
+}
+
+int64_t groupOf(Operation *op) {
+  return groupSize(op->getAttrOfType<MeshAttr>("mesh"),
+                   op->getAttrOfType<ArrayAttr>("axes"));
+}
+
+bool isEven(Value value, int64_t dim, int64_t parts) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim) % parts == 0;
+}
+
+Value zerosLike(OpBuilder &builder, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return arith::ConstantOp::create(
+      builder, value.getLoc(),
+      DenseElementsAttr::get(type,
+                             builder.getFloatAttr(type.getElementType(), 0.0)));
+}
+
+/// Breaks an op; gives what was done, or "" when there is nothing to break.
+std::string broken(Operation *op) {
+  OpBuilder builder(op);
+  if (!op->hasAttr("mesh") || groupOf(op) < 2 || op->use_empty())
+    return "";
+  int64_t group = groupOf(op);
+  if (auto reorder = dyn_cast<ReorderOp>(op)) {
+    reorder.getResult().replaceAllUsesWith(reorder.getSource());
+    return "reorder dropped";
+  }
+  if (auto reduce = dyn_cast<AllReduceOp>(op)) {
+    reduce.getResult().replaceAllUsesWith(reduce.getSource());
+    return "sum dropped";
+  }
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
+    if (scatter.getZigzag() ||
+        !isEven(scatter.getSource(), scatter.getDim(), 2 * group))
+      return "";
+    scatter.setZigzag(true);
+    return "reduce_scatter told another order";
+  }
+  if (auto gather = dyn_cast<AllGatherOp>(op)) {
+    if (gather.getStriped() > 0 ||
+        !isEven(gather.getResult(), gather.getDim(), 2 * group))
+      return "";
+    gather.setZigzag(!gather.getZigzag());
+    return "gather told another order";
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (slice.getStriped() > 0 ||
+        !isEven(slice.getSource(), slice.getDim(), 2 * group))
+      return "";
+    slice.setZigzag(!slice.getZigzag());
+    return "slice told another order";
+  }
+  if (auto scan = dyn_cast<ScanStateOp>(op)) {
+    if (group < 3 || scan.getZigzag()) {
+      scan.getPrefixState().replaceAllUsesWith(
+          zerosLike(builder, scan.getState()));
+      return "state dropped";
+    }
+    for (unsigned i = 0; i < 2; ++i)
+      scan->getResult(i).replaceAllUsesWith(
+          ShiftOp::create(builder, op->getLoc(), scan->getOperand(i).getType(),
+                          scan->getOperand(i), scan.getMesh(), scan.getAxes(),
+                          /*offset=*/1));
+    return "state of one hop";
+  }
+  if (auto halo = dyn_cast<HaloOp>(op)) {
+    halo->getResult(0).replaceAllUsesWith(
+        zerosLike(builder, halo->getResult(0)));
+    return "halo dropped";
+  }
+  if (auto exchange = dyn_cast<AllToAllOp>(op)) {
+    if (exchange.getConcatStriped() || exchange.getSplitStriped() ||
+        !isEven(exchange.getResults()[0], exchange.getConcatDims()[0],
+                2 * group))
+      return "";
+    SmallVector<bool> zigzag(exchange.getSources().size());
+    if (auto told = exchange.getConcatZigzag())
+      zigzag.assign(told->begin(), told->end());
+    zigzag[0] = !zigzag[0];
+    exchange.setConcatZigzagAttr(builder.getDenseBoolArrayAttr(zigzag));
+    return "exchange told another order";
+  }
+  if (auto ring = dyn_cast<RingAttentionOp>(op)) {
+    // Keys may come in any order where all are seen.
+    if (!ring.getCausal() || ring.getStriped() || ring.getAxes().size() > 1 ||
+        !isEven(ring.getQ(), 1, 2))
+      return "";
+    bool zigzag = ring.getZigzag() && (*ring.getZigzag())[0];
+    ring.setZigzagAttr(builder.getDenseBoolArrayAttr({!zigzag}));
+    return "attention told another order";
+  }
+  return "";
+}
+
+/// What the trace lets pass must not change a bit of the results.
+void expectSameNumbers(ModuleOp good, ModuleOp bad, const Case &drawn,
+                       uint64_t seed) {
+  std::unique_ptr<Program> first = compile(good, Sharding());
+  std::unique_ptr<Program> second = compile(bad, Sharding());
+  ASSERT_TRUE(first && second);
+  std::vector<HostTensor> inputs =
+      drawInputs(first->arguments(), drawn.model.slowDecay, seed);
+  RunResult expected = runOrFail(*first, inputs, CPRT_KERNELS_REFERENCE);
+  RunResult result = runOrFail(*second, inputs, CPRT_KERNELS_REFERENCE);
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_TRUE(compare(result.outputs[0], expected.outputs[0]).bitwiseEqual);
+}
+
+TEST(TracePropertyTest, OneBrokenOpIsSeen) {
+  std::map<std::string, int64_t> seen;
+  int64_t harmless = 0;
+  for (uint64_t seed = 1; seed <= cases; ++seed) {
+    Case drawn = drawCase(seed);
+    OwningOpRef<ModuleOp> good = sharded(drawn);
+    ASSERT_TRUE(good);
+    int64_t count = 0;
+    good->walk([&](Operation *op) { count += op->hasAttr("mesh"); });
+    for (int64_t which = 0; which < count; ++which) {
+      OwningOpRef<ModuleOp> bad = good->clone();
+      int64_t number = 0;
+      Operation *chosen = nullptr;
+      bad->walk([&](Operation *op) {
+        if (op->hasAttr("mesh") && number++ == which)
+          chosen = op;
+      });
+      std::string way = broken(chosen);
+      if (way.empty())
+        continue;
+      SCOPED_TRACE(drawn.line + ", " + way);
+      llvm::Expected<TokenTrace> trace = traceTokens(*bad, CompileOptions());
+      ASSERT_TRUE(static_cast<bool>(trace))
+          << llvm::toString(trace.takeError());
+      // Of what is repeated, ranks may get the same whatever the order.
+      if (trace->findings.empty())
+        expectSameNumbers(*good, *bad, drawn, seed);
+      harmless += trace->findings.empty();
+      ++seen[way];
+    }
+  }
+  for (auto &[way, times] : seen)
+    std::cout << way << ": " << times << " times\n";
+  std::cout << "without consequence: " << harmless << "\n";
+  EXPECT_GE(seen.size(), 8u);
+}
+
+} // namespace
