@@ -37,6 +37,9 @@ public:
 
   std::string write() {
     std::string x = "%x";
+    // Of what every rank has whole it takes its own tokens.
+    if (dice.chance(0.3))
+      x = add(x, weight("state", {batch, length, width}), residual());
     int64_t layers = dice.between(1, 3);
     for (int64_t i = 0; i < layers; ++i)
       x = add(x, layer(normed(x)), residual());
@@ -108,13 +111,15 @@ private:
   }
 
   std::string layer(const std::string &x) {
-    switch (dice.between(0, 4)) {
+    switch (dice.between(0, 6)) {
     case 0:
     case 1:
       return mixer(x);
     case 2:
-      return attention(x);
     case 3:
+    case 4:
+      return attention(x);
+    case 5:
       return scan(x);
     default:
       return mlp(x);

@@ -46,10 +46,10 @@ void drawOrder(Dice &dice, RandomSharding &sharding) {
   const Mesh &mesh = sharding.options.mesh;
   int64_t outer = mesh.axes[0].size;
   int64_t inner = sharding.hasTwoAxes ? mesh.axes[1].size : 1;
-  std::string order =
-      dice.oneOf<std::string>({"contiguous", "zigzag", "zigzag", "striped"});
+  std::string order = dice.oneOf<std::string>(
+      {"contiguous", "zigzag", "zigzag", "striped", "striped"});
   int64_t run = order == "zigzag" ? 2 : 1;
-  if (order == "striped" && dice.chance(0.5)) {
+  if (order == "striped" && dice.chance(0.6)) {
     run = dice.between(2, 3);
     order += ":" + std::to_string(run);
   }

@@ -141,6 +141,8 @@ std::vector<Case> cases() {
   list.push_back({{2, 4}, {{0, 1}, {0, 1}}});
   list.push_back({{2, 2, 2}, {{2, 0}, {1, 1}}});
   list.push_back({{2, 4}, {{0, 1}, {2, 0}}});
+  // Of some stripes a rank has one row, of others all.
+  list.push_back({{2, 3}, {{0, 1}, {4, 0}}});
   list.push_back({{3, 2}, {{1, 0}, {1, 2}}});
   list.push_back({{2, 2, 2}, {{2, 0}, {3, 2}}});
   list.push_back({{3}, {{}, {}}});
