@@ -85,6 +85,24 @@ static int64_t ranksOf(const std::vector<Cut> &cuts, const Mesh &mesh) {
   return mesh.groupSize(axes);
 }
 
+/// Each place is the token there: what meets it must be that token's.
+void OpTrace::positions() {
+  Places places;
+  if (auto cut = dyn_cast<CutPositionsOp>(op))
+    places = placesOf(cut, /*keysToo=*/false);
+  TracedValue &value = result(0);
+  int64_t count = value.shape[0];
+  int64_t length = count * ranksOf(places.queries, places.mesh);
+  value.space = std::make_shared<IdSpace>(IdSpace::of({length}));
+  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+    auto ids = std::make_shared<Words>();
+    for (int64_t i = 0; i < count; ++i)
+      ids->push_back(globalIndex(places.mesh, places.queries, length, rank, i) +
+                     1);
+    value.ids.push_back(std::move(ids));
+  }
+}
+
 void OpTrace::checkPlaces(const NamedValue &value, int64_t rank,
                           const Places &places, const std::vector<Cut> &cuts,
                           bool inOrder) {

@@ -42,6 +42,12 @@ llvm::SmallVector<int64_t> IdSpace::sizesBetween(int64_t outer,
   }
   if (startsHere && endsHere)
     return found;
+  // A border within the last size: heads of merged heads and channels.
+  if (startsHere && !found.empty() && stride < inner && inner % stride == 0 &&
+      found.back() % (inner / stride) == 0) {
+    found.back() /= inner / stride;
+    return found;
+  }
   return {outer / inner};
 }
 

@@ -56,8 +56,8 @@ struct IdSpace {
   int64_t wholeSize(size_t dim) const {
     return std::max<int64_t>(1, strides[dim] / strides[dim + 1]);
   }
-  /// The sizes, out of `sizes`, of what lies between two strides; one size if
-  /// these are none of its borders.
+  /// The sizes, out of `sizes`, of what lies between two strides, the last one
+  /// divided if the inner stride is within it; one size if they do not fit.
   llvm::SmallVector<int64_t> sizesBetween(int64_t outer, int64_t inner) const;
 };
 

@@ -152,6 +152,8 @@ bool OpTrace::traceWithinRank() {
     ssdScan();
   else if (isa<AttentionOp, AttentionRowsOp, RingAttentionOp>(op))
     attention();
+  else if (isa<PositionsOp, CutPositionsOp>(op))
+    positions();
   else if (isa<ShardingRuleOpInterface>(op) && !isa<SequenceOpInterface>(op))
     compute();
   else

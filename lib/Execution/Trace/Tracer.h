@@ -92,6 +92,7 @@ public:
   void ssdStates();
   void ssdScan();
   void attention();
+  void positions();
 
   /// Any of these, or nothing: false where the op is none that is known.
   bool traceWithinRank();
