@@ -1,0 +1,84 @@
+//===- Requests.cpp  - What is asked of compiler and runtime -*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Requests.h"
+
+#include "cp/IR/CPDialect.h"
+
+namespace cp {
+
+/// Of what the pass would refuse too, in the words of this tool's options.
+/// Order and axes need the mesh, and are left to the pass.
+static llvm::Error checkSharding(const Options &options) {
+  if (!options.strategy.empty() && !symbolizeCutStrategy(options.strategy))
+    return llvm::createStringError("--strategy must be hidden, sequence or 2d, "
+                                   "but is '" +
+                                   options.strategy + "'");
+  if (!symbolizeAttentionForm(options.attention))
+    return llvm::createStringError("--attention must be ulysses, ring, gather "
+                                   "or 2d, but is '" +
+                                   options.attention + "'");
+  if (!symbolizeScanAlgorithm(options.scan))
+    return llvm::createStringError("--scan must be chain, gather, doubling, "
+                                   "pipelined or transposed, but is '" +
+                                   options.scan + "'");
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompileOptions> compileOptions(const Options &options) {
+  if (llvm::Error error = checkSharding(options))
+    return error;
+  if (options.kernels != "fast" && options.kernels != "reference")
+    return llvm::createStringError(
+        "--kernels must be fast or reference, but is "
+        "'" +
+        options.kernels + "'");
+  if (options.repeats < 1)
+    return llvm::createStringError("--repeat must be at least 1, but is " +
+                                   std::to_string(options.repeats));
+  if (options.tolerance && !(*options.tolerance >= 0))
+    return llvm::createStringError("--tolerance must be at least 0");
+  if (options.check != Check::None && !options.checkAgainst.empty())
+    return llvm::createStringError(
+        "--check and --check-against exclude each other; give one of them");
+  if (!options.reference.empty() && options.check == Check::None)
+    return llvm::createStringError(
+        "--reference is what --check compares with; give --check too");
+  llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
+  if (!mesh)
+    return mesh.takeError();
+  CompileOptions compile;
+  compile.entry = options.entry;
+  compile.scan = options.scan;
+  compile.axis = options.axis;
+  compile.order = options.order;
+  compile.attention = options.attention;
+  compile.tensorAxis = options.tensorAxis;
+  compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
+  compile.strategy = options.strategy;
+  if (compile.strategy.empty() && compile.mesh.numRanks() > 1)
+    compile.strategy = "sequence";
+  return compile;
+}
+
+RunOptions runOptions(const Options &options) {
+  RunOptions run;
+  run.kernels = options.kernels == "reference" ? CPRT_KERNELS_REFERENCE
+                                               : CPRT_KERNELS_FAST;
+  run.deadlineMs = options.deadlineMs;
+  run.repeats = options.repeats;
+  if (options.failRank >= 0 || options.stallRank >= 0)
+    run.beforeRank = [options](int64_t rank, cprt_context *context) {
+      if (rank == options.failRank)
+        cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
+                          "made to fail by --test-fail-rank");
+      return rank != options.failRank && rank != options.stallRank;
+    };
+  return run;
+}
+
+} // namespace cp
