@@ -1,4 +1,4 @@
-//===- Requests.h -- - What is asked of compiler and runtime -*- C++ -*-===//
+//===- Requests.h - What is asked of compiler and runtime -------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
