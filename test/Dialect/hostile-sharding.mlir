@@ -95,3 +95,13 @@ func.func @many_axes(%x: tensor<1024x1024xf32, #there>)
                     to tensor<1024x1024xf32, #back>
   return %0 : tensor<1024x1024xf32, #back>
 }
+
+// -----
+
+// Upstream takes this index for 0.
+func.func @merged(%x: tensor<2x4xf32> {cp.sequence = 1 : i64}) -> tensor<8xf32> {
+  // expected-error @below {{'tensor.collapse_shape' op must list each of the 2 dimensions that it merges or splits once and in order}}
+  %0 = tensor.collapse_shape %x [[-9223372036854775808, 1]]
+      : tensor<2x4xf32> into tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

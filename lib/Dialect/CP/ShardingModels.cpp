@@ -220,6 +220,20 @@ struct ExtractSlice
   }
 };
 
+/// Upstream's verifier cuts the indices of merged dimensions to 32 bits before
+/// it looks at them, and passes others here as they are.
+LogicalResult checkGroups(Operation *op, ArrayRef<ReassociationIndices> groups,
+                          int64_t rank) {
+  int64_t next = 0;
+  bool inOrder = llvm::all_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::all_of(group, [&](int64_t dim) { return dim == next++; });
+  });
+  if (inOrder && next == rank)
+    return success();
+  return op->emitOpError("must list each of the ")
+         << rank << " dimensions that it merges or splits once and in order";
+}
+
 /// A merged dimension runs over the factors of the dimensions it merges.
 ShardingRule reshapeRule(ArrayRef<ReassociationIndices> groups,
                          RankedTensorType expanded, bool expands) {
@@ -248,6 +262,9 @@ struct ExpandShape
                                              tensor::ExpandShapeOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto expand = cast<tensor::ExpandShapeOp>(op);
+    if (failed(checkGroups(op, expand.getReassociationIndices(),
+                           expand.getResultType().getRank())))
+      return failure();
     ShardingRule rule = reshapeRule(expand.getReassociationIndices(),
                                     expand.getResultType(), /*expands=*/true);
     // Sizes given as values are of no dimension.
@@ -266,6 +283,9 @@ struct CollapseShape
                                              tensor::CollapseShapeOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto collapse = cast<tensor::CollapseShapeOp>(op);
+    if (failed(checkGroups(op, collapse.getReassociationIndices(),
+                           collapse.getSrcType().getRank())))
+      return failure();
     return reshapeRule(collapse.getReassociationIndices(),
                        collapse.getSrcType(), /*expands=*/false);
   }

@@ -131,6 +131,10 @@ template <typename OpTy> static bool isStatic(OpTy slice) {
 }
 
 bool OpTrace::traceWithinRank() {
+  // Says what is wrong with the dimensions that such an op names.
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
+      failed(cast<ShardingRuleOpInterface>(op).getShardingRule()))
+    return false;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     reshape(expand.getReassociationIndices(), /*expands=*/true);
   else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
