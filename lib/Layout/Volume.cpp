@@ -43,13 +43,40 @@ static int64_t countCommon(const std::vector<Run> &a,
   return common;
 }
 
+/// How many of the first `end` elements a position holds of a dimension that
+/// one striped cut cuts.
+static int64_t heldBelow(const Cut &cut, int64_t ranks, int64_t position,
+                         int64_t end) {
+  int64_t round = ranks * cut.unit;
+  return end / round * cut.unit +
+         std::clamp<int64_t>(end % round - position * cut.unit, 0, cut.unit);
+}
+
+/// countCommon with what a rank holds under `cuts`. Stripes, of which there may
+/// be as many as elements, are counted without a list of them.
+static int64_t countHeld(const Mesh &mesh, const std::vector<Cut> &cuts,
+                         const std::vector<Run> &runs, int64_t size,
+                         int64_t rank) {
+  if (cuts.size() != 1 || cuts[0].order != Order::Striped)
+    return countCommon(runsOf(mesh, cuts, size, rank), runs);
+  int64_t ranks = mesh.axes[cuts[0].axis].size;
+  int64_t position = mesh.coordinate(rank, cuts[0].axis), held = 0;
+  for (const Run &run : runs)
+    held += heldBelow(cuts[0], ranks, position, run.global + run.length) -
+            heldBelow(cuts[0], ranks, position, run.global);
+  return held;
+}
+
 static int64_t sentByReorder(const Step &step, const Layout &before,
                              const std::vector<int64_t> &shape, int64_t rank) {
   int64_t size = shape[step.from];
   std::vector<int64_t> moved = localShape(before, shape);
-  moved[step.from] -=
-      countCommon(runsOf(before.mesh, before.dims[step.from], size, rank),
-                  runsOf(before.mesh, step.after.dims[step.from], size, rank));
+  const std::vector<Cut> *fine = &before.dims[step.from],
+                         *coarse = &step.after.dims[step.from];
+  if (coarse->size() == 1 && coarse->front().order == Order::Striped)
+    std::swap(fine, coarse);
+  moved[step.from] -= countHeld(
+      before.mesh, *fine, runsOf(before.mesh, *coarse, size, rank), size, rank);
   return countElements(moved);
 }
 

@@ -105,3 +105,16 @@ func.func @merged(%x: tensor<2x4xf32> {cp.sequence = 1 : i64}) -> tensor<8xf32> 
       : tensor<2x4xf32> into tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// As many stripes as tokens, which no list of them would bear.
+func.func @stripes(%x: tensor<2147483648x2xf32,
+    #cp.layout<#cp.mesh<"cp" = 4>, [{"cp" striped}, {}]>>)
+    -> tensor<2147483648x2xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{"cp"}, {}]>>
+    attributes {cp.view = "global"} {
+  %0 = cp.reshard %x
+      : tensor<2147483648x2xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{"cp" striped}, {}]>>
+      to tensor<2147483648x2xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{"cp"}, {}]>>
+  return %0 : tensor<2147483648x2xf32, #cp.layout<#cp.mesh<"cp" = 4>, [{"cp"}, {}]>>
+}
