@@ -104,11 +104,11 @@ Result Descriptor::checkExtent(const Buffer &buffer, size_t index) const {
   bool overflow = false;
   for (int dim = 0; dim < buffer.rank; ++dim) {
     int64_t size = buffer.sizes[dim], stride = buffer.strides[dim];
-    std::string where = label(index) + ", dim " + std::to_string(dim);
     if (size < 0 || stride < 0)
-      return invalid(where + " has size " + std::to_string(size) +
-                     " and stride " + std::to_string(stride) +
-                     ", expected neither below 0" + compileAgain);
+      return invalid(label(index) + ", dim " + std::to_string(dim) +
+                     " has size " + std::to_string(size) + " and stride " +
+                     std::to_string(stride) + ", expected neither below 0" +
+                     compileAgain);
     int64_t step = std::max<int64_t>(size, 1);
     overflow |= __builtin_mul_overflow(bytes, step, &bytes);
     overflow |= __builtin_mul_overflow(stride, step - 1, &stride);

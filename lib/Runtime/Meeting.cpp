@@ -16,8 +16,9 @@
 using namespace cp::runtime;
 using Clock = std::chrono::steady_clock;
 
-/// About what a wake-up by the kernel costs; longer waits are better parked.
-static constexpr std::chrono::microseconds spinTime{5};
+/// A rank that waits has a processor to itself, and is woken late: some tens of
+/// microseconds are what others differ by that do the same.
+static constexpr std::chrono::microseconds spinTime{100};
 
 Meeting::Meeting(cprt_world &world, std::vector<int64_t> ranks)
     : world(world), ranks(std::move(ranks)), participants(this->ranks.size()) {}
@@ -55,7 +56,7 @@ Failure Meeting::spread(Failure failure) {
 }
 
 Result Meeting::enter(Context &context, size_t slot, Participant &mine) {
-  Lock lock(world.mutex);
+  Lock lock = world.lockBriefly();
   if (world.hasFailure)
     return world.failure;
   if (Result mismatch = findMismatch(mine, context.rank))
@@ -93,21 +94,28 @@ void Meeting::completeEntry() {
 }
 
 void Meeting::leave() {
-  Lock lock(world.mutex);
   uint64_t next = exits.load(std::memory_order_relaxed) + 1;
-  if (++numLeft == ranks.size()) {
-    numLeft = 0;
-    std::fill(participants.begin(), participants.end(), nullptr);
-    exits.fetch_add(1, std::memory_order_release);
-    changed.notify_all();
-    return;
-  }
-  lock.unlock();
+  if (++numLeft == ranks.size())
+    return completeExit();
   if (spin(exits, next))
     return;
-  lock.lock();
-  changed.wait(lock,
-               [&] { return exits.load(std::memory_order_relaxed) >= next; });
+  Lock lock(world.mutex);
+  ++parkedLeavers;
+  changed.wait(lock, [&] { return exits >= next; });
+  --parkedLeavers;
+}
+
+/// Nobody enters again before `exits` has counted up.
+void Meeting::completeExit() {
+  numLeft.store(0, std::memory_order_relaxed);
+  for (std::atomic<Participant *> &participant : participants)
+    participant.store(nullptr, std::memory_order_relaxed);
+  ++exits;
+  // Who parks has said so before it looks at `exits` for the last time.
+  if (parkedLeavers == 0)
+    return;
+  std::lock_guard<std::mutex> lock(world.mutex);
+  changed.notify_all();
 }
 
 void Meeting::publish(Participant &mine, uint64_t progress) {

@@ -37,7 +37,8 @@ struct Participant {
   std::atomic<uint64_t> progress{0};
 };
 
-/// Guarded by the mutex of its world. Lives as long as the world.
+/// Entering is guarded by the mutex of its world, leaving needs it only to park
+/// and to wake. Lives as long as the world.
 class Meeting {
 public:
   /// `ranks` ascending; a rank's slot is its position there.
@@ -51,7 +52,9 @@ public:
   void leave();
 
   /// Between entering and leaving.
-  Participant &at(size_t slot) const { return *participants[slot]; }
+  Participant &at(size_t slot) const {
+    return *participants[slot].load(std::memory_order_relaxed);
+  }
 
   /// Lets peers read more of `mine.summary`.
   void publish(Participant &mine, uint64_t progress);
@@ -69,6 +72,7 @@ private:
   Wake await(Lock &lock, const std::atomic<uint64_t> &word, uint64_t least);
   bool spin(const std::atomic<uint64_t> &word, uint64_t least) const;
   void completeEntry();
+  void completeExit();
   Result findMismatch(const Participant &mine, int64_t rank) const;
   Result findCycle(const Descriptor &call, int64_t rank) const;
   Failure lateFailure(const Descriptor &call, int64_t rank) const;
@@ -79,10 +83,15 @@ private:
 
   cprt_world &world;
   const std::vector<int64_t> ranks;
-  std::vector<Participant *> participants;
-  size_t numEntered = 0, numLeft = 0;
+  /// Atomic since the last to leave clears them while ranks of other meetings
+  /// look who waits for whom.
+  std::vector<std::atomic<Participant *>> participants;
+  size_t numEntered = 0;
+  std::atomic<size_t> numLeft{0};
   /// How many collectives all ranks have entered and left.
   std::atomic<uint64_t> entries{0}, exits{0};
+  /// Ranks that wait for the others to leave and have parked.
+  std::atomic<int64_t> parkedLeavers{0};
   std::condition_variable changed;
 };
 

@@ -22,6 +22,10 @@ struct cprt_world {
   /// mutex.
   cp::runtime::Meeting &meetingOf(const std::vector<int64_t> &ranks);
 
+  /// The mutex, which is never held for long: ranks that meet want it at the
+  /// same time, and parking costs more than they do.
+  std::unique_lock<std::mutex> lockBriefly();
+
   /// Ends every present and coming wait with `failure`; an earlier one stays.
   /// To be called with the mutex held.
   void spread(cp::runtime::Failure failure);
