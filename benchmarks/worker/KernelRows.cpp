@@ -48,16 +48,20 @@ std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
 /// buffers made; few, since they may be large.
 class Kept {
 public:
-  const KernelCase &get(const Question &q) {
+  /// Errors: settings that are none of the row's.
+  llvm::Expected<const KernelCase *> get(const Question &q) {
     std::string key = q.without("threads");
     for (auto &[other, kept] : cases)
       if (other == key)
-        return kept;
+        return &kept;
     constexpr size_t most = 2;
     if (cases.size() == most)
       cases.erase(cases.begin());
-    cases.emplace_back(key, *makeCase(q.row(), q));
-    return cases.back().second;
+    KernelCase made = *makeCase(q.row(), q);
+    if (llvm::Error error = q.check())
+      return error;
+    cases.emplace_back(key, std::move(made));
+    return &cases.back().second;
   }
 
 private:
@@ -70,12 +74,12 @@ llvm::Error failed(const char *message) {
 
 llvm::Expected<double> timeKernel(Kept &kept, const Question &q) {
   kernels::setNumThreads(int(q.integer("threads", 1)));
-  const KernelCase &kernel = kept.get(q);
-  if (llvm::Error error = q.check())
-    return error;
-  if (const char *message = kernel.run())
+  llvm::Expected<const KernelCase *> kernel = kept.get(q);
+  if (!kernel)
+    return kernel.takeError();
+  if (const char *message = (*kernel)->run())
     return failed(message);
-  return secondsOf([&] { kernel.run(); });
+  return secondsOf([&] { (*kernel)->run(); });
 }
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
