@@ -3,11 +3,13 @@
 """Runs both sides of the benchmarks: see scripts/bench.sh."""
 
 import argparse
+import itertools
 import os
 import pathlib
 import re
 import sys
 
+import accuracy
 import cases
 import measure
 import picture
@@ -43,12 +45,16 @@ def make_workers(build, log, quick):
         "torch": peer("torch", "torch"),
         "released": peer("transformers", "torch"),
         "onnxruntime": peer("onnxruntime", "onnxruntime"),
+        "accuracy": processes.Worker(
+            "accuracy", [python, str(peers / "accuracy.py")], log, environment
+        ),
         "mpi": processes.MPI(str(build / "bench" / "alltoall"), log),
     }
 
 
 def chosen_cases(cores, pattern):
-    for case in cases.all_cases(cores, ROOT / "examples/mamba2-130m/config.json"):
+    config = ROOT / "examples/mamba2-130m/config.json"
+    for case in itertools.chain(cases.all_cases(cores, config), accuracy.all_cases()):
         case.rows = [row for row in case.rows if pattern.search(row.name)]
         if case.rows:
             yield case
@@ -63,6 +69,10 @@ def run(options, log):
         raise processes.Failure(f"no row matches --rows={options.rows.pattern}")
     peaks, done = {}, []
     for case in chosen:
+        if isinstance(case, accuracy.Accuracy):
+            folder = options.build / "bench" / "accuracy"
+            done.append((case, accuracy.measure(case, workers, folder, peaks)))
+            continue
         measure.ask_peaks(workers["ours"], cores, peaks)
         done.append((case, measure.measure(case, workers, rounds, peaks)))
         for worker in workers.values():

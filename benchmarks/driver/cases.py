@@ -19,6 +19,8 @@ class Row:
     goal: float
     unit: str = "x"
     at_most: bool = False
+    # What the parts were measured in: seconds, or a relative error.
+    kind: str = "seconds"
 
 
 @dataclasses.dataclass

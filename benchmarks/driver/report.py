@@ -9,7 +9,7 @@ import dataclasses
 @dataclasses.dataclass
 class Line:
     name: str
-    ours: float
+    ours: str
     against: str
     other: str
     value: float
@@ -26,13 +26,17 @@ def line_of(row, measured):
     value = row.value(measured)
     passed = value <= row.goal if row.at_most else value >= row.goal
     other = ", ".join(
-        f"{label} {seconds_text(seconds)}"
+        f"{label} {text(row, number)}"
         + (f" ({measured.labels[label]})" if measured.labels[label] else "")
-        for label, seconds in measured.seconds.items()
+        for label, number in measured.seconds.items()
         if label != row.ours
     )
-    ours = measured.seconds[row.ours]
+    ours = text(row, measured.seconds[row.ours])
     return Line(row.name, ours, row.against, other, value, row.goal, row.unit, passed)
+
+
+def text(row, number):
+    return f"{number:.2e}" if row.kind == "error" else seconds_text(number)
 
 
 def seconds_text(seconds):
@@ -52,7 +56,7 @@ def print_header(out):
 
 def print_line(line, out):
     print(
-        f"{line.name:24} {seconds_text(line.ours):>10} {line.value:8.3g} {line.goal:8.3g} "
+        f"{line.name:24} {line.ours:>10} {line.value:8.3g} {line.goal:8.3g} "
         f"{line.unit:11} {line.verdict:6} {line.against}"
         + (f": {line.other}" if line.other else ""),
         file=out,
@@ -74,11 +78,11 @@ def write_csv(path, lines, peaks):
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
-            ["row", "ours_seconds", "value", "goal", "unit", "verdict", "against", "parts"]
+            ["row", "ours", "value", "goal", "unit", "verdict", "against", "parts"]
         )
         for line in lines:
             writer.writerow(
-                [line.name, f"{line.ours:.9g}", f"{line.value:.6g}", line.goal, line.unit]
+                [line.name, line.ours, f"{line.value:.6g}", line.goal, line.unit]
                 + [line.verdict, line.against, line.other]
             )
         for name, value in peaks.items():
