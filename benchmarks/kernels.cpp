@@ -13,55 +13,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernels.h"
-#include "BFloat16.h"
+#include "KernelCase.h"
 
 #include <benchmark/benchmark.h>
-#include <cstring>
-#include <limits>
-#include <random>
 #include <vector>
 
-using namespace cp::kernels;
+using namespace cp::bench;
+using cp::kernels::KernelSet;
 
 namespace {
 constexpr int64_t hidden = 768, heads = 24, headSize = 64, stateSize = 128;
-constexpr int64_t length = 1024, channels = 1792, window = 4, chunk = 256;
-
-/// A dense tensor of random numbers, f32 until `narrow` makes it bf16.
-struct Tensor {
-  std::vector<int64_t> sizes, strides;
-  std::vector<float> data;
-  std::vector<BFloat16> narrowData;
-
-  Tensor(std::vector<int64_t> shape, float low, float high)
-      : sizes(std::move(shape)), strides(sizes.size()) {
-    int64_t count = 1;
-    for (size_t i = sizes.size(); i-- > 0; count *= sizes[i])
-      strides[i] = count;
-    std::mt19937 random(1);
-    std::uniform_real_distribution<float> draw(low, high);
-    data.resize(static_cast<size_t>(count));
-    for (float &value : data)
-      value = draw(random);
-  }
-  void narrow() {
-    for (float value : data)
-      narrowData.push_back(BFloat16(value));
-  }
-  Buffer buffer() {
-    bool isNarrow = !narrowData.empty();
-    return {isNarrow ? static_cast<void *>(narrowData.data()) : data.data(),
-            isNarrow ? DType::BF16 : DType::F32,
-            static_cast<int32_t>(sizes.size()), sizes.data(), strides.data()};
-  }
-};
-
-int64_t bitsOf(double value) {
-  int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
+constexpr int64_t length = 1024, channels = 1792, chunk = 256;
 
 /// The first two arguments of every benchmark: 0 fast, 1 reference; 0 f32, 1
 /// bf16.
@@ -70,25 +32,9 @@ KernelSet setOf(const benchmark::State &state) {
 }
 bool isNarrow(const benchmark::State &state) { return state.range(1); }
 
-void narrow(std::vector<Tensor> &ins, std::vector<Tensor> &outs) {
-  for (std::vector<Tensor> *tensors : {&ins, &outs})
-    for (Tensor &tensor : *tensors)
-      tensor.narrow();
-}
-
-void loop(benchmark::State &state, const char *op, std::vector<Tensor> &ins,
-          std::vector<Tensor> &outs, std::vector<int64_t> attrs) {
-  std::vector<Buffer> in, out;
-  for (Tensor &tensor : ins)
-    in.push_back(tensor.buffer());
-  for (Tensor &tensor : outs)
-    out.push_back(tensor.buffer());
-  Call call = {in.data(),  in.size(),    out.data(),
-               out.size(), attrs.data(), attrs.size()};
-  KernelFn kernel = findCpuKernel(
-      op, isNarrow(state) ? DType::BF16 : DType::F32, setOf(state));
+void loop(benchmark::State &state, const KernelCase &kernel) {
   for (auto _ : state) {
-    if (const char *message = kernel(call))
+    if (const char *message = kernel.run(setOf(state)))
       return state.SkipWithError(message);
     benchmark::ClobberMemory();
   }
@@ -107,11 +53,7 @@ void count(benchmark::State &state, const char *name, double perIteration) {
 /// Rows, columns and depth after the set and the type; W is [n, k].
 void matmul(benchmark::State &state) {
   int64_t m = state.range(2), n = state.range(3), k = state.range(4);
-  std::vector<Tensor> ins = {{{m, k}, -1, 1}, {{n, k}, -1, 1}};
-  std::vector<Tensor> outs = {{{m, n}, 0, 0}};
-  if (isNarrow(state))
-    narrow(ins, outs);
-  loop(state, "matmul", ins, outs, {0, 1});
+  loop(state, matmulCase(isNarrow(state), m, n, k));
   count(state, "flops", 2.0 * double(m) * double(n) * double(k));
 }
 BENCHMARK(matmul)
@@ -123,52 +65,22 @@ BENCHMARK(matmul)
     ->Unit(benchmark::kMillisecond);
 
 void conv1d(benchmark::State &state) {
-  std::vector<Tensor> ins = {{{1, length, channels}, -1, 1},
-                             {{channels, window}, -1, 1},
-                             {{channels}, -1, 1}};
-  std::vector<Tensor> outs = {{{1, length, channels}, 0, 0}};
-  if (isNarrow(state))
-    narrow(ins, outs);
-  loop(state, "conv1d", ins, outs, {1, 0, 1});
+  loop(state, conv1dCase(isNarrow(state), length, channels));
   count(state, "elements", double(length * channels));
 }
 BENCHMARK(conv1d)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 
 void rmsNorm(benchmark::State &state) {
   int64_t width = heads * headSize;
-  std::vector<Tensor> ins = {
-      {{length, width}, -1, 1}, {{width}, -1, 1}, {{length, width}, -1, 1}};
-  std::vector<Tensor> outs = {{{length, width}, 0, 0}};
-  if (isNarrow(state))
-    narrow(ins, outs);
-  loop(state, "rms_norm", ins, outs, {bitsOf(1e-5), 1, 1, 1, 1});
+  loop(state, rmsNormCase(isNarrow(state), length, width));
   count(state, "elements", double(length * width));
 }
 BENCHMARK(rmsNorm)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 
-const int64_t unlimited = bitsOf(std::numeric_limits<double>::infinity());
-
-/// x, dt, A_log, B and, for the whole scan, C.
-std::vector<Tensor> scanInputs(bool withC) {
-  std::vector<Tensor> ins = {{{1, length, heads, headSize}, -1, 1},
-                             {{1, length, heads}, -4, 1},
-                             {{heads}, 0, 2.7f},
-                             {{1, length, 1, stateSize}, -1, 1}};
-  if (withC)
-    ins.push_back({{1, length, 1, stateSize}, -1, 1});
-  return ins;
-}
 const double scanFlops = 4.0 * length * heads * headSize * stateSize;
 
 void ssd(benchmark::State &state) {
-  std::vector<Tensor> ins = scanInputs(true);
-  ins.push_back({{heads}, -1, 1});
-  ins.push_back({{heads}, -1, 1});
-  std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
-                              {{1, heads, headSize, stateSize}, 0, 0}};
-  if (isNarrow(state))
-    narrow(ins, outs);
-  loop(state, "ssd", ins, outs, {chunk, unlimited, 0, 1, 1, 0});
+  loop(state, ssdCase(isNarrow(state), {length, heads}, chunk));
   count(state, "flops", scanFlops);
   count(state, "tokens", length);
 }
@@ -176,16 +88,18 @@ BENCHMARK(ssd)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 
 void ssdStates(benchmark::State &state) {
   int64_t size = state.range(2), chunks = (length + size - 1) / size;
-  std::vector<Tensor> ins = scanInputs(false);
-  std::vector<Tensor> outs = {{{1, heads}, 0, 0},
-                              {{1, heads, headSize, stateSize}, 0, 0},
-                              {{1, chunks, heads, headSize, stateSize}, 0, 0},
-                              {{1, length, heads}, 0, 0},
-                              {{1, length, heads}, 0, 0}};
-  if (isNarrow(state))
-    for (Tensor &tensor : ins)
-      tensor.narrow();
-  loop(state, "ssd_states", ins, outs, {size, unlimited, 0, 0});
+  KernelCase kernel = ssdCase(isNarrow(state), {length, heads}, size);
+  kernel.op = "ssd_states";
+  kernel.ins.erase(kernel.ins.begin() + 4, kernel.ins.end());
+  kernel.outs.clear();
+  for (std::vector<int64_t> sizes : {std::vector<int64_t>{1, heads},
+                                     {1, heads, headSize, stateSize},
+                                     {1, chunks, heads, headSize, stateSize},
+                                     {1, length, heads},
+                                     {1, length, heads}})
+    kernel.outs.emplace_back(sizes, false);
+  kernel.attrs = {size, kernel.attrs[1], 0, 0};
+  loop(state, kernel);
   count(state, "tokens", length);
 }
 BENCHMARK(ssdStates)
@@ -195,23 +109,27 @@ BENCHMARK(ssdStates)
 
 void ssdScan(benchmark::State &state) {
   int64_t size = state.range(2), chunks = (length + size - 1) / size;
-  std::vector<Tensor> ins = {{{1, length, heads, headSize}, -1, 1},
-                             {{1, length, 1, stateSize}, -1, 1},
-                             {{1, length, 1, stateSize}, -1, 1},
-                             {{1, chunks, heads, headSize, stateSize}, -1, 1},
-                             {{1, length, heads}, 0, 0},
-                             {{1, length, heads}, 0.01f, 0.1f},
-                             {{1, heads}, 0, 1},
-                             {{1, heads, headSize, stateSize}, -1, 1}};
+  KernelCase kernel = ssdCase(isNarrow(state), {length, heads}, size);
+  kernel.op = "ssd_scan";
+  // x, B and C remain.
+  kernel.ins.erase(kernel.ins.begin() + 5, kernel.ins.end());
+  kernel.ins.erase(kernel.ins.begin() + 1, kernel.ins.begin() + 3);
+  std::vector<int64_t> states = {1, heads, headSize, stateSize};
+  kernel.ins.emplace_back(
+      std::vector<int64_t>{1, chunks, heads, headSize, stateSize}, false, -1,
+      1);
+  Tensor decay({1, length, heads}, false);
   // Falling within each chunk, as sums of log decays do.
-  for (size_t i = 0; i < ins[4].data.size(); ++i)
-    ins[4].data[i] = -0.1f * float(int64_t(i) / heads % size + 1);
-  std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
-                              {{1, heads, headSize, stateSize}, 0, 0}};
-  if (isNarrow(state))
-    for (Tensor *tensor : {&ins[0], &ins[1], &ins[2], &outs[0]})
-      tensor->narrow();
-  loop(state, "ssd_scan", ins, outs, {size, 0, 0});
+  for (int64_t i = 0; i < decay.numElements(); ++i)
+    decay.set(i, -0.1f * float(i / heads % size + 1));
+  kernel.ins.push_back(std::move(decay));
+  kernel.ins.emplace_back(std::vector<int64_t>{1, length, heads}, false, 0.01f,
+                          0.1f);
+  kernel.ins.emplace_back(std::vector<int64_t>{1, heads}, false, 0, 1);
+  kernel.ins.emplace_back(states, false, -1, 1);
+  kernel.outs[1] = Tensor(states, false);
+  kernel.attrs = {size, 0, 0};
+  loop(state, kernel);
   count(state, "tokens", length);
 }
 BENCHMARK(ssdScan)
@@ -224,20 +142,12 @@ BENCHMARK(ssdScan)
 /// four operations per element of a head and pair of a query with a key it
 /// sees.
 void attention(benchmark::State &state) {
-  constexpr int64_t queryHeads = 8, keyHeads = 2, size = 128;
-  int64_t l = state.range(2), causal = state.range(3), apart = state.range(4);
-  std::vector<Tensor> ins = {{{1, l, queryHeads, size}, -1, 1},
-                             {{1, l, keyHeads, size}, -1, 1},
-                             {{1, l, keyHeads, size}, -1, 1}};
-  std::vector<Tensor> outs = {{{1, l, queryHeads, size}, 0, 0},
-                              {{1, queryHeads, l}, 0, 0}};
-  if (isNarrow(state))
-    for (Tensor *tensor : {&ins[0], &ins[1], &ins[2], &outs[0]})
-      tensor->narrow();
-  loop(state, "attention", ins, outs,
-       {causal, bitsOf(0.088), 0, 3, 0, l, apart, 3, 0, l, apart});
-  double pairs = causal ? double(l) * double(l + 1) / 2 : double(l) * double(l);
-  count(state, "flops", 4.0 * size * queryHeads * pairs);
+  AttentionShape shape = {state.range(2), 8, 2, 128, state.range(3) != 0,
+                          state.range(4)};
+  loop(state, attentionCase(isNarrow(state), shape));
+  double l = double(shape.length),
+         pairs = shape.isCausal ? l * (l + 1) / 2 : l * l;
+  count(state, "flops", 4.0 * double(shape.size * shape.queryHeads) * pairs);
 }
 BENCHMARK(attention)
     ->ArgNames({"plain", "bf16", "tokens", "causal", "apart"})

@@ -1,0 +1,106 @@
+# Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs both sides of the benchmarks: see scripts/bench.sh."""
+
+import argparse
+import itertools
+import os
+import pathlib
+import re
+import sys
+
+import accuracy
+import cases
+import measure
+import picture
+import processes
+import report
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--rows", type=re.compile, default=re.compile(""))
+    parser.add_argument("--quick", action="store_true")
+    return parser.parse_args()
+
+
+def make_workers(build, log, quick):
+    peers = HERE.parent / "peers"
+    python = str(build / "bench-venv" / "bin" / "python")
+    environment = {
+        "CP_BENCH_COMPILE": "0" if quick else "1",
+        "TORCHINDUCTOR_CACHE_DIR": str(build / "bench" / "inductor"),
+    }
+
+    def peer(name, library):
+        command = [python, str(peers / "worker.py"), library]
+        return processes.Worker(name, command, log, environment)
+
+    return {
+        "ours": processes.Worker("ours", [str(build / "bin" / "cp-bench-worker")], log),
+        "torch": peer("torch", "torch"),
+        "released": peer("transformers", "torch"),
+        "onnxruntime": peer("onnxruntime", "onnxruntime"),
+        "accuracy": processes.Worker(
+            "accuracy", [python, str(peers / "accuracy.py")], log, environment
+        ),
+        "mpi": processes.MPI(str(build / "bench" / "alltoall"), log),
+    }
+
+
+def chosen_cases(cores, pattern):
+    config = ROOT / "examples/mamba2-130m/config.json"
+    for case in itertools.chain(cases.all_cases(cores, config), accuracy.all_cases()):
+        case.rows = [row for row in case.rows if pattern.search(row.name)]
+        if case.rows:
+            yield case
+
+
+def run(options, log):
+    cores = len(os.sched_getaffinity(0))
+    workers = make_workers(options.build, log, options.quick)
+    rounds = 3 if options.quick else 7
+    chosen = list(chosen_cases(cores, options.rows))
+    if not chosen:
+        raise processes.Failure(f"no row matches --rows={options.rows.pattern}")
+    peaks, done = {}, []
+    for case in chosen:
+        if isinstance(case, accuracy.Accuracy):
+            folder = options.build / "bench" / "accuracy"
+            done.append((case, accuracy.measure(case, workers, folder, peaks)))
+            continue
+        measure.ask_peaks(workers["ours"], cores, peaks)
+        done.append((case, measure.measure(case, workers, rounds, peaks)))
+        for worker in workers.values():
+            worker.close()
+    measure.ask_peaks(workers["ours"], cores, peaks)
+    workers["ours"].close()
+    # Only now, since each line counts with the best peak of the run.
+    lines = [report.line_of(row, m) for case, m in done for row in case.rows]
+    report.print_peaks(peaks, cores, sys.stdout)
+    report.print_header(sys.stdout)
+    for line in lines:
+        report.print_line(line, sys.stdout)
+    report.write_csv(options.build / "bench" / "bench.csv", lines, peaks)
+    picture.write(options.build / "bench" / "bench.svg", lines)
+    return 0 if all(line.passed for line in lines) else 1
+
+
+def main():
+    options = parse_arguments()
+    folder = options.build / "bench"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "bench.log", "w") as log:
+        try:
+            return run(options, log)
+        except processes.Failure as failure:
+            print(f"bench: error: {failure}", file=sys.stderr)
+            return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+# Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is measured together, and what is asked of it."""
+
+import dataclasses
+from typing import Callable
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table: a number made of medians, and its goal."""
+
+    name: str
+    against: str
+    # The label of the part whose seconds are "ours".
+    ours: str
+    # From Measured to a number; higher is better unless at_most.
+    value: Callable
+    goal: float
+    unit: str = "x"
+    at_most: bool = False
+    # What the parts were measured in: seconds, or a relative error.
+    kind: str = "seconds"
+
+
+@dataclasses.dataclass
+class Case:
+    """Parts are timed alternately, each a label with a worker and a question."""
+
+    name: str
+    parts: dict
+    rows: list
+
+
+def share(label, work, peak):
+    """How much of a peak (operations or bytes a second) the part reaches."""
+    return lambda m: work / m.seconds[label] / m.peaks[peak] * 100
+
+
+def ratio(label, *others):
+    """How many times faster than the fastest of the others."""
+    return lambda m: min(m.seconds[other] for other in others) / m.seconds[label]
+
+
+# The scan is counted in its chunked form with tiles of so many tokens, without
+# the pairs that the mask drops.
+TILE = 64
+
+
+def ssd_operations(length, heads, size=64, state=128, groups=1):
+    by_head = 4 * size * state + size * (TILE + 1)
+    return length * (heads * by_head + groups * state * (TILE + 1))
+
+
+def ssd(cores):
+    heads = 128
+    for length in (2048, 8192):
+        shape = f"heads={heads} length={length}"
+        name = f"ssd-{length}"
+        yield Case(
+            name,
+            {
+                "f32": ("ours", f"ssd {shape} threads={cores}"),
+                "bf16": ("ours", f"ssd {shape} dtype=bf16 threads={cores}"),
+                "torch": ("torch", f"ssd {shape}"),
+            },
+            [
+                Row(
+                    f"{name}-f32-peak", "FMA peak", "f32",
+                    share("f32", ssd_operations(length, heads), "fma-f32"), 70, "%",
+                ),
+                Row(f"{name}-f32-torch", "torch", "f32", ratio("f32", "torch"), 4),
+                Row(f"{name}-bf16", "f32", "bf16", ratio("bf16", "f32"), 1.5),
+            ],
+        )
+
+
+def gemm(cores):
+    for label, n, k in (
+        ("130m-in", 3352, 768),
+        ("130m-out", 768, 1536),
+        ("2.7b-in", 10576, 2560),
+        ("2.7b-out", 2560, 5120),
+    ):
+        shape, work = f"m=2048 n={n} k={k}", 2 * 2048 * n * k
+        parts, rows = {}, []
+        for dtype in ("f32", "bf16"):
+            parts[dtype] = ("ours", f"matmul {shape} dtype={dtype} threads={cores}")
+            # For information: no row asks for it.
+            parts[f"torch {dtype}"] = ("torch", f"matmul {shape} dtype={dtype}")
+            rows.append(
+                Row(
+                    f"gemm-{label}-{dtype}", f"FMA peak {dtype}", dtype,
+                    share(dtype, work, f"fma-{dtype}"), 80, "%",
+                )
+            )
+        yield Case(f"gemm-{label}", parts, rows)
+
+
+def attention(cores):
+    heads, size = 16, 128
+    for length in (2048, 4096):
+        shape = f"heads={heads} length={length} size={size}"
+        work = 4 * size * heads * length * (length + 1) / 2
+        peak = share("ours", work, "fma-f32")
+        best = ratio("ours", "torch", "onnxruntime")
+
+        # Either goal will do, each as a share of itself.
+        def either(m, peak=peak, best=best):
+            return max(best(m) / 1.3, peak(m) / 75)
+
+        name = f"attention-{length}"
+        yield Case(
+            name,
+            {
+                "ours": ("ours", f"attention {shape} threads={cores}"),
+                "torch": ("torch", f"attention {shape}"),
+                "onnxruntime": ("onnxruntime", f"attention {shape}"),
+            },
+            [
+                Row(
+                    name, "1.3 x best peer, or 75 % of FMA peak", "ours",
+                    either, 1, "of goal",
+                )
+            ],
+        )
+
+
+def memory_bound(cores):
+    length, channels = 8192, 5376
+    shape = f"length={length} channels={channels}"
+    yield Case(
+        "conv1d",
+        {
+            "ours": ("ours", f"conv1d {shape} threads={cores}"),
+            "torch": ("torch", f"conv1d {shape}"),
+            "onnxruntime": ("onnxruntime", f"conv1d {shape}"),
+        },
+        [
+            Row(
+                "conv1d-copy", "copy bandwidth", "ours",
+                share("ours", 2 * 4 * length * channels, "copy"), 85, "%",
+            ),
+            Row(
+                "conv1d-peers", "best peer", "ours",
+                ratio("ours", "torch", "onnxruntime"), 2,
+            ),
+        ],
+    )
+    channels = 5120
+    yield Case(
+        "rms_norm",
+        {"ours": ("ours", f"rms_norm length={length} channels={channels} threads={cores}")},
+        [
+            Row(
+                "rms_norm-copy", "copy bandwidth", "ours",
+                share("ours", 3 * 4 * length * channels, "copy"), 80, "%",
+            )
+        ],
+    )
+
+
+def exchange(cores):
+    for name, size, goal, iterations in (
+        ("64KiB", 65536, 3, 500),
+        ("1MiB", 1 << 20, 1.8, 100),
+    ):
+        question = f"all_to_all bytes={size} ranks=2 rounds=11 iterations={iterations}"
+        yield Case(
+            f"exchange-{name}",
+            {"ours": ("ours", question), "Open MPI": ("mpi", question)},
+            [
+                Row(
+                    f"exchange-{name}", "Open MPI, shared memory", "ours",
+                    ratio("ours", "Open MPI"), goal,
+                )
+            ],
+        )
+
+
+def programs(cores):
+    mixer = "mixer tokens=65536 hidden=768"
+    yield Case(
+        "threads",
+        {
+            "1 thread": ("ours", f"{mixer} threads=1"),
+            f"{cores} threads": ("ours", f"{mixer} threads={cores}"),
+        },
+        [
+            Row(
+                "mixer-threads", "1 rank of 1 thread", f"{cores} threads",
+                ratio(f"{cores} threads", "1 thread"), 1.85 * cores / 2,
+            )
+        ],
+    )
+    yield Case(
+        "ranks",
+        {
+            "1 rank": ("ours", f"{mixer} threads={cores}"),
+            "ranks": ("ours", f"{mixer} ranks={cores} threads=1"),
+        },
+        [
+            Row(
+                "mixer-ranks", f"1 rank of {cores} threads", "ranks",
+                lambda m: ratio("ranks", "1 rank")(m) * 100, 93, "%",
+            )
+        ],
+    )
+    yield Case(
+        "many-ranks",
+        {
+            "few": ("ours", f"{mixer} ranks={cores} threads=1"),
+            "many": ("ours", f"{mixer} ranks={4 * cores} threads=1"),
+        },
+        [
+            Row(
+                "mixer-many-ranks", f"{cores} ranks, same work", "many",
+                lambda m: m.seconds["many"] / m.seconds["few"], 1.25, "x time",
+                at_most=True,
+            )
+        ],
+    )
+    layers = 64
+    tiny = f"mixer tokens=1 hidden=8 head_size=8 heads=2 state=4 layers={layers} steps=300"
+    yield Case(
+        "dispatch",
+        {"ours": ("ours", tiny)},
+        [
+            Row(
+                "dispatch", "-", "ours",
+                lambda m: m.seconds["ours"] / layers * 1e6, 10, "us a layer",
+                at_most=True,
+            )
+        ],
+    )
+
+
+def model(cores, config):
+    question = f"model config={config} tokens=2048"
+    yield Case(
+        "mamba2-130m",
+        {
+            "ours": ("ours", f"{question} threads={cores}"),
+            "scan replaced": ("torch", f"{question} scan=batched"),
+            "released": ("released", f"{question} scan=released"),
+        },
+        [
+            Row(
+                "mamba2-130m-released", "transformers as released", "ours",
+                ratio("ours", "released"), 20,
+            ),
+            Row(
+                "mamba2-130m-batched", "transformers, batched scan", "ours",
+                ratio("ours", "scan replaced"), 2,
+            ),
+        ],
+    )
+
+
+def all_cases(cores, config):
+    for make in (ssd, gemm, attention, memory_bound, exchange, programs):
+        yield from make(cores)
+    yield from model(cores, config)

@@ -1,0 +1,99 @@
+# Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The processes that do the work: they answer a line by a line."""
+
+import os
+import subprocess
+
+
+class Failure(Exception):
+    """A question that could not be answered, with what the other side said."""
+
+
+class Worker:
+    """A process that keeps its buffers from question to question."""
+
+    def __init__(self, name, command, log, environment=None):
+        self.name, self.command = name, command
+        self.log, self.environment = log, environment or {}
+        self.process = None
+
+    def ask(self, question):
+        """A number, and what else the answer says."""
+        if self.process is None:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.log,
+                text=True,
+                env={**os.environ, **self.environment},
+            )
+        try:
+            self.process.stdin.write(question + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().strip()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            raise Failure(f"{self.name} ended at '{question}'; see {self.log.name}")
+        if answer.startswith("error: "):
+            raise Failure(f"{self.name} on '{question}': {answer[7:]}")
+        number, _, label = answer.partition(" ")
+        return float(number), label
+
+    def close(self):
+        """Gives back its memory; the next question starts it anew."""
+        if self.process is None:
+            return
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process = None
+
+
+class MPI:
+    """Open MPI: a run of mpirun for each question, at its fastest settings."""
+
+    name = "Open MPI"
+    launch = ["mpirun", "--allow-run-as-root", "--bind-to", "core", "--mca", "btl", "self,vader"]
+    # How bytes go from one process to the other, and the algorithm of the
+    # exchange (0: what the library chooses; 1 linear, 2 pairwise, 4 linear with
+    # a bound, 5 two processes).
+    ways = [
+        (f"{copy}-{algorithm}", ["--mca", "btl_vader_single_copy_mechanism", copy]
+         + ["--mca", "coll_tuned_use_dynamic_rules", str(int(algorithm > 0))]
+         + ["--mca", "coll_tuned_alltoall_algorithm", str(algorithm)])
+        for copy in ("cma", "none")
+        for algorithm in (0, 1, 2, 4, 5)
+    ]
+
+    def __init__(self, program, log):
+        self.program, self.log = program, log
+        self.kept = {}
+
+    def run(self, way, settings):
+        command = self.launch + way + ["-n", settings["ranks"], self.program]
+        command += [settings["bytes"], settings["rounds"], settings["iterations"]]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        if done.returncode:
+            raise Failure(f"{' '.join(command)} failed; see {self.log.name}")
+        return float(done.stdout)
+
+    def ask(self, question):
+        settings = dict(word.split("=") for word in question.split()[1:])
+        if question not in self.kept:
+            tried = []
+            for label, way in self.ways:
+                try:
+                    tried.append((self.run(way, settings), label, way))
+                except Failure as failure:
+                    last = failure
+            if not tried:
+                raise last
+            self.kept[question] = min(tried)[1:]
+        label, way = self.kept[question]
+        return self.run(way, settings), label
+
+    def close(self):
+        pass

@@ -1,0 +1,128 @@
+//===- ExchangeRows.cpp - Seconds of exchanges between threads ------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rows.h"
+#include "Timing.h"
+#include "cp/Runtime/cprt.h"
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace cp::bench {
+namespace {
+
+struct DestroyWorld {
+  void operator()(cprt_world *world) const { cprt_world_destroy(world); }
+};
+using World = std::unique_ptr<cprt_world, DestroyWorld>;
+
+llvm::Expected<World> makeWorld(int64_t ranks) {
+  cprt_options options = {};
+  options.struct_size = sizeof options;
+  options.num_axes = 1;
+  options.axis_sizes = &ranks;
+  cprt_world *world = nullptr;
+  char message[256] = "";
+  cprt_threads_create(&options, &world, message, sizeof message);
+  if (!world)
+    return llvm::createStringError(message);
+  return World(world);
+}
+
+/// Of f32 x[1, ranks * count] to y[ranks, count]: each rank gets `count`
+/// elements from every rank, as from MPI_Alltoall.
+std::vector<int64_t> descriptorOf(int64_t ranks, int64_t count) {
+  int64_t row = ranks * count;
+  // axes, concat_dims, concat_orders, repeat_times, repeat_units, split_dims,
+  // split_orders; each a list of one.
+  std::vector<int64_t> attrs = {1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0};
+  std::vector<int64_t> words = {1,     1,        int64_t(attrs.size()),
+                                0,     CPRT_F32, 2,
+                                1,     row,      row,
+                                1,     CPRT_F32, 2,
+                                ranks, count,    count,
+                                1};
+  words.insert(words.end(), attrs.begin(), attrs.end());
+  return words;
+}
+
+/// Number `to` of rank `from`'s block for `to`: says where it came from.
+float mark(int64_t from, int64_t to) { return float(from * 1000 + to + 1); }
+
+/// One rank: rounds of exchanges, whose seconds each rank measures for itself.
+class Rank {
+public:
+  Rank(cprt_context *context, int64_t ranks, int64_t count)
+      : context(context), ranks(ranks), count(count),
+        descriptor(descriptorOf(ranks, count)), in(size_t(ranks * count)),
+        out(in.size()) {
+    int64_t self = cprt_context_rank(context);
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] = mark(self, int64_t(i) / count);
+  }
+
+  void run(int64_t rounds, int64_t iterations) {
+    void *buffers[] = {in.data(), out.data()};
+    for (int64_t round = 0; round <= rounds; ++round) {
+      double start = now();
+      for (int64_t i = 0; i < iterations; ++i)
+        cprt_all_to_all(context, nullptr, descriptor.data(), buffers);
+      // The first round is there to warm up.
+      if (round)
+        seconds.push_back((now() - start) / double(iterations));
+    }
+  }
+
+  /// That every block came from its rank.
+  bool isRight() const {
+    int64_t self = cprt_context_rank(context);
+    for (size_t i = 0; i < out.size(); ++i)
+      if (out[i] != mark(int64_t(i) / count, self))
+        return false;
+    return cprt_context_status(context) == CPRT_OK;
+  }
+
+  std::vector<double> seconds;
+
+private:
+  cprt_context *context;
+  int64_t ranks, count;
+  std::vector<int64_t> descriptor;
+  std::vector<float> in, out;
+};
+
+llvm::Expected<double> exchange(const Question &q) {
+  int64_t ranks = q.integer("ranks", 2), bytes = q.integer("bytes", 65536),
+          rounds = q.integer("rounds", 11),
+          iterations = q.integer("iterations", 200);
+  if (llvm::Error error = q.check())
+    return error;
+  llvm::Expected<World> world = makeWorld(ranks);
+  if (!world)
+    return world.takeError();
+  std::vector<std::unique_ptr<Rank>> all;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    all.push_back(std::make_unique<Rank>(cprt_world_context(world->get(), rank),
+                                         ranks, (bytes + 3) / 4));
+  std::vector<std::thread> threads;
+  for (auto &rank : all)
+    threads.emplace_back([&] { rank->run(rounds, iterations); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (auto &rank : all)
+    if (!rank->isRight())
+      return llvm::createStringError("all_to_all left a rank with other blocks "
+                                     "than those its peers sent");
+  return medianOf(all.front()->seconds);
+}
+
+} // namespace
+
+void addExchangeRows(RowTable &rows) { rows["all_to_all"] = exchange; }
+
+} // namespace cp::bench

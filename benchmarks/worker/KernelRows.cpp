@@ -1,0 +1,139 @@
+//===- KernelRows.cpp - Seconds of single kernels -------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// `evaluate op=ROW dir=DIR ...` reads the inputs of a kernel from DIR/in0,
+// DIR/in1, ... and writes what it computes to DIR/out0, ...: f32 in C order,
+// this machine's byte order, also where the kernel's own type is bf16. The
+// other settings are those of the row. It answers how many elements were
+// written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelCase.h"
+#include "Rows.h"
+#include "Timing.h"
+
+#include <cstdio>
+#include <optional>
+
+namespace cp::bench {
+namespace {
+
+std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
+  bool narrow = q.isNarrow();
+  if (op == "matmul")
+    return matmulCase(narrow, q.integer("m", 2048), q.integer("n", 3352),
+                      q.integer("k", 768));
+  if (op == "conv1d")
+    return conv1dCase(narrow, q.integer("length", 2048),
+                      q.integer("channels", 1792));
+  if (op == "rms_norm")
+    return rmsNormCase(narrow, q.integer("length", 2048),
+                       q.integer("channels", 1536));
+  if (op == "ssd")
+    return ssdCase(narrow, {q.integer("length", 2048), q.integer("heads", 24)});
+  if (op == "attention")
+    return attentionCase(narrow,
+                         {q.integer("length", 2048), q.integer("heads", 16),
+                          q.integer("key_heads", q.integer("heads", 16)),
+                          q.integer("size", 128)});
+  return std::nullopt;
+}
+
+/// What the last questions were about, so that a repeated question finds its
+/// buffers made; few, since they may be large.
+class Kept {
+public:
+  /// Errors: settings that are none of the row's.
+  llvm::Expected<const KernelCase *> get(const Question &q) {
+    std::string key = q.without("threads");
+    for (auto &[other, kept] : cases)
+      if (other == key)
+        return &kept;
+    constexpr size_t most = 2;
+    if (cases.size() == most)
+      cases.erase(cases.begin());
+    KernelCase made = *makeCase(q.row(), q);
+    if (llvm::Error error = q.check())
+      return error;
+    cases.emplace_back(key, std::move(made));
+    return &cases.back().second;
+  }
+
+private:
+  std::vector<std::pair<std::string, KernelCase>> cases;
+};
+
+llvm::Error failed(const char *message) {
+  return llvm::createStringError(std::string("the kernel refuses: ") + message);
+}
+
+llvm::Expected<double> timeKernel(Kept &kept, const Question &q) {
+  kernels::setNumThreads(int(q.integer("threads", 1)));
+  llvm::Expected<const KernelCase *> kernel = kept.get(q);
+  if (!kernel)
+    return kernel.takeError();
+  if (const char *message = (*kernel)->run())
+    return failed(message);
+  return secondsOf([&] { (*kernel)->run(); });
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
+
+llvm::Error transfer(const std::string &path, Tensor &tensor, bool isWriting) {
+  std::vector<float> values(size_t(tensor.numElements()));
+  for (size_t i = 0; isWriting && i < values.size(); ++i)
+    values[i] = tensor.get(int64_t(i));
+  File file(std::fopen(path.c_str(), isWriting ? "wb" : "rb"), std::fclose);
+  size_t done = !file ? 0
+                : isWriting
+                    ? std::fwrite(values.data(), 4, values.size(), file.get())
+                    : std::fread(values.data(), 4, values.size(), file.get());
+  if (done != values.size())
+    return llvm::createStringError(path + ": " + std::to_string(done) + " of " +
+                                   std::to_string(values.size()) +
+                                   " f32 elements could be transferred");
+  for (size_t i = 0; !isWriting && i < values.size(); ++i)
+    tensor.set(int64_t(i), values[i]);
+  return llvm::Error::success();
+}
+
+llvm::Expected<double> evaluate(const Question &q) {
+  kernels::setNumThreads(int(q.integer("threads", 1)));
+  std::string op = q.text("op", ""), dir = q.text("dir", ".");
+  std::optional<KernelCase> kernel = makeCase(op, q);
+  if (!kernel)
+    return llvm::createStringError("op must be the row of a kernel, but is '" +
+                                   op + "'");
+  if (llvm::Error error = q.check())
+    return error;
+  for (size_t i = 0; i < kernel->ins.size(); ++i)
+    if (llvm::Error error =
+            transfer(dir + "/in" + std::to_string(i), kernel->ins[i], false))
+      return error;
+  if (const char *message = kernel->run())
+    return failed(message);
+  double count = 0;
+  for (size_t i = 0; i < kernel->outs.size(); ++i) {
+    if (llvm::Error error =
+            transfer(dir + "/out" + std::to_string(i), kernel->outs[i], true))
+      return error;
+    count += double(kernel->outs[i].numElements());
+  }
+  return count;
+}
+
+} // namespace
+
+void addKernelRows(RowTable &rows) {
+  auto kept = std::make_shared<Kept>();
+  for (const char *op : {"matmul", "conv1d", "rms_norm", "ssd", "attention"})
+    rows[op] = [kept](const Question &q) { return timeKernel(*kept, q); };
+  rows["evaluate"] = evaluate;
+}
+
+} // namespace cp::bench
