@@ -41,10 +41,7 @@ llvm::Expected<double> secondsOfStep(const Ready &ready, int64_t threads,
                                      int64_t steps) {
   RunOptions options;
   options.repeats = int(steps + 1);
-  options.beforeRank = [&](int64_t, cprt_context *) {
-    kernels::setNumThreads(threads);
-    return true;
-  };
+  options.threads = threads;
   std::vector<const HostTensor *> inputs;
   for (const HostTensor &tensor : ready.tensors)
     inputs.push_back(&tensor);
