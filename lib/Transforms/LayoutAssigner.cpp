@@ -229,7 +229,7 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
 }
 
 std::vector<Cut> LayoutAssigner::ordered(Operation *op,
-                                         std::vector<Cut> cuts) const {
+                                         const std::vector<Cut> &cuts) const {
   return orders.isContiguous(op) ? SequenceCut::inContiguousOrder(cuts) : cuts;
 }
 
