@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 // The loop nest of Goto and van de Geijn ("Anatomy of high-performance matrix
-// multiplication", 2008), turned so that the panel of W stays in the first
-// cache while a block of A streams from the second.
+// multiplication", 2008), one cache further out: a panel of W stays in the
+// second cache while a block of A, packed once for all threads, streams from
+// the third.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +16,7 @@
 #define CP_KERNELS_CPU_FAST_MATMUL_H
 
 #include "Arguments.h"
-#include "MatmulBlocks.h"
+#include "MatmulPlan.h"
 #include "OpArguments.h"
 #include "Scratch.h"
 #include "Team.h"
@@ -42,17 +43,19 @@ public:
   }
 
   static const char *compute(const MatmulArgs<T> &args) {
-    MatmulBlocks blocks(args.m, args.n, blockRows, sumsInPlace ? args.n : 1024,
-                        P::columns);
-    return share(blocks.count(), args.m * args.n * args.k,
-                 [&](Items &items) -> const char * {
-                   Matmul matmul(args, blocks);
-                   if (!matmul.allocate())
-                     return outOfMemory("matmul");
-                   for (int64_t i; items.take(i);)
-                     matmul.outputBlock(blocks[i]);
-                   return nullptr;
-                 });
+    MatmulPlan plan({args.m, args.n, args.k / perSource, sizeof(Packed), group,
+                     P::columns, !sumsInPlace});
+    auto *block = static_cast<Packed *>(scratch(
+        Slot::Panels, carved<Packed>(plan.rows * (args.k / perSource))));
+    if (!block)
+      return outOfMemory("matmul");
+    for (int64_t row = 0; row < args.m; row += plan.rows) {
+      int64_t count = least(plan.rows, args.m - row);
+      pack(args, row, count, block);
+      if (const char *message = multiply(args, plan, row, count, block))
+        return message;
+    }
+    return nullptr;
   }
 
 private:
@@ -70,8 +73,7 @@ private:
   /// Rows of A that lie side by side in memory.
   static constexpr int64_t group = V::lanes > P::rows ? V::lanes : P::rows;
   static_assert(group % P::rows == 0);
-  static constexpr int64_t depth = 2048 / sizeof(Packed) * 3 / 4;
-  static constexpr int64_t blockRows = 512;
+  static constexpr int64_t groupsPerItem = 4;
 
   /// Whether k lies without gaps, in an even number of elements, from places
   /// that are a number of pairs apart.
@@ -79,132 +81,164 @@ private:
     return args.k % 2 == 0 && args.a.stride == 1 && args.w.strides[0] == 1 &&
            args.w.strides[1] % 2 == 0;
   }
-  int64_t aStride() const { return isPaired ? 1 : args.a.stride; }
-  int64_t wStride() const { return isPaired ? 1 : args.w.strides[0]; }
-  const Source *aAt(int64_t row, int64_t k) const {
-    return reinterpret_cast<const Source *>(args.a.at(row, k * perSource));
+  static int64_t aStride(const MatmulArgs<T> &args) {
+    return isPaired ? 1 : args.a.stride;
   }
+  static const Source *aAt(const MatmulArgs<T> &args, int64_t row) {
+    return reinterpret_cast<const Source *>(args.a.at(row, 0));
+  }
+  int64_t wStride() const { return isPaired ? 1 : args.w.strides[0]; }
   const Source *wAt(int64_t k, int64_t n) const {
     return reinterpret_cast<const Source *>(args.w.at(k * perSource, n));
   }
 
-  Matmul(const MatmulArgs<T> &args, const MatmulBlocks &blocks)
-      : args(args), blockColumns(blocks.width) {}
+  /// Rows [row, row + count) of A to groups of rows, each stored as [k][group].
+  static void pack(const MatmulArgs<T> &args, int64_t row, int64_t count,
+                   Packed *block) {
+    constexpr int64_t itemRows = groupsPerItem * group;
+    share((count + itemRows - 1) / itemRows, count * args.k,
+          [&](Items &items) -> const char * {
+            for (int64_t item; items.take(item);)
+              for (int64_t i = item * itemRows;
+                   i < least(count, (item + 1) * itemRows); i += group)
+                packGroup(args, row + i, least(group, count - i),
+                          block + i * (args.k / perSource));
+            return nullptr;
+          });
+  }
+
+  static void packGroup(const MatmulArgs<T> &args, int64_t row, int64_t rows,
+                        Packed *to) {
+    int64_t depth = args.k / perSource;
+    int64_t stride = args.a.rows[row + (rows > 1)] - args.a.rows[row];
+    if (stride % perSource == 0 && isUniform(args, row, rows, stride))
+      return Packer::transposed(
+          {aAt(args, row), stride / perSource, aStride(args)}, rows, depth,
+          group, to, group);
+    for (int64_t j = 0; j < rows; ++j)
+      Packer::transposed({aAt(args, row + j), 0, aStride(args)}, 1, depth, 1,
+                         to + j, group);
+  }
+
+  static const char *multiply(const MatmulArgs<T> &args, const MatmulPlan &plan,
+                              int64_t row, int64_t count, const Packed *block) {
+    int64_t panels = (args.n + plan.columns - 1) / plan.columns;
+    return share(panels, count * args.n * args.k,
+                 [&](Items &items) -> const char * {
+                   Matmul matmul(args, plan, row, count, block);
+                   if (!matmul.allocate())
+                     return outOfMemory("matmul");
+                   for (int64_t i; items.take(i);)
+                     matmul.multiply(i * plan.columns);
+                   return nullptr;
+                 });
+  }
+
+  Matmul(const MatmulArgs<T> &args, const MatmulPlan &plan, int64_t row,
+         int64_t count, const Packed *block)
+      : args(args), plan(plan), row(row), count(count), block(block) {}
 
   bool allocate() {
-    size_t bytes = carved<Packed>(blockRows * depth) +
-                   carved<Packed>(depth * P::columns) +
-                   carved<Acc>(P::rows * P::columns) +
-                   (sumsInPlace ? 0 : carved<Acc>(sumRows() * blockColumns));
-    void *memory = scratch(Slot::Panels, bytes);
+    int64_t sumElements = sumsInPlace ? 0 : plan.rows * plan.columns;
+    void *memory =
+        scratch(Slot::Kernel, carved<Packed>(plan.depth * plan.columns) +
+                                  carved<Acc>(P::rows * P::columns) +
+                                  carved<Acc>(sumElements));
     if (!memory)
       return false;
     Carver carver(memory);
-    block = carver.take<Packed>(blockRows * depth);
-    panel = carver.take<Packed>(depth * P::columns);
+    panel = carver.take<Packed>(plan.depth * plan.columns);
     edge = carver.take<Acc>(P::rows * P::columns);
-    sums = carver.take<Acc>(0);
+    sums = carver.take<Acc>(sumElements);
     for (int64_t i = 0; i < P::rows; ++i) {
       edgeRows[i] = i * P::columns;
-      sumsRows[i] = i * blockColumns;
+      sumsRows[i] = i * plan.columns;
     }
     return true;
   }
 
-  int64_t sumRows() const { return least(blockRows, args.m); }
-
-  void outputBlock(const MatmulBlock &of) {
-    auto [row, count, column, width] = of;
-    int64_t k = 0;
+  /// All rows of the block by the panel that starts at this column.
+  void multiply(int64_t column) {
+    int64_t width = least(plan.columns, args.n - column), k = 0;
     do {
-      int64_t kCount = least(depth, sources - k);
-      packBlock(row, count, k, kCount);
-      for (int64_t n = column; n < column + width; n += P::columns) {
-        int64_t nCount = least(P::columns, column + width - n);
-        Packer::transposed(
-            {wAt(k, n), args.w.strides[1] / perSource, wStride()}, nCount,
-            kCount, P::columns, panel, P::columns);
-        for (int64_t i = 0; i < count; i += P::rows) {
-          int64_t rows = least(P::rows, count - i);
-          if constexpr (sumsInPlace)
-            tile(row, i, rows, n, nCount, kCount, args.accumulate || k > 0);
-          else
-            tileAside(i, rows, n - column, kCount, k > 0);
-        }
-      }
+      int64_t kCount = least(plan.depth, sources - k);
+      packPanel(column, width, k, kCount);
+      for (int64_t i = 0; i < count; i += P::rows)
+        for (int64_t n = 0; n < width; n += P::columns)
+          tile(i, column, n, least(P::columns, width - n), k, kCount);
       k += kCount;
     } while (k < sources);
     for (int64_t i = 0; i < count && !sumsInPlace; ++i)
-      roundRow(sums + i * blockColumns, args.c.at(row + i, column), width);
+      roundRow(sums + i * plan.columns, args.c.at(row + i, column), width);
   }
 
-  /// Groups of `group` rows, each stored as [k][group].
-  void packBlock(int64_t row, int64_t count, int64_t k, int64_t kCount) {
-    for (int64_t i = 0; i < count; i += group) {
-      int64_t rows = least(group, count - i);
-      Packed *to = block + i * depth;
-      int64_t stride = args.a.rows[row + i + (rows > 1)] - args.a.rows[row + i];
-      if (stride % perSource == 0 && isUniform(row + i, rows, stride)) {
-        Packer::transposed({aAt(row + i, k), stride / perSource, aStride()},
-                           rows, kCount, group, to, group);
-        continue;
-      }
-      for (int64_t j = 0; j < rows; ++j)
-        Packer::transposed({aAt(row + i + j, k), 0, aStride()}, 1, kCount, 1,
-                           to + j, group);
-    }
+  /// Columns [column, column + width) of W to tiles, each stored as
+  /// [k][columns].
+  void packPanel(int64_t column, int64_t width, int64_t k, int64_t kCount) {
+    for (int64_t n = 0; n < width; n += P::columns)
+      Packer::transposed(
+          {wAt(k, column + n), args.w.strides[1] / perSource, wStride()},
+          least(P::columns, width - n), kCount, P::columns,
+          panel + n * plan.depth, P::columns);
   }
 
-  bool isUniform(int64_t row, int64_t count, int64_t stride) const {
+  static bool isUniform(const MatmulArgs<T> &args, int64_t row, int64_t count,
+                        int64_t stride) {
     for (int64_t i = 1; i < count; ++i)
       if (args.a.rows[row + i] - args.a.rows[row + i - 1] != stride)
         return false;
     return true;
   }
 
-  /// The packed rows of A from row i of the block.
-  const Packed *rowsAt(int64_t i) const {
-    return block + i / group * group * depth + i % group;
+  /// The tile of rows from i of the block and columns from n of the panel.
+  void tile(int64_t i, int64_t column, int64_t n, int64_t nCount, int64_t k,
+            int64_t kCount) {
+    const Packed *a =
+        block + i / group * group * sources + k * group + i % group;
+    const Packed *w = panel + n * plan.depth;
+    int64_t rows = least(P::rows, count - i);
+    if constexpr (!sumsInPlace) {
+      // Sums are padded to whole tiles, so there are no edges.
+      P::tile({a, group, w, P::columns, sums + i * plan.columns + n, sumsRows,
+               k > 0 ? &one : nullptr},
+              rows, kCount);
+    } else {
+      bool add = args.accumulate || k > 0;
+      if (nCount == P::columns && args.c.stride == 1)
+        return P::tile({a, group, w, P::columns, args.c.data + column + n,
+                        args.c.rows + row + i, add ? &one : nullptr},
+                       rows, kCount);
+      P::tile({a, group, w, P::columns, edge, edgeRows}, rows, kCount);
+      storeEdge(i, rows, column + n, nCount, add);
+    }
   }
 
-  /// Sums are padded to whole tiles, so there are no edges.
-  void tileAside(int64_t i, int64_t count, int64_t column, int64_t kCount,
-                 bool add) {
-    P::tile({rowsAt(i), group, panel, P::columns,
-             sums + i * blockColumns + column, sumsRows, add ? &one : nullptr},
-            count, kCount);
+  void storeEdge(int64_t i, int64_t rows, int64_t column, int64_t width,
+                 bool add) const {
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < width; ++j) {
+        T *c = args.c.at(row + i + r, column + j);
+        Acc sum = edge[r * P::columns + j];
+        *c = add ? *c + sum : sum;
+      }
   }
 
-  void roundRow(const Acc *from, T *to, int64_t count) const {
+  void roundRow(const Acc *from, T *to, int64_t width) const {
     int64_t stride = args.c.stride;
-    for (int64_t j = 0; j < count; ++j) {
+    for (int64_t j = 0; j < width; ++j) {
       T *c = to + j * stride;
       *c = T(args.accumulate ? Acc(*c) + from[j] : from[j]);
     }
   }
 
-  void tile(int64_t row, int64_t i, int64_t count, int64_t n, int64_t nCount,
-            int64_t kCount, bool add) {
-    const Packed *a = rowsAt(i);
-    const Acc *factors = add ? &one : nullptr;
-    if (nCount == P::columns && args.c.stride == 1)
-      return P::tile({a, group, panel, P::columns, args.c.data + n,
-                      args.c.rows + row + i, factors},
-                     count, kCount);
-    P::tile({a, group, panel, P::columns, edge, edgeRows}, count, kCount);
-    for (int64_t r = 0; r < count; ++r) {
-      for (int64_t j = 0; j < nCount; ++j) {
-        T *c = args.c.at(row + i + r, n + j);
-        *c = add ? *c + edge[r * P::columns + j] : edge[r * P::columns + j];
-      }
-    }
-  }
-
   const MatmulArgs<T> &args;
-  const int64_t blockColumns;
+  const MatmulPlan &plan;
+  /// The rows of A that are packed.
+  const int64_t row, count;
+  const Packed *block;
   /// k, in what is packed one by one.
   const int64_t sources = args.k / perSource;
-  Packed *block, *panel;
+  Packed *panel;
   Acc *edge, *sums;
   int64_t edgeRows[P::rows], sumsRows[P::rows];
   Acc one = 1;

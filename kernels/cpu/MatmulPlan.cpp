@@ -1,0 +1,45 @@
+//===- MatmulPlan.cpp - How a matrix product is cut -----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulPlan.h"
+
+#include "Team.h"
+
+#include <algorithm>
+
+namespace cp::kernels {
+
+static constexpr int64_t mostBlockBytes = int64_t(8) << 20;
+static constexpr int64_t mostRows = 2048;
+static constexpr int64_t mostDepth = 1024;
+static constexpr int64_t mostPanelBytes = int64_t(3) << 17;
+static constexpr int64_t mostSumBytes = int64_t(1) << 19;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The largest even part of `whole` of at most `most`, in steps.
+static int64_t evenPart(int64_t whole, int64_t most, int64_t step) {
+  int64_t parts = std::max<int64_t>(ceilDiv(whole, std::max(most, step)), 1);
+  return std::max<int64_t>(ceilDiv(ceilDiv(whole, parts), step), 1) * step;
+}
+
+MatmulPlan::MatmulPlan(const MatmulShape &shape) {
+  int64_t rowBytes = std::max<int64_t>(shape.k * shape.bytes, 1);
+  rows = evenPart(shape.m, std::min(mostRows, mostBlockBytes / rowBytes),
+                  shape.group);
+  depth = evenPart(shape.k, mostDepth, 1);
+  int64_t most = mostPanelBytes / (depth * shape.bytes);
+  if (shape.sumsAside)
+    most =
+        std::min<int64_t>(most, mostSumBytes / (rows * int64_t(sizeof(float))));
+  // Half a dozen panels a thread need no evening out.
+  most = std::min(most, shape.n / (6 * numThreads()));
+  columns =
+      evenPart(shape.n, most / shape.columns * shape.columns, shape.columns);
+}
+
+} // namespace cp::kernels
