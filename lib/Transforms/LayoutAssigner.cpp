@@ -182,6 +182,12 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
     if (!isTensor(result))
       continue;
     Layout layout = layoutOf(dims, /*isSummand=*/true);
+    // Operands may know a size that the result does not say.
+    auto type = cast<RankedTensorType>(result.getType());
+    if (failed(
+            attr(layout).verifyEncoding(type.getShape(), type.getElementType(),
+                                        [&]() { return op->emitOpError(); })))
+      return failure();
     setLayout(result, attr(layout));
   }
   noteSequence(op, *rule, sequence, sequenceDims);

@@ -35,11 +35,12 @@ IdSpace spaceOf(ArrayRef<int64_t> indices, ArrayRef<int64_t> shape,
     }
     const IdSpace &space = *operands[source.operand]->space;
     size_t end = source.dim;
-    do
+    do {
       sizes.push_back(space.wholeSize(end++));
-    while (++dim < shape.size() && indices[dim] >= 0 &&
-           sources[indices[dim]].operand == source.operand &&
-           sources[indices[dim]].dim == end);
+      ++dim;
+    } while (dim < shape.size() && indices[dim] >= 0 &&
+             sources[indices[dim]].operand == source.operand &&
+             sources[indices[dim]].dim == end);
     llvm::append_range(base, space.sizesBetween(space.strides[source.dim],
                                                 space.strides[end]));
   }
