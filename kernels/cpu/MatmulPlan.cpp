@@ -14,7 +14,7 @@
 namespace cp::kernels {
 
 static constexpr int64_t mostBlockBytes = int64_t(8) << 20;
-static constexpr int64_t mostRows = 2048;
+static constexpr int64_t mostRows = 768;
 static constexpr int64_t mostDepth = 1024;
 static constexpr int64_t mostPanelBytes = int64_t(3) << 17;
 static constexpr int64_t mostSumBytes = int64_t(1) << 19;
