@@ -9,7 +9,7 @@
 // group, 1024 tokens. One thread. GF/s counts what the mathematics asks for:
 // two operations per multiply-add; for the scan those of its recurrence (4 h p
 // n per token: state update and read-out), so that chunked forms compare with
-// it.
+// it. The scan also counts what its matrix products execute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,30 +149,51 @@ BENCHMARK(rmsNorm)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
 const int64_t unlimited = bitsOf(std::numeric_limits<double>::infinity());
 
 /// x, dt, A_log, B and, for the whole scan, C.
-std::vector<Tensor> scanInputs(bool withC) {
-  std::vector<Tensor> ins = {{{1, length, heads, headSize}, -1, 1},
-                             {{1, length, heads}, -4, 1},
-                             {{heads}, 0, 2.7f},
-                             {{1, length, 1, stateSize}, -1, 1}};
+std::vector<Tensor> scanInputs(bool withC, int64_t l = length,
+                               int64_t h = heads) {
+  std::vector<Tensor> ins = {{{1, l, h, headSize}, -1, 1},
+                             {{1, l, h}, -4, 1},
+                             {{h}, 0, 2.7f},
+                             {{1, l, 1, stateSize}, -1, 1}};
   if (withC)
-    ins.push_back({{1, length, 1, stateSize}, -1, 1});
+    ins.push_back({{1, l, 1, stateSize}, -1, 1});
   return ins;
 }
-const double scanFlops = 4.0 * length * heads * headSize * stateSize;
 
+/// What the matrix products of the chunked form execute, for chunks of the fast
+/// kernel's 64 tokens: C S and the state's update, 2 p n operations per token
+/// and head each, and of a chunk's weights times x the lower triangle, with
+/// blocks of 8 tokens on the diagonal whole. C B^T, shared by all heads, counts
+/// once, as the same triangle.
+double executedFlops(int64_t l, int64_t h) {
+  constexpr double size = 64, block = 8;
+  double seen = size * (size + block) / 2 / size;
+  return 2.0 * double(l) *
+         (double(h) * (2.0 * headSize * stateSize + seen * headSize) +
+          seen * stateSize);
+}
+
+/// Tokens and heads after the set and the type.
 void ssd(benchmark::State &state) {
-  std::vector<Tensor> ins = scanInputs(true);
-  ins.push_back({{heads}, -1, 1});
-  ins.push_back({{heads}, -1, 1});
-  std::vector<Tensor> outs = {{{1, length, heads, headSize}, 0, 0},
-                              {{1, heads, headSize, stateSize}, 0, 0}};
+  int64_t l = state.range(2), h = state.range(3);
+  std::vector<Tensor> ins = scanInputs(true, l, h);
+  ins.push_back({{h}, -1, 1});
+  ins.push_back({{h}, -1, 1});
+  std::vector<Tensor> outs = {{{1, l, h, headSize}, 0, 0},
+                              {{1, h, headSize, stateSize}, 0, 0}};
   if (isNarrow(state))
     narrow(ins, outs);
   loop(state, "ssd", ins, outs, {chunk, unlimited, 0, 1, 1, 0});
-  count(state, "flops", scanFlops);
-  count(state, "tokens", length);
+  count(state, "flops", 4.0 * double(l * h * headSize * stateSize));
+  count(state, "executed", executedFlops(l, h));
+  count(state, "tokens", double(l));
 }
-BENCHMARK(ssd)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
+BENCHMARK(ssd)
+    ->ArgNames({"plain", "bf16", "tokens", "heads"})
+    ->ArgsProduct({{0}, {0, 1}, {length}, {heads}})
+    ->ArgsProduct({{0}, {0, 1}, {2 * length}, {128}})
+    ->ArgsProduct({{1}, {0, 1}, {length}, {heads}})
+    ->Unit(benchmark::kMillisecond);
 
 void ssdStates(benchmark::State &state) {
   int64_t size = state.range(2), chunks = (length + size - 1) / size;

@@ -26,10 +26,16 @@ static inline Matrix<T> stateOf(const View<T, 4> &view, int64_t b, int64_t h) {
   return {view.at(b, h), view.strides[2], view.strides[3]};
 }
 
+template <typename T>
+static inline Skip<T> skipOf(const View<const T, 2> &D, int64_t h) {
+  return {D.data ? D.at(h) : nullptr, D.strides[1]};
+}
+
 /// Tile by tile; within a tile group by group, so that what the heads of a
 /// group share is formed once. The tile's size is the kernel's own: the call's
 /// chunk size only says how the sum may be cut, and no result depends on it.
-template <typename Isa, typename T> class Ssd {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class Ssd {
 public:
   static const char *run(const Call &call) {
     SsdArgs<T> args;
@@ -80,16 +86,14 @@ private:
     for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
       SsdSteps<Isa, Acc> steps;
       steps.compute(args.step, b, t, count, h, Acc(0));
-      Matrix<const T> x = tokens(args.x, b, t, h);
-      tile.output(x, steps, state(h));
+      tile.output(tokens(args.x, b, t, h), steps, state(h), skipOf(args.D, h),
+                  tokens(args.y, b, t, h));
       tile.advance(steps, state(h));
-      tile.store(x, args.D.data ? args.D.at(h) : nullptr, args.D.strides[1],
-                 tokens(args.y, b, t, h));
     }
   }
 
   const SsdArgs<T> &args;
-  SsdTile<Isa, T> tile;
+  SsdTile<Isa, T, Factor> tile;
   Acc *states;
 };
 

@@ -47,6 +47,10 @@ template <typename Isa, typename T> struct Vec {
   using Int = typename IntegerOf<T>::Type;
   typedef T Type __attribute__((vector_size(Isa::bytes)));
   typedef Int IntType __attribute__((vector_size(Isa::bytes)));
+  typedef typename IntegerOf<T>::Word Words
+      __attribute__((vector_size(Isa::bytes)));
+  typedef typename IntegerOf<T>::Half Halves
+      __attribute__((vector_size(Isa::bytes / 2)));
 
   static Type load(const T *from) {
     Type value;
@@ -107,17 +111,20 @@ template <typename Isa, typename T> struct Vec {
     return result;
   }
 
+  /// Of a word of pairs, the first or the second of each.
+  static Type even(Type pairs) {
+    return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) << 16);
+  }
+  static Type odd(Type pairs) {
+    return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) & ~0xffffu);
+  }
+
   /// a0 b0 a1 b1 ... from the lower (Half = 0) or upper halves of a and b.
   template <int Half> static Type interleave(Type a, Type b) {
     return interleave<Half>(a, b, std::make_integer_sequence<int, lanes>());
   }
 
 private:
-  typedef typename IntegerOf<T>::Word Words
-      __attribute__((vector_size(Isa::bytes)));
-  typedef typename IntegerOf<T>::Half Halves
-      __attribute__((vector_size(Isa::bytes / 2)));
-
   template <int Half, int... I>
   static Type interleave(Type a, Type b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(
