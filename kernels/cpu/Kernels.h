@@ -74,6 +74,12 @@ const KernelEntry *cpuKernels(size_t &count);
 /// there is no fast one; null when there is neither.
 KernelFn findCpuKernel(const char *op, DType dtype, KernelSet set);
 
+/// How many threads (1 to 1024, clamped) the fast kernels that the calling
+/// thread runs may use, itself included; 1 until told. The others are made on
+/// first use, belong to the calling thread and end with it. No result depends
+/// on their number.
+void setNumThreads(int64_t threads);
+
 } // namespace cp::kernels
 
 #endif // CP_KERNELS_CPU_KERNELS_H

@@ -69,6 +69,8 @@ struct SsdSizes {
   int64_t b, l, h, p, g, n, chunk;
   int64_t headsPerGroup() const { return g ? h / g : 0; }
   int64_t chunks() const { return (l + chunk - 1) / chunk; }
+  /// Multiply-adds of the recurrence.
+  int64_t cost() const { return 2 * b * l * h * p * n; }
 };
 
 /// What gives the step sizes and the decay.

@@ -36,5 +36,6 @@ void *scratch(Slot slot, size_t bytes) {
 }
 
 int64_t numScratchAllocations() { return allocations; }
+void countScratchAllocations(int64_t count) { allocations += count; }
 
 } // namespace cp::kernels

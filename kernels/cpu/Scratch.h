@@ -23,6 +23,8 @@ void *scratch(Slot slot, size_t bytes);
 
 /// How often this thread's buffers were made or grown.
 int64_t numScratchAllocations();
+/// Adds what other threads' buffers have cost on this thread's behalf.
+void countScratchAllocations(int64_t count);
 
 /// Bytes that `count` elements take in a Carver.
 template <typename T> static inline size_t carved(int64_t count) {

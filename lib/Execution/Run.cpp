@@ -31,6 +31,7 @@ llvm::Expected<WorldPtr> makeWorld(const Mesh &mesh,
   wanted.axis_sizes = sizes.data();
   wanted.deadline_ms = options.deadlineMs;
   wanted.kernels = options.kernels;
+  wanted.threads = options.threads;
   cprt_world *world = nullptr;
   char message[512] = "";
   cprt_status status =

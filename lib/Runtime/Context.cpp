@@ -60,6 +60,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
   if (!context || context->hasFailed())
     return;
   ThreadAllocations counted(context->memory);
+  cp::kernels::setNumThreads(context->world.threads);
   try {
     Result failure = context->call.decode(op, desc, buffers);
     if (!failure && stream)

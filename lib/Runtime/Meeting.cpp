@@ -7,6 +7,7 @@
 
 #include "Meeting.h"
 
+#include "Wait.h"
 #include "World.h"
 
 #include <algorithm>
@@ -21,27 +22,13 @@ static constexpr std::chrono::microseconds spinTime{5};
 Meeting::Meeting(cprt_world &world, std::vector<int64_t> ranks)
     : world(world), ranks(std::move(ranks)), participants(this->ranks.size()) {}
 
-static void pauseProcessor() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
 bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t least) const {
   auto isOver = [&] { return word.load(std::memory_order_acquire) >= least; };
   if (world.oversubscribed) {
     std::this_thread::yield();
     return isOver();
   }
-  Clock::time_point end = Clock::now() + spinTime;
-  do {
-    for (int i = 0; i < 16; ++i) {
-      if (isOver())
-        return true;
-      pauseProcessor();
-    }
-  } while (Clock::now() < end);
-  return false;
+  return cp::kernels::spin(spinTime, isOver);
 }
 
 /// Waits until `word` is `least` or more, the world fails, or the deadline has

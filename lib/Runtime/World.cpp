@@ -16,6 +16,7 @@ using namespace cp::runtime;
 
 /// A thread each: more is a mistake.
 static constexpr int64_t maxThreadRanks = 4096;
+static constexpr int64_t maxKernelThreads = 1024;
 /// A year; keeps sums of times far from overflow.
 static constexpr int64_t maxDeadlineMs = 365LL * 24 * 3600 * 1000;
 
@@ -62,7 +63,20 @@ static Result checkOptions(const cprt_options *options) {
   if (set != CPRT_KERNELS_FAST && set != CPRT_KERNELS_REFERENCE)
     return invalid("kernels is " + std::to_string(set) +
                    ", expected a cprt_kernel_set (0 or 1)");
+  if (options->threads < 0 || options->threads > maxKernelThreads)
+    return invalid("threads is " + std::to_string(options->threads) +
+                   ", expected 0 (share the processors) to " +
+                   std::to_string(maxKernelThreads));
   return std::nullopt;
+}
+
+static void shareProcessors(int64_t threads, cprt_world &world) {
+  int64_t ranks = world.mesh.numRanks();
+  // Unknown is 0.
+  int64_t processors =
+      std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  world.threads = threads ? threads : std::max<int64_t>(processors / ranks, 1);
+  world.oversubscribed = ranks * world.threads > processors;
 }
 
 static Result fillWorld(const cprt_options &options, cprt_world &world) {
@@ -81,7 +95,7 @@ static Result fillWorld(const cprt_options &options, cprt_world &world) {
     world.deadline = std::chrono::milliseconds(options.deadline_ms);
   if (options.kernels == CPRT_KERNELS_REFERENCE)
     world.kernelSet = cp::kernels::KernelSet::Reference;
-  world.oversubscribed = ranks > int64_t(std::thread::hardware_concurrency());
+  shareProcessors(options.threads, world);
   world.seen.resize(size_t(ranks));
   for (int64_t rank = 0; rank < ranks; ++rank)
     world.contexts.push_back(std::make_unique<cprt_context>(world, rank));

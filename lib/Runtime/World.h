@@ -29,7 +29,9 @@ struct cprt_world {
   cp::Mesh mesh;
   std::chrono::milliseconds deadline{60'000};
   cp::kernels::KernelSet kernelSet = cp::kernels::KernelSet::Fast;
-  /// More ranks than processors: spinning would only keep peers from running.
+  /// Of each rank's kernels.
+  int64_t threads = 1;
+  /// More threads than processors: spinning would only keep peers from running.
   bool oversubscribed = false;
 
   std::vector<std::unique_ptr<cprt_context>> contexts;

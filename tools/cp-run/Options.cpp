@@ -114,6 +114,11 @@ void defineHow(Options &o) {
   static Flag<std::string> kernels("kernels", cl::desc("fast or reference"),
                                    cl::location(o.kernels), cl::init("fast"),
                                    cl::cat(category));
+  static Flag<int64_t> threads(
+      "rank-threads",
+      cl::desc("Threads of each rank's kernels (default: the processors shared "
+               "between the ranks)"),
+      cl::location(o.threads), cl::cat(category));
   static Flag<int64_t> deadline(
       "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
       cl::location(o.deadlineMs), cl::cat(category));

@@ -48,7 +48,7 @@ struct Options {
   /// Nothing: by the type of the results.
   std::optional<double> tolerance;
   uint64_t seed = 0;
-  int64_t deadlineMs = 0;
+  int64_t deadlineMs = 0, threads = 0;
   int repeats = 1;
   /// For tests of failures: the rank that fails, or stalls, before it starts.
   int64_t failRank = -1;

@@ -70,6 +70,7 @@ RunOptions runOptions(const Options &options) {
   run.kernels = options.kernels == "reference" ? CPRT_KERNELS_REFERENCE
                                                : CPRT_KERNELS_FAST;
   run.deadlineMs = options.deadlineMs;
+  run.threads = options.threads;
   run.repeats = options.repeats;
   if (options.failRank >= 0 || options.stallRank >= 0)
     run.beforeRank = [options](int64_t rank, cprt_context *context) {

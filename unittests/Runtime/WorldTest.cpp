@@ -56,6 +56,9 @@ TEST(World, RefusesBadOptions) {
   expectRefused(&options, "deadline_ms is -1");
   options.deadline_ms = INT64_MAX;
   expectRefused(&options, "deadline_ms is 9223372036854775807");
+  options.deadline_ms = 0;
+  options.threads = 1025;
+  expectRefused(&options, "threads is 1025, expected 0");
   options = soundOptions(sizes, 2);
   const unsigned two = 2;
   std::memcpy(&options.kernels, &two, sizeof(two));

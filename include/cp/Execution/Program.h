@@ -83,6 +83,8 @@ struct CompileOptions {
 struct RunOptions {
   cprt_kernel_set kernels = CPRT_KERNELS_FAST;
   int64_t deadlineMs = 0;
+  /// Of each rank's kernels; 0 shares the processors between the ranks.
+  int64_t threads = 0;
   int repeats = 1;
   /// Give each rank's parts of the results too.
   bool keepParts = false;

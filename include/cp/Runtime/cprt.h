@@ -91,6 +91,10 @@ typedef struct cprt_options {
   /// How long one collective may wait for its peers; 0 means 60 000.
   int64_t deadline_ms;
   cprt_kernel_set kernels;
+  /// How many threads the kernels of one rank may use, the rank's own included,
+  /// at most 1024; 0 shares the machine's processors between the ranks, one at
+  /// least. No result depends on it.
+  int64_t threads;
 } cprt_options;
 
 /// Makes a world of threads: its ranks share the process, each rank's calls

@@ -11,6 +11,7 @@
 #include "Arguments.h"
 #include "OpArguments.h"
 #include "Scratch.h"
+#include "Team.h"
 #include "fast/Pack.h"
 #include "fast/VecMath.h"
 
@@ -24,17 +25,26 @@ public:
     Conv1dArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    Conv1d conv(args);
-    if (!conv.allocate())
-      return outOfMemory("conv1d");
-    for (int64_t b = 0; b < args.b; ++b)
-      conv.sequence(b);
-    return nullptr;
+    int64_t blocks = (args.l + blockTokens - 1) / blockTokens;
+    return share(args.b * blocks, args.b * args.l * args.c * args.w,
+                 [&](Items &items) -> const char * {
+                   Conv1d conv(args);
+                   if (!conv.allocate())
+                     return outOfMemory("conv1d");
+                   for (int64_t i; items.take(i);) {
+                     int64_t first = i % blocks * blockTokens;
+                     conv.block(i / blocks, first,
+                                least(args.l, first + blockTokens));
+                   }
+                   return nullptr;
+                 });
   }
 
 private:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
+  /// Far more than the window that two blocks both read.
+  static constexpr int64_t blockTokens = 128;
 
   explicit Conv1d(const Conv1dArgs<T> &args)
       : args(args), ld(roundUp(args.c, V::lanes)) {}
@@ -82,10 +92,10 @@ private:
     return copy;
   }
 
-  void sequence(int64_t b) {
+  void block(int64_t b, int64_t first, int64_t end) {
     for (int64_t k = 0; k + 1 < args.w; ++k)
-      window[k + 1] = row(b, k - (args.w - 1));
-    for (int64_t t = 0; t < args.l; ++t) {
+      window[k + 1] = row(b, first + k - (args.w - 1));
+    for (int64_t t = first; t < end; ++t) {
       for (int64_t k = 0; k + 1 < args.w; ++k)
         window[k] = window[k + 1];
       window[args.w - 1] = row(b, t);

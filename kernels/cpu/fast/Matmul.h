@@ -15,8 +15,10 @@
 #define CP_KERNELS_CPU_FAST_MATMUL_H
 
 #include "Arguments.h"
+#include "MatmulBlocks.h"
 #include "OpArguments.h"
 #include "Scratch.h"
+#include "Team.h"
 #include "fast/Pack.h"
 #include "fast/Product.h"
 
@@ -40,14 +42,17 @@ public:
   }
 
   static const char *compute(const MatmulArgs<T> &args) {
-    Matmul matmul(args);
-    if (!matmul.allocate())
-      return outOfMemory("matmul");
-    for (int64_t i = 0; i < args.m; i += blockRows)
-      for (int64_t j = 0; j < args.n; j += matmul.blockColumns)
-        matmul.outputBlock(i, least(blockRows, args.m - i), j,
-                           least(matmul.blockColumns, args.n - j));
-    return nullptr;
+    MatmulBlocks blocks(args.m, args.n, blockRows, sumsInPlace ? args.n : 1024,
+                        P::columns);
+    return share(blocks.count(), args.m * args.n * args.k,
+                 [&](Items &items) -> const char * {
+                   Matmul matmul(args, blocks);
+                   if (!matmul.allocate())
+                     return outOfMemory("matmul");
+                   for (int64_t i; items.take(i);)
+                     matmul.outputBlock(blocks[i]);
+                   return nullptr;
+                 });
   }
 
 private:
@@ -83,10 +88,8 @@ private:
     return reinterpret_cast<const Source *>(args.w.at(k * perSource, n));
   }
 
-  explicit Matmul(const MatmulArgs<T> &args)
-      : args(args),
-        blockColumns(sumsInPlace ? args.n
-                                 : least(1024, roundUp(args.n, P::columns))) {}
+  Matmul(const MatmulArgs<T> &args, const MatmulBlocks &blocks)
+      : args(args), blockColumns(blocks.width) {}
 
   bool allocate() {
     size_t bytes = carved<Packed>(blockRows * depth) +
@@ -110,7 +113,8 @@ private:
 
   int64_t sumRows() const { return least(blockRows, args.m); }
 
-  void outputBlock(int64_t row, int64_t count, int64_t column, int64_t width) {
+  void outputBlock(const MatmulBlock &of) {
+    auto [row, count, column, width] = of;
     int64_t k = 0;
     do {
       int64_t kCount = least(depth, sources - k);

@@ -11,6 +11,7 @@
 #include "Arguments.h"
 #include "OpArguments.h"
 #include "Scratch.h"
+#include "Team.h"
 #include "fast/Pack.h"
 #include "fast/VecMath.h"
 
@@ -24,19 +25,24 @@ public:
     RmsNormArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    RmsNorm norm(args);
-    if (!norm.allocate())
-      return outOfMemory("rms_norm");
-    for (int64_t row = 0; row < args.rows; ++row)
-      for (int64_t group = 0; group < args.groups; ++group)
-        norm.normalise(row, group);
-    return nullptr;
+    int64_t blocks = (args.rows + blockRows - 1) / blockRows;
+    return share(blocks, 4 * args.rows * args.c,
+                 [&](Items &items) -> const char * {
+                   RmsNorm norm(args);
+                   if (!norm.allocate())
+                     return outOfMemory("rms_norm");
+                   for (int64_t i; items.take(i);)
+                     norm.block(i * blockRows);
+                   return nullptr;
+                 });
   }
 
 private:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
   using M = VecMath<Isa, Acc>;
+
+  static constexpr int64_t blockRows = 16;
 
   explicit RmsNorm(const RmsNormArgs<T> &args)
       : args(args), count(args.c / args.groups),
@@ -58,6 +64,13 @@ private:
                           args.weight.strides[0]},
                          args.groups, count, padded, weights, padded);
     return true;
+  }
+
+  void block(int64_t first) {
+    int64_t end = least(args.rows, first + blockRows);
+    for (int64_t row = first; row < end; ++row)
+      for (int64_t group = 0; group < args.groups; ++group)
+        normalise(row, group);
   }
 
   void load(const RowTensor<const T> &from, int64_t row, int64_t first,

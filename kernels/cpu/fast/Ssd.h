@@ -9,7 +9,9 @@
 #define CP_KERNELS_CPU_FAST_SSD_H
 
 #include "Arguments.h"
+#include "HeadBlocks.h"
 #include "OpArguments.h"
+#include "Team.h"
 #include "fast/SsdTile.h"
 
 namespace cp::kernels::fast {
@@ -31,9 +33,8 @@ static inline Skip<T> skipOf(const View<const T, 2> &D, int64_t h) {
   return {D.data ? D.at(h) : nullptr, D.strides[1]};
 }
 
-/// Tile by tile; within a tile group by group, so that what the heads of a
-/// group share is formed once. The tile's size is the kernel's own: the call's
-/// chunk size only says how the sum may be cut, and no result depends on it.
+/// Tile by tile. The tile's size is the kernel's own: the call's chunk size
+/// only says how the sum may be cut, and no result depends on it.
 template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
 class Ssd {
 public:
@@ -41,21 +42,26 @@ public:
     SsdArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    Ssd ssd(args);
-    if (!ssd.allocate())
-      return outOfMemory("ssd");
-    for (int64_t b = 0; b < args.b; ++b)
-      ssd.sequence(b);
-    return nullptr;
+    SsdTile<Isa, T, Factor> tile(args.p, args.n);
+    HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
+    return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
+      Ssd ssd(args, blocks);
+      if (!ssd.allocate())
+        return outOfMemory("ssd");
+      for (int64_t i; items.take(i);)
+        ssd.block(blocks[i]);
+      return nullptr;
+    });
   }
 
 private:
   using Acc = AccumulatorOf<T>;
 
-  explicit Ssd(const SsdArgs<T> &args) : args(args), tile(args.p, args.n) {}
+  Ssd(const SsdArgs<T> &args, const HeadBlocks &blocks)
+      : args(args), tile(args.p, args.n), perBlock(blocks.perBlock) {}
 
   bool allocate() {
-    int64_t stateElements = args.h * tile.stateSize();
+    int64_t stateElements = perBlock * tile.stateSize();
     void *memory =
         scratch(Slot::Kernel, tile.bytes() + carved<Acc>(stateElements));
     if (!memory)
@@ -66,34 +72,37 @@ private:
     return true;
   }
 
-  Acc *state(int64_t h) { return states + h * tile.stateSize(); }
-
-  void sequence(int64_t b) {
-    for (int64_t i = 0; i < args.h * tile.stateSize(); ++i)
-      states[i] = 0;
-    for (int64_t h = 0; h < args.h && args.initial.data; ++h)
-      tile.loadState(stateOf(args.initial, b, h), state(h));
-    for (int64_t t = 0; t < args.l; t += tileTokens)
-      for (int64_t g = 0; g < args.g; ++g)
-        group(b, t, least(tileTokens, args.l - t), g);
-    for (int64_t h = 0; h < args.h; ++h)
-      tile.storeState(state(h), stateOf(args.finalState, b, h));
+  Acc *state(const HeadBlock &block, int64_t h) {
+    return states + (h - block.begin) * tile.stateSize();
   }
 
-  void group(int64_t b, int64_t t, int64_t count, int64_t g) {
-    tile.loadGroup(tokens(args.B, b, t, g), tokens(args.C, b, t, g), count);
-    int64_t heads = args.headsPerGroup();
-    for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
+  void block(const HeadBlock &block) {
+    for (int64_t i = 0; i < (block.end - block.begin) * tile.stateSize(); ++i)
+      states[i] = 0;
+    for (int64_t h = block.begin; h < block.end && args.initial.data; ++h)
+      tile.loadState(stateOf(args.initial, block.b, h), state(block, h));
+    for (int64_t t = 0; t < args.l; t += tileTokens)
+      heads(block, t, least(tileTokens, args.l - t));
+    for (int64_t h = block.begin; h < block.end; ++h)
+      tile.storeState(state(block, h), stateOf(args.finalState, block.b, h));
+  }
+
+  void heads(const HeadBlock &block, int64_t t, int64_t count) {
+    int64_t b = block.b;
+    tile.loadGroup(tokens(args.B, b, t, block.g), tokens(args.C, b, t, block.g),
+                   count);
+    for (int64_t h = block.begin; h < block.end; ++h) {
       SsdSteps<Isa, Acc> steps;
       steps.compute(args.step, b, t, count, h, Acc(0));
-      tile.output(tokens(args.x, b, t, h), steps, state(h), skipOf(args.D, h),
-                  tokens(args.y, b, t, h));
-      tile.advance(steps, state(h));
+      tile.output(tokens(args.x, b, t, h), steps, state(block, h),
+                  skipOf(args.D, h), tokens(args.y, b, t, h));
+      tile.advance(steps, state(block, h));
     }
   }
 
   const SsdArgs<T> &args;
   SsdTile<Isa, T, Factor> tile;
+  int64_t perBlock;
   Acc *states;
 };
 

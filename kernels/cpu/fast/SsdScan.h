@@ -21,22 +21,26 @@ public:
     SsdScanArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    SsdScan scan(args);
-    if (!scan.allocate())
-      return outOfMemory("ssd_scan");
-    for (int64_t b = 0; b < args.b; ++b)
-      scan.sequence(b);
-    return nullptr;
+    SsdTile<Isa, T, Factor> tile(args.p, args.n);
+    HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
+    return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
+      SsdScan scan(args, blocks);
+      if (!scan.allocate())
+        return outOfMemory("ssd_scan");
+      for (int64_t i; items.take(i);)
+        scan.block(blocks[i]);
+      return nullptr;
+    });
   }
 
 private:
   using Acc = AccumulatorOf<T>;
 
-  explicit SsdScan(const SsdScanArgs<T> &args)
-      : args(args), tile(args.p, args.n) {}
+  SsdScan(const SsdScanArgs<T> &args, const HeadBlocks &blocks)
+      : args(args), tile(args.p, args.n), perBlock(blocks.perBlock) {}
 
   bool allocate() {
-    int64_t stateElements = (args.h + 1) * tile.stateSize();
+    int64_t stateElements = (perBlock + 1) * tile.stateSize();
     void *memory =
         scratch(Slot::Kernel, tile.bytes() + carved<Acc>(stateElements));
     if (!memory)
@@ -44,11 +48,13 @@ private:
     Carver carver(memory);
     tile.allocate(carver);
     states = carver.take<Acc>(stateElements);
-    summand = states + args.h * tile.stateSize();
+    summand = states + perBlock * tile.stateSize();
     return true;
   }
 
-  Acc *state(int64_t h) { return states + h * tile.stateSize(); }
+  Acc *state(const HeadBlock &block, int64_t h) {
+    return states + (h - block.begin) * tile.stateSize();
+  }
 
   /// to = factor * to + from, where from is [p, n].
   void scaleAndAdd(Acc factor, Matrix<const Acc> from, Acc *to) {
@@ -57,54 +63,55 @@ private:
       to[i] = factor * to[i] + summand[i];
   }
 
-  void loadPrefix(int64_t b, int64_t h) {
+  void loadPrefix(int64_t b, int64_t h, Acc *state) {
     Matrix<const Acc> prefix = stateOf(args.prefixState, b, h);
     if (!args.initial.data)
-      return tile.loadState(prefix, state(h));
-    tile.loadState(stateOf(args.initial, b, h), state(h));
-    scaleAndAdd(*args.prefixDecay.at(b, h), prefix, state(h));
+      return tile.loadState(prefix, state);
+    tile.loadState(stateOf(args.initial, b, h), state);
+    scaleAndAdd(*args.prefixDecay.at(b, h), prefix, state);
   }
 
-  void sequence(int64_t b) {
-    for (int64_t h = 0; h < args.h; ++h)
-      loadPrefix(b, h);
+  void block(const HeadBlock &block) {
+    for (int64_t h = block.begin; h < block.end; ++h)
+      loadPrefix(block.b, h, state(block, h));
     for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
       int64_t end = least(args.l, (chunk + 1) * args.chunk);
       for (int64_t t = chunk * args.chunk; t < end; t += tileTokens)
-        for (int64_t g = 0; g < args.g; ++g)
-          group(b, t, least(tileTokens, end - t), g);
+        heads(block, t, least(tileTokens, end - t));
     }
-    for (int64_t h = 0; h < args.h; ++h)
-      tile.storeState(state(h), stateOf(args.finalState, b, h));
+    for (int64_t h = block.begin; h < block.end; ++h)
+      tile.storeState(state(block, h), stateOf(args.finalState, block.b, h));
   }
 
-  void group(int64_t b, int64_t t, int64_t count, int64_t g) {
-    tile.loadGroup(tokens(args.B, b, t, g), tokens(args.C, b, t, g), count);
-    int64_t heads = args.headsPerGroup();
-    for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
+  void heads(const HeadBlock &block, int64_t t, int64_t count) {
+    int64_t b = block.b;
+    tile.loadGroup(tokens(args.B, b, t, block.g), tokens(args.C, b, t, block.g),
+                   count);
+    for (int64_t h = block.begin; h < block.end; ++h) {
       bool startsChunk = t % args.chunk == 0;
       SsdSteps<Isa, Acc> steps;
       steps.load(args, b, t, count, h,
                  startsChunk ? Acc(0) : *args.logDecay.at(b, t - 1, h));
-      tile.output(tokens(args.x, b, t, h), steps, state(h), skipOf(args.D, h),
-                  tokens(args.y, b, t, h));
-      advance(b, t, h, steps);
+      tile.output(tokens(args.x, b, t, h), steps, state(block, h),
+                  skipOf(args.D, h), tokens(args.y, b, t, h));
+      advance(b, t, h, steps, state(block, h));
     }
   }
 
-  void advance(int64_t b, int64_t t, int64_t h,
-               const SsdSteps<Isa, Acc> &steps) {
+  void advance(int64_t b, int64_t t, int64_t h, const SsdSteps<Isa, Acc> &steps,
+               Acc *state) {
     if (args.chunk > tileTokens)
-      return tile.advance(steps, state(h));
+      return tile.advance(steps, state);
     const View<const Acc, 5> &chunks = args.chunkStates;
     scaleAndAdd(
         tile.decayOf(steps.logDecay[tileTokens - 1]),
         {chunks.at(b, t / args.chunk, h), chunks.strides[3], chunks.strides[4]},
-        state(h));
+        state);
   }
 
   const SsdScanArgs<T> &args;
   SsdTile<Isa, T, Factor> tile;
+  int64_t perBlock;
   Acc *states, *summand;
 };
 

@@ -21,12 +21,18 @@ public:
     SsdStatesArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    SsdStates states(args);
-    if (!states.allocate())
-      return outOfMemory("ssd_states");
-    for (int64_t b = 0; b < args.b; ++b)
-      states.sequence(b);
-    return nullptr;
+    // Of each head, the state of the whole and that of a chunk.
+    int64_t padded = roundUp(args.n, P::columns);
+    HeadBlocks blocks(args, 2 * args.p * padded * int64_t(sizeof(Acc)));
+    return share(blocks.count, args.cost() / 2,
+                 [&](Items &items) -> const char * {
+                   SsdStates states(args, blocks);
+                   if (!states.allocate())
+                     return outOfMemory("ssd_states");
+                   for (int64_t i; items.take(i);)
+                     states.block(blocks[i]);
+                   return nullptr;
+                 });
   }
 
 private:
@@ -35,47 +41,48 @@ private:
   using M = VecMath<Isa, Acc>;
   using P = Product<Isa, Acc>;
 
-  explicit SsdStates(const SsdStatesArgs<T> &args)
-      : args(args), paddedP(roundUp(args.p, V::lanes)),
+  SsdStates(const SsdStatesArgs<T> &args, const HeadBlocks &blocks)
+      : args(args), perBlock(blocks.perBlock),
+        paddedP(roundUp(args.p, V::lanes)),
         paddedN(roundUp(args.n, P::columns)), size(args.p * paddedN) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel, 2 * carved<Acc>(args.h * size) +
+    void *memory = scratch(Slot::Kernel, 2 * carved<Acc>(perBlock * size) +
                                              carved<Acc>(tileTokens * paddedN) +
                                              carved<Acc>(tileTokens * paddedP) +
-                                             carved<Acc>(args.h) +
+                                             carved<Acc>(perBlock) +
                                              carved<int64_t>(args.p));
     if (!memory)
       return false;
     Carver carver(memory);
-    whole = carver.take<Acc>(args.h * size);
-    chunkState = carver.take<Acc>(args.h * size);
+    whole = carver.take<Acc>(perBlock * size);
+    chunkState = carver.take<Acc>(perBlock * size);
     bRows = carver.take<Acc>(tileTokens * paddedN);
     decayed = carver.take<Acc>(tileTokens * paddedP);
-    totals = carver.take<Acc>(args.h);
+    totals = carver.take<Acc>(perBlock);
     stateRows = carver.take<int64_t>(args.p);
     for (int64_t i = 0; i < args.p; ++i)
       stateRows[i] = i * paddedN;
     return true;
   }
 
-  void sequence(int64_t b) {
-    for (int64_t i = 0; i < args.h * size; ++i)
+  void block(const HeadBlock &block) {
+    for (int64_t i = 0; i < (block.end - block.begin) * size; ++i)
       whole[i] = 0;
-    for (int64_t h = 0; h < args.h; ++h)
-      totals[h] = 0;
+    for (int64_t i = 0; i < (block.end - block.begin); ++i)
+      totals[i] = 0;
     for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
       int64_t first = chunk * args.chunk;
       int64_t end = least(args.l, first + args.chunk);
-      for (int64_t h = 0; h < args.h; ++h)
-        computeSteps(b, first, end, h);
-      formStates(b, first, end);
-      for (int64_t h = 0; h < args.h; ++h)
-        finishChunk(b, chunk, end, h);
+      for (int64_t h = block.begin; h < block.end; ++h)
+        computeSteps(block.b, first, end, h);
+      formStates(block, first, end);
+      for (int64_t h = block.begin; h < block.end; ++h)
+        finishChunk(block.b, chunk, end, h, h - block.begin);
     }
-    for (int64_t h = 0; h < args.h; ++h) {
-      *args.decay.at(b, h) = decayOf(totals[h]);
-      store(whole + h * size, stateOf(args.state, b, h));
+    for (int64_t i = 0; i < (block.end - block.begin); ++i) {
+      *args.decay.at(block.b, block.begin + i) = decayOf(totals[i]);
+      store(whole + i * size, stateOf(args.state, block.b, block.begin + i));
     }
   }
 
@@ -94,20 +101,19 @@ private:
     }
   }
 
-  void formStates(int64_t b, int64_t first, int64_t end) {
+  void formStates(const HeadBlock &block, int64_t first, int64_t end) {
+    int64_t b = block.b;
     for (int64_t t = first; t < end; t += tileTokens) {
       int64_t count = least(tileTokens, end - t);
-      for (int64_t g = 0; g < args.g; ++g) {
-        Pack<Isa, T>::rows(tokens(args.B, b, t, g), count, args.n, paddedN,
-                           bRows, paddedN);
-        int64_t heads = args.headsPerGroup();
-        for (int64_t h = g * heads; h < (g + 1) * heads; ++h)
-          addTile(b, t, count, *args.logDecay.at(b, end - 1, h), h, t != first);
-      }
+      Pack<Isa, T>::rows(tokens(args.B, b, t, block.g), count, args.n, paddedN,
+                         bRows, paddedN);
+      for (int64_t h = block.begin; h < block.end; ++h)
+        addTile(b, t, count, *args.logDecay.at(b, end - 1, h), h,
+                chunkState + (h - block.begin) * size, t != first);
     }
   }
 
-  void addTile(int64_t b, int64_t t, int64_t count, Acc end, int64_t h,
+  void addTile(int64_t b, int64_t t, int64_t count, Acc end, int64_t h, Acc *to,
                bool add) {
     Acc factors[tileTokens];
     for (int64_t i = 0; i < tileTokens; ++i)
@@ -122,19 +128,21 @@ private:
         decayed[s * paddedP + i] *= factor;
     }
     Acc one = 1;
-    P::matrix({decayed, paddedP, bRows, paddedN, chunkState + h * size,
-               stateRows, add ? &one : nullptr, 0},
+    P::matrix({decayed, paddedP, bRows, paddedN, to, stateRows,
+               add ? &one : nullptr, 0},
               args.p, paddedN, count);
   }
 
-  void finishChunk(int64_t b, int64_t chunk, int64_t end, int64_t h) {
+  /// `i` is the head's place in its block.
+  void finishChunk(int64_t b, int64_t chunk, int64_t end, int64_t h,
+                   int64_t i) {
     Acc logDecay = *args.logDecay.at(b, end - 1, h);
     Acc decay = decayOf(logDecay);
-    totals[h] += logDecay;
-    const Acc *from = chunkState + h * size;
-    Acc *to = whole + h * size;
-    for (int64_t i = 0; i < size; ++i)
-      to[i] = decay * to[i] + from[i];
+    totals[i] += logDecay;
+    const Acc *from = chunkState + i * size;
+    Acc *to = whole + i * size;
+    for (int64_t j = 0; j < size; ++j)
+      to[j] = decay * to[j] + from[j];
     const View<Acc, 5> &chunks = args.chunkStates;
     store(from, {chunks.at(b, chunk, h), chunks.strides[3], chunks.strides[4]});
   }
@@ -154,7 +162,7 @@ private:
   static Acc decayOf(Acc logDecay) { return M::exp(V::splat(logDecay))[0]; }
 
   const SsdStatesArgs<T> &args;
-  int64_t paddedP, paddedN, size;
+  int64_t perBlock, paddedP, paddedN, size;
   Acc *whole, *chunkState, *bRows, *decayed, *totals;
   int64_t *stateRows;
 };

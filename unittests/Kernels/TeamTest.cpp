@@ -1,0 +1,214 @@
+//===- TeamTest.cpp - Work shared between threads -------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Team.h"
+
+#include "Scratch.h"
+#include "Support.h"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <thread>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+
+/// The calling thread's number of threads, put back at the end.
+class WithThreads {
+public:
+  explicit WithThreads(int64_t threads) { setNumThreads(threads); }
+  ~WithThreads() { setNumThreads(1); }
+};
+
+TEST(TeamTest, EveryItemIsTakenOnce) {
+  for (int64_t threads : {1, 2, 3, 7}) {
+    WithThreads with(threads);
+    for (int64_t count : {0, 1, 2, 5, 1000}) {
+      std::vector<std::atomic<int>> taken(size_t(count) + 1);
+      EXPECT_EQ(share(count, INT64_MAX,
+                      [&](Items &items) -> const char * {
+                        for (int64_t i; items.take(i);)
+                          ++taken[size_t(i)];
+                        return nullptr;
+                      }),
+                nullptr);
+      for (int64_t i = 0; i < count; ++i)
+        EXPECT_EQ(taken[size_t(i)], 1);
+      EXPECT_EQ(taken[size_t(count)], 0);
+    }
+  }
+}
+
+/// How many threads take part in work of this size.
+size_t numAtWork(int64_t count, int64_t cost) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  share(count, cost, [&](Items &) -> const char * {
+    std::lock_guard<std::mutex> lock(mutex);
+    seen.insert(std::this_thread::get_id());
+    return nullptr;
+  });
+  return seen.size();
+}
+
+TEST(TeamTest, AllThreadsWorkUnlessThereIsLittle) {
+  WithThreads with(3);
+  EXPECT_EQ(numAtWork(100, INT64_MAX), 3u);
+  EXPECT_EQ(numAtWork(1, INT64_MAX), 1u);
+  EXPECT_EQ(numAtWork(100, leastShare), 1u);
+}
+
+TEST(TeamTest, WakesWhoHasParked) {
+  WithThreads with(2);
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_EQ(numAtWork(2, INT64_MAX), 2u);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(TeamTest, FailuresAndAllocationsReachTheCaller) {
+  WithThreads with(3);
+  // One byte more in each round: every thread's buffer grows.
+  size_t bytes = 1 << 24;
+  for (bool fails : {true, false}) {
+    bytes *= 2;
+    int64_t before = numScratchAllocations();
+    const char *message =
+        share(3, INT64_MAX, [&](Items &items) -> const char * {
+          scratch(Slot::Kernel, bytes);
+          int64_t i;
+          return items.take(i) && fails ? "failed" : nullptr;
+        });
+    EXPECT_STREQ(message ? message : "", fails ? "failed" : "");
+    EXPECT_EQ(numScratchAllocations() - before, 3);
+  }
+}
+
+/// A call large enough to be shared.
+struct SharedCall {
+  const char *op;
+  std::vector<std::vector<int64_t>> ins, outs;
+  std::vector<int64_t> attrs;
+  /// Whether outputs from this one on are kept as they were summed.
+  size_t firstSum = 99, firstSumIn = 99;
+};
+
+const int64_t inf = bitsOf(std::numeric_limits<double>::infinity());
+
+// Odd sizes; more than one block of everything that a kernel cuts.
+const std::vector<SharedCall> sharedCalls = {
+    {"matmul", {{600, 70}, {90, 70}}, {{600, 90}}, {0, 1}},
+    {"matmul", {{3, 700}, {700, 1203}}, {{3, 1203}}, {0, 0}},
+    {"conv1d",
+     {{2, 300, 333}, {333, 4}, {333}, {2, 3, 333}},
+     {{2, 300, 333}},
+     {1, 1, 1}},
+    {"rms_norm",
+     {{700, 330}, {330}, {700, 330}},
+     {{700, 330}},
+     {bitsOf(1e-5), 1, 2, 1, 1}},
+    {"ssd",
+     {{1, 150, 6, 33},
+      {1, 150, 6},
+      {6},
+      {1, 150, 2, 17},
+      {1, 150, 2, 17},
+      {6},
+      {6},
+      {1, 6, 33, 17}},
+     {{1, 150, 6, 33}, {1, 6, 33, 17}},
+     {64, inf, 0, 1, 1, 1}},
+    {"ssd_states",
+     {{1, 300, 7, 33}, {1, 300, 7}, {7}, {1, 300, 1, 17}, {7}},
+     {{1, 7}, {1, 7, 33, 17}, {1, 4, 7, 33, 17}, {1, 300, 7}, {1, 300, 7}},
+     {80, inf, 0, 1},
+     0},
+    {"ssd_scan",
+     {{1, 150, 7, 33},
+      {1, 150, 1, 17},
+      {1, 150, 1, 17},
+      {1, 2, 7, 33, 17},
+      {1, 150, 7},
+      {1, 150, 7},
+      {1, 7},
+      {1, 7, 33, 17}},
+     {{1, 150, 7, 33}, {1, 7, 33, 17}},
+     {80, 0, 0},
+     1,
+     3},
+    {"attention",
+     {{1, 200, 6, 20}, {1, 200, 3, 20}, {1, 200, 3, 10}},
+     {{1, 200, 6, 10}, {1, 6, 200}},
+     {1, bitsOf(0.2), 0, 3, 0, 200, 1, 3, 0, 200, 1},
+     1},
+};
+
+template <typename T> class TeamKernelTest : public testing::Test {};
+using Floats = testing::Types<float, double, BFloat16>;
+TYPED_TEST_SUITE(TeamKernelTest, Floats);
+
+/// Tensors of T, and behind `firstSum` of the type that sums.
+template <typename T> struct Operands {
+  std::vector<Tensor<T>> values;
+  std::vector<Tensor<AccumulatorOf<T>>> sums;
+
+  Operands(const std::vector<std::vector<int64_t>> &sizes, size_t firstSum,
+           Random &random) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i < firstSum)
+        values.emplace_back(sizes[i], Lay::Dense, random).fill(random, -1, 0);
+      else
+        sums.emplace_back(sizes[i], Lay::Dense, random).fill(random, -1, 0);
+    }
+  }
+  std::vector<Buffer> buffers() {
+    std::vector<Buffer> all;
+    for (Tensor<T> &tensor : values)
+      all.push_back(tensor.buffer());
+    for (Tensor<AccumulatorOf<T>> &tensor : sums)
+      all.push_back(tensor.buffer());
+    return all;
+  }
+  std::string bytes() {
+    std::string all;
+    for (const Buffer &buffer : buffers()) {
+      size_t count = buffer.dtype == Element<T>::dtype
+                         ? sizeof(T)
+                         : sizeof(AccumulatorOf<T>);
+      for (int32_t dim = 0; dim < buffer.rank; ++dim)
+        count *= size_t(buffer.sizes[dim]);
+      all.append(static_cast<const char *>(buffer.data), count);
+    }
+    return all;
+  }
+};
+
+TYPED_TEST(TeamKernelTest, NumberOfThreadsChangesNoBit) {
+  for (const SharedCall &shared : sharedCalls)
+    for (const Implementation &implementation : implementations()) {
+      SCOPED_TRACE(testing::Message()
+                   << shared.op << " " << implementation.name);
+      KernelFn kernel =
+          implementation.find(shared.op, Element<TypeParam>::dtype);
+      std::string expected;
+      for (int64_t threads : {1, 2, 3, 5}) {
+        WithThreads with(threads);
+        Random random(1);
+        Operands<TypeParam> ins(shared.ins, shared.firstSumIn, random);
+        Operands<TypeParam> outs(shared.outs, shared.firstSum, random);
+        ASSERT_EQ(
+            test::run(kernel, ins.buffers(), outs.buffers(), shared.attrs), "");
+        if (threads == 1)
+          expected = outs.bytes();
+        ASSERT_TRUE(outs.bytes() == expected) << threads << " threads";
+      }
+    }
+}
+
+} // namespace
