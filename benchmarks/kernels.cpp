@@ -94,10 +94,6 @@ void loop(benchmark::State &state, const char *op, std::vector<Tensor> &ins,
   }
 }
 
-void setsAndTypes(benchmark::internal::Benchmark *benchmark) {
-  benchmark->ArgNames({"plain", "bf16"})->ArgsProduct({{0, 1}, {0, 1}});
-}
-
 void count(benchmark::State &state, const char *name, double perIteration) {
   state.counters[name] = benchmark::Counter(
       perIteration, benchmark::Counter::kIsIterationInvariantRate,
@@ -122,7 +118,16 @@ BENCHMARK(matmul)
     ->ArgsProduct({{1}, {0, 1}, {256}, {3352}, {hidden}})
     ->Unit(benchmark::kMillisecond);
 
+/// Tokens after the set and the type: few enough that all stays in the last
+/// cache, or too many.
+void tokensToo(benchmark::internal::Benchmark *benchmark) {
+  benchmark->ArgNames({"plain", "bf16", "tokens"})
+      ->ArgsProduct({{0, 1}, {0, 1}, {length}})
+      ->ArgsProduct({{0}, {0, 1}, {16 * length}});
+}
+
 void conv1d(benchmark::State &state) {
+  int64_t length = state.range(2);
   std::vector<Tensor> ins = {{{1, length, channels}, -1, 1},
                              {{channels, window}, -1, 1},
                              {{channels}, -1, 1}};
@@ -132,10 +137,10 @@ void conv1d(benchmark::State &state) {
   loop(state, "conv1d", ins, outs, {1, 0, 1});
   count(state, "elements", double(length * channels));
 }
-BENCHMARK(conv1d)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
+BENCHMARK(conv1d)->Apply(tokensToo)->Unit(benchmark::kMillisecond);
 
 void rmsNorm(benchmark::State &state) {
-  int64_t width = heads * headSize;
+  int64_t length = state.range(2), width = heads * headSize;
   std::vector<Tensor> ins = {
       {{length, width}, -1, 1}, {{width}, -1, 1}, {{length, width}, -1, 1}};
   std::vector<Tensor> outs = {{{length, width}, 0, 0}};
@@ -144,7 +149,7 @@ void rmsNorm(benchmark::State &state) {
   loop(state, "rms_norm", ins, outs, {bitsOf(1e-5), 1, 1, 1, 1});
   count(state, "elements", double(length * width));
 }
-BENCHMARK(rmsNorm)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
+BENCHMARK(rmsNorm)->Apply(tokensToo)->Unit(benchmark::kMillisecond);
 
 const int64_t unlimited = bitsOf(std::numeric_limits<double>::infinity());
 

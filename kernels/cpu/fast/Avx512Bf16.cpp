@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fast/Matmul.h"
+#include "fast/Ssd.h"
+#include "fast/SsdScan.h"
 #include "fast/Table.h"
 
 #include <cstring>
@@ -17,7 +19,15 @@ namespace {
 struct Avx512Bf16 {
   static constexpr int bytes = 64;
   static constexpr int rows = 8;
+  static constexpr bool streams = true;
 
+  template <typename Vector> static void stream(void *to, Vector value) {
+    if constexpr (sizeof value == bytes)
+      _mm512_stream_si512(static_cast<__m512i *>(to), (__m512i)value);
+    else
+      _mm256_stream_si256(static_cast<__m256i *>(to), (__m256i)value);
+  }
+  static void finishStreams() { _mm_sfence(); }
   /// sum + a.even * b.even + a.odd * b.odd in each lane, each step rounded to
   /// f32; what is too small to be normal counts as 0.
   static __m512 dot(__m512 sum, const Pair &a, __m512 b) {
@@ -43,6 +53,8 @@ struct Entries {
   Entries() {
     std::memcpy(table, fast::avx512Table(), sizeof table);
     replace("matmul", fast::Matmul<Avx512Bf16, BFloat16, Pair>::run);
+    replace("ssd", fast::Ssd<Avx512Bf16, BFloat16, Pair>::run);
+    replace("ssd_scan", fast::SsdScan<Avx512Bf16, BFloat16, Pair>::run);
   }
   void replace(const char *op, KernelFn fn) {
     for (KernelEntry &entry : table)
