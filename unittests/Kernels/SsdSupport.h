@@ -28,28 +28,11 @@ template <typename T> struct SsdProblem {
   double dtMax, dtMin;
   bool hasD, hasBias, hasInitial;
   Tensor<T> x, dt, aLog, B, C, D, bias, initial;
-  /// What rounding of factors may change, per unit of magnitude; see
-  /// `allowFor`.
-  double factorRounding = 0;
   /// Results of `run`.
   Tensor<T> y, finalState;
 
   SsdProblem(const SsdShape &shape, Fading fading, Random &random);
   std::string run(KernelFn kernel);
-
-  /// For what `implementation` computes. Where it rounds factors, a term is the
-  /// product of at most two that are: a decayed input and, tiles later, the
-  /// state it went into. Each may be off by half a unit in the last of eight
-  /// bits.
-  void allowFor(const Implementation &implementation) {
-    bool rounds = std::is_same_v<T, BFloat16> && implementation.roundsFactors;
-    factorRounding = rounds ? 1.01 / 256 : 0;
-  }
-  template <typename E> bool isClose(E got, const Expected &expected) const {
-    Expected wider = expected;
-    wider.magnitude *= 1 + factorRounding / tolerance<E>();
-    return test::isClose(got, wider);
-  }
 
   /// What the call means, in double precision and without any state:
   ///   y_t = sum_{s <= t} exp(sum_{s < r <= t} delta_r A) (C_t . B_s) delta_s
@@ -80,9 +63,7 @@ private:
   std::vector<Expected> dots;
 };
 
-/// Compares y and final_state with the quadratic form, element by element. What
-/// roundings of factors do to all of y together is less than what they may do
-/// to one element: no more than one unit in the last place of bf16.
+/// Compares y and final_state with the quadratic form.
 template <typename T> void expectMatches(SsdProblem<T> &problem);
 
 } // namespace cp::kernels::test

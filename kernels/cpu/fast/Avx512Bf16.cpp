@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fast/Matmul.h"
-#include "fast/Ssd.h"
-#include "fast/SsdScan.h"
 #include "fast/Table.h"
 
 #include <cstring>
@@ -53,8 +51,6 @@ struct Entries {
   Entries() {
     std::memcpy(table, fast::avx512Table(), sizeof table);
     replace("matmul", fast::Matmul<Avx512Bf16, BFloat16, Pair>::run);
-    replace("ssd", fast::Ssd<Avx512Bf16, BFloat16, Pair>::run);
-    replace("ssd_scan", fast::SsdScan<Avx512Bf16, BFloat16, Pair>::run);
   }
   void replace(const char *op, KernelFn fn) {
     for (KernelEntry &entry : table)
