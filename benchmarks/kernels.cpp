@@ -9,7 +9,7 @@
 // group, 1024 tokens. One thread. GF/s counts what the mathematics asks for:
 // two operations per multiply-add; for the scan those of its recurrence (4 h p
 // n per token: state update and read-out), so that chunked forms compare with
-// it.
+// it. The scan also counts what its matrix products execute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +40,6 @@ void loop(benchmark::State &state, const KernelCase &kernel) {
   }
 }
 
-void setsAndTypes(benchmark::internal::Benchmark *benchmark) {
-  benchmark->ArgNames({"plain", "bf16"})->ArgsProduct({{0, 1}, {0, 1}});
-}
-
 void count(benchmark::State &state, const char *name, double perIteration) {
   state.counters[name] = benchmark::Counter(
       perIteration, benchmark::Counter::kIsIterationInvariantRate,
@@ -64,27 +60,55 @@ BENCHMARK(matmul)
     ->ArgsProduct({{1}, {0, 1}, {256}, {3352}, {hidden}})
     ->Unit(benchmark::kMillisecond);
 
+/// Tokens after the set and the type: few enough that all stays in the last
+/// cache, or too many.
+void tokensToo(benchmark::internal::Benchmark *benchmark) {
+  benchmark->ArgNames({"plain", "bf16", "tokens"})
+      ->ArgsProduct({{0, 1}, {0, 1}, {length}})
+      ->ArgsProduct({{0}, {0, 1}, {16 * length}});
+}
+
 void conv1d(benchmark::State &state) {
+  int64_t length = state.range(2);
   loop(state, conv1dCase(isNarrow(state), length, channels));
   count(state, "elements", double(length * channels));
 }
-BENCHMARK(conv1d)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
+BENCHMARK(conv1d)->Apply(tokensToo)->Unit(benchmark::kMillisecond);
 
 void rmsNorm(benchmark::State &state) {
-  int64_t width = heads * headSize;
+  int64_t length = state.range(2), width = heads * headSize;
   loop(state, rmsNormCase(isNarrow(state), length, width));
   count(state, "elements", double(length * width));
 }
-BENCHMARK(rmsNorm)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
+BENCHMARK(rmsNorm)->Apply(tokensToo)->Unit(benchmark::kMillisecond);
 
-const double scanFlops = 4.0 * length * heads * headSize * stateSize;
-
-void ssd(benchmark::State &state) {
-  loop(state, ssdCase(isNarrow(state), {length, heads}, chunk));
-  count(state, "flops", scanFlops);
-  count(state, "tokens", length);
+/// What the matrix products of the chunked form execute, for chunks of the fast
+/// kernel's 64 tokens: C S and the state's update, 2 p n operations per token
+/// and head each, and of a chunk's weights times x the lower triangle, with
+/// blocks of 8 tokens on the diagonal whole. C B^T, shared by all heads, counts
+/// once, as the same triangle.
+double executedFlops(int64_t l, int64_t h) {
+  constexpr double size = 64, block = 8;
+  double seen = size * (size + block) / 2 / size;
+  return 2.0 * double(l) *
+         (double(h) * (2.0 * headSize * stateSize + seen * headSize) +
+          seen * stateSize);
 }
-BENCHMARK(ssd)->Apply(setsAndTypes)->Unit(benchmark::kMillisecond);
+
+/// Tokens and heads after the set and the type.
+void ssd(benchmark::State &state) {
+  int64_t l = state.range(2), h = state.range(3);
+  loop(state, ssdCase(isNarrow(state), {l, h}, chunk));
+  count(state, "flops", 4.0 * double(l * h * headSize * stateSize));
+  count(state, "executed", executedFlops(l, h));
+  count(state, "tokens", double(l));
+}
+BENCHMARK(ssd)
+    ->ArgNames({"plain", "bf16", "tokens", "heads"})
+    ->ArgsProduct({{0}, {0, 1}, {length}, {heads}})
+    ->ArgsProduct({{0}, {0, 1}, {2 * length}, {128}})
+    ->ArgsProduct({{1}, {0, 1}, {length}, {heads}})
+    ->Unit(benchmark::kMillisecond);
 
 void ssdStates(benchmark::State &state) {
   int64_t size = state.range(2), chunks = (length + size - 1) / size;

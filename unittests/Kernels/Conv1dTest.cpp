@@ -116,4 +116,41 @@ TYPED_TEST(Conv1dTest, SequenceCutsChangeNoBit) {
           ASSERT_EQ(part.y(i, t - cut, c), whole.y(i, t, c));
   }
 }
+
+/// So many results that they go past the caches; rows whose first element is
+/// not at the start of a line, and channels that do not fill the last vector.
+TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
+  using T = TypeParam;
+  Random random(3);
+  const int64_t l = 2100, c = 4128, used = 4101;
+  Tensor<T> x({1, l, used}, Lay::Dense, random);
+  Tensor<T> weight({used, 4}, Lay::Dense, random);
+  Tensor<T> plain({1, l, used}, Lay::Dense, random);
+  x.fill(random, -1, 1);
+  weight.fill(random, -1, 1);
+  ASSERT_EQ(
+      run(findCpuKernel("conv1d", Element<T>::dtype, KernelSet::Reference),
+          {x.buffer(), weight.buffer()}, {plain.buffer()}, {0, 0, 1}),
+      "");
+  // Two roundings to bf16 lie up to a unit in the last place apart.
+  for (const Implementation &implementation : implementations())
+    for (size_t shift : {0, 1}) {
+      SCOPED_TRACE(implementation.name);
+      std::vector<T> data(size_t(l * c) + shift, T(7));
+      const int64_t sizes[] = {1, l, used}, strides[] = {l * c, c, 1};
+      Buffer y = {data.data() + shift, Element<T>::dtype, 3, sizes, strides};
+      ASSERT_EQ(run(implementation.find("conv1d", Element<T>::dtype),
+                    {x.buffer(), weight.buffer()}, {y}, {0, 0, 1}),
+                "");
+      for (int64_t t = 0; t < l; ++t)
+        for (int64_t i = 0; i < c; ++i) {
+          double got = data[size_t(t * c + i) + shift];
+          double expected = i < used ? double(plain(0, t, i)) : 7;
+          ASSERT_LE(std::fabs(got - expected),
+                    tolerance<T>() +
+                        2 * storageRounding<T>() * std::fabs(expected))
+              << t << ' ' << i;
+        }
+    }
+}
 } // namespace

@@ -18,6 +18,7 @@ using namespace cp::kernels;
 namespace {
 struct Small {
   static constexpr int bytes = 16;
+  static constexpr bool streams = false;
 };
 
 template <typename T> class MathTest : public testing::Test {

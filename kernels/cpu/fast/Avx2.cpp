@@ -7,10 +7,21 @@
 
 #include "fast/Entries.h"
 
+#include <immintrin.h>
+
 namespace {
 struct Avx2 {
   static constexpr int bytes = 32;
   static constexpr int rows = 4;
+  static constexpr bool streams = true;
+
+  template <typename Vector> static void stream(void *to, Vector value) {
+    if constexpr (sizeof value == bytes)
+      _mm256_stream_si256(static_cast<__m256i *>(to), (__m256i)value);
+    else
+      _mm_stream_si128(static_cast<__m128i *>(to), (__m128i)value);
+  }
+  static void finishStreams() { _mm_sfence(); }
 };
 } // namespace
 

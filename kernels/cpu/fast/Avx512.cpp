@@ -7,10 +7,21 @@
 
 #include "fast/Entries.h"
 
+#include <immintrin.h>
+
 namespace {
 struct Avx512 {
   static constexpr int bytes = 64;
   static constexpr int rows = 8;
+  static constexpr bool streams = true;
+
+  template <typename Vector> static void stream(void *to, Vector value) {
+    if constexpr (sizeof value == bytes)
+      _mm512_stream_si512(static_cast<__m512i *>(to), (__m512i)value);
+    else
+      _mm256_stream_si256(static_cast<__m256i *>(to), (__m256i)value);
+  }
+  static void finishStreams() { _mm_sfence(); }
 };
 } // namespace
 

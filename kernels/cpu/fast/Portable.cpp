@@ -11,6 +11,7 @@ namespace {
 struct Portable {
   static constexpr int bytes = 16;
   static constexpr int rows = 4;
+  static constexpr bool streams = false;
 };
 } // namespace
 

@@ -92,8 +92,8 @@ private:
       storeRow(op, row, sums[row]);
   }
 
-  static void storeRow(const Operands &op, int row,
-                       const typename V::Type (&sums)[2]) {
+  [[gnu::always_inline]] static void
+  storeRow(const Operands &op, int row, const typename V::Type (&sums)[2]) {
     T *c = op.c + op.cRows[row];
     for (int i = 0; i < 2; ++i, c += V::lanes)
       V::store(c, op.factors

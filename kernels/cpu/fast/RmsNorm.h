@@ -17,8 +17,9 @@
 
 namespace cp::kernels::fast {
 
-/// One group of one row at a time, copied to padded scratch: the padding is 0
-/// and adds nothing to the sum.
+/// One group of one row at a time, in two passes: what is summed up stays in
+/// the first cache until its factor is known. Rows that do not lie dense are
+/// copied there and back.
 template <typename Isa, typename T> class RmsNorm {
 public:
   static const char *run(const Call &call) {
@@ -49,14 +50,15 @@ private:
         padded(roundUp(count, V::lanes)) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
-                                             2 * carved<Acc>(padded));
+    void *memory =
+        scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
+                                  carved<Acc>(padded) + carved<T>(2 * padded));
     if (!memory)
       return false;
     Carver carver(memory);
     weights = carver.take<Acc>(args.groups * padded);
     values = carver.take<Acc>(padded);
-    gates = carver.take<Acc>(padded);
+    copies = carver.take<T>(2 * padded);
     for (int64_t i = 0; i < args.groups * padded; ++i)
       weights[i] = 1;
     if (args.weight.data)
@@ -71,54 +73,88 @@ private:
     for (int64_t row = first; row < end; ++row)
       for (int64_t group = 0; group < args.groups; ++group)
         normalise(row, group);
+    V::finishStreams();
   }
 
-  void load(const RowTensor<const T> &from, int64_t row, int64_t first,
-            Acc *to) {
-    Pack<Isa, T>::rows({from.at(row, first), 0, from.stride}, 1, count, padded,
-                       to, padded);
+  /// Row as contiguous elements, in `copy` if need be.
+  const T *rowOf(const RowTensor<const T> &from, int64_t row, int64_t first,
+                 T *copy) {
+    const T *at = from.at(row, first);
+    if (from.stride == 1)
+      return at;
+    for (int64_t i = 0; i < count; ++i)
+      copy[i] = at[i * from.stride];
+    return copy;
   }
 
   void normalise(int64_t row, int64_t group) {
     int64_t first = group * count;
-    load(args.x, row, first, values);
-    if (args.gate.data)
-      load(args.gate, row, first, gates);
-    typename V::Type squares = {};
-    for (int64_t i = 0; i < padded; i += V::lanes) {
-      typename V::Type value = V::load(values + i);
-      if (args.gate.data && args.gateFirst)
-        value *= M::silu(V::load(gates + i));
-      V::store(values + i, value);
-      squares += value * value;
-    }
-    Acc mean = V::sum(squares) / Acc(count) + Acc(args.eps);
-    scale(Acc(1) / __builtin_sqrt(mean), weights + group * padded);
-    store(row, first);
+    const T *x = rowOf(args.x, row, first, copies);
+    const T *gate = args.gate.data
+                        ? rowOf(args.gate, row, first, copies + padded)
+                        : nullptr;
+    Acc squares =
+        gate && args.gateFirst ? gather<true>(x, gate) : gather<false>(x, gate);
+    Acc mean = squares / Acc(count) + Acc(args.eps);
+    Acc factor = Acc(1) / __builtin_sqrt(mean);
+    const Acc *weight = weights + group * padded;
+    const T *late = args.gateFirst ? nullptr : gate;
+    T *to = args.y.at(row, first);
+    if (args.y.stride == 1)
+      return isStreamed && reinterpret_cast<size_t>(to) % 64 == 0
+                 ? scale<true>(factor, weight, late, to)
+                 : scale<false>(factor, weight, late, to);
+    // x has been read.
+    scale<false>(factor, weight, late, copies);
+    for (int64_t i = 0; i < count; ++i)
+      to[i * args.y.stride] = copies[i];
   }
 
-  void scale(Acc factor, const Acc *weight) {
-    for (int64_t i = 0; i < padded; i += V::lanes) {
+  /// Calls part(i, load) for each vector: load(p) is the one at p + i, with
+  /// zeros beyond the last element.
+  template <typename Part> void forEach(Part part) const {
+    int64_t i = 0;
+    for (; i + V::lanes <= count; i += V::lanes)
+      part(i, [i](const auto *from) { return V::load(from + i); });
+    int64_t rest = count - i;
+    if (rest > 0)
+      part(i,
+           [i, rest](const auto *from) { return V::loadPart(from + i, rest); });
+  }
+
+  /// Puts x, or x silu(gate), into values; returns the sum of squares.
+  template <bool Gated> Acc gather(const T *x, const T *gate) {
+    typename V::Type squares[2] = {};
+    forEach([&](int64_t i, auto load) {
+      typename V::Type value = load(x);
+      if constexpr (Gated)
+        value *= M::silu(load(gate));
+      V::store(values + i, value);
+      squares[i / V::lanes % 2] += value * value;
+    });
+    return V::sum(squares[0] + squares[1]);
+  }
+
+  template <bool Streamed>
+  void scale(Acc factor, const Acc *weight, const T *gate, T *to) const {
+    forEach([&](int64_t i, auto load) {
       typename V::Type value =
           V::load(values + i) * factor * V::load(weight + i);
-      if (args.gate.data && !args.gateFirst)
-        value *= M::silu(V::load(gates + i));
-      V::store(values + i, value);
-    }
-  }
-
-  void store(int64_t row, int64_t first) {
-    if (args.y.stride == 1)
-      Pack<Isa, Acc, T>::rows({values, 0, 1}, 1, count, count,
-                              args.y.at(row, first), 0);
-    else
-      for (int64_t i = 0; i < count; ++i)
-        *args.y.at(row, first + i) = T(values[i]);
+      if (gate)
+        value *= M::silu(load(gate));
+      if (i + V::lanes <= count)
+        V::template put<Streamed>(to + i, value);
+      else
+        V::storePart(to + i, value, count - i);
+    });
   }
 
   const RmsNormArgs<T> &args;
   int64_t count, padded;
-  Acc *weights, *values, *gates;
+  const bool isStreamed =
+      args.rows * args.c * int64_t(sizeof(T)) >= leastStreamed;
+  Acc *weights, *values;
+  T *copies;
 };
 
 } // namespace cp::kernels::fast

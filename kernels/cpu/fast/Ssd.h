@@ -28,12 +28,18 @@ static inline Matrix<T> stateOf(const View<T, 4> &view, int64_t b, int64_t h) {
   return {view.at(b, h), view.strides[2], view.strides[3]};
 }
 
+template <typename T>
+static inline Skip<T> skipOf(const View<const T, 2> &D, int64_t h) {
+  return {D.data ? D.at(h) : nullptr, D.strides[1]};
+}
+
 /// Tile by tile. The tile's size is the kernel's own: the call's chunk size
 /// only says how the sum may be cut, and no result depends on it.
-template <typename Isa, typename T> class Ssd {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class Ssd {
 public:
   static const char *compute(const SsdArgs<T> &args) {
-    SsdTile<Isa, T> tile(args.p, args.n);
+    SsdTile<Isa, T, Factor> tile(args.p, args.n);
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
       Ssd ssd(args, blocks);
@@ -85,16 +91,14 @@ private:
     for (int64_t h = block.begin; h < block.end; ++h) {
       SsdSteps<Isa, Acc> steps;
       steps.compute(args.step, b, t, count, h, Acc(0));
-      Matrix<const T> x = tokens(args.x, b, t, h);
-      tile.output(x, steps, state(block, h));
+      tile.output(tokens(args.x, b, t, h), steps, state(block, h),
+                  skipOf(args.D, h), tokens(args.y, b, t, h));
       tile.advance(steps, state(block, h));
-      tile.store(x, args.D.data ? args.D.at(h) : nullptr, args.D.strides[1],
-                 tokens(args.y, b, t, h));
     }
   }
 
   const SsdArgs<T> &args;
-  SsdTile<Isa, T> tile;
+  SsdTile<Isa, T, Factor> tile;
   int64_t perBlock;
   Acc *states;
 };

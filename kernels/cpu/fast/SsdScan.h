@@ -14,7 +14,8 @@ namespace cp::kernels::fast {
 
 /// As Ssd, with steps and decays given. A chunk that fits one tile takes its
 /// own state from `chunk_states` and saves the product that would form it.
-template <typename Isa, typename T> class SsdScan {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class SsdScan {
 public:
   static const char *run(const Call &call) {
     SsdScanArgs<T> args;
@@ -24,7 +25,7 @@ public:
   }
 
   static const char *compute(const SsdScanArgs<T> &args) {
-    SsdTile<Isa, T> tile(args.p, args.n);
+    SsdTile<Isa, T, Factor> tile(args.p, args.n);
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
       SsdScan scan(args, blocks);
@@ -95,11 +96,9 @@ private:
       SsdSteps<Isa, Acc> steps;
       steps.load(args, b, t, count, h,
                  startsChunk ? Acc(0) : *args.logDecay.at(b, t - 1, h));
-      Matrix<const T> x = tokens(args.x, b, t, h);
-      tile.output(x, steps, state(block, h));
+      tile.output(tokens(args.x, b, t, h), steps, state(block, h),
+                  skipOf(args.D, h), tokens(args.y, b, t, h));
       advance(b, t, h, steps, state(block, h));
-      tile.store(x, args.D.data ? args.D.at(h) : nullptr, args.D.strides[1],
-                 tokens(args.y, b, t, h));
     }
   }
 
@@ -115,7 +114,7 @@ private:
   }
 
   const SsdScanArgs<T> &args;
-  SsdTile<Isa, T> tile;
+  SsdTile<Isa, T, Factor> tile;
   int64_t perBlock;
   Acc *states, *summand;
 };

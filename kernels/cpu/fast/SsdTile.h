@@ -22,44 +22,67 @@
 #define CP_KERNELS_CPU_FAST_SSDTILE_H
 
 #include "Scratch.h"
-#include "fast/Pack.h"
 #include "fast/Product.h"
+#include "fast/SsdPack.h"
 #include "fast/SsdSteps.h"
 
 namespace cp::kernels::fast {
 
-template <typename Isa, typename T> class SsdTile {
+/// What D holds for one head: element i is data[i * stride]; null: zeros.
+template <typename T> struct Skip {
+  const T *data;
+  int64_t stride;
+};
+
+/// `Factor` is what products are formed of: Acc, or Pair on processors that
+/// multiply bf16 (Isa::dot). Then x, B and C enter as they are; weights, states
+/// and decayed inputs are rounded to bf16 where they are factors. States and
+/// sums themselves keep all bits.
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class SsdTile {
 public:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
-  using P = Product<Isa, Acc>;
+  using M = VecMath<Isa, Acc>;
+  using P = Product<Isa, Acc, Factor>;
+  using Packer = SsdPack<Isa, T, Factor>;
   using Steps = SsdSteps<Isa, Acc>;
   static_assert(tileTokens % P::columns == 0 && tileTokens % P::rows == 0);
 
-  SsdTile(int64_t p, int64_t n) : p(p), n(n), paddedP(roundUp(p, P::columns)) {}
+  SsdTile(int64_t p, int64_t n)
+      : p(p), n(n), paddedP(roundUp(p, P::columns)),
+        paddedN(roundUp(n, V::lanes)), depth(Packer::words(n)) {}
 
   size_t bytes() const {
-    return 3 * carved<Acc>(n * tileTokens) +
-           2 * carved<Acc>(tileTokens * tileTokens) +
-           3 * carved<Acc>(tileTokens * paddedP) + carved<Acc>(paddedP) +
+    return 2 * carved<Factor>(depth * tileTokens) +
+           carved<Factor>(tokenWords * paddedN) +
+           carved<Acc>(tileTokens * tileTokens) +
+           carved<Factor>(tokenWords * tileTokens) +
+           2 * carved<Factor>(tokenWords * paddedP) +
+           carved<Acc>(tileTokens * paddedP) + carved<Acc>(paddedP) +
+           carved<Factor>(stateWords()) + carved<Acc>(tileTokens) +
            carved<int64_t>(tileTokens) +
            carved<int64_t>(n > tileTokens ? n : tileTokens);
   }
   void allocate(Carver &carver) {
-    bRows = carver.take<Acc>(n * tileTokens);
-    bColumns = carver.take<Acc>(n * tileTokens);
-    cColumns = carver.take<Acc>(n * tileTokens);
+    bColumns = carver.take<Factor>(depth * tileTokens);
+    cColumns = carver.take<Factor>(depth * tileTokens);
+    bRows = carver.take<Factor>(tokenWords * paddedN);
     products = carver.take<Acc>(tileTokens * tileTokens);
-    weights = carver.take<Acc>(tileTokens * tileTokens);
-    stepped = carver.take<Acc>(tileTokens * paddedP);
-    decayed = carver.take<Acc>(tileTokens * paddedP);
+    weights = carver.take<Factor>(tokenWords * tileTokens);
+    input = carver.take<Factor>(tokenWords * paddedP);
+    decayed = carver.take<Factor>(tokenWords * paddedP);
     y = carver.take<Acc>(tileTokens * paddedP);
-    skip = carver.take<Acc>(paddedP);
+    skips = carver.take<Acc>(paddedP);
+    narrowState = carver.take<Factor>(stateWords());
+    positions = carver.take<Acc>(tileTokens);
     tokenRows = carver.take<int64_t>(tileTokens);
     int64_t rows = n > tileTokens ? n : tileTokens;
     paddedRows = carver.take<int64_t>(rows);
-    for (int64_t i = 0; i < tileTokens; ++i)
+    for (int64_t i = 0; i < tileTokens; ++i) {
+      positions[i] = Acc(i);
       tokenRows[i] = i * tileTokens;
+    }
     for (int64_t i = 0; i < rows; ++i)
       paddedRows[i] = i * paddedP;
   }
@@ -71,59 +94,50 @@ public:
   /// s <= t.
   void loadGroup(Matrix<const T> B, Matrix<const T> C, int64_t tokens) {
     count = tokens;
-    Pack<Isa, T>::rows(B, count, n, n, bRows, n);
-    Pack<Isa, T>::transposed(B, count, n, tileTokens, bColumns, tileTokens);
-    Pack<Isa, T>::transposed(C, count, n, tileTokens, cColumns, tileTokens);
+    Packer::alongRows(B, count, n, paddedN, bRows, paddedN);
+    Packer::alongColumns(B, count, n, bColumns);
+    Packer::alongColumns(C, count, n, cColumns);
     typename P::Operands op = {bColumns,   tileTokens, cColumns,
                                tileTokens, products,   tokenRows};
     for (int64_t s = 0; s < count; s += P::rows)
       for (int64_t t = s / P::columns * P::columns; t < count; t += P::columns)
-        P::tile(op.at(s, t), least(P::rows, count - s), n);
+        P::tile(op.at(s, t), least(P::rows, count - s), depth);
   }
 
-  /// Takes x[tokens, p] of one head and leaves Y in scratch.
-  void output(Matrix<const T> x, const Steps &steps, const Acc *state) {
-    loadInput(x, steps);
+  /// out = Y + D x for x[tokens, p] of one head. Leaves what advance() needs.
+  void output(Matrix<const T> x, const Steps &steps, const Acc *state,
+              Skip<T> D, Matrix<T> out) {
+    for (int64_t i = 0; i < paddedP; ++i)
+      skips[i] = D.data && i < p ? Acc(D.data[i * D.stride]) : Acc(0);
+    readState(x, steps, state);
     weigh(steps);
     Acc decays[tileTokens];
     steps.decaysFromStart(decays);
-    typename P::Operands before = {cColumns, tileTokens, state,
-                                   paddedP,  y,          paddedRows};
-    typename P::Operands inside = {weights, tileTokens, stepped, paddedP,
-                                   y,       paddedRows, decays,  1};
-    for (int64_t j = 0; j < paddedP; j += P::columns) {
-      for (int64_t t = 0; t < count; t += P::rows) {
-        int64_t rows = least(P::rows, count - t);
-        P::tile(before.at(t, j), rows, n);
-        P::tile(inside.at(t, j), rows, t + rows);
-      }
+    typename P::Operands inside = {weights, tileTokens, input,  paddedP,
+                                   y,       paddedRows, decays, 1};
+    for (int64_t t = 0; t < count; t += P::rows) {
+      int64_t end = least(t + P::rows, count);
+      prefetchRows<1>(out, end, least(end + P::rows, count));
+      for (int64_t j = 0; j < paddedP; j += P::columns)
+        P::tile(inside.at(t, j), end - t, Packer::words(end));
+      for (int64_t i = t; i < end; ++i)
+        storeRow(i, out);
     }
   }
 
   /// After output(): brings the state from the tile's start to its end.
   void advance(const Steps &steps, Acc *state) {
-    Acc end = steps.logDecay[tileTokens - 1];
-    Acc factor = decayOf(end);
-    P::matrix({bRows, n, decayed, paddedP, state, paddedRows, &factor, 0}, n,
-              paddedP, count);
-  }
-
-  /// After output(): out[tokens, p] = Y + D x; D may be null.
-  void store(Matrix<const T> x, const T *D, int64_t dStride, Matrix<T> out) {
-    for (int64_t i = 0; i < p; ++i)
-      skip[i] = D ? Acc(D[i * dStride]) : Acc(0);
-    for (int64_t t = 0; t < count; ++t) {
-      const T *xRow = x.data + t * x.rowStride;
-      const Acc *yRow = y + t * paddedP;
-      T *to = out.data + t * out.rowStride;
-      if (x.columnStride == 1 && out.columnStride == 1)
-        for (int64_t i = 0; i < p; ++i)
-          to[i] = T(yRow[i] + skip[i] * Acc(xRow[i]));
-      else
-        for (int64_t i = 0; i < p; ++i)
-          to[i * out.columnStride] =
-              T(yRow[i] + skip[i] * Acc(xRow[i * x.columnStride]));
-    }
+    Acc factor = decayOf(steps.logDecay[tileTokens - 1]);
+    typename P::Operands op = {bRows, paddedN,    decayed, paddedP,
+                               state, paddedRows, &factor, 0};
+    Matrix<const Acc> next = {state + stateSize(), paddedP, 1};
+    for (int64_t j = 0; j < paddedP; j += P::columns)
+      for (int64_t i = 0; i < n; i += P::rows) {
+        // The next head's state, as it mostly is.
+        for (int64_t row = i; row < i + P::rows; ++row)
+          prefetch<0, 2>(next.data + row * paddedP + j, P::columns);
+        P::tile(op.at(i, j), least(P::rows, n - i), Packer::words(count));
+      }
   }
 
   /// Copies a state [p, n] to or from the layout used here.
@@ -142,48 +156,133 @@ public:
             To(state[j * paddedP + i]);
   }
 
-  static Acc decayOf(Acc logDecay) {
-    return VecMath<Isa, Acc>::exp(V::splat(logDecay))[0];
-  }
+  static Acc decayOf(Acc logDecay) { return M::exp(V::splat(logDecay))[0]; }
 
 private:
-  /// stepped = delta x and decayed = exp(cum_end - cum) delta x.
-  void loadInput(Matrix<const T> x, const Steps &steps) {
+  using Type = typename V::Type;
+  static constexpr int64_t tokenWords = Packer::words(tileTokens);
+  int64_t stateWords() const { return Packer::isPaired ? depth * paddedP : 0; }
+
+  /// y = S C. Takes x between the register tiles: its rows lie far apart in
+  /// memory, and the products hide how long it takes until they come.
+  void readState(Matrix<const T> x, const Steps &steps, const Acc *state) {
     Acc toEnd[tileTokens];
     steps.decaysTo(steps.logDecay[tileTokens - 1], toEnd);
-    Pack<Isa, T>::rows(x, count, p, paddedP, stepped, paddedP);
-    for (int64_t s = 0; s < count; ++s) {
-      Acc delta = steps.delta[s];
-      for (int64_t i = s * paddedP; i < (s + 1) * paddedP; i += V::lanes) {
-        typename V::Type value = V::load(stepped + i) * delta;
-        V::store(stepped + i, value);
-        V::store(decayed + i, value * toEnd[s]);
+    typename P::Operands op = {cColumns, tileTokens, asFactors(state),
+                               paddedP,  y,          paddedRows};
+    int64_t words = Packer::words(count), taken = 0;
+    int64_t calls = (count + P::rows - 1) / P::rows * (paddedP / P::columns);
+    int64_t step = calls ? (words + calls - 1) / calls : words;
+    for (int64_t j = 0; j < paddedP; j += P::columns)
+      for (int64_t t = 0; t < count; t += P::rows) {
+        int64_t end = least(taken + step, words);
+        prefetchRows<0>(x, taken * Packer::perWord,
+                        least(end * Packer::perWord, count));
+        P::tile(op.at(t, j), least(P::rows, count - t), depth);
+        for (; taken < end; ++taken)
+          takeInput(x, taken, steps, toEnd);
       }
+  }
+
+  /// The state as products read it.
+  const Factor *asFactors(const Acc *state) {
+    if constexpr (!Packer::isPaired) {
+      return state;
+    } else {
+      SsdPack<Isa, Acc, Factor>::alongRows({state, paddedP, 1}, n, paddedP,
+                                           paddedP, narrowState, paddedP);
+      return narrowState;
     }
   }
 
-  /// weights[s][t] = products[s][t] exp(cum_t - cum_s), and 0 for t < s as far
-  /// as the register tile that holds the diagonal reaches.
+  /// input = x and decayed = exp(cum_end - cum) delta x for one word of tokens.
+  void takeInput(Matrix<const T> x, int64_t word, const Steps &steps,
+                 const Acc *toEnd) {
+    int64_t s = word * Packer::perWord;
+    // Beyond the last token, delta is 0.
+    int64_t other = s + Packer::perWord - 1;
+    Acc first = toEnd[s] * steps.delta[s];
+    Acc second = toEnd[other] * steps.delta[other];
+    for (int64_t j = 0; j < paddedP; j += V::lanes) {
+      typename Packer::Rows rows = Packer::rowsAt(x, word, count, j, p);
+      Packer::store(input + word * paddedP + j, rows);
+      Packer::store(decayed + word * paddedP + j,
+                    {rows.first * first, rows.second * second});
+    }
+  }
+
+  /// weights[s][t] = products[s][t] exp(cum_t - cum_s) delta_s, and 0 for t < s
+  /// as far as the register tile that holds the diagonal reaches. Above the
+  /// blocks on the diagonal the exponential is one of s times one of t, each of
+  /// the way to the block's first token.
   void weigh(const Steps &steps) {
-    constexpr int64_t block = V::lanes > P::rows ? V::lanes : P::rows;
-    for (int64_t s = 0; s < count; ++s) {
-      Acc *row = weights + s * tileTokens;
-      const Acc *product = products + s * tileTokens;
-      for (int64_t t = s / block * block; t < count; t += V::lanes) {
-        typename V::Type difference =
-            V::load(steps.logDecay + t) - steps.logDecay[s];
-        difference = difference < Acc(0) ? difference : typename V::Type{};
-        V::store(row + t,
-                 V::load(product + t) * VecMath<Isa, Acc>::exp(difference));
+    static_assert(weightBlock % V::lanes == 0 && weightBlock % P::rows == 0);
+    for (int64_t block = 0; block < count; block += weightBlock) {
+      Acc start = steps.logDecay[block], toBlock[tileTokens];
+      for (int64_t s = 0; s < block; s += V::lanes)
+        V::store(toBlock + s, M::expNegative(notAbove0(
+                                  start - V::load(steps.logDecay + s))) *
+                                  V::load(steps.delta + s));
+      int64_t last = least(block + weightBlock, count);
+      for (int64_t t = block; t < last; t += V::lanes) {
+        Type cum = V::load(steps.logDecay + t);
+        Type within = M::expNegative(notAbove0(cum - start));
+        for (int64_t s = 0; s < block; s += Packer::perWord)
+          storeWeights(s, t, within * toBlock[s],
+                       within * toBlock[s + Packer::perWord - 1]);
+        for (int64_t s = block; s < last; s += Packer::perWord)
+          storeWeights(s, t, diagonal(steps, cum, s, t),
+                       diagonal(steps, cum, s + Packer::perWord - 1, t));
       }
-      for (int64_t t = s / block * block; t < s; ++t)
-        row[t] = 0;
+    }
+  }
+  static constexpr int64_t weightBlock = 16;
+
+  /// Rounding may turn the difference of equal sums around.
+  static Type notAbove0(Type value) { return value < Acc(0) ? value : Type{}; }
+
+  Type diagonal(const Steps &steps, Type cum, int64_t s, int64_t t) const {
+    Type decay = M::expNegative(notAbove0(cum - steps.logDecay[s]));
+    return V::load(positions + t) >= Acc(s) ? decay * steps.delta[s] : Type{};
+  }
+
+  [[gnu::always_inline]] void storeWeights(int64_t s, int64_t t, Type first,
+                                           Type second) {
+    const Acc *from = products + s * tileTokens + t;
+    first *= V::load(from);
+    if constexpr (Packer::isPaired)
+      second = s + 1 < count ? second * V::load(from + tileTokens) : Type{};
+    Packer::store(weights + s / Packer::perWord * tileTokens + t,
+                  {first, second});
+  }
+
+  void storeRow(int64_t t, Matrix<T> out) {
+    T *to = out.data + t * out.rowStride;
+    for (int64_t j = 0; j < p; j += V::lanes) {
+      Type value = V::load(y + t * paddedP + j) +
+                   V::load(skips + j) * Packer::load(input + j, t, paddedP);
+      if (out.columnStride == 1 && j + V::lanes <= p)
+        V::store(to + j, value);
+      else
+        for (int64_t i = 0; i < least(V::lanes, p - j); ++i)
+          to[(j + i) * out.columnStride] = T(value[i]);
     }
   }
 
-  int64_t p, n, paddedP, count = 0;
-  Acc *bRows, *bColumns, *cColumns, *products, *weights, *stepped, *decayed, *y,
-      *skip;
+  template <int Write, int Locality, typename E>
+  static void prefetch(E *from, int64_t elements) {
+    for (int64_t i = 0; i < elements; i += 64 / int64_t(sizeof(E)))
+      __builtin_prefetch(from + i, Write, Locality);
+  }
+  template <int Write, typename E>
+  void prefetchRows(Matrix<E> rows, int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end && rows.columnStride == 1; ++i)
+      prefetch<Write, 3>(rows.data + i * rows.rowStride, p);
+  }
+
+  int64_t p, n, paddedP, paddedN, depth, count = 0;
+  Factor *bRows, *bColumns, *cColumns, *weights, *input, *decayed, *narrowState;
+  Acc *products, *y, *skips, *positions;
   int64_t *tokenRows, *paddedRows;
 };
 

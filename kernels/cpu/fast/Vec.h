@@ -10,6 +10,8 @@
 //
 //   bytes   size of a vector register
 //   rows    rows of the register tile of a matrix product
+//   streams whether there is stream(to, vector): a store past the caches, to an
+//           address that is a multiple of the vector's bytes
 //
 // Those files are compiled for different processors. The local tag gives every
 // instance internal linkage; a function shared by name could be compiled for
@@ -25,6 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace cp::kernels::fast {
@@ -47,6 +50,10 @@ template <typename Isa, typename T> struct Vec {
   using Int = typename IntegerOf<T>::Type;
   typedef T Type __attribute__((vector_size(Isa::bytes)));
   typedef Int IntType __attribute__((vector_size(Isa::bytes)));
+  typedef typename IntegerOf<T>::Word Words
+      __attribute__((vector_size(Isa::bytes)));
+  typedef typename IntegerOf<T>::Half Halves
+      __attribute__((vector_size(Isa::bytes / 2)));
 
   static Type load(const T *from) {
     Type value;
@@ -64,11 +71,29 @@ template <typename Isa, typename T> struct Vec {
     return reinterpret_cast<Type>(__builtin_convertvector(halves, Words) << 16);
   }
   static void store(BFloat16 *to, Type value) {
+    Halves halves = narrow(value);
+    __builtin_memcpy(to, &halves, sizeof halves);
+  }
+  static Halves narrow(Type value) {
     Words wide = reinterpret_cast<Words>(value);
     Words rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
     rounded = value == value ? rounded : wide >> 16 | 0x40;
-    Halves halves = __builtin_convertvector(rounded, Halves);
-    __builtin_memcpy(to, &halves, sizeof halves);
+    return __builtin_convertvector(rounded, Halves);
+  }
+  /// As store; when `Streamed`, past the caches to an address that is a
+  /// multiple of the bytes written.
+  template <bool Streamed, typename To> static void put(To *to, Type value) {
+    if constexpr (!Streamed || !Isa::streams)
+      store(to, value);
+    else if constexpr (std::is_same_v<To, BFloat16>)
+      Isa::stream(to, narrow(value));
+    else
+      Isa::stream(to, value);
+  }
+  /// Other threads see streamed stores that happened before.
+  static void finishStreams() {
+    if constexpr (Isa::streams)
+      Isa::finishStreams();
   }
   /// Pairs travel as the bits of a float.
   static Type load(const Pair *from) {
@@ -107,23 +132,29 @@ template <typename Isa, typename T> struct Vec {
     return result;
   }
 
+  /// Of a word of pairs, the first or the second of each.
+  static Type even(Type pairs) {
+    return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) << 16);
+  }
+  static Type odd(Type pairs) {
+    return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) & ~0xffffu);
+  }
+
   /// a0 b0 a1 b1 ... from the lower (Half = 0) or upper halves of a and b.
   template <int Half> static Type interleave(Type a, Type b) {
     return interleave<Half>(a, b, std::make_integer_sequence<int, lanes>());
   }
 
 private:
-  typedef typename IntegerOf<T>::Word Words
-      __attribute__((vector_size(Isa::bytes)));
-  typedef typename IntegerOf<T>::Half Halves
-      __attribute__((vector_size(Isa::bytes / 2)));
-
   template <int Half, int... I>
   static Type interleave(Type a, Type b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(
         a, b, (I / 2 + Half * lanes / 2 + I % 2 * lanes)...);
   }
 };
+
+/// Results of so many bytes are not in a cache any more when they are read.
+constexpr int64_t leastStreamed = int64_t(1) << 24;
 
 /// The multiple of `step` at or above `value`.
 static inline int64_t roundUp(int64_t value, int64_t step) {

@@ -65,8 +65,12 @@ template <typename Isa, typename T> struct VecMath {
     return x < K::normal ? Type{} : sum * powerOfTwo(power);
   }
 
-  /// x / (1 + exp(-x)).
-  static Type silu(Type x) { return x / (T(1) + exp(-x)); }
+  /// x / (1 + exp(-x)); 0 where it is next to the smallest normal numbers.
+  static Type silu(Type x) {
+    Type power = x > -K::normal ? V::splat(K::normal + 1) : -x;
+    Type result = x / (T(1) + normalExp(power));
+    return x < K::normal + 1 ? Type{} : result;
+  }
 
   /// log(1 + exp(x)) = max(x, 0) + log1p(u), u = exp(-|x|) in (0, 1], with
   /// log1p(u) = 2 atanh(u / (2 + u)), whose argument is at most 1/3. Nothing
@@ -82,16 +86,33 @@ template <typename Isa, typename T> struct VecMath {
   }
 
 private:
+  /// exp(x) where that is a normal number and not next to the largest ones.
+  static Type normalExp(Type x) {
+    Type shifted;
+    Type sum = reducedExp(x, shifted);
+    // The integer in the low bits goes to the exponent, all else falls off.
+    return reinterpret_cast<Type>(
+        reinterpret_cast<IntType>(sum) +
+        (reinterpret_cast<IntType>(shifted) << K::mantissaBits));
+  }
+
   /// exp(x) = result * 2^power.
   static Type reducedExp(Type x, IntType &power) {
-    Type shifted = x * K::log2e + K::rounder;
+    Type shifted;
+    Type sum = reducedExp(x, shifted);
+    power = reinterpret_cast<IntType>(shifted) -
+            reinterpret_cast<IntType>(V::splat(K::rounder));
+    return sum;
+  }
+
+  /// The same with the power as it stands in the low bits of `shifted`.
+  static Type reducedExp(Type x, Type &shifted) {
+    shifted = x * K::log2e + K::rounder;
     Type n = shifted - K::rounder;
     Type r = (x - n * K::ln2High) - n * K::ln2Low;
     Type sum = V::splat(inverseFactorial(K::degree));
     for (int i = K::degree - 1; i >= 0; --i)
       sum = sum * r + inverseFactorial(i);
-    power = reinterpret_cast<IntType>(shifted) -
-            reinterpret_cast<IntType>(V::splat(K::rounder));
     return sum;
   }
 
