@@ -34,17 +34,25 @@ def make_workers(build, log, quick):
     environment = {
         "CP_BENCH_COMPILE": "0" if quick else "1",
         "TORCHINDUCTOR_CACHE_DIR": str(build / "bench" / "inductor"),
+        # What is freed stays with the process, in huge pages: else torch spends
+        # most of its time on pages that the system takes and gives.
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
+        "MALLOC_TOP_PAD_": str(1 << 30),
+        "THP_MEM_ALLOC_ENABLE": "1",
     }
+    # MKL looks at the maker of a processor before it uses its widest registers.
+    widest = {**environment, "LD_PRELOAD": str(build / "bench" / "widest_mkl.so")}
 
-    def peer(name, library):
+    def peer(name, library, environment):
         command = [python, str(peers / "worker.py"), library]
         return processes.Worker(name, command, log, environment)
 
     return {
         "ours": processes.Worker("ours", [str(build / "bin" / "cp-bench-worker")], log),
-        "torch": peer("torch", "torch"),
-        "released": peer("transformers", "torch"),
-        "onnxruntime": peer("onnxruntime", "onnxruntime"),
+        "torch": peer("torch", "torch", widest),
+        "released": peer("transformers", "torch", {}),
+        "onnxruntime": peer("onnxruntime", "onnxruntime", environment),
         "accuracy": processes.Worker(
             "accuracy", [python, str(peers / "accuracy.py")], log, environment
         ),

@@ -94,7 +94,7 @@ private:
     if (llvm::Error error = q.check())
       return error;
     llvm::Expected<const Ready *> ready =
-        keep(q.without("threads"), [&]() -> llvm::Expected<Ready> {
+        keep(q.without({"threads"}), [&]() -> llvm::Expected<Ready> {
           OwningOpRef<ModuleOp> module = make();
           if (!module)
             return llvm::createStringError("the module could not be made");
