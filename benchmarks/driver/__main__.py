@@ -68,6 +68,22 @@ def chosen_cases(cores, pattern):
             yield case
 
 
+def measure_case(case, workers, options, rounds, cores, peaks):
+    """What was measured; a line of each row, so far as peaks are known, goes to
+    standard error."""
+    if isinstance(case, accuracy.Accuracy):
+        folder = options.build / "bench" / "accuracy"
+        measured = accuracy.measure(case, workers, folder, peaks)
+    else:
+        measure.ask_peaks(workers["ours"], cores, peaks)
+        measured = measure.measure(case, workers, rounds, peaks)
+        for worker in workers.values():
+            worker.close()
+    for row in case.rows:
+        report.print_line(report.line_of(row, measured), sys.stderr)
+    return measured
+
+
 def run(options, log):
     cores = len(os.sched_getaffinity(0))
     workers = make_workers(options.build, log, options.quick)
@@ -77,16 +93,10 @@ def run(options, log):
         raise processes.Failure(f"no row matches --rows={options.rows.pattern}")
     peaks, done = {}, []
     for case in chosen:
-        if isinstance(case, accuracy.Accuracy):
-            folder = options.build / "bench" / "accuracy"
-            done.append((case, accuracy.measure(case, workers, folder, peaks)))
-            continue
-        measure.ask_peaks(workers["ours"], cores, peaks)
-        done.append((case, measure.measure(case, workers, rounds, peaks)))
-        for worker in workers.values():
-            worker.close()
+        done.append((case, measure_case(case, workers, options, rounds, cores, peaks)))
     measure.ask_peaks(workers["ours"], cores, peaks)
-    workers["ours"].close()
+    for worker in workers.values():
+        worker.close()
     # Only now, since each line counts with the best peak of the run.
     lines = [report.line_of(row, m) for case, m in done for row in case.rows]
     report.print_peaks(peaks, cores, sys.stdout)

@@ -10,7 +10,6 @@
 #include "Timing.h"
 
 #include "Inputs.h"
-#include "Kernels.h"
 #include "cp/Execution/Program.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/HFConfig.h"
@@ -41,10 +40,7 @@ llvm::Expected<double> secondsOfStep(const Ready &ready, int64_t threads,
                                      int64_t steps) {
   RunOptions options;
   options.repeats = int(steps + 1);
-  options.beforeRank = [&](int64_t, cprt_context *) {
-    kernels::setNumThreads(threads);
-    return true;
-  };
+  options.threads = threads;
   std::vector<const HostTensor *> inputs;
   for (const HostTensor &tensor : ready.tensors)
     inputs.push_back(&tensor);
