@@ -77,7 +77,8 @@ KernelFn findCpuKernel(const char *op, DType dtype, KernelSet set);
 /// How many threads (1 to 1024, clamped) the fast kernels that the calling
 /// thread runs may use, itself included; 1 until told. The others are made on
 /// first use, belong to the calling thread and end with it. No result depends
-/// on their number.
+/// on their number, but that of a scan with fewer heads in its batch than
+/// threads, which is cut into segments and rounds as if they were ranks.
 void setNumThreads(int64_t threads);
 
 } // namespace cp::kernels

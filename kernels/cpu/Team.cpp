@@ -139,6 +139,8 @@ const char *Team::run(const Job &next) {
 }
 
 static thread_local int64_t wanted = 1;
+/// Whether the thread's team is at work already.
+static thread_local bool isShared = false;
 
 /// The calling thread's, made anew when it wants another number.
 static Team &team() {
@@ -166,9 +168,12 @@ bool Items::take(int64_t &item) {
 
 const char *share(int64_t count, int64_t cost, ShareFn fn, void *work) {
   Items items(count);
-  if (wanted == 1 || count < 2 || cost < 2 * leastShare)
+  if (isShared || wanted == 1 || count < 2 || cost < 2 * leastShare)
     return fn(work, items);
-  return team().run({fn, work, &items});
+  isShared = true;
+  const char *message = team().run({fn, work, &items});
+  isShared = false;
+  return message;
 }
 
 } // namespace cp::kernels

@@ -42,10 +42,11 @@ constexpr int64_t leastShare = int64_t(1) << 18;
 /// What every thread of a team does: null, or what went wrong.
 using ShareFn = const char *(*)(void *work, Items &items);
 
-/// Runs `fn(work, items)` on as many threads as `count` items of altogether
-/// `cost` are worth, the caller among them, and returns when all are done: null
-/// or the message of one that failed. What the threads' scratch allocates
-/// counts as the caller's.
+/// Runs `fn(work, items)` on the caller's threads, itself among them, or on the
+/// caller alone where `count` items of altogether `cost` are not worth more, or
+/// where it is itself part of such work. Returns when all are done: null, or
+/// the message of one that failed. What the threads' scratch allocates counts
+/// as the caller's.
 const char *share(int64_t count, int64_t cost, ShareFn fn, void *work);
 
 /// The same for a function object, `const char *(Items &)`.

@@ -23,14 +23,6 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-std::string meshText(const Mesh &mesh) {
-  std::string text;
-  for (const Mesh::Axis &axis : mesh.axes)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
-
 /// Runs the passes that bring a module of this stage to one rank's program.
 LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {

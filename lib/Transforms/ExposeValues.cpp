@@ -7,6 +7,7 @@
 
 #include "cp/Transforms/Layers.h"
 #include "cp/Transforms/Passes.h"
+#include "cp/Transforms/SourcePlace.h"
 
 namespace cp {
 #define GEN_PASS_DEF_EXPOSEVALUES
@@ -17,16 +18,6 @@ using namespace mlir;
 
 namespace cp {
 namespace {
-
-/// The first place in a file that a location names.
-std::string textOf(Location location) {
-  auto place = location->findInstanceOf<FileLineColLoc>();
-  if (!place)
-    return "-";
-  return (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" +
-          Twine(place.getColumn()))
-      .str();
-}
 
 /// A tensor to return, and what `cp.value` says of it.
 struct Exposed {
@@ -43,7 +34,7 @@ DictionaryAttr describe(OpResult value, IntegerAttr number, Attribute repeated,
   what.set("op", b.getStringAttr(op->getName().getStringRef()));
   what.set("result", b.getI64IntegerAttr(value.getResultNumber()));
   what.set("layer", b.getStringAttr(layers.of(op)));
-  what.set("location", b.getStringAttr(textOf(op->getLoc())));
+  what.set("location", b.getStringAttr(sourcePlace(op->getLoc())));
   if (repeated)
     what.set("repeated", repeated);
   return b.getDictionaryAttr(

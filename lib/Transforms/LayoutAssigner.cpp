@@ -229,7 +229,7 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
 }
 
 std::vector<Cut> LayoutAssigner::ordered(Operation *op,
-                                         std::vector<Cut> cuts) const {
+                                         const std::vector<Cut> &cuts) const {
   return orders.isContiguous(op) ? SequenceCut::inContiguousOrder(cuts) : cuts;
 }
 
@@ -270,13 +270,15 @@ void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
   // is fewer groups than ranks, of which each needs some whole.
   bool columns = parallel == "columns";
   const TensorFactors &weight = rule.operands[1];
-  if (weight.size() != 2 || weight[columns ? 0 : 1].empty() ||
+  if (weight.size() != 2)
+    return;
+  const DimFactors &factors = weight[columns ? 0 : 1];
+  if (factors.empty() ||
       (columns && llvm::any_of(op->getUsers(), llvm::IsaPred<RepeatOp>)) ||
       (!columns && !startsFromZero(op, rule)))
     return;
-  std::vector<Cut> &cutsOfFactor =
-      cuts.factors[weight[columns ? 0 : 1].front()];
-  int64_t size = rule.sizes[weight[columns ? 0 : 1].front()];
+  std::vector<Cut> &cutsOfFactor = cuts.factors[factors.front()];
+  int64_t size = rule.sizes[factors.front()];
   if (cutsOfFactor.empty() && size % partsOf(mesh, cut.tensor()) == 0)
     cutsOfFactor = cut.tensor();
 }

@@ -49,7 +49,8 @@ private:
   void addTensorCut(mlir::Operation *op, const ShardingRule &rule,
                     FactorCuts &cuts);
   /// The cuts of a sequence in the order on which `op` runs.
-  std::vector<Cut> ordered(mlir::Operation *op, std::vector<Cut> cuts) const;
+  std::vector<Cut> ordered(mlir::Operation *op,
+                           const std::vector<Cut> &cuts) const;
   llvm::LogicalResult checkDivides(mlir::Operation *op,
                                    const ShardingRule &rule,
                                    const FactorCuts &cuts);

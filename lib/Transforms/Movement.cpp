@@ -7,6 +7,7 @@
 
 #include "Movement.h"
 
+#include "cp/IR/WrittenCut.h"
 #include "cp/Layout/Plan.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -168,11 +169,7 @@ public:
       Layout cut;
       cut.mesh = result.mesh.toMesh();
       cut.dims.resize(shapeOf(source).size());
-      for (auto [i, axis] : llvm::enumerate(axes)) {
-        DimCut one = cutOf(1, op.getZigzag() && (*op.getZigzag())[i],
-                           op.getStriped() ? (*op.getStriped())[i] : 0);
-        cut.dims[1].push_back({axis, one.order, one.unit});
-      }
+      cut.dims[1] = writtenCuts(op);
       result.tensors.push_back({cut, cut});
       int64_t bytes = multiplySaturating(size - 1, bytesOf(source));
       for (int64_t &sent : result.bytesByPosition)

@@ -8,6 +8,7 @@
 #include "ProveMask.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -21,6 +22,15 @@ public:
       : elements(elements), keys(elements.getType().getShape()[1]),
         queries(elements.getType().getShape()[0]) {}
 
+  bool isEmpty() const { return queries == 0 || keys == 0; }
+
+  /// Whether the number of elements is a number. That of a splat need not be,
+  /// and upstream lets that of others wrap around.
+  bool isCountable() const {
+    int64_t count;
+    return !llvm::MulOverflow(queries, keys, count);
+  }
+
   bool hidesNothing() const {
     if (elements.isSplat())
       return elements.getSplatValue<bool>();
@@ -29,7 +39,7 @@ public:
   }
 
   /// How many keys, the own one the last, the last query sees: the window, if
-  /// the mask is causal at all.
+  /// the mask is causal at all. The mask is countable.
   int64_t lastWindow() const {
     auto values = elements.getValues<bool>();
     int64_t window = 0;
@@ -39,7 +49,7 @@ public:
   }
 
   /// The first query and key at which this is not the causal mask with a window
-  /// of so many keys.
+  /// of so many keys. The mask is countable.
   std::optional<std::pair<int64_t, int64_t>> departure(int64_t window) const {
     for (auto [i, sees] : llvm::enumerate(elements.getValues<bool>())) {
       int64_t query = i / keys, key = i % keys;
@@ -68,13 +78,17 @@ LogicalResult proveMask(AttentionOp attention) {
   if (!matchPattern(attention.getMask(), m_Constant(&elements)))
     return refuse(attention, "it is no constant of known elements");
   Mask mask(elements);
-  if (elements.empty() || mask.hidesNothing()) {
+  if (!elements.isSplat() && !mask.isCountable())
+    return refuse(attention, "it has more elements than can be counted");
+  if (mask.isEmpty() || mask.hidesNothing()) {
     attention.getMaskMutable().clear();
     return success();
   }
   if (mask.queries != mask.keys)
     return refuse(attention, "it is of " + Twine(mask.queries) +
                                  " queries and " + Twine(mask.keys) + " keys");
+  if (elements.isSplat())
+    return refuse(attention, "query 0 and key 0 depart from it");
   // A query that is causal sees itself at least.
   int64_t window = std::max<int64_t>(mask.lastWindow(), 1);
   if (auto place = mask.departure(window))

@@ -7,6 +7,8 @@
 
 #include "SequenceCut.h"
 
+#include "cp/Transforms/Passes.h"
+
 using namespace mlir;
 
 namespace cp {
@@ -25,22 +27,13 @@ bool readOrder(StringRef text, Cut &cut) {
   return text == "zigzag" || text == "contiguous";
 }
 
-/// As the options write it.
-std::string textOf(const Mesh &mesh) {
-  std::string text;
-  for (const Mesh::Axis &axis : mesh.axes)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
-
 /// Appends a cut over the axis of this name, unless it is named already.
 bool addAxis(const Mesh &mesh, StringRef name, std::vector<Cut> &cuts,
              ArrayRef<Cut> taken, std::string &message) {
   int axis = mesh.findAxis(name);
   if (axis < 0) {
     message = "axis '" + name.str() + "' is not an axis of mesh '" +
-              textOf(mesh) + "'";
+              meshText(mesh) + "'";
     return false;
   }
   for (const Cut &cut : taken)

@@ -84,3 +84,35 @@ func.func @cross(%q: tensor<1x2x2x4xf32>, %k: tensor<1x3x2x4xf32>)
          tensor<2x3xi1>) -> (tensor<1x2x2x4xf32>, tensor<1x2x2xf32>)
   return %0 : tensor<1x2x2x4xf32>
 }
+
+// -----
+
+// So many elements that their number wraps around, to 0 here.
+func.func @hidden_many(%q: tensor<1x4294967296x2x4xf32>)
+    -> tensor<1x4294967296x2x4xf32> {
+  %none = arith.constant dense<false> : tensor<4294967296x4294967296xi1>
+  // expected-error @below {{query 0 and key 0 depart from it}}
+  %0, %lse = cp.attention %q, %q, %q mask(%none)
+      : (tensor<1x4294967296x2x4xf32>, tensor<1x4294967296x2x4xf32>,
+         tensor<1x4294967296x2x4xf32>, tensor<4294967296x4294967296xi1>)
+      -> (tensor<1x4294967296x2x4xf32>, tensor<1x2x4294967296xf32>)
+  return %0 : tensor<1x4294967296x2x4xf32>
+}
+
+// -----
+
+// To 1 here.
+func.func @hidden_most(%q: tensor<1x9223372036854775807x2x4xf32>)
+    -> tensor<1x9223372036854775807x2x4xf32> {
+  %none = arith.constant dense<false>
+      : tensor<9223372036854775807x9223372036854775807xi1>
+  // expected-error @below {{query 0 and key 0 depart from it}}
+  %0, %lse = cp.attention %q, %q, %q mask(%none)
+      : (tensor<1x9223372036854775807x2x4xf32>,
+         tensor<1x9223372036854775807x2x4xf32>,
+         tensor<1x9223372036854775807x2x4xf32>,
+         tensor<9223372036854775807x9223372036854775807xi1>)
+      -> (tensor<1x9223372036854775807x2x4xf32>,
+          tensor<1x2x9223372036854775807xf32>)
+  return %0 : tensor<1x9223372036854775807x2x4xf32>
+}

@@ -69,6 +69,24 @@ TYPED_TEST(SsdTest, SurvivesExtremeSteps) {
   check(problem);
 }
 
+/// Fewer heads than threads: the sequence is cut between them.
+TYPED_TEST(SsdTest, SegmentsMatchQuadraticForm) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    int64_t h = pick(random, 1, 2);
+    SsdProblem<TypeParam> problem({pick(random, 1, 2), pick(random, 400, 450),
+                                   h, 40, pick(random, 1, h), 17,
+                                   pick(random, 1, 100)},
+                                  Fading(seed % 3), random);
+    setNumThreads(pick(random, 4, 9));
+    check(problem);
+    setNumThreads(1);
+    if (this->HasFatalFailure())
+      return;
+  }
+}
+
 /// A model's own shape, where the plain kernel is the yardstick.
 TYPED_TEST(SsdTest, FastMatchesPlainOnModelShape) {
   using T = TypeParam;

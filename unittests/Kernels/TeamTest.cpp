@@ -64,6 +64,21 @@ TEST(TeamTest, AllThreadsWorkUnlessThereIsLittle) {
   EXPECT_EQ(numAtWork(100, leastShare), 1u);
 }
 
+TEST(TeamTest, SharedWorkSharesNoFurther) {
+  WithThreads with(2);
+  std::atomic<int> taken{0};
+  share(4, INT64_MAX, [&](Items &items) -> const char * {
+    for (int64_t i; items.take(i);)
+      share(3, INT64_MAX, [&](Items &inner) -> const char * {
+        for (int64_t j; inner.take(j);)
+          ++taken;
+        return nullptr;
+      });
+    return nullptr;
+  });
+  EXPECT_EQ(taken, 12);
+}
+
 TEST(TeamTest, WakesWhoHasParked) {
   WithThreads with(2);
   for (int round = 0; round < 5; ++round) {

@@ -8,6 +8,7 @@
 #include "RandomModel.h"
 
 #include "cp/Model/Random.h"
+#include "cp/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -312,15 +313,12 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
 
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
   const CompileOptions &options = sharding.options;
-  std::string mesh;
-  for (const Mesh::Axis &axis : options.mesh.axes)
-    mesh +=
-        (mesh.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
                  "tp={6} {7} {8}",
-                 mesh, options.axis, options.order, options.strategy,
-                 options.attention, options.scan, options.tensorAxis,
-                 model.dtype, model.slowDecay ? "slow decay" : "fast decay");
+                 meshText(options.mesh), options.axis, options.order,
+                 options.strategy, options.attention, options.scan,
+                 options.tensorAxis, model.dtype,
+                 model.slowDecay ? "slow decay" : "fast decay");
 }
 
 namespace {

@@ -77,11 +77,7 @@ OwningOpRef<ModuleOp> sharded(const Case &drawn) {
   OwningOpRef<ModuleOp> module = parse(drawn.model.text);
   const CompileOptions &options = drawn.sharding.options;
   ShardPipelineOptions shard;
-  std::string mesh;
-  for (const Mesh::Axis &axis : options.mesh.axes)
-    mesh +=
-        (mesh.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  shard.mesh = mesh;
+  shard.mesh = meshText(options.mesh);
   shard.axis = options.axis;
   shard.order = options.order;
   shard.mixer = options.strategy;

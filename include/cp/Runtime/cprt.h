@@ -93,7 +93,8 @@ typedef struct cprt_options {
   cprt_kernel_set kernels;
   /// How many threads the kernels of one rank may use, the rank's own included,
   /// at most 1024; 0 shares the machine's processors between the ranks, one at
-  /// least. No result depends on it.
+  /// least. No result depends on it, but that of cprt_ssd with fewer heads in
+  /// its batch than threads, which is cut into segments as between ranks.
   int64_t threads;
 } cprt_options;
 

@@ -79,6 +79,8 @@ struct LayoutVerification {
 
 /// Reads "dp=2,cp=4"; nothing when the text is no mesh, `message` says why.
 std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &message);
+/// The inverse: "dp=2,cp=4".
+std::string meshText(const Mesh &mesh);
 
 /// The dialects that the passes make or need, and the models of interfaces on
 /// them; what an embedder adds to its registry.

@@ -14,6 +14,7 @@
 #include "fast/RmsNorm.h"
 #include "fast/Ssd.h"
 #include "fast/SsdScan.h"
+#include "fast/SsdSegments.h"
 #include "fast/SsdStates.h"
 #include "fast/Table.h"
 
@@ -31,9 +32,9 @@ template <typename Isa> struct Entries {
       {"rms_norm", DType::F32, set, RmsNorm<Isa, float>::run},
       {"rms_norm", DType::F64, set, RmsNorm<Isa, double>::run},
       {"rms_norm", DType::BF16, set, RmsNorm<Isa, BFloat16>::run},
-      {"ssd", DType::F32, set, Ssd<Isa, float>::run},
-      {"ssd", DType::F64, set, Ssd<Isa, double>::run},
-      {"ssd", DType::BF16, set, Ssd<Isa, BFloat16>::run},
+      {"ssd", DType::F32, set, SsdSegments<Isa, float>::run},
+      {"ssd", DType::F64, set, SsdSegments<Isa, double>::run},
+      {"ssd", DType::BF16, set, SsdSegments<Isa, BFloat16>::run},
       {"ssd_states", DType::F32, set, SsdStates<Isa, float>::run},
       {"ssd_states", DType::F64, set, SsdStates<Isa, double>::run},
       {"ssd_states", DType::BF16, set, SsdStates<Isa, BFloat16>::run},

@@ -32,10 +32,7 @@ static inline Matrix<T> stateOf(const View<T, 4> &view, int64_t b, int64_t h) {
 /// only says how the sum may be cut, and no result depends on it.
 template <typename Isa, typename T> class Ssd {
 public:
-  static const char *run(const Call &call) {
-    SsdArgs<T> args;
-    if (const char *message = decode(call, args))
-      return message;
+  static const char *compute(const SsdArgs<T> &args) {
     SsdTile<Isa, T> tile(args.p, args.n);
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {

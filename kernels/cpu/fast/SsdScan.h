@@ -20,6 +20,10 @@ public:
     SsdScanArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
+    return compute(args);
+  }
+
+  static const char *compute(const SsdScanArgs<T> &args) {
     SsdTile<Isa, T> tile(args.p, args.n);
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {

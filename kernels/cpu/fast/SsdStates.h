@@ -21,6 +21,10 @@ public:
     SsdStatesArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
+    return compute(args);
+  }
+
+  static const char *compute(const SsdStatesArgs<T> &args) {
     // Of each head, the state of the whole and that of a chunk.
     int64_t padded = roundUp(args.n, P::columns);
     HeadBlocks blocks(args, 2 * args.p * padded * int64_t(sizeof(Acc)));

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "VerifyUtils.h"
-#include "WrittenCut.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/WrittenCut.h"
 
 using namespace mlir;
 

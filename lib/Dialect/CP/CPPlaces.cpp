@@ -7,8 +7,8 @@
 
 #include "Rotation.h"
 #include "VerifyUtils.h"
-#include "WrittenCut.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/WrittenCut.h"
 
 using namespace mlir;
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/IR/CPDialect.h"
+#include "cp/IR/WrittenCut.h"
 #include <cmath>
 
 using namespace mlir;
@@ -68,6 +68,13 @@ SmallVector<int64_t> orders(std::optional<ArrayRef<bool>> zigzag,
   for (size_t i = 0; i < count; ++i)
     result[i] = orderWord(zigzag && (*zigzag)[i], striped ? (*striped)[i] : 0);
   return result;
+}
+
+SmallVector<int64_t> orders(ArrayRef<Cut> cuts) {
+  return llvm::map_to_vector(cuts, [](const Cut &cut) {
+    return orderWord(cut.order == Order::Zigzag,
+                     cut.order == Order::Striped ? cut.unit : 0);
+  });
 }
 
 template <typename OpTy> void writeDimGroup(OpTy op, NamedAttrList &list) {
@@ -135,7 +142,7 @@ void PositionsOp::getRuntimeAttributes(NamedAttrList &list) {
 void CutPositionsOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.axes(getMesh(), getAxes());
-  writer.array("orders", orders(getZigzag(), getStriped(), getAxes().size()));
+  writer.array("orders", orders(writtenCuts(*this)));
 }
 
 void RotaryOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -233,14 +240,14 @@ void AttentionRowsOp::getRuntimeAttributes(NamedAttrList &list) {
   for (StringRef name : {"k_axes", "k_orders"})
     writer.array(name, {});
   writer.axes(getMesh(), getAxes(), "q_axes");
-  writer.array("q_orders", orders(getZigzag(), getStriped(), getAxes().size()));
+  writer.array("q_orders", orders(writtenCuts(*this)));
 }
 
 void RingAttentionOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writeAttention(*this, writer);
   writer.axes(getMesh(), getAxes());
-  writer.array("orders", orders(getZigzag(), getStriped(), getAxes().size()));
+  writer.array("orders", orders(writtenCuts(*this)));
 }
 
 } // namespace cp

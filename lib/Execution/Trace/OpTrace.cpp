@@ -7,6 +7,7 @@
 
 #include "Tracer.h"
 
+#include "cp/Transforms/SourcePlace.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -33,12 +34,8 @@ static std::string describe(Operation *op, const Layers &layers) {
   std::string layer = layers.of(op);
   if (layer != "-")
     text += (llvm::isDigit(layer.front()) ? "layer " : "") + layer + ", ";
-  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  if (!place)
-    return text + "no location)";
-  return text + place.getFilename().str() + ":" +
-         std::to_string(place.getLine()) + ":" +
-         std::to_string(place.getColumn()) + ")";
+  std::string place = sourcePlace(op->getLoc());
+  return text + (place == "-" ? "no location" : place) + ")";
 }
 
 Plane idsFrom(const TracedValue &value, ArrayRef<Digits> digits) {

@@ -7,6 +7,8 @@
 
 #include "Tracer.h"
 
+#include "cp/IR/WrittenCut.h"
+
 using namespace mlir;
 
 namespace cp {
@@ -24,20 +26,11 @@ namespace {
 template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
   Places places;
   places.mesh = op.getMesh().toMesh();
-  for (auto [i, name] :
-       llvm::enumerate(op.getAxes().template getAsRange<StringAttr>())) {
-    Cut cut;
-    cut.axis = places.mesh.findAxis(name.getValue().str());
-    if (op.getZigzag() && (*op.getZigzag())[i])
-      cut.order = Order::Zigzag;
-    if (op.getStriped() && (*op.getStriped())[i] > 0) {
-      cut.order = Order::Striped;
-      cut.unit = (*op.getStriped())[i];
-    }
-    places.queries.push_back(cut);
-    places.text += (places.text.empty() ? "" : ", ") + std::string("\"") +
-                   name.str() + "\" " + orderName(cut.order);
-  }
+  places.queries = writtenCuts(op);
+  for (const Cut &cut : places.queries)
+    places.text += (places.text.empty() ? "\"" : ", \"") +
+                   places.mesh.axes[cut.axis].name + "\" " +
+                   orderName(cut.order);
   if (keysToo)
     places.keys = places.queries;
   return places;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_DIALECT_WRITTENCUT_H
-#define CP_LIB_DIALECT_WRITTENCUT_H
+#ifndef CP_IR_WRITTENCUT_H
+#define CP_IR_WRITTENCUT_H
 
 #include "cp/IR/CPDialect.h"
 
@@ -36,6 +36,28 @@ struct WrittenCut {
   }
 };
 
+/// The inverse: the cuts that a verified op with `axes` of a `mesh` and with
+/// `zigzag` and `striped` (units, or 0) has written, one for each axis.
+template <typename OpTy> std::vector<Cut> writtenCuts(OpTy op) {
+  Mesh mesh = op.getMesh().toMesh();
+  std::optional<llvm::ArrayRef<bool>> zigzag = op.getZigzag();
+  std::optional<llvm::ArrayRef<int64_t>> striped = op.getStriped();
+  std::vector<Cut> cuts;
+  for (mlir::Attribute name : op.getAxes()) {
+    size_t i = cuts.size();
+    Cut cut;
+    cut.axis = mesh.findAxis(llvm::cast<mlir::StringAttr>(name).getValue());
+    if (striped && (*striped)[i] > 0) {
+      cut.order = Order::Striped;
+      cut.unit = (*striped)[i];
+    } else if (zigzag && (*zigzag)[i]) {
+      cut.order = Order::Zigzag;
+    }
+    cuts.push_back(cut);
+  }
+  return cuts;
+}
+
 } // namespace cp
 
-#endif // CP_LIB_DIALECT_WRITTENCUT_H
+#endif // CP_IR_WRITTENCUT_H
