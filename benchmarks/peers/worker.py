@@ -12,6 +12,7 @@ variants of the peer are tried and the fastest is kept.
 """
 
 import importlib
+import os
 import sys
 import time
 
@@ -71,6 +72,9 @@ class Chosen:
 
 
 def main():
+    # Whatever else the libraries print goes to standard error.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     rows = {}
     for module in ROWS[sys.argv[1]]:
         rows.update(importlib.import_module(module).ROWS)
@@ -78,9 +82,9 @@ def main():
     for line in sys.stdin:
         try:
             seconds, label = chosen.ask(line.strip())
-            print(f"{seconds:.9g} {label}", flush=True)
+            print(f"{seconds:.9g} {label}", file=answers, flush=True)
         except Exception as error:
-            print("error: " + " ".join(str(error).split()), flush=True)
+            print("error: " + " ".join(str(error).split()), file=answers, flush=True)
 
 
 if __name__ == "__main__":
