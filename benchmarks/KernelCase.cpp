@@ -9,26 +9,20 @@
 #include "BFloat16.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <random>
 
 using namespace cp::kernels;
 
 namespace cp::bench {
 
-void Tensor::Free::operator()(void *data) const { std::free(data); }
-
 Tensor::Tensor(std::vector<int64_t> shape, bool isNarrow, float low, float high)
     : sizes(std::move(shape)), strides(sizes.size()), isNarrow(isNarrow) {
   for (size_t i = sizes.size(); i-- > 0; count *= sizes[i])
     strides[i] = count;
   size_t bytes = size_t(count) * (isNarrow ? sizeof(BFloat16) : sizeof(float));
-  data.reset(std::aligned_alloc(64, (bytes + 64) / 64 * 64));
-  if (!data)
-    throw std::bad_alloc();
+  data = allocate(bytes);
   std::mt19937 random(1);
   std::uniform_real_distribution<float> draw(low, high);
   for (int64_t i = 0; i < count; ++i)

@@ -9,8 +9,8 @@
 #define CP_BENCHMARKS_KERNELCASE_H
 
 #include "Kernels.h"
+#include "Memory.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,13 +31,10 @@ public:
   kernels::Buffer buffer() const;
 
 private:
-  struct Free {
-    void operator()(void *data) const;
-  };
   std::vector<int64_t> sizes, strides;
   int64_t count = 1;
   bool isNarrow;
-  std::unique_ptr<void, Free> data;
+  Memory data;
 };
 
 /// The bits of a double, as attribute words hold it.

@@ -44,6 +44,7 @@ if ! [ -e $venv/complete ]; then
 fi
 mkdir -p build/bench
 mpicc -O3 -o build/bench/alltoall benchmarks/peers/alltoall.c || exit 2
+cc -shared -fPIC -o build/bench/widest_mkl.so benchmarks/peers/widest_mkl.c || exit 2
 for library in onnxruntime torch transformers; do
   $venv/bin/python -c "
 import importlib.metadata

@@ -34,17 +34,25 @@ def make_workers(build, log, quick):
     environment = {
         "CP_BENCH_COMPILE": "0" if quick else "1",
         "TORCHINDUCTOR_CACHE_DIR": str(build / "bench" / "inductor"),
+        # What is freed stays with the process, in huge pages: else torch spends
+        # most of its time on pages that the system takes and gives.
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
+        "MALLOC_TOP_PAD_": str(1 << 30),
+        "THP_MEM_ALLOC_ENABLE": "1",
     }
+    # MKL looks at the maker of a processor before it uses its widest registers.
+    widest = {**environment, "LD_PRELOAD": str(build / "bench" / "widest_mkl.so")}
 
-    def peer(name, library):
+    def peer(name, library, environment):
         command = [python, str(peers / "worker.py"), library]
         return processes.Worker(name, command, log, environment)
 
     return {
         "ours": processes.Worker("ours", [str(build / "bin" / "cp-bench-worker")], log),
-        "torch": peer("torch", "torch"),
-        "released": peer("transformers", "torch"),
-        "onnxruntime": peer("onnxruntime", "onnxruntime"),
+        "torch": peer("torch", "torch", widest),
+        "released": peer("transformers", "torch", {}),
+        "onnxruntime": peer("onnxruntime", "onnxruntime", environment),
         "accuracy": processes.Worker(
             "accuracy", [python, str(peers / "accuracy.py")], log, environment
         ),
@@ -60,6 +68,22 @@ def chosen_cases(cores, pattern):
             yield case
 
 
+def measure_case(case, workers, options, rounds, cores, peaks):
+    """What was measured; a line of each row, so far as peaks are known, goes to
+    standard error."""
+    if isinstance(case, accuracy.Accuracy):
+        folder = options.build / "bench" / "accuracy"
+        measured = accuracy.measure(case, workers, folder, peaks)
+    else:
+        measure.ask_peaks(workers["ours"], cores, peaks)
+        measured = measure.measure(case, workers, rounds, peaks)
+        for worker in workers.values():
+            worker.close()
+    for row in case.rows:
+        report.print_line(report.line_of(row, measured), sys.stderr)
+    return measured
+
+
 def run(options, log):
     cores = len(os.sched_getaffinity(0))
     workers = make_workers(options.build, log, options.quick)
@@ -69,16 +93,10 @@ def run(options, log):
         raise processes.Failure(f"no row matches --rows={options.rows.pattern}")
     peaks, done = {}, []
     for case in chosen:
-        if isinstance(case, accuracy.Accuracy):
-            folder = options.build / "bench" / "accuracy"
-            done.append((case, accuracy.measure(case, workers, folder, peaks)))
-            continue
-        measure.ask_peaks(workers["ours"], cores, peaks)
-        done.append((case, measure.measure(case, workers, rounds, peaks)))
-        for worker in workers.values():
-            worker.close()
+        done.append((case, measure_case(case, workers, options, rounds, cores, peaks)))
     measure.ask_peaks(workers["ours"], cores, peaks)
-    workers["ours"].close()
+    for worker in workers.values():
+        worker.close()
     # Only now, since each line counts with the best peak of the run.
     lines = [report.line_of(row, m) for case, m in done for row in case.rows]
     report.print_peaks(peaks, cores, sys.stdout)

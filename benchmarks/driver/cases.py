@@ -30,6 +30,9 @@ class Case:
     name: str
     parts: dict
     rows: list
+    # A peak that depends on the buffers of the case: a worker and a question.
+    # Asked in each round, and the best answer stands as peaks["own"].
+    peak: tuple = None
 
 
 def share(label, work, peak):
@@ -126,7 +129,7 @@ def attention(cores):
         )
 
 
-def memory_bound(cores):
+def conv1d(cores):
     length, channels = 8192, 5376
     shape = f"length={length} channels={channels}"
     yield Case(
@@ -139,24 +142,30 @@ def memory_bound(cores):
         [
             Row(
                 "conv1d-copy", "copy bandwidth", "ours",
-                share("ours", 2 * 4 * length * channels, "copy"), 85, "%",
+                share("ours", 2 * 4 * length * channels, "own"), 85, "%",
             ),
             Row(
                 "conv1d-peers", "best peer", "ours",
                 ratio("ours", "torch", "onnxruntime"), 2,
             ),
         ],
+        ("ours", f"conv1d {shape} threads={cores} measure=copy"),
     )
-    channels = 5120
+
+
+def rms_norm(cores):
+    length, channels = 8192, 5120
+    question = f"rms_norm length={length} channels={channels} threads={cores}"
     yield Case(
         "rms_norm",
-        {"ours": ("ours", f"rms_norm length={length} channels={channels} threads={cores}")},
+        {"ours": ("ours", question)},
         [
             Row(
                 "rms_norm-copy", "copy bandwidth", "ours",
-                share("ours", 3 * 4 * length * channels, "copy"), 80, "%",
+                share("ours", 3 * 4 * length * channels, "own"), 80, "%",
             )
         ],
+        ("ours", f"{question} measure=copy"),
     )
 
 
@@ -178,13 +187,15 @@ def exchange(cores):
         )
 
 
-def programs(cores):
-    mixer = "mixer tokens=65536 hidden=768"
+MIXER = "mixer tokens=65536 hidden=768"
+
+
+def threads(cores):
     yield Case(
         "threads",
         {
-            "1 thread": ("ours", f"{mixer} threads=1"),
-            f"{cores} threads": ("ours", f"{mixer} threads={cores}"),
+            "1 thread": ("ours", f"{MIXER} threads=1"),
+            f"{cores} threads": ("ours", f"{MIXER} threads={cores}"),
         },
         [
             Row(
@@ -193,11 +204,14 @@ def programs(cores):
             )
         ],
     )
+
+
+def ranks(cores):
     yield Case(
         "ranks",
         {
-            "1 rank": ("ours", f"{mixer} threads={cores}"),
-            "ranks": ("ours", f"{mixer} ranks={cores} threads=1"),
+            "1 rank": ("ours", f"{MIXER} threads={cores}"),
+            "ranks": ("ours", f"{MIXER} ranks={cores} threads=1"),
         },
         [
             Row(
@@ -209,8 +223,8 @@ def programs(cores):
     yield Case(
         "many-ranks",
         {
-            "few": ("ours", f"{mixer} ranks={cores} threads=1"),
-            "many": ("ours", f"{mixer} ranks={4 * cores} threads=1"),
+            "few": ("ours", f"{MIXER} ranks={cores} threads=1"),
+            "many": ("ours", f"{MIXER} ranks={4 * cores} threads=1"),
         },
         [
             Row(
@@ -220,6 +234,9 @@ def programs(cores):
             )
         ],
     )
+
+
+def dispatch(cores):
     layers = 64
     tiny = f"mixer tokens=1 hidden=8 head_size=8 heads=2 state=4 layers={layers} steps=300"
     yield Case(
@@ -258,6 +275,6 @@ def model(cores, config):
 
 
 def all_cases(cores, config):
-    for make in (ssd, gemm, attention, memory_bound, exchange, programs):
+    for make in (ssd, gemm, attention, conv1d, rms_norm, exchange, threads, ranks, dispatch):
         yield from make(cores)
     yield from model(cores, config)

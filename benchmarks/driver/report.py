@@ -31,6 +31,8 @@ def line_of(row, measured):
         for label, number in measured.seconds.items()
         if label != row.ours
     )
+    if "roof" in measured.labels:
+        other = ", ".join(filter(None, [f"roof {measured.labels['roof']}", other]))
     ours = text(row, measured.seconds[row.ours])
     return Line(row.name, ours, row.against, other, value, row.goal, row.unit, passed)
 

@@ -5,6 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// With measure=copy a row answers how many bytes a second can be read and
+// written by copying its first input to its first output, which is the roof of
+// a kernel that does little more: how fast memory is depends on where the
+// buffers lie.
+//
 // `evaluate op=ROW dir=DIR ...` reads the inputs of a kernel from DIR/in0,
 // DIR/in1, ... and writes what it computes to DIR/out0, ...: f32 in C order,
 // this machine's byte order, also where the kernel's own type is bf16. The
@@ -13,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopyRate.h"
 #include "KernelCase.h"
 #include "Rows.h"
 #include "Timing.h"
@@ -50,7 +56,7 @@ class Kept {
 public:
   /// Errors: settings that are none of the row's.
   llvm::Expected<const KernelCase *> get(const Question &q) {
-    std::string key = q.without("threads");
+    std::string key = q.without({"threads", "measure"});
     for (auto &[other, kept] : cases)
       if (other == key)
         return &kept;
@@ -73,13 +79,22 @@ llvm::Error failed(const char *message) {
 }
 
 llvm::Expected<double> timeKernel(Kept &kept, const Question &q) {
-  kernels::setNumThreads(int(q.integer("threads", 1)));
+  int64_t threads = q.integer("threads", 1);
+  bool isCopy = q.text("measure", "time") == "copy";
+  kernels::setNumThreads(threads);
   llvm::Expected<const KernelCase *> kernel = kept.get(q);
   if (!kernel)
     return kernel.takeError();
   if (const char *message = (*kernel)->run())
     return failed(message);
-  return secondsOf([&] { (*kernel)->run(); });
+  if (!isCopy)
+    return secondsOf([&] { (*kernel)->run(); });
+  kernels::Buffer from = (*kernel)->ins.front().buffer(),
+                  to = (*kernel)->outs.front().buffer();
+  int64_t elements = std::min((*kernel)->ins.front().numElements(),
+                              (*kernel)->outs.front().numElements());
+  return copyRate(to.data, from.data, size_t(elements) * (q.isNarrow() ? 2 : 4),
+                  threads);
 }
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
@@ -103,7 +118,7 @@ llvm::Error transfer(const std::string &path, Tensor &tensor, bool isWriting) {
 }
 
 llvm::Expected<double> evaluate(const Question &q) {
-  kernels::setNumThreads(int(q.integer("threads", 1)));
+  kernels::setNumThreads(q.integer("threads", 1));
   std::string op = q.text("op", ""), dir = q.text("dir", ".");
   std::optional<KernelCase> kernel = makeCase(op, q);
   if (!kernel)

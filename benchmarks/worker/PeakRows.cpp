@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopyRate.h"
+#include "Memory.h"
 #include "PeakLoops.h"
 #include "Rows.h"
 #include "Timing.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <memory>
 #include <thread>
 
 namespace cp::bench {
@@ -63,38 +63,34 @@ llvm::Expected<double> fmaPeak(bool isNarrow, const Question &q) {
   return llvm::createStringError("this processor has no multiply-adds of bf16");
 }
 
-struct Free {
-  void operator()(void *data) const { std::free(data); }
-};
-
 llvm::Expected<double> copyPeak(const Question &q) {
   int64_t threads = q.integer("threads", 1);
-  size_t megabytes = size_t(q.integer("megabytes", 256));
+  size_t bytes = size_t(q.integer("megabytes", 256)) << 20;
   if (llvm::Error error = q.check())
     return error;
-  size_t part = (megabytes << 20) / size_t(threads) / 64 * 64,
-         bytes = part * size_t(threads);
-  std::unique_ptr<char, Free> from(
-      static_cast<char *>(std::aligned_alloc(64, bytes))),
-      to(static_cast<char *>(std::aligned_alloc(64, bytes)));
-  if (!from || !to)
-    return llvm::createStringError("there is no memory for two buffers of " +
-                                   std::to_string(bytes) + " bytes");
-  std::fill_n(from.get(), bytes, 1);
-  std::fill_n(to.get(), bytes, 2);
+  Memory from = allocate(bytes), to = allocate(bytes);
+  std::fill_n(static_cast<char *>(from.get()), bytes, 1);
+  std::fill_n(static_cast<char *>(to.get()), bytes, 2);
+  return copyRate(to.get(), from.get(), bytes, threads);
+}
+
+} // namespace
+
+double copyRate(void *to, const void *from, size_t bytes, int64_t threads) {
+  size_t part = bytes / size_t(threads) / 64 * 64;
+  auto *target = static_cast<char *>(to);
+  const auto *source = static_cast<const char *>(from);
   double best = 0;
   for (CopyFn copy : copyLoops())
     for (int i = 0; i < repetitions; ++i) {
       double seconds = secondsTogether(threads, [&](int64_t thread) {
         size_t offset = size_t(thread) * part;
-        copy(to.get() + offset, from.get() + offset, part);
+        copy(target + offset, source + offset, part);
       });
-      best = std::max(best, 2.0 * double(bytes) / seconds);
+      best = std::max(best, 2.0 * double(part) * double(threads) / seconds);
     }
   return best;
 }
-
-} // namespace
 
 void addPeakRows(RowTable &rows) {
   rows["fma-f32"] = [](const Question &q) { return fmaPeak(false, q); };

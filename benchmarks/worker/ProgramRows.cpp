@@ -10,7 +10,6 @@
 #include "Timing.h"
 
 #include "Inputs.h"
-#include "Kernels.h"
 #include "cp/Execution/Program.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/HFConfig.h"
@@ -91,7 +90,7 @@ private:
     if (llvm::Error error = q.check())
       return error;
     llvm::Expected<const Ready *> ready =
-        keep(q.without("threads"), [&]() -> llvm::Expected<Ready> {
+        keep(q.without({"threads"}), [&]() -> llvm::Expected<Ready> {
           OwningOpRef<ModuleOp> module = make();
           if (!module)
             return llvm::createStringError("the module could not be made");

@@ -67,11 +67,11 @@ llvm::Error Question::check() const {
   return llvm::Error::success();
 }
 
-std::string Question::without(const std::string &key) const {
+std::string Question::without(const std::set<std::string> &keys) const {
   std::string result = name;
-  for (const auto &[other, value] : settings)
-    if (other != key)
-      result += " " + other + "=" + value;
+  for (const auto &[key, value] : settings)
+    if (!keys.count(key))
+      result += " " + key + "=" + value;
   return result;
 }
 

@@ -32,8 +32,8 @@ public:
   /// To be called when all settings have been read: what was wrong with them,
   /// or one that the row does not have.
   llvm::Error check() const;
-  /// Row and settings but `key`.
-  std::string without(const std::string &key) const;
+  /// Row and settings but those of `keys`.
+  std::string without(const std::set<std::string> &keys) const;
 
 private:
   std::string name;
