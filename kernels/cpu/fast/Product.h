@@ -16,14 +16,17 @@ namespace cp::kernels::fast {
 
 /// C = factor * C + A B for a tile of registers, and for small matrices made of
 /// such tiles. A is stored transposed: A(i, k) = a[k * lda + i]. B and C are
-/// stored by rows. Each element of C sums over k = 0, 1, ... in one chain of
-/// fused multiply-adds, whatever the sizes. A and B are of T, or of Pair: then
-/// k counts pairs.
+/// stored by rows. Each element of C sums over k = 0, 1, ... in chains of fused
+/// multiply-adds, which it adds up one after the other, whatever the sizes: the
+/// rounding of a sum grows with the length of its chains. A and B are of T, or
+/// of Pair: then k counts pairs.
 template <typename Isa, typename T, typename Factor = T> struct Product {
   using V = Vec<Isa, T>;
   static constexpr int64_t rows = Isa::rows;
   /// Columns of a tile; B and C must be padded to a multiple.
   static constexpr int64_t columns = 2 * V::lanes;
+  /// Multiply-adds of a chain.
+  static constexpr int64_t chain = 64;
 
   struct Operands {
     const Factor *a;
@@ -77,6 +80,25 @@ private:
     if constexpr (Count > 1)
       if (count < Count)
         return tileOf<Count - 1>(op, count, k);
+    addChain<Count>(op, least(k, chain));
+    if (k > chain)
+      addChains<Count>(op, k);
+  }
+
+  /// What is left of k after the first chain.
+  template <int Count> static void addChains(Operands op, int64_t k) {
+    static constexpr T one = 1;
+    op.factors = &one;
+    op.factorStep = 0;
+    for (int64_t done = chain; done < k; done += chain) {
+      op.a += chain * op.lda;
+      op.b += chain * op.ldb;
+      addChain<Count>(op, least(k - done, chain));
+    }
+  }
+
+  template <int Count>
+  [[gnu::always_inline]] static void addChain(const Operands &op, int64_t k) {
     typename V::Type sums[Count][2] = {};
     const Factor *a = op.a, *b = op.b;
     for (int64_t i = 0; i < k; ++i, a += op.lda, b += op.ldb) {

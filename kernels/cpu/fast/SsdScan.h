@@ -108,7 +108,7 @@ private:
       return tile.advance(steps, state);
     const View<const Acc, 5> &chunks = args.chunkStates;
     scaleAndAdd(
-        tile.decayOf(steps.logDecay[tileTokens - 1]),
+        tile.decayOf(Acc(steps.end())),
         {chunks.at(b, t / args.chunk, h), chunks.strides[3], chunks.strides[4]},
         state);
   }

@@ -92,7 +92,7 @@ private:
 
   /// Fills delta and log_decay of one chunk.
   void computeSteps(int64_t b, int64_t first, int64_t end, int64_t h) {
-    Acc before = 0;
+    double before = 0;
     for (int64_t t = first; t < end; t += tileTokens) {
       int64_t count = least(tileTokens, end - t);
       SsdSteps<Isa, Acc> steps;
@@ -100,7 +100,7 @@ private:
       before = steps.logDecay[count - 1];
       for (int64_t i = 0; i < count; ++i) {
         *args.delta.at(b, t + i, h) = steps.delta[i];
-        *args.logDecay.at(b, t + i, h) = steps.logDecay[i];
+        *args.logDecay.at(b, t + i, h) = Acc(steps.logDecay[i]);
       }
     }
   }

@@ -25,24 +25,25 @@ template <typename Isa, typename T> struct SsdSteps {
 
   T delta[tileTokens];
   /// Sum of delta A from `before` (the sum up to the tile) through each token.
-  T logDecay[tileTokens];
+  /// Differences of such sums are exponentiated, and may be far smaller than
+  /// the sums: hence the precision.
+  double logDecay[tileTokens];
 
   /// From dt, for `count` tokens from `first`.
   template <typename Storage>
   void compute(const StepArgs<Storage> &step, int64_t b, int64_t first,
-               int64_t count, int64_t h, T before) {
+               int64_t count, int64_t h, double before) {
     T bias = step.bias.data ? T(*step.bias.at(h)) : T(0);
     for (int64_t t = 0; t < tileTokens; ++t)
       delta[t] = t < count ? T(*step.dt.at(b, first + t, h)) + bias : T(0);
     for (int64_t t = 0; t < tileTokens; t += V::lanes)
       V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
-    T rate = -std::exp(T(*step.aLog.at(h)));
-    T sum = before;
+    double rate = -std::exp(double(T(*step.aLog.at(h)))), sum = before;
     for (int64_t t = 0; t < tileTokens; ++t) {
       if (t >= count)
         delta[t] = 0;
       else
-        sum += rate * delta[t];
+        sum += rate * double(delta[t]);
       logDecay[t] = sum;
     }
   }
@@ -54,21 +55,33 @@ template <typename Isa, typename T> struct SsdSteps {
     for (int64_t t = 0; t < tileTokens; ++t) {
       int64_t token = first + least(t, count - 1);
       delta[t] = t < count ? *args.delta.at(b, token, h) : T(0);
-      logDecay[t] = *args.logDecay.at(b, token, h) - before;
+      logDecay[t] = double(*args.logDecay.at(b, token, h)) - double(before);
     }
   }
 
-  /// out[t] = exp(end - logDecay[t]), or exp(logDecay[t]) without an end.
-  void decaysTo(T end, T *out) const {
-    for (int64_t t = 0; t < tileTokens; t += V::lanes)
-      V::store(out + t, M::exp(end - V::load(logDecay + t)));
-  }
-  void decaysFromStart(T *out) const {
-    for (int64_t t = 0; t < tileTokens; t += V::lanes)
-      V::store(out + t, M::exp(V::load(logDecay + t)));
+  double end() const { return logDecay[tileTokens - 1]; }
+
+  /// out[i] = sign (logDecay[first + i] - from), and 0 where rounding has
+  /// turned it above 0.
+  void notAbove0(int64_t first, int64_t count, double from, int sign,
+                 T *out) const {
+    for (int64_t i = 0; i < count; ++i) {
+      double difference = sign * (logDecay[first + i] - from);
+      out[i] = T(difference < 0 ? difference : 0);
+    }
   }
 
+  /// out[t] = exp(logDecay[end] - logDecay[t]), or exp(logDecay[t]).
+  void decaysToEnd(T *out) const { exponentials(end(), -1, out); }
+  void decaysFromStart(T *out) const { exponentials(0, 1, out); }
+
 private:
+  void exponentials(double from, int sign, T *out) const {
+    notAbove0(0, tileTokens, from, sign, out);
+    for (int64_t t = 0; t < tileTokens; t += V::lanes)
+      V::store(out + t, M::exp(V::load(out + t)));
+  }
+
   template <typename Storage>
   static typename V::Type clamp(const StepArgs<Storage> &step,
                                 typename V::Type value) {

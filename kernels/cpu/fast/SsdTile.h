@@ -127,7 +127,7 @@ public:
 
   /// After output(): brings the state from the tile's start to its end.
   void advance(const Steps &steps, Acc *state) {
-    Acc factor = decayOf(steps.logDecay[tileTokens - 1]);
+    Acc factor = decayOf(Acc(steps.end()));
     typename P::Operands op = {bRows, paddedN,    decayed, paddedP,
                                state, paddedRows, &factor, 0};
     Matrix<const Acc> next = {state + stateSize(), paddedP, 1};
@@ -167,7 +167,7 @@ private:
   /// memory, and the products hide how long it takes until they come.
   void readState(Matrix<const T> x, const Steps &steps, const Acc *state) {
     Acc toEnd[tileTokens];
-    steps.decaysTo(steps.logDecay[tileTokens - 1], toEnd);
+    steps.decaysToEnd(toEnd);
     typename P::Operands op = {cColumns, tileTokens, asFactors(state),
                                paddedP,  y,          paddedRows};
     int64_t words = Packer::words(count), taken = 0;
@@ -218,21 +218,24 @@ private:
   void weigh(const Steps &steps) {
     static_assert(weightBlock % V::lanes == 0 && weightBlock % P::rows == 0);
     for (int64_t block = 0; block < count; block += weightBlock) {
-      Acc start = steps.logDecay[block], toBlock[tileTokens];
+      double start = steps.logDecay[block];
+      Acc toBlock[tileTokens], inBlock[weightBlock];
+      steps.notAbove0(0, block, start, -1, toBlock);
+      steps.notAbove0(block, weightBlock, start, 1, inBlock);
       for (int64_t s = 0; s < block; s += V::lanes)
-        V::store(toBlock + s, M::expNegative(notAbove0(
-                                  start - V::load(steps.logDecay + s))) *
+        V::store(toBlock + s, M::expNegative(V::load(toBlock + s)) *
                                   V::load(steps.delta + s));
       int64_t last = least(block + weightBlock, count);
       for (int64_t t = block; t < last; t += V::lanes) {
-        Type cum = V::load(steps.logDecay + t);
-        Type within = M::expNegative(notAbove0(cum - start));
+        Type cum = V::load(inBlock + t - block);
+        Type within = M::expNegative(cum);
         for (int64_t s = 0; s < block; s += Packer::perWord)
           storeWeights(s, t, within * toBlock[s],
                        within * toBlock[s + Packer::perWord - 1]);
         for (int64_t s = block; s < last; s += Packer::perWord)
-          storeWeights(s, t, diagonal(steps, cum, s, t),
-                       diagonal(steps, cum, s + Packer::perWord - 1, t));
+          storeWeights(
+              s, t, diagonal(steps, cum, inBlock, block, s, t),
+              diagonal(steps, cum, inBlock, block, s + Packer::perWord - 1, t));
       }
     }
   }
@@ -241,8 +244,9 @@ private:
   /// Rounding may turn the difference of equal sums around.
   static Type notAbove0(Type value) { return value < Acc(0) ? value : Type{}; }
 
-  Type diagonal(const Steps &steps, Type cum, int64_t s, int64_t t) const {
-    Type decay = M::expNegative(notAbove0(cum - steps.logDecay[s]));
+  Type diagonal(const Steps &steps, Type cum, const Acc *inBlock, int64_t block,
+                int64_t s, int64_t t) const {
+    Type decay = M::expNegative(notAbove0(cum - inBlock[s - block]));
     return V::load(positions + t) >= Acc(s) ? decay * steps.delta[s] : Type{};
   }
 
