@@ -18,15 +18,14 @@ namespace cp::kernels::fast {
 /// such tiles. A is stored transposed: A(i, k) = a[k * lda + i]. B and C are
 /// stored by rows. Each element of C sums over k = 0, 1, ... in chains of fused
 /// multiply-adds, which it adds up one after the other, whatever the sizes: the
-/// rounding of a sum grows with the length of its chains. A and B are of T, or
+/// rounding of a sum grows with their length, `chain`. A and B are of T, or
 /// of Pair: then k counts pairs.
-template <typename Isa, typename T, typename Factor = T> struct Product {
+template <typename Isa, typename T, typename Factor = T, int64_t chain = 32>
+struct Product {
   using V = Vec<Isa, T>;
   static constexpr int64_t rows = Isa::rows;
   /// Columns of a tile; B and C must be padded to a multiple.
   static constexpr int64_t columns = 2 * V::lanes;
-  /// Multiply-adds of a chain.
-  static constexpr int64_t chain = 64;
 
   struct Operands {
     const Factor *a;

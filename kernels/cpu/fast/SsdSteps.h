@@ -71,6 +71,15 @@ template <typename Isa, typename T> struct SsdSteps {
     }
   }
 
+  /// high[i] + low[i] = logDecay[first + i] - from
+  void split(int64_t first, int64_t count, double from, T *high, T *low) const {
+    for (int64_t i = 0; i < count; ++i) {
+      double difference = logDecay[first + i] - from;
+      high[i] = T(difference);
+      low[i] = T(difference - double(high[i]));
+    }
+  }
+
   /// out[t] = exp(logDecay[end] - logDecay[t]), or exp(logDecay[t]).
   void decaysToEnd(T *out) const { exponentials(end(), -1, out); }
   void decaysFromStart(T *out) const { exponentials(0, 1, out); }

@@ -97,11 +97,13 @@ public:
     Packer::alongRows(B, count, n, paddedN, bRows, paddedN);
     Packer::alongColumns(B, count, n, bColumns);
     Packer::alongColumns(C, count, n, cColumns);
-    typename P::Operands op = {bColumns,   tileTokens, cColumns,
-                               tileTokens, products,   tokenRows};
+    // Shared by all heads: what shorter chains cost is not felt.
+    using Dots = Product<Isa, Acc, Factor, 16>;
+    typename Dots::Operands op = {bColumns,   tileTokens, cColumns,
+                                  tileTokens, products,   tokenRows};
     for (int64_t s = 0; s < count; s += P::rows)
       for (int64_t t = s / P::columns * P::columns; t < count; t += P::columns)
-        P::tile(op.at(s, t), least(P::rows, count - s), depth);
+        Dots::tile(op.at(s, t), least(P::rows, count - s), depth);
   }
 
   /// out = Y + D x for x[tokens, p] of one head. Leaves what advance() needs.
@@ -219,34 +221,42 @@ private:
     static_assert(weightBlock % V::lanes == 0 && weightBlock % P::rows == 0);
     for (int64_t block = 0; block < count; block += weightBlock) {
       double start = steps.logDecay[block];
-      Acc toBlock[tileTokens], inBlock[weightBlock];
+      Acc toBlock[tileTokens];
       steps.notAbove0(0, block, start, -1, toBlock);
-      steps.notAbove0(block, weightBlock, start, 1, inBlock);
       for (int64_t s = 0; s < block; s += V::lanes)
         V::store(toBlock + s, M::expNegative(V::load(toBlock + s)) *
                                   V::load(steps.delta + s));
+      BlockSums sums;
+      steps.split(block, weightBlock, start, sums.high, sums.low);
       int64_t last = least(block + weightBlock, count);
       for (int64_t t = block; t < last; t += V::lanes) {
-        Type cum = V::load(inBlock + t - block);
-        Type within = M::expNegative(cum);
+        Type within = M::expNegative(notAbove0(V::load(sums.high + t - block)));
         for (int64_t s = 0; s < block; s += Packer::perWord)
           storeWeights(s, t, within * toBlock[s],
                        within * toBlock[s + Packer::perWord - 1]);
         for (int64_t s = block; s < last; s += Packer::perWord)
           storeWeights(
-              s, t, diagonal(steps, cum, inBlock, block, s, t),
-              diagonal(steps, cum, inBlock, block, s + Packer::perWord - 1, t));
+              s, t, diagonal(steps, sums, block, s, t),
+              diagonal(steps, sums, block, s + Packer::perWord - 1, t));
       }
     }
   }
   static constexpr int64_t weightBlock = 16;
 
+  /// Log decays from a block's first token, each the sum of two numbers: within
+  /// a block, sums that differ by little may be large.
+  struct BlockSums {
+    Acc high[weightBlock], low[weightBlock];
+  };
+
   /// Rounding may turn the difference of equal sums around.
   static Type notAbove0(Type value) { return value < Acc(0) ? value : Type{}; }
 
-  Type diagonal(const Steps &steps, Type cum, const Acc *inBlock, int64_t block,
+  Type diagonal(const Steps &steps, const BlockSums &sums, int64_t block,
                 int64_t s, int64_t t) const {
-    Type decay = M::expNegative(notAbove0(cum - inBlock[s - block]));
+    Type high = V::load(sums.high + t - block) - sums.high[s - block];
+    Type low = V::load(sums.low + t - block) - sums.low[s - block];
+    Type decay = M::expNegative(notAbove0(high + low));
     return V::load(positions + t) >= Acc(s) ? decay * steps.delta[s] : Type{};
   }
 
