@@ -58,6 +58,20 @@ struct Pack {
         to[j * ld + i] = To(0);
   }
 
+  /// from(i, j...) as one vector, with zeros beyond `columns`.
+  static typename V::Type lanesAt(Matrix<const T> from, int64_t i, int64_t j,
+                                  int64_t columns) {
+    const T *at = from.data + i * from.rowStride + j * from.columnStride;
+    if (from.columnStride == 1)
+      return j + V::lanes <= columns ? V::load(at)
+             : j < columns           ? V::loadPart(at, columns - j)
+                                     : typename V::Type{};
+    typename V::Type value = {};
+    for (int64_t lane = 0; lane < least(V::lanes, columns - j); ++lane)
+      value[lane] = AccumulatorOf<T>(at[lane * from.columnStride]);
+    return value;
+  }
+
 private:
   static void copyRow(const T *from, int64_t stride, int64_t count, To *to) {
     if (stride == 1)

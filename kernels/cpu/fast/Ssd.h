@@ -35,11 +35,10 @@ static inline Skip<T> skipOf(const View<const T, 2> &D, int64_t h) {
 
 /// Tile by tile. The tile's size is the kernel's own: the call's chunk size
 /// only says how the sum may be cut, and no result depends on it.
-template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
-class Ssd {
+template <typename Isa, typename T> class Ssd {
 public:
   static const char *compute(const SsdArgs<T> &args) {
-    SsdTile<Isa, T, Factor> tile(args.p, args.n);
+    SsdTile<Isa, T> tile(args.p, args.n);
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
       Ssd ssd(args, blocks);
@@ -98,7 +97,7 @@ private:
   }
 
   const SsdArgs<T> &args;
-  SsdTile<Isa, T, Factor> tile;
+  SsdTile<Isa, T> tile;
   int64_t perBlock;
   Acc *states;
 };

@@ -14,8 +14,7 @@ namespace cp::kernels::fast {
 
 /// As Ssd, with steps and decays given. A chunk that fits one tile takes its
 /// own state from `chunk_states` and saves the product that would form it.
-template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
-class SsdScan {
+template <typename Isa, typename T> class SsdScan {
 public:
   static const char *run(const Call &call) {
     SsdScanArgs<T> args;
@@ -25,7 +24,7 @@ public:
   }
 
   static const char *compute(const SsdScanArgs<T> &args) {
-    SsdTile<Isa, T, Factor> tile(args.p, args.n);
+    SsdTile<Isa, T> tile(args.p, args.n);
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
       SsdScan scan(args, blocks);
@@ -114,7 +113,7 @@ private:
   }
 
   const SsdScanArgs<T> &args;
-  SsdTile<Isa, T, Factor> tile;
+  SsdTile<Isa, T> tile;
   int64_t perBlock;
   Acc *states, *summand;
 };

@@ -22,8 +22,8 @@
 #define CP_KERNELS_CPU_FAST_SSDTILE_H
 
 #include "Scratch.h"
+#include "fast/Pack.h"
 #include "fast/Product.h"
-#include "fast/SsdPack.h"
 #include "fast/SsdSteps.h"
 
 namespace cp::kernels::fast {
@@ -34,47 +34,39 @@ template <typename T> struct Skip {
   int64_t stride;
 };
 
-/// `Factor` is what products are formed of: Acc, or Pair on processors that
-/// multiply bf16 (Isa::dot). Then x, B and C enter as they are; weights, states
-/// and decayed inputs are rounded to bf16 where they are factors. States and
-/// sums themselves keep all bits.
-template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
-class SsdTile {
+template <typename Isa, typename T> class SsdTile {
 public:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
   using M = VecMath<Isa, Acc>;
-  using P = Product<Isa, Acc, Factor>;
-  using Packer = SsdPack<Isa, T, Factor>;
+  using P = Product<Isa, Acc>;
+  using Packer = Pack<Isa, T>;
   using Steps = SsdSteps<Isa, Acc>;
   static_assert(tileTokens % P::columns == 0 && tileTokens % P::rows == 0);
 
   SsdTile(int64_t p, int64_t n)
       : p(p), n(n), paddedP(roundUp(p, P::columns)),
-        paddedN(roundUp(n, V::lanes)), depth(Packer::words(n)) {}
+        paddedN(roundUp(n, V::lanes)) {}
 
   size_t bytes() const {
-    return 2 * carved<Factor>(depth * tileTokens) +
-           carved<Factor>(tokenWords * paddedN) +
+    return 2 * carved<Acc>(n * tileTokens) + carved<Acc>(tileTokens * paddedN) +
            carved<Acc>(tileTokens * tileTokens) +
-           carved<Factor>(tokenWords * tileTokens) +
-           2 * carved<Factor>(tokenWords * paddedP) +
+           carved<Acc>(tileTokens * tileTokens) +
+           2 * carved<Acc>(tileTokens * paddedP) +
            carved<Acc>(tileTokens * paddedP) + carved<Acc>(paddedP) +
-           carved<Factor>(stateWords()) + carved<Acc>(tileTokens) +
-           carved<int64_t>(tileTokens) +
+           carved<Acc>(tileTokens) + carved<int64_t>(tileTokens) +
            carved<int64_t>(n > tileTokens ? n : tileTokens);
   }
   void allocate(Carver &carver) {
-    bColumns = carver.take<Factor>(depth * tileTokens);
-    cColumns = carver.take<Factor>(depth * tileTokens);
-    bRows = carver.take<Factor>(tokenWords * paddedN);
+    bColumns = carver.take<Acc>(n * tileTokens);
+    cColumns = carver.take<Acc>(n * tileTokens);
+    bRows = carver.take<Acc>(tileTokens * paddedN);
     products = carver.take<Acc>(tileTokens * tileTokens);
-    weights = carver.take<Factor>(tokenWords * tileTokens);
-    input = carver.take<Factor>(tokenWords * paddedP);
-    decayed = carver.take<Factor>(tokenWords * paddedP);
+    weights = carver.take<Acc>(tileTokens * tileTokens);
+    input = carver.take<Acc>(tileTokens * paddedP);
+    decayed = carver.take<Acc>(tileTokens * paddedP);
     y = carver.take<Acc>(tileTokens * paddedP);
     skips = carver.take<Acc>(paddedP);
-    narrowState = carver.take<Factor>(stateWords());
     positions = carver.take<Acc>(tileTokens);
     tokenRows = carver.take<int64_t>(tileTokens);
     int64_t rows = n > tileTokens ? n : tileTokens;
@@ -94,16 +86,16 @@ public:
   /// s <= t.
   void loadGroup(Matrix<const T> B, Matrix<const T> C, int64_t tokens) {
     count = tokens;
-    Packer::alongRows(B, count, n, paddedN, bRows, paddedN);
-    Packer::alongColumns(B, count, n, bColumns);
-    Packer::alongColumns(C, count, n, cColumns);
+    Packer::rows(B, count, n, paddedN, bRows, paddedN);
+    Packer::transposed(B, count, n, tileTokens, bColumns, tileTokens);
+    Packer::transposed(C, count, n, tileTokens, cColumns, tileTokens);
     // Shared by all heads: what shorter chains cost is not felt.
-    using Dots = Product<Isa, Acc, Factor, 16>;
+    using Dots = Product<Isa, Acc, Acc, 16>;
     typename Dots::Operands op = {bColumns,   tileTokens, cColumns,
                                   tileTokens, products,   tokenRows};
     for (int64_t s = 0; s < count; s += P::rows)
       for (int64_t t = s / P::columns * P::columns; t < count; t += P::columns)
-        Dots::tile(op.at(s, t), least(P::rows, count - s), depth);
+        Dots::tile(op.at(s, t), least(P::rows, count - s), n);
   }
 
   /// out = Y + D x for x[tokens, p] of one head. Leaves what advance() needs.
@@ -121,7 +113,7 @@ public:
       int64_t end = least(t + P::rows, count);
       prefetchRows<1>(out, end, least(end + P::rows, count));
       for (int64_t j = 0; j < paddedP; j += P::columns)
-        P::tile(inside.at(t, j), end - t, Packer::words(end));
+        P::tile(inside.at(t, j), end - t, end);
       for (int64_t i = t; i < end; ++i)
         storeRow(i, out);
     }
@@ -138,7 +130,7 @@ public:
         // The next head's state, as it mostly is.
         for (int64_t row = i; row < i + P::rows; ++row)
           prefetch<0, 2>(next.data + row * paddedP + j, P::columns);
-        P::tile(op.at(i, j), least(P::rows, n - i), Packer::words(count));
+        P::tile(op.at(i, j), least(P::rows, n - i), count);
       }
   }
 
@@ -162,54 +154,35 @@ public:
 
 private:
   using Type = typename V::Type;
-  static constexpr int64_t tokenWords = Packer::words(tileTokens);
-  int64_t stateWords() const { return Packer::isPaired ? depth * paddedP : 0; }
 
   /// y = S C. Takes x between the register tiles: its rows lie far apart in
   /// memory, and the products hide how long it takes until they come.
   void readState(Matrix<const T> x, const Steps &steps, const Acc *state) {
     Acc toEnd[tileTokens];
     steps.decaysToEnd(toEnd);
-    typename P::Operands op = {cColumns, tileTokens, asFactors(state),
+    typename P::Operands op = {cColumns, tileTokens, state,
                                paddedP,  y,          paddedRows};
-    int64_t words = Packer::words(count), taken = 0;
+    int64_t taken = 0;
     int64_t calls = (count + P::rows - 1) / P::rows * (paddedP / P::columns);
-    int64_t step = calls ? (words + calls - 1) / calls : words;
+    int64_t step = calls ? (count + calls - 1) / calls : count;
     for (int64_t j = 0; j < paddedP; j += P::columns)
       for (int64_t t = 0; t < count; t += P::rows) {
-        int64_t end = least(taken + step, words);
-        prefetchRows<0>(x, taken * Packer::perWord,
-                        least(end * Packer::perWord, count));
-        P::tile(op.at(t, j), least(P::rows, count - t), depth);
+        int64_t end = least(taken + step, count);
+        prefetchRows<0>(x, taken, end);
+        P::tile(op.at(t, j), least(P::rows, count - t), n);
         for (; taken < end; ++taken)
           takeInput(x, taken, steps, toEnd);
       }
   }
 
-  /// The state as products read it.
-  const Factor *asFactors(const Acc *state) {
-    if constexpr (!Packer::isPaired) {
-      return state;
-    } else {
-      SsdPack<Isa, Acc, Factor>::alongRows({state, paddedP, 1}, n, paddedP,
-                                           paddedP, narrowState, paddedP);
-      return narrowState;
-    }
-  }
-
-  /// input = x and decayed = exp(cum_end - cum) delta x for one word of tokens.
-  void takeInput(Matrix<const T> x, int64_t word, const Steps &steps,
+  /// input = x and decayed = exp(cum_end - cum) delta x for one token.
+  void takeInput(Matrix<const T> x, int64_t s, const Steps &steps,
                  const Acc *toEnd) {
-    int64_t s = word * Packer::perWord;
-    // Beyond the last token, delta is 0.
-    int64_t other = s + Packer::perWord - 1;
-    Acc first = toEnd[s] * steps.delta[s];
-    Acc second = toEnd[other] * steps.delta[other];
+    Acc factor = toEnd[s] * steps.delta[s];
     for (int64_t j = 0; j < paddedP; j += V::lanes) {
-      typename Packer::Rows rows = Packer::rowsAt(x, word, count, j, p);
-      Packer::store(input + word * paddedP + j, rows);
-      Packer::store(decayed + word * paddedP + j,
-                    {rows.first * first, rows.second * second});
+      Type row = Packer::lanesAt(x, s, j, p);
+      V::store(input + s * paddedP + j, row);
+      V::store(decayed + s * paddedP + j, row * factor);
     }
   }
 
@@ -231,13 +204,10 @@ private:
       int64_t last = least(block + weightBlock, count);
       for (int64_t t = block; t < last; t += V::lanes) {
         Type within = M::expNegative(notAbove0(V::load(sums.high + t - block)));
-        for (int64_t s = 0; s < block; s += Packer::perWord)
-          storeWeights(s, t, within * toBlock[s],
-                       within * toBlock[s + Packer::perWord - 1]);
-        for (int64_t s = block; s < last; s += Packer::perWord)
-          storeWeights(
-              s, t, diagonal(steps, sums, block, s, t),
-              diagonal(steps, sums, block, s + Packer::perWord - 1, t));
+        for (int64_t s = 0; s < block; ++s)
+          storeWeights(s, t, within * toBlock[s]);
+        for (int64_t s = block; s < last; ++s)
+          storeWeights(s, t, diagonal(steps, sums, block, s, t));
       }
     }
   }
@@ -260,21 +230,16 @@ private:
     return V::load(positions + t) >= Acc(s) ? decay * steps.delta[s] : Type{};
   }
 
-  [[gnu::always_inline]] void storeWeights(int64_t s, int64_t t, Type first,
-                                           Type second) {
-    const Acc *from = products + s * tileTokens + t;
-    first *= V::load(from);
-    if constexpr (Packer::isPaired)
-      second = s + 1 < count ? second * V::load(from + tileTokens) : Type{};
-    Packer::store(weights + s / Packer::perWord * tileTokens + t,
-                  {first, second});
+  [[gnu::always_inline]] void storeWeights(int64_t s, int64_t t, Type decay) {
+    int64_t at = s * tileTokens + t;
+    V::store(weights + at, V::load(products + at) * decay);
   }
 
   void storeRow(int64_t t, Matrix<T> out) {
     T *to = out.data + t * out.rowStride;
     for (int64_t j = 0; j < p; j += V::lanes) {
       Type value = V::load(y + t * paddedP + j) +
-                   V::load(skips + j) * Packer::load(input + j, t, paddedP);
+                   V::load(skips + j) * V::load(input + t * paddedP + j);
       if (out.columnStride == 1 && j + V::lanes <= p)
         V::store(to + j, value);
       else
@@ -294,9 +259,9 @@ private:
       prefetch<Write, 3>(rows.data + i * rows.rowStride, p);
   }
 
-  int64_t p, n, paddedP, paddedN, depth, count = 0;
-  Factor *bRows, *bColumns, *cColumns, *weights, *input, *decayed, *narrowState;
-  Acc *products, *y, *skips, *positions;
+  int64_t p, n, paddedP, paddedN, count = 0;
+  Acc *bRows, *bColumns, *cColumns, *weights, *input, *decayed, *products, *y,
+      *skips, *positions;
   int64_t *tokenRows, *paddedRows;
 };
 
