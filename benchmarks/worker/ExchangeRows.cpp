@@ -58,9 +58,8 @@ float mark(int64_t from, int64_t to) { return float(from * 1000 + to + 1); }
 class Rank {
 public:
   Rank(cprt_context *context, int64_t ranks, int64_t count)
-      : context(context), ranks(ranks), count(count),
-        descriptor(descriptorOf(ranks, count)), in(size_t(ranks * count)),
-        out(in.size()) {
+      : context(context), count(count), descriptor(descriptorOf(ranks, count)),
+        in(size_t(ranks * count)), out(in.size()) {
     int64_t self = cprt_context_rank(context);
     for (size_t i = 0; i < in.size(); ++i)
       in[i] = mark(self, int64_t(i) / count);
@@ -91,7 +90,7 @@ public:
 
 private:
   cprt_context *context;
-  int64_t ranks, count;
+  int64_t count;
   std::vector<int64_t> descriptor;
   std::vector<float> in, out;
 };

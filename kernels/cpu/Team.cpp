@@ -49,6 +49,8 @@ public:
   const char *run(const Job &next);
 
 private:
+  /// One more thread, or false where the system has none.
+  bool start();
   void loop();
   void work();
   void begin();
@@ -71,11 +73,18 @@ private:
 
 Team::Team(int64_t size) {
   threads.reserve(size_t(size));
+  // Where the system has no more threads, fewer do the same work.
+  while (this->size() < size)
+    if (!start())
+      return;
+}
+
+bool Team::start() {
   try {
-    while (int64_t(threads.size()) + 1 < size)
-      threads.emplace_back([this] { loop(); });
+    threads.emplace_back([this] { loop(); });
+    return true;
   } catch (const std::system_error &) {
-    // The system has no more threads; fewer do the same work.
+    return false;
   }
 }
 
