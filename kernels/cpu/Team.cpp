@@ -13,9 +13,9 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -73,7 +73,7 @@ private:
 
 Team::Team(int64_t size) {
   threads.reserve(size_t(size));
-  // Where the system has no more threads, fewer do the same work.
+  // Where the system has no more threads or memory, fewer do the same work.
   while (this->size() < size)
     if (!start())
       return;
@@ -83,7 +83,7 @@ bool Team::start() {
   try {
     threads.emplace_back([this] { loop(); });
     return true;
-  } catch (const std::system_error &) {
+  } catch (const std::exception &) {
     return false;
   }
 }
@@ -179,8 +179,9 @@ const char *share(int64_t count, int64_t cost, ShareFn fn, void *work) {
   Items items(count);
   if (isShared || wanted == 1 || count < 2 || cost < 2 * leastShare)
     return fn(work, items);
+  Team &mine = team();
   isShared = true;
-  const char *message = team().run({fn, work, &items});
+  const char *message = mine.run({fn, work, &items});
   isShared = false;
   return message;
 }
