@@ -8,8 +8,8 @@ import statistics
 import sys
 import time
 
-# Long enough for threads that spin after their work to park.
-PAUSE = 0.05
+# Threads of OpenMP may spin for 0.2 s after their work.
+PAUSE = 0.3
 # A part that takes longer than SLOW seconds is asked so often only.
 SLOW, SLOW_ROUNDS = 8, 3
 

@@ -13,8 +13,11 @@
 
 namespace cp::kernels {
 
-static constexpr int64_t mostBlockBytes = int64_t(8) << 20;
-static constexpr int64_t mostRows = 768;
+/// Of a block of A. Ranks of one process share the third cache, so a block is
+/// no taller than it takes for packing W not to be felt.
+static constexpr int64_t mostBlockBytes = int64_t(8) << 20, mostRows = 768;
+/// Of a panel of W, and of the sums of the rows beside it: the second cache
+/// holds both.
 static constexpr int64_t mostDepth = 1024;
 static constexpr int64_t mostPanelBytes = int64_t(3) << 17;
 static constexpr int64_t mostSumBytes = int64_t(1) << 19;

@@ -17,15 +17,7 @@ namespace {
 struct Avx512Bf16 {
   static constexpr int bytes = 64;
   static constexpr int rows = 8;
-  static constexpr bool streams = true;
 
-  template <typename Vector> static void stream(void *to, Vector value) {
-    if constexpr (sizeof value == bytes)
-      _mm512_stream_si512(static_cast<__m512i *>(to), (__m512i)value);
-    else
-      _mm256_stream_si256(static_cast<__m256i *>(to), (__m256i)value);
-  }
-  static void finishStreams() { _mm_sfence(); }
   /// sum + a.even * b.even + a.odd * b.odd in each lane, each step rounded to
   /// f32; what is too small to be normal counts as 0.
   static __m512 dot(__m512 sum, const Pair &a, __m512 b) {

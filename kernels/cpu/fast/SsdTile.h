@@ -8,9 +8,11 @@
 // The chunked form of the scan (Dao and Gu, "Transformers are SSMs", 2024): for
 // a tile of tokens with log decays cum_t counted from its start,
 //
-//   Y_t = exp(cum_t) S C_t + sum_{s <= t} (C_t . B_s) exp(cum_t - cum_s)
-//   delta_s x_s S'  = exp(cum_end) S + sum_s exp(cum_end - cum_s) delta_s x_s
-//   B_s^T
+//   Y_t = exp(cum_t) S C_t
+//         + sum_{s <= t} (C_t . B_s) exp(cum_t - cum_s) delta_s x_s
+//
+//   S'  = exp(cum_end) S
+//         + sum_s exp(cum_end - cum_s) delta_s x_s B_s^T
 //
 // Only differences that are not positive are exponentiated, so nothing
 // overflows. C B^T is shared by the heads of a group. States are kept as
