@@ -187,7 +187,7 @@ def exchange(cores):
         )
 
 
-MIXER = "mixer tokens=65536 hidden=768"
+MIXER = "mixer tokens=65536 hidden=768 steps=3"
 
 
 def threads(cores):

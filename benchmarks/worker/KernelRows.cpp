@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CopyRate.h"
+#include "Kept.h"
 #include "KernelCase.h"
 #include "Rows.h"
 #include "Timing.h"
@@ -50,39 +51,21 @@ std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
   return std::nullopt;
 }
 
-/// What the last questions were about, so that a repeated question finds its
-/// buffers made; few, since they may be large.
-class Kept {
-public:
-  /// Errors: settings that are none of the row's.
-  llvm::Expected<const KernelCase *> get(const Question &q) {
-    std::string key = q.without({"threads", "measure"});
-    for (auto &[other, kept] : cases)
-      if (other == key)
-        return &kept;
-    constexpr size_t most = 2;
-    if (cases.size() == most)
-      cases.erase(cases.begin());
-    KernelCase made = *makeCase(q.row(), q);
-    if (llvm::Error error = q.check())
-      return error;
-    cases.emplace_back(key, std::move(made));
-    return &cases.back().second;
-  }
-
-private:
-  std::vector<std::pair<std::string, KernelCase>> cases;
-};
-
 llvm::Error failed(const char *message) {
   return llvm::createStringError(std::string("the kernel refuses: ") + message);
 }
 
-llvm::Expected<double> timeKernel(Kept &kept, const Question &q) {
+llvm::Expected<double> timeKernel(Kept<KernelCase> &kept, const Question &q) {
   int64_t threads = q.integer("threads", 1);
   bool isCopy = q.text("measure", "time") == "copy";
   kernels::setNumThreads(threads);
-  llvm::Expected<const KernelCase *> kernel = kept.get(q);
+  llvm::Expected<const KernelCase *> kernel = kept.get(
+      q.without({"threads", "measure"}), [&]() -> llvm::Expected<KernelCase> {
+        KernelCase made = *makeCase(q.row(), q);
+        if (llvm::Error error = q.check())
+          return error;
+        return made;
+      });
   if (!kernel)
     return kernel.takeError();
   if (const char *message = (*kernel)->run())
@@ -145,7 +128,7 @@ llvm::Expected<double> evaluate(const Question &q) {
 } // namespace
 
 void addKernelRows(RowTable &rows) {
-  auto kept = std::make_shared<Kept>();
+  auto kept = std::make_shared<Kept<KernelCase>>();
   for (const char *op : {"matmul", "conv1d", "rms_norm", "ssd", "attention"})
     rows[op] = [kept](const Question &q) { return timeKernel(*kept, q); };
   rows["evaluate"] = evaluate;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Kept.h"
 #include "MixerModule.h"
 #include "Rows.h"
 #include "Timing.h"
@@ -90,7 +91,7 @@ private:
     if (llvm::Error error = q.check())
       return error;
     llvm::Expected<const Ready *> ready =
-        keep(q.without({"threads"}), [&]() -> llvm::Expected<Ready> {
+        kept.get(q.without({"threads"}), [&]() -> llvm::Expected<Ready> {
           OwningOpRef<ModuleOp> module = make();
           if (!module)
             return llvm::createStringError("the module could not be made");
@@ -101,25 +102,8 @@ private:
     return secondsOfStep(**ready, threads, steps);
   }
 
-  /// What was asked last stays ready.
-  llvm::Expected<const Ready *>
-  keep(const std::string &key,
-       llvm::function_ref<llvm::Expected<Ready>()> make) {
-    for (auto &[other, ready] : kept)
-      if (other == key)
-        return &ready;
-    constexpr size_t most = 2;
-    if (kept.size() == most)
-      kept.erase(kept.begin());
-    llvm::Expected<Ready> ready = make();
-    if (!ready)
-      return ready.takeError();
-    kept.emplace_back(key, std::move(*ready));
-    return &kept.back().second;
-  }
-
   MLIRContext &context;
-  std::vector<std::pair<std::string, Ready>> kept;
+  Kept<Ready> kept;
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "HeadBlocks.h"
 
+#include "CeilDiv.h"
 #include "Team.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ namespace cp::kernels {
 
 /// Half of a second cache of 1 MiB: the tile needs room beside the states.
 static constexpr int64_t mostBytes = int64_t(1) << 19;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 HeadBlocks::HeadBlocks(const SsdSizes &sizes, int64_t stateBytes)
     : heads(sizes.headsPerGroup()), groups(sizes.g) {

@@ -7,6 +7,7 @@
 
 #include "MatmulPlan.h"
 
+#include "CeilDiv.h"
 #include "Team.h"
 
 #include <algorithm>
@@ -21,8 +22,6 @@ static constexpr int64_t mostBlockBytes = int64_t(8) << 20, mostRows = 768;
 static constexpr int64_t mostDepth = 1024;
 static constexpr int64_t mostPanelBytes = int64_t(3) << 17;
 static constexpr int64_t mostSumBytes = int64_t(1) << 19;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The largest even part of `whole` of at most `most`, in steps.
 static int64_t evenPart(int64_t whole, int64_t most, int64_t step) {

@@ -16,6 +16,7 @@
 #define CP_KERNELS_CPU_FAST_MATMUL_H
 
 #include "Arguments.h"
+#include "CeilDiv.h"
 #include "MatmulPlan.h"
 #include "OpArguments.h"
 #include "Scratch.h"
@@ -96,7 +97,7 @@ private:
   static void pack(const MatmulArgs<T> &args, int64_t row, int64_t count,
                    Packed *block) {
     constexpr int64_t itemRows = groupsPerItem * group;
-    share((count + itemRows - 1) / itemRows, count * args.k,
+    share(ceilDiv(count, itemRows), count * args.k,
           [&](Items &items) -> const char * {
             for (int64_t item; items.take(item);)
               for (int64_t i = item * itemRows;
@@ -122,7 +123,7 @@ private:
 
   static const char *multiply(const MatmulArgs<T> &args, const MatmulPlan &plan,
                               int64_t row, int64_t count, const Packed *block) {
-    int64_t panels = (args.n + plan.columns - 1) / plan.columns;
+    int64_t panels = ceilDiv(args.n, plan.columns);
     return share(panels, count * args.n * args.k,
                  [&](Items &items) -> const char * {
                    Matmul matmul(args, plan, row, count, block);
