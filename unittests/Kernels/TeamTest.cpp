@@ -10,9 +10,14 @@
 #include "Scratch.h"
 #include "Support.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <set>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace cp::kernels;
 using namespace cp::kernels::test;
@@ -85,6 +90,34 @@ TEST(TeamTest, WakesWhoHasParked) {
     EXPECT_EQ(numAtWork(2, INT64_MAX), 2u);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+/// How many of four threads take part, in a process whose memory has room for
+/// the stacks of `stacks` more.
+[[noreturn]] void exitWithNumAtWork(rlim_t stacks) {
+  pthread_attr_t attributes;
+  size_t stackBytes = 0;
+  pthread_attr_init(&attributes);
+  pthread_attr_getstacksize(&attributes, &stackBytes);
+  std::FILE *sizes = std::fopen("/proc/self/statm", "r");
+  unsigned long pages = 0;
+  if (!sizes || std::fscanf(sizes, "%lu", &pages) != 1)
+    std::exit(100);
+  rlim_t bytes = pages * rlim_t(sysconf(_SC_PAGESIZE)) + stacks * stackBytes +
+                 stackBytes / 2;
+  rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  setNumThreads(4);
+  std::exit(int(numAtWork(100, INT64_MAX)));
+}
+
+TEST(TeamTest, FewerThreadsWhereThereAreNoMore) {
+  if (CP_SANITIZED)
+    GTEST_SKIP() << "a sanitizer's own memory has no such limit";
+  // A process of its own, which keeps no stacks of threads that have ended.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(exitWithNumAtWork(0), testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(exitWithNumAtWork(2), testing::ExitedWithCode(3), "");
 }
 
 TEST(TeamTest, FailuresAndAllocationsReachTheCaller) {
