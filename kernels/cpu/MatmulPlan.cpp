@@ -14,14 +14,15 @@
 
 namespace cp::kernels {
 
-/// Of a block of A. Ranks of one process share the third cache, so a block is
-/// no taller than it takes for packing W not to be felt.
-static constexpr int64_t mostBlockBytes = int64_t(8) << 20, mostRows = 768;
+/// Of a block of A. Ranks of one process share the third cache, and processes
+/// the machine: a block is no larger than it takes for packing W not to be
+/// felt.
+static constexpr int64_t mostBlockBytes = int64_t(8) << 20, mostRows = 1024;
 /// Of a panel of W, and of the sums of the rows beside it: the second cache
 /// holds both.
 static constexpr int64_t mostDepth = 1024;
 static constexpr int64_t mostPanelBytes = int64_t(3) << 17;
-static constexpr int64_t mostSumBytes = int64_t(1) << 19;
+static constexpr int64_t mostSumBytes = int64_t(1) << 19, mostSumRows = 768;
 
 /// The largest even part of `whole` of at most `most`, in steps.
 static int64_t evenPart(int64_t whole, int64_t most, int64_t step) {
@@ -30,10 +31,13 @@ static int64_t evenPart(int64_t whole, int64_t most, int64_t step) {
 }
 
 MatmulPlan::MatmulPlan(const MatmulShape &shape) {
-  int64_t rowBytes = std::max<int64_t>(shape.k * shape.bytes, 1);
-  rows = evenPart(shape.m, std::min(mostRows, mostBlockBytes / rowBytes),
-                  shape.group);
   depth = evenPart(shape.k, mostDepth, 1);
+  blockDepth = shape.sumsAside ? shape.k : depth;
+  int64_t rowBytes = std::max<int64_t>(blockDepth * shape.bytes, 1);
+  rows = evenPart(shape.m,
+                  std::min(shape.sumsAside ? mostSumRows : mostRows,
+                           mostBlockBytes / rowBytes),
+                  shape.group);
   int64_t most = mostPanelBytes / (depth * shape.bytes);
   if (shape.sumsAside)
     most =

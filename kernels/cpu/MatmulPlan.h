@@ -23,14 +23,16 @@ struct MatmulShape {
   bool sumsAside;
 };
 
-/// A is packed once, as many rows of it as the third cache holds. A panel of W
-/// stays in the second cache while these rows stream by. How k is cut depends
-/// on k alone, so that a row's result does not depend on the others.
+/// A is packed once, in blocks that the third cache holds. A panel of W stays in
+/// the second cache while a block streams by. How k is cut depends on k alone,
+/// so that a row's result does not depend on the others.
 struct MatmulPlan {
   explicit MatmulPlan(const MatmulShape &shape);
 
-  /// Rows of A that are packed at a time, a multiple of the group.
-  int64_t rows;
+  /// Rows of A that are packed at a time, a multiple of the group, and how much
+  /// of k: all of it where sums are kept aside, since there is room for those
+  /// of a few panels only.
+  int64_t rows, blockDepth;
   /// As much of k as a panel holds.
   int64_t depth;
   /// Columns of a panel, a multiple of those of a tile.
