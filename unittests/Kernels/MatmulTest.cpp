@@ -91,8 +91,12 @@ TYPED_TEST(MatmulTest, MatchesDefinitionAcrossBlocks) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    Problem<TypeParam> problem(5, 107, 35, 801, random);
-    check(problem);
+    // Blocks of rows and of k, and panels.
+    for (auto [rows, n] : {std::pair<int64_t, int64_t>{207, 3}, {7, 70}}) {
+      Problem<TypeParam> problem(5, rows, n, 1203, random);
+      problem.accumulate = seed % 2;
+      check(problem);
+    }
   }
 }
 
@@ -103,7 +107,8 @@ TYPED_TEST(MatmulTest, MatchesDefinitionAlongDepth) {
     bool isDeep = seed % 8 == 0;
     Problem<TypeParam> problem(pick(random, 1, 3), pick(random, 1, 30),
                                pick(random, 1, 90),
-                               isDeep ? 1602 : pick(random, 0, 70), random);
+                               isDeep ? 2406 : pick(random, 0, 70), random);
+    problem.accumulate = seed % 16 == 0;
     problem.alignDepth(seed % 2 ? Lay::Gaps : Lay::Dense, random);
     check(problem);
   }
@@ -145,7 +150,7 @@ template <typename T> void checkRows(Problem<T> &whole) {
 /// A row's result is the same bits whatever other rows the call has.
 TYPED_TEST(MatmulTest, RowsDoNotDependOnTheirNumber) {
   Random random(7);
-  Problem<TypeParam> whole(1, 41, 50, 900, random);
+  Problem<TypeParam> whole(1, 41, 50, 1203, random);
   checkRows(whole);
   for (Lay lay : {Lay::Dense, Lay::Gaps}) {
     whole.alignDepth(lay, random);
