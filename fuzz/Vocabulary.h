@@ -150,6 +150,7 @@ inline constexpr llvm::StringLiteral passes[] = {
     "cp-prepare-entry",
     "cp-plan-memory",
     "cp-outline-kernels",
+    "cp-approximate-math",
     "convert-cp-to-runtime",
     "cp-partition,cp-lower-reshards,cp-merge-exchanges",
     "cp-simplify-reshards,cp-partition,cp-lower-reshards,cp-lower-pipeline",

@@ -26,7 +26,7 @@ UPSTREAM = {"Canonicalizer", "CSE"}
 SHARDING = {"Decompose", "AssignLayouts", "SimplifyReshards", "VerifyLayouts",
             "Partition", "LowerReshards", "MergeExchanges", "ExplainCollectives"}
 LOWERING = {"ConvertToCalls", "PrepareEntry", "PlanMemory", "OutlineKernels",
-            "ConvertToRuntime"}
+            "ApproximateMath", "ConvertToRuntime"}
 # Upstream's bufferization, between them, takes all memory of a small machine
 # with more.
 MOST_LOWERED = 1667

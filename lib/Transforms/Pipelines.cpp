@@ -63,6 +63,7 @@ void buildLowerPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineKernels());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());
+  kernels.addPass(createApproximateMath());
   kernels.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertToRuntime());
   manager.addPass(createConvertMathToLLVMPass());

@@ -237,6 +237,20 @@ def OutlineKernels : Pass<"cp-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def ApproximateMath : Pass<"cp-approximate-math"> {
+  let summary = "Write exponentials in f32 as polynomials, for vectors";
+  let description = [{
+    A call of a library in a loop keeps the loop from being vectorized. An
+    exponential in f32 becomes the arithmetic that upstream's polynomial
+    approximation gives, the same on every processor and right to two units in the
+    last place; other types keep the library's. See
+    test/Transforms/approximate-math.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turn entry functions into flat lists of runtime calls";
   let description = [{
