@@ -22,6 +22,7 @@ template <typename T> void check(SsdProblem<T> &problem) {
   for (const Implementation &implementation : implementations()) {
     SCOPED_TRACE(implementation.name);
     ASSERT_EQ(problem.run(implementation.find("ssd", Element<T>::dtype)), "");
+    problem.allowFor(implementation);
     expectMatches(problem);
   }
 }
@@ -87,6 +88,17 @@ TYPED_TEST(SsdTest, SegmentsMatchQuadraticForm) {
   }
 }
 
+/// The relative distance of two tensors, by the squares of their elements.
+template <typename T> double distance(Tensor<T> &a, Tensor<T> &b) {
+  double errors = 0, squares = 0;
+  for (int64_t i = 0; i < b.count(); ++i) {
+    double error = double(a[i]) - double(b[i]);
+    errors += error * error;
+    squares += double(b[i]) * double(b[i]);
+  }
+  return std::sqrt(errors / squares);
+}
+
 /// A model's own shape, where the plain kernel is the yardstick.
 TYPED_TEST(SsdTest, FastMatchesPlainOnModelShape) {
   using T = TypeParam;
@@ -99,6 +111,12 @@ TYPED_TEST(SsdTest, FastMatchesPlainOnModelShape) {
   ASSERT_EQ(
       problem.run(findCpuKernel("ssd", Element<T>::dtype, KernelSet::Fast)),
       "");
+  if (std::is_same_v<T, BFloat16> && implementations().back().roundsFactors) {
+    // Rounded factors and results of both; see expectMatches.
+    EXPECT_LE(distance(problem.y, plain.y), 1.0 / 256);
+    EXPECT_LE(distance(problem.finalState, plain.finalState), 1.0 / 256);
+    return;
+  }
   auto allowed = [](T value) {
     return tolerance<T>() * 20 + 2 * storageRounding<T>() * std::fabs(value);
   };

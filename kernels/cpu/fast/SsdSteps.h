@@ -9,14 +9,12 @@
 #define CP_KERNELS_CPU_FAST_SSDSTEPS_H
 
 #include "OpArguments.h"
+#include "fast/SsdPack.h"
 #include "fast/VecMath.h"
 
 #include <cmath>
 
 namespace cp::kernels::fast {
-
-/// Tokens that are worked on together; a multiple of every vector's lanes.
-constexpr int64_t tileTokens = 64;
 
 /// The steps of one head over one tile, in the type T of sums, whatever that of
 /// the arguments. Beyond the last token delta is 0 and the log decay stays as
