@@ -129,9 +129,10 @@ constexpr double largestRatio = 1.1;
 /// that rounding. What binds them is the distance from f64 that bf16 has
 /// anyway. Reference kernels on one rank show it, since they round only what is
 /// stored. Errors that do not depend on each other add by their squares, so a
-/// ratio of 1.1 leaves (1.1^2 - 1)^(1/2) = 0.46 of that distance for all that
-/// fast kernels and sharding add, some 3e-3 here; a lost state is ten times
-/// that.
+/// ratio of 1.1 leaves (1.1^2 - 1)^(1/2) = 0.46 of that distance, about 3e-3,
+/// for all that fast kernels and sharding add. A lost state costs more than 0.1
+/// where decay is slow, and a state that comes from one rank only nearly as
+/// much.
 TEST_P(NarrowSweepTest, NoFartherFromF64ThanOneRank) {
   OwningOpRef<ModuleOp> wideModule =
       importMamba2(config, {std::get<0>(GetParam()), sequenceLength, "f64"},
