@@ -89,12 +89,20 @@ template <typename Isa, typename T, typename Factor> struct SsdPack {
                          Factor *plain, Factor *scaled) {
     Acc first = factors[word * perWord];
     Acc second = factors[word * perWord + perWord - 1];
-    for (int64_t j = 0; j < padded; j += V::lanes) {
-      Rows rows = rowsAt(from, word, count, j, columns);
+    auto put = [&](int64_t j, Rows rows) __attribute__((always_inline)) {
       if (plain)
         store(plain + j, rows);
       store(scaled + j, {rows.first * first, rows.second * second});
-    }
+    };
+    const T *row = from.data + word * perWord * from.rowStride;
+    bool isWhole = (word + 1) * perWord <= count && columns == padded;
+    if (isWhole && from.columnStride == 1)
+      for (int64_t j = 0; j < padded; j += V::lanes)
+        put(j, {V::load(row + j),
+                V::load(row + (perWord - 1) * from.rowStride + j)});
+    else
+      for (int64_t j = 0; j < padded; j += V::lanes)
+        put(j, rowsAt(from, word, count, j, columns));
   }
 
   /// Words along the columns, transposed: to[w * tileTokens + i], with zeros

@@ -130,17 +130,22 @@ public:
     for (int64_t s = 0; s < tileTokens; ++s)
       toEnd[s] *= steps.delta[s];
     Way way = wayOf(out);
+    int64_t rowsAhead = paddedP ? P::rows * P::columns / paddedP : 0;
     for (int64_t t = 0; t < count; t += P::rows) {
       int64_t end = least(t + P::rows, count);
-      prefetchRows<0>(x, end, least(end + P::rows, count));
       if (way == Way::Cached)
         prefetchRows<1>(out, t, end);
       for (int64_t w = t / Packer::perWord; w < Packer::words(end); ++w)
         Packer::scaledRows(x, w, count, p, paddedP, toEnd, input + w * paddedP,
                            decayed + w * paddedP);
-      for (int64_t j = 0; j < paddedP; j += P::columns)
+      for (int64_t j = 0, next = end; j < paddedP; j += P::columns) {
+        // A few at a time: memory answers only so many at once.
+        int64_t last = least(next + rowsAhead, count);
+        prefetchRows<0>(x, next, last);
+        next = last;
         outputTile(past.at(t, j), fromStart + t, inside.at(t, j), {t, end, j},
                    way, out);
+      }
     }
   }
 
@@ -149,14 +154,7 @@ public:
     Acc factor = decayOf(Acc(steps.end()));
     typename P::Operands op = {bRows, paddedN,   decayed, paddedP,
                                state, stateRows, &factor, 0};
-    Matrix<const Acc> next = {state + stateSize(), paddedP, 1};
-    for (int64_t j = 0; j < paddedP; j += P::columns)
-      for (int64_t i = 0; i < n; i += P::rows) {
-        // The next head's state, as it mostly is.
-        for (int64_t row = i; row < i + P::rows; ++row)
-          prefetch<0, 2>(next.data + row * paddedP + j, P::columns);
-        P::tile(op.at(i, j), least(P::rows, n - i), Packer::words(count));
-      }
+    P::matrix(op, n, paddedP, Packer::words(count));
   }
 
   /// Copies a state [p, n] to or from the layout used here.
@@ -310,7 +308,8 @@ private:
     Type high = V::load(sums.high + t - block) - sums.high[s - block];
     Type low = V::load(sums.low + t - block) - sums.low[s - block];
     Type decay = M::expNegative(notAbove0(high + low));
-    return V::load(positions + t) >= Acc(s) ? decay * steps.delta[s] : Type{};
+    return V::load(positions + t) >= positions[s] ? decay * steps.delta[s]
+                                                  : Type{};
   }
 
   [[gnu::always_inline]] void storeWeights(int64_t s, int64_t t, Type first,
