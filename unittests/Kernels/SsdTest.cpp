@@ -70,6 +70,33 @@ TYPED_TEST(SsdTest, SurvivesExtremeSteps) {
   check(problem);
 }
 
+/// Each tile of 64 tokens adds an eighth of bf16's unit to a state of 1: a
+/// state carried on in bf16 would still be 1 at the end.
+TYPED_TEST(SsdTest, TheCarriedStateKeepsAllBits) {
+  using T = TypeParam;
+  constexpr int64_t tiles = 64;
+  Random random(7);
+  SsdProblem<T> problem({1, 64 * tiles, 2, 1, 1, 2, 64}, Fading::Slow, random);
+  problem.hasD = problem.hasBias = false;
+  problem.hasInitial = true;
+  problem.dtMin = problem.dtMax = std::ldexp(1.0, -10);
+  auto fillAll = [](Tensor<T> &tensor, double value) {
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      tensor[i] = T(value);
+  };
+  fillAll(problem.x, std::ldexp(1.0, -6));
+  fillAll(problem.aLog, -40);
+  fillAll(problem.B, 1);
+  fillAll(problem.initial, 1);
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    ASSERT_EQ(problem.run(implementation.find("ssd", Element<T>::dtype)), "");
+    for (int64_t i = 0; i < problem.finalState.count(); ++i)
+      EXPECT_NEAR(double(problem.finalState[i]),
+                  1 + tiles * std::ldexp(1.0, -10), 1.0 / 256);
+  }
+}
+
 /// Fewer heads than threads: the sequence is cut between them.
 TYPED_TEST(SsdTest, SegmentsMatchQuadraticForm) {
   for (uint64_t seed = 0; seed < 6; ++seed) {
