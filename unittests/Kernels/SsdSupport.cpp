@@ -50,7 +50,8 @@ SsdProblem<T>::SsdProblem(const SsdShape &shape, Fading fading, Random &random)
   aLog.fill(random, low[int(fading)], high[int(fading)]);
 }
 
-template <typename T> std::string SsdProblem<T>::run(KernelFn kernel) {
+template <typename T>
+std::string SsdProblem<T>::run(KernelFn kernel, Buffer y) {
   std::vector<Buffer> ins = {x.buffer(), dt.buffer(), aLog.buffer(), B.buffer(),
                              C.buffer()};
   if (hasD)
@@ -60,7 +61,7 @@ template <typename T> std::string SsdProblem<T>::run(KernelFn kernel) {
   if (hasInitial)
     ins.push_back(initial.buffer());
   return test::run(
-      kernel, ins, {y.buffer(), finalState.buffer()},
+      kernel, ins, {y, finalState.buffer()},
       {s.chunk, bitsOf(dtMax), bitsOf(dtMin), hasD, hasBias, hasInitial});
 }
 

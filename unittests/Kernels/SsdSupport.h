@@ -34,7 +34,9 @@ template <typename T> struct SsdProblem {
   Tensor<T> y, finalState;
 
   SsdProblem(const SsdShape &shape, Fading fading, Random &random);
-  std::string run(KernelFn kernel);
+  std::string run(KernelFn kernel) { return run(kernel, y.buffer()); }
+  /// The same with another place for y.
+  std::string run(KernelFn kernel, Buffer y);
 
   /// Makes the comparisons below those that suit what `implementation` does.
   /// Where it rounds factors, each of these may be off by half a unit in the

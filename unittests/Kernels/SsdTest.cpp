@@ -7,7 +7,9 @@
 
 #include "SsdSupport.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <memory>
 
 using namespace cp::kernels;
 using namespace cp::kernels::test;
@@ -68,6 +70,36 @@ TYPED_TEST(SsdTest, SurvivesExtremeSteps) {
     for (int64_t h = 0; h < 2; ++h)
       problem.dt(0, t, h) = TypeParam(t % 3 == 0 ? -70 : t % 3 == 1 ? 90 : 0);
   check(problem);
+}
+
+/// Results that go past the caches, as large ones do that are aligned, are
+/// those that do not.
+TYPED_TEST(SsdTest, LargeResultsHaveTheSameBits) {
+  using T = TypeParam;
+  constexpr int64_t h = 64, p = 64, alignment = 64;
+  const int64_t l = (int64_t(1) << 24) / (h * p * int64_t(sizeof(T)));
+  Random random(10);
+  SsdProblem<T> problem({1, l, h, p, 1, 3, 64}, Fading::Mixed, random);
+  problem.y = Tensor<T>({1, l, h, p}, Lay::Gaps, random);
+  std::unique_ptr<T, void (*)(void *)> data(
+      static_cast<T *>(
+          std::aligned_alloc(alignment, size_t(l * h * p) * sizeof(T))),
+      std::free);
+  ASSERT_TRUE(data);
+  const int64_t strides[] = {l * h * p, h * p, p, 1};
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    KernelFn kernel = implementation.find("ssd", Element<T>::dtype);
+    ASSERT_EQ(problem.run(kernel), "");
+    Buffer aligned = problem.y.buffer();
+    aligned.data = data.get();
+    aligned.strides = strides;
+    ASSERT_EQ(problem.run(kernel, aligned), "");
+    int64_t different = 0;
+    for (int64_t i = 0; i < l * h * p; ++i)
+      different += std::memcmp(&data.get()[i], &problem.y[i], sizeof(T)) != 0;
+    EXPECT_EQ(different, 0);
+  }
 }
 
 /// Each tile of 64 tokens adds an eighth of bf16's unit to a state of 1: a
