@@ -23,9 +23,9 @@ struct MatmulShape {
   bool sumsAside;
 };
 
-/// A is packed once, in blocks that the third cache holds. A panel of W stays in
-/// the second cache while a block streams by. How k is cut depends on k alone,
-/// so that a row's result does not depend on the others.
+/// A is packed once, in blocks that the third cache holds. A panel of W stays
+/// in the second cache while a block streams by. How k is cut depends on k
+/// alone, so that a row's result does not depend on the others.
 struct MatmulPlan {
   explicit MatmulPlan(const MatmulShape &shape);
 

@@ -71,6 +71,8 @@ struct SsdSizes {
   int64_t chunks() const { return (l + chunk - 1) / chunk; }
   /// Multiply-adds of the recurrence.
   int64_t cost() const { return 2 * b * l * h * p * n; }
+  /// Elements of y.
+  int64_t outputs() const { return b * l * h * p; }
 };
 
 /// What gives the step sizes and the decay.

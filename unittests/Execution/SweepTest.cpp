@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <tuple>
@@ -38,14 +39,16 @@ protected:
     EXPECT_EQ(whole->stage(), Stage::Global);
   }
 
-  /// Sums are f32 in bf16 too, so sharding only moves some roundings of what is
-  /// stored: less than one more rounding of every element, whose mean square
-  /// over a binade is (2^-8)^2 / 6, that is (1.6e-3)^2.
+  /// Sums are f32 in bf16 too, so on reference kernels sharding only moves some
+  /// roundings of what is stored: less than one more rounding of every element,
+  /// whose mean square over a binade is (2^-8)^2 / 6, that is (1.6e-3)^2.
   static double toleranceOf(const std::string &dtype) {
     if (dtype == "bf16")
       return std::ldexp(1.0, -10);
     return dtype == "f64" ? 1e-12 : 1e-5;
   }
+
+  static bool isNarrow() { return std::get<2>(GetParam()) == "bf16"; }
 
   /// Runs on `kernels` and compares with one rank on reference kernels.
   Difference difference(Program &program, Decay decay,
@@ -73,8 +76,12 @@ TEST_P(SweepTest, EveryShardingGivesTheNumbersOfOneRank) {
     ASSERT_TRUE(program);
     for (Decay decay : {Decay::AsPublished, Decay::Slow}) {
       SCOPED_TRACE(decay == Decay::Slow ? "slow decay" : "decay as published");
-      EXPECT_LE(difference(*program, decay, CPRT_KERNELS_FAST).relL2,
-                tolerance);
+      // In bf16 fast kernels differ from the reference by more than a cut
+      // does: see NarrowSweepTest.
+      if (!isNarrow()) {
+        EXPECT_LE(difference(*program, decay, CPRT_KERNELS_FAST).relL2,
+                  tolerance);
+      }
       Difference plain = difference(*program, decay, CPRT_KERNELS_REFERENCE);
       EXPECT_LE(plain.relL2, tolerance);
       if (sharding.strategy == "hidden") {
@@ -114,27 +121,44 @@ TEST_P(SweepTest, ChainAndGatherGiveTheSameBits) {
 
 class NarrowSweepTest : public SweepTest {};
 
-/// In bf16 sharding may move a rounding, but adds none: the numbers are as near
-/// to those of f64 as one rank's are.
-TEST_P(NarrowSweepTest, ShardingAddsNoError) {
+/// How much farther from f64 a run may be than one rank on reference kernels.
+constexpr double largestRatio = 1.1;
+
+/// Fast kernels may round factors of the scan's products to bf16, and where the
+/// sequence is cut decides which: two runs that are both right differ by all of
+/// that rounding. What binds them is the distance from f64 that bf16 has
+/// anyway. Reference kernels on one rank show it, since they round only what is
+/// stored. Errors that do not depend on each other add by their squares, so a
+/// ratio of 1.1 leaves (1.1^2 - 1)^(1/2) = 0.46 of that distance, about 3e-3,
+/// for all that fast kernels and sharding add. A lost state costs more than 0.1
+/// where decay is slow, and a state that comes from one rank only nearly as
+/// much.
+TEST_P(NarrowSweepTest, NoFartherFromF64ThanOneRank) {
   OwningOpRef<ModuleOp> wideModule =
       importMamba2(config, {std::get<0>(GetParam()), sequenceLength, "f64"},
                    UnknownLoc::get(&context()));
   std::unique_ptr<Program> wide = compile(*wideModule, {});
   ASSERT_TRUE(wide);
-  std::vector<HostTensor> inputs =
-      drawInputs(whole->arguments(), config, Decay::Slow, seed);
-  RunResult oracle = runOrFail(*wide, widened(inputs), CPRT_KERNELS_REFERENCE);
-  auto errorOf = [&](Program &program) {
-    RunResult run = runOrFail(program, inputs, CPRT_KERNELS_FAST);
-    return compare(run.outputs.at(0), oracle.outputs.at(0)).relL2;
-  };
-  double alone = errorOf(*whole);
-  for (const Sharding &sharding : allShardings()) {
-    SCOPED_TRACE(describe(sharding));
-    std::unique_ptr<Program> program = compile(*module, sharding);
-    ASSERT_TRUE(program);
-    EXPECT_LE(errorOf(*program), 1.1 * alone);
+  for (Decay decay : {Decay::AsPublished, Decay::Slow}) {
+    SCOPED_TRACE(decay == Decay::Slow ? "slow decay" : "decay as published");
+    std::vector<HostTensor> inputs =
+        drawInputs(whole->arguments(), config, decay, seed);
+    RunResult oracle =
+        runOrFail(*wide, widened(inputs), CPRT_KERNELS_REFERENCE);
+    auto errorOf = [&](Program &program, cprt_kernel_set kernels) {
+      RunResult run = runOrFail(program, inputs, kernels);
+      return compare(run.outputs.at(0), oracle.outputs.at(0)).relL2;
+    };
+    double plain = errorOf(*whole, CPRT_KERNELS_REFERENCE);
+    double alone = errorOf(*whole, CPRT_KERNELS_FAST);
+    EXPECT_LE(alone, largestRatio * plain);
+    for (const Sharding &sharding : allShardings()) {
+      SCOPED_TRACE(describe(sharding));
+      std::unique_ptr<Program> program = compile(*module, sharding);
+      ASSERT_TRUE(program);
+      EXPECT_LE(errorOf(*program, CPRT_KERNELS_FAST),
+                largestRatio * std::min(plain, alone));
+    }
   }
 }
 
@@ -150,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
     nameOf);
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowSweepTest,
-                         testing::Combine(testing::Values(2),
+                         testing::Combine(testing::Values(1, 2),
                                           testing::Values(1, 2, 8),
                                           testing::Values("bf16")),
                          nameOf);

@@ -28,11 +28,37 @@ template <typename T> struct SsdProblem {
   double dtMax, dtMin;
   bool hasD, hasBias, hasInitial;
   Tensor<T> x, dt, aLog, B, C, D, bias, initial;
+  /// Whether what computes rounds factors; see `allowFor`.
+  bool roundsFactors = false;
   /// Results of `run`.
   Tensor<T> y, finalState;
 
   SsdProblem(const SsdShape &shape, Fading fading, Random &random);
-  std::string run(KernelFn kernel);
+  std::string run(KernelFn kernel) { return run(kernel, y.buffer()); }
+  /// The same with another place for y.
+  std::string run(KernelFn kernel, Buffer y);
+
+  /// Makes the comparisons below those that suit what `implementation` does.
+  /// Where it rounds factors, each of these may be off by half a unit in the
+  /// last of bf16's eight bits. A term of a state has one, the decayed input; a
+  /// term of y has one, its weight, or two: the decayed input and, tiles later,
+  /// the state it went into.
+  void allowFor(const Implementation &implementation) {
+    roundsFactors = std::is_same_v<T, BFloat16> && implementation.roundsFactors;
+  }
+  static constexpr int roundingsOfY = 2, roundingsOfState = 1;
+  template <typename E>
+  bool isClose(E got, const Expected &expected, int roundings) const {
+    Expected wider = expected;
+    if (roundsFactors)
+      wider.magnitude *= 1 + roundings / 256.0 / tolerance<E>();
+    return test::isClose(got, wider);
+  }
+  /// For a state in T, or in what sums are kept in.
+  template <typename E>
+  bool isCloseState(E got, int64_t b, int64_t h, int64_t i, int64_t j) {
+    return isClose(got, expectedState(b, h, i, j), roundingsOfState);
+  }
 
   /// What the call means, in double precision and without any state:
   ///   y_t = sum_{s <= t} exp(sum_{s < r <= t} delta_r A) (C_t . B_s) delta_s
@@ -63,7 +89,11 @@ private:
   std::vector<Expected> dots;
 };
 
-/// Compares y and final_state with the quadratic form.
+/// Compares y and final_state with the quadratic form, element by element; and
+/// all of y at once where factors are rounded, for what that may do to one
+/// element it does not do to all. A rounding's mean square over a binade is
+/// (2^-8)^2 / 6, so the three independent ones of a term, the result's own
+/// included, move y by (1 / 2)^(1 / 2) 2^-8 in the mean: less than 2^-8.
 template <typename T> void expectMatches(SsdProblem<T> &problem);
 
 } // namespace cp::kernels::test

@@ -37,7 +37,8 @@ static std::vector<Implementation> listImplementations() {
     list.push_back({"avx512", fast::avx512Table(), fast::tableSize});
   if (__builtin_cpu_supports("x86-64-v4") &&
       __builtin_cpu_supports("avx512bf16"))
-    list.push_back({"avx512bf16", fast::avx512Bf16Table(), fast::tableSize});
+    list.push_back(
+        {"avx512bf16", fast::avx512Bf16Table(), fast::tableSize, true});
 #endif
   return list;
 }

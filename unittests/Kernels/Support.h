@@ -27,6 +27,9 @@ struct Implementation {
   const char *name;
   const KernelEntry *entries;
   size_t count;
+  /// Whether the scan's products round what is not bf16 yet to bf16: states,
+  /// weights and decayed inputs.
+  bool roundsFactors = false;
 
   KernelFn find(const char *op, DType dtype) const;
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fast/Matmul.h"
+#include "fast/SsdSegments.h"
 #include "fast/Table.h"
 
 #include <cstring>
@@ -26,17 +27,40 @@ struct Avx512Bf16 {
     return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_epi32(word),
                             (__m512bh)b);
   }
+  static constexpr bool streams = true;
+  template <typename Vector> static void stream(void *to, Vector value) {
+    _mm512_stream_si512(static_cast<__m512i *>(to), (__m512i)value);
+  }
+  static void finishStreams() { _mm_sfence(); }
+  /// first[i] and then second[i], rounded to bf16.
+  static __m512i narrow(__m512 first, __m512 second) {
+    return (__m512i)_mm512_cvtne2ps_pbh(second, first);
+  }
+  /// The pair of even[i] and odd[i], rounded to bf16, in each lane.
+  static __m512 pair(__m512 even, __m512 odd) {
+    const __m512i order = _mm512_set_epi16(
+        31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22,
+        6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return (__m512)_mm512_permutexvar_epi16(
+        order, (__m512i)_mm512_cvtne2ps_pbh(odd, even));
+  }
 };
 
-/// The table for AVX-512 with another matmul.
+/// The table for AVX-512, with other products of bf16.
 struct Entries {
   fast::Table table;
 
   Entries() {
     std::memcpy(table, fast::avx512Table(), sizeof table);
+    replace("matmul", fast::Matmul<Avx512Bf16, BFloat16, Pair>::run);
+    replace("ssd", fast::SsdSegments<Avx512Bf16, BFloat16, Pair>::run);
+    replace("ssd_states", fast::SsdStates<Avx512Bf16, BFloat16, Pair>::run);
+    replace("ssd_scan", fast::SsdScan<Avx512Bf16, BFloat16, Pair>::run);
+  }
+  void replace(const char *op, KernelFn fn) {
     for (KernelEntry &entry : table)
-      if (entry.dtype == DType::BF16 && std::strcmp(entry.op, "matmul") == 0)
-        entry.fn = fast::Matmul<Avx512Bf16, BFloat16, Pair>::run;
+      if (entry.dtype == DType::BF16 && std::strcmp(entry.op, op) == 0)
+        entry.fn = fn;
   }
 };
 } // namespace

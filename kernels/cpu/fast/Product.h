@@ -53,6 +53,35 @@ struct Product {
     }
   };
 
+  /// A whole tile that stays in registers.
+  using Sums = typename V::Type[rows][2];
+  /// What it is formed of, as in Operands.
+  struct Factors {
+    const Factor *a;
+    int64_t lda;
+    const Factor *b;
+    int64_t ldb;
+
+    Factors at(int64_t i, int64_t j) const { return {a + i, lda, b + j, ldb}; }
+    Factors from(int64_t k) const {
+      return {a + k * lda, lda, b + k * ldb, ldb};
+    }
+  };
+
+  /// sums += A B, where the first chain goes on from `sums`.
+  [[gnu::always_inline]] static void add(const Factors &op, int64_t k,
+                                         Sums &sums) {
+    extend<rows>(op, least(k, chain), sums);
+    for (int64_t done = chain; done < k; done += chain) {
+      Sums part = {};
+      extend<rows>(op.from(done), least(k - done, chain), part);
+#pragma GCC unroll 16
+      for (int row = 0; row < rows; ++row)
+        for (int i = 0; i < 2; ++i)
+          sums[row][i] += part[row][i];
+    }
+  }
+
   /// A tile of `count` rows (at most `rows`) and `columns` columns.
   static void tile(const Operands &op, int64_t count, int64_t k) {
     tileOf<rows>(op, count, k);
@@ -99,6 +128,16 @@ private:
   template <int Count>
   [[gnu::always_inline]] static void addChain(const Operands &op, int64_t k) {
     typename V::Type sums[Count][2] = {};
+    extend<Count>({op.a, op.lda, op.b, op.ldb}, k, sums);
+#pragma GCC unroll 16
+    for (int row = 0; row < Count; ++row)
+      storeRow(op, row, sums[row]);
+  }
+
+  /// Goes on with the chains that end in `sums`.
+  template <int Count>
+  [[gnu::always_inline]] static void
+  extend(Factors op, int64_t k, typename V::Type (&sums)[Count][2]) {
     const Factor *a = op.a, *b = op.b;
     for (int64_t i = 0; i < k; ++i, a += op.lda, b += op.ldb) {
       typename V::Type b0 = V::load(b), b1 = V::load(b + V::lanes);
@@ -108,9 +147,6 @@ private:
         sums[row][1] = multiplyAdd(sums[row][1], a[row], b1);
       }
     }
-#pragma GCC unroll 16
-    for (int row = 0; row < Count; ++row)
-      storeRow(op, row, sums[row]);
   }
 
   [[gnu::always_inline]] static void

@@ -35,10 +35,11 @@ static inline Skip<T> skipOf(const View<const T, 2> &D, int64_t h) {
 
 /// Tile by tile. The tile's size is the kernel's own: the call's chunk size
 /// only says how the sum may be cut, and no result depends on it.
-template <typename Isa, typename T> class Ssd {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class Ssd {
 public:
   static const char *compute(const SsdArgs<T> &args) {
-    SsdTile<Isa, T> tile(args.p, args.n);
+    SsdTile<Isa, T, Factor> tile(args.p, args.n, args.outputs());
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
       Ssd ssd(args, blocks);
@@ -54,7 +55,8 @@ private:
   using Acc = AccumulatorOf<T>;
 
   Ssd(const SsdArgs<T> &args, const HeadBlocks &blocks)
-      : args(args), tile(args.p, args.n), perBlock(blocks.perBlock) {}
+      : args(args), tile(args.p, args.n, args.outputs()),
+        perBlock(blocks.perBlock) {}
 
   bool allocate() {
     int64_t stateElements = perBlock * tile.stateSize();
@@ -81,6 +83,7 @@ private:
       heads(block, t, least(tileTokens, args.l - t));
     for (int64_t h = block.begin; h < block.end; ++h)
       tile.storeState(state(block, h), stateOf(args.finalState, block.b, h));
+    tile.finish();
   }
 
   void heads(const HeadBlock &block, int64_t t, int64_t count) {
@@ -97,7 +100,7 @@ private:
   }
 
   const SsdArgs<T> &args;
-  SsdTile<Isa, T> tile;
+  SsdTile<Isa, T, Factor> tile;
   int64_t perBlock;
   Acc *states;
 };

@@ -14,7 +14,8 @@ namespace cp::kernels::fast {
 
 /// As Ssd, with steps and decays given. A chunk that fits one tile takes its
 /// own state from `chunk_states` and saves the product that would form it.
-template <typename Isa, typename T> class SsdScan {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class SsdScan {
 public:
   static const char *run(const Call &call) {
     SsdScanArgs<T> args;
@@ -24,7 +25,7 @@ public:
   }
 
   static const char *compute(const SsdScanArgs<T> &args) {
-    SsdTile<Isa, T> tile(args.p, args.n);
+    SsdTile<Isa, T, Factor> tile(args.p, args.n, args.outputs());
     HeadBlocks blocks(args, tile.stateSize() * int64_t(sizeof(Acc)));
     return share(blocks.count, args.cost(), [&](Items &items) -> const char * {
       SsdScan scan(args, blocks);
@@ -40,7 +41,8 @@ private:
   using Acc = AccumulatorOf<T>;
 
   SsdScan(const SsdScanArgs<T> &args, const HeadBlocks &blocks)
-      : args(args), tile(args.p, args.n), perBlock(blocks.perBlock) {}
+      : args(args), tile(args.p, args.n, args.outputs()),
+        perBlock(blocks.perBlock) {}
 
   bool allocate() {
     int64_t stateElements = (perBlock + 1) * tile.stateSize();
@@ -84,6 +86,7 @@ private:
     }
     for (int64_t h = block.begin; h < block.end; ++h)
       tile.storeState(state(block, h), stateOf(args.finalState, block.b, h));
+    tile.finish();
   }
 
   void heads(const HeadBlock &block, int64_t t, int64_t count) {
@@ -113,7 +116,7 @@ private:
   }
 
   const SsdScanArgs<T> &args;
-  SsdTile<Isa, T> tile;
+  SsdTile<Isa, T, Factor> tile;
   int64_t perBlock;
   Acc *states, *summand;
 };

@@ -18,7 +18,8 @@ namespace cp::kernels::fast {
 /// first to the last, and each segment is computed again from the state that
 /// really precedes it. Half of the work is done twice, so it pays only where
 /// threads would have no head.
-template <typename Isa, typename T> class SsdSegments {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class SsdSegments {
 public:
   /// How many segments a call is worth; 1: it is better not cut.
   static int64_t countFor(const SsdArgs<T> &args) {
@@ -35,15 +36,16 @@ public:
     if (const char *message = decode(call, args))
       return message;
     int64_t count = countFor(args);
-    return count > 1 ? compute(args, count) : Ssd<Isa, T>::compute(args);
+    return count > 1 ? compute(args, count)
+                     : Ssd<Isa, T, Factor>::compute(args);
   }
 
   static const char *compute(const SsdArgs<T> &args, int64_t count) {
     SsdSegments segments(args, count);
     if (!segments.allocate())
       return outOfMemory("ssd");
-    using States = SsdStates<Isa, T>;
-    using Scan = SsdScan<Isa, T>;
+    using States = SsdStates<Isa, T, Factor>;
+    using Scan = SsdScan<Isa, T, Factor>;
     if (const char *message = segments.inEach(
             [&](int64_t s) { return States::compute(segments.statesArgs(s)); }))
       return message;

@@ -15,7 +15,8 @@ namespace cp::kernels::fast {
 /// For each chunk E = sum_s exp(cum_end - cum_s) delta_s x_s B_s^T as a matrix
 /// product, then state = exp(cum_end) state + E. States are [p][n] here, as the
 /// call wants them.
-template <typename Isa, typename T> class SsdStates {
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class SsdStates {
 public:
   static const char *run(const Call &call) {
     SsdStatesArgs<T> args;
@@ -41,9 +42,12 @@ public:
 
 private:
   using Acc = AccumulatorOf<T>;
+  static constexpr int64_t tokenWords =
+      SsdPack<Isa, T, Factor>::words(tileTokens);
   using V = Vec<Isa, Acc>;
   using M = VecMath<Isa, Acc>;
-  using P = Product<Isa, Acc>;
+  using Packer = SsdPack<Isa, T, Factor>;
+  using P = typename SsdTile<Isa, T, Factor>::P;
 
   SsdStates(const SsdStatesArgs<T> &args, const HeadBlocks &blocks)
       : args(args), perBlock(blocks.perBlock),
@@ -51,18 +55,18 @@ private:
         paddedN(roundUp(args.n, P::columns)), size(args.p * paddedN) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel, 2 * carved<Acc>(perBlock * size) +
-                                             carved<Acc>(tileTokens * paddedN) +
-                                             carved<Acc>(tileTokens * paddedP) +
-                                             carved<Acc>(perBlock) +
-                                             carved<int64_t>(args.p));
+    void *memory = scratch(Slot::Kernel,
+                           2 * carved<Acc>(perBlock * size) +
+                               carved<Factor>(tokenWords * paddedN) +
+                               carved<Factor>(tokenWords * paddedP) +
+                               carved<Acc>(perBlock) + carved<int64_t>(args.p));
     if (!memory)
       return false;
     Carver carver(memory);
     whole = carver.take<Acc>(perBlock * size);
     chunkState = carver.take<Acc>(perBlock * size);
-    bRows = carver.take<Acc>(tileTokens * paddedN);
-    decayed = carver.take<Acc>(tileTokens * paddedP);
+    bRows = carver.take<Factor>(tokenWords * paddedN);
+    decayed = carver.take<Factor>(tokenWords * paddedP);
     totals = carver.take<Acc>(perBlock);
     stateRows = carver.take<int64_t>(args.p);
     for (int64_t i = 0; i < args.p; ++i)
@@ -109,8 +113,8 @@ private:
     int64_t b = block.b;
     for (int64_t t = first; t < end; t += tileTokens) {
       int64_t count = least(tileTokens, end - t);
-      Pack<Isa, T>::rows(tokens(args.B, b, t, block.g), count, args.n, paddedN,
-                         bRows, paddedN);
+      Packer::alongRows(tokens(args.B, b, t, block.g), count, args.n, paddedN,
+                        bRows, paddedN);
       for (int64_t h = block.begin; h < block.end; ++h)
         addTile(b, t, count, *args.logDecay.at(b, end - 1, h), h,
                 chunkState + (h - block.begin) * size, t != first);
@@ -124,17 +128,16 @@ private:
       factors[i] = i < count ? end - *args.logDecay.at(b, t + i, h) : Acc(0);
     for (int64_t i = 0; i < tileTokens; i += V::lanes)
       V::store(factors + i, M::exp(V::load(factors + i)));
-    Pack<Isa, T>::rows(tokens(args.x, b, t, h), count, args.p, paddedP, decayed,
-                       paddedP);
-    for (int64_t s = 0; s < count; ++s) {
-      Acc factor = factors[s] * *args.delta.at(b, t + s, h);
-      for (int64_t i = 0; i < paddedP; ++i)
-        decayed[s * paddedP + i] *= factor;
-    }
+    for (int64_t i = 0; i < tileTokens; ++i)
+      factors[i] =
+          i < count ? factors[i] * *args.delta.at(b, t + i, h) : Acc(0);
+    for (int64_t w = 0; w < Packer::words(count); ++w)
+      Packer::scaledRows(tokens(args.x, b, t, h), w, count, args.p, paddedP,
+                         factors, nullptr, decayed + w * paddedP);
     Acc one = 1;
     P::matrix({decayed, paddedP, bRows, paddedN, to, stateRows,
                add ? &one : nullptr, 0},
-              args.p, paddedN, count);
+              args.p, paddedN, Packer::words(count));
   }
 
   /// `i` is the head's place in its block.
@@ -167,7 +170,8 @@ private:
 
   const SsdStatesArgs<T> &args;
   int64_t perBlock, paddedP, paddedN, size;
-  Acc *whole, *chunkState, *bRows, *decayed, *totals;
+  Acc *whole, *chunkState, *totals;
+  Factor *bRows, *decayed;
   int64_t *stateRows;
 };
 

@@ -9,14 +9,12 @@
 #define CP_KERNELS_CPU_FAST_SSDSTEPS_H
 
 #include "OpArguments.h"
+#include "fast/SsdPack.h"
 #include "fast/VecMath.h"
 
 #include <cmath>
 
 namespace cp::kernels::fast {
-
-/// Tokens that are worked on together; a multiple of every vector's lanes.
-constexpr int64_t tileTokens = 64;
 
 /// The steps of one head over one tile, in the type T of sums, whatever that of
 /// the arguments. Beyond the last token delta is 0 and the log decay stays as
@@ -40,14 +38,9 @@ template <typename Isa, typename T> struct SsdSteps {
       delta[t] = t < count ? T(*step.dt.at(b, first + t, h)) + bias : T(0);
     for (int64_t t = 0; t < tileTokens; t += V::lanes)
       V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
-    double rate = -std::exp(double(T(*step.aLog.at(h)))), sum = before;
-    for (int64_t t = 0; t < tileTokens; ++t) {
-      if (t >= count)
-        delta[t] = 0;
-      else
-        sum += rate * double(delta[t]);
-      logDecay[t] = sum;
-    }
+    for (int64_t t = count; t < tileTokens; ++t)
+      delta[t] = 0;
+    sum(-std::exp(double(T(*step.aLog.at(h)))), before);
   }
 
   /// From what ssd_states left; `before` is the log decay up to the tile.
@@ -87,6 +80,22 @@ template <typename Isa, typename T> struct SsdSteps {
   void decaysFromStart(T *out) const { exponentials(0, 1, out); }
 
 private:
+  /// logDecay[t] = before + rate (delta[0] + ... + delta[t]), in sums of eight
+  /// that do not wait for each other.
+  void sum(double rate, double before) {
+    constexpr int64_t part = 8;
+    for (int64_t first = 0; first < tileTokens; first += part) {
+      double total = 0;
+      for (int64_t t = first; t < first + part; ++t)
+        logDecay[t] = total += rate * double(delta[t]);
+    }
+    for (int64_t first = 0; first < tileTokens; first += part) {
+      for (int64_t t = first; t < first + part; ++t)
+        logDecay[t] += before;
+      before = logDecay[first + part - 1];
+    }
+  }
+
   void exponentials(double from, int sign, T *out) const {
     notAbove0(0, tileTokens, from, sign, out);
     for (int64_t t = 0; t < tileTokens; t += V::lanes)

@@ -24,8 +24,8 @@
 #define CP_KERNELS_CPU_FAST_SSDTILE_H
 
 #include "Scratch.h"
-#include "fast/Pack.h"
 #include "fast/Product.h"
+#include "fast/SsdPack.h"
 #include "fast/SsdSteps.h"
 
 namespace cp::kernels::fast {
@@ -36,49 +36,61 @@ template <typename T> struct Skip {
   int64_t stride;
 };
 
-template <typename Isa, typename T> class SsdTile {
+/// `Factor` is what products are formed of: Acc, or Pair on processors that
+/// multiply bf16 (Isa::dot). Then x, B and C enter as they are; weights,
+/// decayed inputs and the state that C reads are rounded to bf16, each once and
+/// only as factors. Sums, and the state that is carried on, keep all bits.
+template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
+class SsdTile {
 public:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
   using M = VecMath<Isa, Acc>;
-  using P = Product<Isa, Acc>;
-  using Packer = Pack<Isa, T>;
+  using Packer = SsdPack<Isa, T, Factor>;
+  /// Beside the rounding of bf16 factors, that of a long chain is nothing.
+  static constexpr int64_t chain = Packer::isPaired ? 1 << 20 : 64;
+  using P = Product<Isa, Acc, Factor, chain>;
   using Steps = SsdSteps<Isa, Acc>;
   static_assert(tileTokens % P::columns == 0 && tileTokens % P::rows == 0);
+  static_assert(P::rows % Packer::perWord == 0);
 
-  SsdTile(int64_t p, int64_t n)
-      : p(p), n(n), paddedP(roundUp(p, P::columns)),
-        paddedN(roundUp(n, V::lanes)) {}
+  /// `outputs`: the elements of all of Y. They go past the caches where they
+  /// are too many to be found there again.
+  SsdTile(int64_t p, int64_t n, int64_t outputs)
+      : isLarge(outputs * int64_t(sizeof(T)) >= leastStreamed), p(p), n(n),
+        paddedP(roundUp(p, P::columns)), paddedN(roundUp(n, V::lanes)),
+        depth(Packer::words(n)) {}
 
   size_t bytes() const {
-    return 2 * carved<Acc>(n * tileTokens) + carved<Acc>(tileTokens * paddedN) +
+    return 2 * carved<Factor>(depth * tileTokens) +
+           carved<Factor>(tokenWords * paddedN) +
            carved<Acc>(tileTokens * tileTokens) +
-           carved<Acc>(tileTokens * tileTokens) +
-           2 * carved<Acc>(tileTokens * paddedP) +
-           carved<Acc>(tileTokens * paddedP) + carved<Acc>(paddedP) +
-           carved<Acc>(tileTokens) + carved<int64_t>(tileTokens) +
-           carved<int64_t>(n > tileTokens ? n : tileTokens);
+           carved<Factor>(tokenWords * tileTokens) +
+           2 * carved<Factor>(tokenWords * paddedP) + carved<Acc>(paddedP) +
+           carved<Factor>(factorsOfState()) + carved<Acc>(tileTokens) +
+           carved<Acc>(P::rows * P::columns) + carved<int64_t>(tileTokens) +
+           carved<int64_t>(n);
   }
   void allocate(Carver &carver) {
-    bColumns = carver.take<Acc>(n * tileTokens);
-    cColumns = carver.take<Acc>(n * tileTokens);
-    bRows = carver.take<Acc>(tileTokens * paddedN);
+    bColumns = carver.take<Factor>(depth * tileTokens);
+    cColumns = carver.take<Factor>(depth * tileTokens);
+    bRows = carver.take<Factor>(tokenWords * paddedN);
     products = carver.take<Acc>(tileTokens * tileTokens);
-    weights = carver.take<Acc>(tileTokens * tileTokens);
-    input = carver.take<Acc>(tileTokens * paddedP);
-    decayed = carver.take<Acc>(tileTokens * paddedP);
-    y = carver.take<Acc>(tileTokens * paddedP);
+    weights = carver.take<Factor>(tokenWords * tileTokens);
+    input = carver.take<Factor>(tokenWords * paddedP);
+    decayed = carver.take<Factor>(tokenWords * paddedP);
     skips = carver.take<Acc>(paddedP);
+    narrowState = carver.take<Factor>(factorsOfState());
     positions = carver.take<Acc>(tileTokens);
+    edge = carver.take<Acc>(P::rows * P::columns);
     tokenRows = carver.take<int64_t>(tileTokens);
-    int64_t rows = n > tileTokens ? n : tileTokens;
-    paddedRows = carver.take<int64_t>(rows);
+    stateRows = carver.take<int64_t>(n);
     for (int64_t i = 0; i < tileTokens; ++i) {
       positions[i] = Acc(i);
       tokenRows[i] = i * tileTokens;
     }
-    for (int64_t i = 0; i < rows; ++i)
-      paddedRows[i] = i * paddedP;
+    for (int64_t i = 0; i < n; ++i)
+      stateRows[i] = i * paddedP;
   }
 
   /// Elements of one state.
@@ -88,52 +100,61 @@ public:
   /// s <= t.
   void loadGroup(Matrix<const T> B, Matrix<const T> C, int64_t tokens) {
     count = tokens;
-    Packer::rows(B, count, n, paddedN, bRows, paddedN);
-    Packer::transposed(B, count, n, tileTokens, bColumns, tileTokens);
-    Packer::transposed(C, count, n, tileTokens, cColumns, tileTokens);
+    Packer::alongRows(B, count, n, paddedN, bRows, paddedN);
+    Packer::alongColumns(B, count, n, bColumns);
+    Packer::alongColumns(C, count, n, cColumns);
     // Shared by all heads: what shorter chains cost is not felt.
-    using Dots = Product<Isa, Acc, Acc, 16>;
+    using Dots = Product<Isa, Acc, Factor, 16>;
     typename Dots::Operands op = {bColumns,   tileTokens, cColumns,
                                   tileTokens, products,   tokenRows};
     for (int64_t s = 0; s < count; s += P::rows)
       for (int64_t t = s / P::columns * P::columns; t < count; t += P::columns)
-        Dots::tile(op.at(s, t), least(P::rows, count - s), n);
+        Dots::tile(op.at(s, t), least(P::rows, count - s), depth);
   }
 
   /// out = Y + D x for x[tokens, p] of one head. Leaves what advance() needs.
+  /// Takes x between the register tiles: its rows lie far apart in memory, and
+  /// the products hide how long it takes until they come.
   void output(Matrix<const T> x, const Steps &steps, const Acc *state,
               Skip<T> D, Matrix<T> out) {
+    prefetchRows<0>(x, 0, least(P::rows, count));
     for (int64_t i = 0; i < paddedP; ++i)
       skips[i] = D.data && i < p ? Acc(D.data[i * D.stride]) : Acc(0);
-    readState(x, steps, state);
+    typename P::Factors past = {cColumns, tileTokens, asFactors(state),
+                                paddedP};
+    typename P::Factors inside = {weights, tileTokens, input, paddedP};
     weigh(steps);
-    Acc decays[tileTokens];
-    steps.decaysFromStart(decays);
-    typename P::Operands inside = {weights, tileTokens, input,  paddedP,
-                                   y,       paddedRows, decays, 1};
+    Acc fromStart[tileTokens], toEnd[tileTokens];
+    steps.decaysFromStart(fromStart);
+    steps.decaysToEnd(toEnd);
+    for (int64_t s = 0; s < tileTokens; ++s)
+      toEnd[s] *= steps.delta[s];
+    Way way = wayOf(out);
+    int64_t rowsAhead = paddedP ? P::rows * P::columns / paddedP : 0;
     for (int64_t t = 0; t < count; t += P::rows) {
       int64_t end = least(t + P::rows, count);
-      prefetchRows<1>(out, end, least(end + P::rows, count));
-      for (int64_t j = 0; j < paddedP; j += P::columns)
-        P::tile(inside.at(t, j), end - t, end);
-      for (int64_t i = t; i < end; ++i)
-        storeRow(i, out);
+      if (way == Way::Cached)
+        prefetchRows<1>(out, t, end);
+      for (int64_t w = t / Packer::perWord; w < Packer::words(end); ++w)
+        Packer::scaledRows(x, w, count, p, paddedP, toEnd, input + w * paddedP,
+                           decayed + w * paddedP);
+      for (int64_t j = 0, next = end; j < paddedP; j += P::columns) {
+        // A few at a time: memory answers only so many at once.
+        int64_t last = least(next + rowsAhead, count);
+        prefetchRows<0>(x, next, last);
+        next = last;
+        outputTile(past.at(t, j), fromStart + t, inside.at(t, j), {t, end, j},
+                   way, out);
+      }
     }
   }
 
   /// After output(): brings the state from the tile's start to its end.
   void advance(const Steps &steps, Acc *state) {
     Acc factor = decayOf(Acc(steps.end()));
-    typename P::Operands op = {bRows, paddedN,    decayed, paddedP,
-                               state, paddedRows, &factor, 0};
-    Matrix<const Acc> next = {state + stateSize(), paddedP, 1};
-    for (int64_t j = 0; j < paddedP; j += P::columns)
-      for (int64_t i = 0; i < n; i += P::rows) {
-        // The next head's state, as it mostly is.
-        for (int64_t row = i; row < i + P::rows; ++row)
-          prefetch<0, 2>(next.data + row * paddedP + j, P::columns);
-        P::tile(op.at(i, j), least(P::rows, n - i), count);
-      }
+    typename P::Operands op = {bRows, paddedN,   decayed, paddedP,
+                               state, stateRows, &factor, 0};
+    P::matrix(op, n, paddedP, Packer::words(count));
   }
 
   /// Copies a state [p, n] to or from the layout used here.
@@ -152,40 +173,95 @@ public:
             To(state[j * paddedP + i]);
   }
 
+  /// Other threads see what output() wrote.
+  static void finish() { V::finishStreams(); }
+
   static Acc decayOf(Acc logDecay) { return M::exp(V::splat(logDecay))[0]; }
 
 private:
   using Type = typename V::Type;
 
-  /// y = S C. Takes x between the register tiles: its rows lie far apart in
-  /// memory, and the products hide how long it takes until they come.
-  void readState(Matrix<const T> x, const Steps &steps, const Acc *state) {
-    Acc toEnd[tileTokens];
-    steps.decaysToEnd(toEnd);
-    typename P::Operands op = {cColumns, tileTokens, state,
-                               paddedP,  y,          paddedRows};
-    int64_t taken = 0;
-    int64_t calls = (count + P::rows - 1) / P::rows * (paddedP / P::columns);
-    int64_t step = calls ? (count + calls - 1) / calls : count;
-    for (int64_t j = 0; j < paddedP; j += P::columns)
-      for (int64_t t = 0; t < count; t += P::rows) {
-        int64_t end = least(taken + step, count);
-        prefetchRows<0>(x, taken, end);
-        P::tile(op.at(t, j), least(P::rows, count - t), n);
-        for (; taken < end; ++taken)
-          takeInput(x, taken, steps, toEnd);
-      }
+  static constexpr int64_t tokenWords = Packer::words(tileTokens);
+  int64_t factorsOfState() const {
+    return Packer::isPaired ? depth * paddedP : 0;
   }
 
-  /// input = x and decayed = exp(cum_end - cum) delta x for one token.
-  void takeInput(Matrix<const T> x, int64_t s, const Steps &steps,
-                 const Acc *toEnd) {
-    Acc factor = toEnd[s] * steps.delta[s];
-    for (int64_t j = 0; j < paddedP; j += V::lanes) {
-      Type row = Packer::lanesAt(x, s, j, p);
-      V::store(input + s * paddedP + j, row);
-      V::store(decayed + s * paddedP + j, row * factor);
+  /// The state as products read it.
+  const Factor *asFactors(const Acc *state) {
+    if constexpr (!Packer::isPaired) {
+      return state;
+    } else {
+      SsdPack<Isa, Acc, Factor>::alongRows({state, paddedP, 1}, n, paddedP,
+                                           paddedP, narrowState, paddedP);
+      return narrowState;
     }
+  }
+
+  /// How results reach memory: by element, by vector, or by vector past the
+  /// caches.
+  enum class Way { Scattered, Cached, Streamed };
+  Way wayOf(Matrix<T> out) const {
+    if (out.columnStride != 1)
+      return Way::Scattered;
+    uintptr_t bits = reinterpret_cast<uintptr_t>(out.data) |
+                     uintptr_t(out.rowStride) * sizeof(T);
+    return Isa::streams && isLarge && bits % Isa::bytes == 0 ? Way::Streamed
+                                                             : Way::Cached;
+  }
+
+  /// Tokens [t, end), columns from j.
+  struct Place {
+    int64_t t, end, j;
+  };
+
+  /// What the state gives, decayed from the tile's start, what the tile's own
+  /// tokens give, and D x.
+  [[gnu::noinline]] void outputTile(const typename P::Factors &past,
+                                    const Acc *decays,
+                                    const typename P::Factors &inside, Place at,
+                                    Way way, Matrix<T> out) {
+    typename P::Sums sums = {};
+    P::add(past, depth, sums);
+    eachOf([&](int row, int i) { sums[row][i] *= decays[row]; });
+    P::add(inside, Packer::words(at.end), sums);
+    eachOf([&](int row, int i) {
+      int64_t j = at.j + i * V::lanes;
+      sums[row][i] +=
+          V::load(skips + j) * Packer::load(input + j, at.t + row, paddedP);
+    });
+    T *to = out.data + at.t * out.rowStride + at.j;
+    bool isWhole = at.end - at.t == P::rows && at.j + P::columns <= p;
+    if (isWhole && way == Way::Streamed)
+      return eachRow([&](int row) {
+        Packer::template put<true>(to + row * out.rowStride, sums[row]);
+      });
+    if (isWhole && way == Way::Cached)
+      return eachRow([&](int row) {
+        Packer::template put<false>(to + row * out.rowStride, sums[row]);
+      });
+    eachOf([&](int row, int i) {
+      V::store(edge + row * P::columns + i * V::lanes, sums[row][i]);
+    });
+    storeEdge(at, out);
+  }
+
+  template <typename Fn> [[gnu::always_inline]] static void eachRow(Fn fn) {
+#pragma GCC unroll 16
+    for (int row = 0; row < P::rows; ++row)
+      fn(row);
+  }
+  template <typename Fn> [[gnu::always_inline]] static void eachOf(Fn fn) {
+    eachRow([&](int row) {
+      fn(row, 0);
+      fn(row, 1);
+    });
+  }
+
+  [[gnu::noinline]] void storeEdge(Place at, Matrix<T> out) const {
+    for (int64_t t = at.t; t < at.end; ++t)
+      for (int64_t i = 0; i < least(P::columns, p - at.j); ++i)
+        out.data[t * out.rowStride + (at.j + i) * out.columnStride] =
+            T(edge[(t - at.t) * P::columns + i]);
   }
 
   /// weights[s][t] = products[s][t] exp(cum_t - cum_s) delta_s, and 0 for t < s
@@ -204,12 +280,15 @@ private:
       BlockSums sums;
       steps.split(block, weightBlock, start, sums.high, sums.low);
       int64_t last = least(block + weightBlock, count);
-      for (int64_t t = block; t < last; t += V::lanes) {
+      for (int64_t t = block; t < block + weightBlock; t += V::lanes) {
         Type within = M::expNegative(notAbove0(V::load(sums.high + t - block)));
-        for (int64_t s = 0; s < block; ++s)
-          storeWeights(s, t, within * toBlock[s]);
-        for (int64_t s = block; s < last; ++s)
-          storeWeights(s, t, diagonal(steps, sums, block, s, t));
+        for (int64_t s = 0; s < block; s += Packer::perWord)
+          storeWeights(s, t, within * toBlock[s],
+                       within * toBlock[s + Packer::perWord - 1]);
+        for (int64_t s = block; s < last; s += Packer::perWord)
+          storeWeights(
+              s, t, diagonal(steps, sums, block, s, t),
+              diagonal(steps, sums, block, s + Packer::perWord - 1, t));
       }
     }
   }
@@ -229,25 +308,18 @@ private:
     Type high = V::load(sums.high + t - block) - sums.high[s - block];
     Type low = V::load(sums.low + t - block) - sums.low[s - block];
     Type decay = M::expNegative(notAbove0(high + low));
-    return V::load(positions + t) >= Acc(s) ? decay * steps.delta[s] : Type{};
+    return V::load(positions + t) >= positions[s] ? decay * steps.delta[s]
+                                                  : Type{};
   }
 
-  [[gnu::always_inline]] void storeWeights(int64_t s, int64_t t, Type decay) {
-    int64_t at = s * tileTokens + t;
-    V::store(weights + at, V::load(products + at) * decay);
-  }
-
-  void storeRow(int64_t t, Matrix<T> out) {
-    T *to = out.data + t * out.rowStride;
-    for (int64_t j = 0; j < p; j += V::lanes) {
-      Type value = V::load(y + t * paddedP + j) +
-                   V::load(skips + j) * V::load(input + t * paddedP + j);
-      if (out.columnStride == 1 && j + V::lanes <= p)
-        V::store(to + j, value);
-      else
-        for (int64_t i = 0; i < least(V::lanes, p - j); ++i)
-          to[(j + i) * out.columnStride] = T(value[i]);
-    }
+  [[gnu::always_inline]] void storeWeights(int64_t s, int64_t t, Type first,
+                                           Type second) {
+    const Acc *from = products + s * tileTokens + t;
+    first *= V::load(from);
+    if constexpr (Packer::isPaired)
+      second = s + 1 < count ? second * V::load(from + tileTokens) : Type{};
+    Packer::store(weights + s / Packer::perWord * tileTokens + t,
+                  {first, second});
   }
 
   template <int Write, int Locality, typename E>
@@ -258,13 +330,14 @@ private:
   template <int Write, typename E>
   void prefetchRows(Matrix<E> rows, int64_t begin, int64_t end) const {
     for (int64_t i = begin; i < end && rows.columnStride == 1; ++i)
-      prefetch<Write, 3>(rows.data + i * rows.rowStride, p);
+      prefetch<Write, Write ? 3 : 2>(rows.data + i * rows.rowStride, p);
   }
 
-  int64_t p, n, paddedP, paddedN, count = 0;
-  Acc *bRows, *bColumns, *cColumns, *weights, *input, *decayed, *products, *y,
-      *skips, *positions;
-  int64_t *tokenRows, *paddedRows;
+  bool isLarge;
+  int64_t p, n, paddedP, paddedN, depth, count = 0;
+  Factor *bRows, *bColumns, *cColumns, *weights, *input, *decayed, *narrowState;
+  Acc *products, *skips, *positions, *edge;
+  int64_t *tokenRows, *stateRows;
 };
 
 } // namespace cp::kernels::fast

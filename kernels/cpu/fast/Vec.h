@@ -132,6 +132,14 @@ template <typename Isa, typename T> struct Vec {
     return result;
   }
 
+  /// Of a word of pairs, the first or the second of each.
+  static Type even(Type pairs) {
+    return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) << 16);
+  }
+  static Type odd(Type pairs) {
+    return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) & ~0xffffu);
+  }
+
   /// a0 b0 a1 b1 ... from the lower (Half = 0) or upper halves of a and b.
   template <int Half> static Type interleave(Type a, Type b) {
     return interleave<Half>(a, b, std::make_integer_sequence<int, lanes>());
