@@ -153,4 +153,46 @@ TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
         }
     }
 }
+
+/// A window of one token and a weight of 1 leave silu alone, as each set of
+/// instructions does it.
+template <typename T> void testSilu(KernelFn kernel) {
+  const int64_t count = 20011;
+  Random random(5);
+  Tensor<T> x({1, 1, count}, Lay::Dense, random), y = x;
+  Tensor<T> weight({count, 1}, Lay::Dense, random);
+  x.fill(random, -40, 40);
+  weight.fill(random, 1, 1);
+  const T infinity = std::numeric_limits<T>::infinity();
+  const T special[] = {T(-1e5), T(1e5), infinity, T(-0.0)};
+  for (size_t i = 0; i < std::size(special); ++i)
+    x(0, 0, int64_t(i)) = special[i];
+  x(0, 0, 100) = std::numeric_limits<T>::quiet_NaN();
+  ASSERT_EQ(run(kernel, {x.buffer(), weight.buffer()}, {y.buffer()}, {0, 0, 1}),
+            "");
+  EXPECT_EQ(y(0, 0, 0), T(0));
+  EXPECT_EQ(y(0, 0, 1), T(1e5));
+  EXPECT_EQ(y(0, 0, 2), infinity);
+  EXPECT_EQ(y(0, 0, 3), T(0));
+  EXPECT_TRUE(std::isnan(y(0, 0, 100)));
+  for (int64_t i = 4; i < count; ++i) {
+    if (i == 100)
+      continue;
+    long double exact =
+        x(0, 0, i) / (1 + std::exp(-static_cast<long double>(x(0, 0, i))));
+    long double unit =
+        std::nextafter(std::fabs(T(exact)), infinity) - std::fabs(T(exact));
+    // Where products are not rounded, f32 takes ln 2 as one number.
+    int64_t most = x(0, 0, i) < -20 ? 5 : 3;
+    ASSERT_LE(std::fabs(y(0, 0, i) - exact), most * unit) << x(0, 0, i);
+  }
+}
+
+TEST(SiluTest, IsWithinAFewUnits) {
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    testSilu<float>(implementation.find("conv1d", DType::F32));
+    testSilu<double>(implementation.find("conv1d", DType::F64));
+  }
+}
 } // namespace
