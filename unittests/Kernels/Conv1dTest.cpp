@@ -119,10 +119,8 @@ TYPED_TEST(Conv1dTest, SequenceCutsChangeNoBit) {
 
 /// So many results that they go past the caches; rows whose first element is
 /// not at the start of a line, and channels that do not fill the last vector.
-TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
-  using T = TypeParam;
+template <typename T> void testLarge(int64_t l, int64_t c, int64_t used) {
   Random random(3);
-  const int64_t l = 2100, c = 4128, used = 4101;
   Tensor<T> x({1, l, used}, Lay::Dense, random);
   Tensor<T> weight({used, 4}, Lay::Dense, random);
   Tensor<T> plain({1, l, used}, Lay::Dense, random);
@@ -152,6 +150,15 @@ TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
               << t << ' ' << i;
         }
     }
+}
+
+TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
+  testLarge<TypeParam>(2100, 4128, 4101);
+}
+
+/// More channels than go by at a time.
+TYPED_TEST(Conv1dTest, ManyChannelsMatchThePlainKernel) {
+  testLarge<TypeParam>(11, 13056, 13001);
 }
 
 /// A window of one token and a weight of 1 leave silu alone, as each set of

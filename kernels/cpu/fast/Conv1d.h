@@ -18,8 +18,8 @@
 namespace cp::kernels::fast {
 
 /// A few tokens at a time, vectors over a block of the channels: the block's
-/// weights and the rows of the window stay in the first cache, and each input
-/// is read once from memory.
+/// weights and the rows of the window stay in a cache, and each input is read
+/// once from memory.
 template <typename Isa, typename T> class Conv1d {
 public:
   static const char *run(const Call &call) {
@@ -50,8 +50,9 @@ private:
   static constexpr int64_t blockTokens = 128;
   /// Tokens that go by together.
   static constexpr int together = V::together;
-  /// Weights, window and what is fetched ahead share the first cache.
-  static constexpr int64_t blockChannels = 3072 / sizeof(T);
+  /// Weights, window and what is fetched ahead share the second cache, and
+  /// memory delivers long parts of rows faster.
+  static constexpr int64_t blockChannels = 24576 / sizeof(T);
   /// How many rows ahead inputs are fetched: their parts lie too far apart for
   /// the processor to foresee the next.
   static constexpr int64_t rowsAhead = 4;
