@@ -119,10 +119,8 @@ TYPED_TEST(Conv1dTest, SequenceCutsChangeNoBit) {
 
 /// So many results that they go past the caches; rows whose first element is
 /// not at the start of a line, and channels that do not fill the last vector.
-TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
-  using T = TypeParam;
+template <typename T> void testLarge(int64_t l, int64_t c, int64_t used) {
   Random random(3);
-  const int64_t l = 2100, c = 4128, used = 4101;
   Tensor<T> x({1, l, used}, Lay::Dense, random);
   Tensor<T> weight({used, 4}, Lay::Dense, random);
   Tensor<T> plain({1, l, used}, Lay::Dense, random);
@@ -152,5 +150,56 @@ TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
               << t << ' ' << i;
         }
     }
+}
+
+TYPED_TEST(Conv1dTest, LargeResultsMatchThePlainKernel) {
+  testLarge<TypeParam>(2100, 4128, 4101);
+}
+
+/// More channels than go by at a time.
+TYPED_TEST(Conv1dTest, ManyChannelsMatchThePlainKernel) {
+  testLarge<TypeParam>(11, 13056, 13001);
+}
+
+/// A window of one token and a weight of 1 leave silu alone, as each set of
+/// instructions does it.
+template <typename T> void testSilu(KernelFn kernel) {
+  const int64_t count = 20011;
+  Random random(5);
+  Tensor<T> x({1, 1, count}, Lay::Dense, random), y = x;
+  Tensor<T> weight({count, 1}, Lay::Dense, random);
+  x.fill(random, -40, 40);
+  weight.fill(random, 1, 1);
+  const T infinity = std::numeric_limits<T>::infinity();
+  const T special[] = {T(-1e5), T(1e5), infinity, T(-0.0)};
+  for (size_t i = 0; i < std::size(special); ++i)
+    x(0, 0, int64_t(i)) = special[i];
+  x(0, 0, 100) = std::numeric_limits<T>::quiet_NaN();
+  ASSERT_EQ(run(kernel, {x.buffer(), weight.buffer()}, {y.buffer()}, {0, 0, 1}),
+            "");
+  EXPECT_EQ(y(0, 0, 0), T(0));
+  EXPECT_EQ(y(0, 0, 1), T(1e5));
+  EXPECT_EQ(y(0, 0, 2), infinity);
+  EXPECT_EQ(y(0, 0, 3), T(0));
+  EXPECT_TRUE(std::isnan(y(0, 0, 100)));
+  for (int64_t i = 4; i < count; ++i) {
+    if (i == 100)
+      continue;
+    long double exact =
+        x(0, 0, i) / (1 + std::exp(-static_cast<long double>(x(0, 0, i))));
+    long double unit =
+        std::nextafter(std::fabs(T(exact)), infinity) - std::fabs(T(exact));
+    // Where products are not rounded, f32 takes ln 2 as one number.
+    int64_t most = x(0, 0, i) < -20 ? 5 : 3;
+    ASSERT_LE(std::fabs(y(0, 0, i) - exact), most * unit) << x(0, 0, i);
+  }
+}
+
+TEST(SiluTest, IsWithinAFewUnits) {
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    testSilu<float>(implementation.find("conv1d", DType::F32));
+    testSilu<double>(implementation.find("conv1d", DType::F64));
+  }
 }
 } // namespace

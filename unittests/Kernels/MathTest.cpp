@@ -19,6 +19,7 @@ namespace {
 struct Small {
   static constexpr int bytes = 16;
   static constexpr bool streams = false;
+  static constexpr bool fuses = false;
 };
 
 template <typename T> class MathTest : public testing::Test {

@@ -86,4 +86,42 @@ TYPED_TEST(RmsNormTest, MatchesDefinitionOnRandomShapes) {
     }
   }
 }
+
+/// So many results that they go past the caches, in rows that start with a line
+/// and in rows that do not, gated before and after.
+TYPED_TEST(RmsNormTest, LargeResultsMatchThePlainKernel) {
+  using T = TypeParam;
+  Random random(3);
+  const int64_t rows = 2100, c = 4128, used = 4110;
+  Tensor<T> x({rows, used}, Lay::Dense, random), plain = x;
+  Tensor<T> gate({rows, used}, Lay::Dense, random);
+  for (Tensor<T> *tensor : {&x, &gate})
+    tensor->fill(random, -2, 2);
+  for (int64_t gateFirst : {0, 1}) {
+    const std::vector<int64_t> attrs = {bitsOf(1e-5), gateFirst, 2, 1, 0};
+    ASSERT_EQ(
+        run(findCpuKernel("rms_norm", Element<T>::dtype, KernelSet::Reference),
+            {x.buffer(), gate.buffer()}, {plain.buffer()}, attrs),
+        "");
+    for (const Implementation &implementation : implementations())
+      for (size_t shift : {0, 1}) {
+        SCOPED_TRACE(implementation.name);
+        std::vector<T> data(size_t(rows * c) + shift, T(7));
+        const int64_t sizes[] = {rows, used}, strides[] = {c, 1};
+        Buffer y = {data.data() + shift, Element<T>::dtype, 2, sizes, strides};
+        ASSERT_EQ(run(implementation.find("rms_norm", Element<T>::dtype),
+                      {x.buffer(), gate.buffer()}, {y}, attrs),
+                  "");
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t i = 0; i < c; ++i) {
+            double got = data[size_t(row * c + i) + shift];
+            double expected = i < used ? double(plain(row, i)) : 7;
+            ASSERT_LE(std::fabs(got - expected),
+                      tolerance<T>() +
+                          2 * storageRounding<T>() * std::fabs(expected))
+                << row << ' ' << i;
+          }
+      }
+  }
+}
 } // namespace

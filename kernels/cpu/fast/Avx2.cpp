@@ -14,6 +14,7 @@ struct Avx2 {
   static constexpr int bytes = 32;
   static constexpr int rows = 4;
   static constexpr bool streams = true;
+  static constexpr bool fuses = true;
 
   template <typename Vector> static void stream(void *to, Vector value) {
     if constexpr (sizeof value == bytes)

@@ -14,6 +14,7 @@ struct Avx512 {
   static constexpr int bytes = 64;
   static constexpr int rows = 8;
   static constexpr bool streams = true;
+  static constexpr bool fuses = true;
 
   template <typename Vector> static void stream(void *to, Vector value) {
     if constexpr (sizeof value == bytes)

@@ -17,8 +17,9 @@
 
 namespace cp::kernels::fast {
 
-/// A few tokens at a time, vectors over the channels: weights and window stay
-/// in registers while the tokens go by, and each input is read once.
+/// A few tokens at a time, vectors over a block of the channels: the block's
+/// weights and the rows of the window stay in a cache, and each input is read
+/// once from memory.
 template <typename Isa, typename T> class Conv1d {
 public:
   static const char *run(const Call &call) {
@@ -44,26 +45,39 @@ private:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
   using Type = typename V::Type;
+  static constexpr int64_t line = 64 / sizeof(T);
   /// Far more than the window that two blocks both read.
   static constexpr int64_t blockTokens = 128;
-  /// Tokens that go by together: as many streams as prefetchers follow.
-  static constexpr int64_t together = 8;
-  /// How far ahead inputs are fetched, along a row.
-  static constexpr int64_t ahead = 1024 / sizeof(T);
+  /// Tokens that go by together.
+  static constexpr int together = V::together;
+  /// Weights, window and what is fetched ahead share the second cache, and
+  /// memory delivers long parts of rows faster.
+  static constexpr int64_t blockChannels = 24576 / sizeof(T);
+  /// How many rows ahead inputs are fetched: their parts lie too far apart for
+  /// the processor to foresee the next.
+  static constexpr int64_t rowsAhead = 4;
+
+  /// The channels and tokens that go by.
+  struct Part {
+    int64_t b, firstToken, endToken, begin, end;
+  };
 
   explicit Conv1d(const Conv1dArgs<T> &args)
-      : args(args), ld(roundUp(args.c, V::lanes)) {}
+      : args(args), ld(roundUp(args.c, V::lanes)), rows(args.w - 1 + together),
+        isDense(args.x.strides[2] == 1 && args.y.strides[2] == 1 &&
+                (!args.initial.data || args.initial.strides[2] == 1)),
+        mayStream(Isa::streams && isDense && args.y.strides[1] % line == 0 &&
+                  args.l * args.c * int64_t(sizeof(T)) >= leastStreamed) {}
 
   bool allocate() {
-    int64_t w = args.w, rows = w + together;
     void *memory = scratch(
-        Slot::Kernel, carved<Acc>(w * ld) + carved<T>(rows * ld) +
+        Slot::Kernel, carved<Acc>(args.w * ld) + carved<T>(rows * ld) +
                           carved<Acc>(ld) + carved<T>(ld) +
                           carved<T>(together * ld) + carved<const T *>(rows));
     if (!memory)
       return false;
     Carver carver(memory);
-    weights = carver.take<Acc>(w * ld);
+    weights = carver.take<Acc>(args.w * ld);
     copies = carver.take<T>(rows * ld);
     bias = carver.take<Acc>(ld);
     zeros = carver.take<T>(ld);
@@ -71,7 +85,7 @@ private:
     window = carver.take<const T *>(rows);
     Pack<Isa, T>::transposed(
         {args.weight.data, args.weight.strides[0], args.weight.strides[1]},
-        args.c, w, ld, weights, ld);
+        args.c, args.w, ld, weights, ld);
     for (int64_t c = 0; c < ld; ++c) {
       bias[c] = 0;
       zeros[c] = T(0);
@@ -91,7 +105,6 @@ private:
     int64_t index = t < 0 ? t + args.w - 1 : t;
     if (from.strides[2] == 1)
       return from.at(b, index);
-    int64_t rows = args.w + together;
     T *copy = copies + (t + rows) % rows * ld;
     Pack<Isa, T, T>::rows({from.at(b, index), 0, from.strides[2]}, 1, args.c,
                           ld, copy, ld);
@@ -99,114 +112,135 @@ private:
   }
 
   void block(int64_t b, int64_t first, int64_t end) {
-    for (int64_t k = 0; k + 1 < args.w; ++k)
-      window[k] = row(b, first + k - (args.w - 1));
-    for (int64_t t = first; t < end; t += together) {
-      int64_t count = least(together, end - t);
-      for (int64_t i = 0; i < count; ++i)
-        window[args.w - 1 + i] = row(b, t + i);
-      tokens(b, t, count);
-      for (int64_t k = 0; k + 1 < args.w; ++k)
-        window[k] = window[count + k];
+    auto address = reinterpret_cast<size_t>(args.y.at(b, first));
+    isStreamed = mayStream && address % sizeof(T) == 0;
+    lead = isStreamed ? int64_t(-address / sizeof(T) % line) : 0;
+    int64_t step = isDense ? lead + blockChannels : args.c;
+    for (int64_t c = 0; c < args.c;) {
+      int64_t next = least(args.c, c + step);
+      tokens({b, first, end, c, next});
+      c = next;
+      step = blockChannels;
     }
     V::finishStreams();
   }
 
-  void tokens(int64_t b, int64_t t, int64_t count) {
-    if (args.y.strides[2] == 1)
-      return channelsOf(args.y.at(b, t), args.y.strides[1], count);
-    channelsOf(results, ld, count);
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t c = 0; c < args.c; ++c)
-        *args.y.at(b, t + i, c) = results[i * ld + c];
+  void tokens(const Part &part) {
+    for (int64_t k = 0; k + 1 < args.w; ++k)
+      window[k] = row(part.b, part.firstToken + k - (args.w - 1));
+    for (int64_t t = part.firstToken; t < part.endToken;) {
+      int64_t count = part.endToken - t < together ? 1 : together;
+      for (int64_t i = 0; i < count; ++i) {
+        window[args.w - 1 + i] = row(part.b, t + i);
+        fetched[i] = later(part, t + i);
+      }
+      bool isDirect = args.y.strides[2] == 1;
+      T *to = isDirect ? args.y.at(part.b, t) : results;
+      int64_t stride = isDirect ? args.y.strides[1] : ld;
+      count == 1 ? ofWidth<1>(part, to, stride)
+                 : ofWidth<together>(part, to, stride);
+      for (int64_t i = 0; i < count && !isDirect; ++i)
+        for (int64_t c = 0; c < args.c; ++c)
+          *args.y.at(part.b, t + i, c) = results[i * ld + c];
+      for (int64_t k = 0; k + 1 < args.w; ++k)
+        window[k] = window[count + k];
+      t += count;
+    }
   }
 
-  void channelsOf(T *to, int64_t stride, int64_t count) const {
+  /// What is to be fetched while token t goes by, where that has the part's
+  /// first channel. After the last token come the first ones' next channels.
+  const T *later(const Part &part, int64_t t) const {
+    bool isWithin = t + rowsAhead < part.endToken;
+    if (isWithin)
+      return args.x.at(part.b, t + rowsAhead, part.begin);
+    t += rowsAhead - part.endToken + part.firstToken;
+    return args.x.at(part.b, least(t, part.endToken - 1),
+                     least(part.end, args.c - 1));
+  }
+
+  template <int N> void ofWidth(const Part &part, T *to, int64_t stride) const {
     if (args.w == 4)
-      return channels<4>(to, stride, count);
+      return channels<4, N>(part, to, stride);
     if (args.w == 3)
-      return channels<3>(to, stride, count);
+      return channels<3, N>(part, to, stride);
     if (args.w == 2)
-      return channels<2>(to, stride, count);
-    channels<0>(to, stride, count);
+      return channels<2, N>(part, to, stride);
+    channels<0, N>(part, to, stride);
   }
 
   /// `Width` is w, or 0 for any. Results that fill whole lines of a cache go
   /// past it when it could not hold them anyway.
-  template <int Width>
-  void channels(T *to, int64_t stride, int64_t count) const {
-    constexpr int64_t line = 64 / sizeof(T);
-    int64_t begin = 0;
-    bool isStreamed =
-        Isa::streams && args.l * args.c * int64_t(sizeof(T)) >= leastStreamed &&
-        stride % line == 0 && reinterpret_cast<size_t>(to) % sizeof(T) == 0;
-    if (isStreamed)
-      begin = least(args.c,
-                    int64_t(-reinterpret_cast<size_t>(to) / sizeof(T) % line));
-    for (int64_t c = 0; c < begin; c += V::lanes)
-      edge<Width>(to, stride, count, c, least(V::lanes, begin - c));
-    int64_t c = begin;
-    for (; c + 2 * V::lanes <= args.c; c += 2 * V::lanes)
-      if (isStreamed)
-        whole<Width, true>(to, stride, count, c);
-      else
-        whole<Width, false>(to, stride, count, c);
-    for (; c < args.c; c += V::lanes)
-      edge<Width>(to, stride, count, c, least(V::lanes, args.c - c));
+  template <int Width, int N>
+  void channels(const Part &part, T *to, int64_t stride) const {
+    int64_t c = part.begin, aligned = c == 0 ? least(lead, part.end) : c;
+    for (; c < aligned; c += V::lanes)
+      edge<N>(to, stride, c, least(V::lanes, aligned - c));
+    c = aligned;
+    constexpr int64_t step = line > V::lanes ? line : V::lanes;
+    for (; isStreamed && c + step <= part.end; c += step)
+      for (int64_t i = 0; i < step; i += V::lanes)
+        whole<Width, N, true>(part, to, stride, c + i);
+    for (; c + V::lanes <= part.end; c += V::lanes)
+      whole<Width, N, false>(part, to, stride, c);
+    if (c < part.end)
+      edge<N>(to, stride, c, part.end - c);
   }
 
-  /// Two vectors of channels.
-  template <int Width, bool Streamed>
-  void whole(T *to, int64_t stride, int64_t count, int64_t c) const {
-    constexpr int kept = Width ? Width : 1;
-    Type factors[kept][2], rows[kept][2];
-    for (int k = 0; k < Width; ++k)
-      for (int v = 0; v < 2; ++v) {
-        factors[k][v] = V::load(weights + k * ld + c + v * V::lanes);
-        if (k + 1 < Width)
-          rows[k + 1][v] = V::load(window[k] + c + v * V::lanes);
-      }
-    for (int64_t i = 0; i < count; ++i)
-      for (int v = 0; v < 2; ++v) {
-        int64_t at = c + v * V::lanes;
-        Type sum = V::load(bias + at);
-        for (int k = 0; k + 1 < Width; ++k)
-          rows[k][v] = rows[k + 1][v];
-        if constexpr (Width > 0) {
-          const T *from = window[i + Width - 1] + at;
-          __builtin_prefetch(from + ahead);
-          rows[Width - 1][v] = V::load(from);
-        }
-        for (int k = 0; k < Width; ++k)
-          sum += factors[k][v] * rows[k][v];
-        for (int64_t k = 0; k < args.w && !Width; ++k)
-          sum += V::load(weights + k * ld + at) * V::load(window[i + k] + at);
-        V::template put<Streamed>(to + i * stride + at, finish(sum));
-      }
+  /// A vector of channels of N tokens.
+  template <int Width, int N, bool Streamed>
+  [[gnu::always_inline]] void whole(const Part &part, T *to, int64_t stride,
+                                    int64_t c) const {
+    Type sums[N];
+    V::template each<N>([&](int i) {
+      __builtin_prefetch(fetched[i] + c - part.begin);
+      sums[i] = V::load(bias + c);
+    });
+    if constexpr (Width > 0) {
+      Type rows[Width - 1 + N];
+      V::template each<Width - 1 + N>(
+          [&](int i) { rows[i] = V::load(window[i] + c); });
+      V::template each<Width>([&](int k) {
+        Type factor = V::load(weights + k * ld + c);
+        V::template each<N>([&](int i) { sums[i] += factor * rows[i + k]; });
+      });
+    }
+    for (int64_t k = 0; k < args.w && !Width; ++k)
+      V::template each<N>([&](int i) {
+        sums[i] += V::load(weights + k * ld + c) * V::load(window[i + k] + c);
+      });
+    if (args.silu)
+      VecMath<Isa, Acc>::silu(sums);
+    V::template each<N>([&](int i) {
+      V::template put<Streamed>(to + i * stride + c, sums[i]);
+    });
   }
 
   /// `lanes` channels, at most a vector.
-  template <int Width>
-  void edge(T *to, int64_t stride, int64_t count, int64_t c,
-            int64_t lanes) const {
-    for (int64_t i = 0; i < count; ++i) {
+  template <int N>
+  void edge(T *to, int64_t stride, int64_t c, int64_t lanes) const {
+    for (int64_t i = 0; i < N; ++i) {
       Type sum = V::loadPart(bias + c, lanes);
       for (int64_t k = 0; k < args.w; ++k)
         sum += V::loadPart(weights + k * ld + c, lanes) *
                V::loadPart(window[i + k] + c, lanes);
-      V::storePart(to + i * stride + c, finish(sum), lanes);
+      V::storePart(to + i * stride + c,
+                   args.silu ? VecMath<Isa, Acc>::silu(sum) : sum, lanes);
     }
   }
 
-  Type finish(Type sum) const {
-    return args.silu ? VecMath<Isa, Acc>::silu(sum) : sum;
-  }
-
   const Conv1dArgs<T> &args;
-  int64_t ld;
+  int64_t ld, rows;
+  /// Whether channels lie next to each other in all inputs and results.
+  bool isDense;
+  bool mayStream;
+  /// Whether the block's results are streamed, and how many channels come
+  /// before the first whole line of them.
+  bool isStreamed;
+  int64_t lead;
   Acc *weights, *bias;
   T *copies, *zeros, *results;
-  const T **window;
+  const T **window, *fetched[together];
 };
 
 } // namespace cp::kernels::fast

@@ -12,6 +12,7 @@ struct Portable {
   static constexpr int bytes = 16;
   static constexpr int rows = 4;
   static constexpr bool streams = false;
+  static constexpr bool fuses = false;
 };
 } // namespace
 

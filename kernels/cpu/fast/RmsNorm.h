@@ -17,9 +17,10 @@
 
 namespace cp::kernels::fast {
 
-/// One group of one row at a time, in two passes: what is summed up stays in
-/// the first cache until its factor is known. Rows that do not lie dense are
-/// copied there and back.
+/// Groups of rows one after another. What is summed up stays in the first cache
+/// until its factor is known; the results of one group are written while the
+/// next is read, so that memory does both all the time. Rows that do not lie
+/// dense are copied there and back.
 template <typename Isa, typename T> class RmsNorm {
 public:
   static const char *run(const Call &call) {
@@ -34,6 +35,8 @@ public:
                      return outOfMemory("rms_norm");
                    for (int64_t i; items.take(i);)
                      norm.block(i * blockRows);
+                   norm.advance({});
+                   V::finishStreams();
                    return nullptr;
                  });
   }
@@ -42,23 +45,36 @@ private:
   using Acc = AccumulatorOf<T>;
   using V = Vec<Isa, Acc>;
   using M = VecMath<Isa, Acc>;
+  using Type = typename V::Type;
 
   static constexpr int64_t blockRows = 16;
+  static constexpr int together = V::together;
+  /// How far ahead inputs are fetched, along a row.
+  static constexpr int64_t ahead = 2048 / sizeof(T);
+
+  /// One group of one row; null for none.
+  struct Group {
+    const T *x = nullptr, *gate = nullptr;
+    const Acc *weight = nullptr;
+    /// Where results go: contiguous, and from there to `strided`.
+    T *to = nullptr, *strided = nullptr;
+  };
 
   explicit RmsNorm(const RmsNormArgs<T> &args)
       : args(args), count(args.c / args.groups),
         padded(roundUp(count, V::lanes)) {}
 
   bool allocate() {
-    void *memory =
-        scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
-                                  carved<Acc>(padded) + carved<T>(2 * padded));
+    constexpr int64_t numCopies = 4;
+    void *memory = scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
+                                             carved<Acc>(padded) +
+                                             carved<T>(numCopies * padded));
     if (!memory)
       return false;
     Carver carver(memory);
     weights = carver.take<Acc>(args.groups * padded);
     values = carver.take<Acc>(padded);
-    copies = carver.take<T>(2 * padded);
+    copies = carver.take<T>(numCopies * padded);
     for (int64_t i = 0; i < args.groups * padded; ++i)
       weights[i] = 1;
     if (args.weight.data)
@@ -72,8 +88,22 @@ private:
     int64_t end = least(args.rows, first + blockRows);
     for (int64_t row = first; row < end; ++row)
       for (int64_t group = 0; group < args.groups; ++group)
-        normalise(row, group);
-    V::finishStreams();
+        advance(groupAt(row, group));
+  }
+
+  Group groupAt(int64_t row, int64_t group) {
+    int64_t first = group * count;
+    Group result;
+    result.x = rowOf(args.x, row, first, copies);
+    if (args.gate.data)
+      result.gate = rowOf(args.gate, row, first, copies + (1 + turn) * padded);
+    result.weight = weights + group * padded;
+    T *to = args.y.at(row, first);
+    bool isDense = args.y.stride == 1;
+    result.to = isDense ? to : copies + 3 * padded;
+    result.strided = isDense ? nullptr : to;
+    turn = 1 - turn;
+    return result;
   }
 
   /// Row as contiguous elements, in `copy` if need be.
@@ -87,66 +117,117 @@ private:
     return copy;
   }
 
-  void normalise(int64_t row, int64_t group) {
-    int64_t first = group * count;
-    const T *x = rowOf(args.x, row, first, copies);
-    const T *gate = args.gate.data
-                        ? rowOf(args.gate, row, first, copies + padded)
-                        : nullptr;
-    Acc squares =
-        gate && args.gateFirst ? gather<true>(x, gate) : gather<false>(x, gate);
-    Acc mean = squares / Acc(count) + Acc(args.eps);
-    Acc factor = Acc(1) / __builtin_sqrt(mean);
-    const Acc *weight = weights + group * padded;
-    const T *late = args.gateFirst ? nullptr : gate;
-    T *to = args.y.at(row, first);
-    if (args.y.stride == 1)
-      return isStreamed && reinterpret_cast<size_t>(to) % 64 == 0
-                 ? scale<true>(factor, weight, late, to)
-                 : scale<false>(factor, weight, late, to);
-    // x has been read.
-    scale<false>(factor, weight, late, copies);
-    for (int64_t i = 0; i < count; ++i)
-      to[i * args.y.stride] = copies[i];
+  /// Reads `next`, and writes the results of the group that was read before.
+  void advance(const Group &next) {
+    bool isAligned = reinterpret_cast<size_t>(last.to) % 64 == 0;
+    double squares = isStreamed && isAligned && !last.strided
+                         ? pass<true>(next)
+                         : pass<false>(next);
+    for (int64_t i = 0; i < count && last.strided; ++i)
+      last.strided[i * args.y.stride] = last.to[i];
+    last = next;
+    factor = Acc(1 / __builtin_sqrt(squares / double(count) + args.eps));
   }
 
-  /// Calls part(i, load) for each vector: load(p) is the one at p + i, with
-  /// zeros beyond the last element.
-  template <typename Part> void forEach(Part part) const {
+  /// What a pass works on; its own, so that stores leave it in registers.
+  struct Operands {
+    Group next, last;
+    const T *early, *late;
+    Acc *values;
+    Acc factor;
+  };
+
+  /// Returns the sum of squares of `next`.
+  template <bool Streamed> double pass(const Group &next) const {
+    const Operands op = {next,
+                         last,
+                         args.gateFirst ? next.gate : nullptr,
+                         args.gateFirst ? nullptr : last.gate,
+                         values,
+                         factor};
+    constexpr int64_t step = together * V::lanes;
+    const int64_t count = this->count;
+    auto load = [](const auto *from) { return V::load(from); };
+    auto stream = [](T *to, Type value) {
+      V::template put<Streamed>(to, value);
+    };
+    auto store = [](T *to, Type value) { V::store(to, value); };
+    Type squares[together] = {}, rest[1] = {};
     int64_t i = 0;
+    for (; i + step <= count; i += step)
+      vectors(op, i, squares, load, stream);
     for (; i + V::lanes <= count; i += V::lanes)
-      part(i, [i](const auto *from) { return V::load(from + i); });
-    int64_t rest = count - i;
-    if (rest > 0)
-      part(i,
-           [i, rest](const auto *from) { return V::loadPart(from + i, rest); });
+      vectors(op, i, rest, load, store);
+    int64_t left = count - i;
+    if (left > 0)
+      vectors(
+          op, i, rest,
+          [left](const auto *from) { return V::loadPart(from, left); },
+          [left](T *to, Type value) { V::storePart(to, value, left); });
+    double sum = sumOf(rest[0]);
+    for (Type each : squares)
+      sum += sumOf(each);
+    return sum;
   }
 
-  /// Puts x, or x silu(gate), into values; returns the sum of squares.
-  template <bool Gated> Acc gather(const T *x, const T *gate) {
-    typename V::Type squares[2] = {};
-    forEach([&](int64_t i, auto load) {
-      typename V::Type value = load(x);
-      if constexpr (Gated)
-        value *= M::silu(load(gate));
-      V::store(values + i, value);
-      squares[i / V::lanes % 2] += value * value;
-    });
-    return V::sum(squares[0] + squares[1]);
+  static double sumOf(Type value) {
+    double sum = 0;
+    for (int lane = 0; lane < V::lanes; ++lane)
+      sum += double(value[lane]);
+    return sum;
   }
 
-  template <bool Streamed>
-  void scale(Acc factor, const Acc *weight, const T *gate, T *to) const {
-    forEach([&](int64_t i, auto load) {
-      typename V::Type value =
-          V::load(values + i) * factor * V::load(weight + i);
-      if (gate)
-        value *= M::silu(load(gate));
-      if (i + V::lanes <= count)
-        V::template put<Streamed>(to + i, value);
-      else
-        V::storePart(to + i, value, count - i);
+  /// N vectors from element i on.
+  template <int N, typename Load, typename Store>
+  [[gnu::always_inline]] static void vectors(const Operands &op, int64_t i,
+                                             Type (&squares)[N], Load load,
+                                             Store store) {
+    Type results[N];
+    if (op.last.x)
+      V::template each<N>([&](int v) {
+        int64_t at = i + v * V::lanes;
+        results[v] =
+            V::load(op.values + at) * op.factor * V::load(op.last.weight + at);
+      });
+    if (op.next.x)
+      gather(op, i, squares, load);
+    if (!op.last.x)
+      return;
+    if (op.late)
+      gated(results, op.late + i, load);
+    V::template each<N>(
+        [&](int v) { store(op.last.to + i + v * V::lanes, results[v]); });
+  }
+
+  template <int N, typename Load>
+  [[gnu::always_inline]] static void gather(const Operands &op, int64_t i,
+                                            Type (&squares)[N], Load load) {
+    Type results[N];
+    V::template each<N>([&](int v) {
+      const T *from = op.next.x + i + v * V::lanes;
+      __builtin_prefetch(from + ahead);
+      results[v] = load(from);
     });
+    if (op.early)
+      gated(results, op.early + i, load);
+    V::template each<N>([&](int v) {
+      V::store(op.values + i + v * V::lanes, results[v]);
+      squares[v] += results[v] * results[v];
+    });
+  }
+
+  /// results *= silu(gate).
+  template <int N, typename Load>
+  [[gnu::always_inline]] static void gated(Type (&results)[N], const T *gate,
+                                           Load load) {
+    Type gates[N];
+    V::template each<N>([&](int v) {
+      const T *from = gate + v * V::lanes;
+      __builtin_prefetch(from + ahead);
+      gates[v] = load(from);
+    });
+    M::silu(gates);
+    V::template each<N>([&](int v) { results[v] *= gates[v]; });
   }
 
   const RmsNormArgs<T> &args;
@@ -155,6 +236,11 @@ private:
       args.rows * args.c * int64_t(sizeof(T)) >= leastStreamed;
   Acc *weights, *values;
   T *copies;
+  /// What `values` holds, and its factor.
+  Group last;
+  Acc factor = 0;
+  /// Which copy the next gate goes to: the group before still needs its own.
+  int turn = 0;
 };
 
 } // namespace cp::kernels::fast

@@ -12,6 +12,7 @@
 //   rows    rows of the register tile of a matrix product
 //   streams whether there is stream(to, vector): a store past the caches, to an
 //           address that is a multiple of the vector's bytes
+//   fuses   whether a product goes into a sum unrounded
 //
 // Those files are compiled for different processors. The local tag gives every
 // instance internal linkage; a function shared by name could be compiled for
@@ -140,12 +141,26 @@ template <typename Isa, typename T> struct Vec {
     return reinterpret_cast<Type>(reinterpret_cast<Words>(pairs) & ~0xffffu);
   }
 
+  /// Vectors whose operations go side by side: enough for those of one to fill
+  /// what another waits for, few enough for the registers.
+  static constexpr int together = Isa::bytes == 64 ? 4 : 2;
+  /// Calls fn(0), ..., fn(N - 1) without a loop, so that arrays that `fn` works
+  /// on stay in registers.
+  template <int N, typename Fn> [[gnu::always_inline]] static void each(Fn fn) {
+    each(fn, std::make_integer_sequence<int, N>());
+  }
+
   /// a0 b0 a1 b1 ... from the lower (Half = 0) or upper halves of a and b.
   template <int Half> static Type interleave(Type a, Type b) {
     return interleave<Half>(a, b, std::make_integer_sequence<int, lanes>());
   }
 
 private:
+  template <typename Fn, int... I>
+  [[gnu::always_inline]] static void each(Fn fn,
+                                          std::integer_sequence<int, I...>) {
+    (fn(I), ...);
+  }
   template <int Half, int... I>
   static Type interleave(Type a, Type b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(

@@ -25,6 +25,19 @@ template <> struct ExpConstants<float> {
   /// The logarithm of the smallest normal number.
   static constexpr float normal = -87.3365448f;
   static constexpr int degree = 7, mantissaBits = 23, bias = 127;
+  /// Where products go into sums unrounded, this alone is off by 2 units at
+  /// the ends of the range and by little in its middle.
+  static constexpr float ln2 = 0.693147180559945309f;
+  /// Of all polynomials with these first two terms the nearest one to exp(r),
+  /// relative to that: it is off by 2^-28.
+  static constexpr int seriesDegree = 6;
+  static constexpr float series[] = {1,
+                                     1,
+                                     0.49999994f,
+                                     0.166665211f,
+                                     0.041668389f,
+                                     0.00836872403f,
+                                     0.00138145848f};
   /// Terms of the series of atanh that log1p sums.
   static constexpr int atanhTerms = 8;
 };
@@ -36,6 +49,21 @@ template <> struct ExpConstants<double> {
   static constexpr double overflow = 709.782712893384, underflow = -745.2;
   static constexpr double normal = -708.396418532264;
   static constexpr int degree = 13, mantissaBits = 52, bias = 1023;
+  static constexpr int seriesDegree = 13;
+  static constexpr double series[] = {1,
+                                      1,
+                                      1. / 2,
+                                      1. / 6,
+                                      1. / 24,
+                                      1. / 120,
+                                      1. / 720,
+                                      1. / 5040,
+                                      1. / 40320,
+                                      1. / 362880,
+                                      1. / 3628800,
+                                      1. / 39916800,
+                                      1. / 479001600,
+                                      1. / 6227020800};
   static constexpr int atanhTerms = 17;
 };
 
@@ -67,9 +95,23 @@ template <typename Isa, typename T> struct VecMath {
 
   /// x / (1 + exp(-x)); 0 where it is next to the smallest normal numbers.
   static Type silu(Type x) {
-    Type power = x > -K::normal ? V::splat(K::normal + 1) : -x;
-    Type result = x / (T(1) + normalExp(power));
-    return x < K::normal + 1 ? Type{} : result;
+    Type all[1] = {x};
+    silu(all);
+    return all[0];
+  }
+
+  /// The same of each, with the same bits. They go side by side: each alone
+  /// would wait for itself most of the time.
+  template <int N> [[gnu::always_inline]] static void silu(Type (&x)[N]) {
+    constexpr T limit = -1 - K::normal;
+    Type power[N];
+    V::template each<N>(
+        [&](int v) { power[v] = x[v] > limit ? V::splat(limit) : x[v]; });
+    expOfMinus(power);
+    V::template each<N>([&](int v) {
+      Type result = x[v] / (T(1) + power[v]);
+      x[v] = x[v] < -limit ? Type{} : result;
+    });
   }
 
   /// log(1 + exp(x)) = max(x, 0) + log1p(u), u = exp(-|x|) in (0, 1], with
@@ -86,28 +128,34 @@ template <typename Isa, typename T> struct VecMath {
   }
 
 private:
-  /// exp(x) where that is a normal number and not next to the largest ones.
-  static Type normalExp(Type x) {
-    Type shifted;
-    Type sum = reducedExp(x, shifted);
+  /// Each x becomes exp(-x), which is a normal number and not next to the
+  /// largest ones.
+  template <int N> [[gnu::always_inline]] static void expOfMinus(Type (&x)[N]) {
+    Type shifted[N], rest[N];
+    V::template each<N>([&](int v) {
+      shifted[v] = K::rounder - x[v] * K::log2e;
+      Type n = shifted[v] - K::rounder;
+      if constexpr (Isa::fuses && std::is_same_v<T, float>)
+        rest[v] = -x[v] - n * K::ln2;
+      else
+        rest[v] = (-x[v] - n * K::ln2High) - n * K::ln2Low;
+      x[v] = V::splat(K::series[K::seriesDegree]);
+    });
+    for (int i = K::seriesDegree - 1; i >= 0; --i)
+      V::template each<N>([&](int v) { x[v] = x[v] * rest[v] + K::series[i]; });
     // The integer in the low bits goes to the exponent, all else falls off.
-    return reinterpret_cast<Type>(
-        reinterpret_cast<IntType>(sum) +
-        (reinterpret_cast<IntType>(shifted) << K::mantissaBits));
+    V::template each<N>([&](int v) {
+      x[v] = reinterpret_cast<Type>(
+          reinterpret_cast<IntType>(x[v]) +
+          (reinterpret_cast<IntType>(shifted[v]) << K::mantissaBits));
+    });
   }
 
   /// exp(x) = result * 2^power.
   static Type reducedExp(Type x, IntType &power) {
-    Type shifted;
-    Type sum = reducedExp(x, shifted);
+    Type shifted = x * K::log2e + K::rounder;
     power = reinterpret_cast<IntType>(shifted) -
             reinterpret_cast<IntType>(V::splat(K::rounder));
-    return sum;
-  }
-
-  /// The same with the power as it stands in the low bits of `shifted`.
-  static Type reducedExp(Type x, Type &shifted) {
-    shifted = x * K::log2e + K::rounder;
     Type n = shifted - K::rounder;
     Type r = (x - n * K::ln2High) - n * K::ln2Low;
     Type sum = V::splat(inverseFactorial(K::degree));
