@@ -43,6 +43,14 @@ template <typename Acc> struct QueryTile {
   Acc *top, *sum;
 };
 
+/// The keys of one tile, and their values.
+template <typename Acc> struct KeyTile {
+  /// Panels of keys, [d][AttentionTile::keyPanel] each.
+  Acc *columns;
+  /// Panels of [attentionTile][P::columns].
+  Acc *values;
+};
+
 template <typename Isa, typename T> class AttentionTile {
 public:
   using Acc = AccumulatorOf<T>;
@@ -50,24 +58,28 @@ public:
   /// Chains as long as a tile has keys: each product with values is one.
   using P = Product<Isa, Acc, Acc, attentionTile>;
   using Queries = QueryTile<Acc>;
+  using Keys = KeyTile<Acc>;
   static constexpr int64_t tile = attentionTile;
   static_assert(tile % P::columns == 0 && tile % P::rows == 0);
 
   AttentionTile(const AttentionMask &mask, int64_t d, int64_t dv)
       : mask(mask), d(d), dv(dv), paddedDv(roundUp(dv, P::columns)) {}
 
-  size_t bytes() const {
-    return carved<Acc>(d * tile) + carved<Acc>(tile * paddedDv) +
-           carved<Acc>(tile * tile);
-  }
+  size_t bytes() const { return carved<Acc>(tile * tile); }
   void allocate(Carver &carver) {
-    keyColumns = carver.take<Acc>(d * tile);
-    values = carver.take<Acc>(tile * paddedDv);
     weights = carver.take<Acc>(tile * tile);
     for (int64_t i = 0; i < P::rows; ++i) {
       weightRows[i] = i * tile;
       valueRows[i] = i * P::columns;
     }
+  }
+
+  size_t keyBytes() const {
+    return carved<Acc>(d * tile) + carved<Acc>(tile * paddedDv);
+  }
+  void allocate(Carver &carver, Keys &keys) const {
+    keys.columns = carver.take<Acc>(d * tile);
+    keys.values = carver.take<Acc>(tile * paddedDv);
   }
 
   size_t queryBytes() const {
@@ -98,17 +110,23 @@ public:
   }
 
   /// Takes k and v, each [rows of span, ...].
-  void loadKeys(const Span &span, Matrix<const T> k, Matrix<const T> v) {
-    keys = span;
-    packPanels(k, keys.count, keyPanel, keyColumns);
+  void start(Keys &keys, const Span &span, Matrix<const T> k,
+             Matrix<const T> v) const {
+    packPanels(k, span.count, keyPanel, keys.columns);
     for (int64_t j = 0; j < paddedDv; j += P::columns)
       Pack<Isa, T>::rows(
           {v.data + j * v.columnStride, v.rowStride, v.columnStride},
-          keys.count, least(P::columns, dv - j), P::columns, values + j * tile,
-          P::columns);
+          span.count, least(P::columns, dv - j), P::columns,
+          keys.values + j * tile, P::columns);
   }
 
-  /// Adds what `queries` see of the keys that are loaded.
+  /// Those of `span`, which all that follows is about.
+  void use(const Span &span, const Keys &from) {
+    keys = span;
+    packed = from;
+  }
+
+  /// Adds what `queries` see of the keys that are in use.
   void attend(Queries &queries) {
     Sight sight = sightOf(mask, queries.span, keys);
     if (sight == Sight::None)
@@ -188,7 +206,7 @@ private:
   /// a register tile.
   Operands scoresOf(const Queries &queries, int64_t j, int64_t i) const {
     int64_t inPanel = j % keyPanel;
-    return {keyColumns + (j - inPanel) * d + inPanel,
+    return {packed.columns + (j - inPanel) * d + inPanel,
             keyPanel,
             queries.columns + i * d,
             P::columns,
@@ -201,7 +219,7 @@ private:
                   const Acc *factors) const {
     return {weights + i,
             tile,
-            values + j * tile,
+            packed.values + j * tile,
             P::columns,
             queries.values + j * tile + i * P::columns,
             valueRows,
@@ -306,7 +324,7 @@ private:
     Type sum = {};
     for (int64_t j = 0; j < paddedDv; j += P::columns)
       for (int64_t i = 0; i < keys.count * P::columns; i += V::lanes)
-        sum += V::load(values + j * tile + i) * Acc(0);
+        sum += V::load(packed.values + j * tile + i) * Acc(0);
     return V::sum(sum) == Acc(0);
   }
 
@@ -334,7 +352,8 @@ private:
   AttentionMask mask;
   int64_t d, dv, paddedDv;
   Span keys = {};
-  Acc *keyColumns, *values, *weights;
+  Keys packed;
+  Acc *weights;
   int64_t weightRows[P::rows], valueRows[P::rows];
   KeyRange seen[tile];
   Acc begins[tile], ends[tile];
