@@ -29,14 +29,14 @@ public:
     // Whole sets of keys while there are enough of them for every thread; the
     // blocks of the last ones make up for threads that come late.
     int64_t whole = sets > numThreads() ? sets - numThreads() : 0;
-    int64_t count = whole + (sets - whole) * blocks;
-    return share(count, args.b * args.hq * args.l * args.s * args.d,
+    return share(whole + (sets - whole) * blocks,
+                 args.b * args.hq * args.l * args.s * args.d,
                  [&](Items &items) -> const char * {
-                   Attention attention(args);
+                   Attention attention(args, blocks);
                    if (!attention.allocate())
                      return outOfMemory("attention");
                    for (int64_t i; items.take(i);)
-                     attention.item(i, whole, blocks, count);
+                     attention.item(i, whole, sets - whole);
                    return nullptr;
                  });
   }
@@ -49,11 +49,11 @@ private:
   /// Of packed keys, at most: a part of the last cache.
   static constexpr size_t keptBytes = size_t(8) << 20;
 
-  explicit Attention(const AttentionArgs<T> &args)
-      : args(args), tile(args.mask, args.d, args.dv),
-        kept(int64_t(keptBytes / tile.keyBytes())) {
-    int64_t spans = numSpans(args.kRuns);
-    kept = spans <= kept ? spans : 1;
+  Attention(const AttentionArgs<T> &args, int64_t blocks)
+      : args(args), tile(args.mask, args.d, args.dv), blocks(blocks),
+        kept(numSpans(args.kRuns)) {
+    if (blocks == 1 || size_t(kept) * tile.keyBytes() > keptBytes)
+      kept = 1;
   }
 
   bool allocate() {
@@ -82,14 +82,14 @@ private:
     return spans;
   }
 
-  /// All blocks of a set of keys, or one. Where the mask is causal the last
+  /// All blocks of a set of keys, or one of the `others`, which take turns so
+  /// that threads stay with their keys. Where the mask is causal the last
   /// blocks are the longest ones: they come first, so that none is left at the
   /// end.
-  void item(int64_t i, int64_t whole, int64_t blocks, int64_t count) {
-    if (i >= whole) {
-      int64_t last = count - 1 - i;
-      return block(whole + last / blocks, last % blocks);
-    }
+  void item(int64_t i, int64_t whole, int64_t others) {
+    if (i >= whole)
+      return block(whole + (i - whole) % others,
+                   blocks - 1 - (i - whole) / others);
     for (int64_t j = blocks; j-- > 0;)
       block(i, j);
   }
@@ -170,6 +170,8 @@ private:
   const AttentionArgs<T> &args;
   AttentionTile<Isa, T> tile;
   QueryTile<Acc> queries[blockTiles];
+  /// Of each set.
+  int64_t blocks;
   /// How many tiles of keys have a place: all, or one for whichever is in use.
   int64_t kept;
   /// Those of the set `packedSet`, once they are packed.
