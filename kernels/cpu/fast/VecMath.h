@@ -65,8 +65,8 @@ template <typename Isa, typename T> struct VecMath {
     return x < K::normal ? Type{} : sum * powerOfTwo(power);
   }
 
-  /// 2^x for x <= 0, with the errors of expNegative but for its reduction,
-  /// which is exact here.
+  /// 2^x for x <= 0 within 2 units in the last place; 0 where it is smaller
+  /// than all normal numbers; NaN for NaN.
   static Type exp2Negative(Type x) {
     Type shifted = x + K::rounder;
     Type r = x - (shifted - K::rounder);
