@@ -9,6 +9,7 @@
 #include "Timing.h"
 #include "cp/Runtime/cprt.h"
 
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -59,14 +60,14 @@ class Rank {
 public:
   Rank(cprt_context *context, int64_t ranks, int64_t count)
       : context(context), count(count), descriptor(descriptorOf(ranks, count)),
-        in(size_t(ranks * count)), out(in.size()) {
+        total(ranks * count), in(allocate()), out(allocate()) {
     int64_t self = cprt_context_rank(context);
-    for (size_t i = 0; i < in.size(); ++i)
-      in[i] = mark(self, int64_t(i) / count);
+    for (int64_t i = 0; in && i < total; ++i)
+      in[i] = mark(self, i / count);
   }
 
   void run(int64_t rounds, int64_t iterations) {
-    void *buffers[] = {in.data(), out.data()};
+    void *buffers[] = {in, out};
     for (int64_t round = 0; round <= rounds; ++round) {
       double start = now();
       for (int64_t i = 0; i < iterations; ++i)
@@ -79,20 +80,33 @@ public:
 
   /// That every block came from its rank.
   bool isRight() const {
+    if (cprt_context_status(context) != CPRT_OK)
+      return false;
     int64_t self = cprt_context_rank(context);
-    for (size_t i = 0; i < out.size(); ++i)
-      if (out[i] != mark(int64_t(i) / count, self))
+    for (int64_t i = 0; i < total; ++i)
+      if (out[i] != mark(i / count, self))
         return false;
-    return cprt_context_status(context) == CPRT_OK;
+    return true;
   }
 
   std::vector<double> seconds;
 
 private:
+  /// Memory like a program's, and like the peer's: at the start of a line. The
+  /// world's; null, and a failure of the context, when there is none.
+  float *allocate() const {
+    int64_t bytes = total * int64_t(sizeof(float));
+    void *memory = cprt_alloc(context, bytes);
+    if (memory)
+      std::memset(memory, 0, size_t(bytes));
+    return static_cast<float *>(memory);
+  }
+
   cprt_context *context;
   int64_t count;
   std::vector<int64_t> descriptor;
-  std::vector<float> in, out;
+  int64_t total;
+  float *in, *out;
 };
 
 llvm::Expected<double> exchange(const Question &q) {

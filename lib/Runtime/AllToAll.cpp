@@ -118,15 +118,16 @@ static List<Segment> splitSegments(const Route &route, const List<Runs> &part) {
   return segments;
 }
 
+/// Takes what tensor `i` gets from the next `count` ranks, from the one that is
+/// `first` behind this one on.
 static void pullTensor(const Exchange &exchange, const Descriptor &call,
-                       const Group &group, size_t i, const Route &route) {
+                       const Group &group, size_t i, const Route &route,
+                       int64_t first, int64_t count) {
   DimMap split = {
       route.splitDim,
       splitSegments(route, runsAt(group, route.splitOrder, route.splitSize,
                                   group.position))};
-  // Each rank starts with itself and goes round, so that not all of them read
-  // the same peer's memory at once.
-  for (int64_t step = 0; step < group.size; ++step) {
+  for (int64_t step = first; step < first + count; ++step) {
     int64_t peer = (group.position + step) % group.size;
     DimMap concat = {route.concatDim, {}};
     for (const Runs &runs :
@@ -148,8 +149,13 @@ static Result allToAll(Context &context, const Descriptor &call) {
   Exchange exchange(context, call, *group);
   if (Result failure = exchange.enter())
     return failure;
+  // Each rank starts behind itself and goes round, so that not all of them read
+  // the same peer's memory at once. Its own part is nobody else's business.
   for (size_t i = 0; i < routes.size(); ++i)
-    pullTensor(exchange, call, *group, i, routes[i]);
+    pullTensor(exchange, call, *group, i, routes[i], 1, group->size - 1);
+  exchange.depart();
+  for (size_t i = 0; i < routes.size(); ++i)
+    pullTensor(exchange, call, *group, i, routes[i], 0, 1);
   return std::nullopt;
 }
 

@@ -25,9 +25,16 @@ Result Exchange::enter() {
   return std::nullopt;
 }
 
+void Exchange::depart() {
+  if (isInside && !hasDeparted)
+    departure = group.meeting->depart();
+  hasDeparted = true;
+}
+
 void Exchange::leave() {
+  depart();
   if (isInside)
-    group.meeting->leave();
+    group.meeting->leave(departure);
   isInside = false;
 }
 

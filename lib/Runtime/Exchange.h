@@ -24,6 +24,9 @@ public:
 
   /// See Meeting::enter. In a group of one it returns at once.
   Result enter();
+  /// Lets the peers go as far as it is up to this rank: it reads nothing of
+  /// theirs any more, but goes on with what is its own.
+  void depart();
   /// Waits until no peer reads from this rank any more.
   void leave();
 
@@ -50,7 +53,8 @@ private:
   Context &context;
   const Group &group;
   mutable Participant mine;
-  bool isInside = false;
+  bool isInside = false, hasDeparted = false;
+  uint64_t departure = 0;
 };
 
 } // namespace cp::runtime

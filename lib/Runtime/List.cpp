@@ -8,6 +8,7 @@
 #include "List.h"
 
 #include <memory_resource>
+#include <new>
 
 namespace {
 
@@ -28,12 +29,50 @@ private:
   }
 };
 
+/// What lists mostly are, and the pool takes long for: blocks of a few sizes,
+/// whose free ones are linked through their first words.
+class SmallBlocks {
+public:
+  static constexpr size_t largest = 1024;
+
+  void *take(std::pmr::memory_resource &from, size_t bytes) {
+    Block *&first = free[classOf(bytes)];
+    if (!first)
+      return from.allocate(step << classOf(bytes), step);
+    Block *block = first;
+    first = block->next;
+    return block;
+  }
+  void give(void *pointer, size_t bytes) {
+    Block *&first = free[classOf(bytes)];
+    first = new (pointer) Block{first};
+  }
+
+private:
+  struct Block {
+    Block *next;
+  };
+  static constexpr size_t step = 64;
+  static constexpr size_t numClasses = 5;
+  static_assert(step << (numClasses - 1) == largest);
+
+  static size_t classOf(size_t bytes) {
+    size_t number = 0;
+    while (step << number < bytes)
+      ++number;
+    return number;
+  }
+
+  Block *free[numClasses] = {};
+};
+
 struct ThreadPool {
   /// Larger blocks would go to the heap each time; as large as the standard
   /// library's pools can be.
   static constexpr size_t largestKept = size_t(1) << 22;
   CountedHeap heap;
   std::pmr::unsynchronized_pool_resource pool{{0, largestKept}, &heap};
+  SmallBlocks small;
 };
 
 ThreadPool &threadPool() {
@@ -44,12 +83,18 @@ ThreadPool &threadPool() {
 } // namespace
 
 void *cp::runtime::takePooled(size_t bytes, size_t alignment) {
-  return threadPool().pool.allocate(bytes, alignment);
+  ThreadPool &pool = threadPool();
+  if (bytes <= SmallBlocks::largest)
+    return pool.small.take(pool.pool, bytes);
+  return pool.pool.allocate(bytes, alignment);
 }
 
 void cp::runtime::givePooled(void *pointer, size_t bytes,
                              size_t alignment) noexcept {
-  threadPool().pool.deallocate(pointer, bytes, alignment);
+  ThreadPool &pool = threadPool();
+  if (bytes <= SmallBlocks::largest)
+    return pool.small.give(pointer, bytes);
+  pool.pool.deallocate(pointer, bytes, alignment);
 }
 
 int64_t cp::runtime::numPoolAllocations() {

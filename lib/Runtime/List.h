@@ -15,7 +15,7 @@
 namespace cp::runtime {
 
 /// Memory of this thread's pool, which keeps what is given back until the
-/// thread ends. Throws std::bad_alloc.
+/// thread ends; aligned to 64 bytes at most. Throws std::bad_alloc.
 void *takePooled(size_t bytes, size_t alignment);
 void givePooled(void *pointer, size_t bytes, size_t alignment) noexcept;
 /// How often this thread's pool has gone to the heap.

@@ -36,10 +36,10 @@ bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t least) const {
 /// passed. The lock is released meanwhile, and held again unless Done.
 Meeting::Wake Meeting::await(Lock &lock, const std::atomic<uint64_t> &word,
                              uint64_t least) {
-  Clock::time_point deadline = Clock::now() + world.deadline;
   lock.unlock();
   if (spin(word, least))
     return Wake::Done;
+  Clock::time_point deadline = Clock::now() + world.deadline;
   lock.lock();
   bool inTime = changed.wait_until(lock, deadline, [&] {
     return word.load(std::memory_order_acquire) >= least ||
@@ -93,10 +93,14 @@ void Meeting::completeEntry() {
   changed.notify_all();
 }
 
-void Meeting::leave() {
+uint64_t Meeting::depart() {
   uint64_t next = exits.load(std::memory_order_relaxed) + 1;
   if (++numLeft == ranks.size())
-    return completeExit();
+    completeExit();
+  return next;
+}
+
+void Meeting::leave(uint64_t next) {
   if (spin(exits, next))
     return;
   Lock lock(world.mutex);

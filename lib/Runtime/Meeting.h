@@ -48,8 +48,11 @@ public:
   /// calls differ, or when ranks wait for each other in different groups;
   /// CPRT_TIMEOUT when one stays away; the world's failure when there is one.
   Result enter(cprt_context &context, size_t slot, Participant &mine);
-  /// Waits until every rank that entered leaves.
-  void leave();
+  /// Says that this rank reads nothing of its peers any more; to be handed to
+  /// leave().
+  uint64_t depart();
+  /// Waits until every rank that entered has departed.
+  void leave(uint64_t departure);
 
   /// Between entering and leaving.
   Participant &at(size_t slot) const {
@@ -88,10 +91,12 @@ private:
   std::vector<std::atomic<Participant *>> participants;
   size_t numEntered = 0;
   std::atomic<size_t> numLeft{0};
-  /// How many collectives all ranks have entered and left.
-  std::atomic<uint64_t> entries{0}, exits{0};
+  /// How many collectives all ranks have entered and left. A line each: who
+  /// waits for one of them looks at nothing that others are about to write.
+  alignas(64) std::atomic<uint64_t> entries{0};
+  alignas(64) std::atomic<uint64_t> exits{0};
   /// Ranks that wait for the others to leave and have parked.
-  std::atomic<int64_t> parkedLeavers{0};
+  alignas(64) std::atomic<int64_t> parkedLeavers{0};
   std::condition_variable changed;
 };
 

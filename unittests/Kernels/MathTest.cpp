@@ -28,6 +28,7 @@ public:
   using M = fast::VecMath<Small, T>;
   static T exp(T x) { return M::exp(V::splat(x))[0]; }
   static T expNegative(T x) { return M::expNegative(V::splat(x))[0]; }
+  static T exp2Negative(T x) { return M::exp2Negative(V::splat(x))[0]; }
   static T silu(T x) { return M::silu(V::splat(x))[0]; }
   static T softplus(T x) { return M::softplus(V::splat(x))[0]; }
 
@@ -95,6 +96,27 @@ TYPED_TEST(MathTest, ExpNegativeIsExpOfWhatIsNotPositive) {
         << x;
   }
   EXPECT_EQ(this->expNegative(T(1.01) * std::log(smallest)), T(0));
+}
+
+TYPED_TEST(MathTest, Exp2OfNegativeNumbers) {
+  using T = TypeParam;
+  const T infinity = std::numeric_limits<T>::infinity();
+  const T end = sizeof(T) == 4 ? T(-126) : T(-1022);
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<T> wide(end, T(0)), narrow(T(-1), T(0));
+  for (int i = 0; i < 200000; ++i) {
+    T x = i % 2 ? wide(random) : narrow(random);
+    ASSERT_LE(this->units(this->exp2Negative(x), std::exp2((long double)x)), 2)
+        << x;
+  }
+  for (T x = 0; x >= end; --x)
+    EXPECT_EQ(this->exp2Negative(x), std::exp2(x));
+  EXPECT_EQ(this->exp2Negative(std::nextafter(end, -infinity)), T(0));
+  EXPECT_EQ(this->exp2Negative(T(-1e6)), T(0));
+  EXPECT_EQ(this->exp2Negative(std::numeric_limits<T>::lowest()), T(0));
+  EXPECT_EQ(this->exp2Negative(-infinity), T(0));
+  EXPECT_TRUE(
+      std::isnan(this->exp2Negative(std::numeric_limits<T>::quiet_NaN())));
 }
 
 TYPED_TEST(MathTest, SoftplusKeepsItsRelativePrecision) {

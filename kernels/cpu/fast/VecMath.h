@@ -93,6 +93,19 @@ template <typename Isa, typename T> struct VecMath {
     return x < K::normal ? Type{} : sum * powerOfTwo(power);
   }
 
+  /// 2^x for x <= 0 within 2 units in the last place; 0 where it is smaller
+  /// than all normal numbers; NaN for NaN.
+  static Type exp2Negative(Type x) {
+    Type shifted = x + K::rounder;
+    Type r = x - (shifted - K::rounder);
+    Type sum = V::splat(exp2Term(K::degree));
+    for (int i = K::degree - 1; i >= 0; --i)
+      sum = sum * r + exp2Term(i);
+    // The integer stands in the low bits of `shifted`; all else falls off.
+    IntType power = reinterpret_cast<IntType>(shifted);
+    return x < T(1 - K::bias) ? Type{} : sum * powerOfTwo(power);
+  }
+
   /// x / (1 + exp(-x)); 0 where it is next to the smallest normal numbers.
   static Type silu(Type x) {
     Type all[1] = {x};
@@ -168,6 +181,13 @@ private:
     double result = 1;
     for (int i = 2; i <= n; ++i)
       result /= i;
+    return T(result);
+  }
+  /// Of the series of 2^x.
+  static constexpr T exp2Term(int n) {
+    double result = 1;
+    for (int i = 1; i <= n; ++i)
+      result *= 0.69314718055994530942 / i;
     return T(result);
   }
   static Type powerOfTwo(IntType n) {
