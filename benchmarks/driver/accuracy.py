@@ -47,4 +47,4 @@ def measure(case, workers, folder, peaks):
     ours, rest = workers["accuracy"].ask(f"compare {question}")
     theirs, label = rest.split()
     errors = {"ours": ours, "torch": float(theirs)}
-    return Measured(errors, {"ours": "", "torch": label}, peaks, {})
+    return Measured(errors, {"ours": "", "torch": label}, peaks, {}, [])

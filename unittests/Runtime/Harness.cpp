@@ -242,12 +242,13 @@ void Call::run(cprt_op *op, cprt_context *context) const {
   op(context, nullptr, table().data(), pointers().data());
 }
 
-World::World(Sizes axes, int64_t deadlineMs) {
+World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   cprt_options options = {};
   options.struct_size = sizeof(options);
   options.num_axes = int32_t(axes.size());
   options.axis_sizes = axes.data();
   options.deadline_ms = deadlineMs;
+  options.kernels = kernels;
   cprt_threads_create(&options, &world, nullptr, 0);
 }
 

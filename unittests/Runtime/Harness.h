@@ -90,7 +90,8 @@ private:
 /// A world that destroys itself.
 class World {
 public:
-  explicit World(Sizes axes, int64_t deadlineMs = 0);
+  explicit World(Sizes axes, int64_t deadlineMs = 0,
+                 cprt_kernel_set kernels = CPRT_KERNELS_FAST);
   World(const World &) = delete;
   World &operator=(const World &) = delete;
   ~World() { cprt_world_destroy(world); }

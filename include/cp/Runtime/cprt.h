@@ -189,12 +189,13 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 /// buffers of a call unless its op says otherwise; what only moves elements
 /// takes any. bf16 is storage: sums, states and log decays are f32, and each
 /// element of an output is rounded once, to nearest even, NaN kept. On
-/// processors that multiply bf16, fast kernels also round what a scan multiplies
-/// beside x, B and C: weights, decayed inputs, and the state that C reads, but
-/// not the state that is carried on.
-/// An `order` says what position r of R holds of a dimension: 0, contiguous,
-/// block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u, striped, the runs
-/// r, r+R, r+2R, ... of u elements.
+/// processors that multiply bf16, fast kernels also round what a scan
+/// multiplies beside x, B and C: weights, decayed inputs, and the state that C
+/// reads, but not the state that is carried on.
+///
+/// Orders. An `order` says what position r of R holds of a dimension: 0,
+/// contiguous, block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u,
+/// striped, the runs r, r+R, r+2R, ... of u elements.
 typedef void cprt_op(cprt_context *context, cprt_stream *stream,
                      const int64_t *desc, void *const *buffers);
 
