@@ -21,8 +21,8 @@ namespace cp::bench {
 /// buffers made and its program compiled; few, since they may be large.
 template <typename Made> class Kept {
 public:
-  /// What was made for `key`, or what `make` makes now. It stays until two
-  /// others have been asked for. Errors: those of `make`.
+  /// What was made for `key`, or what `make` makes now: valid until the next
+  /// call. Errors: those of `make`.
   llvm::Expected<const Made *>
   get(const std::string &key, llvm::function_ref<llvm::Expected<Made>()> make) {
     for (auto &[other, made] : kept)

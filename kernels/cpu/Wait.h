@@ -19,8 +19,8 @@ inline void pauseProcessor() {
 #endif
 }
 
-/// Looks again and again for at most `time` whether `isOver()`; the last
-/// answer. Looks at the clock only after a microsecond or so.
+/// Looks again and again whether `isOver()`; the last answer. For at most
+/// `time`, which starts after the first microseconds: a clock takes as long.
 template <typename IsOver>
 inline bool spin(std::chrono::microseconds time, IsOver isOver) {
   using Clock = std::chrono::steady_clock;

@@ -8,6 +8,7 @@
 #include "Copy.h"
 
 #include "BFloat16.h"
+#include "CopyBytes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -97,21 +98,6 @@ template <size_t Bytes> static void copyElements(const Row &row) {
   for (int64_t i = 0; i < row.length; ++i)
     std::memcpy(row.dst + i * row.dstStride, row.src + i * row.srcStride,
                 Bytes);
-}
-
-/// Between caches of two processors the processor's own loop is the fastest,
-/// for which the library takes another where a block is as large as the second
-/// cache. Much larger ones it stores past the caches.
-static void copyBytes(char *dst, const char *src, size_t bytes) {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) &&                    \
-    !defined(__SANITIZE_ADDRESS__)
-  constexpr size_t least = size_t(1) << 18, most = size_t(1) << 23;
-  if (bytes >= least && bytes <= most) {
-    asm volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(bytes) : : "memory");
-    return;
-  }
-#endif
-  std::memcpy(dst, src, bytes);
 }
 
 static void copyRow(const Row &row) {

@@ -13,8 +13,8 @@
 
 namespace cp::runtime {
 
-/// Makes peers' inputs readable between enter() and its own destruction, which
-/// waits for the peers. Whatever peers read must outlive it.
+/// Makes peers' inputs readable between enter() and depart() or leave(); its
+/// destruction waits for the peers. Whatever peers read must outlive it.
 class Exchange {
 public:
   Exchange(Context &context, const Descriptor &call, const Group &group);
@@ -25,7 +25,8 @@ public:
   /// See Meeting::enter. In a group of one it returns at once.
   Result enter();
   /// Lets the peers go as far as it is up to this rank: it reads nothing of
-  /// theirs any more, but goes on with what is its own.
+  /// theirs any more, and asks nothing of them below, but goes on with what is
+  /// its own.
   void depart();
   /// Waits until no peer reads from this rank any more.
   void leave();

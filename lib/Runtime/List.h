@@ -26,6 +26,7 @@ template <typename T> struct PoolAllocator {
   PoolAllocator() = default;
   template <typename U> PoolAllocator(const PoolAllocator<U> &) {}
   T *allocate(size_t count) {
+    static_assert(alignof(T) <= 64);
     return static_cast<T *>(takePooled(count * sizeof(T), alignof(T)));
   }
   void deallocate(T *pointer, size_t count) noexcept {

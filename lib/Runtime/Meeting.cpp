@@ -95,7 +95,7 @@ void Meeting::completeEntry() {
 
 uint64_t Meeting::depart() {
   uint64_t next = exits.load(std::memory_order_relaxed) + 1;
-  if (++numLeft == ranks.size())
+  if (++numDeparted == ranks.size())
     completeExit();
   return next;
 }
@@ -111,7 +111,7 @@ void Meeting::leave(uint64_t next) {
 
 /// Nobody enters again before `exits` has counted up.
 void Meeting::completeExit() {
-  numLeft.store(0, std::memory_order_relaxed);
+  numDeparted.store(0, std::memory_order_relaxed);
   for (std::atomic<Participant *> &participant : participants)
     participant.store(nullptr, std::memory_order_relaxed);
   ++exits;

@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A collective is two meetings of the same ranks. They *enter* with what they
-// bring, compare it, and read each other's buffers; they *leave* together, so
-// that nobody reuses a buffer that a peer still reads. Entering ends with the
-// first failure of any rank, or at the deadline. Leaving does not: between the
-// two a rank only copies memory, which ends by itself, and one that left early
-// could free what a peer is reading.
+// bring, compare it, and read each other's buffers; they *depart* when they
+// have read, and *leave* together, so that nobody reuses a buffer that a peer
+// still reads. Entering ends with the first failure of any rank, or at the
+// deadline. Leaving does not: between the two a rank only copies memory, which
+// ends by itself, and one that left early could free what a peer is reading.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ public:
   /// Waits until every rank that entered has departed.
   void leave(uint64_t departure);
 
-  /// Between entering and leaving.
+  /// Between entering and departing.
   Participant &at(size_t slot) const {
     return *participants[slot].load(std::memory_order_relaxed);
   }
@@ -90,7 +90,7 @@ private:
   /// look who waits for whom.
   std::vector<std::atomic<Participant *>> participants;
   size_t numEntered = 0;
-  std::atomic<size_t> numLeft{0};
+  std::atomic<size_t> numDeparted{0};
   /// How many collectives all ranks have entered and left. A line each: who
   /// waits for one of them looks at nothing that others are about to write.
   alignas(64) std::atomic<uint64_t> entries{0};

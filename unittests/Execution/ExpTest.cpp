@@ -37,15 +37,17 @@ Values compiledExp(const Values &x) {
   return y;
 }
 
-TEST(ExpTest, IsRightToTwoUnitsInTheLastPlace) {
+TEST(ExpTest, IsRightWhereResultsAreNormal) {
   Values x;
-  for (float value = -87; value < 88; value += 0.0137f)
+  for (float value = -87.3f; value < 88.72f; value += 0.0137f)
     x.push_back(value);
   Values y = compiledExp(x);
   ASSERT_EQ(y.size(), x.size());
   for (size_t i = 0; i < x.size(); ++i) {
     double expected = std::exp(double(x[i]));
-    EXPECT_NEAR(y[i] / expected, 1, std::ldexp(1.0, -22)) << x[i];
+    // At the end of the range the polynomial leaves the one it is made for.
+    double tolerance = std::ldexp(1.0, x[i] < 88.5f ? -22 : -21);
+    EXPECT_NEAR(y[i] / expected, 1, tolerance) << x[i];
   }
 }
 

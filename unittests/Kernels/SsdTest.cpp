@@ -7,6 +7,7 @@
 
 #include "SsdSupport.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <memory>
@@ -70,6 +71,24 @@ TYPED_TEST(SsdTest, SurvivesExtremeSteps) {
     for (int64_t h = 0; h < 2; ++h)
       problem.dt(0, t, h) = TypeParam(t % 3 == 0 ? -70 : t % 3 == 1 ? 90 : 0);
   check(problem);
+}
+
+/// A state that no token leaves anything of: 0, whatever a tile is padded with.
+TYPED_TEST(SsdTest, SurvivesAnInfiniteRate) {
+  Random random(11);
+  SsdProblem<TypeParam> problem({1, 65, 1, 2, 1, 3, 64}, Fading::Mixed, random);
+  problem.aLog(0) = TypeParam(1000);
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    ASSERT_EQ(
+        problem.run(implementation.find("ssd", Element<TypeParam>::dtype)), "");
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t t = 0; t < 65; ++t)
+        EXPECT_FALSE(std::isnan(double(problem.y(0, t, 0, i)))) << t;
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 3; ++j)
+        EXPECT_FALSE(std::isnan(double(problem.finalState(0, 0, i, j))));
+  }
 }
 
 /// Results that go past the caches, as large ones do that are aligned, are

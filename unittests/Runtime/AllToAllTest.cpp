@@ -7,6 +7,7 @@
 
 #include "RandomCase.h"
 
+#include <atomic>
 #include <mutex>
 
 using namespace cp::test;
@@ -126,4 +127,57 @@ TEST(AllToAll, MovesTheCutToAnotherDimension) {
     });
     EXPECT_EQ(world.failures(), "");
   });
+}
+
+/// Blocks around the sizes at which the way to copy changes, at odd places.
+TEST(AllToAll, MovesLargeBlocks) {
+  constexpr int64_t ranks = 2, kib = 1024 / 8;
+  for (int64_t block : {256 * kib - 1, 256 * kib + 3, 8192 * kib + 1}) {
+    SCOPED_TRACE(testing::Message() << block << " elements");
+    World world({ranks});
+    std::vector<std::vector<double>> got(ranks);
+    world.run([&](int64_t rank, cprt_context *context) {
+      Array in({ranks, 1, block});
+      for (size_t i = 0; i < in.values.size(); ++i)
+        in.values[i] = double(i) + double(rank) / 2;
+      Tensor from(CPRT_F64, in), to(CPRT_F64, Sizes{1, ranks, block});
+      Call call;
+      call.in(from).out(to).array({0}).array({1}).array({0}).array({1});
+      call.array({1}).array({0}).array({0}).run(cprt_all_to_all, context);
+      got[size_t(rank)] = to.read().values;
+    });
+    EXPECT_EQ(world.failures(), "");
+    int64_t wrong = 0;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (int64_t i = 0; i < ranks * block; ++i)
+        wrong += got[size_t(rank)][size_t(i)] !=
+                 double(rank * block + i % block) + double(i / block) / 2;
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+/// Ranks that come and go at different times: each writes over its input and
+/// frees its output as soon as its call returns.
+TEST(AllToAll, NobodyReadsAfterItsPeersReturn) {
+  constexpr int64_t ranks = 3, rounds = 200;
+  World world({ranks});
+  std::atomic<int64_t> wrong{0};
+  world.run([&](int64_t rank, cprt_context *context) {
+    for (int64_t round = 0; round < rounds; ++round) {
+      int64_t block = 1 + round % 5 * 100;
+      Array in({ranks, 1, block});
+      for (double &value : in.values)
+        value = double(round * ranks + rank);
+      Tensor from(CPRT_F64, in), to(CPRT_F64, Sizes{1, ranks, block});
+      Call call;
+      call.in(from).out(to).array({0}).array({1}).array({0}).array({1});
+      call.array({1}).array({0}).array({0}).run(cprt_all_to_all, context);
+      from.write(Array(in.sizes));
+      std::vector<double> values = to.read().values;
+      for (int64_t i = 0; i < ranks * block; ++i)
+        wrong += values[size_t(i)] != double(round * ranks + i / block);
+    }
+  });
+  EXPECT_EQ(world.failures(), "");
+  EXPECT_EQ(wrong, 0);
 }

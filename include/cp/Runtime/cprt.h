@@ -191,7 +191,8 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 /// element of an output is rounded once, to nearest even, NaN kept. On
 /// processors that multiply bf16, fast kernels also round what a scan
 /// multiplies beside x, B and C: weights, decayed inputs, and the state that C
-/// reads, but not the state that is carried on.
+/// reads, but not the state that is carried on; what is too small to be
+/// normal counts as 0 there.
 ///
 /// Orders. An `order` says what position r of R holds of a dimension: 0,
 /// contiguous, block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u,

@@ -185,7 +185,7 @@ private:
                   Acc *to) const {
     for (int64_t i = 0; i < tile; i += width) {
       int64_t rows = count > i ? least(width, count - i) : 0;
-      Pack<Isa, T>::transposed({rows ? from.data + i * from.rowStride : nullptr,
+      Pack<Isa, T>::transposed({from.data + (rows ? i * from.rowStride : 0),
                                 from.rowStride, from.columnStride},
                                rows, d, width, to + i * d, width);
     }

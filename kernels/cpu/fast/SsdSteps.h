@@ -40,7 +40,7 @@ template <typename Isa, typename T> struct SsdSteps {
       V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
     for (int64_t t = count; t < tileTokens; ++t)
       delta[t] = 0;
-    sum(-std::exp(double(T(*step.aLog.at(h)))), before);
+    sum(-std::exp(double(T(*step.aLog.at(h)))), count, before);
   }
 
   /// From what ssd_states left; `before` is the log decay up to the tile.
@@ -81,13 +81,14 @@ template <typename Isa, typename T> struct SsdSteps {
 
 private:
   /// logDecay[t] = before + rate (delta[0] + ... + delta[t]), in sums of eight
-  /// that do not wait for each other.
-  void sum(double rate, double before) {
+  /// that do not wait for each other; the same from the last of `count` tokens
+  /// on, whatever the rate.
+  void sum(double rate, int64_t count, double before) {
     constexpr int64_t part = 8;
     for (int64_t first = 0; first < tileTokens; first += part) {
       double total = 0;
       for (int64_t t = first; t < first + part; ++t)
-        logDecay[t] = total += rate * double(delta[t]);
+        logDecay[t] = total += t < count ? rate * double(delta[t]) : 0;
     }
     for (int64_t first = 0; first < tileTokens; first += part) {
       for (int64_t t = first; t < first + part; ++t)

@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 // The fast kernels are templates over `Isa`, a tag that each of Avx512.cpp,
-// Avx2.cpp and Portable.cpp defines in an anonymous namespace:
+// Avx512Bf16.cpp, Avx2.cpp and Portable.cpp defines in an anonymous namespace:
 //
 //   bytes   size of a vector register
 //   rows    rows of the register tile of a matrix product
 //   streams whether there is stream(to, vector): a store past the caches, to an
 //           address that is a multiple of the vector's bytes
 //   fuses   whether a product goes into a sum unrounded
+//
+// What multiplies pairs of bf16 says in Avx512Bf16.cpp what more it has.
 //
 // Those files are compiled for different processors. The local tag gives every
 // instance internal linkage; a function shared by name could be compiled for

@@ -1,0 +1,21 @@
+//===- CopyBytes.h - Bytes from one processor's cache to another -*- C++
+//-*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_COPYBYTES_H
+#define CP_LIB_RUNTIME_COPYBYTES_H
+
+#include <cstddef>
+
+namespace cp::runtime {
+
+/// std::memcpy, which is faster where another processor has written `src`.
+void copyBytes(char *dst, const char *src, size_t bytes);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_COPYBYTES_H
