@@ -33,7 +33,7 @@ class Case:
     rows: list
     # A roof that depends on the buffers of the case: a worker and a question,
     # asked in each round.
-    peak: tuple = None
+    roof: tuple = None
 
 
 def share(label, work, peak):

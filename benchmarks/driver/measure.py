@@ -46,8 +46,8 @@ def measure(case, workers, rounds, peaks):
             value, labels[label] = workers[worker].ask(question)
             taken.append(value)
             time.sleep(PAUSE)
-        if case.peak:
-            worker, question = case.peak
+        if case.roof:
+            worker, question = case.roof
             roofs.append(workers[worker].ask(question)[0])
     if roofs:
         labels["roof"] = f"{min(roofs) / 1e9:.0f} to {max(roofs) / 1e9:.0f} GB/s"

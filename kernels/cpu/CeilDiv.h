@@ -14,7 +14,7 @@ namespace cp::kernels {
 
 /// How many parts of `part` cover `whole`. Static, since it is compiled for
 /// each instruction set. Precondition: whole >= 0, part > 0.
-static inline int64_t ceilDiv(int64_t whole, int64_t part) {
+static constexpr int64_t ceilDiv(int64_t whole, int64_t part) {
   return (whole + part - 1) / part;
 }
 

@@ -16,6 +16,7 @@
 #define CP_KERNELS_CPU_OPARGUMENTS_H
 
 #include "AttentionTiles.h"
+#include "CeilDiv.h"
 #include "Elements.h"
 
 namespace cp::kernels {
@@ -68,7 +69,7 @@ const char *decode(const Call &call, RmsNormArgs<T> &args);
 struct SsdSizes {
   int64_t b, l, h, p, g, n, chunk;
   int64_t headsPerGroup() const { return g ? h / g : 0; }
-  int64_t chunks() const { return (l + chunk - 1) / chunk; }
+  int64_t chunks() const { return ceilDiv(l, chunk); }
   /// Multiply-adds of the recurrence.
   int64_t cost() const { return 2 * b * l * h * p * n; }
   /// Elements of y.

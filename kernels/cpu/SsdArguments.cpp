@@ -17,7 +17,7 @@ struct SsdDims {
 
   /// The number of chunks, known once `l` is.
   Dim chunks(int64_t chunk) const {
-    return {"ceil(l / chunk_size)", (l.size + chunk - 1) / chunk, "x"};
+    return {"ceil(l / chunk_size)", ceilDiv(l.size, chunk), "x"};
   }
   void store(SsdSizes &sizes) const {
     sizes.b = b.size;

@@ -1,4 +1,4 @@
-//===- CopyBytes.cpp - Bytes from one processor's cache to another --------===//
+//===- CopyBytes.cpp - Bytes between processors' caches -------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -36,8 +36,8 @@ static bool hasFastStringCopy() {
 }
 #endif
 
-/// The library takes another loop where a block is as large as the second
-/// cache. Much larger ones it stores past the caches, which is as fast.
+/// The library takes a slower loop where a block is as large as the second
+/// cache. Much larger ones it stores past the caches, which is as fast as this.
 void cp::runtime::copyBytes(char *dst, const char *src, size_t bytes) {
 #if CP_HAS_STRING_COPY
   constexpr size_t least = size_t(1) << 18, most = size_t(1) << 23;

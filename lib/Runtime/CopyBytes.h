@@ -1,5 +1,4 @@
-//===- CopyBytes.h - Bytes from one processor's cache to another -*- C++
-//-*-===//
+//===- CopyBytes.h - Bytes between processors' caches -----------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +12,8 @@
 
 namespace cp::runtime {
 
-/// std::memcpy, which is faster where another processor has written `src`.
+/// What std::memcpy does; faster for blocks of the size of a cache that another
+/// processor has written.
 void copyBytes(char *dst, const char *src, size_t bytes);
 
 } // namespace cp::runtime

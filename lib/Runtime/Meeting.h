@@ -1,5 +1,4 @@
-//===- Meeting.h - Where the ranks of a group wait for each other -*- C++
-//-*-===//
+//===- Meeting.h - Where ranks wait for each other --------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -9,6 +9,7 @@
 #define CP_KERNELS_CPU_FAST_ATTENTION_H
 
 #include "Arguments.h"
+#include "CeilDiv.h"
 #include "OpArguments.h"
 #include "Team.h"
 #include "fast/AttentionTile.h"
@@ -96,8 +97,7 @@ private:
 
   /// Blocks of the query tiles of all heads of a group.
   static int64_t numBlocks(const AttentionArgs<T> &args) {
-    return (numSpans(args.qRuns) * args.headsPerGroup() + blockTiles - 1) /
-           blockTiles;
+    return ceilDiv(numSpans(args.qRuns) * args.headsPerGroup(), blockTiles);
   }
 
   /// The tiles [i * blockTiles, ...) of a set of keys: head by head of a span,

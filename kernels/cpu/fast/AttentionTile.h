@@ -174,7 +174,7 @@ private:
   /// Vectors of queries that soften() takes side by side.
   static constexpr int together = 4;
   static_assert(tile % (together * V::lanes) == 0);
-  static constexpr double log2e = 1.4426950408889634074;
+  static constexpr double log2e = ExpConstants<double>::log2e;
   /// Keys of a panel: squares of lanes transpose them, rows read them.
   static constexpr int64_t keyPanel = V::lanes > P::rows ? V::lanes : P::rows;
   static_assert(keyPanel % P::rows == 0 && tile % keyPanel == 0);

@@ -9,6 +9,7 @@
 #define CP_KERNELS_CPU_FAST_CONV1D_H
 
 #include "Arguments.h"
+#include "CeilDiv.h"
 #include "OpArguments.h"
 #include "Scratch.h"
 #include "Team.h"
@@ -26,7 +27,7 @@ public:
     Conv1dArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    int64_t blocks = (args.l + blockTokens - 1) / blockTokens;
+    int64_t blocks = ceilDiv(args.l, blockTokens);
     return share(args.b * blocks, args.b * args.l * args.c * args.w,
                  [&](Items &items) -> const char * {
                    Conv1d conv(args);

@@ -9,6 +9,7 @@
 #define CP_KERNELS_CPU_FAST_RMSNORM_H
 
 #include "Arguments.h"
+#include "CeilDiv.h"
 #include "OpArguments.h"
 #include "Scratch.h"
 #include "Team.h"
@@ -27,7 +28,7 @@ public:
     RmsNormArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    int64_t blocks = (args.rows + blockRows - 1) / blockRows;
+    int64_t blocks = ceilDiv(args.rows, blockRows);
     return share(blocks, 4 * args.rows * args.c,
                  [&](Items &items) -> const char * {
                    RmsNorm norm(args);

@@ -8,6 +8,7 @@
 #ifndef CP_KERNELS_CPU_FAST_SSDPACK_H
 #define CP_KERNELS_CPU_FAST_SSDPACK_H
 
+#include "CeilDiv.h"
 #include "fast/Pack.h"
 
 #include <type_traits>
@@ -29,7 +30,7 @@ template <typename Isa, typename T, typename Factor> struct SsdPack {
 
   /// Words that hold `count` elements along a sum.
   static constexpr int64_t words(int64_t count) {
-    return (count + perWord - 1) / perWord;
+    return ceilDiv(count, perWord);
   }
 
   /// Of the rows of one word, the first and, where there is one, the second.

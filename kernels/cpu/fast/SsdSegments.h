@@ -61,8 +61,8 @@ private:
 
   SsdSegments(const SsdArgs<T> &args, int64_t count)
       : args(args),
-        length(roundUp((args.l + count - 1) / count, int64_t(tileTokens))),
-        count((args.l + length - 1) / length), heads(args.b * args.h),
+        length(roundUp(ceilDiv(args.l, count), int64_t(tileTokens))),
+        count(ceilDiv(args.l, length)), heads(args.b * args.h),
         stateSize(args.p * args.n) {}
 
   template <typename Fn> const char *inEach(Fn fn) const {

@@ -25,6 +25,7 @@
 #ifndef CP_KERNELS_CPU_FAST_VEC_H
 #define CP_KERNELS_CPU_FAST_VEC_H
 
+#include "CeilDiv.h"
 #include "Elements.h"
 #include "fast/Pair.h"
 
@@ -175,7 +176,7 @@ constexpr int64_t leastStreamed = int64_t(1) << 24;
 
 /// The multiple of `step` at or above `value`.
 static inline int64_t roundUp(int64_t value, int64_t step) {
-  return (value + step - 1) / step * step;
+  return ceilDiv(value, step) * step;
 }
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 

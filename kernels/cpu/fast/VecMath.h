@@ -50,20 +50,6 @@ template <> struct ExpConstants<double> {
   static constexpr double normal = -708.396418532264;
   static constexpr int degree = 13, mantissaBits = 52, bias = 1023;
   static constexpr int seriesDegree = 13;
-  static constexpr double series[] = {1,
-                                      1,
-                                      1. / 2,
-                                      1. / 6,
-                                      1. / 24,
-                                      1. / 120,
-                                      1. / 720,
-                                      1. / 5040,
-                                      1. / 40320,
-                                      1. / 362880,
-                                      1. / 3628800,
-                                      1. / 39916800,
-                                      1. / 479001600,
-                                      1. / 6227020800};
   static constexpr int atanhTerms = 17;
 };
 
@@ -153,10 +139,10 @@ private:
         rest[v] = -x[v] - n * K::ln2;
       else
         rest[v] = (-x[v] - n * K::ln2High) - n * K::ln2Low;
-      x[v] = V::splat(K::series[K::seriesDegree]);
+      x[v] = V::splat(expTerm(K::seriesDegree));
     });
     for (int i = K::seriesDegree - 1; i >= 0; --i)
-      V::template each<N>([&](int v) { x[v] = x[v] * rest[v] + K::series[i]; });
+      V::template each<N>([&](int v) { x[v] = x[v] * rest[v] + expTerm(i); });
     // The integer in the low bits goes to the exponent, all else falls off.
     V::template each<N>([&](int v) {
       x[v] = reinterpret_cast<Type>(
@@ -183,6 +169,13 @@ private:
     for (int i = 2; i <= n; ++i)
       result /= i;
     return T(result);
+  }
+  /// Of the polynomial of exp(r) that expOfMinus sums.
+  static constexpr T expTerm(int n) {
+    if constexpr (std::is_same_v<T, float>)
+      return K::series[n];
+    else
+      return inverseFactorial(n);
   }
   /// Of the series of 2^x.
   static constexpr T exp2Term(int n) {
