@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 preset=${1:-release}
 [ $# -gt 0 ] && shift
+# What ccache must be told to keep objects built with precompiled headers.
+launcher="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
 cmake --preset "$preset" \
-  -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+  "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" \
   >/dev/null
 cmake --build --preset "$preset" ${1:+--target "$@"}
