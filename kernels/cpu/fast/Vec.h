@@ -81,6 +81,7 @@ template <typename Isa, typename T> struct Vec {
   static Halves narrow(Type value) {
     Words wide = reinterpret_cast<Words>(value);
     Words rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;
+    // A NaN is not equal to itself. NOLINTNEXTLINE(misc-redundant-expression)
     rounded = value == value ? rounded : wide >> 16 | 0x40;
     return __builtin_convertvector(rounded, Halves);
   }
