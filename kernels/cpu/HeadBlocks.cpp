@@ -14,8 +14,10 @@
 
 namespace cp::kernels {
 
-/// Half of a second cache of 1 MiB: the tile needs room beside the states.
-static constexpr int64_t mostBytes = int64_t(1) << 19;
+/// A second cache of 1 MiB. States are read in order, so those that the tile
+/// has pushed out to the third come back in time, while each further block
+/// forms anew what heads share: 3 % of the scan between half of this and this.
+static constexpr int64_t mostBytes = int64_t(1) << 20;
 
 HeadBlocks::HeadBlocks(const SsdSizes &sizes, int64_t stateBytes)
     : heads(sizes.headsPerGroup()), groups(sizes.g) {

@@ -17,9 +17,9 @@ struct HeadBlock {
   int64_t b, g, begin, end;
 };
 
-/// The heads of a scan in blocks whose states stay in the second cache while
-/// the tokens go by. What the heads of a group share is formed once a block and
-/// tile.
+/// The heads of a scan in blocks whose states stay in the caches near a
+/// processor while the tokens go by. What the heads of a group share is formed
+/// once a block and tile.
 struct HeadBlocks {
   /// For states of `stateBytes` a head. Where there are few blocks, they are
   /// made smaller until each of the caller's threads has one.

@@ -141,8 +141,11 @@ private:
         rest[v] = (-x[v] - n * K::ln2High) - n * K::ln2Low;
       x[v] = V::splat(expTerm(K::seriesDegree));
     });
-    for (int i = K::seriesDegree - 1; i >= 0; --i)
-      V::template each<N>([&](int v) { x[v] = x[v] * rest[v] + expTerm(i); });
+    for (int i = K::seriesDegree - 1; i >= 0; --i) {
+      // First: a product and a sum with a loop between them are not fused.
+      T term = expTerm(i);
+      V::template each<N>([&](int v) { x[v] = x[v] * rest[v] + term; });
+    }
     // The integer in the low bits goes to the exponent, all else falls off.
     V::template each<N>([&](int v) {
       x[v] = reinterpret_cast<Type>(
