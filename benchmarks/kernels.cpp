@@ -119,7 +119,6 @@ void ssdStates(benchmark::State &state) {
   for (std::vector<int64_t> sizes : {std::vector<int64_t>{1, heads},
                                      {1, heads, headSize, stateSize},
                                      {1, chunks, heads, headSize, stateSize},
-                                     {1, length, heads},
                                      {1, length, heads}})
     kernel.outs.emplace_back(sizes, false);
   kernel.attrs = {size, kernel.attrs[1], 0, 0};
@@ -135,18 +134,13 @@ void ssdScan(benchmark::State &state) {
   int64_t size = state.range(2), chunks = (length + size - 1) / size;
   KernelCase kernel = ssdCase(isNarrow(state), {length, heads}, size);
   kernel.op = "ssd_scan";
-  // x, B and C remain.
+  // x, A_log, B and C remain.
   kernel.ins.erase(kernel.ins.begin() + 5, kernel.ins.end());
-  kernel.ins.erase(kernel.ins.begin() + 1, kernel.ins.begin() + 3);
+  kernel.ins.erase(kernel.ins.begin() + 1);
   std::vector<int64_t> states = {1, heads, headSize, stateSize};
   kernel.ins.emplace_back(
       std::vector<int64_t>{1, chunks, heads, headSize, stateSize}, false, -1,
       1);
-  Tensor decay({1, length, heads}, false);
-  // Falling within each chunk, as sums of log decays do.
-  for (int64_t i = 0; i < decay.numElements(); ++i)
-    decay.set(i, -0.1f * float(i / heads % size + 1));
-  kernel.ins.push_back(std::move(decay));
   kernel.ins.emplace_back(std::vector<int64_t>{1, length, heads}, false, 0.01f,
                           0.1f);
   kernel.ins.emplace_back(std::vector<int64_t>{1, heads}, false, 0, 1);

@@ -102,17 +102,18 @@ template <typename T> struct SsdStatesArgs : SsdSizes {
   View<Acc, 2> decay;
   View<Acc, 4> state;
   View<Acc, 5> chunkStates;
-  View<Acc, 3> logDecay, delta;
+  View<Acc, 3> delta;
 };
 template <typename T>
 const char *decode(const Call &call, SsdStatesArgs<T> &args);
 
 template <typename T> struct SsdScanArgs : SsdSizes {
   using Acc = AccumulatorOf<T>;
+  View<const T, 1> aLog;
   View<const T, 4> x, B, C;
   View<const T, 2> D;
   View<const Acc, 5> chunkStates;
-  View<const Acc, 3> logDecay, delta;
+  View<const Acc, 3> delta;
   View<const Acc, 2> prefixDecay;
   View<const Acc, 4> prefixState, initial;
   View<T, 4> y;

@@ -95,7 +95,7 @@ const char *decode(const Call &call, SsdStatesArgs<T> &args) {
   args.chunk = in.positive(0, "chunk_size");
   readLimits(in, 1, args.step);
   bool hasBias = in.flag(3, "has_dt_bias");
-  in.expectBuffers(size_t(4) + hasBias, 5);
+  in.expectBuffers(size_t(4) + hasBias, 4);
   if (in.error())
     return in.error();
 
@@ -111,7 +111,6 @@ const char *decode(const Call &call, SsdStatesArgs<T> &args) {
   args.state = in.output<Acc>("state", {&d.b, &d.h, &d.p, &d.n});
   args.chunkStates =
       in.output<Acc>("chunk_states", {&d.b, &chunks, &d.h, &d.p, &d.n});
-  args.logDecay = in.output<Acc>("log_decay", {&d.b, &d.l, &d.h});
   args.delta = in.output<Acc>("delta", {&d.b, &d.l, &d.h});
   return finish(in, d, &args.step, args);
 }
@@ -130,6 +129,7 @@ const char *decode(const Call &call, SsdScanArgs<T> &args) {
 
   SsdDims d;
   args.x = in.input<T>("x", {&d.b, &d.l, &d.h, &d.p});
+  args.aLog = in.input<T>("A_log", {&d.h});
   args.B = in.input<T>("B", {&d.b, &d.l, &d.g, &d.n});
   args.C = in.input<T>("C", {&d.b, &d.l, &d.g, &d.n});
   if (hasD)
@@ -137,7 +137,6 @@ const char *decode(const Call &call, SsdScanArgs<T> &args) {
   Dim chunks = d.chunks(args.chunk);
   args.chunkStates =
       in.input<Acc>("chunk_states", {&d.b, &chunks, &d.h, &d.p, &d.n});
-  args.logDecay = in.input<Acc>("log_decay", {&d.b, &d.l, &d.h});
   args.delta = in.input<Acc>("delta", {&d.b, &d.l, &d.h});
   args.prefixDecay = in.input<Acc>("prefix_decay", {&d.b, &d.h});
   args.prefixState = in.input<Acc>("prefix_state", {&d.b, &d.h, &d.p, &d.n});

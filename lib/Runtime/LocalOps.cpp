@@ -97,7 +97,7 @@ static Result ssd(Context &context, const Descriptor &call) {
 }
 
 static Result ssdStates(Context &context, const Descriptor &call) {
-  static const LocalOp op = {"ssd_states", 4, 4, {3}, 5};
+  static const LocalOp op = {"ssd_states", 4, 4, {3}, 4};
   return runLocal(context, call, op);
 }
 

@@ -114,14 +114,14 @@ TEST_F(ErrorTest, TypesBesideNarrowOnes) {
          y = narrow(make({1, 5, 4, 3}));
   std::vector<int64_t> attrs = {4, bitsOf(2), bitsOf(0), 0};
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]},
-              {decay, state, chunks, narrow(steps), steps}, attrs,
-              "ssd_states: log_decay must be f32, got bf16; convert it: all "
+              {decay, state, chunks, narrow(steps)}, attrs,
+              "ssd_states: delta must be f32, got bf16; convert it: all "
               "buffers have one type, except that sums stay f32 beside bf16",
               DType::BF16);
   expectError("ssd_states", {ins[0], ins[1], ins[2], make({1, 5, 2, 2})},
-              {decay, state, chunks, steps, steps}, attrs,
+              {decay, state, chunks, steps}, attrs,
               "ssd_states: B must be bf16, got f32", DType::BF16);
-  std::vector<Buffer> scan = {ins[0], ins[3], ins[4], chunks, steps,
+  std::vector<Buffer> scan = {ins[0], ins[2], ins[3], ins[4], chunks,
                               steps,  decay,  state,  state};
   expectError("ssd_scan", scan, {y, narrow(state)}, {4, 0, 1},
               "ssd_scan: final_state must be f32, got bf16", DType::BF16);
@@ -166,26 +166,24 @@ TEST_F(ErrorTest, SizesThatDisagree) {
 TEST_F(ErrorTest, SplitScans) {
   std::vector<Buffer> ins = ssdIns();
   std::vector<Buffer> states = {make({1, 4}), make({1, 4, 3, 2}),
-                                make({1, 1, 4, 3, 2}), make({1, 5, 4}),
-                                make({1, 5, 4})};
+                                make({1, 1, 4, 3, 2}), make({1, 5, 4})};
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]}, states,
               {4, bitsOf(2), bitsOf(0), 0},
               "ssd_states: dimension 1 of chunk_states must be ceil(l / "
               "chunk_size) = 2 as in x, got 1");
   expectError("ssd_scan",
-              {ins[0], ins[3], ins[4], states[2], states[3], states[4],
-               states[0], states[1]},
+              {ins[0], ins[2], ins[3], ins[4], states[2], states[3], states[0],
+               states[1]},
               ssdOuts(), {4, 0, 0},
               "ssd_scan: dimension 1 of chunk_states must be ceil(l / "
               "chunk_size) = 2 as in x, got 1");
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]}, states,
               {0, bitsOf(2), bitsOf(0), 0},
               "ssd_states: chunk_size must be at least 1, got 0");
-  expectError(
-      "ssd_states", {ins[0], ins[1], ins[2], ins[3]},
-      {states[0], states[1], make({1, 2, 4, 3, 2}), states[3], states[4]},
-      {4, bitsOf(1), bitsOf(2), 0},
-      "ssd_states: dt_min = 2 must not be above dt_max = 1");
+  expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]},
+              {states[0], states[1], make({1, 2, 4, 3, 2}), states[3]},
+              {4, bitsOf(1), bitsOf(2), 0},
+              "ssd_states: dt_min = 2 must not be above dt_max = 1");
   expectError("ssd_scan", {}, ssdOuts(), {4, 0, 0},
               "ssd_scan: expected 8 inputs and 2 outputs, got 0 and 2");
 }

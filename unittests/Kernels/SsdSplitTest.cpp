@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SsdSupport.h"
-
-#include <gtest/gtest.h>
+#include "SsdParts.h"
 
 using namespace cp::kernels;
 using namespace cp::kernels::test;
@@ -16,105 +14,6 @@ namespace {
 template <typename T> class SsdSplitTest : public testing::Test {};
 using Floats = testing::Types<float, double, BFloat16>;
 TYPED_TEST_SUITE(SsdSplitTest, Floats);
-
-/// Tokens [first, first + s.l) of a whole scan, as one rank sees them.
-template <typename T> struct Part {
-  using Acc = AccumulatorOf<T>;
-
-  SsdProblem<T> &whole;
-  int64_t first;
-  SsdShape s;
-  Tensor<Acc> decay, state, chunkStates, logDecay, delta;
-  Tensor<Acc> prefixDecay, prefixState, initial, finalState;
-  Tensor<T> y;
-
-  Part(SsdProblem<T> &whole, int64_t first, int64_t end, Random &random)
-      : whole(whole), first(first), s(whole.s) {
-    s.l = end - first;
-    auto make = [&](std::vector<int64_t> sizes) {
-      return Tensor<Acc>(sizes, pickLay(random), random);
-    };
-    decay = make({s.b, s.h});
-    state = make({s.b, s.h, s.p, s.n});
-    chunkStates = make({s.b, (s.l + s.chunk - 1) / s.chunk, s.h, s.p, s.n});
-    logDecay = make({s.b, s.l, s.h});
-    delta = make({s.b, s.l, s.h});
-    prefixDecay = make({s.b, s.h});
-    prefixState = make({s.b, s.h, s.p, s.n});
-    y = Tensor<T>({s.b, s.l, s.h, s.p}, pickLay(random), random);
-    finalState = make({s.b, s.h, s.p, s.n});
-    initial = make({s.b, s.h, s.p, s.n});
-    for (int64_t i = 0; i < initial.count(); ++i)
-      initial[i] = whole.initial[i];
-  }
-
-  /// The part's tokens of one of the whole scan's inputs.
-  Buffer cut(Tensor<T> &tensor) {
-    sizes.push_back(tensor.sizes);
-    sizes.back()[1] = s.l;
-    Buffer buffer = tensor.buffer();
-    buffer.sizes = sizes.back().data();
-    buffer.data = static_cast<T *>(buffer.data) + first * tensor.strides[1];
-    return buffer;
-  }
-
-  std::string runStates(const Implementation &implementation) {
-    sizes.clear();
-    sizes.reserve(8);
-    std::vector<Buffer> ins = {cut(whole.x), cut(whole.dt), whole.aLog.buffer(),
-                               cut(whole.B)};
-    if (whole.hasBias)
-      ins.push_back(whole.bias.buffer());
-    return run(
-        implementation.find("ssd_states", Element<T>::dtype), ins,
-        {decay.buffer(), state.buffer(), chunkStates.buffer(),
-         logDecay.buffer(), delta.buffer()},
-        {s.chunk, bitsOf(whole.dtMax), bitsOf(whole.dtMin), whole.hasBias});
-  }
-
-  std::string runScan(const Implementation &implementation) {
-    sizes.clear();
-    sizes.reserve(8);
-    std::vector<Buffer> ins = {cut(whole.x), cut(whole.B), cut(whole.C)};
-    if (whole.hasD)
-      ins.push_back(whole.D.buffer());
-    for (Tensor<Acc> *tensor :
-         {&chunkStates, &logDecay, &delta, &prefixDecay, &prefixState})
-      ins.push_back(tensor->buffer());
-    if (whole.hasInitial)
-      ins.push_back(initial.buffer());
-    return run(implementation.find("ssd_scan", Element<T>::dtype), ins,
-               {y.buffer(), finalState.buffer()},
-               {s.chunk, whole.hasD, whole.hasInitial});
-  }
-
-private:
-  std::vector<std::vector<int64_t>> sizes;
-};
-
-/// What the runtime's exclusive scan gives the second of two parts, and the
-/// identity for the first.
-template <typename T> void combine(Part<T> &one, Part<T> &two) {
-  for (int64_t i = 0; i < one.decay.count(); ++i) {
-    one.prefixDecay[i] = 1;
-    two.prefixDecay[i] = one.decay[i];
-  }
-  for (int64_t i = 0; i < one.state.count(); ++i) {
-    one.prefixState[i] = 0;
-    two.prefixState[i] = one.state[i];
-  }
-}
-
-/// Puts the parts' results where `expectMatches` looks for them.
-template <typename T> void collect(SsdProblem<T> &whole, Part<T> &part) {
-  for (int64_t b = 0; b < part.s.b; ++b)
-    for (int64_t t = 0; t < part.s.l; ++t)
-      for (int64_t h = 0; h < part.s.h; ++h)
-        for (int64_t i = 0; i < part.s.p; ++i)
-          whole.y(b, part.first + t, h, i) = part.y(b, t, h, i);
-  for (int64_t i = 0; i < part.finalState.count(); ++i)
-    whole.finalState[i] = T(part.finalState[i]);
-}
 
 /// Whether the final state is as exact as sums are.
 template <typename T>
@@ -174,8 +73,7 @@ TYPED_TEST(SsdSplitTest, StatesMatchTheirDefinition) {
       Part<T> part(whole, 0, s.l, random);
       ASSERT_EQ(part.runStates(implementation), "");
       for (Tensor<AccumulatorOf<T>> *tensor :
-           {&part.decay, &part.state, &part.chunkStates, &part.logDecay,
-            &part.delta})
+           {&part.decay, &part.state, &part.chunkStates, &part.delta})
         EXPECT_TRUE(tensor->isIntact());
       for (int64_t b = 0; b < s.b; ++b) {
         for (int64_t h = 0; h < s.h; ++h) {
@@ -186,9 +84,7 @@ TYPED_TEST(SsdSplitTest, StatesMatchTheirDefinition) {
                       {std::exp(total), std::exp(total) * (1 - total)}));
           for (int64_t t = 0; t < s.l; ++t) {
             double delta = whole.delta(b, t, h);
-            double log = whole.logDecay(b, t / s.chunk * s.chunk, t + 1, h);
             ASSERT_TRUE(isClose(part.delta(b, t, h), {delta, delta}));
-            ASSERT_TRUE(isClose(part.logDecay(b, t, h), {log, -log}));
           }
           for (int64_t i = 0; i < s.p; ++i)
             for (int64_t j = 0; j < s.n; ++j)

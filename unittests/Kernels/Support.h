@@ -10,6 +10,7 @@
 
 #include "Elements.h"
 #include "Kernels.h"
+#include "Team.h"
 
 #include <cmath>
 #include <cstring>
@@ -81,6 +82,13 @@ private:
   static T unused();
 
   std::vector<T> storage;
+};
+
+/// The calling thread's number of threads, put back at the end.
+class WithThreads {
+public:
+  explicit WithThreads(int64_t threads) { setNumThreads(threads); }
+  ~WithThreads() { setNumThreads(1); }
 };
 
 /// The bits of a float attribute.

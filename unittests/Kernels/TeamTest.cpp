@@ -24,13 +24,6 @@ using namespace cp::kernels::test;
 
 namespace {
 
-/// The calling thread's number of threads, put back at the end.
-class WithThreads {
-public:
-  explicit WithThreads(int64_t threads) { setNumThreads(threads); }
-  ~WithThreads() { setNumThreads(1); }
-};
-
 TEST(TeamTest, EveryItemIsTakenOnce) {
   for (int64_t threads : {1, 2, 3, 7}) {
     WithThreads with(threads);
@@ -174,22 +167,22 @@ const std::vector<SharedCall> sharedCalls = {
      {64, inf, 0, 1, 1, 1}},
     {"ssd_states",
      {{1, 300, 7, 33}, {1, 300, 7}, {7}, {1, 300, 1, 17}, {7}},
-     {{1, 7}, {1, 7, 33, 17}, {1, 4, 7, 33, 17}, {1, 300, 7}, {1, 300, 7}},
+     {{1, 7}, {1, 7, 33, 17}, {1, 4, 7, 33, 17}, {1, 300, 7}},
      {80, inf, 0, 1},
      0},
     {"ssd_scan",
      {{1, 150, 7, 33},
+      {7},
       {1, 150, 1, 17},
       {1, 150, 1, 17},
       {1, 2, 7, 33, 17},
-      {1, 150, 7},
       {1, 150, 7},
       {1, 7},
       {1, 7, 33, 17}},
      {{1, 150, 7, 33}, {1, 7, 33, 17}},
      {80, 0, 0},
      1,
-     3},
+     4},
     {"attention",
      {{1, 200, 6, 20}, {1, 200, 3, 20}, {1, 200, 3, 10}},
      {{1, 200, 6, 10}, {1, 6, 200}},

@@ -145,17 +145,17 @@ struct Scan {
     auto sums = [](Sizes sizes) { return Tensor(CPRT_F32, sizes); };
     Tensor decay = sums({1, 1}), state = sums({1, 1, 3, 2}),
            chunks = sums({1, (length + chunk - 1) / chunk, 1, 3, 2}),
-           log = sums({1, length, 1}), delta = log, prefixDecay = decay,
+           delta = sums({1, length, 1}), prefixDecay = decay,
            prefixState = state, last = state;
     Call states, scan;
     states.in(xs).in(dts).in(rate).in(bs);
-    states.out(decay).out(state).out(chunks).out(log).out(delta);
+    states.out(decay).out(state).out(chunks).out(delta);
     states.attr(chunk).attr(unlimited).attr(none).attr(none);
     states.run(cprt_ssd_states, context);
     Call prefix;
     prefix.in(decay).in(state).out(prefixDecay).out(prefixState).attr(none);
     prefix.array({0}).attr(0).run(cprt_scan_state, context);
-    scan.in(xs).in(bs).in(cs).in(chunks).in(log).in(delta);
+    scan.in(xs).in(rate).in(bs).in(cs).in(chunks).in(delta);
     scan.in(prefixDecay).in(prefixState).out(y).out(last);
     scan.attr(chunk).attr(none).attr(none).run(cprt_ssd_scan, context);
     return bf16Numbers(y.read());

@@ -17,9 +17,8 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
   let description = [{
     Operands as of `cp.ssd`. Gives the summary of these tokens (`decay` `[b, h]`
     and `state` `[b, h, p, n]`, the final state from zero) and what `cp.ssd_scan`
-    needs again: the final state of each chunk from zero `[b, chunks, h, p, n]`,
-    the log decay from each chunk's start `[b, l, h]` and delta `[b, l, h]`. So
-    the state work is done once.
+    needs again: the final state of each chunk from zero `[b, chunks, h, p, n]`
+    and delta `[b, l, h]`. So the state work is done once.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
@@ -34,12 +33,12 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
     func.func @half(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
         %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>) -> tensor<1x2xf32>
         attributes {cp.view = "local"} {
-      %decay, %state, %chunks, %log, %delta = cp.ssd_states %x dt(%dt) A_log(%a)
+      %decay, %state, %chunks, %delta = cp.ssd_states %x dt(%dt) A_log(%a)
           B(%b) {chunk_size = 8}
           : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
              tensor<1x16x1x4xf32>)
           -> (tensor<1x2xf32>, tensor<1x2x8x4xf32>, tensor<1x2x2x8x4xf32>,
-              tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+              tensor<1x16x2xf32>)
       return %decay : tensor<1x2xf32>
     }
     ```
@@ -55,7 +54,6 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
   let results = (outs CP_FloatTensorOfRank<2>:$decay,
                       CP_FloatTensorOfRank<4>:$state,
                       CP_FloatTensorOfRank<5>:$chunk_states,
-                      CP_FloatTensorOfRank<3>:$log_decay,
                       CP_FloatTensorOfRank<3>:$delta);
   let assemblyFormat = [{
     $x `dt` `(` $dt `)` `A_log` `(` $A_log `)` `B` `(` $B `)`
@@ -70,28 +68,28 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Second half of a scan, with the incoming state";
   let description = [{
-    x, B, C and D as of `cp.ssd`; what `cp.ssd_states` kept; the summary of all
-    earlier tokens. The incoming state is
+    x, A_log, B, C and D as of `cp.ssd`; what `cp.ssd_states` kept; the summary of
+    all earlier tokens. The incoming state is
     `prefix_decay * initial + prefix_state`.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
     Constraints:
-    - ssd_scan_c1: y has x's type, B and C have one type `[b, l, g, n]`, g
-      divides h, D is `[h]` or `[h, p]`;
+    - ssd_scan_c1: y has x's type, A_log is `[h]`, B and C have one type
+      `[b, l, g, n]`, g divides h, D is `[h]` or `[h, p]`;
     - ssd_scan_c2: the kept values have the shapes that `cp.ssd_states` gives
       them, the prefix and the initial state those of a summary.
 
     ```mlir
-    func.func @half(%x: tensor<1x16x2x8xf32>, %b: tensor<1x16x1x4xf32>,
-        %c: tensor<1x16x1x4xf32>, %chunks: tensor<1x2x2x8x4xf32>,
-        %log: tensor<1x16x2xf32>, %delta: tensor<1x16x2xf32>,
+    func.func @half(%x: tensor<1x16x2x8xf32>, %a: tensor<2xf32>,
+        %b: tensor<1x16x1x4xf32>, %c: tensor<1x16x1x4xf32>,
+        %chunks: tensor<1x2x2x8x4xf32>, %delta: tensor<1x16x2xf32>,
         %pd: tensor<1x2xf32>, %ps: tensor<1x2x8x4xf32>) -> tensor<1x16x2x8xf32>
         attributes {cp.view = "local"} {
-      %y, %final = cp.ssd_scan %x B(%b) C(%c) kept(%chunks, %log, %delta)
+      %y, %final = cp.ssd_scan %x A_log(%a) B(%b) C(%c) kept(%chunks, %delta)
           prefix(%pd, %ps) {chunk_size = 8}
-          : (tensor<1x16x2x8xf32>, tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>,
-             tensor<1x2x2x8x4xf32>, tensor<1x16x2xf32>, tensor<1x16x2xf32>,
+          : (tensor<1x16x2x8xf32>, tensor<2xf32>, tensor<1x16x1x4xf32>,
+             tensor<1x16x1x4xf32>, tensor<1x2x2x8x4xf32>, tensor<1x16x2xf32>,
              tensor<1x2xf32>, tensor<1x2x8x4xf32>)
           -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
       return %y : tensor<1x16x2x8xf32>
@@ -99,11 +97,11 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
     ```
   }];
   let arguments = (ins CP_FloatTensorOfRank<4>:$x,
+                       CP_FloatTensorOfRank<1>:$A_log,
                        CP_FloatTensorOfRank<4>:$B,
                        CP_FloatTensorOfRank<4>:$C,
                        Optional<CP_FloatTensor>:$D,
                        CP_FloatTensorOfRank<5>:$chunk_states,
-                       CP_FloatTensorOfRank<3>:$log_decay,
                        CP_FloatTensorOfRank<3>:$delta,
                        CP_FloatTensorOfRank<2>:$prefix_decay,
                        CP_FloatTensorOfRank<4>:$prefix_state,
@@ -112,8 +110,8 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
   let results = (outs CP_FloatTensorOfRank<4>:$y,
                       CP_FloatTensorOfRank<4>:$final_state);
   let assemblyFormat = [{
-    $x `B` `(` $B `)` `C` `(` $C `)` (`D` `(` $D^ `)`)?
-    `kept` `(` $chunk_states `,` $log_decay `,` $delta `)`
+    $x `A_log` `(` $A_log `)` `B` `(` $B `)` `C` `(` $C `)` (`D` `(` $D^ `)`)?
+    `kept` `(` $chunk_states `,` $delta `)`
     `prefix` `(` $prefix_decay `,` $prefix_state `)`
     (`initial` `(` $initial^ `)`)?
     attr-dict `:` functional-type(operands, results)

@@ -222,15 +222,16 @@ cprt_op cprt_ssd;
 ///   decay[b,h]               product of a over all tokens
 ///   state[b,h,p,n]           final state when the incoming one is zero
 ///   chunk_states[b,c,h,p,n]  final state of each chunk from zero
-///   log_decay[b,l,h]         sum of log a from the chunk's start through t
 ///   delta[b,l,h]
-/// With bf16 inputs all five outputs are f32.
+/// With bf16 inputs all four outputs are f32.
 /// attrs chunk_size, dt_max, dt_min, has_dt_bias.
 cprt_op cprt_ssd_states;
 /// Second half: the incoming state is prefix_decay * initial + prefix_state.
-/// ins x, B, C, D?, chunk_states, log_decay, delta, prefix_decay[b,h],
-/// prefix_state[b,h,p,n], initial?[b,h,p,n]; outs y, final_state.
-/// With bf16 x, B, C, D and y all the others are f32.
+/// ins x, A_log, B, C, D?, chunk_states, delta, prefix_decay[b,h],
+/// prefix_state[b,h,p,n], initial?[b,h,p,n]; outs y, final_state. Log decays
+/// are formed of delta and A_log again, as cprt_ssd forms them: what is summed
+/// in double must not be handed over in less.
+/// With bf16 x, A_log, B, C, D and y all the others are f32.
 /// attrs chunk_size, has_D, has_initial.
 cprt_op cprt_ssd_scan;
 /// Softmax attention: query head i uses key head i * hkv / hq, and

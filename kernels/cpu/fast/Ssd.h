@@ -92,7 +92,7 @@ private:
                    count);
     for (int64_t h = block.begin; h < block.end; ++h) {
       SsdSteps<Isa, Acc> steps;
-      steps.compute(args.step, b, t, count, h, 0);
+      steps.compute(args.step, b, t, count, h);
       tile.output(tokens(args.x, b, t, h), steps, state(block, h),
                   skipOf(args.D, h), tokens(args.y, b, t, h));
       tile.advance(steps, state(block, h));

@@ -66,6 +66,12 @@ template <typename Isa, typename T, typename Factor> struct SsdPack {
       V::template put<Streamed>(to + V::lanes, sums[1]);
     }
   }
+  /// A word with its first element alone.
+  static Factor firstOf(Factor word) {
+    if constexpr (isPaired)
+      word.odd = BFloat16(0.0f);
+    return word;
+  }
   /// Row `row` of what was stored as words, `ld` apart.
   [[gnu::always_inline]] static Type load(const Factor *from, int64_t row,
                                           int64_t ld) {

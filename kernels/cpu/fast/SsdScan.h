@@ -12,7 +12,7 @@
 
 namespace cp::kernels::fast {
 
-/// As Ssd, with steps and decays given. A chunk that fits one tile takes its
+/// As Ssd, with step sizes given. A chunk that fits one tile takes its
 /// own state from `chunk_states` and saves the product that would form it.
 template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
 class SsdScan {
@@ -94,10 +94,8 @@ private:
     tile.loadGroup(tokens(args.B, b, t, block.g), tokens(args.C, b, t, block.g),
                    count);
     for (int64_t h = block.begin; h < block.end; ++h) {
-      bool startsChunk = t % args.chunk == 0;
       SsdSteps<Isa, Acc> steps;
-      steps.load(args, b, t, count, h,
-                 startsChunk ? Acc(0) : *args.logDecay.at(b, t - 1, h));
+      steps.load(args, b, t, count, h);
       tile.output(tokens(args.x, b, t, h), steps, state(block, h),
                   skipOf(args.D, h), tokens(args.y, b, t, h));
       advance(b, t, h, steps, state(block, h));

@@ -76,13 +76,12 @@ private:
 
   bool allocate() {
     int64_t steps = heads * args.l, states = count * heads * stateSize;
-    void *memory = scratch(Slot::Segments, 2 * carved<Acc>(steps) +
-                                               2 * carved<Acc>(states) +
-                                               carved<Acc>(count * heads));
+    void *memory =
+        scratch(Slot::Segments, carved<Acc>(steps) + 2 * carved<Acc>(states) +
+                                    carved<Acc>(count * heads));
     if (!memory)
       return false;
     Carver carver(memory);
-    logDecay = carver.take<Acc>(steps);
     delta = carver.take<Acc>(steps);
     ends = carver.take<Acc>(states);
     starts = carver.take<Acc>(states);
@@ -129,7 +128,6 @@ private:
     to.chunkStates = {spare.data,
                       {spare.strides[0], 0, spare.strides[1], spare.strides[2],
                        spare.strides[3]}};
-    to.logDecay = steps(logDecay, s);
     to.delta = steps(delta, s);
     return to;
   }
@@ -141,7 +139,7 @@ private:
     to.B = from(args.B, s);
     to.C = from(args.C, s);
     to.D = args.D;
-    to.logDecay = view(steps(logDecay, s));
+    to.aLog = args.step.aLog;
     to.delta = view(steps(delta, s));
     to.prefixState = view(states(starts, s));
     to.y = from(args.y, s);
@@ -185,7 +183,7 @@ private:
 
   const SsdArgs<T> &args;
   int64_t length, count, heads, stateSize;
-  Acc *logDecay, *delta, *ends, *starts, *decays;
+  Acc *delta, *ends, *starts, *decays;
 };
 
 } // namespace cp::kernels::fast

@@ -12,9 +12,10 @@
 
 namespace cp::kernels::fast {
 
-/// For each chunk E = sum_s exp(cum_end - cum_s) delta_s x_s B_s^T as a matrix
-/// product, then state = exp(cum_end) state + E. States are [p][n] here, as the
-/// call wants them.
+/// For each tile E = sum_s exp(cum_end - cum_s) delta_s x_s B_s^T as a matrix
+/// product, where cum counts from the tile's start, then state = exp(cum_end)
+/// state + E for the chunk's state; likewise with chunks for that of the whole.
+/// States are [p][n] here, as the call wants them.
 template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
 class SsdStates {
 public:
@@ -55,11 +56,12 @@ private:
         paddedN(roundUp(args.n, P::columns)), size(args.p * paddedN) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel,
-                           2 * carved<Acc>(perBlock * size) +
-                               carved<Factor>(tokenWords * paddedN) +
-                               carved<Factor>(tokenWords * paddedP) +
-                               carved<Acc>(perBlock) + carved<int64_t>(args.p));
+    void *memory =
+        scratch(Slot::Kernel, 2 * carved<Acc>(perBlock * size) +
+                                  carved<Factor>(tokenWords * paddedN) +
+                                  carved<Factor>(tokenWords * paddedP) +
+                                  2 * carved<double>(perBlock) +
+                                  carved<int64_t>(args.p));
     if (!memory)
       return false;
     Carver carver(memory);
@@ -67,7 +69,8 @@ private:
     chunkState = carver.take<Acc>(perBlock * size);
     bRows = carver.take<Factor>(tokenWords * paddedN);
     decayed = carver.take<Factor>(tokenWords * paddedP);
-    totals = carver.take<Acc>(perBlock);
+    totals = carver.take<double>(perBlock);
+    chunkTotals = carver.take<double>(perBlock);
     stateRows = carver.take<int64_t>(args.p);
     for (int64_t i = 0; i < args.p; ++i)
       stateRows[i] = i * paddedN;
@@ -75,77 +78,58 @@ private:
   }
 
   void block(const HeadBlock &block) {
-    for (int64_t i = 0; i < (block.end - block.begin) * size; ++i)
+    int64_t count = block.end - block.begin;
+    for (int64_t i = 0; i < count * size; ++i)
       whole[i] = 0;
-    for (int64_t i = 0; i < (block.end - block.begin); ++i)
+    for (int64_t i = 0; i < count; ++i)
       totals[i] = 0;
     for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
-      int64_t first = chunk * args.chunk;
-      int64_t end = least(args.l, first + args.chunk);
-      for (int64_t h = block.begin; h < block.end; ++h)
-        computeSteps(block.b, first, end, h);
-      formStates(block, first, end);
-      for (int64_t h = block.begin; h < block.end; ++h)
-        finishChunk(block.b, chunk, end, h, h - block.begin);
+      formStates(block, chunk * args.chunk,
+                 least(args.l, (chunk + 1) * args.chunk));
+      for (int64_t i = 0; i < count; ++i)
+        finishChunk(block.b, chunk, block.begin + i, i);
     }
-    for (int64_t i = 0; i < (block.end - block.begin); ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       *args.decay.at(block.b, block.begin + i) = decayOf(totals[i]);
       store(whole + i * size, stateOf(args.state, block.b, block.begin + i));
     }
   }
 
-  /// Fills delta and log_decay of one chunk.
-  void computeSteps(int64_t b, int64_t first, int64_t end, int64_t h) {
-    double before = 0;
-    for (int64_t t = first; t < end; t += tileTokens) {
-      int64_t count = least(tileTokens, end - t);
-      SsdSteps<Isa, Acc> steps;
-      steps.compute(args.step, b, t, count, h, before);
-      before = steps.logDecay[count - 1];
-      for (int64_t i = 0; i < count; ++i) {
-        *args.delta.at(b, t + i, h) = steps.delta[i];
-        *args.logDecay.at(b, t + i, h) = Acc(steps.logDecay[i]);
-      }
-    }
-  }
-
   void formStates(const HeadBlock &block, int64_t first, int64_t end) {
-    int64_t b = block.b;
+    for (int64_t i = 0; i < block.end - block.begin; ++i)
+      chunkTotals[i] = 0;
     for (int64_t t = first; t < end; t += tileTokens) {
       int64_t count = least(tileTokens, end - t);
-      Packer::alongRows(tokens(args.B, b, t, block.g), count, args.n, paddedN,
-                        bRows, paddedN);
+      Packer::alongRows(tokens(args.B, block.b, t, block.g), count, args.n,
+                        paddedN, bRows, paddedN);
       for (int64_t h = block.begin; h < block.end; ++h)
-        addTile(b, t, count, *args.logDecay.at(b, end - 1, h), h,
-                chunkState + (h - block.begin) * size, t != first);
+        addTile(block.b, t, count, h, h - block.begin, t == first);
     }
-  }
-
-  void addTile(int64_t b, int64_t t, int64_t count, Acc end, int64_t h, Acc *to,
-               bool add) {
-    Acc factors[tileTokens];
-    for (int64_t i = 0; i < tileTokens; ++i)
-      factors[i] = i < count ? end - *args.logDecay.at(b, t + i, h) : Acc(0);
-    for (int64_t i = 0; i < tileTokens; i += V::lanes)
-      V::store(factors + i, M::exp(V::load(factors + i)));
-    for (int64_t i = 0; i < tileTokens; ++i)
-      factors[i] =
-          i < count ? factors[i] * *args.delta.at(b, t + i, h) : Acc(0);
-    for (int64_t w = 0; w < Packer::words(count); ++w)
-      Packer::scaledRows(tokens(args.x, b, t, h), w, count, args.p, paddedP,
-                         factors, nullptr, decayed + w * paddedP);
-    Acc one = 1;
-    P::matrix({decayed, paddedP, bRows, paddedN, to, stateRows,
-               add ? &one : nullptr, 0},
-              args.p, paddedN, Packer::words(count));
   }
 
   /// `i` is the head's place in its block.
-  void finishChunk(int64_t b, int64_t chunk, int64_t end, int64_t h,
-                   int64_t i) {
-    Acc logDecay = *args.logDecay.at(b, end - 1, h);
-    Acc decay = decayOf(logDecay);
-    totals[i] += logDecay;
+  void addTile(int64_t b, int64_t t, int64_t count, int64_t h, int64_t i,
+               bool isFirst) {
+    SsdSteps<Isa, Acc> steps;
+    steps.compute(args.step, b, t, count, h);
+    chunkTotals[i] += steps.end();
+    Acc factors[tileTokens], past = decayOf(steps.end());
+    steps.decaysToEnd(factors);
+    for (int64_t s = 0; s < tileTokens; ++s)
+      factors[s] *= steps.delta[s];
+    for (int64_t s = 0; s < count; ++s)
+      *args.delta.at(b, t + s, h) = steps.delta[s];
+    for (int64_t w = 0; w < Packer::words(count); ++w)
+      Packer::scaledRows(tokens(args.x, b, t, h), w, count, args.p, paddedP,
+                         factors, nullptr, decayed + w * paddedP);
+    P::matrix({decayed, paddedP, bRows, paddedN, chunkState + i * size,
+               stateRows, isFirst ? nullptr : &past, 0},
+              args.p, paddedN, Packer::words(count));
+  }
+
+  void finishChunk(int64_t b, int64_t chunk, int64_t h, int64_t i) {
+    Acc decay = decayOf(chunkTotals[i]);
+    totals[i] += chunkTotals[i];
     const Acc *from = chunkState + i * size;
     Acc *to = whole + i * size;
     for (int64_t j = 0; j < size; ++j)
@@ -166,11 +150,15 @@ private:
     }
   }
 
-  static Acc decayOf(Acc logDecay) { return M::exp(V::splat(logDecay))[0]; }
+  static Acc decayOf(double logDecay) {
+    return M::exp(V::splat(Acc(logDecay)))[0];
+  }
 
   const SsdStatesArgs<T> &args;
   int64_t perBlock, paddedP, paddedN, size;
-  Acc *whole, *chunkState, *totals;
+  Acc *whole, *chunkState;
+  /// Log decays of each head, since the first token and since the chunk's.
+  double *totals, *chunkTotals;
   Factor *bRows, *decayed;
   int64_t *stateRows;
 };

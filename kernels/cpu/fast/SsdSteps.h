@@ -8,11 +8,12 @@
 #ifndef CP_KERNELS_CPU_FAST_SSDSTEPS_H
 #define CP_KERNELS_CPU_FAST_SSDSTEPS_H
 
+#include "Decay.h"
 #include "OpArguments.h"
 #include "fast/SsdPack.h"
 #include "fast/VecMath.h"
 
-#include <cmath>
+#include <type_traits>
 
 namespace cp::kernels::fast {
 
@@ -24,15 +25,15 @@ template <typename Isa, typename T> struct SsdSteps {
   using M = VecMath<Isa, T>;
 
   T delta[tileTokens];
-  /// Sum of delta A from `before` (the sum up to the tile) through each token.
-  /// Differences of such sums are exponentiated, and may be far smaller than
-  /// the sums: hence the precision.
+  /// Sum of delta A from the tile's first token through each token. Differences
+  /// of such sums are exponentiated, and may be far smaller than the sums:
+  /// hence the precision.
   double logDecay[tileTokens];
 
   /// From dt, for `count` tokens from `first`.
   template <typename Storage>
   void compute(const StepArgs<Storage> &step, int64_t b, int64_t first,
-               int64_t count, int64_t h, double before) {
+               int64_t count, int64_t h) {
     T bias = step.bias.data ? T(*step.bias.at(h)) : T(0);
     for (int64_t t = 0; t < tileTokens; ++t)
       delta[t] = t < count ? T(*step.dt.at(b, first + t, h)) + bias : T(0);
@@ -40,29 +41,27 @@ template <typename Isa, typename T> struct SsdSteps {
       V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
     for (int64_t t = count; t < tileTokens; ++t)
       delta[t] = 0;
-    sum(-std::exp(double(T(*step.aLog.at(h)))), count, before);
+    sum(decayRate(double(T(*step.aLog.at(h)))), count);
   }
 
-  /// From what ssd_states left; `before` is the log decay up to the tile.
+  /// From what ssd_states left.
   template <typename Storage>
   void load(const SsdScanArgs<Storage> &args, int64_t b, int64_t first,
-            int64_t count, int64_t h, T before) {
-    for (int64_t t = 0; t < tileTokens; ++t) {
-      int64_t token = first + least(t, count - 1);
-      delta[t] = t < count ? *args.delta.at(b, token, h) : T(0);
-      logDecay[t] = double(*args.logDecay.at(b, token, h)) - double(before);
-    }
+            int64_t count, int64_t h) {
+    for (int64_t t = 0; t < tileTokens; ++t)
+      delta[t] = t < count ? *args.delta.at(b, first + t, h) : T(0);
+    sum(decayRate(double(T(*args.aLog.at(h)))), count);
   }
 
   double end() const { return logDecay[tileTokens - 1]; }
 
   /// out[i] = sign (logDecay[first + i] - from), and 0 where rounding has
-  /// turned it above 0.
+  /// turned it above 0; NaN stays.
   void notAbove0(int64_t first, int64_t count, double from, int sign,
                  T *out) const {
     for (int64_t i = 0; i < count; ++i) {
       double difference = sign * (logDecay[first + i] - from);
-      out[i] = T(difference < 0 ? difference : 0);
+      out[i] = T(difference > 0 ? 0 : difference);
     }
   }
 
@@ -80,16 +79,26 @@ template <typename Isa, typename T> struct SsdSteps {
   void decaysFromStart(T *out) const { exponentials(0, 1, out); }
 
 private:
-  /// logDecay[t] = before + rate (delta[0] + ... + delta[t]), in sums of eight
-  /// that do not wait for each other; the same from the last of `count` tokens
-  /// on, whatever the rate.
-  void sum(double rate, int64_t count, double before) {
+  /// exp of it, and of all below it, is 0. A step's log decay is not let below,
+  /// which changes no product that it is part of, and keeps sums small: what is
+  /// small beside them would be lost.
+  static constexpr double leastLog = std::is_same_v<T, float> ? -128 : -768;
+
+  static double limited(double logDecay) {
+    return logDecay < leastLog ? leastLog : logDecay;
+  }
+
+  /// logDecay[t] = rate (delta[0] + ... + delta[t]), in sums of eight that do
+  /// not wait for each other; the same from the last of `count` tokens on,
+  /// whatever the rate.
+  void sum(double rate, int64_t count) {
     constexpr int64_t part = 8;
     for (int64_t first = 0; first < tileTokens; first += part) {
       double total = 0;
       for (int64_t t = first; t < first + part; ++t)
-        logDecay[t] = total += t < count ? rate * double(delta[t]) : 0;
+        logDecay[t] = total += t < count ? limited(rate * double(delta[t])) : 0;
     }
+    double before = 0;
     for (int64_t first = 0; first < tileTokens; first += part) {
       for (int64_t t = first; t < first + part; ++t)
         logDecay[t] += before;

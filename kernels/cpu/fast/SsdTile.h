@@ -130,6 +130,7 @@ public:
     for (int64_t s = 0; s < tileTokens; ++s)
       toEnd[s] *= steps.delta[s];
     Way way = wayOf(out);
+    Type check = {};
     int64_t rowsAhead = paddedP ? P::rows * P::columns / paddedP : 0;
     for (int64_t t = 0; t < count; t += P::rows) {
       int64_t end = least(t + P::rows, count);
@@ -143,10 +144,12 @@ public:
         int64_t last = least(next + rowsAhead, count);
         prefetchRows<0>(x, next, last);
         next = last;
-        outputTile(past.at(t, j), fromStart + t, inside.at(t, j), {t, end, j},
-                   way, out);
+        check += outputTile(past.at(t, j), fromStart + t, inside.at(t, j),
+                            {t, end, j}, way, out);
       }
     }
+    if (V::sum(check) != Acc(0))
+      outputApart(past, fromStart, inside, out);
   }
 
   /// After output(): brings the state from the tile's start to its end.
@@ -215,34 +218,83 @@ private:
   };
 
   /// What the state gives, decayed from the tile's start, what the tile's own
-  /// tokens give, and D x.
-  [[gnu::noinline]] void outputTile(const typename P::Factors &past,
+  /// tokens give, and D x. Later tokens have weight 0, which hides them unless
+  /// they are infinite or NaN: then the first row is. Returns 0 times that row.
+  [[gnu::noinline]] Type outputTile(const typename P::Factors &past,
                                     const Acc *decays,
                                     const typename P::Factors &inside, Place at,
                                     Way way, Matrix<T> out) {
     typename P::Sums sums = {};
+    addPast(past, decays, sums);
+    P::add(inside, Packer::words(at.end), sums);
+    addSkips(at, sums);
+    Type check = sums[0][0] * Acc(0) + sums[0][1] * Acc(0);
+    T *to = out.data + at.t * out.rowStride + at.j;
+    bool isWhole = at.end - at.t == P::rows && at.j + P::columns <= p;
+    if (isWhole && way == Way::Streamed)
+      eachRow([&](int row) {
+        Packer::template put<true>(to + row * out.rowStride, sums[row]);
+      });
+    else if (isWhole && way == Way::Cached)
+      eachRow([&](int row) {
+        Packer::template put<false>(to + row * out.rowStride, sums[row]);
+      });
+    else
+      storeEdge(at, sums, out);
+    return check;
+  }
+
+  [[gnu::always_inline]] void addPast(const typename P::Factors &past,
+                                      const Acc *decays,
+                                      typename P::Sums &sums) const {
     P::add(past, depth, sums);
     eachOf([&](int row, int i) { sums[row][i] *= decays[row]; });
-    P::add(inside, Packer::words(at.end), sums);
+  }
+  [[gnu::always_inline]] void addSkips(Place at, typename P::Sums &sums) const {
     eachOf([&](int row, int i) {
       int64_t j = at.j + i * V::lanes;
       sums[row][i] +=
           V::load(skips + j) * Packer::load(input + j, at.t + row, paddedP);
     });
-    T *to = out.data + at.t * out.rowStride + at.j;
-    bool isWhole = at.end - at.t == P::rows && at.j + P::columns <= p;
-    if (isWhole && way == Way::Streamed)
-      return eachRow([&](int row) {
-        Packer::template put<true>(to + row * out.rowStride, sums[row]);
-      });
-    if (isWhole && way == Way::Cached)
-      return eachRow([&](int row) {
-        Packer::template put<false>(to + row * out.rowStride, sums[row]);
-      });
-    eachOf([&](int row, int i) {
-      V::store(edge + row * P::columns + i * V::lanes, sums[row][i]);
-    });
-    storeEdge(at, out);
+  }
+
+  /// The tile's outputs again, each from no later token than its own: for
+  /// tokens that are infinite or NaN, times which 0 is not 0.
+  [[gnu::noinline]] void outputApart(const typename P::Factors &past,
+                                     const Acc *decays,
+                                     const typename P::Factors &inside,
+                                     Matrix<T> out) {
+    for (int64_t t = 0; t < count; t += P::rows)
+      for (int64_t j = 0; j < paddedP; j += P::columns) {
+        typename P::Sums before = {}, sums;
+        addPast(past.at(t, j), decays + t, before);
+        eachRow([&](int row) {
+          typename P::Sums until;
+          __builtin_memcpy(&until, &before, sizeof until);
+          addUntil(inside.at(t, j), t + row + 1, until);
+          sums[row][0] = until[row][0];
+          sums[row][1] = until[row][1];
+        });
+        Place at = {t, least(t + P::rows, count), j};
+        addSkips(at, sums);
+        storeEdge(at, sums, out);
+      }
+  }
+
+  /// sums += weights times inputs of the tokens [0, end).
+  static void addUntil(const typename P::Factors &inside, int64_t end,
+                       typename P::Sums &sums) {
+    int64_t whole = end / Packer::perWord;
+    P::add(inside, whole, sums);
+    if (end % Packer::perWord == 0)
+      return;
+    typename P::Factors last = inside.from(whole);
+    Factor a[P::rows], b[P::columns];
+    for (int64_t i = 0; i < P::rows; ++i)
+      a[i] = Packer::firstOf(last.a[i]);
+    for (int64_t i = 0; i < P::columns; ++i)
+      b[i] = Packer::firstOf(last.b[i]);
+    P::add({a, P::rows, b, P::columns}, 1, sums);
   }
 
   template <typename Fn> [[gnu::always_inline]] static void eachRow(Fn fn) {
@@ -257,7 +309,11 @@ private:
     });
   }
 
-  [[gnu::noinline]] void storeEdge(Place at, Matrix<T> out) const {
+  [[gnu::noinline]] void storeEdge(Place at, const typename P::Sums &sums,
+                                   Matrix<T> out) const {
+    eachOf([&](int row, int i) {
+      V::store(edge + row * P::columns + i * V::lanes, sums[row][i]);
+    });
     for (int64_t t = at.t; t < at.end; ++t)
       for (int64_t i = 0; i < least(P::columns, p - at.j); ++i)
         out.data[t * out.rowStride + (at.j + i) * out.columnStride] =
@@ -300,8 +356,8 @@ private:
     Acc high[weightBlock], low[weightBlock];
   };
 
-  /// Rounding may turn the difference of equal sums around.
-  static Type notAbove0(Type value) { return value < Acc(0) ? value : Type{}; }
+  /// Rounding may turn the difference of equal sums around. NaN stays.
+  static Type notAbove0(Type value) { return value > Acc(0) ? Type{} : value; }
 
   Type diagonal(const Steps &steps, const BlockSums &sums, int64_t block,
                 int64_t s, int64_t t) const {

@@ -8,6 +8,7 @@
 #ifndef CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
 #define CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
 
+#include "Decay.h"
 #include "OpArguments.h"
 #include "reference/Math.h"
 
@@ -27,10 +28,10 @@ AccumulatorOf<T> stepSize(const StepArgs<T> &step, int64_t b, int64_t t,
   return delta > Acc(step.dtMax) ? Acc(step.dtMax) : delta;
 }
 
-/// The negative rate A of a head; the log decay of a step is delta A.
-template <typename T>
-AccumulatorOf<T> decayRate(const StepArgs<T> &step, int64_t h) {
-  return -std::exp(AccumulatorOf<T>(*step.aLog.at(h)));
+/// What a step of size `delta` leaves of a state. In double: a rounding of the
+/// exponent would grow with it.
+template <typename Acc> double decayOf(double rate, Acc delta) {
+  return std::exp(rate * double(delta));
 }
 
 /// The state of one head, kept as [n][p] so that loops over p lie side by side.

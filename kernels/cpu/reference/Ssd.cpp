@@ -24,10 +24,10 @@ static void scanHead(const SsdArgs<T> &args, int64_t b, int64_t h,
       for (int64_t j = 0; j < args.n; ++j)
         state.at(i, j) = Acc(*args.initial.at(b, h, i, j));
 
-  Acc rate = decayRate(args.step, h);
+  double rate = decayRate(double(Acc(*args.step.aLog.at(h))));
   for (int64_t t = 0; t < args.l; ++t) {
     Acc delta = stepSize(args.step, b, t, h);
-    state.update(std::exp(rate * delta), delta, args.x.at(b, t, h),
+    state.update(Acc(decayOf(rate, delta)), delta, args.x.at(b, t, h),
                  args.x.strides[3], args.B.at(b, t, g), args.B.strides[3]);
     state.read(args, b, t, h);
   }

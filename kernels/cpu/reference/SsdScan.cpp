@@ -35,13 +35,11 @@ static void scanHead(const SsdScanArgs<T> &args, int64_t b, int64_t h,
   int64_t g = h / args.headsPerGroup();
   HeadState<T> state(memory, args, g);
   loadPrefix(args, b, h, state);
+  double rate = decayRate(double(Acc(*args.aLog.at(h))));
   for (int64_t t = 0; t < args.l; ++t) {
-    Acc logDecay = *args.logDecay.at(b, t, h);
-    if (t % args.chunk != 0)
-      logDecay -= Acc(*args.logDecay.at(b, t - 1, h));
-    state.update(std::exp(logDecay), Acc(*args.delta.at(b, t, h)),
-                 args.x.at(b, t, h), args.x.strides[3], args.B.at(b, t, g),
-                 args.B.strides[3]);
+    Acc delta = *args.delta.at(b, t, h);
+    state.update(Acc(decayOf(rate, delta)), delta, args.x.at(b, t, h),
+                 args.x.strides[3], args.B.at(b, t, g), args.B.strides[3]);
     state.read(args, b, t, h);
   }
   state.store(lastTwo(args.finalState, b, h));

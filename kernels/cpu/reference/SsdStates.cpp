@@ -23,22 +23,19 @@ template <typename T> struct States {
 
 /// Runs through one chunk and returns the product of its decays.
 template <typename T>
-static AccumulatorOf<T> scanChunk(const SsdStatesArgs<T> &args, int64_t b,
-                                  int64_t chunk, int64_t h, States<T> &states) {
+static double scanChunk(const SsdStatesArgs<T> &args, int64_t b, int64_t chunk,
+                        int64_t h, States<T> &states) {
   using Acc = AccumulatorOf<T>;
   int64_t g = h / args.headsPerGroup();
-  Acc rate = decayRate(args.step, h);
-  Acc logDecay = 0, product = 1;
+  double rate = decayRate(double(Acc(*args.step.aLog.at(h)))), product = 1;
   int64_t end = std::min(args.l, (chunk + 1) * args.chunk);
   for (int64_t t = chunk * args.chunk; t < end; ++t) {
     Acc delta = stepSize(args.step, b, t, h);
-    Acc decay = std::exp(rate * delta);
+    double decay = decayOf(rate, delta);
     for (HeadState<T> *state : {&states.all, &states.chunk})
-      state->update(decay, delta, args.x.at(b, t, h), args.x.strides[3],
+      state->update(Acc(decay), delta, args.x.at(b, t, h), args.x.strides[3],
                     args.B.at(b, t, g), args.B.strides[3]);
-    logDecay += rate * delta;
     product *= decay;
-    *args.logDecay.at(b, t, h) = logDecay;
     *args.delta.at(b, t, h) = delta;
   }
   return product;
@@ -59,14 +56,14 @@ template <typename T> const char *ssdStates(const Call &call) {
   for (int64_t b = 0; b < args.b; ++b) {
     for (int64_t h = 0; h < args.h; ++h) {
       states.all.clear();
-      Acc product = 1;
+      double product = 1;
       for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
         states.chunk.clear();
         product *= scanChunk(args, b, chunk, h, states);
         states.chunk.store(lastTwo(args.chunkStates, b, chunk, h));
       }
       states.all.store(lastTwo(args.state, b, h));
-      *args.decay.at(b, h) = product;
+      *args.decay.at(b, h) = Acc(product);
     }
   }
   return nullptr;

@@ -37,9 +37,7 @@ LogicalResult SsdStatesOp::verify() {
       failed(expectShape(*this, c2, "state", getState(),
                          {batch, heads, x[3], b[3]})) ||
       failed(expectShape(*this, c2, "chunk states", getChunkStates(),
-                         {batch, chunks, heads, x[3], b[3]})) ||
-      failed(expectShape(*this, c2, "log decay", getLogDecay(),
-                         {batch, length, heads})))
+                         {batch, chunks, heads, x[3], b[3]})))
     return failure();
   return expectShape(*this, c2, "delta", getDelta(), {batch, length, heads});
 }
@@ -48,7 +46,6 @@ void SsdStatesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getDecay(), "decay");
   setName(getState(), "state");
   setName(getChunkStates(), "chunk_states");
-  setName(getLogDecay(), "log_decay");
   setName(getDelta(), "delta");
 }
 
@@ -61,6 +58,7 @@ LogicalResult SsdScanOp::verify() {
     return failure();
   int64_t chunks = chunkCount(length, getChunkSize());
   if (failed(expectType(*this, c1, "y", getY(), getX().getType())) ||
+      failed(expectShape(*this, c1, "A_log", getALog(), {heads})) ||
       failed(
           expectShape(*this, c1, "B", getB(), {batch, length, b[2], b[3]})) ||
       failed(expectType(*this, c1, "C", getC(), getB().getType())) ||
@@ -68,8 +66,6 @@ LogicalResult SsdScanOp::verify() {
       failed(expectSkip(*this, c1, getD(), heads, x[3])) ||
       failed(expectShape(*this, c2, "chunk states", getChunkStates(),
                          {batch, chunks, heads, x[3], b[3]})) ||
-      failed(expectShape(*this, c2, "log decay", getLogDecay(),
-                         {batch, length, heads})) ||
       failed(expectShape(*this, c2, "delta", getDelta(),
                          {batch, length, heads})) ||
       failed(expectShape(*this, c2, "the prefix decay", getPrefixDecay(),

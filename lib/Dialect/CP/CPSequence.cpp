@@ -82,12 +82,12 @@ ScanSummary SsdOp::summarize(OpBuilder &builder) {
       builder, getLoc(),
       TypeRange{tensor({x[0], x[2]}), tensor({x[0], x[2], x[3], b[3]}),
                 tensor({x[0], chunks, x[2], x[3], b[3]}),
-                tensor({x[0], x[1], x[2]}), tensor({x[0], x[1], x[2]})},
+                tensor({x[0], x[1], x[2]})},
       getX(), getDt(), getALog(), getB(), getDtBias(), getChunkSizeAttr(),
       getDtMinAttr(), getDtMaxAttr());
   return {states.getDecay(),
           states.getState(),
-          {states.getChunkStates(), states.getLogDecay(), states.getDelta()}};
+          {states.getChunkStates(), states.getDelta()}};
 }
 
 /// The incoming state is made of it and of summaries.
@@ -105,8 +105,8 @@ static Value asSummary(OpBuilder &builder, Value initial) {
 SmallVector<Value> SsdOp::apply(OpBuilder &builder, const ScanSummary &own,
                                 const ScanSummary &prefix) {
   auto scan = SsdScanOp::create(
-      builder, getLoc(), getY().getType(), own.state.getType(), getX(), getB(),
-      getC(), getD(), own.kept[0], own.kept[1], own.kept[2], prefix.decay,
+      builder, getLoc(), getY().getType(), own.state.getType(), getX(),
+      getALog(), getB(), getC(), getD(), own.kept[0], own.kept[1], prefix.decay,
       prefix.state, asSummary(builder, getInitial()), getChunkSizeAttr());
   // Only the last rank knows the final state of the whole sequence.
   return {scan.getY(), Value()};

@@ -134,7 +134,7 @@ void OpTrace::ssdStates() {
   }
   setSummary(0, {x}, {2}, runs);
   setSummary(1, {x, x, b}, {2, 3, 3}, runs);
-  for (unsigned number : {2, 3, 4})
+  for (unsigned number : {2, 3})
     setKept(number, runs);
 }
 
@@ -157,6 +157,7 @@ void OpTrace::ssdScan() {
   NamedValue decay{"prefix_decay", &operand(scan.getPrefixDecay())};
   NamedValue state{"prefix_state", &operand(scan.getPrefixState())};
   ScanOperands operands{x, b, {b, c}, {}, {b, c}, {}};
+  operands.heads.push_back({"A_log", &operand(scan.getALog())});
   if (scan.getD())
     operands.heads.push_back({"D", &operand(scan.getD())});
   if (!beginScan(operands))
@@ -174,8 +175,6 @@ void OpTrace::ssdScan() {
       for (const NamedValue &prefix : {decay, state})
         checkPrefix(prefix, rank, i, first, length, /*mayBePlain=*/false);
       checkKept({"chunk_states", &operand(scan.getChunkStates())}, rank, i, run,
-                length);
-      checkKept({"log_decay", &operand(scan.getLogDecay())}, rank, i, run,
                 length);
       checkKept({"delta", &operand(scan.getDelta())}, rank, i, run, length);
       runs[rank].push_back(withBefore(run, length));
