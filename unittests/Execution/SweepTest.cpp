@@ -82,7 +82,7 @@ TEST_P(SweepTest, EveryShardingGivesTheNumbersOfOneRank) {
     std::unique_ptr<Program> program = compile(*module, sharding);
     ASSERT_TRUE(program);
     for (Decay decay : {Decay::AsPublished, Decay::Slow}) {
-      SCOPED_TRACE(decay == Decay::Slow ? "slow decay" : "decay as published");
+      SCOPED_TRACE(describe(decay));
       // Fast kernels that multiply bf16 differ from the reference by more than
       // a cut does: see NarrowSweepTest.
       if (!isNarrow() || !multipliesBF16()) {
@@ -126,6 +126,40 @@ TEST_P(SweepTest, ChainAndGatherGiveTheSameBits) {
             runOrFail(*gather, inputs, CPRT_KERNELS_FAST).outputs[0].bytes);
 }
 
+class ExactSweepTest : public SweepTest {};
+
+/// How a state is cut between ranks must not show in f32: each form forms its
+/// exponents as exactly as one rank does.
+TEST_P(ExactSweepTest, AsNearToF64AsOneRank) {
+  OwningOpRef<ModuleOp> wideModule =
+      importMamba2(config, {std::get<0>(GetParam()), sequenceLength, "f64"},
+                   UnknownLoc::get(&context()));
+  std::unique_ptr<Program> wide = compile(*wideModule, {});
+  ASSERT_TRUE(wide);
+  for (Decay decay : {Decay::AsPublished, Decay::Slow, Decay::Resets}) {
+    SCOPED_TRACE(describe(decay));
+    std::vector<HostTensor> inputs =
+        drawInputs(whole->arguments(), config, decay, seed);
+    RunResult oracle =
+        runOrFail(*wide, widened(inputs), CPRT_KERNELS_REFERENCE);
+    for (cprt_kernel_set kernels :
+         {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE}) {
+      auto errorOf = [&](Program &program) {
+        RunResult run = runOrFail(program, inputs, kernels);
+        return compare(run.outputs.at(0), oracle.outputs.at(0)).relL2;
+      };
+      double alone = errorOf(*whole);
+      EXPECT_LE(alone, 1e-5);
+      for (const Sharding &sharding : allShardings()) {
+        SCOPED_TRACE(describe(sharding));
+        std::unique_ptr<Program> program = compile(*module, sharding);
+        ASSERT_TRUE(program);
+        EXPECT_LE(errorOf(*program), std::max(1.5 * alone, 2.5e-7));
+      }
+    }
+  }
+}
+
 class NarrowSweepTest : public SweepTest {};
 
 /// How much farther from f64 a run may be than one rank on reference kernels.
@@ -147,7 +181,7 @@ TEST_P(NarrowSweepTest, NoFartherFromF64ThanOneRank) {
   std::unique_ptr<Program> wide = compile(*wideModule, {});
   ASSERT_TRUE(wide);
   for (Decay decay : {Decay::AsPublished, Decay::Slow}) {
-    SCOPED_TRACE(decay == Decay::Slow ? "slow decay" : "decay as published");
+    SCOPED_TRACE(describe(decay));
     std::vector<HostTensor> inputs =
         drawInputs(whole->arguments(), config, decay, seed);
     RunResult oracle =
@@ -179,6 +213,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(1, 2), testing::Values(1, 2, 8),
                      testing::Values("f32", "f64", "bf16")),
     nameOf);
+
+INSTANTIATE_TEST_SUITE_P(All, ExactSweepTest,
+                         testing::Combine(testing::Values(1, 2),
+                                          testing::Values(1, 2, 8),
+                                          testing::Values("f32")),
+                         nameOf);
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowSweepTest,
                          testing::Combine(testing::Values(1, 2),

@@ -44,7 +44,27 @@ std::vector<double> spread(const TensorSpec &spec, uint64_t seed, double low,
   return values;
 }
 
-std::vector<double> drawParameter(const TensorSpec &spec, Decay decay,
+/// Makes the steps of even heads differ by orders of magnitude from token to
+/// token, beside a rate that turns the largest of them into resets.
+void addResets(llvm::StringRef name, const TensorSpec &spec,
+               const Mamba2Config &config, std::vector<double> &values) {
+  bool isProjection = name.ends_with("in_proj.weight");
+  int64_t first = isProjection ? config.inProjSize() - config.numHeads : 0;
+  int64_t columns = isProjection ? spec.shape[1] : 1;
+  for (int64_t head = 0; head < config.numHeads; head += 2)
+    for (int64_t i = 0; i < columns; ++i) {
+      double &value = values[(first + head) * columns + i];
+      if (isProjection)
+        value *= 10;
+      else if (name.ends_with("A_log"))
+        value = std::log(2000);
+      else if (name.ends_with("dt_bias"))
+        value = -10;
+    }
+}
+
+std::vector<double> drawParameter(const TensorSpec &spec,
+                                  const Mamba2Config &config, Decay decay,
                                   uint64_t seed) {
   llvm::StringRef name = spec.name;
   if (name.ends_with(".D") || name.ends_with("norm.weight") ||
@@ -61,6 +81,10 @@ std::vector<double> drawParameter(const TensorSpec &spec, Decay decay,
     for (size_t head = 0; head < values.size(); head += 2)
       values[head] =
           std::log(0.004 + 0.003 * uniform01(seed ^ fnv1a64(name), head));
+  if (decay == Decay::Resets &&
+      (name.ends_with("in_proj.weight") || name.ends_with("A_log") ||
+       name.ends_with("dt_bias")))
+    addResets(name, spec, config, values);
   return values;
 }
 
@@ -130,7 +154,7 @@ std::vector<HostTensor> widened(llvm::ArrayRef<HostTensor> tensors) {
   std::vector<HostTensor> wide;
   for (const HostTensor &tensor : tensors)
     wide.push_back(
-        tensor.dtype == DType::BF16
+        tensor.dtype == DType::BF16 || tensor.dtype == DType::F32
             ? fromDoubles(DType::F64, tensor.shape, tensor.asDoubles())
             : tensor);
   return wide;
@@ -170,6 +194,18 @@ Mamba2Config smallConfig(int64_t groups) {
   return config;
 }
 
+const char *describe(Decay decay) {
+  switch (decay) {
+  case Decay::AsPublished:
+    return "decay as published";
+  case Decay::Slow:
+    return "slow decay";
+  case Decay::Resets:
+    return "resets";
+  }
+  return "";
+}
+
 std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
                                    const Mamba2Config &config, Decay decay,
                                    uint64_t seed) {
@@ -180,7 +216,7 @@ std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
       tensors.push_back(drawIds(spec, config.vocabSize, seed));
       continue;
     }
-    values[spec.name] = drawParameter(spec, decay, seed);
+    values[spec.name] = drawParameter(spec, config, decay, seed);
     tensors.push_back(fromDoubles(spec.dtype, spec.shape, values[spec.name]));
     values[spec.name] = tensors.back().asDoubles();
   }

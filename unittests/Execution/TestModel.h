@@ -34,12 +34,15 @@ mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text);
 /// norm before the gate and tied embeddings.
 Mamba2Config smallConfig(int64_t groups);
 
-enum class Decay { AsPublished, Slow };
+enum class Decay { AsPublished, Slow, Resets };
+/// "slow decay", ...
+const char *describe(Decay decay);
 
 /// A tensor for each argument. Published weights leave D, biases and norms
 /// constant; here they are drawn too, so that a wrong slice of them shows. With
 /// slow decay half of the heads keep `keptState` of their state over the whole
-/// sequence whatever the tokens are; this is checked.
+/// sequence whatever the tokens are; this is checked. With resets the same heads
+/// keep nearly all of it from most tokens to the next and nothing from some.
 std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
                                    const Mamba2Config &config, Decay decay,
                                    uint64_t seed);
@@ -51,7 +54,7 @@ std::vector<const HostTensor *> pointersTo(llvm::ArrayRef<HostTensor> tensors);
 HostTensor fromDoubles(DType dtype, std::vector<int64_t> shape,
                        llvm::ArrayRef<double> values);
 
-/// The same numbers, with bf16 as f64.
+/// The same numbers, with bf16 and f32 as f64.
 std::vector<HostTensor> widened(llvm::ArrayRef<HostTensor> tensors);
 
 /// Floats of a tensor of that shape.
