@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Support.h"
-#include "fast/Table.h"
+#include "PairedTable.h"
 
 #include <algorithm>
 #include <numeric>
@@ -29,7 +29,8 @@ static std::vector<Implementation> listImplementations() {
       plain.push_back(entries[i]);
   std::vector<Implementation> list = {
       {"reference", plain.data(), plain.size()},
-      {"portable", fast::portableTable(), fast::tableSize}};
+      {"portable", fast::portableTable(), fast::tableSize},
+      {"paired", pairedTable(), fast::tableSize, true}};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("x86-64-v3"))
     list.push_back({"avx2", fast::avx2Table(), fast::tableSize});

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fast/Matmul.h"
-#include "fast/SsdSegments.h"
-#include "fast/Table.h"
+#include "fast/PairedEntries.h"
 
 #include <cstring>
 #include <immintrin.h>
@@ -19,8 +17,7 @@ struct Avx512Bf16 {
   static constexpr int bytes = 64;
   static constexpr int rows = 8;
 
-  /// sum + a.even * b.even + a.odd * b.odd in each lane, each step rounded to
-  /// f32; what is too small to be normal counts as 0.
+  /// What is too small to be normal counts as 0.
   static __m512 dot(__m512 sum, const Pair &a, __m512 b) {
     int word;
     std::memcpy(&word, &a, sizeof word);
@@ -32,11 +29,9 @@ struct Avx512Bf16 {
     _mm512_stream_si512(static_cast<__m512i *>(to), (__m512i)value);
   }
   static void finishStreams() { _mm_sfence(); }
-  /// first[i] and then second[i], rounded to bf16.
   static __m512i narrow(__m512 first, __m512 second) {
     return (__m512i)_mm512_cvtne2ps_pbh(second, first);
   }
-  /// The pair of even[i] and odd[i], rounded to bf16, in each lane.
   static __m512 pair(__m512 even, __m512 odd) {
     const __m512i order = _mm512_set_epi16(
         31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22,
@@ -45,27 +40,9 @@ struct Avx512Bf16 {
         order, (__m512i)_mm512_cvtne2ps_pbh(odd, even));
   }
 };
-
-/// The table for AVX-512, with other products of bf16.
-struct Entries {
-  fast::Table table;
-
-  Entries() {
-    std::memcpy(table, fast::avx512Table(), sizeof table);
-    replace("matmul", fast::Matmul<Avx512Bf16, BFloat16, Pair>::run);
-    replace("ssd", fast::SsdSegments<Avx512Bf16, BFloat16, Pair>::run);
-    replace("ssd_states", fast::SsdStates<Avx512Bf16, BFloat16, Pair>::run);
-    replace("ssd_scan", fast::SsdScan<Avx512Bf16, BFloat16, Pair>::run);
-  }
-  void replace(const char *op, KernelFn fn) {
-    for (KernelEntry &entry : table)
-      if (entry.dtype == DType::BF16 && std::strcmp(entry.op, op) == 0)
-        entry.fn = fn;
-  }
-};
 } // namespace
 
 const fast::Table &fast::avx512Bf16Table() {
-  static const Entries entries;
+  static const fast::PairedEntries<Avx512Bf16> entries(fast::avx512Table());
   return entries.table;
 }

@@ -14,7 +14,7 @@
 //           address that is a multiple of the vector's bytes
 //   fuses   whether a product goes into a sum unrounded
 //
-// What multiplies pairs of bf16 says in Avx512Bf16.cpp what more it has.
+// What multiplies pairs of bf16 has more: see PairedEntries.h.
 //
 // Those files are compiled for different processors. The local tag gives every
 // instance internal linkage; a function shared by name could be compiled for
