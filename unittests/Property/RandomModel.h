@@ -49,17 +49,18 @@ RandomSharding drawSharding(Dice &dice);
 /// norms, as text.
 struct RandomModel {
   std::string text, dtype;
-  /// Half of the heads keep most of their state over the whole sequence.
-  bool slowDecay = false;
+  Decay decay = Decay::AsPublished;
 };
 RandomModel drawModel(Dice &dice, const RandomSharding &sharding);
 
 /// A line that says what the case is.
 std::string describe(const RandomSharding &sharding, const RandomModel &model);
 
-/// A tensor for each argument of a drawn model.
+/// A tensor for each argument of a drawn model. With slow decay half of the
+/// heads keep most of their state over the whole sequence; with resets states
+/// keep nearly all of it over most tokens and nothing over some.
 std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
-                                   bool slowDecay, uint64_t seed);
+                                   Decay decay, uint64_t seed);
 
 } // namespace cp::test
 

@@ -190,7 +190,7 @@ void expectSameNumbers(ModuleOp good, ModuleOp bad, const Case &drawn,
   std::unique_ptr<Program> second = compile(bad, Sharding());
   ASSERT_TRUE(first && second);
   std::vector<HostTensor> inputs =
-      drawInputs(first->arguments(), drawn.model.slowDecay, seed);
+      drawInputs(first->arguments(), drawn.model.decay, seed);
   RunResult expected = runOrFail(*first, inputs, CPRT_KERNELS_REFERENCE);
   RunResult result = runOrFail(*second, inputs, CPRT_KERNELS_REFERENCE);
   ASSERT_EQ(result.outputs.size(), 1u);
