@@ -25,6 +25,7 @@ public:
   Tensor(std::vector<int64_t> sizes, bool isNarrow)
       : Tensor(std::move(sizes), isNarrow, 0, 0) {}
 
+  const std::vector<int64_t> &shape() const { return sizes; }
   int64_t numElements() const { return count; }
   float get(int64_t i) const;
   void set(int64_t i, float value);

@@ -9,6 +9,7 @@ from cases import Row
 
 SHAPES = {
     "ssd": "length=1024 heads=8",
+    "ssd_halves": "length=1024 heads=8",
     "conv1d": "length=1024 channels=512",
     "rms_norm": "length=1024 channels=1536",
     "attention": "length=512 heads=4 size=128",
@@ -31,7 +32,7 @@ def all_cases():
             # Both sides may do nothing but round the exact result, and then differ
             # by a few elements on the border: two digits are compared.
             row = Row(
-                f"accuracy-{op}-{dtype}", "PyTorch, relative L2 against f64", "ours",
+                f"accuracy-{op.replace('_', '-')}-{dtype}", "PyTorch, relative L2 against f64", "ours",
                 lambda m: round(m.seconds["torch"] / m.seconds["ours"], 2), 1,
                 kind="error",
             )

@@ -6,6 +6,7 @@ what it has not. usage: test_worker.py WORKER CONFIG"""
 
 import math
 import pathlib
+import random
 import struct
 import subprocess
 import sys
@@ -34,7 +35,7 @@ ERRORS = {
     "ssd length=8 tokens=8": "ssd has no setting 'tokens'; it has: dtype, heads, length",
     "ssd length": "KEY=VALUE",
     "conv1d dtype=f16": "dtype must be f32 or bf16, but is 'f16'",
-    "evaluate op=sort": "op must be the row of a kernel, but is 'sort'",
+    "evaluate op=sort": "op must be the row of a kernel or ssd_halves, but is 'sort'",
 }
 
 
@@ -70,6 +71,27 @@ def check_evaluate(worker):
     assert found == (17, 23, 39, 53), found
 
 
+def check_halves(worker):
+    """A scan in two parts gives what it gives in one."""
+    length, heads, size, state = 70, 2, 64, 128
+    random.seed(1)
+    counts = [length * heads * size, length * heads, heads,
+              length * state, length * state, heads, heads]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, count in enumerate(counts):
+            values = [random.uniform(-1, 1) for _ in range(count)]
+            pathlib.Path(folder, f"in{number}").write_bytes(struct.pack(f"{count}f", *values))
+        for op in ("ssd", "ssd_halves"):
+            question = f"evaluate op={op} length={length} heads={heads} dir={folder}"
+            assert float(ask(worker, [question])[question]) > 0
+            data = pathlib.Path(folder, "out0").read_bytes()
+            results.append(struct.unpack(f"{len(data) // 4}f", data))
+    whole, halves = results
+    worst = max(abs(a - b) for a, b in zip(whole, halves))
+    assert worst < 1e-5 * max(map(abs, whole)), worst
+
+
 def check_cases(worker, config):
     """The driver asks for no row that the worker does not have."""
     rows = ask(worker, ["nope"])["nope"].partition("there are: ")[2].split(", ")
@@ -85,6 +107,7 @@ def main():
     check_rows(worker)
     check_errors(worker)
     check_evaluate(worker)
+    check_halves(worker)
     check_cases(worker, config)
 
 

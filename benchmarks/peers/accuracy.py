@@ -109,6 +109,8 @@ def only(call):
 # Inputs, oracle, and PyTorch's results by label.
 OPS = {
     "ssd": (ssd_inputs, ssd_oracle, ssd_peers),
+    # As two ranks compute it; PyTorch has one form for both.
+    "ssd_halves": (ssd_inputs, ssd_oracle, ssd_peers),
     "conv1d": (conv1d_inputs, conv1d, only(conv1d)),
     "rms_norm": (rms_norm_inputs, rms_norm, only(rms_norm)),
     "attention": (attention_inputs, attention_oracle, only(attention)),

@@ -14,7 +14,7 @@
 // DIR/in1, ... and writes what it computes to DIR/out0, ...: f32 in C order,
 // this machine's byte order, also where the kernel's own type is bf16. The
 // other settings are those of the row. It answers how many elements were
-// written.
+// written. op=ssd_halves is the row ssd, computed as two ranks do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,7 @@
 #include "Kept.h"
 #include "KernelCase.h"
 #include "Rows.h"
+#include "SsdHalves.h"
 #include "Timing.h"
 
 #include <cstdio>
@@ -103,17 +104,18 @@ llvm::Error transfer(const std::string &path, Tensor &tensor, bool isWriting) {
 llvm::Expected<double> evaluate(const Question &q) {
   kernels::setNumThreads(q.integer("threads", 1));
   std::string op = q.text("op", ""), dir = q.text("dir", ".");
-  std::optional<KernelCase> kernel = makeCase(op, q);
+  bool isCut = op == "ssd_halves";
+  std::optional<KernelCase> kernel = makeCase(isCut ? "ssd" : op, q);
   if (!kernel)
-    return llvm::createStringError("op must be the row of a kernel, but is '" +
-                                   op + "'");
+    return llvm::createStringError(
+        "op must be the row of a kernel or ssd_halves, but is '" + op + "'");
   if (llvm::Error error = q.check())
     return error;
   for (size_t i = 0; i < kernel->ins.size(); ++i)
     if (llvm::Error error =
             transfer(dir + "/in" + std::to_string(i), kernel->ins[i], false))
       return error;
-  if (const char *message = kernel->run())
+  if (const char *message = isCut ? runInHalves(*kernel) : kernel->run())
     return failed(message);
   double count = 0;
   for (size_t i = 0; i < kernel->outs.size(); ++i) {

@@ -1,0 +1,105 @@
+//===- SsdHalves.cpp - A scan as two ranks compute it ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SsdHalves.h"
+
+#include <algorithm>
+
+namespace cp::bench {
+namespace {
+
+/// Of cprt_ssd's inputs with D and dt_bias.
+enum In { X, Dt, ALog, B, C, D, Bias };
+
+/// Rows [first, first + rows) of dim 1 of a tensor whose dim 0 is 1.
+Tensor rowsOf(const Tensor &from, int64_t first, int64_t rows, bool isNarrow) {
+  std::vector<int64_t> sizes = from.shape();
+  int64_t row = from.numElements() / sizes[1];
+  sizes[1] = rows;
+  Tensor part(sizes, isNarrow);
+  for (int64_t i = 0; i < part.numElements(); ++i)
+    part.set(i, from.get(first * row + i));
+  return part;
+}
+
+Tensor copyOf(const Tensor &from, bool isNarrow) {
+  Tensor copy(from.shape(), isNarrow);
+  for (int64_t i = 0; i < copy.numElements(); ++i)
+    copy.set(i, from.get(i));
+  return copy;
+}
+
+struct Part {
+  KernelCase states, scan;
+};
+
+Part makePart(const KernelCase &ssd, int64_t first, int64_t rows) {
+  bool narrow = ssd.ins[X].buffer().dtype == kernels::DType::BF16;
+  int64_t chunk = ssd.attrs[0];
+  std::vector<int64_t> state = ssd.outs[1].shape();
+  Part part;
+  part.states.op = "ssd_states";
+  for (In in : {X, Dt, ALog, B, Bias})
+    part.states.ins.push_back(in == ALog || in == Bias
+                                  ? copyOf(ssd.ins[in], narrow)
+                                  : rowsOf(ssd.ins[in], first, rows, narrow));
+  for (std::vector<int64_t> sizes :
+       {std::vector<int64_t>{1, state[1]},
+        state,
+        {1, (rows + chunk - 1) / chunk, state[1], state[2], state[3]},
+        {1, rows, state[1]}})
+    part.states.outs.emplace_back(sizes, false);
+  part.states.attrs = {chunk, ssd.attrs[1], ssd.attrs[2], 1};
+
+  part.scan.op = "ssd_scan";
+  for (In in : {X, ALog, B, C, D})
+    part.scan.ins.push_back(in == ALog || in == D
+                                ? copyOf(ssd.ins[in], narrow)
+                                : rowsOf(ssd.ins[in], first, rows, narrow));
+  std::vector<int64_t> y = ssd.outs[0].shape();
+  y[1] = rows;
+  part.scan.outs.emplace_back(y, narrow);
+  part.scan.outs.emplace_back(state, false);
+  part.scan.attrs = {chunk, 1, 0};
+  return part;
+}
+
+/// Gives the scan what the first half kept, and what comes before: the
+/// identity, or the summary of the part before.
+void join(Part &part, const Part *before) {
+  for (size_t kept : {2, 3})
+    part.scan.ins.push_back(copyOf(part.states.outs[kept], false));
+  for (size_t i : {0, 1})
+    part.scan.ins.push_back(
+        before ? copyOf(before->states.outs[i], false)
+               : Tensor(part.states.outs[i].shape(), false, i == 0, i == 0));
+}
+
+} // namespace
+
+const char *runInHalves(KernelCase &ssd) {
+  int64_t length = ssd.ins[X].shape()[1], cut = length / 2;
+  Part parts[] = {makePart(ssd, 0, cut), makePart(ssd, cut, length - cut)};
+  int64_t done = 0;
+  for (Part &part : parts) {
+    if (const char *message = part.states.run())
+      return message;
+    join(part, &part == parts ? nullptr : parts);
+    if (const char *message = part.scan.run())
+      return message;
+    const Tensor &y = part.scan.outs[0];
+    for (int64_t i = 0; i < y.numElements(); ++i)
+      ssd.outs[0].set(done + i, y.get(i));
+    done += y.numElements();
+  }
+  const Tensor &last = parts[1].scan.outs[1];
+  for (int64_t i = 0; i < last.numElements(); ++i)
+    ssd.outs[1].set(i, last.get(i));
+  return nullptr;
+}
+
+} // namespace cp::bench
