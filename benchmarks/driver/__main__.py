@@ -3,6 +3,7 @@
 """Runs both sides of the benchmarks: see scripts/bench.sh."""
 
 import argparse
+import dataclasses
 import itertools
 import os
 import pathlib
@@ -68,20 +69,34 @@ def chosen_cases(cores, pattern):
             yield case
 
 
-def measure_case(case, workers, options, rounds, cores, peaks):
-    """What was measured; a line of each row, so far as peaks are known, goes to
-    standard error."""
+def measure_case(case, workers, options, rounds):
+    """The lines of its rows, which go to standard error too."""
     if isinstance(case, accuracy.Accuracy):
         folder = options.build / "bench" / "accuracy"
-        measured = accuracy.measure(case, workers, folder, peaks)
+        measured = accuracy.measure(case, workers, folder)
     else:
-        measure.ask_peaks(workers["ours"], cores, peaks)
-        measured = measure.measure(case, workers, rounds, peaks)
+        measured = measure.measure(case, workers, rounds)
         for worker in workers.values():
             worker.close()
-    for row in case.rows:
-        report.print_line(report.line_of(row, measured), sys.stderr)
-    return measured
+    lines = [report.line_of(row, measured) for row in case.rows]
+    for line in lines:
+        report.print_line(line, sys.stderr)
+    return lines
+
+
+def ask_again(case, lines, workers, options, rounds):
+    """Rows that are short are asked again, without those that are not: the machine
+    may have been busy. Rounding does not depend on that."""
+    short = [line for line in lines if not line.passed]
+    if not short or isinstance(case, accuracy.Accuracy):
+        return
+    names = {line.name for line in short}
+    rows = [row for row in case.rows if row.name in names]
+    again = measure_case(
+        dataclasses.replace(case, rows=rows), workers, options, rounds
+    )
+    for line, second in zip(short, again):
+        line.alone = second.value
 
 
 def run(options, log):
@@ -91,14 +106,14 @@ def run(options, log):
     chosen = list(chosen_cases(cores, options.rows))
     if not chosen:
         raise processes.Failure(f"no row matches --rows={options.rows.pattern}")
-    peaks, done = {}, []
-    for case in chosen:
-        done.append((case, measure_case(case, workers, options, rounds, cores, peaks)))
+    peaks = measure.ask_peaks(workers["ours"], cores, {})
+    done = [(case, measure_case(case, workers, options, rounds)) for case in chosen]
+    for case, lines in done:
+        ask_again(case, lines, workers, options, rounds)
     measure.ask_peaks(workers["ours"], cores, peaks)
     for worker in workers.values():
         worker.close()
-    # Only now, since each line counts with the best peak of the run.
-    lines = [report.line_of(row, m) for case, m in done for row in case.rows]
+    lines = [line for _, lines in done for line in lines]
     report.print_peaks(peaks, cores, sys.stdout)
     report.print_header(sys.stdout)
     for line in lines:

@@ -39,7 +39,7 @@ def all_cases():
             yield Accuracy(row.name, f"op={op} dtype={dtype} {shape}", [row])
 
 
-def measure(case, workers, folder, peaks):
+def measure(case, workers, folder):
     """The errors stand where other cases have seconds."""
     say(case.name)
     question = f"{case.question} dir={folder}"
@@ -48,4 +48,4 @@ def measure(case, workers, folder, peaks):
     ours, rest = workers["accuracy"].ask(f"compare {question}")
     theirs, label = rest.split()
     errors = {"ours": ours, "torch": float(theirs)}
-    return Measured(errors, {"ours": "", "torch": label}, peaks, {}, [])
+    return Measured(errors, {"ours": "", "torch": label}, {}, {})

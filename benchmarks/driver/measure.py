@@ -7,6 +7,8 @@ import statistics
 import sys
 import time
 
+import processes
+
 # Threads of OpenMP may spin for 0.2 s after their work.
 PAUSE = 0.3
 # A part that takes longer than SLOW seconds is asked so often only.
@@ -15,24 +17,44 @@ SLOW, SLOW_ROUNDS = 8, 3
 
 @dataclasses.dataclass
 class Measured:
-    """Medians by part, what the parts say of themselves, and the peaks."""
+    """Medians by part, and what the parts say of themselves."""
 
     seconds: dict
     labels: dict
-    peaks: dict
     all_seconds: dict
-    # The roof of the case's buffers, in each round.
-    roofs: list
+    # The roofs of parts that have one, in each round.
+    roofs: dict
 
 
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
-def measure(case, workers, rounds, peaks):
+def ask_roof(workers, roof):
+    """The first answer."""
+    worker, questions = roof
+    for question in questions[:-1]:
+        try:
+            return workers[worker].ask(question)[0]
+        except processes.Failure:
+            pass
+    return workers[worker].ask(questions[-1])[0]
+
+
+def ask_part(case, label, workers):
+    """Seconds, what the part says of itself, and its roof, of which the higher of
+    those before and behind it counts; None without one."""
+    worker, question = case.parts[label]
+    roof = case.roofs.get(label)
+    before = roof and ask_roof(workers, roof)
+    value, text = workers[worker].ask(question)
+    return value, text, roof and max(before, ask_roof(workers, roof))
+
+
+def measure(case, workers, rounds):
     """Raises processes.Failure when a part does not answer."""
     seconds = {label: [] for label in case.parts}
-    labels, roofs = {}, []
+    labels, roofs = {}, {label: [] for label in case.roofs}
     for number in range(rounds):
         for label, (worker, question) in case.parts.items():
             taken = seconds[label]
@@ -43,16 +65,13 @@ def measure(case, workers, rounds, peaks):
                 say(f"{case.name}: {label}")
                 workers[worker].ask(question)
                 time.sleep(PAUSE)
-            value, labels[label] = workers[worker].ask(question)
+            value, labels[label], roof = ask_part(case, label, workers)
             taken.append(value)
+            if roof:
+                roofs[label].append(roof)
             time.sleep(PAUSE)
-        if case.roof:
-            worker, question = case.roof
-            roofs.append(workers[worker].ask(question)[0])
-    if roofs:
-        labels["roof"] = f"{min(roofs) / 1e9:.0f} to {max(roofs) / 1e9:.0f} GB/s"
     medians = {label: statistics.median(taken) for label, taken in seconds.items()}
-    return Measured(medians, labels, peaks, seconds, roofs)
+    return Measured(medians, labels, seconds, roofs)
 
 
 def ask_peaks(ours, cores, peaks):
