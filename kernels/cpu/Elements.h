@@ -14,7 +14,7 @@
 namespace cp::kernels {
 
 /// What a kernel must know of a storage type: its number in descriptors, and
-/// the type that sums, states and log decays are kept in.
+/// the type that sums and states are kept in.
 template <typename T> struct Element;
 template <> struct Element<float> {
   static constexpr DType dtype = DType::F32;

@@ -33,21 +33,25 @@ bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t least) const {
 }
 
 /// Waits until `word` is `least` or more, the world fails, or the deadline has
-/// passed. The lock is released meanwhile, and held again unless Done.
-Meeting::Wake Meeting::await(Lock &lock, const std::atomic<uint64_t> &word,
-                             uint64_t least) {
-  lock.unlock();
-  if (spin(word, least))
-    return Wake::Done;
+/// passed. The lock is held before and afterwards.
+Meeting::Wake Meeting::park(Lock &lock, const std::atomic<uint64_t> &word,
+                            uint64_t least) {
   Clock::time_point deadline = Clock::now() + world.deadline;
-  lock.lock();
+  ++numParked;
   bool inTime = changed.wait_until(lock, deadline, [&] {
-    return word.load(std::memory_order_acquire) >= least ||
-           world.hasFailure.load(std::memory_order_relaxed);
+    return word >= least || world.hasFailure.load(std::memory_order_relaxed);
   });
+  --numParked;
   if (word.load(std::memory_order_acquire) >= least)
     return Wake::Done;
   return inTime ? Wake::Failed : Wake::Late;
+}
+
+void Meeting::wakeParked() {
+  if (numParked == 0)
+    return;
+  std::lock_guard<std::mutex> lock(world.mutex);
+  changed.notify_all();
 }
 
 Failure Meeting::spread(Failure failure) {
@@ -56,41 +60,70 @@ Failure Meeting::spread(Failure failure) {
 }
 
 Result Meeting::enter(Context &context, size_t slot, Participant &mine) {
-  Lock lock = world.lockBriefly();
-  if (world.hasFailure)
+  if (world.hasFailure.load(std::memory_order_acquire))
     return world.failure;
-  if (Result mismatch = findMismatch(mine, context.rank))
-    return spread(std::move(*mismatch));
-  bool isLast = numEntered + 1 == ranks.size();
-  if (!isLast)
-    if (Result cycle = findCycle(*mine.call, context.rank))
-      return spread(std::move(*cycle));
-  participants[slot] = &mine;
-  if (isLast) {
-    completeEntry();
-    return std::nullopt;
-  }
-  ++numEntered;
-  context.waitingIn = this;
-  context.waitingCall = mine.call;
   uint64_t next = entries.load(std::memory_order_relaxed) + 1;
-  Wake wake = await(lock, entries, next);
-  if (wake == Wake::Done)
+  participants[slot].store(&mine, std::memory_order_release);
+  if (numEntered.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks.size())
+    return completeEntry(context, slot, mine);
+  if (spin(entries, next))
     return std::nullopt;
-  context.waitingIn = nullptr;
-  participants[slot] = nullptr;
-  --numEntered;
-  if (wake == Wake::Late)
-    return spread(lateFailure(*mine.call, context.rank));
-  return world.failure;
+  return waitForEntry(context, slot, mine, next);
 }
 
-void Meeting::completeEntry() {
-  numEntered = 0;
-  for (int64_t rank : ranks)
-    world.contexts[size_t(rank)]->waitingIn = nullptr;
-  entries.fetch_add(1, std::memory_order_release);
-  changed.notify_all();
+/// Of the last to come. Nobody withdraws meanwhile.
+Result Meeting::completeEntry(Context &context, size_t slot,
+                              Participant &mine) {
+  if (Result mismatch = findMismatch(mine, context.rank)) {
+    Lock lock(world.mutex);
+    participants[slot] = nullptr;
+    --numEntered;
+    return spread(std::move(*mismatch));
+  }
+  numEntered.store(0, std::memory_order_relaxed);
+  ++entries;
+  wakeParked();
+  return std::nullopt;
+}
+
+Result Meeting::waitForEntry(Context &context, size_t slot, Participant &mine,
+                             uint64_t next) {
+  Lock lock(world.mutex);
+  Result failure = findMismatch(mine, context.rank);
+  if (!failure)
+    failure = findCycle(*mine.call, context.rank);
+  if (!failure) {
+    context.waitingIn = this;
+    context.waitingCall = mine.call;
+    Wake wake = park(lock, entries, next);
+    context.waitingIn = nullptr;
+    if (wake == Wake::Done)
+      return std::nullopt;
+    if (wake == Wake::Late)
+      failure = lateFailure(*mine.call, context.rank);
+  }
+  if (!withdraw(lock, slot, next))
+    return std::nullopt;
+  return failure ? spread(std::move(*failure)) : world.failure;
+}
+
+/// Whether the rank is out again; not if all are in by now. When all have come
+/// the last of them is about to let them in or to withdraw itself.
+bool Meeting::withdraw(Lock &lock, size_t slot, uint64_t next) {
+  while (entries.load(std::memory_order_acquire) < next) {
+    size_t entered = numEntered.load(std::memory_order_relaxed);
+    bool isDecided = entered == 0 || entered == ranks.size();
+    if (!isDecided &&
+        numEntered.compare_exchange_strong(entered, entered - 1)) {
+      participants[slot] = nullptr;
+      return true;
+    }
+    // Who decides may want the mutex.
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+  return false;
 }
 
 uint64_t Meeting::depart() {
@@ -104,9 +137,9 @@ void Meeting::leave(uint64_t next) {
   if (spin(exits, next))
     return;
   Lock lock(world.mutex);
-  ++parkedLeavers;
+  ++numParked;
   changed.wait(lock, [&] { return exits >= next; });
-  --parkedLeavers;
+  --numParked;
 }
 
 /// Nobody enters again before `exits` has counted up.
@@ -115,26 +148,21 @@ void Meeting::completeExit() {
   for (std::atomic<Participant *> &participant : participants)
     participant.store(nullptr, std::memory_order_relaxed);
   ++exits;
-  // Who parks has said so before it looks at `exits` for the last time.
-  if (parkedLeavers == 0)
-    return;
-  std::lock_guard<std::mutex> lock(world.mutex);
-  changed.notify_all();
+  wakeParked();
 }
 
 void Meeting::publish(Participant &mine, uint64_t progress) {
-  std::lock_guard<std::mutex> lock(world.mutex);
-  mine.progress.store(progress, std::memory_order_release);
-  changed.notify_all();
+  mine.progress = progress;
+  wakeParked();
 }
 
 Result Meeting::awaitProgress(size_t slot, uint64_t least,
                               const Descriptor &call) {
   const std::atomic<uint64_t> &progress = at(slot).progress;
-  if (progress.load(std::memory_order_acquire) >= least)
+  if (spin(progress, least))
     return std::nullopt;
   Lock lock(world.mutex);
-  Wake wake = await(lock, progress, least);
+  Wake wake = park(lock, progress, least);
   if (wake == Wake::Done)
     return std::nullopt;
   if (wake == Wake::Failed)
@@ -148,8 +176,9 @@ Result Meeting::awaitProgress(size_t slot, uint64_t least,
 
 Result Meeting::findMismatch(const Participant &mine, int64_t rank) const {
   for (size_t slot = 0; slot < ranks.size(); ++slot) {
-    const Participant *peer = participants[slot];
-    if (!peer || peer->call->sameAs(*mine.call))
+    const Participant *peer =
+        participants[slot].load(std::memory_order_acquire);
+    if (!peer || peer == &mine || peer->call->sameAs(*mine.call))
       continue;
     uint64_t number = entries.load(std::memory_order_relaxed);
     return Failure{

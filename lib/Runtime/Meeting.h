@@ -36,8 +36,11 @@ struct Participant {
   std::atomic<uint64_t> progress{0};
 };
 
-/// Entering is guarded by the mutex of its world, leaving needs it only to park
-/// and to wake. Lives as long as the world.
+/// Ranks that come at about the same time meet without the mutex of their
+/// world: the last one compares what all bring and lets them in. A rank that
+/// waits for longer parks under the mutex, and only then looks whether the
+/// others are at another call or wait for it elsewhere; whoever parks last sees
+/// all of them. Lives as long as the world.
 class Meeting {
 public:
   /// `ranks` ascending; a rank's slot is its position there.
@@ -71,9 +74,13 @@ private:
   using Lock = std::unique_lock<std::mutex>;
   enum class Wake { Done, Failed, Late };
 
-  Wake await(Lock &lock, const std::atomic<uint64_t> &word, uint64_t least);
   bool spin(const std::atomic<uint64_t> &word, uint64_t least) const;
-  void completeEntry();
+  Wake park(Lock &lock, const std::atomic<uint64_t> &word, uint64_t least);
+  void wakeParked();
+  Result completeEntry(cprt_context &context, size_t slot, Participant &mine);
+  Result waitForEntry(cprt_context &context, size_t slot, Participant &mine,
+                      uint64_t next);
+  bool withdraw(Lock &lock, size_t slot, uint64_t next);
   void completeExit();
   Result findMismatch(const Participant &mine, int64_t rank) const;
   Result findCycle(const Descriptor &call, int64_t rank) const;
@@ -88,14 +95,17 @@ private:
   /// Atomic since the last to leave clears them while ranks of other meetings
   /// look who waits for whom.
   std::vector<std::atomic<Participant *>> participants;
-  size_t numEntered = 0;
-  std::atomic<size_t> numDeparted{0};
+  /// Counts to all of them, and is 0 again when they are let in.
+  alignas(64) std::atomic<size_t> numEntered{0};
+  alignas(64) std::atomic<size_t> numDeparted{0};
   /// How many collectives all ranks have entered and left. A line each: who
   /// waits for one of them looks at nothing that others are about to write.
   alignas(64) std::atomic<uint64_t> entries{0};
   alignas(64) std::atomic<uint64_t> exits{0};
-  /// Ranks that wait for the others to leave and have parked.
-  alignas(64) std::atomic<int64_t> parkedLeavers{0};
+  /// Ranks that have parked here, whatever they wait for. Who parks says so
+  /// before it looks for the last time; who has something to say looks behind
+  /// it.
+  alignas(64) std::atomic<int64_t> numParked{0};
   std::condition_variable changed;
 };
 

@@ -7,8 +7,6 @@
 
 #include "World.h"
 
-#include "Wait.h"
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -28,16 +26,6 @@ Meeting &cprt_world::meetingOf(const std::vector<int64_t> &ranks) {
   if (!meeting)
     meeting = std::make_unique<Meeting>(*this, ranks);
   return *meeting;
-}
-
-std::unique_lock<std::mutex> cprt_world::lockBriefly() {
-  constexpr std::chrono::microseconds briefly{5};
-  std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-  if (lock || (!oversubscribed &&
-               cp::kernels::spin(briefly, [&] { return lock.try_lock(); })))
-    return lock;
-  lock.lock();
-  return lock;
 }
 
 void cprt_world::spread(Failure first) {

@@ -22,10 +22,6 @@ struct cprt_world {
   /// mutex.
   cp::runtime::Meeting &meetingOf(const std::vector<int64_t> &ranks);
 
-  /// The mutex, which is never held for long: ranks that meet want it at the
-  /// same time, and parking costs more than they do.
-  std::unique_lock<std::mutex> lockBriefly();
-
   /// Ends every present and coming wait with `failure`; an earlier one stays.
   /// To be called with the mutex held.
   void spread(cp::runtime::Failure failure);
@@ -40,7 +36,8 @@ struct cprt_world {
 
   std::vector<std::unique_ptr<cprt_context>> contexts;
 
-  /// Guards all that ranks do with each other, the copying of bytes aside.
+  /// Guards all that ranks do with each other beside meeting in time and
+  /// copying bytes.
   std::mutex mutex;
   /// By rank, for a search through who waits for whom.
   std::vector<bool> seen;

@@ -187,7 +187,7 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 ///
 /// Types. What computes takes f32, f64 or bf16, one type for all floating-point
 /// buffers of a call unless its op says otherwise; what only moves elements
-/// takes any. bf16 is storage: sums, states and log decays are f32, and each
+/// takes any. bf16 is storage: sums and states are f32, log decays f64, and each
 /// element of an output is rounded once, to nearest even, NaN kept. On
 /// processors that multiply bf16, fast kernels also round what a scan
 /// multiplies beside x, B and C: weights, decayed inputs, and the state that C
