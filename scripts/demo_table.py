@@ -1,10 +1,13 @@
-"""Prints the table of scripts/demo.sh from the reports in a folder."""
+"""Prints the table of scripts/demo.sh from the reports in a folder; exits 1 where a
+sharded run in f32 is farther from f64 than 1.5 times one rank."""
 
 import json
 import pathlib
 import sys
 
 LAYERS = 24
+# Of what one rank is off by in f32; below NEGLIGIBLE all is well.
+LARGEST_RATIO, NEGLIGIBLE = 1.5, 2.5e-7
 
 
 def load(folder, dtype, name):
@@ -26,11 +29,24 @@ def row(folder, name, label):
             *shown, f"{f32['compile_seconds']:.2f}", f"{min(f32['run_seconds']):.2f}"]
 
 
+def error_of(folder, name):
+    return load(folder, "f32", name)["check"]["rel_l2"]
+
+
+def check(folder):
+    allowed = max(LARGEST_RATIO * error_of(folder, "one"), NEGLIGIBLE)
+    for name in ("hidden", "sequence"):
+        if not error_of(folder, name) <= allowed:
+            sys.exit(f"demo: in f32 {name} is {error_of(folder, name):.2e} from f64, "
+                     f"expected at most {allowed:.2e}, by what one rank is off; "
+                     "look for a form of a kernel that rounds more than its siblings")
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     rows = [
         ["strategy", "ranks", "exchanges a layer", "MB sent by a rank",
-         "rel. error f32", "f64", "compile s", "run s"],
+         "from f64: f32", "f64", "compile s", "run s"],
         row(folder, "one", "one rank"),
         row(folder, "hidden", "hidden-sharded"),
         row(folder, "sequence", "sequence-sharded"),
@@ -43,6 +59,7 @@ def main():
         print("  ".join(cells))
     print("\nSeeded weights: this proves that the sharded programs compute what one "
           "rank\ncomputes, not that the model knows language.")
+    check(folder)
 
 
 main()
