@@ -10,7 +10,7 @@
 #include "FileIO.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace cp;
 using llvm::ArrayRef;
@@ -57,15 +57,47 @@ Expected<TensorView> cp::bindWeight(const TensorFile &file, StringRef name,
   return *view;
 }
 
+static constexpr StringRef headName = "lm_head.weight";
+
+static bool isCopy(const TensorView &a, const TensorView &b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.bytes == b.bytes;
+}
+
 std::vector<std::string> cp::unboundNames(const TensorFile &file,
-                                          ArrayRef<WeightSpec> weights) {
-  llvm::StringSet<> bound;
-  for (const WeightSpec &weight : weights)
-    if (const TensorView *view = findWeight(file, weight.name))
-      bound.insert(view->name);
-  std::vector<std::string> names;
+                                          ArrayRef<std::string> names) {
+  llvm::StringMap<const TensorView *> bound;
+  for (const std::string &name : names)
+    if (const TensorView *view = findWeight(file, name))
+      bound[view->name] = view;
+  auto isTiedHead = [&](const TensorView &view) {
+    return view.name == headName && llvm::any_of(bound, [&](const auto &entry) {
+             return isCopy(view, *entry.second);
+           });
+  };
+  std::vector<std::string> unbound;
   for (const TensorView &view : file.tensors())
-    if (!bound.contains(view.name))
-      names.push_back(view.name);
-  return names;
+    if (!bound.contains(view.name) && !isTiedHead(view))
+      unbound.push_back(view.name);
+  for (const TensorView &stray : file.strays()) {
+    const TensorView *mapped = file.find(stray.name);
+    if (!mapped)
+      unbound.push_back(stray.name + " (of no shard in the index)");
+    else if (!isCopy(stray, *mapped))
+      unbound.push_back(stray.name + " (in another shard than the index says)");
+  }
+  return unbound;
+}
+
+std::string cp::describeUnbound(ArrayRef<std::string> unbound) {
+  constexpr size_t most = 10;
+  std::vector<std::string> shown;
+  for (const std::string &name : unbound.take_front(most))
+    shown.push_back(quoted(name));
+  std::string text = llvm::join(shown, ", ");
+  if (unbound.size() > most)
+    text += " and " + std::to_string(unbound.size() - most) + " more";
+  if (llvm::is_contained(unbound, headName))
+    text += "; lm_head.weight is not the embedding, as which this model uses "
+            "it (tie_word_embeddings)";
+  return text;
 }

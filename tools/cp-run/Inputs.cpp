@@ -157,6 +157,45 @@ gather(const TensorSpec &spec, const Sources &sources, const Options &options) {
                         : draw(spec, options.seed);
 }
 
+/// Refuses what a file holds beyond the tensors of these names, or says it.
+llvm::Error checkUnused(const TensorFile &file,
+                        llvm::ArrayRef<std::string> names, bool ignore) {
+  std::vector<std::string> unbound = unboundNames(file, names);
+  if (unbound.empty())
+    return llvm::Error::success();
+  std::string text = file.label().str() + ": the model does not take " +
+                     std::to_string(unbound.size()) + " of the file's " +
+                     std::to_string(file.tensors().size()) +
+                     " tensors: " + describeUnbound(unbound);
+  if (!ignore)
+    return llvm::createStringError(
+        text + "; import the configuration that the file came with, or leave "
+               "them out by --ignore-unused-weights");
+  llvm::errs() << "cp-run: warning: " << text << "\n";
+  return llvm::Error::success();
+}
+
+llvm::Error checkUnused(const Sources &sources,
+                        llvm::ArrayRef<TensorSpec> specs,
+                        const Options &options) {
+  // One file may hold both.
+  bool isOneFile = options.weights == options.inputs;
+  std::vector<std::string> params, inputs;
+  for (const TensorSpec &spec : specs) {
+    if (spec.isParam || isOneFile)
+      params.push_back(spec.name);
+    if (!spec.isParam || isOneFile)
+      inputs.push_back(spec.name);
+  }
+  if (sources.weights)
+    if (llvm::Error error =
+            checkUnused(*sources.weights, params, options.ignoreUnusedWeights))
+      return error;
+  if (sources.inputs && !isOneFile)
+    return checkUnused(*sources.inputs, inputs, options.ignoreUnusedWeights);
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<HostTensor> readTensor(const TensorFile &file,
@@ -191,6 +230,8 @@ gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options) {
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));
   }
+  if (llvm::Error error = checkUnused(sources, specs, options))
+    return error;
   return tensors;
 }
 

@@ -16,7 +16,8 @@ namespace cp {
 
 /// One whole tensor for each argument: parameters from --weights, other
 /// arguments from --inputs, what no file gives from --seed. Errors name the
-/// tensor and the file.
+/// tensor and the file: one that is missing or of another shape or type, and,
+/// unless --ignore-unused-weights only says it, one that no argument takes.
 llvm::Expected<std::vector<HostTensor>>
 gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options);
 

@@ -63,6 +63,11 @@ void defineData(Options &o) {
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),
       cl::location(o.weights), cl::cat(category));
+  static Flag<bool> ignoreUnused(
+      "ignore-unused-weights",
+      cl::desc("List the tensors of a file that the model does not take, and "
+               "go on without them"),
+      cl::location(o.ignoreUnusedWeights), cl::cat(category));
   static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
                              cl::location(o.seed), cl::init(0),
                              cl::cat(category));
