@@ -46,6 +46,10 @@ static void readMamba(FieldReader &fields, Mamba2Config &c) {
   c.useBias = fields.flag("mamba_proj_bias", false);
   std::tie(c.dtMin, c.dtMax) =
       fields.interval("time_step_limit", {c.dtMin, c.dtMax});
+  // 5.2 to 5.22 keep them; forward() clamps to time_step_limit, and dt_bias
+  // starts as ones.
+  for (StringRef key : {"time_step_min", "time_step_max"})
+    fields.remarkIgnored(c, key, "time_step_limit bounds its steps");
   // BambaRMSNormGated: group_size = intermediate_size // n_groups.
   c.normGroups = c.numGroups;
 }
@@ -142,7 +146,7 @@ Error cp::readBambaForm(const json::Object &object, StringRef label,
   readAttention(fields, label.str(), config);
   readLayers(fields, config);
   readSilu(fields, "hidden_act");
-  readCommonFields(fields, object, "Bamba");
+  readCommonFields(fields, object, "Bamba", c.tieEmbeddings);
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;

@@ -18,13 +18,18 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 
-/// By its name, and the embedding also by its other one, which
-/// Mamba2Model.load_hook of transformers renames the same way.
+/// Names that libraries write for one parameter: the embedding's other one,
+/// which Mamba2Model.load_hook of transformers renames the same way, and those
+/// of a model that was saved without its head.
 static const TensorView *findWeight(const TensorFile &file, StringRef name) {
   if (const TensorView *view = file.find(name))
     return view;
   if (name == "backbone.embeddings.weight")
-    return file.find("backbone.embedding.weight");
+    if (const TensorView *view = file.find("backbone.embedding.weight"))
+      return view;
+  for (StringRef prefix : {"backbone.", "model."})
+    if (name.starts_with(prefix))
+      return file.find(name.drop_front(prefix.size()));
   return nullptr;
 }
 

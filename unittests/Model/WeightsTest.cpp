@@ -262,3 +262,21 @@ TEST(Bind, ATiedHeadMustBeTheEmbedding) {
   EXPECT_EQ(unbound("F32", "abcdefgg"), 1u);
   EXPECT_EQ(unbound("I32", "abcdefgh"), 1u);
 }
+
+/// Mamba2Model.save_pretrained of transformers.
+TEST(Bind, NamesOfAModelWithoutItsHead) {
+  TensorFile file =
+      fileOf(R"({"embeddings.weight":)"
+             R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+             R"("norm_f.weight":)"
+             R"({"dtype":"F32","shape":[2],"data_offsets":[24,32]}})",
+             32);
+  for (const char *prefix : {"backbone.", "model."}) {
+    std::string name = std::string(prefix) + "norm_f.weight";
+    EXPECT_EQ(errorOf(bindWeight(file, name, {2}, DType::F32)), "");
+    EXPECT_EQ(unboundNames(file, {name}),
+              std::vector<std::string>{"embeddings.weight"});
+  }
+  expectParts(errorOf(bindWeight(file, "lm_head.weight", {2}, DType::F32)),
+              {"'lm_head.weight'", "got none"});
+}

@@ -89,9 +89,10 @@ std::vector<double> drawWeight(const InitSpec &init,
                                llvm::StringRef name, uint64_t seed);
 
 /// The tensor of that name, which lives as long as `file`. The embedding is
-/// also found under state-spaces' name, backbone.embedding.weight. Errors: no
-/// such tensor (the message lists the names most like it), another shape,
-/// another type.
+/// also found under state-spaces' name, backbone.embedding.weight, and all that
+/// starts with "backbone." or "model." without it, as a model without its head
+/// is saved. Errors: no such tensor (the message lists the names most like it),
+/// another shape, another type.
 llvm::Expected<TensorView> bindWeight(const TensorFile &file,
                                       llvm::StringRef name,
                                       llvm::ArrayRef<int64_t> shape,
