@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Jit.h"
+#include "cp/Model/Convert.h"
+#include "llvm/ADT/bit.h"
 
 namespace cp {
 namespace {
@@ -40,6 +42,15 @@ const Operation operations[] = {
     {"cprt_reorder", cprt_reorder},
 };
 
+/// A float whose low half holds the bf16, which is where the calling
+/// conventions of x86-64 and AArch64 return one.
+float inLowHalf(uint16_t bits) { return llvm::bit_cast<float>(uint32_t(bits)); }
+
+/// What compiled code calls to round to bf16 where the processor has no
+/// instruction for it. Compiler libraries have them since GCC 13 only.
+float truncateFloat(float value) { return inLowHalf(roundToBF16(value)); }
+float truncateDouble(double value) { return inLowHalf(roundToBF16(value)); }
+
 } // namespace
 
 llvm::Expected<llvm::orc::SymbolMap>
@@ -55,6 +66,8 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   };
   for (const Operation &operation : operations)
     add(operation.name, operation.function);
+  add("__truncsfbf2", truncateFloat);
+  add("__truncdfbf2", truncateDouble);
   add("cprt_alloc", cprt_alloc);
   add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
