@@ -9,6 +9,8 @@
 
 #include "FileIO.h"
 
+#include "cp/Model/Convert.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -55,10 +57,10 @@ Expected<TensorView> cp::bindWeight(const TensorFile &file, StringRef name,
     return makeError(start + "expected shape " + shapeText(shape) + ", got " +
                      shapeText(view->shape) +
                      "; the file and the configuration are of two models");
-  if (view->dtype != dtype)
-    return makeError(start + "expected type " + dtypeName(dtype) + ", got " +
-                     dtypeName(view->dtype) + "; convert the file to " +
-                     dtypeName(dtype));
+  if (!isConvertible(view->dtype, dtype))
+    return makeError(start + "expected type " + dtypeName(dtype) +
+                     " or one that converts to it, got " +
+                     dtypeName(view->dtype));
   return *view;
 }
 

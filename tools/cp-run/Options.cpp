@@ -57,8 +57,9 @@ void defineWhat(Options &o) {
 void defineData(Options &o) {
   static Flag<std::string> inputs(
       "inputs",
-      cl::desc(".safetensors by name, .npy for a single input, or .txt: its "
-               "bytes are the token ids (default: drawn)"),
+      cl::desc(".safetensors by name; for a single input .npy, .ids (token ids "
+               "as text, between white space or commas) or .txt (its bytes are "
+               "the token ids); default: drawn"),
       cl::location(o.inputs), cl::cat(category));
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),

@@ -92,7 +92,7 @@ std::vector<double> drawWeight(const InitSpec &init,
 /// also found under state-spaces' name, backbone.embedding.weight, and all that
 /// starts with "backbone." or "model." without it, as a model without its head
 /// is saved. Errors: no such tensor (the message lists the names most like it),
-/// another shape, another type.
+/// another shape, a type that convertElements() does not make `dtype` of.
 llvm::Expected<TensorView> bindWeight(const TensorFile &file,
                                       llvm::StringRef name,
                                       llvm::ArrayRef<int64_t> shape,

@@ -4,6 +4,8 @@ name=other      copies a tensor under another name
 name=other+1    the same with its first byte changed
 +name:I32:1,32  adds zeros of that type and shape
 -name           leaves a tensor out
+--to=BF16       converts what is F32 or BF16 to F64, F32, F16 or BF16; f32 to bf16
+                is rounded to nearest even
 --shards        cuts what is left into two shards with an index, OUT.index.json;
                 a change behind it happens to the second shard and not to the index
 """
@@ -37,7 +39,26 @@ def write(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def convert(dtype, content, to):
+    if dtype == "BF16":
+        halves = struct.unpack(f"<{len(content) // 2}H", content)
+        content = struct.pack(f"<{len(halves)}I", *(half << 16 for half in halves))
+    count = len(content) // 4
+    if to == "BF16":
+        words = struct.unpack(f"<{count}I", content)
+        halves = ((word + 0x7FFF + (word >> 16 & 1)) >> 16 for word in words)
+        return struct.pack(f"<{count}H", *halves)
+    values = struct.unpack(f"<{count}f", content)
+    return struct.pack(f"<{count}{dict(F16='e', F32='f', F64='d')[to]}", *values)
+
+
 def change(tensors, whole, what):
+    if what.startswith("--to="):
+        to = what[5:]
+        for name, (dtype, shape, content) in whole.items():
+            if dtype in ("F32", "BF16"):
+                tensors[name] = to, shape, convert(dtype, content, to)
+        return
     if what.startswith("-"):
         del tensors[what[1:]]
         return
