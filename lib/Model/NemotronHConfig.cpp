@@ -181,7 +181,7 @@ Error cp::readNemotronHForm(const json::Object &object, StringRef label,
   Mamba2Config &c = config.mamba;
   for (auto [other, key] : otherNames)
     fields.readAs(other, key, c.remarks);
-  config.family = HybridFamily::NemotronH;
+  config.mlp.form = MlpForm::SquaredRelu;
   c.residualInF32 = false;
   c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
   c.vocabSize = c.paddedVocabSize =

@@ -7,8 +7,9 @@
 //
 // A table of what becomes of each field that a released configuration has:
 // those of transformers' config classes from 4.44 (Mamba-2), 4.48 (Bamba) and
-// 5.3 (Nemotron-H) to 5.23, of PretrainedConfig and generation, what NVIDIA's
-// and Mistral's files (Mamba-Codestral) add, and mamba_ssm's MambaConfig.
+// 5.3 (Nemotron-H), 4.52 (GraniteMoeHybrid) to 5.23, of PretrainedConfig and
+// generation, what NVIDIA's and Mistral's files (Mamba-Codestral) add, and
+// mamba_ssm's MambaConfig.
 //
 //===----------------------------------------------------------------------===//
 
@@ -289,6 +290,96 @@ inline const Row ofNemotronH[] = {
     {"mtp_layers_block_type", "\"mtp_layers_block_type\": [\"moe\"]", Inert},
     {"mtp_hybrid_override_pattern", "\"mtp_hybrid_override_pattern\": \"E\"",
      Inert},
+};
+
+inline const Row ofGranite[] = {
+    {"architectures", "\"architectures\": [\"GraniteMoeHybridForCausalLM\"]",
+     Inert},
+    {"architectures", "\"architectures\": [\"GraniteMoeHybridModel\"]", Refused,
+     "hold no lm_head.weight"},
+    {"vocab_size", "\"vocab_size\": 9", Honoured},
+    {"hidden_size", "\"hidden_size\": 8192", Honoured},
+    {"intermediate_size", "\"intermediate_size\": 9", Inert},
+    {"num_hidden_layers", "\"num_hidden_layers\": 9", Honoured},
+    {"num_attention_heads", "\"num_attention_heads\": 64", Honoured},
+    {"num_attention_heads", "\"num_attention_heads\": 4097", Refused,
+     "at most hidden_size = 4096"},
+    {"num_key_value_heads", "\"num_key_value_heads\": null", Inert},
+    {"num_key_value_heads", "\"num_key_value_heads\": 8", Honoured},
+    {"head_dim", "\"head_dim\": 64", Honoured},
+    {"hidden_act", "\"hidden_act\": \"gelu\"", Refused, "silu"},
+    {"max_position_embeddings", "\"max_position_embeddings\": 9", Inert},
+    {"initializer_range", "\"initializer_range\": 0.5", Honoured},
+    {"rms_norm_eps", "\"rms_norm_eps\": 1e-5", Honoured},
+    {"tie_word_embeddings", "\"tie_word_embeddings\": true", Honoured},
+    {"rope_theta", "\"rope_theta\": 5", Remark, "nothing is rotated"},
+    {"rope_scaling", "\"rope_scaling\": {\"type\": \"yarn\"}", Remark,
+     "nothing is rotated"},
+    {"rope_scaling", "\"rope_scaling\": null", Inert},
+    {"rope_parameters", "\"rope_parameters\": {\"rope_type\": \"yarn\"}",
+     Remark, "nothing is rotated"},
+    {"partial_rotary_factor", "\"partial_rotary_factor\": 0.5", Remark,
+     "rope_parameters"},
+    {"attention_bias", "\"attention_bias\": true", Honoured},
+    {"attention_dropout", "\"attention_dropout\": 0.1", Inert},
+    {"embedding_multiplier", "\"embedding_multiplier\": 12", Honoured},
+    {"embedding_multiplier", "\"embedding_multiplier\": 0", Refused, "above 0"},
+    {"logits_scaling", "\"logits_scaling\": 6", Honoured},
+    {"residual_multiplier", "\"residual_multiplier\": 0.22", Honoured},
+    {"attention_multiplier", "\"attention_multiplier\": 0.5", Honoured},
+    {"num_experts_per_tok", "\"num_experts_per_tok\": 9", Inert},
+    {"output_router_logits", "\"output_router_logits\": true", Inert},
+    {"router_aux_loss_coef", "\"router_aux_loss_coef\": 1", Inert},
+    {"shared_intermediate_size", "\"shared_intermediate_size\": 9", Honoured},
+    {"position_embedding_type", "\"position_embedding_type\": \"nope\"", Inert},
+    {"position_embedding_type", "\"position_embedding_type\": null", Inert},
+    {"position_embedding_type", "\"position_embedding_type\": \"rope\"",
+     Honoured},
+    {"position_embedding_type", "\"position_embedding_type\": \"alibi\"",
+     Refused, "expected rope, nope or null"},
+    {"layer_types", "\"layer_types\": null", Inert},
+    {"layer_types",
+     "\"num_hidden_layers\": 2, \"layer_types\": [\"attention\", \"mamba\"]",
+     Honoured},
+    {"layers_block_type",
+     "\"num_hidden_layers\": 1, \"layers_block_type\": [\"full_attention\"]",
+     Honoured},
+    {"layer_types", "\"layer_types\": [\"mamba\"]", Refused,
+     "num_hidden_layers = 32 kinds, got 1"},
+    {"layer_types", "\"num_hidden_layers\": 1, \"layer_types\": [\"moe\"]",
+     Refused, "layer 0 is the string 'moe'"},
+    {"mamba_n_heads", "\"mamba_n_heads\": 64", Honoured},
+    {"mamba_n_groups", "\"mamba_n_groups\": 4", Honoured},
+    {"mamba_d_state", "\"mamba_d_state\": 64", Honoured},
+    {"mamba_d_head", "\"mamba_d_head\": \"auto\"", Inert},
+    {"mamba_d_head", "\"mamba_d_head\": 32", Refused, "128 * 32"},
+    {"mamba_d_conv", "\"mamba_d_conv\": 3", Honoured},
+    {"mamba_expand", "\"mamba_expand\": 1", Honoured},
+    {"mamba_chunk_size", "\"mamba_chunk_size\": 64", Honoured},
+    {"mamba_conv_bias", "\"mamba_conv_bias\": false", Honoured},
+    {"mamba_proj_bias", "\"mamba_proj_bias\": true", Honoured},
+    {"time_step_min", "\"time_step_min\": 0.01", Remark, "time_step_limit"},
+    {"time_step_max", "\"time_step_max\": 0.01", Remark, "time_step_limit"},
+    {"time_step_limit", "\"time_step_limit\": [0.1, 2]", Honoured},
+    {"init_method", "\"init_method\": \"mup\"", Inert},
+    {"normalization_function", "\"normalization_function\": \"rmsnorm\"",
+     Inert},
+    {"normalization_function", "\"normalization_function\": \"layernorm\"",
+     Refused, "expected rmsnorm"},
+};
+
+/// With position_embedding_type "rope".
+inline const Row ofTurnedGranite[] = {
+    {"rope_theta", "\"rope_theta\": 5", Honoured},
+    {"rope_parameters", "\"rope_parameters\": {\"rope_theta\": 5}", Honoured},
+    {"rope_parameters", "\"rope_parameters\": {\"partial_rotary_factor\": 0.5}",
+     Remark, "all channels of a head"},
+    {"rope_parameters", "\"rope_parameters\": {\"rope_type\": \"yarn\"}",
+     Refused, "expected default"},
+    {"rope_scaling", "\"rope_scaling\": {\"type\": \"yarn\"}", Refused,
+     "scaled rotary frequencies"},
+    {"rope_parameters", "\"rope_parameters\": {}, \"head_dim\": 5", Refused,
+     "even number"},
 };
 
 inline const Row ofMambaSsm[] = {

@@ -42,6 +42,10 @@ std::string describe(const ModelConfig &config) {
   std::string text = describe(c.mamba);
   for (BlockKind kind : c.layers)
     text += " *-"[int(kind)];
+  text += llvm::formatv(" {0:e} {1:e} {2:e} {3:e}", c.multipliers.embedding,
+                        c.multipliers.residual, c.multipliers.logitsDivisor,
+                        c.attention.scale.value_or(-1))
+              .str();
   return text + llvm::formatv(" {0} {1} {2} {3} {4} {5} {6} {7}",
                               c.attention.heads, c.attention.keyHeads,
                               c.attention.headDim, c.attention.useBias,
@@ -106,6 +110,24 @@ TEST(ConfigFields, OfNemotronH) {
                Inert});
   check(list, {"hybrid_override_pattern", "\"hybrid_override_pattern\": \"M*\"",
                Remark, "layers_block_type"});
+}
+
+TEST(ConfigFields, OfGranite) {
+  const std::string base =
+      R"({"model_type": "granitemoehybrid", "num_local_experts": 0})";
+  for (const Row &row : ofAllTransformers)
+    check(base, row);
+  for (const Row &row : ofGranite)
+    check(base, row);
+  const std::string turned = plus(base, R"("position_embedding_type": "rope")");
+  for (const Row &row : ofTurnedGranite)
+    check(turned, row);
+  expectParts(
+      errorOf(parseModelConfig(R"({"model_type": "granitemoehybrid"})", "c")),
+      {"num_local_experts: expected 0, got 8, the default",
+       "mixture of experts (MoE)"});
+  expectParts(errorOf(parseModelConfig(with(base, ": 0", ": 64"), "c")),
+              {"num_local_experts: expected 0, got 64"});
 }
 
 TEST(ConfigFields, OfMambaSsm) {
