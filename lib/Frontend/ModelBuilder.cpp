@@ -67,8 +67,8 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
       RankedTensorType::get({options.batch, options.sequence}, b.getI32Type())};
   for (const WeightSpec &spec : weights)
     types.push_back(tensor(spec.shape));
-  Type logits =
-      tensor({options.batch, options.sequence, config.paddedVocabSize});
+  int64_t tokens = options.lastToken ? 1 : options.sequence;
+  Type logits = tensor({options.batch, tokens, config.paddedVocabSize});
   function = func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
   function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
   SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
@@ -96,6 +96,9 @@ Value ModelBuilder::addBlock(Value hidden, StringRef normName,
 
 OwningOpRef<ModuleOp> ModelBuilder::finish(Value hidden, StringRef normName,
                                            StringRef head) {
+  // What follows works on each token by itself.
+  if (options.lastToken)
+    hidden = lastToken(hidden);
   Value normed = norm(toElement(hidden), weight(normName));
   // Before the head, where there are fewer channels than logits.
   normed = createDivided(b, normed, multipliers.logitsDivisor);
@@ -135,7 +138,21 @@ Value ModelBuilder::toResidual(Value x) {
 Value ModelBuilder::toElement(Value x) {
   if (!residualIsWider())
     return x;
-  return arith::TruncFOp::create(b, stateType(), x);
+  Type type = cast<RankedTensorType>(x.getType()).clone(element);
+  return arith::TruncFOp::create(b, type, x);
+}
+
+/// `[batch, sequence, hidden]` to `[batch, 1, hidden]`.
+Value ModelBuilder::lastToken(Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  SmallVector<int64_t> sizes(type.getShape());
+  sizes[1] = 1;
+  auto list = [&](ArrayRef<int64_t> values) {
+    return getAsIndexOpFoldResult(b.getContext(), values);
+  };
+  return tensor::ExtractSliceOp::create(b, type.clone(sizes), x,
+                                        list({0, options.sequence - 1, 0}),
+                                        list(sizes), list({1, 1, 1}));
 }
 
 Value ModelBuilder::norm(Value x, Value scale) {

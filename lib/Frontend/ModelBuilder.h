@@ -65,6 +65,7 @@ private:
   bool residualIsWider();
   mlir::Value toResidual(mlir::Value x);
   mlir::Value toElement(mlir::Value x);
+  mlir::Value lastToken(mlir::Value x);
   mlir::Value norm(mlir::Value x, mlir::Value scale);
   mlir::Value skip(mlir::Value value);
 
