@@ -14,6 +14,14 @@ weights.safetensors (f32, as transformers saves them), inputs.safetensors
                       finite time_step_limit, other rotary settings
   nemotron_h          "M-*M": four groups, heads wider than hidden / heads
   nemotron_h-options  the biases that it has, a time_step_min that cuts
+  granite             Granite 4.0 H: no positions, four multipliers, tied
+                      embeddings
+  granite-options     rotated heads of another size, all biases that it has, a
+                      head of its own
+
+The logits of granite are f64, from the f32 weights: transformers rounds norms,
+scans and rotations to f32 whatever the model's type is, so for them its module
+sees a torch whose float32 is float64.
 
   python scripts/make_hybrid_golden.py
 
@@ -26,7 +34,7 @@ that nothing hides, and a golden is written only if each of these changes to the
 model moves the logits by a rel_l2 above 1e-2: forgetting everything half-way, no
 rotation of queries and keys or another theta (where it matters), uniform
 attention, one group in the gated norm, no MLP, no time step limit (where one is
-set).
+set), each multiplier left out.
 """
 
 import argparse
@@ -34,6 +42,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import sys
 from typing import Callable, Dict, Iterator
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing here comes from a hub
@@ -45,7 +54,7 @@ from safetensors.numpy import save_file
 
 from make_goldens import VISIBLE, draw_ids, rel_l2, save_as_transformers
 
-SIZE_LIMIT = 480 << 10  # of all files together, in bytes
+SIZE_LIMIT = 704 << 10  # of all files together, in bytes
 
 # Sizes of both; Bamba's Mamba layers take theirs from mamba_expand.
 SMALL = dict(hidden_size=32, vocab_size=48, num_attention_heads=8,
@@ -58,6 +67,16 @@ BAMBA = SMALL | dict(intermediate_size=24, num_hidden_layers=3,
 NEMOTRON = SMALL | dict(intermediate_size=40, hybrid_override_pattern="M-*M",
                         head_dim=8, mamba_num_heads=8, mamba_head_dim=4,
                         n_groups=4, ssm_state_size=4, chunk_size=16)
+GRANITE = SMALL | dict(intermediate_size=9, shared_intermediate_size=24,
+                       num_hidden_layers=3, num_local_experts=0,
+                       num_experts_per_tok=0,
+                       layer_types=["mamba", "attention", "mamba"],
+                       position_embedding_type="nope", mamba_expand=1,
+                       mamba_n_heads=8, mamba_d_head=4, mamba_n_groups=2,
+                       mamba_d_state=4, mamba_chunk_size=16,
+                       tie_word_embeddings=True, embedding_multiplier=3.0,
+                       attention_multiplier=0.2, residual_multiplier=0.6,
+                       logits_scaling=7.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,8 +86,13 @@ class Case:
     fields: dict
 
     @property
-    def is_bamba(self) -> bool:
-        return self.name.startswith("bamba")
+    def family(self) -> str:
+        return dict(bamba="Bamba", nemotron_h="NemotronH",
+                    granite="GraniteMoeHybrid")[self.name.split("-")[0]]
+
+    @property
+    def is_wide(self) -> bool:
+        return self.family == "GraniteMoeHybrid"
 
 
 CASES = [
@@ -85,15 +109,42 @@ CASES = [
         hybrid_override_pattern="*-M", use_bias=True, mlp_bias=True,
         use_conv_bias=False, chunk_size=24, time_step_min=0.3,
         time_step_max=0.5, num_key_value_heads=8)),
+    Case("granite", 45, GRANITE),
+    Case("granite-options", 46, GRANITE | dict(
+        num_hidden_layers=2, layer_types=["attention", "mamba"],
+        position_embedding_type="rope", attention_bias=True,
+        mamba_proj_bias=True, mamba_conv_bias=False, mamba_chunk_size=24,
+        time_step_limit=[0.05, 0.4], tie_word_embeddings=False, head_dim=8,
+        rope_parameters=dict(rope_type="default", rope_theta=100.0))),
 ]
 
 
 def make_model(case: Case):
-    if case.is_bamba:
-        return transformers.BambaForCausalLM(
-            transformers.BambaConfig(**case.fields)).eval()
-    return transformers.NemotronHForCausalLM(
-        transformers.NemotronHConfig(**case.fields)).eval()
+    config = getattr(transformers, case.family + "Config")(**case.fields)
+    return getattr(transformers, case.family + "ForCausalLM")(config).eval()
+
+
+class WideTorch:
+    """torch, whose float32 is float64."""
+
+    def __getattr__(self, name: str):
+        return getattr(torch, {"float32": "float64", "float": "float64"}.get(name, name))
+
+
+@contextlib.contextmanager
+def in_double(model: torch.nn.Module) -> Iterator[None]:
+    """The model in f64 for good, and its module too as long as it lasts."""
+    module = sys.modules[type(model).__module__]
+    narrow = torch.Tensor.float
+    model.double()
+    module.torch, torch.Tensor.float = WideTorch(), torch.Tensor.double
+    try:
+        for rotary in modules(model, "RotaryEmbedding"):
+            rotary.inv_freq, _ = rotary.compute_default_rope_parameters(
+                model.config)
+        yield
+    finally:
+        module.torch, torch.Tensor.float = torch, narrow
 
 
 def show_everything(model: torch.nn.Module, rng: np.random.Generator) -> None:
@@ -109,6 +160,7 @@ def show_everything(model: torch.nn.Module, rng: np.random.Generator) -> None:
         "q_proj.weight": lambda w: rng.normal(0.0, 0.5, w.shape),
         "k_proj.weight": lambda w: rng.normal(0.0, 0.5, w.shape),
         "proj.weight": lambda w: rng.normal(0.0, 0.2, w.shape),
+        "linear.weight": lambda w: rng.normal(0.0, 0.2, w.shape),
         "embeddings.weight": lambda w: rng.normal(0.0, 0.5, w.shape),
         "embed_tokens.weight": lambda w: rng.normal(0.0, 0.5, w.shape),
         "lm_head.weight": lambda w: rng.normal(0.0, 0.2, w.shape),
@@ -175,7 +227,17 @@ def other_models(model: torch.nn.Module,
         if len(frequencies) > 1:  # theta^0 is 1, whatever theta is
             seen["another theta"] = with_changes(
                 [rotary], inv_freq=frequencies ** 1.2)
-    mixers = modules(model, "Mixer")
+    if isinstance(model, transformers.GraniteMoeHybridForCausalLM):
+        seen["no embedding multiplier"] = with_changes(
+            [model.model], embedding_multiplier=1.0)
+        seen["no residual multiplier"] = with_changes(
+            modules(model, "DecoderLayer"), residual_multiplier=1.0)
+        seen["the usual attention scale"] = with_changes(
+            modules(model, "Attention"),
+            scaling=modules(model, "Attention")[0].head_dim ** -0.5)
+        seen["no logits scaling"] = with_changes([model.config],
+                                                 logits_scaling=1.0)
+    mixers = modules(model, "Mixer") or modules(model, "MambaLayer")
     if mixers[0].time_step_limit[0] > 0.01:
         seen["no time step limit"] = with_changes(
             mixers, time_step_limit=(0.0, float("inf")))
@@ -199,6 +261,11 @@ def make(case: Case, out: pathlib.Path) -> None:
     folder = out / case.name
     folder.mkdir(parents=True, exist_ok=True)
     save_as_transformers(model, folder)
+    if case.is_wide:
+        with in_double(model):
+            wide = run(model, ids)
+        assert rel_l2(logits, wide) < 1e-5, f"{case.name} in f64 is another"
+        logits = wide
     save_file({"input_ids": ids}, folder / "inputs.safetensors")
     save_file({"logits": logits}, folder / "logits.safetensors")
 

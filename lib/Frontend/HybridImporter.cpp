@@ -11,6 +11,7 @@
 #include "ModelBuilder.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/IR/Projection.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -55,7 +56,8 @@ private:
         weight(".v"), bias(".v"), weight(".o"), bias(".o"),
         b.getI64IntegerAttr(c.heads), b.getI64IntegerAttr(c.keyHeads),
         b.getI64IntegerAttr(c.headDim), /*causal=*/b.getBoolAttr(true),
-        /*scale=*/FloatAttr(), /*window=*/b.getI64IntegerAttr(0), theta, dims,
+        c.scale ? b.getF64FloatAttr(*c.scale) : FloatAttr(),
+        /*window=*/b.getI64IntegerAttr(0), theta, dims,
         /*form=*/StringAttr());
   }
 
@@ -64,14 +66,41 @@ private:
                         model.weight(name + ".bias"), parallel);
   }
 
+  /// The half of input_linear that stands `half` halves behind its start.
+  Value packed(Value x, const std::string &name, int64_t half) {
+    Value weight = model.weight(name + ".input_linear.weight");
+    int64_t rows = config.mlp.size;
+    int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
+    auto type =
+        RankedTensorType::get({rows, columns}, getElementTypeOrSelf(weight));
+    auto list = [&](int64_t first, int64_t second) {
+      return SmallVector<OpFoldResult>{b.getIndexAttr(first),
+                                       b.getIndexAttr(second)};
+    };
+    Value part = tensor::ExtractSliceOp::create(
+        b, type, weight, list(half * rows, 0), list(rows, columns), list(1, 1));
+    return createLinear(b, x, part, Value(), Parallel::Columns);
+  }
+
   Value mlp(Value u, const std::string &name) {
+    switch (config.mlp.form) {
+    case MlpForm::SwiGlu: {
+      Value up = linear(u, name + ".up_proj", Parallel::Columns);
+      Value gate = linear(u, name + ".gate_proj", Parallel::Columns);
+      return linear(createSwiGlu(b, gate, up), name + ".down_proj",
+                    Parallel::Rows);
+    }
+    case MlpForm::PackedSwiGlu: {
+      Value gate = packed(u, name, 0), up = packed(u, name, 1);
+      return linear(createSwiGlu(b, gate, up), name + ".output_linear",
+                    Parallel::Rows);
+    }
+    case MlpForm::SquaredRelu:
+      break;
+    }
     Value up = linear(u, name + ".up_proj", Parallel::Columns);
-    Value inner =
-        config.family == HybridFamily::Bamba
-            ? createSwiGlu(b, linear(u, name + ".gate_proj", Parallel::Columns),
-                           up)
-            : createSquaredRelu(b, up);
-    return linear(inner, name + ".down_proj", Parallel::Rows);
+    return linear(createSquaredRelu(b, up), name + ".down_proj",
+                  Parallel::Rows);
   }
 
   const HybridConfig &config;
@@ -85,7 +114,7 @@ OwningOpRef<ModuleOp> importHybrid(const HybridConfig &config,
                                    const ImportOptions &options,
                                    Location location) {
   std::optional<ModelBuilder> model =
-      ModelBuilder::create(config.mamba, options, location);
+      ModelBuilder::create(config.mamba, options, location, config.multipliers);
   if (!model)
     return {};
   StringRef embedding = embeddingName(config.family);

@@ -69,4 +69,24 @@ Value createSquaredRelu(ImplicitLocOpBuilder &builder, Value x) {
       });
 }
 
+Value createScaled(ImplicitLocOpBuilder &builder, Value x, double factor) {
+  if (factor == 1)
+    return x;
+  return createElementwise(
+      builder, {x}, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+        return arith::MulFOp::create(b, args[0], number(b, args[0], factor))
+            .getResult();
+      });
+}
+
+Value createDivided(ImplicitLocOpBuilder &builder, Value x, double divisor) {
+  if (divisor == 1)
+    return x;
+  return createElementwise(
+      builder, {x}, [&](ImplicitLocOpBuilder &b, ValueRange args) {
+        return arith::DivFOp::create(b, args[0], number(b, args[0], divisor))
+            .getResult();
+      });
+}
+
 } // namespace cp

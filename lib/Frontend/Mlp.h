@@ -1,4 +1,4 @@
-//===- Mlp.h - What stands between the projections of an MLP ----*- C++ -*-===//
+//===- Mlp.h - Work on elements, as between an MLP's projections -*- C++ -*-==//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,14 @@ mlir::Value createSwiGlu(mlir::ImplicitLocOpBuilder &builder, mlir::Value gate,
 /// max(x, 0)^2, likewise.
 mlir::Value createSquaredRelu(mlir::ImplicitLocOpBuilder &builder,
                               mlir::Value x);
+
+/// x * factor, likewise; x itself for the factor 1.
+mlir::Value createScaled(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
+                         double factor);
+
+/// x / divisor, likewise.
+mlir::Value createDivided(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
+                          double divisor);
 
 } // namespace cp
 

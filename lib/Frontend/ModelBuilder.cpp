@@ -7,6 +7,7 @@
 
 #include "ModelBuilder.h"
 
+#include "Mlp.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/IR/Projection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,7 +31,8 @@ static FloatType elementType(StringRef dtype, MLIRContext *context) {
 
 std::optional<ModelBuilder> ModelBuilder::create(const Mamba2Config &config,
                                                  const ImportOptions &options,
-                                                 Location location) {
+                                                 Location location,
+                                                 const Multipliers &factors) {
   MLIRContext *context = location.getContext();
   context->loadDialect<CPDialect, arith::ArithDialect, func::FuncDialect,
                        linalg::LinalgDialect, math::MathDialect,
@@ -49,14 +51,14 @@ std::optional<ModelBuilder> ModelBuilder::create(const Mamba2Config &config,
                         << options.dtype << "'";
     return std::nullopt;
   }
-  return ModelBuilder(config, options, element, location);
+  return ModelBuilder(config, options, element, location, factors);
 }
 
 ModelBuilder::ModelBuilder(const Mamba2Config &config,
                            const ImportOptions &options, FloatType element,
-                           Location location)
+                           Location location, const Multipliers &multipliers)
     : config(config), options(options), element(element),
-      b(location, location.getContext()) {}
+      multipliers(multipliers), b(location, location.getContext()) {}
 
 Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
   module = ModuleOp::create(b.getLoc());
@@ -65,8 +67,8 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
       RankedTensorType::get({options.batch, options.sequence}, b.getI32Type())};
   for (const WeightSpec &spec : weights)
     types.push_back(tensor(spec.shape));
-  Type logits =
-      tensor({options.batch, options.sequence, config.paddedVocabSize});
+  int64_t tokens = options.lastToken ? 1 : options.sequence;
+  Type logits = tensor({options.batch, tokens, config.paddedVocabSize});
   function = func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
   function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
   SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
@@ -80,19 +82,26 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
   // All at once: each new list would live as long as the context.
   function.setAllArgAttrs(attributes);
   b.setInsertionPointToStart(body);
-  return toResidual(EmbeddingOp::create(b, stateType(), body->getArgument(0),
-                                        weight(embedding)));
+  Value rows = EmbeddingOp::create(b, stateType(), body->getArgument(0),
+                                   weight(embedding));
+  return toResidual(createScaled(b, rows, multipliers.embedding));
 }
 
 Value ModelBuilder::addBlock(Value hidden, StringRef normName,
                              function_ref<Value(Value)> block) {
   Value normed = norm(toElement(hidden), weight(normName));
-  return arith::AddFOp::create(b, hidden, toResidual(block(normed)));
+  Value added = createScaled(b, block(normed), multipliers.residual);
+  return arith::AddFOp::create(b, hidden, toResidual(added));
 }
 
 OwningOpRef<ModuleOp> ModelBuilder::finish(Value hidden, StringRef normName,
                                            StringRef head) {
+  // What follows works on each token by itself.
+  if (options.lastToken)
+    hidden = lastToken(hidden);
   Value normed = norm(toElement(hidden), weight(normName));
+  // Before the head, where there are fewer channels than logits.
+  normed = createDivided(b, normed, multipliers.logitsDivisor);
   func::ReturnOp::create(b, createProjection(b, normed, weight(head)));
   if (failed(module->verify()))
     return {};
@@ -129,7 +138,21 @@ Value ModelBuilder::toResidual(Value x) {
 Value ModelBuilder::toElement(Value x) {
   if (!residualIsWider())
     return x;
-  return arith::TruncFOp::create(b, stateType(), x);
+  Type type = cast<RankedTensorType>(x.getType()).clone(element);
+  return arith::TruncFOp::create(b, type, x);
+}
+
+/// `[batch, sequence, hidden]` to `[batch, 1, hidden]`.
+Value ModelBuilder::lastToken(Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  SmallVector<int64_t> sizes(type.getShape());
+  sizes[1] = 1;
+  auto list = [&](ArrayRef<int64_t> values) {
+    return getAsIndexOpFoldResult(b.getContext(), values);
+  };
+  return tensor::ExtractSliceOp::create(b, type.clone(sizes), x,
+                                        list({0, options.sequence - 1, 0}),
+                                        list(sizes), list({1, 1, 1}));
 }
 
 Value ModelBuilder::norm(Value x, Value scale) {

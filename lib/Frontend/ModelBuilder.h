@@ -24,15 +24,16 @@ public:
   /// Null after an error at `location`: a size below 1, a type that is not
   /// served. `config` says what the whole model has one of, and must outlive
   /// the builder.
-  static std::optional<ModelBuilder> create(const Mamba2Config &config,
-                                            const ImportOptions &options,
-                                            mlir::Location location);
+  static std::optional<ModelBuilder>
+  create(const Mamba2Config &config, const ImportOptions &options,
+         mlir::Location location, const Multipliers &multipliers = {});
 
   /// Makes the function and gives the residual stream after the embedding.
   mlir::Value begin(llvm::ArrayRef<WeightSpec> weights,
                     llvm::StringRef embedding);
 
-  /// hidden + block(norm(hidden)), where `norm` names the norm's weight.
+  /// hidden + residual * block(norm(hidden)), where `norm` names the norm's
+  /// weight.
   mlir::Value addBlock(mlir::Value hidden, llvm::StringRef norm,
                        llvm::function_ref<mlir::Value(mlir::Value)> block);
 
@@ -53,7 +54,8 @@ public:
 
 private:
   ModelBuilder(const Mamba2Config &config, const ImportOptions &options,
-               mlir::FloatType element, mlir::Location location);
+               mlir::FloatType element, mlir::Location location,
+               const Multipliers &multipliers);
 
   mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape) const {
     return mlir::RankedTensorType::get(shape, element);
@@ -63,12 +65,14 @@ private:
   bool residualIsWider();
   mlir::Value toResidual(mlir::Value x);
   mlir::Value toElement(mlir::Value x);
+  mlir::Value lastToken(mlir::Value x);
   mlir::Value norm(mlir::Value x, mlir::Value scale);
   mlir::Value skip(mlir::Value value);
 
   const Mamba2Config &config;
   ImportOptions options;
   mlir::FloatType element;
+  Multipliers multipliers;
   mlir::ImplicitLocOpBuilder b;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

@@ -14,9 +14,6 @@
 #include "HybridForms.h"
 #include "TransformersFields.h"
 
-#include <cmath>
-#include <tuple>
-
 using namespace cp;
 using llvm::Error;
 using llvm::StringRef;
@@ -31,32 +28,6 @@ static constexpr StringRef unread[] = {
     "num_logits_to_keep",   "max_position_embeddings", "attention_dropout",
     "z_loss_coefficient",   "attn_rotary_emb",         "use_mamba_kernels",
     "output_router_logits", "router_aux_loss_coef"};
-
-/// BambaMixer.__init__.
-static void readMamba(FieldReader &fields, Mamba2Config &c) {
-  auto size = [&](StringRef key, int64_t absent) {
-    return fields.size(key, absent, library, c.remarks);
-  };
-  c.numHeads = size("mamba_n_heads", 128);
-  c.stateSize = size("mamba_d_state", 256);
-  c.numGroups = size("mamba_n_groups", 1);
-  c.convKernel = size("mamba_d_conv", 4);
-  c.chunkSize = fields.size("mamba_chunk_size", 256);
-  c.useConvBias = fields.flag("mamba_conv_bias", true);
-  c.useBias = fields.flag("mamba_proj_bias", false);
-  std::tie(c.dtMin, c.dtMax) =
-      fields.interval("time_step_limit", {c.dtMin, c.dtMax});
-  // BambaRMSNormGated: group_size = intermediate_size // n_groups.
-  c.normGroups = c.numGroups;
-}
-
-/// The size of a Mamba head, which may be "auto".
-static void readHeadDim(FieldReader &fields, int64_t expand, Mamba2Config &c) {
-  int64_t automatic = expand * c.hiddenSize / c.numHeads;
-  bool isAuto = !fields.hasValue("mamba_d_head") ||
-                fields.valueText("mamba_d_head") == "\"auto\"";
-  c.headDim = isAuto ? automatic : fields.size("mamba_d_head", automatic);
-}
 
 /// The part of a head that is rotated: PreTrainedConfig puts a rope_theta of
 /// its own into rope_parameters, BambaConfig a partial_rotary_factor of 0.5.
@@ -79,13 +50,7 @@ static void readRotary(FieldReader &fields, const std::string &label,
         rope.fail("rope_type", "expected default, got " + quoted(type));
       fields.adopt(rope);
     }
-  c.rotaryDims = int64_t(double(c.headDim) * std::min(part, 1.0));
-  if (part > 1 || c.rotaryDims % 2 != 0 || c.rotaryDims == 0)
-    fields.fail("rope_parameters",
-                "expected a partial_rotary_factor of at most 1 that makes an "
-                "even number of the " +
-                    Twine(c.headDim) + " channels of a head, got " +
-                    std::to_string(part));
+  setRotaryPart(fields, part, c);
 }
 
 /// BambaAttention.__init__ and BambaMLP.__init__.
@@ -125,7 +90,6 @@ Error cp::readBambaForm(const json::Object &object, StringRef label,
                         HybridConfig &config) {
   FieldReader fields(object, label.str());
   Mamba2Config &c = config.mamba;
-  config.family = HybridFamily::Bamba;
   c.residualInF32 = false;
   c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
   c.vocabSize = c.paddedVocabSize =
@@ -136,20 +100,15 @@ Error cp::readBambaForm(const json::Object &object, StringRef label,
   c.tieEmbeddings = fields.flag("tie_word_embeddings", false);
   c.initializerRange =
       fields.real("initializer_range", 0.02, 0, /*open=*/false);
-  readMamba(fields, c);
-  int64_t expand = fields.size("mamba_expand", 2, library, c.remarks);
-  readHeadDim(fields, expand, c);
+  int64_t expand = readBambaMixer(fields, c);
   readAttention(fields, label.str(), config);
   readLayers(fields, config);
   readSilu(fields, "hidden_act");
-  readCommonFields(fields, object, "Bamba");
+  readCommonFields(fields, object, "Bamba", c.tieEmbeddings);
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;
-  SizeNames names = {"hidden_size",       "mamba_expand",  "mamba_n_heads",
-                     "mamba_d_head",      "mamba_d_state", "mamba_n_groups",
-                     "num_hidden_layers", "vocab_size"};
-  if (Error error = checkSizes(c, expand, names, label))
+  if (Error error = checkSizes(c, expand, bambaNames, label))
     return error;
-  return checkHybridSizes(config, names, label);
+  return checkHybridSizes(config, bambaNames, label);
 }

@@ -115,7 +115,7 @@ static Error convertIntegers(ArrayRef<uint8_t> in, DType to, StringRef label,
   size_t count = in.size() / sizeof(From);
   out.resize(count * sizeof(To));
   for (size_t i = 0; i < count; ++i) {
-    int64_t value = load<From>(in.data() + i * sizeof(From));
+    auto value = int64_t{load<From>(in.data() + i * sizeof(From))};
     if (value < std::numeric_limits<To>::min() ||
         value > std::numeric_limits<To>::max())
       return outOfRange(label, i, Twine(value), to);

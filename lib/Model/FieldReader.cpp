@@ -38,9 +38,22 @@ static std::optional<double> numberOf(const json::Value &value) {
   return std::nullopt;
 }
 
+void FieldReader::readAs(StringRef other, StringRef key,
+                         std::vector<std::string> &remarks) {
+  if (!object.get(other))
+    return;
+  if (object.get(key)) {
+    known.insert(key);
+    remarks.push_back((name(key) + "=" + valueText(key) +
+                       " is ignored: " + other + " says it")
+                          .str());
+  }
+  otherNames[key] = other;
+}
+
 const json::Value *FieldReader::get(StringRef key) {
-  known.insert(key);
-  return object.get(key);
+  known.insert(own(key));
+  return object.get(own(key));
 }
 
 bool FieldReader::has(StringRef key) { return get(key) != nullptr; }
@@ -181,11 +194,11 @@ void FieldReader::remarkIgnored(Mamba2Config &config, StringRef key,
 
 void FieldReader::ignore(llvm::ArrayRef<StringRef> keys) {
   for (StringRef key : keys)
-    known.insert(key);
+    known.insert(own(key));
 }
 
 std::string FieldReader::valueText(StringRef key) const {
-  const json::Value *value = object.get(key);
+  const json::Value *value = object.get(own(key));
   std::string text = value ? llvm::formatv("{0}", *value).str() : "nothing";
   constexpr size_t limit = 96;
   return text.size() > limit ? text.substr(0, limit) + "..." : text;

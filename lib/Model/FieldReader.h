@@ -11,6 +11,7 @@
 #include "cp/Model/Mamba2Config.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
@@ -33,6 +34,11 @@ public:
   FieldReader(const llvm::json::Object &object, std::string label,
               std::string prefix = "")
       : object(object), label(std::move(label)), prefix(std::move(prefix)) {}
+
+  /// Lets `other` say what `key` does, and before it where both are there; the
+  /// field then has that name in messages. Before any other call.
+  void readAs(llvm::StringRef other, llvm::StringRef key,
+              std::vector<std::string> &remarks);
 
   /// Whether the field is there; this alone makes it known.
   bool has(llvm::StringRef key);
@@ -67,8 +73,10 @@ public:
 
   /// The field's value as text, for remarks.
   std::string valueText(llvm::StringRef key) const;
-  /// The full name of a field.
-  std::string name(llvm::StringRef key) const { return prefix + key.str(); }
+  /// The full name of a field, as the object has it.
+  std::string name(llvm::StringRef key) const {
+    return prefix + own(key).str();
+  }
 
   /// Takes over what is wrong with a nested object: its first error, or fields
   /// that were never asked for.
@@ -79,6 +87,10 @@ public:
   llvm::Error finish();
 
 private:
+  llvm::StringRef own(llvm::StringRef key) const {
+    auto found = otherNames.find(key);
+    return found == otherNames.end() ? key : found->second;
+  }
   const llvm::json::Value *get(llvm::StringRef key);
   void expected(llvm::StringRef key, const llvm::Twine &what,
                 const llvm::json::Value &value);
@@ -87,6 +99,7 @@ private:
   std::string label;
   std::string prefix;
   llvm::StringSet<> known;
+  llvm::StringMap<llvm::StringRef> otherNames;
   std::string firstError;
 };
 

@@ -55,7 +55,8 @@ static Expected<bool> isMambaSsmForm(const json::Object &object,
       return false;
     return makeError(Twine(label) +
                      ": model_type: expected \"mamba2\" (or a hybrid's, "
-                     "\"bamba\" or \"nemotron_h\"), got " +
+                     "\"bamba\", \"nemotron_h\" or \"granitemoehybrid\"), "
+                     "got " +
                      describe(*type));
   }
   if (object.get("d_model") || object.get("ssm_cfg"))
@@ -80,6 +81,19 @@ static Expected<Mamba2Config> readMamba2(const json::Object &object,
   return config;
 }
 
+static Error readHybridForm(const json::Object &object, StringRef start,
+                            HybridConfig &config) {
+  switch (config.family) {
+  case HybridFamily::Bamba:
+    return readBambaForm(object, start, config);
+  case HybridFamily::NemotronH:
+    return readNemotronHForm(object, start, config);
+  case HybridFamily::GraniteMoeHybrid:
+    break;
+  }
+  return readGraniteForm(object, start, config);
+}
+
 static Expected<ModelConfig> readHybrid(const json::Object &object,
                                         StringRef start, HybridFamily family,
                                         std::optional<Semantics> semantics) {
@@ -90,10 +104,8 @@ static Expected<ModelConfig> readHybrid(const json::Object &object,
                      "is " +
                      semanticsName(*semantics));
   HybridConfig config;
-  Error error = family == HybridFamily::Bamba
-                    ? readBambaForm(object, start, config)
-                    : readNemotronHForm(object, start, config);
-  if (error)
+  config.family = family;
+  if (Error error = readHybridForm(object, start, config))
     return error;
   return config;
 }
@@ -122,7 +134,7 @@ Expected<ModelConfig> cp::parseModelConfig(StringRef text, StringRef label,
     return value.takeError();
   const json::Object &object = *value->getAsObject();
   std::optional<StringRef> type = object.getString("model_type");
-  for (HybridFamily family : {HybridFamily::Bamba, HybridFamily::NemotronH})
+  for (HybridFamily family : hybridFamilies)
     if (type == familyName(family))
       return readHybrid(object, start, family, semantics);
   return readMamba2(object, start, semantics);

@@ -23,6 +23,21 @@ llvm::Error readBambaForm(const llvm::json::Object &object,
 llvm::Error readNemotronHForm(const llvm::json::Object &object,
                               llvm::StringRef label, HybridConfig &config);
 
+/// Reads model_type "granitemoehybrid".
+llvm::Error readGraniteForm(const llvm::json::Object &object,
+                            llvm::StringRef label, HybridConfig &config);
+
+/// The fields of BambaMixer, which GraniteMoeHybridMambaLayer shares; the
+/// hidden size is known. Gives mamba_expand.
+int64_t readBambaMixer(FieldReader &fields, Mamba2Config &config);
+
+/// What those two call the sizes.
+extern const SizeNames bambaNames;
+
+/// The part of a head's channels that is rotated; fails where it is not an even
+/// number of them, from 2 to all.
+void setRotaryPart(FieldReader &fields, double part, AttentionConfig &config);
+
 /// num_key_value_heads: 8 when absent, as many as there are query heads when
 /// null.
 int64_t readKeyHeads(FieldReader &fields, int64_t heads,

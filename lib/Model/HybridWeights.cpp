@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names, shapes and initialisation: modeling_bamba.py and
-// modeling_nemotron_h.py of transformers 5.23.0, over
+// Names, shapes and initialisation: modeling_bamba.py, modeling_nemotron_h.py
+// and modeling_granitemoehybrid.py of transformers 5.23.0, over
 // PreTrainedModel._init_weights there.
 //
 //===----------------------------------------------------------------------===//
@@ -15,16 +15,16 @@
 
 using namespace cp;
 
-/// BambaPreTrainedModel and NemotronHPreTrainedModel._init_weights.
+/// _init_weights of the families' PreTrainedModel.
 static MixerInits mixerInits(const HybridConfig &config) {
   const Mamba2Config &c = config.mamba;
   InitSpec normal = InitSpec::normal(c.initializerRange);
-  bool isBamba = config.family == HybridFamily::Bamba;
+  bool drawsSteps = config.family == HybridFamily::NemotronH;
   return {normal,
           c.rescaleResidual ? outProjInit(c) : normal,
           normal,
           InitSpec::zeros(),
-          isBamba ? InitSpec::ones() : dtBiasInit(c),
+          drawsSteps ? dtBiasInit(c) : InitSpec::ones(),
           InitSpec::logArange()};
 }
 
@@ -54,7 +54,13 @@ static void addMlp(const HybridConfig &config, const std::string &module,
                    std::vector<WeightSpec> &out) {
   const MlpConfig &c = config.mlp;
   int64_t width = config.mamba.hiddenSize;
-  if (config.family == HybridFamily::Bamba)
+  if (c.form == MlpForm::PackedSwiGlu) {
+    addLinear(config, module + ".input_linear", 2 * c.size, width, c.useBias,
+              out);
+    addLinear(config, module + ".output_linear", width, c.size, c.useBias, out);
+    return;
+  }
+  if (c.form == MlpForm::SwiGlu)
     addLinear(config, module + ".gate_proj", c.size, width, c.useBias, out);
   addLinear(config, module + ".up_proj", c.size, width, c.useBias, out);
   addLinear(config, module + ".down_proj", width, c.size, c.useBias, out);

@@ -33,6 +33,7 @@ static constexpr StringRef unread[] = {"num_logits_to_keep",
                                        "mamba_ssm_cache_dtype",
                                        "auto_map",
                                        "n_routed_experts",
+                                       "num_local_experts",
                                        "n_shared_experts",
                                        "num_experts_per_tok",
                                        "moe_intermediate_size",
@@ -47,6 +48,20 @@ static constexpr StringRef unread[] = {"num_logits_to_keep",
                                        "num_nextn_predict_layers",
                                        "mtp_layers_block_type",
                                        "mtp_hybrid_override_pattern"};
+
+/// NemotronHConfig.__post_init__ takes the first for the second: the names of
+/// its own signature in 5.3. The last one is an attribute_map.
+static constexpr std::pair<StringRef, StringRef> otherNames[] = {
+    {"mamba_n_groups", "n_groups"},
+    {"mamba_d_conv", "conv_kernel"},
+    {"mamba_expand", "expand"},
+    {"mamba_dt_min", "time_step_min"},
+    {"mamba_dt_max", "time_step_max"},
+    {"mamba_dt_limit", "time_step_limit"},
+    {"mamba_dt_init_floor", "time_step_floor"},
+    {"mamba_conv_bias", "use_conv_bias"},
+    {"mamba_chunk_size", "chunk_size"},
+    {"layer_types", "layers_block_type"}};
 
 /// NemotronHMamba2Mixer.__init__.
 static void readMamba(FieldReader &fields, Mamba2Config &c) {
@@ -87,6 +102,11 @@ static void readAttention(FieldReader &fields, HybridConfig &config) {
   c.headDim = fields.size("head_dim", 128, library, mamba.remarks);
   fields.remarkIgnored(mamba, "attention_head_dim", "head_dim says it");
   fields.remarkIgnored(mamba, "attention_bias", "its attention has no biases");
+  for (StringRef key : {"rope_theta", "partial_rotary_factor", "rope_scaling",
+                        "rope_parameters"})
+    fields.remarkIgnored(mamba, key, "its attention rotates nothing");
+  fields.remarkIgnored(mamba, "num_query_groups",
+                       "num_key_value_heads says the groups of its queries");
   fields.refuseUnlessEmpty("sliding_window", "attention in a window");
   config.mlp.size =
       fields.size("intermediate_size", 21504, library, mamba.remarks);
@@ -126,14 +146,17 @@ static bool addLayer(FieldReader &fields, StringRef key, StringRef name,
 }
 
 static void readLayers(FieldReader &fields, HybridConfig &config) {
-  std::string pattern = fields.text("hybrid_override_pattern", "");
+  std::string pattern = fields.hasValue("hybrid_override_pattern")
+                            ? fields.text("hybrid_override_pattern", "")
+                            : "";
   if (const json::Array *list = fields.list("layers_block_type")) {
     for (const json::Value &value : *list)
       if (!addLayer(fields, "layers_block_type",
                     value.getAsString().value_or(describe(value)), config))
         return;
-    fields.remarkIgnored(config.mamba, "hybrid_override_pattern",
-                         "layers_block_type says the layers");
+    if (fields.hasValue("hybrid_override_pattern"))
+      fields.remarkIgnored(config.mamba, "hybrid_override_pattern",
+                           "layers_block_type says the layers");
   } else {
     for (char letter : pattern)
       if (!addLayer(fields, "hybrid_override_pattern", StringRef(&letter, 1),
@@ -156,7 +179,9 @@ Error cp::readNemotronHForm(const json::Object &object, StringRef label,
                             HybridConfig &config) {
   FieldReader fields(object, label.str());
   Mamba2Config &c = config.mamba;
-  config.family = HybridFamily::NemotronH;
+  for (auto [other, key] : otherNames)
+    fields.readAs(other, key, c.remarks);
+  config.mlp.form = MlpForm::SquaredRelu;
   c.residualInF32 = false;
   c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
   c.vocabSize = c.paddedVocabSize =
@@ -178,13 +203,15 @@ Error cp::readNemotronHForm(const json::Object &object, StringRef label,
                          "its logits have a weight of their own");
   for (StringRef key : {"rms_norm_eps", "norm_eps"})
     fields.remarkIgnored(c, key, "layer_norm_epsilon says it");
-  readCommonFields(fields, object, "NemotronH");
+  readCommonFields(fields, object, "NemotronH", /*tiesEmbeddings=*/false);
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;
+  std::string groups = fields.name("n_groups");
+  std::string layers = fields.name("layers_block_type");
   return checkHybridSizes(config,
                           {"hidden_size", "expand", "mamba_num_heads",
-                           "mamba_head_dim", "ssm_state_size", "n_groups",
-                           "layers_block_type", "vocab_size"},
+                           "mamba_head_dim", "ssm_state_size", groups.c_str(),
+                           layers.c_str(), "vocab_size"},
                           label);
 }

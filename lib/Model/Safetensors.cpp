@@ -11,6 +11,7 @@
 #include "JsonText.h"
 #include "SafetensorsHeader.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
@@ -115,6 +116,9 @@ Error TensorFile::addShard(StringRef shardPath,
                        ", which does not hold it");
     views.push_back(*view);
   }
+  for (const TensorView &view : shard->views)
+    if (!llvm::binary_search(names, view.name))
+      unmapped.push_back(view);
   for (std::unique_ptr<MemoryBuffer> &buffer : shard->buffers)
     buffers.push_back(std::move(buffer));
   return Error::success();

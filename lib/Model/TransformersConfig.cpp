@@ -92,6 +92,10 @@ static void readSteps(FieldReader &fields, Mamba2Config &c) {
     fields.size("time_step_rank", 1);
   fields.remarkIgnored(c, "time_step_rank",
                        "Mamba-2 projects its steps at full rank");
+  // Of Mamba 1's dt_proj; Mamba-Codestral's configuration has them.
+  for (StringRef key : {"time_step_init_scheme", "time_step_scale"})
+    fields.remarkIgnored(c, key, "Mamba-2 has no dt_proj that it would start");
+  fields.remarkIgnored(c, "num_query_groups", "n_groups says the groups");
 }
 
 static void readInitialisation(FieldReader &fields, Mamba2Config &c) {
@@ -129,8 +133,8 @@ Error cp::readTransformersForm(const json::Object &object, StringRef label,
   readNorms(fields, c);
   readSteps(fields, c);
   readInitialisation(fields, c);
-  readCommonFields(fields, object, "Mamba2");
   readKind(fields, c);
+  readCommonFields(fields, object, "Mamba2", c.tieEmbeddings);
   // Older configurations hold it; Mamba2Mixer computes expand * hidden_size.
   int64_t inner = fields.size("intermediate_size", c.hiddenSize * expand);
   if (inner != c.hiddenSize * expand)

@@ -48,30 +48,67 @@ static constexpr StringRef harmless[] = {"model_type",
                                          "min_length",
                                          "temperature",
                                          "top_k",
-                                         "top_p"};
+                                         "top_p",
+                                         "use_bfloat16",
+                                         "tf_legacy_loss",
+                                         "prefix",
+                                         "early_stopping",
+                                         "num_beams",
+                                         "num_beam_groups",
+                                         "diversity_penalty",
+                                         "typical_p",
+                                         "repetition_penalty",
+                                         "length_penalty",
+                                         "no_repeat_ngram_size",
+                                         "encoder_no_repeat_ngram_size",
+                                         "bad_words_ids",
+                                         "num_return_sequences",
+                                         "output_scores",
+                                         "return_dict_in_generate",
+                                         "forced_bos_token_id",
+                                         "forced_eos_token_id",
+                                         "remove_invalid_values",
+                                         "exponential_decay_length_penalty",
+                                         "suppress_tokens",
+                                         "begin_suppress_tokens"};
 
+/// NameForCausalLM, or NameModel, which ends before the head: its files call
+/// the parameters by shorter names and hold no head.
 static void readArchitectures(FieldReader &fields, const json::Object &object,
-                              const std::string &name) {
+                              const std::string &name, bool tiesEmbeddings) {
   if (!fields.hasValue("architectures"))
     return;
   const json::Array *list = object.getArray("architectures");
   if (!list)
     return fields.fail("architectures", "expected a list of class names, got " +
                                             fields.valueText("architectures"));
+  bool hasHead = list->empty();
   for (const json::Value &value : *list) {
     StringRef found = value.getAsString().value_or("");
+    hasHead |= found == name + "ForCausalLM";
     if (found != name + "ForCausalLM" && found != name + "Model")
       fields.fail("architectures",
                   "expected " + name + "ForCausalLM, got " + describe(value));
   }
+  if (!hasHead && !tiesEmbeddings)
+    fields.fail("architectures",
+                name +
+                    "Model has no head, so its files hold no lm_head.weight "
+                    "to make logits with; expected " +
+                    name +
+                    "ForCausalLM, or tie_word_embeddings = true, which makes "
+                    "them with the embedding");
 }
 
 void cp::readCommonFields(FieldReader &fields, const json::Object &object,
-                          StringRef name) {
-  readArchitectures(fields, object, name.str());
-  for (StringRef key : {"is_decoder", "is_encoder_decoder",
-                        "add_cross_attention", "cross_attention_hidden_size"})
+                          StringRef name, bool tiesEmbeddings) {
+  readArchitectures(fields, object, name.str(), tiesEmbeddings);
+  for (StringRef key :
+       {"is_decoder", "is_encoder_decoder", "tie_encoder_decoder",
+        "add_cross_attention", "cross_attention_hidden_size"})
     fields.refuseUnlessEmpty(key, "an encoder or cross attention");
+  fields.refuseUnlessEmpty("pruned_heads", "attention without some heads");
+  fields.refuseUnlessEmpty("quantization_config", "quantized weights");
   fields.ignore(harmless);
 }
 

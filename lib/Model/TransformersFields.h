@@ -13,10 +13,11 @@
 namespace cp {
 
 /// Reads the fields of PreTrainedConfig and of generation: most change no logit
-/// of a full sequence; `architectures` must be `name`ForCausalLM or
-/// `name`Model, and nothing may ask for an encoder.
+/// of a full sequence; `architectures` must be `name`ForCausalLM or, for a
+/// model that makes its logits with the embedding, `name`Model, and nothing may
+/// ask for an encoder, pruned heads or quantized weights.
 void readCommonFields(FieldReader &fields, const llvm::json::Object &object,
-                      llvm::StringRef name);
+                      llvm::StringRef name, bool tiesEmbeddings);
 
 /// The activation under `key`, which must be silu.
 void readSilu(FieldReader &fields, llvm::StringRef key);

@@ -30,6 +30,7 @@ void buildPartitionPipeline(OpPassManager &manager) {
   functions.addPass(createPartition());
   functions.addPass(createLowerReshards());
   functions.addPass(createCSEPass());
+  functions.addPass(createNarrowGathers());
   functions.addPass(createMergeExchanges());
   functions.addPass(createExplainCollectives());
 }

@@ -65,18 +65,6 @@ func.func @verify_c2(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64})
 
 // -----
 
-// A slice that drops a dimension has no rule.
-
-func.func @rank_reduced(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64})
-    -> tensor<16x24xf32> {
-  // expected-error @below {{'tensor.extract_slice' op drops dimensions, which cannot be sharded; slice and collapse in two ops}}
-  %0 = tensor.extract_slice %x[0, 0, 0] [1, 16, 24] [1, 1, 1]
-      : tensor<1x16x24xf32> to tensor<16x24xf32>
-  return %0 : tensor<16x24xf32>
-}
-
-// -----
-
 // expected-error @below {{'func.func' op must have one block: control flow is not sharded yet}}
 func.func @blocks(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
     -> tensor<1x16xf32> {

@@ -195,3 +195,33 @@ func.func @flatten(%x: tensor<2x16x8xf32> {cp.sequence = 1 : i64})
       : tensor<2x16x8xf32> into tensor<32x8xf32>
   return %0 : tensor<32x8xf32>
 }
+
+// -----
+
+// A slice may drop dimensions of size 1, cut beside them or not; what it takes a
+// part of is made whole first.
+
+// CHECK-LABEL: func.func @drops(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x5x8xf32>
+// CHECK-NEXT:    tensor.extract_slice %[[X]][0, 2, 0] [1, 1, 8] [1, 1, 1] : tensor<1x5x8xf32> to tensor<1x8xf32>
+// CHECK-NEXT:    return
+func.func @drops(%x: tensor<4x5x8xf32> {cp.sequence = 0 : i64})
+    -> tensor<4x8xf32> {
+  %0 = tensor.extract_slice %x[0, 2, 0] [4, 1, 8] [1, 1, 1]
+      : tensor<4x5x8xf32> to tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @last(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<2x4x8xf32>
+// CHECK-NEXT:    %[[G:.*]] = cp.all_gather %[[X]] over ["cp"] of #mesh {dim = 1 : i64}
+// CHECK-NEXT:    tensor.extract_slice %[[G]][0, 15, 0] [2, 1, 8] [1, 1, 1] : tensor<2x16x8xf32> to tensor<2x8xf32>
+// CHECK-NEXT:    return
+func.func @last(%x: tensor<2x16x8xf32> {cp.sequence = 1 : i64})
+    -> tensor<2x8xf32> {
+  %0 = tensor.extract_slice %x[0, 15, 0] [2, 1, 8] [1, 1, 1]
+      : tensor<2x16x8xf32> to tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}

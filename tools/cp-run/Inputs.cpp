@@ -7,13 +7,11 @@
 
 #include "Inputs.h"
 
+#include "ReadTensors.h"
 #include "cp/Frontend/Mamba2Importer.h"
-#include "cp/Model/Npy.h"
 #include "cp/Model/Random.h"
 #include "llvm/ADT/APFloat.h"
-#include "llvm/Support/Path.h"
-
-#include <cstring>
+#include "llvm/Support/raw_ostream.h"
 
 using llvm::StringRef;
 
@@ -87,50 +85,10 @@ llvm::Expected<HostTensor> draw(const TensorSpec &spec, uint64_t seed) {
   return tensor;
 }
 
-HostTensor copyOf(const TensorView &view) {
-  HostTensor tensor;
-  tensor.dtype = view.dtype;
-  tensor.shape = view.shape;
-  tensor.bytes.assign(view.bytes.begin(), view.bytes.end());
-  return tensor;
-}
-
-/// The first bytes of a text, one token id each.
-llvm::Expected<HostTensor> readText(StringRef path, const TensorSpec &spec) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return llvm::createStringError(path + ": " + buffer.getError().message());
-  StringRef text = (*buffer)->getBuffer();
-  HostTensor tensor = HostTensor::zeros(spec.dtype, spec.shape);
-  if (spec.dtype != DType::I32)
-    return llvm::createStringError(path + ": '" + spec.name +
-                                   "' takes no token ids");
-  llvm::MutableArrayRef<int32_t> ids = elements<int32_t>(tensor);
-  if (text.size() < ids.size())
-    return llvm::createStringError(
-        path + ": '" + spec.name + "' needs " + std::to_string(ids.size()) +
-        " bytes, but the file has " + std::to_string(text.size()) +
-        "; import the model with a smaller --seq");
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<uint8_t>(text[i]);
-  return tensor;
-}
-
-llvm::Expected<HostTensor> readArray(StringRef path, const TensorSpec &spec) {
-  llvm::Expected<NpyArray> array = readNpy(path);
-  if (!array)
-    return array.takeError();
-  if (array->dtype != spec.dtype || array->shape != spec.shape)
-    return llvm::createStringError(
-        path + ": '" + spec.name + "' must be " + dtypeName(spec.dtype) + " " +
-        shapeText(spec.shape) + ", but the file holds " +
-        dtypeName(array->dtype) + " " + shapeText(array->shape));
-  return HostTensor{array->dtype, array->shape, std::move(array->bytes)};
-}
-
 /// Where arguments come from.
 struct Sources {
   std::optional<TensorFile> weights, inputs;
+  Conversions ofWeights, ofInputs;
 };
 
 llvm::Error openFile(const std::string &path, std::optional<TensorFile> &into) {
@@ -143,38 +101,65 @@ llvm::Error openFile(const std::string &path, std::optional<TensorFile> &into) {
   return llvm::Error::success();
 }
 
-llvm::Expected<HostTensor>
-gather(const TensorSpec &spec, const Sources &sources, const Options &options) {
+llvm::Expected<HostTensor> gather(const TensorSpec &spec, Sources &sources,
+                                  const Options &options) {
   if (spec.isParam)
-    return sources.weights ? readTensor(*sources.weights, spec)
-                           : draw(spec, options.seed);
-  StringRef extension = llvm::sys::path::extension(options.inputs);
-  if (extension == ".npy")
-    return readArray(options.inputs, spec);
-  if (extension == ".txt")
-    return readText(options.inputs, spec);
-  return sources.inputs ? readTensor(*sources.inputs, spec)
+    return sources.weights
+               ? readTensor(*sources.weights, spec, sources.ofWeights)
+               : draw(spec, options.seed);
+  if (holdsOneTensor(options.inputs))
+    return readSingle(options.inputs, spec);
+  return sources.inputs ? readTensor(*sources.inputs, spec, sources.ofInputs)
                         : draw(spec, options.seed);
 }
 
-} // namespace
-
-llvm::Expected<HostTensor> readTensor(const TensorFile &file,
-                                      const TensorSpec &spec) {
-  llvm::Expected<TensorView> view =
-      bindWeight(file, spec.name, spec.shape, spec.dtype);
-  if (!view)
-    return view.takeError();
-  return copyOf(*view);
+/// Refuses what a file holds beyond the tensors of these names, or says it.
+llvm::Error checkUnused(const TensorFile &file,
+                        llvm::ArrayRef<std::string> names, bool ignore) {
+  std::vector<std::string> unbound = unboundNames(file, names);
+  if (unbound.empty())
+    return llvm::Error::success();
+  std::string text = file.label().str() + ": the model does not take " +
+                     std::to_string(unbound.size()) + " of the file's " +
+                     std::to_string(file.tensors().size()) +
+                     " tensors: " + describeUnbound(unbound);
+  if (!ignore)
+    return llvm::createStringError(
+        text + "; import the configuration that the file came with, or leave "
+               "them out by --ignore-unused-weights");
+  llvm::errs() << "cp-run: warning: " << text << "\n";
+  return llvm::Error::success();
 }
+
+llvm::Error checkUnused(const Sources &sources,
+                        llvm::ArrayRef<TensorSpec> specs,
+                        const Options &options) {
+  // One file may hold both.
+  bool isOneFile = options.weights == options.inputs;
+  std::vector<std::string> params, inputs;
+  for (const TensorSpec &spec : specs) {
+    if (spec.isParam || isOneFile)
+      params.push_back(spec.name);
+    if (!spec.isParam || isOneFile)
+      inputs.push_back(spec.name);
+  }
+  if (sources.weights)
+    if (llvm::Error error =
+            checkUnused(*sources.weights, params, options.ignoreUnusedWeights))
+      return error;
+  if (sources.inputs && !isOneFile)
+    return checkUnused(*sources.inputs, inputs, options.ignoreUnusedWeights);
+  return llvm::Error::success();
+}
+
+} // namespace
 
 llvm::Expected<std::vector<HostTensor>>
 gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options) {
   Sources sources;
   if (llvm::Error error = openFile(options.weights, sources.weights))
     return error;
-  StringRef extension = llvm::sys::path::extension(options.inputs);
-  bool single = extension == ".npy" || extension == ".txt";
+  bool single = holdsOneTensor(options.inputs);
   size_t others = llvm::count_if(
       specs, [](const TensorSpec &spec) { return !spec.isParam; });
   if (single && others != 1)
@@ -191,6 +176,10 @@ gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options) {
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));
   }
+  if (llvm::Error error = checkUnused(sources, specs, options))
+    return error;
+  sources.ofWeights.print(options.weights);
+  sources.ofInputs.print(options.inputs);
   return tensors;
 }
 

@@ -15,8 +15,10 @@
 namespace cp {
 
 /// One whole tensor for each argument: parameters from --weights, other
-/// arguments from --inputs, what no file gives from --seed. Errors name the
-/// tensor and the file.
+/// arguments from --inputs, what no file gives from --seed. What had to be
+/// converted is one remark a file, on standard error. Errors name the
+/// tensor and the file: one that is missing or of another shape or type, and,
+/// unless --ignore-unused-weights only says it, one that no argument takes.
 llvm::Expected<std::vector<HostTensor>>
 gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options);
 
@@ -24,10 +26,6 @@ gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options);
 std::vector<TensorView> viewsOf(llvm::ArrayRef<TensorSpec> specs,
                                 llvm::ArrayRef<HostTensor> tensors,
                                 bool paramsOnly);
-
-/// A whole tensor from a file, by name.
-llvm::Expected<HostTensor> readTensor(const TensorFile &file,
-                                      const TensorSpec &spec);
 
 } // namespace cp
 

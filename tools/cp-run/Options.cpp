@@ -57,12 +57,18 @@ void defineWhat(Options &o) {
 void defineData(Options &o) {
   static Flag<std::string> inputs(
       "inputs",
-      cl::desc(".safetensors by name, .npy for a single input, or .txt: its "
-               "bytes are the token ids (default: drawn)"),
+      cl::desc(".safetensors by name; for a single input .npy, .ids (token ids "
+               "as text, between white space or commas) or .txt (its bytes are "
+               "the token ids); default: drawn"),
       cl::location(o.inputs), cl::cat(category));
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),
       cl::location(o.weights), cl::cat(category));
+  static Flag<bool> ignoreUnused(
+      "ignore-unused-weights",
+      cl::desc("List the tensors of a file that the model does not take, and "
+               "go on without them"),
+      cl::location(o.ignoreUnusedWeights), cl::cat(category));
   static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
                              cl::location(o.seed), cl::init(0),
                              cl::cat(category));

@@ -34,6 +34,7 @@ struct Options {
   std::string axis;
   std::string inputs;
   std::string weights;
+  bool ignoreUnusedWeights = false;
   std::string saveWeights;
   std::string outputs;
   std::string report;

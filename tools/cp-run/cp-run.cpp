@@ -9,6 +9,7 @@
 #include "Explain.h"
 #include "Inputs.h"
 #include "Options.h"
+#include "ReadTensors.h"
 #include "Report.h"
 #include "Requests.h"
 #include "Trace.h"
@@ -92,12 +93,14 @@ storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs) {
   if (!file)
     return file.takeError();
   std::vector<HostTensor> tensors;
+  Conversions conversions;
   for (const TensorSpec &spec : specs) {
-    llvm::Expected<HostTensor> tensor = readTensor(*file, spec);
+    llvm::Expected<HostTensor> tensor = readTensor(*file, spec, conversions);
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));
   }
+  conversions.print(path);
   return tensors;
 }
 

@@ -26,6 +26,9 @@ struct ImportFlags {
       "dtype",
       llvm::cl::desc("Type of weights and activations: f32, f64 or bf16"),
       llvm::cl::init("f32")};
+  llvm::cl::opt<bool> lastToken{
+      "last-token",
+      llvm::cl::desc("Logits of the last token of each sequence only")};
   llvm::cl::opt<std::string> semantics{
       "semantics",
       llvm::cl::desc(
@@ -60,7 +63,8 @@ OwningOpRef<Operation *> importConfig(llvm::SourceMgr &source,
   }
   for (const std::string &remark : cp::remarksOf(*config))
     emitRemark(location) << remark;
-  cp::ImportOptions options{flags.batch, flags.sequence, flags.dtype};
+  cp::ImportOptions options{flags.batch, flags.sequence, flags.dtype,
+                            flags.lastToken};
   OwningOpRef<ModuleOp> module = cp::importModel(*config, options, location);
   return module ? OwningOpRef<Operation *>(module.release()) : nullptr;
 }

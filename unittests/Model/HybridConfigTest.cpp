@@ -70,7 +70,8 @@ std::string kinds(const HybridConfig &config) {
 /// The parameters are those of the models that transformers saved.
 TEST(HybridWeights, AreThoseOfTheGoldens) {
   for (const char *name :
-       {"bamba", "bamba-options", "nemotron_h", "nemotron_h-options"}) {
+       {"bamba", "bamba-options", "nemotron_h", "nemotron_h-options", "granite",
+        "granite-options"}) {
     SCOPED_TRACE(name);
     HybridConfig config =
         mustParseHybrid(readAll(goldenPath(name) + "/config.json"));
@@ -139,6 +140,57 @@ TEST(HybridConfig, DefaultsOfNemotronH) {
   EXPECT_EQ(c.attention.headDim, 128);
   EXPECT_FALSE(c.attention.ropeTheta);
   EXPECT_EQ(c.mlp.size, 21504);
+}
+
+TEST(HybridConfig, DefaultsOfGranite) {
+  HybridConfig c = mustParseHybrid(
+      R"({"model_type": "granitemoehybrid", "num_local_experts": 0})");
+  EXPECT_EQ(c.family, HybridFamily::GraniteMoeHybrid);
+  EXPECT_EQ(c.mamba.hiddenSize, 4096);
+  EXPECT_EQ(c.mamba.vocabSize, 32000);
+  EXPECT_EQ(c.mamba.normEpsilon, 1e-6);
+  EXPECT_FALSE(c.mamba.residualInF32);
+  EXPECT_EQ(c.attention.keyHeads, 32);
+  EXPECT_EQ(c.attention.headDim, 128);
+  EXPECT_FALSE(c.attention.ropeTheta);
+  EXPECT_EQ(c.attention.scale, 1.0);
+  EXPECT_EQ(c.mlp.form, MlpForm::PackedSwiGlu);
+  EXPECT_EQ(c.mlp.size, 1024);
+  EXPECT_EQ(c.multipliers.embedding, 1);
+  EXPECT_EQ(kinds(c), std::string(32, 'M'));
+}
+
+/// Granite 4.0 H 1B as IBM publishes it, but for its list of layers.
+TEST(HybridConfig, ReadsGranite) {
+  HybridConfig c = mustParseHybrid(R"({
+    "architectures": ["GraniteMoeHybridForCausalLM"], "attention_bias": false,
+    "attention_dropout": 0.0, "attention_multiplier": 0.0078125,
+    "bos_token_id": 100257, "embedding_multiplier": 12,
+    "eos_token_id": 100257, "hidden_act": "silu", "hidden_size": 1536,
+    "init_method": "mup", "initializer_range": 0.1, "intermediate_size": 4096,
+    "layer_types": ["mamba", "attention"], "logits_scaling": 6,
+    "mamba_chunk_size": 256, "mamba_conv_bias": true, "mamba_d_conv": 4,
+    "mamba_d_head": 64, "mamba_d_state": 128, "mamba_expand": 2,
+    "mamba_n_groups": 1, "mamba_n_heads": 48, "mamba_proj_bias": false,
+    "max_position_embeddings": 131072, "model_type": "granitemoehybrid",
+    "normalization_function": "rmsnorm", "num_attention_heads": 12,
+    "num_experts_per_tok": 0, "num_hidden_layers": 2,
+    "num_key_value_heads": 4, "num_local_experts": 0,
+    "output_router_logits": false, "pad_token_id": 100256,
+    "position_embedding_type": "nope", "residual_multiplier": 0.22,
+    "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 10000,
+    "router_aux_loss_coef": 0.01, "shared_intermediate_size": 4096,
+    "tie_word_embeddings": true, "torch_dtype": "bfloat16",
+    "transformers_version": "4.56.0", "use_cache": true,
+    "vocab_size": 100352})");
+  EXPECT_EQ(kinds(c), "M*");
+  EXPECT_EQ(c.multipliers.embedding, 12);
+  EXPECT_EQ(c.multipliers.residual, 0.22);
+  EXPECT_EQ(c.multipliers.logitsDivisor, 6);
+  EXPECT_EQ(c.attention.scale, 0.0078125);
+  EXPECT_EQ(blocksOf(c)[1].norm,
+            "model.layers.0.post_attention_layernorm.weight");
+  EXPECT_EQ(blocksOf(c)[1].module, "model.layers.0.shared_mlp");
 }
 
 TEST(HybridConfig, RotarySettings) {

@@ -120,6 +120,10 @@ TEST(Safetensors, ReadsTheShardsOfAnIndex) {
   ASSERT_EQ(file->tensors().size(), 2u);
   EXPECT_EQ(file->find("a")->bytes, llvm::ArrayRef<uint8_t>(x));
   EXPECT_EQ(file->find("b")->bytes, llvm::ArrayRef<uint8_t>(y));
+  // But it is not forgotten.
+  ASSERT_EQ(file->strays().size(), 1u);
+  EXPECT_EQ(file->strays()[0].name, "a");
+  EXPECT_EQ(file->strays()[0].bytes, llvm::ArrayRef<uint8_t>(y));
 }
 
 TEST(Safetensors, KnowsItsTypes) {

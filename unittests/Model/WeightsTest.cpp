@@ -218,17 +218,68 @@ TEST(Bind, FindsAndRefuses) {
                                  DType::F32)),
               {"'memory'", "backbone.embedding.weight", "[3, 2]", "[2, 3]"});
   expectParts(
+      errorOf(bindWeight(file, "backbone.layers.0.mixer.D", {4}, DType::I32)),
+      {"mixer.D", "expected type I32", "got BF16", "convert"});
+  EXPECT_EQ(
       errorOf(bindWeight(file, "backbone.layers.0.mixer.D", {4}, DType::F32)),
-      {"mixer.D", "expected type F32", "got BF16", "convert"});
+      "");
   expectParts(
       errorOf(bindWeight(file, "backbone.layers.1.mixer.D", {4}, DType::F32)),
       {"'backbone.layers.1.mixer.D'", "got none", "most like it",
        "'backbone.layers.0.mixer.D'"});
   expectParts(errorOf(bindWeight(file, std::string(200, 'q'), {1}, DType::F32)),
               {"no name in the file is like it"});
-  std::vector<WeightSpec> weights = {
-      {"backbone.embeddings.weight", {2, 3}, InitSpec::zeros()},
-      {"backbone.norm_f.weight", {1}, InitSpec::ones()}};
-  EXPECT_EQ(unboundNames(file, weights),
+}
+
+TEST(Bind, NamesWhatTheModelDoesNotTake) {
+  TensorFile file =
+      fileOf(R"({"backbone.embedding.weight":)"
+             R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+             R"("backbone.layers.0.mixer.D":)"
+             R"({"dtype":"BF16","shape":[4],"data_offsets":[24,32]},)"
+             R"("extra":{"dtype":"U8","shape":[1],"data_offsets":[32,33]}})",
+             33);
+  EXPECT_EQ(unboundNames(
+                file, {"backbone.embeddings.weight", "backbone.norm_f.weight"}),
             (std::vector<std::string>{"backbone.layers.0.mixer.D", "extra"}));
+  EXPECT_EQ(describeUnbound({}), "");
+  EXPECT_EQ(describeUnbound({"a", "b"}), "'a', 'b'");
+  expectParts(describeUnbound(std::vector<std::string>(13, "a")),
+              {"'a' and 3 more"});
+  expectParts(describeUnbound({"lm_head.weight"}), {"tie_word_embeddings"});
+}
+
+/// A tied model's own head is a copy of the embedding, or another model's.
+TEST(Bind, ATiedHeadMustBeTheEmbedding) {
+  auto unbound = [](const char *type, const std::string &head) {
+    std::string header =
+        R"({"lm_head.weight":{"dtype":")" + std::string(type) +
+        R"(","shape":[2],"data_offsets":[0,8]},"model.embed_tokens.weight":)"
+        R"({"dtype":"F32","shape":[2],"data_offsets":[8,16]}})";
+    auto file = TensorFile::fromBuffer(
+        bufferOf(safetensorsBytes(header, head + "abcdefgh")));
+    EXPECT_TRUE(bool(file));
+    return unboundNames(*file, {"model.embed_tokens.weight"}).size();
+  };
+  EXPECT_EQ(unbound("F32", "abcdefgh"), 0u);
+  EXPECT_EQ(unbound("F32", "abcdefgg"), 1u);
+  EXPECT_EQ(unbound("I32", "abcdefgh"), 1u);
+}
+
+/// Mamba2Model.save_pretrained of transformers.
+TEST(Bind, NamesOfAModelWithoutItsHead) {
+  TensorFile file =
+      fileOf(R"({"embeddings.weight":)"
+             R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+             R"("norm_f.weight":)"
+             R"({"dtype":"F32","shape":[2],"data_offsets":[24,32]}})",
+             32);
+  for (const char *prefix : {"backbone.", "model."}) {
+    std::string name = std::string(prefix) + "norm_f.weight";
+    EXPECT_EQ(errorOf(bindWeight(file, name, {2}, DType::F32)), "");
+    EXPECT_EQ(unboundNames(file, {name}),
+              std::vector<std::string>{"embeddings.weight"});
+  }
+  expectParts(errorOf(bindWeight(file, "lm_head.weight", {2}, DType::F32)),
+              {"'lm_head.weight'", "got none"});
 }

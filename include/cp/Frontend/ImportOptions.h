@@ -13,12 +13,14 @@
 
 namespace cp {
 
-/// The sizes that a config does not give.
+/// The sizes that a config does not give, and what is asked of the model.
 struct ImportOptions {
   int64_t batch = 1;
   int64_t sequence = 1024;
   /// "f32", "f64" or "bf16".
   std::string dtype = "f32";
+  /// Logits of the last token of each sequence only, `[batch, 1, vocabulary]`.
+  bool lastToken = false;
 };
 
 } // namespace cp

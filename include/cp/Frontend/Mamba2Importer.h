@@ -19,9 +19,10 @@ namespace cp {
 
 /// A module with one public function `main`: token ids `[batch, sequence]`
 /// (i32, named "input_ids") and each weight by its Hugging Face name, to logits
-/// `[batch, sequence, vocabulary]` (named "logits"). Layers are
-/// `cp.mamba_mixer` ops; nothing is sharded. Null after an error at `location`:
-/// a size below 1, a type that is not served.
+/// `[batch, sequence, vocabulary]` (named "logits"), or those of each
+/// sequence's last token, `[batch, 1, vocabulary]`. Layers are `cp.mamba_mixer`
+/// ops; nothing is sharded. Null after an error at `location`: a size below 1,
+/// a type that is not served.
 mlir::OwningOpRef<mlir::ModuleOp> importMamba2(const Mamba2Config &config,
                                                const ImportOptions &options,
                                                mlir::Location location);

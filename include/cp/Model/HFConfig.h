@@ -50,7 +50,9 @@ const std::vector<std::string> &remarksOf(const ModelConfig &config);
 /// config classes write them:
 ///   - model_type "bamba": BambaConfig;
 ///   - model_type "nemotron_h": NemotronHConfig, whose layers come as
-///     layers_block_type or as hybrid_override_pattern.
+///     layers_block_type or as hybrid_override_pattern;
+///   - model_type "granitemoehybrid": GraniteMoeHybridConfig, with
+///     num_local_experts = 0.
 /// Only transformers' semantics has hybrids. Errors are as above; layers of
 /// experts (MoE), scaled rotary frequencies and other activations are refused
 /// by the name of their field.

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Bamba and Nemotron-H, as transformers 5.23 computes them. A model is a list
-// of blocks, each with a norm of its own; for token states u:
-//   u += block(norm(u))
-// A layer of Nemotron-H is one block, a layer of Bamba two: a Mamba-2 mixer or
-// attention, and an MLP.
+// Bamba, Nemotron-H and GraniteMoeHybrid without experts (Granite 4.0 H), as
+// transformers 5.23 computes them. A model is a list of blocks, each with a
+// norm of its own; for token states u:
+//   u += residual * block(norm(u))
+// A layer of Nemotron-H is one block, a layer of the others two: a Mamba-2
+// mixer or attention, and an MLP.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +21,14 @@
 
 namespace cp {
 
-enum class HybridFamily { Bamba, NemotronH };
+enum class HybridFamily { Bamba, NemotronH, GraniteMoeHybrid };
 
-/// "bamba", "nemotron_h": the model_type.
+/// All of them.
+constexpr HybridFamily hybridFamilies[] = {HybridFamily::Bamba,
+                                           HybridFamily::NemotronH,
+                                           HybridFamily::GraniteMoeHybrid};
+
+/// "bamba", "nemotron_h", "granitemoehybrid": the model_type.
 llvm::StringRef familyName(HybridFamily family);
 
 enum class BlockKind { Mamba, Attention, Mlp };
@@ -38,12 +44,35 @@ struct AttentionConfig {
   std::optional<double> ropeTheta;
   /// The leading channels of a head that are rotated.
   int64_t rotaryDims = 0;
+  /// What scores are multiplied by; without it 1/sqrt(headDim).
+  std::optional<double> scale;
 };
 
-/// Bamba: down(silu(gate(x)) * up(x)); Nemotron-H: down(relu(up(x))^2).
+/// What stands between the projections of an MLP.
+enum class MlpForm {
+  /// down_proj(silu(gate_proj(x)) * up_proj(x)).
+  SwiGlu,
+  /// The same with one weight, input_linear, whose first rows are the gate's
+  /// and whose last are up's; the other is output_linear.
+  PackedSwiGlu,
+  /// down_proj(relu(up_proj(x))^2).
+  SquaredRelu
+};
+
 struct MlpConfig {
+  MlpForm form = MlpForm::SwiGlu;
   int64_t size = 0;
   bool useBias = false;
+};
+
+/// Factors of a whole model, none of which is 0.
+struct Multipliers {
+  /// Of the embedding's rows.
+  double embedding = 1;
+  /// Of what a block adds to the residual stream.
+  double residual = 1;
+  /// What logits are divided by.
+  double logitsDivisor = 1;
 };
 
 /// A hybrid language model. What parseModelConfig() returns has been checked as
@@ -56,7 +85,9 @@ struct HybridConfig {
   Mamba2Config mamba;
   AttentionConfig attention;
   MlpConfig mlp;
-  /// By layer; in Bamba, whose layers have an MLP each, Mamba or Attention.
+  Multipliers multipliers;
+  /// By layer; Mamba or Attention where layers have an MLP each, which is
+  /// everywhere but in Nemotron-H.
   std::vector<BlockKind> layers;
 };
 

@@ -47,7 +47,8 @@ class TensorFile {
 public:
   /// Opens `path`: an index when it ends in ".index.json", whose weight_map
   /// then names shards beside it (plain file names only), else a safetensors
-  /// file. Of a shard, the tensors that the index maps to it count, no others.
+  /// file. Of a shard, the tensors that the index maps to it count; the others
+  /// are strays().
   /// Errors name the file, the tensor, what was expected and what came: an
   /// unreadable file, a header longer than the file or than 100 MB, invalid
   /// JSON or UTF-8, a name twice, an unknown type, a shape that overflows or
@@ -66,6 +67,9 @@ public:
   /// All tensors, ascending by name.
   llvm::ArrayRef<TensorView> tensors() const { return views; }
 
+  /// Tensors that a shard holds though the index does not map them to it.
+  llvm::ArrayRef<TensorView> strays() const { return unmapped; }
+
   /// The tensor of that name, or null.
   const TensorView *find(llvm::StringRef name) const;
 
@@ -82,6 +86,7 @@ private:
   std::string path;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> buffers;
   std::vector<TensorView> views;
+  std::vector<TensorView> unmapped;
   llvm::StringMap<size_t> positions;
 };
 

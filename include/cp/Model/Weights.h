@@ -89,18 +89,28 @@ std::vector<double> drawWeight(const InitSpec &init,
                                llvm::StringRef name, uint64_t seed);
 
 /// The tensor of that name, which lives as long as `file`. The embedding is
-/// also found under state-spaces' name, backbone.embedding.weight. Errors: no
-/// such tensor (the message lists the names most like it), another shape,
-/// another type.
+/// also found under state-spaces' name, backbone.embedding.weight, and all that
+/// starts with "backbone." or "model." without it, as a model without its head
+/// is saved. Errors: no such tensor (the message lists the names most like it),
+/// another shape, a type that convertElements() does not make `dtype` of.
 llvm::Expected<TensorView> bindWeight(const TensorFile &file,
                                       llvm::StringRef name,
                                       llvm::ArrayRef<int64_t> shape,
                                       DType dtype);
 
-/// The names in `file` that no parameter of the model binds, ascending: the
-/// sign of a file for another model.
+/// The names of the tensors that bindWeight() takes for none of `names`,
+/// ascending, and behind them those of strays() with what is wrong with them: a
+/// file for another model, or one that holds more than the model computes with.
+/// An lm_head.weight that is a tensor bound under another name, bit for bit, is
+/// a copy that a tied model does not need, and so is a stray of another shard's
+/// tensor; they are not among them.
 std::vector<std::string> unboundNames(const TensorFile &file,
-                                      llvm::ArrayRef<WeightSpec> weights);
+                                      llvm::ArrayRef<std::string> names);
+
+/// The unbound names for a person, quoted, at most ten and then how many more;
+/// where lm_head.weight is among them, why it is not just a tied copy. Empty
+/// for none.
+std::string describeUnbound(llvm::ArrayRef<std::string> unbound);
 
 } // namespace cp
 

@@ -167,6 +167,31 @@ def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cp::CPDialect"];
 }
 
+def NarrowGathers : Pass<"cp-narrow-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Gather only what is used";
+  let description = [{
+    Where all that is used of a `cp.all_gather` is a slice that one rank holds
+    side by side, such as the last token, each rank's part is sliced at that
+    place, and what is gathered is slices. Here rows 7 of the four ranks travel,
+    and the last one is kept:
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @last(%x: tensor<1x8x16xf32>) -> tensor<1x1x16xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1 : i64}
+          : tensor<1x8x16xf32> -> tensor<1x32x16xf32>
+      %1 = tensor.extract_slice %0[0, 31, 0] [1, 1, 16] [1, 1, 1]
+          : tensor<1x32x16xf32> to tensor<1x1x16xf32>
+      return %1 : tensor<1x1x16xf32>
+    }
+    ```
+
+    See test/Transforms/narrow-gathers.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def MergeExchanges : Pass<"cp-merge-exchanges", "::mlir::func::FuncOp"> {
   let summary = "Let tensors with one route travel as one exchange";
   let description = [{

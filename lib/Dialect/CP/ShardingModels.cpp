@@ -205,18 +205,35 @@ struct ExtractSlice
                                              tensor::ExtractSliceOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
-    if (slice.getType().getRank() != slice.getSourceType().getRank())
-      return op->emitOpError("drops dimensions, which cannot be sharded; slice "
-                             "and collapse in two ops");
     ShardingRule rule = elementwiseRule(op, {Use::Additive});
-    for (auto [dim, size] : llvm::enumerate(slice.getSourceType().getShape()))
-      if (slice.getType().getShape()[dim] != size)
-        rule.operands[0][dim].clear(), rule.results[0][dim].clear();
+    rule.sizes.assign(slice.getSourceType().getShape().begin(),
+                      slice.getSourceType().getShape().end());
+    rule.results[0].clear();
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    for (auto [dim, size] : llvm::enumerate(slice.getSourceType().getShape())) {
+      // Of what a rank does not have in full it knows no place.
+      if (dropped.test(dim) || ShapedType::isDynamic(size) ||
+          slice.getStaticSizes()[dim] != size)
+        rule.operands[0][dim].clear();
+      if (!dropped.test(dim))
+        rule.results[0].push_back(rule.operands[0][dim]);
+    }
     return rule;
   }
   void localizeSizes(Operation *op) const {
     auto slice = cast<tensor::ExtractSliceOp>(op);
-    slice.setStaticSizes(slice.getType().getShape());
+    // Which dimension is dropped does not show in a part's shape, so sizes are
+    // those of the source's parts; its type is the last to become local.
+    SmallVector<int64_t> sizes(slice.getStaticSizes());
+    RankedTensorType source = slice.getSourceType();
+    LayoutAttr layout = LayoutAttr::of(source);
+    if (!layout || LayoutAttr::of(slice.getType()))
+      return;
+    Mesh mesh = layout.getMesh().toMesh();
+    for (auto [dim, cuts] : llvm::enumerate(layout.toLayout().dims))
+      for (const Cut &cut : cuts)
+        sizes[dim] /= mesh.axes[cut.axis].size;
+    slice.setStaticSizes(sizes);
   }
 };
 

@@ -13,20 +13,29 @@ using namespace mlir;
 
 namespace cp {
 
-/// Whether every rank holds all of a dimension in its order.
-static bool isWholeInOrder(const TracedValue &value, size_t dim,
-                           int64_t ranks) {
-  if (value.space->wholeSize(dim) != value.shape[dim])
-    return false;
-  bool inOrder = true;
-  for (int64_t rank = 0; rank < ranks && inOrder; ++rank) {
+/// The place along a dimension of each index of the whole, where every rank
+/// holds the same ones, each once, and either all in their order or not all;
+/// else nothing. All in another order are on their way to their order.
+using OwnPlaces = std::optional<llvm::DenseMap<int64_t, int64_t>>;
+
+static OwnPlaces placesOnEachRank(const TracedValue &value, size_t dim,
+                                  int64_t ranks) {
+  std::vector<int64_t> first;
+  bool isSame = true;
+  for (int64_t rank = 0; rank < ranks && isSame; ++rank) {
     Digits digits =
         digitsAlong(value, rank, dim, dim,
-                    [&](int64_t, int64_t, int64_t) { inOrder = false; });
-    for (auto [i, digit] : llvm::enumerate(digits.at))
-      inOrder &= digit == static_cast<int64_t>(i);
+                    [&](int64_t, int64_t, int64_t) { isSame = false; });
+    if (rank == 0)
+      first = digits.at;
+    isSame &= digits.at == first;
   }
-  return inOrder;
+  llvm::DenseMap<int64_t, int64_t> places;
+  bool isAll = value.space->wholeSize(dim) == value.shape[dim];
+  for (auto [place, digit] : llvm::enumerate(first))
+    isSame &= digit >= 0 && places.try_emplace(digit, place).second &&
+              (!isAll || digit == int64_t(place));
+  return isSame ? OwnPlaces(std::move(places)) : std::nullopt;
 }
 
 namespace {
@@ -93,7 +102,7 @@ IdSpace spaceWith(const IdSpace &source, const Window &window,
 
 } // namespace
 
-/// A part of what every rank has in full is a tensor of its own; one of what is
+/// A part of what every rank has alike is a tensor of its own; one of what is
 /// cut keeps its ids.
 void OpTrace::extractSlice() {
   auto slice = cast<tensor::ExtractSliceOp>(op);
@@ -101,14 +110,23 @@ void OpTrace::extractSlice() {
   TracedValue &value = result(0);
   if (!source.space)
     return;
+  if (value.shape.size() != source.shape.size()) {
+    ++tracer.trace.untraced[op->getName().getStringRef().str()];
+    return setUnknown();
+  }
   Window window(slice, value.shape, source.shape);
+  SmallVector<OwnPlaces> places(value.shape.size());
   for (size_t dim = 0; dim < value.shape.size(); ++dim)
-    window.isOwn[dim] = value.shape[dim] != source.shape[dim] &&
-                        isWholeInOrder(source, dim, numRanks());
+    if (value.shape[dim] != source.shape[dim]) {
+      places[dim] = placesOnEachRank(source, dim, numRanks());
+      window.isOwn[dim] = places[dim].has_value();
+    }
   IdSpace space = spaceWith(*source.space, window, value.shape);
   auto change = [&](size_t dim, int64_t digit) {
-    return window.isOwn[dim] ? (digit - window.offsets[dim]) / window.steps[dim]
-                             : digit;
+    if (!window.isOwn[dim])
+      return digit;
+    return (places[dim]->lookup(digit) - window.offsets[dim]) /
+           window.steps[dim];
   };
   value.space = std::make_shared<IdSpace>(space);
   for (int64_t rank = 0; rank < numRanks(); ++rank) {
