@@ -18,7 +18,7 @@ namespace cp {
 /// Prints what came of it; fails when the runs part.
 llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
                       const Options &options, const CompileOptions &compile,
-                      const RunOptions &run, const ToleranceOf &toleranceOf);
+                      const RunOptions &run);
 
 } // namespace cp
 

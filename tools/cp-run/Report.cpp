@@ -23,6 +23,16 @@ static json::Value number(double value) {
   return std::isnan(value) ? "NaN" : "Infinity";
 }
 
+static json::Array toJson(llvm::ArrayRef<NotFiniteResult> results) {
+  json::Array array;
+  for (const NotFiniteResult &result : results)
+    array.push_back(json::Object{{"result", result.name},
+                                 {"count", result.found.count},
+                                 {"elements", result.elements},
+                                 {"first", json::Array(result.found.first)}});
+  return array;
+}
+
 json::Value toJson(const Report &report) {
   json::Array collectives;
   for (const CollectiveCount &count : report.run.collectives)
@@ -44,6 +54,7 @@ json::Value toJson(const Report &report) {
       {"run_seconds", json::Array(report.run.seconds)},
       {"peak_bytes_per_rank", peak},
       {"allocations_per_step", json::Array(report.run.allocationsPerStep)},
+      {"not_finite", toJson(report.notFinite)},
       {"collectives", std::move(collectives)}};
   if (report.check)
     object["check"] = json::Object{{"max_abs", number(report.check->maxAbs)},

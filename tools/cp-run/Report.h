@@ -8,6 +8,7 @@
 #ifndef CP_TOOLS_CPRUN_REPORT_H
 #define CP_TOOLS_CPRUN_REPORT_H
 
+#include "NotFiniteResults.h"
 #include "cp/Execution/Program.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,6 +22,7 @@ struct Report {
   std::optional<Difference> check;
   double compileSeconds = 0;
   RunResult run;
+  std::vector<NotFiniteResult> notFinite;
 };
 
 /// The report's version 1; the README describes it.

@@ -9,6 +9,8 @@
 
 #include "cp/IR/CPDialect.h"
 
+#include <cmath>
+
 namespace cp {
 
 /// Of what the pass would refuse too, in the words of this tool's options.
@@ -40,8 +42,10 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   if (options.repeats < 1)
     return llvm::createStringError("--repeat must be at least 1, but is " +
                                    std::to_string(options.repeats));
-  if (options.tolerance && !(*options.tolerance >= 0))
-    return llvm::createStringError("--tolerance must be at least 0");
+  if (options.tolerance &&
+      !(*options.tolerance >= 0 && std::isfinite(*options.tolerance)))
+    return llvm::createStringError(
+        "--tolerance must be at least 0, and finite");
   if (options.check != Check::None && !options.checkAgainst.empty())
     return llvm::createStringError(
         "--check and --check-against exclude each other; give one of them");

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Check.h"
 #include "CheckEach.h"
 #include "Explain.h"
 #include "Inputs.h"
@@ -56,89 +57,6 @@ llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
   if (code)
     return llvm::createStringError(path + ": " + code.message());
   file.keep();
-  return llvm::Error::success();
-}
-
-/// The results of the undecorated module on one rank and reference kernels.
-llvm::Expected<std::vector<HostTensor>>
-referenceResults(ModuleOp module, const CompileOptions &options,
-                 llvm::ArrayRef<const HostTensor *> inputs) {
-  CompileOptions plain = options;
-  plain.strategy = "";
-  plain.mesh = Mesh{{{options.axis, 1}}};
-  llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, plain);
-  if (!program)
-    return program.takeError();
-  if ((*program)->stage() != Stage::Global)
-    return llvm::createStringError(
-        "--check needs a module without layouts to compare with, but this one "
-        "is " +
-        stageName((*program)->stage()) +
-        "; give the module that it was made from by --reference, or its "
-        "results "
-        "by --check-against");
-  RunOptions run;
-  run.kernels = CPRT_KERNELS_REFERENCE;
-  llvm::Expected<RunResult> result = (*program)->run(inputs, run);
-  if (!result)
-    return result.takeError();
-  return std::move(result->outputs);
-}
-
-llvm::Expected<std::vector<HostTensor>>
-storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs) {
-  llvm::Expected<TensorFile> file = TensorFile::open(path);
-  if (!file)
-    return file.takeError();
-  std::vector<HostTensor> tensors;
-  for (const TensorSpec &spec : specs) {
-    llvm::Expected<HostTensor> tensor = readTensor(*file, spec);
-    if (!tensor)
-      return tensor.takeError();
-    tensors.push_back(std::move(*tensor));
-  }
-  return tensors;
-}
-
-/// The worst of all results.
-Difference compareAll(llvm::ArrayRef<HostTensor> results,
-                      llvm::ArrayRef<HostTensor> expected) {
-  Difference worst{0, 0, true};
-  for (auto [result, other] : llvm::zip_equal(results, expected))
-    worst = worseOf(worst, compare(result, other));
-  return worst;
-}
-
-/// What rounding may do to values of this type.
-double toleranceOf(const Options &options, DType dtype) {
-  if (options.tolerance)
-    return *options.tolerance;
-  if (dtype == DType::BF16)
-    return 2e-2;
-  return dtype == DType::F32 ? 1e-5 : 1e-12;
-}
-
-/// As much as the coarsest result's type allows.
-double toleranceOf(const Options &options, llvm::ArrayRef<TensorSpec> results) {
-  double tolerance = options.tolerance.value_or(1e-12);
-  for (const TensorSpec &spec : results)
-    tolerance = std::max(tolerance, toleranceOf(options, spec.dtype));
-  return tolerance;
-}
-
-/// Fills in report.check; fails when results are too far from what is expected.
-llvm::Error checkRun(ModuleOp module, const Options &options,
-                     const CompileOptions &compile, const Program &program,
-                     llvm::ArrayRef<const HostTensor *> inputs,
-                     Report &report) {
-  llvm::Expected<std::vector<HostTensor>> expected =
-      options.check == Check::Results
-          ? referenceResults(module, compile, inputs)
-          : storedResults(options.checkAgainst, program.results());
-  if (!expected)
-    return expected.takeError();
-  report.check = compareAll(report.run.outputs, *expected);
   return llvm::Error::success();
 }
 
@@ -242,13 +160,16 @@ llvm::Error runModel(ModuleOp module, ModuleOp reference,
   if (!compile)
     return compile.takeError();
   if (options.check == Check::Each)
-    return checkEach(module, reference, options, *compile, runOptions(options),
-                     [&](DType dtype) { return toleranceOf(options, dtype); });
+    return checkEach(module, reference, options, *compile, runOptions(options));
   progress("compiling");
   llvm::Expected<std::unique_ptr<Program>> program =
       compileFor(module, options, *compile);
   if (!program)
     return program.takeError();
+  auto expectation =
+      Expectation::prepare(reference, options, *compile, **program);
+  if (!expectation)
+    return expectation.takeError();
   int64_t ranks = (*program)->mesh().numRanks();
   progress(options.weights.empty()
                ? "drawing weights from seed " + std::to_string(options.seed)
@@ -272,25 +193,35 @@ llvm::Error runModel(ModuleOp module, ModuleOp reference,
                 stage == Stage::Global ? strategy : "as given",
                 std::nullopt,
                 (*program)->compileSeconds(),
-                std::move(*run)};
-  bool checks = options.check == Check::Results;
-  if (checks || !options.checkAgainst.empty()) {
-    progress(checks ? "checking on reference kernels"
-                    : "checking against " + options.checkAgainst);
-    if (llvm::Error error =
-            checkRun(reference, options, *compile, **program, inputs, report))
-      return error;
+                std::move(*run),
+                {}};
+  report.notFinite =
+      notFiniteResults((*program)->results(), report.run.outputs);
+  warnOf(report.notFinite, llvm::errs());
+  std::optional<ResultsComparison> comparison;
+  if (*expectation) {
+    progress(options.checkAgainst.empty()
+                 ? "checking on reference kernels"
+                 : "checking against " + options.checkAgainst);
+    auto compared =
+        (*expectation)
+            ->compare(inputs, report.run.outputs, toleranceOf(options));
+    if (!compared)
+      return compared.takeError();
+    comparison = *compared;
+    report.check = comparison->worst;
   }
   if (llvm::Error error = saveFiles(options, **program, *tensors, report))
     return error;
   if (!options.quiet)
     printTable(report, llvm::outs());
-  double tolerance = toleranceOf(options, (*program)->results());
-  if (report.check && !(report.check->relL2 <= tolerance))
+  if (comparison && comparison->tooFar)
     return llvm::createStringError(
-        llvm::formatv("the check failed: rel_l2 is {0:e2}, but at most {1:e2} "
-                      "is allowed",
-                      report.check->relL2, tolerance)
+        llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}', but at "
+                      "most {2:e2} is allowed",
+                      comparison->difference.relL2,
+                      (*program)->results()[*comparison->tooFar].name,
+                      comparison->tolerance)
             .str());
   return llvm::Error::success();
 }
