@@ -146,4 +146,15 @@ Expectation::compare(llvm::ArrayRef<const HostTensor *> inputs,
   return compareResults(specs, results, expected->outputs, toleranceOf);
 }
 
+MemoryUse Expectation::memory() const {
+  MemoryUse use;
+  // The inputs are those of the run.
+  if (reference) {
+    MemoryUse process = memoryNeed(*reference).process;
+    use.program = process.program;
+    use.outputs = process.outputs;
+  }
+  return use;
+}
+
 } // namespace cp

@@ -10,6 +10,7 @@
 
 #include "Options.h"
 #include "cp/Execution/CompareResults.h"
+#include "cp/Execution/Memory.h"
 #include "cp/Execution/Program.h"
 
 namespace cp {
@@ -40,6 +41,9 @@ public:
   llvm::Expected<ResultsComparison>
   compare(llvm::ArrayRef<const HostTensor *> inputs,
           llvm::ArrayRef<HostTensor> results, const ToleranceOf &toleranceOf);
+
+  /// What the check takes beside the run, in bytes.
+  MemoryUse memory() const;
 
 private:
   std::vector<TensorSpec> specs;

@@ -10,6 +10,8 @@
 #include "Check.h"
 #include "Inputs.h"
 #include "NotFiniteResults.h"
+#include "Requests.h"
+#include "RunModel.h"
 #include "cp/IR/CPDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -62,8 +64,7 @@ void print(const EachComparison &comparison, mlir::MLIRContext *context,
 } // namespace
 
 llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
-                      const Options &options, const CompileOptions &compile,
-                      const RunOptions &run) {
+                      const Options &options, const CompileOptions &compile) {
   if (!options.outputs.empty() || !options.report.empty() ||
       !options.saveWeights.empty())
     return llvm::createStringError(
@@ -77,6 +78,12 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
   auto plain = compileReference(reference, options, exposed, **program);
   if (!plain)
     return plain.takeError();
+  // The inputs are held once.
+  MemoryUse ofReference = memoryNeed(**plain).process;
+  ofReference.weights = ofReference.inputs = 0;
+  if (llvm::Error error =
+          checkMemory(memoryNeed(**program).process + ofReference, options))
+    return error;
   auto tensors = gatherInputs((*program)->arguments(), options);
   if (!tensors)
     return tensors.takeError();
@@ -88,7 +95,7 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
   llvm::Expected<RunResult> expected = (*plain)->run(inputs, onReference);
   if (!expected)
     return expected.takeError();
-  RunOptions withParts = run;
+  RunOptions withParts = runOptions(options, (*program)->mesh().numRanks());
   withParts.keepParts = true;
   llvm::Expected<RunResult> result = (*program)->run(inputs, withParts);
   if (!result)

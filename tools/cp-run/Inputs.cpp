@@ -11,6 +11,7 @@
 #include "cp/Model/Npy.h"
 #include "cp/Model/Random.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <cstring>
@@ -97,6 +98,14 @@ HostTensor copyOf(const TensorView &view) {
 
 /// The first bytes of a text, one token id each.
 llvm::Expected<HostTensor> readText(StringRef path, const TensorSpec &spec) {
+  llvm::sys::fs::file_status status;
+  // To open a pipe that nobody writes to would wait for ever.
+  if (!llvm::sys::fs::status(path, status) &&
+      !llvm::sys::fs::is_regular_file(status))
+    return llvm::createStringError(path + ": expected a regular file, got " +
+                                   (llvm::sys::fs::is_directory(status)
+                                        ? "a directory"
+                                        : "a pipe, socket or device"));
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());

@@ -7,9 +7,13 @@
 
 #include "Requests.h"
 
-#include "cp/IR/CPDialect.h"
+#include "cp/Execution/ModuleState.h"
+#include "cp/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 namespace cp {
 
@@ -52,6 +56,9 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   if (!options.reference.empty() && options.check == Check::None)
     return llvm::createStringError(
         "--reference is what --check compares with; give --check too");
+  if (options.maxMemory < 0)
+    return llvm::createStringError("--max-memory must be at least 0, but is " +
+                                   std::to_string(options.maxMemory));
   llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
   if (!mesh)
     return mesh.takeError();
@@ -62,6 +69,7 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   compile.order = options.order;
   compile.attention = options.attention;
   compile.tensorAxis = options.tensorAxis;
+  compile.replicateUnused = options.replicateUnused;
   compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
   compile.strategy = options.strategy;
   if (compile.strategy.empty() && compile.mesh.numRanks() > 1)
@@ -69,12 +77,40 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   return compile;
 }
 
-RunOptions runOptions(const Options &options) {
+llvm::Error checkModule(mlir::ModuleOp module, const Options &options,
+                        const CompileOptions &compile) {
+  llvm::Expected<ModuleState> state = stateOf(module, options.entry);
+  if (!state)
+    return state.takeError();
+  if (state->mesh && options.ranks && state->mesh->numRanks() != *options.ranks)
+    return llvm::createStringError("--ranks=" + std::to_string(*options.ranks) +
+                                   ", but the module's own mesh has " +
+                                   std::to_string(state->mesh->numRanks()) +
+                                   " ranks");
+  if (state->mesh && !options.mesh.empty() && !(compile.mesh == *state->mesh))
+    return llvm::createStringError("--mesh=" + options.mesh +
+                                   ", but the module has another mesh of its "
+                                   "own; leave --mesh out");
+  if (state->stage == Stage::Global || options.sharding.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the module is sharded already (" + stageName(state->stage) +
+      (state->mesh ? ", mesh '" + meshText(*state->mesh) + "'" : "") +
+      "), so " + llvm::join(options.sharding, ", ") +
+      (options.sharding.size() == 1 ? " has" : " have") +
+      " no effect; give the module before it was sharded, or leave the options "
+      "out");
+}
+
+RunOptions runOptions(const Options &options, int64_t ranks) {
   RunOptions run;
   run.kernels = options.kernels == "reference" ? CPRT_KERNELS_REFERENCE
                                                : CPRT_KERNELS_FAST;
   run.deadlineMs = options.deadlineMs;
-  run.threads = options.threads;
+  // As the runtime shares them.
+  int64_t processors = std::thread::hardware_concurrency();
+  run.threads = options.threads ? options.threads
+                                : std::max<int64_t>(processors / ranks, 1);
   run.repeats = options.repeats;
   if (options.failRank >= 0 || options.stallRank >= 0)
     run.beforeRank = [options](int64_t rank, cprt_context *context) {

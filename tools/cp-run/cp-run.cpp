@@ -5,22 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Check.h"
-#include "CheckEach.h"
 #include "Explain.h"
-#include "Inputs.h"
 #include "Options.h"
-#include "Report.h"
 #include "Requests.h"
+#include "RunModel.h"
+#include "Saving.h"
 #include "Trace.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -30,52 +25,6 @@ using namespace mlir;
 
 namespace cp {
 namespace {
-
-/// Says on standard error what is going on.
-class Progress {
-public:
-  explicit Progress(bool quiet) : quiet(quiet) {}
-  void operator()(const llvm::Twine &what) const {
-    if (!quiet)
-      llvm::errs() << "cp-run: " << what << "\n";
-  }
-
-private:
-  bool quiet;
-};
-
-llvm::Error writeJson(const std::string &path, const llvm::json::Value &value) {
-  std::error_code code;
-  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (code)
-    return llvm::createStringError(path + ": " + code.message());
-  file.os() << value << "\n";
-  file.os().flush();
-  code = file.os().error();
-  // What is left to the stream's destructor would end the process.
-  file.os().clear_error();
-  if (code)
-    return llvm::createStringError(path + ": " + code.message());
-  file.keep();
-  return llvm::Error::success();
-}
-
-llvm::Error saveFiles(const Options &options, const Program &program,
-                      llvm::ArrayRef<HostTensor> inputs, const Report &report) {
-  if (!options.saveWeights.empty())
-    if (llvm::Error error = writeSafetensors(
-            options.saveWeights, viewsOf(program.arguments(), inputs, true),
-            {{"format", "pt"}}))
-      return error;
-  if (!options.outputs.empty())
-    if (llvm::Error error = writeSafetensors(
-            options.outputs,
-            viewsOf(program.results(), report.run.outputs, false)))
-      return error;
-  if (!options.report.empty())
-    return writeJson(options.report, toJson(report));
-  return llvm::Error::success();
-}
 
 /// The module, parsed and verified; diagnostics go to standard error.
 OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
@@ -90,48 +39,30 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 
-/// A module's own mesh must be the one asked for, if one was.
-llvm::Error checkMesh(const Options &options, const CompileOptions &compile,
-                      const Mesh &mesh) {
-  if (options.ranks && mesh.numRanks() != *options.ranks)
-    return llvm::createStringError("--ranks=" + std::to_string(*options.ranks) +
-                                   ", but the module's own mesh has " +
-                                   std::to_string(mesh.numRanks()) + " ranks");
-  if (!options.mesh.empty() && !(compile.mesh == mesh))
-    return llvm::createStringError("--mesh=" + options.mesh +
-                                   ", but the module has another mesh of its "
-                                   "own; leave --mesh out");
-  return llvm::Error::success();
-}
-
-/// The program, for the ranks that were asked for.
-llvm::Expected<std::unique_ptr<Program>>
-compileFor(ModuleOp module, const Options &options,
-           const CompileOptions &compile) {
-  llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, compile);
-  if (!program)
-    return program.takeError();
-  if (llvm::Error error = checkMesh(options, compile, (*program)->mesh()))
-    return error;
-  return program;
-}
-
 /// Compiles, and prints what was decided.
 llvm::Error explainModel(ModuleOp module, const Options &options) {
+  if (options.check != Check::None || !options.checkAgainst.empty() ||
+      !options.outputs.empty() || !options.saveWeights.empty() ||
+      !options.report.empty())
+    return llvm::createStringError(
+        "--explain runs nothing, so it takes no --check, --check-against, "
+        "--outputs, --save-weights or --report; give these to a run without "
+        "it");
   llvm::Expected<CompileOptions> compile = compileOptions(options);
   if (!compile)
     return compile.takeError();
+  if (llvm::Error error = checkModule(module, options, *compile))
+    return error;
   llvm::Expected<std::unique_ptr<DecisionRecorder>> recorder =
       DecisionRecorder::attach(*module.getContext());
   if (!recorder)
     return recorder.takeError();
   llvm::Expected<std::unique_ptr<Program>> program =
-      compileFor(module, options, *compile);
+      Program::compile(module, *compile);
   if (!program)
     return program.takeError();
   printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),
-                 llvm::outs());
+                 memoryNeed(**program), llvm::outs());
   return llvm::Error::success();
 }
 
@@ -146,84 +77,15 @@ llvm::Error traceProgram(ModuleOp module, const Options &options) {
   llvm::Expected<CompileOptions> compile = compileOptions(options);
   if (!compile)
     return compile.takeError();
+  if (llvm::Error error = checkOutputs(options))
+    return error;
+  if (llvm::Error error = checkModule(module, options, *compile))
+    return error;
   llvm::json::Value json = nullptr;
   llvm::Error error = traceModel(module, *compile, json);
   if (options.report.empty())
     return error;
   return llvm::joinErrors(std::move(error), writeJson(options.report, json));
-}
-
-llvm::Error runModel(ModuleOp module, ModuleOp reference,
-                     const Options &options) {
-  Progress progress(options.quiet);
-  llvm::Expected<CompileOptions> compile = compileOptions(options);
-  if (!compile)
-    return compile.takeError();
-  if (options.check == Check::Each)
-    return checkEach(module, reference, options, *compile, runOptions(options));
-  progress("compiling");
-  llvm::Expected<std::unique_ptr<Program>> program =
-      compileFor(module, options, *compile);
-  if (!program)
-    return program.takeError();
-  auto expectation =
-      Expectation::prepare(reference, options, *compile, **program);
-  if (!expectation)
-    return expectation.takeError();
-  int64_t ranks = (*program)->mesh().numRanks();
-  progress(options.weights.empty()
-               ? "drawing weights from seed " + std::to_string(options.seed)
-               : "reading " + options.weights);
-  llvm::Expected<std::vector<HostTensor>> tensors =
-      gatherInputs((*program)->arguments(), options);
-  if (!tensors)
-    return tensors.takeError();
-  std::vector<const HostTensor *> inputs;
-  for (const HostTensor &tensor : *tensors)
-    inputs.push_back(&tensor);
-  progress("running on " + std::to_string(ranks) +
-           (ranks == 1 ? " rank" : " ranks"));
-  llvm::Expected<RunResult> run = (*program)->run(inputs, runOptions(options));
-  if (!run)
-    return run.takeError();
-  Stage stage = (*program)->stage();
-  std::string strategy = compile->strategy.empty() ? "none" : compile->strategy;
-  Report report{ranks,
-                stageName(stage).str(),
-                stage == Stage::Global ? strategy : "as given",
-                std::nullopt,
-                (*program)->compileSeconds(),
-                std::move(*run),
-                {}};
-  report.notFinite =
-      notFiniteResults((*program)->results(), report.run.outputs);
-  warnOf(report.notFinite, llvm::errs());
-  std::optional<ResultsComparison> comparison;
-  if (*expectation) {
-    progress(options.checkAgainst.empty()
-                 ? "checking on reference kernels"
-                 : "checking against " + options.checkAgainst);
-    auto compared =
-        (*expectation)
-            ->compare(inputs, report.run.outputs, toleranceOf(options));
-    if (!compared)
-      return compared.takeError();
-    comparison = *compared;
-    report.check = comparison->worst;
-  }
-  if (llvm::Error error = saveFiles(options, **program, *tensors, report))
-    return error;
-  if (!options.quiet)
-    printTable(report, llvm::outs());
-  if (comparison && comparison->tooFar)
-    return llvm::createStringError(
-        llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}', but at "
-                      "most {2:e2} is allowed",
-                      comparison->difference.relL2,
-                      (*program)->results()[*comparison->tooFar].name,
-                      comparison->tolerance)
-            .str());
-  return llvm::Error::success();
 }
 
 } // namespace
