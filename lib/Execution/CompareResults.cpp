@@ -50,28 +50,65 @@ static bool fits(const HostTensor &tensor, const TensorSpec &spec) {
   return tensor.dtype == spec.dtype && tensor.shape == spec.shape;
 }
 
-llvm::Expected<ResultsComparison> compareResults(
-    llvm::ArrayRef<TensorSpec> specs, llvm::ArrayRef<HostTensor> results,
-    llvm::ArrayRef<HostTensor> expected, const ToleranceOf &toleranceOf) {
-  if (results.size() != specs.size() || expected.size() != specs.size())
-    return llvm::createStringError(
-        numberOf(specs.size()) + " to compare, but " +
-        std::to_string(results.size()) + " came and " +
-        std::to_string(expected.size()) + " were expected");
+/// Notes how far a result is, as `rank` holds it, or all.
+static void note(ResultsComparison &comparison, size_t result,
+                 std::optional<int64_t> rank, const Difference &difference,
+                 double tolerance) {
+  comparison.worst = worseOf(comparison.worst, difference);
+  // A NaN is too far as well.
+  if (comparison.tooFar || difference.relL2 <= tolerance)
+    return;
+  comparison.tooFar = result;
+  comparison.rank = rank;
+  comparison.difference = difference;
+  comparison.tolerance = tolerance;
+}
+
+/// Notes what ranks hold of result `i` where that is not what the whole has.
+static void noteReplicas(ResultsComparison &comparison, size_t i,
+                         const TensorSpec &spec, const RunResult &run,
+                         const HostTensor &expected, double tolerance) {
+  for (size_t rank = 0; rank < run.parts.size(); ++rank) {
+    auto number = static_cast<int64_t>(rank);
+    const HostTensor &part = run.parts[rank][i];
+    if (partOf(run.outputs[i], spec.layout, number).bytes == part.bytes)
+      continue;
+    HostTensor other = run.outputs[i];
+    putPart(part, spec.layout, number, other);
+    note(comparison, i, number, compare(other, expected), tolerance);
+  }
+}
+
+static llvm::Error checkCounts(llvm::ArrayRef<TensorSpec> specs,
+                               const RunResult &run,
+                               llvm::ArrayRef<HostTensor> expected) {
+  bool complete = llvm::all_of(run.parts, [&](const auto &parts) {
+    return parts.size() == specs.size();
+  });
+  if (run.outputs.size() == specs.size() && expected.size() == specs.size() &&
+      complete)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      numberOf(specs.size()) + " to compare, but " +
+      std::to_string(run.outputs.size()) + " came and " +
+      std::to_string(expected.size()) + " were expected");
+}
+
+llvm::Expected<ResultsComparison>
+compareResults(llvm::ArrayRef<TensorSpec> specs, const RunResult &run,
+               llvm::ArrayRef<HostTensor> expected,
+               const ToleranceOf &toleranceOf) {
+  if (llvm::Error error = checkCounts(specs, run, expected))
+    return error;
   ResultsComparison comparison;
   for (size_t i = 0; i < specs.size(); ++i) {
-    if (!fits(results[i], specs[i]) || !fits(expected[i], specs[i]))
+    if (!fits(run.outputs[i], specs[i]) || !fits(expected[i], specs[i]))
       return llvm::createStringError("result " + std::to_string(i) +
                                      " to compare is not " + textOf(specs[i]));
-    Difference difference = compare(results[i], expected[i]);
-    comparison.worst = worseOf(comparison.worst, difference);
     double tolerance = toleranceOf(specs[i].dtype);
-    // A NaN is too far as well.
-    if (comparison.tooFar || difference.relL2 <= tolerance)
-      continue;
-    comparison.tooFar = i;
-    comparison.difference = difference;
-    comparison.tolerance = tolerance;
+    note(comparison, i, std::nullopt, compare(run.outputs[i], expected[i]),
+         tolerance);
+    noteReplicas(comparison, i, specs[i], run, expected[i], tolerance);
   }
   return comparison;
 }

@@ -79,6 +79,7 @@ private:
     note(attention);
     note(tensorAxis);
     note(scan);
+    note(replicateUnused);
     if (ignored.empty())
       return success();
     return function->emitOpError("assign_c5: is sharded already (")

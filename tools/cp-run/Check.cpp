@@ -133,17 +133,16 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
 
 llvm::Expected<ResultsComparison>
 Expectation::compare(llvm::ArrayRef<const HostTensor *> inputs,
-                     llvm::ArrayRef<HostTensor> results,
-                     const ToleranceOf &toleranceOf) {
+                     const RunResult &run, const ToleranceOf &toleranceOf) {
   if (!reference)
-    return compareResults(specs, results, stored, toleranceOf);
-  RunOptions run;
-  run.kernels = CPRT_KERNELS_REFERENCE;
-  llvm::Expected<RunResult> expected = reference->run(inputs, run);
+    return compareResults(specs, run, stored, toleranceOf);
+  RunOptions how;
+  how.kernels = CPRT_KERNELS_REFERENCE;
+  llvm::Expected<RunResult> expected = reference->run(inputs, how);
   if (!expected)
     return llvm::createStringError("the check could not be made: " +
                                    llvm::toString(expected.takeError()));
-  return compareResults(specs, results, expected->outputs, toleranceOf);
+  return compareResults(specs, run, expected->outputs, toleranceOf);
 }
 
 MemoryUse Expectation::memory() const {

@@ -36,11 +36,11 @@ public:
   prepare(mlir::ModuleOp reference, const Options &options,
           const CompileOptions &compile, const Program &checked);
 
-  /// Holds the results of a run with these inputs against it. Errors: the
-  /// reference does not run.
+  /// Holds the results of a run with these inputs, and with keepParts, against
+  /// it. Errors: the reference does not run.
   llvm::Expected<ResultsComparison>
-  compare(llvm::ArrayRef<const HostTensor *> inputs,
-          llvm::ArrayRef<HostTensor> results, const ToleranceOf &toleranceOf);
+  compare(llvm::ArrayRef<const HostTensor *> inputs, const RunResult &run,
+          const ToleranceOf &toleranceOf);
 
   /// What the check takes beside the run, in bytes.
   MemoryUse memory() const;

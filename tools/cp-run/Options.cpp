@@ -157,8 +157,8 @@ Options parseOptions(int argc, char **argv) {
   cl::ParseCommandLineOptions(
       argc, argv, "Run a model on N ranks of this process and report\n");
   options.arguments.assign(argv + 1, argv + argc);
-  for (const char *name :
-       {"strategy", "attention", "order", "axis", "tp", "scan"})
+  for (const char *name : {"strategy", "attention", "order", "axis", "tp",
+                           "scan", "replicate-unused"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
       options.sharding.push_back(std::string("--") + name);
   return options;

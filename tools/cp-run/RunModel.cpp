@@ -67,8 +67,8 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
 llvm::Error checkResults(Expectation &expectation,
                          llvm::ArrayRef<const HostTensor *> inputs,
                          Report &report) {
-  llvm::Expected<ResultsComparison> comparison = expectation.compare(
-      inputs, report.run.outputs, toleranceOf(report.options));
+  llvm::Expected<ResultsComparison> comparison =
+      expectation.compare(inputs, report.run, toleranceOf(report.options));
   if (!comparison) {
     report.checkError = llvm::toString(comparison.takeError());
     return llvm::createStringError(report.checkError);
@@ -77,10 +77,14 @@ llvm::Error checkResults(Expectation &expectation,
   if (!comparison->tooFar)
     return llvm::Error::success();
   return llvm::createStringError(
-      llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}', but at most "
-                    "{2:e2} is allowed",
+      llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}'{2}, but at "
+                    "most {3:e2} is allowed",
                     comparison->difference.relL2,
                     report.program.results()[*comparison->tooFar].name,
+                    comparison->rank
+                        ? " as rank " + std::to_string(*comparison->rank) +
+                              " holds it"
+                        : "",
                     comparison->tolerance)
           .str());
 }
@@ -104,6 +108,7 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
   progress("running on " + std::to_string(ranks) +
            (ranks == 1 ? " rank" : " ranks"));
   RunOptions how = runOptions(options, ranks);
+  how.keepParts = prepared.expectation != nullptr;
   llvm::Expected<RunResult> run = prepared.program->run(inputs, how);
   if (!run)
     return run.takeError();

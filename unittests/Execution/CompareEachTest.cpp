@@ -247,6 +247,15 @@ TEST(CompareResultsTest, OtherNumbersNamesTypesAndShapesAreRefused) {
   EXPECT_NE(errorOf({spec}, {}), "none");
 }
 
+/// Results, and what several ranks hold of them.
+RunResult runOf(std::vector<HostTensor> outputs,
+                std::vector<std::vector<HostTensor>> parts = {}) {
+  RunResult run;
+  run.outputs = std::move(outputs);
+  run.parts = std::move(parts);
+  return run;
+}
+
 TEST(CompareResultsTest, EachResultHasTheToleranceOfItsType) {
   TensorSpec coarse, fine;
   coarse.shape = fine.shape = {1};
@@ -257,8 +266,8 @@ TEST(CompareResultsTest, EachResultHasTheToleranceOfItsType) {
                                    fromDoubles(DType::F64, {1}, {b})};
   };
   auto compare = [&](double a, double b) {
-    auto comparison =
-        compareResults({coarse, fine}, results(a, b), results(1, 1), tolerance);
+    auto comparison = compareResults({coarse, fine}, runOf(results(a, b)),
+                                     results(1, 1), tolerance);
     EXPECT_TRUE(static_cast<bool>(comparison));
     return *comparison;
   };
@@ -267,17 +276,41 @@ TEST(CompareResultsTest, EachResultHasTheToleranceOfItsType) {
   EXPECT_DOUBLE_EQ(compare(1.05, 1.01).tolerance, 1e-9);
   EXPECT_EQ(compare(2, 2).tooFar, 0u);
   EXPECT_EQ(compare(1, NAN).tooFar, 1u);
-  for (size_t count : {0, 1, 3}) {
-    std::vector<HostTensor> other = results(1, 1);
-    other.resize(count, other[0]);
-    EXPECT_TRUE(llvm::errorToBool(
-        compareResults({coarse, fine}, results(1, 1), other, tolerance)
-            .takeError()));
-  }
-  std::vector<HostTensor> swapped = {results(1, 1)[1], results(1, 1)[0]};
-  EXPECT_TRUE(llvm::errorToBool(
-      compareResults({coarse, fine}, results(1, 1), swapped, tolerance)
-          .takeError()));
+  auto fails = [&](const RunResult &run, std::vector<HostTensor> expected) {
+    return llvm::errorToBool(
+        compareResults({coarse, fine}, run, expected, tolerance).takeError());
+  };
+  std::vector<HostTensor> good = results(1, 1);
+  EXPECT_FALSE(fails(runOf(good), good));
+  EXPECT_TRUE(fails(runOf(good), {}));
+  EXPECT_TRUE(fails(runOf(good), {good[0]}));
+  EXPECT_TRUE(fails(runOf(good), {good[0], good[1], good[1]}));
+  EXPECT_TRUE(fails(runOf({good[0]}), good));
+  EXPECT_TRUE(fails(runOf(good), {good[1], good[0]}));
+  EXPECT_TRUE(fails(runOf({good[1], good[0]}), good));
+  EXPECT_TRUE(fails(runOf(good, {good, {}}), good));
+}
+
+TEST(CompareResultsTest, AReplicaThatIsWrongOnOneRankIsFound) {
+  TensorSpec spec;
+  spec.shape = {2};
+  spec.layout.mesh = Mesh{{{"cp", 2}}};
+  spec.layout.dims.resize(1);
+  HostTensor right = floats({2}, {3, 4}), wrong = floats({2}, {3, 9});
+  auto compare = [&](const HostTensor &first, const HostTensor &second) {
+    auto comparison = compareResults(
+        {spec}, runOf({right}, {{first}, {second}}), {right}, oneThousandth);
+    EXPECT_TRUE(static_cast<bool>(comparison));
+    return *comparison;
+  };
+  EXPECT_FALSE(compare(right, right).tooFar);
+  EXPECT_TRUE(compare(right, right).worst.bitwiseEqual);
+  ResultsComparison found = compare(wrong, right);
+  EXPECT_EQ(found.tooFar, 0u);
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_DOUBLE_EQ(found.worst.relL2, 1);
+  // Rounding is allowed here as elsewhere.
+  EXPECT_FALSE(compare(right, floats({2}, {3, 4.001f})).tooFar);
 }
 
 } // namespace

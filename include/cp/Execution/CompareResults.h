@@ -30,17 +30,22 @@ struct ResultsComparison {
   Difference worst{0, 0, true};
   /// The first result that is farther than its own type allows, by its number.
   std::optional<size_t> tooFar;
+  /// The rank that holds it so, where others hold something else.
+  std::optional<int64_t> rank;
   /// Of that one.
   Difference difference;
   double tolerance = 0;
 };
 
-/// Compares results with what is expected of them, each by the tolerance of its
-/// type. Errors: not as many tensors as specs; a tensor of another type or
-/// shape than its spec says.
-llvm::Expected<ResultsComparison> compareResults(
-    llvm::ArrayRef<TensorSpec> specs, llvm::ArrayRef<HostTensor> results,
-    llvm::ArrayRef<HostTensor> expected, const ToleranceOf &toleranceOf);
+/// Compares the results of a run with what is expected of them, each by the
+/// tolerance of its type. A run with keepParts is compared on every rank, so
+/// that a replica that is wrong on one of them is found; without, what the last
+/// rank holds of a replica counts. Errors: not as many tensors as specs; a
+/// tensor of another type or shape than its spec says.
+llvm::Expected<ResultsComparison>
+compareResults(llvm::ArrayRef<TensorSpec> specs, const RunResult &run,
+               llvm::ArrayRef<HostTensor> expected,
+               const ToleranceOf &toleranceOf);
 
 } // namespace cp
 
