@@ -7,6 +7,9 @@
 
 #include "Jit.h"
 
+#include <cmath>
+#include <cstring>
+
 namespace cp {
 namespace {
 
@@ -40,6 +43,42 @@ const Operation operations[] = {
     {"cprt_reorder", cprt_reorder},
 };
 
+/// The bits of a float rounded to bfloat16, to nearest even.
+uint16_t roundToBF16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// A bfloat16 is returned in the low half of the register that a float is.
+float inRegister(uint16_t bits) {
+  uint32_t wide = bits;
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+/// What code calls that makes bfloat16 on processors that do not. GCC's library
+/// has these from 13 on.
+float truncateFloat(float value) { return inRegister(roundToBF16(value)); }
+
+/// Rounds to float first, to odd, so that the second rounding is right.
+float truncateDouble(double value) {
+  auto narrow = static_cast<float>(value);
+  if (std::isfinite(narrow) && static_cast<double>(narrow) != value) {
+    uint32_t bits;
+    std::memcpy(&bits, &narrow, sizeof(bits));
+    // Toward zero, then odd.
+    if (std::fabs(static_cast<double>(narrow)) > std::fabs(value))
+      --bits;
+    bits |= 1;
+    std::memcpy(&narrow, &bits, sizeof(bits));
+  }
+  return inRegister(roundToBF16(narrow));
+}
+
 } // namespace
 
 llvm::Expected<llvm::orc::SymbolMap>
@@ -59,6 +98,8 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
   add("cprt_launch", cprt_launch);
+  add("__truncsfbf2", truncateFloat);
+  add("__truncdfbf2", truncateDouble);
   for (const RuntimeOperation &operation : others)
     if (!operation.function ||
         !add("cprt_" + operation.symbol, operation.function))
