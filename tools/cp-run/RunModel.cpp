@@ -89,7 +89,32 @@ llvm::Error checkResults(Expectation &expectation,
           .str());
 }
 
-/// Runs, and saves what came of it.
+/// Saves results, checks them, and reports; goes on after an error, and returns
+/// all.
+llvm::Error finish(Prepared &prepared, llvm::ArrayRef<HostTensor> tensors,
+                   llvm::ArrayRef<const HostTensor *> inputs,
+                   const Progress &progress, Report &report) {
+  const Options &options = report.options;
+  warnOf(report.notFinite, llvm::errs());
+  llvm::Error errors =
+      saveTensors(options, report.program, tensors, report.run.outputs);
+  if (prepared.expectation) {
+    progress(options.checkAgainst.empty()
+                 ? "checking on reference kernels"
+                 : "checking against " + options.checkAgainst);
+    errors = llvm::joinErrors(
+        std::move(errors), checkResults(*prepared.expectation, inputs, report));
+  }
+  if (!options.report.empty())
+    errors = llvm::joinErrors(std::move(errors),
+                              writeJson(options.report, toJson(report)));
+  if (!options.quiet)
+    printTable(report, llvm::outs());
+  // Before the error, wherever the two go.
+  llvm::outs().flush();
+  return errors;
+}
+
 llvm::Error runPrepared(Prepared &prepared, const Options &options,
                         const CompileOptions &compile,
                         const Progress &progress) {
@@ -114,24 +139,7 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
     return run.takeError();
   Report report{options, compile, how, program, std::move(*run), {}, {}, ""};
   report.notFinite = notFiniteResults(program.results(), report.run.outputs);
-  warnOf(report.notFinite, llvm::errs());
-  llvm::Error errors =
-      saveTensors(options, program, *tensors, report.run.outputs);
-  if (prepared.expectation) {
-    progress(options.checkAgainst.empty()
-                 ? "checking on reference kernels"
-                 : "checking against " + options.checkAgainst);
-    errors = llvm::joinErrors(
-        std::move(errors), checkResults(*prepared.expectation, inputs, report));
-  }
-  if (!options.report.empty())
-    errors = llvm::joinErrors(std::move(errors),
-                              writeJson(options.report, toJson(report)));
-  if (!options.quiet)
-    printTable(report, llvm::outs());
-  // Before the error, wherever the two go.
-  llvm::outs().flush();
-  return errors;
+  return finish(prepared, *tensors, inputs, progress, report);
 }
 
 } // namespace
