@@ -140,7 +140,7 @@ inline constexpr llvm::StringLiteral passes[] = {
     "cp-decompose",
     "cp-assign-layouts{mesh=cp=4}",
     "cp-assign-layouts{mesh=cp=2 mixer=hidden scan=gather}",
-    "cp-assign-layouts{mesh=dp=2,cp=4 axis=dp}",
+    "cp-assign-layouts{mesh=dp=2,cp=4 axis=dp replicate-unused}",
     "cp-simplify-reshards",
     "cp-verify-layouts",
     "cp-partition",
@@ -157,7 +157,7 @@ inline constexpr llvm::StringLiteral passes[] = {
     "cp-simplify-reshards,cp-partition,cp-lower-reshards,cp-lower-pipeline",
     "cp-shard-pipeline{mesh=cp=4 mixer=hidden}",
     "cp-shard-pipeline{mesh=cp=3 mixer=sequence scan=transposed}",
-    "cp-shard-pipeline{mesh=dp=2,cp=2 mixer=hidden}",
+    "cp-shard-pipeline{mesh=dp=2,cp=2 mixer=hidden replicate-unused}",
     "cp-lower-pipeline",
     "cp-pipeline{mesh=cp=4 mixer=hidden}",
     "cp-pipeline{mesh=cp=4 mixer=sequence scan=doubling}"};

@@ -51,6 +51,9 @@ typedef struct CpShardPipelineOptions {
   /// Whether the program also returns what every op computes
   /// (cp-expose-values).
   bool expose;
+  /// Whether ranks along an axis over which nothing is cut may all do the same
+  /// work; otherwise such an axis is an error.
+  bool replicateUnused;
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong

@@ -34,6 +34,8 @@ void cpBuildShardPipeline(MlirOpPassManager manager,
   set(pipeline.tensorAxis, options->tensorAxis);
   set(pipeline.scan, options->scan);
   pipeline.expose = options->expose;
+  if (options->replicateUnused)
+    pipeline.replicateUnused = true;
   cp::buildShardPipeline(*unwrap(manager), pipeline);
 }
 

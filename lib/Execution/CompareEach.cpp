@@ -7,6 +7,8 @@
 
 #include "cp/Execution/CompareEach.h"
 
+#include "cp/Execution/CompareResults.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -43,19 +45,9 @@ Expected indexOf(llvm::ArrayRef<TensorSpec> results) {
   return index;
 }
 
-/// Unravels an index in C order.
-std::vector<int64_t> unravel(int64_t flat, const std::vector<int64_t> &shape) {
-  std::vector<int64_t> index(shape.size());
-  for (size_t dim = shape.size(); dim-- > 0; flat /= shape[dim])
-    index[dim] = flat % shape[dim];
-  return index;
-}
-
-/// NaN agrees with NaN only, an infinity with itself.
+/// As a number that can be ordered: what has no distance is infinitely far.
 double errorOf(double got, double expected) {
-  if (got == expected || (std::isnan(got) && std::isnan(expected)))
-    return 0;
-  double error = std::fabs(got - expected);
+  double error = distanceOf(got, expected);
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
@@ -197,6 +189,8 @@ llvm::Expected<HostTensor> expectedOf(const TensorSpec &value,
 } // namespace
 
 std::string describeValue(const TensorSpec &value) {
+  if (!value.value)
+    return "result '" + value.name + "'";
   std::string text = "op " + std::to_string(integerOf(value, "number")) + ", " +
                      textOf(value, "op");
   if (int64_t result = integerOf(value, "result"); result > 0)
@@ -205,9 +199,55 @@ std::string describeValue(const TensorSpec &value) {
          textOf(value, "location") + ")";
 }
 
+/// Positions of the results that are the module's own.
+static std::vector<size_t> ownResults(llvm::ArrayRef<TensorSpec> results) {
+  std::vector<size_t> positions;
+  for (auto [position, spec] : llvm::enumerate(results))
+    if (!spec.value)
+      positions.push_back(position);
+  return positions;
+}
+
+/// Whether both runs have what is compared, and as many own results.
+static llvm::Error checkRuns(const ExposedRun &sharded,
+                             const ExposedRun &expected) {
+  auto hasAll = [&](const std::vector<HostTensor> &part) {
+    return part.size() == sharded.results.size();
+  };
+  if (expected.run.outputs.size() != expected.results.size() ||
+      !llvm::all_of(sharded.run.parts, hasAll))
+    return llvm::createStringError(
+        "the runs are not those of the programs that are compared, or one was "
+        "made without keepParts");
+  auto own = [](llvm::ArrayRef<TensorSpec> results) {
+    std::vector<TensorSpec> specs;
+    for (size_t position : ownResults(results))
+      specs.push_back(results[position]);
+    return specs;
+  };
+  return checkSameResults(own(sharded.results), own(expected.results));
+}
+
+/// The first own result that departs, when all values agree.
+static std::optional<Departure> compareOwn(const ExposedRun &sharded,
+                                           const ExposedRun &expected,
+                                           const ToleranceOf &toleranceOf) {
+  for (auto [position, at] : llvm::zip_equal(ownResults(sharded.results),
+                                             ownResults(expected.results))) {
+    const TensorSpec &value = sharded.results[position];
+    if (auto found =
+            compareValue(value, position, sharded.run, expected.run.outputs[at],
+                         toleranceOf(value.dtype)))
+      return found;
+  }
+  return std::nullopt;
+}
+
 llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
                                            const ExposedRun &expected,
                                            const ToleranceOf &toleranceOf) {
+  if (llvm::Error error = checkRuns(sharded, expected))
+    return error;
   EachComparison comparison;
   Expected index = indexOf(expected.results);
   bool any = false;
@@ -233,6 +273,7 @@ llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
         "the program exposes no values to compare; make it by cp-opt "
         "--cp-shard-pipeline=\"... expose\", or give the module before it is "
         "sharded");
+  comparison.departure = compareOwn(sharded, expected, toleranceOf);
   return comparison;
 }
 

@@ -157,21 +157,83 @@ Difference worseOf(const Difference &a, const Difference &b) {
           a.bitwiseEqual && b.bitwiseEqual};
 }
 
+double distanceOf(double got, double expected) {
+  if (got == expected || (std::isnan(got) && std::isnan(expected)))
+    return 0;
+  return std::fabs(got - expected);
+}
+
+static bool isInteger(DType dtype) {
+  return dtype == DType::I32 || dtype == DType::I64;
+}
+
+/// The largest finite magnitude; 1 where there is none but zero. Squares of
+/// what is divided by it neither overflow nor vanish.
+static double scaleOf(const std::vector<double> &values) {
+  double scale = 0;
+  for (double value : values)
+    if (std::isfinite(value))
+      scale = std::max(scale, std::fabs(value));
+  return scale > 0 ? scale : 1;
+}
+
 Difference compare(const HostTensor &a, const HostTensor &b) {
   std::vector<double> x = a.asDoubles(), y = b.asDoubles();
   Difference result;
-  double error = 0, norm = 0;
-  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-    double distance = std::fabs(x[i] - y[i]);
+  result.bitwiseEqual =
+      a.dtype == b.dtype && a.shape == b.shape && a.bytes == b.bytes;
+  if (result.bitwiseEqual)
+    return result;
+  if (a.shape != b.shape || x.size() != y.size() ||
+      static_cast<int64_t>(x.size()) != a.numElements()) {
+    result.relL2 = result.maxAbs = std::numeric_limits<double>::infinity();
+    return result;
+  }
+  // Integers beyond 2^53 may be apart and equal as doubles.
+  bool exact = a.dtype == b.dtype && isInteger(a.dtype);
+  int64_t width = dtypeBytes(a.dtype);
+  double scale = scaleOf(y), error = 0, norm = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    double distance = distanceOf(x[i], y[i]);
+    if (exact && distance == 0 &&
+        std::memcmp(a.bytes.data() + i * width, b.bytes.data() + i * width,
+                    width) != 0)
+      distance = 1;
     result.maxAbs = worseOf(result.maxAbs, distance);
-    error += distance * distance;
-    norm += y[i] * y[i];
+    error += distance / scale * (distance / scale);
+    if (std::isfinite(y[i]))
+      norm += y[i] / scale * (y[i] / scale);
   }
   result.relL2 = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
-  if (x.size() != y.size())
-    result.relL2 = result.maxAbs = std::numeric_limits<double>::infinity();
-  result.bitwiseEqual = a.dtype == b.dtype && a.bytes == b.bytes;
   return result;
+}
+
+template <typename T>
+static void addNotFinite(const HostTensor &tensor, NotFinite &found) {
+  for (int64_t i = 0, end = tensor.numElements(); i < end; ++i) {
+    T value;
+    std::memcpy(&value, tensor.bytes.data() + i * sizeof(T), sizeof(T));
+    if (!std::isfinite(static_cast<double>(value)) && found.count++ == 0)
+      found.first = unravel(i, tensor.shape);
+  }
+}
+
+NotFinite findNotFinite(const HostTensor &tensor) {
+  NotFinite found;
+  if (tensor.dtype == DType::F32)
+    addNotFinite<float>(tensor, found);
+  else if (tensor.dtype == DType::F64)
+    addNotFinite<double>(tensor, found);
+  else if (tensor.dtype == DType::BF16)
+    addNotFinite<StoredBF16>(tensor, found);
+  return found;
+}
+
+std::vector<int64_t> unravel(int64_t flat, const std::vector<int64_t> &shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t dim = shape.size(); dim-- > 0; flat /= shape[dim])
+    index[dim] = flat % shape[dim];
+  return index;
 }
 
 } // namespace cp

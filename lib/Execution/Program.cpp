@@ -47,6 +47,7 @@ LogicalResult shard(ModuleOp module, Stage stage,
     shardOptions.attention = options.attention;
     shardOptions.tensorAxis = options.tensorAxis;
     shardOptions.scan = options.scan;
+    shardOptions.replicateUnused = options.replicateUnused;
     shardOptions.expose = options.exposeValues;
     buildShardPipeline(manager, shardOptions);
   }
@@ -89,6 +90,7 @@ ArrayRef<TensorSpec> Program::results() const {
   return impl->signature.results;
 }
 double Program::compileSeconds() const { return impl->compileSeconds; }
+int64_t Program::arenaBytes() const { return impl->arenaBytes; }
 
 llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
                                        const CompileOptions &options) {
@@ -133,6 +135,10 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
   std::string name = local->entry.getName().str();
   if (failed(lower(*local->module)))
     return llvm::createStringError("the module could not be lowered");
+  // A program without buffers has no arena.
+  if (Operation *entry = local->module->lookupSymbol(name))
+    if (auto bytes = entry->getAttrOfType<IntegerAttr>(arenaAttr))
+      impl.arenaBytes = bytes.getInt();
   llvm::Expected<CompiledEntry> compiled =
       compileToMachineCode(*local->module, name, options.operations);
   if (!compiled)

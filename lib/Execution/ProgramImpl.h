@@ -19,6 +19,7 @@ struct Program::Impl {
   Signature signature;
   CompiledEntry compiled;
   double compileSeconds = 0;
+  int64_t arenaBytes = 0;
 };
 
 } // namespace cp

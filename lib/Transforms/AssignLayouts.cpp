@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AssignLayouts.h"
+
+#include "AxesInUse.h"
 #include "LayoutAssigner.h"
 #include "RepeatGroups.h"
-#include "cp/Transforms/Passes.h"
 
 namespace cp {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
@@ -24,17 +26,89 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
 
   void runOnOperation() override {
     FunctionOpInterface function = getOperation();
-    if (function->hasAttr(viewAttr) || function.isExternal())
+    if (function.isExternal())
       return;
+    if (function->hasAttr(viewAttr)) {
+      if (failed(checkSharded(function)))
+        signalPassFailure();
+      return;
+    }
     if (failed(readOptions()) || failed(prepareSequenceOps(function)))
       return signalPassFailure();
     LayoutAssigner assigner(meshAttr, *cut, *strategy);
-    if (failed(assigner.run(function)))
+    if (failed(assigner.run(function)) || failed(checkAxes(function)))
       return signalPassFailure();
     function->setAttr(viewAttr, StringAttr::get(&getContext(), "global"));
   }
 
+  /// Takes over what was given.
+  void take(const ShardPipelineOptions &options) {
+    auto set = [](auto &option, const auto &from) {
+      if (from.hasValue())
+        option = from.getValue();
+    };
+    set(mesh, options.mesh);
+    set(axis, options.axis);
+    set(order, options.order);
+    set(mixer, options.mixer);
+    set(attention, options.attention);
+    set(tensorAxis, options.tensorAxis);
+    set(scan, options.scan);
+    set(replicateUnused, options.replicateUnused);
+  }
+
 private:
+  /// What is sharded already stays as it is; options that ask for something
+  /// else must not be lost in silence.
+  LogicalResult checkSharded(FunctionOpInterface function) {
+    SmallVector<StringRef> ignored;
+    auto note = [&](const auto &option) {
+      if (option.hasValue())
+        ignored.push_back(option.ArgStr);
+    };
+    MeshAttr own = meshOf(function);
+    if (!own)
+      return success();
+    std::string message;
+    std::optional<Mesh> wanted = parseMesh(mesh, message);
+    if (!wanted || !(*wanted == own.toMesh()))
+      note(mesh);
+    note(axis);
+    note(order);
+    note(mixer);
+    note(attention);
+    note(tensorAxis);
+    note(scan);
+    note(replicateUnused);
+    if (ignored.empty())
+      return success();
+    return function->emitOpError("assign_c5: is sharded already (")
+           << viewAttr << " = " << function->getAttr(viewAttr) << ", mesh '"
+           << meshText(own.toMesh()) << "'), so " << llvm::join(ignored, ", ")
+           << (ignored.size() == 1 ? " has" : " have")
+           << " no effect; give the module before it was sharded, or leave the "
+              "options out";
+  }
+
+  /// Ranks that all do the same are seldom meant.
+  LogicalResult checkAxes(FunctionOpInterface function) {
+    Mesh whole = meshAttr.toMesh();
+    SmallVector<Mesh::Axis> unused = unusedAxes(function, whole);
+    if (unused.empty() || replicateUnused || !function.isPublic())
+      return success();
+    auto error = function->emitOpError("assign_c4: nothing is cut over ");
+    llvm::interleave(
+        unused,
+        [&](const Mesh::Axis &axis) {
+          error << "axis \"" << axis.name << "\" (" << axis.size << " ranks)";
+        },
+        [&] { error << " and "; });
+    return error << " of mesh '" << mesh
+                 << "', so its ranks would all do the same work; leave it out "
+                    "of the mesh, name it in axis or tp, or give "
+                    "replicate-unused if that is meant";
+  }
+
   LogicalResult readOptions() {
     auto refuse = [&](const Twine &message) {
       return emitError(getOperation()->getLoc(), message);
@@ -110,4 +184,11 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createAssignLayouts(const ShardPipelineOptions &options) {
+  auto pass = std::make_unique<AssignLayouts>();
+  pass->take(options);
+  return pass;
+}
+
 } // namespace cp

@@ -37,6 +37,15 @@ std::string whyWhole(int64_t dim, ArrayRef<Operation *> consumers) {
   return names + ": works on dimension " + std::to_string(dim) + " as a whole";
 }
 
+/// "zigzag", "striped", "striped:2", as the passes' option has it.
+std::string orderAfter(ReorderOp op) {
+  int64_t unit = op.getToStriped();
+  if (!unit)
+    return orderName(op.getToZigzag() ? Order::Zigzag : Order::Contiguous);
+  std::string text = orderName(Order::Striped);
+  return unit == 1 ? text : text + ":" + std::to_string(unit);
+}
+
 std::string reasonOf(Operation *op) {
   SmallVector<Operation *> consumers = consumersOf(op);
   std::string names = namesOf(consumers);
@@ -70,10 +79,7 @@ std::string reasonOf(Operation *op) {
       .Case<AllReduceOp, ReduceScatterOp>(
           [&](auto) { return names + ": needs the sum over the ranks"; })
       .Case([&](ReorderOp reorder) {
-        return names + ": takes its rows in " +
-               orderName(reorder.getToZigzag() ? Order::Zigzag
-                                               : Order::Contiguous) +
-               " order";
+        return names + ": takes its rows in " + orderAfter(reorder) + " order";
       })
       .Default([&](Operation *) { return names + ": written by hand"; });
 }

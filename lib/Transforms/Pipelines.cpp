@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Transforms/Passes.h"
+#include "AssignLayouts.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
@@ -40,15 +40,7 @@ void buildShardPipeline(OpPassManager &manager,
   manager.addPass(createDecompose());
   if (options.expose)
     manager.nest<func::FuncOp>().addPass(createNumberValues());
-  AssignLayoutsOptions assign;
-  assign.mesh = options.mesh;
-  assign.axis = options.axis;
-  assign.order = options.order;
-  assign.mixer = options.mixer;
-  assign.attention = options.attention;
-  assign.tensorAxis = options.tensorAxis;
-  assign.scan = options.scan;
-  manager.nest<func::FuncOp>().addPass(createAssignLayouts(assign));
+  manager.nest<func::FuncOp>().addPass(createAssignLayouts(options));
   if (options.expose)
     manager.nest<func::FuncOp>().addPass(createExposeValues());
   buildPartitionPipeline(manager);

@@ -97,6 +97,9 @@ LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
                                   {pointer, pointer, pointer});
   auto function = LLVM::LLVMFuncOp::create(builder, loc, "cp_converting", type);
+  // Who runs the program may ask what a rank will take.
+  if (Attribute bytes = entry->getAttr(arenaAttr))
+    function->setAttr(arenaAttr, bytes);
   Block *body = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(body);
   context = body->getArgument(0);

@@ -87,6 +87,25 @@ func.func @sums(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<4xf32>)
 
 // -----
 
+// A reorder goes to the order that it names.
+
+#mesh = #cp.mesh<"tp" = 2>
+
+// CHECK: remark: [Passed] reorder
+// CHECK-SAME: to="[{"tp" zigzag}]", why="cp.reorder: takes its rows in zigzag order"
+// CHECK: remark: [Passed] reorder
+// CHECK-SAME: to="[{"tp" striped}]", why="cp.reorder: takes its rows in striped order"
+// CHECK: remark: [Passed] reorder
+// CHECK-SAME: to="[{"tp" striped : 2}]", why="func.return: takes its rows in striped:2 order"
+func.func @orders(%x: tensor<4xf32>) -> tensor<4xf32> attributes {cp.view = "local"} {
+  %0 = cp.reorder %x over ["tp"] of #mesh {dim = 0, to_zigzag = true} : tensor<4xf32>
+  %1 = cp.reorder %0 over ["tp"] of #mesh {dim = 0, from_zigzag = true, to_striped = 1} : tensor<4xf32>
+  %2 = cp.reorder %1 over ["tp"] of #mesh {dim = 0, from_striped = 1, to_striped = 2} : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
 // On a mesh that no list can name each rank of, the bytes are left out.
 
 #mesh = #cp.mesh<"cp" = 2147483648>

@@ -2,8 +2,8 @@
 
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=hidden" | FileCheck %s --check-prefixes=LOCAL,HIDDEN
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=sequence scan=gather" | FileCheck %s --check-prefixes=LOCAL,SEQUENCE
-// RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 mixer=hidden" | FileCheck %s --check-prefix=GRID
-// RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 mixer=sequence" | FileCheck %s --check-prefix=GRIDSEQ
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 mixer=hidden replicate-unused" | FileCheck %s --check-prefix=GRID
+// RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 mixer=sequence replicate-unused" | FileCheck %s --check-prefix=GRIDSEQ
 // RUN: %cp-opt %s --cp-shard-pipeline | FileCheck %s --check-prefix=ONE
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=1 mixer=hidden" | FileCheck %s --check-prefix=ONE
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=hidden" --cp-lower-pipeline | FileCheck %s --check-prefix=LOWER

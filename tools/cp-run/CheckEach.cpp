@@ -7,19 +7,17 @@
 
 #include "CheckEach.h"
 
+#include "Check.h"
 #include "Inputs.h"
+#include "NotFiniteResults.h"
+#include "Requests.h"
+#include "RunModel.h"
 #include "cp/IR/CPDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace cp {
 namespace {
-
-/// A program with its results, of which those of its ops are checked.
-struct Exposed {
-  std::unique_ptr<Program> program;
-  RunResult run;
-};
 
 std::string indexText(llvm::ArrayRef<int64_t> index) {
   std::string text = "[";
@@ -28,18 +26,19 @@ std::string indexText(llvm::ArrayRef<int64_t> index) {
   return text + "]";
 }
 
-std::string typeText(const TensorSpec &value) {
+std::string typeText(const TensorSpec &value, mlir::MLIRContext *context) {
   std::string text =
       dtypeName(value.dtype).str() + " " + shapeText(value.shape);
-  auto layout = LayoutAttr::get(value.value.getContext(), value.layout);
+  auto layout = LayoutAttr::get(context, value.layout);
   llvm::raw_string_ostream(text) << ", " << layout;
   return text;
 }
 
-void print(const Departure &departure, llvm::raw_ostream &os) {
+void print(const Departure &departure, mlir::MLIRContext *context,
+           llvm::raw_ostream &os) {
   os << "first difference\n";
   os << "  value      " << describeValue(departure.value) << "\n";
-  os << "  type       " << typeText(departure.value) << "\n";
+  os << "  type       " << typeText(departure.value, context) << "\n";
   os << "  rank       " << departure.rank << "\n";
   os << "  index      " << indexText(departure.localIndex)
      << " of the rank's part, " << indexText(departure.globalIndex)
@@ -54,91 +53,61 @@ void print(const Departure &departure, llvm::raw_ostream &os) {
                       departure.tolerance * departure.scale);
 }
 
-void print(const EachComparison &comparison, llvm::raw_ostream &os) {
+void print(const EachComparison &comparison, mlir::MLIRContext *context,
+           llvm::raw_ostream &os) {
   if (comparison.departure)
-    print(*comparison.departure, os);
+    print(*comparison.departure, context, os);
   os << (comparison.departure ? "before it " : "all ") << comparison.agreed
      << " values agree on every rank\n";
-}
-
-llvm::Error inputsDiffer(llvm::ArrayRef<TensorSpec> a,
-                         llvm::ArrayRef<TensorSpec> b) {
-  bool same = a.size() == b.size();
-  for (size_t i = 0; same && i < a.size(); ++i)
-    same = a[i].name == b[i].name && a[i].dtype == b[i].dtype &&
-           a[i].shape == b[i].shape;
-  if (same)
-    return llvm::Error::success();
-  return llvm::createStringError(
-      "--reference must take the same arguments as the module that is checked; "
-      "give the module that it was made from");
-}
-
-llvm::Expected<std::unique_ptr<Program>>
-compileExposed(mlir::ModuleOp module, CompileOptions compile) {
-  compile.exposeValues = true;
-  return Program::compile(module, compile);
-}
-
-/// The whole module on one rank.
-llvm::Expected<Exposed>
-runReference(mlir::ModuleOp module, CompileOptions compile,
-             llvm::ArrayRef<TensorSpec> arguments,
-             llvm::ArrayRef<const HostTensor *> inputs) {
-  compile.strategy = "";
-  compile.mesh = Mesh{{{compile.axis, 1}}};
-  auto program = compileExposed(module, compile);
-  if (!program)
-    return program.takeError();
-  if ((*program)->stage() != Stage::Global)
-    return llvm::createStringError("--check=each needs the module before it "
-                                   "was sharded, but this one is " +
-                                   stageName((*program)->stage()) +
-                                   "; give it by --reference");
-  if (llvm::Error error = inputsDiffer(arguments, (*program)->arguments()))
-    return error;
-  RunOptions run;
-  run.kernels = CPRT_KERNELS_REFERENCE;
-  llvm::Expected<RunResult> result = (*program)->run(inputs, run);
-  if (!result)
-    return result.takeError();
-  return Exposed{std::move(*program), std::move(*result)};
 }
 
 } // namespace
 
 llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
-                      const Options &options, const CompileOptions &compile,
-                      const RunOptions &run, const ToleranceOf &toleranceOf) {
+                      const Options &options, const CompileOptions &compile) {
   if (!options.outputs.empty() || !options.report.empty() ||
       !options.saveWeights.empty())
     return llvm::createStringError(
         "--check=each writes no --outputs, --report or --save-weights, as its "
         "program has other results; write them in a run without it");
-  auto program = compileExposed(module, compile);
+  CompileOptions exposed = compile;
+  exposed.exposeValues = true;
+  auto program = Program::compile(module, exposed);
   if (!program)
     return program.takeError();
+  auto plain = compileReference(reference, options, exposed, **program);
+  if (!plain)
+    return plain.takeError();
+  // The inputs are held once.
+  MemoryUse ofReference = memoryNeed(**plain).process;
+  ofReference.weights = ofReference.inputs = 0;
+  if (llvm::Error error =
+          checkMemory(memoryNeed(**program).process + ofReference, options))
+    return error;
   auto tensors = gatherInputs((*program)->arguments(), options);
   if (!tensors)
     return tensors.takeError();
   std::vector<const HostTensor *> inputs;
   for (const HostTensor &tensor : *tensors)
     inputs.push_back(&tensor);
-  llvm::Expected<Exposed> expected =
-      runReference(reference, compile, (*program)->arguments(), inputs);
+  RunOptions onReference;
+  onReference.kernels = CPRT_KERNELS_REFERENCE;
+  llvm::Expected<RunResult> expected = (*plain)->run(inputs, onReference);
   if (!expected)
     return expected.takeError();
-  RunOptions withParts = run;
+  RunOptions withParts = runOptions(options, (*program)->mesh().numRanks());
   withParts.keepParts = true;
   llvm::Expected<RunResult> result = (*program)->run(inputs, withParts);
   if (!result)
     return result.takeError();
+  warnOf(notFiniteResults((*program)->results(), result->outputs),
+         llvm::errs());
   auto comparison =
       compareEach({(*program)->results(), *result},
-                  {expected->program->results(), expected->run}, toleranceOf);
+                  {(*plain)->results(), *expected}, toleranceOf(options));
   if (!comparison)
     return comparison.takeError();
-  print(*comparison, llvm::outs());
+  print(*comparison, module.getContext(), llvm::outs());
   if (comparison->departure)
     return llvm::createStringError(
         "the check failed: the run leaves that of one rank at " +

@@ -17,8 +17,7 @@ namespace cp {
 /// `reference` on one rank with reference kernels, and compares value by value.
 /// Prints what came of it; fails when the runs part.
 llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
-                      const Options &options, const CompileOptions &compile,
-                      const RunOptions &run, const ToleranceOf &toleranceOf);
+                      const Options &options, const CompileOptions &compile);
 
 } // namespace cp
 

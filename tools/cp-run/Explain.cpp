@@ -100,6 +100,24 @@ void printTotals(llvm::ArrayRef<Decision> decisions, int64_t ranks,
     printAligned(rows, 2, os);
 }
 
+/// What holds the bytes, for one rank and for the process, in which ranks share
+/// what is whole.
+void printUse(const MemoryNeed &memory, llvm::raw_ostream &os) {
+  auto row = [](const char *title, const MemoryUse &use) {
+    return Row{title,
+               std::to_string(use.program),
+               std::to_string(use.weights),
+               std::to_string(use.inputs),
+               std::to_string(use.outputs),
+               std::to_string(use.total())};
+  };
+  os << "bytes in all, without the compiler's\n";
+  printAligned({{"", "program", "weights", "inputs", "outputs", "total"},
+                row("a rank", memory.rank),
+                row("process", memory.process)},
+               5, os);
+}
+
 void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
   for (const Decision &decision : decisions)
     if (decision.category == "memory")
@@ -111,7 +129,7 @@ void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
 } // namespace
 
 void printDecisions(llvm::ArrayRef<Decision> decisions, int64_t ranks,
-                    llvm::raw_ostream &os) {
+                    const MemoryNeed &memory, llvm::raw_ostream &os) {
   for (const ExplainedLayers &entry : explainLayers(decisions, ranks)) {
     os << titleOf(entry.layers) << "\n";
     printMoves(entry.moves, os);
@@ -120,6 +138,7 @@ void printDecisions(llvm::ArrayRef<Decision> decisions, int64_t ranks,
   }
   printTotals(decisions, ranks, os);
   printMemory(decisions, os);
+  printUse(memory, os);
 }
 
 } // namespace cp

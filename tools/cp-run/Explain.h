@@ -9,6 +9,7 @@
 #define CP_TOOLS_CPRUN_EXPLAIN_H
 
 #include "cp/Execution/Decisions.h"
+#include "cp/Execution/Memory.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cp {
@@ -16,7 +17,7 @@ namespace cp {
 /// Prints one table per layer, equal layers once, then totals and memory.
 /// `ranks` is the size of the mesh.
 void printDecisions(llvm::ArrayRef<Decision> decisions, int64_t ranks,
-                    llvm::raw_ostream &os);
+                    const MemoryNeed &memory, llvm::raw_ostream &os);
 
 } // namespace cp
 

@@ -49,6 +49,11 @@ void defineWhat(Options &o) {
   static Flag<std::string> tensorAxis(
       "tp", cl::desc("Axis of tensor parallelism (default: none)"),
       cl::location(o.tensorAxis), cl::cat(category));
+  static Flag<bool> replicate(
+      "replicate-unused",
+      cl::desc(
+          "Let ranks along a mesh axis that cuts nothing do the same work"),
+      cl::location(o.replicateUnused), cl::cat(category));
   static Flag<std::string> scan(
       "scan", cl::desc("chain, gather, doubling, pipelined or transposed"),
       cl::location(o.scan), cl::init("chain"), cl::cat(category));
@@ -125,6 +130,11 @@ void defineHow(Options &o) {
       cl::desc("Threads of each rank's kernels (default: the processors shared "
                "between the ranks)"),
       cl::location(o.threads), cl::cat(category));
+  static Flag<int64_t> memory(
+      "max-memory",
+      cl::desc("Bytes that a run may take before it is refused (default: what "
+               "the machine has available)"),
+      cl::location(o.maxMemory), cl::init(0), cl::cat(category));
   static Flag<int64_t> deadline(
       "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
       cl::location(o.deadlineMs), cl::cat(category));
@@ -152,6 +162,11 @@ Options parseOptions(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv, "Run a model on N ranks of this process and report\n");
+  options.arguments.assign(argv + 1, argv + argc);
+  for (const char *name : {"strategy", "attention", "order", "axis", "tp",
+                           "scan", "replicate-unused"})
+    if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
+      options.sharding.push_back(std::string("--") + name);
   return options;
 }
 

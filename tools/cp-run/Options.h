@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cp {
 
@@ -29,6 +30,7 @@ struct Options {
   std::string order;
   std::string attention;
   std::string tensorAxis;
+  bool replicateUnused = false;
   std::string scan;
   std::string mesh;
   std::string axis;
@@ -49,11 +51,18 @@ struct Options {
   /// Nothing: by the type of the results.
   std::optional<double> tolerance;
   uint64_t seed = 0;
+  /// What the run may take in bytes; 0: what the machine has available.
+  int64_t maxMemory = 0;
   int64_t deadlineMs = 0, threads = 0;
   int repeats = 1;
   /// For tests of failures: the rank that fails, or stalls, before it starts.
   int64_t failRank = -1;
   int64_t stallRank = -1;
+
+  /// What the command line had behind the tool's name.
+  std::vector<std::string> arguments;
+  /// The flags among them that say how to shard, such as "--order".
+  std::vector<std::string> sharding;
 };
 
 /// Reads the command line; ends the process on --help or a flag that it does

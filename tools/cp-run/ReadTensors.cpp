@@ -11,6 +11,7 @@
 #include "cp/Model/Npy.h"
 #include "cp/Model/Weights.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -134,7 +135,21 @@ bool holdsOneTensor(StringRef path) {
   return extension == ".npy" || extension == ".ids" || extension == ".txt";
 }
 
+/// To open a pipe that nobody writes to would wait for ever.
+static llvm::Error checkRegular(StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status) ||
+      llvm::sys::fs::is_regular_file(status))
+    return llvm::Error::success();
+  return llvm::createStringError(path + ": expected a regular file, got " +
+                                 (llvm::sys::fs::is_directory(status)
+                                      ? "a directory"
+                                      : "a pipe, socket or device"));
+}
+
 llvm::Expected<HostTensor> readSingle(StringRef path, const TensorSpec &spec) {
+  if (llvm::Error error = checkRegular(path))
+    return error;
   StringRef extension = llvm::sys::path::extension(path);
   if (extension == ".npy")
     return readArray(path, spec);

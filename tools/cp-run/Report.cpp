@@ -7,10 +7,16 @@
 
 #include "Report.h"
 
+#include "cp/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace json = llvm::json;
 
@@ -23,33 +29,155 @@ static json::Value number(double value) {
   return std::isnan(value) ? "NaN" : "Infinity";
 }
 
-json::Value toJson(const Report &report) {
+static json::Array toJson(llvm::ArrayRef<NotFiniteResult> results) {
+  json::Array array;
+  for (const NotFiniteResult &result : results)
+    array.push_back(json::Object{{"result", result.name},
+                                 {"count", result.found.count},
+                                 {"elements", result.elements},
+                                 {"first", json::Array(result.found.first)}});
+  return array;
+}
+
+static json::Array toJson(llvm::ArrayRef<CollectiveCount> counts) {
   json::Array collectives;
-  for (const CollectiveCount &count : report.run.collectives)
+  for (const CollectiveCount &count : counts)
     collectives.push_back(json::Object{
         {"op", count.op},
         {"axes", json::Array(count.axes)},
         {"calls", count.calls},
         {"bytes_sent_per_rank", json::Array(count.bytesSentPerRank)}});
+  return collectives;
+}
+
+static json::Object toJson(const MemoryUse &use) {
+  return json::Object{{"program", use.program},
+                      {"weights", use.weights},
+                      {"inputs", use.inputs},
+                      {"outputs", use.outputs},
+                      {"total", use.total()}};
+}
+
+static json::Object memoryOf(const Program &program) {
+  MemoryNeed need = memoryNeed(program);
+  return json::Object{{"rank", toJson(need.rank)},
+                      {"process", toJson(need.process)},
+                      {"peak_resident", peakResidentBytes()}};
+}
+
+/// The element types among some tensors, once each.
+static json::Array typesOf(llvm::ArrayRef<TensorSpec> specs) {
+  std::set<std::string> types;
+  for (const TensorSpec &spec : specs)
+    types.insert(dtypeName(spec.dtype).str());
+  return json::Array(types);
+}
+
+static bool wasSharded(const Report &report) {
+  return report.program.stage() == Stage::Global &&
+         !report.compile.strategy.empty();
+}
+
+static std::string strategyOf(const Report &report) {
+  if (report.program.stage() != Stage::Global)
+    return "as given";
+  return wasSharded(report) ? report.compile.strategy : "none";
+}
+
+/// How the module was sharded, if this run has done it.
+static json::Object shardingOf(const Report &report) {
+  const CompileOptions &compile = report.compile;
+  return json::Object{{"axis", compile.axis},
+                      {"order", compile.order},
+                      {"attention", compile.attention},
+                      {"scan", compile.scan},
+                      {"tp", compile.tensorAxis},
+                      {"replicate_unused", compile.replicateUnused}};
+}
+
+/// What another run needs to be the same.
+static json::Object repeatOf(const Report &report) {
+  const Options &options = report.options;
+  uint32_t api = cprt_api_version();
+  llvm::SmallString<128> folder;
+  // A folder that is gone has no name; the command tells the rest.
+  (void)llvm::sys::fs::current_path(folder);
+  return json::Object{
+      {"command", json::fixUTF8(repeatCommand(report))},
+      {"folder", json::fixUTF8(folder)},
+      {"files",
+       json::Object{{"model", json::fixUTF8(options.model)},
+                    {"inputs", json::fixUTF8(options.inputs)},
+                    {"weights", json::fixUTF8(options.weights)},
+                    {"reference", json::fixUTF8(options.reference)},
+                    {"check_against", json::fixUTF8(options.checkAgainst)}}},
+      {"seed", options.seed},
+      {"kernels", options.kernels},
+      {"rank_threads", report.runOptions.threads},
+      {"versions",
+       json::Object{{"cp_mlir", CP_VERSION},
+                    {"llvm", LLVM_VERSION_STRING},
+                    {"runtime", std::to_string(api >> 16) + "." +
+                                    std::to_string(api & 0xffff)}}}};
+}
+
+static int64_t peakOf(const RunResult &run) {
   int64_t peak = 0;
-  for (int64_t bytes : report.run.peakBytesPerRank)
+  for (int64_t bytes : run.peakBytesPerRank)
     peak = std::max(peak, bytes);
+  return peak;
+}
+
+json::Value toJson(const Report &report) {
+  const Program &program = report.program;
   json::Object object{
       {"version", 1},
-      {"ranks", report.ranks},
+      {"ranks", program.mesh().numRanks()},
+      {"mesh", meshText(program.mesh())},
       {"backend", "threads"},
-      {"stage", report.stage},
-      {"strategy", report.strategy},
-      {"compile_seconds", report.compileSeconds},
+      {"stage", stageName(program.stage())},
+      {"strategy", strategyOf(report)},
+      {"types", json::Object{{"arguments", typesOf(program.arguments())},
+                             {"results", typesOf(program.results())}}},
+      {"compile_seconds", program.compileSeconds()},
       {"run_seconds", json::Array(report.run.seconds)},
-      {"peak_bytes_per_rank", peak},
+      {"peak_bytes_per_rank", peakOf(report.run)},
+      {"memory", memoryOf(program)},
       {"allocations_per_step", json::Array(report.run.allocationsPerStep)},
-      {"collectives", std::move(collectives)}};
+      {"not_finite", toJson(report.notFinite)},
+      {"collectives", toJson(report.run.collectives)},
+      {"repeat", repeatOf(report)}};
+  if (wasSharded(report))
+    object["sharding"] = shardingOf(report);
   if (report.check)
     object["check"] = json::Object{{"max_abs", number(report.check->maxAbs)},
                                    {"rel_l2", number(report.check->relL2)},
                                    {"bitwise", report.check->bitwiseEqual}};
+  if (!report.checkError.empty())
+    object["check_error"] = json::fixUTF8(report.checkError);
   return object;
+}
+
+/// A word for a shell.
+static std::string quoted(llvm::StringRef word) {
+  bool isPlain = !word.empty() && llvm::all_of(word, [](char c) {
+    return llvm::isAlnum(c) || llvm::StringRef("-_=./,:+@%").contains(c);
+  });
+  if (isPlain)
+    return word.str();
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+std::string repeatCommand(const Report &report) {
+  std::string text = "cp-run";
+  for (const std::string &argument : report.options.arguments)
+    text += " " + quoted(argument);
+  if (!report.options.threads)
+    text += " --rank-threads=" + std::to_string(report.runOptions.threads);
+  return text;
 }
 
 static void printCollective(const CollectiveCount &count,
@@ -66,20 +194,29 @@ static void printCollective(const CollectiveCount &count,
                      static_cast<long long>(most));
 }
 
+static void printMemory(const char *title, const MemoryUse &use,
+                        llvm::raw_ostream &os) {
+  os << title << bytesText(use.total()) << ": program "
+     << bytesText(use.program) << ", weights " << bytesText(use.weights)
+     << ", inputs " << bytesText(use.inputs) << ", outputs "
+     << bytesText(use.outputs) << "\n";
+}
+
 void printTable(const Report &report, llvm::raw_ostream &os) {
-  os << "ranks     " << report.ranks << " (threads)\n";
-  os << "module    " << report.stage << "\n";
-  os << "strategy  " << report.strategy << "\n";
-  os << llvm::format("compile   %.2f s\n", report.compileSeconds);
+  const Program &program = report.program;
+  os << "ranks     " << program.mesh().numRanks() << " (threads)\n";
+  os << "module    " << stageName(program.stage()) << "\n";
+  os << "strategy  " << strategyOf(report) << "\n";
+  os << llvm::format("compile   %.2f s\n", program.compileSeconds());
   os << "run      ";
   for (double seconds : report.run.seconds)
     os << llvm::format(" %.3f", seconds);
   os << " s\n";
-  int64_t peak = 0;
-  for (int64_t bytes : report.run.peakBytesPerRank)
-    peak = std::max(peak, bytes);
-  os << llvm::format("memory    %.1f MiB a rank at most\n",
-                     static_cast<double>(peak) / (1 << 20));
+  MemoryNeed need = memoryNeed(program);
+  printMemory("a rank    ", need.rank, os);
+  printMemory("process   ", need.process, os);
+  os << "          " << bytesText(peakResidentBytes())
+     << " resident at most, compiler and all\n";
   os << (report.run.collectives.empty() ? "collectives  none\n"
                                         : "collectives\n");
   for (const CollectiveCount &count : report.run.collectives)

@@ -8,19 +8,26 @@
 #ifndef CP_TOOLS_CPRUN_REPORT_H
 #define CP_TOOLS_CPRUN_REPORT_H
 
+#include "NotFiniteResults.h"
+#include "Options.h"
+#include "cp/Execution/Memory.h"
 #include "cp/Execution/Program.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace cp {
 
-/// A run and, if there was one, its check.
+/// A run and, if there was one, its check. Refers to what it is made of.
 struct Report {
-  int64_t ranks = 1;
-  std::string stage, strategy;
-  std::optional<Difference> check;
-  double compileSeconds = 0;
+  const Options &options;
+  const CompileOptions &compile;
+  const RunOptions &runOptions;
+  const Program &program;
   RunResult run;
+  std::vector<NotFiniteResult> notFinite;
+  std::optional<Difference> check;
+  /// Why a check that was asked for could not be made; empty else.
+  std::string checkError;
 };
 
 /// The report's version 1; the README describes it.
@@ -28,6 +35,10 @@ llvm::json::Value toJson(const Report &report);
 
 /// The same as a table for people.
 void printTable(const Report &report, llvm::raw_ostream &os);
+
+/// The command that runs the same again, for a shell in the same folder. It
+/// names the number of threads, which else depends on the machine.
+std::string repeatCommand(const Report &report);
 
 } // namespace cp
 

@@ -7,7 +7,13 @@
 
 #include "Requests.h"
 
-#include "cp/IR/CPDialect.h"
+#include "cp/Execution/ModuleState.h"
+#include "cp/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
 
 namespace cp {
 
@@ -40,14 +46,19 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   if (options.repeats < 1)
     return llvm::createStringError("--repeat must be at least 1, but is " +
                                    std::to_string(options.repeats));
-  if (options.tolerance && !(*options.tolerance >= 0))
-    return llvm::createStringError("--tolerance must be at least 0");
+  if (options.tolerance &&
+      !(*options.tolerance >= 0 && std::isfinite(*options.tolerance)))
+    return llvm::createStringError(
+        "--tolerance must be at least 0, and finite");
   if (options.check != Check::None && !options.checkAgainst.empty())
     return llvm::createStringError(
         "--check and --check-against exclude each other; give one of them");
   if (!options.reference.empty() && options.check == Check::None)
     return llvm::createStringError(
         "--reference is what --check compares with; give --check too");
+  if (options.maxMemory < 0)
+    return llvm::createStringError("--max-memory must be at least 0, but is " +
+                                   std::to_string(options.maxMemory));
   llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
   if (!mesh)
     return mesh.takeError();
@@ -58,6 +69,7 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   compile.order = options.order;
   compile.attention = options.attention;
   compile.tensorAxis = options.tensorAxis;
+  compile.replicateUnused = options.replicateUnused;
   compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
   compile.strategy = options.strategy;
   if (compile.strategy.empty() && compile.mesh.numRanks() > 1)
@@ -65,12 +77,40 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   return compile;
 }
 
-RunOptions runOptions(const Options &options) {
+llvm::Error checkModule(mlir::ModuleOp module, const Options &options,
+                        const CompileOptions &compile) {
+  llvm::Expected<ModuleState> state = stateOf(module, options.entry);
+  if (!state)
+    return state.takeError();
+  if (state->mesh && options.ranks && state->mesh->numRanks() != *options.ranks)
+    return llvm::createStringError("--ranks=" + std::to_string(*options.ranks) +
+                                   ", but the module's own mesh has " +
+                                   std::to_string(state->mesh->numRanks()) +
+                                   " ranks");
+  if (state->mesh && !options.mesh.empty() && !(compile.mesh == *state->mesh))
+    return llvm::createStringError("--mesh=" + options.mesh +
+                                   ", but the module has another mesh of its "
+                                   "own; leave --mesh out");
+  if (state->stage == Stage::Global || options.sharding.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the module is sharded already (" + stageName(state->stage) +
+      (state->mesh ? ", mesh '" + meshText(*state->mesh) + "'" : "") +
+      "), so " + llvm::join(options.sharding, ", ") +
+      (options.sharding.size() == 1 ? " has" : " have") +
+      " no effect; give the module before it was sharded, or leave the options "
+      "out");
+}
+
+RunOptions runOptions(const Options &options, int64_t ranks) {
   RunOptions run;
   run.kernels = options.kernels == "reference" ? CPRT_KERNELS_REFERENCE
                                                : CPRT_KERNELS_FAST;
   run.deadlineMs = options.deadlineMs;
-  run.threads = options.threads;
+  // As the runtime shares them.
+  int64_t processors = std::thread::hardware_concurrency();
+  run.threads = options.threads ? options.threads
+                                : std::max<int64_t>(processors / ranks, 1);
   run.repeats = options.repeats;
   if (options.failRank >= 0 || options.stallRank >= 0)
     run.beforeRank = [options](int64_t rank, cprt_context *context) {

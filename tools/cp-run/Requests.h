@@ -17,8 +17,14 @@ namespace cp {
 /// exclude each other.
 llvm::Expected<CompileOptions> compileOptions(const Options &options);
 
-/// What they ask of the runtime.
-RunOptions runOptions(const Options &options);
+/// Refuses options that contradict the module: another number of ranks or
+/// another mesh than its own, ways to shard one that is sharded already.
+llvm::Error checkModule(mlir::ModuleOp module, const Options &options,
+                        const CompileOptions &compile);
+
+/// What they ask of the runtime on so many ranks. The number of threads is
+/// given, so that a report can name it.
+RunOptions runOptions(const Options &options, int64_t ranks);
 
 } // namespace cp
 

@@ -32,6 +32,8 @@ void print(const TokenTrace &trace, llvm::raw_ostream &os) {
   os << plural(trace.traced, "op") << " traced on "
      << plural(trace.ranks, "rank") << ", " << trace.findings.size()
      << " with something out of place\n";
+  if (trace.ranks == 1)
+    os << "one rank holds every element, so none can be on the wrong one\n";
   for (const auto &[name, count] : trace.untraced)
     os << "not traced: " << plural(count, "op") << " " << name << "\n";
   if (!trace.complete)

@@ -51,6 +51,7 @@ struct Runs {
     HostTensor whole = floats({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
     specs[0] = valueOf(0, "", false);
     specs[0].value = {};
+    specs[0].name = "logits";
     expected.outputs = {whole, whole, whole};
     for (int64_t rank : {0, 1}) {
       auto &parts = sharded.parts.emplace_back();
@@ -187,8 +188,129 @@ TEST(CompareEachTest, ProgramsThatDoNotMatchAreRefused) {
   EXPECT_NE(errorOf(runs, runs.specs).find("has another type"),
             std::string::npos);
   runs.specs.resize(1);
+  runs.expected.outputs.resize(1);
+  for (auto &parts : runs.sharded.parts)
+    parts.resize(1);
   EXPECT_NE(errorOf(runs, runs.specs).find("exposes no values to compare"),
             std::string::npos);
+}
+
+TEST(CompareEachTest, ResultsOfTheModulesOwnAreComparedTooAndMustMatch) {
+  Runs runs;
+  runs.set(1, 0, 2, 9);
+  EachComparison comparison = runs.compareOrFail();
+  ASSERT_TRUE(comparison.departure);
+  EXPECT_EQ(comparison.agreed, 2);
+  EXPECT_EQ(comparison.departure->rank, 1);
+  EXPECT_EQ(describeValue(comparison.departure->value), "result 'logits'");
+  auto errorOf = [](const Runs &runs, const std::vector<TensorSpec> &other,
+                    const RunResult &expected) {
+    auto result = compareEach({runs.specs, runs.sharded}, {other, expected},
+                              oneThousandth);
+    return result ? "none" : llvm::toString(result.takeError());
+  };
+  std::vector<TensorSpec> other(runs.specs.begin() + 1, runs.specs.end());
+  RunResult fewer;
+  fewer.outputs.assign(2, runs.expected.outputs[0]);
+  EXPECT_EQ(errorOf(runs, other, fewer),
+            "the module gives 1 result, but what it is compared with gives 0; "
+            "compare a module with the one that it was made from");
+  EXPECT_NE(errorOf(runs, runs.specs, fewer).find("the runs are not those"),
+            std::string::npos);
+  runs.sharded.parts[1].pop_back();
+  EXPECT_NE(errorOf(runs, runs.specs, runs.expected).find("the runs are not"),
+            std::string::npos);
+}
+
+TEST(CompareResultsTest, OtherNumbersNamesTypesAndShapesAreRefused) {
+  TensorSpec spec;
+  spec.name = "result0";
+  spec.shape = {2, 3};
+  auto errorOf = [](std::vector<TensorSpec> a, std::vector<TensorSpec> b) {
+    llvm::Error error = checkSameResults(a, b);
+    return error ? llvm::toString(std::move(error)) : "none";
+  };
+  TensorSpec named = spec, other = spec, turned = spec, wide = spec;
+  named.name = "logits";
+  other.name = "states";
+  turned.shape = {3, 2};
+  wide.dtype = DType::F64;
+  EXPECT_EQ(errorOf({spec}, {spec}), "none");
+  EXPECT_EQ(errorOf({spec}, {named}), "none");
+  EXPECT_EQ(errorOf({named}, {other}),
+            "result 0 is 'logits' F32 [2, 3], but what it is compared with is "
+            "'states' F32 [2, 3]; compare a module with the one that it was "
+            "made from");
+  EXPECT_NE(errorOf({spec}, {turned}), "none");
+  EXPECT_NE(errorOf({spec}, {wide}), "none");
+  EXPECT_NE(errorOf({spec}, {spec, spec}), "none");
+  EXPECT_NE(errorOf({spec}, {}), "none");
+}
+
+/// Results, and what several ranks hold of them.
+RunResult runOf(std::vector<HostTensor> outputs,
+                std::vector<std::vector<HostTensor>> parts = {}) {
+  RunResult run;
+  run.outputs = std::move(outputs);
+  run.parts = std::move(parts);
+  return run;
+}
+
+TEST(CompareResultsTest, EachResultHasTheToleranceOfItsType) {
+  TensorSpec coarse, fine;
+  coarse.shape = fine.shape = {1};
+  fine.dtype = DType::F64;
+  auto tolerance = [](DType dtype) { return dtype == DType::F32 ? 0.1 : 1e-9; };
+  auto results = [](double a, double b) {
+    return std::vector<HostTensor>{fromDoubles(DType::F32, {1}, {a}),
+                                   fromDoubles(DType::F64, {1}, {b})};
+  };
+  auto compare = [&](double a, double b) {
+    auto comparison = compareResults({coarse, fine}, runOf(results(a, b)),
+                                     results(1, 1), tolerance);
+    EXPECT_TRUE(static_cast<bool>(comparison));
+    return *comparison;
+  };
+  EXPECT_FALSE(compare(1.05, 1).tooFar);
+  EXPECT_EQ(compare(1.05, 1.01).tooFar, 1u);
+  EXPECT_DOUBLE_EQ(compare(1.05, 1.01).tolerance, 1e-9);
+  EXPECT_EQ(compare(2, 2).tooFar, 0u);
+  EXPECT_EQ(compare(1, NAN).tooFar, 1u);
+  auto fails = [&](const RunResult &run, std::vector<HostTensor> expected) {
+    return llvm::errorToBool(
+        compareResults({coarse, fine}, run, expected, tolerance).takeError());
+  };
+  std::vector<HostTensor> good = results(1, 1);
+  EXPECT_FALSE(fails(runOf(good), good));
+  EXPECT_TRUE(fails(runOf(good), {}));
+  EXPECT_TRUE(fails(runOf(good), {good[0]}));
+  EXPECT_TRUE(fails(runOf(good), {good[0], good[1], good[1]}));
+  EXPECT_TRUE(fails(runOf({good[0]}), good));
+  EXPECT_TRUE(fails(runOf(good), {good[1], good[0]}));
+  EXPECT_TRUE(fails(runOf({good[1], good[0]}), good));
+  EXPECT_TRUE(fails(runOf(good, {good, {}}), good));
+}
+
+TEST(CompareResultsTest, AReplicaThatIsWrongOnOneRankIsFound) {
+  TensorSpec spec;
+  spec.shape = {2};
+  spec.layout.mesh = Mesh{{{"cp", 2}}};
+  spec.layout.dims.resize(1);
+  HostTensor right = floats({2}, {3, 4}), wrong = floats({2}, {3, 9});
+  auto compare = [&](const HostTensor &first, const HostTensor &second) {
+    auto comparison = compareResults(
+        {spec}, runOf({right}, {{first}, {second}}), {right}, oneThousandth);
+    EXPECT_TRUE(static_cast<bool>(comparison));
+    return *comparison;
+  };
+  EXPECT_FALSE(compare(right, right).tooFar);
+  EXPECT_TRUE(compare(right, right).worst.bitwiseEqual);
+  ResultsComparison found = compare(wrong, right);
+  EXPECT_EQ(found.tooFar, 0u);
+  EXPECT_EQ(found.rank, 0);
+  EXPECT_DOUBLE_EQ(found.worst.relL2, 1);
+  // Rounding is allowed here as elsewhere.
+  EXPECT_FALSE(compare(right, floats({2}, {3, 4.001f})).tooFar);
 }
 
 } // namespace

@@ -19,6 +19,7 @@ using namespace cp::test;
 namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 const Mesh mesh{{{"a", 2}, {"b", 2}}};
 
@@ -109,8 +110,61 @@ TEST(HostTensorTest, ANaNIsNeverLost) {
   }
 }
 
-TEST(HostTensorTest, OtherSizesAreInfinitelyFar) {
+TEST(HostTensorTest, ValuesThatAreNotFiniteAgreeWithTheirLikeOnly) {
+  Difference same = compare(floats({4}, {infinity, -infinity, nan, 2}),
+                            floats({4}, {infinity, -infinity, nan, 2.5}));
+  EXPECT_EQ(same.maxAbs, 0.5);
+  EXPECT_DOUBLE_EQ(same.relL2, 0.2);
+  for (auto [a, b] : {std::pair(infinity, 1.0f), std::pair(1.0f, infinity),
+                      std::pair(infinity, -infinity)})
+    EXPECT_TRUE(std::isinf(compare(floats({1}, {a}), floats({1}, {b})).relL2));
+  for (auto [a, b] : {std::pair(nan, infinity), std::pair(-infinity, nan)})
+    EXPECT_TRUE(std::isnan(compare(floats({1}, {a}), floats({1}, {b})).relL2));
+}
+
+/// An infinity that both have must not make the others weightless.
+TEST(HostTensorTest, AnInfinityHidesNoError) {
+  EXPECT_DOUBLE_EQ(
+      compare(floats({2}, {infinity, 3}), floats({2}, {infinity, 2})).relL2,
+      0.5);
+}
+
+TEST(HostTensorTest, LargeValuesHaveADistance) {
+  HostTensor a = fromDoubles(DType::F64, {2}, {3e200, 1e200});
+  HostTensor b = fromDoubles(DType::F64, {2}, {3e200, 4e200});
+  EXPECT_DOUBLE_EQ(compare(a, b).relL2, 3.0 / 5.0);
+}
+
+TEST(HostTensorTest, LargeIntegersAreComparedExactly) {
+  auto integer = [](int64_t value) {
+    HostTensor tensor = HostTensor::zeros(DType::I64, {1});
+    std::memcpy(tensor.bytes.data(), &value, sizeof(value));
+    return tensor;
+  };
+  int64_t large = int64_t(1) << 60;
+  EXPECT_EQ(compare(integer(large), integer(large + 1)).maxAbs, 1);
+  EXPECT_EQ(compare(integer(large), integer(large)).maxAbs, 0);
+}
+
+TEST(HostTensorTest, OtherShapesAndTypesWithoutNumbersAreInfinitelyFar) {
   EXPECT_TRUE(std::isinf(compare(floats({1}, {1}), floats({2}, {1, 2})).relL2));
+  EXPECT_TRUE(std::isinf(
+      compare(floats({2, 1}, {1, 2}), floats({1, 2}, {1, 2})).relL2));
+  HostTensor a = HostTensor::zeros(DType::U8, {1}), b = a;
+  EXPECT_EQ(compare(a, b).relL2, 0);
+  b.bytes[0] = 1;
+  EXPECT_TRUE(std::isinf(compare(a, b).relL2));
+}
+
+TEST(HostTensorTest, ElementsThatAreNotFiniteAreFound) {
+  NotFinite found = findNotFinite(floats({2, 3}, {0, 1, 2, 3, -infinity, nan}));
+  EXPECT_EQ(found.count, 2);
+  EXPECT_EQ(found.first, (std::vector<int64_t>{1, 1}));
+  for (DType dtype : {DType::F64, DType::BF16})
+    EXPECT_EQ(findNotFinite(fromDoubles(dtype, {3}, {1, nan, 2})).count, 1);
+  EXPECT_EQ(findNotFinite(floats({2}, {1, 2})).count, 0);
+  EXPECT_EQ(findNotFinite(HostTensor::zeros(DType::I64, {2})).count, 0);
+  EXPECT_EQ(findNotFinite(floats({}, {nan})).count, 1);
 }
 
 TEST(HostTensorTest, TheWorseOfTwoIsWorseInEachRespect) {

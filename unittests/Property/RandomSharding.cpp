@@ -39,6 +39,8 @@ void drawMesh(Dice &dice, RandomSharding &sharding) {
   if (mesh.numRanks() <= 4 && dice.chance(0.3)) {
     mesh.axes.push_back({"tp", 2});
     sharding.options.tensorAxis = "tp";
+    // Some models have nothing that two ranks can share.
+    sharding.options.replicateUnused = true;
   }
 }
 

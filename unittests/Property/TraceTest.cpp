@@ -84,6 +84,7 @@ OwningOpRef<ModuleOp> sharded(const Case &drawn) {
   shard.attention = options.attention;
   shard.tensorAxis = options.tensorAxis;
   shard.scan = options.scan;
+  shard.replicateUnused = options.replicateUnused;
   PassManager manager(module->getContext());
   buildShardPipeline(manager, shard);
   return succeeded(manager.run(*module)) ? std::move(module) : nullptr;

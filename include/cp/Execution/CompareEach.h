@@ -8,17 +8,15 @@
 #ifndef CP_EXECUTION_COMPAREEACH_H
 #define CP_EXECUTION_COMPAREEACH_H
 
-#include "cp/Execution/Program.h"
-
-#include <functional>
-#include <optional>
+#include "cp/Execution/CompareResults.h"
 
 namespace cp {
 
 /// The first element, in the order of ops, ranks and elements, at which a
 /// sharded run leaves the run of one rank.
 struct Departure {
-  /// The result of which op: its `cp.value`, type, and layout.
+  /// The result of which op: its `cp.value`, type, and layout. A result of the
+  /// module's own has no `cp.value`.
   TensorSpec value;
   int64_t rank = 0;
   /// In the rank's part, and in the whole tensor.
@@ -46,20 +44,24 @@ struct ExposedRun {
   const RunResult &run;
 };
 
-/// How large the relative error of a part may be. A single element may be off
-/// by a hundred times that, relative to the value's largest one.
-using ToleranceOf = std::function<double(DType)>;
-
+/// `toleranceOf` says how large the relative error of a part may be; a single
+/// element may be off by a hundred times that, relative to the value's largest
+/// one.
+///
 /// Compares each rank's part of each value with the same window of what one
 /// rank computed, so that a replica that is wrong on a single rank is found
-/// too. Values are matched by their numbers; where sharding has repeated one,
-/// so is the expected one. Errors: no values are exposed; a number names
-/// another op, or none, or a value of another type in the other program.
+/// too; then the module's own results in the same way. Values are matched by
+/// their numbers; where sharding has repeated one, so is the expected one. NaN
+/// agrees with NaN only, an infinity with itself. Errors: no values are
+/// exposed; a number names another op, or none, or a value of another type in
+/// the other program; other results (see checkSameResults); a run that is not
+/// that of its results.
 llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
                                            const ExposedRun &expected,
                                            const ToleranceOf &toleranceOf);
 
-/// `cp.value` in words: `op 12, cp.ssd (layer 3, model.mlir:13:10)`.
+/// `cp.value` in words: `op 12, cp.ssd (layer 3, model.mlir:13:10)`, or the
+/// name of a result of the module's own: `result 'logits'`.
 std::string describeValue(const TensorSpec &value);
 
 } // namespace cp

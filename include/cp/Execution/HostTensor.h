@@ -43,17 +43,44 @@ void putPart(const HostTensor &part, const Layout &layout, int64_t rank,
 HostTensor repeated(const HostTensor &tensor, int64_t dim, int64_t unit,
                     int64_t times);
 
-/// How far two tensors of one shape are apart.
+/// How far an element is from what was expected: |got - expected|. Values that
+/// are not finite agree with their like only:
+///   got        expected   distance
+///   3          1          2
+///   infinity   infinity   0
+///   infinity   1          infinity
+///   infinity   -infinity  infinity
+///   NaN        NaN        0
+///   NaN        1          NaN
+double distanceOf(double got, double expected);
+
+/// How far two tensors are apart, by the distances of their elements.
 struct Difference {
   double maxAbs = 0;
-  /// ||a - b|| / ||b||, and ||a - b|| when b is zero.
+  /// ||a - b|| / ||b||, and ||a - b|| when b is zero. The norm of b is that of
+  /// its finite elements.
   double relL2 = 0;
   bool bitwiseEqual = false;
 };
+/// Infinitely far when the shapes differ, or when elements cannot be told as
+/// numbers (see asDoubles) and the bytes differ. The element types may differ.
 Difference compare(const HostTensor &a, const HostTensor &b);
 
 /// The worse one in each respect; NaN is worse than any number.
 Difference worseOf(const Difference &a, const Difference &b);
+
+/// The elements of a tensor that are infinite or NaN.
+struct NotFinite {
+  int64_t count = 0;
+  /// The index of the first one in C order; empty for a scalar, or if there is
+  /// none.
+  std::vector<int64_t> first;
+};
+/// Of F32, F64 and BF16; other types have none.
+NotFinite findNotFinite(const HostTensor &tensor);
+
+/// The index in C order of the element number `flat` of such a tensor.
+std::vector<int64_t> unravel(int64_t flat, const std::vector<int64_t> &shape);
 
 } // namespace cp
 

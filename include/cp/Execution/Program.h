@@ -73,6 +73,9 @@ struct CompileOptions {
   std::string attention = "ring";
   /// The axis of tensor parallelism; empty: none.
   std::string tensorAxis;
+  /// Whether ranks along an axis over which nothing is cut may do the same
+  /// work.
+  bool replicateUnused = false;
   /// Operations beside the runtime's own. A name of the runtime's is an error.
   std::vector<RuntimeOperation> operations;
   /// Modules without layouts: what every op computes is a result too, after the
@@ -127,6 +130,9 @@ public:
   llvm::ArrayRef<TensorSpec> arguments() const;
   llvm::ArrayRef<TensorSpec> results() const;
   double compileSeconds() const;
+  /// The bytes that the compiler has planned for one rank's buffers (cp.arena),
+  /// beside its arguments and results.
+  int64_t arenaBytes() const;
 
   /// Runs on mesh().numRanks() ranks. `inputs` are whole tensors, one for each
   /// argument, not changed. Errors: an input of another type or shape; the

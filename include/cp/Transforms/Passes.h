@@ -46,6 +46,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       *this, "scan",
       llvm::cl::desc("chain, gather, doubling, pipelined or transposed"),
       llvm::cl::init("chain")};
+  Option<bool> replicateUnused{
+      *this, "replicate-unused",
+      llvm::cl::desc("Let ranks along an axis that cuts nothing do the same"),
+      llvm::cl::init(false)};
   Option<bool> expose{
       *this, "expose",
       llvm::cl::desc("Return what every op computes (cp-expose-values)"),

@@ -38,7 +38,12 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     that of `attention` or of the op, and a reshard that is already there stays.
     Ops that can have neither cut together get the sequence cut back. Groups fewer
     than ranks are repeated. The axis `tp` cuts the weights of projections that
-    `cp.parallel` marks, and heads and channels between them. Only functions without `cp.view` are changed; they become global.
+    `cp.parallel` marks, and heads and channels between them. An axis of several
+    ranks over which nothing is cut, by the options or by layouts of the
+    function's own, is an error (assign_c4) unless `replicate-unused` is given.
+    Only functions without `cp.view` are changed; they become global. On others,
+    which are sharded already, an option that would have no effect is an error
+    (assign_c5); a `mesh` that is the function's own is none.
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
@@ -58,7 +63,9 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
            "The mesh axis of tensor parallelism, if there is one">,
     Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
            "How states travel over ranks: chain, gather, doubling, pipelined or "
-           "transposed">];
+           "transposed">,
+    Option<"replicateUnused", "replicate-unused", "bool", /*default=*/"false",
+           "Let ranks along an axis that cuts nothing do the same work">];
   let dependentDialects = ["::cp::CPDialect"];
 }
 

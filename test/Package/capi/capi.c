@@ -168,8 +168,13 @@ static void tryAttentions(MlirContext context) {
                                     .axis = ref("ring,u"),
                                     .order = ref("striped:2"),
                                     .attention = ref("2d")};
+  MlirModule unused = mlirModuleCreateParse(context, ref(attention));
+  expect(!shard(unused, options), "an axis that cuts nothing is refused");
+  mlirModuleDestroy(unused);
+  options.replicateUnused = true;
   tryAttention(context, options, "cp.ring_attention");
   tryAttention(context, options, "[{}, {\"ring\" striped : 2}, {\"u\"}, {}]");
+  options.replicateUnused = false;
   options.tensorAxis = ref("tp");
   tryAttention(context, options, "over [\"tp\"]");
   options.attention = ref("gather");

@@ -1,0 +1,163 @@
+//===- Check.cpp - Results held against one rank --------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+
+#include "ReadTensors.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cp {
+
+ToleranceOf toleranceOf(const Options &options) {
+  return [given = options.tolerance](DType dtype) {
+    if (given)
+      return *given;
+    if (dtype == DType::BF16)
+      return 2e-2;
+    return dtype == DType::F32 ? 1e-5 : 1e-12;
+  };
+}
+
+static llvm::Error checkArguments(llvm::ArrayRef<TensorSpec> checked,
+                                  llvm::ArrayRef<TensorSpec> reference) {
+  auto same = [](const TensorSpec &a, const TensorSpec &b) {
+    return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
+  };
+  if (llvm::equal(checked, reference, same))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "--reference must take the same arguments as the module that is checked; "
+      "give the module that it was made from");
+}
+
+static std::vector<TensorSpec> ownResults(const Program &program) {
+  std::vector<TensorSpec> own;
+  llvm::copy_if(program.results(), std::back_inserter(own),
+                [](const TensorSpec &spec) { return !spec.value; });
+  return own;
+}
+
+llvm::Expected<std::unique_ptr<Program>>
+compileReference(mlir::ModuleOp reference, const Options &options,
+                 CompileOptions compile, const Program &checked) {
+  compile.strategy = "";
+  compile.mesh = Mesh{{{compile.axis, 1}}};
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(reference, compile);
+  if (!program)
+    return program.takeError();
+  if ((*program)->stage() != Stage::Global)
+    return llvm::createStringError(
+        llvm::Twine(compile.exposeValues ? "--check=each" : "--check") +
+        " needs the module before it was sharded, but " +
+        (options.reference.empty() ? "this one" : options.reference) + " is " +
+        stageName((*program)->stage()) + "; give it by --reference" +
+        (compile.exposeValues ? "" : ", or its results by --check-against"));
+  if (llvm::Error error =
+          checkArguments(checked.arguments(), (*program)->arguments()))
+    return error;
+  if (llvm::Error error =
+          checkSameResults(ownResults(checked), ownResults(**program)))
+    return error;
+  return program;
+}
+
+/// A name from a file, for a message.
+static std::string named(llvm::StringRef name) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "'";
+  llvm::printEscapedString(name.take_front(96), os);
+  os << "'";
+  return text;
+}
+
+/// The file must hold the results, and nothing else.
+static llvm::Expected<std::vector<HostTensor>>
+storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs) {
+  llvm::Expected<TensorFile> file = TensorFile::open(path);
+  if (!file)
+    return file.takeError();
+  std::vector<HostTensor> tensors;
+  Conversions none;
+  for (TensorSpec spec : specs) {
+    // Weights may be converted when they are read; what is compared may not,
+    // but results in f64 show how far those in f32 are rounded.
+    if (const TensorView *view = file->find(spec.name)) {
+      if (!isComparable(view->dtype, spec.dtype))
+        return llvm::createStringError(
+            path + ": result " + named(spec.name) + " is " +
+            dtypeName(view->dtype).str() + ", but the module gives " +
+            dtypeName(spec.dtype).str() +
+            "; compare with what --outputs wrote of a model of that type");
+      spec.dtype = view->dtype;
+    }
+    llvm::Expected<HostTensor> tensor = readTensor(*file, spec, none);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+  }
+  for (const TensorView &view : file->tensors())
+    if (llvm::none_of(specs, [&](const TensorSpec &spec) {
+          return spec.name == view.name;
+        }))
+      return llvm::createStringError(
+          path + ": holds " + named(view.name) +
+          ", which is no result of the module; compare with what --outputs "
+          "wrote of the same model");
+  return tensors;
+}
+
+llvm::Expected<std::unique_ptr<Expectation>>
+Expectation::prepare(mlir::ModuleOp reference, const Options &options,
+                     const CompileOptions &compile, const Program &checked) {
+  if (options.check != Check::Results && options.checkAgainst.empty())
+    return nullptr;
+  auto expectation = std::make_unique<Expectation>();
+  expectation->specs = checked.results();
+  if (options.check == Check::Results) {
+    auto program = compileReference(reference, options, compile, checked);
+    if (!program)
+      return program.takeError();
+    expectation->reference = std::move(*program);
+    return expectation;
+  }
+  auto stored = storedResults(options.checkAgainst, checked.results());
+  if (!stored)
+    return stored.takeError();
+  expectation->stored = std::move(*stored);
+  return expectation;
+}
+
+llvm::Expected<ResultsComparison>
+Expectation::compare(llvm::ArrayRef<const HostTensor *> inputs,
+                     const RunResult &run, const ToleranceOf &toleranceOf) {
+  if (!reference)
+    return compareResults(specs, run, stored, toleranceOf);
+  RunOptions how;
+  how.kernels = CPRT_KERNELS_REFERENCE;
+  llvm::Expected<RunResult> expected = reference->run(inputs, how);
+  if (!expected)
+    return llvm::createStringError("the check could not be made: " +
+                                   llvm::toString(expected.takeError()));
+  return compareResults(specs, run, expected->outputs, toleranceOf);
+}
+
+MemoryUse Expectation::memory() const {
+  MemoryUse use;
+  // The inputs are those of the run.
+  if (reference) {
+    MemoryUse process = memoryNeed(*reference).process;
+    use.program = process.program;
+    use.outputs = process.outputs;
+  }
+  return use;
+}
+
+} // namespace cp

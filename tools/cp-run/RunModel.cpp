@@ -1,0 +1,174 @@
+//===- RunModel.cpp - A run from inputs to report -------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunModel.h"
+
+#include "Check.h"
+#include "CheckEach.h"
+#include "Inputs.h"
+#include "Report.h"
+#include "Requests.h"
+#include "Saving.h"
+#include "cp/Execution/Memory.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Says on standard error what is going on.
+class Progress {
+public:
+  explicit Progress(bool quiet) : quiet(quiet) {}
+  void operator()(const llvm::Twine &what) const {
+    if (!quiet)
+      llvm::errs() << "cp-run: " << what << "\n";
+  }
+
+private:
+  bool quiet;
+};
+
+/// What stands before weights are drawn.
+struct Prepared {
+  std::unique_ptr<Program> program;
+  /// Null without a check.
+  std::unique_ptr<Expectation> expectation;
+};
+
+llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
+                                 const Options &options,
+                                 const CompileOptions &compile) {
+  llvm::Expected<std::unique_ptr<Program>> program =
+      Program::compile(module, compile);
+  if (!program)
+    return program.takeError();
+  if (llvm::Error error = checkNames(options, **program))
+    return error;
+  auto expectation =
+      Expectation::prepare(reference, options, compile, **program);
+  if (!expectation)
+    return expectation.takeError();
+  MemoryUse needed = memoryNeed(**program).process;
+  if (*expectation)
+    needed = needed + (*expectation)->memory();
+  if (llvm::Error error = checkMemory(needed, options))
+    return error;
+  return Prepared{std::move(*program), std::move(*expectation)};
+}
+
+/// Holds the results against what is expected; what is too far, and why the
+/// check could not be made, is returned and stands in the report.
+llvm::Error checkResults(Expectation &expectation,
+                         llvm::ArrayRef<const HostTensor *> inputs,
+                         Report &report) {
+  llvm::Expected<ResultsComparison> comparison =
+      expectation.compare(inputs, report.run, toleranceOf(report.options));
+  if (!comparison) {
+    report.checkError = llvm::toString(comparison.takeError());
+    return llvm::createStringError(report.checkError);
+  }
+  report.check = comparison->worst;
+  if (!comparison->tooFar)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}'{2}, but at "
+                    "most {3:e2} is allowed",
+                    comparison->difference.relL2,
+                    report.program.results()[*comparison->tooFar].name,
+                    comparison->rank
+                        ? " as rank " + std::to_string(*comparison->rank) +
+                              " holds it"
+                        : "",
+                    comparison->tolerance)
+          .str());
+}
+
+/// Saves results, checks them, and reports; goes on after an error, and returns
+/// all.
+llvm::Error finish(Prepared &prepared, llvm::ArrayRef<HostTensor> tensors,
+                   llvm::ArrayRef<const HostTensor *> inputs,
+                   const Progress &progress, Report &report) {
+  const Options &options = report.options;
+  warnOf(report.notFinite, llvm::errs());
+  llvm::Error errors =
+      saveTensors(options, report.program, tensors, report.run.outputs);
+  if (prepared.expectation) {
+    progress(options.checkAgainst.empty()
+                 ? "checking on reference kernels"
+                 : "checking against " + options.checkAgainst);
+    errors = llvm::joinErrors(
+        std::move(errors), checkResults(*prepared.expectation, inputs, report));
+  }
+  if (!options.report.empty())
+    errors = llvm::joinErrors(std::move(errors),
+                              writeJson(options.report, toJson(report)));
+  if (!options.quiet)
+    printTable(report, llvm::outs());
+  // Before the error, wherever the two go.
+  llvm::outs().flush();
+  return errors;
+}
+
+llvm::Error runPrepared(Prepared &prepared, const Options &options,
+                        const CompileOptions &compile,
+                        const Progress &progress) {
+  const Program &program = *prepared.program;
+  progress(options.weights.empty()
+               ? "drawing weights from seed " + std::to_string(options.seed)
+               : "reading " + options.weights);
+  llvm::Expected<std::vector<HostTensor>> tensors =
+      gatherInputs(program.arguments(), options);
+  if (!tensors)
+    return tensors.takeError();
+  std::vector<const HostTensor *> inputs;
+  for (const HostTensor &tensor : *tensors)
+    inputs.push_back(&tensor);
+  int64_t ranks = program.mesh().numRanks();
+  progress("running on " + std::to_string(ranks) +
+           (ranks == 1 ? " rank" : " ranks"));
+  RunOptions how = runOptions(options, ranks);
+  how.keepParts = prepared.expectation != nullptr;
+  llvm::Expected<RunResult> run = prepared.program->run(inputs, how);
+  if (!run)
+    return run.takeError();
+  Report report{options, compile, how, program, std::move(*run), {}, {}, ""};
+  report.notFinite = notFiniteResults(program.results(), report.run.outputs);
+  return finish(prepared, *tensors, inputs, progress, report);
+}
+
+} // namespace
+
+llvm::Error checkMemory(const MemoryUse &needed, const Options &options) {
+  std::optional<int64_t> available = options.maxMemory;
+  if (!options.maxMemory)
+    available = availableMemory();
+  return available ? checkFits(needed, *available) : llvm::Error::success();
+}
+
+llvm::Error runModel(ModuleOp module, ModuleOp reference,
+                     const Options &options) {
+  Progress progress(options.quiet);
+  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  if (!compile)
+    return compile.takeError();
+  if (llvm::Error error = checkOutputs(options))
+    return error;
+  if (llvm::Error error = checkModule(module, options, *compile))
+    return error;
+  if (options.check == Check::Each)
+    return checkEach(module, reference, options, *compile);
+  progress("compiling");
+  llvm::Expected<Prepared> prepared =
+      prepare(module, reference, options, *compile);
+  if (!prepared)
+    return prepared.takeError();
+  return runPrepared(*prepared, options, *compile, progress);
+}
+
+} // namespace cp
