@@ -15,8 +15,9 @@
 
 #include <map>
 
-/// Everything but `status` and `message` belongs to the rank's own thread;
-/// `waitingIn` and `waitingCall` are guarded by the world's mutex.
+/// Everything but `status`, `message` and `isEntered` belongs to the thread
+/// that is inside a program call; `waitingIn` and `waitingCall` are guarded by
+/// the world's mutex.
 struct cprt_context {
   cprt_context(cprt_world &world, int64_t rank) : world(world), rank(rank) {}
 
@@ -32,6 +33,8 @@ struct cprt_context {
   std::atomic<cprt_status> status{CPRT_OK};
   /// Written once, before `status`.
   std::string message;
+  /// Whether a program call is under way: see Entry.
+  std::atomic<bool> isEntered{false};
 
   cp::runtime::Counters counters;
   cp::runtime::Memory memory;
@@ -53,6 +56,25 @@ struct cprt_context {
 namespace cp::runtime {
 
 using Context = cprt_context;
+
+/// A program call's stay in its context. A second one at the same time fails
+/// the context and must leave it alone: all that it holds is the first one's.
+class Entry {
+public:
+  /// `call` is the name of the program call.
+  Entry(Context &context, const char *call);
+  Entry(const Entry &) = delete;
+  Entry &operator=(const Entry &) = delete;
+  ~Entry() {
+    if (isFirst)
+      context.isEntered.store(false, std::memory_order_release);
+  }
+  explicit operator bool() const { return isFirst; }
+
+private:
+  Context &context;
+  const bool isFirst;
+};
 
 /// What one operation does with its decoded call.
 using OpBody = Result (*)(Context &context, const Descriptor &call);
