@@ -141,8 +141,14 @@ public:
         llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers,
         const RunOptions &options)
       : world(world), function(function), buffers(buffers), options(options),
-        runs(buffers.size()),
-        threads(int64_t(buffers.size()), [this](int64_t rank) { run(rank); }) {}
+        runs(buffers.size()) {}
+
+  /// The threads; to be called once, before the first step.
+  llvm::Error start() {
+    return RankThreads::create(int64_t(buffers.size()),
+                               [this](int64_t rank) { run(rank); })
+        .moveInto(threads);
+  }
 
   /// One step on all ranks; returns its seconds. A rank that beforeRank keeps
   /// from running fails, though it may be only after the others are done.
@@ -151,7 +157,7 @@ public:
     for (size_t rank = 0; rank < buffers.size(); ++rank)
       cprt_context_reset_counters(cprt_world_context(world, rank));
     auto start = std::chrono::steady_clock::now();
-    threads.step();
+    threads->step();
     std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - start;
     for (size_t rank = 0; rank < buffers.size(); ++rank)
@@ -183,7 +189,7 @@ private:
   const RunOptions &options;
   std::vector<char> runs;
   /// Last: its threads use all of the above.
-  RankThreads threads;
+  std::unique_ptr<RankThreads> threads;
 };
 
 } // namespace
@@ -203,6 +209,8 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
         std::make_unique<RankBuffers>(impl->signature, inputs, rank));
   RunResult result;
   Ranks running(world->get(), impl->compiled.function, buffers, options);
+  if (llvm::Error error = running.start())
+    return error;
   for (int step = 0; step < options.repeats; ++step) {
     result.seconds.push_back(running.step());
     result.allocationsPerStep.push_back(running.numAllocations());
