@@ -8,6 +8,7 @@
 #include "LayoutAssigner.h"
 
 #include "RemarkText.h"
+#include "cp/IR/ShardingAdvice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -221,9 +222,8 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
     LayoutAttr layout = LayoutAttr::of(operand.get().getType());
     if (layout && !layout.isReplicated())
       return op->emitOpError("verify_c2: has no sharding rule, but operand ")
-             << operand.getOperandNumber() << " is cut (" << layout
-             << "); implement ShardingRuleOpInterface for it, or gather the "
-                "operand by a cp.reshard";
+             << operand.getOperandNumber() << " is cut (" << layout << "); "
+             << withoutRule(op) << ", or gather the operand by a cp.reshard";
   }
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
                                          SmallVector<Value>(op->getResults())))

@@ -58,7 +58,7 @@ func.func @verify_c2(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64})
     -> tensor<1x16x24xf32> {
   %c0 = arith.constant 0 : index
   %v = arith.constant 0.0 : f32
-  // expected-error @below {{'tensor.insert' op verify_c2: has no sharding rule, but operand 1 is cut (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); implement ShardingRuleOpInterface for it, or gather the operand by a cp.reshard}}
+  // expected-error @below {{'tensor.insert' op verify_c2: has no sharding rule, but operand 1 is cut (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); insert a tensor of one element (tensor.insert_slice), or gather the operand by a cp.reshard}}
   %0 = tensor.insert %v into %x[%c0, %c0, %c0] : tensor<1x16x24xf32>
   return %0 : tensor<1x16x24xf32>
 }

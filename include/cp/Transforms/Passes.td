@@ -252,6 +252,19 @@ def ApproximateMath : Pass<"cp-approximate-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExpandElementwise : Pass<"cp-expand-elementwise"> {
+  let summary = "Write elementwise ops without machine code as others";
+  let description = [{
+    For loops of a rank: `math.sincos`, `math.isinf`, `math.isnormal`, `math.clampf`
+    and divisions that round up or down become simpler ops, and conversions between
+    f32 and bf16 become arithmetic on their bits, rounded to nearest even, NaN kept:
+    processors without bf16 have no instruction for them. See
+    test/Transforms/expand-elementwise.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turn entry functions into flat lists of runtime calls";
   let description = [{
