@@ -93,19 +93,36 @@ llvm::Error checkInputs(llvm::ArrayRef<TensorSpec> specs,
   return llvm::Error::success();
 }
 
+/// The ranks that failed, those first that did so by themselves.
+std::vector<int64_t> failedRanks(cprt_world *world) {
+  std::vector<int64_t> first, others;
+  for (int64_t rank = 0; rank < cprt_world_size(world); ++rank) {
+    cprt_status status = cprt_context_status(cprt_world_context(world, rank));
+    if (status == CPRT_PEER_FAILED)
+      others.push_back(rank);
+    else if (status != CPRT_OK)
+      first.push_back(rank);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
+}
+
 /// What went wrong, rank by rank; success when nothing did.
 llvm::Error collectFailures(cprt_world *world) {
-  std::string text;
-  for (int64_t rank = 0; rank < cprt_world_size(world); ++rank) {
-    cprt_context *context = cprt_world_context(world, rank);
-    cprt_status status = cprt_context_status(context);
-    if (status != CPRT_OK)
-      text += "\n  rank " + std::to_string(rank) + ": " +
-              cprt_status_name(status) + ": " + cprt_context_message(context);
-  }
-  if (text.empty())
+  constexpr size_t most = 10;
+  std::vector<int64_t> failed = failedRanks(world);
+  if (failed.empty())
     return llvm::Error::success();
-  return llvm::createStringError("the run failed:" + text);
+  std::string text = "the run failed:";
+  for (int64_t rank : llvm::ArrayRef(failed).take_front(most)) {
+    cprt_context *context = cprt_world_context(world, rank);
+    text += "\n  rank " + std::to_string(rank) + ": " +
+            cprt_status_name(cprt_context_status(context)) + ": " +
+            cprt_context_message(context);
+  }
+  if (failed.size() > most)
+    text += "\n  and " + std::to_string(failed.size() - most) + " more ranks";
+  return llvm::createStringError(text);
 }
 
 std::vector<CollectiveCount> collectCounts(cprt_world *world,

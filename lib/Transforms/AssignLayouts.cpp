@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ControlFlow.h"
 #include "LayoutAssigner.h"
 #include "RepeatGroups.h"
 #include "cp/Transforms/Passes.h"
@@ -26,7 +27,8 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
     FunctionOpInterface function = getOperation();
     if (function->hasAttr(viewAttr) || function.isExternal())
       return;
-    if (failed(readOptions()) || failed(prepareSequenceOps(function)))
+    if (failed(refuseControlFlow(function, "assign_c4")) ||
+        failed(readOptions()) || failed(prepareSequenceOps(function)))
       return signalPassFailure();
     LayoutAssigner assigner(meshAttr, *cut, *strategy);
     if (failed(assigner.run(function)))

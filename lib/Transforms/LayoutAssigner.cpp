@@ -127,6 +127,10 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
   Layout alone{mesh, {cut.cuts()}, {}};
   if (!ShapedType::isDynamic(size) && !check(alone, {size}))
     return success();
+  if (ShapedType::isDynamic(size))
+    return function->emitOpError("assign_c1: the sequence of argument ")
+           << arg.getArgNumber() << " must have a known number of tokens, but "
+           << "is '?' in " << type << "; write the number into the type";
   const Cut &first = cut.cuts().front();
   auto error = function->emitOpError("assign_c1: the sequence of argument ");
   error << arg.getArgNumber() << " (" << size
@@ -315,7 +319,13 @@ LogicalResult LayoutAssigner::checkDivides(Operation *op,
                                            const ShardingRule &rule,
                                            const FactorCuts &cuts) {
   for (auto [size, factorCuts] : llvm::zip(rule.sizes, cuts.factors)) {
+    if (factorCuts.empty())
+      continue;
     Layout alone{mesh, {factorCuts}, {}};
+    if (ShapedType::isDynamic(size))
+      return op->emitOpError("assign_c2: a dimension that is cut over ")
+             << axesText(mesh, factorCuts) << " must have a known size, but "
+             << "is '?'; write the number into the types";
     if (check(alone, {size}))
       return op->emitOpError("assign_c2: a dimension of ")
              << size << " cannot be cut over the " << partsOf(mesh, factorCuts)

@@ -39,6 +39,7 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     Ops that can have neither cut together get the sequence cut back. Groups fewer
     than ranks are repeated. The axis `tp` cuts the weights of projections that
     `cp.parallel` marks, and heads and channels between them. Only functions without `cp.view` are changed; they become global.
+    Loops and branches are refused (`assign_c4`).
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
@@ -206,7 +207,8 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
   let summary = "Make results arguments that are written, and protect the others";
   let description = [{
     The caller owns every buffer: each result becomes a memref argument, and no
-    other argument may be written in place. See test/Transforms/prepare-entry.mlir.
+    other argument may be written in place. Loops and branches are refused
+    (`entry_c1`). See test/Transforms/prepare-entry.mlir.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
