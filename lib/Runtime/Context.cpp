@@ -38,11 +38,7 @@ static void failOutOfMemory(Context &context) {
   context.fail(CPRT_OUT_OF_MEMORY, "out of memory");
 }
 
-Entry::Entry(Context &context, const char *call)
-    : context(context),
-      isFirst(!context.isEntered.exchange(true, std::memory_order_acquire)) {
-  if (isFirst)
-    return;
+void Entry::refuse() {
   try {
     context.fail(CPRT_INVALID_ARGUMENT,
                  std::string(call) +
