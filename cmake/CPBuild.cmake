@@ -10,6 +10,24 @@ function(cp_export)
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# cp_export_runtime(<target>...): into its component `runtime`, which needs no
+# MLIR.
+function(cp_export_runtime)
+  install(TARGETS ${ARGN} EXPORT CPRuntimeTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+endfunction()
+
+# cp_link_from_c(<target>): a program in C that links this target takes the C++
+# standard library along, which a C compiler's linker does not by itself.
+function(cp_link_from_c target)
+  set(libraries ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
+  list(FILTER libraries INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|c\\+\\+abi|m)$")
+  list(REMOVE_DUPLICATES libraries)
+  foreach(library IN LISTS libraries)
+    target_link_libraries(${target} INTERFACE $<$<LINK_LANGUAGE:C>:${library}>)
+  endforeach()
+endfunction()
+
 # cp_configure(<target>): warnings, include paths.
 function(cp_configure target)
   target_compile_features(${target} PUBLIC cxx_std_17)

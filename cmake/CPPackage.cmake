@@ -8,9 +8,14 @@ set(CP_BUILD_PACKAGE_DIR ${PROJECT_BINARY_DIR}/${CP_PACKAGE_DIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc")
+install(FILES ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cp/Runtime COMPONENT runtime)
 install(EXPORT CPTargets NAMESPACE CP:: DESTINATION ${CP_PACKAGE_DIR})
-export(EXPORT CPTargets NAMESPACE CP::
-  FILE ${CP_BUILD_PACKAGE_DIR}/CPTargets.cmake)
+install(EXPORT CPRuntimeTargets NAMESPACE CP:: DESTINATION ${CP_PACKAGE_DIR}
+  COMPONENT runtime)
+foreach(set CPTargets CPRuntimeTargets)
+  export(EXPORT ${set} NAMESPACE CP:: FILE ${CP_BUILD_PACKAGE_DIR}/${set}.cmake)
+endforeach()
 
 write_basic_package_version_file(${CP_BUILD_PACKAGE_DIR}/CPConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
@@ -29,4 +34,4 @@ configure_package_config_file(cmake/CPConfig.cmake.in
   NO_SET_AND_CHECK_MACRO)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/CPConfig.cmake
               ${CP_BUILD_PACKAGE_DIR}/CPConfigVersion.cmake
-  DESTINATION ${CP_PACKAGE_DIR})
+  DESTINATION ${CP_PACKAGE_DIR} COMPONENT runtime)

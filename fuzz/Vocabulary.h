@@ -152,6 +152,7 @@ inline constexpr llvm::StringLiteral passes[] = {
     "cp-plan-memory",
     "cp-outline-kernels",
     "cp-approximate-math",
+    "cp-expand-elementwise",
     "convert-cp-to-runtime",
     "cp-partition,cp-lower-reshards,cp-narrow-gathers,cp-merge-exchanges",
     "cp-simplify-reshards,cp-partition,cp-lower-reshards,cp-lower-pipeline",

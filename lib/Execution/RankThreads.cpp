@@ -7,12 +7,32 @@
 
 #include "RankThreads.h"
 
+#include <exception>
+
 namespace cp {
 
-RankThreads::RankThreads(int64_t ranks, std::function<void(int64_t)> work)
-    : work(std::move(work)) {
+std::string RankThreads::add() {
+  try {
+    threads.emplace_back(
+        [this, rank = int64_t(threads.size())] { loop(rank); });
+    return "";
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+}
+
+llvm::Expected<std::unique_ptr<RankThreads>>
+RankThreads::create(int64_t ranks, std::function<void(int64_t)> work) {
+  std::unique_ptr<RankThreads> made(new RankThreads(std::move(work)));
   for (int64_t rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([this, rank] { loop(rank); });
+    if (std::string wrong = made->add(); !wrong.empty())
+      return llvm::createStringError(
+          "expected a thread for each of " + std::to_string(ranks) +
+          " ranks, but after " + std::to_string(rank) +
+          " the system says: " + wrong +
+          "; use fewer ranks or raise the limits on threads and memory "
+          "(ulimit -u, ulimit -v)");
+  return made;
 }
 
 RankThreads::~RankThreads() {

@@ -8,9 +8,12 @@
 #ifndef CP_LIB_EXECUTION_RANKTHREADS_H
 #define CP_LIB_EXECUTION_RANKTHREADS_H
 
+#include "llvm/Support/Error.h"
+
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,8 +24,10 @@ namespace cp {
 /// for their thread lasts from step to step.
 class RankThreads {
 public:
-  /// `work(rank)` is what a rank does in a step; it must not throw.
-  RankThreads(int64_t ranks, std::function<void(int64_t rank)> work);
+  /// `work(rank)` is what a rank does in a step; it must not throw. An error
+  /// where the system has no thread for each rank: none is left then.
+  static llvm::Expected<std::unique_ptr<RankThreads>>
+  create(int64_t ranks, std::function<void(int64_t rank)> work);
   RankThreads(const RankThreads &) = delete;
   RankThreads &operator=(const RankThreads &) = delete;
   ~RankThreads();
@@ -31,6 +36,10 @@ public:
   void step();
 
 private:
+  explicit RankThreads(std::function<void(int64_t rank)> work)
+      : work(std::move(work)) {}
+  /// What the system says against a thread for the next rank; empty for none.
+  std::string add();
   void loop(int64_t rank);
   /// Tells the threads to do another step, or to end.
   void start(bool isLast);

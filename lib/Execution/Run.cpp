@@ -93,19 +93,36 @@ llvm::Error checkInputs(llvm::ArrayRef<TensorSpec> specs,
   return llvm::Error::success();
 }
 
+/// The ranks that failed, those first that did so by themselves.
+std::vector<int64_t> failedRanks(cprt_world *world) {
+  std::vector<int64_t> first, others;
+  for (int64_t rank = 0; rank < cprt_world_size(world); ++rank) {
+    cprt_status status = cprt_context_status(cprt_world_context(world, rank));
+    if (status == CPRT_PEER_FAILED)
+      others.push_back(rank);
+    else if (status != CPRT_OK)
+      first.push_back(rank);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
+}
+
 /// What went wrong, rank by rank; success when nothing did.
 llvm::Error collectFailures(cprt_world *world) {
-  std::string text;
-  for (int64_t rank = 0; rank < cprt_world_size(world); ++rank) {
-    cprt_context *context = cprt_world_context(world, rank);
-    cprt_status status = cprt_context_status(context);
-    if (status != CPRT_OK)
-      text += "\n  rank " + std::to_string(rank) + ": " +
-              cprt_status_name(status) + ": " + cprt_context_message(context);
-  }
-  if (text.empty())
+  constexpr size_t most = 10;
+  std::vector<int64_t> failed = failedRanks(world);
+  if (failed.empty())
     return llvm::Error::success();
-  return llvm::createStringError("the run failed:" + text);
+  std::string text = "the run failed:";
+  for (int64_t rank : llvm::ArrayRef(failed).take_front(most)) {
+    cprt_context *context = cprt_world_context(world, rank);
+    text += "\n  rank " + std::to_string(rank) + ": " +
+            cprt_status_name(cprt_context_status(context)) + ": " +
+            cprt_context_message(context);
+  }
+  if (failed.size() > most)
+    text += "\n  and " + std::to_string(failed.size() - most) + " more ranks";
+  return llvm::createStringError(text);
 }
 
 std::vector<CollectiveCount> collectCounts(cprt_world *world,
@@ -141,8 +158,14 @@ public:
         llvm::ArrayRef<std::unique_ptr<RankBuffers>> buffers,
         const RunOptions &options)
       : world(world), function(function), buffers(buffers), options(options),
-        runs(buffers.size()),
-        threads(int64_t(buffers.size()), [this](int64_t rank) { run(rank); }) {}
+        runs(buffers.size()) {}
+
+  /// The threads; to be called once, before the first step.
+  llvm::Error start() {
+    return RankThreads::create(int64_t(buffers.size()),
+                               [this](int64_t rank) { run(rank); })
+        .moveInto(threads);
+  }
 
   /// One step on all ranks; returns its seconds. A rank that beforeRank keeps
   /// from running fails, though it may be only after the others are done.
@@ -151,7 +174,7 @@ public:
     for (size_t rank = 0; rank < buffers.size(); ++rank)
       cprt_context_reset_counters(cprt_world_context(world, rank));
     auto start = std::chrono::steady_clock::now();
-    threads.step();
+    threads->step();
     std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - start;
     for (size_t rank = 0; rank < buffers.size(); ++rank)
@@ -183,7 +206,7 @@ private:
   const RunOptions &options;
   std::vector<char> runs;
   /// Last: its threads use all of the above.
-  RankThreads threads;
+  std::unique_ptr<RankThreads> threads;
 };
 
 } // namespace
@@ -203,6 +226,8 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
         std::make_unique<RankBuffers>(impl->signature, inputs, rank));
   RunResult result;
   Ranks running(world->get(), impl->compiled.function, buffers, options);
+  if (llvm::Error error = running.start())
+    return error;
   for (int step = 0; step < options.repeats; ++step) {
     result.seconds.push_back(running.step());
     result.allocationsPerStep.push_back(running.numAllocations());

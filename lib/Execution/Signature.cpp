@@ -8,6 +8,7 @@
 #include "Signature.h"
 
 #include "cp/IR/CPDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -42,6 +43,11 @@ llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   }
   if (found)
     return found;
+  if (!module.getOps<LLVM::LLVMFuncOp>().empty())
+    return llvm::createStringError(
+        "the module is in the LLVM dialect, where nothing says what its "
+        "buffers "
+        "are; give it as it was before cp-lower-pipeline");
   return llvm::createStringError(
       name.empty() ? Twine("the module has no public function to run")
                    : "the module has no public function '" + name + "'");
@@ -122,6 +128,12 @@ static llvm::Error makeWhole(TensorSpec &spec, const Layout &layout) {
   return llvm::Error::success();
 }
 
+static std::string typeText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
                                          const std::string &otherwise,
                                          const Mesh &mesh) {
@@ -143,7 +155,8 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
     return llvm::createStringError(
         "'" + spec.name +
         "' must be a tensor of known sizes with elements of f32, f64, bf16, "
-        "i32 or i64");
+        "i32 or i64, but is '" +
+        typeText(type) + "'");
   spec.dtype = *dtype;
   spec.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
   spec.layout.mesh = mesh;

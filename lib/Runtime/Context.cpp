@@ -38,6 +38,17 @@ static void failOutOfMemory(Context &context) {
   context.fail(CPRT_OUT_OF_MEMORY, "out of memory");
 }
 
+void Entry::refuse() {
+  try {
+    context.fail(CPRT_INVALID_ARGUMENT,
+                 std::string(call) +
+                     ": another call is inside this context, expected one "
+                     "after the other; give each rank a thread of its own");
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(context);
+  }
+}
+
 namespace {
 /// Counts for a rank what its thread allocates meanwhile outside of its Memory.
 class ThreadAllocations {
@@ -58,6 +69,9 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
                         const int64_t *desc, void *const *buffers,
                         const char *op, OpBody body) {
   if (!context || context->hasFailed())
+    return;
+  Entry entry(*context, op);
+  if (!entry)
     return;
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
@@ -112,35 +126,55 @@ extern "C" int64_t cprt_context_allocations(const cprt_context *context) {
   return context ? context->memory.numAllocations() : 0;
 }
 
+/// What cprt_alloc and cprt_arena, which `call` names, share.
+static void *allocate(Context &context, const char *call, int64_t bytes) {
+  try {
+    void *pointer = context.memory.allocate(bytes);
+    if (!pointer)
+      context.fail(CPRT_OUT_OF_MEMORY,
+                   std::string(call) + ": no " + std::to_string(bytes) +
+                       " bytes left; use more ranks or a shorter sequence");
+    return pointer;
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(context);
+    return nullptr;
+  }
+}
+
+/// Whether that many bytes can be asked for; fails the context otherwise.
+static bool isSize(Context &context, const char *call, int64_t bytes) {
+  if (bytes >= 0)
+    return true;
+  try {
+    context.fail(CPRT_INVALID_ARGUMENT, std::string(call) + ": found " +
+                                            std::to_string(bytes) +
+                                            " bytes, expected 0 or more");
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(context);
+  }
+  return false;
+}
+
 extern "C" void *cprt_alloc(cprt_context *context, int64_t bytes) {
   if (!context || context->hasFailed())
     return nullptr;
-  try {
-    if (bytes < 0) {
-      context->fail(CPRT_INVALID_ARGUMENT, "alloc: found " +
-                                               std::to_string(bytes) +
-                                               " bytes, expected 0 or more");
-      return nullptr;
-    }
-    void *pointer = context->memory.allocate(bytes);
-    if (!pointer)
-      context->fail(CPRT_OUT_OF_MEMORY,
-                    "alloc: no " + std::to_string(bytes) +
-                        " bytes left; use more ranks or a shorter sequence");
-    return pointer;
-  } catch (const std::bad_alloc &) {
-    failOutOfMemory(*context);
+  Entry entry(*context, "alloc");
+  if (!entry || !isSize(*context, "alloc", bytes))
     return nullptr;
-  }
+  return allocate(*context, "alloc", bytes);
 }
 
 extern "C" void *cprt_arena(cprt_context *context, int64_t bytes) {
   if (!context || context->hasFailed())
     return nullptr;
+  Entry entry(*context, "arena");
+  if (!entry || !isSize(*context, "arena", bytes))
+    return nullptr;
   if (context->arena && bytes <= context->arenaBytes)
     return context->arena;
-  cprt_free(context, context->arena);
-  context->arena = cprt_alloc(context, bytes);
+  if (context->arena)
+    context->memory.release(context->arena);
+  context->arena = allocate(*context, "arena", bytes);
   context->arenaBytes = context->arena ? bytes : 0;
   return context->arena;
 }
@@ -148,7 +182,11 @@ extern "C" void *cprt_arena(cprt_context *context, int64_t bytes) {
 extern "C" void cprt_free(cprt_context *context, void *pointer) {
   if (!context || context->hasFailed() || !pointer)
     return;
-  if (!context->memory.release(pointer))
+  Entry entry(*context, "free");
+  if (!entry)
+    return;
+  // The arena is the context's: its next program would work on freed memory.
+  if (pointer == context->arena || !context->memory.release(pointer))
     context->fail(CPRT_INVALID_ARGUMENT,
                   "free: expected a pointer that cprt_alloc gave this rank, "
                   "found another or one freed before");
@@ -158,6 +196,9 @@ extern "C" void cprt_launch(cprt_context *context, cprt_stream *stream,
                             void (*kernel)(void *const *buffers),
                             void *const *buffers) {
   if (!context || context->hasFailed())
+    return;
+  Entry entry(*context, "launch");
+  if (!entry)
     return;
   if (!kernel || stream) {
     context->fail(CPRT_INVALID_ARGUMENT,

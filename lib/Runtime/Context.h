@@ -15,8 +15,13 @@
 
 #include <map>
 
-/// Everything but `status` and `message` belongs to the rank's own thread;
-/// `waitingIn` and `waitingCall` are guarded by the world's mutex.
+namespace cp::runtime {
+class Entry;
+} // namespace cp::runtime
+
+/// Everything but `status`, `message` and `entered` belongs to the thread
+/// that is inside a program call; `waitingIn` and `waitingCall` are guarded by
+/// the world's mutex.
 struct cprt_context {
   cprt_context(cprt_world &world, int64_t rank) : world(world), rank(rank) {}
 
@@ -32,6 +37,8 @@ struct cprt_context {
   std::atomic<cprt_status> status{CPRT_OK};
   /// Written once, before `status`.
   std::string message;
+  /// The program call under way, if there is one.
+  std::atomic<const cp::runtime::Entry *> entered{nullptr};
 
   cp::runtime::Counters counters;
   cp::runtime::Memory memory;
@@ -53,6 +60,42 @@ struct cprt_context {
 namespace cp::runtime {
 
 using Context = cprt_context;
+
+/// A program call's stay in its context. A second one at the same time fails
+/// the context and must leave it alone: all that it holds is the first one's.
+/// Plain loads and stores, since calls are many: two that come in within the
+/// same few instructions find out when they leave.
+class Entry {
+public:
+  /// `call` is the name of the program call.
+  Entry(Context &context, const char *call)
+      : context(context), call(call),
+        isFirst(!context.entered.load(std::memory_order_acquire)) {
+    if (isFirst)
+      context.entered.store(this, std::memory_order_relaxed);
+    else
+      refuse();
+  }
+  Entry(const Entry &) = delete;
+  Entry &operator=(const Entry &) = delete;
+  ~Entry() {
+    if (!isFirst)
+      return;
+    if (context.entered.load(std::memory_order_relaxed) == this)
+      context.entered.store(nullptr, std::memory_order_release);
+    else
+      refuse();
+  }
+  explicit operator bool() const { return isFirst; }
+
+private:
+  /// Fails the context.
+  void refuse();
+
+  Context &context;
+  const char *const call;
+  const bool isFirst;
+};
 
 /// What one operation does with its decoded call.
 using OpBody = Result (*)(Context &context, const Descriptor &call);

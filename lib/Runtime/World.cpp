@@ -8,6 +8,7 @@
 #include "World.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -41,30 +42,49 @@ static Failure invalid(std::string text) {
   return {CPRT_INVALID_ARGUMENT, "threads_create: " + std::move(text)};
 }
 
-static Result checkOptions(const cprt_options *options) {
+/// The caller's options as this library knows them. A caller that was compiled
+/// with an older cprt.h has fewer fields, one with a newer one more. New fields
+/// go behind the last: padding of an older caller may hold anything.
+static Result readOptions(const cprt_options *options, cprt_options &read) {
   if (!options)
     return invalid("the options are null, expected a cprt_options");
-  if (options->struct_size != sizeof(cprt_options))
-    return invalid("struct_size is " + std::to_string(options->struct_size) +
-                   ", expected " + std::to_string(sizeof(cprt_options)) +
-                   "; compile the caller with this library's cprt.h");
-  int32_t axes = options->num_axes;
-  if (axes < 0 || axes > 64 || (axes > 0 && !options->axis_sizes))
+  constexpr size_t least = offsetof(cprt_options, deadline_ms), most = 4096;
+  size_t size = options->struct_size;
+  if (size < least || size > most || size % alignof(cprt_options) != 0)
+    return invalid("struct_size is " + std::to_string(size) + ", expected " +
+                   std::to_string(sizeof(read)) +
+                   ", the sizeof(cprt_options) of this library, or that of an "
+                   "older or newer cprt.h");
+  const char *bytes = reinterpret_cast<const char *>(options);
+  const char *tail = bytes + std::min(size, sizeof(read));
+  if (std::any_of(tail, bytes + size, [](char byte) { return byte != 0; }))
+    return invalid("struct_size is " + std::to_string(size) + ", and behind " +
+                   std::to_string(sizeof(read)) +
+                   " bytes, which are what this library knows, an option is "
+                   "not zero; link the runtime that belongs to the caller's "
+                   "cprt.h, or leave that option at its default");
+  std::memcpy(&read, options, std::min(size, sizeof(read)));
+  return std::nullopt;
+}
+
+static Result checkOptions(const cprt_options &options) {
+  int32_t axes = options.num_axes;
+  if (axes < 0 || axes > 64 || (axes > 0 && !options.axis_sizes))
     return invalid("num_axes is " + std::to_string(axes) +
                    ", expected 0 to 64, with axis_sizes unless it is 0");
-  if (options->deadline_ms < 0 || options->deadline_ms > maxDeadlineMs)
-    return invalid("deadline_ms is " + std::to_string(options->deadline_ms) +
+  if (options.deadline_ms < 0 || options.deadline_ms > maxDeadlineMs)
+    return invalid("deadline_ms is " + std::to_string(options.deadline_ms) +
                    ", expected 0 (default) to " +
                    std::to_string(maxDeadlineMs));
   // A C caller may have stored any number: copied, not read as an enum.
   unsigned set = 0;
-  static_assert(sizeof(set) == sizeof(options->kernels));
-  std::memcpy(&set, &options->kernels, sizeof(set));
+  static_assert(sizeof(set) == sizeof(options.kernels));
+  std::memcpy(&set, &options.kernels, sizeof(set));
   if (set != CPRT_KERNELS_FAST && set != CPRT_KERNELS_REFERENCE)
     return invalid("kernels is " + std::to_string(set) +
                    ", expected a cprt_kernel_set (0 or 1)");
-  if (options->threads < 0 || options->threads > maxKernelThreads)
-    return invalid("threads is " + std::to_string(options->threads) +
+  if (options.threads < 0 || options.threads > maxKernelThreads)
+    return invalid("threads is " + std::to_string(options.threads) +
                    ", expected 0 (share the processors) to " +
                    std::to_string(maxKernelThreads));
   return std::nullopt;
@@ -117,12 +137,15 @@ extern "C" cprt_status cprt_threads_create(const cprt_options *options,
   if (world)
     *world = nullptr;
   try {
-    Result failure = checkOptions(options);
+    cprt_options read = {};
+    Result failure = readOptions(options, read);
+    if (!failure)
+      failure = checkOptions(read);
     if (!failure && !world)
       failure = invalid("the place for the world is null");
     auto made = std::make_unique<cprt_world>();
     if (!failure)
-      failure = fillWorld(*options, *made);
+      failure = fillWorld(read, *made);
     if (!failure) {
       *world = made.release();
       return CPRT_OK;

@@ -8,6 +8,7 @@
 #include "AssignLayouts.h"
 
 #include "AxesInUse.h"
+#include "ControlFlow.h"
 #include "LayoutAssigner.h"
 #include "RepeatGroups.h"
 
@@ -33,7 +34,8 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
         signalPassFailure();
       return;
     }
-    if (failed(readOptions()) || failed(prepareSequenceOps(function)))
+    if (failed(refuseControlFlow(function, "assign_c6")) ||
+        failed(readOptions()) || failed(prepareSequenceOps(function)))
       return signalPassFailure();
     LayoutAssigner assigner(meshAttr, *cut, *strategy);
     if (failed(assigner.run(function)) || failed(checkAxes(function)))

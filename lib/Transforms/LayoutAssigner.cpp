@@ -8,6 +8,7 @@
 #include "LayoutAssigner.h"
 
 #include "RemarkText.h"
+#include "cp/IR/ShardingAdvice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -126,6 +127,10 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
   Layout alone{mesh, {cut.cuts()}, {}};
   if (!ShapedType::isDynamic(size) && !check(alone, {size}))
     return success();
+  if (ShapedType::isDynamic(size))
+    return function->emitOpError("assign_c1: the sequence of argument ")
+           << arg.getArgNumber() << " must have a known number of tokens, but "
+           << "is '?' in " << type << "; write the number into the type";
   const Cut &first = cut.cuts().front();
   auto error = function->emitOpError("assign_c1: the sequence of argument ");
   error << arg.getArgNumber() << " (" << size
@@ -221,9 +226,8 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
     LayoutAttr layout = LayoutAttr::of(operand.get().getType());
     if (layout && !layout.isReplicated())
       return op->emitOpError("verify_c2: has no sharding rule, but operand ")
-             << operand.getOperandNumber() << " is cut (" << layout
-             << "); implement ShardingRuleOpInterface for it, or gather the "
-                "operand by a cp.reshard";
+             << operand.getOperandNumber() << " is cut (" << layout << "); "
+             << withoutRule(op) << ", or gather the operand by a cp.reshard";
   }
   for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
                                          SmallVector<Value>(op->getResults())))
@@ -315,7 +319,13 @@ LogicalResult LayoutAssigner::checkDivides(Operation *op,
                                            const ShardingRule &rule,
                                            const FactorCuts &cuts) {
   for (auto [size, factorCuts] : llvm::zip(rule.sizes, cuts.factors)) {
+    if (factorCuts.empty())
+      continue;
     Layout alone{mesh, {factorCuts}, {}};
+    if (ShapedType::isDynamic(size))
+      return op->emitOpError("assign_c2: a dimension that is cut over ")
+             << axesText(mesh, factorCuts) << " must have a known size, but "
+             << "is '?'; write the number into the types";
     if (check(alone, {size}))
       return op->emitOpError("assign_c2: a dimension of ")
              << size << " cannot be cut over the " << partsOf(mesh, factorCuts)

@@ -6,16 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "AssignLayouts.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -46,6 +51,16 @@ void buildShardPipeline(OpPassManager &manager,
   buildPartitionPipeline(manager);
 }
 
+/// Arithmetic on elements of any type becomes what processors have.
+static void addElementPasses(OpPassManager &kernels) {
+  arith::ArithEmulateUnsupportedFloatsOptions inFloat;
+  inFloat.sourceTypeStrs = {"bf16"};
+  inFloat.targetTypeStr = "f32";
+  kernels.addPass(arith::createArithEmulateUnsupportedFloats(inFloat));
+  kernels.addPass(math::createMathExtendToSupportedTypes());
+  kernels.addPass(createExpandElementwise());
+}
+
 void buildLowerPipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createConvertToCalls());
@@ -62,10 +77,19 @@ void buildLowerPipeline(OpPassManager &manager) {
   manager.addPass(createOutlineKernels());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());
+  kernels.addPass(createLowerAffinePass());
+  addElementPasses(kernels);
   kernels.addPass(createApproximateMath());
   kernels.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertToRuntime());
+  // Powers of integers, and to them, are loops.
+  ConvertMathToFuncsOptions powers;
+  powers.minWidthOfFPowIExponent = 1;
+  powers.convertCtlz = false;
+  manager.addPass(createConvertMathToFuncs(powers));
   manager.addPass(createConvertMathToLLVMPass());
+  // What LLVM has no intrinsic for.
+  manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentAttributes.h"
+#include "ControlFlow.h"
 
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -30,6 +31,8 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
       function->emitOpError("must have one block to be an entry point");
       return signalPassFailure();
     }
+    if (failed(refuseControlFlow(function, "entry_c1")))
+      return signalPassFailure();
     Attribute no = BoolAttr::get(&getContext(), false);
     setArgumentAttrs(function,
                      bufferization::BufferizationDialect::kWritableAttrName,

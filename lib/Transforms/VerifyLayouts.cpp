@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cp/IR/ShardingAdvice.h"
 #include "cp/Transforms/Passes.h"
 
 namespace cp {
@@ -87,8 +88,8 @@ private:
       if (!tensor.layout.isReplicated())
         return op->emitOpError("verify_c2: has no sharding rule, but ")
                << tensor.what() << " is not replicated (" << tensor.layout
-               << "); implement ShardingRuleOpInterface for it, or gather the "
-                  "value by a cp.reshard";
+               << "); " << withoutRule(op)
+               << ", or gather the value by a cp.reshard";
     return success();
   }
 

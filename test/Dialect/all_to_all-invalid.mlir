@@ -181,6 +181,30 @@ func.func @all_to_all_c3_type(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c3_unknown(%x: tensor<4x?xf32>) {
+  // expected-error @below {{all_to_all_c3: dimension 1 of operand 0, of size ?, repeated 0 times in units of 1, cannot be split over 4 ranks}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       repeats = array<i64: 0>, repeat_units = array<i64: 1>}
+      : (tensor<4x?xf32>) -> tensor<16x?xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c3_unknown(%x: tensor<4x?xf32>) {
+  // expected-error @below {{all_to_all_c3: dimension 1 of operand 0, of size ?, repeated 0 times in units of 1, cannot be split over 4 ranks}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       repeats = array<i64: 0>, repeat_units = array<i64: 1>}
+      : (tensor<4x?xf32>) -> tensor<16x?xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @all_to_all_c3_divides(%x: tensor<4x6xf32>) {
   // expected-error @below {{all_to_all_c3: dimension 1 of operand 0, of size 6, repeated 1 times in units of 1, cannot be split over 4 ranks}}
   %0 = cp.all_to_all %x over ["cp"] of #mesh

@@ -10,14 +10,15 @@ llvm=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-compile() { # project, package prefix or build tree
-  cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_PREFIX_PATH="$2" >"$work/log" 2>&1 &&
+compile() { # project, package prefix or build tree, options of cmake
+  cmake -S "$from/$1" -B "$work/$1" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$2" "${@:3}" >"$work/log" 2>&1 &&
     cmake --build "$work/$1" >>"$work/log" 2>&1 || {
     cat "$work/log" >&2
     return 1
   }
 }
+from=$here # the folder of the projects
 
 echo "== install"
 cmake --install "$build" --prefix "$work/cp" >/dev/null
@@ -44,6 +45,49 @@ echo "== C, on the build tree"
 rm -rf "$work/capi"
 compile capi "$build"
 "$work/capi/capi" "$root/examples/layer.mlir" >/dev/null 2>&1
+
+echo "== the projects of docs/Embedding.md"
+from=$work/page
+python3 "$here/page_projects.py" "$root/docs/Embedding.md" "$from"
+for package in "$work/cp" "$build"; do
+  rm -rf "$work/compiler" "$work/c" "$work/runtime"
+  compile compiler "$package"
+  "$work/compiler/my-compiler" "$root/examples/layer.mlir" >"$work/page.mlir"
+  "$llvm/FileCheck" --check-prefix=HIDDEN --input-file="$work/page.mlir" "$here/expected.txt"
+  compile c "$package"
+  "$work/c/my-c-compiler" "$root/examples/layer.mlir" 2>"$work/page.mlir"
+  "$llvm/FileCheck" --check-prefix=HIDDEN --input-file="$work/page.mlir" "$here/expected.txt"
+  compile runtime "$package"
+  test "$("$work/runtime/my-program")" = $'3\n3'
+done
+
+echo "== the runtime alone, where there is no MLIR"
+cmake --install "$build" --prefix "$work/alone" --component runtime >/dev/null
+if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/cprt\.h$\|/CP[^/]*\.cmake$'; then
+  echo "the files above are not of the runtime" >&2
+  exit 1
+fi
+for package in "$work/alone" "$work/cp"; do
+  rm -rf "$work/runtime"
+  compile runtime "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
+  test "$("$work/runtime/my-program")" = $'3\n3'
+done
+refused() { # project, package, what cmake must say
+  rm -rf "${work:?}/$1"
+  if compile "$1" "$2" 2>/dev/null; then
+    echo "$1 is configured on $2" >&2
+    return 1
+  fi
+  # Its lines are broken anywhere.
+  tr -s ' \n' ' ' <"$work/log" | grep -q "$3" || {
+    cat "$work/log" >&2
+    return 1
+  }
+}
+refused c "$work/alone" 'only the runtime of cp-mlir is installed here'
+sed -i 's/COMPONENTS runtime/COMPONENTS runtme/' "$from/runtime/CMakeLists.txt"
+refused runtime "$work/cp" "no component 'runtme'"
+from=$here
 
 echo "== the plugin, in a stock mlir-opt"
 plugin() {

@@ -58,7 +58,7 @@ func.func @verify_c2(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64})
     -> tensor<1x16x24xf32> {
   %c0 = arith.constant 0 : index
   %v = arith.constant 0.0 : f32
-  // expected-error @below {{'tensor.insert' op verify_c2: has no sharding rule, but operand 1 is cut (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); implement ShardingRuleOpInterface for it, or gather the operand by a cp.reshard}}
+  // expected-error @below {{'tensor.insert' op verify_c2: has no sharding rule, but operand 1 is cut (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); insert a tensor of one element (tensor.insert_slice), or gather the operand by a cp.reshard}}
   %0 = tensor.insert %v into %x[%c0, %c0, %c0] : tensor<1x16x24xf32>
   return %0 : tensor<1x16x24xf32>
 }
@@ -133,4 +133,56 @@ func.func @local_reshard(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
   %0 = cp.reshard %x from #whole to #rows
       : tensor<1x16xf32> to tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
+}
+
+// -----
+
+// Sizes that are not known are no numbers.
+
+// expected-error @below {{'func.func' op assign_c1: the sequence of argument 0 must have a known number of tokens, but is '?' in 'tensor<1x?x8xf32>'; write the number into the type}}
+func.func @assign_c1_unknown(%x: tensor<1x?x8xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x?x8xf32> {
+  return %x : tensor<1x?x8xf32>
+}
+
+// -----
+
+// An op of a dialect of which nothing is known.
+
+func.func @verify_c2_other(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x16xf32> {
+  // expected-error @below {{'bufferization.alloc_tensor' op verify_c2: has no sharding rule, but operand 0 is cut (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}]>); implement ShardingRuleOpInterface for it, or gather the operand by a cp.reshard}}
+  %0 = bufferization.alloc_tensor() copy(%x) : tensor<1x16xf32>
+  return %0 : tensor<1x16xf32>
+}
+
+// -----
+
+func.func @assign_c6_loop(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // expected-error @below {{'scf.for' op assign_c6: a rank's program is a list of calls without branches and loops, but this is a loop; unroll it, or give the program what one step computes}}
+  %0 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x)
+      -> (tensor<1x16xf32>) {
+    %b = arith.addf %a, %x : tensor<1x16xf32>
+    scf.yield %b : tensor<1x16xf32>
+  }
+  return %0 : tensor<1x16xf32>
+}
+
+// -----
+
+func.func @assign_c6_branch(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
+    -> tensor<1x16xf32> {
+  %t = arith.constant true
+  // expected-error @below {{'scf.if' op assign_c6: a rank's program is a list of calls without branches and loops, but this is a branch; choose by arith.select, or before the program is made}}
+  %0 = scf.if %t -> (tensor<1x16xf32>) {
+    %b = arith.addf %x, %x : tensor<1x16xf32>
+    scf.yield %b : tensor<1x16xf32>
+  } else {
+    scf.yield %x : tensor<1x16xf32>
+  }
+  return %0 : tensor<1x16xf32>
 }

@@ -248,3 +248,17 @@ func.func @stripes_of_heads(%x: tensor<8x2xf32, #heads>) -> tensor<16xf32> {
       : tensor<8x2xf32, #heads> into tensor<16xf32>
   return %0 : tensor<16xf32>
 }
+
+// -----
+
+// What is not cut need not have a known size.
+
+// CHECK-LABEL: func.func @unknown_batch(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x16x8xf32, #{{.*}}>
+// CHECK:         %[[E:.*]] = math.exp %[[X]] : tensor<?x16x8xf32, #{{.*}}>
+// CHECK:         return
+func.func @unknown_batch(%x: tensor<?x16x8xf32> {cp.sequence = 1 : i64})
+    -> tensor<?x16x8xf32> {
+  %0 = math.exp %x : tensor<?x16x8xf32>
+  return %0 : tensor<?x16x8xf32>
+}

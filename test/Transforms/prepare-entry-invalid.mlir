@@ -20,3 +20,17 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 func.func @scalar(%x: f32) -> f32 {
   return %x : f32
 }
+
+// -----
+
+func.func @entry_c1(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %f = arith.constant false
+  // expected-error @below {{'scf.while' op entry_c1: a rank's program is a list of calls without branches and loops, but this is a loop; unroll it, or}}
+  %0 = scf.while (%a = %x) : (tensor<4xf32>) -> tensor<4xf32> {
+    scf.condition(%f) %a : tensor<4xf32>
+  } do {
+  ^bb0(%a: tensor<4xf32>):
+    scf.yield %a : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

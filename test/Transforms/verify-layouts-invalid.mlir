@@ -48,7 +48,7 @@ func.func @result_without(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
 
 func.func @cast(%x: tensor<1x16x8xf32, #rows>)
     -> tensor<1x16x8xf32, #columns> attributes {cp.view = "global"} {
-  // expected-error @below {{'tensor.cast' op verify_c2: has no sharding rule, but operand 0 is not replicated (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); implement ShardingRuleOpInterface for it, or gather the value by a cp.reshard}}
+  // expected-error @below {{'tensor.cast' op verify_c2: has no sharding rule, but operand 0 is not replicated (#cp.layout<#cp.mesh<"cp" = 4>, [{}, {"cp"}, {}]>); give the program known sizes; then it goes by itself, or gather the value by a cp.reshard}}
   %0 = tensor.cast %x
       : tensor<1x16x8xf32, #rows> to tensor<1x16x8xf32, #columns>
   return %0 : tensor<1x16x8xf32, #columns>

@@ -10,6 +10,7 @@
 #include "Requests.h"
 #include "RunModel.h"
 #include "Saving.h"
+#include "ShortDiagnostics.h"
 #include "Trace.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
@@ -109,6 +110,7 @@ int main(int argc, char **argv) {
   // A parser reads the first buffer.
   llvm::SourceMgr sources, referenceSources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  cp::ShortDiagnostics shortDiagnostics(sources, &context);
   OwningOpRef<ModuleOp> module =
       cp::parseModule(options.model, context, sources);
   if (!module)
@@ -125,6 +127,7 @@ int main(int argc, char **argv) {
               ? cp::traceProgram(*module, options)
               : cp::runModel(*module, reference ? *reference : *module,
                              options)) {
+    shortDiagnostics.printRest();
     llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
                  << "\n";
     return 1;

@@ -44,7 +44,13 @@ OwningOpRef<Operation *> importConfig(llvm::SourceMgr &source,
   const llvm::MemoryBuffer *buffer =
       source.getMemoryBuffer(source.getMainFileID());
   StringRef label = buffer->getBufferIdentifier();
-  Location location = FileLineColLoc::get(context, label, 1, 1);
+  // With an error MLIR prints the line it is at, which may be the whole file:
+  // not where there is no column.
+  constexpr size_t longestLine = 200;
+  bool isShort =
+      buffer->getBuffer().take_until([](char c) { return c == '\n'; }).size() <=
+      longestLine;
+  Location location = FileLineColLoc::get(context, label, 1, isShort ? 1 : 0);
   std::optional<cp::Semantics> semantics;
   if (!flags.semantics.empty()) {
     semantics = cp::parseSemantics(flags.semantics);

@@ -71,6 +71,28 @@ TEST(ExecutionFailureTest, AFailedRankIsNamedByAll) {
   });
 }
 
+TEST(ExecutionFailureTest, OfManyRanksThoseAreNamedThatFailedByThemselves) {
+  OwningOpRef<ModuleOp> module =
+      parse("#mesh = #cp.mesh<\"cp\" = 32>\n"
+            "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32>\n"
+            "    attributes {cp.view = \"local\"} {\n"
+            "  %y = cp.all_reduce %x over [\"cp\"] of #mesh : tensor<2xf32>\n"
+            "  return %y : tensor<2xf32>\n}");
+  ASSERT_TRUE(module);
+  std::unique_ptr<Program> program = test::compile(*module, {});
+  ASSERT_TRUE(program);
+  RunOptions options;
+  options.beforeRank = [](int64_t rank, cprt_context *context) {
+    if (rank == 30)
+      cprt_context_fail(context, CPRT_UNSUPPORTED, "made to fail");
+    return true;
+  };
+  std::string message = failureOf(*program, {floats({2}, {1, 2})}, options);
+  EXPECT_THAT(message, HasSubstr("failed:\n  rank 30: CPRT_UNSUPPORTED"));
+  EXPECT_THAT(message, HasSubstr("\n  and 22 more ranks"));
+  EXPECT_EQ(llvm::StringRef(message).count("\n"), 11u);
+}
+
 TEST(ExecutionFailureTest, AStalledRankIsNamedAfterTheDeadline) {
   RunOptions options;
   options.deadlineMs = deadlineMs;

@@ -10,7 +10,10 @@
 
 #include "gtest/gtest.h"
 
+#include <atomic>
+#include <cstddef>
 #include <cstring>
+#include <thread>
 
 using namespace cp::test;
 
@@ -39,8 +42,11 @@ TEST(World, RefusesBadOptions) {
   const int64_t sizes[] = {2, 2}, zero[] = {0}, huge[] = {1 << 20};
   expectRefused(nullptr, "the options are null");
   cprt_options options = soundOptions(sizes, 2);
-  options.struct_size = 0;
-  expectRefused(&options, "struct_size is 0, expected");
+  for (size_t size : {0, 8, 20, 47, 1 << 20}) {
+    options.struct_size = size;
+    expectRefused(&options,
+                  "struct_size is " + std::to_string(size) + ", expected 48");
+  }
   options = soundOptions(sizes, -1);
   expectRefused(&options, "num_axes is -1, expected 0 to 64");
   options = soundOptions(sizes, 65);
@@ -65,6 +71,44 @@ TEST(World, RefusesBadOptions) {
   expectRefused(&options, "kernels is 2");
   EXPECT_EQ(cprt_threads_create(&options, nullptr, nullptr, 0),
             CPRT_INVALID_ARGUMENT);
+}
+
+/// Nothing behind struct_size is read: the sanitizers look on.
+TEST(World, TakesTheOptionsOfAnOlderHeader) {
+  const int64_t sizes[] = {2, 2};
+  cprt_options whole = soundOptions(sizes, 2);
+  // Wrong where they are read.
+  whole.deadline_ms = -1;
+  whole.threads = -1;
+  for (size_t size :
+       {offsetof(cprt_options, deadline_ms), offsetof(cprt_options, threads)}) {
+    std::vector<unsigned char> older(size);
+    whole.struct_size = size;
+    whole.deadline_ms = size < offsetof(cprt_options, threads) ? -1 : 5;
+    std::memcpy(older.data(), &whole, size);
+    cprt_world *world = nullptr;
+    EXPECT_EQ(cprt_threads_create(
+                  reinterpret_cast<const cprt_options *>(older.data()), &world,
+                  nullptr, 0),
+              CPRT_OK)
+        << size;
+    EXPECT_EQ(cprt_world_size(world), 4);
+    cprt_world_destroy(world);
+  }
+}
+
+TEST(World, TakesTheOptionsOfANewerHeaderWithoutItsNewOnes) {
+  const int64_t sizes[] = {2, 2};
+  struct {
+    cprt_options known;
+    int64_t more[2];
+  } newer = {soundOptions(sizes, 2), {0, 0}};
+  newer.known.struct_size = sizeof(newer);
+  cprt_world *world = nullptr;
+  EXPECT_EQ(cprt_threads_create(&newer.known, &world, nullptr, 0), CPRT_OK);
+  cprt_world_destroy(world);
+  newer.more[1] = 1;
+  expectRefused(&newer.known, "struct_size is 64, and behind 48 bytes");
 }
 
 TEST(World, CutsMessagesToTheirRoom) {
@@ -137,6 +181,110 @@ TEST(Memory, RefusesWhatItCannotGive) {
   int other = 0;
   cprt_free(world.context(2), &other);
   EXPECT_EQ(cprt_context_status(world.context(2)), CPRT_INVALID_ARGUMENT);
+}
+
+TEST(Memory, AnArenaHasASizeAndIsNotFreed) {
+  World world({3});
+  for (int64_t rank : {0, 1}) {
+    cprt_context *context = world.context(rank);
+    // With an arena and without.
+    if (rank == 1)
+      EXPECT_NE(cprt_arena(context, 64), nullptr);
+    EXPECT_EQ(cprt_arena(context, -1), nullptr);
+    EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
+    EXPECT_STREQ(cprt_context_message(context),
+                 "arena: found -1 bytes, expected 0 or more");
+  }
+  cprt_context *context = world.context(2);
+  cprt_free(context, cprt_arena(context, 64));
+  EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
+}
+
+namespace {
+
+void noKernel(void *const *) {}
+
+/// Every program call of another form, to be made while one is under way.
+const std::vector<std::pair<const char *, void (*)(cprt_context *)>>
+    secondCalls = {
+        {"alloc", [](cprt_context *context) { cprt_alloc(context, 8); }},
+        {"arena", [](cprt_context *context) { cprt_arena(context, 8); }},
+        {"free",
+         [](cprt_context *context) {
+           int other = 0;
+           cprt_free(context, &other);
+         }},
+        {"launch",
+         [](cprt_context *context) {
+           cprt_launch(context, nullptr, noKernel, nullptr);
+         }},
+        {"copy",
+         [](cprt_context *context) {
+           Tensor in(CPRT_F32, Sizes{2}), out(CPRT_F32, Sizes{2});
+           Call().in(in).out(out).run(cprt_copy, context);
+         }},
+};
+
+} // namespace
+
+TEST(Context, TakesOneCallAtATime) {
+  for (auto [name, second] : secondCalls) {
+    World world({1});
+    cprt_context *context = world.context(0);
+    std::atomic<bool> isInside{false}, isOver{false};
+    void *buffers[] = {&isInside, &isOver};
+    std::thread other([&] {
+      cprt_launch(
+          context, nullptr,
+          [](void *const *list) {
+            *static_cast<std::atomic<bool> *>(list[0]) = true;
+            while (!*static_cast<std::atomic<bool> *>(list[1]))
+              std::this_thread::yield();
+          },
+          buffers);
+    });
+    while (!isInside)
+      std::this_thread::yield();
+    second(context);
+    isOver = true;
+    other.join();
+    EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT) << name;
+    EXPECT_EQ(std::string(cprt_context_message(context)),
+              std::string(name) +
+                  ": another call is inside this context, expected one after "
+                  "the other; give each rank a thread of its own");
+  }
+}
+
+/// A call that waits for its peers is inside too; and they hear of it.
+TEST(Context, TakesNoCallWhileItWaits) {
+  World world({2});
+  cprt_context *context = world.context(0);
+  world.run([&](int64_t rank, cprt_context *own) {
+    Tensor in(CPRT_F32, Sizes{2}), out(CPRT_F32, Sizes{2});
+    Call sum;
+    sum.array({0}).in(in).out(out);
+    if (rank == 0)
+      return sum.run(cprt_all_reduce, own);
+    while (cprt_context_status(context) == CPRT_OK)
+      secondCalls.back().second(context);
+    sum.run(cprt_all_reduce, own);
+  });
+  EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(cprt_context_status(world.context(1)), CPRT_PEER_FAILED);
+}
+
+/// One after the other, from two threads, is in order.
+TEST(Context, TakesCallsOfSeveralThreadsInTurn) {
+  World world({1});
+  cprt_context *context = world.context(0);
+  for (int step = 0; step < 2; ++step)
+    std::thread([&] {
+      for (auto [name, call] : secondCalls)
+        if (std::string(name) != "free")
+          call(context);
+    }).join();
+  EXPECT_EQ(world.failures(), "");
 }
 
 TEST(Launch, RunsTheProgramsOwnCode) {

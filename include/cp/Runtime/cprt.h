@@ -17,6 +17,9 @@
 // its deadline (CPRT_TIMEOUT). After an error the world is of no further use:
 // destroy it and make another, in the same process if you like.
 //
+// A context takes one call at a time, from whichever thread: a program call
+// during another one of the same context fails it (CPRT_INVALID_ARGUMENT).
+//
 // Ownership: whoever creates an object destroys it. Buffers handed to a call
 // stay the caller's and must live until the stream has passed the call.
 //
@@ -82,6 +85,8 @@ typedef enum cprt_kernel_set {
 } cprt_kernel_set;
 
 /// Set `struct_size` to sizeof(cprt_options); zero means the default elsewhere.
+/// What a caller compiled with an older header lacks has its default; what one
+/// with a newer header has more must be zero, or the options are refused.
 typedef struct cprt_options {
   size_t struct_size;
   /// The mesh, major axis first: rank = ((c0 * size1) + c1) * size2 + ...
@@ -158,14 +163,16 @@ int64_t cprt_context_allocations(const cprt_context *context);
 
 /// 64-byte aligned memory of this rank; null after a failure. The context keeps
 /// hold of it: what a failed program has not freed goes with the world.
-/// cprt_free of null does nothing, of memory that is not this rank's it fails.
+/// A negative number of bytes fails. cprt_free of null does nothing; of memory
+/// that cprt_alloc has not given this rank, its arena too, it fails.
 void *cprt_alloc(cprt_context *context, int64_t bytes);
 void cprt_free(cprt_context *context, void *pointer);
 
 /// This rank's arena: 64-byte aligned memory of at least `bytes` that stays the
 /// same from step to step, so that a program allocates in its first step only.
 /// Two programs of one context share it and must not run at one time. Null
-/// after a failure. It counts as one allocation when it is made or grown.
+/// after a failure; a negative number of bytes fails. It counts as one
+/// allocation when it is made or grown.
 void *cprt_arena(cprt_context *context, int64_t bytes);
 
 /// Runs compiled code of the program's own: `kernel(buffers)`, unless this rank

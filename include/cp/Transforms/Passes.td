@@ -44,6 +44,7 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     Only functions without `cp.view` are changed; they become global. On others,
     which are sharded already, an option that would have no effect is an error
     (assign_c5); a `mesh` that is the function's own is none.
+    Loops and branches are refused (`assign_c6`).
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
@@ -238,7 +239,8 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
   let summary = "Make results arguments that are written, and protect the others";
   let description = [{
     The caller owns every buffer: each result becomes a memref argument, and no
-    other argument may be written in place. See test/Transforms/prepare-entry.mlir.
+    other argument may be written in place. Loops and branches are refused
+    (`entry_c1`). See test/Transforms/prepare-entry.mlir.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
@@ -282,6 +284,19 @@ def ApproximateMath : Pass<"cp-approximate-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def ExpandElementwise : Pass<"cp-expand-elementwise"> {
+  let summary = "Write elementwise ops without machine code as others";
+  let description = [{
+    For loops of a rank: `math.sincos`, `math.isinf`, `math.isnormal`, `math.clampf`
+    and divisions that round up or down become simpler ops, and conversions between
+    f32 and bf16 become arithmetic on their bits, rounded to nearest even, NaN kept:
+    processors without bf16 have no instruction for them. See
+    test/Transforms/expand-elementwise.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
 }
 
 def ConvertToRuntime : Pass<"convert-cp-to-runtime", "::mlir::ModuleOp"> {

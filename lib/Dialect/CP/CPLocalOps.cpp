@@ -72,7 +72,7 @@ static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
   bool known = !ShapedType::isDynamic(size);
   if (times < 1 || unit < 1 || (known && (size % unit || shape[split] % ranks)))
     return op.emitOpError("all_to_all_c3: dimension ")
-           << split << " of operand " << i << ", of size " << size
+           << split << " of operand " << i << ", of size " << sizeText(size)
            << ", repeated " << times << " times in units of " << unit
            << ", cannot be split over " << ranks << " ranks";
   if (known)

@@ -5,24 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ShardingModels.h"
+
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/ShardingAdvice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
+using namespace cp;
 
-namespace cp {
-namespace {
-
-//===----------------------------------------------------------------------===//
-// Element by element: dimension i is factor i everywhere
-//===----------------------------------------------------------------------===//
-
-TensorFactors identityFactors(Type type) {
+TensorFactors cp::identityFactors(Type type) {
   TensorFactors dims;
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
@@ -30,7 +26,7 @@ TensorFactors identityFactors(Type type) {
   return dims;
 }
 
-ShardingRule elementwiseRule(Operation *op, ArrayRef<Use> uses) {
+ShardingRule cp::elementwiseRule(Operation *op, ArrayRef<Use> uses) {
   ShardingRule rule;
   for (Type type : op->getOperandTypes())
     rule.operands.push_back(identityFactors(type));
@@ -43,6 +39,13 @@ ShardingRule elementwiseRule(Operation *op, ArrayRef<Use> uses) {
   return rule;
 }
 
+namespace cp {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Element by element: dimension i is factor i everywhere
+//===----------------------------------------------------------------------===//
+
 template <typename OpTy, Use... uses>
 struct Elementwise
     : ShardingRuleOpInterface::ExternalModel<Elementwise<OpTy, uses...>, OpTy> {
@@ -51,15 +54,16 @@ struct Elementwise
   }
 };
 
-/// A constant has any layout if all its elements are one.
-struct Empty : ShardingRuleOpInterface::ExternalModel<Empty, tensor::EmptyOp> {
+/// What works on each element by itself and has no other rule, by its name
+/// alone. Nothing is known of sums.
+struct AnyElementwise : ShardingRuleOpInterface::FallbackModel<AnyElementwise> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    ShardingRule rule = elementwiseRule(op, {});
-    rule.isZero = true;
-    return rule;
+    return elementwiseRule(op, {});
   }
+  void localizeSizes(Operation *) const {}
 };
 
+/// A constant has any layout if all its elements are one.
 struct Constant
     : ShardingRuleOpInterface::ExternalModel<Constant, arith::ConstantOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
@@ -108,8 +112,11 @@ bool isAddition(linalg::LinalgOp op) {
          });
 }
 
-/// Whether reduction loops sum up, so that parts of a sum can be added.
+/// Whether reduction loops sum up, so that parts of a sum can be added. Ranks
+/// add floating-point numbers only.
 bool sumsUp(linalg::LinalgOp op) {
+  if (!isa<FloatType>(getElementTypeOrSelf(op.getDpsInits().front())))
+    return false;
   return linalg::isaContractionOpInterface(op) ||
          (isAddition(op) &&
           op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)));
@@ -166,9 +173,9 @@ void forbidCuts(const llvm::SmallDenseSet<int64_t> &loops,
         factors.clear();
 }
 
-template <typename OpTy>
-struct Structured
-    : ShardingRuleOpInterface::ExternalModel<Structured<OpTy>, OpTy> {
+/// Every structured op says by itself how its loops run over its operands.
+struct Structured : ShardingRuleOpInterface::FallbackModel<Structured> {
+  void localizeSizes(Operation *) const {}
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto structured = cast<linalg::LinalgOp>(op);
     if (!structured.hasPureTensorSemantics())
@@ -197,127 +204,23 @@ struct Structured
 };
 
 //===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-struct ExtractSlice
-    : ShardingRuleOpInterface::ExternalModel<ExtractSlice,
-                                             tensor::ExtractSliceOp> {
-  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    auto slice = cast<tensor::ExtractSliceOp>(op);
-    ShardingRule rule = elementwiseRule(op, {Use::Additive});
-    rule.sizes.assign(slice.getSourceType().getShape().begin(),
-                      slice.getSourceType().getShape().end());
-    rule.results[0].clear();
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    for (auto [dim, size] : llvm::enumerate(slice.getSourceType().getShape())) {
-      // Of what a rank does not have in full it knows no place.
-      if (dropped.test(dim) || ShapedType::isDynamic(size) ||
-          slice.getStaticSizes()[dim] != size)
-        rule.operands[0][dim].clear();
-      if (!dropped.test(dim))
-        rule.results[0].push_back(rule.operands[0][dim]);
-    }
-    return rule;
-  }
-  void localizeSizes(Operation *op) const {
-    auto slice = cast<tensor::ExtractSliceOp>(op);
-    // Which dimension is dropped does not show in a part's shape, so sizes are
-    // those of the source's parts; its type is the last to become local.
-    SmallVector<int64_t> sizes(slice.getStaticSizes());
-    RankedTensorType source = slice.getSourceType();
-    LayoutAttr layout = LayoutAttr::of(source);
-    if (!layout || LayoutAttr::of(slice.getType()))
-      return;
-    Mesh mesh = layout.getMesh().toMesh();
-    for (auto [dim, cuts] : llvm::enumerate(layout.toLayout().dims))
-      for (const Cut &cut : cuts)
-        sizes[dim] /= mesh.axes[cut.axis].size;
-    slice.setStaticSizes(sizes);
-  }
-};
-
-/// Upstream's verifier cuts the indices of merged dimensions to 32 bits before
-/// it looks at them, and passes others here as they are.
-LogicalResult checkGroups(Operation *op, ArrayRef<ReassociationIndices> groups,
-                          int64_t rank) {
-  int64_t next = 0;
-  bool inOrder = llvm::all_of(groups, [&](const ReassociationIndices &group) {
-    return llvm::all_of(group, [&](int64_t dim) { return dim == next++; });
-  });
-  if (inOrder && next == rank)
-    return success();
-  return op->emitOpError("must list each of the ")
-         << rank << " dimensions that it merges or splits once and in order";
-}
-
-/// A merged dimension runs over the factors of the dimensions it merges.
-ShardingRule reshapeRule(ArrayRef<ReassociationIndices> groups,
-                         RankedTensorType expanded, bool expands) {
-  ShardingRule rule;
-  TensorFactors merged, apart = identityFactors(expanded);
-  for (const ReassociationIndices &group : groups) {
-    DimFactors factors;
-    for (int64_t dim : group)
-      if (expanded.getDimSize(dim) != 1 || group.size() == 1)
-        factors.push_back(dim);
-    // A cut of a merged dimension goes through its major factor, so no other
-    // one may be cut where it stands by itself.
-    for (int64_t minor : ArrayRef(factors).drop_front(!factors.empty()))
-      apart[minor].clear();
-    merged.push_back(factors);
-  }
-  rule.sizes.assign(expanded.getShape().begin(), expanded.getShape().end());
-  rule.operands.push_back(expands ? merged : apart);
-  rule.results.push_back(expands ? apart : merged);
-  rule.uses.push_back(Use::Additive);
-  return rule;
-}
-
-struct ExpandShape
-    : ShardingRuleOpInterface::ExternalModel<ExpandShape,
-                                             tensor::ExpandShapeOp> {
-  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    auto expand = cast<tensor::ExpandShapeOp>(op);
-    if (failed(checkGroups(op, expand.getReassociationIndices(),
-                           expand.getResultType().getRank())))
-      return failure();
-    ShardingRule rule = reshapeRule(expand.getReassociationIndices(),
-                                    expand.getResultType(), /*expands=*/true);
-    // Sizes given as values are of no dimension.
-    rule.operands.resize(op->getNumOperands());
-    rule.uses.resize(op->getNumOperands(), Use::Other);
-    return rule;
-  }
-  void localizeSizes(Operation *op) const {
-    auto expand = cast<tensor::ExpandShapeOp>(op);
-    expand.setStaticOutputShape(expand.getResultType().getShape());
-  }
-};
-
-struct CollapseShape
-    : ShardingRuleOpInterface::ExternalModel<CollapseShape,
-                                             tensor::CollapseShapeOp> {
-  FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    auto collapse = cast<tensor::CollapseShapeOp>(op);
-    if (failed(checkGroups(op, collapse.getReassociationIndices(),
-                           collapse.getSrcType().getRank())))
-      return failure();
-    return reshapeRule(collapse.getReassociationIndices(),
-                       collapse.getSrcType(), /*expands=*/false);
-  }
-};
-
-//===----------------------------------------------------------------------===//
 // Attaching
 //===----------------------------------------------------------------------===//
 
-template <typename... OpTys> void attachElementwise(MLIRContext *context) {
-  (OpTys::template attachInterface<Elementwise<OpTys>>(*context), ...);
+/// Gives `Model` to the ops of a dialect that `isMeant`, have no rule yet and
+/// are not refused by name: one that upstream adds has it too.
+template <typename Model, typename FilterFn>
+void attachToOthers(MLIRContext *context, StringRef dialect, FilterFn isMeant) {
+  // Upstream's list by dialect misses whole dialects.
+  for (RegisteredOperationName name : context->getRegisteredOperations())
+    if (name.getDialectNamespace() == dialect && isMeant(name) &&
+        !name.hasInterface<ShardingRuleOpInterface>() &&
+        shardingAdvice(name.getStringRef()).empty())
+      name.attachInterface<Model>();
 }
 
-template <typename... OpTys> void attachStructured(MLIRContext *context) {
-  (OpTys::template attachInterface<Structured<OpTys>>(*context), ...);
+bool isElementwise(RegisteredOperationName name) {
+  return name.hasTrait<OpTrait::Elementwise>();
 }
 
 void attachArith(MLIRContext *context, arith::ArithDialect *) {
@@ -334,30 +237,21 @@ void attachArith(MLIRContext *context, arith::ArithDialect *) {
       *context);
   arith::ExtFOp::attachInterface<Elementwise<arith::ExtFOp, additive>>(
       *context);
-  // Rounding each summand is not rounding the sum.
-  attachElementwise<arith::TruncFOp, arith::MaximumFOp, arith::MinimumFOp,
-                    arith::CmpFOp, arith::SelectOp>(context);
   arith::ConstantOp::attachInterface<Constant>(*context);
+  // The others are not linear: rounding each summand, say, is not rounding the
+  // sum.
+  attachToOthers<AnyElementwise>(context, "arith", isElementwise);
 }
 
 void attachMath(MLIRContext *context, math::MathDialect *) {
-  attachElementwise<math::ExpOp, math::LogOp, math::TanhOp, math::SqrtOp,
-                    math::RsqrtOp, math::ErfOp, math::AbsFOp, math::SinOp,
-                    math::CosOp>(context);
+  attachToOthers<AnyElementwise>(context, "math", isElementwise);
 }
 
 void attachLinalg(MLIRContext *context, linalg::LinalgDialect *) {
-  attachStructured<linalg::GenericOp, linalg::ContractOp, linalg::FillOp,
-                   linalg::MatmulOp, linalg::BatchMatmulOp, linalg::TransposeOp,
-                   linalg::BroadcastOp, linalg::MapOp, linalg::ElementwiseOp,
-                   linalg::AddOp, linalg::MulOp>(context);
-}
-
-void attachTensor(MLIRContext *context, tensor::TensorDialect *) {
-  tensor::EmptyOp::attachInterface<Empty>(*context);
-  tensor::ExtractSliceOp::attachInterface<ExtractSlice>(*context);
-  tensor::ExpandShapeOp::attachInterface<ExpandShape>(*context);
-  tensor::CollapseShapeOp::attachInterface<CollapseShape>(*context);
+  attachToOthers<Structured>(context, "linalg",
+                             [](RegisteredOperationName name) {
+                               return name.hasInterface<linalg::LinalgOp>();
+                             });
 }
 
 } // namespace
@@ -366,7 +260,7 @@ void registerShardingRuleModels(DialectRegistry &registry) {
   registry.addExtension(attachArith);
   registry.addExtension(attachMath);
   registry.addExtension(attachLinalg);
-  registry.addExtension(attachTensor);
+  registerTensorShardingModels(registry);
 }
 
 } // namespace cp

@@ -13,15 +13,14 @@ using namespace mlir;
 
 namespace cp {
 
+std::string sizeText(int64_t size) {
+  return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
+}
+
 std::string sizesText(ArrayRef<int64_t> shape) {
   std::string text = "[";
   llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(shape, os, [&](int64_t size) {
-    if (ShapedType::isDynamic(size))
-      os << "?";
-    else
-      os << size;
-  });
+  llvm::interleaveComma(shape, os, [&](int64_t size) { os << sizeText(size); });
   return text + "]";
 }
 

@@ -12,6 +12,9 @@
 
 namespace cp {
 
+/// The size as types print it: `?` where it is not known.
+std::string sizeText(int64_t size);
+
 /// A shape for a message: `[1, ?, 8]`.
 std::string sizesText(llvm::ArrayRef<int64_t> shape);
 

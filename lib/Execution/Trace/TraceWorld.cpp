@@ -98,9 +98,6 @@ std::vector<double> numbersOfWords(const Words &words) {
   return numbers;
 }
 
-TraceWorld::TraceWorld(cprt_world *world, int64_t ranks)
-    : world(world), threads(ranks, [this](int64_t rank) { work(rank); }) {}
-
 llvm::Expected<std::unique_ptr<TraceWorld>>
 TraceWorld::create(const Mesh &mesh) {
   std::vector<int64_t> sizes;
@@ -117,7 +114,14 @@ TraceWorld::create(const Mesh &mesh) {
   if (status != CPRT_OK)
     return llvm::createStringError(std::string(cprt_status_name(status)) +
                                    ": " + message);
-  return std::unique_ptr<TraceWorld>(new TraceWorld(world, mesh.numRanks()));
+  std::unique_ptr<TraceWorld> made(new TraceWorld(world));
+  if (llvm::Error error =
+          RankThreads::create(mesh.numRanks(), [made =
+                                                    made.get()](int64_t rank) {
+            made->work(rank);
+          }).moveInto(made->threads))
+    return error;
+  return made;
 }
 
 bool TraceWorld::runs(RuntimeOpInterface op) {
@@ -146,7 +150,7 @@ TraceWorld::call(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
     function(cprt_world_context(world.get(), rank), nullptr, descriptor.data(),
              buffers.data());
   };
-  threads.step();
+  threads->step();
   for (int64_t rank = 0; rank < ranks; ++rank) {
     cprt_context *context = cprt_world_context(world.get(), rank);
     if (cprt_status status = cprt_context_status(context); status != CPRT_OK)

@@ -43,7 +43,7 @@ public:
        bool asDoubles);
 
 private:
-  explicit TraceWorld(cprt_world *world, int64_t ranks);
+  explicit TraceWorld(cprt_world *world) : world(world) {}
 
   struct Deleter {
     void operator()(cprt_world *world) const { cprt_world_destroy(world); }
@@ -52,7 +52,7 @@ private:
   std::function<void(int64_t)> work;
   int64_t calls = 0;
   /// Last: its threads use all of the above.
-  RankThreads threads;
+  std::unique_ptr<RankThreads> threads;
 };
 
 } // namespace cp

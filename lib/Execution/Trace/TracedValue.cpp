@@ -121,7 +121,7 @@ joined(std::vector<std::pair<int64_t, int64_t>> intervals) {
 }
 
 std::optional<std::vector<std::pair<int64_t, int64_t>>>
-intervalsOf(std::vector<int64_t> indices) {
+intervalsOf(llvm::ArrayRef<int64_t> indices) {
   std::vector<std::pair<int64_t, int64_t>> single;
   for (int64_t index : indices)
     single.push_back({index, index + 1});

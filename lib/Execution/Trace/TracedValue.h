@@ -114,7 +114,7 @@ struct Cover {
 /// The intervals of a set of indices, each of which may come once only; nothing
 /// if one comes twice.
 std::optional<std::vector<std::pair<int64_t, int64_t>>>
-intervalsOf(std::vector<int64_t> indices);
+intervalsOf(llvm::ArrayRef<int64_t> indices);
 /// The same for intervals.
 std::optional<std::vector<std::pair<int64_t, int64_t>>>
 joined(std::vector<std::pair<int64_t, int64_t>> intervals);

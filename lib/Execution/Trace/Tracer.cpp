@@ -158,7 +158,9 @@ bool OpTrace::traceWithinRank() {
     attention();
   else if (isa<PositionsOp, CutPositionsOp>(op))
     positions();
-  else if (isa<ShardingRuleOpInterface>(op) && !isa<SequenceOpInterface>(op))
+  // Results of the first three have rows that no operand's dimension says.
+  else if (!isa<tensor::ConcatOp, tensor::InsertSliceOp, tensor::PadOp>(op) &&
+           isa<ShardingRuleOpInterface>(op) && !isa<SequenceOpInterface>(op))
     compute();
   else
     return false;

@@ -1,0 +1,106 @@
+//===- ExpandElementwise.cpp - Ops without machine code ---------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace cp {
+#define GEN_PASS_DEF_EXPANDELEMENTWISE
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+Value floatConstant(OpBuilder &builder, Location loc, Type type,
+                    const APFloat &value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getFloatAttr(type, value));
+}
+
+struct ExpandSincos : OpRewritePattern<math::SincosOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::SincosOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getOperand();
+    Value sin = math::SinOp::create(rewriter, op.getLoc(), x, op.getFastmath());
+    Value cos = math::CosOp::create(rewriter, op.getLoc(), x, op.getFastmath());
+    rewriter.replaceOp(op, {sin, cos});
+    return success();
+  }
+};
+
+/// Upstream's extension of bf16 leaves it.
+struct ExtendFma : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FmaOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16())
+      return failure();
+    Location loc = op.getLoc();
+    Type wide = rewriter.getF32Type();
+    auto extended = [&](Value value) -> Value {
+      return arith::ExtFOp::create(rewriter, loc, wide, value);
+    };
+    Value sum = math::FmaOp::create(rewriter, loc, extended(op.getA()),
+                                    extended(op.getB()), extended(op.getC()),
+                                    op.getFastmath());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), sum);
+    return success();
+  }
+};
+
+/// |x| against infinity, and for normal numbers against the least of them.
+template <typename OpTy> struct ExpandClass : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<FloatType>(op.getOperand().getType());
+    if (!type)
+      return failure();
+    Location loc = op.getLoc();
+    const llvm::fltSemantics &kind = type.getFloatSemantics();
+    auto compare = [&](arith::CmpFPredicate how,
+                       const APFloat &limit) -> Value {
+      Value size = math::AbsFOp::create(rewriter, loc, op.getOperand());
+      return arith::CmpFOp::create(rewriter, loc, how, size,
+                                   floatConstant(rewriter, loc, type, limit));
+    };
+    APFloat infinity = APFloat::getInf(kind);
+    if constexpr (std::is_same_v<OpTy, math::IsInfOp>) {
+      rewriter.replaceOp(op, compare(arith::CmpFPredicate::OEQ, infinity));
+    } else {
+      Value below = compare(arith::CmpFPredicate::OLT, infinity);
+      Value above = compare(arith::CmpFPredicate::OGE,
+                            APFloat::getSmallestNormalized(kind));
+      rewriter.replaceOpWithNewOp<arith::AndIOp>(op, below, above);
+    }
+    return success();
+  }
+};
+
+struct ExpandElementwise : impl::ExpandElementwiseBase<ExpandElementwise> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandSincos, ExtendFma, ExpandClass<math::IsInfOp>,
+                 ExpandClass<math::IsNormalOp>>(&getContext());
+    math::populateExpansionPatterns(patterns, {"clampf"});
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    arith::populateExpandBFloat16Patterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace cp
