@@ -121,6 +121,10 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
   auto expectation = std::make_unique<Expectation>();
   expectation->specs = checked.results();
   if (options.check == Check::Results) {
+    if (ownResults(checked).size() != checked.results().size())
+      return llvm::createStringError(
+          "the module returns what its ops compute beside its results (it was "
+          "made with expose); check it by --check=each");
     auto program = compileReference(reference, options, compile, checked);
     if (!program)
       return program.takeError();
