@@ -32,12 +32,13 @@ static int64_t multiply(int64_t a, int64_t b) {
 }
 
 int64_t MemoryUse::total() const {
-  return add(add(program, weights), add(inputs, outputs));
+  return add(add(add(program, weights), add(inputs, outputs)), check);
 }
 
 MemoryUse operator+(const MemoryUse &a, const MemoryUse &b) {
   return {add(a.program, b.program), add(a.weights, b.weights),
-          add(a.inputs, b.inputs), add(a.outputs, b.outputs)};
+          add(a.inputs, b.inputs), add(a.outputs, b.outputs),
+          add(a.check, b.check)};
 }
 
 static bool isWhole(const TensorSpec &spec) {
@@ -171,7 +172,9 @@ llvm::Error checkFits(const MemoryUse &needed, int64_t available) {
       "the run needs " + bytesText(needed.total()) + " (program " +
       bytesText(needed.program) + ", weights " + bytesText(needed.weights) +
       ", inputs " + bytesText(needed.inputs) + ", outputs " +
-      bytesText(needed.outputs) + "), but " + bytesText(available) +
+      bytesText(needed.outputs) +
+      (needed.check ? ", check " + bytesText(needed.check) : "") + "), but " +
+      bytesText(available) +
       " are available; take a shorter sequence, a smaller batch or type, fewer "
       "ranks or a larger machine, or give --max-memory to run all the same");
 }

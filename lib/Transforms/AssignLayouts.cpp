@@ -60,6 +60,17 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
   }
 
 private:
+  /// Whether the options are for this function: of several, others may need
+  /// them.
+  static bool isOnlyPublic(FunctionOpInterface function) {
+    auto isPublic = [](func::FuncOp other) {
+      return other.isPublic() && !other.isExternal();
+    };
+    auto module = function->getParentOfType<ModuleOp>();
+    return !module ||
+           llvm::count_if(module.getOps<func::FuncOp>(), isPublic) < 2;
+  }
+
   /// What is sharded already stays as it is; options that ask for something
   /// else must not be lost in silence.
   LogicalResult checkSharded(FunctionOpInterface function) {
@@ -75,13 +86,15 @@ private:
     std::optional<Mesh> wanted = parseMesh(mesh, message);
     if (!wanted || !(*wanted == own.toMesh()))
       note(mesh);
-    note(axis);
-    note(order);
-    note(mixer);
-    note(attention);
-    note(tensorAxis);
-    note(scan);
-    note(replicateUnused);
+    if (isOnlyPublic(function)) {
+      note(axis);
+      note(order);
+      note(mixer);
+      note(attention);
+      note(tensorAxis);
+      note(scan);
+      note(replicateUnused);
+    }
     if (ignored.empty())
       return success();
     return function->emitOpError("assign_c5: is sharded already (")

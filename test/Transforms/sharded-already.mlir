@@ -21,6 +21,16 @@
 
 // GLOBAL: error: 'func.func' op assign_c5: is sharded already (cp.view = "global", mesh 'cp=4'), so attention has no effect
 
+// Of several public functions others may need the options, but no other mesh.
+
+// RUN: echo 'func.func @other(%%x: tensor<1x16xf32> {cp.sequence = 1 : i64}) -> tensor<1x16xf32> { return %%x : tensor<1x16xf32> }' > %t.other.mlir
+// RUN: sed '/^module/d; /^}/d' %t.local.mlir > %t.two.mlir && cat %t.other.mlir >> %t.two.mlir
+// RUN: %cp-opt %t.two.mlir --cp-shard-pipeline="mesh=cp=4 mixer=hidden" | FileCheck %s --check-prefix=TWO
+// RUN: not %cp-opt %t.two.mlir --cp-shard-pipeline="mesh=cp=8 mixer=hidden" 2>&1 | FileCheck %s --check-prefix=MESH
+
+// TWO: func.func @main(%{{.*}}: tensor<1x4x24xf32>
+// TWO: func.func @other(%{{.*}}: tensor<1x4xf32>
+
 func.func @main(%x: tensor<1x16x24xf32> {cp.sequence = 1 : i64}) -> tensor<1x16x24xf32> {
   %0 = math.exp %x : tensor<1x16x24xf32>
   return %0 : tensor<1x16x24xf32>

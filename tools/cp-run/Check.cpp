@@ -12,6 +12,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace cp {
 
 ToleranceOf toleranceOf(const Options &options) {
@@ -122,6 +125,10 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
   auto expectation = std::make_unique<Expectation>();
   expectation->specs = checked.results();
   if (options.check == Check::Results) {
+    if (ownResults(checked).size() != checked.results().size())
+      return llvm::createStringError(
+          "the module returns what its ops compute beside its results (it was "
+          "made with expose); check it by --check=each");
     auto program = compileReference(reference, options, compile, checked);
     if (!program)
       return program.takeError();
@@ -149,15 +156,24 @@ Expectation::compare(llvm::ArrayRef<const HostTensor *> inputs,
   return compareResults(specs, run, expected->outputs, toleranceOf);
 }
 
-MemoryUse Expectation::memory() const {
+MemoryUse checkNeed(llvm::ArrayRef<TensorSpec> results,
+                    const Program *reference) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  // What came, what is expected, errors and magnitudes, as doubles.
+  constexpr int64_t copies = 4;
+  int64_t largest = 0;
+  for (const TensorSpec &spec : results)
+    largest =
+        std::max(largest, tensorBytes(spec.shape, DType::F64).value_or(most));
   MemoryUse use;
-  // The inputs are those of the run.
-  if (reference) {
-    MemoryUse process = memoryNeed(*reference).process;
-    use.program = process.program;
-    use.outputs = process.outputs;
-  }
-  return use;
+  use.check = largest > most / copies ? most : largest * copies;
+  if (!reference)
+    return use;
+  MemoryUse process = memoryNeed(*reference).process;
+  process.weights = process.inputs = 0;
+  MemoryUse ofReference;
+  ofReference.check = process.total();
+  return use + ofReference;
 }
 
 } // namespace cp

@@ -26,6 +26,11 @@ llvm::Expected<std::unique_ptr<Program>>
 compileReference(mlir::ModuleOp reference, const Options &options,
                  CompileOptions compile, const Program &checked);
 
+/// What a check of these results takes beside the run. The reference (null:
+/// there is none) has the run's inputs, and none of its own.
+MemoryUse checkNeed(llvm::ArrayRef<TensorSpec> results,
+                    const Program *reference);
+
 /// What the results of a run are held against: those of the undecorated module
 /// on one rank and reference kernels (--check), or of a file (--check-against).
 class Expectation {
@@ -42,8 +47,8 @@ public:
   compare(llvm::ArrayRef<const HostTensor *> inputs, const RunResult &run,
           const ToleranceOf &toleranceOf);
 
-  /// What the check takes beside the run, in bytes.
-  MemoryUse memory() const;
+  /// What the check takes beside the run.
+  MemoryUse memory() const { return checkNeed(specs, reference.get()); }
 
 private:
   std::vector<TensorSpec> specs;

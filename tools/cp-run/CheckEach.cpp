@@ -78,11 +78,9 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
   auto plain = compileReference(reference, options, exposed, **program);
   if (!plain)
     return plain.takeError();
-  // The inputs are held once.
-  MemoryUse ofReference = memoryNeed(**plain).process;
-  ofReference.weights = ofReference.inputs = 0;
+  MemoryUse ofCheck = checkNeed((*program)->results(), plain->get());
   if (llvm::Error error =
-          checkMemory(memoryNeed(**program).process + ofReference, options))
+          checkMemory(memoryNeed(**program).process + ofCheck, options))
     return error;
   auto tensors = gatherInputs((*program)->arguments(), options);
   if (!tensors)

@@ -100,8 +100,9 @@ static json::Object repeatOf(const Report &report) {
   const Options &options = report.options;
   uint32_t api = cprt_api_version();
   llvm::SmallString<128> folder;
-  // A folder that is gone has no name; the command tells the rest.
-  (void)llvm::sys::fs::current_path(folder);
+  // One that is gone has no name.
+  if (llvm::sys::fs::current_path(folder))
+    folder.clear();
   return json::Object{
       {"command", json::fixUTF8(repeatCommand(report))},
       {"folder", json::fixUTF8(folder)},

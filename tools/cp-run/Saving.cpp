@@ -121,9 +121,10 @@ llvm::Error checkFolder(const Named &output) {
                                                   descriptor, probe))
     return refuse(output, "nothing can be written there: " + code.message());
   fs::file_t handle = fs::convertFDToNativeFile(descriptor);
-  fs::closeFile(handle);
-  fs::remove(probe);
-  return llvm::Error::success();
+  std::error_code closed = fs::closeFile(handle);
+  if (std::error_code code = fs::remove(probe))
+    closed = code;
+  return closed ? refuse(output, closed.message()) : llvm::Error::success();
 }
 
 /// That this can be written, whatever else is.

@@ -62,7 +62,7 @@ TEST(MemoryNeedTest, SumsSaturate) {
 }
 
 TEST(MemoryNeedTest, WhatDoesNotFitIsRefusedWithWhatTakesIt) {
-  MemoryUse use{1, 3 << 20, 4, int64_t(5) << 30};
+  MemoryUse use{1, 3 << 20, 4, int64_t(5) << 30, 0};
   EXPECT_FALSE(llvm::errorToBool(checkFits(use, use.total())));
   EXPECT_THAT(llvm::toString(checkFits(use, use.total() - 1)),
               HasSubstr("the run needs 5.0 GiB (program 1 bytes, weights 3.0 "

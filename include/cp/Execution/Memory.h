@@ -20,6 +20,8 @@ struct MemoryUse {
   /// The arena that the compiler has planned.
   int64_t program = 0;
   int64_t weights = 0, inputs = 0, outputs = 0;
+  /// What a check takes beside them; not part of a program's own need.
+  int64_t check = 0;
 
   int64_t total() const;
 };

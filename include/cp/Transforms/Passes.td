@@ -42,8 +42,8 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     ranks over which nothing is cut, by the options or by layouts of the
     function's own, is an error (assign_c4) unless `replicate-unused` is given.
     Only functions without `cp.view` are changed; they become global. On others,
-    which are sharded already, an option that would have no effect is an error
-    (assign_c5); a `mesh` that is the function's own is none.
+    which are sharded already, a `mesh` that is not their own is an error (assign_c5);
+    so are other options when no public function but this one is there to need them.
     Loops and branches are refused (`assign_c6`).
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
