@@ -88,7 +88,8 @@ def ExposeValues : Pass<"cp-expose-values", "::mlir::func::FuncOp"> {
     `cp.value` says which it is: the op's number, name, layer and location, which
     of its results, and whether sharding repeated it (`repeated`: dimension, unit
     and times of the `cp.repeat` that went through the op). A partial sum has no whole tensor to compare with and is
-    left out. `cp-run --check=each` compares two programs by these results. See
+    left out, and so are elements that the runtime has no type for, such as the `i1` of
+    comparisons. `cp-run --check=each` compares two programs by these results. See
     test/Transforms/expose-values.mlir.
 
     ```mlir
