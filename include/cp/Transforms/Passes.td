@@ -209,7 +209,7 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
   let description = [{
     The caller owns every buffer: each result becomes a memref argument, and no
     other argument may be written in place. Loops and branches are refused
-    (`entry_c1`). See test/Transforms/prepare-entry.mlir.
+    (`entry_c1`), and so are ops of which upstream makes no loops (`entry_c2`). See test/Transforms/prepare-entry.mlir.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
