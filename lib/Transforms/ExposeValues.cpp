@@ -46,6 +46,16 @@ bool isPartial(Value value) {
   return layout && !layout.getPartial().empty();
 }
 
+/// Whether a program can return such a tensor: the runtime's element types.
+bool isReturnable(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return false;
+  Type element = tensor.getElementType();
+  return element.isF32() || element.isF64() || element.isBF16() ||
+         element.isSignlessInteger(32) || element.isSignlessInteger(64);
+}
+
 struct ExposeValues : impl::ExposeValuesBase<ExposeValues> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -72,7 +82,7 @@ private:
       if (!number)
         continue;
       for (OpResult value : op.getResults())
-        if (isa<RankedTensorType>(value.getType()) && !value.use_empty() &&
+        if (isReturnable(value.getType()) && !value.use_empty() &&
             !isPartial(value))
           exposed.push_back({value, describe(value, number, repeated, layers)});
     }

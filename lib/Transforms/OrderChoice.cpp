@@ -80,7 +80,7 @@ public:
     graph.addEdge(made, to, bytes);
     graph.addEdge(back, made, bytes);
     for (Operation *user : value.getUsers())
-      if (auto it = nodes.find(user); it != nodes.end()) {
+      if (auto *it = nodes.find(user); it != nodes.end()) {
         graph.addEdge(to, it->second, MinCut::unlimited);
         graph.addEdge(it->second, back, MinCut::unlimited);
       }

@@ -8,9 +8,12 @@
 #include "ArgumentAttributes.h"
 #include "ControlFlow.h"
 
+#include "cp/IR/ShardingAdvice.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace cp {
 #define GEN_PASS_DEF_PREPAREENTRY
@@ -31,7 +34,8 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
       function->emitOpError("must have one block to be an entry point");
       return signalPassFailure();
     }
-    if (failed(refuseControlFlow(function, "entry_c1")))
+    if (failed(refuseControlFlow(function, "entry_c1")) ||
+        failed(refuseUnlowered(function)))
       return signalPassFailure();
     Attribute no = BoolAttr::get(&getContext(), false);
     setArgumentAttrs(function,
@@ -42,6 +46,18 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
   }
 
 private:
+  /// Upstream makes no loops of these; it says so late, or not at all.
+  static LogicalResult refuseUnlowered(FunctionOpInterface function) {
+    for (Operation &op : function.getFunctionBody().getOps())
+      if (isa<linalg::SoftmaxOp, linalg::WinogradFilterTransformOp,
+              linalg::WinogradInputTransformOp,
+              linalg::WinogradOutputTransformOp, tensor::GatherOp,
+              tensor::ScatterOp>(op))
+        return op.emitOpError("entry_c2: has no form as a call or a loop; ")
+               << shardingAdvice(op.getName().getStringRef());
+    return success();
+  }
+
   static LogicalResult moveResults(FunctionOpInterface function) {
     Block &body = function.getFunctionBody().front();
     Operation *terminator = body.getTerminator();

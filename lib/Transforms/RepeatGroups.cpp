@@ -45,7 +45,7 @@ SmallVector<FactorPlace> placeInMerged(tensor::ExpandShapeOp expand,
   ArrayRef<int64_t> shape = expand.getResultType().getShape();
   for (auto [merged, group] :
        llvm::enumerate(expand.getReassociationIndices())) {
-    auto place = llvm::find(group, dim);
+    auto *place = llvm::find(group, dim);
     if (place == group.end())
       continue;
     if (llvm::any_of(llvm::make_range(group.begin(), place),

@@ -72,6 +72,11 @@ for package in "$work/alone" "$work/cp"; do
   compile runtime "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
   test "$("$work/runtime/my-program")" = $'3\n3'
 done
+sed -i 's/COMPONENTS runtime/& OPTIONAL_COMPONENTS compiler/' "$from/runtime/CMakeLists.txt"
+for package in "$work/alone" "$work/cp"; do
+  rm -rf "$work/runtime"
+  compile runtime "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
+done
 refused() { # project, package, what cmake must say
   rm -rf "${work:?}/$1"
   if compile "$1" "$2" 2>/dev/null; then
@@ -85,7 +90,7 @@ refused() { # project, package, what cmake must say
   }
 }
 refused c "$work/alone" 'only the runtime of cp-mlir is installed here'
-sed -i 's/COMPONENTS runtime/COMPONENTS runtme/' "$from/runtime/CMakeLists.txt"
+sed -i 's/COMPONENTS runtime.*/COMPONENTS runtme)/' "$from/runtime/CMakeLists.txt"
 refused runtime "$work/cp" "no component 'runtme'"
 from=$here
 

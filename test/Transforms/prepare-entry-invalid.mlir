@@ -34,3 +34,23 @@ func.func @entry_c1(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @entry_c2_gather(%x: tensor<16x4xf32>, %i: tensor<3x1xi32>)
+    -> tensor<3x4xf32> {
+  // expected-error @below {{'tensor.gather' op entry_c2: has no form as a call or a loop; look rows up by cp.embedding}}
+  %0 = tensor.gather %x[%i] gather_dims([0])
+      : (tensor<16x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
+func.func @entry_c2_softmax(%x: tensor<4x8xf32>, %o: tensor<4x8xf32>)
+    -> tensor<4x8xf32> {
+  // expected-error @below {{'linalg.softmax' op entry_c2: has no form as a call or a loop; write it as linalg.generic ops}}
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>)
+      outs(%o : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

@@ -62,7 +62,8 @@ TEST(ExecutionFailureTest, AFailedRankIsNamedByAll) {
       cprt_context_fail(context, CPRT_UNSUPPORTED, "made to fail");
     return true;
   };
-  forEachCollective([&](Program &program, std::vector<HostTensor> inputs) {
+  forEachCollective([&](Program &program,
+                        const std::vector<HostTensor> &inputs) {
     std::string message = failureOf(program, inputs, options);
     EXPECT_THAT(message, HasSubstr("rank 1: CPRT_UNSUPPORTED: made to fail"));
     EXPECT_THAT(message, HasSubstr("CPRT_PEER_FAILED"));
@@ -97,13 +98,14 @@ TEST(ExecutionFailureTest, AStalledRankIsNamedAfterTheDeadline) {
   RunOptions options;
   options.deadlineMs = deadlineMs;
   options.beforeRank = [](int64_t rank, cprt_context *) { return rank != 1; };
-  forEachCollective([&](Program &program, std::vector<HostTensor> inputs) {
-    std::string message = failureOf(program, inputs, options);
-    EXPECT_THAT(message, HasSubstr("CPRT_TIMEOUT"));
-    EXPECT_THAT(message, HasSubstr("waited 200 ms for ranks [1]"));
-    EXPECT_THAT(message,
-                HasSubstr("rank 1: CPRT_TIMEOUT: this rank never ran"));
-  });
+  forEachCollective(
+      [&](Program &program, const std::vector<HostTensor> &inputs) {
+        std::string message = failureOf(program, inputs, options);
+        EXPECT_THAT(message, HasSubstr("CPRT_TIMEOUT"));
+        EXPECT_THAT(message, HasSubstr("waited 200 ms for ranks [1]"));
+        EXPECT_THAT(message,
+                    HasSubstr("rank 1: CPRT_TIMEOUT: this rank never ran"));
+      });
 }
 
 TEST(ExecutionFailureTest, ARankThatNobodyWaitsForIsMissedToo) {
@@ -128,11 +130,12 @@ TEST(ExecutionFailureTest, ARankThatComesTooLateFailsToo) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2 * deadlineMs));
     return true;
   };
-  forEachCollective([&](Program &program, std::vector<HostTensor> inputs) {
-    std::string message = failureOf(program, inputs, options);
-    EXPECT_THAT(message, HasSubstr("rank 0: CPRT_TIMEOUT"));
-    EXPECT_THAT(message, HasSubstr("rank 1: CPRT_"));
-  });
+  forEachCollective(
+      [&](Program &program, const std::vector<HostTensor> &inputs) {
+        std::string message = failureOf(program, inputs, options);
+        EXPECT_THAT(message, HasSubstr("rank 0: CPRT_TIMEOUT"));
+        EXPECT_THAT(message, HasSubstr("rank 1: CPRT_"));
+      });
 }
 
 TEST(ExecutionFailureTest, TheCollectivesHaveEveryScan) {

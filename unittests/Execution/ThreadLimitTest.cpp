@@ -10,7 +10,8 @@
 #include "cp/Execution/TraceTokens.h"
 #include "gtest/gtest.h"
 
-#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,9 +28,8 @@ void leaveRoomFor(rlim_t stacks) {
   size_t stackBytes = 0;
   pthread_attr_init(&attributes);
   pthread_attr_getstacksize(&attributes, &stackBytes);
-  std::FILE *sizes = std::fopen("/proc/self/statm", "r");
-  unsigned long pages = 0;
-  if (!sizes || std::fscanf(sizes, "%lu", &pages) != 1)
+  rlim_t pages = 0;
+  if (!(std::ifstream("/proc/self/statm") >> pages))
     std::exit(100);
   rlim_t bytes = pages * rlim_t(sysconf(_SC_PAGESIZE)) + stacks * stackBytes +
                  stackBytes / 2;

@@ -95,7 +95,8 @@ def ExposeValues : Pass<"cp-expose-values", "::mlir::func::FuncOp"> {
     `cp.value` says which it is: the op's number, name, layer and location, which
     of its results, and whether sharding repeated it (`repeated`: dimension, unit
     and times of the `cp.repeat` that went through the op). A partial sum has no whole tensor to compare with and is
-    left out. `cp-run --check=each` compares two programs by these results. See
+    left out, and so are elements that the runtime has no type for, such as the `i1` of
+    comparisons. `cp-run --check=each` compares two programs by these results. See
     test/Transforms/expose-values.mlir.
 
     ```mlir
@@ -240,7 +241,7 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
   let description = [{
     The caller owns every buffer: each result becomes a memref argument, and no
     other argument may be written in place. Loops and branches are refused
-    (`entry_c1`). See test/Transforms/prepare-entry.mlir.
+    (`entry_c1`), and so are ops of which upstream makes no loops (`entry_c2`). See test/Transforms/prepare-entry.mlir.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
