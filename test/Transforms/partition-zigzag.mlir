@@ -71,7 +71,7 @@ func.func @windows(%x: tensor<3x16x24xf32, #rows>,
 // CHECK:         %[[CP:.*]] = tensor.collapse_shape {{.*}} into tensor<6x2x1x4xf32>
 // CHECK:         %[[BOTH:.*]] = cp.repeat %[[INIT]] {dim = 0 : i64, times = 2 : i64, unit = 1 : i64} : tensor<3x2x8x4xf32> -> tensor<6x2x8x4xf32>
 // CHECK-NEXT:    %[[D:.*]], %[[S:.*]], %[[CHUNKS:.*]], %[[DELTA:.*]] = cp.ssd_states %[[XP]] dt(%[[DTP]]) A_log(%[[A]]) B(%[[BP]]) {chunk_size = 2 : i64}
-// CHECK-SAME:      -> (tensor<6x2xf32>, tensor<6x2x8x4xf32>, tensor<6x1x2x8x4xf32>, tensor<6x2x2xf32>, tensor<6x2x2xf32>)
+// CHECK-SAME:      -> (tensor<6x2xf32>, tensor<6x2x8x4xf32>, tensor<6x1x2x8x4xf32>, tensor<6x2x2xf32>)
 // CHECK-NEXT:    %[[PD:.*]], %[[PS:.*]] = cp.scan_state %[[D]], %[[S]] over ["cp"] of #mesh {algorithm = #cp.scan_algorithm<doubling>, zigzag = true}
 // CHECK-NEXT:    %[[Y:.*]], %{{.*}} = cp.ssd_scan %[[XP]] A_log(%[[A]]) B(%[[BP]]) C(%[[CP]]) D(%[[SKIP]]) kept(%[[CHUNKS]], %[[DELTA]]) prefix(%[[PD]], %[[PS]]) initial(%[[BOTH]])
 // CHECK-NEXT:    %[[YS:.*]] = tensor.expand_shape %[[Y]] {{\[\[}}0, 1], [2], [3], [4]]

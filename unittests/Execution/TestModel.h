@@ -41,8 +41,9 @@ const char *describe(Decay decay);
 /// A tensor for each argument. Published weights leave D, biases and norms
 /// constant; here they are drawn too, so that a wrong slice of them shows. With
 /// slow decay half of the heads keep `keptState` of their state over the whole
-/// sequence whatever the tokens are; this is checked. With resets the same heads
-/// keep nearly all of it from most tokens to the next and nothing from some.
+/// sequence whatever the tokens are; this is checked. With resets the same
+/// heads keep nearly all of it from most tokens to the next and nothing from
+/// some.
 std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
                                    const Mamba2Config &config, Decay decay,
                                    uint64_t seed);

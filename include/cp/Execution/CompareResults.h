@@ -45,8 +45,8 @@ struct ResultsComparison {
 /// tolerance of its type. A run with keepParts is compared on every rank, so
 /// that a replica that is wrong on one of them is found; without, what the last
 /// rank holds of a replica counts. Errors: not as many tensors as specs; a
-/// tensor of another shape than its spec says, or of a type that is not
-/// comparable.
+/// tensor of another type or shape than its spec says; what is expected may be
+/// of any type that is comparable.
 llvm::Expected<ResultsComparison>
 compareResults(llvm::ArrayRef<TensorSpec> specs, const RunResult &run,
                llvm::ArrayRef<HostTensor> expected,

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 2
+#define CPRT_VERSION_MINOR 3
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -194,8 +194,8 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 ///
 /// Types. What computes takes f32, f64 or bf16, one type for all floating-point
 /// buffers of a call unless its op says otherwise; what only moves elements
-/// takes any. bf16 is storage: sums and states are f32, log decays f64, and each
-/// element of an output is rounded once, to nearest even, NaN kept. On
+/// takes any. bf16 is storage: sums and states are f32, log decays f64, and
+/// each element of an output is rounded once, to nearest even, NaN kept. On
 /// processors that multiply bf16, fast kernels also round what a scan
 /// multiplies beside x, B and C: weights, decayed inputs, and the state that C
 /// reads, but not the state that is carried on; what is too small to be
