@@ -26,7 +26,7 @@ CONSOLE = re.compile(r"^```console\n\$ (cp-run [^\n]*)\n(.*?)^```", re.DOTALL | 
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]\d+)?|\d+ of \d+")
 # Of this run alone.
 VOLATILE = {"compile_seconds", "run_seconds", "peak_resident", "folder", "versions",
-            "rank_threads", "command"}
+            "rank_threads", "command", "allocations_per_step"}
 
 
 def run(command, folder, may_fail=False):
@@ -69,6 +69,9 @@ def same_report(shown, found, path="report"):
             sys.exit(f"{path}: the page has {sorted(shown)}, the run {sorted(found)}")
         for key in set(shown) - VOLATILE:
             same_report(shown[key], found[key], f"{path}.{key}")
+    elif shown and found and isinstance(shown, list) and len(shown) == len(found):
+        for number, pair in enumerate(zip(shown, found)):
+            same_report(*pair, f"{path}[{number}]")
     elif shown != found:
         sys.exit(f"{path}: the page has {shown}, the run {found}")
 
