@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BFloat16.h"
+#include "FlushToZero.h"
 #include "Kernels.h"
 #include "MoveKernels.h"
 #include "fast/Table.h"
@@ -48,9 +49,9 @@ static const KernelEntry plainEntries[] = {
     // A pass over memory, next to what its parts cost: it serves both sets, as
     // does what only moves elements.
     {"attention_merge", DType::F32, KernelSet::Reference,
-     reference::attentionMerge<float>},
+     flushing<reference::attentionMerge<float>>},
     {"attention_merge", DType::F64, KernelSet::Reference,
-     reference::attentionMerge<double>},
+     flushing<reference::attentionMerge<double>>},
     {"rotary", DType::F32, KernelSet::Reference, reference::rotary<float>},
     {"rotary", DType::F64, KernelSet::Reference, reference::rotary<double>},
     {"rotary", DType::BF16, KernelSet::Reference, reference::rotary<BFloat16>},

@@ -7,6 +7,7 @@
 
 #include "Team.h"
 
+#include "FlushToZero.h"
 #include "Kernels.h"
 #include "Scratch.h"
 #include "Wait.h"
@@ -119,6 +120,8 @@ template <typename IsOver> void Team::await(IsOver isOver) {
 }
 
 void Team::loop() {
+  // As its owner does while it runs a kernel.
+  FlushToZero scope;
   for (uint64_t next = 1;; ++next) {
     await([&] { return round >= next; });
     if (isOver)

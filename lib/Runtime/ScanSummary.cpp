@@ -14,6 +14,7 @@
 #include "ScanSummary.h"
 
 #include "Copy.h"
+#include "FlushToZero.h"
 
 #include <algorithm>
 
@@ -95,6 +96,7 @@ static void combineStatesAs(char *resultData, const char *leftData,
 void cp::runtime::combineStates(char *result, const char *left,
                                 const char *right, const char *decays,
                                 const SummaryShape &shape, Range range) {
+  kernels::FlushToZero scope;
   auto *typed = shape.dtype == DType::F32 ? combineStatesAs<float>
                                           : combineStatesAs<double>;
   typed(result, left, right, decays, shape.statesPerDecay, range);
@@ -113,6 +115,7 @@ static void multiplyAs(char *resultData, const char *leftData,
 void cp::runtime::multiplyDecays(char *result, const char *left,
                                  const char *right, DType dtype,
                                  int64_t count) {
+  kernels::FlushToZero scope;
   auto *typed = dtype == DType::F32 ? multiplyAs<float> : multiplyAs<double>;
   typed(result, left, right, count);
 }

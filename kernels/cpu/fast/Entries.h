@@ -8,6 +8,7 @@
 #ifndef CP_KERNELS_CPU_FAST_ENTRIES_H
 #define CP_KERNELS_CPU_FAST_ENTRIES_H
 
+#include "FlushToZero.h"
 #include "fast/Attention.h"
 #include "fast/Conv1d.h"
 #include "fast/Matmul.h"
@@ -23,27 +24,27 @@ namespace cp::kernels::fast {
 template <typename Isa> struct Entries {
   static constexpr KernelSet set = KernelSet::Fast;
   static constexpr Table table = {
-      {"matmul", DType::F32, set, Matmul<Isa, float>::run},
-      {"matmul", DType::F64, set, Matmul<Isa, double>::run},
-      {"matmul", DType::BF16, set, Matmul<Isa, BFloat16>::run},
-      {"conv1d", DType::F32, set, Conv1d<Isa, float>::run},
-      {"conv1d", DType::F64, set, Conv1d<Isa, double>::run},
-      {"conv1d", DType::BF16, set, Conv1d<Isa, BFloat16>::run},
-      {"rms_norm", DType::F32, set, RmsNorm<Isa, float>::run},
-      {"rms_norm", DType::F64, set, RmsNorm<Isa, double>::run},
-      {"rms_norm", DType::BF16, set, RmsNorm<Isa, BFloat16>::run},
-      {"ssd", DType::F32, set, SsdSegments<Isa, float>::run},
-      {"ssd", DType::F64, set, SsdSegments<Isa, double>::run},
-      {"ssd", DType::BF16, set, SsdSegments<Isa, BFloat16>::run},
-      {"ssd_states", DType::F32, set, SsdStates<Isa, float>::run},
-      {"ssd_states", DType::F64, set, SsdStates<Isa, double>::run},
-      {"ssd_states", DType::BF16, set, SsdStates<Isa, BFloat16>::run},
-      {"ssd_scan", DType::F32, set, SsdScan<Isa, float>::run},
-      {"ssd_scan", DType::F64, set, SsdScan<Isa, double>::run},
-      {"ssd_scan", DType::BF16, set, SsdScan<Isa, BFloat16>::run},
-      {"attention", DType::F32, set, Attention<Isa, float>::run},
-      {"attention", DType::F64, set, Attention<Isa, double>::run},
-      {"attention", DType::BF16, set, Attention<Isa, BFloat16>::run},
+      {"matmul", DType::F32, set, flushing<Matmul<Isa, float>::run>},
+      {"matmul", DType::F64, set, flushing<Matmul<Isa, double>::run>},
+      {"matmul", DType::BF16, set, flushing<Matmul<Isa, BFloat16>::run>},
+      {"conv1d", DType::F32, set, flushing<Conv1d<Isa, float>::run>},
+      {"conv1d", DType::F64, set, flushing<Conv1d<Isa, double>::run>},
+      {"conv1d", DType::BF16, set, flushing<Conv1d<Isa, BFloat16>::run>},
+      {"rms_norm", DType::F32, set, flushing<RmsNorm<Isa, float>::run>},
+      {"rms_norm", DType::F64, set, flushing<RmsNorm<Isa, double>::run>},
+      {"rms_norm", DType::BF16, set, flushing<RmsNorm<Isa, BFloat16>::run>},
+      {"ssd", DType::F32, set, flushing<SsdSegments<Isa, float>::run>},
+      {"ssd", DType::F64, set, flushing<SsdSegments<Isa, double>::run>},
+      {"ssd", DType::BF16, set, flushing<SsdSegments<Isa, BFloat16>::run>},
+      {"ssd_states", DType::F32, set, flushing<SsdStates<Isa, float>::run>},
+      {"ssd_states", DType::F64, set, flushing<SsdStates<Isa, double>::run>},
+      {"ssd_states", DType::BF16, set, flushing<SsdStates<Isa, BFloat16>::run>},
+      {"ssd_scan", DType::F32, set, flushing<SsdScan<Isa, float>::run>},
+      {"ssd_scan", DType::F64, set, flushing<SsdScan<Isa, double>::run>},
+      {"ssd_scan", DType::BF16, set, flushing<SsdScan<Isa, BFloat16>::run>},
+      {"attention", DType::F32, set, flushing<Attention<Isa, float>::run>},
+      {"attention", DType::F64, set, flushing<Attention<Isa, double>::run>},
+      {"attention", DType::BF16, set, flushing<Attention<Isa, BFloat16>::run>},
   };
 };
 

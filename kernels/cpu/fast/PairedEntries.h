@@ -8,6 +8,7 @@
 #ifndef CP_KERNELS_CPU_FAST_PAIREDENTRIES_H
 #define CP_KERNELS_CPU_FAST_PAIREDENTRIES_H
 
+#include "FlushToZero.h"
 #include "fast/Matmul.h"
 #include "fast/SsdSegments.h"
 #include "fast/Table.h"
@@ -29,10 +30,10 @@ template <typename Isa> struct PairedEntries {
 
   explicit PairedEntries(const Table &base) {
     std::memcpy(table, base, sizeof table);
-    replace("matmul", Matmul<Isa, BFloat16, Pair>::run);
-    replace("ssd", SsdSegments<Isa, BFloat16, Pair>::run);
-    replace("ssd_states", SsdStates<Isa, BFloat16, Pair>::run);
-    replace("ssd_scan", SsdScan<Isa, BFloat16, Pair>::run);
+    replace("matmul", flushing<Matmul<Isa, BFloat16, Pair>::run>);
+    replace("ssd", flushing<SsdSegments<Isa, BFloat16, Pair>::run>);
+    replace("ssd_states", flushing<SsdStates<Isa, BFloat16, Pair>::run>);
+    replace("ssd_scan", flushing<SsdScan<Isa, BFloat16, Pair>::run>);
   }
 
 private:
