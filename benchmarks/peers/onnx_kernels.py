@@ -34,6 +34,7 @@ def session(nodes, inputs, outputs, constants):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     running = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )

@@ -54,7 +54,7 @@ private:
     asm volatile("msr fpcr, %0" : : "r"(word) : "memory");
   }
 #else
-  using Word = unsigned;
+    using Word = unsigned;
   static constexpr Word bits = 0;
   static Word get() { return 0; }
   static void set(Word) {}

@@ -11,17 +11,33 @@
 #include "Team.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace cp::kernels {
+
+/// What the system says, or 1 MiB; within reason, whatever it says.
+static int64_t secondCacheBytes() {
+  int64_t bytes = 0;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  constexpr int64_t usual = int64_t(1) << 20;
+  return bytes <= 0 ? usual : std::clamp(bytes, usual / 4, usual * 4);
+}
 
 /// Of a block of A. Ranks of one process share the third cache, and processes
 /// the machine: a block is no larger than it takes for packing W not to be
 /// felt.
 static constexpr int64_t mostBlockBytes = int64_t(8) << 20, mostRows = 1024;
+/// Of the blocks of all threads, where each has its own.
+static constexpr int64_t mostOwnBytes = int64_t(16) << 20;
+static constexpr int64_t mostDepth = 1024;
 /// Of a panel of W, and of the sums of the rows beside it: the second cache
 /// holds both.
-static constexpr int64_t mostDepth = 1024;
-static constexpr int64_t mostPanelBytes = int64_t(3) << 17;
+static int64_t mostPanelBytes() {
+  static const int64_t bytes = secondCacheBytes() * 3 / 8;
+  return bytes;
+}
 static constexpr int64_t mostSumBytes = int64_t(1) << 19, mostSumRows = 768;
 
 /// The largest even part of `whole` of at most `most`, in steps.
@@ -38,14 +54,14 @@ MatmulPlan::MatmulPlan(const MatmulShape &shape) {
                   std::min(shape.sumsAside ? mostSumRows : mostRows,
                            mostBlockBytes / rowBytes),
                   shape.group);
-  int64_t most = mostPanelBytes / (depth * shape.bytes);
+  int64_t threads = numThreads();
+  hasOwnBlocks = ceilDiv(shape.m, rows) % threads == 0 &&
+                 threads * rows * rowBytes <= mostOwnBytes;
+  int64_t most = mostPanelBytes() / (depth * shape.bytes);
   if (shape.sumsAside)
     most =
         std::min<int64_t>(most, mostSumBytes / (rows * int64_t(sizeof(float))));
-  // Half a dozen panels a thread need no evening out.
-  most = std::min(most, shape.n / (6 * numThreads()));
-  columns =
-      evenPart(shape.n, most / shape.columns * shape.columns, shape.columns);
+  columns = std::max<int64_t>(most / shape.columns, 1) * shape.columns;
 }
 
 } // namespace cp::kernels

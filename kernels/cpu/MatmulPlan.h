@@ -33,9 +33,12 @@ struct MatmulPlan {
   /// of k: all of it where sums are kept aside, since there is room for those
   /// of a few panels only.
   int64_t rows, blockDepth;
+  /// Whether each thread multiplies blocks of its own: what one core has packed
+  /// is slow to reach the others. Otherwise all threads work on one block.
+  bool hasOwnBlocks;
   /// As much of k as a panel holds.
   int64_t depth;
-  /// Columns of a panel, a multiple of those of a tile.
+  /// The most columns of a panel, a multiple of those of a tile.
   int64_t columns;
 };
 

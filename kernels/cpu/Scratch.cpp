@@ -7,6 +7,8 @@
 
 #include "Scratch.h"
 
+#include "HugePages.h"
+
 #include <cstdlib>
 
 namespace cp::kernels {
@@ -30,6 +32,7 @@ void *scratch(Slot slot, size_t bytes) {
   size_t rounded = (bytes / 64 + 1) * 64;
   std::free(buffer.data);
   buffer.data = std::aligned_alloc(64, rounded);
+  preferHugePages(buffer.data, rounded);
   buffer.bytes = buffer.data ? rounded : 0;
   ++allocations;
   return buffer.data;

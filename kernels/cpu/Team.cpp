@@ -178,10 +178,26 @@ bool Items::take(int64_t &item) {
   return item < count;
 }
 
+int64_t Items::takeSome(int64_t most, int64_t &first) {
+  first = next.load(std::memory_order_relaxed);
+  for (;;) {
+    int64_t left = count - first;
+    if (left <= 0)
+      return 0;
+    int64_t share = threads > 1 ? left / (2 * threads) : left;
+    int64_t taken = std::clamp<int64_t>(share, 1, most);
+    if (next.compare_exchange_weak(first, first + taken,
+                                   std::memory_order_relaxed))
+      return taken;
+  }
+}
+
 const char *share(int64_t count, int64_t cost, ShareFn fn, void *work) {
-  Items items(count);
-  if (isShared || wanted == 1 || count < 2 || cost < 2 * leastShare)
+  if (isShared || wanted == 1 || count < 2 || cost < 2 * leastShare) {
+    Items items(count, 1);
     return fn(work, items);
+  }
+  Items items(count, wanted);
   Team &mine = team();
   isShared = true;
   const char *message = mine.run({fn, work, &items});

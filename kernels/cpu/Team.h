@@ -26,12 +26,17 @@ int64_t numThreads();
 /// Items 0, 1, ..., handed out in ascending order, each once.
 class Items {
 public:
-  explicit Items(int64_t count) : count(count) {}
+  Items(int64_t count, int64_t threads) : count(count), threads(threads) {}
   /// Stores the next item; false when there is none left.
   bool take(int64_t &item);
+  /// Several items that follow each other: at most `most`, and fewer towards
+  /// the end, so that threads end together (Polychronopoulos and Kuck, "Guided
+  /// self-scheduling", 1987). Returns how many there are from `first` on; 0
+  /// when none is left.
+  int64_t takeSome(int64_t most, int64_t &first);
 
 private:
-  const int64_t count;
+  const int64_t count, threads;
   std::atomic<int64_t> next{0};
 };
 

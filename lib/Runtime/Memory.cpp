@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Context.h"
+#include "HugePages.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,6 +32,7 @@ void *Memory::allocate(int64_t bytes) {
       std::aligned_alloc(alignment, std::max<size_t>(blocks, 1) * alignment);
   if (!pointer)
     return nullptr;
+  kernels::preferHugePages(pointer, size_t(bytes));
   handle.key() = pointer;
   live.insert(std::move(handle));
   ++allocations;

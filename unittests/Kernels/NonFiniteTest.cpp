@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OpCalls.h"
 #include "SsdParts.h"
 
 #include <algorithm>
@@ -20,133 +21,6 @@ using namespace cp::kernels;
 using namespace cp::kernels::test;
 
 namespace {
-
-struct OpCall {
-  const char *op;
-  std::vector<std::vector<int64_t>> ins, outs;
-  std::vector<int64_t> attrs;
-  /// The inputs and outputs from here on are of the type that sums.
-  size_t firstSumIn = SIZE_MAX, firstSumOut = SIZE_MAX;
-};
-
-const int64_t inf = bitsOf(std::numeric_limits<double>::infinity());
-
-std::vector<OpCall> allCalls() {
-  std::vector<OpCall> calls = {
-      {"matmul", {{70, 33}, {45, 33}}, {{70, 45}}, {0, 1}},
-      {"matmul", {{3, 33}, {33, 45}}, {{3, 45}}, {0, 0}},
-      {"conv1d",
-       {{2, 70, 37}, {37, 4}, {37}, {2, 3, 37}},
-       {{2, 70, 37}},
-       {1, 1, 1}},
-      {"rms_norm",
-       {{20, 66}, {66}, {20, 66}},
-       {{20, 66}},
-       {bitsOf(1e-5), 1, 2, 1, 1}},
-  };
-  for (int64_t chunk : {16, 64, 100}) {
-    int64_t l = 150, chunks = (l + chunk - 1) / chunk;
-    calls.push_back({"ssd",
-                     {{1, l, 4, 33},
-                      {1, l, 4},
-                      {4},
-                      {1, l, 2, 17},
-                      {1, l, 2, 17},
-                      {4},
-                      {4},
-                      {1, 4, 33, 17}},
-                     {{1, l, 4, 33}, {1, 4, 33, 17}},
-                     {chunk, inf, 0, 1, 1, 1}});
-    calls.push_back(
-        {"ssd_states",
-         {{1, l, 4, 33}, {1, l, 4}, {4}, {1, l, 2, 17}},
-         {{1, 4}, {1, 4, 33, 17}, {1, chunks, 4, 33, 17}, {1, l, 4}},
-         {chunk, inf, 0, 0},
-         SIZE_MAX,
-         0});
-  }
-  // With chunks that fit a tile, chunk states say what x and B come to; see
-  // TwoPartsSpoilWhatTheWholeSpoils.
-  calls.push_back({"ssd_scan",
-                   {{1, 150, 4, 33},
-                    {4},
-                    {1, 150, 2, 17},
-                    {1, 150, 2, 17},
-                    {1, 2, 4, 33, 17},
-                    {1, 150, 4},
-                    {1, 4},
-                    {1, 4, 33, 17}},
-                   {{1, 150, 4, 33}, {1, 4, 33, 17}},
-                   {100, 0, 0},
-                   4,
-                   1});
-  for (int64_t window : {0, 70})
-    calls.push_back({"attention",
-                     {{1, 150, 4, 20}, {1, 150, 2, 20}, {1, 150, 2, 10}},
-                     {{1, 150, 4, 10}, {1, 4, 150}},
-                     {1, bitsOf(0.2), window, 3, 0, 150, 1, 3, 0, 150, 1},
-                     SIZE_MAX,
-                     1});
-  return calls;
-}
-
-/// Tensors of T, and from `firstSum` on of the type that sums.
-template <typename T> struct Tensors {
-  std::vector<Tensor<T>> values;
-  std::vector<Tensor<AccumulatorOf<T>>> sums;
-
-  Tensors(const std::vector<std::vector<int64_t>> &sizes, size_t firstSum,
-          uint64_t seed) {
-    Random random(seed);
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (i < firstSum)
-        values.emplace_back(sizes[i], Lay::Dense, random).fill(random, -1, 1);
-      else
-        sums.emplace_back(sizes[i], Lay::Dense, random).fill(random, 0.1, 1);
-  }
-  size_t size() const { return values.size() + sums.size(); }
-  int64_t count(size_t i) const {
-    return i < values.size() ? values[i].count()
-                             : sums[i - values.size()].count();
-  }
-  void set(size_t i, int64_t at, float value) {
-    if (i < values.size())
-      values[i][at] = T(value);
-    else
-      sums[i - values.size()][at] = value;
-  }
-  double get(size_t i, int64_t at) {
-    return i < values.size() ? double(AccumulatorOf<T>(values[i][at]))
-                             : double(sums[i - values.size()][at]);
-  }
-  std::vector<Buffer> buffers() {
-    std::vector<Buffer> all;
-    for (Tensor<T> &tensor : values)
-      all.push_back(tensor.buffer());
-    for (Tensor<AccumulatorOf<T>> &tensor : sums)
-      all.push_back(tensor.buffer());
-    return all;
-  }
-};
-
-/// One number of one input of a call becomes `value`.
-struct Spoiled {
-  size_t input;
-  int64_t at;
-  float value;
-};
-
-template <typename T>
-Tensors<T> resultsOf(const OpCall &call, const Implementation &implementation,
-                     const Spoiled &spoiled) {
-  Tensors<T> ins(call.ins, call.firstSumIn, 5);
-  Tensors<T> outs(call.outs, call.firstSumOut, 6);
-  ins.set(spoiled.input, spoiled.at, spoiled.value);
-  EXPECT_EQ(run(implementation.find(call.op, Element<T>::dtype), ins.buffers(),
-                outs.buffers(), call.attrs),
-            "");
-  return outs;
-}
 
 /// What the plain kernels do not read at all, of which the others need not
 /// make the same: chunk states are for kernels that work by chunks.

@@ -7,8 +7,8 @@
 
 #include "Team.h"
 
+#include "OpCalls.h"
 #include "Scratch.h"
-#include "Support.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +41,21 @@ TEST(TeamTest, EveryItemIsTakenOnce) {
       EXPECT_EQ(taken[size_t(count)], 0);
     }
   }
+}
+
+TEST(TeamTest, SeveralItemsAreTakenTogetherAndFewerAtTheEnd) {
+  for (int64_t threads : {1, 2, 3, 7})
+    for (int64_t count : {0, 1, 2, 5, 1000}) {
+      Items items(count, threads);
+      int64_t next = 0, last = 8, first;
+      while (int64_t some = items.takeSome(8, first)) {
+        EXPECT_EQ(first, next);
+        EXPECT_LE(some, last);
+        next += last = some;
+      }
+      EXPECT_EQ(next, count);
+      EXPECT_EQ(last, count == 0 ? 8 : threads > 1 ? 1 : (count - 1) % 8 + 1);
+    }
 }
 
 /// How many threads take part in work of this size.
@@ -131,20 +146,13 @@ TEST(TeamTest, FailuresAndAllocationsReachTheCaller) {
   }
 }
 
-/// A call large enough to be shared.
-struct SharedCall {
-  const char *op;
-  std::vector<std::vector<int64_t>> ins, outs;
-  std::vector<int64_t> attrs;
-  /// Whether outputs from this one on are kept as they were summed.
-  size_t firstSum = 99, firstSumIn = 99;
-};
-
 const int64_t inf = bitsOf(std::numeric_limits<double>::infinity());
 
-// Odd sizes; more than one block of everything that a kernel cuts.
-const std::vector<SharedCall> sharedCalls = {
+/// Large enough to be shared. Odd sizes; more than one block of everything that
+/// a kernel cuts.
+const std::vector<OpCall> sharedCalls = {
     {"matmul", {{600, 70}, {90, 70}}, {{600, 90}}, {0, 1}},
+    {"matmul", {{1100, 70}, {90, 70}}, {{1100, 90}}, {0, 1}},
     {"matmul", {{3, 700}, {700, 1203}}, {{3, 1203}}, {0, 0}},
     {"conv1d",
      {{2, 300, 333}, {333, 4}, {333}, {2, 3, 333}},
@@ -169,6 +177,7 @@ const std::vector<SharedCall> sharedCalls = {
      {{1, 300, 7, 33}, {1, 300, 7}, {7}, {1, 300, 1, 17}, {7}},
      {{1, 7}, {1, 7, 33, 17}, {1, 4, 7, 33, 17}, {1, 300, 7}},
      {80, inf, 0, 1},
+     SIZE_MAX,
      0},
     {"ssd_scan",
      {{1, 150, 7, 33},
@@ -181,12 +190,13 @@ const std::vector<SharedCall> sharedCalls = {
       {1, 7, 33, 17}},
      {{1, 150, 7, 33}, {1, 7, 33, 17}},
      {80, 0, 0},
-     1,
-     4},
+     4,
+     1},
     {"attention",
      {{1, 200, 6, 20}, {1, 200, 3, 20}, {1, 200, 3, 10}},
      {{1, 200, 6, 10}, {1, 6, 200}},
      {1, bitsOf(0.2), 0, 3, 0, 200, 1, 3, 0, 200, 1},
+     SIZE_MAX,
      1},
 };
 
@@ -194,44 +204,8 @@ template <typename T> class TeamKernelTest : public testing::Test {};
 using Floats = testing::Types<float, double, BFloat16>;
 TYPED_TEST_SUITE(TeamKernelTest, Floats);
 
-/// Tensors of T, and behind `firstSum` of the type that sums.
-template <typename T> struct Operands {
-  std::vector<Tensor<T>> values;
-  std::vector<Tensor<AccumulatorOf<T>>> sums;
-
-  Operands(const std::vector<std::vector<int64_t>> &sizes, size_t firstSum,
-           Random &random) {
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (i < firstSum)
-        values.emplace_back(sizes[i], Lay::Dense, random).fill(random, -1, 0);
-      else
-        sums.emplace_back(sizes[i], Lay::Dense, random).fill(random, -1, 0);
-    }
-  }
-  std::vector<Buffer> buffers() {
-    std::vector<Buffer> all;
-    for (Tensor<T> &tensor : values)
-      all.push_back(tensor.buffer());
-    for (Tensor<AccumulatorOf<T>> &tensor : sums)
-      all.push_back(tensor.buffer());
-    return all;
-  }
-  std::string bytes() {
-    std::string all;
-    for (const Buffer &buffer : buffers()) {
-      size_t count = buffer.dtype == Element<T>::dtype
-                         ? sizeof(T)
-                         : sizeof(AccumulatorOf<T>);
-      for (int32_t dim = 0; dim < buffer.rank; ++dim)
-        count *= size_t(buffer.sizes[dim]);
-      all.append(static_cast<const char *>(buffer.data), count);
-    }
-    return all;
-  }
-};
-
 TYPED_TEST(TeamKernelTest, NumberOfThreadsChangesNoBit) {
-  for (const SharedCall &shared : sharedCalls)
+  for (const OpCall &shared : sharedCalls)
     for (const Implementation &implementation : implementations()) {
       SCOPED_TRACE(testing::Message()
                    << shared.op << " " << implementation.name);
@@ -240,9 +214,8 @@ TYPED_TEST(TeamKernelTest, NumberOfThreadsChangesNoBit) {
       std::string expected;
       for (int64_t threads : {1, 2, 3, 5}) {
         WithThreads with(threads);
-        Random random(1);
-        Operands<TypeParam> ins(shared.ins, shared.firstSumIn, random);
-        Operands<TypeParam> outs(shared.outs, shared.firstSum, random);
+        Tensors<TypeParam> ins(shared.ins, shared.firstSumIn, 1);
+        Tensors<TypeParam> outs(shared.outs, shared.firstSumOut, 2);
         ASSERT_EQ(
             test::run(kernel, ins.buffers(), outs.buffers(), shared.attrs), "");
         if (threads == 1)

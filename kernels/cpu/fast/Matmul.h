@@ -7,8 +7,8 @@
 
 // The loop nest of Goto and van de Geijn ("Anatomy of high-performance matrix
 // multiplication", 2008), one cache further out: a panel of W stays in the
-// second cache while a block of A, packed for all threads together, streams
-// from the third.
+// second cache while a block of A streams from the third. A is packed by each
+// thread for itself where there are blocks enough, otherwise for all together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,22 +46,17 @@ public:
   static const char *compute(const MatmulArgs<T> &args) {
     MatmulPlan plan({args.m, args.n, args.k / perSource, sizeof(Packed), group,
                      P::columns, !sumsInPlace});
-    auto *packed = static_cast<Packed *>(
-        scratch(Slot::Panels, carved<Packed>(plan.rows * plan.blockDepth)));
-    if (!packed)
-      return outOfMemory("matmul");
-    int64_t k = 0;
-    do {
-      for (int64_t row = 0; row < args.m; row += plan.rows) {
-        Block block = {packed, row, least(plan.rows, args.m - row), k,
-                       least(plan.blockDepth, args.k / perSource - k)};
-        pack(args, block);
-        if (const char *message = multiply(args, plan, block))
-          return message;
-      }
-      k += plan.blockDepth;
-    } while (k < args.k / perSource);
-    return nullptr;
+    if (!plan.hasOwnBlocks)
+      return multiplyRows(args, plan, 0, args.m);
+    int64_t blocks = ceilDiv(args.m, plan.rows);
+    return share(blocks, args.m * args.n * args.k,
+                 [&](Items &items) -> const char * {
+                   const char *message = nullptr;
+                   for (int64_t i; !message && items.take(i);)
+                     message = multiplyRows(args, plan, i * plan.rows,
+                                            least(args.m, (i + 1) * plan.rows));
+                   return message;
+                 });
   }
 
 private:
@@ -80,10 +75,16 @@ private:
   /// Whether C itself holds the sums while k runs. Otherwise they are kept
   /// aside, and rounded once.
   static constexpr bool sumsInPlace = std::is_same_v<T, Acc>;
-  /// Rows of A that lie side by side in memory.
-  static constexpr int64_t group = V::lanes > P::rows ? V::lanes : P::rows;
-  static_assert(group % P::rows == 0);
-  static constexpr int64_t groupsPerItem = 4;
+  /// Rows of A that lie side by side in memory: those of a tile, so that it
+  /// reads whole cache lines.
+  static constexpr int64_t group = P::rows;
+  /// Registers with as many lanes as a group has rows.
+  struct GroupIsa : Isa {
+    static constexpr int bytes =
+        int(least(Isa::bytes, group *int64_t(sizeof(Packed))));
+  };
+  using GroupPacker = Pack<GroupIsa, Source, Packed>;
+  static constexpr int64_t groupsPerItem = 8;
 
   /// What of A is packed: rows [row, row + rows), k in [k, k + depth).
   struct Block {
@@ -108,6 +109,28 @@ private:
     return reinterpret_cast<const Source *>(args.w.at(k * perSource, n));
   }
 
+  /// Rows [begin, end) of C, `begin` where a block starts.
+  static const char *multiplyRows(const MatmulArgs<T> &args,
+                                  const MatmulPlan &plan, int64_t begin,
+                                  int64_t end) {
+    auto *packed = static_cast<Packed *>(
+        scratch(Slot::Panels, carved<Packed>(plan.rows * plan.blockDepth)));
+    if (!packed)
+      return outOfMemory("matmul");
+    int64_t k = 0;
+    do {
+      for (int64_t row = begin; row < end; row += plan.rows) {
+        Block block = {packed, row, least(plan.rows, end - row), k,
+                       least(plan.blockDepth, args.k / perSource - k)};
+        pack(args, block);
+        if (const char *message = multiply(args, plan, block))
+          return message;
+      }
+      k += plan.blockDepth;
+    } while (k < args.k / perSource);
+    return nullptr;
+  }
+
   /// A to groups of rows, each stored as [k][group].
   static void pack(const MatmulArgs<T> &args, const Block &block) {
     constexpr int64_t itemRows = groupsPerItem * group;
@@ -122,29 +145,45 @@ private:
   }
 
   static void packGroup(const MatmulArgs<T> &args, const Block &block,
-                        int64_t i, int64_t rows) {
-    int64_t row = block.row + i;
+                        int64_t i, int64_t count) {
     Packed *to = block.data + i * block.depth;
-    int64_t stride = args.a.rows[row + (rows > 1)] - args.a.rows[row];
-    if (stride % perSource == 0 && isUniform(args, row, rows, stride))
-      return Packer::transposed(
-          {aAt(args, row, block.k), stride / perSource, aStride(args)}, rows,
-          block.depth, group, to, group);
-    for (int64_t j = 0; j < rows; ++j)
-      Packer::transposed({aAt(args, row + j, block.k), 0, aStride(args)}, 1,
-                         block.depth, 1, to + j, group);
+    Matrix<const Source> rows;
+    if (isMatrix(args, block, i, count, rows))
+      return GroupPacker::transposed(rows, count, block.depth, group, to,
+                                     group);
+    for (int64_t j = 0; j < count; ++j)
+      GroupPacker::transposed(
+          {aAt(args, block.row + i + j, block.k), 0, aStride(args)}, 1,
+          block.depth, 1, to + j, group);
+  }
+
+  /// Whether the rows from i of the block on are equally far apart; stores
+  /// what of k the block has of them.
+  static bool isMatrix(const MatmulArgs<T> &args, const Block &block, int64_t i,
+                       int64_t count, Matrix<const Source> &rows) {
+    const int64_t *offsets = args.a.rows + block.row + i;
+    int64_t stride = count > 1 ? offsets[1] - offsets[0] : 0;
+    if (stride % perSource != 0)
+      return false;
+    for (int64_t j = 1; j < count; ++j)
+      if (offsets[j] - offsets[j - 1] != stride)
+        return false;
+    rows = {aAt(args, block.row + i, block.k), stride / perSource,
+            aStride(args)};
+    return true;
   }
 
   static const char *multiply(const MatmulArgs<T> &args, const MatmulPlan &plan,
                               const Block &block) {
-    int64_t panels = ceilDiv(args.n, plan.columns);
-    return share(panels, block.rows * args.n * block.depth * perSource,
+    int64_t tiles = ceilDiv(args.n, P::columns);
+    return share(tiles, block.rows * args.n * block.depth * perSource,
                  [&](Items &items) -> const char * {
                    Matmul matmul(args, plan, block);
                    if (!matmul.allocate())
                      return outOfMemory("matmul");
-                   for (int64_t i; items.take(i);)
-                     matmul.multiply(i * plan.columns);
+                   int64_t most = plan.columns / P::columns, first;
+                   while (int64_t count = items.takeSome(most, first))
+                     matmul.multiply(first * P::columns, count * P::columns);
                    return nullptr;
                  });
   }
@@ -171,9 +210,9 @@ private:
     return true;
   }
 
-  /// All rows of the block by the panel that starts at this column.
-  void multiply(int64_t column) {
-    int64_t width = least(plan.columns, args.n - column), k = 0;
+  /// All rows of the block by the panel of so many columns from this one on.
+  void multiply(int64_t column, int64_t columns) {
+    int64_t width = least(columns, args.n - column), k = 0;
     do {
       int64_t kCount = least(plan.depth, block.depth - k);
       packPanel(column, width, block.k + k, kCount);
@@ -197,20 +236,11 @@ private:
           panel + n * plan.depth, P::columns);
   }
 
-  static bool isUniform(const MatmulArgs<T> &args, int64_t row, int64_t count,
-                        int64_t stride) {
-    for (int64_t i = 1; i < count; ++i)
-      if (args.a.rows[row + i] - args.a.rows[row + i - 1] != stride)
-        return false;
-    return true;
-  }
-
   /// The tile of rows from i of the block and columns from n of the panel, for
   /// k from here on in the block.
   void tile(int64_t i, int64_t column, int64_t n, int64_t nCount, int64_t k,
             int64_t kCount) {
-    const Packed *a =
-        block.data + i / group * group * block.depth + k * group + i % group;
+    const Packed *a = block.data + i * block.depth + k * group;
     const Packed *w = panel + n * plan.depth;
     int64_t rows = least(P::rows, block.rows - i);
     if constexpr (!sumsInPlace) {

@@ -179,7 +179,7 @@ constexpr int64_t leastStreamed = int64_t(1) << 24;
 static inline int64_t roundUp(int64_t value, int64_t step) {
   return ceilDiv(value, step) * step;
 }
-static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static constexpr int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 } // namespace cp::kernels::fast
 
