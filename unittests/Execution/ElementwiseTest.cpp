@@ -94,11 +94,12 @@ TEST(ElementwiseTest, FloatsAreThoseOfTheLibrary) {
     for (size_t i = 0; i < found.size(); ++i) {
       auto expected = float(tried.expected(values[i]));
       EXPECT_EQ(std::isnan(found[i]), std::isnan(expected)) << values[i];
-      if (std::isfinite(expected))
+      if (std::isfinite(expected)) {
         EXPECT_NEAR(found[i], expected, 4e-7 * (1 + std::abs(expected)))
             << values[i];
-      else if (!std::isnan(expected))
+      } else if (!std::isnan(expected)) {
         EXPECT_EQ(found[i], expected) << values[i];
+      }
     }
   }
 }
