@@ -33,11 +33,10 @@ Tensor copyOf(const Tensor &from, bool isNarrow) {
   return copy;
 }
 
-struct Part {
-  KernelCase states, scan;
-};
+} // namespace
 
-Part makePart(const KernelCase &ssd, int64_t first, int64_t rows) {
+SsdHalves::Part SsdHalves::makePart(const KernelCase &ssd, int64_t first,
+                                    int64_t rows) {
   bool narrow = ssd.ins[X].buffer().dtype == kernels::DType::BF16;
   int64_t chunk = ssd.attrs[0];
   std::vector<int64_t> state = ssd.outs[1].shape();
@@ -68,29 +67,40 @@ Part makePart(const KernelCase &ssd, int64_t first, int64_t rows) {
   return part;
 }
 
-/// Gives the scan what the first half kept, and what comes before: the
-/// identity, or the summary of the part before.
-void join(Part &part, const Part *before) {
-  for (size_t kept : {2, 3})
-    part.scan.ins.push_back(copyOf(part.states.outs[kept], false));
-  for (size_t i : {0, 1})
-    part.scan.ins.push_back(
-        before ? copyOf(before->states.outs[i], false)
-               : Tensor(part.states.outs[i].shape(), false, i == 0, i == 0));
+SsdHalves::SsdHalves(const KernelCase &ssd) {
+  int64_t length = ssd.ins[X].shape()[1], cut = length / 2;
+  parts[0] = makePart(ssd, 0, cut);
+  parts[1] = makePart(ssd, cut, length - cut);
 }
 
-} // namespace
+const char *SsdHalves::run() const {
+  for (const Part &part : parts)
+    for (const KernelCase *half : {&part.states, &part.scan})
+      if (const char *message = half->run())
+        return message;
+  return nullptr;
+}
 
-const char *runInHalves(KernelCase &ssd) {
-  int64_t length = ssd.ins[X].shape()[1], cut = length / 2;
-  Part parts[] = {makePart(ssd, 0, cut), makePart(ssd, cut, length - cut)};
-  int64_t done = 0;
+/// A scan takes what its rank's states kept, and what comes before: the
+/// identity, or the summary of the part before.
+const char *SsdHalves::handOver() {
   for (Part &part : parts) {
     if (const char *message = part.states.run())
       return message;
-    join(part, &part == parts ? nullptr : parts);
-    if (const char *message = part.scan.run())
-      return message;
+    for (size_t kept : {2, 3})
+      part.scan.ins.push_back(copyOf(part.states.outs[kept], false));
+    bool isFirst = &part == parts;
+    for (size_t i : {0, 1})
+      part.scan.ins.push_back(
+          isFirst ? Tensor(part.states.outs[i].shape(), false, i == 0, i == 0)
+                  : copyOf(parts[0].states.outs[i], false));
+  }
+  return nullptr;
+}
+
+void SsdHalves::store(KernelCase &ssd) const {
+  int64_t done = 0;
+  for (const Part &part : parts) {
     const Tensor &y = part.scan.outs[0];
     for (int64_t i = 0; i < y.numElements(); ++i)
       ssd.outs[0].set(done + i, y.get(i));
@@ -99,7 +109,16 @@ const char *runInHalves(KernelCase &ssd) {
   const Tensor &last = parts[1].scan.outs[1];
   for (int64_t i = 0; i < last.numElements(); ++i)
     ssd.outs[1].set(i, last.get(i));
-  return nullptr;
+}
+
+const char *runInHalves(KernelCase &ssd) {
+  SsdHalves halves(ssd);
+  const char *message = halves.handOver();
+  if (!message)
+    message = halves.run();
+  if (!message)
+    halves.store(ssd);
+  return message;
 }
 
 } // namespace cp::bench

@@ -12,9 +12,31 @@
 
 namespace cp::bench {
 
-/// Runs what `ssdCase` made with the sequence cut in two: ssd_states of both
-/// parts, then ssd_scan of each from the state that precedes it. Null, or what
-/// a kernel says; null too means that outs are written.
+/// What `ssdCase` made, as two ranks compute it that hold half of the sequence
+/// each: ssd_states of both, then ssd_scan of each from the state that precedes
+/// it.
+class SsdHalves {
+public:
+  explicit SsdHalves(const KernelCase &ssd);
+
+  /// All four calls on one thread after the other, with the states that the
+  /// first run handed over. Null, or what a kernel says.
+  const char *run() const;
+  /// Runs the states and hands them over, which run() needs once.
+  const char *handOver();
+  /// Both halves of y, and the last state, to the outs of the whole.
+  void store(KernelCase &ssd) const;
+
+private:
+  struct Part {
+    KernelCase states, scan;
+  };
+  static Part makePart(const KernelCase &ssd, int64_t first, int64_t rows);
+
+  Part parts[2];
+};
+
+/// The same once, from making it to storing its results.
 const char *runInHalves(KernelCase &ssd);
 
 } // namespace cp::bench

@@ -78,6 +78,7 @@ def ssd(cores):
             {
                 "f32": ("ours", f"ssd {shape} threads={cores}"),
                 "bf16": ("ours", f"ssd {shape} dtype=bf16 threads={cores}"),
+                "halves": ("ours", f"ssd_halves {shape} threads={cores}"),
                 "torch": ("torch", f"ssd {shape}"),
             },
             [
@@ -87,6 +88,7 @@ def ssd(cores):
                 ),
                 Row(f"{name}-f32-torch", "torch", "f32", ratio("f32", "torch"), 4),
                 Row(f"{name}-bf16", "f32", "bf16", ratio("bf16", "f32"), 1.5),
+                Row(f"{name}-halves", "f32", "halves", ratio("halves", "f32"), 0.6),
             ],
             {"f32": fma("f32", cores)},
         )

@@ -21,6 +21,7 @@ ROWS = [
     "conv1d length=50 channels=40",
     "rms_norm length=20 channels=64 threads=2",
     "ssd length=70 heads=3 dtype=bf16 threads=2",
+    "ssd_halves length=70 heads=3 threads=2",
     "attention length=40 heads=2 size=16",
     "all_to_all bytes=4096 ranks=3 rounds=2 iterations=3",
     "mixer tokens=64 hidden=16 head_size=8 state=8 layers=2 ranks=2 threads=1",

@@ -81,6 +81,25 @@ llvm::Expected<double> timeKernel(Kept<KernelCase> &kept, const Question &q) {
                   threads);
 }
 
+llvm::Expected<double> timeHalves(Kept<SsdHalves> &kept, const Question &q) {
+  kernels::setNumThreads(q.integer("threads", 1));
+  llvm::Expected<const SsdHalves *> halves =
+      kept.get(q.without({"threads"}), [&]() -> llvm::Expected<SsdHalves> {
+        KernelCase whole = *makeCase("ssd", q);
+        if (llvm::Error error = q.check())
+          return error;
+        SsdHalves made(whole);
+        if (const char *message = made.handOver())
+          return failed(message);
+        return made;
+      });
+  if (!halves)
+    return halves.takeError();
+  if (const char *message = (*halves)->run())
+    return failed(message);
+  return secondsOf([&] { (*halves)->run(); });
+}
+
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
 
 llvm::Error transfer(const std::string &path, Tensor &tensor, bool isWriting) {
@@ -133,6 +152,10 @@ void addKernelRows(RowTable &rows) {
   auto kept = std::make_shared<Kept<KernelCase>>();
   for (const char *op : {"matmul", "conv1d", "rms_norm", "ssd", "attention"})
     rows[op] = [kept](const Question &q) { return timeKernel(*kept, q); };
+  auto halves = std::make_shared<Kept<SsdHalves>>();
+  rows["ssd_halves"] = [halves](const Question &q) {
+    return timeHalves(*halves, q);
+  };
   rows["evaluate"] = evaluate;
 }
 

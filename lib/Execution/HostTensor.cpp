@@ -58,17 +58,19 @@ private:
     int64_t inner = 1;
     for (size_t next = dim + 1; next < whole.size(); ++next)
       inner *= whole[next] == part[next] ? whole[next] : 0;
-    for (const Run &run : runs[dim]) {
-      int64_t to = wholeIndex * whole[dim] + run.global;
-      int64_t from = partIndex * part[dim] + run.local;
+    auto walkRun = [&](int64_t global, int64_t local, int64_t length) {
+      int64_t to = wholeIndex * whole[dim] + global;
+      int64_t from = partIndex * part[dim] + local;
       // The rest is whole, so the run is one piece.
       if (inner > 0)
         copy(to * inner * elementSize, from * inner * elementSize,
-             run.length * inner * elementSize);
+             length * inner * elementSize);
       else
-        for (int64_t i = 0; i < run.length; ++i)
+        for (int64_t i = 0; i < length; ++i)
           walkDim(dim + 1, to + i, from + i, copy);
-    }
+    };
+    for (const Run &run : runs[dim])
+      run.forEach(walkRun);
   }
 
   const std::vector<int64_t> &whole, &part;
@@ -116,7 +118,7 @@ std::vector<double> HostTensor::asDoubles() const {
 
 HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
   HostTensor part =
-      HostTensor::zeros(whole.dtype, localShape(layout, whole.shape));
+      HostTensor::zeros(whole.dtype, localShape(layout, whole.shape, rank));
   PartWalker(layout, whole.shape, part.shape, rank, dtypeBytes(whole.dtype))
       .walk([&](int64_t from, int64_t to, int64_t size) {
         std::memcpy(part.bytes.data() + to, whole.bytes.data() + from, size);

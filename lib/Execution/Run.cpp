@@ -50,8 +50,8 @@ public:
     for (auto [spec, input] : llvm::zip_equal(signature.arguments, inputs))
       addInput(spec, *input, rank);
     for (const TensorSpec &spec : signature.results) {
-      results.push_back(
-          HostTensor::zeros(spec.dtype, localShape(spec.layout, spec.shape)));
+      results.push_back(HostTensor::zeros(
+          spec.dtype, localShape(spec.layout, spec.shape, rank)));
     }
     for (HostTensor &result : results)
       pointers.push_back(result.bytes.data());

@@ -7,46 +7,7 @@
 
 #include "cp/Layout/Layout.h"
 
-#include <algorithm>
-#include <utility>
-
 using namespace cp;
-
-namespace {
-/// A stretch of a string of elements.
-struct Block {
-  int64_t begin, length;
-};
-} // namespace
-
-/// The blocks that position `r` on an axis of `ranks` holds of a string of
-/// `length` elements, in ascending order.
-static std::vector<Block> blocksOf(const Cut &cut, int64_t ranks, int64_t r,
-                                   int64_t length) {
-  int64_t part = length / ranks;
-  if (cut.order == Order::Contiguous)
-    return {{part * r, part}};
-  if (cut.order == Order::Zigzag)
-    return {{part / 2 * r, part / 2},
-            {part / 2 * (2 * ranks - 1 - r), part / 2}};
-  std::vector<Block> units;
-  for (int64_t begin = cut.unit * r; begin < length; begin += cut.unit * ranks)
-    units.push_back({begin, cut.unit});
-  return units;
-}
-
-/// The number, in the string of `length` elements that `cut` cuts, of element
-/// `local` of the part of position `r`.
-static int64_t beforeCut(const Cut &cut, int64_t ranks, int64_t r,
-                         int64_t length, int64_t local) {
-  int64_t part = length / ranks, half = part / 2;
-  if (cut.order == Order::Contiguous)
-    return part * r + local;
-  if (cut.order == Order::Striped)
-    return (local / cut.unit * ranks + r) * cut.unit + local % cut.unit;
-  return local < half ? half * r + local
-                      : half * (2 * ranks - 1 - r) + local - half;
-}
 
 int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank, int64_t local) {
@@ -56,26 +17,14 @@ int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
   for (size_t i = cuts.size(); i-- > 0;) {
     int64_t ranks = mesh.axes[cuts[i].axis].size;
     length *= ranks;
-    local = beforeCut(cuts[i], ranks, mesh.coordinate(rank, cuts[i].axis),
-                      length, local);
+    CutRuns runs =
+        runsOf(cuts[i], ranks, mesh.coordinate(rank, cuts[i].axis), length);
+    const Run *run = runs.begin();
+    while (local >= run->local + run->size())
+      ++run;
+    local = run->globalOf(local);
   }
   return local;
-}
-
-/// The inverse of beforeCut: the position, and the element of its part.
-static std::pair<int64_t, int64_t> afterCut(const Cut &cut, int64_t ranks,
-                                            int64_t length, int64_t element) {
-  if (cut.order == Order::Striped) {
-    int64_t run = element / cut.unit;
-    return {run % ranks, run / ranks * cut.unit + element % cut.unit};
-  }
-  bool zigzag = cut.order == Order::Zigzag;
-  int64_t blocks = zigzag ? 2 * ranks : ranks;
-  int64_t blockLength = length / blocks;
-  int64_t block = element / blockLength;
-  bool second = block >= ranks;
-  return {second ? blocks - 1 - block : block,
-          element % blockLength + (second ? blockLength : 0)};
 }
 
 Place cp::placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
@@ -84,7 +33,7 @@ Place cp::placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
   int64_t length = size;
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
-    auto [position, local] = afterCut(cut, ranks, length, place.local);
+    auto [position, local] = holderOf(cut, ranks, length, place.local);
     place.coordinates.push_back(position);
     place.local = local;
     length /= ranks;
@@ -92,38 +41,52 @@ Place cp::placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
   return place;
 }
 
-/// Appends a run behind the last, with which it merges where they touch.
+/// Appends a single run behind the last, with which it merges where they touch.
 static void append(std::vector<Run> &runs, int64_t global, int64_t length) {
   if (runs.empty()) {
     runs.push_back({global, 0, length});
     return;
   }
   Run &last = runs.back();
-  if (last.global + last.length == global)
+  if (last.end() == global)
     last.length += length;
   else
     runs.push_back({global, last.local + last.length, length});
 }
 
-/// What `blocks` hold of a string that is itself given as runs. Both ascend.
-static std::vector<Run> select(const std::vector<Run> &runs,
-                               const std::vector<Block> &blocks) {
-  std::vector<Run> selected;
-  auto run = runs.begin();
-  for (const Block &block : blocks) {
-    int64_t blockEnd = block.begin + block.length;
-    for (; run != runs.end() && run->local < blockEnd; ++run) {
-      int64_t runEnd = run->local + run->length;
-      int64_t begin = std::max(run->local, block.begin);
-      int64_t end = std::min(runEnd, blockEnd);
-      if (begin < end)
-        append(selected, run->global + begin - run->local, end - begin);
-      // The next block may hold more of it.
-      if (runEnd > blockEnd)
-        break;
-    }
-  }
+/// What `taken` holds of a string that is itself given as runs.
+static std::vector<Run> select(const std::vector<Run> &string,
+                               const CutRuns &taken) {
+  std::vector<Run> numbered, selected;
+  for (const Run &run : string)
+    run.forEach([&](int64_t global, int64_t local, int64_t length) {
+      numbered.push_back({local, global, length});
+    });
+  // Here dst numbers the part, and src the whole.
+  forEachCommon(taken, numbered, [&](const Segment &segment) {
+    for (int64_t i = 0; i < segment.count; ++i)
+      append(selected, segment.src + i * segment.srcStep, segment.length);
+  });
   return selected;
+}
+
+/// Runs of equal length at equal distances become one, from three on.
+static std::vector<Run> folded(const std::vector<Run> &runs) {
+  std::vector<Run> result;
+  for (size_t i = 0; i < runs.size();) {
+    Run run = runs[i];
+    size_t next = i + 1;
+    if (next < runs.size())
+      run.step = runs[next].global - run.global;
+    while (next < runs.size() && runs[next].length == run.length &&
+           runs[next].global - runs[next - 1].global == run.step)
+      ++next;
+    bool folds = next - i > 2;
+    run.count = folds ? int64_t(next - i) : 1;
+    result.push_back(run);
+    i = folds ? next : i + 1;
+  }
+  return result;
 }
 
 std::vector<Run> cp::runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
@@ -134,9 +97,16 @@ std::vector<Run> cp::runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
   int64_t length = size;
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
-    runs = select(
-        runs, blocksOf(cut, ranks, mesh.coordinate(rank, cut.axis), length));
+    CutRuns taken = runsOf(cut, ranks, mesh.coordinate(rank, cut.axis), length);
     length /= ranks;
+    if (runs.size() > 1 || runs.front().count > 1) {
+      runs = folded(select(runs, taken));
+      continue;
+    }
+    int64_t first = runs.front().global;
+    runs.assign(taken.begin(), taken.end());
+    for (Run &run : runs)
+      run.global += first;
   }
   return runs;
 }

@@ -116,9 +116,7 @@ static std::optional<std::string> checkDim(const Layout &layout, size_t dim,
   int64_t left = size;
   for (const Cut &cut : layout.dims[dim]) {
     int64_t ranks = layout.mesh.axes[cut.axis].size;
-    int64_t blocks = cut.order == Order::Zigzag ? 2 * ranks : ranks;
-    // One after the other: the product with the unit may overflow.
-    if (left % blocks != 0 || left / blocks % cut.unit != 0)
+    if (!divides(cut, ranks, left))
       return doesNotDivide(layout.mesh, cut, dim, size, left);
     left /= ranks;
   }
@@ -140,10 +138,17 @@ std::optional<std::string> cp::check(const Layout &layout,
 }
 
 std::vector<int64_t> cp::localShape(const Layout &layout,
-                                    const std::vector<int64_t> &shape) {
+                                    const std::vector<int64_t> &shape,
+                                    int64_t rank) {
   std::vector<int64_t> local = shape;
   for (size_t dim = 0; dim < local.size(); ++dim)
-    for (const Cut &cut : layout.dims[dim])
-      local[dim] /= layout.mesh.axes[cut.axis].size;
+    for (const Cut &cut : layout.dims[dim]) {
+      int64_t size = 0;
+      for (const Run &run :
+           runsOf(cut, layout.mesh.axes[cut.axis].size,
+                  layout.mesh.coordinate(rank, cut.axis), local[dim]))
+        size += run.size();
+      local[dim] = size;
+    }
   return local;
 }

@@ -30,60 +30,28 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
   return count;
 }
 
-/// How many elements two lists of runs have in common. Both ascend.
-static int64_t countCommon(const std::vector<Run> &a,
-                           const std::vector<Run> &b) {
-  int64_t common = 0;
-  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
-    int64_t xEnd = x->global + x->length, yEnd = y->global + y->length;
-    int64_t begin = std::max(x->global, y->global);
-    common += std::max<int64_t>(std::min(xEnd, yEnd) - begin, 0);
-    xEnd < yEnd ? ++x : ++y;
-  }
-  return common;
-}
-
-/// How many of the first `end` elements a position holds of a dimension that
-/// one striped cut cuts.
-static int64_t heldBelow(const Cut &cut, int64_t ranks, int64_t position,
-                         int64_t end) {
-  int64_t round = ranks * cut.unit;
-  return end / round * cut.unit +
-         std::clamp<int64_t>(end % round - position * cut.unit, 0, cut.unit);
-}
-
-/// countCommon with what a rank holds under `cuts`. Stripes, of which there may
-/// be as many as elements, are counted without a list of them.
-static int64_t countHeld(const Mesh &mesh, const std::vector<Cut> &cuts,
-                         const std::vector<Run> &runs, int64_t size,
+/// Elements of `step.from` that a rank holds before and after a step.
+static int64_t countKept(const Step &step, const Layout &before, int64_t size,
                          int64_t rank) {
-  if (cuts.size() != 1 || cuts[0].order != Order::Striped)
-    return countCommon(runsOf(mesh, cuts, size, rank), runs);
-  int64_t ranks = mesh.axes[cuts[0].axis].size;
-  int64_t position = mesh.coordinate(rank, cuts[0].axis), held = 0;
-  for (const Run &run : runs)
-    held += heldBelow(cuts[0], ranks, position, run.global + run.length) -
-            heldBelow(cuts[0], ranks, position, run.global);
-  return held;
+  int64_t kept = 0;
+  forEachCommon(
+      runsOf(before.mesh, before.dims[step.from], size, rank),
+      runsOf(before.mesh, step.after.dims[step.from], size, rank),
+      [&](const Segment &common) { kept += common.length * common.count; });
+  return kept;
 }
 
 static int64_t sentByReorder(const Step &step, const Layout &before,
                              const std::vector<int64_t> &shape, int64_t rank) {
-  int64_t size = shape[step.from];
-  std::vector<int64_t> moved = localShape(before, shape);
-  const std::vector<Cut> *fine = &before.dims[step.from],
-                         *coarse = &step.after.dims[step.from];
-  if (coarse->size() == 1 && coarse->front().order == Order::Striped)
-    std::swap(fine, coarse);
-  moved[step.from] -= countHeld(
-      before.mesh, *fine, runsOf(before.mesh, *coarse, size, rank), size, rank);
+  std::vector<int64_t> moved = localShape(before, shape, rank);
+  moved[step.from] -= countKept(step, before, shape[step.from], rank);
   return countElements(moved);
 }
 
 int64_t cp::elementsSent(const Step &step, const Layout &before,
                          const std::vector<int64_t> &shape, int64_t rank) {
   int64_t group = before.mesh.groupSize(step.axes);
-  std::vector<int64_t> local = localShape(before, shape);
+  std::vector<int64_t> local = localShape(before, shape, rank);
   switch (step.kind) {
   case Step::Kind::AllToAll:
   case Step::Kind::ReduceScatter:

@@ -87,33 +87,30 @@ static Result readRoutes(Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
-/// Where a run of the repeated dimension lies in the dimension itself: unit u
-/// of the repeated one is unit u / times.
-static void addRepeated(const Route &route, const Runs &run,
-                        List<Segment> &segments) {
-  for (int64_t done = 0; done < run.length;) {
-    int64_t index = run.global + done, inUnit = index % route.unit;
-    int64_t length = std::min(route.unit - inUnit, run.length - done);
-    segments.push_back({run.local + done,
+/// Where `length` elements of the repeated dimension lie in the dimension
+/// itself: unit u of the repeated one is unit u / times.
+static void addRepeated(const Route &route, int64_t global, int64_t local,
+                        int64_t length, List<Segment> &segments) {
+  for (int64_t done = 0; done < length;) {
+    int64_t index = global + done, inUnit = index % route.unit;
+    int64_t piece = std::min(route.unit - inUnit, length - done);
+    segments.push_back({local + done,
                         index / route.unit / route.times * route.unit + inUnit,
-                        length});
-    done += length;
+                        piece});
+    done += piece;
   }
 }
 
-static List<Segment> splitSegments(const Route &route, const List<Runs> &part) {
+static List<Segment> splitSegments(const Route &route, const CutRuns &part) {
   List<Segment> segments;
-  for (const Runs &runs : part) {
-    if (route.times == 1) {
-      segments.push_back({runs.local, runs.global, runs.length, runs.count,
-                          runs.length, runs.step});
-      continue;
-    }
-    for (int64_t i = 0; i < runs.count; ++i)
-      addRepeated(route,
-                  {runs.global + i * runs.step, runs.local + i * runs.length,
-                   runs.length},
-                  segments);
+  for (const Run &run : part) {
+    if (route.times == 1)
+      segments.push_back(
+          {run.local, run.global, run.length, run.count, run.length, run.step});
+    else
+      run.forEach([&](int64_t global, int64_t local, int64_t length) {
+        addRepeated(route, global, local, length, segments);
+      });
   }
   return segments;
 }
@@ -130,10 +127,10 @@ static void pullTensor(const Exchange &exchange, const Descriptor &call,
   for (int64_t step = first; step < first + count; ++step) {
     int64_t peer = (group.position + step) % group.size;
     DimMap concat = {route.concatDim, {}};
-    for (const Runs &runs :
+    for (const Run &run :
          runsAt(group, route.concatOrder, route.concatSize, peer))
-      concat.segments.push_back({runs.global, runs.local, runs.length,
-                                 runs.count, runs.step, runs.length});
+      concat.segments.push_back(
+          {run.global, run.local, run.length, run.count, run.step, run.length});
     exchange.took(peer, copyMapped(call.out(i), exchange.input(peer, i),
                                    {concat, split}));
   }

@@ -20,11 +20,11 @@ struct Words {
   int64_t operator[](size_t i) const { return data[i]; }
 };
 
-/// The cut of a group's one axis that an order word (see cprt.h) means.
-inline Cut cutOf(int64_t word) {
+/// The cut of an axis that an order word (see cprt.h) means.
+inline Cut cutOf(int64_t word, int axis = 0) {
   if (word < int64_t(Order::Striped))
-    return {0, Order(word), 1};
-  return {0, Order::Striped, word - 1};
+    return {axis, Order(word), 1};
+  return {axis, Order::Striped, word - 1};
 }
 
 /// Reads a call's attribute words front to back. The first word that does not

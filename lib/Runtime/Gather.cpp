@@ -57,18 +57,18 @@ static Result readOneDim(Context &context, const Descriptor &call,
   return checkCut(call, *read.group, read.wholeSizes, read.dim, read.toOrder);
 }
 
-static List<Runs> wholeRun(int64_t size) { return {{0, 0, size}}; }
+static CutRuns wholeRun(int64_t size) { return Run{0, 0, size}; }
 
 /// Fills `dstRuns` of the output from what each peer holds by read.order.
 static Result pullRuns(Context &context, const Descriptor &call,
-                       const OneDim &read, const List<Runs> &runs) {
+                       const OneDim &read, const CutRuns &runs) {
   if (Result failure = call.expectNotInPlace())
     return failure;
   Exchange exchange(context, call, *read.group);
   if (Result failure = exchange.enter())
     return failure;
   for (int64_t peer = 0; peer < read.group->size; ++peer) {
-    List<Runs> held = runsAt(*read.group, read.order, read.wholeSize(), peer);
+    CutRuns held = runsAt(*read.group, read.order, read.wholeSize(), peer);
     exchange.took(peer, copyMapped(call.out(0), exchange.input(peer, 0),
                                    {{read.dim, intersect(runs, held)}}));
   }
@@ -103,7 +103,7 @@ static Result slice(Context &context, const Descriptor &call) {
   sizes[read.dim] /= read.group->size;
   if (Result failure = call.expectType(1, call.in(0).dtype, sizes))
     return failure;
-  List<Runs> mine =
+  CutRuns mine =
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
   copyMapped(call.out(0), call.in(0),
              {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});

@@ -66,26 +66,12 @@ Result cp::runtime::findGroup(Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
-/// One rank holds everything, in whatever order.
-static cp::Order orderOf(const Group &group, const cp::Cut &cut) {
-  return group.size == 1 ? cp::Order::Contiguous : cut.order;
-}
-
-/// How many pieces of equal length the group cuts a dimension into, where it
-/// does not deal it out.
-static int64_t numBlocks(const Group &group, const cp::Cut &cut) {
-  return orderOf(group, cut) == cp::Order::Zigzag ? 2 * group.size : group.size;
-}
-
 Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
                              const List<int64_t> &sizes, size_t dim,
                              const Cut &cut) {
-  Cut known = cut;
-  known.order = orderOf(group, cut);
-  known.unit = group.size == 1 ? 1 : cut.unit;
-  int64_t blocks = numBlocks(group, cut);
-  if (sizes[dim] >= 0 && sizes[dim] % blocks == 0 &&
-      sizes[dim] / blocks % known.unit == 0)
+  // One rank holds everything, in whatever order.
+  Cut known = group.size == 1 ? Cut() : cut;
+  if (sizes[dim] >= 0 && divides(known, group.size, sizes[dim]))
     return std::nullopt;
   Layout layout;
   layout.mesh = group.mesh;
@@ -98,21 +84,4 @@ Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
                         " cannot be cut over " + std::to_string(group.size) +
                         " ranks: " + *wrong);
   return std::nullopt;
-}
-
-cp::runtime::List<Runs> cp::runtime::runsAt(const Group &group, const Cut &cut,
-                                            int64_t size, int64_t position) {
-  int64_t blocks = numBlocks(group, cut), length = size / blocks;
-  if (length == 0)
-    return {};
-  if (orderOf(group, cut) == Order::Striped)
-    return {{position * cut.unit, 0, cut.unit, length / cut.unit,
-             group.size * cut.unit}};
-  int64_t first = position * length;
-  if (blocks == group.size)
-    return {{first, 0, length}};
-  int64_t second = (blocks - 1 - position) * length;
-  if (second == first + length)
-    return {{first, 0, 2 * length}};
-  return {{first, 0, length}, {second, length, length}};
 }

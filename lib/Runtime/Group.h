@@ -42,10 +42,11 @@ Result findGroup(cprt_context &context, const Descriptor &call, Words axes,
 /// CPRT_INVALID_ARGUMENT when it does not divide.
 Result checkCut(const Descriptor &call, const Group &group,
                 const List<int64_t> &sizes, size_t dim, const Cut &cut);
-/// The part that `position` holds of a dimension of `size` elements; what
-/// cp::runsOf says of the group's one axis.
-List<Runs> runsAt(const Group &group, const Cut &cut, int64_t size,
-                  int64_t position);
+/// The part that `position` holds of a dimension of `size` elements.
+inline CutRuns runsAt(const Group &group, const Cut &cut, int64_t size,
+                      int64_t position) {
+  return runsOf(cut, group.size, position, size);
+}
 
 } // namespace cp::runtime
 

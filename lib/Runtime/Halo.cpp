@@ -47,12 +47,14 @@ static Result shift(Context &context, const Descriptor &call) {
 namespace {
 struct HaloCall {
   const Group *group = nullptr;
-  int64_t before = 0, partsPerRank = 1;
+  int64_t before = 0;
+  Cut cut;
   size_t dim = 0;
   bool hasInitial = false;
 
+  int64_t partsPerRank() const { return cp::granuleOf(cut); }
   int64_t rowsIn(const Buffer &in) const {
-    return in.sizes[dim] / partsPerRank;
+    return in.sizes[dim] / partsPerRank();
   }
 };
 } // namespace
@@ -67,10 +69,10 @@ static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
     return call.invalid(
         call.label(i) + " is " + typeText(in) + ", expected at least " +
         std::to_string(read.before) +
-        (read.partsPerRank == 2 ? " rows for each half" : " rows") +
+        (read.partsPerRank() == 2 ? " rows for each half" : " rows") +
         " along dim " + std::to_string(read.dim) +
         "; use fewer ranks on this axis");
-  if (sizes[read.dim] % read.partsPerRank)
+  if (sizes[read.dim] % read.partsPerRank())
     return call.invalid(call.label(i) + " is " + typeText(in) +
                         ", expected an even dim " + std::to_string(read.dim) +
                         ": in zigzag order a rank holds two parts");
@@ -78,7 +80,7 @@ static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
   if (read.hasInitial)
     if (Result failure = call.expectType(call.numOuts() + i, in.dtype, sizes))
       return failure;
-  sizes[read.dim] *= read.partsPerRank;
+  sizes[read.dim] *= read.partsPerRank();
   return call.expectType(call.numIns() + i, in.dtype, sizes);
 }
 
@@ -92,7 +94,7 @@ static Result readHalo(Context &context, const Descriptor &call,
   int64_t order = attrs.integer("order", 0, INT64_MAX);
   if (Result failure = attrs.finish())
     return failure;
-  if (Result failure = readPartsPerRank(call, order, read.partsPerRank))
+  if (Result failure = readSequenceCut(call, order, read.cut))
     return failure;
   size_t count = call.numOuts();
   if (Result failure =
@@ -110,7 +112,7 @@ static Result readHalo(Context &context, const Descriptor &call,
 static void takeRows(const Exchange &exchange, const Descriptor &call,
                      const HaloCall &read, size_t i, int64_t slot) {
   const Buffer &out = call.out(i);
-  Sequence sequence = {read.group->size, read.partsPerRank};
+  Sequence sequence = {read.cut, read.group->size};
   int64_t part = sequence.partAt({read.group->position, slot});
   int64_t to = slot * read.before;
   if (part == 0) {
@@ -138,7 +140,7 @@ static Result halo(Context &context, const Descriptor &call) {
   for (size_t i = 0; i < call.numOuts(); ++i) {
     if (isFirst && !read.hasInitial)
       fillZeros(call.out(i));
-    for (int64_t slot = 0; slot < read.partsPerRank; ++slot)
+    for (int64_t slot = 0; slot < read.partsPerRank(); ++slot)
       takeRows(exchange, call, read, i, slot);
   }
   return std::nullopt;

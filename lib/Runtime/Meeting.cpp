@@ -32,17 +32,17 @@ bool Meeting::spin(const std::atomic<uint64_t> &word, uint64_t least) const {
   return cp::kernels::spin(spinTime, isOver);
 }
 
-/// Waits until `word` is `least` or more, the world fails, or the deadline has
-/// passed. The lock is held before and afterwards.
-Meeting::Wake Meeting::park(Lock &lock, const std::atomic<uint64_t> &word,
-                            uint64_t least) {
+/// Waits until isOver(), the world fails, or the deadline has passed. The lock
+/// is held before and afterwards.
+template <typename IsOver>
+Meeting::Wake Meeting::park(Lock &lock, IsOver isOver) {
   Clock::time_point deadline = Clock::now() + world.deadline;
   ++numParked;
   bool inTime = changed.wait_until(lock, deadline, [&] {
-    return word >= least || world.hasFailure.load(std::memory_order_relaxed);
+    return isOver() || world.hasFailure.load(std::memory_order_relaxed);
   });
   --numParked;
-  if (word.load(std::memory_order_acquire) >= least)
+  if (isOver())
     return Wake::Done;
   return inTime ? Wake::Failed : Wake::Late;
 }
@@ -95,7 +95,7 @@ Result Meeting::waitForEntry(Context &context, size_t slot, Participant &mine,
   if (!failure) {
     context.waitingIn = this;
     context.waitingCall = mine.call;
-    Wake wake = park(lock, entries, next);
+    Wake wake = park(lock, [&] { return entries >= next; });
     context.waitingIn = nullptr;
     if (wake == Wake::Done)
       return std::nullopt;
@@ -153,16 +153,25 @@ void Meeting::completeExit() {
 
 void Meeting::publish(Participant &mine, uint64_t progress) {
   mine.progress = progress;
-  wakeParked();
+  // Most steps of a chain are awaited by nobody who has parked.
+  if (mine.awaited > progress)
+    return;
+  std::lock_guard<std::mutex> lock(world.mutex);
+  mine.awaited = UINT64_MAX;
+  changed.notify_all();
 }
 
 Result Meeting::awaitProgress(size_t slot, uint64_t least,
                               const Descriptor &call) {
-  const std::atomic<uint64_t> &progress = at(slot).progress;
-  if (spin(progress, least))
+  Participant &peer = at(slot);
+  if (spin(peer.progress, least))
     return std::nullopt;
   Lock lock(world.mutex);
-  Wake wake = park(lock, progress, least);
+  Wake wake = park(lock, [&] {
+    // Each time: who wakes one rank wakes all, and forgets who awaits it.
+    peer.awaited = std::min(peer.awaited.load(), least);
+    return peer.progress >= least;
+  });
   if (wake == Wake::Done)
     return std::nullopt;
   if (wake == Wake::Failed)

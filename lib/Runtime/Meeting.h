@@ -27,13 +27,16 @@
 
 namespace cp::runtime {
 
-/// What a rank brings; must stay where it is until the rank has left.
-struct Participant {
+/// What a rank brings; must stay where it is until the rank has left. On cache
+/// lines of its own: peers read it while the rank writes what lies beside it.
+struct alignas(64) Participant {
   const Descriptor *call = nullptr;
   Counter *counter = nullptr;
   /// Memory that peers may read as far as `progress` says it is ready.
   const char *summary = nullptr;
   std::atomic<uint64_t> progress{0};
+  /// The least progress that a parked rank waits for; changes under the mutex.
+  std::atomic<uint64_t> awaited{UINT64_MAX};
 };
 
 /// Ranks that come at about the same time meet without the mutex of their
@@ -75,7 +78,7 @@ private:
   enum class Wake { Done, Failed, Late };
 
   bool spin(const std::atomic<uint64_t> &word, uint64_t least) const;
-  Wake park(Lock &lock, const std::atomic<uint64_t> &word, uint64_t least);
+  template <typename IsOver> Wake park(Lock &lock, IsOver isOver);
   void wakeParked();
   Result completeEntry(cprt_context &context, size_t slot, Participant &mine);
   Result waitForEntry(cprt_context &context, size_t slot, Participant &mine,

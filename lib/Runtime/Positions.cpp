@@ -43,13 +43,6 @@ static std::vector<int64_t> keyOf(const SequenceCut &cut, int64_t localRows) {
   return key;
 }
 
-/// The cut that a word of `orders` means.
-static cp::Cut cutOf(int axis, int64_t word) {
-  if (word > 1)
-    return {axis, cp::Order::Striped, word - 1};
-  return {axis, cp::Order(word), 1};
-}
-
 /// A mesh of the group alone: its rank is the position in the group.
 static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
   cp::Layout layout;
@@ -58,7 +51,7 @@ static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
     int64_t size = context.world.mesh.axes[size_t(cut.axes[i])].size;
     layout.mesh.axes.push_back({"axis" + std::to_string(cut.axes[i]), size});
     // One rank holds everything, in whatever order.
-    layout.dims[0].push_back(cutOf(int(i), size == 1 ? 0 : cut.orders[i]));
+    layout.dims[0].push_back(cutOf(size == 1 ? 0 : cut.orders[i], int(i)));
   }
   return layout;
 }
@@ -95,7 +88,9 @@ static Result makePositions(const Context &context, const Descriptor &call,
     std::vector<int64_t> &words = made.runs.emplace_back();
     for (const cp::Run &run :
          cp::runsOf(layout.mesh, layout.dims[0], made.whole, position))
-      addRun(words, run.global, run.length);
+      run.forEach([&](int64_t global, int64_t, int64_t length) {
+        addRun(words, global, length);
+      });
   }
   return std::nullopt;
 }

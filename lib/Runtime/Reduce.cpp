@@ -158,9 +158,9 @@ static Result reduceScatter(Context &context, const Descriptor &call) {
   if (Result failure = call.expectNotInPlace())
     return failure;
   DimMap part = {dim, {}};
-  for (const Runs &runs : runsAt(*group, order, whole, group->position))
-    part.segments.push_back({runs.local, runs.global, runs.length, runs.count,
-                             runs.length, runs.step});
+  for (const Run &run : runsAt(*group, order, whole, group->position))
+    part.segments.push_back(
+        {run.local, run.global, run.length, run.count, run.length, run.step});
   return sum(context, call, *group, part);
 }
 

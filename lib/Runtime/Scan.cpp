@@ -103,11 +103,13 @@ static Result scanState(Context &context, const Descriptor &call) {
   int64_t algorithm =
       attrs.integer("algorithm", 0, int64_t(std::size(algorithms)) - 1);
   Words axes = attrs.array("axes");
-  int64_t order = attrs.integer("order", 0, INT64_MAX), perRank = 1;
+  int64_t order = attrs.integer("order", 0, INT64_MAX);
   if (Result failure = attrs.finish())
     return failure;
-  if (Result failure = readPartsPerRank(call, order, perRank))
+  Cut cut;
+  if (Result failure = readSequenceCut(call, order, cut))
     return failure;
+  int64_t perRank = cp::granuleOf(cut);
   if (Result failure = checkParts(call, perRank))
     return failure;
   const Group *group = nullptr;
@@ -115,7 +117,7 @@ static Result scanState(Context &context, const Descriptor &call) {
     return failure;
   return run(
       algorithms[algorithm],
-      {context, call, *group, shapeOf(call, perRank), {group->size, perRank}});
+      {context, call, *group, shapeOf(call, perRank), {cut, group->size}});
 }
 
 extern "C" void cprt_scan_state(cprt_context *context, cprt_stream *stream,

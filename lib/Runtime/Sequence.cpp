@@ -9,10 +9,18 @@
 
 using namespace cp::runtime;
 
-Result cp::runtime::readPartsPerRank(const Descriptor &call, int64_t order,
-                                     int64_t &parts) {
-  parts = order == int64_t(Order::Zigzag) ? 2 : 1;
-  if (order < int64_t(Order::Striped))
+int64_t Sequence::partAt(Place place) const {
+  CutRuns runs = runsOf(cut, numRanks, place.position, numParts());
+  const Run *run = runs.begin();
+  while (place.slot >= run->local + run->size())
+    ++run;
+  return run->globalOf(place.slot);
+}
+
+Result cp::runtime::readSequenceCut(const Descriptor &call, int64_t order,
+                                    Cut &cut) {
+  cut = cutOf(order);
+  if (cut.order != Order::Striped)
     return std::nullopt;
   return call.unsupported(
       "attribute 'order' is " + std::to_string(order) +

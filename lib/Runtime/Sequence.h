@@ -18,9 +18,10 @@
 
 namespace cp::runtime {
 
+/// The parts of a sequence are cut as its rows are.
 struct Sequence {
-  /// The group's size, and 1 for contiguous, 2 for zigzag order.
-  int64_t numRanks, partsPerRank;
+  Cut cut;
+  int64_t numRanks;
 
   /// Of R ranks, contiguous and zigzag:
   ///   place (position, slot)  (0, 0)  (1, 0)  (1, 1)  (0, 1)
@@ -29,20 +30,18 @@ struct Sequence {
   struct Place {
     int64_t position, slot;
   };
-  int64_t numParts() const { return numRanks * partsPerRank; }
-  int64_t partAt(Place place) const {
-    return place.slot == 0 ? place.position : 2 * numRanks - 1 - place.position;
-  }
+  int64_t partsPerRank() const { return granuleOf(cut); }
+  int64_t numParts() const { return numRanks * partsPerRank(); }
+  int64_t partAt(Place place) const;
   Place placeOf(int64_t part) const {
-    if (part < numRanks)
-      return {part, 0};
-    return {2 * numRanks - 1 - part, 1};
+    Holder holder = holderOf(cut, numRanks, numParts(), part);
+    return {holder.position, holder.local};
   }
 };
 
-/// Reads the word `order` of a call that goes along a sequence; 1 or 2 parts a
-/// rank. CPRT_UNSUPPORTED for striped, whose neighbours are all elsewhere.
-Result readPartsPerRank(const Descriptor &call, int64_t order, int64_t &parts);
+/// Reads the word `order` of a call that goes along a sequence.
+/// CPRT_UNSUPPORTED for striped, whose neighbours are all elsewhere.
+Result readSequenceCut(const Descriptor &call, int64_t order, Cut &cut);
 
 } // namespace cp::runtime
 

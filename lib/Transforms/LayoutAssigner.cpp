@@ -106,10 +106,8 @@ static std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {
 /// What a size must be a multiple of so that `cuts` divide it.
 static int64_t neededMultiple(const Mesh &mesh, ArrayRef<Cut> cuts) {
   int64_t multiple = 1;
-  for (const Cut &cut : llvm::reverse(cuts)) {
-    int64_t runs = cut.order == Order::Zigzag ? 2 * cut.unit : cut.unit;
-    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, runs);
-  }
+  for (const Cut &cut : llvm::reverse(cuts))
+    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, granuleOf(cut));
   return multiple;
 }
 

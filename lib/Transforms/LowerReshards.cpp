@@ -66,7 +66,7 @@ private:
     if (groupSize(mesh, axes) == 1)
       return value;
     auto type = cast<RankedTensorType>(value.getType())
-                    .clone(localShape(step.after, shape));
+                    .clone(localShape(step.after, shape, 0));
     BoolAttr from = zigzag(step.fromOrder), to = zigzag(step.toOrder);
     IntegerAttr fromUnit = striped(step.fromOrder, step.fromUnit);
     IntegerAttr toUnit = striped(step.toOrder, step.unit);

@@ -91,6 +91,8 @@ template <typename T> void SsdProblem<T>::prepare() {
 
 template <typename T>
 double SsdProblem<T>::slack(int64_t b, int64_t end, int64_t h) const {
+  if (!std::is_same_v<T, double>)
+    return 1;
   int64_t first = std::max<int64_t>(0, end - std::max<int64_t>(s.chunk, 64));
   return 1 - logDecay(b, first, end, h) / 100;
 }

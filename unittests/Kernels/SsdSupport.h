@@ -80,7 +80,8 @@ template <typename T> struct SsdProblem {
 
 private:
   /// How much rounding of the exponent adds: kernels take differences of log
-  /// decays that were summed, in T, from the start of a tile or chunk.
+  /// decays that were summed, in double, from the start of a tile or chunk. To
+  /// narrower types that is nothing.
   double slack(int64_t b, int64_t end, int64_t h) const;
 
   std::vector<double> deltas;

@@ -141,7 +141,7 @@ TEST(Layout, localShape) {
   Mesh mesh = makeMesh({2, 4});
   Shape shape = {16, 12};
   auto local = [&](Dims dims, std::vector<int> partial = {}) {
-    return localShape(Layout{mesh, dims, partial}, shape);
+    return localShape(Layout{mesh, dims, partial}, shape, 0);
   };
   EXPECT_EQ(local({{}, {}}), (Shape{16, 12}));
   EXPECT_EQ(local({{{0}}, {}}), (Shape{8, 12}));

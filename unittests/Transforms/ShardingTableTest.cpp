@@ -65,8 +65,9 @@ TEST(ShardingTableTest, EachElementwiseOpIsRun) {
       c = ' ';
   forEachOp({"arith", "math"}, [&](RegisteredOperationName name) {
     std::string word = " " + name.getStringRef().str() + " ";
-    if (name.hasInterface<ShardingRuleOpInterface>())
+    if (name.hasInterface<ShardingRuleOpInterface>()) {
       EXPECT_NE(words.find(word), std::string::npos) << word;
+    }
   });
 }
 

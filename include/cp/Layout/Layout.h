@@ -16,6 +16,7 @@
 #define CP_LAYOUT_LAYOUT_H
 
 #include "cp/Layout/Mesh.h"
+#include "cp/Layout/Runs.h"
 
 #include <cstdint>
 #include <optional>
@@ -87,7 +88,7 @@ std::optional<std::string> check(const Layout &layout);
 std::optional<std::string> check(const Layout &layout,
                                  const std::vector<int64_t> &shape);
 
-/// The shape of one rank's part. The layout must pass check(layout, shape).
+/// The shape of a rank's part. The layout must pass check(layout, shape).
 /// For 16 x 12 on <"a" = 2, "b" = 4>:
 ///   [{}, {}]        16 x 12
 ///   [{"a"}, {}]     8 x 12
@@ -96,7 +97,8 @@ std::optional<std::string> check(const Layout &layout,
 ///   [{"a", "b"}, {}]  2 x 12
 ///   [{}, {}] partial {"a"}  16 x 12
 std::vector<int64_t> localShape(const Layout &layout,
-                                const std::vector<int64_t> &shape);
+                                const std::vector<int64_t> &shape,
+                                int64_t rank);
 
 /// The global index along a dimension of size `size` of this rank's element
 /// `local`, 0 <= local < its part; `cuts` as in Layout::dims, evenly dividing.
@@ -130,19 +132,14 @@ struct Place {
 Place placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
               int64_t global);
 
-/// A maximal run of elements that are neighbours in both numberings.
-struct Run {
-  int64_t global, local, length;
-};
-/// This rank's part of a dimension as runs, in local order; none for size 0.
-/// They ascend in the global numbering too. For size 8, each run as
+/// This rank's part of a dimension as maximal runs, in local order; none for
+/// size 0. They ascend in the global numbering too. For size 8, each run as
 /// global:local:length:
-///   rank                        0             1
-///   {}, 2 ranks                 0:0:8         0:0:8
-///   {"a"}, 2 ranks              0:0:4         4:0:4
-///   {"a" zigzag}, 2 ranks       0:0:2, 6:2:2  2:0:4
-///   {"a" striped : 2}, 2 ranks  0:0:2, 4:2:2  2:0:2, 6:2:2
-/// A striped part is one run for each of its units.
+///   rank                        0                    1
+///   {}, 2 ranks                 0:0:8                0:0:8
+///   {"a"}, 2 ranks              0:0:4                4:0:4
+///   {"a" zigzag}, 2 ranks       0:0:2, 6:2:2         2:0:4
+///   {"a" striped : 2}, 2 ranks  0:0:2, 2 of step 4   2:0:2, 2 of step 4
 std::vector<Run> runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank);
 

@@ -108,16 +108,15 @@ bool sameCuts(const std::vector<Cut> &a, const std::vector<Cut> &b) {
 }
 
 /// Whether a factor of this size can be cut so.
-bool divides(const std::vector<Cut> &cuts, const Mesh &mesh, int64_t size) {
-  for (const Cut &cut : cuts) {
+bool divideFactor(std::vector<Cut> cuts, const Mesh &mesh, int64_t size) {
+  for (Cut &cut : cuts) {
+    // Elsewhere a unit does not say where elements are.
+    if (cut.order != Order::Striped)
+      cut.unit = 1;
     int64_t ranks = mesh.axes[cut.axis].size;
-    int64_t parts = cut.order == Order::Zigzag ? 2 * ranks : ranks;
-    if (size % parts)
+    if (!divides(cut, ranks, size))
       return false;
     size /= ranks;
-    // Elsewhere a unit does not say where elements are.
-    if (cut.order == Order::Striped && size % cut.unit)
-      return false;
   }
   return true;
 }
@@ -186,7 +185,8 @@ std::optional<int64_t> collectCuts(const ShardingRule &rule,
       return dim;
     std::optional<std::vector<Cut>> found =
         cutsOfFactor(layout.dims[dim], elementsOfMajor(rule, factors));
-    if (!found || !divides(*found, layout.mesh, rule.sizes[factors.front()]))
+    if (!found ||
+        !divideFactor(*found, layout.mesh, rule.sizes[factors.front()]))
       return dim;
     std::vector<Cut> &known = cuts.factors[factors.front()];
     if (!known.empty() && !sameCuts(known, *found))
