@@ -42,6 +42,7 @@ def model(settings):
         return network(ids, use_cache=False).logits
 
     if settings["scan"] == "released":
+        torch.set_flush_denormal(False)
         yield "released", lambda: guarded(lambda: call(RELEASED))
         return
     for chunk in CHUNKS:

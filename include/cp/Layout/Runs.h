@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which elements of a dimension a rank holds is a list of strided runs, whatever
-// the order of the cut. What one cut takes is said in one place, runsOf; all
-// else that asks where an element is goes by its runs.
+// Which elements of a dimension a rank holds is a list of strided runs,
+// whatever the order of the cut. What one cut takes is said in one place,
+// runsOf; all else that asks where an element is goes by its runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,10 +81,10 @@ private:
   size_t count = 0;
 };
 
-/// What `position` on an axis of `ranks` holds of `length` elements that the cut
-/// divides (or of any number where there is one rank, which holds them all in
-/// ascending order); none of none. This alone says what an order means. For 8
-/// elements on 2 ranks, each run as global:local:length:
+/// What `position` on an axis of `ranks` holds of `length` elements that the
+/// cut divides (or of any number where there is one rank, which holds them all
+/// in ascending order); none of none. This alone says what an order means. For
+/// 8 elements on 2 ranks, each run as global:local:length:
 ///   position       0                    1
 ///   contiguous     0:0:4                4:0:4
 ///   zigzag         0:0:2, 6:2:2         2:0:4
