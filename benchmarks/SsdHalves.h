@@ -19,10 +19,10 @@ class SsdHalves {
 public:
   explicit SsdHalves(const KernelCase &ssd);
 
-  /// All four calls on one thread after the other, with the states that the
-  /// first run handed over. Null, or what a kernel says.
+  /// All four calls, one after the other, with the states that handOver() left.
+  /// Null, or what a kernel says.
   const char *run() const;
-  /// Runs the states and hands them over, which run() needs once.
+  /// Runs the states and hands them to the scans: once, before run().
   const char *handOver();
   /// Both halves of y, and the last state, to the outs of the whole.
   void store(KernelCase &ssd) const;

@@ -17,12 +17,8 @@ int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
   for (size_t i = cuts.size(); i-- > 0;) {
     int64_t ranks = mesh.axes[cuts[i].axis].size;
     length *= ranks;
-    CutRuns runs =
-        runsOf(cuts[i], ranks, mesh.coordinate(rank, cuts[i].axis), length);
-    const Run *run = runs.begin();
-    while (local >= run->local + run->size())
-      ++run;
-    local = run->globalOf(local);
+    local = runsOf(cuts[i], ranks, mesh.coordinate(rank, cuts[i].axis), length)
+                .globalOf(local);
   }
   return local;
 }

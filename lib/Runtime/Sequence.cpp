@@ -10,11 +10,7 @@
 using namespace cp::runtime;
 
 int64_t Sequence::partAt(Place place) const {
-  CutRuns runs = runsOf(cut, numRanks, place.position, numParts());
-  const Run *run = runs.begin();
-  while (place.slot >= run->local + run->size())
-    ++run;
-  return run->globalOf(place.slot);
+  return runsOf(cut, numRanks, place.position, numParts()).globalOf(place.slot);
 }
 
 Result cp::runtime::readSequenceCut(const Descriptor &call, int64_t order,

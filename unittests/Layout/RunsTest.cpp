@@ -52,6 +52,12 @@ TEST(Runs, NumbersOfTheHeader) {
   EXPECT_EQ(two.localOf(3), std::nullopt);
 }
 
+TEST(Runs, NothingIsSharedWithAnEmptyRun) {
+  auto expectNothing = [](const Segment &) { ADD_FAILURE(); };
+  forCommon(cp::Run{5, 0, 0}, cp::Run{0, 0, 10}, expectNothing);
+  forCommon(cp::Run{0, 0, 10}, cp::Run{5, 0, 0}, expectNothing);
+}
+
 TEST(Runs, OneRankHoldsAllInOrder) {
   for (Order order : {Order::Contiguous, zigzag, striped})
     for (int64_t length : {1, 5, 8}) {
@@ -70,6 +76,8 @@ TEST(Runs, holderOfIsTheInverse) {
         for (const cp::Run &run : runsOf(cut, ranks, position, length))
           for (int64_t i = 0; i < run.size(); ++i, ++seen) {
             int64_t local = run.local + i;
+            EXPECT_EQ(runsOf(cut, ranks, position, length).globalOf(local),
+                      run.globalOf(local));
             Holder holder = holderOf(cut, ranks, length, run.globalOf(local));
             EXPECT_EQ(holder.position, position);
             EXPECT_EQ(holder.local, local);

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Which elements of a dimension a rank holds is a list of strided runs,
-// whatever the order of the cut. What one cut takes is said in one place,
-// runsOf; all else that asks where an element is goes by its runs.
+// whatever the order of the cut. What an order means is said here, by runsOf
+// and its inverse holderOf; all else that asks where an element is goes by
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,6 +76,10 @@ public:
   const Run *begin() const { return runs; }
   const Run *end() const { return runs + count; }
   size_t size() const { return count; }
+  /// The global number of an element that one of them has, by its local one.
+  int64_t globalOf(int64_t local) const {
+    return runs[count == 2 && local >= runs[1].local].globalOf(local);
+  }
 
 private:
   Run runs[2] = {};
@@ -83,8 +88,8 @@ private:
 
 /// What `position` on an axis of `ranks` holds of `length` elements that the
 /// cut divides (or of any number where there is one rank, which holds them all
-/// in ascending order); none of none. This alone says what an order means. For
-/// 8 elements on 2 ranks, each run as global:local:length:
+/// in ascending order); none of none. For 8 elements on 2 ranks, each run as
+/// global:local:length:
 ///   position       0                    1
 ///   contiguous     0:0:4                4:0:4
 ///   zigzag         0:0:2, 6:2:2         2:0:4
@@ -129,7 +134,7 @@ struct Segment {
 /// are run.step apart.
 template <typename AddFn>
 void clip(const Run &run, int64_t begin, int64_t end, AddFn add) {
-  if (begin >= run.end() || end <= run.global)
+  if (begin >= run.end() || end <= run.global || run.length == 0)
     return;
   int64_t step = run.count == 1 ? run.length : run.step;
   int64_t first = std::max<int64_t>(begin - run.global, 0) / step;

@@ -198,8 +198,9 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 /// each element of an output is rounded once, to nearest even, NaN kept. On
 /// processors that multiply bf16, fast kernels also round what a scan
 /// multiplies beside x, B and C: weights, decayed inputs, and the state that C
-/// reads, but not the state that is carried on. To fast kernels, numbers too
-/// small to be normal are 0, on x86-64 and AArch64.
+/// reads, but not the state that is carried on. To fast kernels, and where
+/// states of ranks or parts of attention are combined, numbers too small to be
+/// normal are 0, on x86-64 and AArch64.
 ///
 /// Orders. An `order` says what position r of R holds of a dimension: 0,
 /// contiguous, block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u,
