@@ -89,9 +89,10 @@ inline constexpr llvm::StringLiteral types[] = {
     "i32", "i64", "index", "none", "complex<f32>", "vector<4xf32>"};
 
 inline constexpr llvm::StringLiteral strings[] = {
-    "\"cp\"",     "\"dp\"",       "\"tp\"",       "\"global\"", "\"local\"",
-    "\"hidden\"", "\"sequence\"", "\"chain\"",    "\"gather\"", "\"matmul\"",
-    "\"\"",       "\"alloc\"",    "\"doubling\"", "\"ssd\""};
+    "\"cp\"",       "\"dp\"",     "\"tp\"",        "\"global\"",
+    "\"local\"",    "\"hidden\"", "\"sequence\"",  "\"chain\"",
+    "\"gather\"",   "\"matmul\"", "\"\"",          "\"alloc\"",
+    "\"doubling\"", "\"ssd\"",    "\"cp\" zigzag", "\"cp\" striped : 2"};
 
 /// How a layout cuts a dimension.
 inline constexpr llvm::StringLiteral cuts[] = {"{}",

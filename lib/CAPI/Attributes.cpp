@@ -69,6 +69,11 @@ bool cpAttributeIsALayout(MlirAttribute attribute) {
   return isa_and_present<cp::LayoutAttr>(unwrap(attribute));
 }
 
+/// An axis for the layout algebra, which says so when it is none.
+static int narrow(int64_t axis) {
+  return static_cast<int>(axis) == axis ? static_cast<int>(axis) : -1;
+}
+
 MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
                               intptr_t numCuts, const CpCut *cuts,
                               intptr_t numPartial, const int64_t *partial) {
@@ -76,22 +81,25 @@ MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
   if (!meshAttr)
     return wrap(Attribute());
   MLIRContext *context = meshAttr.getContext();
-  SmallVector<SmallVector<int64_t>> words(std::max<intptr_t>(rank, 0));
+  cp::Layout layout;
+  layout.mesh = meshAttr.toMesh();
+  layout.dims.resize(std::max<intptr_t>(rank, 0));
+  for (int64_t axis : ArrayRef(partial, numPartial))
+    layout.partial.push_back(narrow(axis));
   for (const CpCut &cut : ArrayRef(cuts, numCuts)) {
     if (cut.dim < 0 || cut.dim >= rank) {
       emitError(UnknownLoc::get(context))
           << "layout_c4: a cut names dimension " << cut.dim << " of " << rank;
       return wrap(Attribute());
     }
-    words[cut.dim].append(
-        {cut.axis, static_cast<int64_t>(cut.order), cut.unit});
+    layout.dims[cut.dim].push_back(
+        {narrow(cut.axis), static_cast<cp::Order>(cut.order), cut.unit});
   }
-  SmallVector<DenseI64ArrayAttr> dims;
-  for (ArrayRef<int64_t> dim : words)
-    dims.push_back(DenseI64ArrayAttr::get(context, dim));
-  return wrap(cp::LayoutAttr::getChecked(errorsTo(context), context, meshAttr,
-                                         ArrayRef<DenseI64ArrayAttr>(dims),
-                                         ArrayRef(partial, numPartial)));
+  if (std::optional<std::string> wrong = cp::check(layout)) {
+    errorsTo(context)() << *wrong;
+    return wrap(Attribute());
+  }
+  return wrap(cp::LayoutAttr::get(context, layout));
 }
 
 MlirAttribute cpLayoutAttrOf(MlirType type) {

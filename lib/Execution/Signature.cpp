@@ -74,7 +74,7 @@ llvm::Expected<std::optional<Mesh>> meshOf(func::FuncOp function) {
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     note(function.getResultAttr(i, layoutAttr));
-  function.walk([&](Operation *op) { note(op->getAttr("mesh")); });
+  function.walk([&](GroupOpInterface op) { note(op.getMesh()); });
   if (meshes.empty())
     return std::nullopt;
   if (meshes.size() == 1)

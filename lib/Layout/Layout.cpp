@@ -9,25 +9,10 @@
 
 using namespace cp;
 
-const char *cp::orderName(Order order) {
-  switch (order) {
-  case Order::Zigzag:
-    return "zigzag";
-  case Order::Striped:
-    return "striped";
-  case Order::Contiguous:
-    break;
-  }
-  return "contiguous";
-}
-
-bool cp::operator==(const Cut &a, const Cut &b) {
-  return a.axis == b.axis && a.order == b.order && a.unit == b.unit;
-}
-
-bool cp::samePlaces(const Cut &a, const Cut &b) {
-  return a.axis == b.axis && a.order == b.order &&
-         (a.order != Order::Striped || a.unit == b.unit);
+std::vector<Cut> cp::inContiguousOrder(std::vector<Cut> cuts) {
+  for (Cut &cut : cuts)
+    cut = {cut.axis};
+  return cuts;
 }
 
 bool cp::operator==(const Layout &a, const Layout &b) {
@@ -50,19 +35,6 @@ static std::optional<std::string> claim(const Mesh &mesh, int axis,
   return std::nullopt;
 }
 
-static std::optional<std::string> checkCut(const Cut &cut,
-                                           const std::string &place) {
-  if (cut.unit < 1)
-    return "layout_c3: " + place + ": expected a unit of at least 1, got " +
-           std::to_string(cut.unit) + "; leave it out to cut anywhere";
-  if (cut.order < Order::Contiguous || cut.order > Order::Striped)
-    return "layout_c7: " + place +
-           ": expected the order 0 (contiguous), 1 (zigzag) or 2 (striped), "
-           "got " +
-           std::to_string(int64_t(cut.order)) + "; use one of these";
-  return std::nullopt;
-}
-
 std::optional<std::string> cp::check(const Layout &layout) {
   if (std::optional<std::string> error = check(layout.mesh))
     return error;
@@ -72,7 +44,7 @@ std::optional<std::string> cp::check(const Layout &layout) {
     for (const Cut &cut : layout.dims[dim]) {
       if (auto error = claim(layout.mesh, cut.axis, place, users))
         return error;
-      if (auto error = checkCut(cut, place))
+      if (auto error = check(cut, place))
         return error;
     }
   }

@@ -7,8 +7,6 @@
 
 #include "cp/Layout/Runs.h"
 
-#include "cp/Layout/Layout.h"
-
 #include <limits>
 
 using namespace cp;
@@ -72,4 +70,25 @@ int64_t cp::granuleOf(const Cut &cut) {
 
 bool cp::divides(const Cut &cut, int64_t ranks, int64_t length) {
   return length % ranks == 0 && length / ranks % granuleOf(cut) == 0;
+}
+
+std::optional<int64_t> cp::partsPerRank(const Cut &cut) {
+  switch (cut.order) {
+  case Order::Contiguous:
+    return 1;
+  case Order::Zigzag:
+    return 2;
+  case Order::Striped:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> cp::partsPerRank(const std::vector<Cut> &cuts) {
+  if (cuts.size() == 1)
+    return partsPerRank(cuts.front());
+  for (const Cut &cut : cuts)
+    if (partsPerRank(cut) != 1)
+      return std::nullopt;
+  return 1;
 }

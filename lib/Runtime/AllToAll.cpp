@@ -79,8 +79,8 @@ static Result readRoutes(Context &context, const Descriptor &call,
     return failure;
   for (size_t i = 0; i < count; ++i) {
     routes.push_back({size_t(concatDims[i]), size_t(splitDims[i]),
-                      cutOf(concatOrders[i]), cutOf(splitOrders[i]), times[i],
-                      units[i], 0, 0});
+                      cp::cutOfWord(concatOrders[i]),
+                      cp::cutOfWord(splitOrders[i]), times[i], units[i], 0, 0});
     if (Result failure = finishRoute(call, *group, i, routes.back()))
       return failure;
   }

@@ -20,13 +20,6 @@ struct Words {
   int64_t operator[](size_t i) const { return data[i]; }
 };
 
-/// The cut of an axis that an order word (see cprt.h) means.
-inline Cut cutOf(int64_t word, int axis = 0) {
-  if (word < int64_t(Order::Striped))
-    return {axis, Order(word), 1};
-  return {axis, Order::Striped, word - 1};
-}
-
 /// Reads a call's attribute words front to back. The first word that does not
 /// fit is kept for finish(), later reads then return zeros, so that callers
 /// read everything first and test once.
@@ -36,7 +29,7 @@ public:
 
   int64_t integer(const char *name, int64_t least, int64_t most);
   bool flag(const char *name) { return integer(name, 0, 1) != 0; }
-  Cut order(const char *name) { return cutOf(integer(name, 0, INT64_MAX)); }
+  Cut order(const char *name) { return cutOfWord(integer(name, 0, INT64_MAX)); }
   Words array(const char *name);
   /// An array with `size` elements, each in [least, most].
   Words array(const char *name, size_t size, int64_t least, int64_t most);

@@ -52,7 +52,7 @@ struct HaloCall {
   size_t dim = 0;
   bool hasInitial = false;
 
-  int64_t partsPerRank() const { return cp::granuleOf(cut); }
+  int64_t partsPerRank() const { return *cp::partsPerRank(cut); }
   int64_t rowsIn(const Buffer &in) const {
     return in.sizes[dim] / partsPerRank();
   }

@@ -15,12 +15,12 @@ int64_t Sequence::partAt(Place place) const {
 
 Result cp::runtime::readSequenceCut(const Descriptor &call, int64_t order,
                                     Cut &cut) {
-  cut = cutOf(order);
-  if (cut.order != Order::Striped)
+  cut = cutOfWord(order);
+  if (partsPerRank(cut))
     return std::nullopt;
   return call.unsupported(
-      "attribute 'order' is " + std::to_string(order) +
-      " (striped), expected 0 (contiguous) or 1 (zigzag): the tokens before "
-      "those of a striped rank are all on other ranks; reorder the sequence "
-      "first");
+      "attribute 'order' is " + std::to_string(order) + " (" +
+      orderName(cut.order) +
+      "), expected 0 (contiguous) or 1 (zigzag): the tokens before those of "
+      "such a rank are all on other ranks; reorder the sequence first");
 }

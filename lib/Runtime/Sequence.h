@@ -30,7 +30,7 @@ struct Sequence {
   struct Place {
     int64_t position, slot;
   };
-  int64_t partsPerRank() const { return granuleOf(cut); }
+  int64_t partsPerRank() const { return *cp::partsPerRank(cut); }
   int64_t numParts() const { return numRanks * partsPerRank(); }
   int64_t partAt(Place place) const;
   Place placeOf(int64_t part) const {

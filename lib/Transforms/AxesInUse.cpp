@@ -38,7 +38,7 @@ MeshAttr meshOf(FunctionOpInterface function) {
     note(function.getArgAttr(i, layoutAttr));
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     note(function.getResultAttr(i, layoutAttr));
-  function->walk([&](Operation *op) { note(op->getAttr("mesh")); });
+  function->walk([&](GroupOpInterface op) { note(op.getMesh()); });
   return mesh;
 }
 

@@ -37,15 +37,6 @@ std::string whyWhole(int64_t dim, ArrayRef<Operation *> consumers) {
   return names + ": works on dimension " + std::to_string(dim) + " as a whole";
 }
 
-/// "zigzag", "striped", "striped:2", as the passes' option has it.
-std::string orderAfter(ReorderOp op) {
-  int64_t unit = op.getToStriped();
-  if (!unit)
-    return orderName(op.getToZigzag() ? Order::Zigzag : Order::Contiguous);
-  std::string text = orderName(Order::Striped);
-  return unit == 1 ? text : text + ":" + std::to_string(unit);
-}
-
 std::string reasonOf(Operation *op) {
   SmallVector<Operation *> consumers = consumersOf(op);
   std::string names = namesOf(consumers);
@@ -54,12 +45,14 @@ std::string reasonOf(Operation *op) {
       .Case([&](HaloOp halo) {
         return names + ": reads the " + number(halo.getBefore()) +
                " rows before " +
-               (halo.getZigzag() ? "each of its two parts" : "its own");
+               (partsPerRank(halo.toCuts()) == 1 ? "its own"
+                                                 : "each of its two parts");
       })
       .Case([&](ScanStateOp scan) {
         return names + ": starts from the state that earlier " +
-               (scan.getZigzag() ? "parts" : "ranks") + " leave (" +
-               stringifyScanAlgorithm(scan.getAlgorithm()).str() + ")";
+               (partsPerRank(scan.toCuts()) == 1 ? "ranks" : "parts") +
+               " leave (" + stringifyScanAlgorithm(scan.getAlgorithm()).str() +
+               ")";
       })
       .Case([&](RingAttentionOp) {
         return std::string(
@@ -79,7 +72,8 @@ std::string reasonOf(Operation *op) {
       .Case<AllReduceOp, ReduceScatterOp>(
           [&](auto) { return names + ": needs the sum over the ranks"; })
       .Case([&](ReorderOp reorder) {
-        return names + ": takes its rows in " + orderAfter(reorder) + " order";
+        Cut after = jointCut(cutsOf(reorder.getMesh(), reorder.getTo()));
+        return names + ": takes its rows in " + orderText(after) + " order";
       })
       .Default([&](Operation *) { return names + ": written by hand"; });
 }

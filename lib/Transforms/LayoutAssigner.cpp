@@ -238,7 +238,7 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
 
 std::vector<Cut> LayoutAssigner::ordered(Operation *op,
                                          const std::vector<Cut> &cuts) const {
-  return orders.isContiguous(op) ? SequenceCut::inContiguousOrder(cuts) : cuts;
+  return orders.isContiguous(op) ? inContiguousOrder(cuts) : cuts;
 }
 
 FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,

@@ -52,41 +52,48 @@ private:
     return shape;
   }
 
-  ArrayAttr axesOf(const Step &step) {
-    SmallVector<Attribute> names;
-    for (int axis : step.axes)
-      names.push_back(mesh.getNames()[axis]);
-    return builder.getArrayAttr(names);
+  /// The cuts that a step takes away and those that it makes.
+  ArrayAttr cutsBefore(const Step &step) {
+    return cutsOver(step.axes, {0, step.fromOrder, step.fromUnit});
+  }
+  ArrayAttr cutsAfter(const Step &step) {
+    return cutsOver(step.axes, {0, step.toOrder, step.unit});
+  }
+  ArrayAttr cutsOver(ArrayRef<int> axes, Cut cut) {
+    SmallVector<Cut> cuts;
+    for (int axis : axes) {
+      cut.axis = axis;
+      cuts.push_back(cut);
+    }
+    return localCutsAttr(mesh, cuts);
   }
 
   Value apply(const Step &step, Value value) {
     Location loc = reshard.getLoc();
-    ArrayAttr axes = axesOf(step);
+    ArrayAttr before = cutsBefore(step), after = cutsAfter(step);
+    ArrayAttr axes = axesOf(before);
     // A group of one rank has everything where it is wanted.
     if (groupSize(mesh, axes) == 1)
       return value;
     auto type = cast<RankedTensorType>(value.getType())
                     .clone(localShape(step.after, shape, 0));
-    BoolAttr from = zigzag(step.fromOrder), to = zigzag(step.toOrder);
-    IntegerAttr fromUnit = striped(step.fromOrder, step.fromUnit);
-    IntegerAttr toUnit = striped(step.toOrder, step.unit);
     switch (step.kind) {
     case Step::Kind::AllToAll:
       return allToAll(step, value, type, axes);
     case Step::Kind::AllGather:
-      return AllGatherOp::create(builder, loc, type, value, mesh, axes,
-                                 dimAttr(step.from), from, fromUnit);
+      return AllGatherOp::create(builder, loc, type, value, mesh, before,
+                                 dimAttr(step.from));
     case Step::Kind::Slice:
-      return SliceOp::create(builder, loc, type, value, mesh, axes,
-                             dimAttr(step.to), to, toUnit);
+      return SliceOp::create(builder, loc, type, value, mesh, after,
+                             dimAttr(step.to));
     case Step::Kind::AllReduce:
       return AllReduceOp::create(builder, loc, type, value, mesh, axes);
     case Step::Kind::ReduceScatter:
-      return ReduceScatterOp::create(builder, loc, type, value, mesh, axes,
-                                     dimAttr(step.to), to, toUnit);
+      return ReduceScatterOp::create(builder, loc, type, value, mesh, after,
+                                     dimAttr(step.to));
     case Step::Kind::Reorder:
-      return ReorderOp::create(builder, loc, type, value, mesh, axes,
-                               dimAttr(step.from), from, to, fromUnit, toUnit);
+      return ReorderOp::create(builder, loc, type, value, mesh, before, after,
+                               dimAttr(step.from));
     }
     llvm_unreachable("every kind of step is handled above");
   }
@@ -103,29 +110,18 @@ private:
       units = builder.getDenseI64ArrayAttr(
           {static_cast<int64_t>(repeat.getUnit())});
     }
-    auto orders = [&](Order order) {
-      return order == Order::Zigzag ? builder.getDenseBoolArrayAttr({true})
-                                    : DenseBoolArrayAttr();
-    };
-    auto stripes = [&](Order order, int64_t unit) {
-      return order == Order::Striped ? builder.getDenseI64ArrayAttr({unit})
-                                     : DenseI64ArrayAttr();
+    auto unlessContiguous = [](Order order, ArrayAttr cuts) {
+      return order == Order() ? ArrayAttr() : cuts;
     };
     return AllToAllOp::create(
                builder, reshard.getLoc(), TypeRange{type}, ValueRange{value},
                mesh, axes, builder.getDenseI64ArrayAttr({step.from}),
-               builder.getDenseI64ArrayAttr({step.to}), orders(step.fromOrder),
-               orders(step.toOrder), stripes(step.fromOrder, step.fromUnit),
-               stripes(step.toOrder, step.unit), times, units)
+               builder.getDenseI64ArrayAttr({step.to}),
+               unlessContiguous(step.fromOrder, cutsBefore(step)),
+               unlessContiguous(step.toOrder, cutsAfter(step)), times, units)
         .getResults()[0];
   }
 
-  BoolAttr zigzag(Order order) {
-    return builder.getBoolAttr(order == Order::Zigzag);
-  }
-  IntegerAttr striped(Order order, int64_t unit) {
-    return builder.getI64IntegerAttr(order == Order::Striped ? unit : 0);
-  }
   IntegerAttr dimAttr(int dim) { return builder.getI64IntegerAttr(dim); }
 
   ReshardOp reshard;

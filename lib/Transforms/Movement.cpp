@@ -7,7 +7,6 @@
 
 #include "Movement.h"
 
-#include "cp/IR/WrittenCut.h"
 #include "cp/Layout/Plan.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -50,30 +49,22 @@ namespace {
 
 using Kind = Step::Kind;
 
-/// How one dimension is cut; no dimension is -1.
+/// How a group cuts one dimension; no dimension is -1.
 struct DimCut {
   int64_t dim = -1;
-  Order order = Order::Contiguous;
-  int64_t unit = 1;
+  Cut cut;
 };
-
-/// As the ops write an order: `striped` is the unit of a striped one, or 0.
-DimCut cutOf(int64_t dim, bool zigzag, int64_t striped) {
-  if (striped)
-    return {dim, Order::Striped, striped};
-  return {dim, zigzag ? Order::Zigzag : Order::Contiguous, 1};
-}
 
 Step stepOf(Kind kind, DimCut from, DimCut to) {
   Step step;
   step.kind = kind;
   step.axes = {0};
   step.from = static_cast<int>(from.dim);
-  step.fromOrder = from.order;
-  step.fromUnit = from.unit;
+  step.fromOrder = from.cut.order;
+  step.fromUnit = from.cut.unit;
   step.to = static_cast<int>(to.dim);
-  step.toOrder = to.order;
-  step.unit = to.unit;
+  step.toOrder = to.cut.order;
+  step.unit = to.cut.unit;
   return step;
 }
 
@@ -106,12 +97,12 @@ public:
 
   void add(AllToAllOp op) {
     for (auto [i, source] : llvm::enumerate(op.getSources())) {
-      auto at = [i = i](auto values) { return values ? (*values)[i] : 0; };
+      auto at = [&, i = i](std::optional<ArrayAttr> cuts) {
+        return cuts ? cutsOf(result.mesh, *cuts)[i] : Cut();
+      };
       Step step = stepOf(Kind::AllToAll,
-                         cutOf(op.getConcatDims()[i], at(op.getConcatZigzag()),
-                               at(op.getConcatStriped())),
-                         cutOf(op.getSplitDims()[i], at(op.getSplitZigzag()),
-                               at(op.getSplitStriped())));
+                         {op.getConcatDims()[i], at(op.getConcatCuts())},
+                         {op.getSplitDims()[i], at(op.getSplitCuts())});
       std::vector<int64_t> shape = shapeOf(source);
       if (op.getRepeats())
         shape[step.to] =
@@ -132,21 +123,23 @@ public:
     addStep(stepOf(Kind::ReduceScatter, {}, cutBy(op)), op.getSource());
   }
   void add(ReorderOp op) {
-    DimCut to = cutOf(-1, op.getToZigzag(), op.getToStriped());
+    auto joint = [&](ArrayAttr cuts) {
+      return jointCut(cutsOf(result.mesh, cuts));
+    };
     addStep(stepOf(Kind::Reorder,
-                   cutOf(op.getDim(), op.getFromZigzag(), op.getFromStriped()),
-                   to),
+                   {static_cast<int64_t>(op.getDim()), joint(op.getFrom())},
+                   {-1, joint(op.getTo())}),
             op.getSource());
   }
 
   /// The last rows of each part go to the next part.
   void add(HaloOp op) {
-    Parts parts(size, op.getZigzag());
+    DimCut dim = cutBy(op);
+    Parts parts(size, dim.cut);
     for (auto [source, rows] :
          llvm::zip_equal(op.getSources(), op.getResults())) {
-      Layout cut = layoutOf(shapeOf(source).size(),
-                            cutOf(op.getDim(), op.getZigzag(), 0), axes,
-                            result.mesh.toMesh());
+      Layout cut =
+          layoutOf(shapeOf(source).size(), dim, axes, result.mesh.toMesh());
       result.tensors.push_back({cut, cut});
       int64_t bytes = bytesOf(rows) / parts.each();
       for (auto [position, sent] : llvm::enumerate(result.bytesByPosition))
@@ -169,7 +162,7 @@ public:
       Layout cut;
       cut.mesh = result.mesh.toMesh();
       cut.dims.resize(shapeOf(source).size());
-      cut.dims[1] = writtenCuts(op);
+      cut.dims[1] = op.toCuts();
       result.tensors.push_back({cut, cut});
       int64_t bytes = multiplySaturating(size - 1, bytesOf(source));
       for (int64_t &sent : result.bytesByPosition)
@@ -189,10 +182,8 @@ private:
   /// element each, so that the layout's indices are their numbers.
   class Parts {
   public:
-    Parts(int64_t size, bool zigzag)
-        : mesh{{{"group", size}}},
-          cuts{{0, zigzag ? Order::Zigzag : Order::Contiguous}},
-          perPosition(zigzag ? 2 : 1) {}
+    Parts(int64_t size, const Cut &cut)
+        : mesh{{{"group", size}}}, cuts{cut}, perPosition(*partsPerRank(cut)) {}
 
     /// How many parts a position has, and all positions together.
     int64_t each() const { return perPosition; }
@@ -221,7 +212,7 @@ private:
 
   /// How an op with one dimension cuts it.
   template <typename OpTy> static DimCut cutBy(OpTy op) {
-    return cutOf(op.getDim(), op.getZigzag(), op.getStriped());
+    return {static_cast<int64_t>(op.getDim()), jointCut(op.toCuts())};
   }
 
   /// A layout in which `onto` make this cut.
@@ -232,17 +223,18 @@ private:
     layout.dims.resize(rank);
     for (int axis : onto)
       if (cut.dim >= 0)
-        layout.dims[cut.dim].push_back({axis, cut.order, cut.unit});
+        layout.dims[cut.dim].push_back({axis, cut.cut.order, cut.cut.unit});
     return layout;
   }
 
   /// The layouts before and after a step by `onto`.
   static TensorMove moveOf(const Step &step, size_t rank, ArrayRef<int> onto,
                            const Mesh &mesh) {
-    Layout from =
-        layoutOf(rank, {step.from, step.fromOrder, step.fromUnit}, onto, mesh);
+    Layout from = layoutOf(
+        rank, {step.from, {0, step.fromOrder, step.fromUnit}}, onto, mesh);
     int to = step.kind == Kind::Reorder ? step.from : step.to;
-    Layout after = layoutOf(rank, {to, step.toOrder, step.unit}, onto, mesh);
+    Layout after =
+        layoutOf(rank, {to, {0, step.toOrder, step.unit}}, onto, mesh);
     if (step.kind == Kind::AllReduce || step.kind == Kind::ReduceScatter) {
       from.partial.assign(onto.begin(), onto.end());
       llvm::sort(from.partial);
@@ -271,7 +263,7 @@ private:
 
   /// As the runtime's header says it for each algorithm.
   int64_t sentByScan(ScanStateOp op, int64_t position) {
-    Parts parts(size, op.getZigzag());
+    Parts parts(size, jointCut(op.toCuts()));
     int64_t states = bytesOf(op.getState()) / parts.each(),
             decays = bytesOf(op.getDecay()) / parts.each();
     int64_t summary = addSaturating(states, decays), others = size - 1;

@@ -31,21 +31,15 @@ struct Source {
 std::optional<Source> sourceOf(AllGatherOp gather, int64_t offset,
                                int64_t size) {
   int64_t whole = gather.getType().getDimSize(gather.getDim());
-  // A group is seen as a mesh of one axis, on which a position is a rank.
-  Mesh mesh{{{"group", gather.getGroupSize()}}};
-  std::vector<Cut> cuts = {Cut{}};
-  if (gather.getZigzag())
-    cuts[0].order = Order::Zigzag;
-  if (int64_t unit = gather.getStriped())
-    cuts[0] = {0, Order::Striped, unit};
-  Place first = placeOf(mesh, cuts, whole, offset);
-  Place last = placeOf(mesh, cuts, whole, offset + size - 1);
+  Cut cut = jointCut(gather.toCuts());
+  int64_t ranks = gather.getGroupSize();
+  Holder first = holderOf(cut, ranks, whole, offset);
+  Holder last = holderOf(cut, ranks, whole, offset + size - 1);
   // A rank's elements ascend in the whole, so as many as there are between the
   // two are all of them.
-  if (first.coordinates != last.coordinates ||
-      last.local - first.local != size - 1)
+  if (first.position != last.position || last.local - first.local != size - 1)
     return std::nullopt;
-  return Source{first.coordinates[0], first.local};
+  return Source{first.position, first.local};
 }
 
 /// Whether the slice is known, takes whole steps and has something to take.
@@ -94,8 +88,8 @@ tensor::ExtractSliceOp narrow(tensor::ExtractSliceOp slice) {
   all[dim] *= gather.getGroupSize();
   auto narrowed = AllGatherOp::create(
       builder, gather.getLoc(), part.clone(all), first, gather.getMesh(),
-      gather.getAxes(), gather.getDimAttr(), builder.getBoolAttr(false),
-      builder.getI64IntegerAttr(0));
+      cutsAttr(gather.getMesh(), inContiguousOrder(gather.toCuts())),
+      gather.getDimAttr());
   SmallVector<int64_t> place(sizes.size(), 0);
   place[dim] = source->position * sizes[dim];
   builder.setInsertionPoint(slice);

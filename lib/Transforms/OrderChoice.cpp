@@ -49,9 +49,7 @@ bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
   // On one rank all orders are the same.
   llvm::erase_if(cuts,
                  [&](const Cut &one) { return mesh.axes[one.axis].size == 1; });
-  bool plain = llvm::all_of(
-      cuts, [](const Cut &one) { return one.order == Order::Contiguous; });
-  return !plain && !(cuts.size() == 1 && cuts[0].order == Order::Zigzag);
+  return !partsPerRank(cuts);
 }
 
 namespace {

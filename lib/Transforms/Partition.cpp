@@ -31,8 +31,8 @@ struct CutSequence {
   MeshAttr mesh;
   std::vector<Cut> cuts;
   int64_t localRows;
-  /// Whether a rank has two parts of the sequence.
-  bool zigzag;
+  /// How many parts of the sequence a rank has, for windows and scans.
+  int64_t parts;
 };
 
 /// How the sequence that `op` depends along is cut, from the types before they
@@ -43,7 +43,7 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   if (failed(rule))
     return failure();
   FactorCuts cuts;
-  CutSequence result{op, *rule, {}, {}, 0, false};
+  CutSequence result{op, *rule, {}, {}, 0, 1};
   auto collect = [&](Type type, const TensorFactors &dims) {
     LayoutAttr layout = LayoutAttr::of(type);
     if (!layout)
@@ -67,13 +67,6 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   return result;
 }
 
-ArrayAttr axisNames(const CutSequence &sequence) {
-  SmallVector<Attribute> names;
-  for (const Cut &cut : sequence.cuts)
-    names.push_back(sequence.mesh.getNames()[cut.axis]);
-  return ArrayAttr::get(sequence.mesh.getContext(), names);
-}
-
 LogicalResult refuseOrder(CutSequence &sequence) {
   auto error =
       sequence.op->emitOpError("partition_c1: the sequence is cut over ");
@@ -89,20 +82,22 @@ LogicalResult refuseOrder(CutSequence &sequence) {
                   "and cut heads or channels over further axes";
 }
 
-/// Finds out whether the order is zigzag; fails when it is not served.
-LogicalResult findOrder(CutSequence &sequence) {
+/// Finds out how many parts a rank has; fails when the order is not served.
+LogicalResult findParts(CutSequence &sequence) {
   // On one rank all orders are the same.
   std::vector<Cut> cuts;
   llvm::copy_if(sequence.cuts, std::back_inserter(cuts), [&](const Cut &cut) {
     return sequence.mesh.getSizes()[cut.axis] > 1;
   });
-  if (llvm::all_of(
-          cuts, [](const Cut &cut) { return cut.order == Order::Contiguous; }))
-    return success();
-  if (cuts.size() > 1 || cuts.front().order != Order::Zigzag)
+  std::optional<int64_t> parts = partsPerRank(cuts);
+  if (!parts)
     return refuseOrder(sequence);
+  if (*parts == 1) {
+    sequence.cuts = inContiguousOrder(sequence.cuts);
+    return success();
+  }
   sequence.cuts = cuts;
-  sequence.zigzag = true;
+  sequence.parts = *parts;
   return checkZigzagParts(sequence.op, sequence.rule);
 }
 
@@ -115,16 +110,17 @@ LogicalResult checkServed(CutSequence &sequence) {
   // A window of one row needs no other.
   if (sequence.cuts.empty() || (isWindow && op.getWindowRows() == 0))
     return success();
-  if (failed(findOrder(sequence)))
+  if (failed(findParts(sequence)))
     return failure();
   if (!isWindow)
     return success();
-  int64_t rows = sequence.localRows / (sequence.zigzag ? 2 : 1);
+  int64_t rows = sequence.localRows / sequence.parts;
   if (op.getWindowRows() <= rows)
     return success();
   return op->emitOpError("partition_c2: a halo of ")
          << op.getWindowRows() << " rows is longer than "
-         << (sequence.zigzag ? "each of a rank's two parts, of " : "a rank's ")
+         << (sequence.parts == 1 ? "a rank's "
+                                 : "each of a rank's two parts, of ")
          << rows << " rows; use fewer ranks or a longer sequence";
 }
 
@@ -150,16 +146,16 @@ void partitionWindow(CutSequence &sequence) {
   Value source = op.getWindowOperand().get();
   auto type = cast<RankedTensorType>(source.getType());
   SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = sequence.zigzag ? 2 * rows : rows;
+  shape[dim] = sequence.parts * rows;
   SmallVector<Value> initial;
   if (Value given = op.getInitialRows())
     initial.push_back(given);
   auto halo = HaloOp::create(builder, op.getLoc(), TypeRange{type.clone(shape)},
                              ValueRange{source}, initial, sequence.mesh,
-                             axisNames(sequence), dim,
-                             /*before=*/rows, sequence.zigzag);
+                             localCutsAttr(sequence.mesh, sequence.cuts), dim,
+                             /*before=*/rows);
   Value before = halo.getResults()[0];
-  if (sequence.zigzag) {
+  if (sequence.parts > 1) {
     runOnZigzagParts(op, sequence.rule);
     before = seenAsParts(builder, before, dim);
   }
@@ -183,7 +179,7 @@ LogicalResult checkSummary(SequenceOpInterface op, const ScanSummary &own,
 LogicalResult partitionScan(CutSequence &sequence) {
   SequenceOpInterface op = sequence.op;
   std::optional<int64_t> parts;
-  if (sequence.zigzag)
+  if (sequence.parts > 1)
     parts = runOnZigzagParts(op, sequence.rule);
   OpBuilder builder(op);
   ScanSummary own = op.summarize(builder);
@@ -191,8 +187,8 @@ LogicalResult partitionScan(CutSequence &sequence) {
     return failure();
   auto scan = ScanStateOp::create(
       builder, op.getLoc(), own.decay.getType(), own.state.getType(), own.decay,
-      own.state, sequence.mesh, axisNames(sequence),
-      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain), sequence.zigzag);
+      own.state, sequence.mesh, localCutsAttr(sequence.mesh, sequence.cuts),
+      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain));
   SmallVector<Value> replacements = op.apply(
       builder, own, {scan.getPrefixDecay(), scan.getPrefixState(), {}});
   for (auto [result, replacement] :

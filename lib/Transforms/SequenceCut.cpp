@@ -14,19 +14,6 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// Reads an order into `cut`.
-bool readOrder(StringRef text, Cut &cut) {
-  if (text.consume_front("striped")) {
-    cut.order = Order::Striped;
-    if (text.empty())
-      return true;
-    return text.consume_front(":") && !text.getAsInteger(10, cut.unit) &&
-           cut.unit > 0;
-  }
-  cut.order = text == "zigzag" ? Order::Zigzag : Order::Contiguous;
-  return text == "zigzag" || text == "contiguous";
-}
-
 /// Appends a cut over the axis of this name, unless it is named already.
 bool addAxis(const Mesh &mesh, StringRef name, std::vector<Cut> &cuts,
              ArrayRef<Cut> taken, std::string &message) {
@@ -63,13 +50,16 @@ std::optional<SequenceCut> SequenceCut::parse(const Mesh &mesh, StringRef axes,
   if (!tensorAxis.empty() && !addAxis(mesh, tensorAxis, result.tensorParallel,
                                       result.sequence, message))
     return std::nullopt;
-  if (!readOrder(order, result.sequence.front())) {
+  std::optional<Cut> first = parseOrder(order.str());
+  if (!first) {
     message =
         "order must be contiguous, zigzag, striped or striped:UNIT with a "
         "unit of at least 1, but is '" +
         order.str() + "'";
     return std::nullopt;
   }
+  first->axis = result.sequence.front().axis;
+  result.sequence.front() = *first;
   return result;
 }
 
@@ -91,12 +81,6 @@ std::vector<Cut> SequenceCut::onSequence(CutStrategy strategy) const {
   std::vector<Cut> cuts = sequence;
   if (strategy == CutStrategy::TwoD)
     cuts.pop_back();
-  return cuts;
-}
-
-std::vector<Cut> SequenceCut::inContiguousOrder(std::vector<Cut> cuts) {
-  for (Cut &cut : cuts)
-    cut = {cut.axis, Order::Contiguous, 1};
   return cuts;
 }
 

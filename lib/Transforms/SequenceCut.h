@@ -29,8 +29,6 @@ public:
   /// The cuts of an op's hidden factor and of its sequence under a strategy.
   std::vector<Cut> onHidden(CutStrategy strategy) const;
   std::vector<Cut> onSequence(CutStrategy strategy) const;
-  /// Over the same axes, in contiguous order.
-  static std::vector<Cut> inContiguousOrder(std::vector<Cut> cuts);
   /// The cut of tensor parallelism: one, or none.
   const std::vector<Cut> &tensor() const { return tensorParallel; }
 

@@ -68,11 +68,11 @@ func.func @all_to_all_c1_results(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c1_concat_zigzag(%x: tensor<4x8xf32>) {
+func.func @all_to_all_c1_concat_cuts(%x: tensor<4x8xf32>) {
   // expected-error @below {{all_to_all_c1: results and arrays must have one entry for each of the 1 operands, and there must be one}}
   %0 = cp.all_to_all %x over ["cp"] of #mesh
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       concat_zigzag = array<i1>}
+       concat_cuts = []}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
   return
 }
@@ -80,11 +80,11 @@ func.func @all_to_all_c1_concat_zigzag(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c1_split_zigzag(%x: tensor<4x8xf32>) {
+func.func @all_to_all_c1_split_cuts(%x: tensor<4x8xf32>) {
   // expected-error @below {{all_to_all_c1: results and arrays must have one entry for each of the 1 operands, and there must be one}}
   %0 = cp.all_to_all %x over ["cp"] of #mesh
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       split_zigzag = array<i1: true, true>}
+       split_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>]}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
   return
 }
@@ -274,11 +274,11 @@ func.func @all_to_all_c3_overflow(%x: tensor<9223372036854775807x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c1_striped(%x: tensor<4x8xf32>) {
-  // expected-error @below {{all_to_all_c1: }}
+func.func @layout_c5_concat(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.all_to_all' op layout_c5: dimension 0 of size 16 does not divide by 4 (axis "cp", striped) x 3 (unit); pad the dimension to a multiple, or cut it over a smaller axis}}
   %0 = cp.all_to_all %x over ["cp"] of #mesh
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       concat_striped = array<i64: 1, 1>}
+       concat_cuts = [#cp.cut<"cp" striped : 3>]}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
   return
 }
@@ -286,11 +286,23 @@ func.func @all_to_all_c1_striped(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c4_concat(%x: tensor<4x8xf32>) {
-  // expected-error @below {{all_to_all_c4: stripes of 3 must divide a rank's part, which has 4 elements}}
+func.func @layout_c5_split(%x: tensor<4x4xf32>) {
+  // expected-error @below {{'cp.all_to_all' op layout_c5: dimension 1 of size 4 does not divide by 2 x 4 (axis "cp", zigzag)}}
   %0 = cp.all_to_all %x over ["cp"] of #mesh
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       concat_striped = array<i64: 3>}
+       split_cuts = [#cp.cut<"cp" zigzag>]}
+      : (tensor<4x4xf32>) -> tensor<16x1xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_to_all_c4_other_axis(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.all_to_all' op all_to_all_c4: with cuts the group has one axis, that of each cut, but the axes are ["cp"] and a cut is #cp.cut<"dp" zigzag>}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       split_cuts = [#cp.cut<"dp" zigzag>]}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
   return
 }
@@ -298,11 +310,23 @@ func.func @all_to_all_c4_concat(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c4_split(%x: tensor<4x8xf32>) {
-  // expected-error @below {{all_to_all_c4: stripes of 4 must divide a rank's part, which has 2 elements}}
+func.func @all_to_all_c4_two_axes(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.all_to_all' op all_to_all_c4: with cuts the group has one axis, that of each cut, but the axes are ["dp", "cp"] and a cut is #cp.cut<"dp">}}
+  %0 = cp.all_to_all %x over ["dp", "cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       concat_cuts = [#cp.cut<"dp">]}
+      : (tensor<4x8xf32>) -> tensor<32x1xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @layout_c3(%x: tensor<4x8xf32>) {
   %0 = cp.all_to_all %x over ["cp"] of #mesh
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       split_striped = array<i64: 4>}
+       // expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got -2; leave it out to cut anywhere}}
+       split_cuts = [#cp.cut<"cp" striped : -2>]}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
   return
 }
@@ -310,24 +334,11 @@ func.func @all_to_all_c4_split(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c4_both(%x: tensor<4x8xf32>) {
-  // expected-error @below {{all_to_all_c4: a cut cannot be zigzag and striped at once}}
+func.func @not_a_cut(%x: tensor<4x8xf32>) {
   %0 = cp.all_to_all %x over ["cp"] of #mesh
+      // expected-error @below {{attribute 'split_cuts' failed to satisfy constraint: cuts of a dimension}}
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       split_striped = array<i64: 1>,
-       split_zigzag = array<i1: true>}
-      : (tensor<4x8xf32>) -> tensor<16x2xf32>
-  return
-}
-
-// -----
-
-#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_to_all_c4_negative(%x: tensor<4x8xf32>) {
-  // expected-error @below {{all_to_all_c4: the unit of a striped cut must be at least 1}}
-  %0 = cp.all_to_all %x over ["cp"] of #mesh
-      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
-       split_striped = array<i64: -2>}
+       split_cuts = ["cp"]}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
   return
 }

@@ -14,15 +14,15 @@ func.func @one(%x: tensor<1x16x32xf32>) {
 
 // CHECK-LABEL: @all
 // CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<8x6xi64>)
-// CHECK: %[[R:.*]]:2 = cp.all_to_all %[[X]], %[[Y]] over ["dp", "cp"] of
-// CHECK-SAME: {concat_dims = array<i64: 0, 1>, concat_zigzag = array<i1: true, false>, repeat_units = array<i64: 2, 1>, repeats = array<i64: 2, 1>, split_dims = array<i64: 1, 0>, split_zigzag = array<i1: false, true>} : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<32x2xf32>, tensor<1x48xi64>)
+// CHECK: %[[R:.*]]:2 = cp.all_to_all %[[X]], %[[Y]] over ["cp"] of
+// CHECK-SAME: {concat_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp">], concat_dims = array<i64: 0, 1>, repeat_units = array<i64: 2, 1>, repeats = array<i64: 2, 1>, split_cuts = [#cp.cut<"cp">, #cp.cut<"cp" zigzag>], split_dims = array<i64: 1, 0>} : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<16x4xf32>, tensor<2x24xi64>)
 func.func @all(%x: tensor<4x8xf32>, %y: tensor<8x6xi64>) {
-  %0:2 = cp.all_to_all %x, %y over ["dp", "cp"] of #mesh
+  %0:2 = cp.all_to_all %x, %y over ["cp"] of #mesh
       {concat_dims = array<i64: 0, 1>, split_dims = array<i64: 1, 0>,
-       concat_zigzag = array<i1: true, false>,
-       split_zigzag = array<i1: false, true>,
-       repeats = array<i64: 2, 1>, repeat_units = array<i64: 2, 1>}
-      : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<32x2xf32>, tensor<1x48xi64>)
+       repeats = array<i64: 2, 1>, repeat_units = array<i64: 2, 1>,
+       concat_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp">],
+       split_cuts = [#cp.cut<"cp">, #cp.cut<"cp" zigzag>]}
+      : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<16x4xf32>, tensor<2x24xi64>)
   return
 }
 
@@ -36,11 +36,12 @@ func.func @dynamic(%x: tensor<?x?xf32>) {
 }
 
 // CHECK-LABEL: @striped
-// CHECK: cp.all_to_all %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {concat_dims = array<i64: 0, 0>, concat_striped = array<i64: 2, 0>, split_dims = array<i64: 1, 1>, split_striped = array<i64: 0, 1>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<16x2xf32>, tensor<16x2xf32>)
+// CHECK: cp.all_to_all %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {concat_cuts = [#cp.cut<"cp" striped : 2>, #cp.cut<"cp">], concat_dims = array<i64: 0, 0>, split_cuts = [#cp.cut<"cp">, #cp.cut<"cp" striped>], split_dims = array<i64: 1, 1>} : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<16x2xf32>, tensor<16x2xf32>)
 func.func @striped(%x: tensor<4x8xf32>) {
   %0:2 = cp.all_to_all %x, %x over ["cp"] of #mesh
       {concat_dims = array<i64: 0, 0>, split_dims = array<i64: 1, 1>,
-       concat_striped = array<i64: 2, 0>, split_striped = array<i64: 0, 1>}
+       concat_cuts = [#cp.cut<"cp" striped : 2>, #cp.cut<"cp">],
+       split_cuts = [#cp.cut<"cp">, #cp.cut<"cp" striped>]}
       : (tensor<4x8xf32>, tensor<4x8xf32>)
       -> (tensor<16x2xf32>, tensor<16x2xf32>)
   return

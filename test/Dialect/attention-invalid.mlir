@@ -143,20 +143,9 @@ func.func @rows_keys(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %v: tenso
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-func.func @rows_entries(%q: tensor<1x8x4x5xf32>, %k: tensor<1x32x2x5xf32>, %v: tensor<1x32x2x3xf32>) {
-  // expected-error @below {{'cp.attention_rows' op cut_attention_c1: zigzag and striped must have one entry for each of the 1 axes}}
-  %o, %lse = cp.attention_rows %q, %k, %v over ["cp"] of #mesh {zigzag = array<i1: true, false>}
-      : (tensor<1x8x4x5xf32>, tensor<1x32x2x5xf32>, tensor<1x32x2x3xf32>)
-      -> (tensor<1x8x4x3xf32>, tensor<1x4x8xf32>)
-  return
-}
-
-// -----
-
-#mesh = #cp.mesh<"cp" = 4>
-func.func @rows_both(%q: tensor<1x8x4x5xf32>, %k: tensor<1x32x2x5xf32>, %v: tensor<1x32x2x3xf32>) {
-  // expected-error @below {{'cp.attention_rows' op cut_attention_c1: a cut cannot be zigzag and striped at once; leave one of them out}}
-  %o, %lse = cp.attention_rows %q, %k, %v over ["cp"] of #mesh {zigzag = array<i1: true>, striped = array<i64: 2>}
+func.func @rows_cuts(%q: tensor<1x8x4x5xf32>, %k: tensor<1x32x2x5xf32>, %v: tensor<1x32x2x3xf32>) {
+  // expected-error @below {{'cp.attention_rows' op layout_c5: dimension 1 of size 32 does not divide by 4 (axis "cp", striped) x 3 (unit)}}
+  %o, %lse = cp.attention_rows %q, %k, %v over ["cp" striped : 3] of #mesh
       : (tensor<1x8x4x5xf32>, tensor<1x32x2x5xf32>, tensor<1x32x2x3xf32>)
       -> (tensor<1x8x4x3xf32>, tensor<1x4x8xf32>)
   return
@@ -166,8 +155,8 @@ func.func @rows_both(%q: tensor<1x8x4x5xf32>, %k: tensor<1x32x2x5xf32>, %v: tens
 
 #mesh = #cp.mesh<"cp" = 4>
 func.func @rows_unit(%q: tensor<1x8x4x5xf32>, %k: tensor<1x32x2x5xf32>, %v: tensor<1x32x2x3xf32>) {
-  // expected-error @below {{'cp.attention_rows' op cut_attention_c1: the unit of a striped cut must be at least 1, or 0 for a cut that is not, but is -2}}
-  %o, %lse = cp.attention_rows %q, %k, %v over ["cp"] of #mesh {striped = array<i64: -2>}
+  // expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got -2}}
+  %o, %lse = cp.attention_rows %q, %k, %v over ["cp" striped : -2] of #mesh
       : (tensor<1x8x4x5xf32>, tensor<1x32x2x5xf32>, tensor<1x32x2x3xf32>)
       -> (tensor<1x8x4x3xf32>, tensor<1x4x8xf32>)
   return

@@ -31,32 +31,29 @@ func.func @cross(%q: tensor<1x?x2x5xf64>, %k: tensor<1x9x2x5xf64>)
 }
 
 // CHECK-LABEL: @rows
-// CHECK: cp.attention_rows {{.*}} over ["ring", "u"] of #{{[a-z0-9]+}} {striped = array<i64: 2, 0>} : (tensor<1x4x2x5xf32>
+// CHECK: cp.attention_rows {{.*}} over ["ring" striped : 2, "u"] of #{{[a-z0-9]+}} : (tensor<1x4x2x5xf32>
 // Nothing travels, so it goes too.
 // DEAD-LABEL: @rows
 // DEAD-NEXT: return
 func.func @rows(%q: tensor<1x4x2x5xf32>, %k: tensor<1x24x1x5xf32>) {
-  %o, %lse = cp.attention_rows %q, %k, %k over ["ring", "u"] of #mesh
-      {striped = array<i64: 2, 0>}
+  %o, %lse = cp.attention_rows %q, %k, %k over ["ring" striped : 2, "u"] of #mesh
       : (tensor<1x4x2x5xf32>, tensor<1x24x1x5xf32>, tensor<1x24x1x5xf32>)
       -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
   return
 }
 
 // CHECK-LABEL: @ring
-// CHECK: cp.ring_attention {{.*}} over ["ring"] of #{{[a-z0-9]+}} {zigzag = array<i1: true>} : (tensor<1x4x2x5xf32>
+// CHECK: cp.ring_attention {{.*}} over ["ring" zigzag] of #{{[a-z0-9]+}} : (tensor<1x4x2x5xf32>
 // Equal ones travel once; unused ones not at all, on no rank.
 // DEAD-LABEL: @ring
 // DEAD-COUNT-1: cp.ring_attention
 // DEAD-NOT: cp.ring_attention
 func.func @ring(%q: tensor<1x4x2x5xf32>, %k: tensor<1x4x1x5xf32>)
     -> (tensor<1x4x2x5xf32>, tensor<1x4x2x5xf32>) {
-  %o, %lse = cp.ring_attention %q, %k, %k over ["ring"] of #mesh
-      {zigzag = array<i1: true>}
+  %o, %lse = cp.ring_attention %q, %k, %k over ["ring" zigzag] of #mesh
       : (tensor<1x4x2x5xf32>, tensor<1x4x1x5xf32>, tensor<1x4x1x5xf32>)
       -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
-  %again, %lse_again = cp.ring_attention %q, %k, %k over ["ring"] of #mesh
-      {zigzag = array<i1: true>}
+  %again, %lse_again = cp.ring_attention %q, %k, %k over ["ring" zigzag] of #mesh
       : (tensor<1x4x2x5xf32>, tensor<1x4x1x5xf32>, tensor<1x4x1x5xf32>)
       -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
   return %o, %again : tensor<1x4x2x5xf32>, tensor<1x4x2x5xf32>

@@ -271,29 +271,49 @@ func.func @reduce_scatter_c2_divides(%x: tensor<6xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @all_gather_c3(%x: tensor<4x8xf32>) {
-  // expected-error @below {{all_gather_c3: a cut cannot be zigzag and striped at once}}
-  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0, zigzag = true, striped = 2}
+func.func @layout_c5_gather(%x: tensor<3x8xf32>) {
+  // expected-error @below {{'cp.all_gather' op layout_c5: dimension 0 of size 12 does not divide by 2 x 4 (axis "cp", zigzag); pad the dimension to a multiple, or cut it over a smaller axis or contiguously}}
+  %0 = cp.all_gather %x over ["cp" zigzag] of #mesh {dim = 0}
+      : tensor<3x8xf32> -> tensor<12x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @layout_c5_slice(%x: tensor<16x8xf32>) {
+  // expected-error @below {{'cp.slice' op layout_c5: dimension 0 of size 16 does not divide by 4 (axis "cp", striped) x 8 (unit)}}
+  %0 = cp.slice %x over ["cp" striped : 8] of #mesh {dim = 0}
+      : tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @layout_c5_reduce_scatter(%x: tensor<16x8xf32>) {
+  // expected-error @below {{'cp.reduce_scatter' op layout_c5: dimension 0 of size 16 does not divide by 4 (axis "cp", striped) x 3 (unit)}}
+  %0 = cp.reduce_scatter %x over ["cp" striped : 3] of #mesh {dim = 0}
+      : tensor<16x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @cut_c1_gather(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.all_gather' op cut_c1: several axes are one group here, of contiguous cuts, but that over "cp" is striped; do one axis after the other}}
+  %0 = cp.all_gather %x over ["dp", "cp" striped] of #mesh {dim = 0}
+      : tensor<4x8xf32> -> tensor<32x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @layout_c7(%x: tensor<4x8xf32>) {
+  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped', but got 'zig'}}
+  %0 = cp.all_gather %x over ["cp" zig] of #mesh {dim = 0}
       : tensor<4x8xf32> -> tensor<16x8xf32>
-  return
-}
-
-// -----
-
-#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @slice_c3(%x: tensor<16x8xf32>) {
-  // expected-error @below {{slice_c3: stripes of 8 must divide a rank's part, which has 4 elements}}
-  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0, striped = 8}
-      : tensor<16x8xf32> -> tensor<4x8xf32>
-  return
-}
-
-// -----
-
-#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @reduce_scatter_c3(%x: tensor<16x8xf32>) {
-  // expected-error @below {{reduce_scatter_c3: stripes of 3 must divide a rank's part, which has 4 elements}}
-  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 0, striped = 3}
-      : tensor<16x8xf32> -> tensor<4x8xf32>
   return
 }

@@ -8,10 +8,10 @@
 // CHECK-LABEL: @all_gather
 func.func @all_gather(%x: tensor<2x8xi1>, %y: tensor<?xf32>) {
   // CHECK: cp.all_gather %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 1 : i64} : tensor<2x8xi1> -> tensor<2x32xi1>
-  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1, zigzag = false}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1}
       : tensor<2x8xi1> -> tensor<2x32xi1>
-  // CHECK: cp.all_gather %{{.*}} over ["cp", "dp"] of #{{[a-z0-9]+}} {dim = 1 : i64, zigzag = true}
-  %1 = cp.all_gather %x over ["cp", "dp"] of #mesh {dim = 1, zigzag = true}
+  // CHECK: cp.all_gather %{{.*}} over ["cp", "dp"] of #{{[a-z0-9]+}} {dim = 1 : i64}
+  %1 = cp.all_gather %x over ["cp" contiguous, "dp" : 1] of #mesh {dim = 1}
       : tensor<2x8xi1> -> tensor<2x64xi1>
   // CHECK: cp.all_gather {{.*}} : tensor<?xf32> -> tensor<?xf32>
   %2 = cp.all_gather %y over ["cp"] of #mesh {dim = 0}
@@ -22,10 +22,10 @@ func.func @all_gather(%x: tensor<2x8xi1>, %y: tensor<?xf32>) {
 // CHECK-LABEL: @slice
 func.func @slice(%x: tensor<2x8xf32>, %y: tensor<?xf32>, %z: tensor<0xf32>) {
   // CHECK: cp.slice %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 1 : i64} : tensor<2x8xf32> -> tensor<2x2xf32>
-  %0 = cp.slice %x over ["cp"] of #mesh {dim = 1, zigzag = false}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 1}
       : tensor<2x8xf32> -> tensor<2x2xf32>
-  // CHECK: cp.slice %{{.*}} over ["dp"] of #{{[a-z0-9]+}} {dim = 1 : i64, zigzag = true}
-  %1 = cp.slice %x over ["dp"] of #mesh {dim = 1, zigzag = true}
+  // CHECK: cp.slice %{{.*}} over ["dp" zigzag] of #{{[a-z0-9]+}} {dim = 1 : i64}
+  %1 = cp.slice %x over ["dp" zigzag] of #mesh {dim = 1}
       : tensor<2x8xf32> -> tensor<2x4xf32>
   // CHECK: cp.slice {{.*}} : tensor<?xf32> -> tensor<?xf32>
   %2 = cp.slice %y over ["cp"] of #mesh {dim = 0}
@@ -39,10 +39,10 @@ func.func @slice(%x: tensor<2x8xf32>, %y: tensor<?xf32>, %z: tensor<0xf32>) {
 // CHECK-LABEL: @reduce_scatter
 func.func @reduce_scatter(%x: tensor<2x8xf32>) {
   // CHECK: cp.reduce_scatter %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 1 : i64} : tensor<2x8xf32> -> tensor<2x2xf32>
-  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 1, zigzag = false}
+  %0 = cp.reduce_scatter %x over ["cp"] of #mesh {dim = 1}
       : tensor<2x8xf32> -> tensor<2x2xf32>
-  // CHECK: cp.reduce_scatter %{{.*}} over ["dp"] of #{{[a-z0-9]+}} {dim = 1 : i64, zigzag = true}
-  %1 = cp.reduce_scatter %x over ["dp"] of #mesh {dim = 1, zigzag = true}
+  // CHECK: cp.reduce_scatter %{{.*}} over ["dp" zigzag] of #{{[a-z0-9]+}} {dim = 1 : i64}
+  %1 = cp.reduce_scatter %x over ["dp" zigzag] of #mesh {dim = 1}
       : tensor<2x8xf32> -> tensor<2x4xf32>
   return
 }

@@ -42,7 +42,7 @@ func.func @unused(%x: tensor<8x4xf32>, %d: tensor<8xf32>)
       : tensor<8x4xf32> -> tensor<2x4xf32>
   %6 = cp.all_reduce %x over ["cp"] of #mesh : tensor<8x4xf32>
   %7 = cp.shift %x over ["cp"] of #mesh {offset = 1} : tensor<8x4xf32>
-  %8 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_zigzag = true}
+  %8 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 0}
       : tensor<8x4xf32>
   %9 = cp.call "all_reduce" ins(%x : tensor<8x4xf32>)
       outs(%x : tensor<8x4xf32>) {axes = array<i64: 0>} -> tensor<8x4xf32>

@@ -63,7 +63,7 @@ func.func @group_c1_twice(%x: tensor<8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @group_c1(%x: tensor<8xf32>) {
   // expected-error @below {{'cp.reorder' op group_c1: at least one axis must be named}}
-  %0 = cp.reorder %x over [] of #mesh {dim = 0, to_zigzag = true}
+  %0 = cp.reorder %x from [] to [] of #mesh {dim = 0}
       : tensor<8xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @group_c1(%x: tensor<8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @group_c1_unknown(%x: tensor<8xf32>) {
   // expected-error @below {{'cp.reorder' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "tp"}}
-  %0 = cp.reorder %x over ["tp"] of #mesh {dim = 0, to_zigzag = true}
+  %0 = cp.reorder %x from ["tp"] to ["tp" zigzag] of #mesh {dim = 0}
       : tensor<8xf32>
   return
 }
@@ -83,7 +83,8 @@ func.func @group_c1_unknown(%x: tensor<8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @group_c1_twice(%x: tensor<8xf32>) {
   // expected-error @below {{'cp.reorder' op group_c1: axis "cp" is named twice}}
-  %0 = cp.reorder %x over ["cp", "cp"] of #mesh {dim = 0, to_zigzag = true}
+  %0 = cp.reorder %x from ["cp", "cp"] to ["cp" zigzag, "cp"] of #mesh
+      {dim = 0}
       : tensor<8xf32>
   return
 }
@@ -91,9 +92,9 @@ func.func @group_c1_twice(%x: tensor<8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @reorder_c1(%x: tensor<7xf32>) {
-  // expected-error @below {{reorder_c1: 2 (2) must divide the dimension (7)}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_zigzag = true}
+func.func @layout_c5_zigzag(%x: tensor<7xf32>) {
+  // expected-error @below {{'cp.reorder' op layout_c5: dimension 0 of size 28 does not divide by 2 x 4 (axis "cp", zigzag)}}
+  %0 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 0}
       : tensor<7xf32>
   return
 }
@@ -103,7 +104,7 @@ func.func @reorder_c1(%x: tensor<7xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @reorder_c1_dim(%x: tensor<8xf32>) {
   // expected-error @below {{reorder_c1: the dimension must be below 1, but is 1}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 1, to_zigzag = true}
+  %0 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 1}
       : tensor<8xf32>
   return
 }
@@ -113,7 +114,7 @@ func.func @reorder_c1_dim(%x: tensor<8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @reorder_c1_rank_zero(%x: tensor<f32>) {
   // expected-error @below {{reorder_c1: the dimension must be below 0, but is 0}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_zigzag = true}
+  %0 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 0}
       : tensor<f32>
   return
 }
@@ -121,9 +122,9 @@ func.func @reorder_c1_rank_zero(%x: tensor<f32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @reorder_c2_both(%x: tensor<8xf32>) {
-  // expected-error @below {{reorder_c2: a cut cannot be zigzag and striped at once; leave one of them out}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_zigzag = true, to_striped = 1}
+func.func @reorder_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.reorder' op reorder_c2: both cuts must be over the same axes, but are over ["cp"] and ["dp"]}}
+  %0 = cp.reorder %x from ["cp"] to ["dp" striped] of #mesh {dim = 0}
       : tensor<8xf32>
   return
 }
@@ -131,9 +132,9 @@ func.func @reorder_c2_both(%x: tensor<8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @reorder_c2_unit(%x: tensor<8xf32>) {
-  // expected-error @below {{reorder_c2: stripes of 3 must divide a rank's part, which has 8 elements}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, from_striped = 3}
+func.func @layout_c5_unit(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.reorder' op layout_c5: dimension 0 of size 32 does not divide by 4 (axis "cp", striped) x 3 (unit)}}
+  %0 = cp.reorder %x from ["cp" striped : 3] to ["cp"] of #mesh {dim = 0}
       : tensor<8xf32>
   return
 }
@@ -141,9 +142,9 @@ func.func @reorder_c2_unit(%x: tensor<8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @reorder_c2_negative(%x: tensor<8xf32>) {
-  // expected-error @below {{reorder_c2: the unit of a striped cut must be at least 1, or 0 for a cut that is not, but is -1}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, to_striped = -1}
+func.func @layout_c3(%x: tensor<8xf32>) {
+  // expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got -1}}
+  %0 = cp.reorder %x from ["cp"] to ["cp" striped : -1] of #mesh {dim = 0}
       : tensor<8xf32>
   return
 }
@@ -153,8 +154,38 @@ func.func @reorder_c2_negative(%x: tensor<8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @reorder_c3(%x: tensor<7xf32>) {
   // expected-error @below {{reorder_c3: the orders before and after must differ}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0}
+  %0 = cp.reorder %x from ["cp"] to ["cp"] of #mesh {dim = 0}
       : tensor<7xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reorder_c3_units(%x: tensor<8xf32>) {
+  // expected-error @below {{reorder_c3: the orders before and after must differ}}
+  %0 = cp.reorder %x from ["cp" : 2] to ["cp" : 4] of #mesh {dim = 0}
+      : tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @cut_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.reorder' op cut_c1: several axes are one group here, of contiguous cuts, but that over "dp" is zigzag; do one axis after the other}}
+  %0 = cp.reorder %x from ["dp", "cp"] to ["dp" zigzag, "cp"] of #mesh {dim = 0}
+      : tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @layout_c7(%x: tensor<8xf32>) {
+  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped', but got 'backward'}}
+  %0 = cp.reorder %x from ["cp"] to ["cp" backward] of #mesh {dim = 0}
+      : tensor<8xf32>
   return
 }
 
@@ -163,8 +194,8 @@ func.func @reorder_c3(%x: tensor<7xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @reorder_c3_striped(%x: tensor<8xf32>) {
   // expected-error @below {{reorder_c3: the orders before and after must differ}}
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 0, from_striped = 2, to_striped = 2}
-      : tensor<8xf32>
+  %0 = cp.reorder %x from ["cp" striped : 2] to ["cp" striped : 2] of #mesh
+      {dim = 0} : tensor<8xf32>
   return
 }
 

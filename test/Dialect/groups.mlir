@@ -27,17 +27,17 @@ func.func @shift(%x: tensor<1x2xi32>) {
 // CHECK-LABEL: @reorder
 func.func @reorder(%x: tensor<1x2xf32>, %y: tensor<?xf32>,
                    %z: tensor<8xf32>) {
-  // CHECK: cp.reorder %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 1 : i64, to_zigzag = true} : tensor<1x2xf32>
-  %0 = cp.reorder %x over ["cp"] of #mesh {dim = 1, to_zigzag = true}
+  // CHECK: cp.reorder %{{.*}} from ["cp"] to ["cp" zigzag] of #{{[a-z0-9]+}} {dim = 1 : i64} : tensor<1x2xf32>
+  %0 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 1}
       : tensor<1x2xf32>
-  // CHECK: cp.reorder %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 0 : i64, from_zigzag = true} : tensor<?xf32>
-  %1 = cp.reorder %y over ["cp"] of #mesh {dim = 0, from_zigzag = true}
+  // CHECK: cp.reorder %{{.*}} from ["cp" zigzag] to ["cp"] of #{{[a-z0-9]+}} {dim = 0 : i64} : tensor<?xf32>
+  %1 = cp.reorder %y from ["cp" zigzag] to ["cp"] of #mesh {dim = 0}
       : tensor<?xf32>
-  // CHECK: cp.reorder %{{.*}} {dim = 0 : i64, from_striped = 1 : i64, to_striped = 4 : i64} : tensor<8xf32>
-  %2 = cp.reorder %z over ["cp"] of #mesh
-      {dim = 0, from_striped = 1, to_striped = 4} : tensor<8xf32>
-  // CHECK: cp.reorder %{{.*}} {dim = 0 : i64, from_zigzag = true, to_striped = 2 : i64} : tensor<8xf32>
-  %3 = cp.reorder %z over ["cp"] of #mesh
-      {dim = 0, from_zigzag = true, to_striped = 2} : tensor<8xf32>
+  // CHECK: cp.reorder %{{.*}} from ["cp" striped] to ["cp" striped : 4] of #{{[a-z0-9]+}} {dim = 0 : i64} : tensor<8xf32>
+  %2 = cp.reorder %z from ["cp" striped] to ["cp" striped : 4] of #mesh
+      {dim = 0} : tensor<8xf32>
+  // CHECK: cp.reorder %{{.*}} from ["cp" zigzag] to ["cp" striped : 2] of #{{[a-z0-9]+}} {dim = 0 : i64} : tensor<8xf32>
+  %3 = cp.reorder %z from ["cp" zigzag] to ["cp" striped : 2] of #mesh
+      {dim = 0} : tensor<8xf32>
   return
 }

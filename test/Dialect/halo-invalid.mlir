@@ -54,7 +54,7 @@ func.func @halo_c1_initial(%x: tensor<4x8xf32>, %i: tensor<3x8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @halo_c1_no_sources() {
   // expected-error @below {{halo_c1: there must be one result for each of the 0 sources}}
-  "cp.halo"() {mesh = #mesh, axes = ["cp"], dim = 0, before = 1,
+  "cp.halo"() {mesh = #mesh, cuts = [#cp.cut<"cp">], dim = 0, before = 1,
                operandSegmentSizes = array<i32: 0, 0>} : () -> ()
   return
 }
@@ -145,7 +145,7 @@ func.func @halo_c3_initial(%x: tensor<4x8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @halo_c3_zigzag(%x: tensor<8x8xf32>) {
   // expected-error @below {{halo_c3: a result must have shape [6, 8], but has [3, 8]}}
-  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 3, zigzag = true}
+  %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 0, before = 3}
       : (tensor<8x8xf32>) -> tensor<3x8xf32>
   return
 }
@@ -154,8 +154,8 @@ func.func @halo_c3_zigzag(%x: tensor<8x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @halo_c4_odd(%x: tensor<7x8xf32>) {
-  // expected-error @below {{halo_c4: in zigzag order a rank's rows are two parts of 3 rows or more, of one size, but there are 7}}
-  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 3, zigzag = true}
+  // expected-error @below {{halo_c4: in this order a rank's rows are 2 parts of 3 rows or more, of one size, but there are 7}}
+  %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 0, before = 3}
       : (tensor<7x8xf32>) -> tensor<6x8xf32>
   return
 }
@@ -164,8 +164,8 @@ func.func @halo_c4_odd(%x: tensor<7x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @halo_c4_short(%x: tensor<4x8xf32>) {
-  // expected-error @below {{halo_c4: in zigzag order a rank's rows are two parts of 3 rows or more, of one size, but there are 4}}
-  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 3, zigzag = true}
+  // expected-error @below {{halo_c4: in this order a rank's rows are 2 parts of 3 rows or more, of one size, but there are 4}}
+  %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 0, before = 3}
       : (tensor<4x8xf32>) -> tensor<6x8xf32>
   return
 }
@@ -175,8 +175,18 @@ func.func @halo_c4_short(%x: tensor<4x8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @halo_c3_zigzag_initial(%x: tensor<8x8xf32>, %i: tensor<6x8xf32>) {
   // expected-error @below {{halo_c3: initial rows must have type 'tensor<3x8xf32>', but has 'tensor<6x8xf32>'}}
-  %0 = cp.halo %x initial(%i) over ["cp"] of #mesh
-      {dim = 0, before = 3, zigzag = true}
+  %0 = cp.halo %x initial(%i) over ["cp" zigzag] of #mesh
+      {dim = 0, before = 3}
       : (tensor<8x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @parts_c1(%x: tensor<8x8xf32>) {
+  // expected-error @below {{'cp.halo' op parts_c1: the cuts must be contiguous, or one zigzag cut, but are striped; reorder the sequence first}}
+  %0 = cp.halo %x over ["cp" striped] of #mesh {dim = 0, before = 3}
+      : (tensor<8x8xf32>) -> tensor<3x8xf32>
   return
 }

@@ -32,11 +32,11 @@ func.func @dynamic(%x: tensor<?x?xf32>) {
 }
 
 // CHECK-LABEL: @zigzag
-// CHECK: cp.halo %{{.*}}, %{{.*}} initial(%{{.*}}, %{{.*}}) over ["cp"] of #{{[a-z0-9]+}} {before = 2 : i64, dim = 0 : i64, zigzag = true} : (tensor<6x8xf32>, tensor<4xf32>, tensor<2x8xf32>, tensor<2xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
+// CHECK: cp.halo %{{.*}}, %{{.*}} initial(%{{.*}}, %{{.*}}) over ["cp" zigzag] of #{{[a-z0-9]+}} {before = 2 : i64, dim = 0 : i64} : (tensor<6x8xf32>, tensor<4xf32>, tensor<2x8xf32>, tensor<2xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
 func.func @zigzag(%x: tensor<6x8xf32>, %y: tensor<4xf32>, %i: tensor<2x8xf32>,
                   %j: tensor<2xf32>) {
-  %0:2 = cp.halo %x, %y initial(%i, %j) over ["cp"] of #mesh
-      {dim = 0, before = 2, zigzag = true}
+  %0:2 = cp.halo %x, %y initial(%i, %j) over ["cp" zigzag] of #mesh
+      {dim = 0, before = 2}
       : (tensor<6x8xf32>, tensor<4xf32>, tensor<2x8xf32>, tensor<2xf32>)
       -> (tensor<4x8xf32>, tensor<4xf32>)
   return
@@ -46,7 +46,7 @@ func.func @zigzag(%x: tensor<6x8xf32>, %y: tensor<4xf32>, %i: tensor<2x8xf32>,
 // CHECK-LABEL: @contiguous
 // CHECK: cp.halo %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {before = 2 : i64, dim = 0 : i64} :
 func.func @contiguous(%x: tensor<6x8xf32>) {
-  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 2, zigzag = false}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 2}
       : (tensor<6x8xf32>) -> tensor<2x8xf32>
   return
 }

@@ -37,13 +37,13 @@
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{layout_c3: dimension 0: expected a unit of at least 1, got 0; leave it out to cut anywhere}}
+// expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got 0; leave it out to cut anywhere}}
 #layout_c3 = #cp.layout<#mesh, [{"cp" : 0}]>
 
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{layout_c3: dimension 0: expected a unit of at least 1, got -64}}
+// expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got -64}}
 #layout_c3 = #cp.layout<#mesh, [{"cp" : -64}]>
 
 // -----
@@ -98,8 +98,8 @@ func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{expected '}'}}
-#unknown_order = #cp.layout<#mesh, [{"cp" spiral}]>
+// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped', but got 'spiral'}}
+#layout_c7 = #cp.layout<#mesh, [{"cp" spiral}]>
 
 // -----
 
@@ -128,6 +128,6 @@ func.func private @layout_c5_striped(tensor<12xf32, #layout>)
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{layout_c3: dimension 0: expected a unit of at least 1, got 0}}
+// expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got 0}}
 #layout = #cp.layout<#mesh, [{"cp" striped : 0}]>
 func.func private @layout_c3_striped(tensor<12xf32, #layout>)

@@ -18,20 +18,9 @@ func.func @group_c1() attributes {cp.view = "local"} {
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-func.func @cut_positions_c1() attributes {cp.view = "local"} {
-  // expected-error @below {{cut_positions_c1: zigzag and striped must have one entry for each of the 1 axes}}
-  %0 = cp.cut_positions over ["cp"] of #mesh {zigzag = array<i1>}
-      : tensor<16xi64>
-  return
-}
-
-// -----
-
-#mesh = #cp.mesh<"cp" = 4>
-func.func @cut_positions_c1_both() attributes {cp.view = "local"} {
-  // expected-error @below {{cut_positions_c1: a cut cannot be zigzag and striped at once}}
-  %0 = cp.cut_positions over ["cp"] of #mesh
-      {zigzag = array<i1: true>, striped = array<i64: 2>} : tensor<16xi64>
+func.func @layout_c5() attributes {cp.view = "local"} {
+  // expected-error @below {{'cp.cut_positions' op layout_c5: dimension 0 of size 60 does not divide by 2 x 4 (axis "cp", zigzag)}}
+  %0 = cp.cut_positions over ["cp" zigzag] of #mesh : tensor<15xi64>
   return
 }
 

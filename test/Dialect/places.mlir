@@ -14,11 +14,10 @@ func.func @positions() {
 
 // CHECK-LABEL: @cut
 // CHECK: cp.cut_positions over ["cp"] of #mesh : tensor<16xi64>
-// CHECK: cp.cut_positions over ["cp", "dp"] of #mesh {striped = array<i64: 2, 0>, zigzag = array<i1: false, true>} : tensor<16xi64>
+// CHECK: cp.cut_positions over ["cp" striped : 2, "dp" zigzag] of #mesh : tensor<16xi64>
 func.func @cut() attributes {cp.view = "local"} {
   %0 = cp.cut_positions over ["cp"] of #mesh : tensor<16xi64>
-  %1 = cp.cut_positions over ["cp", "dp"] of #mesh
-      {zigzag = array<i1: false, true>, striped = array<i64: 2, 0>}
+  %1 = cp.cut_positions over ["cp" striped : 2, "dp" zigzag] of #mesh
       : tensor<16xi64>
   return
 }

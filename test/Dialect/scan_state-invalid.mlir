@@ -43,7 +43,7 @@ func.func @scan_state_c1(%d: tensor<1x2xf32>, %s: tensor<1x2x8xf64>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @scan_state_c1_results(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
   // expected-error @below {{failed to verify that }}
-  %0:2 = "cp.scan_state"(%d, %s) {mesh = #mesh, axes = ["cp"]}
+  %0:2 = "cp.scan_state"(%d, %s) {mesh = #mesh, cuts = [#cp.cut<"cp">]}
       : (tensor<2xf32>, tensor<2x4xf32>) -> (tensor<2xf32>, tensor<2x5xf32>)
   return
 }
@@ -72,8 +72,8 @@ func.func @scan_state_c2_rank(%d: tensor<1x2xf32>, %s: tensor<1xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @scan_state_c3_odd(%d: tensor<3xf32>, %s: tensor<3x8xf32>) {
-  // expected-error @below {{scan_state_c3: in zigzag order dimension 0 holds the summaries of two parts in turn and must be even, but decay is 'tensor<3xf32>'}}
-  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+  // expected-error @below {{scan_state_c3: in this order dimension 0 holds the summaries of 2 parts in turn and must be a multiple of it, but decay is 'tensor<3xf32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
       : tensor<3xf32>, tensor<3x8xf32>
   return
 }
@@ -82,8 +82,18 @@ func.func @scan_state_c3_odd(%d: tensor<3xf32>, %s: tensor<3x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @scan_state_c3_rank_zero(%d: tensor<f32>, %s: tensor<2x8xf32>) {
-  // expected-error @below {{scan_state_c3: in zigzag order dimension 0 holds the summaries of two parts in turn and must be even, but decay is 'tensor<f32>'}}
-  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+  // expected-error @below {{scan_state_c3: in this order dimension 0 holds the summaries of 2 parts in turn and must be a multiple of it, but decay is 'tensor<f32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
       : tensor<f32>, tensor<2x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @parts_c1(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.scan_state' op parts_c1: the cuts must be contiguous, or one zigzag cut, but are zigzag contiguous; reorder the sequence first}}
+  %0:2 = cp.scan_state %d, %s over ["dp" zigzag, "cp"] of #mesh
+      : tensor<4xf32>, tensor<4x8xf32>
   return
 }

@@ -22,18 +22,18 @@ func.func @gather(%d: tensor<f64>, %s: tensor<?xf64>) {
 }
 
 // CHECK-LABEL: @zigzag
-// CHECK: cp.scan_state %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {algorithm = #cp.scan_algorithm<doubling>, zigzag = true} : tensor<4x2xf32>, tensor<4x2x8xf32>
+// CHECK: cp.scan_state %{{.*}}, %{{.*}} over ["cp" zigzag] of #{{[a-z0-9]+}} {algorithm = #cp.scan_algorithm<doubling>} : tensor<4x2xf32>, tensor<4x2x8xf32>
 func.func @zigzag(%d: tensor<4x2xf32>, %s: tensor<4x2x8xf32>) {
-  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh
-      {algorithm = #cp.scan_algorithm<doubling>, zigzag = true}
+  %0:2 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
+      {algorithm = #cp.scan_algorithm<doubling>}
       : tensor<4x2xf32>, tensor<4x2x8xf32>
   return
 }
 
 // CHECK-LABEL: @zigzag_dynamic
-// CHECK: {zigzag = true} : tensor<?xf32>, tensor<?x8xf32>
+// CHECK: over ["cp" zigzag] of #{{[a-z0-9]+}} : tensor<?xf32>, tensor<?x8xf32>
 func.func @zigzag_dynamic(%d: tensor<?xf32>, %s: tensor<?x8xf32>) {
-  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+  %0:2 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
       : tensor<?xf32>, tensor<?x8xf32>
   return
 }

@@ -11,36 +11,33 @@
 // ULYSSES-LABEL: @attend
 // ULYSSES-NOT: cp.reorder
 // ULYSSES: %[[IN:.*]]:3 = cp.all_to_all %arg0, %arg1, %arg2 over ["cp"]
+// ULYSSES-SAME: concat_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>]
 // ULYSSES-SAME: concat_dims = array<i64: 1, 1, 1>
-// ULYSSES-SAME: concat_zigzag = array<i1: true, true, true>
 // ULYSSES-SAME: repeats = array<i64: 1, 2, 2>
 // ULYSSES-SAME: split_dims = array<i64: 2, 2, 2>
 // ULYSSES: cp.attention %[[IN]]#0, %[[IN]]#1, %[[IN]]#2
 // ULYSSES-SAME: tensor<1x64x2x8xf32>, tensor<1x64x1x8xf32>
-// ULYSSES: cp.all_to_all {{.*}}split_zigzag = array<i1: true>
+// ULYSSES: cp.all_to_all {{.*}}split_cuts = [#cp.cut<"cp" zigzag>]
 // ULYSSES-NOT: cp.reorder
 // ULYSSES: return
 
 // RING-LABEL: @attend
-// RING: cp.ring_attention %arg0, %arg1, %arg2 over ["cp"] of
-// RING-SAME: zigzag = array<i1: true>
+// RING: cp.ring_attention %arg0, %arg1, %arg2 over ["cp" zigzag] of
 // RING-SAME: tensor<1x16x8x8xf32>, tensor<1x16x2x8xf32>
 // RING-NOT: cp.
 // RING: return
 
 // GATHER-LABEL: @attend
-// GATHER-DAG: cp.all_gather %arg1 over ["cp"] {{.*}}dim = 1 : i64, striped = 2 : i64
-// GATHER-DAG: cp.all_gather %arg2 over ["cp"] {{.*}}dim = 1 : i64, striped = 2 : i64
-// GATHER: cp.attention_rows %arg0, {{.*}} over ["cp"] of
-// GATHER-SAME: striped = array<i64: 2>
+// GATHER-DAG: cp.all_gather %arg1 over ["cp" striped : 2] {{.*}}dim = 1 : i64
+// GATHER-DAG: cp.all_gather %arg2 over ["cp" striped : 2] {{.*}}dim = 1 : i64
+// GATHER: cp.attention_rows %arg0, {{.*}} over ["cp" striped : 2] of
 // GATHER-SAME: tensor<1x16x8x8xf32>, tensor<1x64x2x8xf32>
 
 // Ulysses inside, the ring outside: the inner exchange leaves the order alone.
 // GRID-LABEL: @attend
 // GRID: %[[IN:.*]]:3 = cp.all_to_all %arg2, %arg1, %arg0 over ["u"]
 // GRID-NOT: zigzag
-// GRID: cp.ring_attention %[[IN]]#2, %[[IN]]#1, %[[IN]]#0 over ["ring"] of
-// GRID-SAME: zigzag = array<i1: true>
+// GRID: cp.ring_attention %[[IN]]#2, %[[IN]]#1, %[[IN]]#0 over ["ring" zigzag] of
 // GRID-SAME: tensor<1x32x4x8xf32>, tensor<1x32x1x8xf32>
 // GRID: cp.all_to_all {{.*}} over ["u"]
 

@@ -49,9 +49,9 @@ func.func @exchange(%x: tensor<4x4xf32> {cp.param = "layers.7.x"}, %y: tensor<4x
 // CHECK-SAME: axes="cp", bytes=40, bytes_by_rank="20 40 20", {{.*}} why="func.return: starts from the state that earlier parts leave (chain)"
 func.func @zigzag(%y: tensor<4x4xf32>, %d: tensor<2xf32>, %s: tensor<2x4xf32>)
     -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {cp.view = "local"} {
-  %0 = cp.halo %y over ["cp"] of #mesh {dim = 0, before = 1, zigzag = true}
+  %0 = cp.halo %y over ["cp" zigzag] of #mesh {dim = 0, before = 1}
       : (tensor<4x4xf32>) -> tensor<2x4xf32>
-  %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh {zigzag = true}
+  %decay, %state = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
       : tensor<2xf32>, tensor<2x4xf32>
   return %0, %state : tensor<2x4xf32>, tensor<2x4xf32>
 }
@@ -80,8 +80,8 @@ func.func @sums(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<4xf32>)
   %1 = math.exp %0 : tensor<16xf32>
   %2 = cp.reduce_scatter %1 over ["tp"] of #mesh {dim = 0} : tensor<16xf32> -> tensor<4xf32>
   %3 = cp.all_gather %2 over ["tp"] of #mesh {dim = 0} : tensor<4xf32> -> tensor<16xf32>
-  %4 = cp.slice %3 over ["tp"] of #mesh {dim = 0, zigzag = true} : tensor<16xf32> -> tensor<4xf32>
-  %5 = cp.reorder %4 over ["tp"] of #mesh {dim = 0, from_zigzag = true} : tensor<4xf32>
+  %4 = cp.slice %3 over ["tp" zigzag] of #mesh {dim = 0} : tensor<16xf32> -> tensor<4xf32>
+  %5 = cp.reorder %4 from ["tp" zigzag] to ["tp"] of #mesh {dim = 0} : tensor<4xf32>
   return %1, %5 : tensor<16xf32>, tensor<4xf32>
 }
 
@@ -98,9 +98,9 @@ func.func @sums(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<4xf32>)
 // CHECK: remark: [Passed] reorder
 // CHECK-SAME: to="[{"tp" striped : 2}]", why="func.return: takes its rows in striped:2 order"
 func.func @orders(%x: tensor<4xf32>) -> tensor<4xf32> attributes {cp.view = "local"} {
-  %0 = cp.reorder %x over ["tp"] of #mesh {dim = 0, to_zigzag = true} : tensor<4xf32>
-  %1 = cp.reorder %0 over ["tp"] of #mesh {dim = 0, from_zigzag = true, to_striped = 1} : tensor<4xf32>
-  %2 = cp.reorder %1 over ["tp"] of #mesh {dim = 0, from_striped = 1, to_striped = 2} : tensor<4xf32>
+  %0 = cp.reorder %x from ["tp"] to ["tp" zigzag] of #mesh {dim = 0} : tensor<4xf32>
+  %1 = cp.reorder %0 from ["tp" zigzag] to ["tp" striped] of #mesh {dim = 0} : tensor<4xf32>
+  %2 = cp.reorder %1 from ["tp" striped] to ["tp" striped : 2] of #mesh {dim = 0} : tensor<4xf32>
   return %2 : tensor<4xf32>
 }
 

@@ -41,7 +41,7 @@ func.func @all_to_all_two_axes(%x: tensor<1x4x8xf32>) -> tensor<1x16x2xf32>
 // The copies of the exchange itself undo and make a zigzag order.
 
 // CHECK-LABEL: func.func @all_to_all_zigzag(
-// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_dims = array<i64: 1>, concat_zigzag = array<i1: true>, split_dims = array<i64: 2>, split_zigzag = array<i1: true>}
+// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_cuts = [#cp.cut<"a" zigzag>], concat_dims = array<i64: 1>, split_cuts = [#cp.cut<"a" zigzag>], split_dims = array<i64: 2>}
 // CHECK-NEXT:    return
 func.func @all_to_all_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
     attributes {cp.view = "local"} {
@@ -51,7 +51,7 @@ func.func @all_to_all_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
 }
 
 // CHECK-LABEL: func.func @to_zigzag(
-// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, to_zigzag = true} : tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.reorder %{{.*}} from ["a"] to ["a" zigzag] of #mesh {dim = 1 : i64} : tensor<1x8x8xf32>
 // CHECK-NEXT:    return
 func.func @to_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -61,7 +61,7 @@ func.func @to_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @from_zigzag(
-// CHECK-NEXT:    cp.reorder %{{.*}} {dim = 1 : i64, from_zigzag = true}
+// CHECK-NEXT:    cp.reorder %{{.*}} from ["a" zigzag] to ["a"] of {{.*}} {dim = 1 : i64}
 // CHECK-NEXT:    return
 func.func @from_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -73,7 +73,7 @@ func.func @from_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
 // Striped cuts are named by their units.
 
 // CHECK-LABEL: func.func @to_striped(
-// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, to_striped = 1 : i64} : tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.reorder %{{.*}} from ["a"] to ["a" striped] of #mesh {dim = 1 : i64} : tensor<1x8x8xf32>
 // CHECK-NEXT:    return
 func.func @to_striped(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -83,7 +83,7 @@ func.func @to_striped(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @from_striped(
-// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, from_striped = 2 : i64, to_zigzag = true} : tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.reorder %{{.*}} from ["a" striped : 2] to ["a" zigzag] of #mesh {dim = 1 : i64} : tensor<1x8x8xf32>
 // CHECK-NEXT:    return
 func.func @from_striped(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -93,7 +93,7 @@ func.func @from_striped(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @other_stripes(
-// CHECK-NEXT:    cp.reorder %{{.*}} over ["a"] of #mesh {dim = 1 : i64, from_striped = 1 : i64, to_striped = 2 : i64} : tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.reorder %{{.*}} from ["a" striped] to ["a" striped : 2] of #mesh {dim = 1 : i64} : tensor<1x8x8xf32>
 // CHECK-NEXT:    return
 func.func @other_stripes(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -103,7 +103,7 @@ func.func @other_stripes(%x: tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @gather_striped(
-// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a"] of #mesh {dim = 1 : i64, striped = 2 : i64} : tensor<1x8x8xf32> -> tensor<1x16x8xf32>
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a" striped : 2] of #mesh {dim = 1 : i64} : tensor<1x8x8xf32> -> tensor<1x16x8xf32>
 // CHECK-NEXT:    return
 func.func @gather_striped(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
     attributes {cp.view = "local"} {
@@ -113,7 +113,7 @@ func.func @gather_striped(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
 }
 
 // CHECK-LABEL: func.func @slice_striped(
-// CHECK-NEXT:    cp.slice %{{.*}} over ["a"] of #mesh {dim = 1 : i64, striped = 2 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.slice %{{.*}} over ["a" striped : 2] of #mesh {dim = 1 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
 // CHECK-NEXT:    return
 func.func @slice_striped(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -123,7 +123,7 @@ func.func @slice_striped(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
 }
 
 // CHECK-LABEL: func.func @all_to_all_striped(
-// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_dims = array<i64: 1>, concat_striped = array<i64: 2>, split_dims = array<i64: 2>, split_striped = array<i64: 1>} : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
+// CHECK-NEXT:    cp.all_to_all %{{.*}} over ["a"] of #mesh {concat_cuts = [#cp.cut<"a" striped : 2>], concat_dims = array<i64: 1>, split_cuts = [#cp.cut<"a" striped>], split_dims = array<i64: 2>} : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
 // CHECK-NEXT:    return
 func.func @all_to_all_striped(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
     attributes {cp.view = "local"} {
@@ -133,7 +133,7 @@ func.func @all_to_all_striped(%x: tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
 }
 
 // CHECK-LABEL: func.func @scatter_striped(
-// CHECK-NEXT:    cp.reduce_scatter %{{.*}} over ["a"] of #mesh {dim = 1 : i64, striped = 2 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
+// CHECK-NEXT:    cp.reduce_scatter %{{.*}} over ["a" striped : 2] of #mesh {dim = 1 : i64} : tensor<1x16x8xf32> -> tensor<1x8x8xf32>
 // CHECK-NEXT:    return
 func.func @scatter_striped(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
@@ -153,7 +153,7 @@ func.func @gather(%x: tensor<1x4x8xf32>) -> tensor<1x16x8xf32>
 }
 
 // CHECK-LABEL: func.func @gather_zigzag(
-// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a"] of #mesh {dim = 1 : i64, zigzag = true}
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["a" zigzag] of #mesh {dim = 1 : i64}
 func.func @gather_zigzag(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
     attributes {cp.view = "local"} {
   %0 = cp.reshard %x from #zrows to #whole
@@ -172,7 +172,7 @@ func.func @slice(%x: tensor<1x16x8xf32>) -> tensor<1x16x2xf32>
 }
 
 // CHECK-LABEL: func.func @slice_zigzag(
-// CHECK-NEXT:    cp.slice %{{.*}} over ["a"] of #mesh {dim = 1 : i64, zigzag = true}
+// CHECK-NEXT:    cp.slice %{{.*}} over ["a" zigzag] of #mesh {dim = 1 : i64}
 func.func @slice_zigzag(%x: tensor<1x16x8xf32>) -> tensor<1x8x8xf32>
     attributes {cp.view = "local"} {
   %0 = cp.reshard %x from #whole to #zrows

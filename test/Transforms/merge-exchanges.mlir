@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @all_to_all(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x8x8xf32>, %[[B:[a-z0-9]+]]: tensor<1x8x4xf32>)
 // CHECK-NEXT:    %[[E:.*]] = math.exp %[[B]]
-// CHECK-NEXT:    %[[R:.*]]:2 = cp.all_to_all %[[X]], %[[E]] over ["cp"] of #mesh {concat_dims = array<i64: 1, 1>, concat_zigzag = array<i1: true, false>, repeat_units = array<i64: 1, 4>, repeats = array<i64: 1, 2>, split_dims = array<i64: 2, 2>}
+// CHECK-NEXT:    %[[R:.*]]:2 = cp.all_to_all %[[X]], %[[E]] over ["cp"] of #mesh {concat_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp">], concat_dims = array<i64: 1, 1>, repeat_units = array<i64: 1, 4>, repeats = array<i64: 1, 2>, split_dims = array<i64: 2, 2>}
 // CHECK-SAME:      : (tensor<1x8x8xf32>, tensor<1x8x4xf32>) -> (tensor<1x16x4xf32>, tensor<1x16x4xf32>)
 // CHECK-NEXT:    %[[F:.*]] = math.exp %[[R]]#0
 // CHECK-NEXT:    arith.addf %[[F]], %[[R]]#1
@@ -16,7 +16,7 @@ func.func @all_to_all(%x: tensor<1x8x8xf32>, %b: tensor<1x8x4xf32>)
     -> tensor<1x16x4xf32> attributes {cp.view = "local"} {
   %0 = cp.all_to_all %x over ["cp"] of #mesh
       {concat_dims = array<i64: 1>, split_dims = array<i64: 2>,
-       concat_zigzag = array<i1: true>}
+       concat_cuts = [#cp.cut<"cp" zigzag>]}
       : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
   %1 = math.exp %0 : tensor<1x16x4xf32>
   %2 = math.exp %b : tensor<1x8x4xf32>
@@ -117,7 +117,7 @@ func.func @halos(%x: tensor<1x8x8xf32>, %y: tensor<1x8x4xf32>,
 }
 
 // CHECK-LABEL: func.func @striped(
-// CHECK:         cp.all_to_all %{{.*}}, %{{.*}} over ["cp"] of #mesh {concat_dims = array<i64: 1, 1>, concat_striped = array<i64: 0, 2>, split_dims = array<i64: 2, 2>}
+// CHECK:         cp.all_to_all %{{.*}}, %{{.*}} over ["cp"] of #mesh {concat_cuts = [#cp.cut<"cp">, #cp.cut<"cp" striped : 2>], concat_dims = array<i64: 1, 1>, split_dims = array<i64: 2, 2>}
 func.func @striped(%x: tensor<1x8x8xf32>, %b: tensor<1x8x8xf32>)
     -> tensor<1x16x4xf32> attributes {cp.view = "local"} {
   %0 = cp.all_to_all %x over ["cp"] of #mesh
@@ -125,7 +125,7 @@ func.func @striped(%x: tensor<1x8x8xf32>, %b: tensor<1x8x8xf32>)
       : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
   %1 = cp.all_to_all %b over ["cp"] of #mesh
       {concat_dims = array<i64: 1>, split_dims = array<i64: 2>,
-       concat_striped = array<i64: 2>}
+       concat_cuts = [#cp.cut<"cp" striped : 2>]}
       : (tensor<1x8x8xf32>) -> tensor<1x16x4xf32>
   %2 = arith.addf %0, %1 : tensor<1x16x4xf32>
   return %2 : tensor<1x16x4xf32>
@@ -139,19 +139,19 @@ func.func @halos_of_two_orders(%x: tensor<1x8x8xf32>)
     -> (tensor<1x2x8xf32>, tensor<1x4x8xf32>) attributes {cp.view = "local"} {
   %0 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 2}
       : (tensor<1x8x8xf32>) -> tensor<1x2x8xf32>
-  %1 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 2, zigzag = true}
+  %1 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 1, before = 2}
       : (tensor<1x8x8xf32>) -> tensor<1x4x8xf32>
   return %0, %1 : tensor<1x2x8xf32>, tensor<1x4x8xf32>
 }
 
 // CHECK-LABEL: func.func @zigzag_halos(
-// CHECK:         cp.halo %{{.*}}, %{{.*}} over ["cp"] of #mesh {before = 2 : i64, dim = 1 : i64, zigzag = true}
+// CHECK:         cp.halo %{{.*}}, %{{.*}} over ["cp" zigzag] of #mesh {before = 2 : i64, dim = 1 : i64}
 // CHECK-NOT:     cp.halo
 func.func @zigzag_halos(%x: tensor<1x8x8xf32>, %y: tensor<1x8x4xf32>)
     -> (tensor<1x4x8xf32>, tensor<1x4x4xf32>) attributes {cp.view = "local"} {
-  %0 = cp.halo %x over ["cp"] of #mesh {dim = 1, before = 2, zigzag = true}
+  %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 1, before = 2}
       : (tensor<1x8x8xf32>) -> tensor<1x4x8xf32>
-  %1 = cp.halo %y over ["cp"] of #mesh {dim = 1, before = 2, zigzag = true}
+  %1 = cp.halo %y over ["cp" zigzag] of #mesh {dim = 1, before = 2}
       : (tensor<1x8x4xf32>) -> tensor<1x4x4xf32>
   return %0, %1 : tensor<1x4x8xf32>, tensor<1x4x4xf32>
 }

@@ -29,7 +29,7 @@ func.func @last(%x: tensor<1x8x16xf32>) -> tensor<1x1x4xf32>
 // CHECK-NEXT:    tensor.extract_slice %{{.*}}[0, 0, 0] [1, 1, 16] [1, 1, 1] : tensor<1x4x16xf32> to tensor<1x16xf32>
 func.func @zigzag(%x: tensor<1x8x16xf32>) -> tensor<1x16xf32>
     attributes {cp.view = "local"} {
-  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1 : i64, zigzag = true}
+  %0 = cp.all_gather %x over ["cp" zigzag] of #mesh {dim = 1 : i64}
       : tensor<1x8x16xf32> -> tensor<1x32x16xf32>
   %1 = tensor.extract_slice %0[0, 31, 0] [1, 1, 16] [1, 1, 1]
       : tensor<1x32x16xf32> to tensor<1x16xf32>
@@ -42,7 +42,7 @@ func.func @zigzag(%x: tensor<1x8x16xf32>) -> tensor<1x16xf32>
 // CHECK-NEXT:    tensor.extract_slice %{{.*}}[0, 4, 0] [1, 2, 16] [1, 1, 1] : tensor<1x8x16xf32> to tensor<1x2x16xf32>
 func.func @striped(%x: tensor<1x8x16xf32>) -> tensor<1x2x16xf32>
     attributes {cp.view = "local"} {
-  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 1 : i64, striped = 2 : i64}
+  %0 = cp.all_gather %x over ["cp" striped : 2] of #mesh {dim = 1 : i64}
       : tensor<1x8x16xf32> -> tensor<1x32x16xf32>
   %1 = tensor.extract_slice %0[0, 12, 0] [1, 2, 16] [1, 1, 1]
       : tensor<1x32x16xf32> to tensor<1x2x16xf32>
@@ -61,7 +61,7 @@ func.func @twice(%x: tensor<1x8x16xf32>) -> tensor<1x1x16xf32>
     attributes {cp.view = "local"} {
   %0 = cp.all_gather %x over ["u"] of #grid {dim = 1 : i64}
       : tensor<1x8x16xf32> -> tensor<1x16x16xf32>
-  %1 = cp.all_gather %0 over ["ring"] of #grid {dim = 1 : i64, zigzag = true}
+  %1 = cp.all_gather %0 over ["ring" zigzag] of #grid {dim = 1 : i64}
       : tensor<1x16x16xf32> -> tensor<1x32x16xf32>
   %2 = tensor.extract_slice %1[0, 31, 0] [1, 1, 16] [1, 1, 1]
       : tensor<1x32x16xf32> to tensor<1x1x16xf32>
@@ -89,7 +89,7 @@ func.func @kept(%x: tensor<1x8x16xf32>, %y: tensor<1x8x8xf32>,
       : tensor<1x8x16xf32> -> tensor<1x32x16xf32>
   %1 = tensor.extract_slice %0[0, 7, 0] [1, 2, 16] [1, 1, 1]
       : tensor<1x32x16xf32> to tensor<1x2x16xf32>
-  %2 = cp.all_gather %x over ["cp"] of #mesh {dim = 1 : i64, zigzag = true}
+  %2 = cp.all_gather %x over ["cp" zigzag] of #mesh {dim = 1 : i64}
       : tensor<1x8x16xf32> -> tensor<1x32x16xf32>
   %3 = tensor.extract_slice %2[0, 31, 0] [1, 1, 16] [1, 1, 1]
       : tensor<1x32x16xf32> to tensor<1x1x16xf32>

@@ -10,15 +10,15 @@
 // nothing else reorders anything, between consecutive layers neither.
 // HIDDEN-LABEL: @hybrid
 // HIDDEN-NOT: cp.reorder
-// HIDDEN: cp.all_to_all {{.*}}concat_zigzag = array<i1: true, true, true, true>
+// HIDDEN: cp.all_to_all {{.*}}concat_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>]
 // HIDDEN: cp.ssd
-// HIDDEN: cp.all_to_all {{.*}}split_zigzag = array<i1: true>
+// HIDDEN: cp.all_to_all {{.*}}split_cuts = [#cp.cut<"cp" zigzag>]
 // HIDDEN-NOT: cp.reorder
-// HIDDEN: cp.all_to_all {{.*}}concat_zigzag = array<i1: true, true, true, true>
+// HIDDEN: cp.all_to_all {{.*}}concat_cuts = [#cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>, #cp.cut<"cp" zigzag>]
 // HIDDEN: cp.ssd
-// HIDDEN: cp.all_to_all {{.*}}split_zigzag = array<i1: true>
+// HIDDEN: cp.all_to_all {{.*}}split_cuts = [#cp.cut<"cp" zigzag>]
 // HIDDEN-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
-// HIDDEN: cp.ring_attention {{.*}}zigzag = array<i1: true>
+// HIDDEN: cp.ring_attention {{.*}} over ["cp" zigzag]
 // HIDDEN-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
 // HIDDEN: return
 
@@ -26,9 +26,9 @@
 // take the rows as they are.
 // SEQUENCE-LABEL: @hybrid
 // SEQUENCE-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
-// SEQUENCE-COUNT-2: cp.scan_state {{.*}}zigzag = true
+// SEQUENCE-COUNT-2: cp.scan_state {{.*}} over ["cp" zigzag]
 // SEQUENCE-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
-// SEQUENCE: cp.ring_attention {{.*}}zigzag = array<i1: true>
+// SEQUENCE: cp.ring_attention {{.*}} over ["cp" zigzag]
 // SEQUENCE-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
 // SEQUENCE: return
 
@@ -37,11 +37,11 @@
 // GRID-LABEL: @hybrid
 // GRID-NOT: {{cp.reorder|cp.all_gather}}
 // GRID: cp.all_to_all {{.*}} over ["u"]
-// GRID: cp.halo {{.*}} over ["ring"] {{.*}}zigzag = true
-// GRID: cp.scan_state {{.*}} over ["ring"] {{.*}}zigzag = true
+// GRID: cp.halo {{.*}} over ["ring" zigzag]
+// GRID: cp.scan_state {{.*}} over ["ring" zigzag]
 // GRID: cp.all_to_all {{.*}} over ["u"]
 // GRID-NOT: {{cp.reorder|cp.all_gather}}
-// GRID: cp.ring_attention {{.*}} over ["ring"] {{.*}}zigzag = array<i1: true>
+// GRID: cp.ring_attention {{.*}} over ["ring" zigzag]
 // GRID-NOT: {{cp.reorder|cp.all_gather}}
 // GRID: return
 
@@ -49,20 +49,20 @@
 // are narrowest, for both mixers with the residual between them, and dealt out
 // again once before the attention.
 // STRIPES-LABEL: @hybrid
-// STRIPES: cp.reorder %arg0 {{.*}}from_striped = 1 : i64} : tensor<1x16x8xf32>
+// STRIPES: cp.reorder %arg0 from ["cp" striped] to ["cp"] of {{.*}} : tensor<1x16x8xf32>
 // STRIPES-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
 // STRIPES-COUNT-2: cp.scan_state
 // STRIPES-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
-// STRIPES: cp.reorder {{.*}}to_striped = 1 : i64} : tensor<1x16x8xf32>
-// STRIPES: cp.ring_attention {{.*}}striped = array<i64: 1>
+// STRIPES: cp.reorder {{.*}} from ["cp"] to ["cp" striped] of {{.*}} : tensor<1x16x8xf32>
+// STRIPES: cp.ring_attention {{.*}} over ["cp" striped]
 // STRIPES-NOT: {{cp.reorder|cp.all_to_all|cp.all_gather}}
 // STRIPES: return
 
 // With heads cut the exchanges do it, as with zigzag.
 // HEADS-LABEL: @hybrid
 // HEADS-NOT: cp.reorder
-// HEADS: cp.all_to_all {{.*}}concat_striped = array<i64: 1, 1, 1, 1>
-// HEADS: cp.all_to_all {{.*}}split_striped = array<i64: 1>
+// HEADS: cp.all_to_all {{.*}}concat_cuts = [#cp.cut<"cp" striped>, #cp.cut<"cp" striped>, #cp.cut<"cp" striped>, #cp.cut<"cp" striped>]
+// HEADS: cp.all_to_all {{.*}}split_cuts = [#cp.cut<"cp" striped>]
 // HEADS-NOT: cp.reorder
 // HEADS: cp.ring_attention
 func.func @hybrid(%u: tensor<1x64x8xf32> {cp.sequence = 1 : i64},

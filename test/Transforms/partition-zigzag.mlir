@@ -17,7 +17,7 @@
 // CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<24x3xf32>
 // CHECK-SAME:    %[[INIT:[a-z0-9]+]]: tensor<3x2x24xf32>
 // CHECK-SAME:    %[[POINT:[a-z0-9]+]]: tensor<24x1xf32>
-// CHECK:         %[[H:.*]] = cp.halo %[[X]] over ["cp"] of #mesh {before = 2 : i64, dim = 1 : i64, zigzag = true} : (tensor<3x4x24xf32>) -> tensor<3x4x24xf32>
+// CHECK:         %[[H:.*]] = cp.halo %[[X]] over ["cp" zigzag] of #mesh {before = 2 : i64, dim = 1 : i64} : (tensor<3x4x24xf32>) -> tensor<3x4x24xf32>
 // CHECK-NEXT:    %[[XS:.*]] = tensor.expand_shape %[[X]] {{\[\[}}0], [1, 2], [3]] output_shape [3, 2, 2, 24]
 // CHECK-NEXT:    %[[XP:.*]] = tensor.collapse_shape %[[XS]] {{\[\[}}0, 1], [2], [3]] : tensor<3x2x2x24xf32> into tensor<6x2x24xf32>
 // CHECK-NEXT:    %[[HS:.*]] = tensor.expand_shape %[[H]] {{\[\[}}0], [1, 2], [3]] output_shape [3, 2, 2, 24]
@@ -26,7 +26,7 @@
 // CHECK-NEXT:    %[[AS:.*]] = tensor.expand_shape %[[A]] {{\[\[}}0, 1], [2], [3]] output_shape [3, 2, 2, 24]
 // CHECK-NEXT:    %[[AP:.*]] = tensor.collapse_shape %[[AS]] {{\[\[}}0], [1, 2], [3]] : tensor<3x2x2x24xf32> into tensor<3x4x24xf32>
 // The given rows stand before the first part alone: they go to the halo.
-// CHECK-NEXT:    cp.halo %[[AP]] initial(%[[INIT]]) over ["cp"]
+// CHECK-NEXT:    cp.halo %[[AP]] initial(%[[INIT]]) over ["cp" zigzag]
 // CHECK-NOT:     cp.repeat
 // A window of no rows needs nothing.
 // CHECK:         %[[C:.*]] = cp.conv1d %{{.*}} weight(%[[POINT]]) : (tensor<3x4x24xf32>
@@ -72,7 +72,7 @@ func.func @windows(%x: tensor<3x16x24xf32, #rows>,
 // CHECK:         %[[BOTH:.*]] = cp.repeat %[[INIT]] {dim = 0 : i64, times = 2 : i64, unit = 1 : i64} : tensor<3x2x8x4xf32> -> tensor<6x2x8x4xf32>
 // CHECK-NEXT:    %[[D:.*]], %[[S:.*]], %[[CHUNKS:.*]], %[[DELTA:.*]] = cp.ssd_states %[[XP]] dt(%[[DTP]]) A_log(%[[A]]) B(%[[BP]]) {chunk_size = 2 : i64}
 // CHECK-SAME:      -> (tensor<6x2xf32>, tensor<6x2x8x4xf32>, tensor<6x1x2x8x4xf32>, tensor<6x2x2xf32>)
-// CHECK-NEXT:    %[[PD:.*]], %[[PS:.*]] = cp.scan_state %[[D]], %[[S]] over ["cp"] of #mesh {algorithm = #cp.scan_algorithm<doubling>, zigzag = true}
+// CHECK-NEXT:    %[[PD:.*]], %[[PS:.*]] = cp.scan_state %[[D]], %[[S]] over ["cp" zigzag] of #mesh {algorithm = #cp.scan_algorithm<doubling>}
 // CHECK-NEXT:    %[[Y:.*]], %{{.*}} = cp.ssd_scan %[[XP]] A_log(%[[A]]) B(%[[BP]]) C(%[[CP]]) D(%[[SKIP]]) kept(%[[CHUNKS]], %[[DELTA]]) prefix(%[[PD]], %[[PS]]) initial(%[[BOTH]])
 // CHECK-NEXT:    %[[YS:.*]] = tensor.expand_shape %[[Y]] {{\[\[}}0, 1], [2], [3], [4]]
 // CHECK-NEXT:    %[[YP:.*]] = tensor.collapse_shape %[[YS]] {{\[\[}}0], [1, 2], [3], [4]] {{.*}} into tensor<3x4x2x8xf32>
@@ -102,7 +102,7 @@ func.func @scan(%x: tensor<3x16x2x8xf32, #rows4>,
 #rows = #cp.layout<#mesh, [{}, {"ring" zigzag}, {"u"}]>
 
 // CHECK-LABEL: func.func @two_dimensions(
-// CHECK:         cp.halo {{.*}} over ["ring"] of #mesh {before = 3 : i64, dim = 1 : i64, zigzag = true} : (tensor<1x8x12xf32>) -> tensor<1x6x12xf32>
+// CHECK:         cp.halo {{.*}} over ["ring" zigzag] of #mesh {before = 3 : i64, dim = 1 : i64} : (tensor<1x8x12xf32>) -> tensor<1x6x12xf32>
 // CHECK:         cp.conv1d {{.*}} -> tensor<2x4x12xf32>
 func.func @two_dimensions(%x: tensor<1x16x24xf32, #rows>,
     %w: tensor<24x4xf32, #weight>) -> tensor<1x16x24xf32, #rows>
@@ -123,7 +123,7 @@ func.func @two_dimensions(%x: tensor<1x16x24xf32, #rows>,
 #stripe = #cp.layout<#mesh, [{}, {"u" striped, "ring"}, {}]>
 
 // CHECK-LABEL: func.func @axes_of_one_rank(
-// CHECK:         cp.halo {{.*}} over ["ring"] of #mesh {before = 3 : i64, dim = 1 : i64, zigzag = true} : (tensor<1x8x24xf32>) -> tensor<1x6x24xf32>
+// CHECK:         cp.halo {{.*}} over ["ring" zigzag] of #mesh {before = 3 : i64, dim = 1 : i64} : (tensor<1x8x24xf32>) -> tensor<1x6x24xf32>
 // CHECK:         cp.halo {{.*}} over ["u", "ring"] of #mesh {before = 3 : i64, dim = 1 : i64} : (tensor<1x8x24xf32>) -> tensor<1x3x24xf32>
 func.func @axes_of_one_rank(%x: tensor<1x32x24xf32, #rows>,
     %y: tensor<1x32x24xf32, #stripe>, %w: tensor<24x4xf32, #whole2>)

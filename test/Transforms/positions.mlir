@@ -20,12 +20,12 @@
 // GLOBAL:       return %{{.*}}, %[[ALL]]
 
 // LOCAL-LABEL: func.func @rows
-// LOCAL-DAG:   %[[CUT:[0-9]+]] = cp.cut_positions over ["cp"] of #mesh {zigzag = array<i1: true>} : tensor<16xi64>
+// LOCAL-DAG:   %[[CUT:[0-9]+]] = cp.cut_positions over ["cp" zigzag] of #mesh : tensor<16xi64>
 // LOCAL-DAG:   %[[ALL:[0-9]+]] = cp.positions : tensor<64xi64>
 // LOCAL:       cp.rotary %{{.*}} positions(%[[CUT]])
 // LOCAL:       return %{{.*}}, %[[ALL]]
 
-// STRIPED: cp.cut_positions over ["cp", "u"] of #mesh {striped = array<i64: 2, 0>} : tensor<16xi64>
+// STRIPED: cp.cut_positions over ["cp" striped : 2, "u"] of #mesh : tensor<16xi64>
 
 // ONE: cp.call "positions" outs(%{{.*}} : tensor<64xi64>) {axes = array<i64>, orders = array<i64>}
 // ONE: cp.call "rotary" ins({{.*}}) outs({{.*}}) {dims = 8 : i64, theta = 1.000000e+04 : f64}

@@ -106,13 +106,19 @@ Values scannedParts(const Values &d, const Values &x) {
 }
 
 std::vector<Collective> make() {
-  const std::string over = R"( over ["cp"] of #mesh )";
+  auto overCut = [](const std::string &order) {
+    return R"( over ["cp")" + order + "] of #mesh ";
+  };
+  const std::string over = overCut(""), overZigzag = overCut(" zigzag");
   const std::string local = " : tensor<2x8xf32>";
   auto scan = [&](const std::string &algorithm) {
     return program("%pd, %r = cp.scan_state %d, %x" + over +
                        "{algorithm = #cp.scan_algorithm<" + algorithm +
                        ">} : tensor<2xf32>, tensor<2x8xf32>",
                    "%r", "2x8xf32", R"([{"cp"}, {}])");
+  };
+  auto reordered = [](const std::string &order) {
+    return R"( from ["cp"] to ["cp")" + order + "] of #mesh {dim = 0}";
   };
   auto shift = [&](const std::string &offset) {
     return program("%r = cp.shift %x" + over + "{offset = " + offset + "}" +
@@ -141,21 +147,19 @@ std::vector<Collective> make() {
                "%r", "2x2xf32", R"([{}, {"cp"}])"),
        summed, "reduce_scatter"},
       {"reduce_scatter_zigzag",
-       program("%r = cp.reduce_scatter %x" + over + "{dim = 1, zigzag = true}" +
-                   local + " -> tensor<2x2xf32>",
+       program("%r = cp.reduce_scatter %x" + overZigzag + "{dim = 1}" + local +
+                   " -> tensor<2x2xf32>",
                "%r", "2x2xf32", R"([{}, {"cp" zigzag}])"),
        summed, "reduce_scatter"},
       {"slice_zigzag",
        program("%w = cp.all_gather %x" + over + "{dim = 0}" + local +
-                   " -> tensor<8x8xf32>\n  %r = cp.slice %w" + over +
-                   "{dim = 1, zigzag = true}" +
-                   " : tensor<8x8xf32> -> tensor<8x2xf32>",
+                   " -> tensor<8x8xf32>\n  %r = cp.slice %w" + overZigzag +
+                   "{dim = 1} : tensor<8x8xf32> -> tensor<8x2xf32>",
                "%r", "8x2xf32", R"([{}, {"cp" zigzag}])"),
        same, "all_gather"},
       {"reorder",
-       program("%r = cp.reorder %x" + over + "{dim = 0, to_zigzag = true}" +
-                   local,
-               "%r", "2x8xf32", R"([{"cp" zigzag}, {}])"),
+       program("%r = cp.reorder %x" + reordered(" zigzag") + local, "%r",
+               "2x8xf32", R"([{"cp" zigzag}, {}])"),
        same, "reorder"},
       {"all_to_all",
        program("%r = cp.all_to_all %x" + over +
@@ -169,37 +173,35 @@ std::vector<Collective> make() {
                "%r", "1x8xf32", R"([{"cp"}, {}])"),
        rowsBefore, "halo"},
       {"halo_zigzag",
-       program("%r = cp.halo %x" + over +
-                   "{dim = 0, before = 1, zigzag = true}" +
+       program("%r = cp.halo %x" + overZigzag + "{dim = 0, before = 1}" +
                    " : (tensor<2x8xf32>) -> tensor<2x8xf32>",
                "%r", "2x8xf32", R"([{"cp" zigzag}, {}])"),
        partsBefore, "halo"},
       {"scan_zigzag",
-       program("%pd, %r = cp.scan_state %d, %x" + over +
-                   "{zigzag = true} : tensor<2xf32>, tensor<2x8xf32>",
+       program("%pd, %r = cp.scan_state %d, %x" + overZigzag +
+                   ": tensor<2xf32>, tensor<2x8xf32>",
                "%r", "2x8xf32", R"([{"cp" zigzag}, {}])"),
        scannedParts, "scan_state"},
       {"reorder_striped",
-       program("%r = cp.reorder %x" + over + "{dim = 0, to_striped = 1}" +
-                   local,
-               "%r", "2x8xf32", R"([{"cp" striped}, {}])"),
+       program("%r = cp.reorder %x" + reordered(" striped") + local, "%r",
+               "2x8xf32", R"([{"cp" striped}, {}])"),
        same, "reorder"},
       {"all_to_all_striped",
        program("%r = cp.all_to_all %x" + over +
                    "{concat_dims = array<i64: 0>, split_dims = array<i64: 1>,"
-                   " split_striped = array<i64: 2>}"
+                   " split_cuts = [#cp.cut<\"cp\" striped : 2>]}"
                    " : (tensor<2x8xf32>) -> tensor<8x2xf32>",
                "%r", "8x2xf32", R"([{}, {"cp" striped : 2}])"),
        same, "all_to_all"},
       {"all_to_all_stripes_of_one",
        program("%r = cp.all_to_all %x" + over +
                    "{concat_dims = array<i64: 0>, split_dims = array<i64: 1>,"
-                   " split_striped = array<i64: 1>}"
+                   " split_cuts = [#cp.cut<\"cp\" striped>]}"
                    " : (tensor<2x8xf32>) -> tensor<8x2xf32>",
                "%r", "8x2xf32", R"([{}, {"cp" striped}])"),
        same, "all_to_all"},
       {"reduce_scatter_striped",
-       program("%r = cp.reduce_scatter %x" + over + "{dim = 1, striped = 1}" +
+       program("%r = cp.reduce_scatter %x" + overCut(" striped") + "{dim = 1}" +
                    local + " -> tensor<2x2xf32>",
                "%r", "2x2xf32", R"([{}, {"cp" striped}])"),
        summed, "reduce_scatter"},

@@ -155,9 +155,10 @@ std::string unevenScan(const std::string &algorithm, bool zigzag) {
                       %s: tensor<2x3xf32> {cp.layout = #states})
           -> (tensor<2x3xf32> {cp.layout = #states})
           attributes {cp.view = "local"} {
-        %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh
+        %decay, %state = cp.scan_state %d, %s over ["cp")" +
+         order + R"(] of #mesh
             {algorithm = #cp.scan_algorithm<)" +
-         algorithm + ">, zigzag = " + (zigzag ? "true" : "false") + R"(}
+         algorithm + R"(>}
             : tensor<2xf32>, tensor<2x3xf32>
         return %state : tensor<2x3xf32>
       })";

@@ -98,9 +98,9 @@ TEST(LocalProgramTest, PartialSumsOfAContractionAddUp) {
       cutMatmul("cp.reduce_scatter" + over +
                     "{dim = 1} : tensor<1x4x6xf32> -> tensor<1x2x6xf32>",
                 "1x2x6xf32", R"([{}, {"tp"}, {}])"),
-      cutMatmul("cp.reduce_scatter" + over +
-                    "{dim = 1, zigzag = true} : tensor<1x4x6xf32> -> "
-                    "tensor<1x2x6xf32>",
+      cutMatmul("cp.reduce_scatter"
+                R"( %s over ["tp" zigzag] of #mesh )"
+                "{dim = 1} : tensor<1x4x6xf32> -> tensor<1x2x6xf32>",
                 "1x2x6xf32", R"([{}, {"tp" zigzag}, {}])")};
   for (const std::string &text : texts) {
     SCOPED_TRACE(text);

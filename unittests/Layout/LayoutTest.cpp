@@ -13,21 +13,6 @@ using namespace cp::test;
 using Shape = std::vector<int64_t>;
 using Dims = std::vector<std::vector<Cut>>;
 
-TEST(Layout, orderName) {
-  EXPECT_STREQ(orderName(Order::Contiguous), "contiguous");
-  EXPECT_STREQ(orderName(Order::Zigzag), "zigzag");
-  EXPECT_STREQ(orderName(Order::Striped), "striped");
-}
-
-TEST(Layout, samePlaces) {
-  EXPECT_TRUE(samePlaces({0, contiguous, 1}, {0, contiguous, 2}));
-  EXPECT_TRUE(samePlaces({0, zigzag, 1}, {0, zigzag, 2}));
-  EXPECT_TRUE(samePlaces({0, striped, 2}, {0, striped, 2}));
-  EXPECT_FALSE(samePlaces({0, striped, 1}, {0, striped, 2}));
-  EXPECT_FALSE(samePlaces({0, contiguous, 1}, {1, contiguous, 1}));
-  EXPECT_FALSE(samePlaces({0, contiguous, 1}, {0, striped, 1}));
-}
-
 TEST(Layout, equality) {
   Layout layout{makeMesh({2, 2}), {{{0, zigzag, 3}}, {}}, {1}};
   EXPECT_TRUE(layout == layout);

@@ -90,11 +90,6 @@ OwningOpRef<ModuleOp> sharded(const Case &drawn) {
   return succeeded(manager.run(*module)) ? std::move(module) : nullptr;
 }
 
-int64_t groupOf(Operation *op) {
-  return groupSize(op->getAttrOfType<MeshAttr>("mesh"),
-                   op->getAttrOfType<ArrayAttr>("axes"));
-}
-
 bool isEven(Value value, int64_t dim, int64_t parts) {
   return cast<RankedTensorType>(value.getType()).getDimSize(dim) % parts == 0;
 }
@@ -107,12 +102,30 @@ Value zerosLike(OpBuilder &builder, Value value) {
                              builder.getFloatAttr(type.getElementType(), 0.0)));
 }
 
+/// Makes a contiguous cut zigzag and the other way round; not a striped one.
+bool tellAnotherOrder(Cut &cut) {
+  if (cut.order == Order::Striped)
+    return false;
+  cut.order = cut.order == Order::Zigzag ? Order::Contiguous : Order::Zigzag;
+  return true;
+}
+
+/// The same for the one cut of an op that cuts a dimension of `whole`.
+template <typename OpTy> std::string toldAnotherOrder(OpTy op, Value whole) {
+  std::vector<Cut> cuts = op.toCuts();
+  if (cuts.size() > 1 || !isEven(whole, op.getDim(), 2 * op.getGroupSize()) ||
+      !tellAnotherOrder(cuts[0]))
+    return "";
+  op.setCutsAttr(cutsAttr(op.getMesh(), cuts));
+  return op->getName().stripDialect().str() + " told another order";
+}
+
 /// Breaks an op; gives what was done, or "" when there is nothing to break.
 std::string broken(Operation *op) {
   OpBuilder builder(op);
-  if (!op->hasAttr("mesh") || groupOf(op) < 2 || op->use_empty())
+  int64_t group = cast<GroupOpInterface>(op).getGroupSize();
+  if (group < 2 || op->use_empty())
     return "";
-  int64_t group = groupOf(op);
   if (auto reorder = dyn_cast<ReorderOp>(op)) {
     reorder.getResult().replaceAllUsesWith(reorder.getSource());
     return "reorder dropped";
@@ -121,29 +134,14 @@ std::string broken(Operation *op) {
     reduce.getResult().replaceAllUsesWith(reduce.getSource());
     return "sum dropped";
   }
-  if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
-    if (scatter.getZigzag() ||
-        !isEven(scatter.getSource(), scatter.getDim(), 2 * group))
-      return "";
-    scatter.setZigzag(true);
-    return "reduce_scatter told another order";
-  }
-  if (auto gather = dyn_cast<AllGatherOp>(op)) {
-    if (gather.getStriped() > 0 ||
-        !isEven(gather.getResult(), gather.getDim(), 2 * group))
-      return "";
-    gather.setZigzag(!gather.getZigzag());
-    return "gather told another order";
-  }
-  if (auto slice = dyn_cast<SliceOp>(op)) {
-    if (slice.getStriped() > 0 ||
-        !isEven(slice.getSource(), slice.getDim(), 2 * group))
-      return "";
-    slice.setZigzag(!slice.getZigzag());
-    return "slice told another order";
-  }
+  if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    return toldAnotherOrder(scatter, scatter.getSource());
+  if (auto gather = dyn_cast<AllGatherOp>(op))
+    return toldAnotherOrder(gather, gather.getResult());
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return toldAnotherOrder(slice, slice.getSource());
   if (auto scan = dyn_cast<ScanStateOp>(op)) {
-    if (group < 3 || scan.getZigzag()) {
+    if (group < 3 || partsPerRank(scan.toCuts()) != 1) {
       scan.getPrefixState().replaceAllUsesWith(
           zerosLike(builder, scan.getState()));
       return "state dropped";
@@ -161,24 +159,28 @@ std::string broken(Operation *op) {
     return "halo dropped";
   }
   if (auto exchange = dyn_cast<AllToAllOp>(op)) {
-    if (exchange.getConcatStriped() || exchange.getSplitStriped() ||
+    if (exchange.getAxes().size() > 1 ||
         !isEven(exchange.getResults()[0], exchange.getConcatDims()[0],
                 2 * group))
       return "";
-    SmallVector<bool> zigzag(exchange.getSources().size());
-    if (auto told = exchange.getConcatZigzag())
-      zigzag.assign(told->begin(), told->end());
-    zigzag[0] = !zigzag[0];
-    exchange.setConcatZigzagAttr(builder.getDenseBoolArrayAttr(zigzag));
+    Mesh mesh = exchange.getMesh().toMesh();
+    auto axis = cast<StringAttr>(exchange.getAxes()[0]);
+    std::vector<Cut> cuts(exchange.getSources().size(),
+                          Cut{mesh.findAxis(axis.getValue())});
+    if (std::optional<ArrayAttr> told = exchange.getConcatCuts())
+      cuts = cutsOf(exchange.getMesh(), *told);
+    if (!tellAnotherOrder(cuts[0]))
+      return "";
+    exchange.setConcatCutsAttr(cutsAttr(exchange.getMesh(), cuts));
     return "exchange told another order";
   }
   if (auto ring = dyn_cast<RingAttentionOp>(op)) {
     // Keys may come in any order where all are seen.
-    if (!ring.getCausal() || ring.getStriped() || ring.getAxes().size() > 1 ||
-        !isEven(ring.getQ(), 1, 2))
+    std::vector<Cut> cuts = ring.toCuts();
+    if (!ring.getCausal() || cuts.size() > 1 || !isEven(ring.getQ(), 1, 2) ||
+        !tellAnotherOrder(cuts[0]))
       return "";
-    bool zigzag = ring.getZigzag() && (*ring.getZigzag())[0];
-    ring.setZigzagAttr(builder.getDenseBoolArrayAttr({!zigzag}));
+    ring.setCutsAttr(cutsAttr(ring.getMesh(), cuts));
     return "attention told another order";
   }
   return "";
@@ -206,13 +208,13 @@ TEST(TracePropertyTest, OneBrokenOpIsSeen) {
     OwningOpRef<ModuleOp> good = sharded(drawn);
     ASSERT_TRUE(good);
     int64_t count = 0;
-    good->walk([&](Operation *op) { count += op->hasAttr("mesh"); });
+    good->walk([&](Operation *op) { count += isa<GroupOpInterface>(op); });
     for (int64_t which = 0; which < count; ++which) {
       OwningOpRef<ModuleOp> bad = good->clone();
       int64_t number = 0;
       Operation *chosen = nullptr;
       bad->walk([&](Operation *op) {
-        if (op->hasAttr("mesh") && number++ == which)
+        if (isa<GroupOpInterface>(op) && number++ == which)
           chosen = op;
       });
       std::string way = broken(chosen);

@@ -99,18 +99,14 @@ def CP_AttentionOp : CP_Op<"attention", [
   let hasVerifier = 1;
 }
 
-/// Attention of a rank whose part of the sequence is cut over `axes`, each in
-/// the order that its entries in `zigzag` and `striped` (units, or 0) say.
-class CP_CutAttentionOp<string name, list<Trait> traits> : CP_GroupOp<name,
+/// Attention of a rank that has its part of a sequence which is cut.
+class CP_CutAttentionOp<string name, list<Trait> traits> : CP_CutOp<name,
     traits # [
       DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let arguments = !con(attentionTensors, groupArguments,
-    (ins OptionalAttr<DenseBoolArrayAttr>:$zigzag,
-         OptionalAttr<DenseI64ArrayAttr>:$striped),
-    attentionOptions);
+  let arguments = !con(attentionTensors, cutArguments, attentionOptions);
   let results = attentionResults;
   let assemblyFormat = [{
-    $q `,` $k `,` $v `over` $axes `of` $mesh attr-dict
+    $q `,` $k `,` $v `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` functional-type(operands, results)
   }];
 }
@@ -118,32 +114,30 @@ class CP_CutAttentionOp<string name, list<Trait> traits> : CP_GroupOp<name,
 def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
   let summary = "Attention of this rank's queries with all keys";
   let description = [{
-    `cp.attention` where q holds this rank's rows of a sequence that is cut over
-    `axes`, and k and v all rows in their natural order. Nothing travels; the cut
-    says which keys a query sees.
+    `cp.attention` where q holds this rank's rows of a sequence that is cut, and k
+    and v all rows in their natural order. Nothing travels; the cuts say which keys
+    a query sees.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - attention_c1 to attention_c5, with as many keys as all ranks have queries;
-    - cut_attention_c1: one entry per axis in the arrays that are there, no axis
-      both zigzag and striped.
+    - layout_c5: the cuts divide the sequence.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
     func.func @rows(%q: tensor<1x16x8x16xf32>, %k: tensor<1x64x2x16xf32>,
                     %v: tensor<1x64x2x16xf32>) -> tensor<1x16x8x16xf32>
         attributes {cp.view = "local"} {
-      %out, %lse = cp.attention_rows %q, %k, %v over ["cp"] of #mesh
-          {zigzag = array<i1: true>}
+      %out, %lse = cp.attention_rows %q, %k, %v over ["cp" zigzag] of #mesh
           : (tensor<1x16x8x16xf32>, tensor<1x64x2x16xf32>, tensor<1x64x2x16xf32>)
           -> (tensor<1x16x8x16xf32>, tensor<1x8x16xf32>)
       return %out : tensor<1x16x8x16xf32>
     }
     ```
   }];
-  let extraClassDeclaration = groupDeclaration # [{
+  let extraClassDeclaration = cutDeclaration # [{
     ::llvm::StringRef getRuntimeSymbol();
   }];
 }
@@ -153,7 +147,7 @@ def CP_RingAttentionOp
   let summary = "Attention in which keys and values go round";
   let description = [{
     `cp.attention` where q, k and v hold this rank's rows of a sequence that is
-    cut over `axes`. In R-1 steps each rank takes from the one before the keys and
+    cut over a group. In R-1 steps each rank takes from the one before the keys and
     values that it has worked on, while it works on its own; the parts of a row are
     merged by their lse. The op is one, whatever R is.
 
@@ -162,16 +156,14 @@ def CP_RingAttentionOp
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - attention_c1 to attention_c5;
-    - cut_attention_c1: one entry per axis in the arrays that are there, no axis
-      both zigzag and striped.
+    - layout_c5: the cuts divide the sequence.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
     func.func @ring(%q: tensor<1x16x8x16xf32>, %k: tensor<1x16x2x16xf32>,
                     %v: tensor<1x16x2x16xf32>) -> tensor<1x16x8x16xf32>
         attributes {cp.view = "local"} {
-      %out, %lse = cp.ring_attention %q, %k, %v over ["cp"] of #mesh
-          {zigzag = array<i1: true>}
+      %out, %lse = cp.ring_attention %q, %k, %v over ["cp" zigzag] of #mesh
           : (tensor<1x16x8x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>)
           -> (tensor<1x16x8x16xf32>, tensor<1x8x16xf32>)
       return %out : tensor<1x16x8x16xf32>

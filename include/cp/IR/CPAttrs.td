@@ -40,16 +40,61 @@ def CP_MeshAttr : CP_Attr<"Mesh", "mesh"> {
   }];
 }
 
+def CP_CutAttr : CP_Attr<"Cut", "cut"> {
+  let summary = "How one mesh axis cuts a dimension";
+  let description = [{
+    The axis, its order (`contiguous`, the default and not printed, `zigzag` or
+    `striped`) and, after a colon, its unit: runs of that many elements are never
+    divided (the default 1 is not printed). Of R ranks along the axis, rank r holds
+
+    | order        | of a dimension                                          |
+    |--------------|---------------------------------------------------------|
+    | `contiguous` | block r of R                                            |
+    | `zigzag`     | blocks r and 2R-1-r of 2R, an early and a late one      |
+    | `striped`    | runs r, r+R, r+2R, ... of as many elements as the unit  |
+
+    Lists of cuts, major to minor, stand in layouts and behind `over` of local ops,
+    where they are written without `#cp.cut`. What the major cut leaves to a rank is
+    one string of elements, and the next cut cuts that string.
+
+    Constraints:
+    - layout_c3: the unit is at least 1;
+    - layout_c7: the order is one of these.
+
+    ```mlir
+    #mesh = #cp.mesh<"ring" = 2, "u" = 4>
+    func.func @places() -> tensor<16xi64> attributes {
+        cp.view = "local", note = #cp.cut<"ring" zigzag>} {
+      %0 = cp.cut_positions over ["ring" zigzag, "u"] of #mesh : tensor<16xi64>
+      return %0 : tensor<16xi64>
+    }
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$axis, "::cp::Order":$order,
+                        "int64_t":$unit);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The same as a value of the layout algebra; its axis is -1 when `mesh` has
+    /// none of that name.
+    ::cp::Cut toCut(const ::cp::Mesh &mesh) const;
+    static CutAttr get(MeshAttr mesh, const ::cp::Cut &cut);
+    /// What stands between the brackets.
+    static mlir::FailureOr<CutAttr> parseBody(mlir::AsmParser &parser);
+    void printBody(mlir::AsmPrinter &printer) const;
+  }];
+}
+/// The cuts of one dimension, major to minor.
+def CP_CutArrayAttr : TypedArrayAttrBase<CP_CutAttr, "cuts of a dimension">;
+
 def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "Where the elements of a whole tensor live";
   let description = [{
     The encoding of a tensor whose shape is the global one. Per dimension, in
-    braces, the mesh axes that cut it, major to minor, each with its order
-    (`contiguous`, the default and not printed, `zigzag` or `striped`) and, after
-    a colon, its unit: runs of that many elements are never divided (the default
-    1 is not printed). A striped cut deals these runs out in turn. `partial` names axes over which the ranks' values have yet to be
-    added. Axes that are not named hold replicas.
+    braces, its cuts, major to minor, as in `#cp.cut`. `partial` names axes over
+    which the ranks' values have yet to be added. Axes that are not named hold
+    replicas.
 
     ```mlir
     #mesh = #cp.mesh<"ring" = 2, "u" = 4>
@@ -64,8 +109,8 @@ def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
     ```
   }];
   let parameters = (ins "::cp::MeshAttr":$mesh,
-                        // (axis, order, unit) per cut, flattened.
-                        ArrayRefParameter<"mlir::DenseI64ArrayAttr">:$cuts,
+                        // Of #cp.cut, one list a dimension.
+                        ArrayRefParameter<"mlir::ArrayAttr">:$cuts,
                         ArrayRefParameter<"int64_t">:$partial);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

@@ -12,21 +12,30 @@ include "cp/IR/CPBase.td"
 
 /// Ops over the group of ranks that `axes` (major to minor) name on `mesh`.
 class CP_GroupOp<string name, list<Trait> traits = []>
-    : CP_Op<name, traits # [IsRuntimeOp]> {
+    : CP_Op<name, traits # [IsRuntimeOp, GroupOpInterface]> {
   dag groupArguments = (ins CP_MeshAttr:$mesh, StrArrayAttr:$axes);
-  code groupDeclaration = [{
-    /// The number of ranks that take part.
-    int64_t getGroupSize() { return ::cp::groupSize(getMesh(), getAxes()); }
-  }];
-  let extraClassDeclaration = groupDeclaration;
   let hasVerifier = 1;
 }
 
-class CP_ExchangeOp<string name>
-    : CP_GroupOp<name, [Communicates,
-        DeclareOpInterfaceMethods<ExchangeOpInterface>]>;
+/// Ops on tensors of which a dimension is cut over a group, by `cuts` (major to
+/// minor, each with its order).
+class CP_CutOp<string name, list<Trait> traits = []>
+    : CP_Op<name, traits # [IsRuntimeOp, GroupOpInterface]> {
+  dag cutArguments = (ins CP_MeshAttr:$mesh, CP_CutArrayAttr:$cuts);
+  code cutDeclaration = [{
+    /// The axes of the group, major to minor.
+    ::mlir::ArrayAttr getAxes() { return ::cp::axesOf(getCuts()); }
+    /// The cuts as values of the layout algebra.
+    std::vector<::cp::Cut> toCuts() {
+      return ::cp::cutsOf(getMesh(), getCuts());
+    }
+  }];
+  let extraClassDeclaration = cutDeclaration;
+  let hasVerifier = 1;
+}
 
-def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
+def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates,
+    DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Moves the cut of tensors from one dimension to another";
   let description = [{
     Each tensor comes cut over the group along its `concat_dims` entry and leaves
@@ -38,11 +47,10 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
         1     a10 a11                a01
                                      a11
 
-    `concat_zigzag` and `split_zigzag` say which cuts are in zigzag order,
-    `concat_striped` and `split_striped` which are striped, by their units (0
-    where a cut is not); the reordering is done by the copies of the exchange
-    itself. `repeats` and
-    `repeat_units` repeat the split dimension first, as `cp.repeat` would.
+    Over one axis, `concat_cuts` and `split_cuts` say in which orders tensors are
+    cut, where that is not contiguous; the reordering is done by the copies of the
+    exchange itself. `repeats` and `repeat_units` repeat the split dimension first,
+    as `cp.repeat` would.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
@@ -53,8 +61,8 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
     - all_to_all_c2: concat and split dimension exist and differ;
     - all_to_all_c3: a result is its operand with the concat dimension multiplied
       and the split dimension (repeated) divided by the size of the group;
-    - all_to_all_c4: no cut is both zigzag and striped, and the units of striped
-      ones divide a rank's part.
+    - all_to_all_c4: where there are cuts the group has one axis, theirs;
+    - layout_c5: cuts divide their dimensions.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -70,10 +78,8 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
   }];
   let arguments = !con((ins Variadic<AnyRankedTensor>:$sources), groupArguments,
     (ins DenseI64ArrayAttr:$concat_dims, DenseI64ArrayAttr:$split_dims,
-         OptionalAttr<DenseBoolArrayAttr>:$concat_zigzag,
-         OptionalAttr<DenseBoolArrayAttr>:$split_zigzag,
-         OptionalAttr<DenseI64ArrayAttr>:$concat_striped,
-         OptionalAttr<DenseI64ArrayAttr>:$split_striped,
+         OptionalAttr<CP_CutArrayAttr>:$concat_cuts,
+         OptionalAttr<CP_CutArrayAttr>:$split_cuts,
          OptionalAttr<DenseI64ArrayAttr>:$repeats,
          OptionalAttr<DenseI64ArrayAttr>:$repeat_units));
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -83,18 +89,18 @@ def CP_AllToAllOp : CP_ExchangeOp<"all_to_all"> {
   }];
 }
 
-def CP_HaloOp : CP_ExchangeOp<"halo"> {
+def CP_HaloOp : CP_CutOp<"halo"> {
   let summary = "The last rows of the part before this one";
   let description = [{
     For each source the last `before` rows along `dim` that the previous rank of
     the group holds. The first rank gets the matching one of `initial`, or zeros.
     Several tensors travel as one exchange.
 
-    With `zigzag` a rank's rows are two parts of the sequence,
-    one behind the other, and a result has `before` rows for each: those in front
-    of the first part, then those in front of the second.
+    Cut in zigzag order a rank's rows are two parts of the sequence, one behind the
+    other, and a result has `before` rows for each: those in front of the first
+    part, then those in front of the second.
 
-        rank  rows        before = 1
+        rank  rows        before = 1, over ["cp" zigzag]
         0     0 1 | 6 7   (initial) | 5
         1     2 3 | 4 5   1 | 3
 
@@ -107,7 +113,8 @@ def CP_HaloOp : CP_ExchangeOp<"halo"> {
       longer halo would come from several ranks;
     - halo_c3: a result and its initial rows are the source with `before` rows;
       in zigzag order a result has twice as many;
-    - halo_c4: in zigzag order dim is even, and before at most half of it.
+    - halo_c4: in zigzag order dim is even, and before at most half of it;
+    - parts_c1: the cuts are contiguous, or one zigzag cut.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -120,21 +127,22 @@ def CP_HaloOp : CP_ExchangeOp<"halo"> {
     ```
   }];
   let arguments = !con((ins Variadic<AnyRankedTensor>:$sources,
-                            Variadic<AnyRankedTensor>:$initial), groupArguments,
-    (ins I64Attr:$dim, I64Attr:$before,
-         DefaultValuedAttr<BoolAttr, "false">:$zigzag));
+                            Variadic<AnyRankedTensor>:$initial), cutArguments,
+    (ins I64Attr:$dim, I64Attr:$before));
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let traits = [Communicates, IsRuntimeOp, AttrSizedOperandSegments,
+  let traits = [Communicates, IsRuntimeOp, GroupOpInterface,
+                AttrSizedOperandSegments,
                 DeclareOpInterfaceMethods<ExchangeOpInterface>,
                 DeclareOpInterfaceMethods<OpAsmOpInterface,
                                           ["getAsmResultNames"]>];
   let assemblyFormat = [{
-    $sources (`initial` `(` $initial^ `)`)? `over` $axes `of` $mesh attr-dict
+    $sources (`initial` `(` $initial^ `)`)?
+    `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` functional-type(operands, results)
   }];
 }
 
-def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
+def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Exclusive scan of affine summaries over ranks";
   let description = [{
@@ -144,11 +152,10 @@ def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
 
         (d1, s1) + (d2, s2) = (d1 d2, d2 s1 + s2)
 
-    With `zigzag` a rank brings the summaries of the two parts
-    of the sequence that it holds, and gets the prefix of each: elements 2i and
-    2i + 1 of dimension 0 belong to the first and to the second part. Those are
-    the summaries that `cp.ssd_states` makes of `x[b, l, h, p]` seen as
-    `x[2b, l/2, h, p]`.
+    Of a sequence that is cut in zigzag order a rank brings the summaries of the two
+    parts that it holds, and gets the prefix of each: elements 2i and 2i + 1 of
+    dimension 0 belong to the first and to the second part. Those are the summaries
+    that `cp.ssd_states` makes of `x[b, l, h, p]` seen as `x[2b, l/2, h, p]`.
 
     Lifetime: made by `cp-partition` for scan ops, becomes a call.
 
@@ -156,7 +163,8 @@ def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
     - group_c1: axes are axes of the mesh, each once, at least one;
     - scan_state_c1: results have the operands' types, of one element type;
     - scan_state_c2: decay's sizes are a prefix of state's;
-    - scan_state_c3: in zigzag order dimension 0 is there and even.
+    - scan_state_c3: in zigzag order dimension 0 is there and even;
+    - parts_c1: the cuts are contiguous, or one zigzag cut.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -170,40 +178,36 @@ def CP_ScanStateOp : CP_GroupOp<"scan_state", [Communicates,
     ```
   }];
   let arguments = !con((ins CP_FloatTensor:$decay, CP_FloatTensor:$state),
-    groupArguments,
+    cutArguments,
     (ins DefaultValuedAttr<CP_ScanAlgorithmAttr,
-                           "::cp::ScanAlgorithm::Chain">:$algorithm,
-         DefaultValuedAttr<BoolAttr, "false">:$zigzag));
+                           "::cp::ScanAlgorithm::Chain">:$algorithm));
   let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state);
   let assemblyFormat = [{
-    $decay `,` $state `over` $axes `of` $mesh attr-dict
+    $decay `,` $state `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` type($decay) `,` type($state)
   }];
-  let traits = [Communicates, IsRuntimeOp,
+  let traits = [Communicates, IsRuntimeOp, GroupOpInterface,
     TypesMatchWith<"prefix", "decay", "prefix_decay", "$_self">,
     TypesMatchWith<"prefix", "state", "prefix_state", "$_self">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
 }
 
-/// In the order of the cut: contiguous, unless it is `zigzag` or `striped` in
-/// units of so many elements.
-class CP_DimGroupOp<string name, list<Trait> traits>
-    : CP_GroupOp<name, traits> {
-  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
-    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$zigzag,
-         DefaultValuedAttr<I64Attr, "0">:$striped));
+/// Ops that make a cut of one dimension or undo it.
+class CP_DimCutOp<string name, list<Trait> traits> : CP_CutOp<name, traits> {
+  let arguments = !con((ins AnyRankedTensor:$source), cutArguments,
+                       (ins I64Attr:$dim));
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source `over` $axes `of` $mesh attr-dict
+    $source `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` type($source) `->` type($result)
   }];
 }
 
-def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
+def CP_AllGatherOp : CP_DimCutOp<"all_gather", [Communicates]> {
   let summary = "The whole of a dimension from the ranks' parts";
   let description = [{
-    The parts are blocks in a row, unless `zigzag`, or `striped` (in units of so
-    many elements), says otherwise.
+    Each rank's part is that of the cuts: blocks in a row, unless they have another
+    order.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
@@ -211,8 +215,8 @@ def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
     - group_c1: axes are axes of the mesh, each once, at least one;
     - all_gather_c1: dim exists;
     - all_gather_c2: the result is the source with `dim` times the group's size;
-    - all_gather_c3: the cut is not both zigzag and striped, and its unit divides
-      a rank's part.
+    - layout_c5: the cuts divide the whole dimension;
+    - cut_c1: several cuts are all contiguous.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -226,7 +230,7 @@ def CP_AllGatherOp : CP_DimGroupOp<"all_gather", [Communicates]> {
   }];
 }
 
-def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
+def CP_SliceOp : CP_DimCutOp<"slice", [Pure]> {
   let summary = "This rank's part of a dimension of a replicated tensor";
   let description = [{
     How a parameter that every rank holds in full is cut: nothing travels. The
@@ -238,8 +242,8 @@ def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
     - group_c1: axes are axes of the mesh, each once, at least one;
     - slice_c1: dim exists;
     - slice_c2: the result is the source with `dim` divided by the group's size;
-    - slice_c3: the cut is not both zigzag and striped, and its unit divides a
-      rank's part.
+    - layout_c5: the cuts divide the dimension;
+    - cut_c1: several cuts are all contiguous.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -253,7 +257,7 @@ def CP_SliceOp : CP_DimGroupOp<"slice", [Pure]> {
   }];
 }
 
-def CP_ReduceScatterOp : CP_DimGroupOp<"reduce_scatter", [Communicates]> {
+def CP_ReduceScatterOp : CP_DimCutOp<"reduce_scatter", [Communicates]> {
   let summary = "Adds the ranks' values and leaves each a part";
   let description = [{
     The terms are added in the order of the group's positions. The parts are as
@@ -266,8 +270,8 @@ def CP_ReduceScatterOp : CP_DimGroupOp<"reduce_scatter", [Communicates]> {
     - reduce_scatter_c1: dim exists;
     - reduce_scatter_c2: the result is the source with `dim` divided by the
       group's size;
-    - reduce_scatter_c3: the cut is not both zigzag and striped, and its unit
-      divides a rank's part.
+    - layout_c5: the cuts divide the dimension;
+    - cut_c1: several cuts are all contiguous.
 
     ```mlir
     #mesh = #cp.mesh<"tp" = 4>
@@ -337,42 +341,45 @@ def CP_ShiftOp : CP_GroupOp<"shift", [Communicates,
   }];
 }
 
-def CP_ReorderOp : CP_GroupOp<"reorder", [Communicates,
+def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface,
     AllTypesMatch<["source", "result"]>]> {
   let summary = "Changes the order in which a dimension is cut";
   let description = [{
-    From contiguous, unless `from_zigzag` or `from_striped` says otherwise, to
-    contiguous, unless `to_zigzag` or `to_striped` does. Striped orders are given
-    by their units.
+    A rank's part is that of the one cut before, and that of the other after.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - reorder_c1: dim exists, and has an even size if an order is zigzag;
-    - reorder_c2: neither order is both zigzag and striped, and units divide a
-      rank's part;
-    - reorder_c3: the orders differ.
+    - reorder_c1: dim exists;
+    - reorder_c2: both cuts are over the same axes;
+    - reorder_c3: they place some element differently;
+    - layout_c5: both divide the whole dimension;
+    - cut_c1: several cuts are all contiguous.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
     func.func @balance(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
         attributes {cp.view = "local"} {
-      %0 = cp.reorder %x over ["cp"] of #mesh {dim = 1, to_zigzag = true}
+      %0 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 1}
           : tensor<1x16x8xf32>
       return %0 : tensor<1x16x8xf32>
     }
     ```
   }];
-  let arguments = !con((ins AnyRankedTensor:$source), groupArguments,
-    (ins I64Attr:$dim, DefaultValuedAttr<BoolAttr, "false">:$from_zigzag,
-         DefaultValuedAttr<BoolAttr, "false">:$to_zigzag,
-         DefaultValuedAttr<I64Attr, "0">:$from_striped,
-         DefaultValuedAttr<I64Attr, "0">:$to_striped));
+  let arguments = (ins AnyRankedTensor:$source, CP_MeshAttr:$mesh,
+                       CP_CutArrayAttr:$from, CP_CutArrayAttr:$to,
+                       I64Attr:$dim);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+    $source `from` custom<Cuts>($from) `to` custom<Cuts>($to) `of` $mesh attr-dict
+    `:` type($result)
   }];
+  let extraClassDeclaration = [{
+    /// The axes of the group, major to minor.
+    ::mlir::ArrayAttr getAxes() { return ::cp::axesOf(getFrom()); }
+  }];
+  let hasVerifier = 1;
 }
 
 #endif // CP_IR_CPCOLLECTIVEOPS_TD

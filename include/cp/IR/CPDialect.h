@@ -8,6 +8,7 @@
 #ifndef CP_IR_CPDIALECT_H
 #define CP_IR_CPDIALECT_H
 
+#include "cp/IR/Cuts.h"
 #include "cp/IR/ShardingRule.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"

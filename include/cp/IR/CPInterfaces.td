@@ -135,6 +135,24 @@ def RuntimeOpInterface : OpInterface<"RuntimeOpInterface"> {
   ];
 }
 
+def GroupOpInterface : OpInterface<"GroupOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    Local ops over a group of ranks: all those of the mesh that differ in their
+    positions on the group's axes only.
+  }];
+  let methods = [
+    InterfaceMethod<"The mesh of all ranks.", "::cp::MeshAttr", "getMesh">,
+    InterfaceMethod<[{
+      The names of the group's axes, major to minor.
+    }], "::mlir::ArrayAttr", "getAxes">,
+    InterfaceMethod<[{
+      The number of ranks that take part. Asked of verified axes only.
+    }], "int64_t", "getGroupSize", (ins), [{}],
+        [{ return ::cp::groupSize($_op.getMesh(), $_op.getAxes()); }]>,
+  ];
+}
+
 def ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
   let cppNamespace = "::cp";
   let description = [{

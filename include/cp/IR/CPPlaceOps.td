@@ -34,34 +34,29 @@ def CP_PositionsOp : CP_Op<"positions", [
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
-def CP_CutPositionsOp : CP_GroupOp<"cut_positions", [Pure]> {
+def CP_CutPositionsOp : CP_CutOp<"cut_positions", [Pure]> {
   let summary = "The places of this rank's tokens";
   let description = [{
-    `cp.positions` of a sequence that is cut over `axes`, each in the order that
-    its entries in `zigzag` and `striped` (units, or 0) say.
+    `cp.positions` of a sequence that is cut over a group.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - cut_positions_c1: one entry per axis in the arrays that are there, no axis
-      both zigzag and striped.
+    - layout_c5: the cuts divide the sequence.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
     func.func @places() -> tensor<16xi64> attributes {cp.view = "local"} {
-      %0 = cp.cut_positions over ["cp"] of #mesh {zigzag = array<i1: true>}
-          : tensor<16xi64>
+      %0 = cp.cut_positions over ["cp" zigzag] of #mesh : tensor<16xi64>
       return %0 : tensor<16xi64>
     }
     ```
   }];
-  let arguments = !con(groupArguments,
-    (ins OptionalAttr<DenseBoolArrayAttr>:$zigzag,
-         OptionalAttr<DenseI64ArrayAttr>:$striped));
+  let arguments = cutArguments;
   let results = (outs CP_Positions:$result);
-  let assemblyFormat = "`over` $axes `of` $mesh attr-dict `:` type($result)";
-  let extraClassDeclaration = groupDeclaration # [{
+  let assemblyFormat = "`over` custom<Cuts>($cuts) `of` $mesh attr-dict `:` type($result)";
+  let extraClassDeclaration = cutDeclaration # [{
     ::llvm::StringRef getRuntimeSymbol();
   }];
 }

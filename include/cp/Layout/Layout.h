@@ -15,6 +15,7 @@
 #ifndef CP_LAYOUT_LAYOUT_H
 #define CP_LAYOUT_LAYOUT_H
 
+#include "cp/Layout/Cut.h"
 #include "cp/Layout/Mesh.h"
 #include "cp/Layout/Runs.h"
 
@@ -25,35 +26,8 @@
 
 namespace cp {
 
-/// Which elements of a dimension position r on an axis of size R holds.
-///   Contiguous  block r of R
-///   Zigzag      blocks r and 2R-1-r of 2R
-///   Striped     runs r, r+R, r+2R, ... of `unit` elements
-/// The numbers are those of the runtime's descriptors for units of 1.
-enum class Order : int64_t { Contiguous = 0, Zigzag = 1, Striped = 2 };
-
-/// The keyword used in the IR.
-///   Contiguous  "contiguous"
-///   Zigzag      "zigzag"
-///   Striped     "striped"
-const char *orderName(Order order);
-
-/// One axis that cuts a dimension. A block never divides a run of `unit`
-/// elements: a head of 64 channels is cut as a whole. In the striped order the
-/// unit also says where elements are.
-struct Cut {
-  int axis = 0;
-  Order order = Order::Contiguous;
-  int64_t unit = 1;
-};
-bool operator==(const Cut &a, const Cut &b);
-/// Whether both put every element at the same place.
-///   axis, order, unit         and             same
-///   a, contiguous, 1          a, contiguous, 2  yes
-///   a, zigzag, 1              a, zigzag, 2      yes
-///   a, striped, 1             a, striped, 2     no
-///   a, contiguous, 1          b, contiguous, 1  no
-bool samePlaces(const Cut &a, const Cut &b);
+/// Over the same axes, in contiguous order and with units of 1.
+std::vector<Cut> inContiguousOrder(std::vector<Cut> cuts);
 
 struct Layout {
   Mesh mesh;

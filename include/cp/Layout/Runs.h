@@ -15,14 +15,15 @@
 #ifndef CP_LAYOUT_RUNS_H
 #define CP_LAYOUT_RUNS_H
 
+#include "cp/Layout/Cut.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace cp {
-
-struct Cut;
 
 /// `count` runs of `length` elements, `step` apart in the global numbering and
 /// without gaps in the local one. `step` means nothing for a single run.
@@ -121,6 +122,17 @@ int64_t granuleOf(const Cut &cut);
 ///   zigzag       yes  no     yes
 ///   striped : 2  yes  no     yes
 bool divides(const Cut &cut, int64_t ranks, int64_t length);
+
+/// How many strings of neighbours the cuts of a sequence leave to each rank,
+/// for ops that go from one string to the next whoever holds them. Nothing
+/// where there are more the longer the sequence is, or where one of several
+/// cuts is not contiguous.
+///   contiguous, contiguous  1
+///   zigzag                  2
+///   zigzag, contiguous      nothing
+///   striped                 nothing
+std::optional<int64_t> partsPerRank(const Cut &cut);
+std::optional<int64_t> partsPerRank(const std::vector<Cut> &cuts);
 
 /// A piece that two lists of runs share: where it lies locally in the one (dst)
 /// and in the other (src); how long each of its `count` runs is, and how far

@@ -7,7 +7,6 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
-#include "cp/IR/WrittenCut.h"
 
 using namespace mlir;
 
@@ -52,19 +51,18 @@ LogicalResult verifyLengths(OpTy op, int64_t queries, StringRef why) {
 template <typename OpTy> LogicalResult verifyCut(OpTy op) {
   if (failed(verifyGroup(op, op.getMesh(), op.getAxes())))
     return failure();
-  if (failed(verifyOrders(op, "cut_attention_c1", op.getAxes().size(),
-                          op.getZigzag(), op.getStriped())))
+  if (failed(verifyDivides(op, op.getMesh(), op.getCuts(), 1,
+                           shapeOf(op.getQ())[1])))
     return failure();
   return verifyWindow(op, "attention_c5", op.getCausal(), op.getWindow());
 }
 
 template <typename OpTy>
 SmallVector<Value> createCut(OpBuilder &builder, AttentionOp op, MeshAttr mesh,
-                             const WrittenCut &cut) {
+                             ArrayRef<Cut> cuts) {
   return OpTy::create(builder, op.getLoc(), op.getResultTypes(), op.getQ(),
-                      op.getK(), op.getV(), mesh, cut.axes, cut.zigzag,
-                      cut.striped, op.getCausalAttr(), op.getScaleAttr(),
-                      op.getWindowAttr())
+                      op.getK(), op.getV(), mesh, localCutsAttr(mesh, cuts),
+                      op.getCausalAttr(), op.getScaleAttr(), op.getWindowAttr())
       ->getResults();
 }
 
@@ -127,9 +125,8 @@ std::optional<CutStrategy> AttentionOp::getCutStrategy() {
 
 SmallVector<Value> AttentionOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {
-  WrittenCut cut(builder, mesh, cuts);
-  return keysTravel() ? createCut<RingAttentionOp>(builder, *this, mesh, cut)
-                      : createCut<AttentionRowsOp>(builder, *this, mesh, cut);
+  return keysTravel() ? createCut<RingAttentionOp>(builder, *this, mesh, cuts)
+                      : createCut<AttentionRowsOp>(builder, *this, mesh, cuts);
 }
 
 LogicalResult AttentionOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {

@@ -93,17 +93,12 @@ void MeshAttr::print(AsmPrinter &printer) const {
 // LayoutAttr
 //===----------------------------------------------------------------------===//
 
-static Layout layoutOf(MeshAttr mesh, ArrayRef<DenseI64ArrayAttr> cuts,
+static Layout layoutOf(MeshAttr mesh, ArrayRef<ArrayAttr> cuts,
                        ArrayRef<int64_t> partial) {
   Layout layout;
   layout.mesh = mesh.toMesh();
-  for (DenseI64ArrayAttr dim : cuts) {
-    std::vector<Cut> &out = layout.dims.emplace_back();
-    ArrayRef<int64_t> words = dim.asArrayRef();
-    for (size_t i = 0; i + 2 < words.size(); i += 3)
-      out.push_back({static_cast<int>(words[i]),
-                     static_cast<Order>(words[i + 1]), words[i + 2]});
-  }
+  for (ArrayAttr dim : cuts)
+    layout.dims.push_back(cutsOf(mesh, dim));
   layout.partial.assign(partial.begin(), partial.end());
   return layout;
 }
@@ -113,20 +108,16 @@ Layout LayoutAttr::toLayout() const {
 }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const Layout &layout) {
-  SmallVector<DenseI64ArrayAttr> cuts;
-  for (const std::vector<Cut> &dim : layout.dims) {
-    SmallVector<int64_t> words;
-    for (const Cut &cut : dim)
-      words.append({cut.axis, static_cast<int64_t>(cut.order), cut.unit});
-    cuts.push_back(DenseI64ArrayAttr::get(context, words));
-  }
+  auto mesh = MeshAttr::get(context, layout.mesh);
+  SmallVector<ArrayAttr> cuts;
+  for (const std::vector<Cut> &dim : layout.dims)
+    cuts.push_back(cutsAttr(mesh, dim));
   SmallVector<int64_t> partial(layout.partial.begin(), layout.partial.end());
-  return get(context, MeshAttr::get(context, layout.mesh), cuts, partial);
+  return get(context, mesh, cuts, partial);
 }
 
 LayoutAttr LayoutAttr::getReplicated(MeshAttr mesh, int64_t rank) {
-  auto whole = DenseI64ArrayAttr::get(mesh.getContext(), {});
-  SmallVector<DenseI64ArrayAttr> cuts(rank, whole);
+  SmallVector<ArrayAttr> cuts(rank, ArrayAttr::get(mesh.getContext(), {}));
   return get(mesh.getContext(), mesh, cuts, {});
 }
 
@@ -154,23 +145,14 @@ RankedTensorType LayoutAttr::getLocalType(RankedTensorType type) {
 }
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 MeshAttr mesh,
-                                 ArrayRef<DenseI64ArrayAttr> cuts,
+                                 MeshAttr mesh, ArrayRef<ArrayAttr> cuts,
                                  ArrayRef<int64_t> partial) {
-  for (DenseI64ArrayAttr dim : cuts) {
-    ArrayRef<int64_t> words = dim.asArrayRef();
-    if (words.size() % 3)
-      return emitError() << "layout_c1: a cut is an axis, an order and a unit, "
-                            "but a dimension holds "
-                         << words.size() << " words";
-    for (size_t i = 0; i < words.size(); i += 3)
-      if (words[i] < 0 ||
-          words[i] >= static_cast<int64_t>(mesh.getNames().size()) ||
-          words[i + 1] < 0 ||
-          words[i + 1] > static_cast<int64_t>(Order::Striped))
-        return emitError() << "layout_c1: axis " << words[i] << " with order "
-                           << words[i + 1] << " is not of the mesh";
-  }
+  for (ArrayAttr dim : cuts)
+    for (Attribute cut : dim)
+      if (!isa<CutAttr>(cut))
+        return emitError() << "layout_c1: a dimension is cut by cuts such as "
+                              "#cp.cut<\"cp\">, but got "
+                           << cut;
   if (std::optional<std::string> wrong = check(layoutOf(mesh, cuts, partial)))
     return emitError() << *wrong;
   return success();
@@ -194,13 +176,9 @@ LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   return success();
 }
 
-/// Reads an axis name and gives its position on `mesh`.
-static ParseResult parseAxis(AsmParser &parser, const Mesh &mesh, int &axis) {
-  SMLoc loc = parser.getCurrentLocation();
-  std::string name;
-  if (parser.parseString(&name))
-    return failure();
-  axis = mesh.findAxis(name);
+/// Fails unless `mesh` has the axis that was read at `loc`.
+static ParseResult checkAxis(AsmParser &parser, SMLoc loc, const Mesh &mesh,
+                             StringRef name, int axis) {
   if (axis >= 0)
     return success();
   InFlightDiagnostic diag = parser.emitError(loc)
@@ -211,17 +189,23 @@ static ParseResult parseAxis(AsmParser &parser, const Mesh &mesh, int &axis) {
   return diag;
 }
 
-static ParseResult parseCut(AsmParser &parser, const Mesh &mesh, Cut &cut) {
-  if (parseAxis(parser, mesh, cut.axis))
+/// Reads an axis name and gives its position on `mesh`.
+static ParseResult parseAxis(AsmParser &parser, const Mesh &mesh, int &axis) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string name;
+  if (parser.parseString(&name))
     return failure();
-  for (Order order : {Order::Contiguous, Order::Zigzag, Order::Striped})
-    if (succeeded(parser.parseOptionalKeyword(orderName(order)))) {
-      cut.order = order;
-      break;
-    }
-  if (succeeded(parser.parseOptionalColon()))
-    return parser.parseInteger(cut.unit);
-  return success();
+  axis = mesh.findAxis(name);
+  return checkAxis(parser, loc, mesh, name, axis);
+}
+
+static ParseResult parseCut(AsmParser &parser, const Mesh &mesh, Cut &cut) {
+  SMLoc loc = parser.getCurrentLocation();
+  FailureOr<CutAttr> attribute = CutAttr::parseBody(parser);
+  if (failed(attribute))
+    return failure();
+  cut = attribute->toCut(mesh);
+  return checkAxis(parser, loc, mesh, attribute->getAxis(), cut.axis);
 }
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
@@ -260,26 +244,19 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
 }
 
 void LayoutAttr::print(AsmPrinter &printer) const {
-  Layout layout = toLayout();
-  auto printAxis = [&](int axis) {
-    printer << "\"" << layout.mesh.axes[axis].name << "\"";
-  };
   printer << "<" << getMesh() << ", [";
-  llvm::interleaveComma(layout.dims, printer, [&](const auto &dim) {
+  llvm::interleaveComma(getCuts(), printer, [&](ArrayAttr dim) {
     printer << "{";
-    llvm::interleaveComma(dim, printer, [&](const Cut &cut) {
-      printAxis(cut.axis);
-      if (cut.order != Order::Contiguous)
-        printer << " " << orderName(cut.order);
-      if (cut.unit != 1)
-        printer << " : " << cut.unit;
-    });
+    llvm::interleaveComma(dim.getAsRange<CutAttr>(), printer,
+                          [&](CutAttr cut) { cut.printBody(printer); });
     printer << "}";
   });
   printer << "]";
-  if (!layout.partial.empty()) {
+  if (!getPartial().empty()) {
     printer << ", partial = {";
-    llvm::interleaveComma(layout.partial, printer, printAxis);
+    llvm::interleaveComma(getPartial(), printer, [&](int64_t axis) {
+      printer.printString(getMesh().getNames()[axis]);
+    });
     printer << "}";
   }
   printer << ">";

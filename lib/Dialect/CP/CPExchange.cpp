@@ -26,12 +26,11 @@ SmallVector<Type> bothTypes(Operation *first, Operation *next) {
 
 /// Joins two optional arrays of one entry per operand; absent means `otherwise`
 /// for each.
-template <typename ElementTy>
-SmallVector<ElementTy> joined(std::optional<ArrayRef<ElementTy>> first,
-                              size_t firstCount,
-                              std::optional<ArrayRef<ElementTy>> next,
-                              size_t nextCount, ElementTy otherwise) {
-  SmallVector<ElementTy> all(firstCount + nextCount, otherwise);
+SmallVector<int64_t> joined(std::optional<ArrayRef<int64_t>> first,
+                            size_t firstCount,
+                            std::optional<ArrayRef<int64_t>> next,
+                            size_t nextCount, int64_t otherwise) {
+  SmallVector<int64_t> all(firstCount + nextCount, otherwise);
   if (first)
     llvm::copy(*first, all.begin());
   if (next)
@@ -40,12 +39,28 @@ SmallVector<ElementTy> joined(std::optional<ArrayRef<ElementTy>> first,
 }
 
 /// The attribute for an array, or null when every entry is what absence means.
-template <typename AttrTy, typename ElementTy>
-AttrTy unlessAll(MLIRContext *context, ArrayRef<ElementTy> values,
-                 ElementTy otherwise) {
-  if (llvm::all_of(values, [&](ElementTy v) { return v == otherwise; }))
+DenseI64ArrayAttr unlessAll(MLIRContext *context, ArrayRef<int64_t> values,
+                            int64_t otherwise) {
+  if (llvm::all_of(values, [&](int64_t v) { return v == otherwise; }))
     return {};
-  return AttrTy::get(context, values);
+  return DenseI64ArrayAttr::get(context, values);
+}
+
+/// The cuts of the operands of two exchanges, one behind the other.
+ArrayAttr joinedCuts(AllToAllOp first, std::optional<ArrayAttr> ofFirst,
+                     AllToAllOp next, std::optional<ArrayAttr> ofNext) {
+  if (!ofFirst && !ofNext)
+    return {};
+  SmallVector<Attribute> all;
+  auto append = [&](AllToAllOp op, std::optional<ArrayAttr> cuts) {
+    auto axis = cast<StringAttr>(op.getAxes()[0]);
+    auto contiguous = CutAttr::get(op.getContext(), axis, Order(), Cut().unit);
+    for (size_t i = 0, e = op.getSources().size(); i < e; ++i)
+      all.push_back(cuts ? (*cuts)[i] : contiguous);
+  };
+  append(first, ofFirst);
+  append(next, ofNext);
+  return ArrayAttr::get(first.getContext(), all);
 }
 
 } // namespace
@@ -63,14 +78,8 @@ Attribute AllToAllOp::getRoute() {
 Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
   auto next = cast<AllToAllOp>(other);
   size_t a = getSources().size(), b = next.getSources().size();
-  auto flags = [&](auto first, auto second) {
-    return unlessAll<DenseBoolArrayAttr, bool>(
-        getContext(), joined<bool>(first, a, second, b, false), false);
-  };
-  auto counts = [&](auto first, auto second, int64_t otherwise) {
-    return unlessAll<DenseI64ArrayAttr, int64_t>(
-        getContext(), joined<int64_t>(first, a, second, b, otherwise),
-        otherwise);
+  auto counts = [&](auto first, auto second) {
+    return unlessAll(getContext(), joined(first, a, second, b, 1), 1);
   };
   auto dims = [&](ArrayRef<int64_t> first, ArrayRef<int64_t> second) {
     SmallVector<int64_t> all(first);
@@ -82,12 +91,10 @@ Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
       bothTypes(*this, next), both(getSources(), next.getSources()), getMesh(),
       getAxes(), dims(getConcatDims(), next.getConcatDims()),
       dims(getSplitDims(), next.getSplitDims()),
-      flags(getConcatZigzag(), next.getConcatZigzag()),
-      flags(getSplitZigzag(), next.getSplitZigzag()),
-      counts(getConcatStriped(), next.getConcatStriped(), 0),
-      counts(getSplitStriped(), next.getSplitStriped(), 0),
-      counts(getRepeats(), next.getRepeats(), 1),
-      counts(getRepeatUnits(), next.getRepeatUnits(), 1));
+      joinedCuts(*this, getConcatCuts(), next, next.getConcatCuts()),
+      joinedCuts(*this, getSplitCuts(), next, next.getSplitCuts()),
+      counts(getRepeats(), next.getRepeats()),
+      counts(getRepeatUnits(), next.getRepeatUnits()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,19 +104,18 @@ Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
 Attribute HaloOp::getRoute() {
   Builder builder(getContext());
   return builder.getArrayAttr({builder.getStringAttr(getOperationName()),
-                               getMesh(), getAxes(), getDimAttr(),
+                               getMesh(), getCuts(), getDimAttr(),
                                getBeforeAttr(),
-                               builder.getBoolAttr(!getInitial().empty()),
-                               builder.getBoolAttr(getZigzag())});
+                               builder.getBoolAttr(!getInitial().empty())});
 }
 
 Operation *HaloOp::mergeWith(OpBuilder &builder, Operation *other) {
   auto next = cast<HaloOp>(other);
-  return HaloOp::create(
-      builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
-      bothTypes(*this, next), both(getSources(), next.getSources()),
-      both(getInitial(), next.getInitial()), getMesh(), getAxes(), getDimAttr(),
-      getBeforeAttr(), builder.getBoolAttr(getZigzag()));
+  return HaloOp::create(builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
+                        bothTypes(*this, next),
+                        both(getSources(), next.getSources()),
+                        both(getInitial(), next.getInitial()), getMesh(),
+                        getCuts(), getDimAttr(), getBeforeAttr());
 }
 
 } // namespace cp

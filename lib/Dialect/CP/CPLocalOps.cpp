@@ -38,16 +38,18 @@ static LogicalResult expectDim(Operation *op, StringRef label, int64_t dim,
 // AllToAllOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyAllToAllOrders(AllToAllOp op, size_t i) {
-  auto verifyOne = [&](auto zigzag, auto striped, int64_t part) {
-    return verifyOrder(op, "all_to_all_c4", zigzag && (*zigzag)[i],
-                       striped ? (*striped)[i] : 0, part);
-  };
-  if (failed(verifyOne(op.getConcatZigzag(), op.getConcatStriped(),
-                       shapeOf(op.getSources()[i])[op.getConcatDims()[i]])))
-    return failure();
-  return verifyOne(op.getSplitZigzag(), op.getSplitStriped(),
-                   shapeOf(op.getResults()[i])[op.getSplitDims()[i]]);
+/// The cut of dimension `dim` of `tensor`, a rank's part, if one is told.
+static LogicalResult verifyAllToAllCut(AllToAllOp op,
+                                       std::optional<ArrayAttr> cuts, size_t i,
+                                       int64_t dim, Value tensor) {
+  if (!cuts)
+    return success();
+  ArrayAttr own = ArrayAttr::get(op.getContext(), {(*cuts)[i]});
+  if (axesOf(own) != op.getAxes())
+    return op.emitOpError("all_to_all_c4: with cuts the group has one axis, "
+                          "that of each cut, but the axes are ")
+           << op.getAxes() << " and a cut is " << (*cuts)[i];
+  return verifyDivides(op, op.getMesh(), own, dim, shapeOf(tensor)[dim]);
 }
 
 static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
@@ -80,7 +82,9 @@ static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
   if (failed(expectReshaped(op, "all_to_all_c3", "a result", result, source,
                             shape)))
     return failure();
-  return verifyAllToAllOrders(op, i);
+  if (failed(verifyAllToAllCut(op, op.getConcatCuts(), i, concat, source)))
+    return failure();
+  return verifyAllToAllCut(op, op.getSplitCuts(), i, split, result);
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -90,9 +94,8 @@ LogicalResult AllToAllOp::verify() {
   auto fits = [&](auto array) { return !array || array->size() == count; };
   if (count == 0 || getResults().size() != count ||
       getConcatDims().size() != count || getSplitDims().size() != count ||
-      !fits(getConcatZigzag()) || !fits(getSplitZigzag()) ||
-      !fits(getConcatStriped()) || !fits(getSplitStriped()) ||
-      !fits(getRepeats()) || !fits(getRepeatUnits()))
+      !fits(getConcatCuts()) || !fits(getSplitCuts()) || !fits(getRepeats()) ||
+      !fits(getRepeatUnits()))
     return emitOpError("all_to_all_c1: results and arrays must have one entry "
                        "for each of the ")
            << count << " operands, and there must be one";
@@ -106,8 +109,9 @@ LogicalResult AllToAllOp::verify() {
 // HaloOp, ScanStateOp
 //===----------------------------------------------------------------------===//
 
-/// One source and its result.
-static LogicalResult verifyHaloEntry(HaloOp op, Value source, Value result) {
+/// One source and its result, of sequences of which a rank has so many parts.
+static LogicalResult verifyHaloEntry(HaloOp op, Value source, Value result,
+                                     int64_t parts) {
   int64_t dim = op.getDim(), before = op.getBefore();
   if (failed(expectDim(op, "halo_c2", dim, source)))
     return failure();
@@ -118,13 +122,13 @@ static LogicalResult verifyHaloEntry(HaloOp op, Value source, Value result) {
     return op.emitOpError("halo_c2: a halo of ")
            << before << " rows is longer than a rank's " << rows
            << " rows; use fewer ranks or a longer sequence";
-  if (op.getZigzag() && known && (rows % 2 || before > rows / 2))
-    return op.emitOpError("halo_c4: in zigzag order a rank's rows are two "
-                          "parts of ")
-           << before << " rows or more, of one size, but there are " << rows
+  if (known && (rows % parts || before > rows / parts))
+    return op.emitOpError("halo_c4: in this order a rank's rows are ")
+           << parts << " parts of " << before
+           << " rows or more, of one size, but there are " << rows
            << "; use fewer ranks or a longer sequence";
   shape[dim] = before;
-  if (op.getZigzag() && failed(multiplySize(op, "halo_c4", shape[dim], 2)))
+  if (failed(multiplySize(op, "halo_c4", shape[dim], parts)))
     return failure();
   return expectReshaped(op, "halo_c3", "a result", result, source, shape);
 }
@@ -137,10 +141,12 @@ LogicalResult HaloOp::verify() {
       (!getInitial().empty() && getInitial().size() != count))
     return emitOpError("halo_c1: there must be one result for each of the ")
            << count << " sources, and as many initial rows or none";
-  if (failed(expectAtLeast(*this, "halo_c2", "before", getBefore(), 1)))
+  FailureOr<int64_t> parts = verifyParts(*this, getMesh(), getCuts());
+  if (failed(parts) ||
+      failed(expectAtLeast(*this, "halo_c2", "before", getBefore(), 1)))
     return failure();
   for (auto [source, result] : llvm::zip_equal(getSources(), getResults()))
-    if (failed(verifyHaloEntry(*this, source, result)))
+    if (failed(verifyHaloEntry(*this, source, result, *parts)))
       return failure();
   for (auto [initial, source] : llvm::zip(getInitial(), getSources())) {
     SmallVector<int64_t> shape(shapeOf(source));
@@ -166,16 +172,16 @@ LogicalResult ScanStateOp::verify() {
     return emitOpError("scan_state_c2: decay's sizes must be the first of "
                        "state's, but the types are ")
            << getDecay().getType() << " and " << getState().getType();
-  if (!getZigzag())
+  FailureOr<int64_t> parts = verifyParts(*this, getMesh(), getCuts());
+  if (failed(parts))
+    return failure();
+  if (*parts == 1 || (!decay.empty() && (ShapedType::isDynamic(decay[0]) ||
+                                         decay[0] % *parts == 0)))
     return success();
-  bool even =
-      !decay.empty() && (ShapedType::isDynamic(decay[0]) || decay[0] % 2 == 0);
-  if (!even)
-    return emitOpError("scan_state_c3: in zigzag order dimension 0 holds the "
-                       "summaries of two parts in turn and must be even, but "
-                       "decay is ")
-           << getDecay().getType();
-  return success();
+  return emitOpError("scan_state_c3: in this order dimension 0 holds the "
+                     "summaries of ")
+         << *parts << " parts in turn and must be a multiple of it, but decay "
+         << "is " << getDecay().getType();
 }
 
 void ScanStateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -208,8 +214,10 @@ static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
                             op.getSource(), shape)))
     return failure();
   Value part = grows ? op.getSource() : op.getResult();
-  return verifyOrder(op, (name + "_c3").str(), op.getZigzag(), op.getStriped(),
-                     shapeOf(part)[op.getDim()]);
+  if (failed(verifyOneOrder(op, op.getMesh(), op.getCuts())))
+    return failure();
+  return verifyDivides(op, op.getMesh(), op.getCuts(), op.getDim(),
+                       shapeOf(part)[op.getDim()]);
 }
 
 LogicalResult AllGatherOp::verify() {
@@ -227,20 +235,22 @@ LogicalResult AllReduceOp::verify() {
 LogicalResult ShiftOp::verify() {
   return verifyGroup(*this, getMesh(), getAxes());
 }
+
 LogicalResult ReorderOp::verify() {
   if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
       failed(expectDim(*this, "reorder_c1", getDim(), getSource())))
     return failure();
+  if (axesOf(getTo()) != getAxes())
+    return emitOpError("reorder_c2: both cuts must be over the same axes, but "
+                       "are over ")
+           << getAxes() << " and " << axesOf(getTo());
   int64_t size = shapeOf(getSource())[getDim()];
-  if ((getFromZigzag() || getToZigzag()) &&
-      failed(expectDivides(*this, "reorder_c1", "2", 2, "the dimension", size)))
-    return failure();
-  if (failed(verifyOrder(*this, "reorder_c2", getFromZigzag(), getFromStriped(),
-                         size)) ||
-      failed(verifyOrder(*this, "reorder_c2", getToZigzag(), getToStriped(),
-                         size)))
-    return failure();
-  if (getFromZigzag() == getToZigzag() && getFromStriped() == getToStriped())
+  for (ArrayAttr cuts : {getFrom(), getTo()})
+    if (failed(verifyOneOrder(*this, getMesh(), cuts)) ||
+        failed(verifyDivides(*this, getMesh(), cuts, getDim(), size)))
+      return failure();
+  if (samePlaces(jointCut(cutsOf(getMesh(), getFrom())),
+                 jointCut(cutsOf(getMesh(), getTo()))))
     return emitOpError("reorder_c3: the orders before and after must differ; "
                        "name at least one that is not contiguous");
   return success();

@@ -8,7 +8,6 @@
 #include "Rotation.h"
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
-#include "cp/IR/WrittenCut.h"
 
 using namespace mlir;
 
@@ -54,9 +53,8 @@ int64_t PositionsOp::getHiddenFactor() { return 0; }
 
 SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {
-  WrittenCut cut(builder, mesh, cuts);
   auto local = CutPositionsOp::create(builder, getLoc(), getType(), mesh,
-                                      cut.axes, cut.zigzag, cut.striped);
+                                      localCutsAttr(mesh, cuts));
   return {local.getResult()};
 }
 
@@ -67,8 +65,7 @@ SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
 LogicalResult CutPositionsOp::verify() {
   if (failed(verifyGroup(*this, getMesh(), getAxes())))
     return failure();
-  return verifyOrders(*this, "cut_positions_c1", getAxes().size(), getZigzag(),
-                      getStriped());
+  return verifyDivides(*this, getMesh(), getCuts(), 0, shapeOf(getResult())[0]);
 }
 
 StringRef CutPositionsOp::getRuntimeSymbol() { return "positions"; }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/IR/WrittenCut.h"
+#include "cp/IR/CPDialect.h"
 #include <cmath>
 
 using namespace mlir;
@@ -44,6 +44,13 @@ public:
       positions.push_back(value.findAxis(name.getValue()));
     array(key, positions);
   }
+  /// The order of a group that is one axis, and that of each axis.
+  void order(StringRef name, MeshAttr mesh, ArrayAttr cuts) {
+    integer(name, orderWord(jointCut(cutsOf(mesh, cuts))));
+  }
+  void orders(StringRef name, MeshAttr mesh, ArrayAttr cuts) {
+    array(name, llvm::map_to_vector(cutsOf(mesh, cuts), orderWord));
+  }
 
 private:
   Builder builder;
@@ -56,32 +63,19 @@ SmallVector<int64_t> orEach(std::optional<ArrayRef<int64_t>> values,
                 : SmallVector<int64_t>(count, otherwise);
 }
 
-/// The runtime's word for an order; `striped` is a unit, or 0.
-int64_t orderWord(bool zigzag, int64_t striped) {
-  return striped > 0 ? 1 + striped : zigzag;
-}
-
-SmallVector<int64_t> orders(std::optional<ArrayRef<bool>> zigzag,
-                            std::optional<ArrayRef<int64_t>> striped,
+/// The words of the cuts of `count` operands; absent means contiguous.
+SmallVector<int64_t> orders(MeshAttr mesh, std::optional<ArrayAttr> cuts,
                             size_t count) {
-  SmallVector<int64_t> result(count, 0);
-  for (size_t i = 0; i < count; ++i)
-    result[i] = orderWord(zigzag && (*zigzag)[i], striped ? (*striped)[i] : 0);
-  return result;
+  if (!cuts)
+    return SmallVector<int64_t>(count, orderWord({}));
+  return llvm::map_to_vector(cutsOf(mesh, *cuts), orderWord);
 }
 
-SmallVector<int64_t> orders(ArrayRef<Cut> cuts) {
-  return llvm::map_to_vector(cuts, [](const Cut &cut) {
-    return orderWord(cut.order == Order::Zigzag,
-                     cut.order == Order::Striped ? cut.unit : 0);
-  });
-}
-
-template <typename OpTy> void writeDimGroup(OpTy op, NamedAttrList &list) {
+template <typename OpTy> void writeDimCut(OpTy op, NamedAttrList &list) {
   Writer writer(op, list);
   writer.axes(op.getMesh(), op.getAxes());
   writer.integer("dim", op.getDim());
-  writer.integer("order", orderWord(op.getZigzag(), op.getStriped()));
+  writer.order("order", op.getMesh(), op.getCuts());
 }
 
 /// 1/sqrt(p) unless given.
@@ -142,7 +136,7 @@ void PositionsOp::getRuntimeAttributes(NamedAttrList &list) {
 void CutPositionsOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.axes(getMesh(), getAxes());
-  writer.array("orders", orders(writtenCuts(*this)));
+  writer.orders("orders", getMesh(), getCuts());
 }
 
 void RotaryOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -172,13 +166,11 @@ void AllToAllOp::getRuntimeAttributes(NamedAttrList &list) {
   size_t count = getSources().size();
   writer.axes(getMesh(), getAxes());
   writer.array("concat_dims", getConcatDims());
-  writer.array("concat_orders",
-               orders(getConcatZigzag(), getConcatStriped(), count));
+  writer.array("concat_orders", orders(getMesh(), getConcatCuts(), count));
   writer.array("repeat_times", orEach(getRepeats(), count, 1));
   writer.array("repeat_units", orEach(getRepeatUnits(), count, 1));
   writer.array("split_dims", getSplitDims());
-  writer.array("split_orders",
-               orders(getSplitZigzag(), getSplitStriped(), count));
+  writer.array("split_orders", orders(getMesh(), getSplitCuts(), count));
 }
 
 void HaloOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -187,24 +179,24 @@ void HaloOp::getRuntimeAttributes(NamedAttrList &list) {
   writer.integer("before", getBefore());
   writer.integer("dim", getDim());
   writer.flag("has_initial", !getInitial().empty());
-  writer.integer("order", orderWord(getZigzag(), 0));
+  writer.order("order", getMesh(), getCuts());
 }
 
 void ScanStateOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.integer("algorithm", static_cast<int64_t>(getAlgorithm()));
   writer.axes(getMesh(), getAxes());
-  writer.integer("order", orderWord(getZigzag(), 0));
+  writer.order("order", getMesh(), getCuts());
 }
 
 void AllGatherOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeDimGroup(*this, list);
+  writeDimCut(*this, list);
 }
 void SliceOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeDimGroup(*this, list);
+  writeDimCut(*this, list);
 }
 void ReduceScatterOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeDimGroup(*this, list);
+  writeDimCut(*this, list);
 }
 
 void AllReduceOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -221,8 +213,8 @@ void ReorderOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.axes(getMesh(), getAxes());
   writer.integer("dim", getDim());
-  writer.integer("from_order", orderWord(getFromZigzag(), getFromStriped()));
-  writer.integer("to_order", orderWord(getToZigzag(), getToStriped()));
+  writer.order("from_order", getMesh(), getFrom());
+  writer.order("to_order", getMesh(), getTo());
 }
 
 void AttentionOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -240,14 +232,14 @@ void AttentionRowsOp::getRuntimeAttributes(NamedAttrList &list) {
   for (StringRef name : {"k_axes", "k_orders"})
     writer.array(name, {});
   writer.axes(getMesh(), getAxes(), "q_axes");
-  writer.array("q_orders", orders(writtenCuts(*this)));
+  writer.orders("q_orders", getMesh(), getCuts());
 }
 
 void RingAttentionOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writeAttention(*this, writer);
   writer.axes(getMesh(), getAxes());
-  writer.array("orders", orders(writtenCuts(*this)));
+  writer.orders("orders", getMesh(), getCuts());
 }
 
 } // namespace cp

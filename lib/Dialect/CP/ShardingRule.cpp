@@ -108,13 +108,11 @@ bool sameCuts(const std::vector<Cut> &a, const std::vector<Cut> &b) {
 }
 
 /// Whether a factor of this size can be cut so.
-bool divideFactor(std::vector<Cut> cuts, const Mesh &mesh, int64_t size) {
-  for (Cut &cut : cuts) {
-    // Elsewhere a unit does not say where elements are.
-    if (cut.order != Order::Striped)
-      cut.unit = 1;
+bool divideFactor(const std::vector<Cut> &cuts, const Mesh &mesh,
+                  int64_t size) {
+  for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
-    if (!divides(cut, ranks, size))
+    if (!divides(placesOnly(cut), ranks, size))
       return false;
     size /= ranks;
   }
@@ -135,7 +133,7 @@ int64_t elementsOfMajor(const ShardingRule &rule, const DimFactors &factors) {
 std::optional<std::vector<Cut>> cutsOfFactor(std::vector<Cut> cuts,
                                              int64_t elements) {
   for (Cut &cut : cuts) {
-    if (cut.order != Order::Striped)
+    if (!unitPlaces(cut))
       continue;
     if (elements < 1 || cut.unit % elements)
       return std::nullopt;
@@ -207,9 +205,8 @@ Layout layoutFor(const ShardingRule &rule, const TensorFactors &dims,
       continue;
     out = cuts.factors[factors.front()];
     for (Cut &cut : out)
-      cut.unit = cut.order == Order::Striped
-                     ? cut.unit * elementsOfMajor(rule, factors)
-                     : 1;
+      cut.unit =
+          unitPlaces(cut) ? cut.unit * elementsOfMajor(rule, factors) : 1;
   }
   return layout;
 }

@@ -150,40 +150,47 @@ LogicalResult verifyGroup(Operation *op, MeshAttr mesh, ArrayAttr axes) {
   return success();
 }
 
-LogicalResult verifyOrder(Operation *op, StringRef label, bool zigzag,
-                          int64_t striped, int64_t part) {
-  if (striped < 0)
-    return op->emitOpError() << label
-                             << ": the unit of a striped cut must be at least "
-                                "1, or 0 for a cut that is not, but is "
-                             << striped;
-  if (striped == 0)
+LogicalResult verifyDivides(Operation *op, MeshAttr mesh, ArrayAttr cuts,
+                            int64_t dim, int64_t part) {
+  if (ShapedType::isDynamic(part))
     return success();
-  if (zigzag)
-    return op->emitOpError() << label
-                             << ": a cut cannot be zigzag and striped at once; "
-                                "leave one of them out";
-  if (ShapedType::isDynamic(part) || part % striped == 0)
-    return success();
-  return op->emitOpError() << label << ": stripes of " << striped
-                           << " must divide a rank's part, which has " << part
-                           << " elements";
+  int64_t whole = part;
+  if (failed(
+          multiplySize(op, "layout_c5", whole, groupSize(mesh, axesOf(cuts)))))
+    return failure();
+  Layout layout;
+  layout.mesh = mesh.toMesh();
+  layout.dims.resize(dim + 1);
+  layout.dims[dim] = cutsOf(mesh, cuts);
+  std::vector<int64_t> shape(dim + 1, 1);
+  shape[dim] = whole;
+  if (std::optional<std::string> wrong = check(layout, shape))
+    return op->emitOpError(*wrong);
+  return success();
 }
 
-LogicalResult verifyOrders(Operation *op, StringRef label, size_t axes,
-                           std::optional<ArrayRef<bool>> zigzag,
-                           std::optional<ArrayRef<int64_t>> striped) {
-  if ((zigzag && zigzag->size() != axes) ||
-      (striped && striped->size() != axes))
-    return op->emitOpError()
-           << label << ": zigzag and striped must have one entry for each of "
-           << "the " << axes << " axes";
-  for (size_t axis = 0; axis < axes; ++axis)
-    if (failed(verifyOrder(op, label, zigzag && (*zigzag)[axis],
-                           striped ? (*striped)[axis] : 0,
-                           ShapedType::kDynamic)))
-      return failure();
+LogicalResult verifyOneOrder(Operation *op, MeshAttr mesh, ArrayAttr cuts) {
+  std::vector<Cut> values = cutsOf(mesh, cuts);
+  if (values.size() == 1)
+    return success();
+  for (const Cut &cut : values)
+    if (cut.order != Order())
+      return op->emitOpError("cut_c1: several axes are one group here, of "
+                             "contiguous cuts, but that over \"")
+             << mesh.toMesh().axes[cut.axis].name << "\" is "
+             << orderName(cut.order) << "; do one axis after the other";
   return success();
+}
+
+FailureOr<int64_t> verifyParts(Operation *op, MeshAttr mesh, ArrayAttr cuts) {
+  std::vector<Cut> values = cutsOf(mesh, cuts);
+  if (std::optional<int64_t> parts = partsPerRank(values))
+    return *parts;
+  InFlightDiagnostic error = op->emitOpError(
+      "parts_c1: the cuts must be contiguous, or one zigzag cut, but are");
+  for (const Cut &cut : values)
+    error << " " << orderName(cut.order);
+  return error << "; reorder the sequence first";
 }
 
 LogicalResult verifyWindow(Operation *op, StringRef label, bool causal,

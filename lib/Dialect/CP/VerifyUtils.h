@@ -80,17 +80,21 @@ llvm::LogicalResult expectStepLimits(mlir::Operation *op, llvm::StringRef label,
 llvm::LogicalResult verifyGroup(mlir::Operation *op, MeshAttr mesh,
                                 mlir::ArrayAttr axes);
 
-/// Fails with `label` unless a cut has one order only and its unit divides a
-/// rank's part; `striped` is the unit, or 0. A dynamic part passes.
-llvm::LogicalResult verifyOrder(mlir::Operation *op, llvm::StringRef label,
-                                bool zigzag, int64_t striped, int64_t part);
+/// Fails unless the cuts of dimension `dim` divide the whole of it; a rank has
+/// `part` elements. A dynamic part passes.
+llvm::LogicalResult verifyDivides(mlir::Operation *op, MeshAttr mesh,
+                                  mlir::ArrayAttr cuts, int64_t dim,
+                                  int64_t part);
 
-/// The same for each axis of a cut; fails too unless the arrays that are there
-/// have an entry for each of the `axes`.
-llvm::LogicalResult
-verifyOrders(mlir::Operation *op, llvm::StringRef label, size_t axes,
-             std::optional<llvm::ArrayRef<bool>> zigzag,
-             std::optional<llvm::ArrayRef<int64_t>> striped);
+/// Fails unless several cuts are all contiguous: an exchange over a group knows
+/// one order.
+llvm::LogicalResult verifyOneOrder(mlir::Operation *op, MeshAttr mesh,
+                                   mlir::ArrayAttr cuts);
+
+/// The parts of a sequence that each rank has (partsPerRank); fails where they
+/// are not a few.
+llvm::FailureOr<int64_t> verifyParts(mlir::Operation *op, MeshAttr mesh,
+                                     mlir::ArrayAttr cuts);
 
 /// Fails with `label` unless the window of an attention is 0, or above 0 and
 /// causal.

@@ -17,10 +17,10 @@ namespace cp {
 OpTrace::OpTrace(Tracer &tracer, Operation *op) : tracer(tracer), op(op) {}
 
 std::vector<std::vector<int64_t>> groupsOf(Operation *op) {
-  Mesh mesh = op->getAttrOfType<MeshAttr>("mesh").toMesh();
+  auto group = cast<GroupOpInterface>(op);
+  Mesh mesh = group.getMesh().toMesh();
   std::vector<int> axes;
-  for (StringAttr name :
-       op->getAttrOfType<ArrayAttr>("axes").getAsRange<StringAttr>())
+  for (StringAttr name : group.getAxes().getAsRange<StringAttr>())
     axes.push_back(mesh.findAxis(name.getValue().str()));
   std::vector<std::vector<int64_t>> groups;
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)

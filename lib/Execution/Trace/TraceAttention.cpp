@@ -7,8 +7,6 @@
 
 #include "Tracer.h"
 
-#include "cp/IR/WrittenCut.h"
-
 using namespace mlir;
 
 namespace cp {
@@ -26,7 +24,7 @@ namespace {
 template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
   Places places;
   places.mesh = op.getMesh().toMesh();
-  places.queries = writtenCuts(op);
+  places.queries = op.toCuts();
   for (const Cut &cut : places.queries)
     places.text += (places.text.empty() ? "\"" : ", \"") +
                    places.mesh.axes[cut.axis].name + "\" " +

@@ -77,7 +77,7 @@ llvm::Error OpTrace::scanState() {
   auto scan = cast<ScanStateOp>(op);
   const TracedValue &decay = operand(0u), &state = operand(1u);
   auto groups = groupsOf(op);
-  int64_t parts = scan.getZigzag() ? 2 : 1, batches = state.numBatches();
+  int64_t parts = *partsPerRank(scan.toCuts()), batches = state.numBatches();
   int64_t most = parts * static_cast<int64_t>(groups.front().size());
   // So many integers does a double tell apart.
   if (most > 52)

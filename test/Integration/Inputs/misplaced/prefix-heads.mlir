@@ -22,7 +22,7 @@ func.func @main(%x: tensor<1x8x2x4xf32> {cp.layout = #rows},
       : tensor<1x2xf32>, tensor<1x2x4x4xf32>
   %all = cp.all_gather %ps over ["u"] of #mesh {dim = 1}
       : tensor<1x2x4x4xf32> -> tensor<1x4x4x4xf32>
-  %bad = cp.slice %all over ["u"] of #mesh {dim = 1, zigzag = true}
+  %bad = cp.slice %all over ["u" zigzag] of #mesh {dim = 1}
       : tensor<1x4x4x4xf32> -> tensor<1x2x4x4xf32>
   %y, %last = cp.ssd_scan %x A_log(%a) B(%b) C(%c) kept(%chunks, %delta)
       prefix(%pd, %bad) {chunk_size = 8}

@@ -1,0 +1,96 @@
+//===- Cut.h - How one axis cuts a dimension --------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cut is an axis, an order and a unit. Its forms are here: the keywords of
+// the IR, the texts of options and the words of the runtime's descriptors. What
+// an order means is said by Runs.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LAYOUT_CUT_H
+#define CP_LAYOUT_CUT_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace cp {
+
+/// Which elements of a dimension position r on an axis of size R holds.
+///   Contiguous  block r of R
+///   Zigzag      blocks r and 2R-1-r of 2R
+///   Striped     runs r, r+R, r+2R, ... of `unit` elements
+enum class Order : int64_t { Contiguous = 0, Zigzag = 1, Striped = 2 };
+inline constexpr Order allOrders[] = {Order::Contiguous, Order::Zigzag,
+                                      Order::Striped};
+
+/// The keyword used in the IR.
+///   Contiguous  "contiguous"
+///   Zigzag      "zigzag"
+///   Striped     "striped"
+const char *orderName(Order order);
+/// Its inverse; nothing for another text.
+std::optional<Order> orderNamed(const std::string &name);
+
+/// One axis that cuts a dimension. A block never divides a run of `unit`
+/// elements: a head of 64 channels is cut as a whole. In the striped order the
+/// unit also says where elements are.
+struct Cut {
+  int axis = 0;
+  Order order = Order::Contiguous;
+  int64_t unit = 1;
+};
+bool operator==(const Cut &a, const Cut &b);
+
+/// Whether the unit says where elements are, not only what is never divided.
+///   contiguous : 2  no
+///   zigzag : 2      no
+///   striped : 2     yes
+bool unitPlaces(const Cut &cut);
+/// The cut with a unit of 1 where that says nothing of where elements are.
+///   contiguous : 2  contiguous
+///   zigzag : 2      zigzag
+///   striped : 2     striped : 2
+Cut placesOnly(Cut cut);
+/// Whether both put every element at the same place.
+///   axis, order, unit         and             same
+///   a, contiguous, 1          a, contiguous, 2  yes
+///   a, zigzag, 1              a, zigzag, 2      yes
+///   a, striped, 1             a, striped, 2     no
+///   a, contiguous, 1          b, contiguous, 1  no
+bool samePlaces(const Cut &a, const Cut &b);
+
+/// Nothing when the cut makes sense on any axis, else what is wrong; `place`
+/// says whose it is.
+///   layout_c3  a unit below 1
+///   layout_c7  an order that is none of the enumeration
+std::optional<std::string> check(const Cut &cut, const std::string &place);
+
+/// The order as options have it, with a unit that says where elements are.
+///   contiguous : 2  "contiguous"
+///   zigzag          "zigzag"
+///   striped         "striped"
+///   striped : 2     "striped:2"
+std::string orderText(const Cut &cut);
+/// Its inverse, of axis 0; nothing for another text.
+///   "striped:2"   striped : 2
+///   "zigzag:2"    nothing
+///   "striped:0"   nothing
+std::optional<Cut> parseOrder(const std::string &text);
+
+/// The order as one word of a call's attributes (see cprt.h).
+///   contiguous : 2  0
+///   zigzag          1
+///   striped         2
+///   striped : 2     3
+int64_t orderWord(const Cut &cut);
+/// Its inverse, for words of at least 0.
+Cut cutOfWord(int64_t word, int axis = 0);
+
+} // namespace cp
+
+#endif // CP_LAYOUT_CUT_H

@@ -1,0 +1,105 @@
+//===- Cut.cpp - How one axis cuts a dimension ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Layout/Cut.h"
+
+#include <charconv>
+
+using namespace cp;
+
+const char *cp::orderName(Order order) {
+  switch (order) {
+  case Order::Zigzag:
+    return "zigzag";
+  case Order::Striped:
+    return "striped";
+  case Order::Contiguous:
+    break;
+  }
+  return "contiguous";
+}
+
+std::optional<Order> cp::orderNamed(const std::string &name) {
+  for (Order order : allOrders)
+    if (name == orderName(order))
+      return order;
+  return std::nullopt;
+}
+
+bool cp::operator==(const Cut &a, const Cut &b) {
+  return a.axis == b.axis && a.order == b.order && a.unit == b.unit;
+}
+
+bool cp::unitPlaces(const Cut &cut) { return cut.order == Order::Striped; }
+
+Cut cp::placesOnly(Cut cut) {
+  if (!unitPlaces(cut))
+    cut.unit = 1;
+  return cut;
+}
+
+bool cp::samePlaces(const Cut &a, const Cut &b) {
+  return placesOnly(a) == placesOnly(b);
+}
+
+/// "0 (contiguous), 1 (zigzag) or 2 (striped)"
+static std::string allOrdersText() {
+  std::string text;
+  for (Order order : allOrders) {
+    if (order == *std::prev(std::end(allOrders)))
+      text += " or ";
+    else if (!text.empty())
+      text += ", ";
+    text += std::to_string(int64_t(order)) + " (" + orderName(order) + ")";
+  }
+  return text;
+}
+
+std::optional<std::string> cp::check(const Cut &cut, const std::string &place) {
+  if (cut.unit < 1)
+    return "layout_c3: " + place + ": expected a unit of at least 1, got " +
+           std::to_string(cut.unit) + "; leave it out to cut anywhere";
+  for (Order order : allOrders)
+    if (cut.order == order)
+      return std::nullopt;
+  return "layout_c7: " + place + ": expected the order " + allOrdersText() +
+         ", got " + std::to_string(int64_t(cut.order)) + "; use one of these";
+}
+
+std::string cp::orderText(const Cut &cut) {
+  std::string text = orderName(cut.order);
+  if (unitPlaces(cut) && cut.unit != 1)
+    text += ":" + std::to_string(cut.unit);
+  return text;
+}
+
+std::optional<Cut> cp::parseOrder(const std::string &text) {
+  size_t colon = text.find(':');
+  std::optional<Order> order = orderNamed(text.substr(0, colon));
+  if (!order)
+    return std::nullopt;
+  Cut cut{0, *order};
+  if (colon == std::string::npos)
+    return cut;
+  const char *end = text.data() + text.size();
+  auto [read, error] =
+      std::from_chars(text.data() + colon + 1, end, cut.unit, 10);
+  if (error != std::errc() || read != end || cut.unit < 1 || !unitPlaces(cut))
+    return std::nullopt;
+  return cut;
+}
+
+int64_t cp::orderWord(const Cut &cut) {
+  return unitPlaces(cut) ? int64_t(cut.order) + cut.unit - 1
+                         : int64_t(cut.order);
+}
+
+Cut cp::cutOfWord(int64_t word, int axis) {
+  if (word < int64_t(Order::Striped))
+    return {axis, Order(word), 1};
+  return {axis, Order::Striped, word - int64_t(Order::Striped) + 1};
+}
