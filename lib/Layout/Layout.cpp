@@ -15,6 +15,12 @@ std::vector<Cut> cp::inContiguousOrder(std::vector<Cut> cuts) {
   return cuts;
 }
 
+Cut cp::jointCut(const std::vector<Cut> &cuts) {
+  if (cuts.size() != 1)
+    return {};
+  return {0, cuts.front().order, cuts.front().unit};
+}
+
 bool cp::operator==(const Layout &a, const Layout &b) {
   return a.mesh == b.mesh && a.dims == b.dims && a.partial == b.partial;
 }

@@ -7,37 +7,37 @@
 
 #include "Planner.h"
 
+#include "cp/Layout/Saturating.h"
+
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 using namespace cp;
 
 /// What rank 0 sends in all.
-static int64_t costOf(const std::vector<Step> &steps, const Layout &from,
+static int64_t costOf(const std::vector<PlannedStep> &steps, const Layout &from,
                       const std::vector<int64_t> &shape) {
   int64_t cost = 0;
   const Layout *before = &from;
-  for (const Step &step : steps) {
-    if (__builtin_add_overflow(cost, elementsSent(step, *before, shape, 0),
-                               &cost))
-      return std::numeric_limits<int64_t>::max();
+  for (const PlannedStep &step : steps) {
+    cost = addSaturating(cost, elementsSent(step, *before, shape, 0));
     before = &step.after;
   }
   return cost;
 }
 
-std::optional<std::vector<Step>> cp::plan(const Layout &from, const Layout &to,
-                                          const std::vector<int64_t> &shape) {
+std::optional<std::vector<PlannedStep>>
+cp::plan(const Layout &from, const Layout &to,
+         const std::vector<int64_t> &shape) {
   if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
       !std::includes(from.partial.begin(), from.partial.end(),
                      to.partial.begin(), to.partial.end()))
     return std::nullopt;
-  std::vector<Step> best;
+  std::vector<PlannedStep> best;
   int64_t bestCost = 0;
   for (bool detours : {false, true})
     for (bool addEarly : {false, true}) {
-      std::vector<Step> steps =
+      std::vector<PlannedStep> steps =
           Planner(from, to, shape, {detours, addEarly}).run();
       int64_t cost = costOf(steps, from, shape);
       bool isFirst = !detours && !addEarly;

@@ -13,13 +13,6 @@
 
 using namespace cp;
 
-static Step makeStep(Step::Kind kind, std::vector<int> axes) {
-  Step step;
-  step.kind = kind;
-  step.axes = std::move(axes);
-  return step;
-}
-
 /// The number of cuts at the front that `current` and `target` share.
 size_t Planner::matched(size_t dim) const {
   const std::vector<Cut> &a = current.dims[dim], &b = target.dims[dim];
@@ -70,70 +63,75 @@ bool Planner::isFree(int axis) const {
 
 bool Planner::isCutInTarget(int axis) const { return isCut(target, axis); }
 
-static bool isContiguous(const Step &step) {
-  return step.fromOrder == Order::Contiguous &&
-         step.toOrder == Order::Contiguous;
+static bool allContiguous(const std::vector<Cut> &cuts) {
+  return std::all_of(cuts.begin(), cuts.end(), [](const Cut &cut) {
+    return cut.order == Order::Contiguous;
+  });
+}
+
+/// The parts of a step that has them on one side.
+static Parts &partsOf(Step &step) {
+  Parts *from = std::get_if<Parts>(&step.from);
+  return from ? *from : std::get<Parts>(step.to);
 }
 
 /// Whether both do the same to neighbouring contiguous cuts of one dimension.
-static bool canJoin(const Step &first, const Step &second) {
-  if (first.kind != second.kind || first.from != second.from ||
-      first.to != second.to || !isContiguous(first) || !isContiguous(second))
+static bool canJoin(Step &first, Step &second) {
+  Step::Kind kind = first.kind();
+  if (kind != second.kind() ||
+      (kind != Step::Kind::AllGather && kind != Step::Kind::Slice &&
+       kind != Step::Kind::ReduceScatter))
     return false;
-  return first.kind == Step::Kind::AllGather ||
-         first.kind == Step::Kind::Slice ||
-         first.kind == Step::Kind::ReduceScatter;
+  const Parts &a = partsOf(first), &b = partsOf(second);
+  return a.dim == b.dim && allContiguous(a.cuts) && allContiguous(b.cuts);
 }
 
 /// Appends `step`, or makes it one with the last.
 void Planner::emit(Step step) {
-  step.after = current;
   if (steps.empty() || !canJoin(steps.back(), step)) {
-    steps.push_back(std::move(step));
+    steps.push_back({std::move(step), current});
     return;
   }
   // A gather takes cuts from the minor end, the others add them there.
-  bool gathers = step.kind == Step::Kind::AllGather;
-  const std::vector<int> &last = steps.back().axes;
-  step.axes.insert(gathers ? step.axes.end() : step.axes.begin(), last.begin(),
-                   last.end());
-  steps.back() = std::move(step);
+  bool gathers = step.kind() == Step::Kind::AllGather;
+  Step &last = steps.back();
+  auto join = [&](auto &list, const auto &more) {
+    list.insert(gathers ? list.begin() : list.end(), more.begin(), more.end());
+  };
+  join(last.axes, step.axes);
+  join(partsOf(last).cuts, partsOf(step).cuts);
+  steps.back().after = current;
 }
 
 /// Cuts the first dimension whose next axis `mayCut` accepts.
 template <typename Predicate>
-bool Planner::addCut(Step::Kind kind, Predicate mayCut) {
+bool Planner::addCut(const Share &from, Predicate mayCut) {
   for (size_t dim = 0; dim < current.dims.size(); ++dim) {
     const Cut *cut = nextCut(dim);
     if (!cut || !mayCut(cut->axis))
       continue;
-    Step step = makeStep(kind, {cut->axis});
-    step.to = dim;
-    step.toOrder = cut->order;
-    step.unit = cut->unit;
     std::vector<int> &partial = current.partial;
     partial.erase(std::remove(partial.begin(), partial.end(), cut->axis),
                   partial.end());
     current.dims[dim].push_back(*cut);
-    emit(std::move(step));
+    emit({{cut->axis}, from, Parts{int(dim), {*cut}}});
     return true;
   }
   return false;
 }
 
 bool Planner::slice() {
-  return addCut(Step::Kind::Slice, [&](int axis) { return isFree(axis); });
+  return addCut(Whole(), [&](int axis) { return isFree(axis); });
 }
 
 bool Planner::reduceScatter() {
-  return addCut(Step::Kind::ReduceScatter,
-                [&](int axis) { return isPartial(axis); });
+  return addCut(Partial(), [&](int axis) { return isPartial(axis); });
 }
 
 /// Adds up over the axes that the target neither keeps partial nor, unless that
 /// is to happen early, cuts.
 bool Planner::allReduce() {
-  Step step = makeStep(Step::Kind::AllReduce, {});
+  Step step{{}, Partial(), Whole()};
   std::vector<int> kept;
   for (int axis : current.partial) {
     bool stays = std::binary_search(target.partial.begin(),
@@ -146,12 +144,6 @@ bool Planner::allReduce() {
   current.partial = std::move(kept);
   emit(std::move(step));
   return true;
-}
-
-static bool allContiguous(std::vector<Cut>::const_iterator begin, size_t n) {
-  return std::all_of(begin, begin + n, [](const Cut &cut) {
-    return cut.order == Order::Contiguous;
-  });
 }
 
 /// How many minor-most cuts of `from` are exactly what `to` needs next: 0 when
@@ -170,26 +162,26 @@ size_t Planner::joinable(size_t from, size_t to) const {
       !std::equal(begin, cuts.end(), wanted,
                   [](const Cut &a, const Cut &b) { return a.axis == b.axis; }))
     return 0;
-  bool onOrder = allContiguous(begin, count) && allContiguous(wanted, count);
-  return count == 1 || onOrder ? count : 0;
+  bool oneOrder = allContiguous({begin, cuts.end()}) &&
+                  allContiguous({wanted, wanted + ptrdiff_t(count)});
+  return count == 1 || oneOrder ? count : 0;
 }
 
 /// Moves the last `count` cuts of `from`, as the target has them, to `to`.
 void Planner::moveCuts(size_t from, size_t to, size_t count) {
   std::vector<Cut> &source = current.dims[from], &sink = current.dims[to];
-  Step step = makeStep(Step::Kind::AllToAll, {});
-  step.from = from;
-  step.to = to;
-  step.fromOrder = source.back().order;
-  step.fromUnit = source.back().unit;
+  auto first = source.end() - ptrdiff_t(count);
+  Parts before{int(from), {first, source.end()}}, after{int(to), {}};
+  Step step;
   for (size_t i = 0; i < count; ++i) {
     const Cut &cut = target.dims[to][sink.size()];
     step.axes.push_back(cut.axis);
-    step.toOrder = cut.order;
-    step.unit = cut.unit;
+    after.cuts.push_back(cut);
     sink.push_back(cut);
   }
-  source.resize(source.size() - count);
+  source.erase(first, source.end());
+  step.from = std::move(before);
+  step.to = std::move(after);
   emit(std::move(step));
 }
 
@@ -210,14 +202,10 @@ bool Planner::reorder() {
     if (last + 1 != cuts.size() || last >= target.dims[dim].size() ||
         cuts[last].axis != target.dims[dim][last].axis)
       continue;
-    Step step = makeStep(Step::Kind::Reorder, {cuts[last].axis});
-    step.from = dim;
-    step.fromOrder = cuts[last].order;
-    step.fromUnit = cuts[last].unit;
-    cuts[last] = target.dims[dim][last];
-    step.toOrder = cuts[last].order;
-    step.unit = cuts[last].unit;
-    emit(std::move(step));
+    Cut before = std::exchange(cuts[last], target.dims[dim][last]);
+    emit({{before.axis},
+          Parts{int(dim), {before}},
+          Parts{int(dim), {cuts[last]}}});
     return true;
   }
   return false;
@@ -227,11 +215,7 @@ bool Planner::reorder() {
 void Planner::gather(size_t dim) {
   Cut cut = current.dims[dim].back();
   current.dims[dim].pop_back();
-  Step step = makeStep(Step::Kind::AllGather, {cut.axis});
-  step.from = dim;
-  step.fromOrder = cut.order;
-  step.fromUnit = cut.unit;
-  emit(std::move(step));
+  emit({{cut.axis}, Parts{int(dim), {cut}}, Whole()});
 }
 
 bool Planner::gatherUnused() {
@@ -251,17 +235,12 @@ bool Planner::sendAway(size_t from) {
       continue;
     Layout waiting = current;
     waiting.dims[from].pop_back();
-    waiting.dims[to].push_back({cut.axis, Order::Contiguous, 1});
+    waiting.dims[to].push_back({cut.axis});
     if (check(waiting, shape))
       continue;
     current = std::move(waiting);
     detoured[cut.axis] = true;
-    Step step = makeStep(Step::Kind::AllToAll, {cut.axis});
-    step.from = from;
-    step.to = to;
-    step.fromOrder = cut.order;
-    step.fromUnit = cut.unit;
-    emit(std::move(step));
+    emit({{cut.axis}, Parts{int(from), {cut}}, Parts{int(to), {{cut.axis}}}});
     return true;
   }
   return false;

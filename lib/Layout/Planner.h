@@ -38,7 +38,7 @@ public:
     adoptUnits();
   }
 
-  std::vector<Step> run() {
+  std::vector<PlannedStep> run() {
     while (slice() || reduceScatter() || allReduce() || allToAll() ||
            reorder() || gatherUnused() || detour() || gatherSmallest()) {
     }
@@ -63,7 +63,8 @@ private:
   bool isPartial(int axis) const;
   bool isFree(int axis) const;
   bool isCutInTarget(int axis) const;
-  template <typename Predicate> bool addCut(Step::Kind kind, Predicate mayCut);
+  template <typename Predicate>
+  bool addCut(const Share &from, Predicate mayCut);
   bool sendAway(size_t from);
   size_t joinable(size_t from, size_t to) const;
   void moveCuts(size_t from, size_t to, size_t count);
@@ -75,7 +76,7 @@ private:
   const std::vector<int64_t> &shape;
   Choices choices;
   std::vector<bool> detoured;
-  std::vector<Step> steps;
+  std::vector<PlannedStep> steps;
 };
 
 } // namespace cp

@@ -51,7 +51,8 @@ static cp::Layout layoutOf(const Context &context, const SequenceCut &cut) {
     int64_t size = context.world.mesh.axes[size_t(cut.axes[i])].size;
     layout.mesh.axes.push_back({"axis" + std::to_string(cut.axes[i]), size});
     // One rank holds everything, in whatever order.
-    layout.dims[0].push_back(cutOfWord(size == 1 ? 0 : cut.orders[i], int(i)));
+    layout.dims[0].push_back(
+        cp::cutOfWord(size == 1 ? 0 : cut.orders[i], int(i)));
   }
   return layout;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Movement.h"
 #include "RemarkText.h"
+#include "cp/Layout/Saturating.h"
 #include "cp/Transforms/Layers.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -79,11 +79,11 @@ std::string reasonOf(Operation *op) {
 }
 
 /// The layouts of all tensors, equal ones once.
-std::string textOf(ArrayRef<TensorMove> tensors,
-                   std::optional<Layout> TensorMove::*which,
+std::string textOf(ArrayRef<Transfer> tensors,
+                   std::optional<Layout> Transfer::*which,
                    MLIRContext *context) {
   llvm::SetVector<LayoutAttr> layouts;
-  for (const TensorMove &tensor : tensors)
+  for (const Transfer &tensor : tensors)
     if (tensor.*which)
       layouts.insert(LayoutAttr::get(context, *(tensor.*which)));
   std::string text;
@@ -91,6 +91,31 @@ std::string textOf(ArrayRef<TensorMove> tensors,
   llvm::interleave(
       layouts, os, [&](LayoutAttr layout) { os << cp::textOf(layout); }, " ");
   return text.empty() ? "-" : text;
+}
+
+bool hasStaticShapes(Operation *op) {
+  auto isStatic = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  return llvm::all_of(op->getOperandTypes(), isStatic) &&
+         llvm::all_of(op->getResultTypes(), isStatic);
+}
+
+/// What each rank of the mesh sends; empty where there are too many.
+SmallVector<int64_t> bytesByRank(CollectiveOpInterface op) {
+  auto group = cast<GroupOpInterface>(op.getOperation());
+  Mesh mesh = group.getMesh().toMesh();
+  SmallVector<int64_t> bytes;
+  if (mesh.numRanks() > mostExplainedRanks)
+    return bytes;
+  std::vector<int> axes;
+  for (auto axis : group.getAxes().getAsRange<StringAttr>())
+    axes.push_back(mesh.findAxis(axis.getValue()));
+  SmallVector<int64_t> byPosition = op.getBytesSent();
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    bytes.push_back(byPosition[mesh.positionInGroup(rank, axes)]);
+  return bytes;
 }
 
 /// One kind of collective over one group, as the runtime counts it.
@@ -114,14 +139,14 @@ struct ExplainCollectives : impl::ExplainCollectivesBase<ExplainCollectives> {
       return;
     Layers layers(function);
     llvm::MapVector<std::pair<StringRef, Attribute>, Total> totals;
-    function.walk([&](Operation *op) {
-      std::optional<Movement> movement = movementOf(op);
-      if (!movement)
+    function.walk([&](CollectiveOpInterface op) {
+      if (!hasStaticShapes(op))
         return;
-      SmallVector<int64_t> bytes = movement->bytesByRank();
-      explain(function, op, *movement, bytes, layers);
+      ArrayAttr axes = cast<GroupOpInterface>(op.getOperation()).getAxes();
+      SmallVector<int64_t> bytes = bytesByRank(op);
+      explain(function, op, axes, bytes, layers);
       if (!isa<SliceOp>(op))
-        totals[{op->getName().stripDialect(), movement->axes}].add(bytes);
+        totals[{op->getName().stripDialect(), axes}].add(bytes);
     });
     for (auto &[key, total] : totals) {
       auto remark =
@@ -141,21 +166,21 @@ private:
         function.getName());
   }
 
-  static void explain(func::FuncOp function, Operation *op,
-                      const Movement &movement, ArrayRef<int64_t> bytes,
+  static void explain(func::FuncOp function, CollectiveOpInterface op,
+                      ArrayAttr axes, ArrayRef<int64_t> bytes,
                       const Layers &layers) {
     auto remark = remark::passed(
         op->getLoc(), optionsOf(function, op->getName().stripDialect()));
     if (!remark)
       return;
     MLIRContext *context = op->getContext();
+    SmallVector<Transfer> transfers = op.getTransfers();
     remark << remark::metric("layer", layers.of(op))
-           << remark::metric("axes", cp::textOf(movement.axes))
-           << remark::metric(
-                  "from", textOf(movement.tensors, &TensorMove::from, context))
-           << remark::metric("to",
-                             textOf(movement.tensors, &TensorMove::to, context))
-           << remark::metric("tensors", movement.tensors.size())
+           << remark::metric("axes", cp::textOf(axes))
+           << remark::metric("from",
+                             textOf(transfers, &Transfer::from, context))
+           << remark::metric("to", textOf(transfers, &Transfer::to, context))
+           << remark::metric("tensors", transfers.size())
            << remark::metric("why", reasonOf(op));
     addBytes(remark, bytes);
   }

@@ -28,7 +28,7 @@ public:
 
   /// The resharded value; null, after an error, when there is no plan.
   Value build() {
-    std::optional<std::vector<Step>> steps =
+    std::optional<std::vector<PlannedStep>> steps =
         plan(layout, reshard.getTo()->toLayout(), shape);
     if (!steps) {
       reshard.emitOpError("lower_c1: there is no way from ")
@@ -36,7 +36,7 @@ public:
       return {};
     }
     Value value = reshard.getSource();
-    for (const Step &step : *steps)
+    for (const PlannedStep &step : *steps)
       value = apply(step, value);
     return value;
   }
@@ -52,50 +52,51 @@ private:
     return shape;
   }
 
-  /// The cuts that a step takes away and those that it makes.
-  ArrayAttr cutsBefore(const Step &step) {
-    return cutsOver(step.axes, {0, step.fromOrder, step.fromUnit});
-  }
-  ArrayAttr cutsAfter(const Step &step) {
-    return cutsOver(step.axes, {0, step.toOrder, step.unit});
-  }
-  ArrayAttr cutsOver(ArrayRef<int> axes, Cut cut) {
-    SmallVector<Cut> cuts;
-    for (int axis : axes) {
-      cut.axis = axis;
-      cuts.push_back(cut);
-    }
-    return localCutsAttr(mesh, cuts);
+  ArrayAttr axesOf(const Step &step) {
+    SmallVector<Attribute> names;
+    for (int axis : step.axes)
+      names.push_back(mesh.getNames()[axis]);
+    return builder.getArrayAttr(names);
   }
 
-  Value apply(const Step &step, Value value) {
+  /// How a step that makes or drops parts cuts, and which dimension.
+  ArrayAttr cutsOf(const Share &share) {
+    return localCutsAttr(mesh, std::get<Parts>(share).cuts);
+  }
+  static int64_t dimOf(const Share &share) {
+    return std::get<Parts>(share).dim;
+  }
+
+  Value apply(const PlannedStep &step, Value value) {
     Location loc = reshard.getLoc();
-    ArrayAttr before = cutsBefore(step), after = cutsAfter(step);
-    ArrayAttr axes = axesOf(before);
+    ArrayAttr axes = axesOf(step);
     // A group of one rank has everything where it is wanted.
     if (groupSize(mesh, axes) == 1)
       return value;
     auto type = cast<RankedTensorType>(value.getType())
                     .clone(localShape(step.after, shape, 0));
-    switch (step.kind) {
+    switch (step.kind()) {
     case Step::Kind::AllToAll:
       return allToAll(step, value, type, axes);
     case Step::Kind::AllGather:
-      return AllGatherOp::create(builder, loc, type, value, mesh, before,
-                                 dimAttr(step.from));
+      return AllGatherOp::create(builder, loc, type, value, mesh,
+                                 cutsOf(step.from), dimOf(step.from));
     case Step::Kind::Slice:
-      return SliceOp::create(builder, loc, type, value, mesh, after,
-                             dimAttr(step.to));
+      return SliceOp::create(builder, loc, type, value, mesh, cutsOf(step.to),
+                             dimOf(step.to));
     case Step::Kind::AllReduce:
       return AllReduceOp::create(builder, loc, type, value, mesh, axes);
     case Step::Kind::ReduceScatter:
-      return ReduceScatterOp::create(builder, loc, type, value, mesh, after,
-                                     dimAttr(step.to));
+      return ReduceScatterOp::create(builder, loc, type, value, mesh,
+                                     cutsOf(step.to), dimOf(step.to));
     case Step::Kind::Reorder:
-      return ReorderOp::create(builder, loc, type, value, mesh, before, after,
-                               dimAttr(step.from));
+      return ReorderOp::create(builder, loc, type, value, mesh,
+                               cutsOf(step.from), cutsOf(step.to),
+                               dimOf(step.from));
+    case Step::Kind::Unslice:
+      break;
     }
-    llvm_unreachable("every kind of step is handled above");
+    llvm_unreachable("no plan makes a value partial");
   }
 
   /// Reads the source of a repeat of the split dimension instead of its result.
@@ -103,26 +104,26 @@ private:
                  ArrayAttr axes) {
     DenseI64ArrayAttr times, units;
     auto repeat = value.getDefiningOp<RepeatOp>();
-    if (repeat && static_cast<int64_t>(repeat.getDim()) == step.to) {
+    if (repeat && static_cast<int64_t>(repeat.getDim()) == dimOf(step.to)) {
       value = repeat.getSource();
       times = builder.getDenseI64ArrayAttr(
           {static_cast<int64_t>(repeat.getTimes())});
       units = builder.getDenseI64ArrayAttr(
           {static_cast<int64_t>(repeat.getUnit())});
     }
-    auto unlessContiguous = [](Order order, ArrayAttr cuts) {
-      return order == Order() ? ArrayAttr() : cuts;
+    auto unlessContiguous = [&](const Share &share) {
+      return jointCut(std::get<Parts>(share).cuts).order == Order()
+                 ? ArrayAttr()
+                 : cutsOf(share);
     };
-    return AllToAllOp::create(
-               builder, reshard.getLoc(), TypeRange{type}, ValueRange{value},
-               mesh, axes, builder.getDenseI64ArrayAttr({step.from}),
-               builder.getDenseI64ArrayAttr({step.to}),
-               unlessContiguous(step.fromOrder, cutsBefore(step)),
-               unlessContiguous(step.toOrder, cutsAfter(step)), times, units)
+    return AllToAllOp::create(builder, reshard.getLoc(), TypeRange{type},
+                              ValueRange{value}, mesh, axes,
+                              builder.getDenseI64ArrayAttr({dimOf(step.from)}),
+                              builder.getDenseI64ArrayAttr({dimOf(step.to)}),
+                              unlessContiguous(step.from),
+                              unlessContiguous(step.to), times, units)
         .getResults()[0];
   }
-
-  IntegerAttr dimAttr(int dim) { return builder.getI64IntegerAttr(dim); }
 
   ReshardOp reshard;
   OpBuilder builder;

@@ -8,7 +8,7 @@
 #include "OrderChoice.h"
 
 #include "MinCut.h"
-#include "Movement.h"
+#include "cp/Layout/Saturating.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;

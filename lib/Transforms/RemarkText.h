@@ -20,6 +20,9 @@ inline bool wantsRemarks(mlir::Operation *op) {
   return op->getContext()->getRemarkEngine() != nullptr;
 }
 
+/// Beyond it nobody reads what each rank sends.
+inline constexpr int64_t mostExplainedRanks = 4096;
+
 /// A layout as the IR writes it, without its mesh: `[{}, {"cp"}, {}]`.
 std::string textOf(LayoutAttr layout);
 

@@ -7,9 +7,9 @@
 
 #include "ReshardRemarks.h"
 
-#include "Movement.h"
 #include "RemarkText.h"
 #include "cp/Layout/Plan.h"
+#include "cp/Layout/Saturating.h"
 #include "cp/Transforms/Layers.h"
 
 using namespace mlir;
@@ -32,6 +32,8 @@ StringRef nameOf(Step::Kind kind) {
     return ReduceScatterOp::getOperationName();
   case Step::Kind::Reorder:
     return ReorderOp::getOperationName();
+  case Step::Kind::Unslice:
+    break;
   }
   return "";
 }
@@ -100,7 +102,7 @@ std::string reasonOf(OpOperand &use, const Layout &from, const Layout &to) {
 }
 
 /// What each rank sends in all steps.
-SmallVector<int64_t> bytesOf(ArrayRef<Step> steps, const Layout &from,
+SmallVector<int64_t> bytesOf(ArrayRef<PlannedStep> steps, const Layout &from,
                              const std::vector<int64_t> &shape,
                              int64_t element) {
   SmallVector<int64_t> bytes;
@@ -108,7 +110,7 @@ SmallVector<int64_t> bytesOf(ArrayRef<Step> steps, const Layout &from,
   for (int64_t rank = 0; ranks <= mostExplainedRanks && rank < ranks; ++rank) {
     int64_t sent = 0;
     const Layout *before = &from;
-    for (const Step &step : steps) {
+    for (const PlannedStep &step : steps) {
       sent = addSaturating(
           sent, multiplySaturating(elementsSent(step, *before, shape, rank),
                                    element));
@@ -141,7 +143,7 @@ void remarkOn(ReshardOp op, FunctionOpInterface function,
           function.getName()));
   if (!remark)
     return;
-  std::optional<std::vector<Step>> steps =
+  std::optional<std::vector<PlannedStep>> steps =
       plan(from.toLayout(), to.toLayout(), shape);
   OpOperand &use = firstUse(op);
   remark << remark::metric("layer", layers.of(op))
@@ -155,7 +157,7 @@ void remarkOn(ReshardOp op, FunctionOpInterface function,
   if (!steps)
     return;
   auto names = llvm::map_range(
-      *steps, [](const Step &step) { return nameOf(step.kind); });
+      *steps, [](const Step &step) { return nameOf(step.kind()); });
   remark << remark::metric("steps", llvm::join(names, ", "));
   addBytes(remark, bytesOf(*steps, from.toLayout(), shape, elementBytes(type)));
 }

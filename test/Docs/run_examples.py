@@ -29,7 +29,8 @@ KINDS = {
     "attribute": re.compile(r"CP_Attr|EnumAttr"),
     "pass": re.compile(r"Pass"),
     "other": re.compile(r"Dialect|OpInterface|Resource|Pat|I64EnumAttr|"
-                        r"RankedTensorOf|AttrConstraint|ConfinedAttr"),
+                        r"RankedTensorOf|AttrConstraint|ConfinedAttr|"
+                        r"TypedArrayAttrBase"),
 }
 
 

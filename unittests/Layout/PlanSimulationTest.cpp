@@ -45,7 +45,7 @@ static std::string describe(const Layout &layout) {
 /// send what elementsSent says.
 static void runPlan(const Layout &from, const Layout &to, const Shape &shape) {
   SCOPED_TRACE(describe(from) + " -> " + describe(to));
-  std::optional<std::vector<Step>> steps = plan(from, to, shape);
+  std::optional<std::vector<PlannedStep>> steps = plan(from, to, shape);
   bool possible = std::includes(from.partial.begin(), from.partial.end(),
                                 to.partial.begin(), to.partial.end());
   ASSERT_EQ(steps.has_value(), possible);
@@ -54,7 +54,7 @@ static void runPlan(const Layout &from, const Layout &to, const Shape &shape) {
   ASSERT_EQ(steps->empty(), samePlaces(from, to));
   std::vector<Part> parts = distribute(from, shape, from.partial);
   Layout before = from;
-  for (const Step &step : *steps) {
+  for (const PlannedStep &step : *steps) {
     Shape sent(parts.size(), 0);
     parts = simulate(step, from.mesh, std::move(parts), sent);
     ASSERT_EQ(check(step.after, shape).value_or("good"), "good");
@@ -125,10 +125,11 @@ TEST(PlanSimulation, detoursEnd) {
 /// What rank 0 sends in a plan that must exist.
 static int64_t costOf(const Layout &from, const Layout &to,
                       const Shape &shape) {
-  std::vector<Step> steps = plan(from, to, shape).value_or(std::vector<Step>());
+  std::vector<PlannedStep> steps =
+      plan(from, to, shape).value_or(std::vector<PlannedStep>());
   int64_t cost = 0;
   Layout before = from;
-  for (const Step &step : steps) {
+  for (const PlannedStep &step : steps) {
     cost += elementsSent(step, before, shape, 0);
     before = step.after;
   }
@@ -172,7 +173,7 @@ TEST(Volume, reorderCountsChangedOwners) {
     Mesh mesh = makeMesh({ranks});
     Layout from{mesh, {{{0}}}, {}}, to{mesh, {{{0, zigzag}}}, {}};
     Shape shape = {2 * ranks};
-    Step step = plan(from, to, shape)->at(0);
+    PlannedStep step = plan(from, to, shape)->at(0);
     int64_t moved = 0;
     for (int64_t rank = 0; rank < ranks; ++rank)
       moved += elementsSent(step, from, shape, rank);

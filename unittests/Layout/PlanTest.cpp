@@ -21,33 +21,50 @@ static Layout make(const Dims &dims, const Axes &partial = {}) {
 }
 
 /// The plan for a 24 x 36 (x 12) tensor; empty where there is none.
-static std::vector<Step> stepsOf(const Layout &from, const Layout &to) {
+static std::vector<PlannedStep> stepsOf(const Layout &from, const Layout &to) {
   std::vector<int64_t> shape = {24, 36, 12};
   shape.resize(from.dims.size());
   EXPECT_FALSE(check(from, shape));
   EXPECT_FALSE(check(to, shape));
-  std::optional<std::vector<Step>> steps = plan(from, to, shape);
+  std::optional<std::vector<PlannedStep>> steps = plan(from, to, shape);
   EXPECT_TRUE(steps.has_value());
-  return steps ? *steps : std::vector<Step>();
+  return steps ? *steps : std::vector<PlannedStep>();
+}
+
+/// How a step shares the tensor before or after it; `dim` is -1 where it has no
+/// parts.
+static void expectParts(const Share &share, int dim, Order order,
+                        int64_t unit) {
+  const Parts *parts = std::get_if<Parts>(&share);
+  EXPECT_EQ(parts ? parts->dim : -1, dim);
+  if (!parts)
+    return;
+  EXPECT_EQ(jointCut(parts->cuts).order, order);
+  EXPECT_EQ(parts->cuts.back().unit, unit);
 }
 
 static void expectStep(const Step &step, Kind kind, const Axes &axes, int from,
                        int to, Order fromOrder = contiguous,
-                       Order toOrder = contiguous, int64_t unit = 1) {
-  EXPECT_EQ(step.kind, kind);
+                       Order toOrder = contiguous, int64_t unit = 1,
+                       int64_t fromUnit = 1) {
+  EXPECT_EQ(step.kind(), kind);
   EXPECT_EQ(step.axes, axes);
-  EXPECT_EQ(step.from, from);
-  EXPECT_EQ(step.to, to);
-  EXPECT_EQ(step.fromOrder, fromOrder);
-  EXPECT_EQ(step.toOrder, toOrder);
-  EXPECT_EQ(step.unit, unit);
+  expectParts(step.from, from, fromOrder, fromUnit);
+  expectParts(step.to, to, toOrder, unit);
+  for (const Share *share : {&step.from, &step.to})
+    if (const Parts *parts = std::get_if<Parts>(share)) {
+      Axes cut;
+      for (const Cut &one : parts->cuts)
+        cut.push_back(one.axis);
+      EXPECT_EQ(cut, axes);
+    }
 }
 
-static Step onlyStep(const Layout &from, const Layout &to) {
-  std::vector<Step> steps = stepsOf(from, to);
+static PlannedStep onlyStep(const Layout &from, const Layout &to) {
+  std::vector<PlannedStep> steps = stepsOf(from, to);
   EXPECT_EQ(steps.size(), 1u);
   if (steps.empty())
-    return Step();
+    return PlannedStep();
   EXPECT_EQ(steps.back().after, to);
   return steps[0];
 }
@@ -126,33 +143,28 @@ TEST(Plan, reduceScatter) {
 
 TEST(Plan, striped) {
   Layout one = make({{{0, striped}}, {}}), two = make({{{0, striped, 2}}, {}});
-  Step step = onlyStep(one, two);
-  expectStep(step, Kind::Reorder, {0}, 0, -1, striped, striped, 2);
-  EXPECT_EQ(step.fromUnit, 1);
-  step = onlyStep(two, one);
-  expectStep(step, Kind::Reorder, {0}, 0, -1, striped, striped, 1);
-  EXPECT_EQ(step.fromUnit, 2);
-  step = onlyStep(two, make({{{0, zigzag}}, {}}));
-  expectStep(step, Kind::Reorder, {0}, 0, -1, striped, zigzag);
-  EXPECT_EQ(step.fromUnit, 2);
-  step = onlyStep(two, make({{}, {{0, striped, 3}}}));
-  expectStep(step, Kind::AllToAll, {0}, 0, 1, striped, striped, 3);
-  EXPECT_EQ(step.fromUnit, 2);
-  step = onlyStep(two, make({{}, {}}));
-  expectStep(step, Kind::AllGather, {0}, 0, -1, striped);
-  EXPECT_EQ(step.fromUnit, 2);
+  expectStep(onlyStep(one, two), Kind::Reorder, {0}, 0, 0, striped, striped, 2);
+  expectStep(onlyStep(two, one), Kind::Reorder, {0}, 0, 0, striped, striped, 1,
+             2);
+  expectStep(onlyStep(two, make({{{0, zigzag}}, {}})), Kind::Reorder, {0}, 0, 0,
+             striped, zigzag, 1, 2);
+  expectStep(onlyStep(two, make({{}, {{0, striped, 3}}})), Kind::AllToAll, {0},
+             0, 1, striped, striped, 3, 2);
+  expectStep(onlyStep(two, make({{}, {}})), Kind::AllGather, {0}, 0, -1,
+             striped, contiguous, 1, 2);
   EXPECT_TRUE(stepsOf(two, two).empty());
 }
 
 TEST(Plan, reorder) {
   expectStep(onlyStep(make({{{0}}, {}}), make({{{0, zigzag}}, {}})),
-             Kind::Reorder, {0}, 0, -1, contiguous, zigzag);
+             Kind::Reorder, {0}, 0, 0, contiguous, zigzag);
   expectStep(onlyStep(make({{{1}, {0, zigzag}}, {}}), make({{{1}, {0}}, {}})),
-             Kind::Reorder, {0}, 0, -1, zigzag, contiguous);
+             Kind::Reorder, {0}, 0, 0, zigzag, contiguous);
 }
 
 TEST(Plan, exchangedAxesAreGatheredAndSliced) {
-  std::vector<Step> steps = stepsOf(make({{{0}}, {{1}}}), make({{{1}}, {{0}}}));
+  std::vector<PlannedStep> steps =
+      stepsOf(make({{{0}}, {{1}}}), make({{{1}}, {{0}}}));
   ASSERT_EQ(steps.size(), 3u);
   expectStep(steps[0], Kind::AllGather, {0}, 0, -1);
   expectStep(steps[1], Kind::AllToAll, {1}, 1, 0);
@@ -160,16 +172,16 @@ TEST(Plan, exchangedAxesAreGatheredAndSliced) {
 }
 
 TEST(Plan, minorAxisWaitsOnAnotherDimension) {
-  std::vector<Step> steps =
+  std::vector<PlannedStep> steps =
       stepsOf(make({{{0}, {1}}, {}, {}}), make({{{0, zigzag}, {1}}, {}, {}}));
   ASSERT_EQ(steps.size(), 3u);
   expectStep(steps[0], Kind::AllToAll, {1}, 0, 1);
-  expectStep(steps[1], Kind::Reorder, {0}, 0, -1, contiguous, zigzag);
+  expectStep(steps[1], Kind::Reorder, {0}, 0, 0, contiguous, zigzag);
   expectStep(steps[2], Kind::AllToAll, {1}, 1, 0);
 }
 
 TEST(Plan, exchangedAxesWaitOnAFinishedDimension) {
-  std::vector<Step> steps =
+  std::vector<PlannedStep> steps =
       stepsOf(make({{{0}}, {{1}}, {}}), make({{{1}}, {{0}}, {}}));
   ASSERT_EQ(steps.size(), 3u);
   expectStep(steps[0], Kind::AllToAll, {0}, 0, 2);
@@ -184,7 +196,7 @@ TEST(Plan, fewerStepsWhenNothingTravels) {
 }
 
 TEST(Plan, partialAxisIsScatteredOnceItsTurnComes) {
-  std::vector<Step> steps =
+  std::vector<PlannedStep> steps =
       stepsOf(make({{}, {{1}}}, {0}), make({{{1}, {0}}, {}}));
   ASSERT_EQ(steps.size(), 2u);
   expectStep(steps[0], Kind::AllToAll, {1}, 1, 0);
@@ -192,7 +204,8 @@ TEST(Plan, partialAxisIsScatteredOnceItsTurnComes) {
 }
 
 TEST(Plan, partialAxisIsAddedBeforeACostlyGather) {
-  std::vector<Step> steps = stepsOf(make({{{1}}, {}}, {0}), make({{{0}}, {}}));
+  std::vector<PlannedStep> steps =
+      stepsOf(make({{{1}}, {}}, {0}), make({{{0}}, {}}));
   ASSERT_EQ(steps.size(), 3u);
   expectStep(steps[0], Kind::AllReduce, {0}, -1, -1);
   expectStep(steps[1], Kind::AllGather, {1}, 0, -1);
@@ -201,7 +214,7 @@ TEST(Plan, partialAxisIsAddedBeforeACostlyGather) {
 
 TEST(Plan, minorAxisIsGatheredWhenItCanWaitNowhere) {
   Layout from = make({{{0}, {1}}, {}}), to = make({{{0, zigzag}, {1}}, {}});
-  std::optional<std::vector<Step>> steps = plan(from, to, {24, 5});
+  std::optional<std::vector<PlannedStep>> steps = plan(from, to, {24, 5});
   ASSERT_TRUE(steps && steps->size() == 3u);
   expectStep((*steps)[0], Kind::AllGather, {1}, 0, -1);
   expectStep((*steps)[2], Kind::Slice, {1}, -1, 0);

@@ -95,9 +95,12 @@ static Shape iota(int64_t size) {
 }
 
 /// What position r of a group keeps of `whole` when `dim` is cut.
-static Part cutPart(const Part &whole, int dim, Order order, int64_t unit,
-                    int64_t group, int64_t r) {
-  Shape mine = pick(iota(whole.shape[dim]), order, unit, group, r);
+static Part cutPart(const Part &whole, const Share &share, int64_t group,
+                    int64_t r) {
+  const Parts &parts = std::get<Parts>(share);
+  int dim = parts.dim;
+  Cut cut = jointCut(parts.cuts);
+  Shape mine = pick(iota(whole.shape[dim]), cut.order, cut.unit, group, r);
   Part part{whole.shape, {}};
   part.shape[dim] = mine.size();
   forEach(part.shape, [&](int64_t, Shape at) {
@@ -108,13 +111,15 @@ static Part cutPart(const Part &whole, int dim, Order order, int64_t unit,
 }
 
 /// The inverse of cutPart, from all positions' parts.
-static Part join(const std::vector<Part> &parts, int dim, Order order,
-                 int64_t unit) {
+static Part join(const std::vector<Part> &parts, const Share &share) {
+  int dim = std::get<Parts>(share).dim;
+  Cut cut = jointCut(std::get<Parts>(share).cuts);
   Part whole{parts[0].shape, {}};
   whole.shape[dim] *= parts.size();
   whole.elements.resize(countElements(whole.shape));
   for (size_t r = 0; r < parts.size(); ++r) {
-    Shape places = pick(iota(whole.shape[dim]), order, unit, parts.size(), r);
+    Shape places =
+        pick(iota(whole.shape[dim]), cut.order, cut.unit, parts.size(), r);
     forEach(parts[r].shape, [&](int64_t i, Shape at) {
       at[dim] = places[at[dim]];
       whole.elements[offsetOf(whole.shape, at)] = parts[r].elements[i];
@@ -152,27 +157,25 @@ static Part simulateRank(const Step &step, const std::vector<Part> &group,
                          int64_t position, int64_t rank, Shape &sent) {
   int64_t size = group.size();
   Part result;
-  switch (step.kind) {
+  switch (step.kind()) {
   case Step::Kind::AllReduce:
     return addUp(group, rank, sent, [](const Part &part) { return part; });
   case Step::Kind::ReduceScatter:
     return addUp(group, rank, sent, [&](const Part &part) {
-      return cutPart(part, step.to, step.toOrder, step.unit, size, position);
+      return cutPart(part, step.to, size, position);
     });
   case Step::Kind::Slice:
-    result = cutPart(group[position], step.to, step.toOrder, step.unit, size,
-                     position);
+    result = cutPart(group[position], step.to, size, position);
     break;
   case Step::Kind::AllGather:
-    result = join(group, step.from, step.fromOrder, step.fromUnit);
+    result = join(group, step.from);
     break;
   case Step::Kind::AllToAll:
-    result = cutPart(join(group, step.from, step.fromOrder, step.fromUnit),
-                     step.to, step.toOrder, step.unit, size, position);
-    break;
   case Step::Kind::Reorder:
-    result = cutPart(join(group, step.from, step.fromOrder, step.fromUnit),
-                     step.from, step.toOrder, step.unit, size, position);
+    result = cutPart(join(group, step.from), step.to, size, position);
+    break;
+  case Step::Kind::Unslice:
+    ADD_FAILURE() << "no plan makes a value partial";
     break;
   }
   countTaken(result, rank, sent);

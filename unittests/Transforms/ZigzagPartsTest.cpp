@@ -108,7 +108,7 @@ TEST(ZigzagPartsTest, TheBatchIsWhateverStandsBeforeTheSequence) {
   result.module->walk([&](HaloOp halo) {
     ++seen;
     EXPECT_EQ(halo.getDim(), 2u);
-    EXPECT_TRUE(halo.getZigzag());
+    EXPECT_EQ(partsPerRank(halo.toCuts()), 2);
     EXPECT_EQ(halo.getResultTypes()[0], type({3, 5, 2}));
   });
   result.module->walk([&](math::ExpOp op) {

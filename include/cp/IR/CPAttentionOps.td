@@ -143,7 +143,7 @@ def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
 }
 
 def CP_RingAttentionOp
-    : CP_CutAttentionOp<"ring_attention", [Communicates]> {
+    : CP_CutAttentionOp<"ring_attention", [Communicates, GoesAlongSequence]> {
   let summary = "Attention in which keys and values go round";
   let description = [{
     `cp.attention` where q, k and v hold this rank's rows of a sequence that is

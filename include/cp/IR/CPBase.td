@@ -25,6 +25,12 @@ defvar HasShardingRule =
 defvar IsRuntimeOp =
     DeclareOpInterfaceMethods<RuntimeOpInterface, ["getRuntimeAttributes"]>;
 
+/// The op is a step of a plan, or goes along a sequence.
+defvar IsPlanStep =
+    DeclareOpInterfaceMethods<CollectiveOpInterface, ["getSteps"]>;
+defvar GoesAlongSequence = DeclareOpInterfaceMethods<CollectiveOpInterface,
+    ["getTransfers", "getBytesSent"]>;
+
 def CP_FloatTensor : RankedTensorOf<[AnyFloat]>;
 class CP_FloatTensorOfRank<int rank> : TensorRankOf<[AnyFloat], [rank]>;
 

@@ -34,7 +34,7 @@ class CP_CutOp<string name, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates,
+def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates, IsPlanStep,
     DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Moves the cut of tensors from one dimension to another";
   let description = [{
@@ -131,7 +131,7 @@ def CP_HaloOp : CP_CutOp<"halo"> {
     (ins I64Attr:$dim, I64Attr:$before));
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let traits = [Communicates, IsRuntimeOp, GroupOpInterface,
-                AttrSizedOperandSegments,
+                GoesAlongSequence, AttrSizedOperandSegments,
                 DeclareOpInterfaceMethods<ExchangeOpInterface>,
                 DeclareOpInterfaceMethods<OpAsmOpInterface,
                                           ["getAsmResultNames"]>];
@@ -186,14 +186,15 @@ def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
     $decay `,` $state `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` type($decay) `,` type($state)
   }];
-  let traits = [Communicates, IsRuntimeOp, GroupOpInterface,
+  let traits = [Communicates, IsRuntimeOp, GroupOpInterface, GoesAlongSequence,
     TypesMatchWith<"prefix", "decay", "prefix_decay", "$_self">,
     TypesMatchWith<"prefix", "state", "prefix_state", "$_self">,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
 }
 
 /// Ops that make a cut of one dimension or undo it.
-class CP_DimCutOp<string name, list<Trait> traits> : CP_CutOp<name, traits> {
+class CP_DimCutOp<string name, list<Trait> traits>
+    : CP_CutOp<name, traits # [IsPlanStep]> {
   let arguments = !con((ins AnyRankedTensor:$source), cutArguments,
                        (ins I64Attr:$dim));
   let results = (outs AnyRankedTensor:$result);
@@ -285,7 +286,7 @@ def CP_ReduceScatterOp : CP_DimCutOp<"reduce_scatter", [Communicates]> {
   }];
 }
 
-def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates,
+def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates, IsPlanStep,
     AllTypesMatch<["source", "result"]>]> {
   let summary = "Adds the ranks' values";
   let description = [{
@@ -312,7 +313,7 @@ def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates,
   }];
 }
 
-def CP_ShiftOp : CP_GroupOp<"shift", [Communicates,
+def CP_ShiftOp : CP_GroupOp<"shift", [Communicates, GoesAlongSequence,
     AllTypesMatch<["source", "result"]>]> {
   let summary = "The value of the rank some positions before";
   let description = [{
@@ -342,6 +343,7 @@ def CP_ShiftOp : CP_GroupOp<"shift", [Communicates,
 }
 
 def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface,
+    IsPlanStep,
     AllTypesMatch<["source", "result"]>]> {
   let summary = "Changes the order in which a dimension is cut";
   let description = [{

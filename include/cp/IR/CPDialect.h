@@ -10,6 +10,7 @@
 
 #include "cp/IR/Cuts.h"
 #include "cp/IR/ShardingRule.h"
+#include "cp/IR/Transfer.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"

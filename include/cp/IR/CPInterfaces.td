@@ -153,6 +153,31 @@ def GroupOpInterface : OpInterface<"GroupOpInterface"> {
   ];
 }
 
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    Ops of the local view through which tensors travel, and `cp.slice`, by which
+    nothing does. What they move is asked of verified ops with static shapes.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The step of a plan that each operand goes through. Empty where values go
+      along a sequence: halos, scans, shifts and rings are in no plan.
+    }], "::llvm::SmallVector<::cp::TensorStep>", "getSteps", (ins), [{}],
+        [{ return {}; }]>,
+    InterfaceMethod<[{
+      What happens to each tensor.
+    }], "::llvm::SmallVector<::cp::Transfer>", "getTransfers", (ins), [{}],
+        [{ return ::cp::transfersOf($_op.getMesh(), $_op.getSteps()); }]>,
+    InterfaceMethod<[{
+      What the rank at each position of the group sends to others, in bytes; the
+      runtime counts the same. The largest int64_t where that does not fit.
+    }], "::llvm::SmallVector<int64_t>", "getBytesSent", (ins), [{}], [{
+      return ::cp::bytesSentBy($_op.getMesh(), $_op.getAxes(), $_op.getSteps());
+    }]>,
+  ];
+}
+
 def ExchangeOpInterface : OpInterface<"ExchangeOpInterface"> {
   let cppNamespace = "::cp";
   let description = [{

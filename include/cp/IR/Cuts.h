@@ -32,10 +32,6 @@ mlir::ArrayAttr localCutsAttr(MeshAttr mesh, llvm::ArrayRef<Cut> cuts);
 /// The names of the axes, in the order of the cuts.
 mlir::ArrayAttr axesOf(mlir::ArrayAttr cuts);
 
-/// The order in which a group of ranks holds its parts, seen as one axis (0):
-/// that of a single cut, and contiguous for several, which all are (cut_c1).
-Cut jointCut(llvm::ArrayRef<Cut> cuts);
-
 /// Reads and writes `["ring" zigzag, "u" : 2]`: the directive `custom<Cuts>`.
 mlir::ParseResult parseCuts(mlir::OpAsmParser &parser, mlir::ArrayAttr &cuts);
 void printCuts(mlir::OpAsmPrinter &printer, mlir::Operation *op,

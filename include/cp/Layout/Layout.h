@@ -29,6 +29,10 @@ namespace cp {
 /// Over the same axes, in contiguous order and with units of 1.
 std::vector<Cut> inContiguousOrder(std::vector<Cut> cuts);
 
+/// The cuts by a group of ranks, seen as one axis (0): a single cut, and a
+/// contiguous one for several, which all are contiguous.
+Cut jointCut(const std::vector<Cut> &cuts);
+
 struct Layout {
   Mesh mesh;
   /// Per dimension, major to minor.

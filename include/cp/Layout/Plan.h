@@ -8,41 +8,21 @@
 #ifndef CP_LAYOUT_PLAN_H
 #define CP_LAYOUT_PLAN_H
 
-#include "cp/Layout/Layout.h"
+#include "cp/Layout/Step.h"
 
 namespace cp {
 
-/// One collective of a plan, on the group along `axes` (major to minor, as the
-/// cuts stand in their dimension). `fromOrder` and `toOrder` speak of the group
-/// as if it were one axis: several axes travel jointly only when all their cuts
-/// are contiguous, and then that is the same. `unit` is that of the minor-most
-/// cut which the step adds, `fromUnit` of the one it drops; elements' places
-/// depend on them where that cut is striped. Fields that a kind does not name
-/// keep their defaults.
-struct Step {
-  enum class Kind {
-    /// Drops the cut of dim `from` by `axes` (order fromOrder), adds one of dim
-    /// `to` (toOrder, unit).
-    AllToAll,
-    /// Drops the cut of dim `from`.
-    AllGather,
-    /// Adds a cut of dim `to`; moves nothing.
-    Slice,
-    /// Removes partial axes.
-    AllReduce,
-    /// Removes partial axes and adds a cut of dim `to`.
-    ReduceScatter,
-    /// Changes the order of the cut of dim `from` to toOrder.
-    Reorder,
-  };
-  Kind kind;
-  std::vector<int> axes;
-  int from = -1, to = -1;
-  Order fromOrder = Order::Contiguous, toOrder = Order::Contiguous;
-  int64_t unit = 1, fromUnit = 1;
-  /// The layout after this step.
+/// A step of a plan, and the layout after it. Steps join several axes only when
+/// all their cuts are contiguous. Elements' places depend on the units of
+/// striped cuts; those of others are the target's.
+struct PlannedStep : Step {
   Layout after;
 };
+/// What `rank` sends in a step of a plan that comes from `before`.
+inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
+                            const std::vector<int64_t> &shape, int64_t rank) {
+  return elementsSent(step, before, step.after, shape, rank);
+}
 
 /// The steps that turn `from` into `to`, both valid for `shape` and on the same
 /// mesh. Empty when they are equal. Each step acts on the minor-most cuts of
@@ -67,21 +47,8 @@ struct Step {
 /// finished dimension and back, or gathered and sliced again; a sum that cannot
 /// be scattered yet is added up at once, or later. Of these plans it is the one
 /// in which rank 0 sends least (with the fewest steps when equal).
-std::optional<std::vector<Step>> plan(const Layout &from, const Layout &to,
-                                      const std::vector<int64_t> &shape);
-
-/// Elements that `rank` sends to other ranks in one step of a plan that starts
-/// from layout `before` on a tensor of global `shape`; the largest int64_t
-/// where that does not fit. The runtime counts the same. With g the group's
-/// size and n the local part before the step:
-///   AllToAll       (g-1)/g n
-///   AllGather      (g-1) n
-///   Slice          0
-///   AllReduce      (g-1) n
-///   ReduceScatter  (g-1)/g n
-///   Reorder        the elements that the rank holds before and not after
-int64_t elementsSent(const Step &step, const Layout &before,
-                     const std::vector<int64_t> &shape, int64_t rank);
+std::optional<std::vector<PlannedStep>>
+plan(const Layout &from, const Layout &to, const std::vector<int64_t> &shape);
 
 } // namespace cp
 

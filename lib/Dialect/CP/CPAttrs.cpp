@@ -64,7 +64,7 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> sizes;
   auto parseAxis = [&]() -> ParseResult {
     StringAttr name;
-    int64_t size;
+    int64_t size = 0;
     if (parser.parseAttribute(name) || parser.parseEqual() ||
         parser.parseInteger(size))
       return failure();

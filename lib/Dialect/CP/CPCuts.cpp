@@ -119,14 +119,6 @@ ArrayAttr axesOf(ArrayAttr cuts) {
   return ArrayAttr::get(cuts.getContext(), names);
 }
 
-Cut jointCut(ArrayRef<Cut> cuts) {
-  if (cuts.size() != 1)
-    return {};
-  Cut cut = cuts.front();
-  cut.axis = 0;
-  return cut;
-}
-
 ParseResult parseCuts(OpAsmParser &parser, ArrayAttr &cuts) {
   SmallVector<Attribute> list;
   auto parseOne = [&]() -> ParseResult {

@@ -167,6 +167,15 @@ bool OpTrace::traceWithinRank() {
   return true;
 }
 
+/// Whether ranks' terms are added up.
+static bool addsTerms(Operation *op) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  return collective &&
+         llvm::any_of(collective.getSteps(), [](const TensorStep &moved) {
+           return std::holds_alternative<Partial>(moved.step.from);
+         });
+}
+
 llvm::Error Tracer::traceOp(Operation *op) {
   OpTrace traced(*this, op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -182,7 +191,7 @@ llvm::Error Tracer::traceOp(Operation *op) {
   ++trace.traced;
   auto moves = dyn_cast<RuntimeOpInterface>(op);
   if (isKnown && moves && TraceWorld::runs(moves)) {
-    if (isa<AllReduceOp, ReduceScatterOp>(op))
+    if (addsTerms(op))
       return traced.reduce();
     return isa<ScanStateOp>(op) ? traced.scanState() : traced.move();
   }

@@ -1,0 +1,173 @@
+//===- CPAlongSequence.cpp - What goes from part to part ----------------- -*-
+// C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyUtils.h"
+#include "cp/IR/CPDialect.h"
+#include "cp/Layout/Saturating.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+int64_t bytesOf(Value value) {
+  int64_t bytes = elementBytes(value.getType());
+  for (int64_t size : shapeOf(value))
+    bytes = multiplySaturating(bytes, size);
+  return bytes;
+}
+
+/// The parts of a sequence along which a scan and a halo go.
+class SequenceParts {
+public:
+  template <typename OpTy>
+  explicit SequenceParts(OpTy op)
+      : cut(jointCut(op.toCuts())), size(op.getGroupSize()),
+        perPosition(*partsPerRank(cut)) {}
+
+  /// How many parts a position has, and all positions together.
+  int64_t each() const { return perPosition; }
+  int64_t count() const { return perPosition * size; }
+  SmallVector<int64_t, 2> of(int64_t position) const {
+    SmallVector<int64_t, 2> parts;
+    CutRuns runs = runsOf(cut, size, position, count());
+    for (int64_t local = 0; local < perPosition; ++local)
+      parts.push_back(runs.globalOf(local));
+    return parts;
+  }
+  /// What part `from` sends to part `to`: nothing to one that is not there or
+  /// on the same rank.
+  int64_t sent(int64_t from, int64_t to, int64_t bytes) const {
+    return to < count() && holder(to) != holder(from) ? bytes : 0;
+  }
+
+private:
+  int64_t holder(int64_t part) const {
+    return holderOf(cut, size, count(), part).position;
+  }
+
+  Cut cut;
+  int64_t size, perPosition;
+};
+
+/// A tensor whose dimension `dim` is cut by these both before and after.
+template <typename OpTy> Transfer keptCut(OpTy op, Value tensor, int64_t dim) {
+  Layout layout;
+  layout.mesh = op.getMesh().toMesh();
+  layout.dims.resize(shapeOf(tensor).size());
+  layout.dims[dim] = op.toCuts();
+  return {layout, layout};
+}
+
+/// As the runtime's header says it for each algorithm.
+int64_t sentByScan(ScanStateOp op, const SequenceParts &parts,
+                   int64_t position) {
+  int64_t size = op.getGroupSize(), others = size - 1;
+  int64_t states = bytesOf(op.getState()) / parts.each(),
+          decays = bytesOf(op.getDecay()) / parts.each();
+  int64_t summary = addSaturating(states, decays);
+  int64_t toNext = 0, toLater = 0;
+  for (int64_t part : parts.of(position)) {
+    toNext = addSaturating(toNext, parts.sent(part, part + 1, summary));
+    for (int64_t hop = 1; part + hop < parts.count(); hop *= 2)
+      toLater = addSaturating(toLater, parts.sent(part, part + hop, summary));
+  }
+  switch (op.getAlgorithm()) {
+  case ScanAlgorithm::Chain:
+  case ScanAlgorithm::Pipelined:
+    return toNext;
+  case ScanAlgorithm::Gather:
+    return multiplySaturating(parts.each() * others, summary);
+  case ScanAlgorithm::Doubling:
+    return addSaturating(toNext, toLater);
+  case ScanAlgorithm::Transposed: {
+    int64_t element = elementBytes(op.getState().getType());
+    int64_t count = element ? states / element : 0;
+    int64_t slice =
+        (count / size + (position < count % size ? 1 : 0)) * element;
+    int64_t ofPart =
+        addSaturating(states - slice,
+                      multiplySaturating(others, addSaturating(slice, decays)));
+    return multiplySaturating(parts.each(), ofPart);
+  }
+  }
+  return 0;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// HaloOp: the last rows of each part go to the next part.
+//===----------------------------------------------------------------------===//
+
+SmallVector<Transfer> HaloOp::getTransfers() {
+  return llvm::map_to_vector(getSources(), [&](Value source) {
+    return keptCut(*this, source, getDim());
+  });
+}
+
+SmallVector<int64_t> HaloOp::getBytesSent() {
+  SequenceParts parts(*this);
+  SmallVector<int64_t> bytes(getGroupSize());
+  for (Value rows : getResults())
+    for (auto [position, sent] : llvm::enumerate(bytes))
+      for (int64_t part : parts.of(position))
+        sent = addSaturating(
+            sent, parts.sent(part, part + 1, bytesOf(rows) / parts.each()));
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// ScanStateOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Transfer> ScanStateOp::getTransfers() {
+  return SmallVector<Transfer>(1);
+}
+
+SmallVector<int64_t> ScanStateOp::getBytesSent() {
+  SequenceParts parts(*this);
+  SmallVector<int64_t> bytes;
+  for (int64_t position = 0, e = getGroupSize(); position < e; ++position)
+    bytes.push_back(sentByScan(*this, parts, position));
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// ShiftOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Transfer> ShiftOp::getTransfers() {
+  return SmallVector<Transfer>(1);
+}
+
+SmallVector<int64_t> ShiftOp::getBytesSent() {
+  int64_t offset = getOffset(), size = getGroupSize();
+  SmallVector<int64_t> bytes(size);
+  for (int64_t position = 0; position < size; ++position)
+    if (offset != 0 && offset < size - position && offset >= -position)
+      bytes[position] = bytesOf(getSource());
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// RingAttentionOp: each rank passes on a block of keys and values in every
+// step.
+//===----------------------------------------------------------------------===//
+
+SmallVector<Transfer> RingAttentionOp::getTransfers() {
+  return {keptCut(*this, getK(), 1), keptCut(*this, getV(), 1)};
+}
+
+SmallVector<int64_t> RingAttentionOp::getBytesSent() {
+  int64_t size = getGroupSize();
+  int64_t block = addSaturating(bytesOf(getK()), bytesOf(getV()));
+  return SmallVector<int64_t>(size, multiplySaturating(size - 1, block));
+}
+
+} // namespace cp

@@ -1,0 +1,134 @@
+//===- CPSteps.cpp - Collectives as steps of a plan ---------------------- -*-
+// C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/IR/CPDialect.h"
+#include "cp/Layout/Saturating.h"
+
+using namespace mlir;
+
+namespace cp {
+
+int64_t elementBytes(Type tensor) {
+  Type element = cast<ShapedType>(tensor).getElementType();
+  return element.isIntOrFloat()
+             ? llvm::divideCeil(element.getIntOrFloatBitWidth(), 8)
+             : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// What steps move
+//===----------------------------------------------------------------------===//
+
+static Layout layoutOf(const Share &share, const TensorStep &moved,
+                       const Mesh &mesh) {
+  return layoutOf(share, moved.step.axes, moved.shape.size(), mesh);
+}
+
+SmallVector<Transfer> transfersOf(MeshAttr mesh, ArrayRef<TensorStep> steps) {
+  Mesh value = mesh.toMesh();
+  return llvm::map_to_vector(steps, [&](const TensorStep &moved) {
+    return Transfer{layoutOf(moved.step.from, moved, value),
+                    layoutOf(moved.step.to, moved, value)};
+  });
+}
+
+static std::vector<int> positionsOf(ArrayAttr axes, const Mesh &mesh) {
+  std::vector<int> positions;
+  for (StringAttr axis : axes.getAsRange<StringAttr>())
+    positions.push_back(mesh.findAxis(axis.getValue()));
+  return positions;
+}
+
+SmallVector<int64_t> bytesSentBy(MeshAttr mesh, ArrayAttr axes,
+                                 ArrayRef<TensorStep> steps) {
+  Mesh value = mesh.toMesh();
+  std::vector<int64_t> group = value.group(0, positionsOf(axes, value));
+  SmallVector<int64_t> bytes(group.size());
+  for (const TensorStep &moved : steps) {
+    Layout before = layoutOf(moved.step.from, moved, value);
+    Layout after = layoutOf(moved.step.to, moved, value);
+    std::vector<int64_t> whole = moved.shape;
+    if (const Parts *parts = std::get_if<Parts>(&moved.step.from))
+      whole[parts->dim] = multiplySaturating(whole[parts->dim], group.size());
+    int64_t element = elementBytes(moved.source.getType());
+    for (auto [rank, sent] : llvm::zip_equal(group, bytes))
+      sent = addSaturating(
+          sent,
+          multiplySaturating(
+              elementsSent(moved.step, before, after, whole, rank), element));
+  }
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// The steps of each op
+//===----------------------------------------------------------------------===//
+
+static std::vector<int64_t> shapeOf(Value value) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  return {shape.begin(), shape.end()};
+}
+
+template <typename OpTy>
+static SmallVector<TensorStep> oneStep(OpTy op, Share from, Share to) {
+  std::vector<int> axes = positionsOf(op.getAxes(), op.getMesh().toMesh());
+  return {{op.getSource(),
+           shapeOf(op.getSource()),
+           {std::move(axes), std::move(from), std::move(to)}}};
+}
+
+/// A rank's part of the dimension that an op cuts.
+template <typename OpTy> static Parts partsOf(OpTy op) {
+  return {static_cast<int>(op.getDim()), op.toCuts()};
+}
+
+SmallVector<TensorStep> AllToAllOp::getSteps() {
+  Mesh mesh = getMesh().toMesh();
+  std::vector<int> axes = positionsOf(getAxes(), mesh);
+  std::vector<Cut> contiguous;
+  for (int axis : axes)
+    contiguous.push_back({axis});
+  auto parts = [&](int64_t dim, std::optional<ArrayAttr> cuts, size_t i) {
+    if (!cuts)
+      return Parts{static_cast<int>(dim), contiguous};
+    return Parts{static_cast<int>(dim),
+                 {cast<CutAttr>((*cuts)[i]).toCut(mesh)}};
+  };
+  SmallVector<TensorStep> steps;
+  for (auto [i, source] : llvm::enumerate(getSources())) {
+    std::vector<int64_t> shape = shapeOf(source);
+    int64_t concat = getConcatDims()[i], split = getSplitDims()[i];
+    if (getRepeats())
+      shape[split] = multiplySaturating(shape[split], (*getRepeats())[i]);
+    steps.push_back({source,
+                     std::move(shape),
+                     {axes, parts(concat, getConcatCuts(), i),
+                      parts(split, getSplitCuts(), i)}});
+  }
+  return steps;
+}
+
+SmallVector<TensorStep> AllGatherOp::getSteps() {
+  return oneStep(*this, partsOf(*this), Whole());
+}
+SmallVector<TensorStep> SliceOp::getSteps() {
+  return oneStep(*this, Whole(), partsOf(*this));
+}
+SmallVector<TensorStep> AllReduceOp::getSteps() {
+  return oneStep(*this, Partial(), Whole());
+}
+SmallVector<TensorStep> ReduceScatterOp::getSteps() {
+  return oneStep(*this, Partial(), partsOf(*this));
+}
+SmallVector<TensorStep> ReorderOp::getSteps() {
+  int dim = getDim();
+  return oneStep(*this, Parts{dim, cutsOf(getMesh(), getFrom())},
+                 Parts{dim, cutsOf(getMesh(), getTo())});
+}
+
+} // namespace cp
