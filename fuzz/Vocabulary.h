@@ -127,7 +127,9 @@ inline constexpr llvm::StringLiteral attributes[] = {
     "before = 3 : i64, ",
     "by = 1 : i64, ",
     "groups = 2 : i64, ",
-    "algorithm = #cp.scan_algorithm<transposed>, "};
+    "algorithm = #cp.scan_algorithm<transposed>, ",
+    "concat_cuts = [#cp.cut<\"cp\" zigzag>], ",
+    "split_cuts = [#cp.cut<\"cp\" striped : 2>], "};
 
 /// One of the single words of attributes and keywords.
 inline constexpr llvm::StringLiteral words[] = {

@@ -55,7 +55,10 @@ scripts/build.sh release
 case $mode in
 --quick) ;;
 --long)
+  # What does not build is told before hours of tests.
   scripts/build.sh asan
+  scripts/build.sh tsan "${plain_tests[@]}"
+  scripts/build.sh fuzz
   # LLVM's own libraries are not built with the sanitizer: its allocators, inlined
   # into our code, would poison what theirs then hand out.
   CP_OPT_CHECK_IR_ROUNDTRIP=1 \

@@ -69,9 +69,14 @@ bool cpAttributeIsALayout(MlirAttribute attribute) {
   return isa_and_present<cp::LayoutAttr>(unwrap(attribute));
 }
 
-/// An axis for the layout algebra, which says so when it is none.
-static int narrow(int64_t axis) {
-  return static_cast<int>(axis) == axis ? static_cast<int>(axis) : -1;
+/// The axis as the layout algebra has it; nothing, after an error, for a number
+/// beyond any mesh.
+static std::optional<int> axisOf(MLIRContext *context, int64_t axis) {
+  if (static_cast<int>(axis) == axis)
+    return static_cast<int>(axis);
+  emitError(UnknownLoc::get(context))
+      << "layout_c1: there is no axis " << axis << " on any mesh";
+  return std::nullopt;
 }
 
 MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
@@ -84,16 +89,23 @@ MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
   cp::Layout layout;
   layout.mesh = meshAttr.toMesh();
   layout.dims.resize(std::max<intptr_t>(rank, 0));
-  for (int64_t axis : ArrayRef(partial, numPartial))
-    layout.partial.push_back(narrow(axis));
+  for (int64_t number : ArrayRef(partial, numPartial)) {
+    std::optional<int> axis = axisOf(context, number);
+    if (!axis)
+      return wrap(Attribute());
+    layout.partial.push_back(*axis);
+  }
   for (const CpCut &cut : ArrayRef(cuts, numCuts)) {
     if (cut.dim < 0 || cut.dim >= rank) {
       emitError(UnknownLoc::get(context))
           << "layout_c4: a cut names dimension " << cut.dim << " of " << rank;
       return wrap(Attribute());
     }
+    std::optional<int> axis = axisOf(context, cut.axis);
+    if (!axis)
+      return wrap(Attribute());
     layout.dims[cut.dim].push_back(
-        {narrow(cut.axis), static_cast<cp::Order>(cut.order), cut.unit});
+        {*axis, static_cast<cp::Order>(cut.order), cut.unit});
   }
   if (std::optional<std::string> wrong = cp::check(layout)) {
     errorsTo(context)() << *wrong;

@@ -8,6 +8,8 @@
 #include "cp/Layout/Cut.h"
 
 #include <charconv>
+#include <iterator>
+#include <limits>
 
 using namespace cp;
 
@@ -63,6 +65,11 @@ std::optional<std::string> cp::check(const Cut &cut, const std::string &place) {
   if (cut.unit < 1)
     return "layout_c3: " + place + ": expected a unit of at least 1, got " +
            std::to_string(cut.unit) + "; leave it out to cut anywhere";
+  // The runtime's word for an order holds the unit and the order.
+  constexpr int64_t most = std::numeric_limits<int64_t>::max() - 1;
+  if (cut.unit > most)
+    return "layout_c3: " + place + ": expected a unit of at most " +
+           std::to_string(most) + ", got " + std::to_string(cut.unit);
   for (Order order : allOrders)
     if (cut.order == order)
       return std::nullopt;
@@ -88,7 +95,8 @@ std::optional<Cut> cp::parseOrder(const std::string &text) {
   const char *end = text.data() + text.size();
   auto [read, error] =
       std::from_chars(text.data() + colon + 1, end, cut.unit, 10);
-  if (error != std::errc() || read != end || cut.unit < 1 || !unitPlaces(cut))
+  if (error != std::errc() || read != end || !unitPlaces(cut) ||
+      check(cut, "an order"))
     return std::nullopt;
   return cut;
 }

@@ -109,7 +109,7 @@ static Result scanState(Context &context, const Descriptor &call) {
   Cut cut;
   if (Result failure = readSequenceCut(call, order, cut))
     return failure;
-  int64_t perRank = cp::granuleOf(cut);
+  int64_t perRank = *cp::partsPerRank(cut);
   if (Result failure = checkParts(call, perRank))
     return failure;
   const Group *group = nullptr;

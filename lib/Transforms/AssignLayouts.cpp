@@ -11,6 +11,7 @@
 #include "ControlFlow.h"
 #include "LayoutAssigner.h"
 #include "RepeatGroups.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace cp {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS

@@ -104,13 +104,12 @@ bool hasStaticShapes(Operation *op) {
 
 /// What each rank of the mesh sends; empty where there are too many.
 SmallVector<int64_t> bytesByRank(CollectiveOpInterface op) {
-  auto group = cast<GroupOpInterface>(op.getOperation());
-  Mesh mesh = group.getMesh().toMesh();
+  Mesh mesh = op.getMesh().toMesh();
   SmallVector<int64_t> bytes;
   if (mesh.numRanks() > mostExplainedRanks)
     return bytes;
   std::vector<int> axes;
-  for (auto axis : group.getAxes().getAsRange<StringAttr>())
+  for (auto axis : op.getAxes().getAsRange<StringAttr>())
     axes.push_back(mesh.findAxis(axis.getValue()));
   SmallVector<int64_t> byPosition = op.getBytesSent();
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
@@ -142,7 +141,7 @@ struct ExplainCollectives : impl::ExplainCollectivesBase<ExplainCollectives> {
     function.walk([&](CollectiveOpInterface op) {
       if (!hasStaticShapes(op))
         return;
-      ArrayAttr axes = cast<GroupOpInterface>(op.getOperation()).getAxes();
+      ArrayAttr axes = op.getAxes();
       SmallVector<int64_t> bytes = bytesByRank(op);
       explain(function, op, axes, bytes, layers);
       if (!isa<SliceOp>(op))

@@ -11,6 +11,7 @@
 #include "cp/Layout/Plan.h"
 #include "cp/Layout/Saturating.h"
 #include "cp/Transforms/Layers.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 

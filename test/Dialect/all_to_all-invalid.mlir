@@ -336,9 +336,21 @@ func.func @layout_c3(%x: tensor<4x8xf32>) {
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @not_a_cut(%x: tensor<4x8xf32>) {
   %0 = cp.all_to_all %x over ["cp"] of #mesh
-      // expected-error @below {{attribute 'split_cuts' failed to satisfy constraint: cuts of a dimension}}
+      // expected-error @below {{attribute 'split_cuts' failed to satisfy constraint: a cut for each operand}}
       {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
        split_cuts = ["cp"]}
       : (tensor<4x8xf32>) -> tensor<16x2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @layout_c5_split_to_dynamic(%x: tensor<4x6xf32>) {
+  // expected-error @below {{'cp.all_to_all' op layout_c5: dimension 1 of size 6 does not divide by 2 x 2 (axis "cp", zigzag)}}
+  %0 = cp.all_to_all %x over ["cp"] of #mesh
+      {concat_dims = array<i64: 0>, split_dims = array<i64: 1>,
+       split_cuts = [#cp.cut<"cp" zigzag>]}
+      : (tensor<4x6xf32>) -> tensor<8x?xf32>
   return
 }

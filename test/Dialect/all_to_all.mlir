@@ -26,6 +26,16 @@ func.func @all(%x: tensor<4x8xf32>, %y: tensor<8x6xi64>) {
   return
 }
 
+// CHECK-LABEL: @two_axes
+// CHECK: cp.all_to_all %{{.*}}, %{{.*}} over ["dp", "cp"] of #{{[a-z0-9]+}} {concat_dims = array<i64: 0, 1>, repeat_units = array<i64: 2, 1>, repeats = array<i64: 2, 1>, split_dims = array<i64: 1, 0>} : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<32x2xf32>, tensor<1x48xi64>)
+func.func @two_axes(%x: tensor<4x8xf32>, %y: tensor<8x6xi64>) {
+  %0:2 = cp.all_to_all %x, %y over ["dp", "cp"] of #mesh
+      {concat_dims = array<i64: 0, 1>, split_dims = array<i64: 1, 0>,
+       repeats = array<i64: 2, 1>, repeat_units = array<i64: 2, 1>}
+      : (tensor<4x8xf32>, tensor<8x6xi64>) -> (tensor<32x2xf32>, tensor<1x48xi64>)
+  return
+}
+
 // CHECK-LABEL: @dynamic
 // CHECK: cp.all_to_all {{.*}} : (tensor<?x?xf32>) -> tensor<?x?xf32>
 func.func @dynamic(%x: tensor<?x?xf32>) {

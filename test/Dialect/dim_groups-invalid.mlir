@@ -317,3 +317,13 @@ func.func @layout_c7(%x: tensor<4x8xf32>) {
       : tensor<4x8xf32> -> tensor<16x8xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @layout_c5_slice_to_dynamic(%x: tensor<6xf32>) {
+  // expected-error @below {{'cp.slice' op layout_c5: dimension 0 of size 6 does not divide by 2 x 2 (axis "cp", zigzag)}}
+  %0 = cp.slice %x over ["cp" zigzag] of #mesh {dim = 0}
+      : tensor<6xf32> -> tensor<?xf32>
+  return
+}

@@ -217,3 +217,12 @@ func.func @axes_not_strings(%x: tensor<8xf32>) {
   %0 = cp.all_reduce %x over [1] of #mesh : tensor<8xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @group_c1_typed_name(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_reduce' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "cp" : i32}}
+  %0 = cp.all_reduce %x over ["cp", "cp" : i32] of #mesh : tensor<8xf32>
+  return
+}

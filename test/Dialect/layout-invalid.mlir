@@ -84,8 +84,8 @@ func.func private @layout_c5_unit(tensor<128xf32, #layout>)
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-#layout = #cp.layout<#mesh, [{"cp" : 9223372036854775807}]>
-// expected-error @below {{layout_c5: dimension 0 of size 128 does not divide by 4 (axis "cp", contiguous) x 9223372036854775807 (unit)}}
+#layout = #cp.layout<#mesh, [{"cp" : 9223372036854775806}]>
+// expected-error @below {{layout_c5: dimension 0 of size 128 does not divide by 4 (axis "cp", contiguous) x 9223372036854775806 (unit)}}
 func.func private @layout_c5_huge_unit(tensor<128xf32, #layout>)
 
 // -----

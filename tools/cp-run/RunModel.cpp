@@ -14,6 +14,7 @@
 #include "Requests.h"
 #include "Saving.h"
 #include "cp/Execution/Memory.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

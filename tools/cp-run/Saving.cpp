@@ -8,6 +8,7 @@
 #include "Saving.h"
 
 #include "Inputs.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

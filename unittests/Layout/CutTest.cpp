@@ -7,6 +7,8 @@
 
 #include "Support.h"
 
+#include <limits>
+
 using namespace cp;
 using namespace cp::test;
 
@@ -52,7 +54,8 @@ TEST(Cut, parseOrder) {
   EXPECT_EQ(parseOrder("striped:16"), (Cut{0, striped, 16}));
   for (const char *other :
        {"", ":", "striped:", "striped:0", "striped:-1", "striped:2x",
-        "striped:9223372036854775808", "zigzag:2", "backward", "striped 2"})
+        "striped:9223372036854775808", "striped:9223372036854775807",
+        "zigzag:2", "backward", "striped 2"})
     EXPECT_EQ(parseOrder(other), std::nullopt) << other;
 }
 
@@ -71,6 +74,11 @@ TEST(Cut, check) {
     EXPECT_FALSE(check(Cut{0, order, 1}, "it"));
   expectError(check(Cut{0, striped, 0}, "the cut"),
               {"layout_c3", "the cut", "at least 1", "got 0"});
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_FALSE(check(Cut{0, striped, most - 1}, "it"));
+  EXPECT_EQ(orderWord({0, striped, most - 1}), most);
+  expectError(check(Cut{0, striped, most}, "the cut"),
+              {"layout_c3", "the cut", "at most 9223372036854775806"});
   expectError(check(Cut{0, static_cast<Order>(3), 1}, "the cut"),
               {"layout_c7", "the cut", "got 3",
                "0 (contiguous), 1 (zigzag) or 2 (striped)"});

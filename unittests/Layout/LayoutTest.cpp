@@ -104,7 +104,7 @@ TEST(Layout, aZigzagCutLeavesOnePart) {
 }
 
 TEST(Layout, layout_c5_unitDoesNotOverflow) {
-  Layout layout{makeMesh({4}), {{{0, zigzag, INT64_MAX}}}, {}};
+  Layout layout{makeMesh({4}), {{{0, zigzag, INT64_MAX - 1}}}, {}};
   expectError(check(layout, {8}), {"layout_c5"});
   EXPECT_FALSE(check(layout, {0}));
 }

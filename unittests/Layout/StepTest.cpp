@@ -53,6 +53,23 @@ TEST(Step, dualOf) {
   EXPECT_TRUE(reversed.from == Share(rows(zigzag)));
 }
 
+TEST(Step, layoutOf) {
+  Mesh mesh = makeMesh({2, 3});
+  Layout parts{mesh, {{}, {{1, zigzag}}}, {}}, whole{mesh, {{}, {}}, {}},
+      sum{mesh, {{}, {}}, {0, 1}};
+  EXPECT_EQ(layoutOf(Parts{1, {{1, zigzag}}}, {1}, 2, mesh), parts);
+  EXPECT_EQ(layoutOf(Whole(), {1}, 2, mesh), whole);
+  EXPECT_EQ(layoutOf(Partial(), {1, 0}, 2, mesh), sum);
+}
+
+TEST(Step, unsliceMovesNothing) {
+  Mesh mesh = makeMesh({2});
+  Step step{{0}, rows(), Partial()};
+  Layout before = layoutOf(step.from, step.axes, 2, mesh);
+  Layout after = layoutOf(step.to, step.axes, 2, mesh);
+  EXPECT_EQ(elementsSent(step, before, after, {8, 4}, 1), 0);
+}
+
 /// What ranks hold of numbers 0 to 7 in all, as the definition of a step: an
 /// element of the result is a sum of elements of the source, of any rank.
 using Matrix = std::vector<std::vector<int64_t>>;
@@ -73,13 +90,12 @@ static Matrix matrixOf(const Step &step, int64_t ranks, int64_t length) {
     for (int64_t at : heldBy(step.to, rank))
       results.push_back({rank, at});
   }
-  bool sums = std::holds_alternative<Partial>(step.from);
   bool isLocal = step.kind() == Kind::Slice || step.kind() == Kind::Unslice;
   Matrix matrix(results.size(), std::vector<int64_t>(sources.size(), 0));
   for (size_t r = 0; r < results.size(); ++r)
     for (size_t s = 0; s < sources.size(); ++s)
       matrix[r][s] = results[r].second == sources[s].second &&
-                     (sums || !isLocal || results[r].first == sources[s].first);
+                     (!isLocal || results[r].first == sources[s].first);
   return matrix;
 }
 

@@ -37,6 +37,8 @@ def CP_MeshAttr : CP_Attr<"Mesh", "mesh"> {
     /// The same as a value of the layout algebra.
     ::cp::Mesh toMesh() const;
     static MeshAttr get(mlir::MLIRContext *context, const ::cp::Mesh &mesh);
+    /// The position of the named axis, or -1.
+    int findAxis(mlir::StringAttr name) const;
   }];
 }
 
@@ -53,12 +55,12 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     | `zigzag`     | blocks r and 2R-1-r of 2R, an early and a late one      |
     | `striped`    | runs r, r+R, r+2R, ... of as many elements as the unit  |
 
-    Lists of cuts, major to minor, stand in layouts and behind `over` of local ops,
-    where they are written without `#cp.cut`. What the major cut leaves to a rank is
-    one string of elements, and the next cut cuts that string.
+    Lists of cuts, major to minor, stand in layouts, and behind `over`, `from` and
+    `to` of local ops; there they are written without `#cp.cut`. What the major cut
+    leaves to a rank is one string of elements, and the next cut cuts that string.
 
     Constraints:
-    - layout_c3: the unit is at least 1;
+    - layout_c3: the unit is at least 1, and below 2^63 - 1;
     - layout_c7: the order is one of these.
 
     ```mlir
@@ -77,7 +79,7 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
   let extraClassDeclaration = [{
     /// The same as a value of the layout algebra; its axis is -1 when `mesh` has
     /// none of that name.
-    ::cp::Cut toCut(const ::cp::Mesh &mesh) const;
+    ::cp::Cut toCut(MeshAttr mesh) const;
     static CutAttr get(MeshAttr mesh, const ::cp::Cut &cut);
     /// What stands between the brackets.
     static mlir::FailureOr<CutAttr> parseBody(mlir::AsmParser &parser);
@@ -86,6 +88,8 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
 }
 /// The cuts of one dimension, major to minor.
 def CP_CutArrayAttr : TypedArrayAttrBase<CP_CutAttr, "cuts of a dimension">;
+/// One for each operand.
+def CP_CutOfEachAttr : TypedArrayAttrBase<CP_CutAttr, "a cut for each operand">;
 
 def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {

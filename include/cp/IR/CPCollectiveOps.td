@@ -78,8 +78,8 @@ def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates, IsPlanStep,
   }];
   let arguments = !con((ins Variadic<AnyRankedTensor>:$sources), groupArguments,
     (ins DenseI64ArrayAttr:$concat_dims, DenseI64ArrayAttr:$split_dims,
-         OptionalAttr<CP_CutArrayAttr>:$concat_cuts,
-         OptionalAttr<CP_CutArrayAttr>:$split_cuts,
+         OptionalAttr<CP_CutOfEachAttr>:$concat_cuts,
+         OptionalAttr<CP_CutOfEachAttr>:$split_cuts,
          OptionalAttr<DenseI64ArrayAttr>:$repeats,
          OptionalAttr<DenseI64ArrayAttr>:$repeat_units));
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -355,7 +355,7 @@ def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface
     - group_c1: axes are axes of the mesh, each once, at least one;
     - reorder_c1: dim exists;
     - reorder_c2: both cuts are over the same axes;
-    - reorder_c3: they place some element differently;
+    - reorder_c3: their orders differ;
     - layout_c5: both divide the whole dimension;
     - cut_c1: several cuts are all contiguous.
 

@@ -153,7 +153,8 @@ def GroupOpInterface : OpInterface<"GroupOpInterface"> {
   ];
 }
 
-def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+def CollectiveOpInterface
+    : OpInterface<"CollectiveOpInterface", [GroupOpInterface]> {
   let cppNamespace = "::cp";
   let description = [{
     Ops of the local view through which tensors travel, and `cp.slice`, by which

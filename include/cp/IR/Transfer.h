@@ -1,5 +1,4 @@
-//===- Transfer.h - What a collective moves ------------------------------ -*-
-// C++ -*-===//
+//===- Transfer.h - What a collective moves ---------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +19,7 @@ namespace cp {
 class MeshAttr;
 
 /// The step that one tensor goes through, on axes of the op's mesh. `shape` is
-/// that of a rank's part before it.
+/// that of a rank's part before it, repeated as the op repeats it.
 struct TensorStep {
   mlir::Value source;
   std::vector<int64_t> shape;
@@ -28,8 +27,8 @@ struct TensorStep {
 };
 
 /// What a collective does to one tensor, as far as its group goes: cuts by
-/// other axes are not known in the local view. Both are empty where a tensor is
-/// no part of a whole one: a summary of states.
+/// other axes are not known in the local view. Both are empty where a tensor
+/// need not be a part of a whole one: a summary of states, what is shifted.
 struct Transfer {
   std::optional<Layout> from, to;
 };

@@ -66,7 +66,7 @@ bool samePlaces(const Cut &a, const Cut &b);
 
 /// Nothing when the cut makes sense on any axis, else what is wrong; `place`
 /// says whose it is.
-///   layout_c3  a unit below 1
+///   layout_c3  a unit below 1, or of 2^63 - 1
 ///   layout_c7  an order that is none of the enumeration
 std::optional<std::string> check(const Cut &cut, const std::string &place);
 

@@ -37,6 +37,12 @@ static Mesh meshOf(ArrayRef<StringAttr> names, ArrayRef<int64_t> sizes) {
 
 Mesh MeshAttr::toMesh() const { return meshOf(getNames(), getSizes()); }
 
+int MeshAttr::findAxis(StringAttr name) const {
+  const auto *it = llvm::find(getNames(), name);
+  return it == getNames().end() ? -1
+                                : static_cast<int>(it - getNames().begin());
+}
+
 MeshAttr MeshAttr::get(MLIRContext *context, const Mesh &mesh) {
   SmallVector<StringAttr> names;
   SmallVector<int64_t> sizes;
@@ -177,35 +183,36 @@ LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
 }
 
 /// Fails unless `mesh` has the axis that was read at `loc`.
-static ParseResult checkAxis(AsmParser &parser, SMLoc loc, const Mesh &mesh,
-                             StringRef name, int axis) {
-  if (axis >= 0)
+static ParseResult checkAxis(AsmParser &parser, SMLoc loc, MeshAttr mesh,
+                             StringAttr name) {
+  if (mesh.findAxis(name) >= 0)
     return success();
   InFlightDiagnostic diag = parser.emitError(loc)
-                            << "layout_c1: the mesh has no axis \"" << name
-                            << "\"; its axes are";
-  for (const Mesh::Axis &known : mesh.axes)
-    diag << " \"" << known.name << "\"";
+                            << "layout_c1: the mesh has no axis " << name
+                            << "; its axes are";
+  for (StringAttr known : mesh.getNames())
+    diag << " " << known;
   return diag;
 }
 
 /// Reads an axis name and gives its position on `mesh`.
-static ParseResult parseAxis(AsmParser &parser, const Mesh &mesh, int &axis) {
+static ParseResult parseAxis(AsmParser &parser, MeshAttr mesh, int &axis) {
   SMLoc loc = parser.getCurrentLocation();
-  std::string name;
-  if (parser.parseString(&name))
+  std::string text;
+  if (parser.parseString(&text))
     return failure();
+  auto name = StringAttr::get(parser.getContext(), text);
   axis = mesh.findAxis(name);
-  return checkAxis(parser, loc, mesh, name, axis);
+  return checkAxis(parser, loc, mesh, name);
 }
 
-static ParseResult parseCut(AsmParser &parser, const Mesh &mesh, Cut &cut) {
+static ParseResult parseCut(AsmParser &parser, MeshAttr mesh, Cut &cut) {
   SMLoc loc = parser.getCurrentLocation();
   FailureOr<CutAttr> attribute = CutAttr::parseBody(parser);
   if (failed(attribute))
     return failure();
   cut = attribute->toCut(mesh);
-  return checkAxis(parser, loc, mesh, attribute->getAxis(), cut.axis);
+  return checkAxis(parser, loc, mesh, attribute->getAxis());
 }
 
 Attribute LayoutAttr::parse(AsmParser &parser, Type) {
@@ -218,11 +225,11 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   auto parseDim = [&]() -> ParseResult {
     std::vector<Cut> &dim = layout.dims.emplace_back();
     return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, [&] {
-      return parseCut(parser, layout.mesh, dim.emplace_back());
+      return parseCut(parser, mesh, dim.emplace_back());
     });
   };
   auto parsePartial = [&]() -> ParseResult {
-    return parseAxis(parser, layout.mesh, layout.partial.emplace_back());
+    return parseAxis(parser, mesh, layout.partial.emplace_back());
   };
   if (parser.parseComma() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDim))

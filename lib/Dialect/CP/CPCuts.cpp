@@ -15,8 +15,8 @@ namespace cp {
 // CutAttr
 //===----------------------------------------------------------------------===//
 
-Cut CutAttr::toCut(const Mesh &mesh) const {
-  return {mesh.findAxis(getAxis().getValue()), getOrder(), getUnit()};
+Cut CutAttr::toCut(MeshAttr mesh) const {
+  return {mesh.findAxis(getAxis()), getOrder(), getUnit()};
 }
 
 CutAttr CutAttr::get(MeshAttr mesh, const Cut &cut) {
@@ -94,10 +94,9 @@ void CutAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 
 std::vector<Cut> cutsOf(MeshAttr mesh, ArrayAttr cuts) {
-  Mesh value = mesh.toMesh();
   std::vector<Cut> result;
   for (CutAttr cut : cuts.getAsRange<CutAttr>())
-    result.push_back(cut.toCut(value));
+    result.push_back(cut.toCut(mesh));
   return result;
 }
 

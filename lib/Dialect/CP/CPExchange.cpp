@@ -104,8 +104,8 @@ Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
 Attribute HaloOp::getRoute() {
   Builder builder(getContext());
   return builder.getArrayAttr({builder.getStringAttr(getOperationName()),
-                               getMesh(), getCuts(), getDimAttr(),
-                               getBeforeAttr(),
+                               getMesh(), localCutsAttr(getMesh(), toCuts()),
+                               getDimAttr(), getBeforeAttr(),
                                builder.getBoolAttr(!getInitial().empty())});
 }
 

@@ -38,10 +38,10 @@ static LogicalResult expectDim(Operation *op, StringRef label, int64_t dim,
 // AllToAllOp
 //===----------------------------------------------------------------------===//
 
-/// The cut of dimension `dim` of `tensor`, a rank's part, if one is told.
+/// The cut of dimension `dim`, of which a rank has `part`, if one is told.
 static LogicalResult verifyAllToAllCut(AllToAllOp op,
                                        std::optional<ArrayAttr> cuts, size_t i,
-                                       int64_t dim, Value tensor) {
+                                       int64_t dim, int64_t part) {
   if (!cuts)
     return success();
   ArrayAttr own = ArrayAttr::get(op.getContext(), {(*cuts)[i]});
@@ -49,7 +49,7 @@ static LogicalResult verifyAllToAllCut(AllToAllOp op,
     return op.emitOpError("all_to_all_c4: with cuts the group has one axis, "
                           "that of each cut, but the axes are ")
            << op.getAxes() << " and a cut is " << (*cuts)[i];
-  return verifyDivides(op, op.getMesh(), own, dim, shapeOf(tensor)[dim]);
+  return verifyDivides(op, op.getMesh(), own, dim, part);
 }
 
 static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
@@ -82,9 +82,11 @@ static LogicalResult verifyAllToAllEntry(AllToAllOp op, size_t i) {
   if (failed(expectReshaped(op, "all_to_all_c3", "a result", result, source,
                             shape)))
     return failure();
-  if (failed(verifyAllToAllCut(op, op.getConcatCuts(), i, concat, source)))
+  if (failed(verifyAllToAllCut(op, op.getConcatCuts(), i, concat,
+                               shapeOf(source)[concat])))
     return failure();
-  return verifyAllToAllCut(op, op.getSplitCuts(), i, split, result);
+  return verifyAllToAllCut(op, op.getSplitCuts(), i, split,
+                           known ? shape[split] : shapeOf(result)[split]);
 }
 
 LogicalResult AllToAllOp::verify() {
@@ -213,11 +215,13 @@ static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
   if (failed(expectReshaped(op, label, "the result", op.getResult(),
                             op.getSource(), shape)))
     return failure();
-  Value part = grows ? op.getSource() : op.getResult();
   if (failed(verifyOneOrder(op, op.getMesh(), op.getCuts())))
     return failure();
-  return verifyDivides(op, op.getMesh(), op.getCuts(), op.getDim(),
-                       shapeOf(part)[op.getDim()]);
+  // Of a slice from a known dimension to one that is not, the part is known.
+  Value part = grows ? op.getSource() : op.getResult();
+  int64_t known =
+      grows || ShapedType::isDynamic(size) ? shapeOf(part)[op.getDim()] : size;
+  return verifyDivides(op, op.getMesh(), op.getCuts(), op.getDim(), known);
 }
 
 LogicalResult AllGatherOp::verify() {

@@ -1,5 +1,4 @@
-//===- CPSteps.cpp - Collectives as steps of a plan ---------------------- -*-
-// C++ -*-===//
+//===- CPSteps.cpp - Collectives as steps of a plan -------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -69,7 +68,7 @@ SmallVector<int64_t> bytesSentBy(MeshAttr mesh, ArrayAttr axes,
 // The steps of each op
 //===----------------------------------------------------------------------===//
 
-static std::vector<int64_t> shapeOf(Value value) {
+static std::vector<int64_t> partOf(Value value) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   return {shape.begin(), shape.end()};
 }
@@ -78,7 +77,7 @@ template <typename OpTy>
 static SmallVector<TensorStep> oneStep(OpTy op, Share from, Share to) {
   std::vector<int> axes = positionsOf(op.getAxes(), op.getMesh().toMesh());
   return {{op.getSource(),
-           shapeOf(op.getSource()),
+           partOf(op.getSource()),
            {std::move(axes), std::move(from), std::move(to)}}};
 }
 
@@ -97,11 +96,11 @@ SmallVector<TensorStep> AllToAllOp::getSteps() {
     if (!cuts)
       return Parts{static_cast<int>(dim), contiguous};
     return Parts{static_cast<int>(dim),
-                 {cast<CutAttr>((*cuts)[i]).toCut(mesh)}};
+                 {cast<CutAttr>((*cuts)[i]).toCut(getMesh())}};
   };
   SmallVector<TensorStep> steps;
   for (auto [i, source] : llvm::enumerate(getSources())) {
-    std::vector<int64_t> shape = shapeOf(source);
+    std::vector<int64_t> shape = partOf(source);
     int64_t concat = getConcatDims()[i], split = getSplitDims()[i];
     if (getRepeats())
       shape[split] = multiplySaturating(shape[split], (*getRepeats())[i]);

@@ -139,10 +139,10 @@ LogicalResult expectStepLimits(Operation *op, StringRef label,
 LogicalResult verifyGroup(Operation *op, MeshAttr mesh, ArrayAttr axes) {
   if (axes.empty())
     return op->emitOpError("group_c1: at least one axis must be named");
-  Mesh value = mesh.toMesh();
   llvm::SmallDenseSet<Attribute> seen;
   for (StringAttr axis : axes.getAsRange<StringAttr>()) {
-    if (value.findAxis(axis.getValue()) < 0)
+    // A name with a type beside it is none of the mesh's.
+    if (mesh.findAxis(axis) < 0)
       return op->emitOpError("group_c1: ") << mesh << " has no axis " << axis;
     if (!seen.insert(axis).second)
       return op->emitOpError("group_c1: axis ") << axis << " is named twice";
