@@ -23,15 +23,19 @@ run_suite() { # preset, ctest arguments...
 }
 declare -A preset_dir=([release]="" [asan]="-asan" [tsan]="-tsan")
 
-# Runs a test program in parts, one for each processor.
-run_parts() { # program, parts, arguments...
-  local part pids=() failed=0
-  for ((part = 0; part < $2; ++part)); do
-    GTEST_TOTAL_SHARDS=$2 GTEST_SHARD_INDEX=$part "$1" --gtest_brief=1 "${@:3}" &
-    pids+=($!)
-  done
-  for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
-  return $failed
+# Runs a test program in parts, one on each processor at a time. There are more
+# parts than processors, since some take much longer than others.
+run_parts() { # program, arguments...
+  local parts=$((8 * $(nproc)))
+  seq 0 $((parts - 1)) | GTEST_TOTAL_SHARDS=$parts xargs -P "$(nproc)" -I PART \
+    env GTEST_SHARD_INDEX=PART "$1" --gtest_brief=1 "${@:2}"
+}
+
+# Draws cases from seed 1 on, in as many processes as there are processors.
+run_properties() { # cases
+  local each=$((($1 + $(nproc) - 1) / $(nproc)))
+  seq 1 "$each" "$1" | xargs -P "$(nproc)" -I SEED \
+    build/bin/CPPropertyTests --seed=SEED "--cases=$each"
 }
 
 sanitized_parts() { # preset, kernel tests
@@ -41,9 +45,9 @@ sanitized_parts() { # preset, kernel tests
   for test in "${plain_tests[@]}"; do
     # Tests of the runtime measure deadlines, and want the machine for themselves.
     if [[ $test == CPKernelTests ]]; then
-      run_parts "build${preset_dir[$1]}/bin/$test" "$(nproc)" "--gtest_filter=$2"
+      run_parts "build${preset_dir[$1]}/bin/$test" "--gtest_filter=$2"
     else
-      run_parts "build${preset_dir[$1]}/bin/$test" 1
+      "build${preset_dir[$1]}/bin/$test" --gtest_brief=1
     fi
   done
 }
@@ -65,7 +69,7 @@ case $mode in
     ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 run_suite asan
   sanitized_parts tsan '*'
   scripts/tidy.sh
-  build/bin/CPPropertyTests --seed=1 --cases=10000
+  run_properties 10000
   scripts/fuzz.sh 60
   ;;
 everyday)
