@@ -102,7 +102,7 @@ std::optional<Cut> cp::parseOrder(const std::string &text) {
 }
 
 int64_t cp::orderWord(const Cut &cut) {
-  return unitPlaces(cut) ? int64_t(cut.order) + cut.unit - 1
+  return unitPlaces(cut) ? int64_t(cut.order) + (cut.unit - 1)
                          : int64_t(cut.order);
 }
 
