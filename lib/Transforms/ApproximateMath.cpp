@@ -28,7 +28,13 @@ struct ApproximateMath : impl::ApproximateMathBase<ApproximateMath> {
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == math::ExpOp::getOperationName();
     });
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    // The patterns take a tensor for a scalar.
+    SmallVector<Operation *> exponentials;
+    getOperation()->walk([&](math::ExpOp op) {
+      if (!isa<TensorType>(op.getType()))
+        exponentials.push_back(op);
+    });
+    if (failed(applyOpPatternsGreedily(exponentials, std::move(patterns))))
       signalPassFailure();
   }
 };

@@ -24,3 +24,14 @@ func.func @others(%x: f64, %n: bf16, %y: f32) -> (f64, bf16, f32, f32) {
   %3 = math.tanh %y : f32
   return %0, %1, %2, %3 : f64, bf16, f32, f32
 }
+
+// Tensors are no loops yet.
+// CHECK-LABEL: func.func @tensors(
+// CHECK-NEXT:    math.exp %{{.*}} : tensor<2x16xf32>
+// CHECK-NOT:     math.exp
+// CHECK:         math.fma
+func.func @tensors(%x: tensor<2x16xf32>, %y: f32) -> (tensor<2x16xf32>, f32) {
+  %0 = math.exp %x : tensor<2x16xf32>
+  %1 = math.exp %y : f32
+  return %0, %1 : tensor<2x16xf32>, f32
+}

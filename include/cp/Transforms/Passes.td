@@ -278,8 +278,8 @@ def ApproximateMath : Pass<"cp-approximate-math"> {
     A call of a library in a loop keeps the loop from being vectorized. An
     exponential in f32 becomes the arithmetic that upstream's polynomial
     approximation gives, right to 2^-21, and 0 below -87.7, where results are no
-    normal numbers; other types keep the library's. It pays on processors with fused
-    multiply-adds. See
+    normal numbers; other types keep the library's, and tensors, which are no loops
+    yet, stay as they are. It pays on processors with fused multiply-adds. See
     test/Transforms/approximate-math.mlir.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
