@@ -34,13 +34,14 @@ constexpr double mostUsualSlope = 1.1, mostSlope = 1.15, mostSeconds = 5.0;
 
 /// The best of some compilations; negative after an error.
 double compileSeconds(MLIRContext &context, cp::Mamba2Config config,
-                      int64_t layers, llvm::StringRef strategy) {
+                      int64_t layers, cp::CutStrategy strategy) {
   config.numLayers = layers;
   OwningOpRef<ModuleOp> module =
       cp::importMamba2(config, {}, UnknownLoc::get(&context));
   cp::CompileOptions options;
-  options.strategy = strategy.str();
-  options.mesh = cp::Mesh{{{"cp", 4}}};
+  options.sharding.emplace();
+  options.sharding->mesh = cp::Mesh{{{"cp", 4}}};
+  options.sharding->mixer = strategy;
   double best = -1;
   for (int i = 0; module && i < repeats; ++i) {
     llvm::Expected<std::unique_ptr<cp::Program>> program =
@@ -67,7 +68,7 @@ double slopeOf(llvm::ArrayRef<double> seconds) {
 
 /// Prints a row; false when the strategy misses its goals.
 bool measure(MLIRContext &context, const cp::Mamba2Config &config,
-             llvm::StringRef strategy) {
+             cp::CutStrategy strategy) {
   llvm::SmallVector<double> seconds;
   for (int64_t layers : layerCounts) {
     seconds.push_back(compileSeconds(context, config, layers, strategy));
@@ -78,7 +79,7 @@ bool measure(MLIRContext &context, const cp::Mamba2Config &config,
          slope = slopeOf(seconds);
   bool pass = usual <= mostUsualSlope && slope <= mostSlope &&
               seconds[0] <= mostSeconds;
-  llvm::outs() << llvm::left_justify(strategy, 10);
+  llvm::outs() << llvm::left_justify(stringifyEnum(strategy), 10);
   for (double time : seconds)
     llvm::outs() << llvm::format(" %8.3f", time);
   llvm::outs() << llvm::format(" %8.2f %8.2f  %s\n", usual, slope,
@@ -107,7 +108,7 @@ int main(int argc, char **argv) {
   for (int64_t layers : layerCounts)
     llvm::outs() << llvm::format(" %8lld", static_cast<long long>(layers));
   llvm::outs() << "  to 96   to 400\n";
-  bool pass = measure(context, *config, "hidden");
-  pass &= measure(context, *config, "sequence");
+  bool pass = measure(context, *config, cp::CutStrategy::Hidden);
+  pass &= measure(context, *config, cp::CutStrategy::Sequence);
   return pass ? 0 : 1;
 }

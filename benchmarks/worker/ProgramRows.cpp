@@ -14,6 +14,7 @@
 #include "cp/Execution/Program.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/HFConfig.h"
+#include "cp/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -86,10 +87,19 @@ private:
     CompileOptions compile;
     compile.mesh = Mesh{{{"cp", q.integer("ranks", 1)}}};
     bool isSharded = compile.mesh.numRanks() > 1;
-    compile.strategy = q.text("strategy", isSharded ? "sequence" : "");
+    std::string strategy = q.text("strategy", isSharded ? "sequence" : "");
     int64_t threads = q.integer("threads", 1), steps = q.integer("steps", 1);
     if (llvm::Error error = q.check())
       return error;
+    if (!strategy.empty()) {
+      ShardingText text;
+      text.mesh = meshText(compile.mesh);
+      text.mixer = strategy;
+      llvm::Expected<Sharding> sharding = parseSharding(text);
+      if (!sharding)
+        return sharding.takeError();
+      compile.sharding = std::move(*sharding);
+    }
     llvm::Expected<const Ready *> ready =
         kept.get(q.without({"threads"}), [&]() -> llvm::Expected<Ready> {
           OwningOpRef<ModuleOp> module = make();

@@ -31,25 +31,15 @@ LogicalResult shard(ModuleOp module, Stage stage,
     manager.nest<func::FuncOp>().addPass(createExplainCollectives());
   } else if (stage == Stage::WithLayouts) {
     buildPartitionPipeline(manager);
-  } else if (options.strategy.empty()) {
+  } else if (options.sharding) {
+    buildShardPipeline(manager, *options.sharding, options.exposeValues);
+  } else {
     manager.addPass(createDecompose());
     if (options.exposeValues) {
       OpPassManager &functions = manager.nest<func::FuncOp>();
       functions.addPass(createNumberValues());
       functions.addPass(createExposeValues());
     }
-  } else {
-    ShardPipelineOptions shardOptions;
-    shardOptions.mesh = meshText(options.mesh);
-    shardOptions.axis = options.axis;
-    shardOptions.order = options.order;
-    shardOptions.mixer = options.strategy;
-    shardOptions.attention = options.attention;
-    shardOptions.tensorAxis = options.tensorAxis;
-    shardOptions.scan = options.scan;
-    shardOptions.replicateUnused = options.replicateUnused;
-    shardOptions.expose = options.exposeValues;
-    buildShardPipeline(manager, shardOptions);
   }
   return manager.run(module);
 }
@@ -103,7 +93,8 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
   llvm::Expected<std::optional<Mesh>> mesh = meshOf(*entry);
   if (!mesh)
     return mesh.takeError();
-  local.mesh = mesh->value_or(options.mesh);
+  const Mesh &asked = options.sharding ? options.sharding->mesh : options.mesh;
+  local.mesh = mesh->value_or(asked);
   if (llvm::Error error = checkMesh(local.mesh))
     return error;
   std::string name = entry->getName().str();

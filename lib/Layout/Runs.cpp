@@ -8,6 +8,7 @@
 #include "cp/Layout/Runs.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace cp;
 
@@ -91,4 +92,39 @@ std::optional<int64_t> cp::partsPerRank(const std::vector<Cut> &cuts) {
     if (partsPerRank(cut) != 1)
       return std::nullopt;
   return 1;
+}
+
+/// Whether both runs repeat from one element on over the same number of them.
+static bool repeatTogether(const Run &a, const Run &b) {
+  int64_t firstOfA = a.global + a.length - a.step;
+  int64_t firstOfB = b.global + b.length - b.step;
+  return a.count > 1 && b.count > 1 && a.count * a.step == b.count * b.step &&
+         std::max(firstOfA, firstOfB) <= std::min(a.global, b.global);
+}
+
+/// Of such runs. By the Chinese remainder theorem two elements, one of each
+/// run, that are equal modulo the greatest common divisor of the steps meet
+/// once in each of their least common multiples.
+static int64_t countRepeated(const Run &a, const Run &b) {
+  int64_t cycle = std::gcd(a.step, b.step);
+  int64_t restOfA = a.length % cycle, restOfB = b.length % cycle;
+  // What is left of both behind whole cycles is a string of neighbours in one
+  // cycle. That of a begins it, that of b may go around its end.
+  int64_t begin = ((b.global - a.global) % cycle + cycle) % cycle;
+  auto positive = [](int64_t count) { return std::max<int64_t>(count, 0); };
+  int64_t rests = positive(std::min(restOfA - begin, restOfB)) +
+                  positive(std::min(restOfA, begin + restOfB - cycle));
+  int64_t pairs =
+      a.length / cycle * b.length + b.length / cycle * restOfA + rests;
+  return pairs * (a.count / (b.step / cycle));
+}
+
+int64_t cp::countCommon(const std::vector<Run> &a, const std::vector<Run> &b) {
+  if (a.size() == 1 && b.size() == 1 && repeatTogether(a[0], b[0]))
+    return countRepeated(a[0], b[0]);
+  int64_t count = 0;
+  forEachCommon(a, b, [&](const Segment &segment) {
+    count += segment.length * segment.count;
+  });
+  return count;
 }

@@ -72,12 +72,8 @@ static int64_t countElements(const std::vector<int64_t> &shape) {
 /// Elements of a dimension that a rank holds both before and after.
 static int64_t countKept(const Layout &before, const Layout &after, size_t dim,
                          int64_t size, int64_t rank) {
-  int64_t kept = 0;
-  forEachCommon(
-      runsOf(before.mesh, before.dims[dim], size, rank),
-      runsOf(before.mesh, after.dims[dim], size, rank),
-      [&](const Segment &common) { kept += common.length * common.count; });
-  return kept;
+  return countCommon(runsOf(before.mesh, before.dims[dim], size, rank),
+                     runsOf(before.mesh, after.dims[dim], size, rank));
 }
 
 int64_t cp::elementsSent(const Step &step, const Layout &before,

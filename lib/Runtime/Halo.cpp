@@ -9,6 +9,8 @@
 #include "Exchange.h"
 #include "Sequence.h"
 
+#include <algorithm>
+
 using namespace cp::runtime;
 
 static void fillZeros(const Buffer &out) {
@@ -47,40 +49,41 @@ static Result shift(Context &context, const Descriptor &call) {
 namespace {
 struct HaloCall {
   const Group *group = nullptr;
-  int64_t before = 0;
-  Cut cut;
+  /// How many rows each part gets of those that precede it in the direction of
+  /// travel.
+  int64_t count = 0;
+  Sequence sequence = {};
   size_t dim = 0;
   bool hasInitial = false;
 
-  int64_t partsPerRank() const { return *cp::partsPerRank(cut); }
   int64_t rowsIn(const Buffer &in) const {
-    return in.sizes[dim] / partsPerRank();
+    return in.sizes[dim] / sequence.partsPerRank();
   }
 };
 } // namespace
 
-/// Output i is input i with `before` rows for each part, initial i with as many
+/// Output i is input i with `count` rows for each part, initial i with as many
 /// for one.
 static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
                               size_t i) {
   const Buffer &in = call.in(i);
+  int64_t parts = read.sequence.partsPerRank();
   List<int64_t> sizes(in.sizes, in.sizes + in.rank);
-  if (read.dim >= sizes.size() || read.rowsIn(in) < read.before)
-    return call.invalid(
-        call.label(i) + " is " + typeText(in) + ", expected at least " +
-        std::to_string(read.before) +
-        (read.partsPerRank() == 2 ? " rows for each half" : " rows") +
-        " along dim " + std::to_string(read.dim) +
-        "; use fewer ranks on this axis");
-  if (sizes[read.dim] % read.partsPerRank())
+  if (read.dim >= sizes.size())
+    return call.invalid(call.label(i) + " is " + typeText(in) +
+                        ", expected a dim " + std::to_string(read.dim));
+  int64_t &size = sizes[read.dim];
+  if (size % parts)
     return call.invalid(call.label(i) + " is " + typeText(in) +
                         ", expected an even dim " + std::to_string(read.dim) +
                         ": in zigzag order a rank holds two parts");
-  sizes[read.dim] = read.before;
+  size = read.count;
   if (read.hasInitial)
     if (Result failure = call.expectType(call.numOuts() + i, in.dtype, sizes))
       return failure;
-  sizes[read.dim] *= read.partsPerRank();
+  if (__builtin_mul_overflow(read.count, parts, &size))
+    return call.invalid("attribute 'rows' is " + std::to_string(read.count) +
+                        ", expected what a tensor can hold of two parts");
   return call.expectType(call.numIns() + i, in.dtype, sizes);
 }
 
@@ -88,13 +91,14 @@ static Result readHalo(Context &context, const Descriptor &call,
                        HaloCall &read) {
   AttrReader attrs(call);
   Words axes = attrs.array("axes");
-  read.before = attrs.integer("before", 0, INT64_MAX);
   read.dim = size_t(attrs.integer("dim", 0, maxRank - 1));
   read.hasInitial = attrs.flag("has_initial");
   int64_t order = attrs.integer("order", 0, INT64_MAX);
+  read.sequence.isReverse = attrs.flag("reverse");
+  read.count = attrs.integer("rows", 0, INT64_MAX);
   if (Result failure = attrs.finish())
     return failure;
-  if (Result failure = readSequenceCut(call, order, read.cut))
+  if (Result failure = readSequenceCut(call, order, read.sequence.cut))
     return failure;
   size_t count = call.numOuts();
   if (Result failure =
@@ -105,28 +109,58 @@ static Result readHalo(Context &context, const Descriptor &call,
       return failure;
   if (Result failure = call.expectNotInPlace())
     return failure;
-  return findGroup(context, call, axes, read.group);
+  if (Result failure = findGroup(context, call, axes, read.group))
+    return failure;
+  read.sequence.numRanks = read.group->size;
+  return std::nullopt;
 }
 
-/// Fills the rows of output i that stand before this rank's part in `slot`.
-static void takeRows(const Exchange &exchange, const Descriptor &call,
-                     const HaloCall &read, size_t i, int64_t slot) {
+/// The first of `count` rows among `size` in the order of the tokens, if so
+/// many as `distance` are between them and the end that the direction goes to.
+static int64_t firstOf(const HaloCall &read, int64_t size, int64_t distance,
+                       int64_t count) {
+  return read.sequence.isReverse ? distance : size - distance - count;
+}
+
+/// Fills the rows of output i that stand before this rank's part in `slot`:
+/// the nearest ones from the part before it, and so on until there are enough.
+/// Says how many there are not.
+static int64_t takeRows(const Exchange &exchange, const Descriptor &call,
+                        const HaloCall &read, size_t i, int64_t slot) {
   const Buffer &out = call.out(i);
-  Sequence sequence = {read.cut, read.group->size};
-  int64_t part = sequence.partAt({read.group->position, slot});
-  int64_t to = slot * read.before;
-  if (part == 0) {
-    if (read.hasInitial)
-      copyMapped(out, call.in(call.numOuts() + i),
-                 {{read.dim, {{to, 0, read.before}}}});
-    // Else zeros, which are there already.
-    return;
+  const Sequence &sequence = read.sequence;
+  int64_t first = sequence.inBuffer(slot) * read.count, taken = 0;
+  for (int64_t part = sequence.partAt({read.group->position, slot});
+       part > 0 && taken < read.count; --part) {
+    auto [position, from] = sequence.placeOf(part - 1);
+    const Buffer &in = exchange.input(position, i);
+    int64_t size = read.rowsIn(in);
+    int64_t count = std::min(size, read.count - taken);
+    Segment rows = {
+        first + firstOf(read, read.count, taken, count),
+        sequence.inBuffer(from) * size + firstOf(read, size, 0, count), count};
+    exchange.took(position, copyMapped(out, in, {{read.dim, {rows}}}));
+    taken += count;
   }
-  Sequence::Place previous = sequence.placeOf(part - 1);
-  const Buffer &in = exchange.input(previous.position, i);
-  int64_t end = (previous.slot + 1) * read.rowsIn(in);
-  Segment last = {to, end - read.before, read.before};
-  exchange.took(previous.position, copyMapped(out, in, {{read.dim, {last}}}));
+  return read.count - taken;
+}
+
+/// The `count` rows of output i that are farthest from the part in `slot`, as
+/// the sequence does not have them: the nearest of those before it.
+static void takeInitial(const Descriptor &call, const HaloCall &read, size_t i,
+                        int64_t slot, int64_t count) {
+  int64_t taken = read.count - count;
+  Segment rows = {read.sequence.inBuffer(slot) * read.count +
+                      firstOf(read, read.count, taken, count),
+                  firstOf(read, read.count, 0, count), count};
+  copyMapped(call.out(i), call.in(call.numOuts() + i), {{read.dim, {rows}}});
+}
+
+/// Whether rows are wanted that stand before the whole sequence.
+static bool reachesBegin(const HaloCall &read, const Buffer &in) {
+  int64_t part = read.sequence.partAt({read.group->position, 0});
+  int64_t size = read.rowsIn(in);
+  return size == 0 || read.count / size >= part + (read.count % size == 0);
 }
 
 static Result halo(Context &context, const Descriptor &call) {
@@ -136,12 +170,14 @@ static Result halo(Context &context, const Descriptor &call) {
   Exchange exchange(context, call, *read.group);
   if (Result failure = exchange.enter())
     return failure;
-  bool isFirst = read.group->position == 0;
   for (size_t i = 0; i < call.numOuts(); ++i) {
-    if (isFirst && !read.hasInitial)
+    if (!read.hasInitial && reachesBegin(read, call.in(i)))
       fillZeros(call.out(i));
-    for (int64_t slot = 0; slot < read.partsPerRank(); ++slot)
-      takeRows(exchange, call, read, i, slot);
+    for (int64_t slot = 0; slot < read.sequence.partsPerRank(); ++slot) {
+      int64_t missing = takeRows(exchange, call, read, i, slot);
+      if (missing && read.hasInitial)
+        takeInitial(call, read, i, slot, missing);
+    }
   }
   return std::nullopt;
 }

@@ -33,8 +33,21 @@ static constexpr Algorithm algorithms[] = {
     {bytesOfTransposed, scanTransposed},
 };
 
-static Result checkScanBuffers(const Descriptor &call) {
-  if (Result failure = call.expectCounts(2, 2))
+/// The total is that of one sequence, though a rank may bring several parts.
+static Result checkTotal(const Descriptor &call, int64_t perRank) {
+  for (size_t i : {0, 1}) {
+    const Buffer &in = call.in(i);
+    List<int64_t> sizes(in.sizes, in.sizes + in.rank);
+    if (perRank > 1)
+      sizes[0] /= perRank;
+    if (Result failure = call.expectType(4 + i, in.dtype, sizes))
+      return failure;
+  }
+  return std::nullopt;
+}
+
+static Result checkScanBuffers(const Descriptor &call, bool hasTotal) {
+  if (Result failure = call.expectCounts(2, hasTotal ? 4 : 2))
     return failure;
   const Buffer &decay = call.in(0), &state = call.in(1);
   if (decay.dtype != DType::F32 && decay.dtype != DType::F64)
@@ -65,15 +78,20 @@ static Result checkParts(const Descriptor &call, int64_t perRank) {
                       "summaries of a rank's two parts in turn");
 }
 
-static SummaryShape shapeOf(const Descriptor &call, int64_t perRank) {
+static SummaryShape shapeOf(const Descriptor &call, const Sequence &sequence) {
+  int64_t perRank = sequence.partsPerRank();
   const Buffer &decay = call.in(0), &state = call.in(1);
   int64_t inner = 1;
   for (int dim = decay.rank; dim < state.rank; ++dim)
     inner *= state.sizes[dim];
-  return {
-      decay.dtype, numElements(state) / perRank, numElements(decay) / perRank,
-      inner,       numBytes(state) / perRank,    numBytes(decay) / perRank,
-      perRank};
+  return {decay.dtype,
+          numElements(state) / perRank,
+          numElements(decay) / perRank,
+          inner,
+          numBytes(state) / perRank,
+          numBytes(decay) / perRank,
+          perRank,
+          sequence.isReverse};
 }
 
 /// Whether the memory of every algorithm has a size that fits 63 bits.
@@ -97,14 +115,15 @@ static Result run(const Algorithm &algorithm, const Scan &scan) {
 }
 
 static Result scanState(Context &context, const Descriptor &call) {
-  if (Result failure = checkScanBuffers(call))
-    return failure;
   AttrReader attrs(call);
   int64_t algorithm =
       attrs.integer("algorithm", 0, int64_t(std::size(algorithms)) - 1);
   Words axes = attrs.array("axes");
   int64_t order = attrs.integer("order", 0, INT64_MAX);
+  bool isReverse = attrs.flag("reverse"), hasTotal = attrs.flag("total");
   if (Result failure = attrs.finish())
+    return failure;
+  if (Result failure = checkScanBuffers(call, hasTotal))
     return failure;
   Cut cut;
   if (Result failure = readSequenceCut(call, order, cut))
@@ -112,12 +131,16 @@ static Result scanState(Context &context, const Descriptor &call) {
   int64_t perRank = *cp::partsPerRank(cut);
   if (Result failure = checkParts(call, perRank))
     return failure;
+  if (hasTotal)
+    if (Result failure = checkTotal(call, perRank))
+      return failure;
   const Group *group = nullptr;
   if (Result failure = findGroup(context, call, axes, group))
     return failure;
+  Sequence sequence = {cut, group->size, isReverse};
   return run(
       algorithms[algorithm],
-      {context, call, *group, shapeOf(call, perRank), {cut, group->size}});
+      {context, call, *group, shapeOf(call, sequence), sequence, hasTotal});
 }
 
 extern "C" void cprt_scan_state(cprt_context *context, cprt_stream *stream,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each algorithm says how much memory it wants on this rank, and writes the
-// exclusive prefix of each of this rank's parts to the outputs. What a rank
-// sends is in cprt.h.
+// exclusive prefix of each of this rank's parts to the outputs, and the total
+// if it is wanted. What a rank sends is in cprt.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,10 @@ struct Scan {
   const Group &group;
   SummaryShape shape;
   Sequence sequence;
+  /// Whether all parts' summary is wanted too, by every rank.
+  bool hasTotal = false;
 
+  int64_t lastPart() const { return sequence.numParts() - 1; }
   int64_t partIn(int64_t slot) const {
     return sequence.partAt({group.position, slot});
   }

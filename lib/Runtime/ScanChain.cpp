@@ -36,7 +36,7 @@ public:
         if (Result failure = pass(1, step - delay))
           return failure;
     }
-    return std::nullopt;
+    return scan.hasTotal ? takeTotal() : std::nullopt;
   }
 
 private:
@@ -59,6 +59,7 @@ private:
 
   Result pass(int64_t slot, int64_t block);
   void finish(int64_t slot, Place previous, const char *prefix);
+  Result takeTotal();
 
   const Scan &scan;
   Exchange &exchange;
@@ -84,7 +85,7 @@ Result Chain::pass(int64_t slot, int64_t block) {
     return failure;
   const char *prefix =
       exchange.summary(previous.position) + previous.slot * scan.shape.bytes();
-  if (part + 1 < scan.sequence.numParts()) {
+  if (part < scan.lastPart() || scan.hasTotal) {
     combine(own(slot), prefix, own(slot), scan.shape,
             partOf(scan.shape.size(), numBlocks, block));
     exchange.publish(readyAfter({scan.group.position, slot}, block));
@@ -97,6 +98,18 @@ Result Chain::pass(int64_t slot, int64_t block) {
 void Chain::finish(int64_t slot, Place previous, const char *prefix) {
   unpack(prefix, scan.call, scan.shape, slot);
   exchange.took(previous.position, scan.shape.bytes());
+}
+
+/// The last part's inclusive prefix.
+Result Chain::takeTotal() {
+  Place last = scan.sequence.placeOf(scan.lastPart());
+  if (Result failure =
+          exchange.await(last.position, readyAfter(last, numBlocks - 1)))
+    return failure;
+  unpackTotal(exchange.summary(last.position) + last.slot * scan.shape.bytes(),
+              scan.call, scan.shape);
+  exchange.took(last.position, scan.shape.bytes());
+  return std::nullopt;
 }
 
 static Result passOn(const Scan &scan, int64_t numBlocks, char *memory) {

@@ -47,6 +47,8 @@ public:
   Result run();
   /// From inclusive to exclusive prefixes: what the previous part ends with.
   Result finish(int64_t slot);
+  /// What the last part ends with.
+  Result takeTotal();
   /// Bytes from the start of the owner's memory.
   int64_t offsetOf(Held held) const;
 
@@ -117,6 +119,15 @@ Result Doubling::finish(int64_t slot) {
   return std::nullopt;
 }
 
+Result Doubling::takeTotal() {
+  int64_t part = scan.lastPart();
+  const char *total = nullptr;
+  if (Result failure = take({part, stepsOf(part)}, total))
+    return failure;
+  unpackTotal(total, scan.call, scan.shape);
+  return std::nullopt;
+}
+
 Result Doubling::run() {
   int64_t numSlots = scan.shape.perRank;
   int64_t numSteps = stepsOf(scan.partIn(numSlots - 1));
@@ -127,7 +138,7 @@ Result Doubling::run() {
   for (int64_t slot = 0; slot < numSlots; ++slot)
     if (Result failure = finish(slot))
       return failure;
-  return std::nullopt;
+  return scan.hasTotal ? takeTotal() : std::nullopt;
 }
 
 Result cp::runtime::scanByDoubling(const Scan &scan, char *memory) {

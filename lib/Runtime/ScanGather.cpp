@@ -33,15 +33,22 @@ Result cp::runtime::scanByGather(const Scan &scan, char *memory) {
     return failure;
   // A rank's parts ascend, so the fold for one goes on for the next.
   int64_t numFolded = 1;
-  for (int64_t slot = 0; slot < shape.perRank; ++slot) {
-    int64_t part = scan.partIn(slot);
+  auto foldUpTo = [&](int64_t part) {
     for (; numFolded < part; ++numFolded)
       combine(memory, memory, memory + numFolded * shape.bytes(), shape,
               {0, shape.size()});
+  };
+  for (int64_t slot = 0; slot < shape.perRank; ++slot) {
+    int64_t part = scan.partIn(slot);
+    foldUpTo(part);
     if (part == 0)
       writeIdentity(scan.call, shape, slot);
     else
       unpack(memory, scan.call, shape, slot);
+  }
+  if (scan.hasTotal) {
+    foldUpTo(scan.sequence.numParts());
+    unpackTotal(memory, scan.call, shape);
   }
   return std::nullopt;
 }

@@ -32,7 +32,8 @@ SlotView::SlotView(const Buffer &all, const SummaryShape &shape, int64_t slot)
     return;
   std::copy_n(all.sizes, all.rank, sizes.begin());
   std::copy_n(all.strides, all.rank, strides.begin());
-  int64_t offset = sizes[0] ? slot * strides[0] : 0;
+  int64_t number = shape.isReverse ? shape.perRank - 1 - slot : slot;
+  int64_t offset = sizes[0] ? number * strides[0] : 0;
   sizes[0] /= shape.perRank;
   // A stride that is never taken may be too large to multiply.
   strides[0] = sizes[0] > 1 ? shape.perRank * strides[0] : 0;
@@ -56,13 +57,22 @@ void cp::runtime::pack(char *summary, const Descriptor &call,
   pack(summary, call.in(0), call.in(1), shape, slot);
 }
 
+static void unpack(const char *summary, const Buffer &decays,
+                   const Buffer &states, const SummaryShape &shape) {
+  char *data = const_cast<char *>(summary);
+  copyWhole(states, Contiguous(states, data).buffer());
+  copyWhole(decays, Contiguous(decays, data + shape.stateBytes).buffer());
+}
+
 void cp::runtime::unpack(const char *summary, const Descriptor &call,
                          const SummaryShape &shape, int64_t slot) {
-  char *data = const_cast<char *>(summary);
   SlotView decays(call.out(0), shape, slot), states(call.out(1), shape, slot);
-  const Buffer &to = states.buffer(), &decayTo = decays.buffer();
-  copyWhole(to, Contiguous(to, data).buffer());
-  copyWhole(decayTo, Contiguous(decayTo, data + shape.stateBytes).buffer());
+  ::unpack(summary, decays.buffer(), states.buffer(), shape);
+}
+
+void cp::runtime::unpackTotal(const char *summary, const Descriptor &call,
+                              const SummaryShape &shape) {
+  ::unpack(summary, call.out(2), call.out(3), shape);
 }
 
 void cp::runtime::writeIdentity(const Descriptor &call,

@@ -26,8 +26,10 @@ struct SummaryShape {
   int64_t states, decays, statesPerDecay;
   int64_t stateBytes, decayBytes;
   /// How many summaries a rank brings: element i of dim 0 of its buffers
-  /// belongs to number i mod `perRank`, its slot.
+  /// belongs to number i mod `perRank`, which is its slot; in reverse the last
+  /// number is slot 0.
   int64_t perRank;
+  bool isReverse = false;
 
   int64_t size() const { return states + decays; }
   int64_t bytes() const { return stateBytes + decayBytes; }
@@ -65,6 +67,9 @@ void pack(char *summary, const Descriptor &call, const SummaryShape &shape,
           int64_t slot);
 void unpack(const char *summary, const Descriptor &call,
             const SummaryShape &shape, int64_t slot);
+/// A summary to the outputs that are the total.
+void unpackTotal(const char *summary, const Descriptor &call,
+                 const SummaryShape &shape);
 /// The outputs for the part that none precedes: decays 1, states 0.
 void writeIdentity(const Descriptor &call, const SummaryShape &shape,
                    int64_t slot);

@@ -83,7 +83,8 @@ static void foldSlices(const Scan &scan, char *memory) {
   Places at(scan);
   int64_t own = scan.group.position;
   std::memset(memory + at.prefix(own, 0), 0, size_t(at.sliceBytes(own)));
-  for (int64_t part = 1; part + 1 < at.numParts; ++part) {
+  int64_t numTaken = scan.hasTotal ? at.numParts : at.numParts - 1;
+  for (int64_t part = 1; part < numTaken; ++part) {
     char *slice = memory + at.prefix(own, part + 1);
     combineStates(slice, memory + at.prefix(own, part), slice,
                   memory + at.decays(own, part), scan.shape, at.range(own));
@@ -107,14 +108,16 @@ static Result takePrefixes(const Scan &scan, const Exchange &exchange,
   return std::nullopt;
 }
 
-/// The product of the decays before a part, from left to right.
-static void multiplyAll(const Scan &scan, int64_t slot, char *memory) {
+/// The product of the decays of the first `count` parts, of which there is one,
+/// from left to right; in the summary in `slot`.
+static void multiplyFirst(const Scan &scan, int64_t count, int64_t slot,
+                          char *memory) {
   Places at(scan);
   const SummaryShape &shape = scan.shape;
   int64_t own = scan.group.position;
   char *product = memory + at.summary(slot) + shape.stateBytes;
   copyBytes(product, memory + at.decays(own, 0), shape.decayBytes);
-  for (int64_t part = 1; part < scan.partIn(slot); ++part)
+  for (int64_t part = 1; part < count; ++part)
     multiplyDecays(product, product, memory + at.decays(own, part), shape.dtype,
                    shape.decays);
 }
@@ -122,8 +125,23 @@ static void multiplyAll(const Scan &scan, int64_t slot, char *memory) {
 static void writePrefix(const Scan &scan, int64_t slot, char *memory) {
   if (scan.partIn(slot) == 0)
     return writeIdentity(scan.call, scan.shape, slot);
-  multiplyAll(scan, slot, memory);
+  multiplyFirst(scan, scan.partIn(slot), slot, memory);
   unpack(memory + Places(scan).summary(slot), scan.call, scan.shape, slot);
+}
+
+/// From the slices behind the last part, which all owners have folded; once the
+/// summary in slot 0 is written out.
+static void writeTotal(const Scan &scan, const Exchange &exchange,
+                       char *memory) {
+  Places at(scan);
+  for (int64_t owner = 0; owner < scan.group.size; ++owner) {
+    int64_t bytes = at.sliceBytes(owner);
+    copyBytes(memory + at.summary(0) + at.inSummary(owner),
+              exchange.summary(owner) + at.prefix(owner, at.numParts), bytes);
+    exchange.took(owner, bytes);
+  }
+  multiplyFirst(scan, at.numParts, 0, memory);
+  unpackTotal(memory + at.summary(0), scan.call, scan.shape);
 }
 
 Result cp::runtime::scanTransposed(const Scan &scan, char *memory) {
@@ -142,5 +160,7 @@ Result cp::runtime::scanTransposed(const Scan &scan, char *memory) {
       return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
     writePrefix(scan, slot, memory);
+  if (scan.hasTotal)
+    writeTotal(scan, exchange, memory);
   return std::nullopt;
 }

@@ -10,7 +10,13 @@
 using namespace cp::runtime;
 
 int64_t Sequence::partAt(Place place) const {
-  return runsOf(cut, numRanks, place.position, numParts()).globalOf(place.slot);
+  CutRuns runs = runsOf(cut, numRanks, place.position, numParts());
+  return inTokens(runs.globalOf(inBuffer(place.slot)));
+}
+
+Sequence::Place Sequence::placeOf(int64_t part) const {
+  Holder holder = holderOf(cut, numRanks, numParts(), inTokens(part));
+  return {holder.position, inBuffer(holder.local)};
 }
 
 Result cp::runtime::readSequenceCut(const Descriptor &call, int64_t order,
@@ -21,6 +27,6 @@ Result cp::runtime::readSequenceCut(const Descriptor &call, int64_t order,
   return call.unsupported(
       "attribute 'order' is " + std::to_string(order) + " (" +
       orderName(cut.order) +
-      "), expected 0 (contiguous) or 1 (zigzag): the tokens before those of "
+      "), expected 0 (contiguous) or 1 (zigzag): the tokens next to those of "
       "such a rank are all on other ranks; reorder the sequence first");
 }

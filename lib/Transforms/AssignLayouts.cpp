@@ -38,7 +38,7 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
     if (failed(refuseControlFlow(function, "assign_c6")) ||
         failed(readOptions()) || failed(prepareSequenceOps(function)))
       return signalPassFailure();
-    LayoutAssigner assigner(meshAttr, *cut, *strategy);
+    LayoutAssigner assigner(meshAttr, sharding);
     if (failed(assigner.run(function)) || failed(checkAxes(function)))
       return signalPassFailure();
     function->setAttr(viewAttr, StringAttr::get(&getContext(), "global"));
@@ -108,9 +108,8 @@ private:
 
   /// Ranks that all do the same are seldom meant.
   LogicalResult checkAxes(FunctionOpInterface function) {
-    Mesh whole = meshAttr.toMesh();
-    SmallVector<Mesh::Axis> unused = unusedAxes(function, whole);
-    if (unused.empty() || replicateUnused || !function.isPublic())
+    SmallVector<Mesh::Axis> unused = unusedAxes(function, sharding.mesh);
+    if (unused.empty() || sharding.replicateUnused || !function.isPublic())
       return success();
     auto error = function->emitOpError("assign_c4: nothing is cut over ");
     llvm::interleave(
@@ -126,45 +125,38 @@ private:
   }
 
   LogicalResult readOptions() {
-    auto refuse = [&](const Twine &message) {
-      return emitError(getOperation()->getLoc(), message);
-    };
-    std::string message;
-    std::optional<Mesh> value = parseMesh(mesh, message);
-    if (!value)
-      return refuse(message);
-    cut = SequenceCut::parse(*value, axis, order, tensorAxis, message);
-    if (!cut)
-      return refuse(message);
-    strategy = symbolizeCutStrategy(mixer);
-    if (!strategy)
-      return refuse("mixer must be hidden, sequence or 2d, but is '" + mixer +
-                    "'");
-    if (!symbolizeAttentionForm(attention))
-      return refuse("attention must be ulysses, ring, gather or 2d, but is '" +
-                    attention + "'");
-    algorithm = symbolizeScanAlgorithm(StringRef(scan));
-    if (!algorithm)
-      return refuse("scan must be chain, gather, doubling, pipelined or "
-                    "transposed, but is '" +
-                    scan + "'");
-    meshAttr = MeshAttr::get(&getContext(), *value);
+    ShardingText text;
+    text.mesh = mesh;
+    text.axis = axis;
+    text.order = order;
+    text.mixer = mixer;
+    text.attention = attention;
+    text.tensorAxis = tensorAxis;
+    text.scan = scan;
+    text.replicateUnused = replicateUnused;
+    llvm::Expected<Sharding> read = parseSharding(text);
+    if (!read)
+      return emitError(getOperation()->getLoc(),
+                       llvm::toString(read.takeError()));
+    sharding = std::move(*read);
+    meshAttr = MeshAttr::get(&getContext(), sharding.mesh);
     return success();
   }
 
   /// Writes down what the ops leave to the options: how states travel, the form
   /// of attention.
   void chooseForms(SequenceOpInterface op) {
-    if (op.getSequenceKind() == SequenceKind::Scan && !op.getScanAlgorithm())
-      op.setScanAlgorithm(*algorithm);
+    auto scan = dyn_cast<ScanOpInterface>(op.getOperation());
+    if (scan && !scan.getScanAlgorithm())
+      scan.setScanAlgorithm(sharding.scan);
     auto attentionOp = dyn_cast<AttentionOp>(op.getOperation());
     if (attentionOp && !attentionOp.getForm())
-      attentionOp.setForm(StringRef(attention));
+      attentionOp.setForm(stringifyEnum(sharding.attention));
   }
 
   /// Refuses a strategy for which there are too few axes.
   LogicalResult checkStrategy(Operation *op, CutStrategy wanted) {
-    if (wanted != CutStrategy::TwoD || cut->cuts().size() > 1)
+    if (wanted != CutStrategy::TwoD || sharding.sequence.size() > 1)
       return success();
     return op->emitOpError("assign_c3: 2d cuts heads over the last axis of the "
                            "sequence and the sequence over the others, so it "
@@ -178,10 +170,10 @@ private:
     function.walk([&](SequenceOpInterface op) { ops.push_back(op); });
     for (SequenceOpInterface op : ops) {
       chooseForms(op);
-      CutStrategy wanted = op.getCutStrategy().value_or(*strategy);
+      CutStrategy wanted = op.getCutStrategy().value_or(sharding.mixer);
       if (failed(checkStrategy(op, wanted)))
         return failure();
-      int64_t parts = partsOf(meshAttr.toMesh(), cut->onHidden(wanted));
+      int64_t parts = partsOf(sharding.mesh, sharding.onHidden(wanted));
       OpBuilder builder(op);
       if (parts > 1 && failed(op.prepareHiddenCut(builder, parts)))
         return failure();
@@ -194,9 +186,7 @@ private:
   }
 
   MeshAttr meshAttr;
-  std::optional<SequenceCut> cut;
-  std::optional<CutStrategy> strategy;
-  std::optional<ScanAlgorithm> algorithm;
+  Sharding sharding;
 };
 
 } // namespace

@@ -43,13 +43,15 @@ std::string reasonOf(Operation *op) {
   auto number = [](int64_t value) { return std::to_string(value); };
   return llvm::TypeSwitch<Operation *, std::string>(op)
       .Case([&](HaloOp halo) {
-        return names + ": reads the " + number(halo.getBefore()) +
-               " rows before " +
+        auto [count, isReverse] = halo.getRows();
+        return names + ": reads the " + number(count) + " rows " +
+               (isReverse ? "behind " : "before ") +
                (partsPerRank(halo.toCuts()) == 1 ? "its own"
                                                  : "each of its two parts");
       })
       .Case([&](ScanStateOp scan) {
-        return names + ": starts from the state that earlier " +
+        return names + ": starts from the state that " +
+               (scan.getReverse() ? "later " : "earlier ") +
                (partsPerRank(scan.toCuts()) == 1 ? "ranks" : "parts") +
                " leave (" + stringifyScanAlgorithm(scan.getAlgorithm()).str() +
                ")";
@@ -108,9 +110,7 @@ SmallVector<int64_t> bytesByRank(CollectiveOpInterface op) {
   SmallVector<int64_t> bytes;
   if (mesh.numRanks() > mostExplainedRanks)
     return bytes;
-  std::vector<int> axes;
-  for (auto axis : op.getAxes().getAsRange<StringAttr>())
-    axes.push_back(mesh.findAxis(axis.getValue()));
+  std::vector<int> axes = axisPositions(op.getMesh(), op.getAxes());
   SmallVector<int64_t> byPosition = op.getBytesSent();
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
     bytes.push_back(byPosition[mesh.positionInGroup(rank, axes)]);

@@ -119,26 +119,26 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
     return function->emitOpError("argument ")
            << arg.getArgNumber() << ": cp.sequence must be below "
            << type.getRank() << ", but is " << dim;
-  layout.dims[dim] = cut.cuts();
+  layout.dims[dim] = sharding.sequence;
   sequenceDims[arg] = dim;
   int64_t size = type.getShape()[dim];
-  Layout alone{mesh, {cut.cuts()}, {}};
+  Layout alone{mesh, {sharding.sequence}, {}};
   if (!ShapedType::isDynamic(size) && !check(alone, {size}))
     return success();
   if (ShapedType::isDynamic(size))
     return function->emitOpError("assign_c1: the sequence of argument ")
            << arg.getArgNumber() << " must have a known number of tokens, but "
            << "is '?' in " << type << "; write the number into the type";
-  const Cut &first = cut.cuts().front();
+  const Cut &first = sharding.sequence.front();
   auto error = function->emitOpError("assign_c1: the sequence of argument ");
   error << arg.getArgNumber() << " (" << size
         << " tokens) must be a multiple of ";
   if (first.order == Order::Contiguous)
-    error << "the " << partsOf(mesh, cut.cuts()) << " ranks of ";
+    error << "the " << partsOf(mesh, sharding.sequence) << " ranks of ";
   else
-    error << neededMultiple(mesh, cut.cuts()) << ", to be cut in "
+    error << neededMultiple(mesh, sharding.sequence) << ", to be cut in "
           << orderName(first.order) << " order over the ranks of ";
-  return error << axesText(mesh, cut.cuts())
+  return error << axesText(mesh, sharding.sequence)
                << "; use another number of ranks, or pad the sequence";
 }
 
@@ -245,9 +245,10 @@ FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
                                         const ShardingRule &rule) {
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
-  CutStrategy wanted = op.getCutStrategy().value_or(strategy);
-  cuts.factors[op.getSequenceFactor()] = ordered(op, cut.onSequence(wanted));
-  std::vector<Cut> hidden = cut.onHidden(wanted);
+  CutStrategy wanted = op.getCutStrategy().value_or(sharding.mixer);
+  cuts.factors[op.getSequenceFactor()] =
+      ordered(op, sharding.onSequence(wanted));
+  std::vector<Cut> hidden = sharding.onHidden(wanted);
   if (!hidden.empty())
     cuts.factors[op.getHiddenFactor()] = hidden;
   return cuts;
@@ -272,7 +273,7 @@ static bool startsFromZero(Operation *op, const ShardingRule &rule) {
 void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
                                   FactorCuts &cuts) {
   auto parallel = op->getAttrOfType<StringAttr>(parallelAttr);
-  if (!parallel || cut.tensor().empty() || rule.operands.size() < 2)
+  if (!parallel || sharding.tensorParallel.empty() || rule.operands.size() < 2)
     return;
   // The weight is [rows out, rows in]. What is repeated behind the projection
   // is fewer groups than ranks, of which each needs some whole.
@@ -287,8 +288,9 @@ void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
     return;
   std::vector<Cut> &cutsOfFactor = cuts.factors[factors.front()];
   int64_t size = rule.sizes[factors.front()];
-  if (cutsOfFactor.empty() && size % partsOf(mesh, cut.tensor()) == 0)
-    cutsOfFactor = cut.tensor();
+  if (cutsOfFactor.empty() &&
+      size % partsOf(mesh, sharding.tensorParallel) == 0)
+    cutsOfFactor = sharding.tensorParallel;
 }
 
 FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
@@ -300,12 +302,12 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
   bool isSequence = sequence >= 0 && !rule.isReduction(sequence);
   // The order is chosen for the op, whatever its operands come in.
   int64_t chosen = orders.isMixed() && isSequence ? sequence : -1;
-  std::optional<CutRefusal> refusal =
-      collectOperandCuts(op, rule, cuts, chosen, ordered(op, cut.cuts()));
+  std::optional<CutRefusal> refusal = collectOperandCuts(
+      op, rule, cuts, chosen, ordered(op, sharding.sequence));
   if (refusal) {
     cuts.factors.assign(rule.sizes.size(), {});
     if (isSequence)
-      cuts.factors[sequence] = ordered(op, cut.cuts());
+      cuts.factors[sequence] = ordered(op, sharding.sequence);
   }
   addTensorCut(op, rule, cuts);
   if (refusal && remarks)

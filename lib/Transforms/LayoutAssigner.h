@@ -20,11 +20,10 @@ namespace cp {
 /// the value's definition.
 class LayoutAssigner {
 public:
-  /// The sequence is cut by `cut`; ops that depend along it and do not say how
-  /// they are cut themselves are cut by `strategy`.
-  LayoutAssigner(MeshAttr mesh, SequenceCut cut, CutStrategy strategy)
-      : meshAttr(mesh), mesh(mesh.toMesh()), cut(std::move(cut)),
-        strategy(strategy), orders(this->mesh, this->cut, strategy) {}
+  /// `mesh` is that of `sharding`, which must live as long as this.
+  LayoutAssigner(MeshAttr mesh, const Sharding &sharding)
+      : meshAttr(mesh), sharding(sharding), mesh(sharding.mesh),
+        orders(sharding) {}
 
   /// Fails after an error on the op that cannot be served.
   llvm::LogicalResult run(mlir::FunctionOpInterface function);
@@ -62,9 +61,8 @@ private:
   LayoutAttr attr(const Layout &layout);
 
   MeshAttr meshAttr;
-  Mesh mesh;
-  SequenceCut cut;
-  CutStrategy strategy;
+  const Sharding &sharding;
+  const Mesh &mesh;
   OrderChoice orders;
   /// Nothing when nobody listens.
   std::optional<CutRemarks> remarks;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Transforms/Passes.h"
+#include "cp/Transforms/Sharding.h"
 
 using namespace mlir;
 

@@ -39,17 +39,16 @@ void noteSequence(Operation *op, const ShardingRule &rule, int64_t sequence,
 }
 
 CutStrategy OrderChoice::strategyOf(SequenceOpInterface op) const {
-  return op.getCutStrategy().value_or(otherwise);
+  return op.getCutStrategy().value_or(sharding.mixer);
 }
 
 bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
-  if (op.getSequenceKind() == SequenceKind::Placed)
-    return false;
-  std::vector<Cut> cuts = cut.onSequence(strategyOf(op));
+  std::vector<Cut> cuts = sharding.onSequence(strategyOf(op));
   // On one rank all orders are the same.
-  llvm::erase_if(cuts,
-                 [&](const Cut &one) { return mesh.axes[one.axis].size == 1; });
-  return !partsPerRank(cuts);
+  llvm::erase_if(cuts, [&](const Cut &cut) {
+    return sharding.mesh.axes[cut.axis].size == 1;
+  });
+  return !op.canRunOn(cuts);
 }
 
 namespace {
@@ -135,11 +134,11 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
     auto sequenceOp = dyn_cast<SequenceOpInterface>(op);
     // Where heads are cut, the exchange before has the rows in any order; and
     // who reads nothing, positions say, can give any.
-    if ((sequenceOp && cut.onSequence(strategyOf(sequenceOp)).empty()) ||
+    if ((sequenceOp && sharding.onSequence(strategyOf(sequenceOp)).empty()) ||
         op.getNumOperands() == 0)
       continue;
     graph.addOp(&op);
-    if (sequenceOp && sequenceOp.getSequenceKind() == SequenceKind::Placed)
+    if (isa<PlacedOpInterface>(op))
       graph.keepOrder(&op);
     else if (sequenceOp && needsContiguous(sequenceOp))
       graph.makeContiguous(&op);

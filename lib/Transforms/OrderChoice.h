@@ -8,7 +8,7 @@
 #ifndef CP_LIB_TRANSFORMS_ORDERCHOICE_H
 #define CP_LIB_TRANSFORMS_ORDERCHOICE_H
 
-#include "SequenceCut.h"
+#include "cp/Transforms/Sharding.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -24,8 +24,8 @@ namespace cp {
 /// that agree.
 class OrderChoice {
 public:
-  OrderChoice(const Mesh &mesh, const SequenceCut &cut, CutStrategy otherwise)
-      : mesh(mesh), cut(cut), otherwise(otherwise) {}
+  /// `sharding` must live as long as this.
+  explicit OrderChoice(const Sharding &sharding) : sharding(sharding) {}
 
   /// Chooses for the ops of a function with one block. Nothing to do, and no
   /// cost, when every op can run on the order. Fails after an error of an op's
@@ -44,9 +44,7 @@ private:
   bool needsContiguous(SequenceOpInterface op) const;
   CutStrategy strategyOf(SequenceOpInterface op) const;
 
-  const Mesh &mesh;
-  const SequenceCut &cut;
-  CutStrategy otherwise;
+  const Sharding &sharding;
   llvm::DenseSet<mlir::Operation *> contiguous;
 };
 

@@ -10,6 +10,7 @@
 #include "ZigzagParts.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Iterators.h"
@@ -30,7 +31,6 @@ struct CutSequence {
   ShardingRule rule;
   MeshAttr mesh;
   std::vector<Cut> cuts;
-  int64_t localRows;
   /// How many parts of the sequence a rank has, for windows and scans.
   int64_t parts;
 };
@@ -43,7 +43,7 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   if (failed(rule))
     return failure();
   FactorCuts cuts;
-  CutSequence result{op, *rule, {}, {}, 0, 1};
+  CutSequence result{op, *rule, {}, {}, 1};
   auto collect = [&](Type type, const TensorFactors &dims) {
     LayoutAttr layout = LayoutAttr::of(type);
     if (!layout)
@@ -61,9 +61,6 @@ FailureOr<CutSequence> cutOf(SequenceOpInterface op) {
   if (cuts.factors.empty())
     return result;
   result.cuts = cuts.factors[factor];
-  result.localRows = rule->sizes[factor];
-  for (const Cut &cut : result.cuts)
-    result.localRows /= result.mesh.getSizes()[cut.axis];
   return result;
 }
 
@@ -90,7 +87,7 @@ LogicalResult findParts(CutSequence &sequence) {
     return sequence.mesh.getSizes()[cut.axis] > 1;
   });
   std::optional<int64_t> parts = partsPerRank(cuts);
-  if (!parts)
+  if (!parts || !sequence.op.canRunOn(cuts))
     return refuseOrder(sequence);
   if (*parts == 1) {
     sequence.cuts = inContiguousOrder(sequence.cuts);
@@ -101,32 +98,22 @@ LogicalResult findParts(CutSequence &sequence) {
   return checkZigzagParts(sequence.op, sequence.rule);
 }
 
+/// Whether `op` reads rows or states of other ranks.
+bool needsOthers(SequenceOpInterface op) {
+  auto window = dyn_cast<WindowOpInterface>(op.getOperation());
+  return window ? window.getWindowRows() > 0
+                : isa<ScanOpInterface>(op.getOperation());
+}
+
 /// Refuses what is not served, before anything is changed.
 LogicalResult checkServed(CutSequence &sequence) {
-  SequenceOpInterface op = sequence.op;
-  if (op.getSequenceKind() == SequenceKind::Placed)
+  if (sequence.cuts.empty() || !needsOthers(sequence.op))
     return success();
-  bool isWindow = op.getSequenceKind() == SequenceKind::Window;
-  // A window of one row needs no other.
-  if (sequence.cuts.empty() || (isWindow && op.getWindowRows() == 0))
-    return success();
-  if (failed(findParts(sequence)))
-    return failure();
-  if (!isWindow)
-    return success();
-  int64_t rows = sequence.localRows / sequence.parts;
-  if (op.getWindowRows() <= rows)
-    return success();
-  return op->emitOpError("partition_c2: a halo of ")
-         << op.getWindowRows() << " rows is longer than "
-         << (sequence.parts == 1 ? "a rank's "
-                                 : "each of a rank's two parts, of ")
-         << rows << " rows; use fewer ranks or a longer sequence";
+  return findParts(sequence);
 }
 
 /// The dimension of the windows' operand that is the sequence.
-int64_t windowDim(CutSequence &sequence) {
-  SequenceOpInterface op = sequence.op;
+int64_t windowDim(const CutSequence &sequence, WindowOpInterface op) {
   const TensorFactors &dims =
       sequence.rule.operands[op.getWindowOperand().getOperandNumber()];
   int64_t factor = op.getSequenceFactor();
@@ -136,10 +123,9 @@ int64_t windowDim(CutSequence &sequence) {
   return it - dims.begin();
 }
 
-/// A window op reads its earlier rows from a halo.
-void partitionWindow(CutSequence &sequence) {
-  SequenceOpInterface op = sequence.op;
-  int64_t rows = op.getWindowRows(), dim = windowDim(sequence);
+/// A window op reads the rows of other ranks from a halo.
+void partitionWindow(const CutSequence &sequence, WindowOpInterface op) {
+  int64_t rows = op.getWindowRows(), dim = windowDim(sequence, op);
   if (rows == 0)
     return;
   OpBuilder builder(op);
@@ -153,17 +139,17 @@ void partitionWindow(CutSequence &sequence) {
   auto halo = HaloOp::create(builder, op.getLoc(), TypeRange{type.clone(shape)},
                              ValueRange{source}, initial, sequence.mesh,
                              localCutsAttr(sequence.mesh, sequence.cuts), dim,
-                             /*before=*/rows);
-  Value before = halo.getResults()[0];
+                             HaloRows{rows, op.isReverse()});
+  Value others = halo.getResults()[0];
   if (sequence.parts > 1) {
-    runOnZigzagParts(op, sequence.rule);
-    before = seenAsParts(builder, before, dim);
+    runOnZigzagParts(sequence.op, sequence.rule);
+    others = seenAsParts(builder, others, dim);
   }
-  op.setInitialRows(before);
+  op.setInitialRows(others);
 }
 
 /// cp.scan_state tells parts apart by the first dimension.
-LogicalResult checkSummary(SequenceOpInterface op, const ScanSummary &own,
+LogicalResult checkSummary(ScanOpInterface op, const ScanSummary &own,
                            int64_t parts) {
   auto decay = cast<RankedTensorType>(own.decay.getType());
   if (decay.getRank() > 0 && decay.getDimSize(0) == parts)
@@ -175,24 +161,85 @@ LogicalResult checkSummary(SequenceOpInterface op, const ScanSummary &own,
             "order";
 }
 
+/// What a scan says of its ends, before it runs on parts.
+struct ScanEnds {
+  explicit ScanEnds(ScanOpInterface op)
+      : initial(op.getInitialState()), final(op.getFinalState()) {
+    if (final && !final.use_empty())
+      type = cast<RankedTensorType>(final.getType());
+  }
+
+  Value initial, final;
+  /// Of the final state; null where nobody uses it.
+  RankedTensorType type;
+};
+
+/// The types of a scan's total, as those of a summary of `parts` parts.
+SmallVector<Type> totalTypes(const ScanSummary &own, int64_t parts) {
+  return llvm::map_to_vector(ArrayRef{own.decay, own.state}, [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (parts > 1)
+      shape[0] /= parts;
+    return Type(type.clone(shape));
+  });
+}
+
+/// The value in another element type of floats.
+Value convertTo(OpBuilder &builder, Location loc, Value value, Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  Type wanted = type.clone(element);
+  if (element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth())
+    return arith::ExtFOp::create(builder, loc, wanted, value);
+  return arith::TruncFOp::create(builder, loc, wanted, value);
+}
+
+/// decay * initial + state, where the decay's sizes begin the state's.
+Value finalStateOf(OpBuilder &builder, Location loc, const ScanEnds &ends,
+                   Value decay, Value state) {
+  auto type = cast<RankedTensorType>(state.getType());
+  if (ends.initial) {
+    Value initial =
+        convertTo(builder, loc, ends.initial, type.getElementType());
+    int64_t given = cast<RankedTensorType>(decay.getType()).getRank();
+    auto missing = llvm::to_vector(llvm::seq<int64_t>(given, type.getRank()));
+    if (!missing.empty()) {
+      Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            type.getElementType());
+      decay = linalg::BroadcastOp::create(builder, loc, decay, empty, missing)
+                  ->getResult(0);
+    }
+    Value decayed = arith::MulFOp::create(builder, loc, decay, initial);
+    state = arith::AddFOp::create(builder, loc, decayed, state);
+  }
+  return convertTo(builder, loc, state, ends.type.getElementType());
+}
+
 /// A scan becomes two halves with a scan over ranks between.
-LogicalResult partitionScan(CutSequence &sequence) {
-  SequenceOpInterface op = sequence.op;
+LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
+  ScanEnds ends(op);
   std::optional<int64_t> parts;
   if (sequence.parts > 1)
-    parts = runOnZigzagParts(op, sequence.rule);
+    parts = runOnZigzagParts(sequence.op, sequence.rule);
   OpBuilder builder(op);
   ScanSummary own = op.summarize(builder);
   if (parts && failed(checkSummary(op, own, *parts)))
     return failure();
   auto scan = ScanStateOp::create(
-      builder, op.getLoc(), own.decay.getType(), own.state.getType(), own.decay,
-      own.state, sequence.mesh, localCutsAttr(sequence.mesh, sequence.cuts),
-      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain));
+      builder, op.getLoc(), own.decay.getType(), own.state.getType(),
+      ends.type ? totalTypes(own, sequence.parts) : SmallVector<Type>(),
+      own.decay, own.state, sequence.mesh,
+      localCutsAttr(sequence.mesh, sequence.cuts),
+      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain), op.isReverse());
   SmallVector<Value> replacements = op.apply(
       builder, own, {scan.getPrefixDecay(), scan.getPrefixState(), {}});
   for (auto [result, replacement] :
        llvm::zip_equal(op->getResults(), replacements)) {
+    if (result == ends.final && ends.type)
+      replacement = finalStateOf(builder, op.getLoc(), ends, scan.getTotal()[0],
+                                 scan.getTotal()[1]);
     if (replacement)
       result.replaceAllUsesWith(replacement);
     else if (!result.use_empty())
@@ -203,25 +250,21 @@ LogicalResult partitionScan(CutSequence &sequence) {
 }
 
 /// An op that needs to know where its rows stand becomes its local form.
-void partitionPlaced(CutSequence &sequence) {
-  SequenceOpInterface op = sequence.op;
+void partitionPlaced(const CutSequence &sequence, PlacedOpInterface op) {
   OpBuilder builder(op);
   op->replaceAllUsesWith(op.place(builder, sequence.mesh, sequence.cuts));
   op->erase();
 }
 
-LogicalResult partitionSequence(CutSequence &sequence) {
-  switch (sequence.op.getSequenceKind()) {
-  case SequenceKind::Window:
-    partitionWindow(sequence);
-    return success();
-  case SequenceKind::Scan:
-    return partitionScan(sequence);
-  case SequenceKind::Placed:
-    partitionPlaced(sequence);
-    return success();
-  }
-  llvm_unreachable("every kind of sequence is handled above");
+LogicalResult partitionSequence(const CutSequence &sequence) {
+  Operation *op = sequence.op;
+  if (auto scan = dyn_cast<ScanOpInterface>(op))
+    return partitionScan(sequence, scan);
+  if (auto window = dyn_cast<WindowOpInterface>(op))
+    partitionWindow(sequence, window);
+  else if (auto placed = dyn_cast<PlacedOpInterface>(op))
+    partitionPlaced(sequence, placed);
+  return success();
 }
 
 /// Layouts move from types to attributes of reshards, arguments and results.

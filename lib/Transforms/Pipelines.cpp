@@ -40,15 +40,25 @@ void buildPartitionPipeline(OpPassManager &manager) {
   functions.addPass(createExplainCollectives());
 }
 
-void buildShardPipeline(OpPassManager &manager,
-                        const ShardPipelineOptions &options) {
+static void addShardPasses(OpPassManager &manager,
+                           std::unique_ptr<Pass> assignLayouts, bool expose) {
   manager.addPass(createDecompose());
-  if (options.expose)
+  if (expose)
     manager.nest<func::FuncOp>().addPass(createNumberValues());
-  manager.nest<func::FuncOp>().addPass(createAssignLayouts(options));
-  if (options.expose)
+  manager.nest<func::FuncOp>().addPass(std::move(assignLayouts));
+  if (expose)
     manager.nest<func::FuncOp>().addPass(createExposeValues());
   buildPartitionPipeline(manager);
+}
+
+void buildShardPipeline(OpPassManager &manager,
+                        const ShardPipelineOptions &options) {
+  addShardPasses(manager, createAssignLayouts(options), options.expose);
+}
+
+void buildShardPipeline(OpPassManager &manager, const Sharding &sharding,
+                        bool expose) {
+  addShardPasses(manager, createAssignLayouts(textOf(sharding)), expose);
 }
 
 /// Arithmetic on elements of any type becomes what processors have.

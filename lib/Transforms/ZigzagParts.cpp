@@ -125,8 +125,11 @@ LogicalResult checkZigzagParts(SequenceOpInterface op,
                            "for which each tensor with it must have one and "
                            "the same batch dimension in front of it, but ")
            << *tensor << " has not; reshard the sequence to contiguous order";
+  auto scan = dyn_cast<ScanOpInterface>(op.getOperation());
+  Value finalState = scan ? scan.getFinalState() : Value();
   for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
-    if (!result.use_empty() && dimOf(dims, *batch) && !dimOf(dims, sequence))
+    if (!result.use_empty() && result != finalState && dimOf(dims, *batch) &&
+        !dimOf(dims, sequence))
       return refuseResult(result);
   return success();
 }
@@ -160,7 +163,8 @@ static void joinParts(OpBuilder &builder, OpResult result,
 int64_t runOnZigzagParts(SequenceOpInterface op, const ShardingRule &rule) {
   int64_t sequence = op.getSequenceFactor(), batch = *batchOf(rule, sequence);
   int64_t parts = 0;
-  Value initialRows = op.getInitialRows();
+  auto window = dyn_cast<WindowOpInterface>(op.getOperation());
+  Value initialRows = window ? window.getInitialRows() : Value();
   OpBuilder builder(op);
   for (auto [operand, dims] : llvm::zip(op->getOpOperands(), rule.operands)) {
     if (std::optional<int64_t> dim = dimOf(dims, sequence)) {

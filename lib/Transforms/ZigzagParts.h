@@ -38,7 +38,7 @@ mlir::Value seenAsParts(mlir::OpBuilder &builder, mlir::Value value,
 /// by now, run on the parts: tensors with the sequence are seen as parts, what
 /// belongs to a whole batch element (an initial state) is given to both of its
 /// parts. The initial rows of a window are left as they are: see
-/// SequenceOpInterface::setInitialRows. Returns the size that the dimension in
+/// WindowOpInterface::setInitialRows. Returns the size that the dimension in
 /// front of the sequence has by then.
 int64_t runOnZigzagParts(SequenceOpInterface op, const ShardingRule &rule);
 

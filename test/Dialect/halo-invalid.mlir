@@ -62,10 +62,30 @@ func.func @halo_c1_no_sources() {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @halo_c2(%x: tensor<4x8xf32>) {
-  // expected-error @below {{halo_c2: a halo of 5 rows is longer than a rank's 4 rows; use fewer ranks or a longer sequence}}
-  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 5}
+func.func @halo_c2_none(%x: tensor<4x8xf32>) {
+  // expected-error @below {{halo_c2: there must be one of before and after, but none is given}}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0}
       : (tensor<4x8xf32>) -> tensor<5x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @halo_c2_both(%x: tensor<4x8xf32>) {
+  // expected-error @below {{halo_c2: there must be one of before and after, but both are given}}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 2, after = 2}
+      : (tensor<4x8xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @halo_c2_after(%x: tensor<4x8xf32>) {
+  // expected-error @below {{halo_c2: after must be at least 1, but is -1}}
+  %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, after = -1}
+      : (tensor<4x8xf32>) -> tensor<2x8xf32>
   return
 }
 
@@ -92,8 +112,8 @@ func.func @halo_c2_dim(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @halo_c2_huge(%x: tensor<4x8xf32>) {
-  // expected-error @below {{halo_c2: a halo of 9223372036854775807 rows is longer than a rank's 4 rows}}
+func.func @halo_c3_huge(%x: tensor<4x8xf32>) {
+  // expected-error @below {{halo_c3: a result must have shape [9223372036854775807, 8], but has [3, 8]}}
   %0 = cp.halo %x over ["cp"] of #mesh {dim = 0, before = 9223372036854775807}
       : (tensor<4x8xf32>) -> tensor<3x8xf32>
   return
@@ -102,11 +122,10 @@ func.func @halo_c2_huge(%x: tensor<4x8xf32>) {
 // -----
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @halo_c2_second(%x: tensor<4x8xf32>, %y: tensor<2x8xf32>) {
-  // expected-error @below {{halo_c2: a halo of 3 rows is longer than a rank's 2 rows}}
-  %0:2 = cp.halo %x, %y over ["cp"] of #mesh {dim = 0, before = 3}
-      : (tensor<4x8xf32>, tensor<2x8xf32>)
-      -> (tensor<3x8xf32>, tensor<3x8xf32>)
+func.func @halo_c4_huge(%x: tensor<4x8xf32>) {
+  // expected-error @below {{halo_c4: }}
+  %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 0, before = 9223372036854775807}
+      : (tensor<4x8xf32>) -> tensor<3x8xf32>
   return
 }
 
@@ -154,19 +173,9 @@ func.func @halo_c3_zigzag(%x: tensor<8x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @halo_c4_odd(%x: tensor<7x8xf32>) {
-  // expected-error @below {{halo_c4: in this order a rank's rows are 2 parts of 3 rows or more, of one size, but there are 7}}
+  // expected-error @below {{halo_c4: in this order a rank's rows are 2 parts of one size, but there are 7; use another length or number of ranks}}
   %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 0, before = 3}
       : (tensor<7x8xf32>) -> tensor<6x8xf32>
-  return
-}
-
-// -----
-
-#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
-func.func @halo_c4_short(%x: tensor<4x8xf32>) {
-  // expected-error @below {{halo_c4: in this order a rank's rows are 2 parts of 3 rows or more, of one size, but there are 4}}
-  %0 = cp.halo %x over ["cp" zigzag] of #mesh {dim = 0, before = 3}
-      : (tensor<4x8xf32>) -> tensor<6x8xf32>
   return
 }
 

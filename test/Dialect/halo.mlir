@@ -50,3 +50,12 @@ func.func @contiguous(%x: tensor<6x8xf32>) {
       : (tensor<6x8xf32>) -> tensor<2x8xf32>
   return
 }
+
+// Farther than the neighbour's four rows, and behind.
+// CHECK-LABEL: @after
+// CHECK: cp.halo %{{.*}} initial(%{{.*}}) over ["cp"] of #{{[a-z0-9]+}} {after = 9 : i64, dim = 0 : i64} : (tensor<4x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32>
+func.func @after(%x: tensor<4x8xf32>, %i: tensor<9x8xf32>) -> tensor<9x8xf32> {
+  %0 = cp.halo %x initial(%i) over ["cp"] of #mesh {dim = 0, after = 9}
+      : (tensor<4x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32>
+  return %0 : tensor<9x8xf32>
+}

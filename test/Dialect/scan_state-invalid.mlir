@@ -97,3 +97,23 @@ func.func @parts_c1(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
       : tensor<4xf32>, tensor<4x8xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c4(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c4: a total is a decay and a state, but has 1 tensors; give two, or none}}
+  %0:3 = cp.scan_state %d, %s over ["cp"] of #mesh
+      : tensor<4xf32>, tensor<4x8xf32> total tensor<4xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c4_zigzag(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c4: the total must have type 'tensor<2x8xf32>', but has 'tensor<4x8xf32>'}}
+  %0:4 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
+      : tensor<4xf32>, tensor<4x8xf32> total tensor<2xf32>, tensor<4x8xf32>
+  return
+}

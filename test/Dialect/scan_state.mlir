@@ -37,3 +37,20 @@ func.func @zigzag_dynamic(%d: tensor<?xf32>, %s: tensor<?x8xf32>) {
       : tensor<?xf32>, tensor<?x8xf32>
   return
 }
+
+// CHECK-LABEL: @reverse
+// CHECK: cp.scan_state %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {reverse} : tensor<2xf32>, tensor<2x8xf32>
+func.func @reverse(%d: tensor<2xf32>, %s: tensor<2x8xf32>) {
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh {reverse}
+      : tensor<2xf32>, tensor<2x8xf32>
+  return
+}
+
+// CHECK-LABEL: @total
+// CHECK: %{{.*}}, %{{.*}}, %total:2 = cp.scan_state %{{.*}}, %{{.*}} over ["cp" zigzag] of #{{[a-z0-9]+}} : tensor<4x2xf32>, tensor<4x2x8xf32> total tensor<2x2xf32>, tensor<2x2x8xf32>
+func.func @total(%d: tensor<4x2xf32>, %s: tensor<4x2x8xf32>) {
+  %0:4 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
+      : tensor<4x2xf32>, tensor<4x2x8xf32>
+      total tensor<2x2xf32>, tensor<2x2x8xf32>
+  return
+}

@@ -125,6 +125,13 @@ def is_tested(label, tests):
     return re.search(rf"\b{label}:|@{label}\b", tests) is not None
 
 
+def check_labels(sources, tests, problems):
+    """Errors of passes and tools have labels that no TableGen file lists."""
+    for label in sorted(set(re.findall(r'"([a-z0-9_]+_c\d+): ', sources))):
+        if not re.search(rf"\b{label}\b", tests):
+            problems.append(f"no test has {label}")
+
+
 def check_constraints(definition, sources, tests, problems):
     for label in CONSTRAINT.findall(definition.description):
         if not is_in_sources(label, sources):
@@ -146,6 +153,7 @@ def main():
         if definition.kind == "pass":
             check_test_files(definition, tree, problems)
         check_constraints(definition, sources, tests, problems)
+    check_labels(sources, tests + read_all(tree, ["unittests"], {".cpp"}), problems)
     for kind in ("op", "attribute", "pass"):
         if not any(definition.kind == kind for definition in definitions):
             problems.append(f"{tree}: no {kind} was found")

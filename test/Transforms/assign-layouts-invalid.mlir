@@ -186,3 +186,13 @@ func.func @assign_c6_branch(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
   }
   return %0 : tensor<1x16xf32>
 }
+
+// -----
+
+func.func @assign_c3(%x: tensor<1x16x8xf32> {cp.sequence = 1 : i64},
+                     %w: tensor<8x4xf32>) -> tensor<1x16x8xf32> {
+  // expected-error @below {{'cp.conv1d' op assign_c3: 2d cuts heads over the last axis of the sequence and the sequence over the others, so it wants two axes or more, but axis is 'cp'; give two, such as axis=ring,u with mesh=ring=2,u=2}}
+  %0 = cp.conv1d %x weight(%w) {strategy = "2d"}
+      : (tensor<1x16x8xf32>, tensor<8x4xf32>) -> tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}

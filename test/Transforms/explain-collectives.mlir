@@ -58,6 +58,47 @@ func.func @zigzag(%y: tensor<4x4xf32>, %d: tensor<2xf32>, %s: tensor<2x4xf32>)
 
 // -----
 
+// In reverse, and farther than the neighbour: rank 1 sends its four rows to rank 0,
+// rank 2 as many to rank 1 and one more to rank 0.
+
+#mesh = #cp.mesh<"cp" = 3>
+
+// CHECK: remark: [Passed] halo
+// CHECK-SAME: axes="cp", bytes=80, bytes_by_rank="0 64 80", {{.*}} why="func.return: reads the 5 rows behind its own"
+// CHECK: remark: [Passed] scan_state
+// CHECK-SAME: axes="cp", bytes=20, bytes_by_rank="0 20 20", {{.*}} why="func.return: starts from the state that later ranks leave (chain)"
+func.func @reverse(%y: tensor<4x4xf32>, %d: tensor<1xf32>, %s: tensor<1x4xf32>)
+    -> (tensor<5x4xf32>, tensor<1x4xf32>) attributes {cp.view = "local"} {
+  %0 = cp.halo %y over ["cp"] of #mesh {dim = 0, after = 5}
+      : (tensor<4x4xf32>) -> tensor<5x4xf32>
+  %decay, %state = cp.scan_state %d, %s over ["cp"] of #mesh {reverse}
+      : tensor<1xf32>, tensor<1x4xf32>
+  return %0, %state : tensor<5x4xf32>, tensor<1x4xf32>
+}
+
+// -----
+
+// A total of 20 bytes goes from the last rank to the two others; of 4 states in three
+// slices, of 8, 4 and 4 bytes, each rank sends the others those it has folded.
+
+#mesh = #cp.mesh<"cp" = 3>
+
+// CHECK: remark: [Passed] scan_state
+// CHECK-SAME: axes="cp", bytes=40, bytes_by_rank="20 20 40"
+// CHECK: remark: [Passed] scan_state
+// CHECK-SAME: axes="cp", bytes=48, bytes_by_rank="48 36 36"
+func.func @total(%d: tensor<1xf32>, %s: tensor<1x4xf32>)
+    -> (tensor<1x4xf32>, tensor<1x4xf32>) attributes {cp.view = "local"} {
+  %0:4 = cp.scan_state %d, %s over ["cp"] of #mesh
+      : tensor<1xf32>, tensor<1x4xf32> total tensor<1xf32>, tensor<1x4xf32>
+  %1:4 = cp.scan_state %d, %s over ["cp"] of #mesh
+      {algorithm = #cp.scan_algorithm<transposed>}
+      : tensor<1xf32>, tensor<1x4xf32> total tensor<1xf32>, tensor<1x4xf32>
+  return %0#3, %1#3 : tensor<1x4xf32>, tensor<1x4xf32>
+}
+
+// -----
+
 // A sum of 16 elements goes to three ranks, as a whole or each a part; a gather
 // sends a part to three. Slices send nothing and are not in the total.
 

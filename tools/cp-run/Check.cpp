@@ -49,8 +49,8 @@ static std::vector<TensorSpec> ownResults(const Program &program) {
 llvm::Expected<std::unique_ptr<Program>>
 compileReference(mlir::ModuleOp reference, const Options &options,
                  CompileOptions compile, const Program &checked) {
-  compile.strategy = "";
-  compile.mesh = Mesh{{{compile.axis, 1}}};
+  compile.sharding.reset();
+  compile.mesh = oneRank(options.sharding.axis);
   llvm::Expected<std::unique_ptr<Program>> program =
       Program::compile(reference, compile);
   if (!program)

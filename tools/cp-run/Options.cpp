@@ -7,7 +7,7 @@
 
 #include "Options.h"
 
-#include "cp/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace cl = llvm::cl;
@@ -34,29 +34,30 @@ void defineWhat(Options &o) {
                                 cl::location(o.mesh), cl::cat(category));
   static Flag<std::string> axis(
       "axis", cl::desc("Axes that cut the sequence, major first, e.g. ring,u"),
-      cl::location(o.axis), cl::init("cp"), cl::cat(category));
+      cl::location(o.sharding.axis), cl::init("cp"), cl::cat(category));
   static Flag<std::string> order(
       "order",
       cl::desc("Token order: contiguous, zigzag, striped or striped:UNIT"),
-      cl::location(o.order), cl::init("contiguous"), cl::cat(category));
+      cl::location(o.sharding.order), cl::init("contiguous"),
+      cl::cat(category));
   static Flag<std::string> strategy(
       "strategy",
       cl::desc("hidden, sequence or 2d (default: sequence; none on one rank)"),
-      cl::location(o.strategy), cl::cat(category));
+      cl::location(o.sharding.mixer), cl::init(""), cl::cat(category));
   static Flag<std::string> attention(
       "attention", cl::desc("ulysses, ring, gather or 2d"),
-      cl::location(o.attention), cl::init("ring"), cl::cat(category));
+      cl::location(o.sharding.attention), cl::init("ring"), cl::cat(category));
   static Flag<std::string> tensorAxis(
       "tp", cl::desc("Axis of tensor parallelism (default: none)"),
-      cl::location(o.tensorAxis), cl::cat(category));
+      cl::location(o.sharding.tensorAxis), cl::cat(category));
   static Flag<bool> replicate(
       "replicate-unused",
       cl::desc(
           "Let ranks along a mesh axis that cuts nothing do the same work"),
-      cl::location(o.replicateUnused), cl::cat(category));
+      cl::location(o.sharding.replicateUnused), cl::cat(category));
   static Flag<std::string> scan(
       "scan", cl::desc("chain, gather, doubling, pipelined or transposed"),
-      cl::location(o.scan), cl::init("chain"), cl::cat(category));
+      cl::location(o.sharding.scan), cl::init("chain"), cl::cat(category));
 }
 
 void defineData(Options &o) {
@@ -166,7 +167,7 @@ Options parseOptions(int argc, char **argv) {
   for (const char *name : {"strategy", "attention", "order", "axis", "tp",
                            "scan", "replicate-unused"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
-      options.sharding.push_back(std::string("--") + name);
+      options.shardingFlags.push_back(std::string("--") + name);
   return options;
 }
 
@@ -177,12 +178,12 @@ llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options) {
   if (options.mesh.empty() && !options.ranks)
     return std::nullopt;
   std::string text = options.mesh;
-  if (text.empty() && llvm::StringRef(options.axis).contains(','))
-    return llvm::createStringError("--axis=" + options.axis +
+  if (text.empty() && llvm::StringRef(options.sharding.axis).contains(','))
+    return llvm::createStringError("--axis=" + options.sharding.axis +
                                    " lists several axes, so --mesh must give "
                                    "their sizes, e.g. --mesh=ring=2,u=2");
   if (text.empty())
-    text = options.axis + "=" + std::to_string(*options.ranks);
+    text = options.sharding.axis + "=" + std::to_string(*options.ranks);
   std::string message;
   std::optional<Mesh> mesh = parseMesh(text, message);
   if (!mesh)
@@ -192,6 +193,13 @@ llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options) {
         "--ranks=" + std::to_string(*options.ranks) + ", but mesh '" + text +
         "' has " + std::to_string(mesh->numRanks()) +
         " ranks; give one of the two, or let them agree");
+  return mesh;
+}
+
+Mesh oneRank(llvm::StringRef axes) {
+  Mesh mesh;
+  for (llvm::StringRef name : llvm::split(axes, ','))
+    mesh.axes.push_back({name.str(), 1});
   return mesh;
 }
 

@@ -8,7 +8,7 @@
 #ifndef CP_TOOLS_CPRUN_OPTIONS_H
 #define CP_TOOLS_CPRUN_OPTIONS_H
 
-#include "cp/Layout/Mesh.h"
+#include "cp/Transforms/Passes.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
@@ -26,14 +26,10 @@ struct Options {
   std::string entry;
   /// Nothing: as many as the mesh has.
   std::optional<int64_t> ranks;
-  std::string strategy;
-  std::string order;
-  std::string attention;
-  std::string tensorAxis;
-  bool replicateUnused = false;
-  std::string scan;
   std::string mesh;
-  std::string axis;
+  /// How to shard over it; its own mesh is not in use, and its mixer may be
+  /// empty.
+  ShardingText sharding;
   std::string inputs;
   std::string weights;
   bool ignoreUnusedWeights = false;
@@ -62,7 +58,7 @@ struct Options {
   /// What the command line had behind the tool's name.
   std::vector<std::string> arguments;
   /// The flags among them that say how to shard, such as "--order".
-  std::vector<std::string> sharding;
+  std::vector<std::string> shardingFlags;
 };
 
 /// Reads the command line; ends the process on --help or a flag that it does
@@ -72,6 +68,9 @@ Options parseOptions(int argc, char **argv);
 /// The mesh asked for: --mesh, or one axis "cp" of --ranks. Nothing when
 /// neither is given. Errors: a mesh that is none, --ranks that is not its size.
 llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options);
+
+/// The mesh of one rank that has the axes "ring,u".
+Mesh oneRank(llvm::StringRef axes);
 
 } // namespace cp
 

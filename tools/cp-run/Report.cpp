@@ -75,24 +75,26 @@ static json::Array typesOf(llvm::ArrayRef<TensorSpec> specs) {
 
 static bool wasSharded(const Report &report) {
   return report.program.stage() == Stage::Global &&
-         !report.compile.strategy.empty();
+         report.compile.sharding.has_value();
 }
 
 static std::string strategyOf(const Report &report) {
   if (report.program.stage() != Stage::Global)
     return "as given";
-  return wasSharded(report) ? report.compile.strategy : "none";
+  return wasSharded(report)
+             ? stringifyEnum(report.compile.sharding->mixer).str()
+             : "none";
 }
 
 /// How the module was sharded, if this run has done it.
 static json::Object shardingOf(const Report &report) {
-  const CompileOptions &compile = report.compile;
-  return json::Object{{"axis", compile.axis},
-                      {"order", compile.order},
-                      {"attention", compile.attention},
-                      {"scan", compile.scan},
-                      {"tp", compile.tensorAxis},
-                      {"replicate_unused", compile.replicateUnused}};
+  ShardingText text = textOf(*report.compile.sharding);
+  return json::Object{{"axis", text.axis},
+                      {"order", text.order},
+                      {"attention", text.attention},
+                      {"scan", text.scan},
+                      {"tp", text.tensorAxis},
+                      {"replicate_unused", text.replicateUnused}};
 }
 
 /// What another run needs to be the same.

@@ -17,27 +17,8 @@
 
 namespace cp {
 
-/// Of what the pass would refuse too, in the words of this tool's options.
-/// Order and axes need the mesh, and are left to the pass.
-static llvm::Error checkSharding(const Options &options) {
-  if (!options.strategy.empty() && !symbolizeCutStrategy(options.strategy))
-    return llvm::createStringError("--strategy must be hidden, sequence or 2d, "
-                                   "but is '" +
-                                   options.strategy + "'");
-  if (!symbolizeAttentionForm(options.attention))
-    return llvm::createStringError("--attention must be ulysses, ring, gather "
-                                   "or 2d, but is '" +
-                                   options.attention + "'");
-  if (!symbolizeScanAlgorithm(options.scan))
-    return llvm::createStringError("--scan must be chain, gather, doubling, "
-                                   "pipelined or transposed, but is '" +
-                                   options.scan + "'");
-  return llvm::Error::success();
-}
-
-llvm::Expected<CompileOptions> compileOptions(const Options &options) {
-  if (llvm::Error error = checkSharding(options))
-    return error;
+/// Of options alone.
+static llvm::Error checkOptions(const Options &options) {
   if (options.kernels != "fast" && options.kernels != "reference")
     return llvm::createStringError(
         "--kernels must be fast or reference, but is "
@@ -59,47 +40,74 @@ llvm::Expected<CompileOptions> compileOptions(const Options &options) {
   if (options.maxMemory < 0)
     return llvm::createStringError("--max-memory must be at least 0, but is " +
                                    std::to_string(options.maxMemory));
-  llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
-  if (!mesh)
-    return mesh.takeError();
-  CompileOptions compile;
-  compile.entry = options.entry;
-  compile.scan = options.scan;
-  compile.axis = options.axis;
-  compile.order = options.order;
-  compile.attention = options.attention;
-  compile.tensorAxis = options.tensorAxis;
-  compile.replicateUnused = options.replicateUnused;
-  compile.mesh = mesh->value_or(Mesh{{{options.axis, 1}}});
-  compile.strategy = options.strategy;
-  if (compile.strategy.empty() && compile.mesh.numRanks() > 1)
-    compile.strategy = "sequence";
-  return compile;
+  return llvm::Error::success();
 }
 
-llvm::Error checkModule(mlir::ModuleOp module, const Options &options,
-                        const CompileOptions &compile) {
-  llvm::Expected<ModuleState> state = stateOf(module, options.entry);
-  if (!state)
-    return state.takeError();
-  if (state->mesh && options.ranks && state->mesh->numRanks() != *options.ranks)
+/// Of options that the module leaves no choice in.
+static llvm::Error checkModule(const ModuleState &state, const Options &options,
+                               const std::optional<Mesh> &mesh) {
+  if (state.mesh && options.ranks && state.mesh->numRanks() != *options.ranks)
     return llvm::createStringError("--ranks=" + std::to_string(*options.ranks) +
                                    ", but the module's own mesh has " +
-                                   std::to_string(state->mesh->numRanks()) +
+                                   std::to_string(state.mesh->numRanks()) +
                                    " ranks");
-  if (state->mesh && !options.mesh.empty() && !(compile.mesh == *state->mesh))
+  if (state.mesh && !options.mesh.empty() && !(*mesh == *state.mesh))
     return llvm::createStringError("--mesh=" + options.mesh +
                                    ", but the module has another mesh of its "
                                    "own; leave --mesh out");
-  if (state->stage == Stage::Global || options.sharding.empty())
+  if (state.stage == Stage::Global || options.shardingFlags.empty())
     return llvm::Error::success();
   return llvm::createStringError(
-      "the module is sharded already (" + stageName(state->stage) +
-      (state->mesh ? ", mesh '" + meshText(*state->mesh) + "'" : "") +
-      "), so " + llvm::join(options.sharding, ", ") +
-      (options.sharding.size() == 1 ? " has" : " have") +
+      "the module is sharded already (" + stageName(state.stage) +
+      (state.mesh ? ", mesh '" + meshText(*state.mesh) + "'" : "") + "), so " +
+      llvm::join(options.shardingFlags, ", ") +
+      (options.shardingFlags.size() == 1 ? " has" : " have") +
       " no effect; give the module before it was sharded, or leave the options "
       "out");
+}
+
+/// How to shard over `mesh`, or nothing for the program of one rank. Options
+/// are read even then.
+static llvm::Expected<std::optional<Sharding>>
+shardingFrom(const Options &options, const Mesh &mesh) {
+  ShardingText text = options.sharding;
+  text.mesh = meshText(mesh);
+  bool isAsked = !text.mixer.empty();
+  if (!isAsked)
+    text.mixer = ShardingText().mixer;
+  llvm::Expected<Sharding> sharding =
+      parseSharding(text, [](llvm::StringRef option) {
+        return "--" + (option == "mixer" ? "strategy" : option).str();
+      });
+  if (!sharding)
+    return sharding.takeError();
+  if (!isAsked && mesh.numRanks() == 1)
+    return std::nullopt;
+  return std::move(*sharding);
+}
+
+llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
+                                              const Options &options) {
+  if (llvm::Error error = checkOptions(options))
+    return error;
+  llvm::Expected<std::optional<Mesh>> mesh = meshFrom(options);
+  if (!mesh)
+    return mesh.takeError();
+  llvm::Expected<ModuleState> state = stateOf(module, options.entry);
+  if (!state)
+    return state.takeError();
+  if (llvm::Error error = checkModule(*state, options, *mesh))
+    return error;
+  CompileOptions compile;
+  compile.entry = options.entry;
+  compile.mesh = mesh->value_or(oneRank(options.sharding.axis));
+  if (state->stage != Stage::Global)
+    return compile;
+  auto sharding = shardingFrom(options, compile.mesh);
+  if (!sharding)
+    return sharding.takeError();
+  compile.sharding = std::move(*sharding);
+  return compile;
 }
 
 RunOptions runOptions(const Options &options, int64_t ranks) {

@@ -13,14 +13,12 @@
 
 namespace cp {
 
-/// What the options ask of the compiler. Errors: options of no meaning, or that
-/// exclude each other.
-llvm::Expected<CompileOptions> compileOptions(const Options &options);
-
-/// Refuses options that contradict the module: another number of ranks or
-/// another mesh than its own, ways to shard one that is sharded already.
-llvm::Error checkModule(mlir::ModuleOp module, const Options &options,
-                        const CompileOptions &compile);
+/// What the options ask of the compiler for this module. Errors: options of no
+/// meaning, or that exclude each other; those that contradict the module, which
+/// are another number of ranks or another mesh than its own, and ways to shard
+/// one that is sharded already.
+llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
+                                              const Options &options);
 
 /// What they ask of the runtime on so many ranks. The number of threads is
 /// given, so that a report can name it.

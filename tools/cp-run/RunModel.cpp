@@ -155,12 +155,10 @@ llvm::Error checkMemory(const MemoryUse &needed, const Options &options) {
 llvm::Error runModel(ModuleOp module, ModuleOp reference,
                      const Options &options) {
   Progress progress(options.quiet);
-  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
   if (llvm::Error error = checkOutputs(options))
-    return error;
-  if (llvm::Error error = checkModule(module, options, *compile))
     return error;
   if (options.check == Check::Each)
     return checkEach(module, reference, options, *compile);

@@ -50,11 +50,9 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
         "--explain runs nothing, so it takes no --check, --check-against, "
         "--outputs, --save-weights or --report; give these to a run without "
         "it");
-  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
-  if (llvm::Error error = checkModule(module, options, *compile))
-    return error;
   llvm::Expected<std::unique_ptr<DecisionRecorder>> recorder =
       DecisionRecorder::attach(*module.getContext());
   if (!recorder)
@@ -76,12 +74,10 @@ llvm::Error traceProgram(ModuleOp module, const Options &options) {
         "--trace-tokens moves ids and computes no numbers, so it takes no "
         "--check, --check-against, --outputs or --save-weights; give these to "
         "a run without it");
-  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
   if (llvm::Error error = checkOutputs(options))
-    return error;
-  if (llvm::Error error = checkModule(module, options, *compile))
     return error;
   llvm::json::Value json = nullptr;
   llvm::Error error = traceModel(module, *compile, json);

@@ -74,9 +74,9 @@ TEST_P(AllocationTest, NoStepOfAModelButTheFirstAllocates) {
   OwningOpRef<ModuleOp> module = importMamba2(
       config, {2, sequenceLength, dtype}, UnknownLoc::get(&context()));
   ASSERT_TRUE(module);
-  std::vector<Sharding> shardings = allShardings();
+  std::vector<TestSharding> shardings = allShardings();
   shardings.push_back({});
-  for (const Sharding &sharding : shardings) {
+  for (const TestSharding &sharding : shardings) {
     SCOPED_TRACE(describe(sharding));
     std::unique_ptr<Program> program = compile(*module, sharding);
     ASSERT_TRUE(program);

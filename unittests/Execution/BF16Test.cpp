@@ -116,7 +116,7 @@ TEST_F(BF16Test, NoFartherFromF64ThanOneRankAndThanTransformers) {
   for (cprt_kernel_set kernels : {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE}) {
     double alone = errorOf(*one, kernels), worst = 0;
     EXPECT_LE(alone, allowed);
-    for (const Sharding &sharding : allShardings()) {
+    for (const TestSharding &sharding : allShardings()) {
       SCOPED_TRACE(describe(sharding));
       std::unique_ptr<Program> program = compile(*module, sharding);
       ASSERT_TRUE(program);

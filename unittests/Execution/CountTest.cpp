@@ -37,7 +37,7 @@ protected:
     ASSERT_TRUE(module);
   }
 
-  Counts measure(const Sharding &sharding) {
+  Counts measure(const TestSharding &sharding) {
     std::unique_ptr<Program> program = compile(*module, sharding);
     if (!program)
       return {};

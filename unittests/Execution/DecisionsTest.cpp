@@ -76,7 +76,7 @@ TEST(DecisionsTest, RemarksOfEveryShardingSayWhatTheRuntimeCounts) {
       config, {1, sequenceLength, "f32"}, UnknownLoc::get(&context()));
   ASSERT_TRUE(module);
   int seen = 0;
-  for (const Sharding &sharding : allShardings()) {
+  for (const TestSharding &sharding : allShardings()) {
     SCOPED_TRACE(describe(sharding));
     std::unique_ptr<DecisionRecorder> recorder = record();
     std::unique_ptr<Program> program = test::compile(*module, sharding);

@@ -155,7 +155,7 @@ TEST(ExecutionFailureTest, ATokenOutsideTheVocabularyStopsEveryRank) {
   OwningOpRef<ModuleOp> module = importMamba2(
       config, {1, sequenceLength, "f32"}, UnknownLoc::get(&context()));
   ASSERT_TRUE(module);
-  for (const Sharding &sharding : allShardings()) {
+  for (const TestSharding &sharding : allShardings()) {
     SCOPED_TRACE(describe(sharding));
     std::unique_ptr<Program> program = test::compile(*module, sharding);
     ASSERT_TRUE(program);

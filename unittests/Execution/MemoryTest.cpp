@@ -93,16 +93,12 @@ private:
   Plan &plan;
 };
 
-Plan planOf(ModuleOp original, const Sharding &sharding) {
+Plan planOf(ModuleOp original, const TestSharding &sharding) {
   OwningOpRef<ModuleOp> module = original.clone();
   Plan plan;
   PassManager manager(&context());
   manager.addInstrumentation(std::make_unique<PlanReader>(plan));
-  ShardPipelineOptions options;
-  options.mesh = "cp=" + std::to_string(sharding.ranks);
-  options.mixer = sharding.strategy;
-  options.scan = sharding.scan;
-  buildShardPipeline(manager, options);
+  buildShardPipeline(manager, *compileOptions(sharding).sharding);
   buildLowerPipeline(manager);
   EXPECT_TRUE(succeeded(manager.run(*module)));
   EXPECT_GT(plan.bytes, 0);
@@ -142,7 +138,7 @@ TEST(MemoryTest, ThePeakOfARunIsThePlan) {
     SCOPED_TRACE(model.name);
     OwningOpRef<ModuleOp> module = import(model.config, model.length, "bf16");
     ASSERT_TRUE(module);
-    for (const Sharding &sharding : allShardings()) {
+    for (const TestSharding &sharding : allShardings()) {
       SCOPED_TRACE(describe(sharding));
       std::unique_ptr<Program> program = compile(*module, sharding);
       ASSERT_TRUE(program);
@@ -176,7 +172,7 @@ TEST(MemoryTest, ThePlanIsHardlyLargerThanWhatLives) {
       OwningOpRef<ModuleOp> module = import(model.config, model.length, dtype);
       ASSERT_TRUE(module);
       double worst = 0;
-      for (const Sharding &sharding : allShardings()) {
+      for (const TestSharding &sharding : allShardings()) {
         SCOPED_TRACE(describe(sharding));
         worst = std::max(worst, expectTight(planOf(*module, sharding)));
       }

@@ -28,8 +28,6 @@ std::string errorOf(llvm::StringRef text, CompileOptions options = {}) {
   OwningOpRef<ModuleOp> module = parse(text);
   if (!module)
     return said;
-  if (options.mesh.axes.empty())
-    options.mesh = Mesh{{{"cp", 1}}};
   llvm::Expected<std::unique_ptr<Program>> program =
       Program::compile(*module, options);
   if (!program)
@@ -56,7 +54,6 @@ TEST(ProgramTest, TheEntryIsTheOnlyPublicFunctionOrTheOneNamed) {
   options.entry = "h";
   EXPECT_THAT(errorOf(both, options), HasSubstr("no public function 'h'"));
   options.entry = "g";
-  options.mesh = Mesh{{{"cp", 1}}};
   OwningOpRef<ModuleOp> module = parse(both);
   llvm::Expected<std::unique_ptr<Program>> program =
       Program::compile(*module, options);
@@ -156,7 +153,7 @@ TEST(ProgramTest, TheSameModuleCompilesAgainForOtherRanks) {
       smallConfig(1), {1, sequenceLength, "f32"}, UnknownLoc::get(&context()));
   std::string before;
   llvm::raw_string_ostream(before) << *module;
-  for (const Sharding &sharding : allShardings())
+  for (const TestSharding &sharding : allShardings())
     EXPECT_TRUE(test::compile(*module, sharding)) << describe(sharding);
   std::string after;
   llvm::raw_string_ostream(after) << *module;
@@ -167,7 +164,7 @@ TEST(ProgramTest, TheSameModuleCompilesAgainForOtherRanks) {
 TEST(ProgramTest, WhatCannotBeCutIsRefusedWithItsLabel) {
   struct Bad {
     int64_t groups, heads, length;
-    Sharding sharding;
+    TestSharding sharding;
     std::string label;
   };
   const Bad all[] = {
@@ -175,7 +172,6 @@ TEST(ProgramTest, WhatCannotBeCutIsRefusedWithItsLabel) {
       {1, 8, 64, {"sequence", "chain", 3}, "assign_c1"},
       {1, 6, 64, {"hidden", "chain", 4}, "hidden_c1"},
       {3, 12, 64, {"hidden", "chain", 4}, "hidden_c2"},
-      {1, 8, 16, {"sequence", "chain", 8}, "partition_c2"},
   };
   for (const Bad &bad : all) {
     Mamba2Config config = smallConfig(bad.groups);
@@ -185,10 +181,8 @@ TEST(ProgramTest, WhatCannotBeCutIsRefusedWithItsLabel) {
     ASSERT_TRUE(module);
     std::string text;
     llvm::raw_string_ostream(text) << *module;
-    CompileOptions options;
-    options.strategy = bad.sharding.strategy;
-    options.mesh = Mesh{{{"cp", bad.sharding.ranks}}};
-    EXPECT_THAT(errorOf(text, options), HasSubstr(bad.label));
+    EXPECT_THAT(errorOf(text, compileOptions(bad.sharding)),
+                HasSubstr(bad.label));
   }
 }
 

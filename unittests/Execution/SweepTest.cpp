@@ -77,7 +77,7 @@ protected:
 };
 
 TEST_P(SweepTest, EveryShardingGivesTheNumbersOfOneRank) {
-  for (const Sharding &sharding : allShardings()) {
+  for (const TestSharding &sharding : allShardings()) {
     SCOPED_TRACE(describe(sharding));
     std::unique_ptr<Program> program = compile(*module, sharding);
     ASSERT_TRUE(program);
@@ -101,7 +101,7 @@ TEST_P(SweepTest, EveryShardingGivesTheNumbersOfOneRank) {
 TEST_P(SweepTest, TwoRunsAndRepeatsGiveTheSameBits) {
   std::vector<HostTensor> inputs =
       drawInputs(whole->arguments(), config, Decay::Slow, seed);
-  for (const Sharding &sharding : allShardings()) {
+  for (const TestSharding &sharding : allShardings()) {
     SCOPED_TRACE(describe(sharding));
     std::unique_ptr<Program> program = compile(*module, sharding);
     ASSERT_TRUE(program);
@@ -150,7 +150,7 @@ TEST_P(ExactSweepTest, AsNearToF64AsOneRank) {
       };
       double alone = errorOf(*whole);
       EXPECT_LE(alone, 1e-5);
-      for (const Sharding &sharding : allShardings()) {
+      for (const TestSharding &sharding : allShardings()) {
         SCOPED_TRACE(describe(sharding));
         std::unique_ptr<Program> program = compile(*module, sharding);
         ASSERT_TRUE(program);
@@ -193,7 +193,7 @@ TEST_P(NarrowSweepTest, NoFartherFromF64ThanOneRank) {
     double plain = errorOf(*whole, CPRT_KERNELS_REFERENCE);
     double alone = errorOf(*whole, CPRT_KERNELS_FAST);
     EXPECT_LE(alone, largestRatio * plain);
-    for (const Sharding &sharding : allShardings()) {
+    for (const TestSharding &sharding : allShardings()) {
       SCOPED_TRACE(describe(sharding));
       std::unique_ptr<Program> program = compile(*module, sharding);
       ASSERT_TRUE(program);

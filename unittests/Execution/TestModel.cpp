@@ -237,8 +237,8 @@ HostTensor floats(std::vector<int64_t> shape, llvm::ArrayRef<float> values) {
                      std::vector<double>(values.begin(), values.end()));
 }
 
-std::vector<Sharding> allShardings() {
-  std::vector<Sharding> all;
+std::vector<TestSharding> allShardings() {
+  std::vector<TestSharding> all;
   for (int64_t ranks : {1, 2, 4, 8}) {
     all.push_back({"hidden", "chain", ranks});
     for (const char *scan :
@@ -248,22 +248,36 @@ std::vector<Sharding> allShardings() {
   return all;
 }
 
-std::string describe(const Sharding &sharding) {
+std::string describe(const TestSharding &sharding) {
   return sharding.strategy + ", " + sharding.scan + ", " +
          std::to_string(sharding.ranks) + " ranks";
 }
 
-std::unique_ptr<Program> compile(ModuleOp module, const Sharding &sharding) {
+CompileOptions compileOptions(const TestSharding &sharding) {
   CompileOptions options;
-  options.strategy = sharding.strategy;
-  options.scan = sharding.scan;
   options.mesh = Mesh{{{"cp", sharding.ranks}}};
+  if (sharding.strategy.empty())
+    return options;
+  options.sharding.emplace();
+  options.sharding->mesh = options.mesh;
+  options.sharding->mixer = *symbolizeCutStrategy(sharding.strategy);
+  options.sharding->scan = *symbolizeScanAlgorithm(sharding.scan);
+  return options;
+}
+
+std::unique_ptr<Program> compileWith(ModuleOp module,
+                                     const CompileOptions &options) {
   llvm::Expected<std::unique_ptr<Program>> program =
       Program::compile(module, options);
   if (program)
     return std::move(*program);
   ADD_FAILURE() << llvm::toString(program.takeError());
   return nullptr;
+}
+
+std::unique_ptr<Program> compile(ModuleOp module,
+                                 const TestSharding &sharding) {
+  return compileWith(module, compileOptions(sharding));
 }
 
 RunResult runOrFail(Program &program, llvm::ArrayRef<HostTensor> inputs,

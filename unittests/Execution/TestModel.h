@@ -61,19 +61,22 @@ std::vector<HostTensor> widened(llvm::ArrayRef<HostTensor> tensors);
 /// Floats of a tensor of that shape.
 HostTensor floats(std::vector<int64_t> shape, llvm::ArrayRef<float> values);
 
-struct Sharding {
+struct TestSharding {
   /// Empty: one rank, the undecorated program.
   std::string strategy;
   std::string scan = "chain";
   int64_t ranks = 1;
 };
 /// Every way to shard: both strategies, every scan, 1, 2, 4 and 8 ranks.
-std::vector<Sharding> allShardings();
-std::string describe(const Sharding &sharding);
+std::vector<TestSharding> allShardings();
+std::string describe(const TestSharding &sharding);
+CompileOptions compileOptions(const TestSharding &sharding);
 
 /// The program, or null after a test failure.
+std::unique_ptr<Program> compileWith(mlir::ModuleOp module,
+                                     const CompileOptions &options);
 std::unique_ptr<Program> compile(mlir::ModuleOp module,
-                                 const Sharding &sharding);
+                                 const TestSharding &sharding);
 
 /// The result, or an empty one after a test failure.
 RunResult runOrFail(Program &program, llvm::ArrayRef<HostTensor> inputs,

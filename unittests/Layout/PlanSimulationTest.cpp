@@ -194,6 +194,10 @@ TEST(Volume, stripedReordersOfLongSequences) {
             part - part / 8);
   EXPECT_EQ(elementsSent(plan(from, wide, shape)->at(0), from, shape, 0),
             part - part / 2);
+  // None of them may be looked at one by one.
+  Shape endless = {int64_t(1) << 60};
+  EXPECT_EQ(elementsSent(plan(from, wide, endless)->at(0), from, endless, 0),
+            endless[0] / 8 - endless[0] / 16);
 }
 
 TEST(Volume, saturates) {

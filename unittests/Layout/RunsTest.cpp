@@ -125,3 +125,44 @@ TEST(Runs, forEachCommonMeetsEachElementOnce) {
     ASSERT_EQ(found, expected);
   }
 }
+
+/// Held against the elements one by one, every pair of striped cuts.
+TEST(Runs, countCommonOfStripes) {
+  int64_t repeated = 0;
+  for (int64_t ranks : {1, 2, 3, 4})
+    for (int64_t unit = 1; unit <= 6; ++unit)
+      for (int64_t other = 1; other <= 6; ++other)
+        for (int64_t rank = 0; rank < ranks * ranks; ++rank) {
+          int64_t size = ranks * std::lcm(unit, other) * 2;
+          auto of = [&](int64_t unit, int64_t position) {
+            CutRuns runs =
+                runsOf({0, Order::Striped, unit}, ranks, position, size);
+            return std::vector<cp::Run>(runs.begin(), runs.end());
+          };
+          std::vector<cp::Run> a = of(unit, rank % ranks),
+                               b = of(other, rank / ranks);
+          std::map<int64_t, int64_t> ofB = localByGlobal(b);
+          int64_t expected = 0;
+          for (auto [global, local] : localByGlobal(a))
+            expected += int64_t(ofB.count(global));
+          repeated += a[0].count > 1 && b[0].count > 1;
+          ASSERT_EQ(countCommon(a, b), expected)
+              << ranks << " ranks, units " << unit << " and " << other
+              << ", positions " << rank % ranks << " and " << rank / ranks;
+        }
+  EXPECT_GT(repeated, 500);
+}
+
+/// The same of runs that do not repeat together.
+TEST(Runs, countCommonOfDrawnRuns) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    std::vector<cp::Run> a = drawRuns(random), b = drawRuns(random);
+    std::map<int64_t, int64_t> ofB = localByGlobal(b);
+    int64_t expected = 0;
+    for (auto [global, local] : localByGlobal(a))
+      expected += int64_t(ofB.count(global));
+    ASSERT_EQ(countCommon(a, b), expected);
+  }
+}

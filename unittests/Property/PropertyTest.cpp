@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomModel.h"
+#include "cp/Transforms/Passes.h"
 
 #include "gtest/gtest.h"
 
@@ -33,8 +34,8 @@ struct Plan {
 };
 Plan plan;
 
-/// Sharding moves roundings only. In bf16 what is stored between ops is rounded
-/// to 2^-9, and softmax and norms carry that on.
+/// TestSharding moves roundings only. In bf16 what is stored between ops is
+/// rounded to 2^-9, and softmax and norms carry that on.
 double toleranceOf(llvm::StringRef dtype) {
   if (dtype == "bf16")
     return 4e-2;
@@ -57,32 +58,28 @@ protected:
       std::cout << line << "\n" << model.text;
     OwningOpRef<ModuleOp> module = parse(model.text);
     ASSERT_TRUE(module) << model.text;
-    std::unique_ptr<Program> whole = compile(*module, Sharding());
-    std::unique_ptr<Program> cut = compileCut(*module, sharding.options);
+    std::unique_ptr<Program> whole = compile(*module, TestSharding());
+    CompileOptions options;
+    options.sharding = sharding.value;
+    std::unique_ptr<Program> cut = compileWith(*module, options);
     ASSERT_TRUE(whole && cut) << model.text;
     std::vector<HostTensor> inputs =
         drawInputs(whole->arguments(), model.decay, seed);
     RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
     RunResult result = runOrFail(*cut, inputs, kernels);
-    ASSERT_EQ(result.outputs.size(), 1u);
-    Difference difference = compare(result.outputs[0], expected.outputs[0]);
-    EXPECT_LE(difference.relL2, toleranceOf(model.dtype)) << model.text;
-    double &worst = worstOf[model.dtype];
-    worst = std::max(worst, difference.relL2);
-    ++drawn[sharding.options.order.substr(0, 4) + " " +
-            sharding.options.strategy + " " + sharding.options.attention];
+    ASSERT_EQ(result.outputs.size(), expected.outputs.size());
+    for (size_t i = 0; i < result.outputs.size(); ++i) {
+      Difference difference = compare(result.outputs[i], expected.outputs[i]);
+      EXPECT_LE(difference.relL2, toleranceOf(model.dtype))
+          << "result " << i << "\n"
+          << model.text;
+      double &worst = worstOf[model.dtype];
+      worst = std::max(worst, difference.relL2);
+    }
+    drawn["final states"] += result.outputs.size() - 1;
+    ShardingText text = textOf(sharding.value);
+    ++drawn[text.order.substr(0, 4) + " " + text.mixer + " " + text.attention];
     ++drawn[describe(model.decay)];
-  }
-
-  /// Both sides of a case that fails are in the trace.
-  static std::unique_ptr<Program> compileCut(ModuleOp module,
-                                             const CompileOptions &options) {
-    llvm::Expected<std::unique_ptr<Program>> program =
-        Program::compile(module, options);
-    if (program)
-      return std::move(*program);
-    ADD_FAILURE() << llvm::toString(program.takeError());
-    return nullptr;
   }
 
   std::map<std::string, double> worstOf;
@@ -102,6 +99,7 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
     for (const char *rest : {" hidden ring", " hidden ulysses",
                              " sequence ring", " sequence ulysses"})
       EXPECT_GT(drawn[std::string(order) + rest], 0) << order << rest;
+  EXPECT_GT(drawn["final states"], 0);
   for (Decay decay : {Decay::AsPublished, Decay::Slow, Decay::Resets})
     EXPECT_GT(drawn[describe(decay)], 0) << describe(decay);
 }

@@ -29,11 +29,9 @@ public:
       : dice(dice), sharding(sharding), dtype(std::move(dtype)) {
     batch = dice.between(1, 2);
     width = 2 * dice.between(3, 8);
-    // A window of four reads three rows before a rank's own.
-    int64_t least =
-        (3 * sharding.ranksOfSequence + sharding.sequenceMultiple - 1) /
-        sharding.sequenceMultiple;
-    length = sharding.sequenceMultiple * (least + dice.between(0, 3));
+    // A rank's rows may be fewer than the three before them that a window of
+    // four reads.
+    length = sharding.sequenceMultiple * dice.between(1, 6);
   }
 
   std::string write() {
@@ -45,9 +43,10 @@ public:
     for (int64_t i = 0; i < layers; ++i)
       x = add(x, layer(normed(x)), residual());
     x = normed(x);
-    return formatv("func.func @main(%x: {0} {{cp.name = \"x\", cp.sequence = 1 "
-                   ": i64}{1}) -> {0} {{\n{2}  return {3} : {0}\n}\n",
-                   residual(), arguments, body, x);
+    return formatv(
+        "func.func @main(%x: {0} {{cp.name = \"x\", cp.sequence = 1 "
+        ": i64}{1}) -> ({0}{2}) {{\n{3}  return {4}{5} : {0}{2}\n}\n",
+        residual(), arguments, resultTypes, body, x, results);
   }
 
 private:
@@ -271,17 +270,28 @@ private:
     std::string heads4 = type({batch, length, heads, headDim}),
                 groups4 = type({batch, length, groups, states}),
                 state = type({batch, heads, headDim, states});
+    std::string operands =
+        formatv("{0} dt({1}) A_log({2}) B({3}) C({4}) dt_bias({5})",
+                split(conv, heads, headDim), dt, weight("A_log", {heads}), b, c,
+                weight("dt_bias", {heads}));
+    std::string types = formatv("{0}, {1}, {2}, {3}, {3}, {2}", heads4,
+                                tokens(heads), type({heads}), groups4);
+    std::string attributes =
+        formatv("chunk_size = {0} : i64{1}", dice.between(1, 9), chosen);
+    bool hasInitial = dice.chance(0.6);
+    if (hasInitial) {
+      operands +=
+          " initial(" + weight("state", {batch, heads, headDim, states}) + ")";
+      types += ", " + state;
+    }
     std::string name = fresh();
-    std::string operands = formatv(
-        "{0} dt({1}) A_log({2}) B({3}) C({4}) dt_bias({5}) initial({6})",
-        split(conv, heads, headDim), dt, weight("A_log", {heads}), b, c,
-        weight("dt_bias", {heads}),
-        weight("state", {batch, heads, headDim, states}));
-    // Operands may have emitted ops, whose names came after this one's.
-    body += formatv("  {0}:2 = cp.ssd {1} {{chunk_size = {2} : i64{3}} : ({4}, "
-                    "{5}, {6}, {7}, {7}, {6}, {8}) -> ({4}, {8})\n",
-                    name, operands, dice.between(1, 9), chosen, heads4,
-                    tokens(heads), type({heads}), groups4, state);
+    body += formatv("  {0}:2 = cp.ssd {1} {{{2}} : ({3}) -> ({4}, {5})\n", name,
+                    operands, attributes, types, heads4, state);
+    // What it ends with is a result; a sum with a state is not traced.
+    if (!hasInitial) {
+      results += ", " + name + "#1";
+      resultTypes += ", " + state;
+    }
     return project(merge(name + "#0", heads, headDim), inner, width, "rows");
   }
 
@@ -300,7 +310,7 @@ private:
 
   Dice &dice;
   const RandomSharding &sharding;
-  std::string dtype, arguments, body;
+  std::string dtype, arguments, body, results, resultTypes;
   int64_t batch, length, width, values = 0, weights = 0;
 };
 
@@ -320,12 +330,12 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
 }
 
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
-  const CompileOptions &options = sharding.options;
+  ShardingText text = textOf(sharding.value);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
                  "tp={6} {7} {8}",
-                 meshText(options.mesh), options.axis, options.order,
-                 options.strategy, options.attention, options.scan,
-                 options.tensorAxis, model.dtype, describe(model.decay));
+                 text.mesh, text.axis, text.order, text.mixer, text.attention,
+                 text.scan, text.tensorAxis, model.dtype,
+                 describe(model.decay));
 }
 
 namespace {

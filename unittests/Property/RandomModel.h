@@ -34,19 +34,18 @@ private:
 /// How a case is sharded, and what a model must be to be shardable so: every
 /// number of heads a multiple of all ranks, the sequence of what the cuts need.
 struct RandomSharding {
-  CompileOptions options;
+  cp::Sharding value;
   /// Over how many ranks heads may be cut, by strategy and tensor parallelism.
   std::vector<int64_t> headParts;
   /// What the length of the sequence must be a multiple of.
   int64_t sequenceMultiple = 1;
-  /// Rows in a row that a rank has at least, for that length.
-  int64_t ranksOfSequence = 1;
   bool hasTwoAxes = false;
 };
 RandomSharding drawSharding(Dice &dice);
 
 /// A model with a few layers drawn from mixers, scans, attention, MLPs and
-/// norms, as text.
+/// norms, as text. It gives its last activations and the final states of some
+/// scans.
 struct RandomModel {
   std::string text, dtype;
   Decay decay = Decay::AsPublished;

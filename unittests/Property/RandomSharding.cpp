@@ -25,39 +25,36 @@ bool Dice::chance(double probability) {
 namespace {
 
 void drawMesh(Dice &dice, RandomSharding &sharding) {
-  Mesh &mesh = sharding.options.mesh;
+  Mesh &mesh = sharding.value.mesh;
   sharding.hasTwoAxes = dice.chance(0.4);
   if (sharding.hasTwoAxes) {
     auto [outer, inner] = dice.oneOf<std::pair<int64_t, int64_t>>(
         {{1, 2}, {2, 1}, {2, 2}, {2, 2}, {2, 3}, {3, 2}, {2, 4}, {4, 2}});
     mesh.axes = {{"ring", outer}, {"u", inner}};
-    sharding.options.axis = "ring,u";
+    sharding.value.sequence = {Cut{0}, Cut{1}};
   } else {
     mesh.axes = {{"cp", dice.oneOf<int64_t>({1, 2, 2, 3, 4, 4, 5, 6, 8})}};
-    sharding.options.axis = "cp";
   }
   if (mesh.numRanks() <= 4 && dice.chance(0.3)) {
+    sharding.value.tensorParallel = {Cut{static_cast<int>(mesh.axes.size())}};
     mesh.axes.push_back({"tp", 2});
-    sharding.options.tensorAxis = "tp";
     // Some models have nothing that two ranks can share.
-    sharding.options.replicateUnused = true;
+    sharding.value.replicateUnused = true;
   }
 }
 
 void drawOrder(Dice &dice, RandomSharding &sharding) {
-  const Mesh &mesh = sharding.options.mesh;
+  const Mesh &mesh = sharding.value.mesh;
   int64_t outer = mesh.axes[0].size;
   int64_t inner = sharding.hasTwoAxes ? mesh.axes[1].size : 1;
-  std::string order = dice.oneOf<std::string>(
-      {"contiguous", "zigzag", "zigzag", "striped", "striped"});
-  int64_t run = order == "zigzag" ? 2 : 1;
-  if (order == "striped" && dice.chance(0.6)) {
-    run = dice.between(2, 3);
-    order += ":" + std::to_string(run);
-  }
-  sharding.options.order = order;
+  Cut &cut = sharding.value.sequence.front();
+  cut.order =
+      dice.oneOf<Order>({Order::Contiguous, Order::Zigzag, Order::Zigzag,
+                         Order::Striped, Order::Striped});
+  int64_t run = cut.order == Order::Zigzag ? 2 : 1;
+  if (cut.order == Order::Striped && dice.chance(0.6))
+    run = cut.unit = dice.between(2, 3);
   sharding.sequenceMultiple = outer * std::lcm(inner, run);
-  sharding.ranksOfSequence = outer * inner * (order == "zigzag" ? 2 : 1);
 }
 
 } // namespace
@@ -66,20 +63,23 @@ RandomSharding drawSharding(Dice &dice) {
   RandomSharding sharding;
   drawMesh(dice, sharding);
   drawOrder(dice, sharding);
-  CompileOptions &options = sharding.options;
-  std::vector<std::string> strategies = {"hidden", "sequence"};
-  if (sharding.hasTwoAxes)
-    strategies.push_back("2d");
-  options.strategy = dice.oneOf(strategies);
-  std::vector<std::string> forms = {"ulysses", "ring", "gather"};
-  if (sharding.hasTwoAxes)
-    forms.push_back("2d");
-  options.attention = dice.oneOf(forms);
-  options.scan = dice.oneOf<std::string>(
-      {"chain", "gather", "doubling", "pipelined", "transposed"});
-  int64_t tensor = options.tensorAxis.empty() ? 1 : 2;
-  int64_t inner = sharding.hasTwoAxes ? options.mesh.axes[1].size : 1;
-  sharding.headParts = {tensor, tensor * inner, options.mesh.numRanks()};
+  cp::Sharding &value = sharding.value;
+  std::vector<CutStrategy> strategies = {CutStrategy::Hidden,
+                                         CutStrategy::Sequence};
+  std::vector<AttentionForm> forms = {
+      AttentionForm::Ulysses, AttentionForm::Ring, AttentionForm::Gather};
+  if (sharding.hasTwoAxes) {
+    strategies.push_back(CutStrategy::TwoD);
+    forms.push_back(AttentionForm::TwoD);
+  }
+  value.mixer = dice.oneOf(strategies);
+  value.attention = dice.oneOf(forms);
+  value.scan = dice.oneOf<ScanAlgorithm>(
+      {ScanAlgorithm::Chain, ScanAlgorithm::Gather, ScanAlgorithm::Doubling,
+       ScanAlgorithm::Pipelined, ScanAlgorithm::Transposed});
+  int64_t tensor = partsOf(value.mesh, value.tensorParallel);
+  int64_t inner = sharding.hasTwoAxes ? value.mesh.axes[1].size : 1;
+  sharding.headParts = {tensor, tensor * inner, value.mesh.numRanks()};
   return sharding;
 }
 

@@ -62,18 +62,21 @@ Collective scan(const char *variant, int64_t algorithm, int64_t order = 0) {
           cprt_scan_state,
           {order + 1, 6},
           {order + 1, 6},
-          [=](Call &call) { call.attr(algorithm).array({0}).attr(order); },
+          [=](Call &call) {
+            call.attr(algorithm).array({0}).attr(order).attr(0).attr(0);
+          },
           variant};
 }
 
 Collective halo(const char *variant, int64_t order) {
-  return {
-      "halo",
-      cprt_halo,
-      {4, 2},
-      {order + 1, 2},
-      [=](Call &call) { call.array({0}).attr(1).attr(0).attr(0).attr(order); },
-      variant};
+  return {"halo",
+          cprt_halo,
+          {4, 2},
+          {order + 1, 2},
+          [=](Call &call) {
+            call.array({0}).attr(0).attr(0).attr(order).attr(0).attr(1);
+          },
+          variant};
 }
 
 /// Those that move whole tensors between layouts.

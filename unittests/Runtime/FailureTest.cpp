@@ -42,7 +42,8 @@ void scan(cprt_context *context, int64_t algorithm) {
   Tensor outDecay(CPRT_F32, Sizes{1}), outState(CPRT_F32, Sizes{1, 2});
   Call call;
   call.in(decay).in(state).out(outDecay).out(outState);
-  call.attr(algorithm).array({0}).attr(0).run(cprt_scan_state, context);
+  call.attr(algorithm).array({0}).attr(0).attr(0).attr(0).run(cprt_scan_state,
+                                                              context);
 }
 
 /// Runs a program that must fail on all ranks, in time, and a sound one in a

@@ -154,7 +154,7 @@ struct Scan {
     states.run(cprt_ssd_states, context);
     Call prefix;
     prefix.in(decay).in(state).out(prefixDecay).out(prefixState).attr(none);
-    prefix.array({0}).attr(0).run(cprt_scan_state, context);
+    prefix.array({0}).attr(0).attr(0).attr(0).run(cprt_scan_state, context);
     scan.in(xs).in(rate).in(bs).in(cs).in(chunks).in(delta);
     scan.in(prefixDecay).in(prefixState).out(y).out(last);
     scan.attr(chunk).attr(none).attr(none).run(cprt_ssd_scan, context);

@@ -44,7 +44,7 @@ struct ScanFailure : testing::TestWithParam<std::tuple<int64_t, int64_t>> {
     Tensor outState(CPRT_F32, {parts, states});
     Call call;
     call.in(decay).in(state).out(outDecay).out(outState);
-    call.attr(way.algorithm).array({0}).attr(way.order);
+    call.attr(way.algorithm).array({0}).attr(way.order).attr(0).attr(0);
     call.run(cprt_scan_state, context);
   }
   static Way way() {

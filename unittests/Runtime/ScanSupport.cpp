@@ -7,6 +7,7 @@
 
 #include "ScanSupport.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cp::test {
@@ -34,20 +35,47 @@ Summaries randomSummaries(RandomCase &c, const Sample &sample, int64_t parts) {
 }
 
 void scan(cprt_context *context, const Sample &sample, const Sizes &axes,
-          Algorithm algorithm, int64_t order, Array &decays, Array &states) {
+          Way way, Array &decays, Array &states, Summaries *total) {
   Tensor decay(sample.dtype, decays, sample.hasGaps);
   Tensor state(sample.dtype, states, sample.hasGaps);
   Tensor outDecay(sample.dtype, decays.sizes, sample.hasGaps);
   Tensor outState(sample.dtype, states.sizes, sample.hasGaps);
   Call call;
   call.in(decay).in(state).out(outDecay).out(outState);
-  call.attr(algorithm).array(axes).attr(order).run(cprt_scan_state, context);
+  Tensor totalDecay(sample.dtype, sample.decay, sample.hasGaps);
+  Tensor totalState(sample.dtype, sample.state, sample.hasGaps);
+  if (total)
+    call.out(totalDecay).out(totalState);
+  call.attr(way.algorithm).array(axes).attr(way.isZigzag).attr(way.isReverse);
+  call.attr(total != nullptr).run(cprt_scan_state, context);
   // The results must not depend on what becomes of the operands.
   state.write(Array(state.sizes));
   decay.write(Array(decay.sizes));
   EXPECT_TRUE(outDecay.gapsAreIntact() && outState.gapsAreIntact());
   decays = outDecay.read();
   states = outState.read();
+  if (!total)
+    return;
+  EXPECT_TRUE(totalDecay.gapsAreIntact() && totalState.gapsAreIntact());
+  *total = {{totalDecay.read()}, {totalState.read()}};
+}
+
+Summaries turned(Summaries summaries) {
+  std::reverse(summaries.decays.begin(), summaries.decays.end());
+  std::reverse(summaries.states.begin(), summaries.states.end());
+  return summaries;
+}
+
+Array inTurn(Array first, Array second) {
+  Sizes sizes = first.sizes;
+  sizes[0] *= 2;
+  Array both(sizes);
+  forEachIndex(sizes, [&](const Sizes &index) {
+    Sizes at = index;
+    at[0] /= 2;
+    both.at(index) = (index[0] % 2 ? second : first).at(at);
+  });
+  return both;
 }
 
 void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b) {

@@ -17,6 +17,11 @@ enum Algorithm : int64_t { Chain, Gather, Doubling, Pipelined, Transposed };
 inline constexpr Algorithm algorithms[] = {Chain, Gather, Doubling, Pipelined,
                                            Transposed};
 
+struct Way {
+  Algorithm algorithm;
+  bool isZigzag = false, isReverse = false;
+};
+
 /// A decay and a state for each part of a sequence: what a scan takes or gives.
 struct Summaries {
   std::vector<Array> decays, states;
@@ -36,9 +41,16 @@ Sample randomSample(RandomCase &c);
 /// With resets, which are zero decays, and with zeros of both signs.
 Summaries randomSummaries(RandomCase &c, const Sample &sample, int64_t parts);
 
-/// One scan with buffers of these contents; the results take their place.
+/// One scan with buffers of these contents; the results take their place, and
+/// that of `total`, if it is given.
 void scan(cprt_context *context, const Sample &sample, const Sizes &axes,
-          Algorithm algorithm, int64_t order, Array &decays, Array &states);
+          Way way, Array &decays, Array &states, Summaries *total = nullptr);
+
+/// The last part first.
+Summaries turned(Summaries summaries);
+
+/// Two arrays as one, in turn along dimension 0.
+Array inTurn(Array first, Array second);
 
 /// Also tells zeros of different signs apart.
 void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b);

@@ -17,7 +17,7 @@ Summaries runScan(World &world, const Sizes &axes, const Summaries &inputs,
                   Algorithm algorithm, const Sample &sample) {
   Summaries results = inputs;
   world.run([&](int64_t rank, cprt_context *context) {
-    scan(context, sample, axes, algorithm, 0, results.decays[size_t(rank)],
+    scan(context, sample, axes, {algorithm}, results.decays[size_t(rank)],
          results.states[size_t(rank)]);
   });
   EXPECT_EQ(world.failures(), "");
@@ -212,7 +212,8 @@ TEST(Scan, RefusesWhatItCannotScan) {
       Tensor outDecay(bad.dtype, bad.decay), outState(bad.dtype, bad.state);
       Call call;
       call.in(decay).in(state).out(outDecay).out(outState);
-      call.attr(bad.algorithm).array({0}).attr(0).run(cprt_scan_state, context);
+      call.attr(bad.algorithm).array({0}).attr(0).attr(0).attr(0);
+      call.run(cprt_scan_state, context);
       EXPECT_EQ(cprt_context_status(context), bad.status);
       EXPECT_NE(std::strstr(cprt_context_message(context), bad.text), nullptr)
           << cprt_context_message(context);
@@ -225,7 +226,7 @@ TEST(Scan, RefusesWhatItCannotScan) {
 TEST(Scan, SummariesThatNoMemoryHolds) {
   for (int64_t algorithm : algorithms)
     for (int64_t elements : {int64_t(1) << 58, (int64_t(1) << 60) - 2}) {
-      std::vector<int64_t> table = {2, 2, 4, 0};
+      std::vector<int64_t> table = {2, 2, 6, 0};
       for (int64_t rank : {1, 2, 1, 2}) {
         Sizes buffer = {CPRT_F64, rank, elements};
         if (rank == 2)
@@ -233,7 +234,7 @@ TEST(Scan, SummariesThatNoMemoryHolds) {
         buffer.insert(buffer.end(), size_t(rank), 1);
         table.insert(table.end(), buffer.begin(), buffer.end());
       }
-      table.insert(table.end(), {algorithm, 1, 0, 0});
+      table.insert(table.end(), {algorithm, 1, 0, 0, 0, 0});
       double memory[4] = {};
       void *pointers[] = {&memory[0], &memory[1], &memory[2], &memory[3]};
       World world({4}, 100);

@@ -20,29 +20,18 @@ namespace {
 
 /// The same scan by a rank for each part.
 Summaries scanContiguous(const Summaries &inputs, const Sample &sample,
-                         Algorithm algorithm) {
+                         Way way) {
   Summaries results = inputs;
   World world({int64_t(inputs.decays.size())});
   world.run([&](int64_t rank, cprt_context *context) {
-    scan(context, sample, {0}, algorithm, 0, results.decays[size_t(rank)],
+    scan(context, sample, {0}, way, results.decays[size_t(rank)],
          results.states[size_t(rank)]);
   });
   EXPECT_EQ(world.failures(), "");
   return results;
 }
 
-/// Two arrays as one, in turn along dimension 0; and back.
-Array zip(Array a, Array b) {
-  Sizes sizes = a.sizes;
-  sizes[0] *= 2;
-  Array both(sizes);
-  forEachIndex(sizes, [&](const Sizes &index) {
-    Sizes at = index;
-    at[0] /= 2;
-    both.at(index) = (index[0] % 2 ? b : a).at(at);
-  });
-  return both;
-}
+/// What inTurn made one of two.
 Array everySecond(Array both, int64_t slot) {
   Sizes sizes = both.sizes;
   sizes[0] /= 2;
@@ -58,15 +47,16 @@ Array everySecond(Array both, int64_t slot) {
 /// Each group scans the same summaries, which come back part by part.
 std::vector<Summaries> scanZigzag(RandomCase &c, World &world,
                                   const Summaries &inputs, const Sample &sample,
-                                  Algorithm algorithm) {
+                                  Algorithm algorithm, bool isReverse = false) {
   std::vector<Summaries> results(size_t(c.numGroups()), inputs);
   world.run([&](int64_t rank, cprt_context *context) {
     Place place = c.place(rank);
     size_t first = size_t(place.position);
     size_t second = size_t(2 * place.size - 1) - first;
-    Array decays = zip(inputs.decays[first], inputs.decays[second]);
-    Array states = zip(inputs.states[first], inputs.states[second]);
-    scan(context, sample, c.setting.axes, algorithm, 1, decays, states);
+    Array decays = inTurn(inputs.decays[first], inputs.decays[second]);
+    Array states = inTurn(inputs.states[first], inputs.states[second]);
+    scan(context, sample, c.setting.axes, {algorithm, true, isReverse}, decays,
+         states);
     Summaries &result = results[size_t(place.group)];
     for (int64_t slot : {0, 1}) {
       result.decays[slot ? second : first] = everySecond(decays, slot);
@@ -116,20 +106,27 @@ private:
   int64_t ranks, position;
 };
 
+/// A rank's parts come in the same order whichever way the scan goes, so it
+/// sends the same.
 void checkAll(RandomCase &c, Sample sample) {
   SCOPED_TRACE(testing::Message() << "decays " << product(sample.decay)
                                   << ", states " << product(sample.state));
   Summaries inputs = randomSummaries(c, sample, 2 * c.groupSize());
   for (cprt_dtype dtype : {CPRT_F32, CPRT_F64}) {
     sample.dtype = dtype;
-    Summaries chain = scanContiguous(inputs, sample, Chain);
-    Summaries doubling = scanContiguous(inputs, sample, Doubling);
+    bool isReverse = c.draw(0, 1);
+    Summaries first = isReverse ? turned(inputs) : inputs;
+    Summaries chain = scanContiguous(first, sample, {Chain});
+    Summaries doubling = scanContiguous(first, sample, {Doubling});
     for (Algorithm algorithm : algorithms) {
-      SCOPED_TRACE(testing::Message() << "algorithm " << algorithm);
+      SCOPED_TRACE(testing::Message() << "algorithm " << algorithm
+                                      << (isReverse ? " in reverse" : ""));
       World world(c.setting.mesh);
-      const Summaries &expected = algorithm == Doubling ? doubling : chain;
+      Summaries expected = algorithm == Doubling ? doubling : chain;
+      if (isReverse)
+        expected = turned(expected);
       for (const Summaries &result :
-           scanZigzag(c, world, inputs, sample, algorithm)) {
+           scanZigzag(c, world, inputs, sample, algorithm, isReverse)) {
         expectSameBits(result.decays, expected.decays);
         expectSameBits(result.states, expected.states);
       }
@@ -202,14 +199,32 @@ TEST(ZigzagScan, AllocatesInItsFirstCallOnly) {
     world.run([&](int64_t, cprt_context *context) {
       Sample sample = {{2}, {2, 300}, false};
       Array decays(sample.decay), states(sample.state);
-      scan(context, sample, {0}, algorithm, 1, decays, states);
+      scan(context, sample, {0}, {algorithm, true}, decays, states);
       int64_t first = cprt_context_allocations(context);
       EXPECT_GT(first, 0);
-      scan(context, sample, {0}, algorithm, 1, decays, states);
+      scan(context, sample, {0}, {algorithm, true}, decays, states);
       EXPECT_EQ(cprt_context_allocations(context), first);
     });
     EXPECT_EQ(world.failures(), "");
   }
+}
+
+/// One part a rank: the other way round than ranks numbered from the last.
+TEST(ReverseScan, AllAlgorithmsOnOneToNineRanks) {
+  forEachLine({1, 2, 3, 4, 5, 6, 7, 8, 9}, [](RandomCase &c) {
+    Sample sample = randomSample(c);
+    sample.dtype = c.draw(0, 1) ? CPRT_F32 : CPRT_F64;
+    Summaries inputs = randomSummaries(c, sample, c.groupSize());
+    for (Algorithm algorithm : algorithms) {
+      SCOPED_TRACE(testing::Message() << "algorithm " << algorithm);
+      Summaries result =
+          scanContiguous(inputs, sample, {algorithm, false, true});
+      Summaries expected =
+          turned(scanContiguous(turned(inputs), sample, {algorithm}));
+      expectSameBits(result.decays, expected.decays);
+      expectSameBits(result.states, expected.states);
+    }
+  });
 }
 
 TEST(ZigzagScan, RefusesWhatItCannotScan) {
@@ -233,7 +248,8 @@ TEST(ZigzagScan, RefusesWhatItCannotScan) {
       Tensor outDecay(CPRT_F32, bad.decay), outState(CPRT_F32, bad.state);
       Call call;
       call.in(decay).in(state).out(outDecay).out(outState);
-      call.attr(0).array({0}).attr(bad.order).run(cprt_scan_state, context);
+      call.attr(0).array({0}).attr(bad.order).attr(0).attr(0);
+      call.run(cprt_scan_state, context);
       EXPECT_EQ(cprt_context_status(context), bad.status);
       EXPECT_NE(std::strstr(cprt_context_message(context), bad.text), nullptr)
           << cprt_context_message(context);

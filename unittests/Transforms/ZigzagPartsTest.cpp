@@ -22,28 +22,33 @@ using namespace cp;
 
 namespace {
 
-/// A window of one row along dimension `sequence`.
+/// An op that depends along dimension `sequence`.
 template <typename OpTy, int64_t sequence>
-struct Window
-    : SequenceOpInterface::ExternalModel<Window<OpTy, sequence>, OpTy> {
-  SequenceKind getSequenceKind(Operation *) const {
-    return SequenceKind::Window;
-  }
+struct Along : SequenceOpInterface::ExternalModel<Along<OpTy, sequence>, OpTy> {
   int64_t getSequenceFactor(Operation *) const { return sequence; }
+};
+
+/// A window of one row, before or behind.
+template <typename OpTy, bool reverse = false>
+struct Window : WindowOpInterface::ExternalModel<Window<OpTy, reverse>, OpTy> {
   int64_t getWindowRows(Operation *) const { return 1; }
+  bool isReverse(Operation *) const { return reverse; }
   void setInitialRows(Operation *op, Value rows) const {
     op->setAttr("rows", TypeAttr::get(rows.getType()));
   }
 };
 
 /// A scan whose summary has no batch in front.
-struct Scan : SequenceOpInterface::ExternalModel<Scan, math::SinOp> {
-  SequenceKind getSequenceKind(Operation *) const { return SequenceKind::Scan; }
+struct Scan : ScanOpInterface::ExternalModel<Scan, math::SinOp> {
   ScanSummary summarize(Operation *op, OpBuilder &builder) const {
     auto type = RankedTensorType::get({8, 6}, builder.getF32Type());
     Value summary = arith::ConstantOp::create(builder, op->getLoc(),
                                               builder.getZeroAttr(type));
     return {summary, summary, {}};
+  }
+  SmallVector<Value> apply(Operation *, OpBuilder &, const ScanSummary &,
+                           const ScanSummary &) const {
+    return {Value()};
   }
 };
 
@@ -53,9 +58,13 @@ MLIRContext &context() {
     registerAllDialects(registry);
     registerAllExtensions(registry);
     registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
-      math::AbsFOp::attachInterface<Window<math::AbsFOp, 0>>(*context);
-      math::ExpOp::attachInterface<Window<math::ExpOp, 2>>(*context);
-      math::SinOp::attachInterface<Scan>(*context);
+      math::AbsFOp::attachInterface<Along<math::AbsFOp, 0>,
+                                    Window<math::AbsFOp>>(*context);
+      math::ExpOp::attachInterface<Along<math::ExpOp, 2>, Window<math::ExpOp>>(
+          *context);
+      math::CosOp::attachInterface<Along<math::CosOp, 1>,
+                                   Window<math::CosOp, true>>(*context);
+      math::SinOp::attachInterface<Along<math::SinOp, 1>, Scan>(*context);
     });
     return *new MLIRContext(registry);
   }();
@@ -65,11 +74,11 @@ MLIRContext &context() {
 /// `op` of f32 tensors of that shape, whose dimension `sequence` is cut over
 /// two ranks.
 std::string programOf(const std::string &op, const std::string &shape,
-                      int64_t sequence) {
+                      int64_t sequence, const std::string &order = " zigzag") {
   std::string cuts;
   for (int64_t dim = 0; dim < 3; ++dim)
     cuts += std::string(dim ? ", " : "") +
-            (dim == sequence ? "{\"cp\" zigzag}" : "{}");
+            (dim == sequence ? "{\"cp\"" + order + "}" : "{}");
   return "!type = tensor<" + shape +
          "xf32, #cp.layout<#cp.mesh<\"cp\" = 2>, [" + cuts + R"(]>>
       func.func @main(%x: !type) -> !type attributes {cp.view = "global"} {
@@ -119,6 +128,19 @@ TEST(ZigzagPartsTest, TheBatchIsWhateverStandsBeforeTheSequence) {
   EXPECT_EQ(seen, 2);
 }
 
+TEST(ZigzagPartsTest, AWindowInReverseReadsRowsBehind) {
+  Partitioned result(programOf("math.cos", "3x16x5", 1));
+  ASSERT_EQ(result.error, "");
+  int64_t seen = 0;
+  result.module->walk([&](HaloOp halo) {
+    ++seen;
+    EXPECT_TRUE(halo.getRows().isReverse);
+    EXPECT_EQ(halo.getAfter(), 1u);
+    EXPECT_EQ(halo.getBefore(), std::nullopt);
+  });
+  EXPECT_EQ(seen, 1);
+}
+
 TEST(ZigzagPartsTest, ABatchOfNothingHasNoParts) {
   EXPECT_EQ(Partitioned(programOf("math.exp", "3x0x16", 2)).error, "");
 }
@@ -138,6 +160,13 @@ TEST(ZigzagPartsTest, ASummaryWithoutItsBatchInFrontIsRefused) {
             "of a scan's summary must be the batch, of 6 parts here, but its "
             "decay is 'tensor<8x6xf32>'; put the batch first, or reshard the "
             "sequence to contiguous order");
+}
+
+TEST(ZigzagPartsTest, AResultThatOnlyTheWholeSequenceHasIsRefused) {
+  EXPECT_EQ(Partitioned(programOf("math.sin", "3x16x8", 1, "")).error,
+            "'math.sin' op partition_c3: result 0 is used, but is not known on "
+            "every rank when the sequence is cut; cut heads instead (strategy "
+            "= \"hidden\")");
 }
 
 } // namespace

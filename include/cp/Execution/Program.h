@@ -10,6 +10,7 @@
 
 #include "cp/Execution/HostTensor.h"
 #include "cp/Runtime/cprt.h"
+#include "cp/Transforms/Sharding.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -58,24 +59,11 @@ struct RuntimeOperation {
 struct CompileOptions {
   /// The entry function; empty: the only public one.
   std::string entry;
-  /// "hidden", "sequence" or "2d"; for modules without layouts. Empty: the
-  /// program of one rank, not sharded at all.
-  std::string strategy;
-  /// "chain", "gather", "doubling", "pipelined" or "transposed".
-  std::string scan = "chain";
-  /// The axes; for modules that do not name a mesh themselves.
-  Mesh mesh;
-  /// The axes that cut the sequence, major first: "cp" or "ring,u".
-  std::string axis = "cp";
-  /// "contiguous", "zigzag", "striped" or "striped:UNIT", of the first of them.
-  std::string order = "contiguous";
-  /// The form of attention: "ulysses", "ring", "gather" or "2d".
-  std::string attention = "ring";
-  /// The axis of tensor parallelism; empty: none.
-  std::string tensorAxis;
-  /// Whether ranks along an axis over which nothing is cut may do the same
-  /// work.
-  bool replicateUnused = false;
+  /// How a module without layouts is sharded. Nothing: not at all, every rank
+  /// runs the program of one.
+  std::optional<Sharding> sharding;
+  /// The ranks of a module that is not sharded here and names no mesh itself.
+  Mesh mesh{{{"cp", 1}}};
   /// Operations beside the runtime's own. A name of the runtime's is an error.
   std::vector<RuntimeOperation> operations;
   /// Modules without layouts: what every op computes is a result too, after the

@@ -32,7 +32,8 @@ defvar attentionResults = (outs CP_FloatTensorOfRank<4>:$out,
 def CP_AttentionOp : CP_Op<"attention", [
     Pure, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
-      "getHiddenFactor", "getCutStrategy", "place", "prepareHiddenCut"]>,
+      "getHiddenFactor", "getCutStrategy", "prepareHiddenCut"]>,
+    DeclareOpInterfaceMethods<PlacedOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Softmax attention with grouped heads";
   let description = [{

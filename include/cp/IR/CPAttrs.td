@@ -134,6 +134,29 @@ def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
   }];
 }
 
+def CP_CutStrategy : I64EnumAttr<"CutStrategy",
+    "Which factor of an op the axes of the sequence cut: the hidden one (channels "
+    "or heads), the sequence, or the last axis the hidden one and the others the "
+    "sequence", [
+      I64EnumAttrCase<"Hidden", 0, "hidden">,
+      I64EnumAttrCase<"Sequence", 1, "sequence">,
+      I64EnumAttrCase<"TwoD", 2, "2d">]> {
+  let cppNamespace = "::cp";
+  let genSpecializedAttr = 0;
+}
+
+def CP_AttentionForm : I64EnumAttr<"AttentionForm",
+    "What of attention travels: all of it to where heads are cut (ulysses), keys "
+    "and values from rank to rank (ring), to every rank (gather), or the first two "
+    "on two axes (2d)", [
+      I64EnumAttrCase<"Ulysses", 0, "ulysses">,
+      I64EnumAttrCase<"Ring", 1, "ring">,
+      I64EnumAttrCase<"Gather", 2, "gather">,
+      I64EnumAttrCase<"TwoD", 3, "2d">]> {
+  let cppNamespace = "::cp";
+  let genSpecializedAttr = 0;
+}
+
 def CP_ScanAlgorithm : I64EnumAttr<"ScanAlgorithm",
     "How summaries travel in an exclusive scan over ranks", [
       I64EnumAttrCase<"Chain", 0, "chain">,

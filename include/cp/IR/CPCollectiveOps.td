@@ -90,15 +90,26 @@ def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates, IsPlanStep,
 }
 
 def CP_HaloOp : CP_CutOp<"halo"> {
-  let summary = "The last rows of the part before this one";
+  let summary = "The rows next to those of this rank";
   let description = [{
-    For each source the last `before` rows along `dim` that the previous rank of
-    the group holds. The first rank gets the matching one of `initial`, or zeros.
-    Several tensors travel as one exchange.
+    For each source the `before` rows along `dim` that precede this rank's in the
+    sequence, or the `after` rows that follow them. They are held by the neighbour,
+    and by those behind it where it has fewer. What stands before the whole sequence
+    (behind it) are the rows of the matching one of `initial`, or zeros. Several
+    tensors travel as one exchange.
+
+        rank   0    1    2    3
+        rows   0 1  2 3  4 5  6 7
+
+        before = 3          after = 1
+        0  (initial)        0  2
+        1  (initial) 0 1    1  4
+        2  1 2 3            2  6
+        3  3 4 5            3  (initial)
 
     Cut in zigzag order a rank's rows are two parts of the sequence, one behind the
-    other, and a result has `before` rows for each: those in front of the first
-    part, then those in front of the second.
+    other, and a result has as many rows for each: those next to the first part,
+    then those next to the second.
 
         rank  rows        before = 1, over ["cp" zigzag]
         0     0 1 | 6 7   (initial) | 5
@@ -109,11 +120,10 @@ def CP_HaloOp : CP_CutOp<"halo"> {
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - halo_c1: as many results as sources, and as many initial rows or none;
-    - halo_c2: dim exists, before is at least 1 and at most the size of dim: a
-      longer halo would come from several ranks;
-    - halo_c3: a result and its initial rows are the source with `before` rows;
+    - halo_c2: dim exists, and there is one of before and after, of at least 1;
+    - halo_c3: a result and its initial rows are the source with so many rows;
       in zigzag order a result has twice as many;
-    - halo_c4: in zigzag order dim is even, and before at most half of it;
+    - halo_c4: in zigzag order dim is even;
     - parts_c1: the cuts are contiguous, or one zigzag cut.
 
     ```mlir
@@ -128,7 +138,8 @@ def CP_HaloOp : CP_CutOp<"halo"> {
   }];
   let arguments = !con((ins Variadic<AnyRankedTensor>:$sources,
                             Variadic<AnyRankedTensor>:$initial), cutArguments,
-    (ins I64Attr:$dim, I64Attr:$before));
+    (ins I64Attr:$dim, OptionalAttr<I64Attr>:$before,
+         OptionalAttr<I64Attr>:$after));
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let traits = [Communicates, IsRuntimeOp, GroupOpInterface,
                 GoesAlongSequence, AttrSizedOperandSegments,
@@ -140,6 +151,15 @@ def CP_HaloOp : CP_CutOp<"halo"> {
     `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = cutDeclaration # [{
+    /// `before` or `after`, of which a verified op has one.
+    ::cp::HaloRows getRows();
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::ValueRange":$sources,
+                   "::mlir::ValueRange":$initial, "::cp::MeshAttr":$mesh,
+                   "::mlir::ArrayAttr":$cuts, "int64_t":$dim,
+                   "::cp::HaloRows":$rows)>];
 }
 
 def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
@@ -157,6 +177,14 @@ def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
     dimension 0 belong to the first and to the second part. Those are the summaries
     that `cp.ssd_states` makes of `x[b, l, h, p]` seen as `x[2b, l/2, h, p]`.
 
+    With `reverse` the sequence runs from its last token to its first: each rank, or
+    part, gets the combined summary of all behind it, of which the last comes first
+    in the sum.
+
+    Two more results, if they are there, are the summary of the whole sequence, on
+    every rank: `... : tensor<2xf32>, tensor<2x8xf32> total tensor<2xf32>,
+    tensor<2x8xf32>`. In zigzag order their dimension 0 is half of the others'.
+
     Lifetime: made by `cp-partition` for scan ops, becomes a call.
 
     Constraints:
@@ -164,6 +192,8 @@ def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
     - scan_state_c1: results have the operands' types, of one element type;
     - scan_state_c2: decay's sizes are a prefix of state's;
     - scan_state_c3: in zigzag order dimension 0 is there and even;
+    - scan_state_c4: there is no total or both its tensors, of the operands' types
+      but for dimension 0, which is that of one part;
     - parts_c1: the cuts are contiguous, or one zigzag cut.
 
     ```mlir
@@ -180,11 +210,13 @@ def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
   let arguments = !con((ins CP_FloatTensor:$decay, CP_FloatTensor:$state),
     cutArguments,
     (ins DefaultValuedAttr<CP_ScanAlgorithmAttr,
-                           "::cp::ScanAlgorithm::Chain">:$algorithm));
-  let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state);
+                           "::cp::ScanAlgorithm::Chain">:$algorithm,
+         UnitAttr:$reverse));
+  let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state,
+                      Variadic<CP_FloatTensor>:$total);
   let assemblyFormat = [{
     $decay `,` $state `over` custom<Cuts>($cuts) `of` $mesh attr-dict
-    `:` type($decay) `,` type($state)
+    `:` type($decay) `,` type($state) (`total` type($total)^)?
   }];
   let traits = [Communicates, IsRuntimeOp, GroupOpInterface, GoesAlongSequence,
     TypesMatchWith<"prefix", "decay", "prefix_decay", "$_self">,

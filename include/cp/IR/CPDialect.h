@@ -37,21 +37,14 @@ struct CommunicationResource
   llvm::StringRef getName() final { return "Communication"; }
 };
 
-/// How an op depends along its sequence dimension. Placed ops need to know
-/// where in the whole sequence their rows stand, and have a local form that
-/// does.
-enum class SequenceKind { Window, Scan, Placed };
+/// How attention is cut in this form.
+CutStrategy cutStrategyOf(AttentionForm form);
 
-/// Which factor of an op the axes of the sequence cut: the hidden one (channels
-/// or heads), the sequence, or the last axis the hidden one and the others the
-/// sequence.
-enum class CutStrategy { Hidden, Sequence, TwoD };
-
-/// "hidden", "sequence" or "2d"; nothing for another text.
-std::optional<CutStrategy> symbolizeCutStrategy(llvm::StringRef text);
-/// The strategy of an attention's form "ulysses", "ring", "gather" or "2d";
-/// nothing for another text.
-std::optional<CutStrategy> symbolizeAttentionForm(llvm::StringRef text);
+/// How many rows a halo brings, and whether those behind a rank's own.
+struct HaloRows {
+  int64_t count = 0;
+  bool isReverse = false;
+};
 
 /// The affine summary of a run of tokens, and what the second half of the scan
 /// needs again. A combined summary of earlier ranks keeps nothing.
@@ -73,6 +66,11 @@ inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
 inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
 inline constexpr llvm::StringLiteral valueAttr = "cp.value";
 
+/// SequenceOpInterface::canRunOn of ops that do not say otherwise.
+bool canRunByDefault(mlir::Operation *op, llvm::ArrayRef<Cut> cuts);
+
+/// The named axes by their positions in the mesh, which has all of them.
+std::vector<int> axisPositions(MeshAttr mesh, mlir::ArrayAttr axes);
 /// The number of ranks along the named axes, all of which the mesh has.
 int64_t groupSize(MeshAttr mesh, mlir::ArrayAttr axes);
 

@@ -35,19 +35,13 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
 def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
   let cppNamespace = "::cp";
   let description = [{
-    How an op depends along its sequence dimension, when it does: a *window* of
-    earlier rows (causal convolution), a *scan* whose state runs through the whole
-    sequence, or *placed*: it needs to know where its rows stand (attention, in
-    which all rows meet). One partitioner serves every op that answers this.
-
-    The summary of a scan is affine: over a run of tokens the state becomes
-    `decay * state + E`, where `decay`'s sizes are a prefix of the state's. So a
-    summary is the pair (decay, E), pairs combine as
-    `(d1, E1) + (d2, E2) = (d1 d2, d2 E1 + E2)`, and `cp.scan_state` carries them
-    over ranks.
+    An op that depends along a sequence dimension. How it does is said by one more
+    interface, of which there is one a kind: it reads a *window* of neighbouring
+    rows, a *scan* runs its state through the whole sequence, or it is *placed*: it
+    needs to know where in the sequence its rows stand. One partitioner serves
+    every op that answers these.
   }];
   let methods = [
-    InterfaceMethod<"Window, scan or placed.", "::cp::SequenceKind", "getSequenceKind">,
     InterfaceMethod<[{
       The factor of the sharding rule that is the sequence.
     }], "int64_t", "getSequenceFactor", (ins), [{}], [{ return 1; }]>,
@@ -62,50 +56,11 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
       return text ? ::cp::symbolizeCutStrategy(text.getValue()) : ::std::nullopt;
     }]>,
     InterfaceMethod<[{
-      Windows: how many rows before its own an output row reads.
-    }], "int64_t", "getWindowRows", (ins), [{}], [{ return 0; }]>,
-    InterfaceMethod<[{
-      Windows: the operand whose earlier rows are read.
-    }], "::mlir::OpOperand &", "getWindowOperand", (ins), [{}],
-        [{ return $_op->getOpOperand(0); }]>,
-    InterfaceMethod<[{
-      Windows: the rows before the sequence's first, or null for zeros.
-    }], "::mlir::Value", "getInitialRows", (ins), [{}], [{ return nullptr; }]>,
-    InterfaceMethod<[{
-      Windows: the op reads `rows` as the rows before its first.
-    }], "void", "setInitialRows", (ins "::mlir::Value":$rows), [{}], [{ return; }]>,
-    InterfaceMethod<[{
-      Scans: the first half on this rank's tokens alone. `kept` is what `apply`
-      needs again, so that the state work is done once. In zigzag order a rank has
-      two parts of the sequence, which the op then sees as two elements of the
-      batch dimension in front of it: for that, the batch is the first dimension
-      of the summary too.
-    }], "::cp::ScanSummary", "summarize", (ins "::mlir::OpBuilder &":$builder),
-        [{}], [{ return {}; }]>,
-    InterfaceMethod<[{
-      Scans: the second half. `prefix` is the combined summary of all earlier
-      ranks. Returns a replacement for each result; null for one that cannot be
-      had on a part of the sequence.
-    }], "::llvm::SmallVector<::mlir::Value>", "apply",
-        (ins "::mlir::OpBuilder &":$builder,
-             "const ::cp::ScanSummary &":$own,
-             "const ::cp::ScanSummary &":$prefix),
-        [{}], [{ return {}; }]>,
-    InterfaceMethod<[{
-      Scans: how summaries travel over ranks, if the op says so.
-    }], "::std::optional<::cp::ScanAlgorithm>", "getScanAlgorithm", (ins), [{}],
-        [{ return ::std::nullopt; }]>,
-    InterfaceMethod<[{
-      Scans: makes the op say how summaries travel.
-    }], "void", "setScanAlgorithm", (ins "::cp::ScanAlgorithm":$algorithm),
-        [{}], [{ return; }]>,
-    InterfaceMethod<[{
-      Placed ops: the local form for a sequence that `cuts`, of which there is one
-      or more, cut on `mesh`. Returns a replacement for each result.
-    }], "::llvm::SmallVector<::mlir::Value>", "place",
-        (ins "::mlir::OpBuilder &":$builder, "::cp::MeshAttr":$mesh,
-             "::llvm::ArrayRef<::cp::Cut>":$cuts),
-        [{}], [{ return {}; }]>,
+      Whether the op can run on a sequence that these cut, each over several ranks.
+      By default a placed op can on any, and others where a rank's rows are few
+      strings of neighbours (`partsPerRank`).
+    }], "bool", "canRunOn", (ins "::llvm::ArrayRef<::cp::Cut>":$cuts), [{}],
+        [{ return ::cp::canRunByDefault($_op, cuts); }]>,
     InterfaceMethod<[{
       Makes the hidden factor a multiple of `parts` by repeating groups
       that several heads share, if that is what stands in the way. Fails, after
@@ -113,6 +68,93 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     }], "::llvm::LogicalResult", "prepareHiddenCut",
         (ins "::mlir::OpBuilder &":$builder, "int64_t":$parts),
         [{}], [{ return ::mlir::success(); }]>,
+  ];
+}
+
+def WindowOpInterface
+    : OpInterface<"WindowOpInterface", [SequenceOpInterface]> {
+  let cppNamespace = "::cp";
+  let description = [{
+    An output row reads its own row of one operand and some before it, as a causal
+    convolution does; in reverse, some behind it. Cut along the sequence, the op
+    gets those of other ranks from a `cp.halo`.
+  }];
+  let methods = [
+    InterfaceMethod<"How many rows beside its own an output row reads.",
+        "int64_t", "getWindowRows">,
+    InterfaceMethod<"Whether these stand behind its own.", "bool", "isReverse",
+        (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<"The operand whose rows are read.",
+        "::mlir::OpOperand &", "getWindowOperand", (ins), [{}],
+        [{ return $_op->getOpOperand(0); }]>,
+    InterfaceMethod<[{
+      The rows before the sequence's first, in reverse those behind its last, or
+      null for zeros.
+    }], "::mlir::Value", "getInitialRows", (ins), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<"Makes the op read `rows` as these.", "void",
+        "setInitialRows", (ins "::mlir::Value":$rows)>,
+  ];
+}
+
+def ScanOpInterface : OpInterface<"ScanOpInterface", [SequenceOpInterface]> {
+  let cppNamespace = "::cp";
+  let description = [{
+    A state runs through the sequence, from its first row to its last; in reverse,
+    from its last to its first.
+
+    The summary of a scan is affine: over a run of tokens the state becomes
+    `decay * state + E`, where `decay`'s sizes are a prefix of the state's. So a
+    summary is the pair (decay, E), pairs combine as
+    `(d1, E1) + (d2, E2) = (d1 d2, d2 E1 + E2)`, and `cp.scan_state` carries them
+    over ranks.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The first half, on this rank's tokens alone. `kept` is what `apply`
+      needs again, so that the state work is done once. In zigzag order a rank has
+      two parts of the sequence, which the op then sees as two elements of the
+      batch dimension in front of it: for that, the batch is the first dimension
+      of the summary too.
+    }], "::cp::ScanSummary", "summarize", (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<[{
+      The second half. `prefix` is the combined summary of all ranks that the state
+      comes from. Returns a replacement for each result; null for the final state,
+      and for one that cannot be had on a part of the sequence.
+    }], "::llvm::SmallVector<::mlir::Value>", "apply",
+        (ins "::mlir::OpBuilder &":$builder,
+             "const ::cp::ScanSummary &":$own,
+             "const ::cp::ScanSummary &":$prefix)>,
+    InterfaceMethod<"Whether the state runs from the last row to the first.",
+        "bool", "isReverse", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<"The state that the first row starts from, or null for zeros.",
+        "::mlir::Value", "getInitialState", (ins), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<[{
+      The result that is the state behind the last row, or null if there is none.
+      Where it is used, it is made of the summary of the whole sequence.
+    }], "::mlir::Value", "getFinalState", (ins), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<"How summaries travel over ranks, if the op says so.",
+        "::std::optional<::cp::ScanAlgorithm>", "getScanAlgorithm", (ins), [{}],
+        [{ return ::std::nullopt; }]>,
+    InterfaceMethod<"Makes the op say how summaries travel.", "void",
+        "setScanAlgorithm", (ins "::cp::ScanAlgorithm":$algorithm), [{}],
+        [{ return; }]>,
+  ];
+}
+
+def PlacedOpInterface
+    : OpInterface<"PlacedOpInterface", [SequenceOpInterface]> {
+  let cppNamespace = "::cp";
+  let description = [{
+    An op that needs to know where in the whole sequence its rows stand, such as
+    attention, in which all rows meet. It has a local form that does.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The local form for a sequence that `cuts`, of which there is one or more, cut
+      on `mesh`. Returns a replacement for each result.
+    }], "::llvm::SmallVector<::mlir::Value>", "place",
+        (ins "::mlir::OpBuilder &":$builder, "::cp::MeshAttr":$mesh,
+             "::llvm::ArrayRef<::cp::Cut>":$cuts)>,
   ];
 }
 

@@ -138,8 +138,8 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
 
 def CP_Conv1dOp : CP_Op<"conv1d", [
     Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
-    DeclareOpInterfaceMethods<SequenceOpInterface, [
-      "getWindowRows", "getInitialRows", "setInitialRows"]>]> {
+    SequenceOpInterface,
+    DeclareOpInterfaceMethods<WindowOpInterface, ["getInitialRows"]>]> {
   let summary = "Causal depthwise convolution along the sequence";
   let description = [{
     x `[b, l, c]`, weight `[c, w]`, bias `[c]`, initial rows `[b, w-1, c]`:
@@ -183,9 +183,9 @@ def CP_Conv1dOp : CP_Op<"conv1d", [
 
 def CP_SsdOp : CP_Op<"ssd", [
     Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
-    DeclareOpInterfaceMethods<SequenceOpInterface, [
-      "summarize", "apply", "prepareHiddenCut", "getScanAlgorithm",
-      "setScanAlgorithm"]>,
+    DeclareOpInterfaceMethods<SequenceOpInterface, ["prepareHiddenCut"]>,
+    DeclareOpInterfaceMethods<ScanOpInterface, [
+      "getInitialState", "getScanAlgorithm", "setScanAlgorithm"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The Mamba-2 scan (state space duality)";
   let description = [{

@@ -16,7 +16,8 @@ defvar CP_Positions = TensorRankOf<[I64], [1]>;
 def CP_PositionsOp : CP_Op<"positions", [
     Pure, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
-      "getSequenceFactor", "getHiddenFactor", "place"]>]> {
+      "getSequenceFactor", "getHiddenFactor"]>,
+    DeclareOpInterfaceMethods<PlacedOpInterface>]> {
   let summary = "The place of each token in the whole sequence";
   let description = [{
     0, 1, 2, ... along a sequence of l tokens. It takes the layout that its user

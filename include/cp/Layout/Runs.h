@@ -203,6 +203,15 @@ void forEachCommon(const DstRuns &dst, const SrcRuns &src, AddFn add) {
   }
 }
 
+/// How many elements two lists have in common, each ascending by `global`. Two
+/// runs that repeat over the same elements are counted without a look at each:
+/// what two ranks hold of a long sequence has no end. Each as
+/// global:local:length:
+///   4:0:4                           2:0:3                3
+///   0:0:2, 2 of step 4              2:0:4                2
+///   0:0:1, 8 of step 2              0:0:2, 4 of step 4   4
+int64_t countCommon(const std::vector<Run> &a, const std::vector<Run> &b);
+
 } // namespace cp
 
 #endif // CP_LAYOUT_RUNS_H

@@ -64,8 +64,8 @@ struct Step {
 ///   AllReduce  AllReduce
 Step dualOf(const Step &step);
 
-/// The layouts before and after a step, on `mesh`, of a tensor with `rank`
-/// dimensions that the group of the step alone shares.
+/// The layout on `mesh` of a tensor with `rank` dimensions that the group along
+/// `axes`, and nobody else, shares in this way.
 Layout layoutOf(const Share &share, const std::vector<int> &axes, size_t rank,
                 const Mesh &mesh);
 

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 3
+#define CPRT_VERSION_MINOR 4
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -310,26 +310,30 @@ cprt_op cprt_reduce_scatter;
 /// The input of the rank `offset` positions earlier in the group; zeros where
 /// there is none.  attrs axes, offset.
 cprt_op cprt_shift;
-/// k inputs x_i, then with has_initial k inputs initial_i; k outputs: the last
-/// `before` rows along `dim` of the previous position's x_i; the first position
-/// receives initial_i or zeros.  attrs axes, before, dim, has_initial, order.
+/// k inputs x_i, then with has_initial k inputs initial_i; k outputs: the
+/// `rows` rows along `dim` that come before this rank's x_i in the sequence, or
+/// with reverse those behind it. They are held by the neighbour, and by those
+/// beyond it where it has fewer. Of rows that the sequence does not have these
+/// are the nearest of initial_i, which has as many, or zeros. attrs axes, dim,
+/// has_initial, order, reverse, rows.
 ///
 /// With order 1 (zigzag) the rank at position p of R holds, one behind the
 /// other along `dim`, the parts p and 2R-1-p of 2R of a sequence, and an output
-/// has twice `before` rows: those in front of the first part, then those in
-/// front of the second. They come from whoever holds the part before: from p-1
-/// for the first and p+1 for the second, which at position R-1 follows the
-/// rank's own first. Each position but the last sends one part's rows to the
-/// next, and each but the first one part's to the previous. A part has `before`
-/// rows or more. Orders above 1 are CPRT_UNSUPPORTED.
+/// has twice `rows` rows: those next to the first part, then those next to the
+/// second.
+///
+/// Of parts of L rows each sends min(L, rows - (n-1) L) rows, if that is above
+/// 0, to the n-th part behind it (with reverse, before it), unless this is on
+/// the same rank. Orders above 1 are CPRT_UNSUPPORTED.
 cprt_op cprt_halo;
 /// Exclusive prefix over the group, in the order of its positions, of
 ///   (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 +
 ///   state2)
 /// with identity (1, 0). decay's sizes are a prefix of state's; f32 or f64.
-/// ins decay, state; outs decay, state.
-/// attrs algorithm, axes, order. With R ranks, S bytes of state, D of decay and
-/// m = S + D, the rank at position p sends
+/// ins decay, state; outs decay, state, and with total the sum of all on every
+/// rank: decay, state.
+/// attrs algorithm, axes, order, reverse, total. With R ranks, S bytes of
+/// state, D of decay and m = S + D, the rank at position p sends
 ///   0 chain       m, the last rank 0. Each rank hands its inclusive prefix to
 ///                 the next: R - 1 steps.
 ///   1 gather      m. All summaries to all ranks, which fold: 1 step.
@@ -363,6 +367,16 @@ cprt_op cprt_halo;
 ///   3 pipelined   as the chain, in 2R - 2 + K - 1 steps of m / K.
 ///   4 transposed  2 (S - S_p) + 2 S_p + 2 D: 2 steps.
 /// Orders above 1 are CPRT_UNSUPPORTED.
+///
+/// With reverse the state goes from the last position to the first: all is as
+/// if positions, in zigzag order parts, were numbered from the last, so the
+/// results are the same bits, and R-1-p stands for p in what a rank sends in
+/// contiguous order.
+///
+/// A total is of one sequence: in zigzag order its dim 0 is half of the
+/// inputs'. For it, the rank that has the last part sends m more (chain,
+/// doubling, pipelined), or each rank S_p (transposed), or nothing
+/// (gather).
 cprt_op cprt_scan_state;
 /// cprt_attention with q, k and v all cut along the sequence over `axes`, each
 /// by its entry in `orders`. Keys and values go round: in R - 1 steps each rank

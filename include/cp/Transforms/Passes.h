@@ -8,7 +8,7 @@
 #ifndef CP_TRANSFORMS_PASSES_H
 #define CP_TRANSFORMS_PASSES_H
 
-#include "cp/IR/CPDialect.h"
+#include "cp/Transforms/Sharding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
@@ -60,6 +60,9 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
 /// simplify, verify, partition, lower reshards, merge exchanges.
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardPipelineOptions &options);
+/// The same, with `expose` as there.
+void buildShardPipeline(mlir::OpPassManager &manager, const Sharding &sharding,
+                        bool expose = false);
 
 /// The part of it after the layouts are chosen.
 void buildPartitionPipeline(mlir::OpPassManager &manager);
@@ -80,11 +83,6 @@ struct LayoutVerification {
   explicit LayoutVerification(mlir::Operation *op);
   bool succeeded;
 };
-
-/// Reads "dp=2,cp=4"; nothing when the text is no mesh, `message` says why.
-std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &message);
-/// The inverse: "dp=2,cp=4".
-std::string meshText(const Mesh &mesh);
 
 /// The dialects that the passes make or need, and the models of interfaces on
 /// them; what an embedder adds to its registry.

@@ -145,9 +145,10 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
   let description = [{
     Checks the layouts as `cp-verify-layouts` does. Types become those of one
     rank's part; a reshard keeps its layouts as attributes. A window op that is
-    cut along the sequence gets its earlier rows by `cp.halo`; a scan is split in
-    two halves with `cp.scan_state` between. The layouts of arguments and results
-    stay as `cp.layout`.
+    cut along the sequence gets its neighbours' rows by `cp.halo`; a scan is split in
+    two halves with `cp.scan_state` between, whose total makes the state behind the
+    whole sequence where that is used (see test/Transforms/partition-final-state.mlir).
+    The layouts of arguments and results stay as `cp.layout`.
 
     A sequence may be cut contiguously over one axis or several, or in zigzag
     order over one; heads or channels may be cut over others. In zigzag order a
@@ -162,7 +163,8 @@ def Partition : Pass<"cp-partition", "::mlir::func::FuncOp"> {
     test/Transforms/partition.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::tensor::TensorDialect"];
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect"];
 }
 
 def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {

@@ -21,13 +21,14 @@ int64_t bytesOf(Value value) {
   return bytes;
 }
 
-/// The parts of a sequence along which a scan and a halo go.
+/// The parts of a sequence along which a scan and a halo go, numbered in their
+/// direction.
 class SequenceParts {
 public:
   template <typename OpTy>
-  explicit SequenceParts(OpTy op)
+  SequenceParts(OpTy op, bool isReverse)
       : cut(jointCut(op.toCuts())), size(op.getGroupSize()),
-        perPosition(*partsPerRank(cut)) {}
+        perPosition(*partsPerRank(cut)), isReverse(isReverse) {}
 
   /// How many parts a position has, and all positions together.
   int64_t each() const { return perPosition; }
@@ -36,7 +37,7 @@ public:
     SmallVector<int64_t, 2> parts;
     CutRuns runs = runsOf(cut, size, position, count());
     for (int64_t local = 0; local < perPosition; ++local)
-      parts.push_back(runs.globalOf(local));
+      parts.push_back(inTokens(runs.globalOf(local)));
     return parts;
   }
   /// What part `from` sends to part `to`: nothing to one that is not there or
@@ -46,12 +47,17 @@ public:
   }
 
 private:
+  /// A part by its number in the order of the tokens, and the other way round.
+  int64_t inTokens(int64_t part) const {
+    return isReverse ? count() - 1 - part : part;
+  }
   int64_t holder(int64_t part) const {
-    return holderOf(cut, size, count(), part).position;
+    return holderOf(cut, size, count(), inTokens(part)).position;
   }
 
   Cut cut;
   int64_t size, perPosition;
+  bool isReverse;
 };
 
 /// A tensor whose dimension `dim` is cut by these both before and after.
@@ -63,45 +69,76 @@ template <typename OpTy> Transfer keptCut(OpTy op, Value tensor, int64_t dim) {
   return {layout, layout};
 }
 
+/// Bytes of one part's summary in a scan.
+class SummaryBytes {
+public:
+  SummaryBytes(ScanStateOp op, const SequenceParts &parts)
+      : decays(bytesOf(op.getDecay()) / parts.each()),
+        states(bytesOf(op.getState()) / parts.each()),
+        element(elementBytes(op.getState().getType())),
+        size(op.getGroupSize()) {}
+
+  int64_t all() const { return addSaturating(states, decays); }
+  /// The states that the rank at `position` folds for all.
+  int64_t slice(int64_t position) const {
+    int64_t count = element ? states / element : 0;
+    return (count / size + (position < count % size ? 1 : 0)) * element;
+  }
+
+  int64_t decays, states;
+
+private:
+  int64_t element, size;
+};
+
 /// As the runtime's header says it for each algorithm.
 int64_t sentByScan(ScanStateOp op, const SequenceParts &parts,
                    int64_t position) {
-  int64_t size = op.getGroupSize(), others = size - 1;
-  int64_t states = bytesOf(op.getState()) / parts.each(),
-          decays = bytesOf(op.getDecay()) / parts.each();
-  int64_t summary = addSaturating(states, decays);
+  int64_t others = op.getGroupSize() - 1;
+  SummaryBytes bytes(op, parts);
   int64_t toNext = 0, toLater = 0;
   for (int64_t part : parts.of(position)) {
-    toNext = addSaturating(toNext, parts.sent(part, part + 1, summary));
+    toNext = addSaturating(toNext, parts.sent(part, part + 1, bytes.all()));
     for (int64_t hop = 1; part + hop < parts.count(); hop *= 2)
-      toLater = addSaturating(toLater, parts.sent(part, part + hop, summary));
+      toLater =
+          addSaturating(toLater, parts.sent(part, part + hop, bytes.all()));
   }
   switch (op.getAlgorithm()) {
   case ScanAlgorithm::Chain:
   case ScanAlgorithm::Pipelined:
     return toNext;
   case ScanAlgorithm::Gather:
-    return multiplySaturating(parts.each() * others, summary);
+    return multiplySaturating(parts.each() * others, bytes.all());
   case ScanAlgorithm::Doubling:
     return addSaturating(toNext, toLater);
   case ScanAlgorithm::Transposed: {
-    int64_t element = elementBytes(op.getState().getType());
-    int64_t count = element ? states / element : 0;
-    int64_t slice =
-        (count / size + (position < count % size ? 1 : 0)) * element;
-    int64_t ofPart =
-        addSaturating(states - slice,
-                      multiplySaturating(others, addSaturating(slice, decays)));
+    int64_t slice = bytes.slice(position);
+    int64_t ofPart = addSaturating(
+        bytes.states - slice,
+        multiplySaturating(others, addSaturating(slice, bytes.decays)));
     return multiplySaturating(parts.each(), ofPart);
   }
   }
   return 0;
 }
 
+/// The same of a scan's total.
+int64_t sentForTotal(ScanStateOp op, const SequenceParts &parts,
+                     int64_t position) {
+  SummaryBytes bytes(op, parts);
+  int64_t each = 0;
+  if (op.getAlgorithm() == ScanAlgorithm::Transposed)
+    each = bytes.slice(position);
+  else if (op.getAlgorithm() != ScanAlgorithm::Gather &&
+           llvm::is_contained(parts.of(position), parts.count() - 1))
+    each = bytes.all();
+  return multiplySaturating(op.getGroupSize() - 1, each);
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// HaloOp: the last rows of each part go to the next part.
+// HaloOp: the last rows of each part go to the next ones.
 //===----------------------------------------------------------------------===//
 
 SmallVector<Transfer> HaloOp::getTransfers() {
@@ -110,14 +147,31 @@ SmallVector<Transfer> HaloOp::getTransfers() {
   });
 }
 
+/// What a part sends to those behind it: all its rows to the next ones, which
+/// want more, and the rest of a halo to the one where it ends.
+static int64_t sentOfHalo(const SequenceParts &parts, int64_t part,
+                          int64_t rows, HaloRows halo, int64_t bytesOfRow) {
+  int64_t sent = 0;
+  for (int64_t to = part + 1, left = halo.count;
+       left > 0 && rows > 0 && to < parts.count(); ++to, left -= rows)
+    sent = addSaturating(
+        sent, parts.sent(part, to,
+                         multiplySaturating(std::min(rows, left), bytesOfRow)));
+  return sent;
+}
+
 SmallVector<int64_t> HaloOp::getBytesSent() {
-  SequenceParts parts(*this);
+  HaloRows halo = getRows();
+  SequenceParts parts(*this, halo.isReverse);
   SmallVector<int64_t> bytes(getGroupSize());
-  for (Value rows : getResults())
+  for (auto [source, result] : llvm::zip_equal(getSources(), getResults())) {
+    int64_t rows = shapeOf(source)[getDim()] / parts.each();
+    int64_t bytesOfRow = bytesOf(result) / (halo.count * parts.each());
     for (auto [position, sent] : llvm::enumerate(bytes))
       for (int64_t part : parts.of(position))
-        sent = addSaturating(
-            sent, parts.sent(part, part + 1, bytesOf(rows) / parts.each()));
+        sent = addSaturating(sent,
+                             sentOfHalo(parts, part, rows, halo, bytesOfRow));
+  }
   return bytes;
 }
 
@@ -130,10 +184,12 @@ SmallVector<Transfer> ScanStateOp::getTransfers() {
 }
 
 SmallVector<int64_t> ScanStateOp::getBytesSent() {
-  SequenceParts parts(*this);
+  SequenceParts parts(*this, getReverse());
   SmallVector<int64_t> bytes;
   for (int64_t position = 0, e = getGroupSize(); position < e; ++position)
-    bytes.push_back(sentByScan(*this, parts, position));
+    bytes.push_back(addSaturating(
+        sentByScan(*this, parts, position),
+        getTotal().empty() ? 0 : sentForTotal(*this, parts, position)));
   return bytes;
 }
 

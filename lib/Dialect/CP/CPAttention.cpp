@@ -74,12 +74,17 @@ void nameResults(OpTy op, OpAsmSetValueNameFn setName) {
 
 } // namespace
 
-std::optional<CutStrategy> symbolizeAttentionForm(StringRef text) {
-  return llvm::StringSwitch<std::optional<CutStrategy>>(text)
-      .Case("ulysses", CutStrategy::Hidden)
-      .Cases({"ring", "gather"}, CutStrategy::Sequence)
-      .Case("2d", CutStrategy::TwoD)
-      .Default(std::nullopt);
+CutStrategy cutStrategyOf(AttentionForm form) {
+  switch (form) {
+  case AttentionForm::Ulysses:
+    return CutStrategy::Hidden;
+  case AttentionForm::Ring:
+  case AttentionForm::Gather:
+    return CutStrategy::Sequence;
+  case AttentionForm::TwoD:
+    return CutStrategy::TwoD;
+  }
+  llvm_unreachable("all forms are handled");
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,11 +121,12 @@ FailureOr<ShardingRule> AttentionOp::getShardingRule() {
   return ShardingRule::parse(text, *this);
 }
 
-SequenceKind AttentionOp::getSequenceKind() { return SequenceKind::Placed; }
 int64_t AttentionOp::getHiddenFactor() { return 2; }
 
 std::optional<CutStrategy> AttentionOp::getCutStrategy() {
-  return getForm() ? symbolizeAttentionForm(*getForm()) : std::nullopt;
+  std::optional<AttentionForm> form =
+      symbolizeAttentionForm(getForm().value_or(""));
+  return form ? std::optional(cutStrategyOf(*form)) : std::nullopt;
 }
 
 SmallVector<Value> AttentionOp::place(OpBuilder &builder, MeshAttr mesh,

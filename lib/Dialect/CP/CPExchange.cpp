@@ -105,7 +105,9 @@ Attribute HaloOp::getRoute() {
   Builder builder(getContext());
   return builder.getArrayAttr({builder.getStringAttr(getOperationName()),
                                getMesh(), localCutsAttr(getMesh(), toCuts()),
-                               getDimAttr(), getBeforeAttr(),
+                               getDimAttr(),
+                               builder.getI64IntegerAttr(getRows().count),
+                               builder.getBoolAttr(getRows().isReverse),
                                builder.getBoolAttr(!getInitial().empty())});
 }
 
@@ -115,7 +117,7 @@ Operation *HaloOp::mergeWith(OpBuilder &builder, Operation *other) {
                         bothTypes(*this, next),
                         both(getSources(), next.getSources()),
                         both(getInitial(), next.getInitial()), getMesh(),
-                        getCuts(), getDimAttr(), getBeforeAttr());
+                        getCuts(), getDim(), getRows());
 }
 
 } // namespace cp

@@ -17,11 +17,17 @@ namespace cp {
 // Groups
 //===----------------------------------------------------------------------===//
 
-int64_t groupSize(MeshAttr mesh, ArrayAttr axes) {
-  Mesh value = mesh.toMesh();
-  int64_t size = 1;
+std::vector<int> axisPositions(MeshAttr mesh, ArrayAttr axes) {
+  std::vector<int> positions;
   for (StringAttr axis : axes.getAsRange<StringAttr>())
-    size *= value.axes[value.findAxis(axis.getValue())].size;
+    positions.push_back(mesh.findAxis(axis));
+  return positions;
+}
+
+int64_t groupSize(MeshAttr mesh, ArrayAttr axes) {
+  int64_t size = 1;
+  for (int axis : axisPositions(mesh, axes))
+    size *= mesh.getSizes()[axis];
   return size;
 }
 
@@ -111,25 +117,34 @@ LogicalResult AllToAllOp::verify() {
 // HaloOp, ScanStateOp
 //===----------------------------------------------------------------------===//
 
+HaloRows HaloOp::getRows() {
+  if (std::optional<uint64_t> after = getAfter())
+    return {static_cast<int64_t>(*after), /*isReverse=*/true};
+  return {static_cast<int64_t>(getBefore().value_or(0)), false};
+}
+
+void HaloOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
+                   ValueRange sources, ValueRange initial, MeshAttr mesh,
+                   ArrayAttr cuts, int64_t dim, HaloRows rows) {
+  IntegerAttr count = builder.getI64IntegerAttr(rows.count), none;
+  build(builder, state, results, sources, initial, mesh, cuts,
+        builder.getI64IntegerAttr(dim), rows.isReverse ? none : count,
+        rows.isReverse ? count : none);
+}
+
 /// One source and its result, of sequences of which a rank has so many parts.
 static LogicalResult verifyHaloEntry(HaloOp op, Value source, Value result,
                                      int64_t parts) {
-  int64_t dim = op.getDim(), before = op.getBefore();
+  int64_t dim = op.getDim();
   if (failed(expectDim(op, "halo_c2", dim, source)))
     return failure();
   SmallVector<int64_t> shape(shapeOf(source));
   int64_t rows = shape[dim];
-  bool known = !ShapedType::isDynamic(rows);
-  if (known && before > rows)
-    return op.emitOpError("halo_c2: a halo of ")
-           << before << " rows is longer than a rank's " << rows
-           << " rows; use fewer ranks or a longer sequence";
-  if (known && (rows % parts || before > rows / parts))
+  if (!ShapedType::isDynamic(rows) && rows % parts)
     return op.emitOpError("halo_c4: in this order a rank's rows are ")
-           << parts << " parts of " << before
-           << " rows or more, of one size, but there are " << rows
-           << "; use fewer ranks or a longer sequence";
-  shape[dim] = before;
+           << parts << " parts of one size, but there are " << rows
+           << "; use another length or number of ranks";
+  shape[dim] = op.getRows().count;
   if (failed(multiplySize(op, "halo_c4", shape[dim], parts)))
     return failure();
   return expectReshaped(op, "halo_c3", "a result", result, source, shape);
@@ -143,16 +158,21 @@ LogicalResult HaloOp::verify() {
       (!getInitial().empty() && getInitial().size() != count))
     return emitOpError("halo_c1: there must be one result for each of the ")
            << count << " sources, and as many initial rows or none";
+  if (getBefore().has_value() == getAfter().has_value())
+    return emitOpError("halo_c2: there must be one of before and after, but ")
+           << (getBefore() ? "both are" : "none is") << " given";
+  HaloRows rows = getRows();
   FailureOr<int64_t> parts = verifyParts(*this, getMesh(), getCuts());
   if (failed(parts) ||
-      failed(expectAtLeast(*this, "halo_c2", "before", getBefore(), 1)))
+      failed(expectAtLeast(*this, "halo_c2",
+                           rows.isReverse ? "after" : "before", rows.count, 1)))
     return failure();
   for (auto [source, result] : llvm::zip_equal(getSources(), getResults()))
     if (failed(verifyHaloEntry(*this, source, result, *parts)))
       return failure();
   for (auto [initial, source] : llvm::zip(getInitial(), getSources())) {
     SmallVector<int64_t> shape(shapeOf(source));
-    shape[getDim()] = getBefore();
+    shape[getDim()] = rows.count;
     Type expected = cast<RankedTensorType>(source.getType()).clone(shape);
     if (failed(expectType(*this, "halo_c3", "initial rows", initial, expected)))
       return failure();
@@ -163,6 +183,27 @@ LogicalResult HaloOp::verify() {
 void HaloOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (!getResults().empty())
     setName(getResults().front(), "halo");
+}
+
+/// The totals of `parts` parts.
+static LogicalResult verifyTotal(ScanStateOp op, int64_t parts) {
+  ResultRange total = op.getTotal();
+  if (total.empty())
+    return success();
+  if (total.size() != 2)
+    return op.emitOpError("scan_state_c4: a total is a decay and a state, but "
+                          "has ")
+           << total.size() << " tensors; give two, or none";
+  for (auto [result, operand] : llvm::zip_equal(total, op.getOperands())) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (parts > 1 && !ShapedType::isDynamic(shape[0]))
+      shape[0] /= parts;
+    if (failed(expectType(op, "scan_state_c4", "the total", result,
+                          type.clone(shape))))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult ScanStateOp::verify() {
@@ -177,18 +218,21 @@ LogicalResult ScanStateOp::verify() {
   FailureOr<int64_t> parts = verifyParts(*this, getMesh(), getCuts());
   if (failed(parts))
     return failure();
-  if (*parts == 1 || (!decay.empty() && (ShapedType::isDynamic(decay[0]) ||
-                                         decay[0] % *parts == 0)))
-    return success();
-  return emitOpError("scan_state_c3: in this order dimension 0 holds the "
-                     "summaries of ")
-         << *parts << " parts in turn and must be a multiple of it, but decay "
-         << "is " << getDecay().getType();
+  if (*parts > 1 && (decay.empty() || (!ShapedType::isDynamic(decay[0]) &&
+                                       decay[0] % *parts != 0)))
+    return emitOpError("scan_state_c3: in this order dimension 0 holds the "
+                       "summaries of ")
+           << *parts
+           << " parts in turn and must be a multiple of it, but decay "
+           << "is " << getDecay().getType();
+  return verifyTotal(*this, *parts);
 }
 
 void ScanStateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getPrefixDecay(), "prefix_decay");
   setName(getPrefixState(), "prefix_state");
+  if (!getTotal().empty())
+    setName(getTotal().front(), "total");
 }
 
 //===----------------------------------------------------------------------===//

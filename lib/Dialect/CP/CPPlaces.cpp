@@ -47,7 +47,6 @@ FailureOr<ShardingRule> PositionsOp::getShardingRule() {
   return rule;
 }
 
-SequenceKind PositionsOp::getSequenceKind() { return SequenceKind::Placed; }
 int64_t PositionsOp::getSequenceFactor() { return 0; }
 int64_t PositionsOp::getHiddenFactor() { return 0; }
 

@@ -38,11 +38,8 @@ public:
   }
   /// Mesh axes by position.
   void axes(MeshAttr mesh, ArrayAttr names, StringRef key = "axes") {
-    Mesh value = mesh.toMesh();
-    SmallVector<int64_t> positions;
-    for (StringAttr name : names.getAsRange<StringAttr>())
-      positions.push_back(value.findAxis(name.getValue()));
-    array(key, positions);
+    std::vector<int> positions = axisPositions(mesh, names);
+    array(key, SmallVector<int64_t>(positions.begin(), positions.end()));
   }
   /// The order of a group that is one axis, and that of each axis.
   void order(StringRef name, MeshAttr mesh, ArrayAttr cuts) {
@@ -176,10 +173,11 @@ void AllToAllOp::getRuntimeAttributes(NamedAttrList &list) {
 void HaloOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.axes(getMesh(), getAxes());
-  writer.integer("before", getBefore());
   writer.integer("dim", getDim());
   writer.flag("has_initial", !getInitial().empty());
   writer.order("order", getMesh(), getCuts());
+  writer.flag("reverse", getRows().isReverse);
+  writer.integer("rows", getRows().count);
 }
 
 void ScanStateOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -187,6 +185,8 @@ void ScanStateOp::getRuntimeAttributes(NamedAttrList &list) {
   writer.integer("algorithm", static_cast<int64_t>(getAlgorithm()));
   writer.axes(getMesh(), getAxes());
   writer.order("order", getMesh(), getCuts());
+  writer.flag("reverse", getReverse());
+  writer.flag("total", !getTotal().empty());
 }
 
 void AllGatherOp::getRuntimeAttributes(NamedAttrList &list) {

@@ -13,12 +13,8 @@ using namespace mlir;
 
 namespace cp {
 
-std::optional<CutStrategy> symbolizeCutStrategy(StringRef text) {
-  return llvm::StringSwitch<std::optional<CutStrategy>>(text)
-      .Case("hidden", CutStrategy::Hidden)
-      .Case("sequence", CutStrategy::Sequence)
-      .Case("2d", CutStrategy::TwoD)
-      .Default(std::nullopt);
+bool canRunByDefault(Operation *op, ArrayRef<Cut> cuts) {
+  return isa<PlacedOpInterface>(op) || partsPerRank(cuts.vec());
 }
 
 LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
@@ -55,7 +51,6 @@ LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
 // Conv1dOp: a window
 //===----------------------------------------------------------------------===//
 
-SequenceKind Conv1dOp::getSequenceKind() { return SequenceKind::Window; }
 int64_t Conv1dOp::getWindowRows() { return shapeOf(getWeight())[1] - 1; }
 Value Conv1dOp::getInitialRows() { return getInitial(); }
 void Conv1dOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
@@ -63,8 +58,6 @@ void Conv1dOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
 //===----------------------------------------------------------------------===//
 // SsdOp: a scan
 //===----------------------------------------------------------------------===//
-
-SequenceKind SsdOp::getSequenceKind() { return SequenceKind::Scan; }
 
 /// Summaries are kept in f32 or better, whatever the activations are.
 static Type summaryType(Type element) {
@@ -108,9 +101,10 @@ SmallVector<Value> SsdOp::apply(OpBuilder &builder, const ScanSummary &own,
       builder, getLoc(), getY().getType(), own.state.getType(), getX(),
       getALog(), getB(), getC(), getD(), own.kept[0], own.kept[1], prefix.decay,
       prefix.state, asSummary(builder, getInitial()), getChunkSizeAttr());
-  // Only the last rank knows the final state of the whole sequence.
   return {scan.getY(), Value()};
 }
+
+Value SsdOp::getInitialState() { return getInitial(); }
 
 std::optional<ScanAlgorithm> SsdOp::getScanAlgorithm() {
   return getAlgorithm();

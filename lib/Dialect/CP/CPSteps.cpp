@@ -36,17 +36,10 @@ SmallVector<Transfer> transfersOf(MeshAttr mesh, ArrayRef<TensorStep> steps) {
   });
 }
 
-static std::vector<int> positionsOf(ArrayAttr axes, const Mesh &mesh) {
-  std::vector<int> positions;
-  for (StringAttr axis : axes.getAsRange<StringAttr>())
-    positions.push_back(mesh.findAxis(axis.getValue()));
-  return positions;
-}
-
 SmallVector<int64_t> bytesSentBy(MeshAttr mesh, ArrayAttr axes,
                                  ArrayRef<TensorStep> steps) {
   Mesh value = mesh.toMesh();
-  std::vector<int64_t> group = value.group(0, positionsOf(axes, value));
+  std::vector<int64_t> group = value.group(0, axisPositions(mesh, axes));
   SmallVector<int64_t> bytes(group.size());
   for (const TensorStep &moved : steps) {
     Layout before = layoutOf(moved.step.from, moved, value);
@@ -75,7 +68,7 @@ static std::vector<int64_t> partOf(Value value) {
 
 template <typename OpTy>
 static SmallVector<TensorStep> oneStep(OpTy op, Share from, Share to) {
-  std::vector<int> axes = positionsOf(op.getAxes(), op.getMesh().toMesh());
+  std::vector<int> axes = axisPositions(op.getMesh(), op.getAxes());
   return {{op.getSource(),
            partOf(op.getSource()),
            {std::move(axes), std::move(from), std::move(to)}}};
@@ -87,8 +80,7 @@ template <typename OpTy> static Parts partsOf(OpTy op) {
 }
 
 SmallVector<TensorStep> AllToAllOp::getSteps() {
-  Mesh mesh = getMesh().toMesh();
-  std::vector<int> axes = positionsOf(getAxes(), mesh);
+  std::vector<int> axes = axisPositions(getMesh(), getAxes());
   std::vector<Cut> contiguous;
   for (int axis : axes)
     contiguous.push_back({axis});

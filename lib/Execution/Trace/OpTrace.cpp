@@ -19,9 +19,7 @@ OpTrace::OpTrace(Tracer &tracer, Operation *op) : tracer(tracer), op(op) {}
 std::vector<std::vector<int64_t>> groupsOf(Operation *op) {
   auto group = cast<GroupOpInterface>(op);
   Mesh mesh = group.getMesh().toMesh();
-  std::vector<int> axes;
-  for (StringAttr name : group.getAxes().getAsRange<StringAttr>())
-    axes.push_back(mesh.findAxis(name.getValue().str()));
+  std::vector<int> axes = axisPositions(group.getMesh(), group.getAxes());
   std::vector<std::vector<int64_t>> groups;
   for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
     groups.push_back(mesh.group(rank, axes));

@@ -34,6 +34,34 @@ std::vector<CallBuffer> bitsOf(const TracedValue &decay,
   return {ones, bits};
 }
 
+/// Gives a result the ids of `source`, or those of the first of each `parts`
+/// batch elements, which have the same but for what they cover.
+void ofOnePart(const TracedValue &source, int64_t parts, TracedValue &value) {
+  value.space = source.space;
+  value.ids = source.ids;
+  if (parts == 1)
+    return;
+  size_t count = source.numElements() / source.numBatches();
+  for (Plane &plane : value.ids) {
+    if (!plane)
+      continue;
+    auto one = std::make_shared<Words>();
+    for (size_t begin = 0; begin < plane->size(); begin += parts * count)
+      one->insert(one->end(), plane->begin() + begin,
+                  plane->begin() + begin + count);
+    plane = one;
+  }
+}
+
+/// Lets each batch element cover what its word says, on one more rank.
+void coverBatches(TracedValue &value, ArrayRef<int64_t> words) {
+  auto plane = std::make_shared<Words>(value.numElements());
+  for (size_t e = 0; e < plane->size(); ++e)
+    (*plane)[e] =
+        words[value.shape.empty() ? 0 : e * words.size() / plane->size()];
+  value.covers.push_back(plane);
+}
+
 } // namespace
 
 std::vector<int64_t> OpTrace::ownCovers(int64_t rank) {
@@ -91,24 +119,23 @@ llvm::Error OpTrace::scanState() {
   std::vector<std::vector<int64_t>> own;
   for (int64_t rank = 0; rank < numRanks(); ++rank)
     own.push_back(ownCovers(rank));
-  for (unsigned i = 0; i < 2; ++i)
-    sameStructure(i, operand(i));
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    std::vector<double> numbers = numbersOfWords((*prefixes)[1].ranks[rank]);
-    int64_t count = static_cast<int64_t>(numbers.size()) / batches;
-    std::vector<int64_t> words;
-    for (int64_t batch = 0; batch < batches; ++batch)
-      words.push_back(coverOfBits(static_cast<uint64_t>(numbers[batch * count]),
-                                  parts, batch, groups[rank], own, rank));
-    for (unsigned i = 0; i < 2; ++i) {
-      TracedValue &value = result(i);
-      auto plane = std::make_shared<Words>(value.numElements());
-      for (size_t e = 0; e < plane->size(); ++e)
-        (*plane)[e] =
-            words[value.shape.empty() ? 0 : e * batches / plane->size()];
-      value.covers.push_back(plane);
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    ofOnePart(operand(i % 2), i < 2 ? 1 : parts, result(i));
+  for (int64_t rank = 0; rank < numRanks(); ++rank)
+    for (unsigned first = 0; first < op->getNumResults(); first += 2) {
+      // A total has one batch element for all parts.
+      int64_t step = first == 0 ? 1 : parts;
+      std::vector<double> numbers =
+          numbersOfWords((*prefixes)[first + 1].ranks[rank]);
+      int64_t count = static_cast<int64_t>(numbers.size()) * step / batches;
+      std::vector<int64_t> words;
+      for (int64_t batch = 0; batch < batches; batch += step)
+        words.push_back(
+            coverOfBits(static_cast<uint64_t>(numbers[batch / step * count]),
+                        parts, batch, groups[rank], own, rank));
+      coverBatches(result(first), words);
+      coverBatches(result(first + 1), words);
     }
-  }
   return llvm::Error::success();
 }
 

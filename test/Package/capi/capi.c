@@ -91,6 +91,12 @@ static void tryLayout(MlirContext context, MlirAttribute mesh) {
                    {1, 0, CP_ORDER_CONTIGUOUS, 1}};
   expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 2, twice, 0, NULL)),
          "an axis used twice gives no layout");
+  CpCut beyond = {0, (intptr_t)1 << 32, CP_ORDER_CONTIGUOUS, 1};
+  int64_t beyondToo = INT64_MIN;
+  expect(
+      mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 1, &beyond, 0, NULL)) &&
+          mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 0, NULL, 1, &beyondToo)),
+      "an axis that no int holds is not axis 0");
 }
 
 static MlirModule parseFile(MlirContext context, const char *path) {

@@ -34,16 +34,14 @@ FailureOr<cp::ShardingRule> RecurrenceOp::getShardingRule() {
                                  *this);
 }
 
-cp::SequenceKind RecurrenceOp::getSequenceKind() {
-  return cp::SequenceKind::Scan;
-}
+bool RecurrenceOp::isReverse() { return getReverse(); }
 
 cp::ScanSummary RecurrenceOp::summarize(OpBuilder &builder) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(getX().getType()).getShape();
   auto summary =
       RankedTensorType::get({shape[0], shape[2]}, builder.getF64Type());
-  auto op =
-      SummaryOp::create(builder, getLoc(), summary, summary, getGate(), getX());
+  auto op = SummaryOp::create(builder, getLoc(), summary, summary, getGate(),
+                              getX(), getReverseAttr());
   return {op.getDecay(), op.getState(), {}};
 }
 
@@ -58,7 +56,7 @@ SmallVector<Value> RecurrenceOp::apply(OpBuilder &builder,
     incoming = arith::AddFOp::create(builder, getLoc(), decayed, incoming);
   }
   return {RecurrenceOp::create(builder, getLoc(), getH().getType(), getGate(),
-                               getX(), incoming)};
+                               getX(), incoming, getReverseAttr())};
 }
 
 std::optional<cp::ScanAlgorithm> RecurrenceOp::getScanAlgorithm() {
@@ -71,12 +69,38 @@ void RecurrenceOp::setScanAlgorithm(cp::ScanAlgorithm algorithm) {
                    cp::ScanAlgorithmAttr::get(getContext(), algorithm));
 }
 
+FailureOr<cp::ShardingRule> WindowOp::getShardingRule() {
+  return cp::ShardingRule::parse(
+      getInitial() ? "b l c; b . c -> b l c" : "b l c -> b l c", *this);
+}
+
+int64_t WindowOp::getWindowRows() { return getRows(); }
+bool WindowOp::isReverse() { return getReverse(); }
+Value WindowOp::getInitialRows() { return getInitial(); }
+void WindowOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
+
 //===----------------------------------------------------------------------===//
 // What it does at run time
 //===----------------------------------------------------------------------===//
 
 StringRef RecurrenceOp::getRuntimeSymbol() { return "gated_recurrence"; }
 StringRef SummaryOp::getRuntimeSymbol() { return "gated_summary"; }
+StringRef WindowOp::getRuntimeSymbol() { return "gated_window"; }
+
+static void writeReverse(NamedAttrList &list, MLIRContext *context,
+                         bool value) {
+  list.set("reverse", BoolAttr::get(context, value));
+}
+void RecurrenceOp::getRuntimeAttributes(NamedAttrList &list) {
+  writeReverse(list, getContext(), getReverse());
+}
+void SummaryOp::getRuntimeAttributes(NamedAttrList &list) {
+  writeReverse(list, getContext(), getReverse());
+}
+void WindowOp::getRuntimeAttributes(NamedAttrList &list) {
+  writeReverse(list, getContext(), getReverse());
+  list.set("rows", getRowsAttr());
+}
 
 namespace {
 
@@ -93,30 +117,38 @@ struct View {
   }
 };
 
-std::vector<View> viewsOf(const int64_t *desc, void *const *buffers) {
+/// The buffers, and the words of the attributes behind them.
+struct Frame {
   std::vector<View> views;
-  const int64_t *word = desc + 4;
-  for (int64_t i = 0; i < desc[0] + desc[1]; ++i) {
-    int64_t rank = word[1];
-    views.push_back(
-        {static_cast<double *>(buffers[i]), word + 2, word + 2 + rank});
-    word += 2 + 2 * rank;
+  const int64_t *attributes;
+
+  Frame(const int64_t *desc, void *const *buffers) : attributes(desc + 4) {
+    for (int64_t i = 0; i < desc[0] + desc[1]; ++i) {
+      const int64_t *word = attributes;
+      int64_t rank = word[1];
+      views.push_back(
+          {static_cast<double *>(buffers[i]), word + 2, word + 2 + rank});
+      attributes += 2 + 2 * rank;
+    }
   }
-  return views;
-}
+};
 
 void recurrence(cprt_context *context, cprt_stream *, const int64_t *desc,
                 void *const *buffers) {
   if (cprt_context_status(context) != CPRT_OK)
     return;
-  std::vector<View> views = viewsOf(desc, buffers);
-  const View &gate = views[0], &x = views[1], &h = views.back();
-  bool hasInitial = desc[0] == 3;
+  Frame frame(desc, buffers);
+  const View &gate = frame.views[0], &x = frame.views[1];
+  const View &h = frame.views.back();
+  bool hasInitial = desc[0] == 3, isReverse = frame.attributes[0];
+  int64_t length = h.sizes[1];
   for (int64_t b = 0; b < h.sizes[0]; ++b)
     for (int64_t c = 0; c < h.sizes[2]; ++c) {
-      double state = hasInitial ? views[2].at(b, c) : 0;
-      for (int64_t l = 0; l < h.sizes[1]; ++l)
+      double state = hasInitial ? frame.views[2].at(b, c) : 0;
+      for (int64_t i = 0; i < length; ++i) {
+        int64_t l = isReverse ? length - 1 - i : i;
         h.at(b, l, c) = state = gate.at(b, l, c) * state + x.at(b, l, c);
+      }
     }
 }
 
@@ -124,24 +156,56 @@ void summary(cprt_context *context, cprt_stream *, const int64_t *desc,
              void *const *buffers) {
   if (cprt_context_status(context) != CPRT_OK)
     return;
-  std::vector<View> views = viewsOf(desc, buffers);
-  const View &gate = views[0], &x = views[1];
+  Frame frame(desc, buffers);
+  const View &gate = frame.views[0], &x = frame.views[1];
+  bool isReverse = frame.attributes[0];
+  int64_t length = x.sizes[1];
   for (int64_t b = 0; b < x.sizes[0]; ++b)
     for (int64_t c = 0; c < x.sizes[2]; ++c) {
       double product = 1, state = 0;
-      for (int64_t l = 0; l < x.sizes[1]; ++l) {
+      for (int64_t i = 0; i < length; ++i) {
+        int64_t l = isReverse ? length - 1 - i : i;
         product *= gate.at(b, l, c);
         state = gate.at(b, l, c) * state + x.at(b, l, c);
       }
-      views[2].at(b, c) = product;
-      views[3].at(b, c) = state;
+      frame.views[2].at(b, c) = product;
+      frame.views[3].at(b, c) = state;
     }
+}
+
+void window(cprt_context *context, cprt_stream *, const int64_t *desc,
+            void *const *buffers) {
+  if (cprt_context_status(context) != CPRT_OK)
+    return;
+  Frame frame(desc, buffers);
+  const View &x = frame.views[0], &y = frame.views.back();
+  bool hasInitial = desc[0] == 2, isReverse = frame.attributes[0];
+  int64_t rows = frame.attributes[1], length = x.sizes[1];
+  // Rows before the first are the last of the initial ones; in reverse those
+  // behind the last are the first of them.
+  auto rowAt = [&](int64_t b, int64_t l, int64_t c) {
+    if (l >= 0 && l < length)
+      return x.at(b, l, c);
+    if (!hasInitial)
+      return 0.0;
+    return frame.views[1].at(b, isReverse ? l - length : rows + l, c);
+  };
+  for (int64_t b = 0; b < x.sizes[0]; ++b)
+    for (int64_t l = 0; l < length; ++l)
+      for (int64_t c = 0; c < x.sizes[2]; ++c) {
+        double sum = 0;
+        for (int64_t k = 0; k <= rows; ++k)
+          sum += double(k + 1) * rowAt(b, isReverse ? l + k : l - k, c);
+        y.at(b, l, c) = sum;
+      }
 }
 
 } // namespace
 
 std::vector<cp::RuntimeOperation> runtimeOperations() {
-  return {{"gated_recurrence", recurrence}, {"gated_summary", summary}};
+  return {{"gated_recurrence", recurrence},
+          {"gated_summary", summary},
+          {"gated_window", window}};
 }
 
 } // namespace gated

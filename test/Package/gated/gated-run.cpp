@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: gated-run FILE ZIGZAG
+// usage: gated-run FILE ZIGZAG WINDOW
 //
-// Compiles the module (see ../gated.mlir) for one rank, and sharded for four
-// with every scan; then that of ../gated-zigzag.mlir, which has its layouts.
-// Fails unless all give the result of a plain loop.
+// Compiles the recurrence (see ../gated.mlir) for one rank, and sharded for
+// four with every scan; then that of ../gated-zigzag.mlir, which has its
+// layouts; and the windows of ../gated-window.mlir, which reach farther than a
+// rank's rows. All of it forward and in reverse. Fails unless all give the
+// result of a plain loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,17 +46,28 @@ std::vector<double> draw(size_t count, double low, double high, unsigned seed) {
   return values;
 }
 
-/// What the model is expected to give: h + x, h from `initial`.
+/// The same model with every op in the other direction.
+OwningOpRef<ModuleOp> reversed(ModuleOp module) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  copy->walk([](gated::RecurrenceOp op) { op.setReverse(true); });
+  copy->walk([](gated::WindowOp op) { op.setReverse(true); });
+  return copy;
+}
+
+/// What the recurrence is expected to give: h + x, h from `initial`.
 cp::HostTensor expected(const std::vector<double> &gate,
                         const std::vector<double> &x,
-                        const std::vector<double> &initial) {
+                        const std::vector<double> &initial, bool isReverse) {
   std::vector<double> out(x.size()), state = initial;
-  for (int64_t i = 0; i < batch * length * channels; ++i) {
-    int64_t b = i / (length * channels), c = i % channels;
-    double &h = state[b * channels + c];
-    h = gate[i] * h + x[i];
-    out[i] = h + x[i];
-  }
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t step = 0; step < length; ++step)
+      for (int64_t c = 0; c < channels; ++c) {
+        int64_t l = isReverse ? length - 1 - step : step;
+        int64_t i = (b * length + l) * channels + c;
+        double &h = state[b * channels + c];
+        h = gate[i] * h + x[i];
+        out[i] = h + x[i];
+      }
   return tensorOf({batch, length, channels}, out);
 }
 
@@ -76,38 +89,89 @@ bool check(const std::string &name, llvm::Expected<cp::RunResult> result,
     return false;
   }
   double error = cp::compare(result->outputs[0], want).relL2;
-  llvm::outs() << llvm::formatv("{0,-12} rel_l2 {1:e2}", name, error);
+  llvm::outs() << llvm::formatv("{0,-36} rel_l2 {1:e2}", name, error);
   for (const cp::CollectiveCount &count : result->collectives)
     llvm::outs() << llvm::formatv("  {0} x{1}", count.op, count.calls);
   llvm::outs() << "\n";
   return error <= 1e-12;
 }
 
-bool runAll(ModuleOp module, ModuleOp zigzag) {
+constexpr cp::ScanAlgorithm scans[] = {
+    cp::ScanAlgorithm::Chain, cp::ScanAlgorithm::Gather,
+    cp::ScanAlgorithm::Doubling, cp::ScanAlgorithm::Pipelined,
+    cp::ScanAlgorithm::Transposed};
+
+bool runScans(ModuleOp module, ModuleOp zigzag, bool isReverse) {
   // Gates near one: what the first rank hands on is still seen by the last.
   size_t count = batch * length * channels;
   std::vector<double> gate = draw(count, 0.98, 1.0, 1),
                       x = draw(count, -1, 1, 2),
                       initial = draw(batch * channels, -1, 1, 3);
-  cp::HostTensor want = expected(gate, x, initial);
+  cp::HostTensor want = expected(gate, x, initial, isReverse);
   cp::HostTensor inputs[] = {tensorOf({batch, length, channels}, gate),
                              tensorOf({batch, length, channels}, x),
                              tensorOf({batch, channels}, initial)};
   const cp::HostTensor *pointers[] = {&inputs[0], &inputs[1], &inputs[2]};
   cp::CompileOptions options;
   options.operations = gated::runtimeOperations();
-  options.mesh = cp::Mesh{{{"cp", 1}}};
-  bool good = check("1 rank", compileAndRun(module, options, pointers), want);
-  options.mesh = cp::Mesh{{{"cp", 4}}};
-  options.strategy = "sequence";
-  for (const char *scan :
-       {"chain", "gather", "doubling", "pipelined", "transposed"}) {
-    options.scan = scan;
-    good &= check(scan, compileAndRun(module, options, pointers), want);
+  std::string way = isReverse ? ", reverse" : "";
+  bool good =
+      check("1 rank" + way, compileAndRun(module, options, pointers), want);
+  options.sharding.emplace();
+  options.sharding->mesh = cp::Mesh{{{"cp", 4}}};
+  for (cp::ScanAlgorithm scan : scans) {
+    options.sharding->scan = scan;
+    good &= check(stringifyEnum(scan).str() + way,
+                  compileAndRun(module, options, pointers), want);
   }
-  options.strategy.clear();
-  return check("zigzag", compileAndRun(zigzag, options, pointers), want) &&
+  options.sharding.reset();
+  return check("zigzag" + way, compileAndRun(zigzag, options, pointers),
+               want) &&
          good;
+}
+
+/// Against one rank, whose loops ask for rows where they are.
+bool runWindows(ModuleOp module, bool isReverse) {
+  constexpr int64_t rows = 8, initialRows = 5;
+  cp::HostTensor inputs[] = {
+      tensorOf({batch, rows, channels},
+               draw(batch * rows * channels, -1, 1, 4)),
+      tensorOf({batch, initialRows, channels},
+               draw(batch * initialRows * channels, -1, 1, 5))};
+  const cp::HostTensor *pointers[] = {&inputs[0], &inputs[1]};
+  cp::CompileOptions options;
+  options.operations = gated::runtimeOperations();
+  llvm::Expected<cp::RunResult> one = compileAndRun(module, options, pointers);
+  if (!one) {
+    llvm::errs() << "1 rank: " << toString(one.takeError()) << "\n";
+    return false;
+  }
+  bool good = true;
+  for (auto [ranks, order] :
+       {std::pair(2, cp::Order::Contiguous),
+        std::pair(4, cp::Order::Contiguous),
+        std::pair(8, cp::Order::Contiguous), std::pair(2, cp::Order::Zigzag),
+        std::pair(4, cp::Order::Zigzag)}) {
+    options.sharding.emplace();
+    options.sharding->mesh = cp::Mesh{{{"cp", ranks}}};
+    options.sharding->sequence.front().order = order;
+    std::string name = "window, " + std::to_string(ranks) + " ranks" +
+                       (order == cp::Order::Zigzag ? ", zigzag" : "") +
+                       (isReverse ? ", reverse" : "");
+    good &=
+        check(name, compileAndRun(module, options, pointers), one->outputs[0]);
+  }
+  return good;
+}
+
+bool runAll(ModuleOp module, ModuleOp zigzag, ModuleOp window) {
+  OwningOpRef<ModuleOp> moduleBack = reversed(module),
+                        zigzagBack = reversed(zigzag),
+                        windowBack = reversed(window);
+  bool good = runScans(module, zigzag, /*isReverse=*/false);
+  good &= runScans(*moduleBack, *zigzagBack, /*isReverse=*/true);
+  good &= runWindows(window, /*isReverse=*/false);
+  return runWindows(*windowBack, /*isReverse=*/true) && good;
 }
 
 } // namespace
@@ -118,11 +182,13 @@ int main(int argc, char **argv) {
   cp::registerAllExtensions(registry);
   registry.insert<gated::GatedDialect>();
   MLIRContext context(registry);
-  if (argc != 3) {
-    llvm::errs() << "usage: gated-run FILE ZIGZAG\n";
+  if (argc != 4) {
+    llvm::errs() << "usage: gated-run FILE ZIGZAG WINDOW\n";
     return 2;
   }
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(argv[1], &context),
-                        zigzag = parseSourceFile<ModuleOp>(argv[2], &context);
-  return module && zigzag && runAll(*module, *zigzag) ? 0 : 1;
+                        zigzag = parseSourceFile<ModuleOp>(argv[2], &context),
+                        window = parseSourceFile<ModuleOp>(argv[3], &context);
+  return module && zigzag && window && runAll(*module, *zigzag, *window) ? 0
+                                                                         : 1;
 }

@@ -1,0 +1,65 @@
+//===- Sharding.h - How a model is sharded ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TRANSFORMS_SHARDING_H
+#define CP_TRANSFORMS_SHARDING_H
+
+#include "cp/IR/CPDialect.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace cp {
+
+/// What cp-assign-layouts is asked for. As it stands, that is one rank on the
+/// axis "cp"; a mesh of another size is most of what there is to say.
+struct Sharding {
+  Mesh mesh{{{"cp", 1}}};
+  /// How the sequence is cut between ops that depend along it, major to minor;
+  /// one cut at least. All but the first are contiguous.
+  std::vector<Cut> sequence = {Cut{0}};
+  /// The contiguous cut of tensor parallelism: one, or none.
+  std::vector<Cut> tensorParallel;
+  /// Of ops that do not say themselves how they are cut.
+  CutStrategy mixer = CutStrategy::Sequence;
+  AttentionForm attention = AttentionForm::Ring;
+  ScanAlgorithm scan = ScanAlgorithm::Chain;
+  /// Whether ranks along an axis that cuts nothing may do the same work.
+  bool replicateUnused = false;
+
+  /// The cuts of an op's hidden factor and of its sequence under a strategy.
+  std::vector<Cut> onHidden(CutStrategy strategy) const;
+  std::vector<Cut> onSequence(CutStrategy strategy) const;
+};
+
+/// The same as the options of cp-assign-layouts have it; see Passes.h.
+struct AssignLayoutsOptions;
+using ShardingText = AssignLayoutsOptions;
+
+/// How an option is named in an error: "order", or "--order" for a tool.
+using OptionSpelling = llvm::function_ref<std::string(llvm::StringRef)>;
+
+/// Reads the text of each option. Errors: a mesh that is none, an axis that is
+/// not the mesh's or is used twice, a word that is none of those to choose
+/// from.
+llvm::Expected<Sharding> parseSharding(
+    const ShardingText &text,
+    OptionSpelling spell = [](llvm::StringRef name) { return name.str(); });
+/// The inverse.
+ShardingText textOf(const Sharding &sharding);
+
+/// Reads "dp=2,cp=4"; nothing when the text is no mesh, `message` says why.
+std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &message);
+/// The inverse: "dp=2,cp=4".
+std::string meshText(const Mesh &mesh);
+
+/// The number of ranks that share what `cuts` cut.
+int64_t partsOf(const Mesh &mesh, llvm::ArrayRef<Cut> cuts);
+
+} // namespace cp
+
+#endif // CP_TRANSFORMS_SHARDING_H

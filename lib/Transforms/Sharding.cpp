@@ -1,0 +1,175 @@
+//===- Sharding.cpp - How a model is sharded --------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Sharding.h"
+
+#include "cp/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace cp {
+
+std::vector<Cut> Sharding::onHidden(CutStrategy strategy) const {
+  std::vector<Cut> cuts = tensorParallel;
+  auto first = sequence.begin();
+  if (strategy == CutStrategy::Sequence)
+    first = sequence.end();
+  else if (strategy == CutStrategy::TwoD)
+    first = std::prev(sequence.end());
+  for (; first != sequence.end(); ++first)
+    cuts.push_back({first->axis, Order::Contiguous, 1});
+  return cuts;
+}
+
+std::vector<Cut> Sharding::onSequence(CutStrategy strategy) const {
+  if (strategy == CutStrategy::Hidden)
+    return {};
+  std::vector<Cut> cuts = sequence;
+  if (strategy == CutStrategy::TwoD)
+    cuts.pop_back();
+  return cuts;
+}
+
+int64_t partsOf(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  int64_t parts = 1;
+  for (const Cut &cut : cuts)
+    parts *= mesh.axes[cut.axis].size;
+  return parts;
+}
+
+namespace {
+
+/// "hidden, sequence or 2d".
+template <typename Enum> std::string allWords() {
+  SmallVector<StringRef> words;
+  for (int i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
+    words.push_back(stringifyEnum(static_cast<Enum>(i)));
+  StringRef last = words.pop_back_val();
+  return llvm::join(words, ", ") + " or " + last.str();
+}
+
+/// Reads the options one by one into a sharding.
+class Reader {
+public:
+  Reader(const ShardingText &text, OptionSpelling spell)
+      : text(text), spell(spell) {}
+
+  llvm::Expected<Sharding> read() {
+    sharding.replicateUnused = text.replicateUnused;
+    llvm::Error error = readMesh();
+    // As long as nothing is wrong.
+    auto then = [&](llvm::function_ref<llvm::Error()> next) {
+      if (!error)
+        error = next();
+    };
+    then([&] { return readSequence(); });
+    then([&] { return readTensorAxis(); });
+    then([&] { return readWord("mixer", text.mixer, sharding.mixer); });
+    then([&] {
+      return readWord("attention", text.attention, sharding.attention);
+    });
+    then([&] { return readWord("scan", text.scan, sharding.scan); });
+    if (error)
+      return std::move(error);
+    return std::move(sharding);
+  }
+
+private:
+  llvm::Error refuse(StringRef option, const std::string &allowed,
+                     StringRef value) const {
+    return llvm::createStringError(spell(option) + " must be " + allowed +
+                                   ", but is '" + value.str() + "'");
+  }
+
+  llvm::Error readMesh() {
+    std::string message;
+    std::optional<Mesh> mesh = parseMesh(text.mesh, message);
+    if (!mesh)
+      return llvm::createStringError(message);
+    sharding.mesh = std::move(*mesh);
+    return llvm::Error::success();
+  }
+
+  llvm::Error readSequence() {
+    std::optional<Cut> first = parseOrder(text.order);
+    if (!first)
+      return refuse("order",
+                    "contiguous, zigzag, striped or striped:UNIT with a unit "
+                    "of at least 1",
+                    text.order);
+    sharding.sequence.clear();
+    for (StringRef name : llvm::split(text.axis, ','))
+      if (llvm::Error error = addAxis(name, sharding.sequence))
+        return error;
+    first->axis = sharding.sequence.front().axis;
+    sharding.sequence.front() = *first;
+    return llvm::Error::success();
+  }
+
+  llvm::Error readTensorAxis() {
+    if (text.tensorAxis.empty())
+      return llvm::Error::success();
+    return addAxis(text.tensorAxis, sharding.tensorParallel);
+  }
+
+  /// Appends a cut over the axis of this name.
+  llvm::Error addAxis(StringRef name, std::vector<Cut> &cuts) const {
+    int axis = sharding.mesh.findAxis(name);
+    if (axis < 0)
+      return llvm::createStringError("axis '" + name.str() +
+                                     "' is not an axis of mesh '" +
+                                     meshText(sharding.mesh) + "'");
+    for (const Cut &cut : sharding.sequence)
+      if (cut.axis == axis)
+        return llvm::createStringError(
+            "axis '" + name.str() +
+            "' is used twice; an axis cuts the sequence once, or is that of "
+            "tensor parallelism");
+    cuts.push_back(Cut{axis});
+    return llvm::Error::success();
+  }
+
+  template <typename Enum>
+  llvm::Error readWord(StringRef option, StringRef word, Enum &value) const {
+    std::optional<Enum> known = symbolizeEnum<Enum>(word);
+    if (!known)
+      return refuse(option, allWords<Enum>(), word);
+    value = *known;
+    return llvm::Error::success();
+  }
+
+  const ShardingText &text;
+  OptionSpelling spell;
+  Sharding sharding;
+};
+
+} // namespace
+
+llvm::Expected<Sharding> parseSharding(const ShardingText &text,
+                                       OptionSpelling spell) {
+  return Reader(text, spell).read();
+}
+
+ShardingText textOf(const Sharding &sharding) {
+  auto nameOf = [&](const Cut &cut) {
+    return sharding.mesh.axes[cut.axis].name;
+  };
+  ShardingText text;
+  text.mesh = meshText(sharding.mesh);
+  text.axis = llvm::join(llvm::map_range(sharding.sequence, nameOf), ",");
+  text.order = orderText(sharding.sequence.front());
+  text.mixer = stringifyEnum(sharding.mixer);
+  text.attention = stringifyEnum(sharding.attention);
+  text.scan = stringifyEnum(sharding.scan);
+  if (!sharding.tensorParallel.empty())
+    text.tensorAxis = nameOf(sharding.tensorParallel.front());
+  text.replicateUnused = sharding.replicateUnused;
+  return text;
+}
+
+} // namespace cp
