@@ -160,10 +160,19 @@ TEST(Descriptor, WrongNumberOfBuffers) {
   call.in(in).in(in).out(out).array({0}).attr(int64_t(0)).attr(int64_t(0));
   cprt_op *ops[] = {cprt_all_gather, cprt_slice,          cprt_reorder,
                     cprt_all_reduce, cprt_reduce_scatter, cprt_shift,
-                    cprt_scan_state, cprt_all_to_all};
+                    cprt_all_to_all};
   for (cprt_op *op : ops)
     expectInvalid(op, call.table(), call.pointers().data(),
                   "found 2 inputs and 1 outputs, expected");
+  // How many outputs a scan has, one of its attributes says.
+  for (int64_t hasTotal : {0, 1}) {
+    Call scan;
+    scan.in(in).in(in).out(out).attr(int64_t(0)).array({0});
+    scan.attr(int64_t(0)).attr(int64_t(0)).attr(hasTotal);
+    expectInvalid(cprt_scan_state, scan.table(), scan.pointers().data(),
+                  hasTotal ? "found 2 inputs and 1 outputs, expected 2 and 4"
+                           : "found 2 inputs and 1 outputs, expected 2 and 2");
+  }
 }
 
 TEST(Descriptor, RoutesOfAnAllToAll) {
