@@ -125,6 +125,8 @@ inline constexpr llvm::StringLiteral attributes[] = {
     "strategy = \"sequence\", ",
     "dim = 1 : i64, ",
     "before = 3 : i64, ",
+    "after = 5 : i64, ",
+    "reverse, ",
     "by = 1 : i64, ",
     "groups = 2 : i64, ",
     "algorithm = #cp.scan_algorithm<transposed>, ",

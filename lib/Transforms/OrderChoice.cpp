@@ -48,7 +48,7 @@ bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
   llvm::erase_if(cuts, [&](const Cut &cut) {
     return sharding.mesh.axes[cut.axis].size == 1;
   });
-  return !op.canRunOn(cuts);
+  return !cuts.empty() && !op.canRunOn(cuts);
 }
 
 namespace {
@@ -138,10 +138,10 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
         op.getNumOperands() == 0)
       continue;
     graph.addOp(&op);
-    if (isa<PlacedOpInterface>(op))
-      graph.keepOrder(&op);
-    else if (sequenceOp && needsContiguous(sequenceOp))
+    if (sequenceOp && needsContiguous(sequenceOp))
       graph.makeContiguous(&op);
+    else if (isa<PlacedOpInterface>(op))
+      graph.keepOrder(&op);
   }
   // In whatever order: of the cheapest cuts the one taken is unique.
   for (auto [value, dim] : sequenceDims)

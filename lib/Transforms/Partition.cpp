@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Iterators.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace cp {
 #define GEN_PASS_DEF_PARTITION
@@ -79,15 +80,20 @@ LogicalResult refuseOrder(CutSequence &sequence) {
                   "and cut heads or channels over further axes";
 }
 
-/// Finds out how many parts a rank has; fails when the order is not served.
-LogicalResult findParts(CutSequence &sequence) {
-  // On one rank all orders are the same.
+/// The cuts over several ranks: on one all orders are the same.
+std::vector<Cut> realCuts(const CutSequence &sequence) {
   std::vector<Cut> cuts;
   llvm::copy_if(sequence.cuts, std::back_inserter(cuts), [&](const Cut &cut) {
     return sequence.mesh.getSizes()[cut.axis] > 1;
   });
+  return cuts;
+}
+
+/// Finds out how many parts a rank has; fails when the order is not served.
+LogicalResult findParts(CutSequence &sequence) {
+  std::vector<Cut> cuts = realCuts(sequence);
   std::optional<int64_t> parts = partsPerRank(cuts);
-  if (!parts || !sequence.op.canRunOn(cuts))
+  if (!parts)
     return refuseOrder(sequence);
   if (*parts == 1) {
     sequence.cuts = inContiguousOrder(sequence.cuts);
@@ -98,18 +104,40 @@ LogicalResult findParts(CutSequence &sequence) {
   return checkZigzagParts(sequence.op, sequence.rule);
 }
 
-/// Whether `op` reads rows or states of other ranks.
-bool needsOthers(SequenceOpInterface op) {
-  auto window = dyn_cast<WindowOpInterface>(op.getOperation());
-  return window ? window.getWindowRows() > 0
-                : isa<ScanOpInterface>(op.getOperation());
+/// A window's halo must have a size.
+LogicalResult checkHalo(const CutSequence &sequence, WindowOpInterface op) {
+  int64_t size;
+  if (!llvm::MulOverflow(op.getWindowRows(), sequence.parts, size))
+    return success();
+  return op->emitOpError("partition_c2: a window of ")
+         << op.getWindowRows() << " rows, for each of the " << sequence.parts
+         << " parts of a rank, is beyond 64 bits; make it smaller";
 }
 
 /// Refuses what is not served, before anything is changed.
 LogicalResult checkServed(CutSequence &sequence) {
-  if (sequence.cuts.empty() || !needsOthers(sequence.op))
+  Operation *op = sequence.op;
+  if (sequence.cuts.empty())
     return success();
-  return findParts(sequence);
+  auto window = dyn_cast<WindowOpInterface>(op);
+  if (isa<ScanOpInterface>(op) + isa<PlacedOpInterface>(op) +
+          (window ? 1 : 0) !=
+      1)
+    return op->emitOpError("partition_c5: must have one of WindowOpInterface, "
+                           "ScanOpInterface and PlacedOpInterface beside "
+                           "SequenceOpInterface, which does not say how it "
+                           "depends along the sequence");
+  // A window of one row needs no other.
+  if (window && window.getWindowRows() == 0)
+    return success();
+  std::vector<Cut> cuts = realCuts(sequence);
+  if (!cuts.empty() && !sequence.op.canRunOn(cuts))
+    return refuseOrder(sequence);
+  if (isa<PlacedOpInterface>(op))
+    return success();
+  if (failed(findParts(sequence)))
+    return failure();
+  return window ? checkHalo(sequence, window) : success();
 }
 
 /// The dimension of the windows' operand that is the sequence.

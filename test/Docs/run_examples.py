@@ -127,7 +127,7 @@ def is_tested(label, tests):
 
 def check_labels(sources, tests, problems):
     """Errors of passes and tools have labels that no TableGen file lists."""
-    for label in sorted(set(re.findall(r'"([a-z0-9_]+_c\d+): ', sources))):
+    for label in sorted(set(re.findall(r'"([a-z0-9_]+_c\d+)(?:: |")', sources))):
         if not re.search(rf"\b{label}\b", tests):
             problems.append(f"no test has {label}")
 

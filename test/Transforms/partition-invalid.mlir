@@ -54,6 +54,22 @@ func.func @partition_c1_zigzag_inside(%x: tensor<1x16x24xf32, #rows>,
 
 // -----
 
+#mesh = #cp.mesh<"cp" = 2>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+
+func.func @partition_c2(%x: tensor<1x16x24xf32, #rows>,
+    %w: tensor<24x9223372036854775807xf32, #whole2>) -> tensor<1x16x24xf32, #rows>
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'cp.conv1d' op partition_c2: a window of 9223372036854775806 rows, for each of the 2 parts of a rank, is beyond 64 bits; make it smaller}}
+  %0 = cp.conv1d %x weight(%w)
+      : (tensor<1x16x24xf32, #rows>, tensor<24x9223372036854775807xf32, #whole2>)
+      -> tensor<1x16x24xf32, #rows>
+  return %0 : tensor<1x16x24xf32, #rows>
+}
+
+// -----
+
 // Layouts are checked first, so no program with wrong ones is cut up.
 
 #mesh = #cp.mesh<"cp" = 2>

@@ -67,11 +67,13 @@ static llvm::Error checkModule(const ModuleState &state, const Options &options,
 }
 
 /// How to shard over `mesh`, or nothing for the program of one rank. Options
-/// are read even then.
+/// that were given are read even then.
 static llvm::Expected<std::optional<Sharding>>
 shardingFrom(const Options &options, const Mesh &mesh) {
   ShardingText text = options.sharding;
   text.mesh = meshText(mesh);
+  if (options.shardingFlags.empty() && mesh.numRanks() == 1)
+    return std::nullopt;
   bool isAsked = !text.mixer.empty();
   if (!isAsked)
     text.mixer = ShardingText().mixer;

@@ -34,7 +34,7 @@ struct Plan {
 };
 Plan plan;
 
-/// TestSharding moves roundings only. In bf16 what is stored between ops is
+/// Sharding moves roundings only. In bf16 what is stored between ops is
 /// rounded to 2^-9, and softmax and norms carry that on.
 double toleranceOf(llvm::StringRef dtype) {
   if (dtype == "bf16")

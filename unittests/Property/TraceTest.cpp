@@ -139,7 +139,12 @@ std::string broken(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op))
     return toldAnotherOrder(slice, slice.getSource());
   if (auto scan = dyn_cast<ScanStateOp>(op)) {
-    if (group < 3 || partsPerRank(scan.toCuts()) != 1) {
+    bool hasOnePart = partsPerRank(scan.toCuts()) == 1;
+    if (!scan.getTotal().empty() && hasOnePart) {
+      scan.getTotal()[1].replaceAllUsesWith(scan.getPrefixState());
+      return "prefix for a total";
+    }
+    if (group < 3 || !hasOnePart) {
       scan.getPrefixState().replaceAllUsesWith(
           zerosLike(builder, scan.getState()));
       return "state dropped";

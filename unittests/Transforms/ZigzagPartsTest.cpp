@@ -64,6 +64,7 @@ MLIRContext &context() {
           *context);
       math::CosOp::attachInterface<Along<math::CosOp, 1>,
                                    Window<math::CosOp, true>>(*context);
+      math::TanOp::attachInterface<Along<math::TanOp, 1>>(*context);
       math::SinOp::attachInterface<Along<math::SinOp, 1>, Scan>(*context);
     });
     return *new MLIRContext(registry);
@@ -160,6 +161,13 @@ TEST(ZigzagPartsTest, ASummaryWithoutItsBatchInFrontIsRefused) {
             "of a scan's summary must be the batch, of 6 parts here, but its "
             "decay is 'tensor<8x6xf32>'; put the batch first, or reshard the "
             "sequence to contiguous order");
+}
+
+TEST(ZigzagPartsTest, AnOpOfNoKindIsRefused) {
+  EXPECT_EQ(Partitioned(programOf("math.tan", "3x16x8", 1)).error,
+            "'math.tan' op partition_c5: must have one of WindowOpInterface, "
+            "ScanOpInterface and PlacedOpInterface beside SequenceOpInterface, "
+            "which does not say how it depends along the sequence");
 }
 
 TEST(ZigzagPartsTest, AResultThatOnlyTheWholeSequenceHasIsRefused) {

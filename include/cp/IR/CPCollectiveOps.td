@@ -123,7 +123,7 @@ def CP_HaloOp : CP_CutOp<"halo"> {
     - halo_c2: dim exists, and there is one of before and after, of at least 1;
     - halo_c3: a result and its initial rows are the source with so many rows;
       in zigzag order a result has twice as many;
-    - halo_c4: in zigzag order dim is even;
+    - halo_c4: in zigzag order dim is even, and twice the rows are within 64 bits;
     - parts_c1: the cuts are contiguous, or one zigzag cut.
 
     ```mlir

@@ -56,9 +56,10 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
       return text ? ::cp::symbolizeCutStrategy(text.getValue()) : ::std::nullopt;
     }]>,
     InterfaceMethod<[{
-      Whether the op can run on a sequence that these cut, each over several ranks.
-      By default a placed op can on any, and others where a rank's rows are few
-      strings of neighbours (`partsPerRank`).
+      Whether the op can run on a sequence that these cut, each over several ranks;
+      there is one or more. By default a placed op can on any, and others where a
+      rank's rows are few strings of neighbours (`partsPerRank`); what these say can
+      only be less.
     }], "bool", "canRunOn", (ins "::llvm::ArrayRef<::cp::Cut>":$cuts), [{}],
         [{ return ::cp::canRunByDefault($_op, cuts); }]>,
     InterfaceMethod<[{
@@ -126,11 +127,14 @@ def ScanOpInterface : OpInterface<"ScanOpInterface", [SequenceOpInterface]> {
              "const ::cp::ScanSummary &":$prefix)>,
     InterfaceMethod<"Whether the state runs from the last row to the first.",
         "bool", "isReverse", (ins), [{}], [{ return false; }]>,
-    InterfaceMethod<"The state that the first row starts from, or null for zeros.",
-        "::mlir::Value", "getInitialState", (ins), [{}], [{ return nullptr; }]>,
     InterfaceMethod<[{
-      The result that is the state behind the last row, or null if there is none.
-      Where it is used, it is made of the summary of the whole sequence.
+      The state that the scan starts from, at the first row or in reverse at the
+      last, or null for zeros.
+    }], "::mlir::Value", "getInitialState", (ins), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<[{
+      The result that is the state with which it ends, or null if there is none.
+      Where it is used on a cut sequence, it is made of `getInitialState` and the
+      summary of the whole sequence.
     }], "::mlir::Value", "getFinalState", (ins), [{}], [{ return nullptr; }]>,
     InterfaceMethod<"How summaries travel over ranks, if the op says so.",
         "::std::optional<::cp::ScanAlgorithm>", "getScanAlgorithm", (ins), [{}],

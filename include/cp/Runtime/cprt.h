@@ -371,7 +371,7 @@ cprt_op cprt_halo;
 /// With reverse the state goes from the last position to the first: all is as
 /// if positions, in zigzag order parts, were numbered from the last, so the
 /// results are the same bits, and R-1-p stands for p in what a rank sends in
-/// contiguous order.
+/// contiguous order, but for S_p.
 ///
 /// A total is of one sequence: in zigzag order its dim 0 is half of the
 /// inputs'. For it, the rank that has the last part sends m more (chain,

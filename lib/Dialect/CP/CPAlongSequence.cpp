@@ -164,9 +164,9 @@ SmallVector<int64_t> HaloOp::getBytesSent() {
   HaloRows halo = getRows();
   SequenceParts parts(*this, halo.isReverse);
   SmallVector<int64_t> bytes(getGroupSize());
-  for (auto [source, result] : llvm::zip_equal(getSources(), getResults())) {
-    int64_t rows = shapeOf(source)[getDim()] / parts.each();
-    int64_t bytesOfRow = bytesOf(result) / (halo.count * parts.each());
+  for (Value source : getSources()) {
+    int64_t held = shapeOf(source)[getDim()], rows = held / parts.each();
+    int64_t bytesOfRow = held ? bytesOf(source) / held : 0;
     for (auto [position, sent] : llvm::enumerate(bytes))
       for (int64_t part : parts.of(position))
         sent = addSaturating(sent,

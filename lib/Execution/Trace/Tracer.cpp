@@ -266,6 +266,25 @@ static bool hasSizes(const TracedValue &value, ArrayRef<int64_t> sizes) {
   return true;
 }
 
+/// What is wrong with what an element covers, if anything. States are held
+/// against each other: of each element of the whole all ranks have one, which
+/// `states` has by its word.
+static std::string wrongCover(const Covers &covers, int64_t cover,
+                              int64_t element,
+                              llvm::DenseMap<int64_t, int64_t> &states) {
+  if (cover > 0 && !covers[cover].isRun)
+    return "is a sum over " + textOf(covers[cover].intervals) + " of " +
+           std::to_string(covers[cover].size) + " terms only";
+  int64_t other = states.try_emplace(element, cover).first->second;
+  if (other == cover || other == unknownId || cover == unknownId)
+    return "";
+  auto text = [&](int64_t word) {
+    return word > 0 ? textOf(covers[word].intervals) : "nothing";
+  };
+  return "is a state of tokens " + text(cover) +
+         ", but another rank's is of tokens " + text(other);
+}
+
 void Tracer::checkResults(Operation *terminator) {
   for (auto [number, spec] : llvm::enumerate(program.signature.results)) {
     const TracedValue &value = of(terminator->getOperand(number));
@@ -279,6 +298,7 @@ void Tracer::checkResults(Operation *terminator) {
     IdSpace space = IdSpace::of(spec.shape);
     std::string name =
         "result " + std::to_string(number) + " (" + spec.name + ")";
+    llvm::DenseMap<int64_t, int64_t> states;
     for (int64_t rank = 0; rank < trace.ranks; ++rank) {
       Plane got = value.idsOf(rank), want = idsOfPart(spec, rank);
       Plane covered = value.coversOf(rank);
@@ -291,10 +311,8 @@ void Tracer::checkResults(Operation *terminator) {
                  indexText((*want)[i] - 1, spec.shape) + " of the whole";
         else if (word > 0 && word != (*want)[i])
           what = misplaced(space, word - 1, (*want)[i] - 1);
-        else if (int64_t cover = (*covered)[i];
-                 cover > 0 && !covers[cover].isRun)
-          what = "is a sum over " + textOf(covers[cover].intervals) + " of " +
-                 std::to_string(covers[cover].size) + " terms only";
+        else if (!value.covers.empty())
+          what = wrongCover(covers, (*covered)[i], (*want)[i], states);
         if (what.empty())
           continue;
         traced.report(rank, name + ": index " + indexText(i, value.shape) +
