@@ -12,7 +12,11 @@ tblgen() { # generator, file
   mlir-tblgen "-gen-$1" -I include -I "$mlir" "include/cp/$2" "${@:3}"
 }
 tblgen dialect-doc IR/CPOps.td -dialect=cp >"$out/Dialect.md"
-tblgen op-interface-docs IR/CPInterfaces.td >"$out/Interfaces.md"
+{
+  tblgen op-interface-docs IR/CPInterfaces.td
+  # One page, one heading.
+  tblgen op-interface-docs Trace/TraceInterface.td | sed '1,/^# /d'
+} >"$out/Interfaces.md"
 {
   echo "# Passes"
   echo

@@ -7,7 +7,7 @@
 
 #include "cp/Execution/ModuleState.h"
 
-#include "Signature.h"
+#include "cp/Execution/Signature.h"
 
 namespace cp {
 

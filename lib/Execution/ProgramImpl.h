@@ -9,7 +9,7 @@
 #define CP_LIB_EXECUTION_PROGRAMIMPL_H
 
 #include "Jit.h"
-#include "Signature.h"
+#include "cp/Execution/Signature.h"
 
 namespace cp {
 

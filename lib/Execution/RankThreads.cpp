@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankThreads.h"
+#include "cp/Execution/RankThreads.h"
 
 #include <exception>
 

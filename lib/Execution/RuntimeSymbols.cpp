@@ -66,6 +66,7 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   };
   for (const Operation &operation : operations)
     add(operation.name, operation.function);
+  add("cprt_scan_state_with", cprt_scan_state_with);
   add("__truncsfbf2", truncateFloat);
   add("__truncdfbf2", truncateDouble);
   add("cprt_alloc", cprt_alloc);

@@ -67,7 +67,7 @@ private:
 
 void cp::runtime::runOp(Context *context, const cprt_stream *stream,
                         const int64_t *desc, void *const *buffers,
-                        const char *op, OpBody body) {
+                        const char *op, const OpBody &body) {
   if (!context || context->hasFailed())
     return;
   Entry entry(*context, op);

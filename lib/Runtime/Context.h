@@ -13,6 +13,7 @@
 #include "Memory.h"
 #include "Positions.h"
 
+#include <functional>
 #include <map>
 
 namespace cp::runtime {
@@ -98,13 +99,13 @@ private:
 };
 
 /// What one operation does with its decoded call.
-using OpBody = Result (*)(Context &context, const Descriptor &call);
+using OpBody = std::function<Result(Context &context, const Descriptor &call)>;
 
 /// The frame of every program call: returns at once after an earlier failure,
 /// decodes the descriptor, runs `body`, and keeps what goes wrong, an exhausted
 /// heap included. `op` has static storage.
 void runOp(Context *context, const cprt_stream *stream, const int64_t *desc,
-           void *const *buffers, const char *op, OpBody body);
+           void *const *buffers, const char *op, const OpBody &body);
 
 } // namespace cp::runtime
 

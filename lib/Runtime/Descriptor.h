@@ -41,6 +41,7 @@ public:
   Result decode(const char *op, const int64_t *desc, void *const *buffers);
 
   const char *op() const { return name; }
+  int64_t id() const { return callId; }
   size_t numIns() const { return numInputs; }
   size_t numOuts() const { return buffers.size() - numInputs; }
   const Buffer &in(size_t i) const { return buffers[i]; }

@@ -31,9 +31,10 @@ public:
   /// Waits until no peer reads from this rank any more.
   void leave();
 
-  /// Input `i` of the rank at `position`.
+  /// The call of the rank at `position`, and input `i` of it.
+  const Descriptor &call(int64_t position) const { return *at(position).call; }
   const Buffer &input(int64_t position, size_t i) const {
-    return at(position).call->in(i);
+    return call(position).in(i);
   }
   /// Counts bytes copied from the rank at `position`; own ones do not count.
   void took(int64_t position, int64_t bytes) const;

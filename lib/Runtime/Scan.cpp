@@ -33,47 +33,60 @@ static constexpr Algorithm algorithms[] = {
     {bytesOfTransposed, scanTransposed},
 };
 
-/// The total is that of one sequence, though a rank may bring several parts.
-static Result checkTotal(const Descriptor &call, int64_t perRank) {
-  for (size_t i : {0, 1}) {
+/// `total` tensor of each, with the sizes of one of a rank's parts.
+static Result checkResults(const Descriptor &call, size_t tensors,
+                           int64_t perRank, bool hasTotal) {
+  for (size_t i = 0; i < tensors; ++i) {
     const Buffer &in = call.in(i);
     List<int64_t> sizes(in.sizes, in.sizes + in.rank);
+    if (Result failure = call.expectType(tensors + i, in.dtype, sizes))
+      return failure;
+    if (!hasTotal)
+      continue;
     if (perRank > 1)
       sizes[0] /= perRank;
-    if (Result failure = call.expectType(4 + i, in.dtype, sizes))
-      return failure;
-  }
-  return std::nullopt;
-}
-
-static Result checkScanBuffers(const Descriptor &call, bool hasTotal) {
-  if (Result failure = call.expectCounts(2, hasTotal ? 4 : 2))
-    return failure;
-  const Buffer &decay = call.in(0), &state = call.in(1);
-  if (decay.dtype != DType::F32 && decay.dtype != DType::F64)
-    return call.unsupported("scans " + typeText(decay) +
-                            ", expected f32 or f64; convert before the scan");
-  if (decay.rank > state.rank || decay.dtype != state.dtype ||
-      !std::equal(decay.sizes, decay.sizes + decay.rank, state.sizes))
-    return call.invalid("input 0 is " + typeText(decay) + " and input 1 is " +
-                        typeText(state) +
-                        ", expected one type, and that the decay's sizes "
-                        "begin the state's");
-  for (size_t i : {0, 1}) {
-    const Buffer &in = call.in(i);
-    if (Result failure =
-            call.expectType(2 + i, in.dtype, {in.sizes, in.sizes + in.rank}))
+    if (Result failure = call.expectType(2 * tensors + i, in.dtype, sizes))
       return failure;
   }
   return call.expectNotInPlace();
 }
 
-/// Whether the summaries of a rank's parts can be told apart.
-static Result checkParts(const Descriptor &call, int64_t perRank) {
-  const Buffer &decay = call.in(0);
-  if (perRank == 1 || (decay.rank > 0 && decay.sizes[0] % 2 == 0))
+static Result checkDecays(const Descriptor &call) {
+  const Buffer &decay = call.in(0), &state = call.in(1);
+  if (decay.dtype != DType::F32 && decay.dtype != DType::F64)
+    return call.unsupported("scans " + typeText(decay) +
+                            ", expected f32 or f64; convert before the scan");
+  if (decay.rank <= state.rank && decay.dtype == state.dtype &&
+      std::equal(decay.sizes, decay.sizes + decay.rank, state.sizes))
     return std::nullopt;
-  return call.invalid("input 0 is " + typeText(decay) +
+  return call.invalid("input 0 is " + typeText(decay) + " and input 1 is " +
+                      typeText(state) +
+                      ", expected one type, and that the decay's sizes begin "
+                      "the state's");
+}
+
+/// All tensors count the same units in their first dimensions.
+static Result checkUnits(const Descriptor &call, int batchDims) {
+  const Buffer &first = call.in(0);
+  for (size_t i = 0; i < call.numIns(); ++i) {
+    const Buffer &in = call.in(i);
+    if (in.dtype != first.dtype || in.rank < batchDims ||
+        !std::equal(in.sizes, in.sizes + batchDims, first.sizes))
+      return call.invalid("input " + std::to_string(i) + " is " + typeText(in) +
+                          " and input 0 is " + typeText(first) +
+                          ", expected one type, and that the first " +
+                          std::to_string(batchDims) + " sizes agree");
+  }
+  return std::nullopt;
+}
+
+/// Whether the summaries of a rank's parts can be told apart.
+static Result checkParts(const Descriptor &call, int64_t perRank,
+                         int prefixDims) {
+  const Buffer &first = call.in(0);
+  if (perRank == 1 || (prefixDims > 0 && first.sizes[0] % 2 == 0))
+    return std::nullopt;
+  return call.invalid("input 0 is " + typeText(first) +
                       ", expected an even dim 0: in zigzag order it holds the "
                       "summaries of a rank's two parts in turn");
 }
@@ -94,18 +107,59 @@ static SummaryShape shapeOf(const Descriptor &call, const Sequence &sequence) {
           sequence.isReverse};
 }
 
+/// Elements of one unit of a tensor.
+static int64_t unitOf(const Buffer &tensor, int batchDims) {
+  int64_t elements = 1;
+  for (int dim = batchDims; dim < tensor.rank; ++dim)
+    elements *= tensor.sizes[dim];
+  return elements;
+}
+
+/// The same of tensors that combine in their own way. CPRT_INVALID_ARGUMENT
+/// when all of them together do not fit 63 bits.
+static Result shapeOf(const Sequence &sequence, OwnCombine &own,
+                      SummaryShape &shape) {
+  const Descriptor &call = own.call;
+  int64_t elements = 0, unit = 0, perRank = sequence.partsPerRank();
+  bool isTooLarge = false;
+  own.offsets.push_back(0);
+  for (size_t i = 0; i < call.numIns(); ++i) {
+    const Buffer &in = call.in(i);
+    isTooLarge |= __builtin_add_overflow(elements, numElements(in), &elements);
+    isTooLarge |=
+        __builtin_add_overflow(unit, unitOf(in, own.batchDims), &unit);
+    own.offsets.push_back(unit);
+  }
+  DType dtype = call.in(0).dtype;
+  int64_t bytes = 0;
+  isTooLarge |=
+      __builtin_mul_overflow(elements, int64_t(sizeOf(dtype)), &bytes);
+  if (isTooLarge)
+    return call.invalid("the summary's bytes do not fit 63 bits; use smaller "
+                        "tensors");
+  shape = {dtype,   elements / perRank, 0,   1, bytes / perRank, 0,
+           perRank, sequence.isReverse, &own};
+  return std::nullopt;
+}
+
 /// Whether the memory of every algorithm has a size that fits 63 bits.
 static bool isCountable(const Scan &scan) {
   int64_t one = 0, all = 0;
   return !__builtin_add_overflow(scan.shape.stateBytes, scan.shape.decayBytes,
                                  &one) &&
-         !__builtin_mul_overflow(one, scan.sequence.numParts() + 4, &all);
+         !__builtin_mul_overflow(one, scan.sequence.numParts() + 5, &all);
 }
 
-static Result run(const Algorithm &algorithm, const Scan &scan) {
+static Result run(const Algorithm &algorithm, const Scan &scan,
+                  OwnCombine *own) {
   char *memory = nullptr;
-  if (isCountable(scan))
-    memory = scan.context.memory.staging(algorithm.bytes(scan));
+  if (isCountable(scan)) {
+    int64_t bytes = algorithm.bytes(scan);
+    memory =
+        scan.context.memory.staging(bytes + (own ? scan.shape.bytes() : 0));
+    if (own)
+      own->scratch = memory + bytes;
+  }
   if (!memory)
     return Failure{CPRT_OUT_OF_MEMORY,
                    scan.call.title() +
@@ -114,36 +168,93 @@ static Result run(const Algorithm &algorithm, const Scan &scan) {
   return algorithm.body(scan, memory);
 }
 
-static Result scanState(Context &context, const Descriptor &call) {
+namespace {
+
+/// The words that all scans have.
+struct Attributes {
+  int64_t algorithm, batchDims = 0, order;
+  Words axes;
+  bool isReverse, hasTotal;
+};
+
+} // namespace
+
+static Result read(const Descriptor &call, bool isOwn, Attributes &attributes) {
   AttrReader attrs(call);
-  int64_t algorithm =
+  attributes.algorithm =
       attrs.integer("algorithm", 0, int64_t(std::size(algorithms)) - 1);
-  Words axes = attrs.array("axes");
-  int64_t order = attrs.integer("order", 0, INT64_MAX);
-  bool isReverse = attrs.flag("reverse"), hasTotal = attrs.flag("total");
-  if (Result failure = attrs.finish())
+  attributes.axes = attrs.array("axes");
+  if (isOwn)
+    attributes.batchDims = attrs.integer("batch_dims", 0, maxRank);
+  attributes.order = attrs.integer("order", 0, INT64_MAX);
+  attributes.isReverse = attrs.flag("reverse");
+  attributes.hasTotal = attrs.flag("total");
+  return attrs.finish();
+}
+
+/// Checks the buffers, and makes of them what is scanned.
+static Result checkBuffers(const Descriptor &call, const Attributes &attributes,
+                           const Sequence &sequence, OwnCombine *own,
+                           SummaryShape &shape) {
+  size_t tensors = own ? std::max<size_t>(call.numIns(), 1) : 2;
+  if (Result failure = call.expectCounts(
+          tensors, attributes.hasTotal ? 2 * tensors : tensors))
     return failure;
-  if (Result failure = checkScanBuffers(call, hasTotal))
+  if (Result failure =
+          own ? checkUnits(call, own->batchDims) : checkDecays(call))
     return failure;
-  Cut cut;
-  if (Result failure = readSequenceCut(call, order, cut))
+  int64_t perRank = sequence.partsPerRank();
+  if (Result failure =
+          checkParts(call, perRank, own ? own->batchDims : call.in(0).rank))
     return failure;
-  int64_t perRank = *cp::partsPerRank(cut);
-  if (Result failure = checkParts(call, perRank))
+  if (Result failure =
+          checkResults(call, tensors, perRank, attributes.hasTotal))
     return failure;
-  if (hasTotal)
-    if (Result failure = checkTotal(call, perRank))
-      return failure;
+  if (own)
+    return shapeOf(sequence, *own, shape);
+  shape = shapeOf(call, sequence);
+  return std::nullopt;
+}
+
+static Result scanState(Context &context, const Descriptor &call,
+                        cprt_op *combine, bool isOwn) {
+  Attributes attributes;
+  if (Result failure = read(call, isOwn, attributes))
+    return failure;
+  if (isOwn && !combine)
+    return call.invalid("the function that combines is null; hand one over, or "
+                        "call cprt_scan_state");
+  Sequence sequence = {{}, 1, attributes.isReverse};
+  if (Result failure = readSequenceCut(call, attributes.order, sequence.cut))
+    return failure;
+  OwnCombine combination = {
+      combine, context, call, int(attributes.batchDims), {}};
+  OwnCombine *own = isOwn ? &combination : nullptr;
+  SummaryShape shape = {};
+  if (Result failure = checkBuffers(call, attributes, sequence, own, shape))
+    return failure;
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, axes, group))
+  if (Result failure = findGroup(context, call, attributes.axes, group))
     return failure;
-  Sequence sequence = {cut, group->size, isReverse};
-  return run(
-      algorithms[algorithm],
-      {context, call, *group, shapeOf(call, sequence), sequence, hasTotal});
+  sequence.numRanks = group->size;
+  return run(algorithms[attributes.algorithm],
+             {context, call, *group, shape, sequence, attributes.hasTotal},
+             own);
 }
 
 extern "C" void cprt_scan_state(cprt_context *context, cprt_stream *stream,
                                 const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "scan_state", scanState);
+  runOp(context, stream, desc, buffers, "scan_state",
+        [](Context &context, const Descriptor &call) {
+          return scanState(context, call, nullptr, /*isOwn=*/false);
+        });
+}
+
+extern "C" void cprt_scan_state_with(cprt_context *context, cprt_stream *stream,
+                                     const int64_t *desc, void *const *buffers,
+                                     cprt_op *combine) {
+  runOp(context, stream, desc, buffers, "scan_state",
+        [combine](Context &context, const Descriptor &call) {
+          return scanState(context, call, combine, /*isOwn=*/true);
+        });
 }

@@ -87,7 +87,7 @@ Result Chain::pass(int64_t slot, int64_t block) {
       exchange.summary(previous.position) + previous.slot * scan.shape.bytes();
   if (part < scan.lastPart() || scan.hasTotal) {
     combine(own(slot), prefix, own(slot), scan.shape,
-            partOf(scan.shape.size(), numBlocks, block));
+            scan.shape.block(numBlocks, block));
     exchange.publish(readyAfter({scan.group.position, slot}, block));
   }
   if (block + 1 == numBlocks)
@@ -133,7 +133,7 @@ static int64_t blocksFor(const Scan &scan) {
   double hops = double(std::max<int64_t>(handovers - 1, 0));
   double best = std::sqrt(hops * double(scan.shape.bytes()) / handoverBytes);
   return std::clamp<int64_t>(int64_t(best), 1,
-                             std::max<int64_t>(scan.shape.size(), 1));
+                             std::max<int64_t>(scan.shape.units(), 1));
 }
 
 Result cp::runtime::scanByPipeline(const Scan &scan, char *memory) {

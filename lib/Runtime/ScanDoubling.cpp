@@ -101,7 +101,7 @@ Result Doubling::fold(int64_t slot, int64_t step) {
     return failure;
   char *mine = memory + offsetOf({part, step});
   combine(mine + scan.shape.bytes(), earlier, mine, scan.shape,
-          {0, scan.shape.size()});
+          scan.shape.all());
   exchange.publish(readyAfter({part, step + 1}));
   return std::nullopt;
 }

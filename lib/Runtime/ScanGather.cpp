@@ -20,8 +20,7 @@ static Result takeAll(const Scan &scan, char *summaries) {
     return failure;
   for (int64_t part = 0; part < scan.sequence.numParts(); ++part) {
     auto [peer, slot] = scan.sequence.placeOf(part);
-    pack(summaries + part * shape.bytes(), exchange.input(peer, 0),
-         exchange.input(peer, 1), shape, slot);
+    pack(summaries + part * shape.bytes(), exchange.call(peer), shape, slot);
     exchange.took(peer, shape.bytes());
   }
   return std::nullopt;
@@ -36,7 +35,7 @@ Result cp::runtime::scanByGather(const Scan &scan, char *memory) {
   auto foldUpTo = [&](int64_t part) {
     for (; numFolded < part; ++numFolded)
       combine(memory, memory, memory + numFolded * shape.bytes(), shape,
-              {0, shape.size()});
+              shape.all());
   };
   for (int64_t slot = 0; slot < shape.perRank; ++slot) {
     int64_t part = scan.partIn(slot);

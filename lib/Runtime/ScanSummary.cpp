@@ -17,13 +17,28 @@
 #include "FlushToZero.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace cp::runtime;
 
-Range cp::runtime::partOf(int64_t size, int64_t parts, int64_t index) {
-  int64_t length = size / parts, longer = size % parts;
+/// Part `index` of `units` units in `parts` parts in a row, in elements.
+static Range partOf(int64_t units, int64_t unit, int64_t parts, int64_t index) {
+  int64_t length = units / parts, longer = units % parts;
   int64_t begin = index * length + std::min(index, longer);
-  return {begin, begin + length + (index < longer ? 1 : 0)};
+  int64_t end = begin + length + (index < longer ? 1 : 0);
+  return {begin * unit, end * unit};
+}
+
+int64_t SummaryShape::unit() const {
+  return own ? std::max<int64_t>(own->offsets.back(), 1) : 1;
+}
+
+Range SummaryShape::block(int64_t blocks, int64_t index) const {
+  return partOf(units(), unit(), blocks, index);
+}
+
+Range SummaryShape::slice(int64_t slices, int64_t index) const {
+  return partOf(states / unit(), unit(), slices, index);
 }
 
 SlotView::SlotView(const Buffer &all, const SummaryShape &shape, int64_t slot)
@@ -43,36 +58,106 @@ SlotView::SlotView(const Buffer &all, const SummaryShape &shape, int64_t slot)
   view.strides = strides.data();
 }
 
-void cp::runtime::pack(char *summary, const Buffer &decay, const Buffer &state,
-                       const SummaryShape &shape, int64_t slot) {
-  SlotView states(state, shape, slot), decays(decay, shape, slot);
-  const Buffer &from = states.buffer(), &decayFrom = decays.buffer();
-  copyWhole(Contiguous(from, summary).buffer(), from);
-  copyWhole(Contiguous(decayFrom, summary + shape.stateBytes).buffer(),
-            decayFrom);
+namespace {
+/// One tensor of a summary in its memory.
+class InSummary {
+public:
+  /// `like` has its sizes, of one slot, and must outlive it.
+  InSummary(const Buffer &like, const char *summary, const SummaryShape &shape,
+            size_t tensor);
+  InSummary(const InSummary &) = delete;
+  InSummary &operator=(const InSummary &) = delete;
+  const Buffer &buffer() const { return view; }
+
+private:
+  std::array<int64_t, maxRank> strides;
+  Buffer view;
+};
+} // namespace
+
+InSummary::InSummary(const Buffer &like, const char *summary,
+                     const SummaryShape &shape, size_t tensor)
+    : view(like) {
+  int64_t offset = tensor == 0 ? shape.states : 0, step = 1;
+  if (shape.own)
+    offset = shape.own->offsets[tensor];
+  for (int dim = like.rank; dim-- > 0;) {
+    if (shape.own && dim == shape.own->batchDims - 1)
+      step = shape.unit();
+    strides[size_t(dim)] = step;
+    step *= like.sizes[dim];
+  }
+  view.strides = strides.data();
+  view.data = const_cast<char *>(summary) + offset * shape.elementBytes();
 }
 
 void cp::runtime::pack(char *summary, const Descriptor &call,
                        const SummaryShape &shape, int64_t slot) {
-  pack(summary, call.in(0), call.in(1), shape, slot);
-}
-
-static void unpack(const char *summary, const Buffer &decays,
-                   const Buffer &states, const SummaryShape &shape) {
-  char *data = const_cast<char *>(summary);
-  copyWhole(states, Contiguous(states, data).buffer());
-  copyWhole(decays, Contiguous(decays, data + shape.stateBytes).buffer());
+  for (size_t i = 0; i < shape.numTensors(); ++i) {
+    SlotView from(call.in(i), shape, slot);
+    InSummary to(from.buffer(), summary, shape, i);
+    copyWhole(to.buffer(), from.buffer());
+  }
 }
 
 void cp::runtime::unpack(const char *summary, const Descriptor &call,
                          const SummaryShape &shape, int64_t slot) {
-  SlotView decays(call.out(0), shape, slot), states(call.out(1), shape, slot);
-  ::unpack(summary, decays.buffer(), states.buffer(), shape);
+  for (size_t i = 0; i < shape.numTensors(); ++i) {
+    SlotView to(call.out(i), shape, slot);
+    InSummary from(to.buffer(), summary, shape, i);
+    copyWhole(to.buffer(), from.buffer());
+  }
 }
 
 void cp::runtime::unpackTotal(const char *summary, const Descriptor &call,
                               const SummaryShape &shape) {
-  ::unpack(summary, call.out(2), call.out(3), shape);
+  for (size_t i = 0; i < shape.numTensors(); ++i) {
+    const Buffer &to = call.out(shape.numTensors() + i);
+    InSummary from(to, summary, shape, i);
+    copyWhole(to, from.buffer());
+  }
+}
+
+/// Appends the buffers that are `count` units of a summary to a descriptor, and
+/// their addresses.
+static void appendUnits(const SummaryShape &shape, const char *units,
+                        int64_t count, List<int64_t> &words,
+                        List<void *> &buffers) {
+  const OwnCombine &own = *shape.own;
+  for (size_t i = 0; i < own.numTensors(); ++i) {
+    const Buffer &tensor = own.call.in(i);
+    int rank = tensor.rank - own.batchDims;
+    const int64_t *sizes = tensor.sizes + own.batchDims;
+    words.insert(words.end(), {int64_t(tensor.dtype), rank + 1, count});
+    words.insert(words.end(), sizes, sizes + rank);
+    size_t first = words.size();
+    words.resize(first + size_t(rank) + 1);
+    words[first] = shape.unit();
+    int64_t step = 1;
+    for (int dim = rank; dim-- > 0; step *= sizes[dim])
+      words[first + 1 + size_t(dim)] = step;
+    buffers.push_back(const_cast<char *>(units) +
+                      own.offsets[i] * shape.elementBytes());
+  }
+}
+
+/// What the summaries' own combine makes of so many units of `left` and
+/// `right`, or without these has for no tokens; in its scratch memory.
+static const char *combineUnits(const char *left, const char *right,
+                                const SummaryShape &shape, int64_t count) {
+  const OwnCombine &own = *shape.own;
+  if (count == 0)
+    return own.scratch;
+  int64_t tensors = int64_t(own.numTensors());
+  List<int64_t> words = {left ? 2 * tensors : 0, tensors, 0, own.call.id()};
+  List<void *> buffers;
+  if (left) {
+    appendUnits(shape, left, count, words, buffers);
+    appendUnits(shape, right, count, words, buffers);
+  }
+  appendUnits(shape, own.scratch, count, words, buffers);
+  own.function(&own.context, nullptr, words.data(), buffers.data());
+  return own.scratch;
 }
 
 void cp::runtime::writeIdentity(const Descriptor &call,
@@ -80,6 +165,9 @@ void cp::runtime::writeIdentity(const Descriptor &call,
   static constexpr float one32 = 1;
   static constexpr double one64 = 1;
   static constexpr double zero = 0;
+  if (shape.own)
+    return unpack(combineUnits(nullptr, nullptr, shape, shape.units()), call,
+                  shape, slot);
   bool is32 = shape.dtype == DType::F32;
   fill(SlotView(call.out(0), shape, slot).buffer(),
        is32 ? static_cast<const void *>(&one32) : &one64);
@@ -106,6 +194,12 @@ static void combineStatesAs(char *resultData, const char *leftData,
 void cp::runtime::combineStates(char *result, const char *left,
                                 const char *right, const char *decays,
                                 const SummaryShape &shape, Range range) {
+  if (shape.own) {
+    std::memcpy(result,
+                combineUnits(left, right, shape, range.length() / shape.unit()),
+                size_t(range.length() * shape.elementBytes()));
+    return;
+  }
   kernels::FlushToZero scope;
   auto *typed = shape.dtype == DType::F32 ? combineStatesAs<float>
                                           : combineStatesAs<double>;

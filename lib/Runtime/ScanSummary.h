@@ -9,16 +9,41 @@
 // what comes from the left. In this order a summary can take in its left
 // neighbour in place, front to back: decays are read before they change.
 //
+// Summaries that combine in a way of their own have no decays: what they hold
+// for each unit, which is what combines alone, lies together as one state.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef CP_LIB_RUNTIME_SCANSUMMARY_H
 #define CP_LIB_RUNTIME_SCANSUMMARY_H
 
-#include "Descriptor.h"
+#include "Context.h"
 
 #include <array>
 
 namespace cp::runtime {
+
+/// Elements [begin, end).
+struct Range {
+  int64_t begin, end;
+  int64_t length() const { return end - begin; }
+};
+
+/// How summaries combine that do so in a way of their own.
+struct OwnCombine {
+  /// What the caller gave: see cprt_scan_state_with.
+  cprt_op *function;
+  Context &context;
+  const Descriptor &call;
+  /// So many dimensions of each tensor count units.
+  int batchDims;
+  /// Where the tensors of a unit begin in it, in elements, and its size.
+  List<int64_t> offsets;
+  /// Of the size of a summary: the function does not work in place.
+  char *scratch = nullptr;
+
+  size_t numTensors() const { return offsets.size() - 1; }
+};
 
 struct SummaryShape {
   DType dtype;
@@ -30,21 +55,23 @@ struct SummaryShape {
   /// number is slot 0.
   int64_t perRank;
   bool isReverse = false;
+  /// Null for a decay and a state.
+  const OwnCombine *own = nullptr;
 
-  int64_t size() const { return states + decays; }
   int64_t bytes() const { return stateBytes + decayBytes; }
   int64_t elementBytes() const { return int64_t(sizeOf(dtype)); }
-};
+  size_t numTensors() const { return own ? own->numTensors() : 2; }
+  /// So many elements in a row are not divided.
+  int64_t unit() const;
+  int64_t units() const { return (states + decays) / unit(); }
 
-/// Elements [begin, end).
-struct Range {
-  int64_t begin, end;
-  int64_t length() const { return end - begin; }
+  Range all() const { return {0, states + decays}; }
+  /// One of `blocks` in a row of a summary, in whole units: the first ones are
+  /// one unit longer where it does not divide, and may be all there is.
+  Range block(int64_t blocks, int64_t index) const;
+  /// The same of the states alone.
+  Range slice(int64_t slices, int64_t index) const;
 };
-
-/// Part `index` of `size` elements in `parts` parts in a row; the first ones
-/// have one element more where it does not divide, and may be all there is.
-Range partOf(int64_t size, int64_t parts, int64_t index);
 
 /// What belongs to one slot of a buffer.
 class SlotView {
@@ -59,10 +86,8 @@ private:
   Buffer view;
 };
 
-/// Copies one slot's decay and state to a summary.
-void pack(char *summary, const Buffer &decay, const Buffer &state,
-          const SummaryShape &shape, int64_t slot);
-/// The same for a call's inputs; and a summary to its outputs.
+/// Copies one slot of a call's inputs to a summary; and a summary to its
+/// outputs.
 void pack(char *summary, const Descriptor &call, const SummaryShape &shape,
           int64_t slot);
 void unpack(const char *summary, const Descriptor &call,
@@ -70,7 +95,8 @@ void unpack(const char *summary, const Descriptor &call,
 /// A summary to the outputs that are the total.
 void unpackTotal(const char *summary, const Descriptor &call,
                  const SummaryShape &shape);
-/// The outputs for the part that none precedes: decays 1, states 0.
+/// The outputs for the part that none precedes: decays 1, states 0, or what the
+/// summaries' own combine has for no tokens.
 void writeIdentity(const Descriptor &call, const SummaryShape &shape,
                    int64_t slot);
 

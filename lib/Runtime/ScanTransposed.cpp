@@ -32,7 +32,7 @@ struct Places {
       : shape(scan.shape), size(scan.group.size),
         numParts(scan.sequence.numParts()) {}
 
-  Range range(int64_t owner) const { return partOf(shape.states, size, owner); }
+  Range range(int64_t owner) const { return shape.slice(size, owner); }
   int64_t sliceBytes(int64_t owner) const {
     return range(owner).length() * shape.elementBytes();
   }

@@ -31,10 +31,12 @@ void convert(RuntimeOpInterface op) {
   SmallVector<Value> outs;
   for (Type type : op->getResultTypes())
     outs.push_back(emptyLike(builder, op.getLoc(), type));
-  auto call = CallOp::create(builder, op.getLoc(), op->getResultTypes(),
-                             builder.getStringAttr(op.getRuntimeSymbol()),
-                             attributes.getDictionary(op.getContext()),
-                             op->getOperands(), outs);
+  StringRef callback = op.getRuntimeCallback();
+  auto call = CallOp::create(
+      builder, op.getLoc(), op->getResultTypes(),
+      builder.getStringAttr(op.getRuntimeSymbol()),
+      attributes.getDictionary(op.getContext()), op->getOperands(), outs,
+      callback.empty() ? StringAttr() : builder.getStringAttr(callback));
   op->replaceAllUsesWith(call.getResults());
   op->erase();
 }
@@ -94,7 +96,8 @@ void convertContraction(linalg::LinalgOp op) {
   auto call = CallOp::create(builder, op.getLoc(), TypeRange{init.getType()},
                              builder.getStringAttr("matmul"),
                              attributes.getDictionary(op.getContext()),
-                             op.getDpsInputs(), ValueRange{out});
+                             op.getDpsInputs(), ValueRange{out},
+                             /*callback=*/StringAttr());
   op->replaceAllUsesWith(call.getResults());
   op->erase();
   Operation *fill = init.getDefiningOp();

@@ -179,12 +179,16 @@ void partitionWindow(const CutSequence &sequence, WindowOpInterface op) {
 /// cp.scan_state tells parts apart by the first dimension.
 LogicalResult checkSummary(ScanOpInterface op, const ScanSummary &own,
                            int64_t parts) {
-  auto decay = cast<RankedTensorType>(own.decay.getType());
-  if (decay.getRank() > 0 && decay.getDimSize(0) == parts)
+  auto first = cast<RankedTensorType>(own.values.front().getType());
+  CombineAttr combine = op.getCombine();
+  bool countsBatch = !combine || combine.getBatchDims() > 0;
+  if (countsBatch && first.getRank() > 0 && first.getDimSize(0) == parts)
     return success();
   return op->emitOpError("partition_c4: in zigzag order the first dimension of "
                          "a scan's summary must be the batch, of ")
-         << parts << " parts here, but its decay is " << decay
+         << parts << " parts here, but its "
+         << (combine ? "first tensor is " : "decay is ") << first
+         << (countsBatch ? "" : " and its combine counts no batch")
          << "; put the batch first, or reshard the sequence to contiguous "
             "order";
 }
@@ -202,49 +206,6 @@ struct ScanEnds {
   RankedTensorType type;
 };
 
-/// The types of a scan's total, as those of a summary of `parts` parts.
-SmallVector<Type> totalTypes(const ScanSummary &own, int64_t parts) {
-  return llvm::map_to_vector(ArrayRef{own.decay, own.state}, [&](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    if (parts > 1)
-      shape[0] /= parts;
-    return Type(type.clone(shape));
-  });
-}
-
-/// The value in another element type of floats.
-Value convertTo(OpBuilder &builder, Location loc, Value value, Type element) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementType() == element)
-    return value;
-  Type wanted = type.clone(element);
-  if (element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth())
-    return arith::ExtFOp::create(builder, loc, wanted, value);
-  return arith::TruncFOp::create(builder, loc, wanted, value);
-}
-
-/// decay * initial + state, where the decay's sizes begin the state's.
-Value finalStateOf(OpBuilder &builder, Location loc, const ScanEnds &ends,
-                   Value decay, Value state) {
-  auto type = cast<RankedTensorType>(state.getType());
-  if (ends.initial) {
-    Value initial =
-        convertTo(builder, loc, ends.initial, type.getElementType());
-    int64_t given = cast<RankedTensorType>(decay.getType()).getRank();
-    auto missing = llvm::to_vector(llvm::seq<int64_t>(given, type.getRank()));
-    if (!missing.empty()) {
-      Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                            type.getElementType());
-      decay = linalg::BroadcastOp::create(builder, loc, decay, empty, missing)
-                  ->getResult(0);
-    }
-    Value decayed = arith::MulFOp::create(builder, loc, decay, initial);
-    state = arith::AddFOp::create(builder, loc, decayed, state);
-  }
-  return convertTo(builder, loc, state, ends.type.getElementType());
-}
-
 /// A scan becomes two halves with a scan over ranks between.
 LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
   ScanEnds ends(op);
@@ -256,18 +217,19 @@ LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
   if (parts && failed(checkSummary(op, own, *parts)))
     return failure();
   auto scan = ScanStateOp::create(
-      builder, op.getLoc(), own.decay.getType(), own.state.getType(),
-      ends.type ? totalTypes(own, sequence.parts) : SmallVector<Type>(),
-      own.decay, own.state, sequence.mesh,
-      localCutsAttr(sequence.mesh, sequence.cuts),
-      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain), op.isReverse());
-  SmallVector<Value> replacements = op.apply(
-      builder, own, {scan.getPrefixDecay(), scan.getPrefixState(), {}});
+      builder, op.getLoc(), own.values, /*hasTotal=*/ends.type != nullptr,
+      sequence.mesh, localCutsAttr(sequence.mesh, sequence.cuts),
+      op.getScanAlgorithm().value_or(ScanAlgorithm::Chain), op.isReverse(),
+      op.getCombine());
+  SmallVector<Value> replacements =
+      op.apply(builder, own, {SmallVector<Value>(scan.getPrefix()), {}});
   for (auto [result, replacement] :
        llvm::zip_equal(op->getResults(), replacements)) {
     if (result == ends.final && ends.type)
-      replacement = finalStateOf(builder, op.getLoc(), ends, scan.getTotal()[0],
-                                 scan.getTotal()[1]);
+      replacement =
+          withElements(builder, op.getLoc(),
+                       op.advance(builder, scan.getTotal(), ends.initial),
+                       ends.type.getElementType());
     if (replacement)
       result.replaceAllUsesWith(replacement);
     else if (!result.use_empty())

@@ -196,7 +196,7 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
 
 LogicalResult RuntimeEmitter::emitCall(CallOp op) {
   for (StringRef service : {"alloc", "arena", "free", "launch"})
-    if (op.getSymbol() == service)
+    if (op.getSymbol() == service || op.getCallback() == service)
       return op.emitOpError("names '")
              << service
              << "', which is a service of the runtime and no operation on "
@@ -205,7 +205,7 @@ LogicalResult RuntimeEmitter::emitCall(CallOp op) {
   for (NamedAttribute attribute : op.getConfig())
     appendAttribute(attribute.getValue(), words);
   return emitRuntimeCall(op.getLoc(), op.getSymbol(), op.getIns(), op.getOuts(),
-                         words);
+                         words, op.getCallback().value_or(StringRef()));
 }
 
 LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
@@ -282,7 +282,8 @@ LogicalResult RuntimeEmitter::emitArenaView(memref::ViewOp op) {
 
 LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
                                               ValueRange ins, ValueRange outs,
-                                              ArrayRef<int64_t> attributes) {
+                                              ArrayRef<int64_t> attributes,
+                                              StringRef callback) {
   SmallVector<int64_t> words = {
       static_cast<int64_t>(ins.size()), static_cast<int64_t>(outs.size()),
       static_cast<int64_t>(attributes.size()), callCount++};
@@ -293,8 +294,22 @@ LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
       return failure();
   llvm::append_range(words, attributes);
   Value desc = nextCall(loc, buffers, words);
-  call(loc, ("cprt_" + symbol).str(), {context, stream, desc, table});
+  SmallVector<Value> operands = {context, stream, desc, table};
+  std::string name = ("cprt_" + symbol).str();
+  if (!callback.empty()) {
+    name += "_with";
+    operands.push_back(operation(loc, callback));
+  }
+  call(loc, name, operands);
   return success();
+}
+
+Value RuntimeEmitter::operation(Location loc, StringRef symbol) {
+  Type none = LLVM::LLVMVoidType::get(builder.getContext());
+  SmallVector<Type> arguments(4, pointer);
+  LLVM::LLVMFuncOp function =
+      declare(("cprt_" + symbol).str(), none, arguments);
+  return LLVM::AddressOfOp::create(builder, loc, function);
 }
 
 Value RuntimeEmitter::nextCall(Location loc, ValueRange buffers,

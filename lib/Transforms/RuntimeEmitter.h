@@ -54,12 +54,14 @@ private:
   /// Keeps in the frame where `buffer` begins.
   void keep(mlir::Value buffer, mlir::Value start);
 
-  /// A call of the runtime's `symbol` on these buffers.
+  /// A call of the runtime's `symbol` on these buffers; with the function
+  /// `callback`, if one is named.
   llvm::LogicalResult emitRuntimeCall(mlir::Location loc,
                                       llvm::StringRef symbol,
                                       mlir::ValueRange ins,
                                       mlir::ValueRange outs,
-                                      llvm::ArrayRef<int64_t> attributes);
+                                      llvm::ArrayRef<int64_t> attributes,
+                                      llvm::StringRef callback = {});
   llvm::LogicalResult appendBuffer(mlir::Value buffer,
                                    llvm::SmallVectorImpl<int64_t> &words);
   /// Valid until the next call of it.
@@ -73,6 +75,8 @@ private:
                                  llvm::ArrayRef<mlir::Type> arguments);
   void call(mlir::Location loc, llvm::StringRef name,
             llvm::ArrayRef<mlir::Value> operands);
+  /// The address of an operation `cprt_<symbol>`.
+  mlir::Value operation(mlir::Location loc, llvm::StringRef symbol);
   mlir::Value slot(mlir::Location loc, mlir::Value base, int32_t index);
   /// The pointer of element (0, ..., 0) of a buffer.
   mlir::Value pointerOf(mlir::Location loc, mlir::Value buffer);

@@ -75,8 +75,8 @@ public:
     });
     then([&] { return readWord("scan", text.scan, sharding.scan); });
     if (error)
-      return std::move(error);
-    return std::move(sharding);
+      return error;
+    return sharding;
   }
 
 private:

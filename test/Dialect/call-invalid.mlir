@@ -102,3 +102,11 @@ func.func @call_c3_array(%m: memref<4xf32>) {
   cp.call "f" outs(%m : memref<4xf32>) {a = array<i32: 1>}
   return
 }
+
+// -----
+
+func.func @call_c4(%m: memref<4xf32>) {
+  // expected-error @below {{'cp.call' op call_c4: the symbol must not end in "_with", but is "scan_state_with"; leave that off, and name the function by `with`}}
+  cp.call "scan_state_with" outs(%m : memref<4xf32>) {}
+  return
+}

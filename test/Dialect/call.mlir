@@ -36,3 +36,10 @@ func.func @discardable(%x: memref<1xf32>) {
   cp.call "f" outs(%x : memref<1xf32>) {a = 1 : i64} {test.b = 2 : i64}
   return
 }
+
+// CHECK-LABEL: @with_function
+// CHECK: cp.call "f" with "g" ins(%{{.*}} : memref<4xf32>) outs(%{{.*}} : memref<4xf32>) {}{{$}}
+func.func @with_function(%x: memref<4xf32>, %y: memref<4xf32>) {
+  cp.call "f" with "g" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {}
+  return
+}

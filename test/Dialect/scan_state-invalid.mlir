@@ -42,7 +42,7 @@ func.func @scan_state_c1(%d: tensor<1x2xf32>, %s: tensor<1x2x8xf64>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @scan_state_c1_results(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
-  // expected-error @below {{failed to verify that }}
+  // expected-error @below {{'cp.scan_state' op scan_state_c1: a result must have type 'tensor<2x4xf32>', but has 'tensor<2x5xf32>'}}
   %0:2 = "cp.scan_state"(%d, %s) {mesh = #mesh, cuts = [#cp.cut<"cp">]}
       : (tensor<2xf32>, tensor<2x4xf32>) -> (tensor<2xf32>, tensor<2x5xf32>)
   return
@@ -102,7 +102,7 @@ func.func @parts_c1(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @scan_state_c4(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
-  // expected-error @below {{'cp.scan_state' op scan_state_c4: a total is a decay and a state, but has 1 tensors; give two, or none}}
+  // expected-error @below {{'cp.scan_state' op scan_state_c4: a total is a decay and a state, but has 1 tensors; give 2, or none}}
   %0:3 = cp.scan_state %d, %s over ["cp"] of #mesh
       : tensor<4xf32>, tensor<4x8xf32> total tensor<4xf32>
   return
@@ -115,5 +115,76 @@ func.func @scan_state_c4_zigzag(%d: tensor<4xf32>, %s: tensor<4x8xf32>) {
   // expected-error @below {{'cp.scan_state' op scan_state_c4: the total must have type 'tensor<2x8xf32>', but has 'tensor<4x8xf32>'}}
   %0:4 = cp.scan_state %d, %s over ["cp" zigzag] of #mesh
       : tensor<4xf32>, tensor<4x8xf32> total tensor<2xf32>, tensor<4x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c1_count(%d: tensor<2xf32>, %s: tensor<2x4xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c1: there must be a result for each of the 2 tensors of a summary, but there are 1}}
+  %0 = "cp.scan_state"(%d, %s) {mesh = #mesh, cuts = [#cp.cut<"cp">]}
+      : (tensor<2xf32>, tensor<2x4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2_count(%d: tensor<2xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c2: a summary is a decay and a state, but has 1 tensors; give two, or say how such summaries combine}}
+  %0 = cp.scan_state %d over ["cp"] of #mesh : tensor<2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2_none() {
+  // expected-error @below {{'cp.scan_state' op scan_state_c2: a summary is one tensor or more, but there is none}}
+  "cp.scan_state"() {mesh = #mesh, cuts = [#cp.cut<"cp">],
+      combine = #cp.combine<"f", batch_dims = 0>} : () -> ()
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2_units(%a: tensor<2x3x4xf32>, %s: tensor<2x5x4xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c2: all tensors must begin with the same 2 sizes, which batch_dims says, but the types are 'tensor<2x3x4xf32>' and 'tensor<2x5x4xf32>'}}
+  %0:2 = cp.scan_state %a, %s over ["cp"] of #mesh
+      {combine = #cp.combine<"f", batch_dims = 2>}
+      : tensor<2x3x4xf32>, tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2_too_many_dims(%a: tensor<2x3xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c2: all tensors must begin with the same 3 sizes, which batch_dims says, but the types are 'tensor<2x3xf32>' and 'tensor<2x3xf32>'}}
+  %0 = cp.scan_state %a over ["cp"] of #mesh
+      {combine = #cp.combine<"f", batch_dims = 3>} : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c3_combine(%a: tensor<2x3xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c3: in this order dimension 0 holds the summaries of 2 parts in turn and must be a multiple of it, but the first tensor is 'tensor<2x3xf32>' and dimension 0 is none of batch_dims}}
+  %0 = cp.scan_state %a over ["cp" zigzag] of #mesh
+      {combine = #cp.combine<"f", batch_dims = 0>} : tensor<2x3xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c4_combine(%a: tensor<2x3xf32>) {
+  // expected-error @below {{'cp.scan_state' op scan_state_c4: a total is of as many tensors as a summary, but has 2 tensors; give 1, or none}}
+  %0:3 = cp.scan_state %a over ["cp"] of #mesh
+      {combine = #cp.combine<"f", batch_dims = 1>}
+      : tensor<2x3xf32> total tensor<2x3xf32>, tensor<2x3xf32>
   return
 }

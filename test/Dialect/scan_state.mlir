@@ -54,3 +54,23 @@ func.func @total(%d: tensor<4x2xf32>, %s: tensor<4x2x8xf32>) {
       total tensor<2x2xf32>, tensor<2x2x8xf32>
   return
 }
+
+// CHECK-LABEL: @combine
+// CHECK: %prefix:3, %total:3 = cp.scan_state %{{.*}}, %{{.*}}, %{{.*}} over ["cp" zigzag] of #{{[a-z0-9]+}} {combine = #cp.combine<"delta_combine", batch_dims = 2>} : tensor<4x2x8x8xf32>, tensor<4x2x8x5xf32>, tensor<4x2xf32> total tensor<2x2x8x8xf32>, tensor<2x2x8x5xf32>, tensor<2x2xf32>
+func.func @combine(%a: tensor<4x2x8x8xf32>, %s: tensor<4x2x8x5xf32>,
+                   %n: tensor<4x2xf32>) {
+  %0:6 = cp.scan_state %a, %s, %n over ["cp" zigzag] of #mesh
+      {combine = #cp.combine<"delta_combine", batch_dims = 2>}
+      : tensor<4x2x8x8xf32>, tensor<4x2x8x5xf32>, tensor<4x2xf32>
+      total tensor<2x2x8x8xf32>, tensor<2x2x8x5xf32>, tensor<2x2xf32>
+  return
+}
+
+// One unit has no dimension of its own.
+// CHECK-LABEL: @combine_one_unit
+// CHECK: %prefix = cp.scan_state %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {combine = #cp.combine<"f", batch_dims = 0>} : tensor<8xbf16>
+func.func @combine_one_unit(%a: tensor<8xbf16>) {
+  %0 = cp.scan_state %a over ["cp"] of #mesh
+      {combine = #cp.combine<"f", batch_dims = 0>} : tensor<8xbf16>
+  return
+}

@@ -15,7 +15,7 @@ import sys
 import textwrap
 from dataclasses import dataclass
 
-FOLDERS = ("include/cp/IR", "include/cp/Transforms")
+FOLDERS = ("include/cp/IR", "include/cp/Trace", "include/cp/Transforms")
 DEFINITION = re.compile(r"^def\s+(\w+)\s*:\s*(\w+)", re.MULTILINE)
 LABEL = re.compile(r'[^{]*?"([\w-]+)"')
 DESCRIPTION = re.compile(r"let description = \[\{(.*?)\}\];", re.DOTALL)

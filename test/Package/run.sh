@@ -27,6 +27,8 @@ echo "== a dialect of its own, on the installed package"
 compile gated "$work/cp"
 "$work/gated/gated-run" "$here/gated.mlir" "$here/gated-zigzag.mlir" \
   "$here/gated-window.mlir"
+"$work/gated/delta-run" "$here/gated-delta.mlir" \
+  "$here/gated-delta-broken.mlir"
 # Nothing of ours may know that dialect.
 if grep -rIl 'gated\.recurrence\|GatedDialect' "$work/cp" "$root/lib" "$root/include"; then
   echo "the files above know the consumer's dialect" >&2

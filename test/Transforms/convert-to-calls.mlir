@@ -92,3 +92,15 @@ func.func @loops(%x: tensor<2x4x8xf32>, %w: tensor<2x8x16xf32>,
       outs(%o : tensor<4x16xf32>) -> tensor<4x16xf32>
   return %0, %1 : tensor<2x4x16xf32>, tensor<4x16xf32>
 }
+
+// Summaries that combine in a way of their own bring the function that does it.
+
+// CHECK-LABEL: func.func @combine(
+// CHECK:         cp.call "scan_state" with "delta_combine" ins({{.*}} : tensor<2x8x8xf32>, tensor<2x8x5xf32>) outs({{.*}}) {algorithm = 0 : i64, axes = array<i64: 0>, batch_dims = 1 : i64, order = 0 : i64, reverse = true, total = false} -> tensor<2x8x8xf32>, tensor<2x8x5xf32>
+func.func @combine(%a: tensor<2x8x8xf32>, %s: tensor<2x8x5xf32>)
+    -> tensor<2x8x5xf32> attributes {cp.view = "local"} {
+  %0:2 = cp.scan_state %a, %s over ["cp"] of #mesh
+      {reverse, combine = #cp.combine<"delta_combine", batch_dims = 1>}
+      : tensor<2x8x8xf32>, tensor<2x8x5xf32>
+  return %0#1 : tensor<2x8x5xf32>
+}

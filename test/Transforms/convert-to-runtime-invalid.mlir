@@ -40,3 +40,11 @@ func.func @offset(%x: memref<4xf32, strided<[1], offset: ?>>) {
 func.func private @kernel(%x: memref<?xf32>) {
   return
 }
+
+// -----
+
+func.func @service(%x: memref<4xf32>) {
+  // expected-error @below {{'cp.call' op names 'launch', which is a service of the runtime and no operation on buffers}}
+  cp.call "f" with "launch" outs(%x : memref<4xf32>) {}
+  return
+}

@@ -121,3 +121,12 @@ func.func @far(%y: memref<4xf32>) attributes {cp.arena = 4000000000 : i64} {
   memref.copy %z, %y : memref<4xf32> to memref<4xf32>
   return
 }
+
+// A call that is handed a function has one argument more.
+// CHECK-LABEL: llvm.func @with_function(
+// CHECK:         %[[G:.*]] = llvm.mlir.addressof @cprt_g : !llvm.ptr
+// CHECK-NEXT:    llvm.call @cprt_f_with(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[G]]) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+func.func @with_function(%x: memref<4xf32>, %y: memref<4xf32>) {
+  cp.call "f" with "g" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {}
+  return
+}

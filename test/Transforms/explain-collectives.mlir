@@ -99,6 +99,30 @@ func.func @total(%d: tensor<1xf32>, %s: tensor<1x4xf32>)
 
 // -----
 
+// Summaries of a combine of their own are cut in whole units, here 4 of 20 bytes: in
+// three slices two, one and one. A rank sends what it does not fold, and twice what
+// it does.
+
+#mesh = #cp.mesh<"cp" = 3>
+
+// CHECK: remark: [Passed] scan_state
+// CHECK-SAME: axes="cp", bytes=120, bytes_by_rank="120 100 100"
+// CHECK: remark: [Passed] scan_state
+// CHECK-SAME: axes="cp", bytes=80, bytes_by_rank="80 80 0"
+func.func @combine(%a: tensor<2x2x4xf32>, %n: tensor<2x2xf32>)
+    -> (tensor<2x2xf32>, tensor<2x2xf32>) attributes {cp.view = "local"} {
+  %0:2 = cp.scan_state %a, %n over ["cp"] of #mesh
+      {algorithm = #cp.scan_algorithm<transposed>,
+       combine = #cp.combine<"f", batch_dims = 2>}
+      : tensor<2x2x4xf32>, tensor<2x2xf32>
+  %1:2 = cp.scan_state %a, %n over ["cp"] of #mesh
+      {combine = #cp.combine<"f", batch_dims = 2>}
+      : tensor<2x2x4xf32>, tensor<2x2xf32>
+  return %0#1, %1#1 : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
 // A sum of 16 elements goes to three ranks, as a whole or each a part; a gather
 // sends a part to three. Slices send nothing and are not in the total.
 

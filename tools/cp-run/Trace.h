@@ -9,7 +9,7 @@
 #define CP_TOOLS_CPRUN_TRACE_H
 
 #include "Options.h"
-#include "cp/Execution/TraceTokens.h"
+#include "cp/Trace/TraceTokens.h"
 #include "llvm/Support/JSON.h"
 
 namespace cp {

@@ -7,7 +7,7 @@
 
 #include "TestModel.h"
 
-#include "cp/Execution/TraceTokens.h"
+#include "cp/Trace/TraceTokens.h"
 #include "gtest/gtest.h"
 
 #include <cstdlib>

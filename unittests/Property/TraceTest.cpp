@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomModel.h"
-#include "cp/Execution/TraceTokens.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/Trace/TraceTokens.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Pass/PassManager.h"
@@ -141,12 +141,12 @@ std::string broken(Operation *op) {
   if (auto scan = dyn_cast<ScanStateOp>(op)) {
     bool hasOnePart = partsPerRank(scan.toCuts()) == 1;
     if (!scan.getTotal().empty() && hasOnePart) {
-      scan.getTotal()[1].replaceAllUsesWith(scan.getPrefixState());
+      scan.getTotal()[1].replaceAllUsesWith(scan.getPrefix()[1]);
       return "prefix for a total";
     }
     if (group < 3 || !hasOnePart) {
-      scan.getPrefixState().replaceAllUsesWith(
-          zerosLike(builder, scan.getState()));
+      scan.getPrefix()[1].replaceAllUsesWith(
+          zerosLike(builder, scan.getSummary()[1]));
       return "state dropped";
     }
     for (unsigned i = 0; i < 2; ++i)

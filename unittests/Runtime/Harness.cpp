@@ -242,6 +242,11 @@ void Call::run(cprt_op *op, cprt_context *context) const {
   op(context, nullptr, table().data(), pointers().data());
 }
 
+void Call::runWith(cprt_op *combine, cprt_context *context) const {
+  cprt_scan_state_with(context, nullptr, table().data(), pointers().data(),
+                       combine);
+}
+
 World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   cprt_options options = {};
   options.struct_size = sizeof(options);

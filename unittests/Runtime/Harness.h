@@ -80,6 +80,8 @@ public:
   std::vector<int64_t> table() const;
   std::vector<void *> pointers() const;
   void run(cprt_op *op, cprt_context *context) const;
+  /// cprt_scan_state_with.
+  void runWith(cprt_op *combine, cprt_context *context) const;
 
 private:
   int64_t id;

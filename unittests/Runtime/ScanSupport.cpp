@@ -78,6 +78,18 @@ Array inTurn(Array first, Array second) {
   return both;
 }
 
+Array everySecond(Array both, int64_t slot) {
+  Sizes sizes = both.sizes;
+  sizes[0] /= 2;
+  Array one(sizes);
+  forEachIndex(sizes, [&](const Sizes &index) {
+    Sizes at = index;
+    at[0] = 2 * at[0] + slot;
+    one.at(index) = both.at(at);
+  });
+  return one;
+}
+
 void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t part = 0; part < a.size(); ++part) {

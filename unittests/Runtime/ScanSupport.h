@@ -51,6 +51,8 @@ Summaries turned(Summaries summaries);
 
 /// Two arrays as one, in turn along dimension 0.
 Array inTurn(Array first, Array second);
+/// What inTurn made one of two.
+Array everySecond(Array both, int64_t slot);
 
 /// Also tells zeros of different signs apart.
 void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b);

@@ -31,19 +31,6 @@ Summaries scanContiguous(const Summaries &inputs, const Sample &sample,
   return results;
 }
 
-/// What inTurn made one of two.
-Array everySecond(Array both, int64_t slot) {
-  Sizes sizes = both.sizes;
-  sizes[0] /= 2;
-  Array one(sizes);
-  forEachIndex(sizes, [&](const Sizes &index) {
-    Sizes at = index;
-    at[0] = 2 * at[0] + slot;
-    one.at(index) = both.at(at);
-  });
-  return one;
-}
-
 /// Each group scans the same summaries, which come back part by part.
 std::vector<Summaries> scanZigzag(RandomCase &c, World &world,
                                   const Summaries &inputs, const Sample &sample,

@@ -44,11 +44,29 @@ struct Scan : ScanOpInterface::ExternalModel<Scan, math::SinOp> {
     auto type = RankedTensorType::get({8, 6}, builder.getF32Type());
     Value summary = arith::ConstantOp::create(builder, op->getLoc(),
                                               builder.getZeroAttr(type));
-    return {summary, summary, {}};
+    return {{summary, summary}, {}};
   }
   SmallVector<Value> apply(Operation *, OpBuilder &, const ScanSummary &,
                            const ScanSummary &) const {
     return {Value()};
+  }
+};
+
+/// One whose summary, of all its batch, combines as one unit.
+struct ScanOfOneUnit
+    : ScanOpInterface::ExternalModel<ScanOfOneUnit, math::SqrtOp> {
+  ScanSummary summarize(Operation *op, OpBuilder &builder) const {
+    auto type = RankedTensorType::get({6, 8}, builder.getF32Type());
+    Value summary = arith::ConstantOp::create(builder, op->getLoc(),
+                                              builder.getZeroAttr(type));
+    return {{summary}, {}};
+  }
+  SmallVector<Value> apply(Operation *, OpBuilder &, const ScanSummary &,
+                           const ScanSummary &) const {
+    return {Value()};
+  }
+  CombineAttr getCombine(Operation *op) const {
+    return CombineAttr::get(op->getContext(), "f", /*batchDims=*/0);
   }
 };
 
@@ -66,6 +84,8 @@ MLIRContext &context() {
                                    Window<math::CosOp, true>>(*context);
       math::TanOp::attachInterface<Along<math::TanOp, 1>>(*context);
       math::SinOp::attachInterface<Along<math::SinOp, 1>, Scan>(*context);
+      math::SqrtOp::attachInterface<Along<math::SqrtOp, 1>, ScanOfOneUnit>(
+          *context);
     });
     return *new MLIRContext(registry);
   }();
@@ -161,6 +181,15 @@ TEST(ZigzagPartsTest, ASummaryWithoutItsBatchInFrontIsRefused) {
             "of a scan's summary must be the batch, of 6 parts here, but its "
             "decay is 'tensor<8x6xf32>'; put the batch first, or reshard the "
             "sequence to contiguous order");
+}
+
+TEST(ZigzagPartsTest, ACombineThatCountsNoBatchIsRefused) {
+  EXPECT_EQ(Partitioned(programOf("math.sqrt", "3x16x8", 1)).error,
+            "'math.sqrt' op partition_c4: in zigzag order the first dimension "
+            "of a scan's summary must be the batch, of 6 parts here, but its "
+            "first tensor is 'tensor<6x8xf32>' and its combine counts no "
+            "batch; put the batch first, or reshard the sequence to contiguous "
+            "order");
 }
 
 TEST(ZigzagPartsTest, AnOpOfNoKindIsRefused) {

@@ -197,4 +197,36 @@ def CP_ScanAlgorithmAttr
   }];
 }
 
+def CP_CombineAttr : CP_Attr<"Combine", "combine"> {
+  let summary = "How two summaries of a scan become one";
+  let description = [{
+    The runtime's symbol, without its prefix, of what combines summaries, and how
+    many dimensions they all begin with that count units, such as batch and head:
+    each unit combines alone. `cprt_scan_state_with` in cprt.h says what the
+    function is given. It must be associative, and is given the earlier summary
+    first, so it need not commute.
+
+    Constraints:
+    - combine_c1: the symbol is not empty, and the number of dimensions not below
+      zero.
+
+    ```mlir
+    // S = A S + E with a matrix A for each batch and head: A1, E1 and A2, E2
+    // become A2 A1 and A2 E1 + E2.
+    #combine = #cp.combine<"delta_combine", batch_dims = 2>
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @prefix(%a: tensor<1x2x8x8xf32>, %e: tensor<1x2x8x16xf32>)
+        -> tensor<1x2x8x16xf32> attributes {cp.view = "local"} {
+      %0:2 = cp.scan_state %a, %e over ["cp"] of #mesh {combine = #combine}
+          : tensor<1x2x8x8xf32>, tensor<1x2x8x16xf32>
+      return %0#1 : tensor<1x2x8x16xf32>
+    }
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"the runtime's symbol">:$symbol,
+                        "int64_t":$batchDims);
+  let assemblyFormat = "`<` $symbol `,` `batch_dims` `=` $batchDims `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // CP_IR_CPATTRS_TD

@@ -162,15 +162,18 @@ def CP_HaloOp : CP_CutOp<"halo"> {
                    "::cp::HaloRows":$rows)>];
 }
 
-def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "Exclusive scan of affine summaries over ranks";
+def CP_ScanStateOp : CP_CutOp<"scan_state"> {
+  let summary = "Exclusive scan of summaries over ranks";
   let description = [{
-    A summary is a pair (decay, state): over a rank's tokens the state becomes
-    `decay * S + state`. Gives each rank the combined summary of all ranks before
-    it, (1, 0) on the first, with
+    A summary says what a rank's tokens do to the state that runs through them. It
+    is a pair (decay, state), by which the state S becomes `decay * S + state`, and
+    pairs combine as
 
         (d1, s1) + (d2, s2) = (d1 d2, d2 s1 + s2)
+
+    or a list of tensors with a `combine` of its own (`#cp.combine`). Gives each
+    rank the combined summary of all ranks before it; on the first that of no
+    tokens, (1, 0).
 
     Of a sequence that is cut in zigzag order a rank brings the summaries of the two
     parts that it holds, and gets the prefix of each: elements 2i and 2i + 1 of
@@ -181,18 +184,22 @@ def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
     part, gets the combined summary of all behind it, of which the last comes first
     in the sum.
 
-    Two more results, if they are there, are the summary of the whole sequence, on
-    every rank: `... : tensor<2xf32>, tensor<2x8xf32> total tensor<2xf32>,
+    As many results more, if they are there, are the summary of the whole sequence,
+    on every rank: `... : tensor<2xf32>, tensor<2x8xf32> total tensor<2xf32>,
     tensor<2x8xf32>`. In zigzag order their dimension 0 is half of the others'.
 
     Lifetime: made by `cp-partition` for scan ops, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - scan_state_c1: results have the operands' types, of one element type;
-    - scan_state_c2: decay's sizes are a prefix of state's;
-    - scan_state_c3: in zigzag order dimension 0 is there and even;
-    - scan_state_c4: there is no total or both its tensors, of the operands' types
+    - scan_state_c1: all tensors have one element type, and the first results the
+      operands' types;
+    - scan_state_c2: a summary is a decay and a state, and decay's sizes are a prefix
+      of state's; or, with a combine, one tensor or more that have its `batch_dims`
+      dimensions, of the same sizes;
+    - scan_state_c3: in zigzag order dimension 0 is there and even, and one of the
+      combine's `batch_dims`;
+    - scan_state_c4: there is no total or all its tensors, of the operands' types
       but for dimension 0, which is that of one part;
     - parts_c1: the cuts are contiguous, or one zigzag cut.
 
@@ -207,20 +214,37 @@ def CP_ScanStateOp : CP_CutOp<"scan_state", [Communicates,
     }
     ```
   }];
-  let arguments = !con((ins CP_FloatTensor:$decay, CP_FloatTensor:$state),
-    cutArguments,
+  let arguments = !con((ins Variadic<CP_FloatTensor>:$summary), cutArguments,
     (ins DefaultValuedAttr<CP_ScanAlgorithmAttr,
                            "::cp::ScanAlgorithm::Chain">:$algorithm,
-         UnitAttr:$reverse));
-  let results = (outs CP_FloatTensor:$prefix_decay, CP_FloatTensor:$prefix_state,
-                      Variadic<CP_FloatTensor>:$total);
+         UnitAttr:$reverse, OptionalAttr<CP_CombineAttr>:$combine));
+  let results = (outs Variadic<CP_FloatTensor>:$sums);
   let assemblyFormat = [{
-    $decay `,` $state `over` custom<Cuts>($cuts) `of` $mesh attr-dict
-    `:` type($decay) `,` type($state) (`total` type($total)^)?
+    $summary `over` custom<Cuts>($cuts) `of` $mesh attr-dict
+    `:` custom<ScanTypes>(type($summary), type($sums))
   }];
-  let traits = [Communicates, IsRuntimeOp, GroupOpInterface, GoesAlongSequence,
-    TypesMatchWith<"prefix", "decay", "prefix_decay", "$_self">,
-    TypesMatchWith<"prefix", "state", "prefix_state", "$_self">,
+  let builders = [
+    // Which may be null; with `hasTotal`, the types of a total are those of
+    // cuts that go along one sequence.
+    OpBuilder<(ins "::mlir::ValueRange":$summary, "bool":$hasTotal,
+                   "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
+                   "::cp::ScanAlgorithm":$algorithm, "bool":$reverse,
+                   "::cp::CombineAttr":$combine)>];
+  let extraClassDeclaration = cutDeclaration # [{
+    /// The combined summary of what is before this rank; of all ranks, if it is
+    /// given.
+    ::mlir::ResultRange getPrefix() {
+      return getSums().take_front(getSummary().size());
+    }
+    ::mlir::ResultRange getTotal() {
+      return getSums().drop_front(getSummary().size());
+    }
+    /// How many dimensions count units, each of which combines alone.
+    int64_t getUnitDims();
+  }];
+  let traits = [Communicates, GroupOpInterface, GoesAlongSequence,
+    DeclareOpInterfaceMethods<RuntimeOpInterface, [
+      "getRuntimeCallback", "getRuntimeAttributes"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
 }
 

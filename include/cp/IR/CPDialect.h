@@ -46,10 +46,11 @@ struct HaloRows {
   bool isReverse = false;
 };
 
-/// The affine summary of a run of tokens, and what the second half of the scan
-/// needs again. A combined summary of earlier ranks keeps nothing.
+/// The summary of a run of tokens, as a rule a decay and a state, and what the
+/// second half of the scan needs again. A combined summary of earlier ranks
+/// keeps nothing.
 struct ScanSummary {
-  mlir::Value decay, state;
+  llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<mlir::Value> kept;
 };
 
@@ -65,6 +66,22 @@ inline constexpr llvm::StringLiteral numberAttr = "cp.number";
 inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
 inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
 inline constexpr llvm::StringLiteral valueAttr = "cp.value";
+
+/// ScanOpInterface::advance of summaries that are a decay and a state: the
+/// latter, and in front of it `before`, if that is not null, with the decay.
+mlir::Value advanceByDecay(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::ValueRange summary, mlir::Value before);
+
+/// The value with other elements: f64, f32 or bf16.
+mlir::Value withElements(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value value, mlir::Type element);
+
+/// Reads and writes the types of a cp.scan_state: `custom<ScanTypes>`.
+mlir::ParseResult parseScanTypes(mlir::OpAsmParser &parser,
+                                 llvm::SmallVectorImpl<mlir::Type> &summary,
+                                 llvm::SmallVectorImpl<mlir::Type> &sums);
+void printScanTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                    mlir::TypeRange summary, mlir::TypeRange sums);
 
 /// SequenceOpInterface::canRunOn of ops that do not say otherwise.
 bool canRunByDefault(mlir::Operation *op, llvm::ArrayRef<Cut> cuts);

@@ -103,11 +103,12 @@ def ScanOpInterface : OpInterface<"ScanOpInterface", [SequenceOpInterface]> {
     A state runs through the sequence, from its first row to its last; in reverse,
     from its last to its first.
 
-    The summary of a scan is affine: over a run of tokens the state becomes
-    `decay * state + E`, where `decay`'s sizes are a prefix of the state's. So a
-    summary is the pair (decay, E), pairs combine as
-    `(d1, E1) + (d2, E2) = (d1 d2, d2 E1 + E2)`, and `cp.scan_state` carries them
-    over ranks.
+    What a run of tokens does to the state is its summary, a list of tensors, and
+    `cp.scan_state` carries summaries over ranks. As a rule a summary is a pair: the
+    state becomes `decay * state + E`, where `decay`'s sizes are a prefix of the
+    state's, and pairs combine as `(d1, E1) + (d2, E2) = (d1 d2, d2 E1 + E2)`. An
+    op whose summaries are other things, as a matrix in place of the decay, says
+    how they combine (`getCombine`) and what they do to a state (`advance`).
   }];
   let methods = [
     InterfaceMethod<[{
@@ -125,6 +126,20 @@ def ScanOpInterface : OpInterface<"ScanOpInterface", [SequenceOpInterface]> {
         (ins "::mlir::OpBuilder &":$builder,
              "const ::cp::ScanSummary &":$own,
              "const ::cp::ScanSummary &":$prefix)>,
+    InterfaceMethod<[{
+      How two summaries become one, or null for a decay and a state.
+    }], "::cp::CombineAttr", "getCombine", (ins), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<[{
+      The state behind tokens with the summary `summary`, which may be of all
+      ranks: that of `cp.scan_state`, so without what is kept. `before` is the state
+      in front of them, of the type of an initial one, or null for zeros. By default
+      `decay * before + E`.
+    }], "::mlir::Value", "advance",
+        (ins "::mlir::OpBuilder &":$builder,
+             "::mlir::ValueRange":$summary, "::mlir::Value":$before),
+        [{}], [{
+      return ::cp::advanceByDecay(builder, $_op->getLoc(), summary, before);
+    }]>,
     InterfaceMethod<"Whether the state runs from the last row to the first.",
         "bool", "isReverse", (ins), [{}], [{ return false; }]>,
     InterfaceMethod<[{
@@ -133,8 +148,8 @@ def ScanOpInterface : OpInterface<"ScanOpInterface", [SequenceOpInterface]> {
     }], "::mlir::Value", "getInitialState", (ins), [{}], [{ return nullptr; }]>,
     InterfaceMethod<[{
       The result that is the state with which it ends, or null if there is none.
-      Where it is used on a cut sequence, it is made of `getInitialState` and the
-      summary of the whole sequence.
+      Where it is used on a cut sequence, it is what `advance` makes of
+      `getInitialState` and the summary of the whole sequence.
     }], "::mlir::Value", "getFinalState", (ins), [{}], [{ return nullptr; }]>,
     InterfaceMethod<"How summaries travel over ranks, if the op says so.",
         "::std::optional<::cp::ScanAlgorithm>", "getScanAlgorithm", (ins), [{}],
@@ -173,6 +188,10 @@ def RuntimeOpInterface : OpInterface<"RuntimeOpInterface"> {
       The runtime's symbol without its prefix: "conv1d" for `cprt_conv1d`.
     }], "::llvm::StringRef", "getRuntimeSymbol", (ins), [{}],
         [{ return $_op->getName().stripDialect(); }]>,
+    InterfaceMethod<[{
+      The symbol, without its prefix, of a function that the call is handed, or
+      nothing. With one, "scan_state" is for `cprt_scan_state_with`.
+    }], "::llvm::StringRef", "getRuntimeCallback", (ins), [{}], [{ return {}; }]>,
     InterfaceMethod<[{
       The attributes of the call: integers, bools, floats, arrays of integers.
       They reach the runtime sorted by name.

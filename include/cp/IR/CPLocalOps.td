@@ -128,7 +128,8 @@ def CP_CallOp : CP_Op<"call", [
     `convert-cp-to-runtime`: `cprt_<symbol>` reads `ins` and writes `outs`; with
     `accumulate` it reads `outs` too. On tensors it gives one result per out, tied
     to it; on memrefs none. The dictionary holds integers, bools, floats and arrays
-    of integers; they reach the runtime sorted by name.
+    of integers; they reach the runtime sorted by name. `with "f"` hands the
+    function `cprt_f` to `cprt_<symbol>_with`.
 
     Lifetime: made by `convert-cp-to-calls`, removed by `convert-cp-to-runtime`.
 
@@ -138,7 +139,8 @@ def CP_CallOp : CP_Op<"call", [
     - call_c2: on tensors the results have the types of outs, on memrefs there
       are none;
     - call_c3: attributes are bools, integers of at most 64 bits without a sign,
-      floats or arrays of i64.
+      floats or arrays of i64;
+    - call_c4: the symbol does not end in `_with`.
 
     ```mlir
     func.func @calls(%x: memref<4x8xf32>, %w: memref<16x8xf32>,
@@ -150,10 +152,11 @@ def CP_CallOp : CP_Op<"call", [
     ```
   }];
   let arguments = (ins StrAttr:$symbol, DictionaryAttr:$config,
-                       Variadic<AnyType>:$ins, Variadic<AnyType>:$outs);
+                       Variadic<AnyType>:$ins, Variadic<AnyType>:$outs,
+                       OptionalAttr<StrAttr>:$callback);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $symbol (`ins` `(` $ins^ `:` type($ins) `)`)?
+    $symbol (`with` $callback^)? (`ins` `(` $ins^ `:` type($ins) `)`)?
     `outs` `(` $outs `:` type($outs) `)` $config attr-dict
     (`->` type($results)^)?
   }];

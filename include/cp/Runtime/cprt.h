@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 4
+#define CPRT_VERSION_MINOR 5
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -378,6 +378,23 @@ cprt_op cprt_halo;
 /// doubling, pipelined), or each rank S_p (transposed), or nothing
 /// (gather).
 cprt_op cprt_scan_state;
+/// cprt_scan_state of summaries that combine in a way of their own: k tensors
+/// of one type, whose first batch_dims sizes are the same and count the units.
+/// Each unit combines alone. `combine` has the form of an operation without
+/// attributes, on buffers of the k tensors' sizes with one count of units, any,
+/// in place of these sizes. Its inputs are the tensors of one summary, then
+/// those of the summary of the tokens behind, and its outputs those of both
+/// together; without inputs, the outputs are those of no tokens at all. It must
+/// be associative, write all its outputs, of which none overlaps an input,
+/// depend on nothing but its inputs, and make no call of this context (but
+/// cprt_context_fail). ins k tensors; outs k tensors, and with total k more.
+/// attrs algorithm, axes, batch_dims, order, reverse, total. Algorithms, orders
+/// and what a rank sends are as above, where S = m are the bytes of all k
+/// tensors and D = 0, and S_p those of whole units: n units in R parts in a
+/// row, the first n mod R of them one longer. Counted as scan_state.
+void cprt_scan_state_with(cprt_context *context, cprt_stream *stream,
+                          const int64_t *desc, void *const *buffers,
+                          cprt_op *combine);
 /// cprt_attention with q, k and v all cut along the sequence over `axes`, each
 /// by its entry in `orders`. Keys and values go round: in R - 1 steps each rank
 /// takes from the previous position the block which that one has just worked

@@ -44,7 +44,7 @@ struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
         failed(collect(call.getOuts(), outs)))
       return failure();
     CallOp::create(rewriter, op->getLoc(), TypeRange(), call.getSymbolAttr(),
-                   call.getConfigAttr(), ins, outs);
+                   call.getConfigAttr(), ins, outs, call.getCallbackAttr());
     replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
   }

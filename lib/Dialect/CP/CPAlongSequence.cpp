@@ -73,22 +73,35 @@ template <typename OpTy> Transfer keptCut(OpTy op, Value tensor, int64_t dim) {
 class SummaryBytes {
 public:
   SummaryBytes(ScanStateOp op, const SequenceParts &parts)
-      : decays(bytesOf(op.getDecay()) / parts.each()),
-        states(bytesOf(op.getState()) / parts.each()),
-        element(elementBytes(op.getState().getType())),
-        size(op.getGroupSize()) {}
+      : size(op.getGroupSize()) {
+    OperandRange summary = op.getSummary();
+    auto ofPart = [&](Value tensor) { return bytesOf(tensor) / parts.each(); };
+    if (!op.getCombine()) {
+      decays = ofPart(summary[0]);
+      states = ofPart(summary[1]);
+      unit = elementBytes(summary[1].getType());
+      return;
+    }
+    for (Value tensor : summary)
+      states = addSaturating(states, ofPart(tensor));
+    int64_t units = 1;
+    for (int64_t count : shapeOf(summary.front()).take_front(op.getUnitDims()))
+      units = multiplySaturating(units, count);
+    unit = units < parts.each() ? 0 : states / (units / parts.each());
+  }
 
   int64_t all() const { return addSaturating(states, decays); }
   /// The states that the rank at `position` folds for all.
   int64_t slice(int64_t position) const {
-    int64_t count = element ? states / element : 0;
-    return (count / size + (position < count % size ? 1 : 0)) * element;
+    int64_t count = unit ? states / unit : 0;
+    return (count / size + (position < count % size ? 1 : 0)) * unit;
   }
 
-  int64_t decays, states;
+  int64_t decays = 0, states = 0;
 
 private:
-  int64_t element, size;
+  /// What is not divided.
+  int64_t unit, size;
 };
 
 /// As the runtime's header says it for each algorithm.

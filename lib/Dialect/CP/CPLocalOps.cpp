@@ -114,7 +114,7 @@ LogicalResult AllToAllOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// HaloOp, ScanStateOp
+// HaloOp
 //===----------------------------------------------------------------------===//
 
 HaloRows HaloOp::getRows() {
@@ -183,56 +183,6 @@ LogicalResult HaloOp::verify() {
 void HaloOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (!getResults().empty())
     setName(getResults().front(), "halo");
-}
-
-/// The totals of `parts` parts.
-static LogicalResult verifyTotal(ScanStateOp op, int64_t parts) {
-  ResultRange total = op.getTotal();
-  if (total.empty())
-    return success();
-  if (total.size() != 2)
-    return op.emitOpError("scan_state_c4: a total is a decay and a state, but "
-                          "has ")
-           << total.size() << " tensors; give two, or none";
-  for (auto [result, operand] : llvm::zip_equal(total, op.getOperands())) {
-    auto type = cast<RankedTensorType>(operand.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    if (parts > 1 && !ShapedType::isDynamic(shape[0]))
-      shape[0] /= parts;
-    if (failed(expectType(op, "scan_state_c4", "the total", result,
-                          type.clone(shape))))
-      return failure();
-  }
-  return success();
-}
-
-LogicalResult ScanStateOp::verify() {
-  if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
-      failed(expectOneElementType(*this, "scan_state_c1")))
-    return failure();
-  ArrayRef<int64_t> decay = shapeOf(getDecay()), state = shapeOf(getState());
-  if (decay.size() > state.size() || decay != state.take_front(decay.size()))
-    return emitOpError("scan_state_c2: decay's sizes must be the first of "
-                       "state's, but the types are ")
-           << getDecay().getType() << " and " << getState().getType();
-  FailureOr<int64_t> parts = verifyParts(*this, getMesh(), getCuts());
-  if (failed(parts))
-    return failure();
-  if (*parts > 1 && (decay.empty() || (!ShapedType::isDynamic(decay[0]) &&
-                                       decay[0] % *parts != 0)))
-    return emitOpError("scan_state_c3: in this order dimension 0 holds the "
-                       "summaries of ")
-           << *parts
-           << " parts in turn and must be a multiple of it, but decay "
-           << "is " << getDecay().getType();
-  return verifyTotal(*this, *parts);
-}
-
-void ScanStateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getPrefixDecay(), "prefix_decay");
-  setName(getPrefixState(), "prefix_state");
-  if (!getTotal().empty())
-    setName(getTotal().front(), "total");
 }
 
 //===----------------------------------------------------------------------===//
@@ -346,6 +296,10 @@ LogicalResult CallOp::verify() {
              << " must be a bool, a signless integer of at most 64 bits, a "
                 "float or an array of i64, but is "
              << attribute.getValue();
+  if (getSymbol().ends_with("_with"))
+    return emitOpError("call_c4: the symbol must not end in \"_with\", but is ")
+           << getSymbolAttr()
+           << "; leave that off, and name the function by `with`";
   return success();
 }
 

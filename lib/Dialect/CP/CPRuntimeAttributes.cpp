@@ -184,6 +184,8 @@ void ScanStateOp::getRuntimeAttributes(NamedAttrList &list) {
   Writer writer(*this, list);
   writer.integer("algorithm", static_cast<int64_t>(getAlgorithm()));
   writer.axes(getMesh(), getAxes());
+  if (getCombine())
+    writer.integer("batch_dims", getUnitDims());
   writer.order("order", getMesh(), getCuts());
   writer.flag("reverse", getReverse());
   writer.flag("total", !getTotal().empty());

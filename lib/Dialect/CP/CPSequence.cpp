@@ -8,6 +8,8 @@
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -15,6 +17,36 @@ namespace cp {
 
 bool canRunByDefault(Operation *op, ArrayRef<Cut> cuts) {
   return isa<PlacedOpInterface>(op) || partsPerRank(cuts.vec());
+}
+
+Value withElements(OpBuilder &builder, Location loc, Value value,
+                   Type element) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  Type wanted = type.clone(element);
+  if (element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth())
+    return arith::ExtFOp::create(builder, loc, wanted, value);
+  return arith::TruncFOp::create(builder, loc, wanted, value);
+}
+
+Value advanceByDecay(OpBuilder &builder, Location loc, ValueRange summary,
+                     Value before) {
+  Value decay = summary[0], state = summary[1];
+  if (!before)
+    return state;
+  auto type = cast<RankedTensorType>(state.getType());
+  before = withElements(builder, loc, before, type.getElementType());
+  int64_t given = cast<RankedTensorType>(decay.getType()).getRank();
+  auto missing = llvm::to_vector(llvm::seq<int64_t>(given, type.getRank()));
+  if (!missing.empty()) {
+    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                          type.getElementType());
+    decay = linalg::BroadcastOp::create(builder, loc, decay, empty, missing)
+                ->getResult(0);
+  }
+  Value decayed = arith::MulFOp::create(builder, loc, decay, before);
+  return arith::AddFOp::create(builder, loc, decayed, state);
 }
 
 LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
@@ -78,29 +110,22 @@ ScanSummary SsdOp::summarize(OpBuilder &builder) {
                 tensor({x[0], x[1], x[2]})},
       getX(), getDt(), getALog(), getB(), getDtBias(), getChunkSizeAttr(),
       getDtMinAttr(), getDtMaxAttr());
-  return {states.getDecay(),
-          states.getState(),
+  return {{states.getDecay(), states.getState()},
           {states.getChunkStates(), states.getDelta()}};
-}
-
-/// The incoming state is made of it and of summaries.
-static Value asSummary(OpBuilder &builder, Value initial) {
-  if (!initial)
-    return initial;
-  auto type = cast<RankedTensorType>(initial.getType());
-  Type element = summaryType(type.getElementType());
-  if (element == type.getElementType())
-    return initial;
-  return arith::ExtFOp::create(builder, initial.getLoc(),
-                               type.clone(type.getShape(), element), initial);
 }
 
 SmallVector<Value> SsdOp::apply(OpBuilder &builder, const ScanSummary &own,
                                 const ScanSummary &prefix) {
-  auto scan = SsdScanOp::create(
-      builder, getLoc(), getY().getType(), own.state.getType(), getX(),
-      getALog(), getB(), getC(), getD(), own.kept[0], own.kept[1], prefix.decay,
-      prefix.state, asSummary(builder, getInitial()), getChunkSizeAttr());
+  Value decay = prefix.values[0], state = prefix.values[1];
+  Type element = getElementTypeOrSelf(state.getType());
+  // The incoming state is made of it and of summaries.
+  Value initial = getInitial();
+  if (initial)
+    initial = withElements(builder, initial.getLoc(), initial, element);
+  auto scan =
+      SsdScanOp::create(builder, getLoc(), getY().getType(), state.getType(),
+                        getX(), getALog(), getB(), getC(), getD(), own.kept[0],
+                        own.kept[1], decay, state, initial, getChunkSizeAttr());
   return {scan.getY(), Value()};
 }
 

@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gated.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "Frame.h"
 
 using namespace mlir;
 
@@ -42,19 +41,14 @@ cp::ScanSummary RecurrenceOp::summarize(OpBuilder &builder) {
       RankedTensorType::get({shape[0], shape[2]}, builder.getF64Type());
   auto op = SummaryOp::create(builder, getLoc(), summary, summary, getGate(),
                               getX(), getReverseAttr());
-  return {op.getDecay(), op.getState(), {}};
+  return {{op.getDecay(), op.getState()}, {}};
 }
 
 /// The recurrence from what the earlier ranks leave.
 SmallVector<Value> RecurrenceOp::apply(OpBuilder &builder,
                                        const cp::ScanSummary &own,
                                        const cp::ScanSummary &prefix) {
-  Value incoming = prefix.state;
-  if (Value initial = getInitial()) {
-    Value decayed =
-        arith::MulFOp::create(builder, getLoc(), prefix.decay, initial);
-    incoming = arith::AddFOp::create(builder, getLoc(), decayed, incoming);
-  }
+  Value incoming = advance(builder, prefix.values, getInitial());
   return {RecurrenceOp::create(builder, getLoc(), getH().getType(), getGate(),
                                getX(), incoming, getReverseAttr())};
 }
@@ -87,8 +81,7 @@ StringRef RecurrenceOp::getRuntimeSymbol() { return "gated_recurrence"; }
 StringRef SummaryOp::getRuntimeSymbol() { return "gated_summary"; }
 StringRef WindowOp::getRuntimeSymbol() { return "gated_window"; }
 
-static void writeReverse(NamedAttrList &list, MLIRContext *context,
-                         bool value) {
+void writeReverse(NamedAttrList &list, MLIRContext *context, bool value) {
   list.set("reverse", BoolAttr::get(context, value));
 }
 void RecurrenceOp::getRuntimeAttributes(NamedAttrList &list) {
@@ -103,35 +96,6 @@ void WindowOp::getRuntimeAttributes(NamedAttrList &list) {
 }
 
 namespace {
-
-/// One buffer of a call; see cprt_op in cprt.h.
-struct View {
-  double *data;
-  const int64_t *sizes, *strides;
-
-  double &at(int64_t b, int64_t l, int64_t c) const {
-    return data[b * strides[0] + l * strides[1] + c * strides[2]];
-  }
-  double &at(int64_t b, int64_t c) const {
-    return data[b * strides[0] + c * strides[1]];
-  }
-};
-
-/// The buffers, and the words of the attributes behind them.
-struct Frame {
-  std::vector<View> views;
-  const int64_t *attributes;
-
-  Frame(const int64_t *desc, void *const *buffers) : attributes(desc + 4) {
-    for (int64_t i = 0; i < desc[0] + desc[1]; ++i) {
-      const int64_t *word = attributes;
-      int64_t rank = word[1];
-      views.push_back(
-          {static_cast<double *>(buffers[i]), word + 2, word + 2 + rank});
-      attributes += 2 + 2 * rank;
-    }
-  }
-};
 
 void recurrence(cprt_context *context, cprt_stream *, const int64_t *desc,
                 void *const *buffers) {
@@ -203,9 +167,11 @@ void window(cprt_context *context, cprt_stream *, const int64_t *desc,
 } // namespace
 
 std::vector<cp::RuntimeOperation> runtimeOperations() {
-  return {{"gated_recurrence", recurrence},
-          {"gated_summary", summary},
-          {"gated_window", window}};
+  std::vector<cp::RuntimeOperation> operations = deltaOperations();
+  operations.insert(operations.end(), {{"gated_recurrence", recurrence},
+                                       {"gated_summary", summary},
+                                       {"gated_window", window}});
+  return operations;
 }
 
 } // namespace gated

@@ -10,6 +10,7 @@
 
 #include "cp/Execution/Program.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/Trace/Runs.h"
 
 #include "GatedDialect.h.inc"
 #define GET_OP_CLASSES
@@ -17,8 +18,13 @@
 
 namespace gated {
 
-/// What the dialect's ops call at run time.
+/// What the dialect's ops call at run time; and those of the delta rule alone.
 std::vector<cp::RuntimeOperation> runtimeOperations();
+std::vector<cp::RuntimeOperation> deltaOperations();
+
+/// The word `reverse` of a call.
+void writeReverse(mlir::NamedAttrList &list, mlir::MLIRContext *context,
+                  bool value);
 
 } // namespace gated
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 include "cp/IR/CPInterfaces.td"
+include "cp/Trace/TraceInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Gated_Dialect : Dialect {
@@ -15,6 +16,8 @@ def Gated_Dialect : Dialect {
 
 defvar CallsTheRuntime = DeclareOpInterfaceMethods<
     RuntimeOpInterface, ["getRuntimeSymbol", "getRuntimeAttributes"]>;
+/// --trace-tokens and its kin follow the op.
+defvar IsTraced = DeclareOpInterfaceMethods<TraceOpInterface>;
 
 def Gated_RecurrenceOp : Op<Gated_Dialect, "recurrence", [
     Pure,
@@ -44,6 +47,62 @@ def Gated_SummaryOp : Op<Gated_Dialect, "summary", [Pure, CallsTheRuntime]> {
                       TensorRankOf<[F64], [2]>:$state);
   let assemblyFormat = [{
     $gate `,` $x attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Gated_DeltaOp : Op<Gated_Dialect, "delta", [
+    Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
+    SequenceOpInterface,
+    DeclareOpInterfaceMethods<ScanOpInterface, [
+      "getCombine", "advance", "getInitialState", "getFinalState",
+      "getScanAlgorithm", "setScanAlgorithm", "isReverse"]>,
+    IsTraced, CallsTheRuntime]> {
+  let summary = "The gated delta rule: a state that a matrix carries on";
+  let description = [{
+    For each batch and head, S_t = g_t (I - beta_t k_t k_t^T) S_{t-1} + beta_t k_t
+    v_t^T and o_t = S_t^T q_t (Yang et al., Gated Delta Networks, 2024). In reverse
+    S_{t+1} is what comes before.
+  }];
+  let arguments = (ins TensorRankOf<[F64], [4]>:$q, TensorRankOf<[F64], [4]>:$k,
+                       TensorRankOf<[F64], [4]>:$v,
+                       TensorRankOf<[F64], [3]>:$gate,
+                       TensorRankOf<[F64], [3]>:$beta,
+                       Optional<TensorRankOf<[F64], [4]>>:$initial,
+                       UnitAttr:$reverse);
+  let results = (outs TensorRankOf<[F64], [4]>:$o,
+                      TensorRankOf<[F64], [4]>:$final);
+  let assemblyFormat = [{
+    `q` `(` $q `)` `k` `(` $k `)` `v` `(` $v `)` `gate` `(` $gate `)`
+    `beta` `(` $beta `)` (`initial` `(` $initial^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Gated_DeltaSummaryOp
+    : Op<Gated_Dialect, "delta_summary", [Pure, IsTraced, CallsTheRuntime]> {
+  let summary = "The product of the matrices, and the last S from zero";
+  let arguments = (ins TensorRankOf<[F64], [4]>:$k, TensorRankOf<[F64], [4]>:$v,
+                       TensorRankOf<[F64], [3]>:$gate,
+                       TensorRankOf<[F64], [3]>:$beta, UnitAttr:$reverse);
+  let results = (outs TensorRankOf<[F64], [4]>:$matrix,
+                      TensorRankOf<[F64], [4]>:$state);
+  let assemblyFormat = [{
+    $k `,` $v `,` $gate `,` $beta attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Gated_AdvanceOp : Op<Gated_Dialect, "advance", [
+    Pure, IsTraced, DeclareOpInterfaceMethods<RuntimeOpInterface, ["getRuntimeSymbol"]>]> {
+  let summary = "matrix * before + state";
+  let arguments = (ins TensorRankOf<[F64], [4]>:$matrix,
+                       TensorRankOf<[F64], [4]>:$state,
+                       TensorRankOf<[F64], [4]>:$before);
+  let results = (outs TensorRankOf<[F64], [4]>:$after);
+  let assemblyFormat = [{
+    $matrix `,` $state `,` $before attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 

@@ -15,36 +15,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Gated.h"
-#include "cp/Transforms/Passes.h"
+#include "Check.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/FormatVariadic.h"
 
-#include <cstring>
-#include <random>
-
+using namespace gated;
 using namespace mlir;
 
 namespace {
 
 constexpr int64_t batch = 2, length = 64, channels = 6;
-
-cp::HostTensor tensorOf(std::vector<int64_t> shape,
-                        const std::vector<double> &values) {
-  cp::HostTensor tensor =
-      cp::HostTensor::zeros(cp::DType::F64, std::move(shape));
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  return tensor;
-}
-
-std::vector<double> draw(size_t count, double low, double high, unsigned seed) {
-  std::mt19937_64 engine(seed);
-  std::uniform_real_distribution<double> uniform(low, high);
-  std::vector<double> values(count);
-  for (double &value : values)
-    value = uniform(engine);
-  return values;
-}
 
 /// The same model with every op in the other direction.
 OwningOpRef<ModuleOp> reversed(ModuleOp module) {
@@ -71,36 +50,6 @@ cp::HostTensor expected(const std::vector<double> &gate,
   return tensorOf({batch, length, channels}, out);
 }
 
-llvm::Expected<cp::RunResult>
-compileAndRun(ModuleOp module, const cp::CompileOptions &options,
-              llvm::ArrayRef<const cp::HostTensor *> inputs) {
-  llvm::Expected<std::unique_ptr<cp::Program>> program =
-      cp::Program::compile(module, options);
-  if (!program)
-    return program.takeError();
-  return (*program)->run(inputs, {});
-}
-
-/// Prints how far the result is from `want`; whether that is near enough.
-bool check(const std::string &name, llvm::Expected<cp::RunResult> result,
-           const cp::HostTensor &want) {
-  if (!result) {
-    llvm::errs() << name << ": " << toString(result.takeError()) << "\n";
-    return false;
-  }
-  double error = cp::compare(result->outputs[0], want).relL2;
-  llvm::outs() << llvm::formatv("{0,-36} rel_l2 {1:e2}", name, error);
-  for (const cp::CollectiveCount &count : result->collectives)
-    llvm::outs() << llvm::formatv("  {0} x{1}", count.op, count.calls);
-  llvm::outs() << "\n";
-  return error <= 1e-12;
-}
-
-constexpr cp::ScanAlgorithm scans[] = {
-    cp::ScanAlgorithm::Chain, cp::ScanAlgorithm::Gather,
-    cp::ScanAlgorithm::Doubling, cp::ScanAlgorithm::Pipelined,
-    cp::ScanAlgorithm::Transposed};
-
 bool runScans(ModuleOp module, ModuleOp zigzag, bool isReverse) {
   // Gates near one: what the first rank hands on is still seen by the last.
   size_t count = batch * length * channels;
@@ -116,17 +65,17 @@ bool runScans(ModuleOp module, ModuleOp zigzag, bool isReverse) {
   options.operations = gated::runtimeOperations();
   std::string way = isReverse ? ", reverse" : "";
   bool good =
-      check("1 rank" + way, compileAndRun(module, options, pointers), want);
+      check("1 rank" + way, compileAndRun(module, options, pointers), {want});
   options.sharding.emplace();
   options.sharding->mesh = cp::Mesh{{{"cp", 4}}};
   for (cp::ScanAlgorithm scan : scans) {
     options.sharding->scan = scan;
     good &= check(stringifyEnum(scan).str() + way,
-                  compileAndRun(module, options, pointers), want);
+                  compileAndRun(module, options, pointers), {want});
   }
   options.sharding.reset();
   return check("zigzag" + way, compileAndRun(zigzag, options, pointers),
-               want) &&
+               {want}) &&
          good;
 }
 
@@ -158,8 +107,7 @@ bool runWindows(ModuleOp module, bool isReverse) {
     std::string name = "window, " + std::to_string(ranks) + " ranks" +
                        (order == cp::Order::Zigzag ? ", zigzag" : "") +
                        (isReverse ? ", reverse" : "");
-    good &=
-        check(name, compileAndRun(module, options, pointers), one->outputs[0]);
+    good &= check(name, compileAndRun(module, options, pointers), one->outputs);
   }
   return good;
 }

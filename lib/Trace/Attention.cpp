@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tracer.h"
+#include "Models.h"
+#include "cp/Trace/Rows.h"
 
 using namespace mlir;
 
 namespace cp {
+
+namespace {
 
 /// What an attention op says of the places of its rows.
 struct Places {
@@ -18,8 +21,6 @@ struct Places {
   std::vector<Cut> queries, keys;
   std::string text;
 };
-
-namespace {
 
 template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
   Places places;
@@ -77,15 +78,15 @@ static int64_t ranksOf(const std::vector<Cut> &cuts, const Mesh &mesh) {
 }
 
 /// Each place is the token there: what meets it must be that token's.
-void OpTrace::positions() {
+void tracePositions(OpTrace &trace, Operation *op) {
   Places places;
   if (auto cut = dyn_cast<CutPositionsOp>(op))
     places = placesOf(cut, /*keysToo=*/false);
-  TracedValue &value = result(0);
+  TracedValue &value = trace.result(0);
   int64_t count = value.shape[0];
   int64_t length = count * ranksOf(places.queries, places.mesh);
   value.space = std::make_shared<IdSpace>(IdSpace::of({length}));
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     auto ids = std::make_shared<Words>();
     for (int64_t i = 0; i < count; ++i)
       ids->push_back(globalIndex(places.mesh, places.queries, length, rank, i) +
@@ -94,54 +95,34 @@ void OpTrace::positions() {
   }
 }
 
-void OpTrace::checkPlaces(const NamedValue &value, int64_t rank,
-                          const Places &places, const std::vector<Cut> &cuts,
-                          bool inOrder) {
+static void checkPlaces(OpTrace &trace, const NamedValue &value, int64_t rank,
+                        const Places &places, const std::vector<Cut> &cuts,
+                        bool inOrder) {
   int64_t length = lengthOf(*value.value), count = value.value->shape[1];
   int64_t all = count * ranksOf(cuts, places.mesh);
   if (all != length)
-    return report(rank, value.name + ": the ranks of the op hold " +
-                            std::to_string(all) + " rows of " +
-                            std::to_string(length));
+    return trace.report(rank, value.name + ": the ranks of the op hold " +
+                                  std::to_string(all) + " rows of " +
+                                  std::to_string(length));
   std::vector<int64_t> here;
-  llvm::copy_if(rows(value, rank).at, std::back_inserter(here),
+  llvm::copy_if(rows(trace, value, rank).at, std::back_inserter(here),
                 [](int64_t row) { return row >= 0; });
   if (!intervalsOf(here))
-    return report(rank, value.name + ": holds a token twice");
+    return trace.report(rank, value.name + ": holds a token twice");
   if (!inOrder)
     return;
-  if (auto wrong =
-          misplacedRow(rows(value, rank), cuts, places, rank, count, length))
-    report(rank, value.name + ": " + *wrong);
-}
-
-void OpTrace::attention() {
-  NamedValue q{"q", &operand(0u)}, k{"k", &operand(1u)}, v{"v", &operand(2u)};
-  if (!q.value->space || !k.value->space || !v.value->space)
-    return setUnknown();
-  Places places = placesOf(op);
-  bool causal = isCausal(op);
-  for (const NamedValue &value : {q, k, v})
-    checkPlain(value);
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    checkSameRows(k, v, rank, lengthOf(*k.value));
-    checkGroups(q, k, 2, rank);
-    checkSame(k, 2, v, 2, rank);
-    checkSame(q, 3, k, 3, rank);
-    checkPlaces(k, rank, places, places.keys, causal);
-    // Where all keys are seen, queries may come from anywhere.
-    if (causal)
-      checkPlaces(q, rank, places, places.queries, causal);
-  }
-  setAttended(q, v);
+  if (auto wrong = misplacedRow(rows(trace, value, rank), cuts, places, rank,
+                                count, length))
+    trace.report(rank, value.name + ": " + *wrong);
 }
 
 /// Rows and heads of q, channels of v; the sums of exponents without these.
-void OpTrace::setAttended(const NamedValue &q, const NamedValue &v) {
+static void setAttended(OpTrace &trace, const NamedValue &q,
+                        const NamedValue &v) {
   const IdSpace &own = *q.value->space;
   int64_t channels = v.value->space->wholeSize(3), heads = own.wholeSize(2);
   int64_t length = own.wholeSize(1), count = q.value->shape[1];
-  TracedValue &out = result(0), &sums = result(1);
+  TracedValue &out = trace.result(0), &sums = trace.result(1);
   IdSpace space{{}, own.sizesBetween(own.strides[0], own.strides[2])};
   space.sizes.append({heads, channels});
   for (size_t dim = 0; dim < 4; ++dim)
@@ -150,9 +131,9 @@ void OpTrace::setAttended(const NamedValue &q, const NamedValue &v) {
   out.space = std::make_shared<IdSpace>(space);
   sums.space =
       std::make_shared<IdSpace>(IdSpace::of({own.wholeSize(0), heads, length}));
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
-    Digits row = rows(q, rank), head = along(q, rank, 2, 2),
-           channel = along(v, rank, 3, 3);
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    Digits row = rows(trace, q, rank), head = along(trace, q, rank, 2, 2),
+           channel = along(trace, v, rank, 3, 3);
     auto outs = std::make_shared<Words>(), lse = std::make_shared<Words>();
     for (int64_t r : row.at)
       for (int64_t h : head.at)
@@ -170,6 +151,28 @@ void OpTrace::setAttended(const NamedValue &q, const NamedValue &v) {
     out.ids.push_back(std::move(outs));
     sums.ids.push_back(std::move(lse));
   }
+}
+
+void traceAttention(OpTrace &trace, Operation *op) {
+  NamedValue q{"q", &trace.operand(0u)}, k{"k", &trace.operand(1u)},
+      v{"v", &trace.operand(2u)};
+  if (!q.value->space || !k.value->space || !v.value->space)
+    return trace.setUnknown();
+  Places places = placesOf(op);
+  bool causal = isCausal(op);
+  for (const NamedValue &value : {q, k, v})
+    checkPlain(trace, value);
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    checkSameRows(trace, k, v, rank, lengthOf(*k.value));
+    checkGroups(trace, q, k, 2, rank);
+    checkSame(trace, k, 2, v, 2, rank);
+    checkSame(trace, q, 3, k, 3, rank);
+    checkPlaces(trace, k, rank, places, places.keys, causal);
+    // Where all keys are seen, queries may come from anywhere.
+    if (causal)
+      checkPlaces(trace, q, rank, places, places.queries, causal);
+  }
+  setAttended(trace, q, v);
 }
 
 } // namespace cp

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tracer.h"
+#include "Models.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -102,23 +102,30 @@ IdSpace spaceWith(const IdSpace &source, const Window &window,
 
 } // namespace
 
+/// Parts of known place within a rank's own.
+template <typename OpTy> static bool isStatic(OpTy slice) {
+  return slice.getSourceType().getRank() ==
+             cast<RankedTensorType>(slice->getResult(0).getType()).getRank() &&
+         llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic) &&
+         llvm::none_of(slice.getStaticStrides(), ShapedType::isDynamic);
+}
+
 /// A part of what every rank has alike is a tensor of its own; one of what is
 /// cut keeps its ids.
-void OpTrace::extractSlice() {
-  auto slice = cast<tensor::ExtractSliceOp>(op);
-  const TracedValue &source = operand(0u);
-  TracedValue &value = result(0);
+void traceExtractSlice(OpTrace &trace, tensor::ExtractSliceOp slice) {
+  if (!isStatic(slice))
+    return trace.giveUp();
+  const TracedValue &source = trace.operand(0u);
+  TracedValue &value = trace.result(0);
   if (!source.space)
     return;
-  if (value.shape.size() != source.shape.size()) {
-    ++tracer.trace.untraced[op->getName().getStringRef().str()];
-    return setUnknown();
-  }
+  if (value.shape.size() != source.shape.size())
+    return trace.giveUp();
   Window window(slice, value.shape, source.shape);
   SmallVector<OwnPlaces> places(value.shape.size());
   for (size_t dim = 0; dim < value.shape.size(); ++dim)
     if (value.shape[dim] != source.shape[dim]) {
-      places[dim] = placesOnEachRank(source, dim, numRanks());
+      places[dim] = placesOnEachRank(source, dim, trace.numRanks());
       window.isOwn[dim] = places[dim].has_value();
     }
   IdSpace space = spaceWith(*source.space, window, value.shape);
@@ -129,7 +136,7 @@ void OpTrace::extractSlice() {
            window.steps[dim];
   };
   value.space = std::make_shared<IdSpace>(space);
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     Plane ids = source.idsOf(rank), marks = source.coversOf(rank);
     auto words = std::make_shared<Words>(), covers = std::make_shared<Words>();
     for (int64_t i = 0; i < value.numElements(); ++i) {
@@ -147,22 +154,22 @@ void OpTrace::extractSlice() {
 
 /// Parts that are tensors of their own get their place from where they go, all
 /// others bring their ids.
-void OpTrace::insertSlice() {
-  const TracedValue &source = operand(0u), &dest = operand(1u);
-  TracedValue &value = result(0);
+void traceInsertSlice(OpTrace &trace, tensor::InsertSliceOp slice) {
+  if (!isStatic(slice))
+    return trace.giveUp();
+  const TracedValue &source = trace.operand(0u), &dest = trace.operand(1u);
+  TracedValue &value = trace.result(0);
   if (source.isConstant() && dest.isConstant())
     return;
-  Window window(cast<tensor::InsertSliceOp>(op), source.shape, value.shape);
+  Window window(slice, source.shape, value.shape);
   for (size_t dim = 0; source.space && dim < value.shape.size(); ++dim)
     window.isOwn[dim] = source.shape[dim] != value.shape[dim] &&
                         source.space->wholeSize(dim) == source.shape[dim];
   const IdSpace &known = source.space ? *source.space : *dest.space;
   IdSpace space = spaceWith(known, window, value.shape);
   for (size_t dim = 0; dest.space && dim < value.shape.size(); ++dim)
-    if (space.wholeSize(dim) != dest.space->wholeSize(dim)) {
-      ++tracer.trace.untraced[op->getName().getStringRef().str()];
-      return setUnknown();
-    }
+    if (space.wholeSize(dim) != dest.space->wholeSize(dim))
+      return trace.giveUp();
   if (dest.space)
     space = *dest.space;
   auto change = [&](size_t dim, int64_t digit) {
@@ -170,7 +177,7 @@ void OpTrace::insertSlice() {
                              : digit;
   };
   value.space = std::make_shared<IdSpace>(space);
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     Plane ids = source.idsOf(rank), marks = source.coversOf(rank);
     auto words = std::make_shared<Words>(*dest.idsOf(rank));
     auto covers = std::make_shared<Words>(*dest.coversOf(rank));

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Models.h"
 #include "Tracer.h"
+#include "cp/Trace/Runs.h"
 
 using namespace mlir;
 
@@ -33,10 +35,11 @@ static std::optional<std::string> unlikeIn(const TracedValue &value,
 }
 
 /// The one cover of all elements of a rank; unknownId where they differ.
-int64_t OpTrace::coverOfAll(const NamedValue &named, int64_t rank) {
+static int64_t coverOfAll(OpTrace &trace, const NamedValue &named,
+                          int64_t rank) {
   int64_t word = 0;
   for (int64_t batch = 0; batch < named.value->numBatches(); ++batch) {
-    int64_t next = coverOf(named, rank, batch).value_or(word);
+    int64_t next = coverOf(trace, named, rank, batch).value_or(word);
     if (batch > 0 && next != word)
       return unknownId;
     word = next;
@@ -44,58 +47,60 @@ int64_t OpTrace::coverOfAll(const NamedValue &named, int64_t rank) {
   return word;
 }
 
-int64_t OpTrace::coverOfSum(ArrayRef<int64_t> terms, int64_t rank) {
+/// What the sum of the ranks' terms, each of such a cover, covers.
+static int64_t coverOfSum(OpTrace &trace, ArrayRef<int64_t> terms,
+                          int64_t rank) {
   if (llvm::is_contained(terms, unknownId))
     return unknownId;
   Cover sum;
   for (int64_t word : terms) {
     if (word == 0)
       continue;
-    const Cover &cover = tracer.covers[word];
+    const Cover &cover = trace.covers()[word];
     sum.size = cover.size;
     llvm::append_range(sum.intervals, cover.intervals);
   }
   if (sum.intervals.empty()) {
     if (terms.size() > 1)
-      report(rank, "adds up what is whole on each of " +
-                       std::to_string(terms.size()) + " ranks already");
+      trace.report(rank, "adds up what is whole on each of " +
+                             std::to_string(terms.size()) + " ranks already");
     return 0;
   }
   auto all = joined(sum.intervals);
   if (!all || llvm::is_contained(terms, 0)) {
-    report(rank, all ? "adds what is whole to sums that are not"
-                     : "adds the same terms twice");
+    trace.report(rank, all ? "adds what is whole to sums that are not"
+                           : "adds the same terms twice");
     return unknownId;
   }
   sum.intervals = *all;
   bool isComplete = sum.intervals.size() == 1 &&
                     sum.intervals[0] == std::make_pair(int64_t(0), sum.size);
-  return isComplete ? 0 : tracer.covers.wordOf(sum);
+  return isComplete ? 0 : trace.covers().wordOf(sum);
 }
 
-llvm::Error OpTrace::reduce() {
-  const TracedValue &source = operand(0u);
+llvm::Error traceReduce(OpTrace &trace, RuntimeOpInterface op) {
+  const TracedValue &source = trace.operand(0u);
   auto groups = groupsOf(op);
-  TracedValue &value = result(0);
+  TracedValue &value = trace.result(0);
   if (source.isConstant())
     return llvm::Error::success();
   // The mean of equal ids is that id, whoever adds them up.
   CallBuffer ids{source.shape, {}};
   SmallVector<int64_t> words;
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     if (auto unlike = unlikeIn(source, groups[rank], rank))
-      report(rank, *unlike);
-    words.push_back(coverOfAll({"the source", &source}, rank));
+      trace.report(rank, *unlike);
+    words.push_back(coverOfAll(trace, {"the source", &source}, rank));
     Plane plane = source.idsOf(rank);
     ids.ranks.push_back(
         wordsOfNumbers(std::vector<double>(plane->begin(), plane->end())));
   }
-  auto sums = tracer.world.call(cast<RuntimeOpInterface>(op), {ids},
-                                /*asDoubles=*/true);
+  auto sums = trace.getTracer().world.call(op, {ids},
+                                           /*asDoubles=*/true);
   if (!sums)
     return sums.takeError();
   value.space = source.space;
-  for (int64_t rank = 0; rank < numRanks(); ++rank) {
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     auto size = static_cast<int64_t>(groups[rank].size());
     auto plane = std::make_shared<Words>();
     for (double sum : numbersOfWords(sums->front().ranks[rank])) {
@@ -105,9 +110,9 @@ llvm::Error OpTrace::reduce() {
     SmallVector<int64_t> terms;
     for (int64_t other : groups[rank])
       terms.push_back(words[other]);
-    int64_t word = coverOfSum(terms, rank);
+    int64_t word = coverOfSum(trace, terms, rank);
     if (word != 0) {
-      value.covers.resize(numRanks());
+      value.covers.resize(trace.numRanks());
       value.covers[rank] = std::make_shared<Words>(plane->size(), word);
     }
     value.ids.push_back(std::move(plane));

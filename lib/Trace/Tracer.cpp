@@ -7,6 +7,7 @@
 
 #include "Tracer.h"
 
+#include "Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -18,8 +19,9 @@ namespace cp {
 
 Tracer::Tracer(LocalProgram &program, TraceWorld &world, TokenTrace &trace,
                int64_t maxBytes)
-    : program(program), world(world), trace(trace), maxBytes(maxBytes),
-      layers(cast<FunctionOpInterface>(program.entry.getOperation())) {}
+    : world(world), trace(trace),
+      layers(cast<FunctionOpInterface>(program.entry.getOperation())),
+      program(program), maxBytes(maxBytes) {}
 
 /// The number of each element of a rank's part in the whole tensor.
 static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
@@ -122,51 +124,6 @@ static bool hasKnownShapes(Operation *op) {
          (op->getNumRegions() == 0 || isa<ShardingRuleOpInterface>(op));
 }
 
-/// Parts of known place within a rank's own.
-template <typename OpTy> static bool isStatic(OpTy slice) {
-  return slice.getSourceType().getRank() ==
-             cast<RankedTensorType>(slice->getResult(0).getType()).getRank() &&
-         llvm::none_of(slice.getStaticOffsets(), ShapedType::isDynamic) &&
-         llvm::none_of(slice.getStaticStrides(), ShapedType::isDynamic);
-}
-
-bool OpTrace::traceWithinRank() {
-  // Says what is wrong with the dimensions that such an op names.
-  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
-      failed(cast<ShardingRuleOpInterface>(op).getShardingRule()))
-    return false;
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    reshape(expand.getReassociationIndices(), /*expands=*/true);
-  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
-    reshape(collapse.getReassociationIndices(), /*expands=*/false);
-  else if (auto taken = dyn_cast<tensor::ExtractSliceOp>(op);
-           taken && isStatic(taken))
-    extractSlice();
-  else if (auto put = dyn_cast<tensor::InsertSliceOp>(op); put && isStatic(put))
-    insertSlice();
-  else if (isa<tensor::EmptyOp>(op))
-    result(0);
-  else if (isa<Conv1dOp>(op))
-    conv1d();
-  else if (isa<SsdOp>(op))
-    ssd();
-  else if (isa<SsdStatesOp>(op))
-    ssdStates();
-  else if (isa<SsdScanOp>(op))
-    ssdScan();
-  else if (isa<AttentionOp, AttentionRowsOp, RingAttentionOp>(op))
-    attention();
-  else if (isa<PositionsOp, CutPositionsOp>(op))
-    positions();
-  // Results of the first three have rows that no operand's dimension says.
-  else if (!isa<tensor::ConcatOp, tensor::InsertSliceOp, tensor::PadOp>(op) &&
-           isa<ShardingRuleOpInterface>(op) && !isa<SequenceOpInterface>(op))
-    compute();
-  else
-    return false;
-  return true;
-}
-
 /// Whether ranks' terms are added up.
 static bool addsTerms(Operation *op) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
@@ -176,31 +133,46 @@ static bool addsTerms(Operation *op) {
          });
 }
 
+/// Asks the op, the runtime or its rule, in this order.
+static llvm::Error traceKnown(OpTrace &trace) {
+  Operation *op = trace.getOperation();
+  if (auto traced = dyn_cast<TraceOpInterface>(op))
+    return traced.trace(trace);
+  auto moves = dyn_cast<RuntimeOpInterface>(op);
+  if (moves && TraceWorld::runs(moves))
+    return addsTerms(op) ? traceReduce(trace, moves) : traceMove(trace, moves);
+  // Results of these have rows that no operand's dimension says.
+  bool hasRule = isa<ShardingRuleOpInterface>(op) &&
+                 !isa<tensor::ConcatOp, tensor::PadOp>(op);
+  if (auto window = dyn_cast<WindowOpInterface>(op); window && hasRule)
+    traceWindow(trace, window);
+  else if (hasRule && !isa<SequenceOpInterface>(op))
+    traceCompute(trace);
+  else
+    trace.giveUp();
+  return llvm::Error::success();
+}
+
 llvm::Error Tracer::traceOp(Operation *op) {
-  OpTrace traced(*this, op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     of(op->getResult(0)) = constantOf(constant, trace.ranks);
     return llvm::Error::success();
   }
+  OpTrace traced(*this, op);
   bool isKnown = hasKnownShapes(op);
   if (isKnown && traced.anyUnknown()) {
     // What it is made of has been counted already.
     setUnknown(op);
     return llvm::Error::success();
   }
-  ++trace.traced;
-  auto moves = dyn_cast<RuntimeOpInterface>(op);
-  if (isKnown && moves && TraceWorld::runs(moves)) {
-    if (addsTerms(op))
-      return traced.reduce();
-    return isa<ScanStateOp>(op) ? traced.scanState() : traced.move();
-  }
-  if (isKnown && traced.traceWithinRank())
-    return llvm::Error::success();
-  --trace.traced;
-  if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+  if (!isKnown)
+    traced.giveUp();
+  else if (llvm::Error error = traceKnown(traced))
+    return error;
+  if (!traced.hasGivenUp())
+    ++trace.traced;
+  else if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
     ++trace.untraced[op->getName().getStringRef().str()];
-  setUnknown(op);
   return llvm::Error::success();
 }
 
@@ -343,6 +315,9 @@ llvm::Error Tracer::run() {
 
 llvm::Expected<TokenTrace>
 traceTokens(ModuleOp module, const CompileOptions &options, int64_t maxBytes) {
+  DialectRegistry registry;
+  registerTraceModels(registry);
+  module.getContext()->appendDialectRegistry(registry);
   llvm::Expected<LocalProgram> program = makeLocal(module, options);
   if (!program)
     return program.takeError();

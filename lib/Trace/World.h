@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_TRACE_TRACEWORLD_H
-#define CP_LIB_EXECUTION_TRACE_TRACEWORLD_H
+#ifndef CP_LIB_TRACE_WORLD_H
+#define CP_LIB_TRACE_WORLD_H
 
-#include "../RankThreads.h"
-#include "TracedValue.h"
+#include "cp/Execution/RankThreads.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Layout/Mesh.h"
 #include "cp/Runtime/cprt.h"
+#include "cp/Trace/TracedValue.h"
 #include "llvm/Support/Error.h"
 
 namespace cp {
@@ -57,4 +57,4 @@ private:
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_TRACE_TRACEWORLD_H
+#endif // CP_LIB_TRACE_WORLD_H

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TraceRules.h"
-#include "Tracer.h"
+#include "Models.h"
+#include "Rules.h"
+#include "cp/Trace/Runs.h"
 
 using namespace mlir;
 
@@ -69,8 +70,8 @@ static std::optional<std::string> brokenGroup(const Digits &digits,
 /// An op that computes, on all ranks.
 class ComputeTrace {
 public:
-  ComputeTrace(OpTrace &trace, Operation *op, Correspondence found)
-      : trace(trace), op(op), found(std::move(found)),
+  ComputeTrace(OpTrace &trace, Correspondence found)
+      : trace(trace), op(trace.getOperation()), found(std::move(found)),
         sources(this->found.size), carried(trace.numRanks(), 0) {
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
       operands.push_back(&trace.operand(i));
@@ -102,27 +103,22 @@ private:
     return operands[operand]->space && found.uses[operand] != Use::Unread;
   }
 
-  void giveUp() {
-    ++trace.tracer.trace.untraced[op->getName().getStringRef().str()];
-    trace.setUnknown();
-  }
-
   /// States pass ops of one operand, such as casts; what becomes of them in
   /// others is not known. Gives whether there are any.
   bool passStates() {
     auto holdsStates = [&](const TracedValue *value) {
       return !value->covers.empty() &&
              llvm::any_of(*value->coversOf(0), [&](int64_t word) {
-               return word > 0 && trace.tracer.covers[word].isRun;
+               return word > 0 && trace.covers()[word].isRun;
              });
     };
     if (llvm::none_of(operands, holdsStates))
       return false;
     if (operands.size() > 1 || op->getNumResults() > 1) {
-      giveUp();
+      trace.giveUp();
       return true;
     }
-    trace.sameStructure(0, *operands[0]);
+    sameStructure(trace, 0, *operands[0]);
     trace.result(0).covers = operands[0]->covers;
     return true;
   }
@@ -136,8 +132,8 @@ private:
         continue;
       factors += found.uses[i] == Use::Additive;
       if (found.uses[i] == Use::Other) {
-        trace.checkPlain(names[i]);
-        giveUp();
+        checkPlain(trace, names[i]);
+        trace.giveUp();
         return false;
       }
       for (int64_t rank = 0; rank < trace.numRanks(); ++rank)
@@ -157,14 +153,14 @@ private:
   }
 
   std::string sumText(int64_t word) const {
-    const Cover &cover = trace.tracer.covers[word];
+    const Cover &cover = trace.covers()[word];
     return "a sum over " + textOf(cover.intervals) + " of " +
            std::to_string(cover.size) + " terms only";
   }
 
   void carry(const NamedValue &named, int64_t rank) {
     for (int64_t batch = 0; batch < named.value->numBatches(); ++batch) {
-      int64_t word = trace.coverOf(named, rank, batch).value_or(0);
+      int64_t word = coverOf(trace, named, rank, batch).value_or(0);
       if (carried[rank] > 0 && word > 0 && carried[rank] != word)
         trace.report(rank, named.name + ": is " + sumText(word) + ", beside " +
                                sumText(carried[rank]));
@@ -194,15 +190,15 @@ private:
     if (source.operand < 0)
       return {};
     const NamedValue &first = names[source.operand];
-    Digits known = trace.along(first, rank, source.dim, source.dim);
+    Digits known = along(trace, first, rank, source.dim, source.dim);
     for (auto [i, dims] : llvm::enumerate(found.operands))
       for (auto [dim, other] : llvm::enumerate(dims)) {
         bool isFirst =
             static_cast<int64_t>(i) == source.operand && dim == source.dim;
         if (other != index || isFirst || !isRead(i))
           continue;
-        trace.checkSame(first, source.dim, names[i], dim, rank);
-        Digits more = trace.along(names[i], rank, dim, dim);
+        checkSame(trace, first, source.dim, names[i], dim, rank);
+        Digits more = along(trace, names[i], rank, dim, dim);
         for (auto [to, from] : llvm::zip(known.at, more.at))
           to = to == Digits::none ? from : to;
       }
@@ -238,7 +234,7 @@ private:
       return cover;
     if (found.sums)
       return cover == 0
-                 ? trace.tracer.covers.wordOf({false, digits.size, *intervals})
+                 ? trace.covers().wordOf({false, digits.size, *intervals})
                  : unknownId;
     trace.report(rank, "works on " + textOf(*intervals) + of +
                            " instead of all " + std::to_string(digits.size));
@@ -284,11 +280,11 @@ private:
   SmallVector<int64_t> carried;
 };
 
-void OpTrace::compute() {
-  FailureOr<Correspondence> found = correspondenceOf(op);
+void traceCompute(OpTrace &trace) {
+  FailureOr<Correspondence> found = correspondenceOf(trace.getOperation());
   if (failed(found))
-    return setUnknown();
-  ComputeTrace(*this, op, std::move(*found)).run();
+    return trace.setUnknown();
+  ComputeTrace(trace, std::move(*found)).run();
 }
 
 } // namespace cp

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_TRACETOKENS_H
-#define CP_EXECUTION_TRACETOKENS_H
+#ifndef CP_TRACE_TRACETOKENS_H
+#define CP_TRACE_TRACETOKENS_H
 
 #include "cp/Execution/Program.h"
 
@@ -58,4 +58,4 @@ llvm::Expected<TokenTrace> traceTokens(mlir::ModuleOp module,
 
 } // namespace cp
 
-#endif // CP_EXECUTION_TRACETOKENS_H
+#endif // CP_TRACE_TRACETOKENS_H

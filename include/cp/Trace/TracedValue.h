@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_TRACE_TRACEDVALUE_H
-#define CP_LIB_EXECUTION_TRACE_TRACEDVALUE_H
+#ifndef CP_TRACE_TRACEDVALUE_H
+#define CP_TRACE_TRACEDVALUE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -137,4 +137,4 @@ private:
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_TRACE_TRACEDVALUE_H
+#endif // CP_TRACE_TRACEDVALUE_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TraceWorld.h"
+#include "World.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -75,11 +75,45 @@ Words descriptorOf(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
   return words;
 }
 
+/// One buffer of doubles of a descriptor.
+struct Numbers {
+  double *data;
+  ArrayRef<int64_t> sizes, strides;
+
+  double &at(int64_t element) const {
+    int64_t offset = 0;
+    for (size_t dim = sizes.size(); dim-- > 0; element /= sizes[dim])
+      offset += element % sizes[dim] * strides[dim];
+    return data[offset];
+  }
+};
+
 int64_t product(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
   return count;
+}
+
+/// What stands for a scan's own combine: sums of what all parts bring. It is of
+/// the form that cprt_scan_state_with asks for.
+void addUnits(cprt_context *, cprt_stream *, const int64_t *desc,
+              void *const *buffers) {
+  std::vector<Numbers> all;
+  const int64_t *word = desc + 4;
+  for (int64_t i = 0; i < desc[0] + desc[1]; ++i) {
+    size_t rank = static_cast<size_t>(word[1]);
+    all.push_back({static_cast<double *>(buffers[i]),
+                   {word + 2, rank},
+                   {word + 2 + rank, rank}});
+    word += 2 + 2 * rank;
+  }
+  size_t tensors = static_cast<size_t>(desc[1]);
+  for (size_t i = 0; i < tensors; ++i) {
+    const Numbers &sum = all[static_cast<size_t>(desc[0]) + i];
+    for (int64_t e = 0, count = product(sum.sizes); e < count; ++e)
+      sum.at(e) = desc[0] ? all[i].at(e) + all[tensors + i].at(e) : 0;
+  }
 }
 
 } // namespace
@@ -126,6 +160,7 @@ TraceWorld::create(const Mesh &mesh) {
 
 bool TraceWorld::runs(RuntimeOpInterface op) {
   return isa_and_present<CPDialect>(op->getDialect()) &&
+         (op.getRuntimeCallback().empty() || isa<ScanStateOp>(op)) &&
          functionOf(op.getRuntimeSymbol());
 }
 
@@ -147,8 +182,12 @@ TraceWorld::call(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
       buffers.push_back(const_cast<int64_t *>(buffer.ranks[rank].data()));
     for (CallBuffer &buffer : outputs)
       buffers.push_back(buffer.ranks[rank].data());
-    function(cprt_world_context(world.get(), rank), nullptr, descriptor.data(),
-             buffers.data());
+    cprt_context *context = cprt_world_context(world.get(), rank);
+    if (op.getRuntimeCallback().empty())
+      function(context, nullptr, descriptor.data(), buffers.data());
+    else
+      cprt_scan_state_with(context, nullptr, descriptor.data(), buffers.data(),
+                           addUnits);
   };
   threads->step();
   for (int64_t rank = 0; rank < ranks; ++rank) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tracer.h"
+#include "Models.h"
 
 using namespace mlir;
 
@@ -45,9 +45,10 @@ static void divide(TracedValue &value, IdSpace &space, size_t dim,
   value.space = std::make_shared<IdSpace>(space);
 }
 
-void OpTrace::reshape(ArrayRef<ReassociationIndices> groups, bool expands) {
-  const TracedValue source = operand(0u);
-  TracedValue &value = result(0);
+static void reshape(OpTrace &trace, ArrayRef<ReassociationIndices> groups,
+                    bool expands) {
+  const TracedValue source = trace.operand(0u);
+  TracedValue &value = trace.result(0);
   value.ids = source.ids;
   value.covers = source.covers;
   if (!source.space)
@@ -66,8 +67,25 @@ void OpTrace::reshape(ArrayRef<ReassociationIndices> groups, bool expands) {
       space.strides[index] = source.space->strides[dim];
   for (const ReassociationIndices &group : llvm::reverse(groups))
     for (int64_t index : llvm::reverse(ArrayRef(group).drop_front()))
-      divide(value, space, index, numRanks());
+      divide(value, space, index, trace.numRanks());
   value.space = std::make_shared<IdSpace>(space);
+}
+
+/// Says what is wrong with the dimensions that such an op names.
+template <typename OpTy>
+static void reshapeBy(OpTrace &trace, OpTy op, bool expands) {
+  auto rules = cast<ShardingRuleOpInterface>(op.getOperation());
+  if (failed(rules.getShardingRule()))
+    return trace.giveUp();
+  reshape(trace, op.getReassociationIndices(), expands);
+}
+
+void traceExpandShape(OpTrace &trace, tensor::ExpandShapeOp op) {
+  reshapeBy(trace, op, /*expands=*/true);
+}
+
+void traceCollapseShape(OpTrace &trace, tensor::CollapseShapeOp op) {
+  reshapeBy(trace, op, /*expands=*/false);
 }
 
 } // namespace cp

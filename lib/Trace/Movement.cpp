@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Models.h"
 #include "Tracer.h"
 
 using namespace mlir;
@@ -40,32 +41,41 @@ std::vector<Plane> planesOf(CallBuffer buffer) {
 
 } // namespace
 
-llvm::Error OpTrace::move() {
-  size_t count = op->getNumResults();
+std::vector<std::vector<int64_t>> groupsOf(Operation *op) {
+  auto group = cast<GroupOpInterface>(op);
+  Mesh mesh = group.getMesh().toMesh();
+  std::vector<int> axes = axisPositions(group.getMesh(), group.getAxes());
+  std::vector<std::vector<int64_t>> groups;
+  for (int64_t rank = 0; rank < mesh.numRanks(); ++rank)
+    groups.push_back(mesh.group(rank, axes));
+  return groups;
+}
+
+llvm::Error traceMove(OpTrace &trace, RuntimeOpInterface call) {
+  size_t count = call->getNumResults();
   std::vector<CallBuffer> ids, marks;
   bool hasCovers = false;
-  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-    const TracedValue &value = operand(i);
-    ids.push_back(idBuffer(value, numRanks(), /*isInitial=*/i >= count));
-    marks.push_back(coverBuffer(value, numRanks()));
+  for (unsigned i = 0; i < call->getNumOperands(); ++i) {
+    const TracedValue &value = trace.operand(i);
+    ids.push_back(idBuffer(value, trace.numRanks(), /*isInitial=*/i >= count));
+    marks.push_back(coverBuffer(value, trace.numRanks()));
     hasCovers |= !value.covers.empty();
   }
-  auto call = cast<RuntimeOpInterface>(op);
-  auto moved = tracer.world.call(call, ids, /*asDoubles=*/false);
+  auto moved = trace.getTracer().world.call(call, ids, /*asDoubles=*/false);
   if (!moved)
     return moved.takeError();
   for (size_t i = 0; i < count; ++i) {
-    result(i).space = operand(i).space;
-    if (!operand(i).isConstant())
-      result(i).ids = planesOf(std::move((*moved)[i]));
+    trace.result(i).space = trace.operand(i).space;
+    if (!trace.operand(i).isConstant())
+      trace.result(i).ids = planesOf(std::move((*moved)[i]));
   }
   if (!hasCovers)
     return llvm::Error::success();
-  auto covered = tracer.world.call(call, marks, /*asDoubles=*/false);
+  auto covered = trace.getTracer().world.call(call, marks, /*asDoubles=*/false);
   if (!covered)
     return covered.takeError();
   for (size_t i = 0; i < count; ++i)
-    result(i).covers = planesOf(std::move((*covered)[i]));
+    trace.result(i).covers = planesOf(std::move((*covered)[i]));
   return llvm::Error::success();
 }
 

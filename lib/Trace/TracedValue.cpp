@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TracedValue.h"
+#include "cp/Trace/TracedValue.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_TRACE_TRACERULES_H
-#define CP_LIB_EXECUTION_TRACE_TRACERULES_H
+#ifndef CP_LIB_TRACE_RULES_H
+#define CP_LIB_TRACE_RULES_H
 
 #include "cp/IR/CPDialect.h"
 
@@ -31,4 +31,4 @@ llvm::FailureOr<Correspondence> correspondenceOf(mlir::Operation *op);
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_TRACE_TRACERULES_H
+#endif // CP_LIB_TRACE_RULES_H

@@ -1,0 +1,170 @@
+//===- TraceWindow.cpp - Windows on ids -------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Models.h"
+#include "Rules.h"
+#include "cp/Trace/Rows.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// A row of what a window op reads beside its own: zeros, a row of the sequence
+/// (batch element times length plus token), or one outside of it, by the token
+/// that it would be (-1 is the last before the first).
+struct WindowRow {
+  enum Kind { Zeros, Token, Outside, Unknown } kind = Zeros;
+  int64_t number = 0;
+};
+
+/// What a window op reads.
+struct Window {
+  NamedValue x;
+  /// Null for zeros.
+  const TracedValue *initial;
+  /// How many rows beside its own, and whether behind it.
+  int64_t rows;
+  bool isReverse;
+  /// Of the sequence.
+  int64_t length;
+};
+
+/// Row `row` of all batch elements' rows of `initial`. Where a sequence has as
+/// many rows as stand outside of it, a row may be of either: `isOutside`
+/// decides.
+WindowRow windowRow(const Window &window, int64_t rank, int64_t row,
+                    bool isOutside) {
+  if (!window.initial || !window.initial->space)
+    return {};
+  const TracedValue &initial = *window.initial;
+  Plane plane = initial.idsOf(rank);
+  int64_t channels = initial.shape[2];
+  int64_t stride = initial.space->strides[2];
+  SmallVector<int64_t> sizes =
+      initial.space->sizesBetween(initial.space->strides[0], stride);
+  bool hasTokens = !sizes.empty() && sizes.back() == window.length &&
+                   !(isOutside && window.length == window.rows);
+  for (int64_t c = 0; c < channels; ++c) {
+    int64_t word = (*plane)[row * channels + c];
+    if (word == unknownId)
+      return {WindowRow::Unknown, 0};
+    if (word == noId)
+      continue;
+    int64_t number = ((word & ~initialTag) - 1) / stride;
+    if ((word & initialTag) || !hasTokens)
+      return {WindowRow::Outside,
+              number % window.rows +
+                  (window.isReverse ? window.length : -window.rows)};
+    return {WindowRow::Token, number};
+  }
+  return {};
+}
+
+std::string textOf(const WindowRow &row, int64_t length) {
+  switch (row.kind) {
+  case WindowRow::Zeros:
+    return "zeros";
+  case WindowRow::Token:
+    return "token " + std::to_string(row.number % length);
+  case WindowRow::Outside:
+    return row.number < 0
+               ? "the row " + std::to_string(-row.number) +
+                     " before the sequence's first"
+               : "the row " + std::to_string(row.number - length + 1) +
+                     " behind the sequence's last";
+  case WindowRow::Unknown:
+    break;
+  }
+  return "something unknown";
+}
+
+/// That the rows which the op reads beside its own are those.
+void checkWindow(OpTrace &trace, const Window &window, int64_t rank,
+                 const Digits &own) {
+  int64_t length = window.length, count = window.x.value->shape[1];
+  for (int64_t i = 0; i < window.x.value->shape[0] * window.rows; ++i) {
+    int64_t part = i / window.rows, row = i % window.rows;
+    int64_t edge =
+        own.at[window.isReverse ? (part + 1) * count - 1 : part * count];
+    if (edge < 0)
+      continue;
+    // From its edge on, by the token and by the row.
+    int64_t step = window.isReverse ? row + 1 : row - window.rows;
+    int64_t want = edge % length + step;
+    bool isOutside = want < 0 || want >= length;
+    WindowRow got = windowRow(window, rank, i, isOutside);
+    bool isToken = got.kind == WindowRow::Token && got.number == edge + step;
+    bool isRight = got.kind == WindowRow::Zeros ||
+                   (got.kind == WindowRow::Outside && got.number == want);
+    if (got.kind == WindowRow::Unknown || (isOutside ? isRight : isToken))
+      continue;
+    WindowRow right{isOutside ? WindowRow::Outside : WindowRow::Token, want};
+    return trace.report(rank, "initial: row " + std::to_string(row) +
+                                  " holds " + textOf(got, length) +
+                                  " where it should hold " +
+                                  textOf(right, length) + ", as x " +
+                                  (window.isReverse ? "ends" : "begins") +
+                                  " at token " + std::to_string(edge % length));
+  }
+}
+
+/// What an operand is called in a finding.
+std::string nameOf(Operation *op, unsigned number) {
+  if (auto conv = dyn_cast<Conv1dOp>(op); conv && number > 0)
+    return op->getOperand(number) == conv.getWeight() ? "weight" : "bias";
+  return "operand " + std::to_string(number);
+}
+
+/// That elements along dimensions other than batch and rows meet their own in
+/// all operands, as the op's rule says.
+void checkMeeting(OpTrace &trace, WindowOpInterface op, const Window &window,
+                  const Correspondence &found, int64_t rank) {
+  OpOperand &read = op.getWindowOperand();
+  ArrayRef<int64_t> indices = found.operands[read.getOperandNumber()];
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (&operand == &read || operand.get() == op.getInitialRows())
+      continue;
+    NamedValue other{nameOf(op, operand.getOperandNumber()),
+                     &trace.operand(operand.get())};
+    for (auto [dim, index] :
+         llvm::enumerate(found.operands[operand.getOperandNumber()]))
+      for (size_t own = 2; own < indices.size(); ++own)
+        if (index >= 0 && indices[own] == index)
+          checkSame(trace, window.x, own, other, dim, rank);
+  }
+}
+
+} // namespace
+
+void traceWindow(OpTrace &trace, WindowOpInterface op) {
+  FailureOr<Correspondence> found = correspondenceOf(op);
+  NamedValue x{"x", &trace.operand(op.getWindowOperand().get())};
+  bool hasRows = x.value->shape.size() > 2 && op->getNumResults() == 1 &&
+                 trace.result(0).shape == x.value->shape;
+  if (failed(found) || !hasRows)
+    return trace.giveUp();
+  checkPlain(trace, x);
+  sameStructure(trace, 0, *x.value);
+  if (!x.value->space)
+    return;
+  Value initial = op.getInitialRows();
+  Window window{x, initial ? &trace.operand(initial) : nullptr,
+                op.getWindowRows(), op.isReverse(), lengthOf(*x.value)};
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    checkMeeting(trace, op, window, *found, rank);
+    if (window.rows == 0)
+      continue;
+    Digits own = rows(trace, x, rank);
+    checkInOrder(trace, "x", rank, own, x.value->shape[0], window.length);
+    if (initial)
+      checkSame(trace, x, 2, {"initial", window.initial}, 2, rank);
+    checkWindow(trace, window, rank, own);
+  }
+}
+
+} // namespace cp
