@@ -130,6 +130,7 @@ inline constexpr llvm::StringLiteral attributes[] = {
     "by = 1 : i64, ",
     "groups = 2 : i64, ",
     "algorithm = #cp.scan_algorithm<transposed>, ",
+    "combine = #cp.combine<\"f\", batch_dims = 1>, ",
     "concat_cuts = [#cp.cut<\"cp\" zigzag>], ",
     "split_cuts = [#cp.cut<\"cp\" striped : 2>], "};
 

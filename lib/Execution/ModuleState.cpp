@@ -7,7 +7,7 @@
 
 #include "cp/Execution/ModuleState.h"
 
-#include "cp/Execution/Signature.h"
+#include "Signature.h"
 
 namespace cp {
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LocalProgram.h"
 #include "ProgramImpl.h"
-#include "cp/Execution/LocalProgram.h"
 
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"

@@ -9,7 +9,7 @@
 #define CP_LIB_EXECUTION_PROGRAMIMPL_H
 
 #include "Jit.h"
-#include "cp/Execution/Signature.h"
+#include "Signature.h"
 
 namespace cp {
 

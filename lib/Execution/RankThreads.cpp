@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/RankThreads.h"
+#include "RankThreads.h"
 
 #include <exception>
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramImpl.h"
-#include "cp/Execution/RankThreads.h"
+#include "RankThreads.h"
 
 #include <algorithm>
 #include <chrono>

@@ -73,7 +73,11 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
   add("cprt_launch", cprt_launch);
-  for (const RuntimeOperation &operation : others)
+  for (const RuntimeOperation &operation : others) {
+    if (llvm::StringRef(operation.symbol).ends_with("_with"))
+      return llvm::createStringError(
+          "operation '" + operation.symbol +
+          "' ends as calls do that are handed a function; rename it");
     if (!operation.function ||
         !add("cprt_" + operation.symbol, operation.function))
       return llvm::createStringError(
@@ -81,6 +85,7 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
           (operation.function
                ? "' is given twice or is the runtime's own; rename it"
                : "' has no function"));
+  }
   return symbols;
 }
 

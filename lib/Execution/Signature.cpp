@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/Signature.h"
+#include "Signature.h"
 
 #include "cp/IR/CPDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -33,7 +33,7 @@ static constexpr Algorithm algorithms[] = {
     {bytesOfTransposed, scanTransposed},
 };
 
-/// `total` tensor of each, with the sizes of one of a rank's parts.
+/// Outputs have the inputs' types; a total those of one of a rank's parts.
 static Result checkResults(const Descriptor &call, size_t tensors,
                            int64_t perRank, bool hasTotal) {
   for (size_t i = 0; i < tensors; ++i) {
@@ -107,42 +107,50 @@ static SummaryShape shapeOf(const Descriptor &call, const Sequence &sequence) {
           sequence.isReverse};
 }
 
-/// Elements of one unit of a tensor.
-static int64_t unitOf(const Buffer &tensor, int batchDims) {
+/// Elements of a tensor's dimensions from `first` to before `last`.
+static int64_t elementsOf(const Buffer &tensor, int first, int last) {
   int64_t elements = 1;
-  for (int dim = batchDims; dim < tensor.rank; ++dim)
+  for (int dim = first; dim < last; ++dim)
     elements *= tensor.sizes[dim];
   return elements;
 }
 
 /// The same of tensors that combine in their own way. CPRT_INVALID_ARGUMENT
-/// when all of them together do not fit 63 bits.
+/// when all of them together, of one unit at least, do not fit 63 bits.
 static Result shapeOf(const Sequence &sequence, OwnCombine &own,
                       SummaryShape &shape) {
   const Descriptor &call = own.call;
-  int64_t elements = 0, unit = 0, perRank = sequence.partsPerRank();
+  const Buffer &first = call.in(0);
+  int64_t perRank = sequence.partsPerRank(), unit = 0, bytes = 0;
+  int64_t units = elementsOf(first, 0, own.batchDims);
   bool isTooLarge = false;
   own.offsets.push_back(0);
   for (size_t i = 0; i < call.numIns(); ++i) {
     const Buffer &in = call.in(i);
-    isTooLarge |= __builtin_add_overflow(elements, numElements(in), &elements);
-    isTooLarge |=
-        __builtin_add_overflow(unit, unitOf(in, own.batchDims), &unit);
+    isTooLarge |= __builtin_add_overflow(
+        unit, elementsOf(in, own.batchDims, in.rank), &unit);
     own.offsets.push_back(unit);
   }
-  DType dtype = call.in(0).dtype;
-  int64_t bytes = 0;
   isTooLarge |=
-      __builtin_mul_overflow(elements, int64_t(sizeOf(dtype)), &bytes);
+      __builtin_mul_overflow(unit, int64_t(sizeOf(first.dtype)), &bytes);
+  isTooLarge |=
+      __builtin_mul_overflow(bytes, std::max<int64_t>(units, 1), &bytes);
   if (isTooLarge)
     return call.invalid("the summary's bytes do not fit 63 bits; use smaller "
                         "tensors");
-  shape = {dtype,   elements / perRank, 0,   1, bytes / perRank, 0,
-           perRank, sequence.isReverse, &own};
+  int64_t elements = unit * units / perRank;
+  shape.dtype = first.dtype;
+  shape.states = elements;
+  shape.statesPerDecay = 1;
+  shape.stateBytes = elements * shape.elementBytes();
+  shape.perRank = perRank;
+  shape.isReverse = sequence.isReverse;
+  shape.own = &own;
   return std::nullopt;
 }
 
-/// Whether the memory of every algorithm has a size that fits 63 bits.
+/// Whether the memory of every algorithm has a size that fits 63 bits, with the
+/// scratch memory of a combine.
 static bool isCountable(const Scan &scan) {
   int64_t one = 0, all = 0;
   return !__builtin_add_overflow(scan.shape.stateBytes, scan.shape.decayBytes,
@@ -157,7 +165,7 @@ static Result run(const Algorithm &algorithm, const Scan &scan,
     int64_t bytes = algorithm.bytes(scan);
     memory =
         scan.context.memory.staging(bytes + (own ? scan.shape.bytes() : 0));
-    if (own)
+    if (own && memory)
       own->scratch = memory + bytes;
   }
   if (!memory)

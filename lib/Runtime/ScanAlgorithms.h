@@ -37,7 +37,7 @@ struct Scan {
 };
 
 /// Not more than the number of parts and 4 summaries, so that it is known to
-/// fit 63 bits.
+/// fit 63 bits, together with a combine's scratch memory.
 using ScanBytes = int64_t (*)(const Scan &scan);
 /// `memory` holds these bytes until the call returns.
 using ScanBody = Result (*)(const Scan &scan, char *memory);

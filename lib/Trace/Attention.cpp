@@ -1,4 +1,4 @@
-//===- TraceAttention.cpp - Attention on ids --------------------*- C++ -*-===//
+//===- Attention.cpp - Attention on ids -------------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,6 +95,7 @@ void tracePositions(OpTrace &trace, Operation *op) {
   }
 }
 
+/// That all rows of a sequence are there and, if that counts, in their places.
 static void checkPlaces(OpTrace &trace, const NamedValue &value, int64_t rank,
                         const Places &places, const std::vector<Cut> &cuts,
                         bool inOrder) {
@@ -105,13 +106,13 @@ static void checkPlaces(OpTrace &trace, const NamedValue &value, int64_t rank,
                                   std::to_string(all) + " rows of " +
                                   std::to_string(length));
   std::vector<int64_t> here;
-  llvm::copy_if(rows(trace, value, rank).at, std::back_inserter(here),
+  llvm::copy_if(rowsOf(trace, value, rank).at, std::back_inserter(here),
                 [](int64_t row) { return row >= 0; });
   if (!intervalsOf(here))
     return trace.report(rank, value.name + ": holds a token twice");
   if (!inOrder)
     return;
-  if (auto wrong = misplacedRow(rows(trace, value, rank), cuts, places, rank,
+  if (auto wrong = misplacedRow(rowsOf(trace, value, rank), cuts, places, rank,
                                 count, length))
     trace.report(rank, value.name + ": " + *wrong);
 }
@@ -132,8 +133,8 @@ static void setAttended(OpTrace &trace, const NamedValue &q,
   sums.space =
       std::make_shared<IdSpace>(IdSpace::of({own.wholeSize(0), heads, length}));
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
-    Digits row = rows(trace, q, rank), head = along(trace, q, rank, 2, 2),
-           channel = along(trace, v, rank, 3, 3);
+    Digits row = rowsOf(trace, q, rank), head = digitsOf(trace, q, rank, 2, 2),
+           channel = digitsOf(trace, v, rank, 3, 3);
     auto outs = std::make_shared<Words>(), lse = std::make_shared<Words>();
     for (int64_t r : row.at)
       for (int64_t h : head.at)

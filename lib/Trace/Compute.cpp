@@ -1,4 +1,4 @@
-//===- TraceCompute.cpp - Ops by the rule of their dimensions ---*- C++ -*-===//
+//===- Compute.cpp - Ops by the rule of their dimensions --------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -190,7 +190,7 @@ private:
     if (source.operand < 0)
       return {};
     const NamedValue &first = names[source.operand];
-    Digits known = along(trace, first, rank, source.dim, source.dim);
+    Digits known = digitsOf(trace, first, rank, source.dim, source.dim);
     for (auto [i, dims] : llvm::enumerate(found.operands))
       for (auto [dim, other] : llvm::enumerate(dims)) {
         bool isFirst =
@@ -198,7 +198,7 @@ private:
         if (other != index || isFirst || !isRead(i))
           continue;
         checkSame(trace, first, source.dim, names[i], dim, rank);
-        Digits more = along(trace, names[i], rank, dim, dim);
+        Digits more = digitsOf(trace, names[i], rank, dim, dim);
         for (auto [to, from] : llvm::zip(known.at, more.at))
           to = to == Digits::none ? from : to;
       }

@@ -1,4 +1,4 @@
-//===- TraceMovement.cpp - Collectives on ids -------------------*- C++ -*-===//
+//===- Movement.cpp - Collectives on ids ------------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,7 +61,7 @@ llvm::Error traceMove(OpTrace &trace, RuntimeOpInterface call) {
     marks.push_back(coverBuffer(value, trace.numRanks()));
     hasCovers |= !value.covers.empty();
   }
-  auto moved = trace.getTracer().world.call(call, ids, /*asDoubles=*/false);
+  auto moved = worldOf(trace).call(call, ids, /*asDoubles=*/false);
   if (!moved)
     return moved.takeError();
   for (size_t i = 0; i < count; ++i) {
@@ -71,7 +71,7 @@ llvm::Error traceMove(OpTrace &trace, RuntimeOpInterface call) {
   }
   if (!hasCovers)
     return llvm::Error::success();
-  auto covered = trace.getTracer().world.call(call, marks, /*asDoubles=*/false);
+  auto covered = worldOf(trace).call(call, marks, /*asDoubles=*/false);
   if (!covered)
     return covered.takeError();
   for (size_t i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-//===- TraceReduce.cpp - Sums over ranks on ids -----------------*- C++ -*-===//
+//===- Reduce.cpp - Sums over ranks on ids ----------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -95,8 +95,8 @@ llvm::Error traceReduce(OpTrace &trace, RuntimeOpInterface op) {
     ids.ranks.push_back(
         wordsOfNumbers(std::vector<double>(plane->begin(), plane->end())));
   }
-  auto sums = trace.getTracer().world.call(op, {ids},
-                                           /*asDoubles=*/true);
+  auto sums = worldOf(trace).call(op, {ids},
+                                  /*asDoubles=*/true);
   if (!sums)
     return sums.takeError();
   value.space = source.space;

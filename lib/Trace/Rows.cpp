@@ -1,5 +1,4 @@
-//===- Rows.cpp - Whether the elements that meet belong together -*- C++
-//-*-===//
+//===- Rows.cpp - Whether the elements that meet belong together ----------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,8 +28,8 @@ Plane idsFrom(const TracedValue &value, ArrayRef<Digits> digits) {
   return words;
 }
 
-Digits along(OpTrace &trace, const NamedValue &named, int64_t rank,
-             size_t first, size_t last) {
+Digits digitsOf(OpTrace &trace, const NamedValue &named, int64_t rank,
+                size_t first, size_t last) {
   int64_t count = 1;
   for (size_t dim = first; dim <= last; ++dim)
     count *= named.value->shape[dim];
@@ -46,8 +45,8 @@ Digits along(OpTrace &trace, const NamedValue &named, int64_t rank,
       });
 }
 
-Digits rows(OpTrace &trace, const NamedValue &named, int64_t rank) {
-  return along(trace, named, rank, 0, 1);
+Digits rowsOf(OpTrace &trace, const NamedValue &named, int64_t rank) {
+  return digitsOf(trace, named, rank, 0, 1);
 }
 
 int64_t lengthOf(const TracedValue &value) {
@@ -81,7 +80,7 @@ void checkInOrder(OpTrace &trace, const std::string &name, int64_t rank,
 
 void checkSameRows(OpTrace &trace, const NamedValue &first,
                    const NamedValue &other, int64_t rank, int64_t length) {
-  Digits a = rows(trace, first, rank), b = rows(trace, other, rank);
+  Digits a = rowsOf(trace, first, rank), b = rowsOf(trace, other, rank);
   int64_t count = other.value->shape[1];
   for (size_t i = 0; i < b.at.size() && i < a.at.size(); ++i) {
     if (a.at[i] < 0 || b.at[i] < 0 || a.at[i] == b.at[i])
@@ -97,8 +96,8 @@ void checkSameRows(OpTrace &trace, const NamedValue &first,
 
 void checkSame(OpTrace &trace, const NamedValue &first, size_t firstDim,
                const NamedValue &other, size_t otherDim, int64_t rank) {
-  Digits a = along(trace, first, rank, firstDim, firstDim);
-  Digits b = along(trace, other, rank, otherDim, otherDim);
+  Digits a = digitsOf(trace, first, rank, firstDim, firstDim);
+  Digits b = digitsOf(trace, other, rank, otherDim, otherDim);
   for (size_t i = 0; i < b.at.size() && i < a.at.size(); ++i) {
     if (a.at[i] < 0 || b.at[i] < 0 || a.at[i] == b.at[i])
       continue;
@@ -114,8 +113,8 @@ void checkSame(OpTrace &trace, const NamedValue &first, size_t firstDim,
 
 void checkGroups(OpTrace &trace, const NamedValue &heads,
                  const NamedValue &groups, size_t dim, int64_t rank) {
-  Digits a = along(trace, heads, rank, dim, dim),
-         b = along(trace, groups, rank, dim, dim);
+  Digits a = digitsOf(trace, heads, rank, dim, dim),
+         b = digitsOf(trace, groups, rank, dim, dim);
   int64_t count = static_cast<int64_t>(a.at.size());
   int64_t slots = static_cast<int64_t>(b.at.size());
   for (int64_t i = 0; i < count; ++i) {
@@ -135,15 +134,15 @@ void checkGroups(OpTrace &trace, const NamedValue &heads,
   }
 }
 
-bool checkPlain(OpTrace &trace, const NamedValue &named) {
+void checkPlain(OpTrace &trace, const NamedValue &named) {
   if (named.value->covers.empty())
-    return true;
+    return;
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank)
     for (int64_t word : *named.value->coversOf(rank)) {
       if (word == 0)
         continue;
       if (word < 0)
-        return false;
+        return;
       const Cover &cover = trace.covers()[word];
       trace.report(
           rank,
@@ -152,9 +151,8 @@ bool checkPlain(OpTrace &trace, const NamedValue &named) {
               : named.name + ": is a sum over " + textOf(cover.intervals) +
                     " of " + std::to_string(cover.size) +
                     " terms only; add it up over the ranks first");
-      return false;
+      return;
     }
-  return true;
 }
 
 void sameStructure(OpTrace &trace, unsigned number, const TracedValue &source) {

@@ -1,4 +1,4 @@
-//===- TraceRules.h - Which dimensions correspond ---------------*- C++ -*-===//
+//===- Rules.h - Which dimensions correspond --------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

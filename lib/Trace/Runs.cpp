@@ -83,6 +83,10 @@ void setSummary(OpTrace &trace, unsigned number, ArrayRef<NamedValue> parts,
                 ArrayRef<std::vector<int64_t>> coversByRank) {
   TracedValue &value = trace.result(number);
   const NamedValue &x = parts.front();
+  if (!x.value->space) {
+    value.isUnknown = true;
+    return;
+  }
   int64_t length = lengthOf(*x.value), count = x.value->shape[1];
   const IdSpace &space = *x.value->space;
   SmallVector<int64_t> sizes = {space.strides[0] / space.strides[2] / length};
@@ -92,13 +96,13 @@ void setSummary(OpTrace &trace, unsigned number, ArrayRef<NamedValue> parts,
   value.space = std::make_shared<IdSpace>(IdSpace::of(sizes));
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     // The batch element first, then what the parts say.
-    SmallVector<Digits> digits = {rows(trace, x, rank)};
+    SmallVector<Digits> digits = {rowsOf(trace, x, rank)};
     for (int64_t i = 0; i < value.shape[0]; ++i) {
       int64_t row = digits[0].at[i * count];
       digits[0].at[i] = row < 0 ? Digits::unknown : row / length;
     }
     for (auto [part, dim] : llvm::zip(parts, dims))
-      digits.push_back(along(trace, part, rank, dim, dim));
+      digits.push_back(digitsOf(trace, part, rank, dim, dim));
     value.ids.push_back(idsFrom(value, digits));
     auto marks = std::make_shared<Words>(value.numElements());
     for (size_t e = 0; e < marks->size(); ++e)

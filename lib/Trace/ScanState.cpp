@@ -1,4 +1,4 @@
-//===- TraceScan.cpp - Summaries over ranks on ids --------------*- C++ -*-===//
+//===- ScanState.cpp - Summaries over ranks on ids --------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,6 +28,25 @@ struct Scan {
   }
   /// Whether a tensor of the summary is what a pair's state is multiplied by.
   bool isDecay(unsigned tensor) { return !op.getCombine() && tensor == 0; }
+  /// The elements of dimension 0 that may be of different tokens: one where a
+  /// summary is one unit, whatever the sizes of its tensors.
+  int64_t batches(OpTrace &trace) {
+    bool isOneUnit = op.getCombine() && op.getUnitDims() == 0;
+    return isOneUnit ? 1 : trace.operand(tensors - 1).numBatches();
+  }
+  /// What batch element `batch` of a tensor covers on a rank.
+  int64_t coverOfBatch(OpTrace &trace, unsigned tensor, int64_t rank,
+                       int64_t batch) {
+    NamedValue named = summary(trace, tensor);
+    if (batches(trace) == named.value->numBatches())
+      return coverOf(trace, named, rank, batch).value_or(0);
+    // All of it is of the same tokens, as a scalar is.
+    int64_t word = coverOf(trace, named, rank, 0).value_or(0);
+    for (int64_t i = 1; i < named.value->numBatches(); ++i)
+      if (coverOf(trace, named, rank, i).value_or(word) != word)
+        return unknownId;
+    return word;
+  }
   /// "the decay", "operand 2".
   NamedValue summary(OpTrace &trace, unsigned tensor) {
     if (op.getCombine())
@@ -91,16 +110,14 @@ void coverBatches(TracedValue &value, ArrayRef<int64_t> words) {
 
 /// What a rank brings, per element of dimension 0: all tensors the same.
 std::vector<int64_t> ownCovers(OpTrace &trace, Scan &scan, int64_t rank) {
-  NamedValue last = scan.summary(trace, scan.tensors - 1);
   std::vector<int64_t> words;
-  for (int64_t batch = 0; batch < last.value->numBatches(); ++batch) {
-    int64_t word = coverOf(trace, last, rank, batch).value_or(0);
+  for (int64_t batch = 0, e = scan.batches(trace); batch < e; ++batch) {
+    int64_t word = scan.coverOfBatch(trace, scan.tensors - 1, rank, batch);
     for (unsigned i = 0; i + 1 < scan.tensors; ++i) {
-      NamedValue named = scan.summary(trace, i);
-      // A scalar is of all batch elements.
-      if (named.value->shape.empty())
+      // A scalar decay is of all batch elements.
+      if (scan.isDecay(i) && trace.operand(i).shape.empty())
         continue;
-      int64_t other = coverOf(trace, named, rank, batch).value_or(0);
+      int64_t other = scan.coverOfBatch(trace, i, rank, batch);
       if (word > 0 && other > 0 && word != other)
         trace.report(rank,
                      scan.op.getCombine()
@@ -140,9 +157,9 @@ int64_t coverOfBits(OpTrace &trace, const Scan &scan, uint64_t bits,
 
 /// Gives the results from `first` on, a prefix or a total, the covers that
 /// their bits say.
-void setCovers(OpTrace &trace, const Scan &scan, unsigned first,
+void setCovers(OpTrace &trace, Scan &scan, unsigned first,
                const CallBuffer &bits, ArrayRef<std::vector<int64_t>> own) {
-  int64_t batches = trace.operand(scan.tensors - 1).numBatches();
+  int64_t batches = scan.batches(trace);
   // A total has one batch element for all parts.
   int64_t step = first == 0 ? 1 : scan.parts;
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
@@ -170,7 +187,7 @@ llvm::Error traceScanState(OpTrace &trace, ScanStateOp op) {
   std::vector<CallBuffer> inputs;
   for (unsigned i = 0; i < scan.tensors; ++i)
     inputs.push_back(bitsOf(scan, trace.operand(i), scan.isDecay(i)));
-  auto sums = trace.getTracer().world.call(op, inputs, /*asDoubles=*/true);
+  auto sums = worldOf(trace).call(op, inputs, /*asDoubles=*/true);
   if (!sums)
     return sums.takeError();
   std::vector<std::vector<int64_t>> own;

@@ -1,4 +1,4 @@
-//===- TraceShapes.cpp - Changes of shape on ids ----------------*- C++ -*-===//
+//===- Shapes.cpp - Changes of shape on ids ---------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -71,9 +71,9 @@ static void reshape(OpTrace &trace, ArrayRef<ReassociationIndices> groups,
   value.space = std::make_shared<IdSpace>(space);
 }
 
-/// Says what is wrong with the dimensions that such an op names.
 template <typename OpTy>
 static void reshapeBy(OpTrace &trace, OpTy op, bool expands) {
+  // It says what is wrong with the dimensions that such an op names.
   auto rules = cast<ShardingRuleOpInterface>(op.getOperation());
   if (failed(rules.getShardingRule()))
     return trace.giveUp();

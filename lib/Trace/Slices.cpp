@@ -1,4 +1,4 @@
-//===- TraceSlices.cpp - Parts within a rank on ids -------------*- C++ -*-===//
+//===- Slices.cpp - Parts within a rank on ids ------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -113,14 +113,13 @@ template <typename OpTy> static bool isStatic(OpTy slice) {
 /// A part of what every rank has alike is a tensor of its own; one of what is
 /// cut keeps its ids.
 void traceExtractSlice(OpTrace &trace, tensor::ExtractSliceOp slice) {
+  // Its rule knows of dimensions that are dropped.
   if (!isStatic(slice))
-    return trace.giveUp();
+    return traceCompute(trace);
   const TracedValue &source = trace.operand(0u);
   TracedValue &value = trace.result(0);
   if (!source.space)
     return;
-  if (value.shape.size() != source.shape.size())
-    return trace.giveUp();
   Window window(slice, value.shape, source.shape);
   SmallVector<OwnPlaces> places(value.shape.size());
   for (size_t dim = 0; dim < value.shape.size(); ++dim)

@@ -1,4 +1,4 @@
-//===- TraceSequence.cpp - Scans on ids -------------------------*- C++ -*-===//
+//===- Ssd.cpp - Scans on ids -----------------------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,6 +23,7 @@ struct ScanOperands {
 };
 } // namespace
 
+/// That no operand is a sum; false, with unknown results, without ids.
 static bool beginScan(OpTrace &trace, const ScanOperands &operands) {
   if (!operands.x.value->space) {
     trace.setUnknown();
@@ -34,11 +35,12 @@ static bool beginScan(OpTrace &trace, const ScanOperands &operands) {
   return true;
 }
 
+/// That operands fit x; gives its rows.
 static Digits checkScan(OpTrace &trace, const ScanOperands &operands,
                         int64_t rank) {
   const NamedValue &x = operands.x;
   int64_t length = lengthOf(*x.value);
-  Digits own = rows(trace, x, rank);
+  Digits own = rowsOf(trace, x, rank);
   checkInOrder(trace, "x", rank, own, x.value->shape[0], length);
   for (const NamedValue &other : operands.rows)
     checkSameRows(trace, x, other, rank, length);
@@ -53,6 +55,8 @@ static Digits checkScan(OpTrace &trace, const ScanOperands &operands,
   return own;
 }
 
+/// That a state is of x's batch elements, heads and channels and of B's
+/// states.
 static void checkState(OpTrace &trace, const NamedValue &x, const NamedValue &b,
                        const NamedValue &state, int64_t rank) {
   if (!state.value->space)
@@ -60,7 +64,8 @@ static void checkState(OpTrace &trace, const NamedValue &x, const NamedValue &b,
   checkSame(trace, x, 2, state, 1, rank);
   checkSame(trace, x, 3, state, 2, rank);
   checkSame(trace, b, 3, state, 3, rank);
-  Digits own = rows(trace, x, rank), batches = along(trace, state, rank, 0, 0);
+  Digits own = rowsOf(trace, x, rank),
+         batches = digitsOf(trace, state, rank, 0, 0);
   int64_t length = lengthOf(*x.value), count = x.value->shape[1];
   for (int64_t i = 0; count && i < x.value->shape[0]; ++i) {
     int64_t row = own.at[i * count], batch = batches.at[i];

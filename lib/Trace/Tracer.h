@@ -8,8 +8,8 @@
 #ifndef CP_LIB_TRACE_TRACER_H
 #define CP_LIB_TRACE_TRACER_H
 
+#include "Execution/LocalProgram.h"
 #include "World.h"
-#include "cp/Execution/LocalProgram.h"
 #include "cp/Trace/OpTrace.h"
 #include "cp/Trace/TraceTokens.h"
 #include "cp/Transforms/Layers.h"
@@ -50,6 +50,9 @@ private:
   /// come.
   std::unordered_map<const void *, TracedValue> values;
 };
+
+/// What runs the runtime's operations on ids.
+inline TraceWorld &worldOf(OpTrace &trace) { return trace.tracer.world; }
 
 } // namespace cp
 

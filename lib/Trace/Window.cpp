@@ -1,4 +1,4 @@
-//===- TraceWindow.cpp - Windows on ids -------------------------*- C++ -*-===//
+//===- Window.cpp - Windows on ids ------------------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -144,7 +144,7 @@ void checkMeeting(OpTrace &trace, WindowOpInterface op, const Window &window,
 void traceWindow(OpTrace &trace, WindowOpInterface op) {
   FailureOr<Correspondence> found = correspondenceOf(op);
   NamedValue x{"x", &trace.operand(op.getWindowOperand().get())};
-  bool hasRows = x.value->shape.size() > 2 && op->getNumResults() == 1 &&
+  bool hasRows = x.value->shape.size() == 3 && op->getNumResults() == 1 &&
                  trace.result(0).shape == x.value->shape;
   if (failed(found) || !hasRows)
     return trace.giveUp();
@@ -159,7 +159,7 @@ void traceWindow(OpTrace &trace, WindowOpInterface op) {
     checkMeeting(trace, op, window, *found, rank);
     if (window.rows == 0)
       continue;
-    Digits own = rows(trace, x, rank);
+    Digits own = rowsOf(trace, x, rank);
     checkInOrder(trace, "x", rank, own, x.value->shape[0], window.length);
     if (initial)
       checkSame(trace, x, 2, {"initial", window.initial}, 2, rank);

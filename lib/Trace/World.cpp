@@ -1,4 +1,4 @@
-//===- TraceWorld.cpp - The runtime at work on ids --------------*- C++ -*-===//
+//===- World.cpp - The runtime at work on ids -------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TraceWorld.h - The runtime at work on ids ----------------*- C++ -*-===//
+//===- World.h - The runtime at work on ids ---------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,7 @@
 #ifndef CP_LIB_TRACE_WORLD_H
 #define CP_LIB_TRACE_WORLD_H
 
-#include "cp/Execution/RankThreads.h"
+#include "Execution/RankThreads.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Layout/Mesh.h"
 #include "cp/Runtime/cprt.h"

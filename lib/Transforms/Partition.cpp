@@ -214,6 +214,9 @@ LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
     parts = runOnZigzagParts(sequence.op, sequence.rule);
   OpBuilder builder(op);
   ScanSummary own = op.summarize(builder);
+  if (own.values.empty())
+    return op->emitOpError("partition_c6: the summary of a scan must be one "
+                           "tensor or more, but summarize gives none");
   if (parts && failed(checkSummary(op, own, *parts)))
     return failure();
   auto scan = ScanStateOp::create(
@@ -225,11 +228,16 @@ LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
       op.apply(builder, own, {SmallVector<Value>(scan.getPrefix()), {}});
   for (auto [result, replacement] :
        llvm::zip_equal(op->getResults(), replacements)) {
-    if (result == ends.final && ends.type)
+    if (result == ends.final && ends.type) {
+      Value state = op.advance(builder, scan.getTotal(), ends.initial);
+      if (!state)
+        return op->emitOpError(
+            "partition_c6: its summaries combine in a way of "
+            "their own, so it must say by advance what they "
+            "do to a state, as its final state is used");
       replacement =
-          withElements(builder, op.getLoc(),
-                       op.advance(builder, scan.getTotal(), ends.initial),
-                       ends.type.getElementType());
+          withElements(builder, op.getLoc(), state, ends.type.getElementType());
+    }
     if (replacement)
       result.replaceAllUsesWith(replacement);
     else if (!result.use_empty())

@@ -110,3 +110,19 @@ func.func @call_c4(%m: memref<4xf32>) {
   cp.call "scan_state_with" outs(%m : memref<4xf32>) {}
   return
 }
+
+// -----
+
+func.func @call_c4_function(%m: memref<4xf32>) {
+  // expected-error @below {{'cp.call' op call_c4: the function's symbol must be an operation's, not empty and without "_with" at its end, but is "scan_state_with"}}
+  cp.call "scan_state" with "scan_state_with" outs(%m : memref<4xf32>) {}
+  return
+}
+
+// -----
+
+func.func @call_c4_no_function(%m: memref<4xf32>) {
+  // expected-error @below {{'cp.call' op call_c4: the function's symbol must be an operation's, not empty and without "_with" at its end, but is ""}}
+  cp.call "scan_state" with "" outs(%m : memref<4xf32>) {}
+  return
+}

@@ -188,3 +188,13 @@ func.func @scan_state_c4_combine(%a: tensor<2x3xf32>) {
       : tensor<2x3xf32> total tensor<2x3xf32>, tensor<2x3xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @scan_state_c2_dynamic(%d: tensor<?xf32>, %s: tensor<2x8xf32>) {
+  // expected-error @below {{scan_state_c2: decay's sizes must be the first of state's, but the types are 'tensor<?xf32>' and 'tensor<2x8xf32>'}}
+  %0:2 = cp.scan_state %d, %s over ["cp"] of #mesh
+      : tensor<?xf32>, tensor<2x8xf32>
+  return
+}

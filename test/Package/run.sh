@@ -26,7 +26,7 @@ cmake --install "$build" --prefix "$work/cp" >/dev/null
 echo "== a dialect of its own, on the installed package"
 compile gated "$work/cp"
 "$work/gated/gated-run" "$here/gated.mlir" "$here/gated-zigzag.mlir" \
-  "$here/gated-window.mlir"
+  "$here/gated-window.mlir" "$here/gated-window-broken.mlir"
 "$work/gated/delta-run" "$here/gated-delta.mlir" \
   "$here/gated-delta-broken.mlir"
 # Nothing of ours may know that dialect.

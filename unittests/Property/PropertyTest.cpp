@@ -42,6 +42,36 @@ double toleranceOf(llvm::StringRef dtype) {
   return dtype == "f64" ? 1e-11 : 5e-6;
 }
 
+/// How far a result of one rank is from f64, with the kernels with which it is
+/// farther, and how far the one of several ranks.
+struct Distances {
+  double alone = 0, sharded = 0;
+};
+
+/// Of a model in f32 or bf16, a pair for each result.
+std::vector<Distances> distancesFromF64(const RandomModel &model,
+                                        Program &whole,
+                                        llvm::ArrayRef<HostTensor> inputs,
+                                        const RunResult &result) {
+  std::string text = model.text;
+  for (size_t at = 0; (at = text.find(model.dtype, at)) != std::string::npos;)
+    text.replace(at, model.dtype.size(), "f64");
+  OwningOpRef<ModuleOp> module = parse(text);
+  std::unique_ptr<Program> wide = compile(*module, TestSharding());
+  RunResult exact = runOrFail(*wide, widened(inputs), CPRT_KERNELS_REFERENCE);
+  std::vector<Distances> distances(result.outputs.size());
+  for (cprt_kernel_set kernels : {CPRT_KERNELS_REFERENCE, CPRT_KERNELS_FAST}) {
+    RunResult alone = runOrFail(whole, inputs, kernels);
+    for (size_t i = 0; i < distances.size(); ++i)
+      distances[i].alone =
+          std::max(distances[i].alone,
+                   compare(alone.outputs[i], exact.outputs[i]).relL2);
+  }
+  for (size_t i = 0; i < distances.size(); ++i)
+    distances[i].sharded = compare(result.outputs[i], exact.outputs[i]).relL2;
+  return distances;
+}
+
 class PropertyTest : public testing::Test {
 protected:
   void check(uint64_t seed) {
@@ -69,12 +99,25 @@ protected:
     RunResult result = runOrFail(*cut, inputs, kernels);
     ASSERT_EQ(result.outputs.size(), expected.outputs.size());
     for (size_t i = 0; i < result.outputs.size(); ++i) {
-      Difference difference = compare(result.outputs[i], expected.outputs[i]);
-      EXPECT_LE(difference.relL2, toleranceOf(model.dtype))
-          << "result " << i << "\n"
-          << model.text;
+      double difference = compare(result.outputs[i], expected.outputs[i]).relL2;
       double &worst = worstOf[model.dtype];
-      worst = std::max(worst, difference.relL2);
+      worst = std::max(worst, difference);
+      if (difference <= toleranceOf(model.dtype))
+        continue;
+      if (model.dtype == "f64") {
+        ADD_FAILURE() << "result " << i << " is " << difference
+                      << " from one rank\n"
+                      << model.text;
+        continue;
+      }
+      // A norm of nearly nothing magnifies roundings, those of one rank too.
+      Distances far = distancesFromF64(model, *whole, inputs, result)[i];
+      std::cout << line << ": result " << i << " is " << difference
+                << " from one rank; from f64 " << far.sharded << ", one rank "
+                << far.alone << "\n";
+      EXPECT_LE(far.sharded, 1.5 * far.alone) << "result " << i << "\n"
+                                              << model.text;
+      ++drawn["beyond the tolerance"];
     }
     drawn["final states"] += result.outputs.size() - 1;
     ShardingText text = textOf(sharding.value);

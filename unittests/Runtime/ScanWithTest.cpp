@@ -388,17 +388,55 @@ TEST(ScanWith, RefusesWhatItCannotScan) {
   }
 }
 
-/// Its failure is the rank's, and reaches the others.
+/// Fails on one rank.
+static void combineOrFail(cprt_context *context, cprt_stream *stream,
+                          const int64_t *desc, void *const *buffers) {
+  if (cprt_context_rank(context) == 1)
+    return cprt_context_fail(context, CPRT_UNSUPPORTED, "not on this rank");
+  combine(context, stream, desc, buffers);
+}
+
+/// Its failure is the rank's, and reaches the others, at their next call at the
+/// latest.
 TEST(ScanWith, AFailureOfTheFunction) {
   World world({3});
-  world.run([&](int64_t, cprt_context *context) {
-    Tensor in(CPRT_F32, {2, 5}), out(CPRT_F32, {2, 5});
+  world.run([&](int64_t rank, cprt_context *context) {
+    Problem problem = {{2}, {Chain}, CPRT_F64, false, true, 3};
     Call call;
-    call.in(in).out(out).attr(Chain).array({0}).attr(1).attr(0).attr(0).attr(0);
-    call.runWith(combine, context);
+    std::vector<Tensor> tensors;
+    for (int copy = 0; copy < 3; ++copy)
+      for (const Sizes &sizes : sizesOf(problem.units))
+        tensors.emplace_back(CPRT_F64, sizes);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      i < numTensors ? call.in(tensors[i]) : call.out(tensors[i]);
+    call.attr(Chain).array({0}).attr(1).attr(0).attr(0).attr(1);
+    for (int step = 0; step < 2; ++step)
+      call.runWith(combineOrFail, context);
+    EXPECT_EQ(cprt_context_status(context),
+              rank == 1 ? CPRT_UNSUPPORTED : CPRT_PEER_FAILED);
+    EXPECT_NE(std::strstr(cprt_context_message(context), "not on this rank"),
+              nullptr);
   });
-  EXPECT_NE(world.failures().find("not as promised"), std::string::npos)
-      << world.failures();
+}
+
+/// The sizes of what has no elements are checked too.
+TEST(ScanWith, RefusesUnitsThatNoMemoryHolds) {
+  constexpr int64_t numBuffers = 4, huge = int64_t(1) << 58;
+  Sizes table = {numBuffers, numBuffers, 7, 0};
+  for (int64_t i = 0; i < 2 * numBuffers; ++i)
+    table.insert(table.end(), {CPRT_F64, 2, 0, huge, huge, 1});
+  // Chain, axes [0], batch_dims 1.
+  table.insert(table.end(), {0, 1, 0, 1, 0, 0, 0});
+  std::vector<void *> buffers(2 * numBuffers);
+  World world({1});
+  world.run([&](int64_t, cprt_context *context) {
+    cprt_scan_state_with(context, nullptr, table.data(), buffers.data(),
+                         combine);
+    EXPECT_NE(std::strstr(cprt_context_message(context),
+                          "the summary's bytes do not fit 63 bits"),
+              nullptr)
+        << cprt_context_message(context);
+  });
 }
 
 /// No input is a mistake of the program's, and no summary of nothing.

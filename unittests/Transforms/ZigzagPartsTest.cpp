@@ -68,6 +68,17 @@ struct ScanOfOneUnit
   CombineAttr getCombine(Operation *op) const {
     return CombineAttr::get(op->getContext(), "f", /*batchDims=*/0);
   }
+  /// It ends with its only result.
+  Value getFinalState(Operation *op) const { return op->getResult(0); }
+};
+
+struct ScanOfNothing
+    : ScanOpInterface::ExternalModel<ScanOfNothing, math::LogOp> {
+  ScanSummary summarize(Operation *, OpBuilder &) const { return {}; }
+  SmallVector<Value> apply(Operation *, OpBuilder &, const ScanSummary &,
+                           const ScanSummary &) const {
+    return {Value()};
+  }
 };
 
 MLIRContext &context() {
@@ -84,6 +95,8 @@ MLIRContext &context() {
                                    Window<math::CosOp, true>>(*context);
       math::TanOp::attachInterface<Along<math::TanOp, 1>>(*context);
       math::SinOp::attachInterface<Along<math::SinOp, 1>, Scan>(*context);
+      math::LogOp::attachInterface<Along<math::LogOp, 1>, ScanOfNothing>(
+          *context);
       math::SqrtOp::attachInterface<Along<math::SqrtOp, 1>, ScanOfOneUnit>(
           *context);
     });
@@ -190,6 +203,19 @@ TEST(ZigzagPartsTest, ACombineThatCountsNoBatchIsRefused) {
             "first tensor is 'tensor<6x8xf32>' and its combine counts no "
             "batch; put the batch first, or reshard the sequence to contiguous "
             "order");
+}
+
+TEST(ZigzagPartsTest, AFinalStateThatNobodyKnowsHowToMakeIsRefused) {
+  EXPECT_EQ(Partitioned(programOf("math.sqrt", "3x16x8", 1, "")).error,
+            "'math.sqrt' op partition_c6: its summaries combine in a way of "
+            "their own, so it must say by advance what they do to a state, as "
+            "its final state is used");
+}
+
+TEST(ZigzagPartsTest, ASummaryOfNothingIsRefused) {
+  EXPECT_EQ(Partitioned(programOf("math.log", "3x16x8", 1, "")).error,
+            "'math.log' op partition_c6: the summary of a scan must be one "
+            "tensor or more, but summarize gives none");
 }
 
 TEST(ZigzagPartsTest, AnOpOfNoKindIsRefused) {

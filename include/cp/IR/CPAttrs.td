@@ -203,12 +203,13 @@ def CP_CombineAttr : CP_Attr<"Combine", "combine"> {
     The runtime's symbol, without its prefix, of what combines summaries, and how
     many dimensions they all begin with that count units, such as batch and head:
     each unit combines alone. `cprt_scan_state_with` in cprt.h says what the
-    function is given. It must be associative, and is given the earlier summary
-    first, so it need not commute.
+    function is given. It must be associative, and is given first the summary of
+    the tokens through which the state runs first (in reverse the later ones), so
+    it need not commute.
 
     Constraints:
-    - combine_c1: the symbol is not empty, and the number of dimensions not below
-      zero.
+    - combine_c1: the symbol is not empty and does not end in `_with`, and the
+      number of dimensions is not below zero.
 
     ```mlir
     // S = A S + E with a matrix A for each batch and head: A1, E1 and A2, E2

@@ -173,7 +173,7 @@ def CP_ScanStateOp : CP_CutOp<"scan_state"> {
 
     or a list of tensors with a `combine` of its own (`#cp.combine`). Gives each
     rank the combined summary of all ranks before it; on the first that of no
-    tokens, (1, 0).
+    tokens, which of pairs is (1, 0).
 
     Of a sequence that is cut in zigzag order a rank brings the summaries of the two
     parts that it holds, and gets the prefix of each: elements 2i and 2i + 1 of
@@ -224,8 +224,8 @@ def CP_ScanStateOp : CP_CutOp<"scan_state"> {
     `:` custom<ScanTypes>(type($summary), type($sums))
   }];
   let builders = [
-    // Which may be null; with `hasTotal`, the types of a total are those of
-    // cuts that go along one sequence.
+    // Results have their types by the summary's and the cuts; `combine` may be
+    // null.
     OpBuilder<(ins "::mlir::ValueRange":$summary, "bool":$hasTotal,
                    "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
                    "::cp::ScanAlgorithm":$algorithm, "bool":$reverse,

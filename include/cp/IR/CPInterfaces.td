@@ -133,11 +133,13 @@ def ScanOpInterface : OpInterface<"ScanOpInterface", [SequenceOpInterface]> {
       The state behind tokens with the summary `summary`, which may be of all
       ranks: that of `cp.scan_state`, so without what is kept. `before` is the state
       in front of them, of the type of an initial one, or null for zeros. By default
-      `decay * before + E`.
+      `decay * before + E`, and null, for not known, where there is a combine.
     }], "::mlir::Value", "advance",
         (ins "::mlir::OpBuilder &":$builder,
              "::mlir::ValueRange":$summary, "::mlir::Value":$before),
         [{}], [{
+      if (::llvm::cast<::cp::ScanOpInterface>($_op.getOperation()).getCombine())
+        return nullptr;
       return ::cp::advanceByDecay(builder, $_op->getLoc(), summary, before);
     }]>,
     InterfaceMethod<"Whether the state runs from the last row to the first.",
@@ -185,12 +187,14 @@ def RuntimeOpInterface : OpInterface<"RuntimeOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      The runtime's symbol without its prefix: "conv1d" for `cprt_conv1d`.
+      The runtime's symbol without its prefix: "conv1d" for `cprt_conv1d`. It does
+      not end in `_with`.
     }], "::llvm::StringRef", "getRuntimeSymbol", (ins), [{}],
         [{ return $_op->getName().stripDialect(); }]>,
     InterfaceMethod<[{
       The symbol, without its prefix, of a function that the call is handed, or
-      nothing. With one, "scan_state" is for `cprt_scan_state_with`.
+      nothing. With one, "scan_state" is for `cprt_scan_state_with`; no other call
+      of the runtime has such a form.
     }], "::llvm::StringRef", "getRuntimeCallback", (ins), [{}], [{ return {}; }]>,
     InterfaceMethod<[{
       The attributes of the call: integers, bools, floats, arrays of integers.

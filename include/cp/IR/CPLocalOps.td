@@ -140,7 +140,7 @@ def CP_CallOp : CP_Op<"call", [
       are none;
     - call_c3: attributes are bools, integers of at most 64 bits without a sign,
       floats or arrays of i64;
-    - call_c4: the symbol does not end in `_with`.
+    - call_c4: neither symbol ends in `_with`, and the function's is not empty.
 
     ```mlir
     func.func @calls(%x: memref<4x8xf32>, %w: memref<16x8xf32>,

@@ -380,18 +380,23 @@ cprt_op cprt_halo;
 cprt_op cprt_scan_state;
 /// cprt_scan_state of summaries that combine in a way of their own: k tensors
 /// of one type, whose first batch_dims sizes are the same and count the units.
-/// Each unit combines alone. `combine` has the form of an operation without
-/// attributes, on buffers of the k tensors' sizes with one count of units, any,
-/// in place of these sizes. Its inputs are the tensors of one summary, then
-/// those of the summary of the tokens behind, and its outputs those of both
-/// together; without inputs, the outputs are those of no tokens at all. It must
-/// be associative, write all its outputs, of which none overlaps an input,
-/// depend on nothing but its inputs, and make no call of this context (but
-/// cprt_context_fail). ins k tensors; outs k tensors, and with total k more.
+/// Each unit combines alone.
+/// ins k tensors; outs k tensors, and with total k more.
 /// attrs algorithm, axes, batch_dims, order, reverse, total. Algorithms, orders
 /// and what a rank sends are as above, where S = m are the bytes of all k
 /// tensors and D = 0, and S_p those of whole units: n units in R parts in a
 /// row, the first n mod R of them one longer. Counted as scan_state.
+///
+/// `combine` has the form of an operation without attributes, on buffers of the
+/// k tensors' sizes with one count of units, any, in place of the batch_dims
+/// sizes; strides are any, addresses aligned to elements only, and the stream
+/// is null. Its inputs are the tensors of the summary of those tokens through
+/// which the state runs first (with reverse the later ones), then those of the
+/// other's, and its outputs those of both together; without inputs, the outputs
+/// are those of no tokens at all. It must be associative, write all its
+/// outputs, of which none overlaps an input, depend on nothing but its inputs,
+/// and make no call of this context but cprt_context_fail. Each rank's thread
+/// calls it, several times in a scan; small numbers are not flushed for it.
 void cprt_scan_state_with(cprt_context *context, cprt_stream *stream,
                           const int64_t *desc, void *const *buffers,
                           cprt_op *combine);

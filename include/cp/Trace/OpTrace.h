@@ -14,6 +14,7 @@
 
 namespace cp {
 class Tracer;
+class TraceWorld;
 
 /// What an op reads under which name, as findings say it.
 struct NamedValue {
@@ -27,8 +28,6 @@ public:
   OpTrace(Tracer &tracer, mlir::Operation *op) : tracer(tracer), op(op) {}
 
   mlir::Operation *getOperation() const { return op; }
-  /// Of the whole program, and what it knows beside.
-  Tracer &getTracer() const { return tracer; }
   int64_t numRanks() const;
 
   /// What an operand is; it stays where it is while results come.
@@ -52,6 +51,8 @@ public:
   void report(int64_t rank, const std::string &what);
 
 private:
+  friend TraceWorld &worldOf(OpTrace &trace);
+
   Tracer &tracer;
   mlir::Operation *op;
   bool gaveUp = false;

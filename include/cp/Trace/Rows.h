@@ -20,10 +20,10 @@ namespace cp {
 
 /// For each index along dimensions first to last (as one) which index of the
 /// whole stands there on a rank. Reports where elements at one index differ.
-Digits along(OpTrace &trace, const NamedValue &named, int64_t rank,
-             size_t first, size_t last);
+Digits digitsOf(OpTrace &trace, const NamedValue &named, int64_t rank,
+                size_t first, size_t last);
 /// The rows: dimensions 0 and 1 as one.
-Digits rows(OpTrace &trace, const NamedValue &named, int64_t rank);
+Digits rowsOf(OpTrace &trace, const NamedValue &named, int64_t rank);
 /// How long the sequence is whose rows are dimensions 0 and 1.
 int64_t lengthOf(const TracedValue &value);
 
@@ -40,7 +40,7 @@ void checkSame(OpTrace &trace, const NamedValue &first, size_t firstDim,
 void checkGroups(OpTrace &trace, const NamedValue &heads,
                  const NamedValue &groups, size_t dim, int64_t rank);
 /// That no element is a state, or a sum which is not complete.
-bool checkPlain(OpTrace &trace, const NamedValue &named);
+void checkPlain(OpTrace &trace, const NamedValue &named);
 
 /// Gives a result the ids of `source`, which has its shape.
 void sameStructure(OpTrace &trace, unsigned number, const TracedValue &source);

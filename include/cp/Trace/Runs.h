@@ -36,6 +36,7 @@ void checkPrefix(OpTrace &trace, const NamedValue &state, int64_t rank,
 /// Gives a result the ids of a summary, `[b, ...]`: the batch element of the
 /// rows of the first of `parts`, then index for index what stands along
 /// dimension dims[i] of parts[i]. Covers are given by rank and batch element.
+/// The result is unknown where the first of `parts` is a constant.
 void setSummary(OpTrace &trace, unsigned number,
                 llvm::ArrayRef<NamedValue> parts, llvm::ArrayRef<size_t> dims,
                 llvm::ArrayRef<std::vector<int64_t>> coversByRank);

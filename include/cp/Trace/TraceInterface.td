@@ -15,7 +15,7 @@ def TraceOpInterface : OpInterface<"TraceOpInterface"> {
   let description = [{
     What an op of one rank's program does to ids of elements in place of numbers,
     for `traceTokens`. Asked of ops on tensors of known sizes with elements, whose
-    operands' ids are known.
+    operands' ids are known or constants', that have no regions or a sharding rule.
 
     An op needs it when it works along a sequence, as a half of a scan does, or
     changes shapes. Any other is followed without it: by the runtime, which moves

@@ -46,9 +46,9 @@ struct TokenTrace {
 /// Program::compile, on ids of elements in place of numbers: on all ranks, by
 /// the runtime itself. Ops that compute are asked whether the elements that
 /// meet in them belong together, by their sharding rules or, along a sequence,
-/// by what cprt.h says of them: rows in order, windows and states that begin
-/// where a rank's rows do, places that are those of the cut, sums that are
-/// complete. Exact, without tolerance.
+/// by TraceOpInterface or as windows: rows in order, windows and states that
+/// begin where a rank's rows do, places that are those of the cut, sums that
+/// are complete. Exact, without tolerance.
 ///
 /// Errors: what Program::compile refuses; a program whose ids take more than
 /// `maxBytes` at one time; a collective that the runtime refuses.

@@ -300,6 +300,11 @@ LogicalResult CallOp::verify() {
     return emitOpError("call_c4: the symbol must not end in \"_with\", but is ")
            << getSymbolAttr()
            << "; leave that off, and name the function by `with`";
+  if (std::optional<StringRef> callback = getCallback();
+      callback && (callback->empty() || callback->ends_with("_with")))
+    return emitOpError("call_c4: the function's symbol must be an operation's, "
+                       "not empty and without \"_with\" at its end, but is ")
+           << getCallbackAttr();
   return success();
 }
 

@@ -7,7 +7,6 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -18,6 +17,11 @@ LogicalResult CombineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (symbol.empty())
     return emitError() << "combine_c1: the symbol is empty; name the runtime's "
                           "function that combines two summaries";
+  if (symbol.ends_with("_with"))
+    return emitError()
+           << "combine_c1: the symbol must not end in \"_with\", but "
+              "is \""
+           << symbol << "\"; name the function otherwise";
   if (batchDims < 0)
     return emitError() << "combine_c1: batch_dims must be at least 0, but is "
                        << batchDims;
@@ -95,8 +99,7 @@ static LogicalResult verifySummary(ScanStateOp op) {
   for (Value tensor : summary) {
     ArrayRef<int64_t> shape = shapeOf(tensor);
     if (shape.size() >= dims && first.size() >= dims &&
-        succeeded(verifyCompatibleShape(shape.take_front(dims),
-                                        first.take_front(dims))))
+        shape.take_front(dims) == first.take_front(dims))
       continue;
     InFlightDiagnostic error = op.emitOpError("scan_state_c2: ");
     if (combine)

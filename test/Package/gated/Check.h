@@ -9,6 +9,7 @@
 #define GATED_CHECK_H
 
 #include "Gated.h"
+#include "cp/Trace/TraceTokens.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -65,6 +66,39 @@ inline bool check(const std::string &name, llvm::Expected<cp::RunResult> result,
     llvm::outs() << llvm::formatv("  {0} x{1}", count.op, count.calls);
   llvm::outs() << "\n";
   return error <= 1e-12;
+}
+
+/// Whether every id comes to where it belongs, as the ops' traces say.
+inline bool traceAll(mlir::ModuleOp module, cp::CompileOptions options,
+                     const std::string &name) {
+  llvm::Expected<cp::TokenTrace> trace = cp::traceTokens(module, options);
+  if (!trace) {
+    llvm::errs() << name << ": " << toString(trace.takeError()) << "\n";
+    return false;
+  }
+  for (const cp::TokenFinding &finding : trace->findings)
+    llvm::errs() << name << ": " << finding.where << ": " << finding.what
+                 << "\n";
+  for (const auto &[op, count] : trace->untraced)
+    llvm::errs() << name << ": " << op << " was not followed\n";
+  return trace->findings.empty() && trace->untraced.empty() && trace->complete;
+}
+
+/// Whether rank 0 is found to read something wrong.
+inline bool isSeenBroken(mlir::ModuleOp module, llvm::StringRef what) {
+  llvm::Expected<cp::TokenTrace> trace = cp::traceTokens(module, {});
+  if (!trace) {
+    llvm::errs() << toString(trace.takeError()) << "\n";
+    return false;
+  }
+  bool isSeen = trace->findings.size() == 1 && trace->findings[0].rank == 0 &&
+                trace->findings[0].what == what;
+  if (!isSeen)
+    llvm::errs() << "the broken program is not seen to be broken: "
+                 << (trace->findings.empty() ? "nothing is found"
+                                             : trace->findings[0].what)
+                 << "\n";
+  return isSeen;
 }
 
 } // namespace gated

@@ -1,5 +1,4 @@
-//===- Delta.cpp - The gated delta rule, its halves and its loops *- C++
-//-*-===//
+//===- Delta.cpp - The gated delta rule, its halves and its loops ---------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -89,7 +88,7 @@ static cp::Digits checkTokens(cp::OpTrace &trace, const cp::NamedValue &k,
                               llvm::ArrayRef<cp::NamedValue> others,
                               int64_t rank) {
   int64_t length = cp::lengthOf(*k.value);
-  cp::Digits rows = cp::rows(trace, k, rank);
+  cp::Digits rows = cp::rowsOf(trace, k, rank);
   cp::checkInOrder(trace, k.name, rank, rows, k.value->shape[0], length);
   for (const cp::NamedValue &other : others) {
     cp::checkSameRows(trace, k, other, rank, length);

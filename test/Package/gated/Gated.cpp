@@ -1,4 +1,4 @@
-//===- Gated.cpp - A recurrence, its halves and its loops -----------------===//
+//===- Gated.cpp - A recurrence, its halves and its loops -------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "cp/Trace/TraceTokens.h"
 #include "mlir/Parser/Parser.h"
 
 using namespace gated;
@@ -96,37 +95,6 @@ std::vector<cp::HostTensor> expected(const Inputs &in, bool isReverse) {
           tensorOf({batch, heads, rows, columns}, last)};
 }
 
-/// Whether every id comes to where it belongs, as the ops' traces say.
-bool traceAll(ModuleOp module, cp::CompileOptions options,
-              const std::string &name) {
-  llvm::Expected<cp::TokenTrace> trace = cp::traceTokens(module, options);
-  if (!trace) {
-    llvm::errs() << name << ": " << toString(trace.takeError()) << "\n";
-    return false;
-  }
-  for (const cp::TokenFinding &finding : trace->findings)
-    llvm::errs() << name << ": " << finding.where << ": " << finding.what
-                 << "\n";
-  for (const auto &[op, count] : trace->untraced)
-    llvm::errs() << name << ": " << op << " was not followed\n";
-  return trace->findings.empty() && trace->untraced.empty() && trace->complete;
-}
-
-bool isSeenBroken(ModuleOp module) {
-  llvm::Expected<cp::TokenTrace> trace = cp::traceTokens(module, {});
-  if (!trace) {
-    llvm::errs() << toString(trace.takeError()) << "\n";
-    return false;
-  }
-  bool isSeen = trace->findings.size() == 1 && trace->findings[0].rank == 0 &&
-                trace->findings[0].what ==
-                    "initial: covers nothing where it should cover tokens 16 "
-                    "to 31, all behind the last row's";
-  if (!isSeen)
-    llvm::errs() << "the broken program is not seen to be broken\n";
-  return isSeen;
-}
-
 bool runAll(ModuleOp module, const Inputs &in, bool isReverse) {
   std::vector<cp::HostTensor> want = expected(in, isReverse);
   std::vector<cp::HostTensor> inputs = in.tensors();
@@ -168,7 +136,9 @@ int main(int argc, char **argv) {
   }
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(argv[1], &context),
                         broken = parseSourceFile<ModuleOp>(argv[2], &context);
-  if (!module || !broken || !isSeenBroken(*broken))
+  if (!module || !broken ||
+      !isSeenBroken(*broken, "initial: covers nothing where it should cover "
+                             "tokens 16 to 31, all behind the last row's"))
     return 1;
   OwningOpRef<ModuleOp> back = module->clone();
   back->walk([](DeltaOp op) { op.setReverse(true); });

@@ -1,17 +1,18 @@
-//===- gated-run.cpp - The recurrence on one rank and on four -------------===//
+//===- gated-run.cpp - The recurrence on one rank and on four ---*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: gated-run FILE ZIGZAG WINDOW
+// usage: gated-run FILE ZIGZAG WINDOW BROKEN
 //
 // Compiles the recurrence (see ../gated.mlir) for one rank, and sharded for
 // four with every scan; then that of ../gated-zigzag.mlir, which has its
 // layouts; and the windows of ../gated-window.mlir, which reach farther than a
 // rank's rows. All of it forward and in reverse. Fails unless all give the
-// result of a plain loop.
+// result of a plain loop, windows read what they should, and
+// ../gated-window-broken.mlir is seen not to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,6 +109,7 @@ bool runWindows(ModuleOp module, bool isReverse) {
                        (order == cp::Order::Zigzag ? ", zigzag" : "") +
                        (isReverse ? ", reverse" : "");
     good &= check(name, compileAndRun(module, options, pointers), one->outputs);
+    good &= traceAll(module, options, name);
   }
   return good;
 }
@@ -130,13 +132,18 @@ int main(int argc, char **argv) {
   cp::registerAllExtensions(registry);
   registry.insert<gated::GatedDialect>();
   MLIRContext context(registry);
-  if (argc != 4) {
-    llvm::errs() << "usage: gated-run FILE ZIGZAG WINDOW\n";
+  if (argc != 5) {
+    llvm::errs() << "usage: gated-run FILE ZIGZAG WINDOW BROKEN\n";
     return 2;
   }
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(argv[1], &context),
                         zigzag = parseSourceFile<ModuleOp>(argv[2], &context),
-                        window = parseSourceFile<ModuleOp>(argv[3], &context);
-  return module && zigzag && window && runAll(*module, *zigzag, *window) ? 0
-                                                                         : 1;
+                        window = parseSourceFile<ModuleOp>(argv[3], &context),
+                        broken = parseSourceFile<ModuleOp>(argv[4], &context);
+  if (!module || !zigzag || !window || !broken)
+    return 1;
+  bool good =
+      isSeenBroken(*broken, "initial: row 0 holds zeros where it should hold "
+                            "token 4, as x ends at token 3");
+  return runAll(*module, *zigzag, *window) && good ? 0 : 1;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_SIGNATURE_H
-#define CP_EXECUTION_SIGNATURE_H
+#ifndef CP_LIB_EXECUTION_SIGNATURE_H
+#define CP_LIB_EXECUTION_SIGNATURE_H
 
 #include "cp/Execution/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,4 +36,4 @@ llvm::Expected<Signature> signatureOf(mlir::func::FuncOp function,
 
 } // namespace cp
 
-#endif // CP_EXECUTION_SIGNATURE_H
+#endif // CP_LIB_EXECUTION_SIGNATURE_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_RANKTHREADS_H
-#define CP_EXECUTION_RANKTHREADS_H
+#ifndef CP_LIB_EXECUTION_RANKTHREADS_H
+#define CP_LIB_EXECUTION_RANKTHREADS_H
 
 #include "llvm/Support/Error.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace cp
 
-#endif // CP_EXECUTION_RANKTHREADS_H
+#endif // CP_LIB_EXECUTION_RANKTHREADS_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_LOCALPROGRAM_H
-#define CP_EXECUTION_LOCALPROGRAM_H
+#ifndef CP_LIB_EXECUTION_LOCALPROGRAM_H
+#define CP_LIB_EXECUTION_LOCALPROGRAM_H
 
-#include "cp/Execution/Signature.h"
+#include "Signature.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace cp {
@@ -29,4 +29,4 @@ llvm::Expected<LocalProgram> makeLocal(mlir::ModuleOp module,
 
 } // namespace cp
 
-#endif // CP_EXECUTION_LOCALPROGRAM_H
+#endif // CP_LIB_EXECUTION_LOCALPROGRAM_H
