@@ -30,7 +30,7 @@ template <typename T> struct PoolAllocator {
     return static_cast<T *>(takePooled(count * sizeof(T), alignof(T)));
   }
   void deallocate(T *pointer, size_t count) noexcept {
-    givePooled(pointer, count * sizeof(T), alignof(T));
+    givePooled(static_cast<void *>(pointer), count * sizeof(T), alignof(T));
   }
   friend bool operator==(const PoolAllocator &, const PoolAllocator &) {
     return true;
