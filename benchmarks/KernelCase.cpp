@@ -90,7 +90,7 @@ KernelCase conv1dCase(bool narrow, int64_t length, int64_t channels) {
                Tensor({channels, window}, narrow, -1, 1),
                Tensor({channels}, narrow, -1, 1)),
           list(Tensor({1, length, channels}, narrow)),
-          {1, 0, 1}};
+          {1}};
 }
 
 KernelCase rmsNormCase(bool narrow, int64_t rows, int64_t width) {
@@ -99,7 +99,7 @@ KernelCase rmsNormCase(bool narrow, int64_t rows, int64_t width) {
                Tensor({width}, narrow, -1, 1),
                Tensor({rows, width}, narrow, -1, 1)),
           list(Tensor({rows, width}, narrow)),
-          {bitsOf(1e-5), 1, 1, 1, 1}};
+          {bitsOf(1e-5), 1, 1}};
 }
 
 KernelCase ssdCase(bool narrow, SsdShape s, int64_t chunk) {
@@ -114,7 +114,7 @@ KernelCase ssdCase(bool narrow, SsdShape s, int64_t chunk) {
                Tensor({s.heads}, narrow, -1, 1)),
           list(Tensor({1, s.length, s.heads, s.headSize}, narrow),
                Tensor({1, s.heads, s.headSize, s.stateSize}, narrow)),
-          {chunk, unlimited, 0, 1, 1, 0}};
+          {chunk, unlimited, 0}};
 }
 
 KernelCase attentionCase(bool narrow, AttentionShape s) {

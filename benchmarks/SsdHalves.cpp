@@ -52,7 +52,7 @@ SsdHalves::Part SsdHalves::makePart(const KernelCase &ssd, int64_t first,
         {1, (rows + chunk - 1) / chunk, state[1], state[2], state[3]},
         {1, rows, state[1]}})
     part.states.outs.emplace_back(sizes, false);
-  part.states.attrs = {chunk, ssd.attrs[1], ssd.attrs[2], 1};
+  part.states.attrs = {chunk, ssd.attrs[1], ssd.attrs[2]};
 
   part.scan.op = "ssd_scan";
   for (In in : {X, ALog, B, C, D})
@@ -63,7 +63,7 @@ SsdHalves::Part SsdHalves::makePart(const KernelCase &ssd, int64_t first,
   y[1] = rows;
   part.scan.outs.emplace_back(y, narrow);
   part.scan.outs.emplace_back(state, false);
-  part.scan.attrs = {chunk, 1, 0};
+  part.scan.attrs = {chunk};
   return part;
 }
 

@@ -121,7 +121,7 @@ void ssdStates(benchmark::State &state) {
                                      {1, chunks, heads, headSize, stateSize},
                                      {1, length, heads}})
     kernel.outs.emplace_back(sizes, false);
-  kernel.attrs = {size, kernel.attrs[1], 0, 0};
+  kernel.attrs = {size, kernel.attrs[1], 0};
   loop(state, kernel);
   count(state, "tokens", length);
 }
@@ -134,8 +134,8 @@ void ssdScan(benchmark::State &state) {
   int64_t size = state.range(2), chunks = (length + size - 1) / size;
   KernelCase kernel = ssdCase(isNarrow(state), {length, heads}, size);
   kernel.op = "ssd_scan";
-  // x, A_log, B and C remain.
-  kernel.ins.erase(kernel.ins.begin() + 5, kernel.ins.end());
+  // x, A_log, B, C and D remain.
+  kernel.ins.erase(kernel.ins.begin() + 6, kernel.ins.end());
   kernel.ins.erase(kernel.ins.begin() + 1);
   std::vector<int64_t> states = {1, heads, headSize, stateSize};
   kernel.ins.emplace_back(
@@ -146,7 +146,7 @@ void ssdScan(benchmark::State &state) {
   kernel.ins.emplace_back(std::vector<int64_t>{1, heads}, false, 0, 1);
   kernel.ins.emplace_back(states, false, -1, 1);
   kernel.outs[1] = Tensor(states, false);
-  kernel.attrs = {size, 0, 0};
+  kernel.attrs = {size};
   loop(state, kernel);
   count(state, "tokens", length);
 }

@@ -17,6 +17,21 @@ function(cp_export_runtime)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
 endfunction()
 
+# cp_tblgen(<target> <output> <generator>): what cp-tblgen makes of the table of
+# the runtime's operations, next to the target's other outputs.
+function(cp_tblgen target output generator)
+  set(LLVM_TARGET_DEFINITIONS
+    ${PROJECT_SOURCE_DIR}/include/cp/Runtime/Operations.td)
+  set(CP_TABLEGEN_EXE cp-tblgen)
+  set(CP_TABLEGEN_TARGET cp-tblgen)
+  tablegen(CP ${output} ${generator}
+    EXTRA_INCLUDES ${PROJECT_SOURCE_DIR}/include)
+  add_custom_target(${target}TableGen DEPENDS ${output})
+  add_dependencies(${target} ${target}TableGen)
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}>)
+endfunction()
+
 # cp_link_from_c(<target>): a program in C that links this target takes the C++
 # standard library along, which a C compiler's linker does not by itself.
 function(cp_link_from_c target)

@@ -35,64 +35,51 @@ inline constexpr llvm::StringLiteral integers[] = {"?",
                                                    "-9223372036854775808",
                                                    "18446744073709551615"};
 
-inline constexpr llvm::StringLiteral operations[] = {"cp.reshard",
-                                                     "cp.mamba_mixer",
-                                                     "cp.cut_positions",
-                                                     "cp.positions",
-                                                     "cp.rotary",
-                                                     "cp.attention_block",
-                                                     "cp.attention",
-                                                     "cp.attention_rows",
-                                                     "cp.ring_attention",
-                                                     "cp.conv1d",
-                                                     "cp.ssd",
-                                                     "cp.rms_norm",
-                                                     "cp.embedding",
-                                                     "cp.repeat",
-                                                     "cp.all_to_all",
-                                                     "cp.halo",
-                                                     "cp.scan_state",
-                                                     "cp.all_gather",
-                                                     "cp.slice",
-                                                     "cp.reduce_scatter",
-                                                     "cp.all_reduce",
-                                                     "cp.shift",
-                                                     "cp.reorder",
-                                                     "cp.ssd_states",
-                                                     "cp.ssd_scan",
-                                                     "cp.call",
-                                                     "arith.addf",
-                                                     "arith.mulf",
-                                                     "arith.constant",
-                                                     "math.exp",
-                                                     "linalg.generic",
-                                                     "linalg.contract",
-                                                     "linalg.fill",
-                                                     "linalg.matmul",
-                                                     "tensor.empty",
-                                                     "tensor.extract_slice",
-                                                     "tensor.collapse_shape",
-                                                     "tensor.expand_shape",
-                                                     "tensor.dim",
-                                                     "tensor.cast",
-                                                     "memref.alloc",
-                                                     "memref.subview",
-                                                     "memref.copy",
-                                                     "func.call",
-                                                     "func.return",
-                                                     "scf.for",
-                                                     "cf.br",
-                                                     "ub.poison"};
+inline constexpr llvm::StringLiteral operations[] = {
+#define CPRT_OPERATION(symbol) "cp." #symbol,
+#include "cp/Runtime/OperationList.inc"
+    "cp.reshard",
+    "cp.mamba_mixer",
+    "cp.cut_positions",
+    "cp.attention_block",
+    "cp.attention_rows",
+    "cp.call",
+    "arith.addf",
+    "arith.mulf",
+    "arith.constant",
+    "math.exp",
+    "linalg.generic",
+    "linalg.contract",
+    "linalg.fill",
+    "linalg.matmul",
+    "tensor.empty",
+    "tensor.extract_slice",
+    "tensor.collapse_shape",
+    "tensor.expand_shape",
+    "tensor.dim",
+    "tensor.cast",
+    "memref.alloc",
+    "memref.subview",
+    "memref.copy",
+    "func.call",
+    "func.return",
+    "scf.for",
+    "cf.br",
+    "ub.poison"};
 
 inline constexpr llvm::StringLiteral types[] = {
     "f32", "f64", "bf16",  "f16",  "i1",           "i8",
     "i32", "i64", "index", "none", "complex<f32>", "vector<4xf32>"};
 
 inline constexpr llvm::StringLiteral strings[] = {
-    "\"cp\"",       "\"dp\"",     "\"tp\"",        "\"global\"",
-    "\"local\"",    "\"hidden\"", "\"sequence\"",  "\"chain\"",
-    "\"gather\"",   "\"matmul\"", "\"\"",          "\"alloc\"",
-    "\"doubling\"", "\"ssd\"",    "\"cp\" zigzag", "\"cp\" striped : 2"};
+    "\"cp\"",       "\"dp\"",        "\"tp\"",
+    "\"global\"",   "\"local\"",     "\"hidden\"",
+    "\"sequence\"", "\"chain\"",     "\"gather\"",
+    "\"matmul\"",   "\"\"",          "\"alloc\"",
+    "\"doubling\"", "\"cp\" zigzag", "\"cp\" striped : 2",
+#define CPRT_OPERATION(symbol) "\"" #symbol "\"",
+#include "cp/Runtime/OperationList.inc"
+};
 
 /// How a layout cuts a dimension.
 inline constexpr llvm::StringLiteral cuts[] = {"{}",
@@ -136,11 +123,11 @@ inline constexpr llvm::StringLiteral attributes[] = {
 
 /// One of the single words of attributes and keywords.
 inline constexpr llvm::StringLiteral words[] = {
-    "initial", "weight", "bias",       "gate",      "from",
-    "to",      "over",   "of",         "ins",       "outs",
-    "chain",   "gather", "doubling",   "pipelined", "transposed",
-    "dense",   "array",  "affine_map", "partial",   "strategy",
-    "tensor",  "memref", "true",       "false",     "unit"};
+    "initial",    "weight",    "bias",       "gate",   "from",   "to",
+    "over",       "of",        "ins",        "outs",   "chain",  "gather",
+    "doubling",   "pipelined", "transposed", "none",   "dense",  "array",
+    "affine_map", "partial",   "strategy",   "tensor", "memref", "true",
+    "false",      "unit"};
 
 inline constexpr llvm::StringLiteral passes[] = {
     "cp-decompose",

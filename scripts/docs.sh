@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-PATH=$PATH:/usr/lib/llvm-22/bin
+PATH=$PATH:build/bin:/usr/lib/llvm-22/bin
 mlir=$(llvm-config-22 --includedir 2>/dev/null || llvm-config --includedir)
 tblgen() { # generator, file
   mlir-tblgen "-gen-$1" -I include -I "$mlir" "include/cp/$2" "${@:3}"
@@ -24,7 +24,10 @@ tblgen dialect-doc IR/CPOps.td -dialect=cp >"$out/Dialect.md"
 } >"$out/Passes.md"
 python3 scripts/c_header_docs.py "C API" include/cp-c/Registration.h \
   include/cp-c/Attributes.h >"$out/CAPI.md"
-python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h >"$out/Runtime.md"
+cp-tblgen -gen-declarations -I include include/cp/Runtime/Operations.td >"$out/operations"
+python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h \
+  cp/Runtime/Operations.h.inc="$out/operations" >"$out/Runtime.md"
+rm "$out/operations"
 
 if [ "${1:-}" = --check ]; then
   diff -r "$out" docs/reference || {

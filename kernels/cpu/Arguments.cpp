@@ -45,38 +45,30 @@ void Arguments::expectAttributes(size_t count) {
                    op, count, call.numAttrs);
 }
 
-int64_t Arguments::word(size_t index) const {
+int64_t Arguments::word() {
+  size_t index = nextWord++;
   return error() || index >= call.numAttrs ? 0 : call.attrs[index];
 }
 
-int64_t Arguments::positive(size_t index, const char *name) {
-  int64_t value = word(index);
-  if (!error() && value < 1)
-    message = fail("%s: %s must be at least 1, got %lld", op, name,
-                   static_cast<long long>(value));
+int64_t Arguments::integer(const char *name, int64_t least) {
+  int64_t value = word();
+  if (!error() && value < least)
+    message =
+        fail("%s: %s must be at least %lld, got %lld", op, name,
+             static_cast<long long>(least), static_cast<long long>(value));
   return value;
 }
 
-int64_t Arguments::dimension(size_t index, const char *name, int32_t rank) {
-  int64_t value = word(index);
-  if (error() || (value >= 0 && value < rank))
-    return value;
-  message = fail("%s: %s must be in [0, %d), the dimensions of the input, got "
-                 "%lld",
-                 op, name, rank, static_cast<long long>(value));
-  return 0;
-}
-
-bool Arguments::flag(size_t index, const char *name) {
-  int64_t value = word(index);
+bool Arguments::flag(const char *name) {
+  int64_t value = word();
   if (!error() && value != 0 && value != 1)
     message = fail("%s: %s must be 0 or 1, got %lld", op, name,
                    static_cast<long long>(value));
   return value == 1;
 }
 
-double Arguments::real(size_t index, const char *name) {
-  int64_t bits = word(index);
+double Arguments::real(const char *name) {
+  int64_t bits = word();
   double value;
   std::memcpy(&value, &bits, sizeof value);
   if (!error() && std::isnan(value))
@@ -84,26 +76,35 @@ double Arguments::real(size_t index, const char *name) {
   return value;
 }
 
-void Arguments::expectBuffers(size_t ins, size_t outs) {
-  if (error() || (call.numIns == ins && call.numOuts == outs))
+void Arguments::expectBuffers(size_t leastIns, size_t ins, size_t outs) {
+  if (error() ||
+      (call.numIns >= leastIns && call.numIns <= ins && call.numOuts == outs))
     return;
-  message = fail("%s: expected %zu inputs and %zu outputs, got %zu and %zu; "
-                 "an optional input is present exactly when its has_ "
-                 "attribute is 1",
-                 op, ins, outs, call.numIns, call.numOuts);
+  char most[32] = "";
+  if (leastIns != ins)
+    std::snprintf(most, sizeof most, " to %zu", ins);
+  message = fail("%s: expected %zu%s inputs and %zu outputs, got %zu and %zu",
+                 op, leastIns, most, outs, call.numIns, call.numOuts);
 }
 
-int32_t Arguments::nextRank() const {
-  return error() || nextIn >= call.numIns ? 0 : call.ins[nextIn].rank;
+bool Arguments::hasNext() const {
+  return !error() && nextIn < call.numIns &&
+         call.ins[nextIn].dtype != DType::Absent;
 }
 
 const Buffer &Arguments::next(bool isInput, const char *name) {
   if (error())
     return emptyBuffer;
   size_t &cursor = isInput ? nextIn : nextOut;
-  if (cursor < (isInput ? call.numIns : call.numOuts))
-    return (isInput ? call.ins : call.outs)[cursor++];
-  message = fail("%s: %s is missing", op, name);
+  if (cursor >= (isInput ? call.numIns : call.numOuts)) {
+    message = fail("%s: %s is missing", op, name);
+    return emptyBuffer;
+  }
+  const Buffer &buffer = (isInput ? call.ins : call.outs)[cursor++];
+  if (buffer.dtype != DType::Absent)
+    return buffer;
+  message = fail("%s: %s is left out, but it is not optional; hand it over", op,
+                 name);
   return emptyBuffer;
 }
 
@@ -166,6 +167,13 @@ void Arguments::expectSameSizes(const Buffer &buffer, const char *name,
     Dim expected = {"the size", other.sizes[i], otherName};
     expectSize(buffer, name, i, expected);
   }
+}
+
+void Arguments::expectDimension(const char *name, int64_t value, int32_t rank) {
+  if (!error() && (value < 0 || value >= rank))
+    message = fail("%s: %s must be in [0, %d), the dimensions of the input, "
+                   "got %lld",
+                   op, name, rank, static_cast<long long>(value));
 }
 
 void Arguments::expectDivides(const Dim &size, const Dim &parts) {

@@ -36,21 +36,20 @@ class Arguments {
 public:
   Arguments(const Call &call, const char *op) : call(call), op(op) {}
 
-  /// To be called before any attribute is read.
+  /// To be called before any attribute is read, which are in a row.
   void expectAttributes(size_t count);
-  /// Attribute word `index` as an integer of at least 1.
-  int64_t positive(size_t index, const char *name);
-  /// As a dimension of a tensor of `rank` dimensions.
-  int64_t dimension(size_t index, const char *name, int32_t rank);
+  /// The next attribute word as an integer of at least `least`.
+  int64_t integer(const char *name, int64_t least);
   /// As a bool: 0 or 1.
-  bool flag(size_t index, const char *name);
+  bool flag(const char *name);
   /// As the bits of a double; NaN is refused.
-  double real(size_t index, const char *name);
+  double real(const char *name);
 
-  /// To be called before any buffer is read.
-  void expectBuffers(size_t ins, size_t outs);
-  /// The rank of the next input; 0 after an error.
-  int32_t nextRank() const;
+  /// To be called before any buffer is read. Of `ins` inputs the last ones may
+  /// be left out, so that `leastIns` are there.
+  void expectBuffers(size_t leastIns, size_t ins, size_t outs);
+  /// Whether the next input is there; false after an error.
+  bool hasNext() const;
   /// The next input or output, whose sizes must be `dims`.
   template <typename T, int Rank>
   View<const T, Rank> input(const char *name, Dim *const (&dims)[Rank]) {
@@ -59,6 +58,29 @@ public:
   template <typename T, int Rank>
   View<T, Rank> output(const char *name, Dim *const (&dims)[Rank]) {
     return view<T, Rank>(bind(false, name, Element<T>::dtype, dims, Rank));
+  }
+  /// The next input, or a view of nothing where the call leaves it out.
+  template <typename T, int Rank>
+  View<const T, Rank> optionalInput(const char *name,
+                                    Dim *const (&dims)[Rank]) {
+    if (hasNext())
+      return input<T>(name, dims);
+    ++nextIn;
+    return {};
+  }
+  /// The same of a tensor that may lack its last dimension, on which it then
+  /// does not depend: the view has stride 0 there.
+  template <typename T, int Rank>
+  View<const T, Rank> optionalOrShort(const char *name,
+                                      Dim *const (&dims)[Rank]) {
+    if (!hasNext() || call.ins[nextIn].rank != Rank - 1)
+      return optionalInput<T>(name, dims);
+    auto shorter = view<const T, Rank - 1>(
+        bind(true, name, Element<T>::dtype, dims, Rank - 1));
+    View<const T, Rank> whole = {shorter.data, {}};
+    for (int i = 0; i + 1 < Rank; ++i)
+      whole.strides[i] = shorter.strides[i];
+    return whole;
   }
   /// The next input or output of any type and of rank `minRank` to maxRank.
   const Buffer &anyInput(const char *name, int32_t minRank);
@@ -72,6 +94,8 @@ public:
   void expectSameSizes(const Buffer &buffer, const char *name,
                        const Buffer &other, const char *otherName,
                        int32_t count);
+  /// Checks that `value`, an attribute, is a dimension of a tensor.
+  void expectDimension(const char *name, int64_t value, int32_t rank);
   /// Checks that `size` splits into `parts` equal parts.
   void expectDivides(const Dim &size, const Dim &parts);
 
@@ -86,7 +110,7 @@ private:
   void expectRank(const Buffer &buffer, const char *name, int32_t low,
                   int32_t high);
   void expectData(const Buffer &buffer, const char *name);
-  int64_t word(size_t index) const;
+  int64_t word();
 
   template <typename T, int Rank> View<T, Rank> view(const Buffer &buffer) {
     View<T, Rank> result;
@@ -101,6 +125,7 @@ private:
   const Call &call;
   const char *op;
   const char *message = nullptr;
+  size_t nextWord = 0;
   size_t nextIn = 0;
   size_t nextOut = 0;
 };

@@ -59,8 +59,8 @@ static const char *readAttributes(const Call &call, Arguments &in,
     return fail("attention: expected at least 5 attribute words, got %zu; "
                 "compile the program again with this version",
                 call.numAttrs);
-  args.mask.causal = in.flag(0, "causal");
-  args.scale = in.real(1, "scale");
+  args.mask.causal = in.flag("causal");
+  args.scale = in.real("scale");
   args.mask.window = call.attrs[2];
   if (in.error())
     return in.error();
@@ -82,7 +82,7 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   Arguments in(call, "attention");
   if (const char *wrong = readAttributes(call, in, args))
     return wrong;
-  in.expectBuffers(3, 2);
+  in.expectBuffers(3, 3, 2);
   if (in.error())
     return in.error();
 
@@ -116,7 +116,7 @@ template <typename Acc>
 const char *decode(const Call &call, AttentionMergeArgs<Acc> &args) {
   Arguments in(call, "attention_merge");
   in.expectAttributes(0);
-  in.expectBuffers(4, 2);
+  in.expectBuffers(4, 4, 2);
   if (in.error())
     return in.error();
   Dim b = {"b"}, l = {"l"}, h = {"h"}, dv = {"dv"};

@@ -7,9 +7,14 @@
 
 #include "Arguments.h"
 #include "MoveKernels.h"
+#include "OpArguments.h"
 #include "StridedCopy.h"
 
 namespace cp::kernels {
+
+#define GET_READER_copy
+#define GET_READER_repeat
+#include "KernelReaders.inc"
 
 /// Checks that the type is known, and the same on both sides.
 static const char *checkTypes(Arguments &in, const char *op, const Buffer &from,
@@ -23,8 +28,8 @@ static const char *checkTypes(Arguments &in, const char *op, const Buffer &from,
 
 const char *copyKernel(const Call &call) {
   Arguments in(call, "copy");
-  in.expectAttributes(0);
-  in.expectBuffers(1, 1);
+  CopyAttributes attributes;
+  read(in, attributes);
   const Buffer &from = in.anyInput("the input", 0);
   const Buffer &to = in.anyOutput("the output", 0);
   in.expectSameSizes(to, "the output", from, "the input", from.rank);
@@ -61,13 +66,12 @@ static StridedCopy repeatAsCopy(const Buffer &from, const Buffer &to,
 
 const char *repeatKernel(const Call &call) {
   Arguments in(call, "repeat");
-  in.expectAttributes(3);
-  in.expectBuffers(1, 1);
+  RepeatAttributes attributes;
+  read(in, attributes);
+  auto [dim, times, unit] = attributes;
   const Buffer &from = in.anyInput("the input", 1);
   const Buffer &to = in.anyOutput("the output", 1);
-  int64_t dim = in.dimension(0, "dim", from.rank);
-  int64_t times = in.positive(1, "times");
-  int64_t unit = in.positive(2, "unit");
+  in.expectDimension("dim", dim, from.rank);
   for (int32_t i = 0; i < from.rank && !in.error(); ++i) {
     if (i == dim)
       in.expectDivides({"the size of the repeated dimension", from.sizes[i]},

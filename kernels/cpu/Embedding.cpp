@@ -7,10 +7,14 @@
 
 #include "Arguments.h"
 #include "MoveKernels.h"
+#include "OpArguments.h"
 #include "Rows.h"
 #include "StridedCopy.h"
 
 namespace cp::kernels {
+
+#define GET_READER_embedding
+#include "KernelReaders.inc"
 
 namespace {
 /// The ids and the rows they name, in row-major order of the ids.
@@ -69,8 +73,8 @@ static const char *checkShapes(Arguments &in, const Buffer &ids,
 
 const char *embeddingKernel(const Call &call) {
   Arguments in(call, "embedding");
-  in.expectAttributes(0);
-  in.expectBuffers(2, 1);
+  EmbeddingAttributes attributes;
+  read(in, attributes);
   const Buffer &ids = in.anyInput("ids", 0);
   const Buffer &table = in.anyInput("table", 2);
   const Buffer &y = in.anyOutput("y", 1);

@@ -31,7 +31,15 @@
 namespace cp::kernels {
 
 /// Element types, with the numbers of cprt_dtype.
-enum class DType : int32_t { F32 = 0, F64 = 1, BF16 = 2, I32 = 3, I64 = 4 };
+enum class DType : int32_t {
+  F32 = 0,
+  F64 = 1,
+  BF16 = 2,
+  I32 = 3,
+  I64 = 4,
+  /// Of an input that a call leaves out.
+  Absent = -1
+};
 
 /// A strided tensor. Owns nothing. Sizes and strides are in elements.
 struct Buffer {

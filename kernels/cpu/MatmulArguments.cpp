@@ -13,13 +13,16 @@
 
 namespace cp::kernels {
 
+#define GET_READER_matmul
+#include "KernelReaders.inc"
+
 template <typename T>
 const char *decode(const Call &call, MatmulArgs<T> &args) {
   Arguments in(call, "matmul");
-  in.expectAttributes(2);
-  args.accumulate = in.flag(0, "accumulate");
-  bool transposed = in.flag(1, "transpose_b");
-  in.expectBuffers(2, 1);
+  MatmulAttributes attributes;
+  read(in, attributes);
+  args.accumulate = attributes.accumulate;
+  bool transposed = attributes.transposeB;
 
   Dim n = {"n"}, k = {"k"};
   const Buffer &a = in.anyInput("A", 1);

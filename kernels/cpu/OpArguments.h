@@ -21,6 +21,11 @@
 
 namespace cp::kernels {
 
+// The attributes of each operation, and where ranks are fixed its sizes and
+// views: <Operation>Attributes and <Operation>Call, of Operations.td.
+#define GET_CALLS
+#include "KernelReaders.inc"
+
 /// A tensor of any rank as its rows: row i starts at data + rows[i], and its
 /// elements are `stride` apart.
 template <typename T> struct RowTensor {
@@ -43,15 +48,7 @@ template <typename T> struct MatmulArgs {
 };
 template <typename T> const char *decode(const Call &call, MatmulArgs<T> &args);
 
-template <typename T> struct Conv1dArgs {
-  int64_t b, l, c, w;
-  bool silu;
-  View<const T, 3> x;
-  View<const T, 2> weight;
-  View<const T, 1> bias;
-  View<const T, 3> initial;
-  View<T, 3> y;
-};
+template <typename T> using Conv1dArgs = Conv1dCall<T>;
 template <typename T> const char *decode(const Call &call, Conv1dArgs<T> &args);
 
 template <typename T> struct RmsNormArgs {
@@ -150,13 +147,7 @@ template <typename Acc> struct AttentionMergeArgs {
 template <typename Acc>
 const char *decode(const Call &call, AttentionMergeArgs<Acc> &args);
 
-template <typename T> struct RotaryArgs {
-  int64_t b, l, h, p, dims;
-  double theta;
-  View<const T, 4> x;
-  View<const int64_t, 1> positions;
-  View<T, 4> y;
-};
+template <typename T> using RotaryArgs = RotaryCall<T>;
 template <typename T> const char *decode(const Call &call, RotaryArgs<T> &args);
 
 } // namespace cp::kernels

@@ -11,31 +11,39 @@
 
 namespace cp::kernels {
 
+#define GET_READER_rms_norm
+#include "KernelReaders.inc"
+
 template <typename T>
 static RowTensor<T> rowTensor(const Buffer &buffer, Slot slot) {
   return {static_cast<T *>(buffer.data), rowOffsets(buffer, slot),
           buffer.strides[buffer.rank - 1]};
 }
 
+namespace {
+/// The buffers that are worked on row by row.
+struct Rows {
+  const Buffer *x = nullptr, *gate = nullptr, *y = nullptr;
+};
+} // namespace
+
 /// Checks the sizes of `x`, `weight`, `gate` and `y` among each other.
 template <typename T>
-static void bindBuffers(Arguments &in, RmsNormArgs<T> &args, bool hasWeight,
-                        const Buffer *(&found)[3]) {
+static void bindBuffers(Arguments &in, RmsNormArgs<T> &args, Rows &found) {
   Dim c = {"c"};
   const Buffer &x = in.anyInput("x", 1);
   in.expectType(x, "x", Element<T>::dtype);
   in.expectSize(x, "x", x.rank - 1, c);
-  if (hasWeight)
-    args.weight = in.input<T>("weight", {&c});
-  found[0] = &x;
-  if (found[1]) {
-    found[1] = &in.anyInput("gate", 1);
-    in.expectType(*found[1], "gate", Element<T>::dtype);
-    in.expectSameSizes(*found[1], "gate", x, "x", x.rank);
+  args.weight = in.optionalInput<T>("weight", {&c});
+  found.x = &x;
+  if (in.hasNext()) {
+    found.gate = &in.anyInput("gate", 1);
+    in.expectType(*found.gate, "gate", Element<T>::dtype);
+    in.expectSameSizes(*found.gate, "gate", x, "x", x.rank);
   }
-  found[2] = &in.anyOutput("y", 1);
-  in.expectType(*found[2], "y", Element<T>::dtype);
-  in.expectSameSizes(*found[2], "y", x, "x", x.rank);
+  found.y = &in.anyOutput("y", 1);
+  in.expectType(*found.y, "y", Element<T>::dtype);
+  in.expectSameSizes(*found.y, "y", x, "x", x.rank);
   in.expectDivides(c, {"groups", args.groups});
   args.c = c.size;
 }
@@ -43,29 +51,27 @@ static void bindBuffers(Arguments &in, RmsNormArgs<T> &args, bool hasWeight,
 template <typename T>
 const char *decode(const Call &call, RmsNormArgs<T> &args) {
   Arguments in(call, "rms_norm");
-  in.expectAttributes(5);
-  args.eps = in.real(0, "eps");
-  args.gateFirst = in.flag(1, "gate_first");
-  args.groups = in.positive(2, "groups");
-  bool hasGate = in.flag(3, "has_gate");
-  bool hasWeight = in.flag(4, "has_weight");
-  in.expectBuffers(size_t(1) + hasGate + hasWeight, 1);
+  RmsNormAttributes attributes;
+  read(in, attributes);
   if (in.error())
     return in.error();
+  args.eps = attributes.eps;
+  args.gateFirst = attributes.gateFirst;
+  args.groups = attributes.groups;
   if (args.eps < 0)
     return fail("rms_norm: eps must not be negative, got %g", args.eps);
 
-  const Buffer *found[3] = {nullptr, hasGate ? call.ins : nullptr, nullptr};
-  bindBuffers(in, args, hasWeight, found);
+  Rows found;
+  bindBuffers(in, args, found);
   if (in.error())
     return in.error();
 
-  args.rows = numRows(*found[0]);
-  args.x = rowTensor<const T>(*found[0], Slot::RowsIn);
-  args.y = rowTensor<T>(*found[2], Slot::RowsOut);
-  if (hasGate)
-    args.gate = rowTensor<const T>(*found[1], Slot::RowsGate);
-  if (!args.x.rows || !args.y.rows || (hasGate && !args.gate.rows))
+  args.rows = numRows(*found.x);
+  args.x = rowTensor<const T>(*found.x, Slot::RowsIn);
+  args.y = rowTensor<T>(*found.y, Slot::RowsOut);
+  if (found.gate)
+    args.gate = rowTensor<const T>(*found.gate, Slot::RowsGate);
+  if (!args.x.rows || !args.y.rows || (found.gate && !args.gate.rows))
     return outOfMemory("rms_norm");
   return nullptr;
 }

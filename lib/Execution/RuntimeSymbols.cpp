@@ -18,28 +18,8 @@ struct Operation {
 };
 
 const Operation operations[] = {
-    {"cprt_matmul", cprt_matmul},
-    {"cprt_conv1d", cprt_conv1d},
-    {"cprt_ssd", cprt_ssd},
-    {"cprt_ssd_states", cprt_ssd_states},
-    {"cprt_ssd_scan", cprt_ssd_scan},
-    {"cprt_attention", cprt_attention},
-    {"cprt_rms_norm", cprt_rms_norm},
-    {"cprt_rotary", cprt_rotary},
-    {"cprt_positions", cprt_positions},
-    {"cprt_embedding", cprt_embedding},
-    {"cprt_copy", cprt_copy},
-    {"cprt_repeat", cprt_repeat},
-    {"cprt_all_to_all", cprt_all_to_all},
-    {"cprt_all_gather", cprt_all_gather},
-    {"cprt_slice", cprt_slice},
-    {"cprt_all_reduce", cprt_all_reduce},
-    {"cprt_reduce_scatter", cprt_reduce_scatter},
-    {"cprt_shift", cprt_shift},
-    {"cprt_halo", cprt_halo},
-    {"cprt_scan_state", cprt_scan_state},
-    {"cprt_ring_attention", cprt_ring_attention},
-    {"cprt_reorder", cprt_reorder},
+#define CPRT_OPERATION(symbol) {"cprt_" #symbol, cprt_##symbol},
+#include "cp/Runtime/OperationList.inc"
 };
 
 /// A float whose low half holds the bf16, which is where the calling

@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 #include "Exchange.h"
+#include "Operations.h"
 
 #include <algorithm>
 
@@ -60,27 +61,41 @@ static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
   return call.expectType(call.numIns() + i, in.dtype, sizes);
 }
 
+/// That there is a word of each kind for each tensor.
+static Result checkWords(const Descriptor &call,
+                         const AllToAllAttributes &attrs) {
+  struct {
+    const char *name;
+    Words words;
+    int64_t least, most;
+  } const all[] = {{"concat_dims", attrs.concatDims, 0, maxRank - 1},
+                   {"concat_orders", attrs.concatOrders, 0, INT64_MAX},
+                   {"repeat_times", attrs.repeatTimes, 1, INT64_MAX},
+                   {"repeat_units", attrs.repeatUnits, 1, INT64_MAX},
+                   {"split_dims", attrs.splitDims, 0, maxRank - 1},
+                   {"split_orders", attrs.splitOrders, 0, INT64_MAX}};
+  for (const auto &each : all)
+    if (Result failure = expectWords(call, each.name, each.words, call.numIns(),
+                                     each.least, each.most))
+      return failure;
+  return std::nullopt;
+}
+
 static Result readRoutes(Context &context, const Descriptor &call,
                          const Group *&group, List<Route> &routes) {
   size_t count = call.numIns();
   if (Result failure = call.expectCounts(count, count))
     return failure;
-  AttrReader attrs(call);
-  Words axes = attrs.array("axes");
-  Words concatDims = attrs.array("concat_dims", count, 0, maxRank - 1);
-  Words concatOrders = attrs.array("concat_orders", count, 0, INT64_MAX);
-  Words times = attrs.array("repeat_times", count, 1, INT64_MAX);
-  Words units = attrs.array("repeat_units", count, 1, INT64_MAX);
-  Words splitDims = attrs.array("split_dims", count, 0, maxRank - 1);
-  Words splitOrders = attrs.array("split_orders", count, 0, INT64_MAX);
-  if (Result failure = attrs.finish())
+  AllToAllAttributes attrs(call);
+  if (Result failure = checkWords(call, attrs))
     return failure;
-  if (Result failure = findGroup(context, call, axes, group))
+  if (Result failure = findGroup(context, call, attrs.axes, group))
     return failure;
   for (size_t i = 0; i < count; ++i) {
-    routes.push_back({size_t(concatDims[i]), size_t(splitDims[i]),
-                      cp::cutOfWord(concatOrders[i]),
-                      cp::cutOfWord(splitOrders[i]), times[i], units[i], 0, 0});
+    routes.push_back({size_t(attrs.concatDims[i]), size_t(attrs.splitDims[i]),
+                      cp::cutOfWord(attrs.concatOrders[i]),
+                      cp::cutOfWord(attrs.splitOrders[i]), attrs.repeatTimes[i],
+                      attrs.repeatUnits[i], 0, 0});
     if (Result failure = finishRoute(call, *group, i, routes.back()))
       return failure;
   }
@@ -136,7 +151,8 @@ static void pullTensor(const Exchange &exchange, const Descriptor &call,
   }
 }
 
-static Result allToAll(Context &context, const Descriptor &call) {
+Result cp::runtime::operations::allToAll(Context &context,
+                                         const Descriptor &call) {
   const Group *group = nullptr;
   List<Route> routes;
   if (Result failure = readRoutes(context, call, group, routes))
@@ -154,9 +170,4 @@ static Result allToAll(Context &context, const Descriptor &call) {
   for (size_t i = 0; i < routes.size(); ++i)
     pullTensor(exchange, call, *group, i, routes[i], 0, 1);
   return std::nullopt;
-}
-
-extern "C" void cprt_all_to_all(cprt_context *context, cprt_stream *stream,
-                                const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "all_to_all", allToAll);
 }

@@ -7,10 +7,8 @@
 
 #include "Attention.h"
 
-#include "Context.h"
-#include "LocalOps.h"
+#include "Operations.h"
 
-#include <cmath>
 #include <cstring>
 
 using namespace cp::runtime;
@@ -23,8 +21,6 @@ static Result checkRank(const Descriptor &call, size_t input) {
 }
 
 Result cp::runtime::checkAttentionBuffers(const Descriptor &call) {
-  if (Result failure = call.expectCounts(3, 2))
-    return failure;
   for (size_t i : {0, 1, 2})
     if (Result failure = checkRank(call, i))
       return failure;
@@ -50,10 +46,6 @@ Result cp::runtime::checkAttentionRule(const Descriptor &call,
                                        const AttentionRule &rule,
                                        const Positions &queries,
                                        const Positions &keys) {
-  double scale;
-  std::memcpy(&scale, &rule.scale, sizeof scale);
-  if (std::isnan(scale))
-    return call.invalid("attribute 'scale' is NaN, expected a number");
   if (rule.window && !rule.causal)
     return call.invalid("attribute 'window' is " + std::to_string(rule.window) +
                         ", expected 0 without causal: it limits how far back a "
@@ -89,34 +81,29 @@ const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
                                      const Buffer &k, const Buffer &v,
                                      const std::vector<int64_t> &keyRuns,
                                      const Buffer &o, const Buffer &lse) {
-  List<int64_t> words = {rule.causal, rule.scale, rule.window};
+  int64_t scale;
+  std::memcpy(&scale, &rule.scale, sizeof scale);
+  List<int64_t> words = {rule.causal, scale, rule.window};
   append(words, queryRuns);
   append(words, keyRuns);
   const Buffer ins[] = {q, k, v}, outs[] = {o, lse};
   return kernels.attention({ins, 3, outs, 2, words.data(), words.size()});
 }
 
-static Result attention(Context &context, const Descriptor &call) {
+Result cp::runtime::operations::attention(Context &context,
+                                          const Descriptor &call) {
   if (Result failure = checkAttentionBuffers(call))
     return failure;
-  AttrReader attrs(call);
-  AttentionRule rule;
-  rule.causal = attrs.flag("causal");
-  SequenceCut k, q;
-  k.axes = attrs.array("k_axes");
-  k.orders = attrs.array("k_orders");
-  q.axes = attrs.array("q_axes");
-  q.orders = attrs.array("q_orders");
-  rule.scale = attrs.integer("scale", INT64_MIN, INT64_MAX);
-  rule.window = attrs.integer("window", 0, INT64_MAX);
-  if (Result failure = attrs.finish())
-    return failure;
+  AttentionAttributes attrs(call);
+  AttentionRule rule = {attrs.causal, attrs.scale, attrs.window};
   const Positions *queries = nullptr, *keys = nullptr;
   if (Result failure =
-          findPositions(context, call, "q_", q, call.in(0).sizes[1], queries))
+          findPositions(context, call, "q_", {attrs.qAxes, attrs.qOrders},
+                        call.in(0).sizes[1], queries))
     return failure;
   if (Result failure =
-          findPositions(context, call, "k_", k, call.in(1).sizes[1], keys))
+          findPositions(context, call, "k_", {attrs.kAxes, attrs.kOrders},
+                        call.in(1).sizes[1], keys))
     return failure;
   if (Result failure = checkAttentionRule(call, rule, *queries, *keys))
     return failure;
@@ -128,9 +115,4 @@ static Result attention(Context &context, const Descriptor &call) {
                       call.in(2), keys->own(), call.out(0), call.out(1)))
     return call.invalid(std::string(wrong) + "; found " + call.describe());
   return std::nullopt;
-}
-
-extern "C" void cprt_attention(cprt_context *context, cprt_stream *stream,
-                               const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "attention", attention);
 }

@@ -15,8 +15,7 @@ namespace cp::runtime {
 /// The attribute words that say what a query sees, and how it weighs it.
 struct AttentionRule {
   bool causal = false;
-  /// The bits of a double.
-  int64_t scale = 0;
+  double scale = 0;
   int64_t window = 0;
 };
 

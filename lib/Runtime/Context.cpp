@@ -67,20 +67,22 @@ private:
 
 void cp::runtime::runOp(Context *context, const cprt_stream *stream,
                         const int64_t *desc, void *const *buffers,
-                        const char *op, const OpBody &body) {
+                        const cprt_signature &signature, const OpBody &body) {
   if (!context || context->hasFailed())
     return;
-  Entry entry(*context, op);
+  Entry entry(*context, signature.name);
   if (!entry)
     return;
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
   try {
-    Result failure = context->call.decode(op, desc, buffers);
+    Result failure = context->call.decode(signature.name, desc, buffers);
     if (!failure && stream)
       failure = context->call.invalid(
           "the stream is not null, expected null: threads run every call "
           "before it returns");
+    if (!failure)
+      failure = checkSignature(context->call, signature);
     if (!failure)
       failure = body(*context, context->call);
     if (failure)

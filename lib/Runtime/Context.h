@@ -102,10 +102,11 @@ private:
 using OpBody = std::function<Result(Context &context, const Descriptor &call)>;
 
 /// The frame of every program call: returns at once after an earlier failure,
-/// decodes the descriptor, runs `body`, and keeps what goes wrong, an exhausted
-/// heap included. `op` has static storage.
+/// decodes the descriptor, checks it by the signature, runs `body`, and keeps
+/// what goes wrong, an exhausted heap included.
 void runOp(Context *context, const cprt_stream *stream, const int64_t *desc,
-           void *const *buffers, const char *op, const OpBody &body);
+           void *const *buffers, const cprt_signature &signature,
+           const OpBody &body);
 
 } // namespace cp::runtime
 

@@ -36,6 +36,8 @@ int64_t cp::runtime::numBytes(const Buffer &buffer) {
 }
 
 std::string cp::runtime::typeText(const Buffer &buffer) {
+  if (buffer.dtype == DType::Absent)
+    return "nothing";
   return dtypeName(buffer.dtype) + listText(buffer.sizes, size_t(buffer.rank));
 }
 
@@ -80,6 +82,11 @@ Result Descriptor::decodeHeader(const int64_t *desc) {
 Result Descriptor::decodeBuffer(const int64_t *&words, void *data,
                                 size_t index) {
   int64_t dtype = words[0], rank = words[1];
+  if (dtype == CPRT_ABSENT && rank == 0 && index < numInputs) {
+    words += 2;
+    buffers.push_back({nullptr, DType::Absent, 0, words, words});
+    return std::nullopt;
+  }
   if (dtype < CPRT_F32 || dtype > CPRT_I64)
     return invalid(label(index) + " has element type " + std::to_string(dtype) +
                    ", expected a cprt_dtype (0 to 4)" + compileAgain);

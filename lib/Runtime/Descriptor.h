@@ -36,8 +36,8 @@ class Descriptor {
 public:
   /// Reads and checks the table: counts, types, sizes, strides, that every byte
   /// offset fits 63 bits, that outputs do not overlap themselves, and that no
-  /// buffer with elements is null. CPRT_INVALID_ARGUMENT otherwise. Attribute
-  /// words are left to an AttrReader.
+  /// buffer with elements is null. CPRT_INVALID_ARGUMENT otherwise. What an
+  /// operation wants of them is left to checkSignature.
   Result decode(const char *op, const int64_t *desc, void *const *buffers);
 
   const char *op() const { return name; }

@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 #include "Exchange.h"
+#include "Operations.h"
 
 using namespace cp::runtime;
 
@@ -14,10 +15,13 @@ namespace {
 
 /// The attributes of the collectives that move parts of one dimension.
 struct OneDim {
+  cp::Cut order, toOrder;
   const Group *group = nullptr;
   size_t dim = 0;
-  cp::Cut order, toOrder;
   List<int64_t> inSizes, wholeSizes;
+
+  explicit OneDim(cp::Cut order, cp::Cut toOrder = {})
+      : order(order), toOrder(toOrder) {}
 
   int64_t wholeSize() const { return wholeSizes[dim]; }
 };
@@ -28,20 +32,13 @@ static List<int64_t> sizesOf(const Buffer &buffer) {
   return {buffer.sizes, buffer.sizes + buffer.rank};
 }
 
-/// Reads axes, dim, order (and to_order); `whole` is the input's size of the
-/// dimension times the group's size unless the input is the whole already.
-static Result readOneDim(Context &context, const Descriptor &call,
-                         bool hasTwoOrders, bool inputIsWhole, OneDim &read) {
-  if (Result failure = call.expectCounts(1, 1))
+/// Checks what is cut: `whole` is the input's size of the dimension times the
+/// group's size unless the input is the whole already.
+static Result readOneDim(Context &context, const Descriptor &call, Words axes,
+                         int64_t dim, bool inputIsWhole, OneDim &read) {
+  if (Result failure = expectWithin(call, "dim", dim, 0, call.in(0).rank - 1))
     return failure;
-  AttrReader attrs(call);
-  Words axes = attrs.array("axes");
-  read.dim = size_t(attrs.integer("dim", 0, call.in(0).rank - 1));
-  read.order = attrs.order(hasTwoOrders ? "from_order" : "order");
-  if (hasTwoOrders)
-    read.toOrder = attrs.order("to_order");
-  if (Result failure = attrs.finish())
-    return failure;
+  read.dim = size_t(dim);
   if (Result failure = findGroup(context, call, axes, read.group))
     return failure;
   read.inSizes = read.wholeSizes = sizesOf(call.in(0));
@@ -75,18 +72,24 @@ static Result pullRuns(Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
-static Result allGather(Context &context, const Descriptor &call) {
-  OneDim read;
-  if (Result failure = readOneDim(context, call, false, false, read))
+Result cp::runtime::operations::allGather(Context &context,
+                                          const Descriptor &call) {
+  AllGatherAttributes attrs(call);
+  OneDim read(attrs.order);
+  if (Result failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                  /*inputIsWhole=*/false, read))
     return failure;
   if (Result failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
     return failure;
   return pullRuns(context, call, read, wholeRun(read.wholeSize()));
 }
 
-static Result reorder(Context &context, const Descriptor &call) {
-  OneDim read;
-  if (Result failure = readOneDim(context, call, true, false, read))
+Result cp::runtime::operations::reorder(Context &context,
+                                        const Descriptor &call) {
+  ReorderAttributes attrs(call);
+  OneDim read(attrs.fromOrder, attrs.toOrder);
+  if (Result failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                  /*inputIsWhole=*/false, read))
     return failure;
   if (Result failure = call.expectType(1, call.in(0).dtype, read.inSizes))
     return failure;
@@ -95,9 +98,12 @@ static Result reorder(Context &context, const Descriptor &call) {
                          read.group->position));
 }
 
-static Result slice(Context &context, const Descriptor &call) {
-  OneDim read;
-  if (Result failure = readOneDim(context, call, false, true, read))
+Result cp::runtime::operations::slice(Context &context,
+                                      const Descriptor &call) {
+  SliceAttributes attrs(call);
+  OneDim read(attrs.order);
+  if (Result failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                  /*inputIsWhole=*/true, read))
     return failure;
   List<int64_t> sizes = read.wholeSizes;
   sizes[read.dim] /= read.group->size;
@@ -108,19 +114,4 @@ static Result slice(Context &context, const Descriptor &call) {
   copyMapped(call.out(0), call.in(0),
              {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
   return std::nullopt;
-}
-
-extern "C" void cprt_all_gather(cprt_context *context, cprt_stream *stream,
-                                const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "all_gather", allGather);
-}
-
-extern "C" void cprt_slice(cprt_context *context, cprt_stream *stream,
-                           const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "slice", slice);
-}
-
-extern "C" void cprt_reorder(cprt_context *context, cprt_stream *stream,
-                             const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "reorder", reorder);
 }

@@ -8,8 +8,8 @@
 #ifndef CP_LIB_RUNTIME_GROUP_H
 #define CP_LIB_RUNTIME_GROUP_H
 
-#include "Attributes.h"
 #include "Runs.h"
+#include "Signature.h"
 
 #include "cp/Layout/Layout.h"
 

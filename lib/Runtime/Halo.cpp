@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 #include "Exchange.h"
+#include "Operations.h"
 #include "Sequence.h"
 
 #include <algorithm>
@@ -18,16 +19,14 @@ static void fillZeros(const Buffer &out) {
   fill(out, &zero);
 }
 
-static Result shift(Context &context, const Descriptor &call) {
-  if (Result failure = call.expectCounts(1, 1))
-    return failure;
-  AttrReader attrs(call);
-  Words axes = attrs.array("axes");
-  int64_t offset = attrs.integer("offset", -INT32_MAX, INT32_MAX);
-  if (Result failure = attrs.finish())
+Result cp::runtime::operations::shift(Context &context,
+                                      const Descriptor &call) {
+  ShiftAttributes attrs(call);
+  if (Result failure =
+          expectWithin(call, "offset", attrs.offset, -INT32_MAX, INT32_MAX))
     return failure;
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, axes, group))
+  if (Result failure = findGroup(context, call, attrs.axes, group))
     return failure;
   const Buffer &in = call.in(0);
   if (Result failure =
@@ -38,7 +37,7 @@ static Result shift(Context &context, const Descriptor &call) {
   Exchange exchange(context, call, *group);
   if (Result failure = exchange.enter())
     return failure;
-  int64_t source = group->position - offset;
+  int64_t source = group->position - attrs.offset;
   if (source < 0 || source >= group->size)
     fillZeros(call.out(0));
   else
@@ -89,27 +88,26 @@ static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
 
 static Result readHalo(Context &context, const Descriptor &call,
                        HaloCall &read) {
-  AttrReader attrs(call);
-  Words axes = attrs.array("axes");
-  read.dim = size_t(attrs.integer("dim", 0, maxRank - 1));
-  read.hasInitial = attrs.flag("has_initial");
-  int64_t order = attrs.integer("order", 0, INT64_MAX);
-  read.sequence.isReverse = attrs.flag("reverse");
-  read.count = attrs.integer("rows", 0, INT64_MAX);
-  if (Result failure = attrs.finish())
+  HaloAttributes attrs(call);
+  if (Result failure = expectWithin(call, "dim", attrs.dim, 0, maxRank - 1))
     return failure;
-  if (Result failure = readSequenceCut(call, order, read.sequence.cut))
+  read.dim = size_t(attrs.dim);
+  read.sequence.isReverse = attrs.reverse;
+  read.count = attrs.rows;
+  if (Result failure = expectNeighbours(call, attrs.order))
     return failure;
+  read.sequence.cut = attrs.order;
   size_t count = call.numOuts();
-  if (Result failure =
-          call.expectCounts(read.hasInitial ? 2 * count : count, count))
-    return failure;
+  read.hasInitial = call.numIns() != count;
+  if (read.hasInitial)
+    if (Result failure = call.expectCounts(2 * count, count))
+      return failure;
   for (size_t i = 0; i < count; ++i)
     if (Result failure = checkHaloTensor(call, read, i))
       return failure;
   if (Result failure = call.expectNotInPlace())
     return failure;
-  if (Result failure = findGroup(context, call, axes, read.group))
+  if (Result failure = findGroup(context, call, attrs.axes, read.group))
     return failure;
   read.sequence.numRanks = read.group->size;
   return std::nullopt;
@@ -163,7 +161,7 @@ static bool reachesBegin(const HaloCall &read, const Buffer &in) {
   return size == 0 || read.count / size >= part + (read.count % size == 0);
 }
 
-static Result halo(Context &context, const Descriptor &call) {
+Result cp::runtime::operations::halo(Context &context, const Descriptor &call) {
   HaloCall read;
   if (Result failure = readHalo(context, call, read))
     return failure;
@@ -180,14 +178,4 @@ static Result halo(Context &context, const Descriptor &call) {
     }
   }
   return std::nullopt;
-}
-
-extern "C" void cprt_shift(cprt_context *context, cprt_stream *stream,
-                           const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "shift", shift);
-}
-
-extern "C" void cprt_halo(cprt_context *context, cprt_stream *stream,
-                          const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "halo", halo);
 }

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Context.h"
-#include "Positions.h"
+#include "Operations.h"
 
 using namespace cp::runtime;
 
@@ -17,28 +16,18 @@ static void writePlaces(const Buffer &out, const std::vector<int64_t> &runs) {
       *place = runs[run] + i * runs[run + 2];
 }
 
-static Result placeRows(Context &context, const Descriptor &call) {
-  if (Result failure = call.expectCounts(0, 1))
-    return failure;
+Result cp::runtime::operations::positions(Context &context,
+                                          const Descriptor &call) {
   const Buffer &out = call.out(0);
   if (out.rank != 1 || out.dtype != DType::I64)
     return call.invalid(call.label(0) + " is " + typeText(out) +
                         ", expected i64[l]");
-  AttrReader attrs(call);
-  SequenceCut cut;
-  cut.axes = attrs.array("axes");
-  cut.orders = attrs.array("orders");
-  if (Result failure = attrs.finish())
-    return failure;
+  PositionsAttributes attrs(call);
   const Positions *positions = nullptr;
   if (Result failure =
-          findPositions(context, call, "", cut, out.sizes[0], positions))
+          findPositions(context, call, "", {attrs.axes, attrs.orders},
+                        out.sizes[0], positions))
     return failure;
   writePlaces(out, positions->own());
   return std::nullopt;
-}
-
-extern "C" void cprt_positions(cprt_context *context, cprt_stream *stream,
-                               const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "positions", placeRows);
 }

@@ -7,6 +7,7 @@
 
 #include "Copy.h"
 #include "Exchange.h"
+#include "Operations.h"
 
 #include <algorithm>
 
@@ -111,15 +112,11 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
   return std::nullopt;
 }
 
-static Result allReduce(Context &context, const Descriptor &call) {
-  if (Result failure = call.expectCounts(1, 1))
-    return failure;
-  AttrReader attrs(call);
-  Words axes = attrs.array("axes");
-  if (Result failure = attrs.finish())
-    return failure;
+Result cp::runtime::operations::allReduce(Context &context,
+                                          const Descriptor &call) {
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, axes, group))
+  if (Result failure =
+          findGroup(context, call, AllReduceAttributes(call).axes, group))
     return failure;
   const Buffer &in = call.in(0);
   if (Result failure =
@@ -133,19 +130,17 @@ static Result allReduce(Context &context, const Descriptor &call) {
   return sum(context, call, *group, {0, {{0, 0, rows}}});
 }
 
-static Result reduceScatter(Context &context, const Descriptor &call) {
-  if (Result failure = call.expectCounts(1, 1))
-    return failure;
+Result cp::runtime::operations::reduceScatter(Context &context,
+                                              const Descriptor &call) {
   const Buffer &in = call.in(0);
-  AttrReader attrs(call);
-  Words axes = attrs.array("axes");
-  size_t dim = size_t(attrs.integer("dim", 0, in.rank - 1));
-  cp::Cut order = attrs.order("order");
-  if (Result failure = attrs.finish())
+  ReduceScatterAttributes attrs(call);
+  if (Result failure = expectWithin(call, "dim", attrs.dim, 0, in.rank - 1))
     return failure;
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, axes, group))
+  if (Result failure = findGroup(context, call, attrs.axes, group))
     return failure;
+  auto dim = size_t(attrs.dim);
+  cp::Cut order = attrs.order;
   List<int64_t> sizes(in.sizes, in.sizes + in.rank);
   if (Result failure = checkCut(call, *group, sizes, dim, order))
     return failure;
@@ -162,14 +157,4 @@ static Result reduceScatter(Context &context, const Descriptor &call) {
     part.segments.push_back(
         {run.local, run.global, run.length, run.count, run.length, run.step});
   return sum(context, call, *group, part);
-}
-
-extern "C" void cprt_all_reduce(cprt_context *context, cprt_stream *stream,
-                                const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "all_reduce", allReduce);
-}
-
-extern "C" void cprt_reduce_scatter(cprt_context *context, cprt_stream *stream,
-                                    const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "reduce_scatter", reduceScatter);
 }

@@ -18,6 +18,7 @@
 #include "Attention.h"
 #include "Copy.h"
 #include "Exchange.h"
+#include "Operations.h"
 
 #include <algorithm>
 
@@ -166,15 +167,9 @@ static Result readRing(Context &context, const Descriptor &call,
     return failure;
   if (Result failure = call.expectNotInPlace())
     return failure;
-  AttrReader attrs(call);
-  SequenceCut cut;
-  cut.axes = attrs.array("axes");
-  ring.rule.causal = attrs.flag("causal");
-  cut.orders = attrs.array("orders");
-  ring.rule.scale = attrs.integer("scale", INT64_MIN, INT64_MAX);
-  ring.rule.window = attrs.integer("window", 0, INT64_MAX);
-  if (Result failure = attrs.finish())
-    return failure;
+  RingAttentionAttributes attrs(call);
+  ring.rule = {attrs.causal, attrs.scale, attrs.window};
+  SequenceCut cut = {attrs.axes, attrs.orders};
   if (Result failure = findPositions(context, call, "", cut,
                                      call.in(0).sizes[1], ring.queries))
     return failure;
@@ -187,7 +182,8 @@ static Result readRing(Context &context, const Descriptor &call,
   return findAttentionKernels(context, call, ring.kernels);
 }
 
-static Result ringAttention(Context &context, const Descriptor &call) {
+Result cp::runtime::operations::ringAttention(Context &context,
+                                              const Descriptor &call) {
   RingCall read;
   if (Result failure = readRing(context, call, read))
     return failure;
@@ -211,9 +207,4 @@ static Result ringAttention(Context &context, const Descriptor &call) {
     }
   }
   return std::nullopt;
-}
-
-extern "C" void cprt_ring_attention(cprt_context *context, cprt_stream *stream,
-                                    const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "ring_attention", ringAttention);
 }

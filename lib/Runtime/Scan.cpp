@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Operations.h"
 #include "ScanAlgorithms.h"
 
 #include <algorithm>
@@ -178,27 +179,20 @@ static Result run(const Algorithm &algorithm, const Scan &scan,
 
 namespace {
 
-/// The words that all scans have.
+/// What all scans have.
 struct Attributes {
-  int64_t algorithm, batchDims = 0, order;
+  int64_t algorithm, batchDims = 0;
   Words axes;
+  cp::Cut order;
   bool isReverse, hasTotal;
+
+  template <typename Read>
+  explicit Attributes(const Read &read)
+      : algorithm(read.algorithm), axes(read.axes), order(read.order),
+        isReverse(read.reverse), hasTotal(read.total) {}
 };
 
 } // namespace
-
-static Result read(const Descriptor &call, bool isOwn, Attributes &attributes) {
-  AttrReader attrs(call);
-  attributes.algorithm =
-      attrs.integer("algorithm", 0, int64_t(std::size(algorithms)) - 1);
-  attributes.axes = attrs.array("axes");
-  if (isOwn)
-    attributes.batchDims = attrs.integer("batch_dims", 0, maxRank);
-  attributes.order = attrs.integer("order", 0, INT64_MAX);
-  attributes.isReverse = attrs.flag("reverse");
-  attributes.hasTotal = attrs.flag("total");
-  return attrs.finish();
-}
 
 /// Checks the buffers, and makes of them what is scanned.
 static Result checkBuffers(const Descriptor &call, const Attributes &attributes,
@@ -225,16 +219,17 @@ static Result checkBuffers(const Descriptor &call, const Attributes &attributes,
 }
 
 static Result scanState(Context &context, const Descriptor &call,
-                        cprt_op *combine, bool isOwn) {
-  Attributes attributes;
-  if (Result failure = read(call, isOwn, attributes))
+                        const Attributes &attributes, cprt_op *combine,
+                        bool isOwn) {
+  if (Result failure = expectWithin(call, "algorithm", attributes.algorithm, 0,
+                                    int64_t(std::size(algorithms)) - 1))
     return failure;
   if (isOwn && !combine)
     return call.invalid("the function that combines is null; hand one over, or "
                         "call cprt_scan_state");
-  Sequence sequence = {{}, 1, attributes.isReverse};
-  if (Result failure = readSequenceCut(call, attributes.order, sequence.cut))
+  if (Result failure = expectNeighbours(call, attributes.order))
     return failure;
+  Sequence sequence = {attributes.order, 1, attributes.isReverse};
   OwnCombine combination = {
       combine, context, call, int(attributes.batchDims), {}};
   OwnCombine *own = isOwn ? &combination : nullptr;
@@ -250,19 +245,23 @@ static Result scanState(Context &context, const Descriptor &call,
              own);
 }
 
-extern "C" void cprt_scan_state(cprt_context *context, cprt_stream *stream,
-                                const int64_t *desc, void *const *buffers) {
-  runOp(context, stream, desc, buffers, "scan_state",
-        [](Context &context, const Descriptor &call) {
-          return scanState(context, call, nullptr, /*isOwn=*/false);
-        });
+Result cp::runtime::operations::scanState(Context &context,
+                                          const Descriptor &call) {
+  return scanState(context, call, Attributes(ScanStateAttributes(call)),
+                   nullptr, /*isOwn=*/false);
 }
 
 extern "C" void cprt_scan_state_with(cprt_context *context, cprt_stream *stream,
                                      const int64_t *desc, void *const *buffers,
                                      cprt_op *combine) {
-  runOp(context, stream, desc, buffers, "scan_state",
-        [combine](Context &context, const Descriptor &call) {
-          return scanState(context, call, combine, /*isOwn=*/true);
+  runOp(context, stream, desc, buffers, signatures::scanStateWith,
+        [combine](Context &context, const Descriptor &call) -> Result {
+          ScanStateWithAttributes read(call);
+          if (Result failure =
+                  expectWithin(call, "batch_dims", read.batchDims, 0, maxRank))
+            return failure;
+          Attributes attributes(read);
+          attributes.batchDims = read.batchDims;
+          return scanState(context, call, attributes, combine, /*isOwn=*/true);
         });
 }

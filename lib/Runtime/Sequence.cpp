@@ -19,14 +19,12 @@ Sequence::Place Sequence::placeOf(int64_t part) const {
   return {holder.position, inBuffer(holder.local)};
 }
 
-Result cp::runtime::readSequenceCut(const Descriptor &call, int64_t order,
-                                    Cut &cut) {
-  cut = cutOfWord(order);
-  if (partsPerRank(cut))
+Result cp::runtime::expectNeighbours(const Descriptor &call, const Cut &order) {
+  if (partsPerRank(order))
     return std::nullopt;
   return call.unsupported(
-      "attribute 'order' is " + std::to_string(order) + " (" +
-      orderName(cut.order) +
+      "attribute 'order' is " + std::to_string(orderWord(order)) + " (" +
+      orderName(order.order) +
       "), expected 0 (contiguous) or 1 (zigzag): the tokens next to those of "
       "such a rank are all on other ranks; reorder the sequence first");
 }

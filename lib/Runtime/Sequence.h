@@ -53,9 +53,9 @@ private:
   }
 };
 
-/// Reads the word `order` of a call that goes along a sequence.
-/// CPRT_UNSUPPORTED for striped, whose neighbours are all elsewhere.
-Result readSequenceCut(const Descriptor &call, int64_t order, Cut &cut);
+/// That the attribute `order` of a call that goes along a sequence is one that
+/// keeps neighbours together; CPRT_UNSUPPORTED otherwise.
+Result expectNeighbours(const Descriptor &call, const Cut &order);
 
 } // namespace cp::runtime
 

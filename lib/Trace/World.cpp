@@ -16,18 +16,11 @@ using namespace mlir;
 namespace cp {
 namespace {
 
+/// The operation of this symbol, if it only moves and adds elements.
 cprt_op *functionOf(StringRef symbol) {
   return llvm::StringSwitch<cprt_op *>(symbol)
-      .Case("all_to_all", cprt_all_to_all)
-      .Case("all_gather", cprt_all_gather)
-      .Case("slice", cprt_slice)
-      .Case("all_reduce", cprt_all_reduce)
-      .Case("reduce_scatter", cprt_reduce_scatter)
-      .Case("shift", cprt_shift)
-      .Case("halo", cprt_halo)
-      .Case("scan_state", cprt_scan_state)
-      .Case("reorder", cprt_reorder)
-      .Case("repeat", cprt_repeat)
+#define CPRT_MOVE(symbol) .Case(#symbol, cprt_##symbol)
+#include "cp/Runtime/OperationList.inc"
       .Default(nullptr);
 }
 
@@ -41,29 +34,13 @@ void appendBuffer(ArrayRef<int64_t> shape, bool asDoubles, Words &words) {
   words.insert(words.end(), strides.begin(), strides.end());
 }
 
-/// As cprt.h lists them: by name, an array with its length. No operation that
-/// runs here has a float.
-void appendAttributes(RuntimeOpInterface op, Words &words) {
-  NamedAttrList list;
-  op.getRuntimeAttributes(list);
-  for (NamedAttribute attribute : list.getDictionary(op.getContext())) {
-    if (auto array = dyn_cast<DenseI64ArrayAttr>(attribute.getValue())) {
-      words.push_back(array.size());
-      words.insert(words.end(), array.asArrayRef().begin(),
-                   array.asArrayRef().end());
-    } else if (auto flag = dyn_cast<BoolAttr>(attribute.getValue())) {
-      words.push_back(flag.getValue());
-    } else {
-      words.push_back(cast<IntegerAttr>(attribute.getValue()).getInt());
-    }
-  }
-}
-
 Words descriptorOf(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
                    const std::vector<CallBuffer> &outputs, bool asDoubles,
                    int64_t number) {
-  Words attributes;
-  appendAttributes(op, attributes);
+  RuntimeCall call(op);
+  op.getRuntimeCall(call);
+  SmallVector<int64_t> attributes;
+  appendWords(call.getAttributes(), attributes);
   Words words = {static_cast<int64_t>(inputs.size()),
                  static_cast<int64_t>(outputs.size()),
                  static_cast<int64_t>(attributes.size()), number};
@@ -75,18 +52,13 @@ Words descriptorOf(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
   return words;
 }
 
-/// One buffer of doubles of a descriptor.
-struct Numbers {
-  double *data;
-  ArrayRef<int64_t> sizes, strides;
-
-  double &at(int64_t element) const {
-    int64_t offset = 0;
-    for (size_t dim = sizes.size(); dim-- > 0; element /= sizes[dim])
-      offset += element % sizes[dim] * strides[dim];
-    return data[offset];
-  }
-};
+/// Element number `element` of a buffer of doubles, in row-major order.
+double &at(const cprt_buffer &buffer, int64_t element) {
+  int64_t offset = 0;
+  for (int32_t dim = buffer.rank; dim-- > 0; element /= buffer.sizes[dim])
+    offset += element % buffer.sizes[dim] * buffer.strides[dim];
+  return static_cast<double *>(buffer.data)[offset];
+}
 
 int64_t product(ArrayRef<int64_t> shape) {
   int64_t count = 1;
@@ -97,22 +69,21 @@ int64_t product(ArrayRef<int64_t> shape) {
 
 /// What stands for a scan's own combine: sums of what all parts bring. It is of
 /// the form that cprt_scan_state_with asks for.
-void addUnits(cprt_context *, cprt_stream *, const int64_t *desc,
+void addUnits(cprt_context *context, cprt_stream *, const int64_t *desc,
               void *const *buffers) {
-  std::vector<Numbers> all;
-  const int64_t *word = desc + 4;
-  for (int64_t i = 0; i < desc[0] + desc[1]; ++i) {
-    size_t rank = static_cast<size_t>(word[1]);
-    all.push_back({static_cast<double *>(buffers[i]),
-                   {word + 2, rank},
-                   {word + 2 + rank, rank}});
-    word += 2 + 2 * rank;
-  }
+  static constexpr cprt_tensor any[] = {{"summary", CPRT_VARIADIC}};
+  static constexpr cprt_signature signature = {
+      "the sum of bits", any, 1, any, 1, nullptr, 0};
+  cprt_buffer all[128];
+  if (!cprt_read_call(context, &signature, desc, buffers, all, nullptr))
+    return;
+  size_t ins = static_cast<size_t>(desc[0]);
   size_t tensors = static_cast<size_t>(desc[1]);
   for (size_t i = 0; i < tensors; ++i) {
-    const Numbers &sum = all[static_cast<size_t>(desc[0]) + i];
-    for (int64_t e = 0, count = product(sum.sizes); e < count; ++e)
-      sum.at(e) = desc[0] ? all[i].at(e) + all[tensors + i].at(e) : 0;
+    const cprt_buffer &sum = all[ins + i];
+    int64_t count = product({sum.sizes, static_cast<size_t>(sum.rank)});
+    for (int64_t e = 0; e < count; ++e)
+      at(sum, e) = ins ? at(all[i], e) + at(all[tensors + i], e) : 0;
   }
 }
 

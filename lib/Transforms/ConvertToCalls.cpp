@@ -26,16 +26,29 @@ Value emptyLike(OpBuilder &builder, Location loc, Type type) {
 
 void convert(RuntimeOpInterface op) {
   OpBuilder builder(op);
-  NamedAttrList attributes;
-  op.getRuntimeAttributes(attributes);
-  SmallVector<Value> outs;
+  RuntimeCall made(op);
+  op.getRuntimeCall(made);
+  ArrayRef<Value> inputs = made.getInputs();
+  // Those that are left out at the end need no place.
+  while (!inputs.empty() && !inputs.back())
+    inputs = inputs.drop_back();
+  SmallVector<Value> ins, outs;
+  SmallVector<int64_t> absent;
+  for (auto [place, input] : llvm::enumerate(inputs)) {
+    if (input)
+      ins.push_back(input);
+    else
+      absent.push_back(static_cast<int64_t>(place));
+  }
   for (Type type : op->getResultTypes())
     outs.push_back(emptyLike(builder, op.getLoc(), type));
   StringRef callback = op.getRuntimeCallback();
   auto call = CallOp::create(
       builder, op.getLoc(), op->getResultTypes(),
       builder.getStringAttr(op.getRuntimeSymbol()),
-      attributes.getDictionary(op.getContext()), op->getOperands(), outs,
+      ConfigAttr::get(op.getContext(), made.getAttributes()), ins, outs,
+      absent.empty() ? DenseI64ArrayAttr()
+                     : builder.getDenseI64ArrayAttr(absent),
       callback.empty() ? StringAttr() : builder.getStringAttr(callback));
   op->replaceAllUsesWith(call.getResults());
   op->erase();
@@ -90,14 +103,16 @@ void convertContraction(linalg::LinalgOp op) {
   bool overwrite = isZeroFill(init);
   Value out =
       overwrite ? emptyLike(builder, op.getLoc(), init.getType()) : init;
-  NamedAttrList attributes;
-  attributes.set("accumulate", builder.getBoolAttr(!overwrite));
-  attributes.set("transpose_b", builder.getBoolAttr(projection->transposed));
-  auto call = CallOp::create(builder, op.getLoc(), TypeRange{init.getType()},
-                             builder.getStringAttr("matmul"),
-                             attributes.getDictionary(op.getContext()),
-                             op.getDpsInputs(), ValueRange{out},
-                             /*callback=*/StringAttr());
+  RuntimeCall made(op);
+  made.flag("accumulate", !overwrite);
+  made.flag("transpose_b", projection->transposed);
+  auto call =
+      CallOp::create(builder, op.getLoc(), TypeRange{init.getType()},
+                     builder.getStringAttr("matmul"),
+                     ConfigAttr::get(op.getContext(), made.getAttributes()),
+                     op.getDpsInputs(), ValueRange{out},
+                     /*absent=*/DenseI64ArrayAttr(),
+                     /*callback=*/StringAttr());
   op->replaceAllUsesWith(call.getResults());
   op->erase();
   Operation *fill = init.getDefiningOp();

@@ -17,6 +17,9 @@ using namespace mlir;
 
 namespace cp {
 
+/// CPRT_ABSENT
+static constexpr int64_t absentType = -1;
+
 /// The numbers of cprt_dtype; nothing for a type that the runtime has not.
 static std::optional<int64_t> dtypeOf(Type type) {
   return llvm::TypeSwitch<Type, std::optional<int64_t>>(type)
@@ -56,20 +59,6 @@ const RuntimeEmitter::Strides &RuntimeEmitter::stridesOf(MemRefType type) {
   if (isNew && failed(type.getStridesAndOffset(entry.strides, entry.offset)))
     entry = {{ShapedType::kDynamic}, ShapedType::kDynamic};
   return entry;
-}
-
-static void appendAttribute(Attribute value, SmallVectorImpl<int64_t> &words) {
-  llvm::TypeSwitch<Attribute>(value)
-      .Case([&](BoolAttr flag) { words.push_back(flag.getValue()); })
-      .Case([&](IntegerAttr number) { words.push_back(number.getInt()); })
-      .Case([&](FloatAttr number) {
-        words.push_back(
-            llvm::bit_cast<int64_t>(number.getValue().convertToDouble()));
-      })
-      .Case([&](DenseI64ArrayAttr array) {
-        words.push_back(array.size());
-        llvm::append_range(words, array.asArrayRef());
-      });
 }
 
 /// `bytes` further on; as pointers do, modulo 2^64.
@@ -135,7 +124,10 @@ LLVM::ConstantOp RuntimeEmitter::makeFrame(func::FuncOp entry) {
   // One table serves every call: the runtime reads it before it returns.
   int64_t most = 1;
   entry.walk([&](Operation *op) {
-    most = std::max<int64_t>(most, op->getNumOperands());
+    auto callOp = dyn_cast<CallOp>(op);
+    int64_t absent =
+        callOp && callOp.getAbsent() ? callOp.getAbsent()->size() : 0;
+    most = std::max<int64_t>(most, op->getNumOperands() + absent);
   });
   auto size = LLVM::ConstantOp::create(builder, loc, i64, frameSize);
   frame = LLVM::AllocaOp::create(builder, loc, pointer, pointer, size);
@@ -202,14 +194,16 @@ LogicalResult RuntimeEmitter::emitCall(CallOp op) {
              << "', which is a service of the runtime and no operation on "
                 "buffers";
   SmallVector<int64_t> words;
-  for (NamedAttribute attribute : op.getConfig())
-    appendAttribute(attribute.getValue(), words);
-  return emitRuntimeCall(op.getLoc(), op.getSymbol(), op.getIns(), op.getOuts(),
-                         words, op.getCallback().value_or(StringRef()));
+  appendWords(op.getConfig().getEntries(), words);
+  SmallVector<Value> ins(op.getIns());
+  for (int64_t place : op.getAbsent().value_or(ArrayRef<int64_t>()))
+    ins.insert(ins.begin() + place, Value());
+  return emitRuntimeCall(op.getLoc(), op.getSymbol(), ins, op.getOuts(), words,
+                         op.getCallback().value_or(StringRef()));
 }
 
 LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
-  return emitRuntimeCall(op.getLoc(), "copy", op.getSource(), op.getTarget(),
+  return emitRuntimeCall(op.getLoc(), "copy", {op.getSource()}, op.getTarget(),
                          {});
 }
 
@@ -220,7 +214,7 @@ LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
     return op.emitOpError("cannot be part of a rank's program; inline the "
                           "function first");
   Location loc = op.getLoc();
-  nextCall(loc, op.getOperands(), {});
+  nextCall(loc, SmallVector<Value>(op.getOperands()), {});
   Value &address = addresses[op.getCalleeAttr().getAttr()];
   if (!address) {
     auto kernelType =
@@ -281,7 +275,8 @@ LogicalResult RuntimeEmitter::emitArenaView(memref::ViewOp op) {
 }
 
 LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
-                                              ValueRange ins, ValueRange outs,
+                                              ArrayRef<Value> ins,
+                                              ValueRange outs,
                                               ArrayRef<int64_t> attributes,
                                               StringRef callback) {
   SmallVector<int64_t> words = {
@@ -289,9 +284,13 @@ LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
       static_cast<int64_t>(attributes.size()), callCount++};
   SmallVector<Value> buffers(ins);
   llvm::append_range(buffers, outs);
-  for (Value buffer : buffers)
-    if (failed(appendBuffer(buffer, words)))
+  for (Value buffer : buffers) {
+    // Left out: no type and no dimension.
+    if (!buffer)
+      words.append({absentType, 0});
+    else if (failed(appendBuffer(buffer, words)))
       return failure();
+  }
   llvm::append_range(words, attributes);
   Value desc = nextCall(loc, buffers, words);
   SmallVector<Value> operands = {context, stream, desc, table};
@@ -312,11 +311,12 @@ Value RuntimeEmitter::operation(Location loc, StringRef symbol) {
   return LLVM::AddressOfOp::create(builder, loc, function);
 }
 
-Value RuntimeEmitter::nextCall(Location loc, ValueRange buffers,
+Value RuntimeEmitter::nextCall(Location loc, ArrayRef<Value> buffers,
                                ArrayRef<int64_t> descriptor) {
   SmallVector<BufferPlace> found;
+  // What is left out has a pointer that is there and that nobody reads.
   for (Value buffer : buffers)
-    found.push_back(places.lookup(buffer));
+    found.push_back(buffer ? places.lookup(buffer) : BufferPlace{-Table, 0});
   records.append(found, descriptor);
   return LLVM::CallOp::create(builder, loc, next, frame).getResult();
 }

@@ -54,11 +54,12 @@ private:
   /// Keeps in the frame where `buffer` begins.
   void keep(mlir::Value buffer, mlir::Value start);
 
-  /// A call of the runtime's `symbol` on these buffers; with the function
-  /// `callback`, if one is named.
+  /// A call of the runtime's `symbol` on these buffers, of which null stands
+  /// for an input that is left out; with the function `callback`, if one is
+  /// named.
   llvm::LogicalResult emitRuntimeCall(mlir::Location loc,
                                       llvm::StringRef symbol,
-                                      mlir::ValueRange ins,
+                                      llvm::ArrayRef<mlir::Value> ins,
                                       mlir::ValueRange outs,
                                       llvm::ArrayRef<int64_t> attributes,
                                       llvm::StringRef callback = {});
@@ -67,7 +68,7 @@ private:
   /// Valid until the next call of it.
   const Strides &stridesOf(mlir::MemRefType type);
   /// Makes the next call's buffers and descriptor, and returns the latter.
-  mlir::Value nextCall(mlir::Location loc, mlir::ValueRange buffers,
+  mlir::Value nextCall(mlir::Location loc, llvm::ArrayRef<mlir::Value> buffers,
                        llvm::ArrayRef<int64_t> descriptor);
   /// The global that holds these elements (of rank 1); equal tables are one.
   mlir::Value constantTable(mlir::Location loc, mlir::DenseElementsAttr value);

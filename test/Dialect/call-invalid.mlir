@@ -10,7 +10,7 @@ func.func @call_c1(%t: tensor<4xf32>, %m: memref<4xf32>) {
 
 func.func @call_c1_no_outs() {
   // expected-error @below {{call_c1: there must be outs, all tensors or all memrefs}}
-  "cp.call"() {symbol = "f", config = {}, operandSegmentSizes = array<i32: 0, 0>}
+  "cp.call"() {symbol = "f", config = #cp.config<{}>, operandSegmentSizes = array<i32: 0, 0>}
       : () -> ()
   return
 }
@@ -124,5 +124,39 @@ func.func @call_c4_function(%m: memref<4xf32>) {
 func.func @call_c4_no_function(%m: memref<4xf32>) {
   // expected-error @below {{'cp.call' op call_c4: the function's symbol must be an operation's, not empty and without "_with" at its end, but is ""}}
   cp.call "scan_state" with "" outs(%m : memref<4xf32>) {}
+  return
+}
+
+// -----
+
+func.func @call_c5(%m: memref<4xf32>) {
+  // expected-error @below {{'cp.call' op call_c5: places of inputs that are left out must be from 0 to 1, each once and in their order, but are array<i64: 2>}}
+  "cp.call"(%m, %m) {symbol = "f", config = #cp.config<{}>, absent = array<i64: 2>,
+      operandSegmentSizes = array<i32: 1, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @call_c5_order(%m: memref<4xf32>) {
+  // expected-error @below {{call_c5: places of inputs that are left out must be from 0 to 2, each once and in their order, but are array<i64: 1, 0>}}
+  "cp.call"(%m, %m) {symbol = "f", config = #cp.config<{}>, absent = array<i64: 1, 0>,
+      operandSegmentSizes = array<i32: 1, 1>} : (memref<4xf32>, memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @config_c1(%m: memref<4xf32>) {
+  // expected-error @below {{config_c1: attribute "a" is given twice; name each once}}
+  cp.call "f" outs(%m : memref<4xf32>) {a = true, b = 1 : i64, a = false}
+  return
+}
+
+// -----
+
+func.func @config_no_value(%m: memref<4xf32>) {
+  // expected-error @below {{expected '='}}
+  cp.call "f" outs(%m : memref<4xf32>) {a}
   return
 }

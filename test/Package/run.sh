@@ -52,6 +52,11 @@ compile capi "$build"
 echo "== the projects of docs/Embedding.md"
 from=$work/page
 python3 "$here/page_projects.py" "$root/docs/Embedding.md" "$from"
+"$work/cp/bin/cp-tblgen" -gen-c-readers -I "$work/cp/include" \
+  "$from/operations/Operations.td" >"$work/calls.h"
+grep -q 'int gated_recurrence_read(' "$work/calls.h"
+cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$work/cp/include" -fsyntax-only \
+  -x c "$work/calls.h"
 for package in "$work/cp" "$build"; do
   rm -rf "$work/compiler" "$work/c" "$work/runtime"
   compile compiler "$package"
@@ -66,7 +71,7 @@ done
 
 echo "== the runtime alone, where there is no MLIR"
 cmake --install "$build" --prefix "$work/alone" --component runtime >/dev/null
-if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/cprt\.h$\|/CP[^/]*\.cmake$'; then
+if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/cprt\.h$\|/Operations\.h\.inc$\|/CP[^/]*\.cmake$'; then
   echo "the files above are not of the runtime" >&2
   exit 1
 fi
@@ -112,7 +117,7 @@ plugin --pass-pipeline="$pipeline" "$root/examples/layer.mlir" >"$work/plugin.ml
   cmp - "$work/plugin.mlir"
 
 echo "== installed tools"
-for tool in cp-opt cp-run cp-translate cp-lsp-server cp-reduce; do
+for tool in cp-opt cp-run cp-translate cp-lsp-server cp-reduce cp-tblgen; do
   "$work/cp/bin/$tool" --help >/dev/null
 done
 echo "== the package is good"

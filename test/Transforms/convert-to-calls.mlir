@@ -12,7 +12,7 @@
 // CHECK-LABEL: func.func @ops(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x4x24xf32>, %[[W:[a-z0-9]+]]: tensor<24x4xf32>
 // CHECK:         %[[E:.*]] = tensor.empty() : tensor<1x4x24xf32>
-// CHECK-NEXT:    %[[C:.*]] = cp.call "conv1d" ins(%[[X]], %[[W]] : {{.*}}) outs(%[[E]] : tensor<1x4x24xf32>) {has_bias = false, has_initial = false, silu = true} -> tensor<1x4x24xf32>
+// CHECK-NEXT:    %[[C:.*]] = cp.call "conv1d" ins(%[[X]], %[[W]] : {{.*}}) outs(%[[E]] : tensor<1x4x24xf32>) {silu = true} -> tensor<1x4x24xf32>
 // CHECK:         %[[G:.*]] = cp.call "all_gather" ins(%[[C]] : {{.*}}) outs(%{{.*}} : tensor<1x16x24xf32>) {
 // CHECK-SAME:      dim = 1
 // CHECK-NOT:     cp.conv1d
@@ -25,6 +25,20 @@ func.func @ops(%x: tensor<1x4x24xf32>, %w: tensor<24x4xf32>)
   %1 = cp.all_gather %0 over ["cp"] of #mesh {dim = 1}
       : tensor<1x4x24xf32> -> tensor<1x16x24xf32>
   return %1 : tensor<1x16x24xf32>
+}
+
+// An optional input that is not there keeps its place before others.
+
+// CHECK-LABEL: func.func @left_out(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x4x24xf32>, %[[W:[a-z0-9]+]]: tensor<24x4xf32>, %[[I:[a-z0-9]+]]: tensor<1x3x24xf32>
+// CHECK:         cp.call "conv1d" ins(%[[X]], %[[W]], none, %[[I]] : tensor<1x4x24xf32>, tensor<24x4xf32>, tensor<1x3x24xf32>) outs({{.*}}) {silu = false}
+func.func @left_out(%x: tensor<1x4x24xf32>, %w: tensor<24x4xf32>,
+                    %initial: tensor<1x3x24xf32>) -> tensor<1x4x24xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.conv1d %x weight(%w) initial(%initial) {silu = false}
+      : (tensor<1x4x24xf32>, tensor<24x4xf32>, tensor<1x3x24xf32>)
+      -> tensor<1x4x24xf32>
+  return %0 : tensor<1x4x24xf32>
 }
 
 // A projection onto zeros overwrites; onto anything else it accumulates. The

@@ -90,7 +90,7 @@ void checkProducts(const Implementation &implementation, Tensor<BFloat16> &x,
   Random random(1);
   Tensor<BFloat16> y(x.sizes, lay, random);
   ASSERT_EQ(run(implementation.find("conv1d", DType::BF16),
-                {x.buffer(), weight.buffer()}, {y.buffer()}, {0, 0, 0}),
+                {x.buffer(), weight.buffer()}, {y.buffer()}, {0}),
             "");
   for (int64_t t = 0; t < x.sizes[1]; ++t)
     for (int64_t c = 0; c < x.sizes[2]; ++c)

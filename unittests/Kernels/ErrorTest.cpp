@@ -56,7 +56,7 @@ protected:
   }
   std::vector<int64_t> ssdAttrs(int64_t chunk = 4, double high = 2,
                                 double low = 0) {
-    return {chunk, bitsOf(high), bitsOf(low), 0, 0, 0};
+    return {chunk, bitsOf(high), bitsOf(low)};
   }
 
   Random random{1};
@@ -71,7 +71,11 @@ TEST_F(ErrorTest, CountsOfArguments) {
   expectError("matmul", {make({2, 3}), make({3, 4})}, {make({2, 4})}, {0},
               "matmul: expected 2 attribute words, got 1");
   expectError("conv1d", {make({1, 2, 3}), make({3, 4})}, {make({1, 2, 3})},
-              {1, 0, 0}, "conv1d: expected 3 inputs and 1 outputs, got 2");
+              {0, 0}, "conv1d: expected 1 attribute words, got 2");
+  expectError("conv1d", {make({1, 2, 3})}, {make({1, 2, 3})}, {0},
+              "conv1d: expected 2 to 4 inputs and 1 outputs, got 1 and 1");
+  expectError("conv1d", {make({1, 2, 3}), absent}, {make({1, 2, 3})}, {0},
+              "conv1d: weight is left out, but it is not optional");
 }
 
 TEST_F(ErrorTest, AttributesOutOfRange) {
@@ -83,16 +87,15 @@ TEST_F(ErrorTest, AttributesOutOfRange) {
               "ssd: dt_max must be a number, got NaN");
   expectError("ssd", ssdIns(), ssdOuts(), ssdAttrs(4, 1, 2),
               "ssd: dt_min = 2 must not be above dt_max = 1");
-  expectError("rms_norm", {make({2, 4})}, {make({2, 4})},
-              {bitsOf(-1), 0, 1, 0, 0},
+  expectError("rms_norm", {make({2, 4})}, {make({2, 4})}, {bitsOf(-1), 0, 1},
               "rms_norm: eps must not be negative, got -1");
   expectError("repeat", {make({4})}, {make({8})}, {1, 2, 1},
               "repeat: dim must be in [0, 1)");
 }
 
 TEST_F(ErrorTest, RanksAndTypes) {
-  expectError("conv1d", {make({2, 3}), make({3, 4})}, {make({1, 2, 3})},
-              {0, 0, 0}, "conv1d: x must have rank 3, got 2");
+  expectError("conv1d", {make({2, 3}), make({3, 4})}, {make({1, 2, 3})}, {0},
+              "conv1d: x must have rank 3, got 2");
   expectError("matmul", {make({}), make({3, 4})}, {make({4})}, {0, 0},
               "matmul: A must have rank 1 to 8, got 0");
   expectError("matmul", {make({2, 3}), doubles({3, 4})}, {make({2, 4})}, {0, 0},
@@ -112,7 +115,7 @@ TEST_F(ErrorTest, TypesBesideNarrowOnes) {
   Buffer decay = make({1, 4}), state = make({1, 4, 3, 2}),
          chunks = make({1, 2, 4, 3, 2}), steps = make({1, 5, 4}),
          y = narrow(make({1, 5, 4, 3}));
-  std::vector<int64_t> attrs = {4, bitsOf(2), bitsOf(0), 0};
+  std::vector<int64_t> attrs = {4, bitsOf(2), bitsOf(0)};
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]},
               {decay, state, chunks, narrow(steps)}, attrs,
               "ssd_states: delta must be f32, got bf16; convert it: all "
@@ -121,12 +124,12 @@ TEST_F(ErrorTest, TypesBesideNarrowOnes) {
   expectError("ssd_states", {ins[0], ins[1], ins[2], make({1, 5, 2, 2})},
               {decay, state, chunks, steps}, attrs,
               "ssd_states: B must be bf16, got f32", DType::BF16);
-  std::vector<Buffer> scan = {ins[0], ins[2], ins[3], ins[4], chunks,
-                              steps,  decay,  state,  state};
-  expectError("ssd_scan", scan, {y, narrow(state)}, {4, 0, 1},
+  std::vector<Buffer> scan = {ins[0], ins[2], ins[3], ins[4], absent,
+                              chunks, steps,  decay,  state,  state};
+  expectError("ssd_scan", scan, {y, narrow(state)}, {4},
               "ssd_scan: final_state must be f32, got bf16", DType::BF16);
-  scan[8] = narrow(state);
-  expectError("ssd_scan", scan, {y, state}, {4, 0, 1},
+  scan[9] = narrow(state);
+  expectError("ssd_scan", scan, {y, state}, {4},
               "ssd_scan: initial must be f32, got bf16", DType::BF16);
   expectError("ssd", ins, {y, state}, ssdAttrs(),
               "ssd: final_state must be bf16, got f32", DType::BF16);
@@ -148,15 +151,15 @@ TEST_F(ErrorTest, SizesThatDisagree) {
               "ssd: h = 4 must be a multiple of g = 3");
   expectError("ssd", ssdIns(4, 0), ssdOuts(), ssdAttrs(),
               "ssd: h = 4 must be a multiple of g = 0");
-  expectError("rms_norm", {make({2, 5})}, {make({2, 5})},
-              {bitsOf(0), 0, 2, 0, 0},
+  expectError("rms_norm", {make({2, 5})}, {make({2, 5})}, {bitsOf(0), 0, 2},
               "rms_norm: c = 5 must be a multiple of groups = 2");
-  expectError("conv1d", {make({1, 2, 3}), make({3, 4}), make({1, 2, 3})},
-              {make({1, 2, 3})}, {0, 1, 0},
+  expectError("conv1d",
+              {make({1, 2, 3}), make({3, 4}), absent, make({1, 2, 3})},
+              {make({1, 2, 3})}, {0},
               "conv1d: dimension 1 of initial must be w - 1 = 3 as in weight, "
               "got 2");
-  expectError("conv1d", {make({1, 2, 3}), make({3, 0})}, {make({1, 2, 3})},
-              {0, 0, 0}, "conv1d: weight[c, w] must have w of at least 1");
+  expectError("conv1d", {make({1, 2, 3}), make({3, 0})}, {make({1, 2, 3})}, {0},
+              "conv1d: weight[c, w] must have w of at least 1");
   expectError("copy", {make({2, 3})}, {make({3, 2})}, {},
               "copy: dimension 0 of the output must be the size = 2");
   expectError("copy", {make({2, 3})}, {make({6})}, {},
@@ -168,24 +171,24 @@ TEST_F(ErrorTest, SplitScans) {
   std::vector<Buffer> states = {make({1, 4}), make({1, 4, 3, 2}),
                                 make({1, 1, 4, 3, 2}), make({1, 5, 4})};
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]}, states,
-              {4, bitsOf(2), bitsOf(0), 0},
+              {4, bitsOf(2), bitsOf(0)},
               "ssd_states: dimension 1 of chunk_states must be ceil(l / "
               "chunk_size) = 2 as in x, got 1");
   expectError("ssd_scan",
-              {ins[0], ins[2], ins[3], ins[4], states[2], states[3], states[0],
-               states[1]},
-              ssdOuts(), {4, 0, 0},
+              {ins[0], ins[2], ins[3], ins[4], absent, states[2], states[3],
+               states[0], states[1]},
+              ssdOuts(), {4},
               "ssd_scan: dimension 1 of chunk_states must be ceil(l / "
               "chunk_size) = 2 as in x, got 1");
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]}, states,
-              {0, bitsOf(2), bitsOf(0), 0},
+              {0, bitsOf(2), bitsOf(0)},
               "ssd_states: chunk_size must be at least 1, got 0");
   expectError("ssd_states", {ins[0], ins[1], ins[2], ins[3]},
               {states[0], states[1], make({1, 2, 4, 3, 2}), states[3]},
-              {4, bitsOf(1), bitsOf(2), 0},
+              {4, bitsOf(1), bitsOf(2)},
               "ssd_states: dt_min = 2 must not be above dt_max = 1");
-  expectError("ssd_scan", {}, ssdOuts(), {4, 0, 0},
-              "ssd_scan: expected 8 inputs and 2 outputs, got 0 and 2");
+  expectError("ssd_scan", {}, ssdOuts(), {4},
+              "ssd_scan: expected 9 to 10 inputs and 2 outputs, got 0 and 2");
 }
 
 TEST_F(ErrorTest, AttentionPositions) {

@@ -15,14 +15,11 @@ std::vector<OpCall> cp::kernels::test::allCalls() {
   std::vector<OpCall> calls = {
       {"matmul", {{70, 33}, {45, 33}}, {{70, 45}}, {0, 1}},
       {"matmul", {{3, 33}, {33, 45}}, {{3, 45}}, {0, 0}},
-      {"conv1d",
-       {{2, 70, 37}, {37, 4}, {37}, {2, 3, 37}},
-       {{2, 70, 37}},
-       {1, 1, 1}},
+      {"conv1d", {{2, 70, 37}, {37, 4}, {37}, {2, 3, 37}}, {{2, 70, 37}}, {1}},
       {"rms_norm",
        {{20, 66}, {66}, {20, 66}},
        {{20, 66}},
-       {bitsOf(1e-5), 1, 2, 1, 1}},
+       {bitsOf(1e-5), 1, 2}},
   };
   for (int64_t chunk : {16, 64, 100}) {
     int64_t l = 150, chunks = (l + chunk - 1) / chunk;
@@ -36,12 +33,12 @@ std::vector<OpCall> cp::kernels::test::allCalls() {
                       {4},
                       {1, 4, 33, 17}},
                      {{1, l, 4, 33}, {1, 4, 33, 17}},
-                     {chunk, inf, 0, 1, 1, 1}});
+                     {chunk, inf, 0}});
     calls.push_back(
         {"ssd_states",
          {{1, l, 4, 33}, {1, l, 4}, {4}, {1, l, 2, 17}},
          {{1, 4}, {1, 4, 33, 17}, {1, chunks, 4, 33, 17}, {1, l, 4}},
-         {chunk, inf, 0, 0},
+         {chunk, inf, 0},
          SIZE_MAX,
          0});
   }
@@ -52,13 +49,14 @@ std::vector<OpCall> cp::kernels::test::allCalls() {
                     {4},
                     {1, 150, 2, 17},
                     {1, 150, 2, 17},
+                    {4},
                     {1, 2, 4, 33, 17},
                     {1, 150, 4},
                     {1, 4},
                     {1, 4, 33, 17}},
                    {{1, 150, 4, 33}, {1, 4, 33, 17}},
-                   {100, 0, 0},
-                   4,
+                   {100},
+                   5,
                    1});
   for (int64_t window : {0, 70})
     calls.push_back({"attention",

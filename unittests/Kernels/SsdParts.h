@@ -64,24 +64,22 @@ template <typename T> struct Part {
     return run(
         implementation.find("ssd_states", Element<T>::dtype), ins,
         {decay.buffer(), state.buffer(), chunkStates.buffer(), delta.buffer()},
-        {s.chunk, bitsOf(whole.dtMax), bitsOf(whole.dtMin), whole.hasBias});
+        {s.chunk, bitsOf(whole.dtMax), bitsOf(whole.dtMin)});
   }
 
   std::string runScan(const Implementation &implementation) {
     sizes.clear();
     sizes.reserve(8);
     std::vector<Buffer> ins = {cut(whole.x), whole.aLog.buffer(), cut(whole.B),
-                               cut(whole.C)};
-    if (whole.hasD)
-      ins.push_back(whole.D.buffer());
+                               cut(whole.C),
+                               whole.hasD ? whole.D.buffer() : absent};
     for (Tensor<Acc> *tensor :
          {&chunkStates, &delta, &prefixDecay, &prefixState})
       ins.push_back(tensor->buffer());
     if (whole.hasInitial)
       ins.push_back(initial.buffer());
     return run(implementation.find("ssd_scan", Element<T>::dtype), ins,
-               {y.buffer(), finalState.buffer()},
-               {s.chunk, whole.hasD, whole.hasInitial});
+               {y.buffer(), finalState.buffer()}, {s.chunk});
   }
 
 private:

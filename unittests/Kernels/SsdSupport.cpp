@@ -54,15 +54,12 @@ template <typename T>
 std::string SsdProblem<T>::run(KernelFn kernel, Buffer y) {
   std::vector<Buffer> ins = {x.buffer(), dt.buffer(), aLog.buffer(), B.buffer(),
                              C.buffer()};
-  if (hasD)
-    ins.push_back(D.buffer());
-  if (hasBias)
-    ins.push_back(bias.buffer());
+  ins.push_back(hasD ? D.buffer() : absent);
+  ins.push_back(hasBias ? bias.buffer() : absent);
   if (hasInitial)
     ins.push_back(initial.buffer());
-  return test::run(
-      kernel, ins, {y, finalState.buffer()},
-      {s.chunk, bitsOf(dtMax), bitsOf(dtMin), hasD, hasBias, hasInitial});
+  return test::run(kernel, ins, {y, finalState.buffer()},
+                   {s.chunk, bitsOf(dtMax), bitsOf(dtMin)});
 }
 
 template <typename T> void SsdProblem<T>::prepare() {

@@ -98,6 +98,9 @@ inline int64_t bitsOf(double value) {
   return bits;
 }
 
+/// An input that is left out.
+inline constexpr Buffer absent = {nullptr, DType::Absent, 0, nullptr, nullptr};
+
 /// Runs a kernel; "" or its message.
 std::string run(KernelFn kernel, std::vector<Buffer> ins,
                 std::vector<Buffer> outs, std::vector<int64_t> attrs);

@@ -159,11 +159,16 @@ TEST(Descriptor, WrongNumberOfBuffers) {
   Call call;
   call.in(in).in(in).out(out).array({0}).attr(int64_t(0)).attr(int64_t(0));
   cprt_op *ops[] = {cprt_all_gather, cprt_slice,          cprt_reorder,
-                    cprt_all_reduce, cprt_reduce_scatter, cprt_shift,
-                    cprt_all_to_all};
+                    cprt_all_reduce, cprt_reduce_scatter, cprt_shift};
   for (cprt_op *op : ops)
     expectInvalid(op, call.table(), call.pointers().data(),
                   "found 2 inputs and 1 outputs, expected");
+  Call exchange;
+  exchange.in(in).in(in).out(out).array({0});
+  for (int i = 0; i < 6; ++i)
+    exchange.array({0, 0});
+  expectInvalid(cprt_all_to_all, exchange.table(), exchange.pointers().data(),
+                "found 2 inputs and 1 outputs, expected 2 and 2");
   // How many outputs a scan has, one of its attributes says.
   for (int64_t hasTotal : {0, 1}) {
     Call scan;

@@ -105,7 +105,7 @@ void runHalo(RandomCase &c, const Sample &sample, cprt_dtype dtype,
   if (sample.hasInitial)
     call.in(initial).in(initial);
   call.out(first).out(second).array(c.setting.axes).attr(sample.dim);
-  call.attr(sample.hasInitial).attr(sample.isZigzag).attr(sample.isReverse);
+  call.attr(sample.isZigzag).attr(sample.isReverse);
   call.attr(sample.count).run(cprt_halo, context);
   in.write(Array(in.sizes));
   for (Tensor *out : {&first, &second}) {
@@ -148,7 +148,7 @@ void checkTwoRanks(const double (&held)[2][4], const double (&expected)[2][4],
     Tensor in(CPRT_F32, rows), initial(CPRT_F32, beside);
     Tensor out(CPRT_F32, Sizes{(1 + isZigzag) * count});
     Call call;
-    call.in(in).in(initial).out(out).array({0}).attr(0).attr(1);
+    call.in(in).in(initial).out(out).array({0}).attr(0);
     call.attr(isZigzag).attr(isReverse).attr(count).run(cprt_halo, context);
     Array result = out.read();
     for (size_t i = 0; i < result.values.size(); ++i)
@@ -181,7 +181,7 @@ TEST(Halo, ReachesOverSeveralRanks) {
     for (bool isReverse : {false, true}) {
       Tensor in(CPRT_F64, row), out(CPRT_F64, Sizes{3});
       Call call;
-      call.in(in).out(out).array({0}).attr(0).attr(0).attr(0).attr(isReverse);
+      call.in(in).out(out).array({0}).attr(0).attr(0).attr(isReverse);
       call.attr(3).run(cprt_halo, context);
       for (int64_t i = 0; i < 3; ++i) {
         int64_t from = isReverse ? rank + 1 + i : rank - 3 + i;
@@ -219,7 +219,7 @@ TEST(Halo, RefusesWhatItCannotBring) {
     world.run([&](int64_t, cprt_context *context) {
       Tensor in(CPRT_F32, Sizes{bad.size, 3}), out(CPRT_F32, {bad.out, 3});
       Call call;
-      call.in(in).out(out).array({0}).attr(bad.dim).attr(0).attr(bad.order);
+      call.in(in).out(out).array({0}).attr(bad.dim).attr(bad.order);
       call.attr(0).attr(bad.rows).run(cprt_halo, context);
       EXPECT_EQ(cprt_context_status(context), bad.status) << bad.text;
       EXPECT_NE(std::strstr(cprt_context_message(context), bad.text), nullptr)

@@ -199,6 +199,11 @@ Call &Call::in(Tensor &tensor) {
   return *this;
 }
 
+Call &Call::none() {
+  ins.push_back(nullptr);
+  return *this;
+}
+
 Call &Call::out(Tensor &tensor) {
   outs.push_back(&tensor);
   return *this;
@@ -220,6 +225,10 @@ std::vector<int64_t> Call::table() const {
                                 int64_t(attrs.size()), id};
   for (const std::vector<Tensor *> *list : {&ins, &outs})
     for (const Tensor *tensor : *list) {
+      if (!tensor) {
+        words.insert(words.end(), {CPRT_ABSENT, 0});
+        continue;
+      }
       words.push_back(tensor->dtype);
       words.push_back(int64_t(tensor->sizes.size()));
       words.insert(words.end(), tensor->sizes.begin(), tensor->sizes.end());
@@ -232,7 +241,7 @@ std::vector<int64_t> Call::table() const {
 std::vector<void *> Call::pointers() const {
   std::vector<void *> list;
   for (Tensor *tensor : ins)
-    list.push_back(tensor->data());
+    list.push_back(tensor ? tensor->data() : nullptr);
   for (Tensor *tensor : outs)
     list.push_back(tensor->data());
   return list;

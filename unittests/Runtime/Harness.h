@@ -73,6 +73,8 @@ class Call {
 public:
   explicit Call(int64_t id = 0) : id(id) {}
   Call &in(Tensor &tensor);
+  /// An input that is left out.
+  Call &none();
   Call &out(Tensor &tensor);
   Call &attr(int64_t word);
   Call &array(const Sizes &words);

@@ -127,8 +127,7 @@ struct Scan {
         state(CPRT_F64, Sizes{1, 1, 3, 2});
     Call call;
     call.in(xs).in(dts).in(rate).in(bs).in(cs).out(y).out(state);
-    call.attr(chunk).attr(unlimited).attr(none).attr(none).attr(none).attr(
-        none);
+    call.attr(chunk).attr(unlimited).attr(none);
     call.run(cprt_ssd, world.context(0));
     EXPECT_EQ(world.failures(), "");
     return y.read();
@@ -150,14 +149,14 @@ struct Scan {
     Call states, scan;
     states.in(xs).in(dts).in(rate).in(bs);
     states.out(decay).out(state).out(chunks).out(delta);
-    states.attr(chunk).attr(unlimited).attr(none).attr(none);
+    states.attr(chunk).attr(unlimited).attr(none);
     states.run(cprt_ssd_states, context);
     Call prefix;
     prefix.in(decay).in(state).out(prefixDecay).out(prefixState).attr(none);
     prefix.array({0}).attr(0).attr(0).attr(0).run(cprt_scan_state, context);
-    scan.in(xs).in(rate).in(bs).in(cs).in(chunks).in(delta);
+    scan.in(xs).in(rate).in(bs).in(cs).none().in(chunks).in(delta);
     scan.in(prefixDecay).in(prefixState).out(y).out(last);
-    scan.attr(chunk).attr(none).attr(none).run(cprt_ssd_scan, context);
+    scan.attr(chunk).run(cprt_ssd_scan, context);
     return bf16Numbers(y.read());
   }
 };

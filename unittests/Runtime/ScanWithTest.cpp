@@ -70,14 +70,18 @@ void combineUnit(const View<T> *left, const View<T> *right, const View<T> *out,
 }
 
 template <typename T>
-void combineAs(const int64_t *desc, void *const *buffers) {
+void combineAs(cprt_context *context, const int64_t *desc,
+               void *const *buffers) {
+  static const cprt_tensor any[] = {{"summary", CPRT_VARIADIC}};
+  static const cprt_signature signature = {"combine", any,     1, any,
+                                           1,         nullptr, 0};
+  cprt_buffer all[3 * numTensors];
+  if (!cprt_read_call(context, &signature, desc, buffers, all, nullptr))
+    return;
   std::vector<View<T>> views;
-  const int64_t *word = desc + 4;
-  for (int64_t i = 0; i < desc[0] + desc[1]; ++i) {
+  for (int64_t i = 0; i < desc[0] + desc[1]; ++i)
     views.push_back(
-        {static_cast<T *>(buffers[i]), word + 2, word + 2 + word[1]});
-    word += 2 + 2 * word[1];
-  }
+        {static_cast<T *>(all[i].data), all[i].sizes, all[i].strides});
   bool hasInputs = desc[0] > 0;
   const View<T> *out = views.data() + desc[0];
   for (int64_t unit = 0; unit < out->sizes[0]; ++unit)
@@ -106,9 +110,9 @@ void combine(cprt_context *context, cprt_stream *, const int64_t *desc,
   if (!isAsPromised(desc))
     return cprt_context_fail(context, CPRT_INVALID_ARGUMENT, "not as promised");
   if (desc[4] == CPRT_F32)
-    combineAs<float>(desc, buffers);
+    combineAs<float>(context, desc, buffers);
   else
-    combineAs<double>(desc, buffers);
+    combineAs<double>(context, desc, buffers);
 }
 
 //===----------------------------------------------------------------------===//

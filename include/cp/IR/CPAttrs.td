@@ -230,4 +230,31 @@ def CP_CombineAttr : CP_Attr<"Combine", "combine"> {
   let genVerifyDecl = 1;
 }
 
+def CP_ConfigAttr : CP_Attr<"Config", "config"> {
+  let summary = "The attributes of a runtime call, in their order";
+  let description = [{
+    Bools, integers, floats and arrays of integers, each with its name. A dictionary
+    would sort them, but they reach the runtime in the order in which they stand
+    here. `cp.call` has one, and prints its braces only.
+
+    Constraints:
+    - config_c1: no name is given twice.
+
+    ```mlir
+    func.func @repeats(%x: memref<4xf32>, %y: memref<8xf32>) {
+      cp.call "repeat" ins(%x : memref<4xf32>) outs(%y : memref<8xf32>)
+          {dim = 0 : i64, times = 2 : i64, unit = 1 : i64}
+      return
+    }
+    ```
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::NamedAttribute">:$entries);
+  let extraClassDeclaration = [{
+    /// The attribute of this name, or null.
+    ::mlir::Attribute find(::llvm::StringRef name) const;
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 #endif // CP_IR_CPATTRS_TD

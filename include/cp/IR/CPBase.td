@@ -21,9 +21,10 @@ class CP_Op<string name, list<Trait> traits = []>
 /// Declares that the op has a sharding rule and writes it in its .cpp.
 defvar HasShardingRule =
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>;
-/// The op becomes a runtime call with attributes.
+/// The op becomes a runtime call; where its name is the operation's, what writes
+/// the call is made of the runtime's table.
 defvar IsRuntimeOp =
-    DeclareOpInterfaceMethods<RuntimeOpInterface, ["getRuntimeAttributes"]>;
+    DeclareOpInterfaceMethods<RuntimeOpInterface, ["getRuntimeCall"]>;
 
 /// The op is a step of a plan, or goes along a sequence.
 defvar IsPlanStep =

@@ -244,7 +244,7 @@ def CP_ScanStateOp : CP_CutOp<"scan_state"> {
   }];
   let traits = [Communicates, GroupOpInterface, GoesAlongSequence,
     DeclareOpInterfaceMethods<RuntimeOpInterface, [
-      "getRuntimeCallback", "getRuntimeAttributes"]>,
+      "getRuntimeCallback", "getRuntimeCall"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>];
 }
 

@@ -9,6 +9,7 @@
 #define CP_IR_CPDIALECT_H
 
 #include "cp/IR/Cuts.h"
+#include "cp/IR/RuntimeCall.h"
 #include "cp/IR/ShardingRule.h"
 #include "cp/IR/Transfer.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -82,6 +83,11 @@ mlir::ParseResult parseScanTypes(mlir::OpAsmParser &parser,
                                  llvm::SmallVectorImpl<mlir::Type> &sums);
 void printScanTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                     mlir::TypeRange summary, mlir::TypeRange sums);
+
+/// Reads and writes a config in braces: `custom<Config>`. `op` is not read.
+mlir::ParseResult parseConfig(mlir::AsmParser &parser, ConfigAttr &config);
+void printConfig(mlir::AsmPrinter &printer, mlir::Operation *op,
+                 ConfigAttr config);
 
 /// SequenceOpInterface::canRunOn of ops that do not say otherwise.
 bool canRunByDefault(mlir::Operation *op, llvm::ArrayRef<Cut> cuts);

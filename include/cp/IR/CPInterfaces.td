@@ -197,10 +197,11 @@ def RuntimeOpInterface : OpInterface<"RuntimeOpInterface"> {
       of the runtime has such a form.
     }], "::llvm::StringRef", "getRuntimeCallback", (ins), [{}], [{ return {}; }]>,
     InterfaceMethod<[{
-      The attributes of the call: integers, bools, floats, arrays of integers.
-      They reach the runtime sorted by name.
-    }], "void", "getRuntimeAttributes",
-        (ins "::mlir::NamedAttrList &":$attributes), [{}], [{ return; }]>,
+      Writes the inputs of the call, where they are not all operands in their order,
+      and its attributes: integers, bools, floats, arrays of integers. They reach
+      the runtime in the order in which they are written.
+    }], "void", "getRuntimeCall",
+        (ins "::cp::RuntimeCall &":$call), [{}], [{ return; }]>,
   ];
 }
 

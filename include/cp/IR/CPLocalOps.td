@@ -127,9 +127,10 @@ def CP_CallOp : CP_Op<"call", [
     The form of every runtime op from `convert-cp-to-calls` to
     `convert-cp-to-runtime`: `cprt_<symbol>` reads `ins` and writes `outs`; with
     `accumulate` it reads `outs` too. On tensors it gives one result per out, tied
-    to it; on memrefs none. The dictionary holds integers, bools, floats and arrays
-    of integers; they reach the runtime sorted by name. `with "f"` hands the
-    function `cprt_f` to `cprt_<symbol>_with`.
+    to it; on memrefs none. What stands in braces (`#cp.config`) are the words of
+    its attributes, in the order of the runtime's table. `none` stands for an
+    optional input that is left out before others. `with "f"` hands the function
+    `cprt_f` to `cprt_<symbol>_with`.
 
     Lifetime: made by `convert-cp-to-calls`, removed by `convert-cp-to-runtime`.
 
@@ -140,7 +141,9 @@ def CP_CallOp : CP_Op<"call", [
       are none;
     - call_c3: attributes are bools, integers of at most 64 bits without a sign,
       floats or arrays of i64;
-    - call_c4: neither symbol ends in `_with`, and the function's is not empty.
+    - call_c4: neither symbol ends in `_with`, and the function's is not empty;
+    - call_c5: places of inputs that are left out are among those of all inputs,
+      each once and in their order.
 
     ```mlir
     func.func @calls(%x: memref<4x8xf32>, %w: memref<16x8xf32>,
@@ -149,15 +152,23 @@ def CP_CallOp : CP_Op<"call", [
           outs(%y : memref<4x16xf32>) {accumulate = false, transpose_b = true}
       return
     }
+    func.func @without_bias(%x: memref<1x8x4xf32>, %w: memref<4x3xf32>,
+                            %before: memref<1x2x4xf32>, %y: memref<1x8x4xf32>) {
+      cp.call "conv1d" ins(%x, %w, none, %before : memref<1x8x4xf32>,
+          memref<4x3xf32>, memref<1x2x4xf32>) outs(%y : memref<1x8x4xf32>)
+          {silu = true}
+      return
+    }
     ```
   }];
-  let arguments = (ins StrAttr:$symbol, DictionaryAttr:$config,
+  let arguments = (ins StrAttr:$symbol, CP_ConfigAttr:$config,
                        Variadic<AnyType>:$ins, Variadic<AnyType>:$outs,
+                       OptionalAttr<DenseI64ArrayAttr>:$absent,
                        OptionalAttr<StrAttr>:$callback);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $symbol (`with` $callback^)? (`ins` `(` $ins^ `:` type($ins) `)`)?
-    `outs` `(` $outs `:` type($outs) `)` $config attr-dict
+    $symbol (`with` $callback^)? custom<Inputs>($ins, type($ins), $absent)
+    `outs` `(` $outs `:` type($outs) `)` custom<Config>($config) attr-dict
     (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{

@@ -44,7 +44,8 @@ struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
         failed(collect(call.getOuts(), outs)))
       return failure();
     CallOp::create(rewriter, op->getLoc(), TypeRange(), call.getSymbolAttr(),
-                   call.getConfigAttr(), ins, outs, call.getCallbackAttr());
+                   call.getConfigAttr(), ins, outs, call.getAbsentAttr(),
+                   call.getCallbackAttr());
     replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
   }

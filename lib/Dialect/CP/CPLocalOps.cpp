@@ -259,7 +259,7 @@ LogicalResult ReorderOp::verify() {
 //===----------------------------------------------------------------------===//
 
 bool CallOp::accumulates() {
-  auto flag = getConfig().getAs<BoolAttr>("accumulate");
+  auto flag = dyn_cast_if_present<BoolAttr>(getConfig().find("accumulate"));
   return flag && flag.getValue();
 }
 
@@ -288,7 +288,7 @@ LogicalResult CallOp::verify() {
   if (tensors ? getResultTypes() != getOuts().getTypes() : getNumResults() != 0)
     return emitOpError("call_c2: there must be ")
            << (tensors ? "one result of the type of each out" : "no results");
-  for (NamedAttribute attribute : getConfig())
+  for (NamedAttribute attribute : getConfig().getEntries())
     if (!isWord(attribute.getValue()) &&
         !isa<FloatAttr, DenseI64ArrayAttr>(attribute.getValue()))
       return emitOpError("call_c3: attribute ")
@@ -296,6 +296,17 @@ LogicalResult CallOp::verify() {
              << " must be a bool, a signless integer of at most 64 bits, a "
                 "float or an array of i64, but is "
              << attribute.getValue();
+  int64_t before = -1;
+  auto numIns = static_cast<int64_t>(getIns().size());
+  for (int64_t place : getAbsent().value_or(ArrayRef<int64_t>())) {
+    int64_t end = numIns + static_cast<int64_t>(getAbsent()->size());
+    if (place <= before || place >= end)
+      return emitOpError("call_c5: places of inputs that are left out must be "
+                         "from 0 to ")
+             << end - 1 << ", each once and in their order, but are "
+             << getAbsentAttr();
+    before = place;
+  }
   if (getSymbol().ends_with("_with"))
     return emitOpError("call_c4: the symbol must not end in \"_with\", but is ")
            << getSymbolAttr()

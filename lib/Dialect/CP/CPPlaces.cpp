@@ -67,8 +67,6 @@ LogicalResult CutPositionsOp::verify() {
   return verifyDivides(*this, getMesh(), getCuts(), 0, shapeOf(getResult())[0]);
 }
 
-StringRef CutPositionsOp::getRuntimeSymbol() { return "positions"; }
-
 //===----------------------------------------------------------------------===//
 // RotaryOp
 //===----------------------------------------------------------------------===//

@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Frame.h"
 #include "Gated.h"
+#include "GatedCalls.h"
+#include "View.h"
 
 using namespace mlir;
 
@@ -163,11 +164,17 @@ StringRef DeltaOp::getRuntimeSymbol() { return "gated_delta"; }
 StringRef DeltaSummaryOp::getRuntimeSymbol() { return "gated_delta_summary"; }
 StringRef AdvanceOp::getRuntimeSymbol() { return "gated_advance"; }
 
-void DeltaOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeReverse(list, getContext(), getReverse());
+namespace {
+#define GET_KEYS
+#define GET_WRITERS
+#include "GatedWriters.inc"
+} // namespace
+
+void DeltaOp::getRuntimeCall(cp::RuntimeCall &call) {
+  writeGatedDelta(*this, call);
 }
-void DeltaSummaryOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeReverse(list, getContext(), getReverse());
+void DeltaSummaryOp::getRuntimeCall(cp::RuntimeCall &call) {
+  writeGatedDeltaSummary(*this, call);
 }
 
 namespace {
@@ -222,45 +229,42 @@ template <typename Value> void fill(const View &out, Value value) {
 
 void delta(cprt_context *context, cprt_stream *, const int64_t *desc,
            void *const *buffers) {
-  if (cprt_context_status(context) != CPRT_OK)
+  gated_delta_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_delta_read(context, desc, buffers, &call))
     return;
-  Frame frame(desc, buffers);
-  const View &q = frame.views[0], &v = frame.views[2];
-  const View &o = frame.views[size_t(desc[0])], &state = frame.views.back();
-  bool hasInitial = desc[0] == 6;
-  fill(state,
-       [&](auto... at) { return hasInitial ? frame.views[5].at(at...) : 0.0; });
-  forEachToken(frame.views[1], frame.views[3], frame.views[4],
-               frame.attributes[0], [&](const Token &token) {
-                 token.carry(state, v.sizes[3]);
-                 token.add(state, v);
-                 auto [b, l, h] = std::tuple(token.b, token.l, token.h);
-                 for (int64_t column = 0; column < v.sizes[3]; ++column) {
-                   double sum = 0;
-                   for (int64_t row = 0; row < q.sizes[3]; ++row)
-                     sum += state.at(b, h, row, column) * q.at(b, l, h, row);
-                   o.at(b, l, h, column) = sum;
-                 }
-               });
+  View q = call.q, k = call.k, v = call.v, gate = call.gate, beta = call.beta;
+  View initial = call.initial, o = call.o, state = call.state;
+  fill(state, [&](auto... at) { return initial ? initial.at(at...) : 0.0; });
+  forEachToken(k, gate, beta, call.reverse, [&](const Token &token) {
+    token.carry(state, v.sizes[3]);
+    token.add(state, v);
+    auto [b, l, h] = std::tuple(token.b, token.l, token.h);
+    for (int64_t column = 0; column < v.sizes[3]; ++column) {
+      double sum = 0;
+      for (int64_t row = 0; row < q.sizes[3]; ++row)
+        sum += state.at(b, h, row, column) * q.at(b, l, h, row);
+      o.at(b, l, h, column) = sum;
+    }
+  });
 }
 
 void deltaSummary(cprt_context *context, cprt_stream *, const int64_t *desc,
                   void *const *buffers) {
-  if (cprt_context_status(context) != CPRT_OK)
+  gated_delta_summary_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_delta_summary_read(context, desc, buffers, &call))
     return;
-  Frame frame(desc, buffers);
-  const View &v = frame.views[1], &matrix = frame.views[4];
-  const View &state = frame.views[5];
+  View k = call.k, v = call.v, matrix = call.matrix, state = call.state;
   fill(matrix, [](int64_t, int64_t, int64_t row, int64_t column) {
     return double(row == column);
   });
   fill(state, [](auto...) { return 0.0; });
-  forEachToken(frame.views[0], frame.views[2], frame.views[3],
-               frame.attributes[0], [&](const Token &token) {
-                 token.carry(matrix, matrix.sizes[3]);
-                 token.carry(state, v.sizes[3]);
-                 token.add(state, v);
-               });
+  forEachToken(k, call.gate, call.beta, call.reverse, [&](const Token &token) {
+    token.carry(matrix, matrix.sizes[3]);
+    token.carry(state, v.sizes[3]);
+    token.add(state, v);
+  });
 }
 
 /// One entry of `matrix` times `right`, behind the indices of a unit.
@@ -275,38 +279,39 @@ double product(const View &matrix, const View &right, int64_t inner,
 
 void advanceState(cprt_context *context, cprt_stream *, const int64_t *desc,
                   void *const *buffers) {
-  if (cprt_context_status(context) != CPRT_OK)
+  gated_advance_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_advance_read(context, desc, buffers, &call))
     return;
-  Frame frame(desc, buffers);
-  const View &matrix = frame.views[0], &before = frame.views[2];
-  fill(frame.views[3], [&](int64_t b, int64_t h, int64_t row, int64_t column) {
+  View matrix = call.matrix, state = call.state, before = call.before;
+  fill(call.after, [&](int64_t b, int64_t h, int64_t row, int64_t column) {
     return product(matrix, before, matrix.sizes[3], row, column, b, h) +
-           frame.views[1].at(b, h, row, column);
+           state.at(b, h, row, column);
   });
 }
 
-/// (M1, S1) + (M2, S2) = (M2 M1, M2 S1 + S2), and (I, 0) of nothing; see
-/// cprt_scan_state_with.
-void combine(cprt_context *, cprt_stream *, const int64_t *desc,
+/// See cprt_scan_state_with.
+void combine(cprt_context *context, cprt_stream *, const int64_t *desc,
              void *const *buffers) {
-  Frame frame(desc, buffers);
-  const View &matrix = frame.views[size_t(desc[0])];
-  const View &state = frame.views[size_t(desc[0]) + 1];
-  bool hasInputs = desc[0] > 0;
-  auto carried = [&](size_t left, int64_t unit, int64_t row, int64_t column) {
-    return product(frame.views[2], frame.views[left], matrix.sizes[2], row,
-                   column, unit);
+  gated_delta_combine_call call;
+  if (!gated_delta_combine_read(context, desc, buffers, &call))
+    return;
+  View first = call.matrix1, before = call.state1, second = call.matrix2,
+       behind = call.state2, matrix = call.matrix, state = call.state;
+  auto carried = [&](const View &left, int64_t unit, int64_t row,
+                     int64_t column) {
+    return product(second, left, matrix.sizes[2], row, column, unit);
   };
   for (int64_t unit = 0; unit < matrix.sizes[0]; ++unit)
     for (int64_t row = 0; row < matrix.sizes[1]; ++row) {
       for (int64_t column = 0; column < matrix.sizes[2]; ++column)
         matrix.at(unit, row, column) =
-            hasInputs ? carried(0, unit, row, column) : double(row == column);
+            second ? carried(first, unit, row, column) : double(row == column);
       for (int64_t column = 0; column < state.sizes[2]; ++column)
-        state.at(unit, row, column) =
-            hasInputs ? carried(1, unit, row, column) +
-                            frame.views[3].at(unit, row, column)
-                      : 0;
+        state.at(unit, row, column) = second
+                                          ? carried(before, unit, row, column) +
+                                                behind.at(unit, row, column)
+                                          : 0;
     }
 }
 

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gated.h"
-#include "Frame.h"
+#include "GatedCalls.h"
+#include "View.h"
 
 using namespace mlir;
 
@@ -81,36 +82,37 @@ StringRef RecurrenceOp::getRuntimeSymbol() { return "gated_recurrence"; }
 StringRef SummaryOp::getRuntimeSymbol() { return "gated_summary"; }
 StringRef WindowOp::getRuntimeSymbol() { return "gated_window"; }
 
-void writeReverse(NamedAttrList &list, MLIRContext *context, bool value) {
-  list.set("reverse", BoolAttr::get(context, value));
+namespace {
+#define GET_KEYS
+#define GET_WRITERS
+#include "GatedWriters.inc"
+} // namespace
+
+void RecurrenceOp::getRuntimeCall(cp::RuntimeCall &call) {
+  writeGatedRecurrence(*this, call);
 }
-void RecurrenceOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeReverse(list, getContext(), getReverse());
+void SummaryOp::getRuntimeCall(cp::RuntimeCall &call) {
+  writeGatedSummary(*this, call);
 }
-void SummaryOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeReverse(list, getContext(), getReverse());
-}
-void WindowOp::getRuntimeAttributes(NamedAttrList &list) {
-  writeReverse(list, getContext(), getReverse());
-  list.set("rows", getRowsAttr());
+void WindowOp::getRuntimeCall(cp::RuntimeCall &call) {
+  writeGatedWindow(*this, call);
 }
 
 namespace {
 
 void recurrence(cprt_context *context, cprt_stream *, const int64_t *desc,
                 void *const *buffers) {
-  if (cprt_context_status(context) != CPRT_OK)
+  gated_recurrence_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_recurrence_read(context, desc, buffers, &call))
     return;
-  Frame frame(desc, buffers);
-  const View &gate = frame.views[0], &x = frame.views[1];
-  const View &h = frame.views.back();
-  bool hasInitial = desc[0] == 3, isReverse = frame.attributes[0];
+  View gate = call.gate, x = call.x, h = call.h, initial = call.initial;
   int64_t length = h.sizes[1];
   for (int64_t b = 0; b < h.sizes[0]; ++b)
     for (int64_t c = 0; c < h.sizes[2]; ++c) {
-      double state = hasInitial ? frame.views[2].at(b, c) : 0;
+      double state = initial ? initial.at(b, c) : 0;
       for (int64_t i = 0; i < length; ++i) {
-        int64_t l = isReverse ? length - 1 - i : i;
+        int64_t l = call.reverse ? length - 1 - i : i;
         h.at(b, l, c) = state = gate.at(b, l, c) * state + x.at(b, l, c);
       }
     }
@@ -118,48 +120,48 @@ void recurrence(cprt_context *context, cprt_stream *, const int64_t *desc,
 
 void summary(cprt_context *context, cprt_stream *, const int64_t *desc,
              void *const *buffers) {
-  if (cprt_context_status(context) != CPRT_OK)
+  gated_summary_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_summary_read(context, desc, buffers, &call))
     return;
-  Frame frame(desc, buffers);
-  const View &gate = frame.views[0], &x = frame.views[1];
-  bool isReverse = frame.attributes[0];
+  View gate = call.gate, x = call.x, decay = call.decay, last = call.state;
   int64_t length = x.sizes[1];
   for (int64_t b = 0; b < x.sizes[0]; ++b)
     for (int64_t c = 0; c < x.sizes[2]; ++c) {
       double product = 1, state = 0;
       for (int64_t i = 0; i < length; ++i) {
-        int64_t l = isReverse ? length - 1 - i : i;
+        int64_t l = call.reverse ? length - 1 - i : i;
         product *= gate.at(b, l, c);
         state = gate.at(b, l, c) * state + x.at(b, l, c);
       }
-      frame.views[2].at(b, c) = product;
-      frame.views[3].at(b, c) = state;
+      decay.at(b, c) = product;
+      last.at(b, c) = state;
     }
 }
 
 void window(cprt_context *context, cprt_stream *, const int64_t *desc,
             void *const *buffers) {
-  if (cprt_context_status(context) != CPRT_OK)
+  gated_window_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_window_read(context, desc, buffers, &call))
     return;
-  Frame frame(desc, buffers);
-  const View &x = frame.views[0], &y = frame.views.back();
-  bool hasInitial = desc[0] == 2, isReverse = frame.attributes[0];
-  int64_t rows = frame.attributes[1], length = x.sizes[1];
+  View x = call.x, y = call.y, initial = call.initial;
+  int64_t rows = call.rows, length = x.sizes[1];
   // Rows before the first are the last of the initial ones; in reverse those
   // behind the last are the first of them.
   auto rowAt = [&](int64_t b, int64_t l, int64_t c) {
     if (l >= 0 && l < length)
       return x.at(b, l, c);
-    if (!hasInitial)
+    if (!initial)
       return 0.0;
-    return frame.views[1].at(b, isReverse ? l - length : rows + l, c);
+    return initial.at(b, call.reverse ? l - length : rows + l, c);
   };
   for (int64_t b = 0; b < x.sizes[0]; ++b)
     for (int64_t l = 0; l < length; ++l)
       for (int64_t c = 0; c < x.sizes[2]; ++c) {
         double sum = 0;
         for (int64_t k = 0; k <= rows; ++k)
-          sum += double(k + 1) * rowAt(b, isReverse ? l + k : l - k, c);
+          sum += double(k + 1) * rowAt(b, call.reverse ? l + k : l - k, c);
         y.at(b, l, c) = sum;
       }
 }

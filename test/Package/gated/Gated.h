@@ -22,10 +22,6 @@ namespace gated {
 std::vector<cp::RuntimeOperation> runtimeOperations();
 std::vector<cp::RuntimeOperation> deltaOperations();
 
-/// The word `reverse` of a call.
-void writeReverse(mlir::NamedAttrList &list, mlir::MLIRContext *context,
-                  bool value);
-
 } // namespace gated
 
 #endif // GATED_H

@@ -15,7 +15,7 @@ def Gated_Dialect : Dialect {
 }
 
 defvar CallsTheRuntime = DeclareOpInterfaceMethods<
-    RuntimeOpInterface, ["getRuntimeSymbol", "getRuntimeAttributes"]>;
+    RuntimeOpInterface, ["getRuntimeSymbol", "getRuntimeCall"]>;
 /// --trace-tokens and its kin follow the op.
 defvar IsTraced = DeclareOpInterfaceMethods<TraceOpInterface>;
 

@@ -1,0 +1,290 @@
+//===- CPRuntimeCalls.cpp - What ops hand to the runtime --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What writes a call is made of the runtime's table (cp/Runtime/Operations.td):
+// each attribute is `valueOf` the op and the attribute's name, which is the
+// op's accessor of that name. Here stands what is not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/IR/CPDialect.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/ADT/bit.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+#define GET_KEYS
+#include "RuntimeCalls.inc"
+
+using Array = SmallVector<int64_t>;
+
+//===----------------------------------------------------------------------===//
+// Groups and cuts
+//===----------------------------------------------------------------------===//
+
+/// Mesh axes by position.
+template <typename Op> Array valueOf(Op op, key::axes) {
+  std::vector<int> positions = axisPositions(op.getMesh(), op.getAxes());
+  return Array(positions.begin(), positions.end());
+}
+
+/// The order of a group that is one axis, and that of each axis.
+int64_t orderOf(MeshAttr mesh, ArrayAttr cuts) {
+  return orderWord(jointCut(cutsOf(mesh, cuts)));
+}
+Array ordersOf(MeshAttr mesh, ArrayAttr cuts) {
+  return llvm::map_to_vector(cutsOf(mesh, cuts), orderWord);
+}
+
+template <typename Op> int64_t valueOf(Op op, key::order) {
+  return orderOf(op.getMesh(), op.getCuts());
+}
+template <typename Op> Array valueOf(Op op, key::orders) {
+  return ordersOf(op.getMesh(), op.getCuts());
+}
+int64_t valueOf(ReorderOp op, key::from_order) {
+  return orderOf(op.getMesh(), op.getFrom());
+}
+int64_t valueOf(ReorderOp op, key::to_order) {
+  return orderOf(op.getMesh(), op.getTo());
+}
+
+//===----------------------------------------------------------------------===//
+// Places and attention
+//===----------------------------------------------------------------------===//
+
+// All of the sequence is here.
+Array valueOf(PositionsOp, key::axes) { return {}; }
+Array valueOf(PositionsOp, key::orders) { return {}; }
+
+int64_t valueOf(RotaryOp op, key::dims) {
+  return op.getDims().value_or(op.getX().getType().getDimSize(3));
+}
+
+/// 1/sqrt(p) unless given.
+template <typename Op> APFloat scaleOf(Op op) {
+  if (std::optional<APFloat> scale = op.getScale())
+    return *scale;
+  int64_t width = op.getQ().getType().getShape()[3];
+  return APFloat(1.0 / std::sqrt(static_cast<double>(width)));
+}
+APFloat valueOf(AttentionOp op, key::scale) { return scaleOf(op); }
+APFloat valueOf(AttentionRowsOp op, key::scale) { return scaleOf(op); }
+APFloat valueOf(RingAttentionOp op, key::scale) { return scaleOf(op); }
+
+template <typename Op> Array valueOf(Op, key::k_axes) { return {}; }
+template <typename Op> Array valueOf(Op, key::k_orders) { return {}; }
+Array valueOf(AttentionOp, key::q_axes) { return {}; }
+Array valueOf(AttentionOp, key::q_orders) { return {}; }
+Array valueOf(AttentionRowsOp op, key::q_axes) {
+  return valueOf(op, key::axes());
+}
+Array valueOf(AttentionRowsOp op, key::q_orders) {
+  return valueOf(op, key::orders());
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+Array orEach(std::optional<ArrayRef<int64_t>> values, AllToAllOp op,
+             int64_t otherwise) {
+  return values ? Array(*values) : Array(op.getSources().size(), otherwise);
+}
+Array orEach(std::optional<ArrayAttr> cuts, AllToAllOp op) {
+  return cuts ? ordersOf(op.getMesh(), *cuts)
+              : Array(op.getSources().size(), orderWord({}));
+}
+Array valueOf(AllToAllOp op, key::concat_orders) {
+  return orEach(op.getConcatCuts(), op);
+}
+Array valueOf(AllToAllOp op, key::split_orders) {
+  return orEach(op.getSplitCuts(), op);
+}
+Array valueOf(AllToAllOp op, key::repeat_times) {
+  return orEach(op.getRepeats(), op, 1);
+}
+Array valueOf(AllToAllOp op, key::repeat_units) {
+  return orEach(op.getRepeatUnits(), op, 1);
+}
+
+bool valueOf(HaloOp op, key::reverse) { return op.getRows().isReverse; }
+int64_t valueOf(HaloOp op, key::rows) { return op.getRows().count; }
+
+int64_t valueOf(ScanStateOp op, key::algorithm) {
+  return static_cast<int64_t>(op.getAlgorithm());
+}
+int64_t valueOf(ScanStateOp op, key::batch_dims) { return op.getUnitDims(); }
+bool valueOf(ScanStateOp op, key::total) { return !op.getTotal().empty(); }
+
+#define GET_WRITERS
+#include "RuntimeCalls.inc"
+
+} // namespace
+
+#define GET_METHODS
+#include "RuntimeCalls.inc"
+
+//===----------------------------------------------------------------------===//
+// Ops that are not named as what they call
+//===----------------------------------------------------------------------===//
+
+StringRef AttentionRowsOp::getRuntimeSymbol() { return "attention"; }
+
+void AttentionRowsOp::getRuntimeCall(RuntimeCall &call) {
+  writeAttention(*this, call);
+}
+
+StringRef CutPositionsOp::getRuntimeSymbol() { return "positions"; }
+
+void CutPositionsOp::getRuntimeCall(RuntimeCall &call) {
+  writePositions(*this, call);
+}
+
+void ScanStateOp::getRuntimeCall(RuntimeCall &call) {
+  if (getCombine())
+    writeScanStateWith(*this, call);
+  else
+    writeScanState(*this, call);
+}
+
+//===----------------------------------------------------------------------===//
+// Words and text of a call
+//===----------------------------------------------------------------------===//
+
+void appendWords(ArrayRef<NamedAttribute> attributes,
+                 SmallVectorImpl<int64_t> &words) {
+  for (NamedAttribute attribute : attributes)
+    llvm::TypeSwitch<Attribute>(attribute.getValue())
+        .Case([&](BoolAttr flag) { words.push_back(flag.getValue()); })
+        .Case([&](IntegerAttr number) { words.push_back(number.getInt()); })
+        .Case([&](FloatAttr number) {
+          words.push_back(
+              llvm::bit_cast<int64_t>(number.getValue().convertToDouble()));
+        })
+        .Case([&](DenseI64ArrayAttr array) {
+          words.push_back(array.size());
+          llvm::append_range(words, array.asArrayRef());
+        });
+}
+
+LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<NamedAttribute> entries) {
+  llvm::SmallDenseSet<StringAttr> names;
+  for (NamedAttribute entry : entries)
+    if (!names.insert(entry.getName()).second)
+      return emitError() << "config_c1: attribute " << entry.getName()
+                         << " is given twice; name each once";
+  return success();
+}
+
+Attribute ConfigAttr::find(StringRef name) const {
+  for (NamedAttribute entry : getEntries())
+    if (entry.getName() == name)
+      return entry.getValue();
+  return {};
+}
+
+Attribute ConfigAttr::parse(AsmParser &parser, Type) {
+  ConfigAttr config;
+  if (parser.parseLess() || parseConfig(parser, config) ||
+      parser.parseGreater())
+    return {};
+  return config;
+}
+
+void ConfigAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printConfig(printer, nullptr, *this);
+  printer << ">";
+}
+
+ParseResult parseConfig(AsmParser &parser, ConfigAttr &config) {
+  SmallVector<NamedAttribute> entries;
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseEntry = [&]() -> ParseResult {
+    std::string name;
+    Attribute value;
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
+        parser.parseAttribute(value))
+      return failure();
+    entries.emplace_back(parser.getBuilder().getStringAttr(name), value);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
+    return failure();
+  config = ConfigAttr::getChecked([&] { return parser.emitError(loc); },
+                                  parser.getContext(),
+                                  ArrayRef<NamedAttribute>(entries));
+  return success(config != nullptr);
+}
+
+void printConfig(AsmPrinter &printer, Operation *, ConfigAttr config) {
+  printer << "{";
+  llvm::interleaveComma(config.getEntries(), printer,
+                        [&](NamedAttribute entry) {
+                          printer.printKeywordOrString(entry.getName());
+                          printer << " = ";
+                          printer.printAttribute(entry.getValue());
+                        });
+  printer << "}";
+}
+
+ParseResult parseInputs(OpAsmParser &parser,
+                        SmallVectorImpl<OpAsmParser::UnresolvedOperand> &ins,
+                        SmallVectorImpl<Type> &types,
+                        DenseI64ArrayAttr &absent) {
+  if (failed(parser.parseOptionalKeyword("ins")))
+    return success();
+  SmallVector<int64_t> places;
+  int64_t next = 0;
+  auto parseInput = [&]() -> ParseResult {
+    int64_t place = next++;
+    if (succeeded(parser.parseOptionalKeyword("none"))) {
+      places.push_back(place);
+      return success();
+    }
+    return parser.parseOperand(ins.emplace_back());
+  };
+  if (parser.parseLParen() || parser.parseCommaSeparatedList(parseInput) ||
+      (!ins.empty() && parser.parseColonTypeList(types)) ||
+      parser.parseRParen())
+    return failure();
+  if (!places.empty())
+    absent = parser.getBuilder().getDenseI64ArrayAttr(places);
+  return success();
+}
+
+void printInputs(OpAsmPrinter &printer, Operation *, OperandRange ins,
+                 TypeRange types, DenseI64ArrayAttr absent) {
+  if (ins.empty() && (!absent || absent.empty()))
+    return;
+  printer << "ins(";
+  ArrayRef<int64_t> places = absent ? absent.asArrayRef() : ArrayRef<int64_t>();
+  size_t count = ins.size() + places.size();
+  for (size_t place = 0; place < count; ++place) {
+    if (place)
+      printer << ", ";
+    if (!places.empty() && places.front() == static_cast<int64_t>(place)) {
+      printer << "none";
+      places = places.drop_front();
+    } else {
+      printer << ins.front();
+      ins = ins.drop_front();
+    }
+  }
+  if (!types.empty())
+    printer << " : " << types;
+  printer << ")";
+}
+
+} // namespace cp
