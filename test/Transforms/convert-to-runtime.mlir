@@ -130,3 +130,19 @@ func.func @with_function(%x: memref<4xf32>, %y: memref<4xf32>) {
   cp.call "f" with "g" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {}
   return
 }
+
+// An input that is left out has a place in the table, no type (-1) and no
+// dimension; its pointer is that of the table itself, which is there. Attributes
+// keep their order: an array has its length before it, a float is its bits.
+// CHECK:       llvm.mlir.global internal constant @{{.*}}(dense<[
+// CHECK-SAME:    5, 25, -2, 0, 0, 0, -2, 0, 1, 0, 2, 0, 4, 1, 5, 5, -1, 0, 0, 1, 4, 1, -1, 0, 4, 1, 2, 1, 0, 1, 4, 1, 1, 2, 7, 8, 4607182418800017408]>
+// CHECK-LABEL: llvm.func @left_out(
+// CHECK:         %[[FRAME:.*]] = llvm.alloca
+// CHECK-NEXT:    %[[MOST:.*]] = llvm.mlir.constant(5 : i64)
+// CHECK-NEXT:    llvm.alloca %[[MOST]] x !llvm.ptr
+func.func @left_out(%x: memref<4xf32>, %ids: memref<2xi64>, %y: memref<4xf32>) {
+  cp.call "f" ins(none, %x, none, %ids : memref<4xf32>, memref<2xi64>)
+      outs(%y : memref<4xf32>)
+      {z = true, b = array<i64: 7, 8>, a = 1.0 : f64}
+  return
+}

@@ -73,7 +73,7 @@ static std::vector<std::string> unindented(StringRef text) {
   text.split(lines, '\n');
   while (!lines.empty() && lines.back().trim().empty())
     lines.pop_back();
-  auto begin = find_if(lines, [](StringRef l) { return !l.trim().empty(); });
+  auto *begin = find_if(lines, [](StringRef l) { return !l.trim().empty(); });
   std::vector<std::string> result;
   if (begin == lines.end())
     return result;
