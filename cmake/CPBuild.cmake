@@ -29,7 +29,7 @@ function(cp_tblgen target output generator)
   add_custom_target(${target}TableGen DEPENDS ${output})
   add_dependencies(${target} ${target}TableGen)
   target_include_directories(${target}
-    PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}>)
+    PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()
 
 # cp_link_from_c(<target>): a program in C that links this target takes the C++

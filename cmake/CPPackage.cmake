@@ -9,7 +9,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc")
 install(FILES ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt.h
-              ${PROJECT_BINARY_DIR}/include/cp/Runtime/Operations.h.inc
+              ${PROJECT_BINARY_DIR}/include/cp/Runtime/GroupOperations.h.inc
+              ${PROJECT_BINARY_DIR}/include/cp/Runtime/LocalOperations.h.inc
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cp/Runtime COMPONENT runtime)
 install(EXPORT CPTargets NAMESPACE CP:: DESTINATION ${CP_PACKAGE_DIR})
 install(EXPORT CPRuntimeTargets NAMESPACE CP:: DESTINATION ${CP_PACKAGE_DIR}

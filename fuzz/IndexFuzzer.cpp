@@ -12,7 +12,7 @@
 
 #include "Report.h"
 
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -7,7 +7,7 @@
 
 #include "Report.h"
 
-#include "cp/Model/Npy.h"
+#include "cp/Files/Npy.h"
 
 using namespace cp;
 

@@ -7,7 +7,7 @@
 
 #include "Report.h"
 
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 #include "llvm/Support/Endian.h"
 
 using namespace cp;

@@ -13,7 +13,7 @@ import re
 import sys
 
 BANNER = re.compile(r"^//===-+===//$")
-HIDDEN = re.compile(r"^#|^extern \"C\" \{$|^\}$|^/\*")
+HIDDEN = re.compile(r"^#|^// |^extern \"C\" \{$|^\}$|^/\*")
 
 
 def prose(lines):

@@ -24,10 +24,16 @@ tblgen dialect-doc IR/CPOps.td -dialect=cp >"$out/Dialect.md"
 } >"$out/Passes.md"
 python3 scripts/c_header_docs.py "C API" include/cp-c/Registration.h \
   include/cp-c/Attributes.h >"$out/CAPI.md"
-cp-tblgen -gen-declarations -I include include/cp/Runtime/Operations.td >"$out/operations"
-python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h \
-  cp/Runtime/Operations.h.inc="$out/operations" >"$out/Runtime.md"
-rm "$out/operations"
+mkdir "$out/made"
+made=()
+for part in Local Group; do
+  name=cp/Runtime/${part}Operations
+  cp-tblgen -gen-declarations -I include "include/$name.td" >"$out/made/$part"
+  made+=("$name.h.inc=$out/made/$part")
+done
+python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h "${made[@]}" \
+  >"$out/Runtime.md"
+rm -r "$out/made"
 
 if [ "${1:-}" = --check ]; then
   diff -r "$out" docs/reference || {

@@ -169,6 +169,13 @@ void Arguments::expectSameSizes(const Buffer &buffer, const char *name,
   }
 }
 
+void Arguments::expectAtLeast(const Dim &size, int64_t least) {
+  if (!error() && size.size < least)
+    message = fail("%s: %s must be at least %lld, got %lld in %s", op,
+                   size.name, static_cast<long long>(least),
+                   static_cast<long long>(size.size), size.setBy);
+}
+
 void Arguments::expectDimension(const char *name, int64_t value, int32_t rank) {
   if (!error() && (value < 0 || value >= rank))
     message = fail("%s: %s must be in [0, %d), the dimensions of the input, "

@@ -94,6 +94,8 @@ public:
   void expectSameSizes(const Buffer &buffer, const char *name,
                        const Buffer &other, const char *otherName,
                        int32_t count);
+  /// Checks that a size which another one goes by is large enough.
+  void expectAtLeast(const Dim &size, int64_t least);
   /// Checks that `value`, an attribute, is a dimension of a tensor.
   void expectDimension(const char *name, int64_t value, int32_t rank);
   /// Checks that `size` splits into `parts` equal parts.

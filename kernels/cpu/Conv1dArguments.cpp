@@ -17,8 +17,6 @@ template <typename T>
 const char *decode(const Call &call, Conv1dArgs<T> &args) {
   Arguments in(call, "conv1d");
   read(in, args);
-  if (!in.error() && args.w < 1)
-    return fail("conv1d: weight[c, w] must have w of at least 1, got 0");
   return in.error();
 }
 

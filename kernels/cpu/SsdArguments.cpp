@@ -18,6 +18,8 @@ namespace cp::kernels {
 /// What sizes and attributes have to be like beside each other.
 template <typename CallOf>
 static const char *finish(Arguments &in, const CallOf &read, SsdSizes &sizes) {
+  if (in.error())
+    return in.error();
   in.expectDivides({"h", read.h}, {"g", read.g});
   if (in.error())
     return in.error();

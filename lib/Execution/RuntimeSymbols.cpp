@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Jit.h"
-#include "cp/Model/Convert.h"
+#include "cp/Files/Convert.h"
 #include "llvm/ADT/bit.h"
 
 namespace cp {

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FileIO.h"
+#include "Files/FileIO.h"
 #include "HybridForms.h"
 #include "TransformersFields.h"
 

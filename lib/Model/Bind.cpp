@@ -7,9 +7,9 @@
 
 #include "cp/Model/Weights.h"
 
-#include "FileIO.h"
+#include "Files/FileIO.h"
 
-#include "cp/Model/Convert.h"
+#include "cp/Files/Convert.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Checked.h"
 #include "ConfigForms.h"
-#include "FileIO.h"
+#include "Files/Checked.h"
+#include "Files/FileIO.h"
 
 using namespace cp;
 using llvm::Error;

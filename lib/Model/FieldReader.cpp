@@ -7,8 +7,8 @@
 
 #include "FieldReader.h"
 
-#include "FileIO.h"
-#include "JsonText.h"
+#include "Files/FileIO.h"
+#include "Files/JsonText.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -8,9 +8,9 @@
 #include "cp/Model/HFConfig.h"
 
 #include "ConfigForms.h"
-#include "FileIO.h"
+#include "Files/FileIO.h"
+#include "Files/JsonText.h"
 #include "HybridForms.h"
-#include "JsonText.h"
 
 using namespace cp;
 using llvm::Error;

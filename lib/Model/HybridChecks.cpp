@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Checked.h"
-#include "FileIO.h"
+#include "Files/Checked.h"
+#include "Files/FileIO.h"
 #include "HybridForms.h"
 
 using namespace cp;

@@ -15,7 +15,7 @@
 
 #include "ConfigForms.h"
 #include "FieldReader.h"
-#include "FileIO.h"
+#include "Files/FileIO.h"
 
 #include <tuple>
 

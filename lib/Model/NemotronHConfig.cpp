@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FileIO.h"
+#include "Files/FileIO.h"
+#include "Files/JsonText.h"
 #include "HybridForms.h"
-#include "JsonText.h"
 #include "TransformersFields.h"
 
 using namespace cp;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/Convert.h"
+#include "cp/Files/Convert.h"
 
-#include "FileIO.h"
+#include "Files/FileIO.h"
 
 using namespace cp;
 using llvm::Error;

@@ -14,7 +14,7 @@
 
 #include "ConfigForms.h"
 #include "FieldReader.h"
-#include "FileIO.h"
+#include "Files/FileIO.h"
 #include "TransformersFields.h"
 
 #include <tuple>

@@ -7,8 +7,8 @@
 
 #include "TransformersFields.h"
 
-#include "FileIO.h"
-#include "JsonText.h"
+#include "Files/FileIO.h"
+#include "Files/JsonText.h"
 
 using namespace cp;
 using llvm::StringRef;

@@ -26,8 +26,8 @@ struct Route {
 
 } // namespace
 
-static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
-                          Route &route) {
+static Error finishRoute(const Descriptor &call, const Group &group, size_t i,
+                         Route &route) {
   const Buffer &in = call.in(i);
   auto wrong = [&](const std::string &text) {
     return call.invalid(call.label(i) + " is " + typeText(in) + " and " + text);
@@ -51,10 +51,10 @@ static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
                  "repeats or ranks");
   sizes[route.concatDim] = route.concatSize;
   sizes[route.splitDim] = route.splitSize;
-  if (Result failure =
+  if (Error failure =
           checkCut(call, group, sizes, route.concatDim, route.concatOrder))
     return failure;
-  if (Result failure =
+  if (Error failure =
           checkCut(call, group, sizes, route.splitDim, route.splitOrder))
     return failure;
   sizes[route.splitDim] /= group.size;
@@ -62,8 +62,8 @@ static Result finishRoute(const Descriptor &call, const Group &group, size_t i,
 }
 
 /// That there is a word of each kind for each tensor.
-static Result checkWords(const Descriptor &call,
-                         const AllToAllAttributes &attrs) {
+static Error checkWords(const Descriptor &call,
+                        const AllToAllAttributes &attrs) {
   struct {
     const char *name;
     Words words;
@@ -75,28 +75,28 @@ static Result checkWords(const Descriptor &call,
                    {"split_dims", attrs.splitDims, 0, maxRank - 1},
                    {"split_orders", attrs.splitOrders, 0, INT64_MAX}};
   for (const auto &each : all)
-    if (Result failure = expectWords(call, each.name, each.words, call.numIns(),
-                                     each.least, each.most))
+    if (Error failure = expectWords(call, each.name, each.words, call.numIns(),
+                                    each.least, each.most))
       return failure;
   return std::nullopt;
 }
 
-static Result readRoutes(Context &context, const Descriptor &call,
-                         const Group *&group, List<Route> &routes) {
+static Error readRoutes(Context &context, const Descriptor &call,
+                        const Group *&group, List<Route> &routes) {
   size_t count = call.numIns();
-  if (Result failure = call.expectCounts(count, count))
+  if (Error failure = call.expectCounts(count, count))
     return failure;
   AllToAllAttributes attrs(call);
-  if (Result failure = checkWords(call, attrs))
+  if (Error failure = checkWords(call, attrs))
     return failure;
-  if (Result failure = findGroup(context, call, attrs.axes, group))
+  if (Error failure = findGroup(context, call, attrs.axes, group))
     return failure;
   for (size_t i = 0; i < count; ++i) {
     routes.push_back({size_t(attrs.concatDims[i]), size_t(attrs.splitDims[i]),
                       cp::cutOfWord(attrs.concatOrders[i]),
                       cp::cutOfWord(attrs.splitOrders[i]), attrs.repeatTimes[i],
                       attrs.repeatUnits[i], 0, 0});
-    if (Result failure = finishRoute(call, *group, i, routes.back()))
+    if (Error failure = finishRoute(call, *group, i, routes.back()))
       return failure;
   }
   return std::nullopt;
@@ -151,16 +151,16 @@ static void pullTensor(const Exchange &exchange, const Descriptor &call,
   }
 }
 
-Result cp::runtime::operations::allToAll(Context &context,
-                                         const Descriptor &call) {
+Error cp::runtime::operations::allToAll(Context &context,
+                                        const Descriptor &call) {
   const Group *group = nullptr;
   List<Route> routes;
-  if (Result failure = readRoutes(context, call, group, routes))
+  if (Error failure = readRoutes(context, call, group, routes))
     return failure;
-  if (Result failure = call.expectNotInPlace())
+  if (Error failure = call.expectNotInPlace())
     return failure;
   Exchange exchange(context, call, *group);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   // Each rank starts behind itself and goes round, so that not all of them read
   // the same peer's memory at once. Its own part is nobody else's business.

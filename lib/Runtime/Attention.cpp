@@ -13,27 +13,27 @@
 
 using namespace cp::runtime;
 
-static Result checkRank(const Descriptor &call, size_t input) {
+static Error checkRank(const Descriptor &call, size_t input) {
   if (call.in(input).rank == 4)
     return std::nullopt;
   return call.invalid(call.label(input) + " is " + typeText(call.in(input)) +
                       ", expected 4 dimensions: batch, sequence, heads, head");
 }
 
-Result cp::runtime::checkAttentionBuffers(const Descriptor &call) {
+Error cp::runtime::checkAttentionBuffers(const Descriptor &call) {
   for (size_t i : {0, 1, 2})
-    if (Result failure = checkRank(call, i))
+    if (Error failure = checkRank(call, i))
       return failure;
   const Buffer &q = call.in(0), &k = call.in(1), &v = call.in(2);
   int64_t b = q.sizes[0], l = q.sizes[1], hq = q.sizes[2], d = q.sizes[3];
   int64_t s = k.sizes[1], hkv = k.sizes[2], dv = v.sizes[3];
-  if (Result failure = call.expectType(1, q.dtype, {b, s, hkv, d}))
+  if (Error failure = call.expectType(1, q.dtype, {b, s, hkv, d}))
     return failure;
-  if (Result failure = call.expectType(2, q.dtype, {b, s, hkv, dv}))
+  if (Error failure = call.expectType(2, q.dtype, {b, s, hkv, dv}))
     return failure;
-  if (Result failure = call.expectType(3, q.dtype, {b, l, hq, dv}))
+  if (Error failure = call.expectType(3, q.dtype, {b, l, hq, dv}))
     return failure;
-  if (Result failure = call.expectType(4, sumType(q.dtype), {b, hq, l}))
+  if (Error failure = call.expectType(4, sumType(q.dtype), {b, hq, l}))
     return failure;
   if (hkv ? hq % hkv == 0 : hq == 0)
     return std::nullopt;
@@ -42,10 +42,10 @@ Result cp::runtime::checkAttentionBuffers(const Descriptor &call) {
                       " key heads, expected a multiple of them");
 }
 
-Result cp::runtime::checkAttentionRule(const Descriptor &call,
-                                       const AttentionRule &rule,
-                                       const Positions &queries,
-                                       const Positions &keys) {
+Error cp::runtime::checkAttentionRule(const Descriptor &call,
+                                      const AttentionRule &rule,
+                                      const Positions &queries,
+                                      const Positions &keys) {
   if (rule.window && !rule.causal)
     return call.invalid("attribute 'window' is " + std::to_string(rule.window) +
                         ", expected 0 without causal: it limits how far back a "
@@ -58,9 +58,9 @@ Result cp::runtime::checkAttentionRule(const Descriptor &call,
   return std::nullopt;
 }
 
-Result cp::runtime::findAttentionKernels(Context &context,
-                                         const Descriptor &call,
-                                         AttentionKernels &found) {
+Error cp::runtime::findAttentionKernels(Context &context,
+                                        const Descriptor &call,
+                                        AttentionKernels &found) {
   DType dtype = call.in(0).dtype;
   found = {kernelFor(context, "attention", dtype),
            kernelFor(context, "attention_merge", sumType(dtype))};
@@ -90,25 +90,25 @@ const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
   return kernels.attention({ins, 3, outs, 2, words.data(), words.size()});
 }
 
-Result cp::runtime::operations::attention(Context &context,
-                                          const Descriptor &call) {
-  if (Result failure = checkAttentionBuffers(call))
+Error cp::runtime::operations::attention(Context &context,
+                                         const Descriptor &call) {
+  if (Error failure = checkAttentionBuffers(call))
     return failure;
   AttentionAttributes attrs(call);
   AttentionRule rule = {attrs.causal, attrs.scale, attrs.window};
   const Positions *queries = nullptr, *keys = nullptr;
-  if (Result failure =
+  if (Error failure =
           findPositions(context, call, "q_", {attrs.qAxes, attrs.qOrders},
                         call.in(0).sizes[1], queries))
     return failure;
-  if (Result failure =
+  if (Error failure =
           findPositions(context, call, "k_", {attrs.kAxes, attrs.kOrders},
                         call.in(1).sizes[1], keys))
     return failure;
-  if (Result failure = checkAttentionRule(call, rule, *queries, *keys))
+  if (Error failure = checkAttentionRule(call, rule, *queries, *keys))
     return failure;
   AttentionKernels kernels;
-  if (Result failure = findAttentionKernels(context, call, kernels))
+  if (Error failure = findAttentionKernels(context, call, kernels))
     return failure;
   if (const char *wrong =
           attendBlock(kernels, rule, call.in(0), queries->own(), call.in(1),

@@ -20,10 +20,10 @@ struct AttentionRule {
 };
 
 /// Types and sizes of q, k, v, o and lse; see cprt.h.
-Result checkAttentionBuffers(const Descriptor &call);
+Error checkAttentionBuffers(const Descriptor &call);
 /// That the rule makes sense, and for these positions.
-Result checkAttentionRule(const Descriptor &call, const AttentionRule &rule,
-                          const Positions &queries, const Positions &keys);
+Error checkAttentionRule(const Descriptor &call, const AttentionRule &rule,
+                         const Positions &queries, const Positions &keys);
 
 /// The type that lse, and parts of o, are kept in.
 inline DType sumType(DType dtype) {
@@ -34,8 +34,8 @@ inline DType sumType(DType dtype) {
 struct AttentionKernels {
   kernels::KernelFn attention = nullptr, merge = nullptr;
 };
-Result findAttentionKernels(cprt_context &context, const Descriptor &call,
-                            AttentionKernels &found);
+Error findAttentionKernels(cprt_context &context, const Descriptor &call,
+                           AttentionKernels &found);
 
 /// One block of keys: o and lse of the queries q. Null, or what is wrong.
 const char *attendBlock(const AttentionKernels &kernels,

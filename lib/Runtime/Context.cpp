@@ -76,7 +76,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
   try {
-    Result failure = context->call.decode(signature.name, desc, buffers);
+    Error failure = context->call.decode(signature.name, desc, buffers);
     if (!failure && stream)
       failure = context->call.invalid(
           "the stream is not null, expected null: threads run every call "

@@ -99,7 +99,7 @@ private:
 };
 
 /// What one operation does with its decoded call.
-using OpBody = std::function<Result(Context &context, const Descriptor &call)>;
+using OpBody = std::function<Error(Context &context, const Descriptor &call)>;
 
 /// The frame of every program call: returns at once after an earlier failure,
 /// decodes the descriptor, checks it by the signature, runs `body`, and keeps

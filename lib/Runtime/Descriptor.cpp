@@ -41,12 +41,12 @@ std::string cp::runtime::typeText(const Buffer &buffer) {
   return dtypeName(buffer.dtype) + listText(buffer.sizes, size_t(buffer.rank));
 }
 
-Result Descriptor::decode(const char *op, const int64_t *desc,
-                          void *const *data) {
+Error Descriptor::decode(const char *op, const int64_t *desc,
+                         void *const *data) {
   name = op;
   callId = 0;
   buffers.clear();
-  if (Result failure = decodeHeader(desc))
+  if (Error failure = decodeHeader(desc))
     return failure;
   size_t count = numInputs + size_t(desc[1]);
   if (count && !data)
@@ -54,13 +54,13 @@ Result Descriptor::decode(const char *op, const int64_t *desc,
                    std::to_string(count) + " pointers" + compileAgain);
   const int64_t *words = desc + 4;
   for (size_t i = 0; i < count; ++i)
-    if (Result failure = decodeBuffer(words, data[i], i))
+    if (Error failure = decodeBuffer(words, data[i], i))
       return failure;
   attrWords = words;
   return std::nullopt;
 }
 
-Result Descriptor::decodeHeader(const int64_t *desc) {
+Error Descriptor::decodeHeader(const int64_t *desc) {
   if (!desc)
     return invalid("the descriptor is null, expected a table of words");
   callId = desc[3];
@@ -79,8 +79,8 @@ Result Descriptor::decodeHeader(const int64_t *desc) {
   return std::nullopt;
 }
 
-Result Descriptor::decodeBuffer(const int64_t *&words, void *data,
-                                size_t index) {
+Error Descriptor::decodeBuffer(const int64_t *&words, void *data,
+                               size_t index) {
   int64_t dtype = words[0], rank = words[1];
   if (dtype == CPRT_ABSENT && rank == 0 && index < numInputs) {
     words += 2;
@@ -96,9 +96,9 @@ Result Descriptor::decodeBuffer(const int64_t *&words, void *data,
   Buffer buffer = {data, static_cast<DType>(dtype), int32_t(rank), words + 2,
                    words + 2 + rank};
   words += 2 + 2 * rank;
-  if (Result failure = checkExtent(buffer, index))
+  if (Error failure = checkExtent(buffer, index))
     return failure;
-  if (Result failure = checkMemory(buffer, index))
+  if (Error failure = checkMemory(buffer, index))
     return failure;
   buffers.push_back(buffer);
   return std::nullopt;
@@ -106,7 +106,7 @@ Result Descriptor::decodeBuffer(const int64_t *&words, void *data,
 
 /// The elements' count and the last one's byte offset must fit 63 bits. Sizes
 /// count as at least 1 so that empty buffers are held to the same rule.
-Result Descriptor::checkExtent(const Buffer &buffer, size_t index) const {
+Error Descriptor::checkExtent(const Buffer &buffer, size_t index) const {
   int64_t bytes = int64_t(sizeOf(buffer.dtype)), last = 0;
   bool overflow = false;
   for (int dim = 0; dim < buffer.rank; ++dim) {
@@ -131,7 +131,7 @@ Result Descriptor::checkExtent(const Buffer &buffer, size_t index) const {
   return std::nullopt;
 }
 
-Result Descriptor::checkMemory(const Buffer &buffer, size_t index) const {
+Error Descriptor::checkMemory(const Buffer &buffer, size_t index) const {
   if (numElements(buffer) == 0)
     return std::nullopt;
   if (!buffer.data)
@@ -190,7 +190,7 @@ Failure Descriptor::unsupported(const std::string &text) const {
   return {CPRT_UNSUPPORTED, title() + ": " + text};
 }
 
-Result Descriptor::expectCounts(size_t ins, size_t outs) const {
+Error Descriptor::expectCounts(size_t ins, size_t outs) const {
   if (numIns() == ins && numOuts() == outs)
     return std::nullopt;
   return invalid("found " + std::to_string(numIns()) + " inputs and " +
@@ -199,8 +199,8 @@ Result Descriptor::expectCounts(size_t ins, size_t outs) const {
                  compileAgain);
 }
 
-Result Descriptor::expectType(size_t index, DType dtype,
-                              const List<int64_t> &sizes) const {
+Error Descriptor::expectType(size_t index, DType dtype,
+                             const List<int64_t> &sizes) const {
   const Buffer &buffer = buffers[index];
   if (buffer.dtype == dtype &&
       std::equal(sizes.begin(), sizes.end(), buffer.sizes,
@@ -211,7 +211,7 @@ Result Descriptor::expectType(size_t index, DType dtype,
                  "; compile the program for this mesh and these shapes");
 }
 
-Result Descriptor::expectNotInPlace() const {
+Error Descriptor::expectNotInPlace() const {
   for (size_t o = 0; o < numOuts(); ++o)
     for (size_t i = 0; i < numIns(); ++i)
       if (out(o).data && out(o).data == in(i).data)

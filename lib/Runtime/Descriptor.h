@@ -38,7 +38,7 @@ public:
   /// offset fits 63 bits, that outputs do not overlap themselves, and that no
   /// buffer with elements is null. CPRT_INVALID_ARGUMENT otherwise. What an
   /// operation wants of them is left to checkSignature.
-  Result decode(const char *op, const int64_t *desc, void *const *buffers);
+  Error decode(const char *op, const int64_t *desc, void *const *buffers);
 
   const char *op() const { return name; }
   int64_t id() const { return callId; }
@@ -63,18 +63,17 @@ public:
   Failure invalid(const std::string &text) const;
   Failure unsupported(const std::string &text) const;
 
-  Result expectCounts(size_t ins, size_t outs) const;
+  Error expectCounts(size_t ins, size_t outs) const;
   /// Buffer `index` (among all) must have this type and these sizes.
-  Result expectType(size_t index, DType dtype,
-                    const List<int64_t> &sizes) const;
+  Error expectType(size_t index, DType dtype, const List<int64_t> &sizes) const;
   /// No output may start where an input does: peers still read the input.
-  Result expectNotInPlace() const;
+  Error expectNotInPlace() const;
 
 private:
-  Result decodeHeader(const int64_t *desc);
-  Result decodeBuffer(const int64_t *&words, void *data, size_t index);
-  Result checkExtent(const Buffer &buffer, size_t index) const;
-  Result checkMemory(const Buffer &buffer, size_t index) const;
+  Error decodeHeader(const int64_t *desc);
+  Error decodeBuffer(const int64_t *&words, void *data, size_t index);
+  Error checkExtent(const Buffer &buffer, size_t index) const;
+  Error checkMemory(const Buffer &buffer, size_t index) const;
 
   const char *name = "";
   int64_t callId = 0;

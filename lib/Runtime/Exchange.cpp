@@ -15,9 +15,9 @@ Exchange::Exchange(Context &context, const Descriptor &call, const Group &group)
   mine.counter = &context.counters.at(call.op(), group.axesMask);
 }
 
-Result Exchange::enter() {
+Error Exchange::enter() {
   if (group.meeting)
-    if (Result failure =
+    if (Error failure =
             group.meeting->enter(context, group.slot(group.position), mine))
       return failure;
   isInside = group.meeting != nullptr;
@@ -53,7 +53,7 @@ void Exchange::publish(uint64_t progress) {
     group.meeting->publish(mine, progress);
 }
 
-Result Exchange::await(int64_t position, uint64_t progress) const {
+Error Exchange::await(int64_t position, uint64_t progress) const {
   if (position == group.position)
     return std::nullopt;
   return group.meeting->awaitProgress(group.slot(position), progress,

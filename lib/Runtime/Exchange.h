@@ -23,7 +23,7 @@ public:
   ~Exchange() { leave(); }
 
   /// See Meeting::enter. In a group of one it returns at once.
-  Result enter();
+  Error enter();
   /// Lets the peers go as far as it is up to this rank: it reads nothing of
   /// theirs any more, and asks nothing of them below, but goes on with what is
   /// its own.
@@ -47,7 +47,7 @@ public:
   void publish(uint64_t progress);
   /// Waits until the rank at `position` has published `progress` or more; its
   /// own is not waited for.
-  Result await(int64_t position, uint64_t progress) const;
+  Error await(int64_t position, uint64_t progress) const;
 
 private:
   Participant &at(int64_t position) const;

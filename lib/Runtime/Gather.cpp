@@ -34,12 +34,12 @@ static List<int64_t> sizesOf(const Buffer &buffer) {
 
 /// Checks what is cut: `whole` is the input's size of the dimension times the
 /// group's size unless the input is the whole already.
-static Result readOneDim(Context &context, const Descriptor &call, Words axes,
-                         int64_t dim, bool inputIsWhole, OneDim &read) {
-  if (Result failure = expectWithin(call, "dim", dim, 0, call.in(0).rank - 1))
+static Error readOneDim(Context &context, const Descriptor &call, Words axes,
+                        int64_t dim, bool inputIsWhole, OneDim &read) {
+  if (Error failure = expectWithin(call, "dim", dim, 0, call.in(0).rank - 1))
     return failure;
   read.dim = size_t(dim);
-  if (Result failure = findGroup(context, call, axes, read.group))
+  if (Error failure = findGroup(context, call, axes, read.group))
     return failure;
   read.inSizes = read.wholeSizes = sizesOf(call.in(0));
   int64_t &whole = read.wholeSizes[read.dim];
@@ -48,7 +48,7 @@ static Result readOneDim(Context &context, const Descriptor &call, Words axes,
                         typeText(call.in(0)) + " times " +
                         std::to_string(read.group->size) +
                         " ranks does not fit 63 bits");
-  if (Result failure =
+  if (Error failure =
           checkCut(call, *read.group, read.wholeSizes, read.dim, read.order))
     return failure;
   return checkCut(call, *read.group, read.wholeSizes, read.dim, read.toOrder);
@@ -57,12 +57,12 @@ static Result readOneDim(Context &context, const Descriptor &call, Words axes,
 static CutRuns wholeRun(int64_t size) { return Run{0, 0, size}; }
 
 /// Fills `dstRuns` of the output from what each peer holds by read.order.
-static Result pullRuns(Context &context, const Descriptor &call,
-                       const OneDim &read, const CutRuns &runs) {
-  if (Result failure = call.expectNotInPlace())
+static Error pullRuns(Context &context, const Descriptor &call,
+                      const OneDim &read, const CutRuns &runs) {
+  if (Error failure = call.expectNotInPlace())
     return failure;
   Exchange exchange(context, call, *read.group);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   for (int64_t peer = 0; peer < read.group->size; ++peer) {
     CutRuns held = runsAt(*read.group, read.order, read.wholeSize(), peer);
@@ -72,42 +72,41 @@ static Result pullRuns(Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
-Result cp::runtime::operations::allGather(Context &context,
-                                          const Descriptor &call) {
+Error cp::runtime::operations::allGather(Context &context,
+                                         const Descriptor &call) {
   AllGatherAttributes attrs(call);
   OneDim read(attrs.order);
-  if (Result failure = readOneDim(context, call, attrs.axes, attrs.dim,
-                                  /*inputIsWhole=*/false, read))
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/false, read))
     return failure;
-  if (Result failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
+  if (Error failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
     return failure;
   return pullRuns(context, call, read, wholeRun(read.wholeSize()));
 }
 
-Result cp::runtime::operations::reorder(Context &context,
-                                        const Descriptor &call) {
+Error cp::runtime::operations::reorder(Context &context,
+                                       const Descriptor &call) {
   ReorderAttributes attrs(call);
   OneDim read(attrs.fromOrder, attrs.toOrder);
-  if (Result failure = readOneDim(context, call, attrs.axes, attrs.dim,
-                                  /*inputIsWhole=*/false, read))
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/false, read))
     return failure;
-  if (Result failure = call.expectType(1, call.in(0).dtype, read.inSizes))
+  if (Error failure = call.expectType(1, call.in(0).dtype, read.inSizes))
     return failure;
   return pullRuns(context, call, read,
                   runsAt(*read.group, read.toOrder, read.wholeSize(),
                          read.group->position));
 }
 
-Result cp::runtime::operations::slice(Context &context,
-                                      const Descriptor &call) {
+Error cp::runtime::operations::slice(Context &context, const Descriptor &call) {
   SliceAttributes attrs(call);
   OneDim read(attrs.order);
-  if (Result failure = readOneDim(context, call, attrs.axes, attrs.dim,
-                                  /*inputIsWhole=*/true, read))
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/true, read))
     return failure;
   List<int64_t> sizes = read.wholeSizes;
   sizes[read.dim] /= read.group->size;
-  if (Result failure = call.expectType(1, call.in(0).dtype, sizes))
+  if (Error failure = call.expectType(1, call.in(0).dtype, sizes))
     return failure;
   CutRuns mine =
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);

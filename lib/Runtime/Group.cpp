@@ -11,8 +11,8 @@
 
 using namespace cp::runtime;
 
-static Result checkAxes(const Context &context, const Descriptor &call,
-                        Words axes) {
+static Error checkAxes(const Context &context, const Descriptor &call,
+                       Words axes) {
   int64_t count = int64_t(context.world.mesh.axes.size());
   uint64_t seen = 0;
   for (size_t i = 0; i < axes.size; ++i) {
@@ -49,9 +49,9 @@ static Group makeGroup(Context &context, const std::vector<int> &axes) {
   return group;
 }
 
-Result cp::runtime::findGroup(Context &context, const Descriptor &call,
-                              Words axes, const Group *&group) {
-  if (Result failure = checkAxes(context, call, axes))
+Error cp::runtime::findGroup(Context &context, const Descriptor &call,
+                             Words axes, const Group *&group) {
+  if (Error failure = checkAxes(context, call, axes))
     return failure;
   auto entry = std::find_if(
       context.groups.begin(), context.groups.end(), [&](const auto &known) {
@@ -66,9 +66,9 @@ Result cp::runtime::findGroup(Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
-Result cp::runtime::checkCut(const Descriptor &call, const Group &group,
-                             const List<int64_t> &sizes, size_t dim,
-                             const Cut &cut) {
+Error cp::runtime::checkCut(const Descriptor &call, const Group &group,
+                            const List<int64_t> &sizes, size_t dim,
+                            const Cut &cut) {
   // One rank holds everything, in whatever order.
   Cut known = group.size == 1 ? Cut() : cut;
   if (sizes[dim] >= 0 && divides(known, group.size, sizes[dim]))

@@ -35,13 +35,13 @@ struct Group {
 /// The group of this rank over `axes` of the world's mesh, major to minor; made
 /// once and kept by the context. CPRT_INVALID_ARGUMENT for an axis that the
 /// mesh does not have, or that is named twice.
-Result findGroup(cprt_context &context, const Descriptor &call, Words axes,
-                 const Group *&group);
+Error findGroup(cprt_context &context, const Descriptor &call, Words axes,
+                const Group *&group);
 
 /// Whether `dim` of a tensor of `sizes` (the whole) can be cut over the group:
 /// CPRT_INVALID_ARGUMENT when it does not divide.
-Result checkCut(const Descriptor &call, const Group &group,
-                const List<int64_t> &sizes, size_t dim, const Cut &cut);
+Error checkCut(const Descriptor &call, const Group &group,
+               const List<int64_t> &sizes, size_t dim, const Cut &cut);
 /// The part that `position` holds of a dimension of `size` elements.
 inline CutRuns runsAt(const Group &group, const Cut &cut, int64_t size,
                       int64_t position) {

@@ -19,23 +19,22 @@ static void fillZeros(const Buffer &out) {
   fill(out, &zero);
 }
 
-Result cp::runtime::operations::shift(Context &context,
-                                      const Descriptor &call) {
+Error cp::runtime::operations::shift(Context &context, const Descriptor &call) {
   ShiftAttributes attrs(call);
-  if (Result failure =
+  if (Error failure =
           expectWithin(call, "offset", attrs.offset, -INT32_MAX, INT32_MAX))
     return failure;
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, attrs.axes, group))
+  if (Error failure = findGroup(context, call, attrs.axes, group))
     return failure;
   const Buffer &in = call.in(0);
-  if (Result failure =
+  if (Error failure =
           call.expectType(1, in.dtype, {in.sizes, in.sizes + in.rank}))
     return failure;
-  if (Result failure = call.expectNotInPlace())
+  if (Error failure = call.expectNotInPlace())
     return failure;
   Exchange exchange(context, call, *group);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   int64_t source = group->position - attrs.offset;
   if (source < 0 || source >= group->size)
@@ -63,8 +62,8 @@ struct HaloCall {
 
 /// Output i is input i with `count` rows for each part, initial i with as many
 /// for one.
-static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
-                              size_t i) {
+static Error checkHaloTensor(const Descriptor &call, const HaloCall &read,
+                             size_t i) {
   const Buffer &in = call.in(i);
   int64_t parts = read.sequence.partsPerRank();
   List<int64_t> sizes(in.sizes, in.sizes + in.rank);
@@ -78,7 +77,7 @@ static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
                         ": in zigzag order a rank holds two parts");
   size = read.count;
   if (read.hasInitial)
-    if (Result failure = call.expectType(call.numOuts() + i, in.dtype, sizes))
+    if (Error failure = call.expectType(call.numOuts() + i, in.dtype, sizes))
       return failure;
   if (__builtin_mul_overflow(read.count, parts, &size))
     return call.invalid("attribute 'rows' is " + std::to_string(read.count) +
@@ -86,28 +85,30 @@ static Result checkHaloTensor(const Descriptor &call, const HaloCall &read,
   return call.expectType(call.numIns() + i, in.dtype, sizes);
 }
 
-static Result readHalo(Context &context, const Descriptor &call,
-                       HaloCall &read) {
+static Error readHalo(Context &context, const Descriptor &call,
+                      HaloCall &read) {
   HaloAttributes attrs(call);
-  if (Result failure = expectWithin(call, "dim", attrs.dim, 0, maxRank - 1))
+  if (Error failure = expectWithin(call, "dim", attrs.dim, 0, maxRank - 1))
     return failure;
   read.dim = size_t(attrs.dim);
   read.sequence.isReverse = attrs.reverse;
   read.count = attrs.rows;
-  if (Result failure = expectNeighbours(call, attrs.order))
+  if (Error failure = expectNeighbours(call, attrs.order))
     return failure;
   read.sequence.cut = attrs.order;
   size_t count = call.numOuts();
   read.hasInitial = call.numIns() != count;
-  if (read.hasInitial)
-    if (Result failure = call.expectCounts(2 * count, count))
-      return failure;
+  if (read.hasInitial && call.numIns() != 2 * count)
+    return call.invalid("found " + std::to_string(call.numIns()) +
+                        " inputs and " + std::to_string(count) +
+                        " outputs, expected as many inputs as outputs, or "
+                        "twice as many with initial rows");
   for (size_t i = 0; i < count; ++i)
-    if (Result failure = checkHaloTensor(call, read, i))
+    if (Error failure = checkHaloTensor(call, read, i))
       return failure;
-  if (Result failure = call.expectNotInPlace())
+  if (Error failure = call.expectNotInPlace())
     return failure;
-  if (Result failure = findGroup(context, call, attrs.axes, read.group))
+  if (Error failure = findGroup(context, call, attrs.axes, read.group))
     return failure;
   read.sequence.numRanks = read.group->size;
   return std::nullopt;
@@ -130,7 +131,7 @@ static int64_t takeRows(const Exchange &exchange, const Descriptor &call,
   int64_t first = sequence.inBuffer(slot) * read.count, taken = 0;
   for (int64_t part = sequence.partAt({read.group->position, slot});
        part > 0 && taken < read.count; --part) {
-    auto [position, from] = sequence.placeOf(part - 1);
+    auto [position, from] = sequence.seatOf(part - 1);
     const Buffer &in = exchange.input(position, i);
     int64_t size = read.rowsIn(in);
     int64_t count = std::min(size, read.count - taken);
@@ -161,12 +162,12 @@ static bool reachesBegin(const HaloCall &read, const Buffer &in) {
   return size == 0 || read.count / size >= part + (read.count % size == 0);
 }
 
-Result cp::runtime::operations::halo(Context &context, const Descriptor &call) {
+Error cp::runtime::operations::halo(Context &context, const Descriptor &call) {
   HaloCall read;
-  if (Result failure = readHalo(context, call, read))
+  if (Error failure = readHalo(context, call, read))
     return failure;
   Exchange exchange(context, call, *read.group);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   for (size_t i = 0; i < call.numOuts(); ++i) {
     if (!read.hasInitial && reachesBegin(read, call.in(i)))

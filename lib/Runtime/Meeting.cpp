@@ -59,7 +59,7 @@ Failure Meeting::spread(Failure failure) {
   return world.failure;
 }
 
-Result Meeting::enter(Context &context, size_t slot, Participant &mine) {
+Error Meeting::enter(Context &context, size_t slot, Participant &mine) {
   if (world.hasFailure.load(std::memory_order_acquire))
     return world.failure;
   uint64_t next = entries.load(std::memory_order_relaxed) + 1;
@@ -72,9 +72,8 @@ Result Meeting::enter(Context &context, size_t slot, Participant &mine) {
 }
 
 /// Of the last to come. Nobody withdraws meanwhile.
-Result Meeting::completeEntry(Context &context, size_t slot,
-                              Participant &mine) {
-  if (Result mismatch = findMismatch(mine, context.rank)) {
+Error Meeting::completeEntry(Context &context, size_t slot, Participant &mine) {
+  if (Error mismatch = findMismatch(mine, context.rank)) {
     Lock lock(world.mutex);
     participants[slot] = nullptr;
     --numEntered;
@@ -86,10 +85,10 @@ Result Meeting::completeEntry(Context &context, size_t slot,
   return std::nullopt;
 }
 
-Result Meeting::waitForEntry(Context &context, size_t slot, Participant &mine,
-                             uint64_t next) {
+Error Meeting::waitForEntry(Context &context, size_t slot, Participant &mine,
+                            uint64_t next) {
   Lock lock(world.mutex);
-  Result failure = findMismatch(mine, context.rank);
+  Error failure = findMismatch(mine, context.rank);
   if (!failure)
     failure = findCycle(*mine.call, context.rank);
   if (!failure) {
@@ -161,8 +160,8 @@ void Meeting::publish(Participant &mine, uint64_t progress) {
   changed.notify_all();
 }
 
-Result Meeting::awaitProgress(size_t slot, uint64_t least,
-                              const Descriptor &call) {
+Error Meeting::awaitProgress(size_t slot, uint64_t least,
+                             const Descriptor &call) {
   Participant &peer = at(slot);
   if (spin(peer.progress, least))
     return std::nullopt;
@@ -183,7 +182,7 @@ Result Meeting::awaitProgress(size_t slot, uint64_t least,
                          " ms; look at what it does, or raise deadline_ms"});
 }
 
-Result Meeting::findMismatch(const Participant &mine, int64_t rank) const {
+Error Meeting::findMismatch(const Participant &mine, int64_t rank) const {
   for (size_t slot = 0; slot < ranks.size(); ++slot) {
     const Participant *peer =
         participants[slot].load(std::memory_order_acquire);
@@ -227,7 +226,7 @@ bool Meeting::waitsFor(cprt_world &world, int64_t waiter, int64_t target) {
   return false;
 }
 
-Result Meeting::findCycle(const Descriptor &call, int64_t rank) const {
+Error Meeting::findCycle(const Descriptor &call, int64_t rank) const {
   for (size_t slot = 0; slot < ranks.size(); ++slot) {
     int64_t peer = ranks[slot];
     if (participants[slot] || peer == rank)

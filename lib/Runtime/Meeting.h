@@ -52,7 +52,7 @@ public:
   /// Returns when all ranks are here with the same call. CPRT_MISMATCH when two
   /// calls differ, or when ranks wait for each other in different groups;
   /// CPRT_TIMEOUT when one stays away; the world's failure when there is one.
-  Result enter(cprt_context &context, size_t slot, Participant &mine);
+  Error enter(cprt_context &context, size_t slot, Participant &mine);
   /// Says that this rank reads nothing of its peers any more; to be handed to
   /// leave().
   uint64_t depart();
@@ -68,7 +68,7 @@ public:
   void publish(Participant &mine, uint64_t progress);
   /// Waits until the participant in `slot` has published `least`; `call` is for
   /// the message. CPRT_TIMEOUT, or the world's failure when there is one.
-  Result awaitProgress(size_t slot, uint64_t least, const Descriptor &call);
+  Error awaitProgress(size_t slot, uint64_t least, const Descriptor &call);
 
   /// With the mutex held.
   void wakeAll() { changed.notify_all(); }
@@ -80,13 +80,13 @@ private:
   bool spin(const std::atomic<uint64_t> &word, uint64_t least) const;
   template <typename IsOver> Wake park(Lock &lock, IsOver isOver);
   void wakeParked();
-  Result completeEntry(cprt_context &context, size_t slot, Participant &mine);
-  Result waitForEntry(cprt_context &context, size_t slot, Participant &mine,
-                      uint64_t next);
+  Error completeEntry(cprt_context &context, size_t slot, Participant &mine);
+  Error waitForEntry(cprt_context &context, size_t slot, Participant &mine,
+                     uint64_t next);
   bool withdraw(Lock &lock, size_t slot, uint64_t next);
   void completeExit();
-  Result findMismatch(const Participant &mine, int64_t rank) const;
-  Result findCycle(const Descriptor &call, int64_t rank) const;
+  Error findMismatch(const Participant &mine, int64_t rank) const;
+  Error findCycle(const Descriptor &call, int64_t rank) const;
   Failure lateFailure(const Descriptor &call, int64_t rank) const;
   /// Who has not entered; `except` is not named.
   std::vector<int64_t> missingRanks(int64_t except = -1) const;

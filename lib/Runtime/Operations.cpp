@@ -34,7 +34,7 @@ cp::kernels::KernelFn cp::runtime::kernelFor(Context &context, const char *op,
   return entry->second;
 }
 
-static Result runKernel(Context &context, const Descriptor &call) {
+static Error runKernel(Context &context, const Descriptor &call) {
   cp::kernels::KernelFn kernel = kernelFor(context, call.op(), keyType(call));
   if (!kernel)
     return call.unsupported("there is no kernel for " + typeText(call.in(0)) +

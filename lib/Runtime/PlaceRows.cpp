@@ -16,15 +16,15 @@ static void writePlaces(const Buffer &out, const std::vector<int64_t> &runs) {
       *place = runs[run] + i * runs[run + 2];
 }
 
-Result cp::runtime::operations::positions(Context &context,
-                                          const Descriptor &call) {
+Error cp::runtime::operations::positions(Context &context,
+                                         const Descriptor &call) {
   const Buffer &out = call.out(0);
   if (out.rank != 1 || out.dtype != DType::I64)
     return call.invalid(call.label(0) + " is " + typeText(out) +
                         ", expected i64[l]");
   PositionsAttributes attrs(call);
   const Positions *positions = nullptr;
-  if (Result failure =
+  if (Error failure =
           findPositions(context, call, "", {attrs.axes, attrs.orders},
                         out.sizes[0], positions))
     return failure;

@@ -13,8 +13,8 @@
 
 using namespace cp::runtime;
 
-static Result checkOrders(const Descriptor &call, const std::string &name,
-                          const SequenceCut &cut) {
+static Error checkOrders(const Descriptor &call, const std::string &name,
+                         const SequenceCut &cut) {
   bool fits = cut.orders.size == cut.axes.size;
   for (size_t i = 0; fits && i < cut.orders.size; ++i)
     fits = cut.orders[i] >= 0;
@@ -73,9 +73,9 @@ static void addRun(std::vector<int64_t> &words, int64_t first, int64_t length) {
   words.insert(words.end(), {first, length, 1});
 }
 
-static Result makePositions(const Context &context, const Descriptor &call,
-                            const SequenceCut &cut, int64_t localRows,
-                            Positions &made) {
+static Error makePositions(const Context &context, const Descriptor &call,
+                           const SequenceCut &cut, int64_t localRows,
+                           Positions &made) {
   int64_t ranks = made.group->size;
   if (__builtin_mul_overflow(localRows, ranks, &made.whole))
     return call.invalid(std::to_string(localRows) + " rows times " +
@@ -96,20 +96,20 @@ static Result makePositions(const Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
-Result cp::runtime::findPositions(Context &context, const Descriptor &call,
-                                  const std::string &name,
-                                  const SequenceCut &cut, int64_t localRows,
-                                  const Positions *&positions) {
-  if (Result failure = checkOrders(call, name, cut))
+Error cp::runtime::findPositions(Context &context, const Descriptor &call,
+                                 const std::string &name,
+                                 const SequenceCut &cut, int64_t localRows,
+                                 const Positions *&positions) {
+  if (Error failure = checkOrders(call, name, cut))
     return failure;
   auto entry = std::find_if(
       context.positions.begin(), context.positions.end(),
       [&](const auto &known) { return isKey(known.first, cut, localRows); });
   if (entry == context.positions.end()) {
     Positions made;
-    if (Result failure = findGroup(context, call, cut.axes, made.group))
+    if (Error failure = findGroup(context, call, cut.axes, made.group))
       return failure;
-    if (Result failure = makePositions(context, call, cut, localRows, made))
+    if (Error failure = makePositions(context, call, cut, localRows, made))
       return failure;
     entry =
         context.positions.emplace(keyOf(cut, localRows), std::move(made)).first;

@@ -35,9 +35,9 @@ struct Positions {
 /// out once and kept by the context. CPRT_INVALID_ARGUMENT for axes that make
 /// no group, for `orders` that are not one for each axis, or a dimension that
 /// does not divide. `name` says which attributes, as "q_".
-Result findPositions(cprt_context &context, const Descriptor &call,
-                     const std::string &name, const SequenceCut &cut,
-                     int64_t localRows, const Positions *&positions);
+Error findPositions(cprt_context &context, const Descriptor &call,
+                    const std::string &name, const SequenceCut &cut,
+                    int64_t localRows, const Positions *&positions);
 
 } // namespace cp::runtime
 

@@ -17,7 +17,7 @@ using namespace cp::runtime;
 /// the partial sums then stay in the first cache.
 static constexpr int64_t tileElements = 4096;
 
-static Result expectFloats(const Descriptor &call) {
+static Error expectFloats(const Descriptor &call) {
   DType dtype = call.in(0).dtype;
   if (dtype == DType::F32 || dtype == DType::F64 || dtype == DType::BF16)
     return std::nullopt;
@@ -84,8 +84,8 @@ private:
 
 /// Adds the group's inputs, position by position, into the output, whose
 /// elements along `part.dim` come from `part.segments`.
-static Result sum(Context &context, const Descriptor &call, const Group &group,
-                  const DimMap &part) {
+static Error sum(Context &context, const Descriptor &call, const Group &group,
+                 const DimMap &part) {
   const Buffer &out = call.out(0);
   size_t dim = out.rank ? tileDim(out) : 0;
   int64_t perRow =
@@ -99,7 +99,7 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
   Exchange exchange(context, call, group);
   TileSum tileSum(exchange, out, group.size,
                   rows * std::max<int64_t>(perRow, 1));
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   for (const Segment &tile : tiles) {
     List<DimMap> maps = {{dim, {tile}}};
@@ -112,45 +112,45 @@ static Result sum(Context &context, const Descriptor &call, const Group &group,
   return std::nullopt;
 }
 
-Result cp::runtime::operations::allReduce(Context &context,
-                                          const Descriptor &call) {
+Error cp::runtime::operations::allReduce(Context &context,
+                                         const Descriptor &call) {
   const Group *group = nullptr;
-  if (Result failure =
+  if (Error failure =
           findGroup(context, call, AllReduceAttributes(call).axes, group))
     return failure;
   const Buffer &in = call.in(0);
-  if (Result failure =
+  if (Error failure =
           call.expectType(1, in.dtype, {in.sizes, in.sizes + in.rank}))
     return failure;
-  if (Result failure = expectFloats(call))
+  if (Error failure = expectFloats(call))
     return failure;
-  if (Result failure = call.expectNotInPlace())
+  if (Error failure = call.expectNotInPlace())
     return failure;
   int64_t rows = in.rank ? in.sizes[0] : 1;
   return sum(context, call, *group, {0, {{0, 0, rows}}});
 }
 
-Result cp::runtime::operations::reduceScatter(Context &context,
-                                              const Descriptor &call) {
+Error cp::runtime::operations::reduceScatter(Context &context,
+                                             const Descriptor &call) {
   const Buffer &in = call.in(0);
   ReduceScatterAttributes attrs(call);
-  if (Result failure = expectWithin(call, "dim", attrs.dim, 0, in.rank - 1))
+  if (Error failure = expectWithin(call, "dim", attrs.dim, 0, in.rank - 1))
     return failure;
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, attrs.axes, group))
+  if (Error failure = findGroup(context, call, attrs.axes, group))
     return failure;
   auto dim = size_t(attrs.dim);
   cp::Cut order = attrs.order;
   List<int64_t> sizes(in.sizes, in.sizes + in.rank);
-  if (Result failure = checkCut(call, *group, sizes, dim, order))
+  if (Error failure = checkCut(call, *group, sizes, dim, order))
     return failure;
   int64_t whole = sizes[dim];
   sizes[dim] /= group->size;
-  if (Result failure = call.expectType(1, in.dtype, sizes))
+  if (Error failure = call.expectType(1, in.dtype, sizes))
     return failure;
-  if (Result failure = expectFloats(call))
+  if (Error failure = expectFloats(call))
     return failure;
-  if (Result failure = call.expectNotInPlace())
+  if (Error failure = call.expectNotInPlace())
     return failure;
   DimMap part = {dim, {}};
   for (const Run &run : runsAt(*group, order, whole, group->position))

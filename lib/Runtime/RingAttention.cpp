@@ -37,12 +37,12 @@ struct RingCall {
 
 /// Where everything is in a rank's memory; the same on all ranks. Blocks come
 /// first: peers read them.
-struct Places {
+struct Staging {
   int64_t values = 0, block = 0, part = 0, partLse = 0, sums = 0, end = 0;
   /// False when that does not fit 63 bits.
   bool fits = true;
 
-  Places(const Descriptor &call, const RingCall &ring) {
+  Staging(const Descriptor &call, const RingCall &ring) {
     int64_t ranks = ring.group().size;
     values = add(0, numBytes(call.in(1)));
     block = add(values, numBytes(call.in(2)));
@@ -72,7 +72,7 @@ private:
 class Ring {
 public:
   Ring(Context &context, const Descriptor &call, const RingCall &ring,
-       const Places &at, char *memory)
+       const Staging &at, char *memory)
       : call(call), ring(ring), group(ring.group()), at(at), memory(memory),
         exchange(context, call, group), part(call.out(0), memory + at.part),
         partLse(call.out(1), memory + at.partLse),
@@ -80,18 +80,18 @@ public:
     exchange.setSummary(memory);
   }
 
-  Result enter() { return exchange.enter(); }
+  Error enter() { return exchange.enter(); }
 
   /// Takes block t + 1, when there is one.
-  Result take(int64_t t) {
+  Error take(int64_t t) {
     if (t + 1 == group.size)
       return std::nullopt;
     int64_t previous = around(-1), next = around(1);
-    if (Result failure = exchange.await(previous, uint64_t(t)))
+    if (Error failure = exchange.await(previous, uint64_t(t)))
       return failure;
     // The slot held block t - 1, which is the next rank's block t.
     if (t >= 2)
-      if (Result failure = exchange.await(next, uint64_t(t)))
+      if (Error failure = exchange.await(next, uint64_t(t)))
         return failure;
     char *from = const_cast<char *>(exchange.summary(previous));
     for (size_t i : {1, 2}) {
@@ -153,7 +153,7 @@ private:
   const Descriptor &call;
   const RingCall &ring;
   const Group &group;
-  const Places &at;
+  const Staging &at;
   char *memory;
   Exchange exchange;
   Contiguous part, partLse, sums;
@@ -161,43 +161,43 @@ private:
 
 } // namespace
 
-static Result readRing(Context &context, const Descriptor &call,
-                       RingCall &ring) {
-  if (Result failure = checkAttentionBuffers(call))
+static Error readRing(Context &context, const Descriptor &call,
+                      RingCall &ring) {
+  if (Error failure = checkAttentionBuffers(call))
     return failure;
-  if (Result failure = call.expectNotInPlace())
+  if (Error failure = call.expectNotInPlace())
     return failure;
   RingAttentionAttributes attrs(call);
   ring.rule = {attrs.causal, attrs.scale, attrs.window};
   SequenceCut cut = {attrs.axes, attrs.orders};
-  if (Result failure = findPositions(context, call, "", cut,
-                                     call.in(0).sizes[1], ring.queries))
+  if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
+                                    ring.queries))
     return failure;
-  if (Result failure =
+  if (Error failure =
           findPositions(context, call, "", cut, call.in(1).sizes[1], ring.keys))
     return failure;
-  if (Result failure =
+  if (Error failure =
           checkAttentionRule(call, ring.rule, *ring.queries, *ring.keys))
     return failure;
   return findAttentionKernels(context, call, ring.kernels);
 }
 
-Result cp::runtime::operations::ringAttention(Context &context,
-                                              const Descriptor &call) {
+Error cp::runtime::operations::ringAttention(Context &context,
+                                             const Descriptor &call) {
   RingCall read;
-  if (Result failure = readRing(context, call, read))
+  if (Error failure = readRing(context, call, read))
     return failure;
-  Places at(call, read);
+  Staging at(call, read);
   char *memory = at.fits ? context.memory.staging(at.end) : nullptr;
   if (!memory)
     return Failure{CPRT_OUT_OF_MEMORY,
                    call.title() + ": no room for two blocks of keys and values "
                                   "and a part of the result; use more ranks"};
   Ring ring(context, call, read, at, memory);
-  if (Result failure = ring.enter())
+  if (Error failure = ring.enter())
     return failure;
   for (int64_t t = 0; t < read.group().size; ++t) {
-    if (Result failure = ring.take(t))
+    if (Error failure = ring.take(t))
       return failure;
     if (const char *wrong = ring.attend(t)) {
       Failure failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};

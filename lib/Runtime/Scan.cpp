@@ -35,24 +35,24 @@ static constexpr Algorithm algorithms[] = {
 };
 
 /// Outputs have the inputs' types; a total those of one of a rank's parts.
-static Result checkResults(const Descriptor &call, size_t tensors,
-                           int64_t perRank, bool hasTotal) {
+static Error checkResults(const Descriptor &call, size_t tensors,
+                          int64_t perRank, bool hasTotal) {
   for (size_t i = 0; i < tensors; ++i) {
     const Buffer &in = call.in(i);
     List<int64_t> sizes(in.sizes, in.sizes + in.rank);
-    if (Result failure = call.expectType(tensors + i, in.dtype, sizes))
+    if (Error failure = call.expectType(tensors + i, in.dtype, sizes))
       return failure;
     if (!hasTotal)
       continue;
     if (perRank > 1)
       sizes[0] /= perRank;
-    if (Result failure = call.expectType(2 * tensors + i, in.dtype, sizes))
+    if (Error failure = call.expectType(2 * tensors + i, in.dtype, sizes))
       return failure;
   }
   return call.expectNotInPlace();
 }
 
-static Result checkDecays(const Descriptor &call) {
+static Error checkDecays(const Descriptor &call) {
   const Buffer &decay = call.in(0), &state = call.in(1);
   if (decay.dtype != DType::F32 && decay.dtype != DType::F64)
     return call.unsupported("scans " + typeText(decay) +
@@ -67,7 +67,7 @@ static Result checkDecays(const Descriptor &call) {
 }
 
 /// All tensors count the same units in their first dimensions.
-static Result checkUnits(const Descriptor &call, int batchDims) {
+static Error checkUnits(const Descriptor &call, int batchDims) {
   const Buffer &first = call.in(0);
   for (size_t i = 0; i < call.numIns(); ++i) {
     const Buffer &in = call.in(i);
@@ -82,8 +82,8 @@ static Result checkUnits(const Descriptor &call, int batchDims) {
 }
 
 /// Whether the summaries of a rank's parts can be told apart.
-static Result checkParts(const Descriptor &call, int64_t perRank,
-                         int prefixDims) {
+static Error checkParts(const Descriptor &call, int64_t perRank,
+                        int prefixDims) {
   const Buffer &first = call.in(0);
   if (perRank == 1 || (prefixDims > 0 && first.sizes[0] % 2 == 0))
     return std::nullopt;
@@ -118,8 +118,8 @@ static int64_t elementsOf(const Buffer &tensor, int first, int last) {
 
 /// The same of tensors that combine in their own way. CPRT_INVALID_ARGUMENT
 /// when all of them together, of one unit at least, do not fit 63 bits.
-static Result shapeOf(const Sequence &sequence, OwnCombine &own,
-                      SummaryShape &shape) {
+static Error shapeOf(const Sequence &sequence, OwnCombine &own,
+                     SummaryShape &shape) {
   const Descriptor &call = own.call;
   const Buffer &first = call.in(0);
   int64_t perRank = sequence.partsPerRank(), unit = 0, bytes = 0;
@@ -159,8 +159,8 @@ static bool isCountable(const Scan &scan) {
          !__builtin_mul_overflow(one, scan.sequence.numParts() + 5, &all);
 }
 
-static Result run(const Algorithm &algorithm, const Scan &scan,
-                  OwnCombine *own) {
+static Error run(const Algorithm &algorithm, const Scan &scan,
+                 OwnCombine *own) {
   char *memory = nullptr;
   if (isCountable(scan)) {
     int64_t bytes = algorithm.bytes(scan);
@@ -195,22 +195,21 @@ struct Attributes {
 } // namespace
 
 /// Checks the buffers, and makes of them what is scanned.
-static Result checkBuffers(const Descriptor &call, const Attributes &attributes,
-                           const Sequence &sequence, OwnCombine *own,
-                           SummaryShape &shape) {
+static Error checkBuffers(const Descriptor &call, const Attributes &attributes,
+                          const Sequence &sequence, OwnCombine *own,
+                          SummaryShape &shape) {
   size_t tensors = own ? std::max<size_t>(call.numIns(), 1) : 2;
-  if (Result failure = call.expectCounts(
+  if (Error failure = call.expectCounts(
           tensors, attributes.hasTotal ? 2 * tensors : tensors))
     return failure;
-  if (Result failure =
+  if (Error failure =
           own ? checkUnits(call, own->batchDims) : checkDecays(call))
     return failure;
   int64_t perRank = sequence.partsPerRank();
-  if (Result failure =
+  if (Error failure =
           checkParts(call, perRank, own ? own->batchDims : call.in(0).rank))
     return failure;
-  if (Result failure =
-          checkResults(call, tensors, perRank, attributes.hasTotal))
+  if (Error failure = checkResults(call, tensors, perRank, attributes.hasTotal))
     return failure;
   if (own)
     return shapeOf(sequence, *own, shape);
@@ -218,26 +217,26 @@ static Result checkBuffers(const Descriptor &call, const Attributes &attributes,
   return std::nullopt;
 }
 
-static Result scanState(Context &context, const Descriptor &call,
-                        const Attributes &attributes, cprt_op *combine,
-                        bool isOwn) {
-  if (Result failure = expectWithin(call, "algorithm", attributes.algorithm, 0,
-                                    int64_t(std::size(algorithms)) - 1))
+static Error scanState(Context &context, const Descriptor &call,
+                       const Attributes &attributes, cprt_op *combine,
+                       bool isOwn) {
+  if (Error failure = expectWithin(call, "algorithm", attributes.algorithm, 0,
+                                   int64_t(std::size(algorithms)) - 1))
     return failure;
   if (isOwn && !combine)
     return call.invalid("the function that combines is null; hand one over, or "
                         "call cprt_scan_state");
-  if (Result failure = expectNeighbours(call, attributes.order))
+  if (Error failure = expectNeighbours(call, attributes.order))
     return failure;
   Sequence sequence = {attributes.order, 1, attributes.isReverse};
   OwnCombine combination = {
       combine, context, call, int(attributes.batchDims), {}};
   OwnCombine *own = isOwn ? &combination : nullptr;
   SummaryShape shape = {};
-  if (Result failure = checkBuffers(call, attributes, sequence, own, shape))
+  if (Error failure = checkBuffers(call, attributes, sequence, own, shape))
     return failure;
   const Group *group = nullptr;
-  if (Result failure = findGroup(context, call, attributes.axes, group))
+  if (Error failure = findGroup(context, call, attributes.axes, group))
     return failure;
   sequence.numRanks = group->size;
   return run(algorithms[attributes.algorithm],
@@ -245,8 +244,8 @@ static Result scanState(Context &context, const Descriptor &call,
              own);
 }
 
-Result cp::runtime::operations::scanState(Context &context,
-                                          const Descriptor &call) {
+Error cp::runtime::operations::scanState(Context &context,
+                                         const Descriptor &call) {
   return scanState(context, call, Attributes(ScanStateAttributes(call)),
                    nullptr, /*isOwn=*/false);
 }
@@ -255,9 +254,9 @@ extern "C" void cprt_scan_state_with(cprt_context *context, cprt_stream *stream,
                                      const int64_t *desc, void *const *buffers,
                                      cprt_op *combine) {
   runOp(context, stream, desc, buffers, signatures::scanStateWith,
-        [combine](Context &context, const Descriptor &call) -> Result {
+        [combine](Context &context, const Descriptor &call) -> Error {
           ScanStateWithAttributes read(call);
-          if (Result failure =
+          if (Error failure =
                   expectWithin(call, "batch_dims", read.batchDims, 0, maxRank))
             return failure;
           Attributes attributes(read);

@@ -40,7 +40,7 @@ struct Scan {
 /// fit 63 bits, together with a combine's scratch memory.
 using ScanBytes = int64_t (*)(const Scan &scan);
 /// `memory` holds these bytes until the call returns.
-using ScanBody = Result (*)(const Scan &scan, char *memory);
+using ScanBody = Error (*)(const Scan &scan, char *memory);
 
 /// For the algorithms that keep one summary for each part.
 inline int64_t bytesOfOwn(const Scan &scan) {
@@ -49,23 +49,23 @@ inline int64_t bytesOfOwn(const Scan &scan) {
 
 /// Each part takes the previous one's inclusive prefix: R - 1 steps, and as
 /// many back in zigzag order.
-Result scanByChain(const Scan &scan, char *memory);
+Error scanByChain(const Scan &scan, char *memory);
 
 /// The chain in blocks: a rank hands one on while it waits for the next.
-Result scanByPipeline(const Scan &scan, char *memory);
+Error scanByPipeline(const Scan &scan, char *memory);
 
 /// Each rank takes all summaries and folds those before it: one step.
 int64_t bytesOfGather(const Scan &scan);
-Result scanByGather(const Scan &scan, char *memory);
+Error scanByGather(const Scan &scan, char *memory);
 
 /// Each rank takes in ever longer runs of its predecessors: ceil(log2 R) + 1
 /// steps. Hillis and Steele, Data parallel algorithms, CACM 29(12), 1986.
 int64_t bytesOfDoubling(const Scan &scan);
-Result scanByDoubling(const Scan &scan, char *memory);
+Error scanByDoubling(const Scan &scan, char *memory);
 
 /// Each rank folds one slice of the states for everybody: two exchanges.
 int64_t bytesOfTransposed(const Scan &scan);
-Result scanTransposed(const Scan &scan, char *memory);
+Error scanTransposed(const Scan &scan, char *memory);
 
 } // namespace cp::runtime
 

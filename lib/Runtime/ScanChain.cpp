@@ -25,22 +25,22 @@ public:
   Chain(const Scan &scan, Exchange &exchange, int64_t numBlocks, char *memory)
       : scan(scan), exchange(exchange), numBlocks(numBlocks), memory(memory) {}
 
-  Result run() {
+  Error run() {
     int64_t delay = delayOf(scan.group.position);
     bool hasTwo = scan.shape.perRank == 2;
     for (int64_t step = 0; step < numBlocks + (hasTwo ? delay : 0); ++step) {
       if (step < numBlocks)
-        if (Result failure = pass(0, step))
+        if (Error failure = pass(0, step))
           return failure;
       if (hasTwo && step >= delay)
-        if (Result failure = pass(1, step - delay))
+        if (Error failure = pass(1, step - delay))
           return failure;
     }
     return scan.hasTotal ? takeTotal() : std::nullopt;
   }
 
 private:
-  using Place = Sequence::Place;
+  using Seat = Sequence::Seat;
 
   /// The first rank has its own summary at once, and no need to wait.
   int64_t delayOf(int64_t position) const {
@@ -49,17 +49,17 @@ private:
     return isAlone ? numBlocks : std::min(between, numBlocks);
   }
   /// How many blocks the rank has published when `block` of a part is ready.
-  uint64_t readyAfter(Place place, int64_t block) const {
-    int64_t delay = delayOf(place.position);
-    if (place.slot == 0)
+  uint64_t readyAfter(Seat seat, int64_t block) const {
+    int64_t delay = delayOf(seat.position);
+    if (seat.slot == 0)
       return uint64_t(block + 1 + std::max<int64_t>(block - delay, 0));
     return uint64_t(std::min(block + delay + 1, numBlocks) + block + 1);
   }
   char *own(int64_t slot) const { return memory + slot * scan.shape.bytes(); }
 
-  Result pass(int64_t slot, int64_t block);
-  void finish(int64_t slot, Place previous, const char *prefix);
-  Result takeTotal();
+  Error pass(int64_t slot, int64_t block);
+  void finish(int64_t slot, Seat previous, const char *prefix);
+  Error takeTotal();
 
   const Scan &scan;
   Exchange &exchange;
@@ -70,7 +70,7 @@ private:
 
 /// Takes one block of the previous part's inclusive prefix, and hands on this
 /// part's.
-Result Chain::pass(int64_t slot, int64_t block) {
+Error Chain::pass(int64_t slot, int64_t block) {
   int64_t part = scan.partIn(slot);
   if (part == 0) {
     if (block == 0) {
@@ -79,8 +79,8 @@ Result Chain::pass(int64_t slot, int64_t block) {
     }
     return std::nullopt;
   }
-  Place previous = scan.sequence.placeOf(part - 1);
-  if (Result failure =
+  Seat previous = scan.sequence.seatOf(part - 1);
+  if (Error failure =
           exchange.await(previous.position, readyAfter(previous, block)))
     return failure;
   const char *prefix =
@@ -95,15 +95,15 @@ Result Chain::pass(int64_t slot, int64_t block) {
   return std::nullopt;
 }
 
-void Chain::finish(int64_t slot, Place previous, const char *prefix) {
+void Chain::finish(int64_t slot, Seat previous, const char *prefix) {
   unpack(prefix, scan.call, scan.shape, slot);
   exchange.took(previous.position, scan.shape.bytes());
 }
 
 /// The last part's inclusive prefix.
-Result Chain::takeTotal() {
-  Place last = scan.sequence.placeOf(scan.lastPart());
-  if (Result failure =
+Error Chain::takeTotal() {
+  Seat last = scan.sequence.seatOf(scan.lastPart());
+  if (Error failure =
           exchange.await(last.position, readyAfter(last, numBlocks - 1)))
     return failure;
   unpackTotal(exchange.summary(last.position) + last.slot * scan.shape.bytes(),
@@ -112,17 +112,17 @@ Result Chain::takeTotal() {
   return std::nullopt;
 }
 
-static Result passOn(const Scan &scan, int64_t numBlocks, char *memory) {
+static Error passOn(const Scan &scan, int64_t numBlocks, char *memory) {
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
     pack(memory + slot * scan.shape.bytes(), scan.call, scan.shape, slot);
   Exchange exchange(scan.context, scan.call, scan.group);
   exchange.setSummary(memory);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   return Chain(scan, exchange, numBlocks, memory).run();
 }
 
-Result cp::runtime::scanByChain(const Scan &scan, char *memory) {
+Error cp::runtime::scanByChain(const Scan &scan, char *memory) {
   return passOn(scan, 1, memory);
 }
 
@@ -136,6 +136,6 @@ static int64_t blocksFor(const Scan &scan) {
                              std::max<int64_t>(scan.shape.units(), 1));
 }
 
-Result cp::runtime::scanByPipeline(const Scan &scan, char *memory) {
+Error cp::runtime::scanByPipeline(const Scan &scan, char *memory) {
   return passOn(scan, blocksFor(scan), memory);
 }

@@ -44,17 +44,17 @@ public:
   Doubling(const Scan &scan, Exchange &exchange, char *memory)
       : scan(scan), exchange(exchange), memory(memory) {}
 
-  Result run();
+  Error run();
   /// From inclusive to exclusive prefixes: what the previous part ends with.
-  Result finish(int64_t slot);
+  Error finish(int64_t slot);
   /// What the last part ends with.
-  Result takeTotal();
+  Error takeTotal();
   /// Bytes from the start of the owner's memory.
   int64_t offsetOf(Held held) const;
 
 private:
-  Result take(Held held, const char *&summary);
-  Result fold(int64_t slot, int64_t step);
+  Error take(Held held, const char *&summary);
+  Error fold(int64_t slot, int64_t step);
   uint64_t readyAfter(Held held) const;
 
   const Scan &scan;
@@ -65,39 +65,39 @@ private:
 } // namespace
 
 int64_t Doubling::offsetOf(Held held) const {
-  Sequence::Place place = scan.sequence.placeOf(held.part);
-  int64_t before = place.slot == 0 ? 0 : stepsOf(place.position) + 1;
+  Sequence::Seat seat = scan.sequence.seatOf(held.part);
+  int64_t before = seat.slot == 0 ? 0 : stepsOf(seat.position) + 1;
   return (before + held.step) * scan.shape.bytes();
 }
 
 /// What its owner has published by then: in each step one for its first part,
 /// while that takes something in, and one for its second, which does so longer.
 uint64_t Doubling::readyAfter(Held held) const {
-  Sequence::Place place = scan.sequence.placeOf(held.part);
+  Sequence::Seat seat = scan.sequence.seatOf(held.part);
   if (held.step == 0)
     return 0;
-  if (place.slot == 1)
-    return uint64_t(held.step + std::min(held.step, stepsOf(place.position)));
+  if (seat.slot == 1)
+    return uint64_t(held.step + std::min(held.step, stepsOf(seat.position)));
   return uint64_t(scan.shape.perRank * (held.step - 1) + 1);
 }
 
 /// Waits for what a peer holds; it stays until the peer has left.
-Result Doubling::take(Held held, const char *&summary) {
+Error Doubling::take(Held held, const char *&summary) {
   held.step = std::min(held.step, stepsOf(held.part));
-  int64_t owner = scan.sequence.placeOf(held.part).position;
-  if (Result failure = exchange.await(owner, readyAfter(held)))
+  int64_t owner = scan.sequence.seatOf(held.part).position;
+  if (Error failure = exchange.await(owner, readyAfter(held)))
     return failure;
   summary = exchange.summary(owner) + offsetOf(held);
   exchange.took(owner, scan.shape.bytes());
   return std::nullopt;
 }
 
-Result Doubling::fold(int64_t slot, int64_t step) {
+Error Doubling::fold(int64_t slot, int64_t step) {
   int64_t part = scan.partIn(slot);
   if (step >= stepsOf(part))
     return std::nullopt;
   const char *earlier = nullptr;
-  if (Result failure = take({part - (int64_t(1) << step), step}, earlier))
+  if (Error failure = take({part - (int64_t(1) << step), step}, earlier))
     return failure;
   char *mine = memory + offsetOf({part, step});
   combine(mine + scan.shape.bytes(), earlier, mine, scan.shape,
@@ -106,49 +106,49 @@ Result Doubling::fold(int64_t slot, int64_t step) {
   return std::nullopt;
 }
 
-Result Doubling::finish(int64_t slot) {
+Error Doubling::finish(int64_t slot) {
   int64_t part = scan.partIn(slot);
   if (part == 0) {
     writeIdentity(scan.call, scan.shape, slot);
     return std::nullopt;
   }
   const char *earlier = nullptr;
-  if (Result failure = take({part - 1, stepsOf(part)}, earlier))
+  if (Error failure = take({part - 1, stepsOf(part)}, earlier))
     return failure;
   unpack(earlier, scan.call, scan.shape, slot);
   return std::nullopt;
 }
 
-Result Doubling::takeTotal() {
+Error Doubling::takeTotal() {
   int64_t part = scan.lastPart();
   const char *total = nullptr;
-  if (Result failure = take({part, stepsOf(part)}, total))
+  if (Error failure = take({part, stepsOf(part)}, total))
     return failure;
   unpackTotal(total, scan.call, scan.shape);
   return std::nullopt;
 }
 
-Result Doubling::run() {
+Error Doubling::run() {
   int64_t numSlots = scan.shape.perRank;
   int64_t numSteps = stepsOf(scan.partIn(numSlots - 1));
   for (int64_t step = 0; step < numSteps; ++step)
     for (int64_t slot = 0; slot < numSlots; ++slot)
-      if (Result failure = fold(slot, step))
+      if (Error failure = fold(slot, step))
         return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
-    if (Result failure = finish(slot))
+    if (Error failure = finish(slot))
       return failure;
   return scan.hasTotal ? takeTotal() : std::nullopt;
 }
 
-Result cp::runtime::scanByDoubling(const Scan &scan, char *memory) {
+Error cp::runtime::scanByDoubling(const Scan &scan, char *memory) {
   Exchange exchange(scan.context, scan.call, scan.group);
   Doubling doubling(scan, exchange, memory);
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
     pack(memory + doubling.offsetOf({scan.partIn(slot), 0}), scan.call,
          scan.shape, slot);
   exchange.setSummary(memory);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   return doubling.run();
 }

@@ -13,22 +13,22 @@ int64_t cp::runtime::bytesOfGather(const Scan &scan) {
   return scan.sequence.numParts() * scan.shape.bytes();
 }
 
-static Result takeAll(const Scan &scan, char *summaries) {
+static Error takeAll(const Scan &scan, char *summaries) {
   const SummaryShape &shape = scan.shape;
   Exchange exchange(scan.context, scan.call, scan.group);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   for (int64_t part = 0; part < scan.sequence.numParts(); ++part) {
-    auto [peer, slot] = scan.sequence.placeOf(part);
+    auto [peer, slot] = scan.sequence.seatOf(part);
     pack(summaries + part * shape.bytes(), exchange.call(peer), shape, slot);
     exchange.took(peer, shape.bytes());
   }
   return std::nullopt;
 }
 
-Result cp::runtime::scanByGather(const Scan &scan, char *memory) {
+Error cp::runtime::scanByGather(const Scan &scan, char *memory) {
   const SummaryShape &shape = scan.shape;
-  if (Result failure = takeAll(scan, memory))
+  if (Error failure = takeAll(scan, memory))
     return failure;
   // A rank's parts ascend, so the fold for one goes on for the next.
   int64_t numFolded = 1;

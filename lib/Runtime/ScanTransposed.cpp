@@ -27,8 +27,8 @@ using namespace cp::runtime;
 namespace {
 
 /// Where everything is; the same on all ranks but for the slice's length.
-struct Places {
-  explicit Places(const Scan &scan)
+struct Staging {
+  explicit Staging(const Scan &scan)
       : shape(scan.shape), size(scan.group.size),
         numParts(scan.sequence.numParts()) {}
 
@@ -56,7 +56,7 @@ struct Places {
 } // namespace
 
 int64_t cp::runtime::bytesOfTransposed(const Scan &scan) {
-  Places at(scan);
+  Staging at(scan);
   return at.decays(scan.group.position, at.numParts);
 }
 
@@ -66,10 +66,10 @@ static void copyBytes(char *dst, const char *src, int64_t bytes) {
 
 static void takeSlices(const Scan &scan, const Exchange &exchange,
                        char *memory) {
-  Places at(scan);
+  Staging at(scan);
   int64_t own = scan.group.position, bytes = at.sliceBytes(own);
   for (int64_t part = 0; part < at.numParts; ++part) {
-    auto [peer, slot] = scan.sequence.placeOf(part);
+    auto [peer, slot] = scan.sequence.seatOf(part);
     const char *summary = exchange.summary(peer) + at.summary(slot);
     copyBytes(memory + at.prefix(own, part + 1), summary + at.inSummary(own),
               bytes);
@@ -80,7 +80,7 @@ static void takeSlices(const Scan &scan, const Exchange &exchange,
 }
 
 static void foldSlices(const Scan &scan, char *memory) {
-  Places at(scan);
+  Staging at(scan);
   int64_t own = scan.group.position;
   std::memset(memory + at.prefix(own, 0), 0, size_t(at.sliceBytes(own)));
   int64_t numTaken = scan.hasTotal ? at.numParts : at.numParts - 1;
@@ -93,11 +93,11 @@ static void foldSlices(const Scan &scan, char *memory) {
 
 /// Takes the slices that `owner` has folded. Their place in this rank's
 /// summaries is free: only the owner read it, and has.
-static Result takePrefixes(const Scan &scan, const Exchange &exchange,
-                           int64_t owner, char *memory) {
-  if (Result failure = exchange.await(owner, 1))
+static Error takePrefixes(const Scan &scan, const Exchange &exchange,
+                          int64_t owner, char *memory) {
+  if (Error failure = exchange.await(owner, 1))
     return failure;
-  Places at(scan);
+  Staging at(scan);
   int64_t bytes = at.sliceBytes(owner);
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
     copyBytes(memory + at.summary(slot) + at.inSummary(owner),
@@ -112,7 +112,7 @@ static Result takePrefixes(const Scan &scan, const Exchange &exchange,
 /// from left to right; in the summary in `slot`.
 static void multiplyFirst(const Scan &scan, int64_t count, int64_t slot,
                           char *memory) {
-  Places at(scan);
+  Staging at(scan);
   const SummaryShape &shape = scan.shape;
   int64_t own = scan.group.position;
   char *product = memory + at.summary(slot) + shape.stateBytes;
@@ -126,14 +126,14 @@ static void writePrefix(const Scan &scan, int64_t slot, char *memory) {
   if (scan.partIn(slot) == 0)
     return writeIdentity(scan.call, scan.shape, slot);
   multiplyFirst(scan, scan.partIn(slot), slot, memory);
-  unpack(memory + Places(scan).summary(slot), scan.call, scan.shape, slot);
+  unpack(memory + Staging(scan).summary(slot), scan.call, scan.shape, slot);
 }
 
 /// From the slices behind the last part, which all owners have folded; once the
 /// summary in slot 0 is written out.
 static void writeTotal(const Scan &scan, const Exchange &exchange,
                        char *memory) {
-  Places at(scan);
+  Staging at(scan);
   for (int64_t owner = 0; owner < scan.group.size; ++owner) {
     int64_t bytes = at.sliceBytes(owner);
     copyBytes(memory + at.summary(0) + at.inSummary(owner),
@@ -144,19 +144,19 @@ static void writeTotal(const Scan &scan, const Exchange &exchange,
   unpackTotal(memory + at.summary(0), scan.call, scan.shape);
 }
 
-Result cp::runtime::scanTransposed(const Scan &scan, char *memory) {
+Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
   int64_t numSlots = scan.shape.perRank;
   for (int64_t slot = 0; slot < numSlots; ++slot)
-    pack(memory + Places(scan).summary(slot), scan.call, scan.shape, slot);
+    pack(memory + Staging(scan).summary(slot), scan.call, scan.shape, slot);
   Exchange exchange(scan.context, scan.call, scan.group);
   exchange.setSummary(memory);
-  if (Result failure = exchange.enter())
+  if (Error failure = exchange.enter())
     return failure;
   takeSlices(scan, exchange, memory);
   foldSlices(scan, memory);
   exchange.publish(1);
   for (int64_t owner = 0; owner < scan.group.size; ++owner)
-    if (Result failure = takePrefixes(scan, exchange, owner, memory))
+    if (Error failure = takePrefixes(scan, exchange, owner, memory))
       return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
     writePrefix(scan, slot, memory);

@@ -9,17 +9,17 @@
 
 using namespace cp::runtime;
 
-int64_t Sequence::partAt(Place place) const {
-  CutRuns runs = runsOf(cut, numRanks, place.position, numParts());
-  return inTokens(runs.globalOf(inBuffer(place.slot)));
+int64_t Sequence::partAt(Seat seat) const {
+  CutRuns runs = runsOf(cut, numRanks, seat.position, numParts());
+  return inTokens(runs.globalOf(inBuffer(seat.slot)));
 }
 
-Sequence::Place Sequence::placeOf(int64_t part) const {
+Sequence::Seat Sequence::seatOf(int64_t part) const {
   Holder holder = holderOf(cut, numRanks, numParts(), inTokens(part));
   return {holder.position, inBuffer(holder.local)};
 }
 
-Result cp::runtime::expectNeighbours(const Descriptor &call, const Cut &order) {
+Error cp::runtime::expectNeighbours(const Descriptor &call, const Cut &order) {
   if (partsPerRank(order))
     return std::nullopt;
   return call.unsupported(

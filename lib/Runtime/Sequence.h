@@ -27,18 +27,18 @@ struct Sequence {
   bool isReverse = false;
 
   /// Of R ranks, contiguous and zigzag, and in reverse:
-  ///   place (position, slot)   (0, 0)  (1, 0)  (1, 1)  (0, 1)
+  ///   seat (position, slot)    (0, 0)  (1, 0)  (1, 1)  (0, 1)
   ///   part, R = 2, zigzag      0       1       2       3
   ///   the same in reverse      0       1       2       3
   ///   part, R = 2              0       1
   ///   the same in reverse      1       0
-  struct Place {
+  struct Seat {
     int64_t position, slot;
   };
   int64_t partsPerRank() const { return *cp::partsPerRank(cut); }
   int64_t numParts() const { return numRanks * partsPerRank(); }
-  int64_t partAt(Place place) const;
-  Place placeOf(int64_t part) const;
+  int64_t partAt(Seat seat) const;
+  Seat seatOf(int64_t part) const;
 
   /// Where a rank's buffers have the part in `slot`, as they are laid out in
   /// the order of the tokens whatever the direction; its own inverse.
@@ -55,7 +55,7 @@ private:
 
 /// That the attribute `order` of a call that goes along a sequence is one that
 /// keeps neighbours together; CPRT_UNSUPPORTED otherwise.
-Result expectNeighbours(const Descriptor &call, const Cut &order);
+Error expectNeighbours(const Descriptor &call, const Cut &order);
 
 } // namespace cp::runtime
 

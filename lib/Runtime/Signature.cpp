@@ -26,19 +26,26 @@ namespace {
 struct Counts {
   size_t least = 0, most = 0;
 
-  Counts(const cprt_tensor *tensors, size_t size) : most(size) {
+  /// Only inputs can be left out.
+  Counts(const cprt_tensor *tensors, size_t size, bool areInputs) : most(size) {
+    size_t required = 0;
     for (size_t i = 0; i < size; ++i) {
-      if (tensors[i].presence == CPRT_REQUIRED)
-        least = i + 1;
-      if (tensors[i].presence == CPRT_VARIADIC)
-        isVariadic = true;
+      isVariadic |= tensors[i].presence == CPRT_VARIADIC;
+      if (tensors[i].presence == CPRT_OPTIONAL && areInputs)
+        continue;
+      least = i + 1;
+      required += tensors[i].presence != CPRT_VARIADIC;
     }
+    if (isVariadic)
+      least = required;
   }
   bool fit(size_t count) const {
-    return isVariadic || (count >= least && count <= most);
+    return count >= least && (isVariadic || count <= most);
   }
   std::string text() const {
     std::string number = std::to_string(least);
+    if (isVariadic)
+      return number + " or more";
     return least == most ? number : number + " to " + std::to_string(most);
   }
 
@@ -47,10 +54,10 @@ private:
 };
 } // namespace
 
-static Result checkTensors(const Descriptor &call,
-                           const cprt_signature &signature) {
-  Counts ins(signature.ins, signature.num_ins),
-      outs(signature.outs, signature.num_outs);
+static Error checkTensors(const Descriptor &call,
+                          const cprt_signature &signature) {
+  Counts ins(signature.ins, signature.num_ins, /*areInputs=*/true),
+      outs(signature.outs, signature.num_outs, /*areInputs=*/false);
   if (!ins.fit(call.numIns()) || !outs.fit(call.numOuts()))
     return call.invalid("found " + std::to_string(call.numIns()) +
                         " inputs and " + std::to_string(call.numOuts()) +
@@ -76,8 +83,8 @@ static std::string titleOf(const char *name) {
   return "attribute '" + std::string(name) + "'";
 }
 
-Result cp::runtime::expectWithin(const Descriptor &call, const char *name,
-                                 int64_t value, int64_t least, int64_t most) {
+Error cp::runtime::expectWithin(const Descriptor &call, const char *name,
+                                int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most)
     return std::nullopt;
   return call.invalid(titleOf(name) + " is " + std::to_string(value) +
@@ -85,9 +92,9 @@ Result cp::runtime::expectWithin(const Descriptor &call, const char *name,
                       std::to_string(most));
 }
 
-Result cp::runtime::expectWords(const Descriptor &call, const char *name,
-                                Words words, size_t count, int64_t least,
-                                int64_t most) {
+Error cp::runtime::expectWords(const Descriptor &call, const char *name,
+                               Words words, size_t count, int64_t least,
+                               int64_t most) {
   if (words.size != count)
     return call.invalid(titleOf(name) + " has " + std::to_string(words.size) +
                         " elements, expected " + std::to_string(count) +
@@ -101,9 +108,9 @@ Result cp::runtime::expectWords(const Descriptor &call, const char *name,
 }
 
 /// Steps over the words of one attribute, of which `left` are there.
-static Result checkAttribute(const Descriptor &call,
-                             const cprt_attribute &attribute,
-                             const int64_t *words, size_t left, size_t &taken) {
+static Error checkAttribute(const Descriptor &call,
+                            const cprt_attribute &attribute,
+                            const int64_t *words, size_t left, size_t &taken) {
   if (left == 0)
     return call.invalid(titleOf(attribute.name) + " is missing: found " +
                         std::to_string(call.numAttrs()) +
@@ -132,15 +139,14 @@ static Result checkAttribute(const Descriptor &call,
 }
 
 /// Where each attribute begins goes to `begins`, if that is not null.
-static Result checkWords(const Descriptor &call,
-                         const cprt_signature &signature,
-                         const int64_t **begins) {
+static Error checkWords(const Descriptor &call, const cprt_signature &signature,
+                        const int64_t **begins) {
   size_t next = 0;
   for (size_t i = 0; i < signature.num_attributes; ++i) {
     const int64_t *words = call.attrs() + next;
     size_t taken = 0;
-    if (Result failure = checkAttribute(call, signature.attributes[i], words,
-                                        call.numAttrs() - next, taken))
+    if (Error failure = checkAttribute(call, signature.attributes[i], words,
+                                       call.numAttrs() - next, taken))
       return failure;
     if (begins)
       begins[i] = words;
@@ -153,9 +159,9 @@ static Result checkWords(const Descriptor &call,
                       compileAgain);
 }
 
-Result cp::runtime::checkSignature(const Descriptor &call,
-                                   const cprt_signature &signature) {
-  if (Result failure = checkTensors(call, signature))
+Error cp::runtime::checkSignature(const Descriptor &call,
+                                  const cprt_signature &signature) {
+  if (Error failure = checkTensors(call, signature))
     return failure;
   return checkWords(call, signature, nullptr);
 }
@@ -164,14 +170,14 @@ Result cp::runtime::checkSignature(const Descriptor &call,
 // Operations of one's own
 //===----------------------------------------------------------------------===//
 
-static Result readCall(const cprt_signature &signature, const int64_t *desc,
-                       void *const *buffers, cprt_buffer *read,
-                       const int64_t **attributes) {
+static Error readCall(const cprt_signature &signature, const int64_t *desc,
+                      void *const *buffers, cprt_buffer *read,
+                      const int64_t **attributes) {
   // Its storage is kept for the thread's next call.
   static thread_local Descriptor call;
-  if (Result failure = call.decode(signature.name, desc, buffers))
+  if (Error failure = call.decode(signature.name, desc, buffers))
     return failure;
-  if (Result failure = checkTensors(call, signature))
+  if (Error failure = checkTensors(call, signature))
     return failure;
   auto put = [&](const Buffer &buffer) {
     *read++ = {buffer.data, static_cast<cprt_dtype>(buffer.dtype), buffer.rank,
@@ -200,7 +206,7 @@ extern "C" int cprt_read_call(cprt_context *context,
     return 0;
   }
   try {
-    Result failure =
+    Error failure =
         readCall(*signature, desc, buffers, buffers_read, attributes);
     if (!failure)
       return 1;

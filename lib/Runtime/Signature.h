@@ -19,11 +19,11 @@ namespace cp::runtime {
 /// That a decoded call has the tensors and the words that its operation is
 /// declared with: CPRT_INVALID_ARGUMENT otherwise. What tensors must be like,
 /// and integers beyond their least, is the operation's to say.
-Result checkSignature(const Descriptor &call, const cprt_signature &signature);
+Error checkSignature(const Descriptor &call, const cprt_signature &signature);
 
 /// CPRT_INVALID_ARGUMENT for an attribute outside [least, most].
-Result expectWithin(const Descriptor &call, const char *name, int64_t value,
-                    int64_t least, int64_t most);
+Error expectWithin(const Descriptor &call, const char *name, int64_t value,
+                   int64_t least, int64_t most);
 
 struct Words {
   const int64_t *data = nullptr;
@@ -32,8 +32,8 @@ struct Words {
 };
 
 /// One word for each of `count` tensors, each in [least, most].
-Result expectWords(const Descriptor &call, const char *name, Words words,
-                   size_t count, int64_t least, int64_t most);
+Error expectWords(const Descriptor &call, const char *name, Words words,
+                  size_t count, int64_t least, int64_t most);
 
 /// Reads the words of a call that checkSignature has passed, front to back.
 class WordReader {

@@ -20,8 +20,8 @@ struct Failure {
   std::string message;
 };
 
-/// Nothing on success.
-using Result = std::optional<Failure>;
+/// What went wrong: as an llvm::Error, nothing (and false) on success.
+using Error = std::optional<Failure>;
 
 /// "[1, 2, 3]"
 std::string listText(const int64_t *words, size_t count);

@@ -45,7 +45,7 @@ static Failure invalid(std::string text) {
 /// The caller's options as this library knows them. A caller that was compiled
 /// with an older cprt.h has fewer fields, one with a newer one more. New fields
 /// go behind the last: padding of an older caller may hold anything.
-static Result readOptions(const cprt_options *options, cprt_options &read) {
+static Error readOptions(const cprt_options *options, cprt_options &read) {
   if (!options)
     return invalid("the options are null, expected a cprt_options");
   constexpr size_t least = offsetof(cprt_options, deadline_ms), most = 4096;
@@ -67,7 +67,7 @@ static Result readOptions(const cprt_options *options, cprt_options &read) {
   return std::nullopt;
 }
 
-static Result checkOptions(const cprt_options &options) {
+static Error checkOptions(const cprt_options &options) {
   int32_t axes = options.num_axes;
   if (axes < 0 || axes > 64 || (axes > 0 && !options.axis_sizes))
     return invalid("num_axes is " + std::to_string(axes) +
@@ -99,7 +99,7 @@ static void shareProcessors(int64_t threads, cprt_world &world) {
   world.oversubscribed = ranks * world.threads > processors;
 }
 
-static Result fillWorld(const cprt_options &options, cprt_world &world) {
+static Error fillWorld(const cprt_options &options, cprt_world &world) {
   for (int32_t i = 0; i < options.num_axes; ++i)
     world.mesh.axes.push_back(
         {"axis" + std::to_string(i), options.axis_sizes[i]});
@@ -138,7 +138,7 @@ extern "C" cprt_status cprt_threads_create(const cprt_options *options,
     *world = nullptr;
   try {
     cprt_options read = {};
-    Result failure = readOptions(options, read);
+    Error failure = readOptions(options, read);
     if (!failure)
       failure = checkOptions(read);
     if (!failure && !world)

@@ -155,6 +155,14 @@ func.func @config_c1(%m: memref<4xf32>) {
 
 // -----
 
+func.func @config_no_name(%m: memref<4xf32>) {
+  // expected-error @below {{an attribute of a call has no name; name each}}
+  cp.call "f" outs(%m : memref<4xf32>) {"" = true}
+  return
+}
+
+// -----
+
 func.func @config_no_value(%m: memref<4xf32>) {
   // expected-error @below {{expected '='}}
   cp.call "f" outs(%m : memref<4xf32>) {a}

@@ -10,7 +10,7 @@
 
 #include "Options.h"
 #include "cp/Execution/Program.h"
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 
 namespace cp {
 

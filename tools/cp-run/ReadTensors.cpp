@@ -7,8 +7,8 @@
 
 #include "ReadTensors.h"
 
-#include "cp/Model/Convert.h"
-#include "cp/Model/Npy.h"
+#include "cp/Files/Convert.h"
+#include "cp/Files/Npy.h"
 #include "cp/Model/Weights.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

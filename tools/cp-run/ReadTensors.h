@@ -9,7 +9,7 @@
 #define CP_TOOLS_CPRUN_READTENSORS_H
 
 #include "cp/Execution/Program.h"
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 
 #include <map>
 

@@ -7,18 +7,12 @@
 
 #include "Table.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/TableGen/Error.h"
 #include "llvm/TableGen/Record.h"
 
 using namespace llvm;
 
 namespace cp::tblgen {
-
-static bool isArray(const Attribute &attribute) {
-  return attribute.kind == "words" || attribute.kind == "axes" ||
-         attribute.kind == "orders";
-}
 
 static void writeStructure(const Operation &operation, raw_ostream &os) {
   os << "/** A call of cprt_" << operation.symbol << ".";
@@ -30,7 +24,7 @@ static void writeStructure(const Operation &operation, raw_ostream &os) {
       os << "  cprt_buffer " << tensor.name << "; /* " << tensor.text()
          << " */\n";
   for (const Attribute &attribute : operation.attributes)
-    if (isArray(attribute))
+    if (attribute.isArray())
       os << "  const int64_t *" << attribute.name << ";\n  int64_t "
          << attribute.name << "_size;\n";
     else
@@ -50,7 +44,7 @@ static void writeReader(const Operation &operation, raw_ostream &os) {
         "    void *const *buffers, "
      << operation.symbol << "_call *call) {\n";
   writeSignature(operation, operation.symbol, os);
-  os << "  cprt_buffer tensors[" << tensors << "];\n"
+  os << "  cprt_buffer tensors[" << tensors + 1 << "];\n"
      << "  const int64_t *words[" << attributes + 1 << "];\n"
      << "  if (!cprt_read_call(context, &" << operation.symbol
      << "_signature, desc, buffers,\n                      tensors, words))\n"
@@ -61,7 +55,7 @@ static void writeReader(const Operation &operation, raw_ostream &os) {
       os << "  call->" << tensor.name << " = tensors[" << next++ << "];\n";
   for (size_t i = 0; i < attributes; ++i) {
     const Attribute &attribute = operation.attributes[i];
-    if (isArray(attribute))
+    if (attribute.isArray())
       os << "  call->" << attribute.name << "_size = words[" << i
          << "][0];\n  call->" << attribute.name << " = words[" << i
          << "] + 1;\n";

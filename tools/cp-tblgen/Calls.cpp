@@ -46,13 +46,17 @@ static void writeKeys(ArrayRef<Operation> operations, raw_ostream &os) {
     }
 }
 
+static bool mayLackInputs(const Operation &operation) {
+  return any_of(operation.ins,
+                [](const Tensor &tensor) { return tensor.isOptional; });
+}
+
 static void writeWriter(const Operation &operation, raw_ostream &os) {
   std::string name = upperCamel(operation.symbol);
   os << "/// A call of cprt_" << operation.symbol << ".\n"
      << "template <typename Op> void write" << name
      << "(Op op, ::cp::RuntimeCall &call) {\n";
-  auto isOptional = [](const Tensor &tensor) { return tensor.isOptional; };
-  if (any_of(operation.ins, isOptional)) {
+  if (mayLackInputs(operation)) {
     os << "  call.setInputs({";
     for (const Tensor &tensor : operation.ins)
       os << (&tensor == &operation.ins.front() ? "" : ", ") << "op.get"
@@ -75,7 +79,8 @@ void writeCalls(const RecordKeeper &records, raw_ostream &os) {
     writeWriter(operation, os);
   os << "\n#endif\n\n#ifdef GET_METHODS\n#undef GET_METHODS\n\n";
   for (const Operation &operation : operations)
-    if (operation.isOp && !operation.attributes.empty()) {
+    if (operation.hasMethod &&
+        (!operation.attributes.empty() || mayLackInputs(operation))) {
       std::string name = upperCamel(operation.symbol);
       os << "void " << name << "Op::getRuntimeCall(RuntimeCall &call) {\n"
          << "  write" << name << "(*this, call);\n}\n";

@@ -50,9 +50,7 @@ static std::vector<std::string> textsOf(ArrayRef<Tensor> tensors) {
 static std::vector<std::string> textsOf(ArrayRef<Attribute> attributes) {
   std::vector<std::string> texts;
   for (const Attribute &attribute : attributes) {
-    bool isArray = attribute.kind == "words" || attribute.kind == "axes" ||
-                   attribute.kind == "orders";
-    texts.push_back(attribute.name + (isArray ? "[]" : ""));
+    texts.push_back(attribute.name + (attribute.isArray() ? "[]" : ""));
   }
   return texts;
 }
@@ -63,7 +61,8 @@ void writeDeclarations(const RecordKeeper &records, raw_ostream &os) {
     Comment comment(os);
     for (const std::string &line : operation.description)
       comment.line(line);
-    comment.line("");
+    if (!operation.description.empty())
+      comment.line("");
     comment.list("  ins  ", textsOf(operation.ins));
     comment.list("  outs ", textsOf(operation.outs));
     comment.list("  attrs", textsOf(operation.attributes));

@@ -37,10 +37,14 @@ public:
     os << "static void read(Arguments &in, " << name << "Attributes &read) {\n"
        << "  in.expectAttributes(" << operation.attributes.size() << ");\n";
     for (const Attribute &attribute : operation.attributes) {
+      bool isNumber = attribute.kind == "integer" || attribute.kind == "signed";
       os << "  read." << lowerCamel(attribute.name) << " = in."
-         << attribute.kind << "(\"" << attribute.name << "\"";
+         << (isNumber ? "integer" : attribute.kind) << "(\"" << attribute.name
+         << "\"";
       if (attribute.kind == "integer")
         os << ", " << attribute.least;
+      else if (isNumber)
+        os << ", INT64_MIN";
       os << ");\n";
     }
     os << "  in.expectBuffers(" << operation.requiredIns() << ", "
@@ -94,7 +98,6 @@ private:
         .Case("T", "T")
         .Case("sum", "Acc")
         .Case("i64", "int64_t")
-        .Case("i32", "int32_t")
         .Case("f32", "float")
         .Case("f64", "double")
         .Default("BFloat16");
@@ -142,6 +145,7 @@ private:
       of = dim(whole);
       value = of + ".size - " + less.str();
       shown = (whole + " - " + less).str();
+      os << "  in.expectAtLeast(" << of << ", " << less << ");\n";
     }
     os << "  if (in.error())\n    return;\n"
        << "  Dim " << at->second << " = {\"" << shown << "\", " << value << ", "
@@ -157,9 +161,10 @@ private:
       dims.push_back("&" + (isDerived(size) ? derive(size) : dim(size)));
     }
     os << "  read." << lowerCamel(tensor.name) << " = in."
-       << (tensor.isOptional ? mayBeShort ? "optionalOrShort" : "optionalInput"
-           : isInput         ? mayBeShort ? "inputOrShort" : "input"
-                             : "output")
+       << (mayBeShort          ? "optionalOrShort"
+           : tensor.isOptional ? "optionalInput"
+           : isInput           ? "input"
+                               : "output")
        << "<" << elementOf(tensor) << ">(\"" << tensor.name << "\", {"
        << join(dims) << "});\n";
   }

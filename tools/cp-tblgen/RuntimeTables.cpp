@@ -61,7 +61,7 @@ void writeRuntimeTables(const RecordKeeper &records, raw_ostream &os) {
   os << "} // namespace signatures\n\nnamespace operations {\n";
   for (const Operation &operation : operations)
     if (!operation.isKernel && !operation.takesFunction)
-      os << "Result " << lowerCamel(operation.symbol)
+      os << "Error " << lowerCamel(operation.symbol)
          << "(Context &context, const Descriptor &call);\n";
   os << "} // namespace operations\n\n";
   for (const Operation &operation : operations)

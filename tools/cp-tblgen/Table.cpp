@@ -38,10 +38,14 @@ std::string Tensor::text() const {
          (isVariadic ? "..." : "");
 }
 
+bool Tensor::hasFixedRank() const {
+  return !isVariadic && !sizes.empty() && sizes.front() != "..." &&
+         type != "any" && type != "id" && type != "i32" &&
+         (isOptional || !StringRef(sizes.back()).ends_with("?"));
+}
+
 bool Operation::hasFixedRanks() const {
-  auto isFixed = [](const Tensor &tensor) {
-    return tensor.hasFixedRank() && !tensor.isVariadic;
-  };
+  auto isFixed = [](const Tensor &tensor) { return tensor.hasFixedRank(); };
   return all_of(ins, isFixed) && all_of(outs, isFixed);
 }
 
@@ -53,10 +57,7 @@ size_t Operation::requiredIns() const {
 }
 
 std::string upperCamel(StringRef name) {
-  std::string camel;
-  for (const std::string &word : splitAt(name, '_'))
-    camel += std::string(1, toUpper(word[0])) + word.substr(1);
-  return camel;
+  return convertToCamelFromSnakeCase(name, /*capitalizeFirst=*/true);
 }
 
 std::string lowerCamel(StringRef name) {
@@ -83,17 +84,37 @@ static std::vector<std::string> unindented(StringRef text) {
   return result;
 }
 
-static std::vector<Tensor> tensorsOf(const Record &record, StringRef field) {
+/// The records of a list, each with its name.
+static std::vector<std::pair<const Record *, std::string>>
+listOf(const Record &record, StringRef field, StringRef kind) {
   const DagInit *list = record.getValueAsDag(field);
-  std::vector<Tensor> tensors;
+  std::vector<std::pair<const Record *, std::string>> entries;
+  auto fail = [&](const Twine &text) {
+    PrintFatalError(record.getLoc(), "operation '" +
+                                         record.getValueAsString("symbol") +
+                                         "': '" + field + "' " + text);
+  };
+  if (list->getOperatorAsDef(record.getLoc())->getName() != kind)
+    fail("must be a list of (" + kind + " ...)");
   for (unsigned i = 0; i < list->getNumArgs(); ++i) {
-    const Record *tensor = cast<DefInit>(list->getArg(i))->getDef();
+    auto *entry = dyn_cast<DefInit>(list->getArg(i));
+    StringRef base = kind == "attributes" ? "CPRT_Attribute" : "CPRT_Tensor";
+    if (!entry || !entry->getDef()->isSubClassOf(base))
+      fail("has what is no " + base + " at place " + Twine(i));
+    entries.push_back({entry->getDef(), list->getArgNameStr(i).str()});
+  }
+  return entries;
+}
+
+static std::vector<Tensor> tensorsOf(const Record &record, StringRef field,
+                                     StringRef kind) {
+  std::vector<Tensor> tensors;
+  for (auto &[tensor, name] : listOf(record, field, kind)) {
     std::string sizes;
     for (char c : tensor->getValueAsString("sizes"))
       if (c != ' ')
         sizes += c;
-    tensors.push_back({list->getArgNameStr(i).str(),
-                       tensor->getValueAsString("type").str(),
+    tensors.push_back({name, tensor->getValueAsString("type").str(),
                        splitAt(sizes, ','), tensor->getValueAsBit("isOptional"),
                        tensor->getValueAsBit("isVariadic")});
   }
@@ -101,101 +122,12 @@ static std::vector<Tensor> tensorsOf(const Record &record, StringRef field) {
 }
 
 static std::vector<Attribute> attributesOf(const Record &record) {
-  const DagInit *list = record.getValueAsDag("attrs");
   std::vector<Attribute> attributes;
-  for (unsigned i = 0; i < list->getNumArgs(); ++i) {
-    const Record *attribute = cast<DefInit>(list->getArg(i))->getDef();
-    attributes.push_back({list->getArgNameStr(i).str(),
-                          attribute->getValueAsString("kind").str(),
+  for (auto &[attribute, name] : listOf(record, "attrs", "attributes"))
+    attributes.push_back({name, attribute->getValueAsString("kind").str(),
                           attribute->getValueAsInt("least")});
-  }
   return attributes;
 }
-
-namespace {
-
-/// Ends the program where a record says what cannot be.
-class Checker {
-public:
-  explicit Checker(const Operation &operation) : operation(operation) {}
-
-  void check() {
-    for (const Attribute &attribute : operation.attributes)
-      add(attribute.name);
-    for (const Tensor &tensor : operation.ins)
-      check(tensor);
-    for (const Tensor &tensor : operation.outs)
-      check(tensor);
-  }
-
-private:
-  [[noreturn]] void fail(const Twine &text) {
-    PrintFatalError(operation.record->getLoc(),
-                    "operation '" + operation.symbol + "': " + text);
-  }
-  void add(StringRef name) {
-    if (name.empty())
-      fail("a tensor or an attribute has no name; write `:$name` behind it");
-    if (!names.insert(name).second)
-      fail("'" + name + "' is given twice; rename one");
-  }
-  void check(const Tensor &tensor) {
-    add(tensor.name);
-    if (!is_contained(
-            {"T", "sum", "f32", "f64", "bf16", "i32", "i64", "id", "any"},
-            tensor.type))
-      fail("tensor '" + tensor.name + "' has the type '" + tensor.type +
-           "'; use T, sum, id, any, f32, f64, bf16, i32 or i64");
-    for (size_t i = 0; i < tensor.sizes.size(); ++i)
-      checkSize(tensor, i);
-  }
-  void checkSize(const Tensor &tensor, size_t i) {
-    StringRef size = tensor.sizes[i];
-    if (size == "...") {
-      if (i != 0)
-        fail("tensor '" + tensor.name +
-             "' has ... behind a size; it stands for leading ones");
-      return;
-    }
-    if (size.consume_back("?") && i + 1 != tensor.sizes.size())
-      fail("tensor '" + tensor.name +
-           "' has a size with ? before another; "
-           "only the last may be left out");
-    if (size.contains('-') || size.contains('('))
-      return checkDerived(tensor, size);
-    if (!all_of(size, [](char c) { return isAlnum(c) || c == '_'; }))
-      fail("tensor '" + tensor.name + "' has the size '" + size +
-           "'; use a name, name-number, ceil(name/attribute) or ...");
-    sizes.insert(size);
-  }
-  /// "w-1" or "ceil(l/chunk_size)"
-  void checkDerived(const Tensor &tensor, StringRef size) {
-    StringRef text = size, of;
-    uint64_t number = 0;
-    if (text.consume_front("ceil(") && text.consume_back(")")) {
-      StringRef attribute;
-      std::tie(of, attribute) = text.split('/');
-      if (none_of(operation.attributes, [&](const Attribute &known) {
-            return known.name == attribute && known.least > 0;
-          }))
-        fail("size '" + size + "' of tensor '" + tensor.name +
-             "' divides by what is no integer attribute of at least 1");
-    } else {
-      std::tie(of, text) = size.split('-');
-      if (text.getAsInteger(10, number))
-        fail("size '" + size + "' of tensor '" + tensor.name +
-             "' is not understood; use name-number or ceil(name/attribute)");
-    }
-    if (!sizes.contains(of))
-      fail("size '" + size + "' of tensor '" + tensor.name + "' goes by '" +
-           of + "', which no tensor before it has");
-  }
-
-  const Operation &operation;
-  StringSet<> names, sizes;
-};
-
-} // namespace
 
 std::vector<Operation> operationsOf(const RecordKeeper &records) {
   std::vector<const Record *> defs =
@@ -204,14 +136,19 @@ std::vector<Operation> operationsOf(const RecordKeeper &records) {
     return a->getID() < b->getID();
   });
   std::vector<Operation> operations;
+  StringSet<> symbols;
   for (const Record *def : defs) {
     operations.push_back(
         {def, def->getValueAsString("symbol").str(),
          unindented(def->getValueAsString("description")),
-         tensorsOf(*def, "ins"), tensorsOf(*def, "outs"), attributesOf(*def),
-         def->getValueAsBit("isKernel"), def->getValueAsBit("onlyMoves"),
-         def->getValueAsBit("isOp"), def->getValueAsBit("takesFunction")});
-    Checker(operations.back()).check();
+         tensorsOf(*def, "ins", "inputs"), tensorsOf(*def, "outs", "outputs"),
+         attributesOf(*def), def->getValueAsBit("isKernel"),
+         def->getValueAsBit("onlyMoves"), def->getValueAsBit("hasMethod"),
+         def->getValueAsBit("takesFunction")});
+    check(operations.back());
+    if (!symbols.insert(operations.back().symbol).second)
+      PrintFatalError(def->getLoc(), "operation '" + operations.back().symbol +
+                                         "' is declared twice; rename one");
   }
   return operations;
 }
@@ -251,7 +188,9 @@ void writeSignature(const Operation &operation, StringRef prefix,
     os << "static const cprt_attribute " << prefix << "_attributes[] = {\n";
     for (const Attribute &attribute : operation.attributes)
       os << "    {\"" << attribute.name << "\", " << kindOf(attribute) << ", "
-         << attribute.least << "},\n";
+         << (attribute.least == INT64_MIN ? "INT64_MIN"
+                                          : std::to_string(attribute.least))
+         << "},\n";
     os << "};\n";
   }
   auto list = [&](StringRef part, size_t size) {

@@ -30,9 +30,9 @@ struct Tensor {
   std::vector<std::string> sizes;
   bool isOptional, isVariadic;
 
-  /// Whether it has the same number of dimensions in every call, but for a last
-  /// one that may be left out.
-  bool hasFixedRank() const { return sizes.empty() || sizes.front() != "..."; }
+  /// Whether a view of it can be made: it has the same number of dimensions in
+  /// every call, or is optional and lacks the last, and elements of one type.
+  bool hasFixedRank() const;
   /// "initial?[b,w-1,c]"
   std::string text() const;
 };
@@ -40,6 +40,10 @@ struct Tensor {
 struct Attribute {
   std::string name, kind;
   int64_t least;
+
+  bool isArray() const {
+    return kind == "words" || kind == "axes" || kind == "orders";
+  }
 };
 
 /// A CPRT_Operation.
@@ -50,7 +54,7 @@ struct Operation {
   std::vector<std::string> description;
   std::vector<Tensor> ins, outs;
   std::vector<Attribute> attributes;
-  bool isKernel, onlyMoves, isOp, takesFunction;
+  bool isKernel, onlyMoves, hasMethod, takesFunction;
 
   /// Whether all tensors have fixed ranks and sizes of their own, so that they
   /// can be read without a line by hand.
@@ -60,12 +64,16 @@ struct Operation {
   size_t requiredIns() const;
 };
 
-/// The operations in the order of the file. Ends the program with an error at
-/// the record where one says what cannot be: a size that no earlier tensor has,
-/// a type or an attribute's kind that is not known, a name that is given twice.
+/// The operations in the order of the file, each of them checked.
 std::vector<Operation> operationsOf(const llvm::RecordKeeper &records);
 
-/// "SsdStates" and "ssdStates" of "ssd_states". A name of one letter stays.
+/// Ends the program with an error at the record where it says what cannot be: a
+/// size that no earlier tensor has, a type or an attribute's kind that is not
+/// known, a name that is given twice.
+void check(const Operation &operation);
+
+/// "SsdStates" and "ssdStates" of "ssd_states", as accessors of ops are named.
+/// A lower name of one letter stays.
 std::string upperCamel(llvm::StringRef name);
 std::string lowerCamel(llvm::StringRef name);
 

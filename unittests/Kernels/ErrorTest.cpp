@@ -159,7 +159,10 @@ TEST_F(ErrorTest, SizesThatDisagree) {
               "conv1d: dimension 1 of initial must be w - 1 = 3 as in weight, "
               "got 2");
   expectError("conv1d", {make({1, 2, 3}), make({3, 0})}, {make({1, 2, 3})}, {0},
-              "conv1d: weight[c, w] must have w of at least 1");
+              "conv1d: w must be at least 1, got 0 in weight");
+  expectError(
+      "conv1d", {make({1, 2, 3}), make({3, 0}), absent, make({1, 0, 3})},
+      {make({1, 2, 3})}, {0}, "conv1d: w must be at least 1, got 0 in weight");
   expectError("copy", {make({2, 3})}, {make({3, 2})}, {},
               "copy: dimension 0 of the output must be the size = 2");
   expectError("copy", {make({2, 3})}, {make({6})}, {},

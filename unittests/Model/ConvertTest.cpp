@@ -7,7 +7,7 @@
 
 #include "TestFiles.h"
 
-#include "cp/Model/Convert.h"
+#include "cp/Files/Convert.h"
 #include "cp/Model/Random.h"
 
 #include "llvm/ADT/APFloat.h"

@@ -14,7 +14,7 @@
 
 #include "ConfigTexts.h"
 
-#include "cp/Model/Npy.h"
+#include "cp/Files/Npy.h"
 #include "cp/Model/Weights.h"
 
 #include <cstdlib>

@@ -7,7 +7,7 @@
 
 #include "TestFiles.h"
 
-#include "cp/Model/Npy.h"
+#include "cp/Files/Npy.h"
 
 #include <cstring>
 

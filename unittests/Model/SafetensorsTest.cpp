@@ -7,7 +7,7 @@
 
 #include "TestFiles.h"
 
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 
 #include <cstring>
 

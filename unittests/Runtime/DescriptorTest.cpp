@@ -34,6 +34,8 @@ const Edit edits[] = {
     {"few attributes", 2, 3, "attribute 'order' is missing"},
     {"no attributes", 2, 0, "attribute 'axes' is missing"},
     {"type", 4, 5, "input 0 has element type 5"},
+    // Of an input that is left out, but with dimensions.
+    {"absent type", 4, -1, "input 0 has element type -1"},
     {"negative type", 10, -1, "output 0 has element type -1"},
     {"rank", 5, 17, "input 0 has rank 17, expected 0 to 16"},
     {"negative rank", 5, -1, "input 0 has rank -1"},
@@ -169,6 +171,12 @@ TEST(Descriptor, WrongNumberOfBuffers) {
     exchange.array({0, 0});
   expectInvalid(cprt_all_to_all, exchange.table(), exchange.pointers().data(),
                 "found 2 inputs and 1 outputs, expected 2 and 2");
+  Call absent;
+  absent.none().out(out).array({0});
+  for (int i = 0; i < 6; ++i)
+    absent.array({0});
+  expectInvalid(cprt_all_to_all, absent.table(), absent.pointers().data(),
+                "input 0 (sources) is left out, but it is not optional");
   // How many outputs a scan has, one of its attributes says.
   for (int64_t hasTotal : {0, 1}) {
     Call scan;

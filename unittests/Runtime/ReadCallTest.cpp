@@ -140,14 +140,57 @@ TEST_F(ReadCall, WithoutInputsAndAttributes) {
 }
 
 TEST_F(ReadCall, RefusesNulls) {
-  World world({1});
-  std::vector<int64_t> table = Call().out(y).table();
+  const cprt_tensor any[] = {{"any", CPRT_REQUIRED}};
+  const cprt_attribute flag[] = {{"flag", CPRT_WORD_FLAG, 0}};
+  const cprt_signature signature = {"f", nullptr, 0, any, 1, flag, 1};
+  std::vector<int64_t> table = Call().out(y).attr(1).table();
   void *pointers[] = {y.data()};
   cprt_buffer buffers[1];
-  EXPECT_EQ(cprt_read_call(world.context(0), nullptr, table.data(), pointers,
-                           buffers, nullptr),
+  const int64_t *words[1];
+  struct {
+    const cprt_signature *signature;
+    cprt_buffer *buffers;
+    const int64_t **words;
+  } const lacks[] = {{nullptr, buffers, words},
+                     {&signature, nullptr, words},
+                     {&signature, buffers, nullptr}};
+  World sound({1});
+  EXPECT_EQ(cprt_read_call(sound.context(0), &signature, table.data(), pointers,
+                           buffers, words),
+            1);
+  for (const auto &lack : lacks) {
+    World world({1});
+    EXPECT_EQ(cprt_read_call(world.context(0), lack.signature, table.data(),
+                             pointers, lack.buffers, lack.words),
+              0);
+    EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(cprt_read_call(nullptr, &signature, table.data(), pointers, buffers,
+                           words),
             0);
-  EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
-  EXPECT_EQ(
-      cprt_read_call(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), 0);
+}
+
+/// Of what is beside any number of others as many as are required.
+TEST_F(ReadCall, CountsWhatIsBesideVariadicTensors) {
+  const cprt_tensor ins[] = {{"x", CPRT_REQUIRED}, {"rest", CPRT_VARIADIC}},
+                    outs[] = {{"y", CPRT_REQUIRED}};
+  const cprt_signature signature = {"f", ins, 2, outs, 1, nullptr, 0};
+  for (int count : {0, 1, 3}) {
+    World world({1});
+    Call call;
+    for (int i = 0; i < count; ++i)
+      call.in(x);
+    call.out(y);
+    cprt_buffer buffers[4];
+    EXPECT_EQ(cprt_read_call(world.context(0), &signature, call.table().data(),
+                             call.pointers().data(), buffers, nullptr),
+              count > 0);
+    if (count)
+      EXPECT_EQ(buffers[count].data, y.data());
+    else
+      EXPECT_NE(std::string(cprt_context_message(world.context(0)))
+                    .find("found 0 inputs and 1 outputs, expected 1 or more "
+                          "and 1"),
+                std::string::npos);
+  }
 }

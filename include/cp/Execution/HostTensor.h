@@ -8,8 +8,8 @@
 #ifndef CP_EXECUTION_HOSTTENSOR_H
 #define CP_EXECUTION_HOSTTENSOR_H
 
+#include "cp/Files/DType.h"
 #include "cp/Layout/Layout.h"
-#include "cp/Model/DType.h"
 
 #include <cstdint>
 #include <vector>

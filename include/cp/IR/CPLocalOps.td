@@ -167,7 +167,7 @@ def CP_CallOp : CP_Op<"call", [
                        OptionalAttr<StrAttr>:$callback);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $symbol (`with` $callback^)? custom<Inputs>($ins, type($ins), $absent)
+    $symbol (`with` $callback^)? `` custom<Inputs>($ins, type($ins), $absent)
     `outs` `(` $outs `:` type($outs) `)` custom<Config>($config) attr-dict
     (`->` type($results)^)?
   }];

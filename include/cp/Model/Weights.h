@@ -8,8 +8,8 @@
 #ifndef CP_MODEL_WEIGHTS_H
 #define CP_MODEL_WEIGHTS_H
 
+#include "cp/Files/Safetensors.h"
 #include "cp/Model/HybridConfig.h"
-#include "cp/Model/Safetensors.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // An operation of the runtime is declared once, and `cp-tblgen` makes what
-// writes its calls, checks them and reads them. It serves operations of your own
+// writes its calls, reads them, and checks how many tensors they have, and their
+// words. Types and sizes are checked where kernels read tensors of fixed ranks. It serves operations of your own
 // as well: `cp-tblgen -gen-c-readers` of such a table gives a C header.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +34,7 @@ class CPRT_I64<string sizes> : CPRT_Tensor<"i64", sizes>;
 class CPRT_Ids<string sizes> : CPRT_Tensor<"id", sizes>;
 class CPRT_Any<string sizes> : CPRT_Tensor<"any", sizes>;
 
-/// An input that a call may leave out.
+/// An input that a call may leave out. Not beside variadic ones.
 class CPRT_Optional<CPRT_Tensor tensor>
     : CPRT_Tensor<tensor.type, tensor.sizes> {
   let isOptional = true;
@@ -92,8 +93,9 @@ class CPRT_Operation<string operationSymbol> {
   bit isKernel = false;
   /// It moves and adds elements and looks at none, so it can be traced.
   bit onlyMoves = false;
-  /// The op of the dialect that becomes a call of it has the same name.
-  bit isOp = true;
+  /// `getRuntimeCall` of the dialect's op of the same name is made; one that
+  /// writes its own, or that there is not, needs none.
+  bit hasMethod = true;
   /// It is handed a function, and its symbol ends in `_with`.
   bit takesFunction = false;
 }

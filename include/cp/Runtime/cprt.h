@@ -215,15 +215,15 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 typedef void cprt_op(cprt_context *context, cprt_stream *stream,
                      const int64_t *desc, void *const *buffers);
 
+#include "cp/Runtime/LocalOperations.h.inc"
+
 /// Collectives. `axes` lists positions of mesh axes, major to minor; the group
 /// of a rank is the ranks that differ from it in these coordinates only, and
 /// its position in the group is the mixed-radix number of those coordinates.
 /// All ranks of a group must make the same calls in the same order: equal ids,
 /// types, sizes and attributes (strides are each rank's own), or all of them
 /// get CPRT_MISMATCH. No output may be the memory of an input.
-
-// The operations themselves, of Operations.td.
-#include "cp/Runtime/Operations.h.inc"
+#include "cp/Runtime/GroupOperations.h.inc"
 
 //===----------------------------------------------------------------------===//
 // Operations of your own
@@ -269,7 +269,8 @@ typedef struct cprt_signature {
 } cprt_signature;
 
 /// A strided tensor of a call. `sizes` and `strides` (in elements) are those of
-/// the call's table. `data` is null when the call leaves the tensor out.
+/// the call's table. One that the call leaves out has the type CPRT_ABSENT, and
+/// null in place of data, which one without elements may have too.
 typedef struct cprt_buffer {
   void *data;
   cprt_dtype dtype;
@@ -278,7 +279,8 @@ typedef struct cprt_buffer {
   const int64_t *strides;
 } cprt_buffer;
 
-/// Reads what an operation of your own was called with. Gives 1 and writes its
+/// Reads what an operation of your own was called with; what types and sizes
+/// its tensors must have is for you to check. Gives 1 and writes its
 /// inputs and outputs to `buffers_read`, one for each of the signature's
 /// tensors (of a variadic one, for each of the call's: provide for 128), and to
 /// `attributes` where the words of each begin. Otherwise 0, and the context has

@@ -217,6 +217,9 @@ ParseResult parseConfig(AsmParser &parser, ConfigAttr &config) {
     if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
         parser.parseAttribute(value))
       return failure();
+    if (name.empty())
+      return parser.emitError(loc, "an attribute of a call has no name; name "
+                                   "each");
     entries.emplace_back(parser.getBuilder().getStringAttr(name), value);
     return success();
   };
@@ -268,15 +271,18 @@ void printInputs(OpAsmPrinter &printer, Operation *, OperandRange ins,
                  TypeRange types, DenseI64ArrayAttr absent) {
   if (ins.empty() && (!absent || absent.empty()))
     return;
-  printer << "ins(";
+  printer << " ins(";
   ArrayRef<int64_t> places = absent ? absent.asArrayRef() : ArrayRef<int64_t>();
   size_t count = ins.size() + places.size();
   for (size_t place = 0; place < count; ++place) {
     if (place)
       printer << ", ";
-    if (!places.empty() && places.front() == static_cast<int64_t>(place)) {
+    // Places that do not fit are printed too, since what is wrong is shown.
+    bool isLeftOut =
+        !places.empty() && places.front() == static_cast<int64_t>(place);
+    if (isLeftOut || ins.empty()) {
       printer << "none";
-      places = places.drop_front();
+      places = places.drop_front(isLeftOut);
     } else {
       printer << ins.front();
       ins = ins.drop_front();

@@ -8,7 +8,7 @@
 include "cp/Runtime/OperationBase.td"
 
 class GatedOperation<string symbol> : CPRT_Operation<"gated_" # symbol> {
-  let isOp = false;
+  let hasMethod = false;
 }
 
 def Recurrence : GatedOperation<"recurrence"> {

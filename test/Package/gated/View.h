@@ -10,6 +10,8 @@
 
 #include "cp/Runtime/cprt.h"
 
+#include <cstdlib>
+
 namespace gated {
 
 /// One tensor of a call, of doubles.
@@ -19,10 +21,14 @@ struct View {
 
   View(const cprt_buffer &buffer)
       : data(static_cast<double *>(buffer.data)), sizes(buffer.sizes),
-        strides(buffer.strides) {}
+        strides(buffer.strides), isThere(buffer.dtype != CPRT_ABSENT) {
+    // The dialect's ops are of f64 alone.
+    if (isThere && buffer.dtype != CPRT_F64)
+      std::abort();
+  }
 
   /// Whether the call has it.
-  explicit operator bool() const { return data; }
+  explicit operator bool() const { return isThere; }
 
   template <typename... Indices> double &at(Indices... indices) const {
     const int64_t *stride = strides;
@@ -30,6 +36,9 @@ struct View {
     ((offset += int64_t(indices) * *stride++), ...);
     return data[offset];
   }
+
+private:
+  bool isThere;
 };
 
 } // namespace gated

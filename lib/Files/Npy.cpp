@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/Npy.h"
+#include "cp/Files/Npy.h"
 
 #include "FileIO.h"
 

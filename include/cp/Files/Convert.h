@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_CONVERT_H
-#define CP_MODEL_CONVERT_H
+#ifndef CP_FILES_CONVERT_H
+#define CP_FILES_CONVERT_H
 
-#include "cp/Model/DType.h"
+#include "cp/Files/DType.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -50,4 +50,4 @@ llvm::Expected<std::vector<int64_t>> readTokenIds(llvm::StringRef path);
 
 } // namespace cp
 
-#endif // CP_MODEL_CONVERT_H
+#endif // CP_FILES_CONVERT_H

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_SAFETENSORSHEADER_H
-#define CP_MODEL_SAFETENSORSHEADER_H
+#ifndef CP_FILES_SAFETENSORSHEADER_H
+#define CP_FILES_SAFETENSORSHEADER_H
 
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 
 namespace cp {
 
@@ -22,4 +22,4 @@ llvm::Expected<std::vector<TensorView>> parseSafetensors(llvm::StringRef file,
 
 } // namespace cp
 
-#endif // CP_MODEL_SAFETENSORSHEADER_H
+#endif // CP_FILES_SAFETENSORSHEADER_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/Safetensors.h"
+#include "cp/Files/Safetensors.h"
 
 #include "FileIO.h"
 

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_KERNELS_CPU_REFERENCE_REFERENCE_H
-#define CP_KERNELS_CPU_REFERENCE_REFERENCE_H
+#ifndef CP_KERNELS_REFERENCE_REFERENCE_H
+#define CP_KERNELS_REFERENCE_REFERENCE_H
 
 #include "Kernels.h"
 
@@ -35,4 +35,4 @@ template <typename Acc> const char *attentionMerge(const Call &call);
 
 } // namespace cp::kernels::reference
 
-#endif // CP_KERNELS_CPU_REFERENCE_REFERENCE_H
+#endif // CP_KERNELS_REFERENCE_REFERENCE_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_JSONTEXT_H
-#define CP_MODEL_JSONTEXT_H
+#ifndef CP_FILES_JSONTEXT_H
+#define CP_FILES_JSONTEXT_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -36,4 +36,4 @@ std::string describe(const llvm::json::Value &value);
 
 } // namespace cp
 
-#endif // CP_MODEL_JSONTEXT_H
+#endif // CP_FILES_JSONTEXT_H

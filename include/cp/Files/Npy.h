@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_NPY_H
-#define CP_MODEL_NPY_H
+#ifndef CP_FILES_NPY_H
+#define CP_FILES_NPY_H
 
-#include "cp/Model/DType.h"
+#include "cp/Files/DType.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -45,4 +45,4 @@ llvm::Error writeNpy(llvm::StringRef path, DType dtype,
 
 } // namespace cp
 
-#endif // CP_MODEL_NPY_H
+#endif // CP_FILES_NPY_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_KERNELS_CPU_REFERENCE_MATH_H
-#define CP_KERNELS_CPU_REFERENCE_MATH_H
+#ifndef CP_KERNELS_REFERENCE_MATH_H
+#define CP_KERNELS_REFERENCE_MATH_H
 
 #include <cmath>
 
@@ -26,4 +26,4 @@ template <typename T> T softplus(T x) {
 
 } // namespace cp::kernels::reference
 
-#endif // CP_KERNELS_CPU_REFERENCE_MATH_H
+#endif // CP_KERNELS_REFERENCE_MATH_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_FILEIO_H
-#define CP_MODEL_FILEIO_H
+#ifndef CP_FILES_FILEIO_H
+#define CP_FILES_FILEIO_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -42,4 +42,4 @@ writeAtomically(llvm::StringRef path,
 
 } // namespace cp
 
-#endif // CP_MODEL_FILEIO_H
+#endif // CP_FILES_FILEIO_H

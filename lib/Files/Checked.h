@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_CHECKED_H
-#define CP_MODEL_CHECKED_H
+#ifndef CP_FILES_CHECKED_H
+#define CP_FILES_CHECKED_H
 
 #include <cstdint>
 #include <optional>
@@ -43,4 +43,4 @@ private:
 
 } // namespace cp
 
-#endif // CP_MODEL_CHECKED_H
+#endif // CP_FILES_CHECKED_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_DTYPE_H
-#define CP_MODEL_DTYPE_H
+#ifndef CP_FILES_DTYPE_H
+#define CP_FILES_DTYPE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -53,4 +53,4 @@ std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
 } // namespace cp
 
-#endif // CP_MODEL_DTYPE_H
+#endif // CP_FILES_DTYPE_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/DType.h"
+#include "cp/Files/DType.h"
 
 #include "Checked.h"
 

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_MODEL_SAFETENSORS_H
-#define CP_MODEL_SAFETENSORS_H
+#ifndef CP_FILES_SAFETENSORS_H
+#define CP_FILES_SAFETENSORS_H
 
-#include "cp/Model/DType.h"
+#include "cp/Files/DType.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -102,4 +102,4 @@ llvm::Error writeSafetensors(
 
 } // namespace cp
 
-#endif // CP_MODEL_SAFETENSORS_H
+#endif // CP_FILES_SAFETENSORS_H

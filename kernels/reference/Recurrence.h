@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
-#define CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
+#ifndef CP_KERNELS_REFERENCE_RECURRENCE_H
+#define CP_KERNELS_REFERENCE_RECURRENCE_H
 
 #include "Decay.h"
 #include "OpArguments.h"
@@ -106,4 +106,4 @@ View<T, 2> lastTwo(const View<T, Rank> &whole, Index... leading) {
 
 } // namespace cp::kernels::reference
 
-#endif // CP_KERNELS_CPU_REFERENCE_RECURRENCE_H
+#endif // CP_KERNELS_REFERENCE_RECURRENCE_H

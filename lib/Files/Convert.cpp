@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/Convert.h"
+#include "cp/Files/Convert.h"
 
 #include "FileIO.h"
 

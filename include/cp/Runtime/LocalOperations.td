@@ -1,0 +1,192 @@
+//===- LocalOperations.td - Operations of one rank ----------*- tablegen -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See Operations.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_RUNTIME_LOCALOPERATIONS_TD
+#define CP_RUNTIME_LOCALOPERATIONS_TD
+
+include "cp/Runtime/OperationBase.td"
+
+def CPRT_Matmul : CPRT_Operation<"matmul"> {
+  let description = [{
+    outs C[..., n] = A[..., k] * op(W) (+ C). W is [n, k] with transpose_b, and
+    [k, n] without.
+  }];
+  let ins = (inputs CPRT_T<"...,k">:$A, CPRT_T<"n,k">:$W);
+  let outs = (outputs CPRT_T<"...,n">:$C);
+  let attrs = (attributes CPRT_Flag:$accumulate, CPRT_Flag:$transpose_b);
+  let isKernel = true;
+  let hasMethod = false;
+}
+
+def CPRT_Conv1d : CPRT_Operation<"conv1d"> {
+  let description = [{
+    Causal depthwise convolution along dim 1.
+    y[t] = bias + sum_k weight[k] * x[t-(w-1)+k]; rows before 0 come from
+    `initial`, or are zero; then y * sigmoid(y) when silu.
+  }];
+  let ins = (inputs CPRT_T<"b,l,c">:$x, CPRT_T<"c,w">:$weight,
+                    CPRT_Optional<CPRT_T<"c">>:$bias,
+                    CPRT_Optional<CPRT_T<"b,w-1,c">>:$initial);
+  let outs = (outputs CPRT_T<"b,l,c">:$y);
+  let attrs = (attributes CPRT_Flag:$silu);
+  let isKernel = true;
+}
+
+def CPRT_Ssd : CPRT_Operation<"ssd"> {
+  let description = [{
+    The Mamba-2 scan (state space duality). delta = clamp(softplus(dt+dt_bias),
+    dt_min, dt_max), a = exp(-exp(A_log) * delta), head h uses group h*g/heads:
+      S = a S + delta x B^T,   y = S C + D x.
+  }];
+  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"b,l,h">:$dt,
+                    CPRT_T<"h">:$A_log, CPRT_T<"b,l,g,n">:$B,
+                    CPRT_T<"b,l,g,n">:$C, CPRT_Optional<CPRT_T<"h,p?">>:$D,
+                    CPRT_Optional<CPRT_T<"h">>:$dt_bias,
+                    CPRT_Optional<CPRT_T<"b,h,p,n">>:$initial);
+  let outs = (outputs CPRT_T<"b,l,h,p">:$y, CPRT_T<"b,h,p,n">:$final_state);
+  let attrs = (attributes CPRT_Int<1>:$chunk_size, CPRT_Real:$dt_max,
+                          CPRT_Real:$dt_min);
+  let isKernel = true;
+}
+
+def CPRT_SsdStates : CPRT_Operation<"ssd_states"> {
+  let description = [{
+    First half of a scan whose incoming state is not known yet, in chunks of
+    chunk_size tokens, of which the last one may be shorter:
+      decay         product of a over all tokens
+      state         final state when the incoming one is zero
+      chunk_states  final state of each chunk from zero
+      delta         as in cprt_ssd
+    With bf16 inputs all four outputs are f32.
+  }];
+  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"b,l,h">:$dt,
+                    CPRT_T<"h">:$A_log, CPRT_T<"b,l,g,n">:$B,
+                    CPRT_Optional<CPRT_T<"h">>:$dt_bias);
+  let outs = (outputs CPRT_Sum<"b,h">:$decay, CPRT_Sum<"b,h,p,n">:$state,
+                      CPRT_Sum<"b,ceil(l/chunk_size),h,p,n">:$chunk_states,
+                      CPRT_Sum<"b,l,h">:$delta);
+  let attrs = (attributes CPRT_Int<1>:$chunk_size, CPRT_Real:$dt_max,
+                          CPRT_Real:$dt_min);
+  let isKernel = true;
+}
+
+def CPRT_SsdScan : CPRT_Operation<"ssd_scan"> {
+  let description = [{
+    Second half: the incoming state is prefix_decay * initial + prefix_state. Log
+    decays are formed of delta and A_log again, as cprt_ssd forms them: what is
+    summed in double must not be handed over in less.
+    With bf16 x, A_log, B, C, D and y all the others are f32.
+  }];
+  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"h">:$A_log,
+                    CPRT_T<"b,l,g,n">:$B, CPRT_T<"b,l,g,n">:$C,
+                    CPRT_Optional<CPRT_T<"h,p?">>:$D,
+                    CPRT_Sum<"b,ceil(l/chunk_size),h,p,n">:$chunk_states,
+                    CPRT_Sum<"b,l,h">:$delta, CPRT_Sum<"b,h">:$prefix_decay,
+                    CPRT_Sum<"b,h,p,n">:$prefix_state,
+                    CPRT_Optional<CPRT_Sum<"b,h,p,n">>:$initial);
+  let outs = (outputs CPRT_T<"b,l,h,p">:$y, CPRT_Sum<"b,h,p,n">:$final_state);
+  let attrs = (attributes CPRT_Int<1>:$chunk_size);
+  let isKernel = true;
+}
+
+def CPRT_Attention : CPRT_Operation<"attention"> {
+  let description = [{
+    Softmax attention: query head i uses key head i * hkv / hq, and
+      o = sum_j w_j v_j / sum_j w_j,   w_j = exp(scale q . k_j),
+      lse = log(sum_j w_j)
+    over the keys that the query sees: all; with causal those at its own place
+    in the whole sequence and before; with window > 0, which wants causal, the
+    last `window` of these. A query that sees no key has o = 0, lse = -inf. With
+    bf16 q, k, v and o, lse is f32.
+    q_axes are the mesh axes, major to minor, that cut the queries' sequence,
+    each by its entry in q_orders, so that this rank's rows have places in the
+    whole; k_axes and k_orders likewise. Empty arrays: all of it is here.
+    Causal wants whole sequences of one length. Moves nothing between ranks.
+  }];
+  let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
+                    CPRT_T<"b,s,hkv,dv">:$v);
+  let outs = (outputs CPRT_T<"b,l,hq,dv">:$o, CPRT_Sum<"b,hq,l">:$lse);
+  let attrs = (attributes CPRT_Flag:$causal, CPRT_Axes:$k_axes,
+                          CPRT_Orders:$k_orders, CPRT_Axes:$q_axes,
+                          CPRT_Orders:$q_orders, CPRT_Real:$scale,
+                          CPRT_Int<0>:$window);
+}
+
+def CPRT_RmsNorm : CPRT_Operation<"rms_norm"> {
+  let description = [{
+    RMS over each of `groups` equal parts of the last dim. gate_first: normalise
+    x*silu(gate); otherwise normalise x and multiply by silu(gate) at the end.
+  }];
+  let ins = (inputs CPRT_T<"...,c">:$x, CPRT_Optional<CPRT_T<"c">>:$weight,
+                    CPRT_Optional<CPRT_T<"...,c">>:$gate);
+  let outs = (outputs CPRT_T<"...,c">:$y);
+  let attrs = (attributes CPRT_Real:$eps, CPRT_Flag:$gate_first,
+                          CPRT_Int<1>:$groups);
+  let isKernel = true;
+}
+
+def CPRT_Rotary : CPRT_Operation<"rotary"> {
+  let description = [{
+    Rotary position embedding of the first `dims` channels (even) of each head,
+    in halves: with k = dims / 2, i < k and the angle
+    a = positions[l] * theta^(-2i/dims), which is kept in f64,
+      y[i] = x[i] cos a - x[i+k] sin a,   y[i+k] = x[i+k] cos a + x[i] sin a;
+    the other channels stay.
+  }];
+  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_I64<"l">:$positions);
+  let outs = (outputs CPRT_T<"b,l,h,p">:$y);
+  let attrs = (attributes CPRT_Int<1>:$dims, CPRT_Real:$theta);
+  let isKernel = true;
+}
+
+def CPRT_Positions : CPRT_Operation<"positions"> {
+  let description = [{
+    The places in the whole sequence of this rank's rows, when the sequence is
+    cut over mesh axes `axes`, major to minor, each by its entry in `orders`, as
+    q_axes and q_orders of cprt_attention. Empty arrays: all of it is here.
+  }];
+  let outs = (outputs CPRT_I64<"l">:$positions);
+  let attrs = (attributes CPRT_Axes:$axes, CPRT_Orders:$orders);
+}
+
+def CPRT_Embedding : CPRT_Operation<"embedding"> {
+  let description = [{
+    outs y = table[ids[...], :]. An id outside [0, v) is CPRT_INVALID_ARGUMENT.
+  }];
+  let ins = (inputs CPRT_Ids<"...">:$ids, CPRT_T<"v,d">:$table);
+  let outs = (outputs CPRT_T<"...,d">:$y);
+  let isKernel = true;
+}
+
+def CPRT_Copy : CPRT_Operation<"copy"> {
+  let description = [{
+    outs dst = src, any strides, same sizes.
+  }];
+  let ins = (inputs CPRT_Any<"...">:$src);
+  let outs = (outputs CPRT_Any<"...">:$dst);
+  let isKernel = true;
+  let hasMethod = false;
+}
+
+def CPRT_Repeat : CPRT_Operation<"repeat"> {
+  let description = [{
+    Repeats each run of `unit` elements of `dim` `times` times in place:
+    [u0 u1] -> [u0 u0 u1 u1] for times = 2.
+  }];
+  let ins = (inputs CPRT_Any<"...">:$src);
+  let outs = (outputs CPRT_Any<"...">:$dst);
+  let attrs = (attributes CPRT_Int<0>:$dim, CPRT_Int<1>:$times,
+                          CPRT_Int<1>:$unit);
+  let isKernel = true;
+  let onlyMoves = true;
+}
+
+#endif // CP_RUNTIME_LOCALOPERATIONS_TD
