@@ -140,13 +140,19 @@ struct ConvertToCalls : impl::ConvertToCallsBase<ConvertToCalls> {
   }
 
 private:
-  /// Everything that reaches the runtime has known sizes and no layouts.
+  /// Everything that reaches the runtime has known sizes and no layouts. Sizes
+  /// that an op and its type disagree on upstream verifies on buffers only.
   static LogicalResult checkConvertible(Operation *op) {
     auto attention = dyn_cast<AttentionOp>(op);
     if (isa<AttentionBlockOp, MambaMixerOp, ReshardOp>(op) ||
         (attention && attention.getMask()))
       return op->emitOpError("is left over; run cp-shard-pipeline (or, for one "
                              "rank, cp-decompose) first");
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+        expand && expand.getStaticOutputShape() != expand.getType().getShape())
+      return expand.emitOpError("has an output_shape other than the sizes of "
+                                "its result, which is ")
+             << expand.getType() << "; write those";
     for (Type type : op->getResultTypes()) {
       auto tensor = dyn_cast<RankedTensorType>(type);
       if (!tensor)

@@ -52,3 +52,12 @@ func.func @masked(%q: tensor<1x16x4x2xf32>, %m: tensor<16x16xi1>)
          tensor<16x16xi1>) -> (tensor<1x16x4x2xf32>, tensor<1x4x16xf32>)
   return %o : tensor<1x16x4x2xf32>
 }
+
+// -----
+
+func.func @shape(%x: tensor<1x24xf32>) -> tensor<1x12x2xf32> {
+  // expected-error @below {{'tensor.expand_shape' op has an output_shape other than the sizes of its result, which is 'tensor<1x12x2xf32>'; write those}}
+  %0 = tensor.expand_shape %x [[0], [1, 2]] output_shape [0, 12, 2]
+      : tensor<1x24xf32> into tensor<1x12x2xf32>
+  return %0 : tensor<1x12x2xf32>
+}
