@@ -59,28 +59,30 @@ public:
   View<T, Rank> output(const char *name, Dim *const (&dims)[Rank]) {
     return view<T, Rank>(bind(false, name, Element<T>::dtype, dims, Rank));
   }
-  /// The next input, or a view of nothing where the call leaves it out.
+  /// The next input, of a tensor that may lack dimension `lacking`, on which it
+  /// then does not depend: the view has stride 0 there.
   template <typename T, int Rank>
-  View<const T, Rank> optionalInput(const char *name,
-                                    Dim *const (&dims)[Rank]) {
-    if (hasNext())
+  View<const T, Rank> input(const char *name, Dim *const (&dims)[Rank],
+                            int lacking) {
+    if (!hasNext() || call.ins[nextIn].rank != Rank - 1)
       return input<T>(name, dims);
+    Dim *given[Rank - 1];
+    for (int i = 0; i < Rank - 1; ++i)
+      given[i] = dims[i + (i >= lacking)];
+    View<const T, Rank - 1> shorter = input<T>(name, given);
+    View<const T, Rank> whole = {shorter.data, {}};
+    for (int i = 0; i < Rank - 1; ++i)
+      whole.strides[i + (i >= lacking)] = shorter.strides[i];
+    return whole;
+  }
+  /// The next input, or a view of nothing where the call leaves it out.
+  template <typename T, int Rank, typename... Lacking>
+  View<const T, Rank> optionalInput(const char *name, Dim *const (&dims)[Rank],
+                                    Lacking... lacking) {
+    if (hasNext())
+      return input<T>(name, dims, lacking...);
     ++nextIn;
     return {};
-  }
-  /// The same of a tensor that may lack its last dimension, on which it then
-  /// does not depend: the view has stride 0 there.
-  template <typename T, int Rank>
-  View<const T, Rank> optionalOrShort(const char *name,
-                                      Dim *const (&dims)[Rank]) {
-    if (!hasNext() || call.ins[nextIn].rank != Rank - 1)
-      return optionalInput<T>(name, dims);
-    auto shorter = view<const T, Rank - 1>(
-        bind(true, name, Element<T>::dtype, dims, Rank - 1));
-    View<const T, Rank> whole = {shorter.data, {}};
-    for (int i = 0; i + 1 < Rank; ++i)
-      whole.strides[i] = shorter.strides[i];
-    return whole;
   }
   /// The next input or output of any type and of rank `minRank` to maxRank.
   const Buffer &anyInput(const char *name, int32_t minRank);

@@ -82,7 +82,7 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   Arguments in(call, "attention");
   if (const char *wrong = readAttributes(call, in, args))
     return wrong;
-  in.expectBuffers(3, 3, 2);
+  in.expectBuffers(3, 4, 2);
   if (in.error())
     return in.error();
 
@@ -91,6 +91,7 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   args.q = in.input<T>("q", {&b, &l, &hq, &d});
   args.k = in.input<T>("k", {&b, &s, &hkv, &d});
   args.v = in.input<T>("v", {&b, &s, &hkv, &dv});
+  args.places = in.optionalInput<int64_t>("places", {&b, &l});
   // A part of a sum that others are added to is not rounded yet.
   if (!std::is_same_v<T, Acc> && call.outs[0].dtype == Element<Acc>::dtype)
     args.sums = in.output<Acc>("o", {&b, &l, &hq, &dv});
@@ -109,7 +110,12 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   args.dv = dv.size;
   if (const char *wrong = checkRuns(args.qRuns, "q_runs", args.l))
     return wrong;
-  return checkRuns(args.kRuns, "k_runs", args.s);
+  if (const char *wrong = checkRuns(args.kRuns, "k_runs", args.s))
+    return wrong;
+  if (args.places.data && !args.mask.causal)
+    return fail("attention: places want causal, since they say how far back a "
+                "query sees");
+  return checkReach(args.places, args.b, args.qRuns);
 }
 
 template <typename Acc>

@@ -7,13 +7,15 @@
 //
 // A part of a sequence is given by its runs, so that the mask knows where every
 // row stands in the whole, in whatever order the ranks hold it. Kernels walk
-// runs in tiles; the mask tells for two tiles, without looking at their rows,
-// whether there is anything to do.
+// runs in tiles; what the queries of a tile reach, made once, tells of each
+// tile of keys whether there is anything to do.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CP_KERNELS_CPU_ATTENTIONTILES_H
 #define CP_KERNELS_CPU_ATTENTIONTILES_H
+
+#include "Pieces.h"
 
 #include <cstdint>
 
@@ -74,17 +76,33 @@ struct AttentionMask {
   int64_t window = 0;
 };
 
+/// Which positions the queries of a span see: query i those from first[i] to
+/// last[i], none where the former is beyond the latter. Both move forward with
+/// the query.
+struct Reach {
+  int64_t count;
+  int64_t first[attentionTile], last[attentionTile];
+};
+/// `places`, where there are any, are those of the rows of one batch element; a
+/// query then sees nothing before its own sequence, and without a token nothing
+/// at all.
+Reach reachOf(const AttentionMask &mask, const Span &queries,
+              View<const int64_t, 1> places = {});
+
+/// Null, or the message that says where places do not count as cprt.h says,
+/// between one row and the next that is here: what queries see moves forward.
+const char *checkReach(const PlacesView &places, int64_t batch, Runs queries);
+
 /// Keys [begin, end) of a span.
 struct KeyRange {
   int64_t begin, end;
 };
-KeyRange keysSeen(const AttentionMask &mask, int64_t position,
-                  const Span &keys);
+KeyRange keysSeen(const Reach &queries, int64_t i, const Span &keys);
 
 /// What the queries of a span see of the keys of another. Rows with gaps
 /// between them may see nothing of a span of which they see `Some`.
 enum class Sight { None, Some, All };
-Sight sightOf(const AttentionMask &mask, const Span &queries, const Span &keys);
+Sight sightOf(const Reach &queries, const Span &keys);
 
 /// How many pairs of tiles a kernel works on, for one head of one sequence.
 int64_t countAttentionTiles(const AttentionMask &mask, Runs queries, Runs keys);

@@ -17,7 +17,11 @@ template <typename T>
 const char *decode(const Call &call, Conv1dArgs<T> &args) {
   Arguments in(call, "conv1d");
   read(in, args);
-  return in.error();
+  if (in.error())
+    return in.error();
+  // A window of one row looks at no other one, so it runs on rows in any order.
+  return args.w == 1 ? nullptr
+                     : checkPlaces("conv1d", args.places, args.b, args.l);
 }
 
 template const char *decode(const Call &, Conv1dArgs<float> &);

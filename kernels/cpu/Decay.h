@@ -23,6 +23,28 @@ namespace cp::kernels {
   return rate > most ? -most : -rate;
 }
 
+/// The decay of tokens among which a sequence starts: -0. Nothing of a state
+/// passes it, be it infinite or NaN. One that is 0 by rounding is a factor as
+/// any other, so that parts of a sequence have a NaN wherever the whole has
+/// one.
+template <typename T> constexpr T startDecay = -T(0);
+
+template <typename T> [[gnu::always_inline]] inline bool isStart(T decay) {
+  return decay == T(0) && std::signbit(decay);
+}
+
+/// What a decay leaves of a state, and a summand.
+template <typename T>
+[[gnu::always_inline]] inline T decayed(T decay, T state, T summand) {
+  return isStart(decay) ? summand : decay * state + summand;
+}
+
+/// The decay of tokens that follow each other.
+template <typename T>
+[[gnu::always_inline]] inline T joinedDecay(T left, T right) {
+  return isStart(left) || isStart(right) ? startDecay<T> : left * right;
+}
+
 } // namespace cp::kernels
 
 #endif // CP_KERNELS_CPU_DECAY_H

@@ -19,6 +19,8 @@ size_t elementBytes(DType dtype) {
   case DType::F64:
   case DType::I64:
     return 8;
+  case DType::Absent:
+    break;
   }
   return 0;
 }
@@ -35,6 +37,8 @@ const char *dtypeName(DType dtype) {
     return "i32";
   case DType::I64:
     return "i64";
+  case DType::Absent:
+    return "nothing";
   }
   return "unknown type";
 }

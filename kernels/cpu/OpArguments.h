@@ -18,6 +18,7 @@
 #include "AttentionTiles.h"
 #include "CeilDiv.h"
 #include "Elements.h"
+#include "Pieces.h"
 
 namespace cp::kernels {
 
@@ -87,6 +88,7 @@ template <typename T> struct SsdArgs : SsdSizes {
   View<const T, 4> x, B, C;
   View<const T, 2> D;
   View<const T, 4> initial;
+  PlacesView places;
   View<T, 4> y, finalState;
 };
 template <typename T> const char *decode(const Call &call, SsdArgs<T> &args);
@@ -96,6 +98,7 @@ template <typename T> struct SsdStatesArgs : SsdSizes {
   using Acc = AccumulatorOf<T>;
   StepArgs<T> step;
   View<const T, 4> x, B;
+  PlacesView places;
   View<Acc, 2> decay;
   View<Acc, 4> state;
   View<Acc, 5> chunkStates;
@@ -113,6 +116,7 @@ template <typename T> struct SsdScanArgs : SsdSizes {
   View<const Acc, 3> delta;
   View<const Acc, 2> prefixDecay;
   View<const Acc, 4> prefixState, initial;
+  PlacesView places;
   View<T, 4> y;
   View<Acc, 4> finalState;
 };
@@ -127,10 +131,17 @@ template <typename T> struct AttentionArgs {
   double scale;
   Runs qRuns, kRuns;
   View<const T, 4> q, k, v;
+  PlacesView places;
   View<T, 4> o;
   View<Acc, 4> sums;
   View<Acc, 3> lse;
   int64_t headsPerGroup() const { return hkv ? hq / hkv : 0; }
+  /// Of a batch element; a view of nothing where there are none.
+  View<const int64_t, 1> placesOf(int64_t element) const {
+    if (!places.data)
+      return {};
+    return {places.at(element), {places.strides[1]}};
+  }
 };
 template <typename T>
 const char *decode(const Call &call, AttentionArgs<T> &args);

@@ -50,6 +50,9 @@ template <typename T> const char *decode(const Call &call, SsdArgs<T> &args) {
   args.initial = from.initial;
   args.y = from.y;
   args.finalState = from.finalState;
+  args.places = from.places;
+  if (const char *wrong = checkPlaces("ssd", args.places, args.b, args.l))
+    return wrong;
   return finishSteps(in, from, args.step);
 }
 
@@ -66,6 +69,10 @@ const char *decode(const Call &call, SsdStatesArgs<T> &args) {
   args.state = from.state;
   args.chunkStates = from.chunkStates;
   args.delta = from.delta;
+  args.places = from.places;
+  if (const char *wrong =
+          checkPlaces("ssd_states", args.places, args.b, args.l))
+    return wrong;
   return finishSteps(in, from, args.step);
 }
 
@@ -86,9 +93,10 @@ const char *decode(const Call &call, SsdScanArgs<T> &args) {
   args.prefixDecay = from.prefixDecay;
   args.prefixState = from.prefixState;
   args.initial = from.initial;
+  args.places = from.places;
   args.y = from.y;
   args.finalState = from.finalState;
-  return nullptr;
+  return checkPlaces("ssd_scan", args.places, args.b, args.l);
 }
 
 template const char *decode(const Call &, SsdArgs<float> &);

@@ -31,12 +31,14 @@ public:
     return carved<Acc>(args.s) + carved<Acc>(args.dv);
   }
 
-  void attend(int64_t b, int64_t h, int64_t row, int64_t position) {
+  /// Query `at` of those whose reach is known, which is row `row`.
+  void attend(int64_t b, int64_t h, int64_t row, const Reach &reach,
+              int64_t at) {
     int64_t g = h / args.headsPerGroup();
-    score(b, h, g, row, position);
+    score(b, h, g, row, reach, at);
     Acc sum = 0;
     std::fill(result, result + args.dv, Acc(0));
-    forEachSeen(position, [&](int64_t key) {
+    forEachSeen(reach, at, [&](int64_t key) {
       Acc weight = std::exp(weights[key] - (top == none ? Acc(0) : top));
       sum += weight;
       for (int64_t i = 0; i < args.dv; ++i)
@@ -52,18 +54,20 @@ public:
   }
 
 private:
-  template <typename Body> void forEachSeen(int64_t position, Body body) {
+  template <typename Body>
+  void forEachSeen(const Reach &reach, int64_t at, Body body) {
     Span keys;
     for (SpanWalk walk(args.kRuns); walk.next(keys);) {
-      KeyRange seen = keysSeen(args.mask, position, keys);
+      KeyRange seen = keysSeen(reach, at, keys);
       for (int64_t key = seen.begin; key < seen.end; ++key)
         body(keys.local + key);
     }
   }
 
-  void score(int64_t b, int64_t h, int64_t g, int64_t row, int64_t position) {
+  void score(int64_t b, int64_t h, int64_t g, int64_t row, const Reach &reach,
+             int64_t at) {
     top = none;
-    forEachSeen(position, [&](int64_t key) {
+    forEachSeen(reach, at, [&](int64_t key) {
       Acc product = 0;
       for (int64_t i = 0; i < args.d; ++i)
         product +=
@@ -89,9 +93,11 @@ template <typename T> const char *attention(const Call &call) {
   Span rows;
   for (int64_t b = 0; b < args.b; ++b)
     for (int64_t h = 0; h < args.hq; ++h)
-      for (SpanWalk walk(args.qRuns); walk.next(rows);)
+      for (SpanWalk walk(args.qRuns); walk.next(rows);) {
+        Reach reach = reachOf(args.mask, rows, args.placesOf(b));
         for (int64_t i = 0; i < rows.count; ++i)
-          query.attend(b, h, rows.local + i, rows.positions[i]);
+          query.attend(b, h, rows.local + i, reach, i);
+      }
   return nullptr;
 }
 

@@ -23,10 +23,19 @@ static T inputAt(const Conv1dArgs<T> &args, int64_t b, int64_t t, int64_t c) {
 template <typename T>
 static T outputAt(const Conv1dArgs<T> &args, int64_t b, int64_t t, int64_t c) {
   using Acc = AccumulatorOf<T>;
+  int64_t before = args.w - 1;
+  if (args.places.data) {
+    int64_t place = *args.places.at(b, t);
+    if (place < 0)
+      return T(0);
+    before = place < before ? place : before;
+  }
   Acc sum = args.bias.data ? Acc(*args.bias.at(c)) : Acc(0);
-  for (int64_t k = 0; k < args.w; ++k)
-    sum += Acc(*args.weight.at(c, k)) *
-           Acc(inputAt(args, b, t - (args.w - 1) + k, c));
+  for (int64_t k = 0; k < args.w; ++k) {
+    int64_t back = args.w - 1 - k;
+    T row = back <= before ? inputAt(args, b, t - back, c) : T(0);
+    sum += Acc(*args.weight.at(c, k)) * Acc(row);
+  }
   return T(args.silu ? silu(sum) : sum);
 }
 

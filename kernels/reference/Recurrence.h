@@ -53,6 +53,15 @@ public:
   }
   Acc &at(int64_t i, int64_t j) { return state[j * p + i]; }
 
+  /// What token t finds: nothing where it is the first of a sequence. False
+  /// where there is no token.
+  bool enter(const PlacesView &places, int64_t b, int64_t t) {
+    int64_t place = places.data ? *places.at(b, t) : 1;
+    if (place == 0)
+      clear();
+    return place >= 0;
+  }
+
   /// S = decay S + (delta x) B^T.
   void update(Acc decay, Acc delta, const T *x, int64_t xStride, const T *B,
               int64_t bStride) {
@@ -81,6 +90,13 @@ public:
         y += Acc(*args.D.at(h, i)) * Acc(*args.x.at(b, t, h, i));
       *args.y.at(b, t, h, i) = T(y);
     }
+  }
+
+  /// y = 0, of a row without a token.
+  template <typename Args>
+  void skip(const Args &args, int64_t b, int64_t t, int64_t h) const {
+    for (int64_t i = 0; i < p; ++i)
+      *args.y.at(b, t, h, i) = T(0);
   }
 
   /// Writes the state to out[i, j].

@@ -80,12 +80,15 @@ template <typename T> const char *rotary(const Call &call) {
   for (int64_t i = 0; i < pairs; ++i)
     rotation.frequencies[i] =
         std::pow(args.theta, -2.0 * double(i) / double(args.dims));
-  for (int64_t row = 0; row < args.l; ++row) {
-    rotation.moveTo(*args.positions.at(row), pairs);
-    for (int64_t b = 0; b < args.b; ++b)
+  // Where all elements of the batch have the same, it is worked out once.
+  bool isShared = args.positions.strides[0] == 0;
+  for (int64_t row = 0; row < args.l; ++row)
+    for (int64_t b = 0; b < args.b; ++b) {
+      if (b == 0 || !isShared)
+        rotation.moveTo(*args.positions.at(b, row), pairs);
       for (int64_t h = 0; h < args.h; ++h)
         rotateHead(args, rotation, args.x.at(b, row, h), args.y.at(b, row, h));
-  }
+    }
   return nullptr;
 }
 

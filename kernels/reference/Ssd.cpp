@@ -26,6 +26,10 @@ static void scanHead(const SsdArgs<T> &args, int64_t b, int64_t h,
 
   double rate = decayRate(double(Acc(*args.step.aLog.at(h))));
   for (int64_t t = 0; t < args.l; ++t) {
+    if (!state.enter(args.places, b, t)) {
+      state.skip(args, b, t, h);
+      continue;
+    }
     Acc delta = stepSize(args.step, b, t, h);
     state.update(Acc(decayOf(rate, delta)), delta, args.x.at(b, t, h),
                  args.x.strides[3], args.B.at(b, t, g), args.B.strides[3]);

@@ -12,7 +12,8 @@
 
 namespace cp::kernels::reference {
 
-/// The incoming state: prefix_decay * initial + prefix_state.
+/// The incoming state: prefix_decay * initial + prefix_state, of which the
+/// decay of a start leaves the latter.
 template <typename T>
 static void loadPrefix(const SsdScanArgs<T> &args, int64_t b, int64_t h,
                        HeadState<T> &state) {
@@ -22,7 +23,8 @@ static void loadPrefix(const SsdScanArgs<T> &args, int64_t b, int64_t h,
     for (int64_t j = 0; j < args.n; ++j) {
       Acc initial = args.initial.data ? Acc(*args.initial.at(b, h, i, j)) : 0;
       Acc prefix = *args.prefixState.at(b, h, i, j);
-      state.at(i, j) = args.initial.data ? decay * initial + prefix : prefix;
+      state.at(i, j) =
+          args.initial.data ? decayed(decay, initial, prefix) : prefix;
     }
   }
 }
@@ -37,6 +39,10 @@ static void scanHead(const SsdScanArgs<T> &args, int64_t b, int64_t h,
   loadPrefix(args, b, h, state);
   double rate = decayRate(double(Acc(*args.aLog.at(h))));
   for (int64_t t = 0; t < args.l; ++t) {
+    if (!state.enter(args.places, b, t)) {
+      state.skip(args, b, t, h);
+      continue;
+    }
     Acc delta = *args.delta.at(b, t, h);
     state.update(Acc(decayOf(rate, delta)), delta, args.x.at(b, t, h),
                  args.x.strides[3], args.B.at(b, t, g), args.B.strides[3]);

@@ -15,21 +15,31 @@
 namespace cp::kernels::reference {
 
 namespace {
-/// The state since the first token, and that since the chunk's first.
+/// The state since the first token, and that since the chunk's first. The
+/// product of decays, until a sequence starts.
 template <typename T> struct States {
   HeadState<T> all, chunk;
+  double product = 1;
+  bool hasStart = false;
+
+  double decay() const { return hasStart ? startDecay<double> : product; }
 };
 } // namespace
 
-/// Runs through one chunk and returns the product of its decays.
 template <typename T>
-static double scanChunk(const SsdStatesArgs<T> &args, int64_t b, int64_t chunk,
-                        int64_t h, States<T> &states) {
+static void scanChunk(const SsdStatesArgs<T> &args, int64_t b, int64_t chunk,
+                      int64_t h, States<T> &states) {
   using Acc = AccumulatorOf<T>;
   int64_t g = h / args.headsPerGroup();
   double rate = decayRate(double(Acc(*args.step.aLog.at(h)))), product = 1;
   int64_t end = std::min(args.l, (chunk + 1) * args.chunk);
   for (int64_t t = chunk * args.chunk; t < end; ++t) {
+    states.all.enter(args.places, b, t);
+    if (!states.chunk.enter(args.places, b, t)) {
+      *args.delta.at(b, t, h) = Acc(0);
+      continue;
+    }
+    states.hasStart |= args.places.data && *args.places.at(b, t) == 0;
     Acc delta = stepSize(args.step, b, t, h);
     double decay = decayOf(rate, delta);
     for (HeadState<T> *state : {&states.all, &states.chunk})
@@ -38,7 +48,7 @@ static double scanChunk(const SsdStatesArgs<T> &args, int64_t b, int64_t chunk,
     product *= decay;
     *args.delta.at(b, t, h) = delta;
   }
-  return product;
+  states.product *= product;
 }
 
 template <typename T> const char *ssdStates(const Call &call) {
@@ -56,14 +66,15 @@ template <typename T> const char *ssdStates(const Call &call) {
   for (int64_t b = 0; b < args.b; ++b) {
     for (int64_t h = 0; h < args.h; ++h) {
       states.all.clear();
-      double product = 1;
+      states.product = 1;
+      states.hasStart = false;
       for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
         states.chunk.clear();
-        product *= scanChunk(args, b, chunk, h, states);
+        scanChunk(args, b, chunk, h, states);
         states.chunk.store(lastTwo(args.chunkStates, b, chunk, h));
       }
       states.all.store(lastTwo(args.state, b, h));
-      *args.decay.at(b, h) = Acc(product);
+      *args.decay.at(b, h) = Acc(states.decay());
     }
   }
   return nullptr;

@@ -117,13 +117,13 @@ OwningOpRef<ModuleOp> importHybrid(const HybridConfig &config,
       ModelBuilder::create(config.mamba, options, location, config.multipliers);
   if (!model)
     return {};
-  StringRef embedding = embeddingName(config.family);
+  StringRef embedding = config.family->embedding;
   Value hidden = model->begin(weightsOf(config), embedding);
   BlockBuilder blocks(config, *model);
   for (const HybridBlock &block : blocksOf(config))
     hidden = model->addBlock(hidden, block.norm,
                              [&](Value u) { return blocks.build(block, u); });
-  return model->finish(hidden, lastNormName(config.family),
+  return model->finish(hidden, config.family->lastNorm,
                        config.mamba.tieEmbeddings ? embedding
                                                   : "lm_head.weight");
 }

@@ -86,8 +86,8 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
   }
 }
 
-Error cp::readBambaForm(const json::Object &object, StringRef label,
-                        HybridConfig &config) {
+static Error readBamba(const json::Object &object, StringRef label,
+                       HybridConfig &config) {
   FieldReader fields(object, label.str());
   Mamba2Config &c = config.mamba;
   c.residualInF32 = false;
@@ -112,3 +112,14 @@ Error cp::readBambaForm(const json::Object &object, StringRef label,
     return error;
   return checkHybridSizes(config, bambaNames, label);
 }
+
+const HybridFamily cp::bambaFamily = {
+    "bamba",
+    "model.embed_tokens.weight",
+    "model.final_layernorm.weight",
+    /*drawsSteps=*/false,
+    [](size_t layer, BlockKind kind) {
+      return mixerAndMlp(layer, kind, "pre_ff_layernorm.weight",
+                         "feed_forward");
+    },
+    readBamba};

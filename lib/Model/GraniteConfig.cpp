@@ -144,8 +144,8 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
   }
 }
 
-Error cp::readGraniteForm(const json::Object &object, StringRef label,
-                          HybridConfig &config) {
+static Error readGranite(const json::Object &object, StringRef label,
+                         HybridConfig &config) {
   FieldReader fields(object, label.str());
   Mamba2Config &c = config.mamba;
   fields.readAs("layers_block_type", "layer_types", c.remarks);
@@ -178,3 +178,14 @@ Error cp::readGraniteForm(const json::Object &object, StringRef label,
     return error;
   return checkHybridSizes(config, bambaNames, label);
 }
+
+const HybridFamily cp::graniteFamily = {
+    "granitemoehybrid",
+    "model.embed_tokens.weight",
+    "model.norm.weight",
+    /*drawsSteps=*/false,
+    [](size_t layer, BlockKind kind) {
+      return mixerAndMlp(layer, kind, "post_attention_layernorm.weight",
+                         "shared_mlp");
+    },
+    readGranite};

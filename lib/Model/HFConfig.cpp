@@ -47,6 +47,18 @@ static Expected<json::Value> parseObject(StringRef text, StringRef start) {
   return value;
 }
 
+/// "a", "b" or "c".
+static std::string familyNames() {
+  std::string names;
+  llvm::ArrayRef<const HybridFamily *> all = hybridFamilies();
+  for (const HybridFamily *family : all) {
+    if (!names.empty())
+      names += family == all.back() ? " or " : ", ";
+    names += "\"" + family->type.str() + "\"";
+  }
+  return names;
+}
+
 /// Whether the object has state-spaces' form; an error when it has neither.
 static Expected<bool> isMambaSsmForm(const json::Object &object,
                                      StringRef label) {
@@ -54,10 +66,8 @@ static Expected<bool> isMambaSsmForm(const json::Object &object,
     if (type->getAsString() == StringRef("mamba2"))
       return false;
     return makeError(Twine(label) +
-                     ": model_type: expected \"mamba2\" (or a hybrid's, "
-                     "\"bamba\", \"nemotron_h\" or \"granitemoehybrid\"), "
-                     "got " +
-                     describe(*type));
+                     ": model_type: expected \"mamba2\" (or a hybrid's, " +
+                     familyNames() + "), got " + describe(*type));
   }
   if (object.get("d_model") || object.get("ssm_cfg"))
     return true;
@@ -81,31 +91,18 @@ static Expected<Mamba2Config> readMamba2(const json::Object &object,
   return config;
 }
 
-static Error readHybridForm(const json::Object &object, StringRef start,
-                            HybridConfig &config) {
-  switch (config.family) {
-  case HybridFamily::Bamba:
-    return readBambaForm(object, start, config);
-  case HybridFamily::NemotronH:
-    return readNemotronHForm(object, start, config);
-  case HybridFamily::GraniteMoeHybrid:
-    break;
-  }
-  return readGraniteForm(object, start, config);
-}
-
 static Expected<ModelConfig> readHybrid(const json::Object &object,
-                                        StringRef start, HybridFamily family,
+                                        StringRef start,
+                                        const HybridFamily &family,
                                         std::optional<Semantics> semantics) {
   if (semantics.value_or(Semantics::Transformers) != Semantics::Transformers)
-    return makeError(Twine(start) +
-                     ": model_type: " + quoted(familyName(family)) +
+    return makeError(Twine(start) + ": model_type: " + quoted(family.type) +
                      " follows transformers only, but the semantics asked for "
                      "is " +
                      semanticsName(*semantics));
   HybridConfig config;
-  config.family = family;
-  if (Error error = readHybridForm(object, start, config))
+  config.family = &family;
+  if (Error error = family.read(object, start, config))
     return error;
   return config;
 }
@@ -134,9 +131,9 @@ Expected<ModelConfig> cp::parseModelConfig(StringRef text, StringRef label,
     return value.takeError();
   const json::Object &object = *value->getAsObject();
   std::optional<StringRef> type = object.getString("model_type");
-  for (HybridFamily family : hybridFamilies)
-    if (type == familyName(family))
-      return readHybrid(object, start, family, semantics);
+  for (const HybridFamily *family : hybridFamilies())
+    if (type == family->type)
+      return readHybrid(object, start, *family, semantics);
   return readMamba2(object, start, semantics);
 }
 

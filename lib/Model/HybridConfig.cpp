@@ -12,71 +12,29 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Model/HybridConfig.h"
+#include "HybridForms.h"
 
 using namespace cp;
-using llvm::StringRef;
 
-namespace {
-
-/// The names in which the families differ.
-struct Names {
-  StringRef type;
-  StringRef embedding;
-  StringRef lastNorm;
-  /// Of a layer with two blocks: the MLP's norm and the MLP.
-  const char *mlpNorm;
-  const char *mlp;
-};
-
-} // namespace
-
-static const Names &namesOf(HybridFamily family) {
-  static const Names bamba = {"bamba", "model.embed_tokens.weight",
-                              "model.final_layernorm.weight",
-                              "pre_ff_layernorm.weight", "feed_forward"};
-  static const Names nemotronH = {"nemotron_h", "backbone.embeddings.weight",
-                                  "backbone.norm_f.weight", "", ""};
-  static const Names granite = {
-      "granitemoehybrid", "model.embed_tokens.weight", "model.norm.weight",
-      "post_attention_layernorm.weight", "shared_mlp"};
-  switch (family) {
-  case HybridFamily::Bamba:
-    return bamba;
-  case HybridFamily::NemotronH:
-    return nemotronH;
-  case HybridFamily::GraniteMoeHybrid:
-    break;
-  }
-  return granite;
-}
-
-StringRef cp::familyName(HybridFamily family) { return namesOf(family).type; }
-
-StringRef cp::embeddingName(HybridFamily family) {
-  return namesOf(family).embedding;
-}
-
-StringRef cp::lastNormName(HybridFamily family) {
-  return namesOf(family).lastNorm;
+llvm::ArrayRef<const HybridFamily *> cp::hybridFamilies() {
+  static const HybridFamily *const all[] = {&bambaFamily, &nemotronHFamily,
+                                            &graniteFamily};
+  return all;
 }
 
 std::vector<HybridBlock> cp::blocksOf(const HybridConfig &config) {
-  const Names &names = namesOf(config.family);
   std::vector<HybridBlock> blocks;
-  for (size_t i = 0; i < config.layers.size(); ++i) {
-    BlockKind kind = config.layers[i];
-    std::string layer = "layers." + std::to_string(i) + ".";
-    if (config.family == HybridFamily::NemotronH) {
-      layer = "backbone." + layer;
-      blocks.push_back({kind, layer + "norm.weight", layer + "mixer"});
-      continue;
-    }
-    layer = "model." + layer;
-    const char *module = kind == BlockKind::Mamba ? "mamba" : "self_attn";
-    blocks.push_back({kind, layer + "input_layernorm.weight", layer + module});
-    blocks.push_back(
-        {BlockKind::Mlp, layer + names.mlpNorm, layer + names.mlp});
-  }
+  for (size_t i = 0; i < config.layers.size(); ++i)
+    for (HybridBlock &block : config.family->blocksOfLayer(i, config.layers[i]))
+      blocks.push_back(std::move(block));
   return blocks;
+}
+
+std::vector<HybridBlock> cp::mixerAndMlp(size_t layer, BlockKind kind,
+                                         llvm::StringRef mlpNorm,
+                                         llvm::StringRef mlp) {
+  std::string start = "model.layers." + std::to_string(layer) + ".";
+  const char *mixer = kind == BlockKind::Mamba ? "mamba" : "self_attn";
+  return {{kind, start + "input_layernorm.weight", start + mixer},
+          {BlockKind::Mlp, start + mlpNorm.str(), start + mlp.str()}};
 }

@@ -15,17 +15,11 @@
 
 namespace cp {
 
-/// Reads model_type "bamba".
-llvm::Error readBambaForm(const llvm::json::Object &object,
-                          llvm::StringRef label, HybridConfig &config);
-
-/// Reads model_type "nemotron_h".
-llvm::Error readNemotronHForm(const llvm::json::Object &object,
-                              llvm::StringRef label, HybridConfig &config);
-
-/// Reads model_type "granitemoehybrid".
-llvm::Error readGraniteForm(const llvm::json::Object &object,
-                            llvm::StringRef label, HybridConfig &config);
+/// The blocks of a layer that has a mixer and an MLP, under transformers' usual
+/// names; those of the MLP's norm and of the MLP differ.
+std::vector<HybridBlock> mixerAndMlp(size_t layer, BlockKind kind,
+                                     llvm::StringRef mlpNorm,
+                                     llvm::StringRef mlp);
 
 /// The fields of BambaMixer, which GraniteMoeHybridMambaLayer shares; the
 /// hidden size is known. Gives mamba_expand.

@@ -19,12 +19,11 @@ using namespace cp;
 static MixerInits mixerInits(const HybridConfig &config) {
   const Mamba2Config &c = config.mamba;
   InitSpec normal = InitSpec::normal(c.initializerRange);
-  bool drawsSteps = config.family == HybridFamily::NemotronH;
   return {normal,
           c.rescaleResidual ? outProjInit(c) : normal,
           normal,
           InitSpec::zeros(),
-          drawsSteps ? dtBiasInit(c) : InitSpec::ones(),
+          config.family->drawsSteps ? dtBiasInit(c) : InitSpec::ones(),
           InitSpec::logArange()};
 }
 
@@ -72,7 +71,7 @@ std::vector<WeightSpec> cp::weightsOf(const HybridConfig &config) {
   MixerInits inits = mixerInits(config);
   std::vector<int64_t> table = {c.paddedVocabSize, c.hiddenSize};
   std::vector<WeightSpec> out;
-  out.push_back({embeddingName(config.family).str(), table, normal});
+  out.push_back({config.family->embedding.str(), table, normal});
   for (const HybridBlock &block : blocksOf(config)) {
     out.push_back({block.norm, {c.hiddenSize}, InitSpec::ones()});
     if (block.kind == BlockKind::Mamba)
@@ -83,7 +82,7 @@ std::vector<WeightSpec> cp::weightsOf(const HybridConfig &config) {
       addMlp(config, block.module, out);
   }
   out.push_back(
-      {lastNormName(config.family).str(), {c.hiddenSize}, InitSpec::ones()});
+      {config.family->lastNorm.str(), {c.hiddenSize}, InitSpec::ones()});
   if (!c.tieEmbeddings)
     out.push_back({"lm_head.weight", table, normal});
   return out;

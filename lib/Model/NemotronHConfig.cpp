@@ -175,8 +175,8 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
   expectLayers(fields, "layers_block_type", count);
 }
 
-Error cp::readNemotronHForm(const json::Object &object, StringRef label,
-                            HybridConfig &config) {
+static Error readNemotronH(const json::Object &object, StringRef label,
+                           HybridConfig &config) {
   FieldReader fields(object, label.str());
   Mamba2Config &c = config.mamba;
   for (auto [other, key] : otherNames)
@@ -215,3 +215,15 @@ Error cp::readNemotronHForm(const json::Object &object, StringRef label,
                            layers.c_str(), "vocab_size"},
                           label);
 }
+
+const HybridFamily cp::nemotronHFamily = {
+    "nemotron_h",
+    "backbone.embeddings.weight",
+    "backbone.norm_f.weight",
+    /*drawsSteps=*/true,
+    [](size_t layer, BlockKind kind) {
+      std::string start = "backbone.layers." + std::to_string(layer) + ".";
+      return std::vector<HybridBlock>{
+          {kind, start + "norm.weight", start + "mixer"}};
+    },
+    readNemotronH};

@@ -7,6 +7,7 @@
 
 #include "Models.h"
 #include "cp/Trace/Rows.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -61,6 +62,14 @@ Places placesOf(Operation *op) {
   if (auto ring = dyn_cast<RingAttentionOp>(op))
     return placesOf(ring, /*keysToo=*/true);
   return {};
+}
+
+/// The operand that says where rows stand in their own sequences.
+Value ownPlacesOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<AttentionOp, AttentionRowsOp, RingAttentionOp>(
+          [](auto attention) { return attention.getPlaces(); })
+      .Default(Value());
 }
 
 bool isCausal(Operation *op) {
@@ -163,11 +172,15 @@ void traceAttention(OpTrace &trace, Operation *op) {
   bool causal = isCausal(op);
   for (const NamedValue &value : {q, k, v})
     checkPlain(trace, value);
+  Value ownPlaces = ownPlacesOf(op);
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     checkSameRows(trace, k, v, rank, lengthOf(*k.value));
     checkGroups(trace, q, k, 2, rank);
     checkSame(trace, k, 2, v, 2, rank);
     checkSame(trace, q, 3, k, 3, rank);
+    if (ownPlaces)
+      checkSameRows(trace, q, {"places", &trace.operand(ownPlaces)}, rank,
+                    lengthOf(*q.value));
     checkPlaces(trace, k, rank, places, places.keys, causal);
     // Where all keys are seen, queries may come from anywhere.
     if (causal)

@@ -84,6 +84,8 @@ void traceSsdStates(OpTrace &trace, SsdStatesOp states) {
       b{"B", &trace.operand(states.getB())};
   NamedValue dt{"dt", &trace.operand(states.getDt())};
   ScanOperands operands{x, b, {dt, b}, {dt}, {b}, {}};
+  if (states.getPlaces())
+    operands.rows.push_back({"places", &trace.operand(states.getPlaces())});
   operands.heads.push_back({"A_log", &trace.operand(states.getALog())});
   if (states.getDtBias())
     operands.heads.push_back({"dt_bias", &trace.operand(states.getDtBias())});
@@ -116,6 +118,8 @@ void traceSsdScan(OpTrace &trace, SsdScanOp scan) {
   NamedValue decay{"prefix_decay", &trace.operand(scan.getPrefixDecay())};
   NamedValue state{"prefix_state", &trace.operand(scan.getPrefixState())};
   ScanOperands operands{x, b, {b, c}, {}, {b, c}, {}};
+  if (scan.getPlaces())
+    operands.rows.push_back({"places", &trace.operand(scan.getPlaces())});
   operands.heads.push_back({"A_log", &trace.operand(scan.getALog())});
   if (scan.getD())
     operands.heads.push_back({"D", &trace.operand(scan.getD())});
@@ -152,6 +156,8 @@ void traceSsd(OpTrace &trace, SsdOp scan) {
   NamedValue dt{"dt", &trace.operand(scan.getDt())},
       c{"C", &trace.operand(scan.getC())};
   ScanOperands operands{x, b, {dt, b, c}, {dt}, {b, c}, {}};
+  if (scan.getPlaces())
+    operands.rows.push_back({"places", &trace.operand(scan.getPlaces())});
   operands.heads.push_back({"A_log", &trace.operand(scan.getALog())});
   if (scan.getD())
     operands.heads.push_back({"D", &trace.operand(scan.getD())});

@@ -115,13 +115,20 @@ void checkWindow(OpTrace &trace, const Window &window, int64_t rank,
 
 /// What an operand is called in a finding.
 std::string nameOf(Operation *op, unsigned number) {
-  if (auto conv = dyn_cast<Conv1dOp>(op); conv && number > 0)
-    return op->getOperand(number) == conv.getWeight() ? "weight" : "bias";
+  Value operand = op->getOperand(number);
+  if (auto conv = dyn_cast<Conv1dOp>(op)) {
+    if (operand == conv.getWeight())
+      return "weight";
+    if (operand == conv.getBias())
+      return "bias";
+    if (operand == conv.getPlaces())
+      return "places";
+  }
   return "operand " + std::to_string(number);
 }
 
-/// That elements along dimensions other than batch and rows meet their own in
-/// all operands, as the op's rule says.
+/// That elements meet their own in all operands, as the op's rule says: rows in
+/// those that have them, and what other dimensions hold.
 void checkMeeting(OpTrace &trace, WindowOpInterface op, const Window &window,
                   const Correspondence &found, int64_t rank) {
   OpOperand &read = op.getWindowOperand();
@@ -131,8 +138,10 @@ void checkMeeting(OpTrace &trace, WindowOpInterface op, const Window &window,
       continue;
     NamedValue other{nameOf(op, operand.getOperandNumber()),
                      &trace.operand(operand.get())};
-    for (auto [dim, index] :
-         llvm::enumerate(found.operands[operand.getOperandNumber()]))
+    ArrayRef<int64_t> others = found.operands[operand.getOperandNumber()];
+    if (others.take_front(2) == indices.take_front(2))
+      checkSameRows(trace, window.x, other, rank, window.length);
+    for (auto [dim, index] : llvm::enumerate(others))
       for (size_t own = 2; own < indices.size(); ++own)
         if (index >= 0 && indices[own] == index)
           checkSame(trace, window.x, own, other, dim, rank);

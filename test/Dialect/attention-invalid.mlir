@@ -216,3 +216,37 @@ func.func @c6(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %m: tensor<8x7xi
       -> (tensor<1x8x4x5xf32>, tensor<1x4x8xf32>)
   return
 }
+
+// -----
+
+func.func @c7(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %p: tensor<1x7xi64>) {
+  // expected-error @below {{'cp.attention' op attention_c7: places must have shape [1, 8], but has [1, 7]}}
+  %o, %lse = cp.attention %q, %k, %k places(%p)
+      : (tensor<1x8x4x5xf32>, tensor<1x8x2x5xf32>, tensor<1x8x2x5xf32>,
+         tensor<1x7xi64>)
+      -> (tensor<1x8x4x5xf32>, tensor<1x4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @c7_causal(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %p: tensor<1x8xi64>) {
+  // expected-error @below {{'cp.attention' op attention_c7: places say how far back a query sees, which wants causal; set causal, or leave them out}}
+  %o, %lse = cp.attention %q, %k, %k places(%p) {causal = false}
+      : (tensor<1x8x4x5xf32>, tensor<1x8x2x5xf32>, tensor<1x8x2x5xf32>,
+         tensor<1x8xi64>)
+      -> (tensor<1x8x4x5xf32>, tensor<1x4x8xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+func.func @c7_ring(%q: tensor<1x8x4x5xf32>, %k: tensor<1x8x2x5xf32>, %p: tensor<2x8xi64>) {
+  // expected-error @below {{'cp.ring_attention' op attention_c7: places must have shape [1, 8], but has [2, 8]}}
+  %o, %lse = cp.ring_attention %q, %k, %k places(%p) over ["cp"] of #mesh
+      : (tensor<1x8x4x5xf32>, tensor<1x8x2x5xf32>, tensor<1x8x2x5xf32>,
+         tensor<2x8xi64>)
+      -> (tensor<1x8x4x5xf32>, tensor<1x4x8xf32>)
+  return
+}

@@ -58,3 +58,24 @@ func.func @ring(%q: tensor<1x4x2x5xf32>, %k: tensor<1x4x1x5xf32>)
       -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
   return %o, %again : tensor<1x4x2x5xf32>, tensor<1x4x2x5xf32>
 }
+
+// CHECK-LABEL: @places
+// DEAD-LABEL: @places
+// CHECK: cp.attention %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) :
+// CHECK: cp.attention_rows %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) over ["ring" zigzag] of #{{[a-z0-9]+}} :
+// CHECK: cp.ring_attention %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) over ["ring" zigzag] of #{{[a-z0-9]+}} :
+func.func @places(%q: tensor<1x4x2x5xf32>, %k: tensor<1x4x1x5xf32>,
+                  %whole: tensor<1x8x1x5xf32>, %p: tensor<1x4xi64>)
+    -> (tensor<1x4x2x5xf32>, tensor<1x4x2x5xf32>) {
+  %o, %lse = cp.attention %q, %k, %k places(%p)
+      : (tensor<1x4x2x5xf32>, tensor<1x4x1x5xf32>, tensor<1x4x1x5xf32>,
+         tensor<1x4xi64>) -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
+  %s, %slse = cp.attention_rows %q, %whole, %whole places(%p)
+      over ["ring" zigzag] of #mesh
+      : (tensor<1x4x2x5xf32>, tensor<1x8x1x5xf32>, tensor<1x8x1x5xf32>,
+         tensor<1x4xi64>) -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
+  %r, %rlse = cp.ring_attention %q, %k, %k places(%p) over ["ring" zigzag] of #mesh
+      : (tensor<1x4x2x5xf32>, tensor<1x4x1x5xf32>, tensor<1x4x1x5xf32>,
+         tensor<1x4xi64>) -> (tensor<1x4x2x5xf32>, tensor<1x2x4xf32>)
+  return %o, %r : tensor<1x4x2x5xf32>, tensor<1x4x2x5xf32>
+}

@@ -82,3 +82,25 @@ func.func @unknown_strategy(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>) {
       : (tensor<1x16x24xf32>, tensor<24x4xf32>) -> tensor<1x16x24xf32>
   return
 }
+
+// -----
+
+func.func @conv1d_c5(%x: tensor<2x16x24xf32>, %w: tensor<24x4xf32>,
+                     %p: tensor<1x16xi64>) {
+  // expected-error @below {{conv1d_c5: places must have shape [2, 16], but has [1, 16]}}
+  %0 = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<2x16x24xf32>, tensor<24x4xf32>, tensor<1x16xi64>)
+      -> tensor<2x16x24xf32>
+  return
+}
+
+// -----
+
+func.func @places_of_i32(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>,
+                         %p: tensor<1x16xi32>) {
+  // expected-error @below {{operand #2 must be 2D tensor of 64-bit signless integer values}}
+  %0 = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<1x16x24xf32>, tensor<24x4xf32>, tensor<1x16xi32>)
+      -> tensor<1x16x24xf32>
+  return
+}

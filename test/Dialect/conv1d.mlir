@@ -42,3 +42,17 @@ func.func @dynamic(%x: tensor<?x?x?xf32>, %w: tensor<3x?xf32>,
       -> tensor<?x?x?xf32>
   return
 }
+
+// CHECK-LABEL: @places
+// CHECK: cp.conv1d %{{.*}} weight(%{{.*}}) places(%{{.*}}) :
+// CHECK: cp.conv1d %{{.*}} weight(%{{.*}}) initial(%{{.*}}) places(%{{.*}}) :
+func.func @places(%x: tensor<2x8x3xbf16>, %w: tensor<3x4xbf16>,
+                  %i: tensor<2x3x3xbf16>, %p: tensor<2x8xi64>) {
+  %0 = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<2x8x3xbf16>, tensor<3x4xbf16>, tensor<2x8xi64>)
+      -> tensor<2x8x3xbf16>
+  %1 = cp.conv1d %x weight(%w) initial(%i) places(%p)
+      : (tensor<2x8x3xbf16>, tensor<3x4xbf16>, tensor<2x3x3xbf16>,
+         tensor<2x8xi64>) -> tensor<2x8x3xbf16>
+  return
+}

@@ -86,3 +86,12 @@ func.func @rotary_c4_nan(%x: tensor<1x16x2x8xf32>, %p: tensor<16xi64>) {
       : (tensor<1x16x2x8xf32>, tensor<16xi64>) -> tensor<1x16x2x8xf32>
   return
 }
+
+// -----
+
+func.func @rotary_c2_batch(%x: tensor<2x16x2x8xf32>, %p: tensor<1x16xi64>) {
+  // expected-error @below {{rotary_c2: positions must have shape [2, 16], but has [1, 16]}}
+  %0 = cp.rotary %x positions(%p)
+      : (tensor<2x16x2x8xf32>, tensor<1x16xi64>) -> tensor<2x16x2x8xf32>
+  return
+}

@@ -33,3 +33,11 @@ func.func @rotary(%x: tensor<1x16x2x8xf32>, %p: tensor<16xi64>,
       : (tensor<1x?x2x?xbf16>, tensor<?xi64>) -> tensor<1x?x2x?xbf16>
   return
 }
+
+// CHECK-LABEL: @rotary_of_batch
+// CHECK: cp.rotary %{{.*}} positions(%{{.*}}) : (tensor<2x16x2x8xf32>, tensor<2x16xi64>) -> tensor<2x16x2x8xf32>
+func.func @rotary_of_batch(%x: tensor<2x16x2x8xf32>, %p: tensor<2x16xi64>) {
+  %0 = cp.rotary %x positions(%p)
+      : (tensor<2x16x2x8xf32>, tensor<2x16xi64>) -> tensor<2x16x2x8xf32>
+  return
+}

@@ -221,3 +221,15 @@ func.func @rank(%x: tensor<16x2x8xf32>, %dt: tensor<1x16x2xf32>,
       -> (tensor<16x2x8xf32>, tensor<1x2x8x4xf32>)
   return
 }
+
+// -----
+
+func.func @ssd_c8(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
+    %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>, %p: tensor<16x1xi64>) {
+  // expected-error @below {{ssd_c8: places must have shape [1, 16], but has [16, 1]}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) places(%p)
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>, tensor<16x1xi64>)
+      -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
+  return
+}

@@ -62,3 +62,14 @@ func.func @dynamic(%x: tensor<?x?x?x?xf32>, %dt: tensor<?x?x?xf32>,
       -> (tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>)
   return
 }
+
+// CHECK-LABEL: @places
+// CHECK: cp.ssd %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) B(%{{.*}}) C(%{{.*}}) places(%{{.*}}) :
+func.func @places(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
+    %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>, %p: tensor<1x16xi64>) {
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) places(%p)
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>, tensor<1x16xi64>)
+      -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
+  return
+}

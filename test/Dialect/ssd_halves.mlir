@@ -81,3 +81,24 @@ func.func @dynamic(%x: tensor<?x?x?x?xf32>, %dt: tensor<?x?x?xf32>,
       -> (tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>)
   return
 }
+
+// CHECK-LABEL: @places
+// CHECK: cp.ssd_states %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) B(%{{.*}}) places(%{{.*}}) :
+// CHECK: cp.ssd_scan {{.*}} prefix(%{{.*}}, %{{.*}}) places(%{{.*}}) :
+func.func @places(%x: tensor<?x?x?x?xf32>, %dt: tensor<?x?x?xf32>,
+                  %a: tensor<?xf32>, %b: tensor<?x?x?x?xf32>,
+                  %p: tensor<?x?xi64>) {
+  %decay, %state, %chunks, %delta = cp.ssd_states %x dt(%dt) A_log(%a)
+      B(%b) places(%p)
+      : (tensor<?x?x?x?xf32>, tensor<?x?x?xf32>, tensor<?xf32>,
+         tensor<?x?x?x?xf32>, tensor<?x?xi64>)
+      -> (tensor<?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?x?xf32>,
+          tensor<?x?x?xf32>)
+  %y, %final = cp.ssd_scan %x A_log(%a) B(%b) C(%b) kept(%chunks, %delta)
+      prefix(%decay, %state) places(%p)
+      : (tensor<?x?x?x?xf32>, tensor<?xf32>, tensor<?x?x?x?xf32>,
+         tensor<?x?x?x?xf32>, tensor<?x?x?x?x?xf32>, tensor<?x?x?xf32>,
+         tensor<?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?xi64>)
+      -> (tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>)
+  return
+}

@@ -227,3 +227,19 @@ func.func @ssd_scan_c2_final(%x: tensor<1x16x2x8xf32>, %b: tensor<1x16x1x4xf32>,
       -> (tensor<1x16x2x8xf32>, tensor<2x2x8x4xf32>)
   return
 }
+
+// -----
+
+func.func @ssd_scan_c3(%x: tensor<1x16x2x8xf32>, %b: tensor<1x16x1x4xf32>,
+    %c: tensor<1x16x1x4xf32>, %chunks: tensor<1x2x2x8x4xf32>,
+    %a: tensor<2xf32>, %delta: tensor<1x16x2xf32>, %pd: tensor<1x2xf32>,
+    %ps: tensor<1x2x8x4xf32>, %p: tensor<2x16xi64>) {
+  // expected-error @below {{ssd_scan_c3: places must have shape [1, 16], but has [2, 16]}}
+  %y, %final = cp.ssd_scan %x A_log(%a) B(%b) C(%c) kept(%chunks, %delta)
+      prefix(%pd, %ps) places(%p) {chunk_size = 8}
+      : (tensor<1x16x2x8xf32>, tensor<2xf32>, tensor<1x16x1x4xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x2x2x8x4xf32>, tensor<1x16x2xf32>,
+         tensor<1x2xf32>, tensor<1x2x8x4xf32>, tensor<2x16xi64>)
+      -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
+  return
+}

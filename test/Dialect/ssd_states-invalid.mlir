@@ -180,3 +180,17 @@ func.func @ssd_states_c2_limits(%x: tensor<1x16x2x8xf32>,
           tensor<1x16x2xf32>)
   return
 }
+
+// -----
+
+func.func @ssd_states_c3(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
+    %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>, %p: tensor<1x8xi64>) {
+  // expected-error @below {{ssd_states_c3: places must have shape [1, 16], but has [1, 8]}}
+  %decay, %state, %chunks, %delta = cp.ssd_states %x dt(%dt) A_log(%a)
+      B(%b) places(%p) {chunk_size = 8}
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x8xi64>)
+      -> (tensor<1x2xf32>, tensor<1x2x8x4xf32>, tensor<1x2x2x8x4xf32>,
+          tensor<1x16x2xf32>)
+  return
+}

@@ -118,3 +118,29 @@ func.func @combine(%a: tensor<2x8x8xf32>, %s: tensor<2x8x5xf32>)
       : tensor<2x8x8xf32>, tensor<2x8x5xf32>
   return %0#1 : tensor<2x8x5xf32>
 }
+
+// Places are inputs of the runtime's operation, behind others that are left out.
+// CHECK-LABEL: func.func @places(
+// CHECK:         cp.call "conv1d" ins(%{{[a-z0-9]+}}, %{{[a-z0-9]+}}, none, none, %[[P:[a-z0-9]+]] : {{.*}}, tensor<1x4xi64>)
+// CHECK:         cp.call "ssd_states" ins({{.*}}, none, %[[P]] : {{.*}}, tensor<1x4xi64>)
+// CHECK:         cp.call "attention" ins({{.*}}, %[[P]] : {{.*}}, tensor<1x4xi64>)
+func.func @places(%x: tensor<1x4x24xf32>, %w: tensor<24x4xf32>,
+    %h: tensor<1x4x2x8xf32>, %dt: tensor<1x4x2xf32>, %a: tensor<2xf32>,
+    %p: tensor<1x4xi64>)
+    -> (tensor<1x4x24xf32>, tensor<1x2xf32>, tensor<1x4x2x8xf32>)
+    attributes {cp.view = "local"} {
+  %0 = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<1x4x24xf32>, tensor<24x4xf32>, tensor<1x4xi64>)
+      -> tensor<1x4x24xf32>
+  %decay, %state, %chunks, %delta = cp.ssd_states %h dt(%dt) A_log(%a) B(%h)
+      places(%p) {chunk_size = 8}
+      : (tensor<1x4x2x8xf32>, tensor<1x4x2xf32>, tensor<2xf32>,
+         tensor<1x4x2x8xf32>, tensor<1x4xi64>)
+      -> (tensor<1x2xf32>, tensor<1x2x8x8xf32>, tensor<1x1x2x8x8xf32>,
+          tensor<1x4x2xf32>)
+  %o, %lse = cp.attention %h, %h, %h places(%p)
+      : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>,
+         tensor<1x4xi64>) -> (tensor<1x4x2x8xf32>, tensor<1x2x4xf32>)
+  return %0, %decay, %o
+      : tensor<1x4x24xf32>, tensor<1x2xf32>, tensor<1x4x2x8xf32>
+}

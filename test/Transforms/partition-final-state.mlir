@@ -54,3 +54,40 @@ func.func @zigzag(%x: tensor<3x16x2x8xbf16, #rows4>,
       -> (tensor<3x16x2x8xbf16, #rows4>, tensor<3x2x8x4xbf16, #whole4>)
   return %state : tensor<3x2x8x4xbf16, #whole4>
 }
+
+// -----
+
+// A sequence may start among the tokens: then nothing of the initial state is
+// left, not even what is infinite or NaN.
+
+#mesh = #cp.mesh<"cp" = 4>
+#whole1 = #cp.layout<#mesh, [{}]>
+#whole4 = #cp.layout<#mesh, [{}, {}, {}, {}]>
+#rows2 = #cp.layout<#mesh, [{}, {"cp"}]>
+#rows3 = #cp.layout<#mesh, [{}, {"cp"}, {}]>
+#rows4 = #cp.layout<#mesh, [{}, {"cp"}, {}, {}]>
+
+// CHECK-LABEL: func.func @places(
+// CHECK-SAME:    %[[INIT:[a-z0-9]+]]: tensor<1x2x8x4xf32>
+// CHECK:         %{{.*}}, %{{.*}}, %[[T:.*]]:2 = cp.scan_state
+// CHECK:         %[[D:.*]] = linalg.broadcast ins(%[[T]]#0 : tensor<1x2xf32>)
+// CHECK:         %[[LAST:.*]] = linalg.map ins(%[[D]], %[[INIT]], %[[T]]#1 :
+// CHECK-NEXT:      (%[[DECAY:[a-z0-9]+]]: f32, %[[BEFORE:[a-z0-9_]+]]: f32, %[[STATE:[a-z0-9_]+]]: f32{{.*}}) {
+// CHECK:             %[[BITS:.*]] = arith.bitcast %[[DECAY]] : f32 to i32
+// CHECK:             %[[STARTS:.*]] = arith.cmpi eq, %[[BITS]], %{{.*}} : i32
+// CHECK:             arith.select %[[STARTS]], %[[STATE]], %{{.*}} : f32
+// CHECK:         return %[[LAST]]
+func.func @places(%x: tensor<1x16x2x8xf32, #rows4>,
+    %dt: tensor<1x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
+    %b: tensor<1x16x1x4xf32, #rows4>, %init: tensor<1x2x8x4xf32, #whole4>,
+    %p: tensor<1x16xi64, #rows2>)
+    -> tensor<1x2x8x4xf32, #whole4> attributes {cp.view = "global"} {
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) initial(%init)
+      places(%p)
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
+         tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,
+         tensor<1x16x1x4xf32, #rows4>, tensor<1x2x8x4xf32, #whole4>,
+         tensor<1x16xi64, #rows2>)
+      -> (tensor<1x16x2x8xf32, #rows4>, tensor<1x2x8x4xf32, #whole4>)
+  return %state : tensor<1x2x8x4xf32, #whole4>
+}

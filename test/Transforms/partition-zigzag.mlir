@@ -156,3 +156,26 @@ func.func @point(%x: tensor<1x16x24xf32, #rows>, %w: tensor<24x1xf32, #whole2>)
       -> tensor<1x16x24xf32, #rows>
   return %0 : tensor<1x16x24xf32, #rows>
 }
+
+// -----
+
+// Places of a rank's rows are those of its two parts.
+
+#mesh = #cp.mesh<"cp" = 4>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows2 = #cp.layout<#mesh, [{}, {"cp" zigzag}]>
+#rows = #cp.layout<#mesh, [{}, {"cp" zigzag}, {}]>
+
+// CHECK-LABEL: func.func @places(
+// CHECK-SAME:    %[[P:[a-z0-9]+]]: tensor<3x4xi64>
+// CHECK:         %[[PS:.*]] = tensor.expand_shape %[[P]] {{\[\[}}0], [1, 2]] output_shape [3, 2, 2]
+// CHECK-NEXT:    %[[PP:.*]] = tensor.collapse_shape %[[PS]] {{\[\[}}0, 1], [2]] : tensor<3x2x2xi64> into tensor<6x2xi64>
+// CHECK:         cp.conv1d {{.*}} places(%[[PP]])
+func.func @places(%x: tensor<3x16x24xf32, #rows>,
+    %w: tensor<24x3xf32, #whole2>, %p: tensor<3x16xi64, #rows2>)
+    -> tensor<3x16x24xf32, #rows> attributes {cp.view = "global"} {
+  %0 = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<3x16x24xf32, #rows>, tensor<24x3xf32, #whole2>,
+         tensor<3x16xi64, #rows2>) -> tensor<3x16x24xf32, #rows>
+  return %0 : tensor<3x16x24xf32, #rows>
+}

@@ -182,3 +182,52 @@ func.func @two_axes(%x: tensor<1x16x24xf32, #rows>,
 func.func @no_view(%x: tensor<1x16x24xf32>) -> tensor<1x16x24xf32> {
   return %x : tensor<1x16x24xf32>
 }
+
+// -----
+
+// Places are cut with the rows that they are of, and go to both halves of a scan
+// and to its parts in zigzag order; halo and scan know nothing of them.
+
+#mesh = #cp.mesh<"cp" = 4>
+#whole1 = #cp.layout<#mesh, [{}]>
+#whole2 = #cp.layout<#mesh, [{}, {}]>
+#rows2 = #cp.layout<#mesh, [{}, {"cp"}]>
+#rows3 = #cp.layout<#mesh, [{}, {"cp"}, {}]>
+#rows4 = #cp.layout<#mesh, [{}, {"cp"}, {}, {}]>
+#lse = #cp.layout<#mesh, [{}, {}, {"cp"}]>
+
+// CHECK-LABEL: func.func @places(
+// CHECK-SAME:    %[[P:[a-z0-9]+]]: tensor<1x4xi64>
+// CHECK:         cp.halo %{{.*}} over ["cp"] of #mesh {before = 3 : i64, dim = 1 : i64} : (tensor<1x4x16xf32>) -> tensor<1x3x16xf32>
+// CHECK-NEXT:    cp.conv1d {{.*}} initial(%{{.*}}) places(%[[P]])
+// CHECK:         cp.ssd_states {{.*}} places(%[[P]])
+// CHECK-NEXT:    cp.scan_state %{{[^,]*}}, %{{[^,]*}} over
+// CHECK-NEXT:    cp.ssd_scan {{.*}} places(%[[P]])
+// CHECK:         cp.rotary %{{.*}} positions(%[[P]])
+// CHECK:         cp.ring_attention %{{.*}} places(%[[P]]) over ["cp"] of #mesh
+func.func @places(%x: tensor<1x16x16xf32, #rows3>,
+    %w: tensor<16x4xf32, #whole2>, %h: tensor<1x16x2x8xf32, #rows4>,
+    %dt: tensor<1x16x2xf32, #rows3>, %a: tensor<2xf32, #whole1>,
+    %b: tensor<1x16x1x4xf32, #rows4>, %k: tensor<1x16x2x8xf32, #rows4>,
+    %p: tensor<1x16xi64, #rows2>)
+    -> (tensor<1x16x16xf32, #rows3>, tensor<1x16x2x8xf32, #rows4>)
+    attributes {cp.view = "global"} {
+  %conv = cp.conv1d %x weight(%w) places(%p)
+      : (tensor<1x16x16xf32, #rows3>, tensor<16x4xf32, #whole2>,
+         tensor<1x16xi64, #rows2>) -> tensor<1x16x16xf32, #rows3>
+  %y, %state = cp.ssd %h dt(%dt) A_log(%a) B(%b) C(%b) places(%p)
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2xf32, #rows3>,
+         tensor<2xf32, #whole1>, tensor<1x16x1x4xf32, #rows4>,
+         tensor<1x16x1x4xf32, #rows4>, tensor<1x16xi64, #rows2>)
+      -> (tensor<1x16x2x8xf32, #rows4>,
+          tensor<1x2x8x4xf32, #cp.layout<#mesh, [{}, {}, {}, {}]>>)
+  %q = cp.rotary %y positions(%p)
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16xi64, #rows2>)
+      -> tensor<1x16x2x8xf32, #rows4>
+  %o, %lse = cp.attention %q, %k, %k places(%p) {form = "ring"}
+      : (tensor<1x16x2x8xf32, #rows4>, tensor<1x16x2x8xf32, #rows4>,
+         tensor<1x16x2x8xf32, #rows4>, tensor<1x16xi64, #rows2>)
+      -> (tensor<1x16x2x8xf32, #rows4>, tensor<1x2x16xf32, #lse>)
+  return %conv, %o
+      : tensor<1x16x16xf32, #rows3>, tensor<1x16x2x8xf32, #rows4>
+}

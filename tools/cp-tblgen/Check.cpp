@@ -107,10 +107,17 @@ private:
              "' has ... behind a size; it stands for leading ones");
       return;
     }
-    if (size.consume_back("?") && i + 1 != tensor.sizes.size())
-      fail("tensor '" + tensor.name +
-           "' has a size with ? before another; "
-           "only the last may be left out");
+    if (size.consume_back("?")) {
+      if (i != 0 && i + 1 != tensor.sizes.size())
+        fail("tensor '" + tensor.name +
+             "' has a size with ? between others; "
+             "only the first or the last may be left out");
+      if (tensor.sizes.size() == 1 ||
+          (i != 0 && StringRef(tensor.sizes.front()).ends_with("?")))
+        fail("tensor '" + tensor.name +
+             "' would have no size, or lack one of two; "
+             "only one of several may be left out");
+    }
     if (size.contains('-') || size.contains('('))
       return checkDerived(tensor, size);
     if (size.empty() || !isAlpha(size.front()) || size == "T" ||

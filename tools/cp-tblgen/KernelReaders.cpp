@@ -155,18 +155,21 @@ private:
 
   void writeTensor(const Tensor &tensor, bool isInput) {
     std::vector<std::string> dims;
-    bool mayBeShort = false;
+    int lacking = -1;
     for (StringRef size : tensor.sizes) {
-      mayBeShort |= size.consume_back("?");
+      if (size.consume_back("?"))
+        lacking = static_cast<int>(dims.size());
       dims.push_back("&" + (isDerived(size) ? derive(size) : dim(size)));
     }
     os << "  read." << lowerCamel(tensor.name) << " = in."
-       << (mayBeShort          ? "optionalOrShort"
-           : tensor.isOptional ? "optionalInput"
-           : isInput           ? "input"
-                               : "output")
+       << (tensor.isOptional ? "optionalInput"
+           : isInput         ? "input"
+                             : "output")
        << "<" << elementOf(tensor) << ">(\"" << tensor.name << "\", {"
-       << join(dims) << "});\n";
+       << join(dims) << "}";
+    if (lacking >= 0)
+      os << ", " << lacking;
+    os << ");\n";
   }
 
   const Operation &operation;

@@ -26,13 +26,13 @@ static std::vector<std::string> splitAt(StringRef text, char separator) {
 
 std::string Tensor::text() const {
   std::string list;
-  for (StringRef size : sizes) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    StringRef size = sizes[i];
     bool maybe = size.consume_back("?");
-    if (maybe)
-      list += "[";
-    list += (list.empty() || list == "[" ? "" : ",") + size.str();
-    if (maybe)
-      list += "]";
+    // With the comma that goes with it: b[,l], [b,]l
+    list +=
+        maybe ? (i ? "[," : "[") + size.str() + (i ? "]" : ",]")
+              : (i && !StringRef(list).ends_with(",]") ? "," : "") + size.str();
   }
   return name + (isOptional ? "?" : "") + "[" + list + "]" +
          (isVariadic ? "..." : "");
@@ -40,13 +40,15 @@ std::string Tensor::text() const {
 
 bool Tensor::hasFixedRank() const {
   return !isVariadic && !sizes.empty() && sizes.front() != "..." &&
-         type != "any" && type != "id" && type != "i32" &&
-         (isOptional || !StringRef(sizes.back()).ends_with("?"));
+         type != "any" && type != "id" && type != "i32";
 }
 
 bool Operation::hasFixedRanks() const {
   auto isFixed = [](const Tensor &tensor) { return tensor.hasFixedRank(); };
-  return all_of(ins, isFixed) && all_of(outs, isFixed);
+  auto mayLack = [](StringRef size) { return size.ends_with("?"); };
+  return all_of(ins, isFixed) && all_of(outs, [&](const Tensor &tensor) {
+           return isFixed(tensor) && none_of(tensor.sizes, mayLack);
+         });
 }
 
 size_t Operation::requiredIns() const {

@@ -31,7 +31,7 @@ struct Tensor {
   bool isOptional, isVariadic;
 
   /// Whether a view of it can be made: it has the same number of dimensions in
-  /// every call, or is optional and lacks the last, and elements of one type.
+  /// every call but one it may lack, and elements of one type.
   bool hasFixedRank() const;
   /// "initial?[b,w-1,c]"
   std::string text() const;

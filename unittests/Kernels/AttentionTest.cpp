@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Support.h"
+#include "Documents.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -72,6 +72,9 @@ template <typename T> struct Problem {
   double scale;
   Tensor<T> q, k, v, o;
   Tensor<Acc> lse;
+  /// Of the whole sequence; without any it is one.
+  std::vector<Documents> documents;
+  Tensor<int64_t> places;
 
   explicit Problem(Random &random)
       : b(pick(random, 1, 2)), hkv(pick(random, 1, 3)),
@@ -87,13 +90,39 @@ template <typename T> struct Problem {
         lse({b, hq, queries.size()}, pickLay(random), random) {
     for (Tensor<T> *tensor : {&q, &k, &v})
       tensor->fill(random, -1, 1);
+    if (mask.causal && pick(random, 0, 1))
+      drawDocuments(random);
+  }
+
+  void drawDocuments(Random &random) {
+    places = Tensor<int64_t>({b, queries.size()}, pickLay(random), random);
+    for (int64_t i = 0; i < b; ++i) {
+      documents.emplace_back(1000, random);
+      for (int64_t row = 0; row < queries.size(); ++row)
+        places(i, row) =
+            documents.back().placeOf(queries.positions[size_t(row)]);
+    }
+  }
+
+  /// Whether a row of queries sees a row of keys.
+  bool isSeen(int64_t i, int64_t row, int64_t keyRow) const {
+    int64_t query = queries.positions[size_t(row)];
+    int64_t key = keys.positions[size_t(keyRow)];
+    if (!mask.isSeen(query, key))
+      return false;
+    if (documents.empty())
+      return true;
+    const Documents &own = documents[size_t(i)];
+    return own.of(query) >= 0 && own.of(query) == own.of(key);
   }
 
   std::string run(KernelFn kernel, Buffer to) {
     std::vector<int64_t> attrs = {mask.causal, bitsOf(scale), mask.window};
     append(attrs, queries.runs);
     append(attrs, keys.runs);
-    return test::run(kernel, {q.buffer(), k.buffer(), v.buffer()},
+    return test::run(kernel,
+                     {q.buffer(), k.buffer(), v.buffer(),
+                      documents.empty() ? absent : places.buffer()},
                      {to, lse.buffer()}, attrs);
   }
   std::string run(KernelFn kernel) { return run(kernel, o.buffer()); }
@@ -110,8 +139,7 @@ template <typename T> struct Problem {
     Row row;
     std::vector<double> scores;
     for (int64_t key = 0; key < keys.size(); ++key) {
-      if (!mask.isSeen(queries.positions[size_t(query)],
-                       keys.positions[size_t(key)]))
+      if (!isSeen(i, query, key))
         continue;
       Expected score;
       for (int64_t c = 0; c < d; ++c)
@@ -208,8 +236,7 @@ TYPED_TEST(AttentionTest, WhatIsMaskedDoesNotMatter) {
       for (int64_t i = 0; i < bad.b; ++i)
         for (int64_t h = 0; h < bad.hq; ++h)
           for (int64_t query = 0; query < bad.queries.size(); ++query) {
-            bool isSeen = bad.mask.isSeen(bad.queries.positions[size_t(query)],
-                                          bad.keys.positions[size_t(key)]);
+            bool isSeen = bad.isSeen(i, query, key);
             ++(isSeen ? spoilt : kept);
             for (int64_t c = 0; c < bad.dv; ++c) {
               auto got = double(bad.o(i, query, h, c));

@@ -120,12 +120,27 @@ TEST(AttentionTiles, SightIsThatOfTheRows) {
     AttentionMask mask = {pick(random, 0, 3) != 0, 0};
     mask.window = mask.causal ? pick(random, 0, 1) * pick(random, 1, 12) : 0;
     Span queries = randomSpan(random), keys = randomSpan(random);
+    // Documents of a length each, of which the rows behind some have no token.
+    bool hasPlaces = mask.causal && pick(random, 0, 1);
+    int64_t length = pick(random, 1, 20), tokens = pick(random, 1, 60);
+    std::vector<int64_t> places;
+    for (int64_t row = 0; row < queries.count; ++row) {
+      int64_t query = queries.positions[row];
+      places.push_back(query < tokens ? query % length : -1);
+    }
+    // Of a batch element's rows, the span's are the first.
+    queries.local = 0;
+    Reach reach =
+        reachOf(mask, queries, {hasPlaces ? places.data() : nullptr, {1}});
     int64_t seen = 0;
     for (int64_t row = 0; row < queries.count; ++row) {
       int64_t query = queries.positions[row];
-      KeyRange range = keysSeen(mask, query, keys);
+      KeyRange range = keysSeen(reach, row, keys);
       for (int64_t key = 0; key < keys.count; ++key) {
-        bool expected = isSeen(mask, query, keys.positions[key]);
+        bool expected =
+            isSeen(mask, query, keys.positions[key]) &&
+            (!hasPlaces || (query < tokens &&
+                            query / length == keys.positions[key] / length));
         ASSERT_EQ(key >= range.begin && key < range.end, expected);
         seen += expected;
       }
@@ -133,9 +148,10 @@ TEST(AttentionTiles, SightIsThatOfTheRows) {
     Sight expected = seen == 0                            ? Sight::None
                      : seen == queries.count * keys.count ? Sight::All
                                                           : Sight::Some;
-    Sight got = sightOf(mask, queries, keys);
-    // Gaps may hide that there is nothing to see.
-    if (expected == Sight::None && (hasGaps(queries) || hasGaps(keys)))
+    Sight got = sightOf(reach, keys);
+    // Gaps, and documents, may hide that there is nothing to see.
+    if (expected == Sight::None &&
+        (hasPlaces || hasGaps(queries) || hasGaps(keys)))
       ASSERT_NE(got, Sight::All);
     else
       ASSERT_EQ(got, expected);
@@ -147,10 +163,13 @@ TEST(AttentionTiles, SightIsThatOfTheRows) {
 /// Windows and positions may be as large as their type.
 TEST(AttentionTiles, LargeNumbersDoNotOverflow) {
   Span far = spanOf(INT64_MAX - 64, 64), near = spanOf(0, 64);
-  EXPECT_EQ(sightOf({true, INT64_MAX}, near, near), Sight::Some);
-  EXPECT_EQ(sightOf({true, INT64_MAX}, far, near), Sight::All);
-  EXPECT_EQ(sightOf({true, 1}, far, near), Sight::None);
-  EXPECT_EQ(sightOf({true, 0}, near, far), Sight::None);
+  auto sight = [](AttentionMask mask, const Span &queries, const Span &keys) {
+    return sightOf(reachOf(mask, queries), keys);
+  };
+  EXPECT_EQ(sight({true, INT64_MAX}, near, near), Sight::Some);
+  EXPECT_EQ(sight({true, INT64_MAX}, far, near), Sight::All);
+  EXPECT_EQ(sight({true, 1}, far, near), Sight::None);
+  EXPECT_EQ(sight({true, 0}, near, far), Sight::None);
 }
 
 TEST(AttentionTiles, CountIsThatOfThePairsWithSomethingSeen) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Support.h"
+#include "Documents.h"
 
 #include <gtest/gtest.h>
 
@@ -21,6 +21,7 @@ template <typename T> struct Problem {
   int64_t b, l, c, w;
   bool hasBias, hasInitial, silu;
   Tensor<T> x, weight, bias, initial, y;
+  Batch documents;
 
   explicit Problem(Random &random)
       : Problem(pick(random, 1, 2), pick(random, 0, 12), pick(random, 1, 70),
@@ -40,22 +41,25 @@ template <typename T> struct Problem {
   std::string run(KernelFn kernel) {
     std::vector<Buffer> ins = {x.buffer(), weight.buffer(),
                                hasBias ? bias.buffer() : absent};
-    if (hasInitial)
-      ins.push_back(initial.buffer());
+    ins.push_back(hasInitial ? initial.buffer() : absent);
+    ins.push_back(documents.isEmpty() ? absent : documents.places.buffer());
     return test::run(kernel, ins, {y.buffer()}, {silu});
   }
 
   /// Scatters instead of gathering: what each input row adds to row t.
   Expected expected(int64_t i, int64_t t, int64_t channel) {
     Expected sum;
+    if (!documents.hasToken(i, t))
+      return sum;
     if (hasBias)
       sum.add(bias(channel));
-    for (int64_t s = 0; s <= t; ++s)
+    int64_t begin = documents.isEmpty() ? 1 - w : documents.beginAt(i, t);
+    for (int64_t s = std::max<int64_t>(begin, 0); s <= t; ++s)
       if (t - s < w)
         sum.add(double(x(i, s, channel)) *
                 double(weight(channel, w - 1 - (t - s))));
     for (int64_t s = 0; s < w - 1 && hasInitial; ++s)
-      if (s - t >= 0)
+      if (s - t >= 0 && s - (w - 1) >= begin)
         sum.add(double(initial(i, s, channel)) *
                 double(weight(channel, s - t)));
     if (silu)
@@ -64,23 +68,41 @@ template <typename T> struct Problem {
   }
 };
 
+template <typename T> void check(Problem<T> &problem) {
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    ASSERT_EQ(problem.run(implementation.find("conv1d", Element<T>::dtype)),
+              "");
+    EXPECT_TRUE(problem.y.isIntact());
+    for (int64_t i = 0; i < problem.b; ++i)
+      for (int64_t t = 0; t < problem.l; ++t)
+        for (int64_t c = 0; c < problem.c; ++c)
+          ASSERT_TRUE(isClose(problem.y(i, t, c), problem.expected(i, t, c)))
+              << i << ' ' << t << ' ' << c;
+  }
+}
+
 TYPED_TEST(Conv1dTest, MatchesDefinitionOnRandomShapes) {
   for (uint64_t seed = 0; seed < 80; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     Problem<TypeParam> problem(random);
-    for (const Implementation &implementation : implementations()) {
-      SCOPED_TRACE(implementation.name);
-      ASSERT_EQ(
-          problem.run(implementation.find("conv1d", Element<TypeParam>::dtype)),
-          "");
-      EXPECT_TRUE(problem.y.isIntact());
-      for (int64_t i = 0; i < problem.b; ++i)
-        for (int64_t t = 0; t < problem.l; ++t)
-          for (int64_t c = 0; c < problem.c; ++c)
-            ASSERT_TRUE(isClose(problem.y(i, t, c), problem.expected(i, t, c)))
-                << i << ' ' << t << ' ' << c;
-    }
+    check(problem);
+    if (this->HasFatalFailure())
+      return;
+  }
+}
+
+TYPED_TEST(Conv1dTest, MatchesDefinitionOnDocuments) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem<TypeParam> problem(pick(random, 1, 2), pick(random, 0, 300),
+                               pick(random, 1, 40), pick(random, 1, 6), random);
+    problem.documents = Batch(problem.b, problem.l, random);
+    check(problem);
+    if (this->HasFatalFailure())
+      return;
   }
 }
 

@@ -73,7 +73,7 @@ TEST_F(ErrorTest, CountsOfArguments) {
   expectError("conv1d", {make({1, 2, 3}), make({3, 4})}, {make({1, 2, 3})},
               {0, 0}, "conv1d: expected 1 attribute words, got 2");
   expectError("conv1d", {make({1, 2, 3})}, {make({1, 2, 3})}, {0},
-              "conv1d: expected 2 to 4 inputs and 1 outputs, got 1 and 1");
+              "conv1d: expected 2 to 5 inputs and 1 outputs, got 1 and 1");
   expectError("conv1d", {make({1, 2, 3}), absent}, {make({1, 2, 3})}, {0},
               "conv1d: weight is left out, but it is not optional");
 }
@@ -169,6 +169,79 @@ TEST_F(ErrorTest, SizesThatDisagree) {
               "copy: the output must have rank 2 as the input, got 1");
 }
 
+/// Places of another shape or type, and such as count otherwise.
+TEST_F(ErrorTest, Places) {
+  Tensor<int64_t> places({1, 5}, Lay::Dense, random);
+  auto set = [&](std::vector<int64_t> values) {
+    for (size_t t = 0; t < values.size(); ++t)
+      places(0, int64_t(t)) = values[t];
+    return places.buffer();
+  };
+  auto convolve = [&](Buffer given) {
+    return std::vector<Buffer>{make({1, 5, 3}), make({3, 4}), absent, absent,
+                               given};
+  };
+  expectError("conv1d", convolve(make({1, 5})), {make({1, 5, 3})}, {0},
+              "conv1d: places must be i64, got f32");
+  Tensor<int64_t> flat({5}, Lay::Dense, random),
+      wide({1, 6}, Lay::Dense, random);
+  expectError("conv1d", convolve(flat.buffer()), {make({1, 5, 3})}, {0},
+              "conv1d: places must have rank 2, got 1");
+  expectError("conv1d", convolve(wide.buffer()), {make({1, 5, 3})}, {0},
+              "conv1d: dimension 1 of places must be l = 5 as in x, got 6");
+  expectError(
+      "conv1d", convolve(set({0, 1, 3, 4, 5})), {make({1, 5, 3})}, {0},
+      "conv1d: places[0, 2] is 3 behind 1; a sequence counts its tokens "
+      "0, 1, 2, ..., and -1 is no token");
+  expectError("conv1d", convolve(set({0, 1, -2, 0, 1})), {make({1, 5, 3})}, {0},
+              "conv1d: places[0, 2] is -2 behind 1");
+  expectError("conv1d", convolve(set({INT64_MIN, 0, 0, 0, 0})),
+              {make({1, 5, 3})}, {0}, "conv1d: places[0, 0] is -9223");
+  expectError("conv1d", convolve(set({INT64_MAX, -1, 7, 0, 1})),
+              {make({1, 5, 3})}, {0}, "conv1d: places[0, 2] is 7 behind -1");
+  EXPECT_EQ(run(findCpuKernel("conv1d", DType::F32, KernelSet::Fast),
+                convolve(set({INT64_MAX, -1, 0, 0, 1})), {make({1, 5, 3})},
+                {0}),
+            "");
+  // A window of one row does not ask in which order rows stand.
+  EXPECT_EQ(run(findCpuKernel("conv1d", DType::F32, KernelSet::Fast),
+                {make({1, 5, 3}), make({3, 1}), absent, absent,
+                 set({0, 1, 14, 15, -1})},
+                {make({1, 5, 3})}, {0}),
+            "");
+  std::vector<Buffer> scan = ssdIns();
+  scan.insert(scan.end(), {absent, absent, absent, set({2, 2, 3, 4, 5})});
+  expectError("ssd", scan, ssdOuts(), ssdAttrs(),
+              "ssd: places[0, 1] is 2 behind 2");
+  std::vector<Buffer> attention = {make({1, 5, 4, 3}), make({1, 5, 2, 3}),
+                                   make({1, 5, 2, 3}), set({0, 1, 0, 3, -1})};
+  std::vector<Buffer> outs = {make({1, 5, 4, 3}), make({1, 4, 5})};
+  std::vector<int64_t> words = {1, bitsOf(1), 0, 3, 0, 5, 1, 3, 0, 5, 1};
+  expectError(
+      "attention", attention, outs, words,
+      "attention: places[0, 3] is 3 at position 3, behind 0; a sequence "
+      "counts its tokens 0, 1, 2, ..., and -1 is no token");
+  // As far apart as rows of one sequence are, or begun since; also behind a row
+  // without a token.
+  for (std::vector<int64_t> wrong : {std::vector<int64_t>{0, 1, 1, 2, 3},
+                                     {0, 1, 2, 2, 0},
+                                     {0, 1, -1, 3, 4}}) {
+    set(wrong);
+    expectError("attention", attention, outs, words, "attention: places[0, ");
+  }
+  set({7, 8, -1, 0, 1});
+  EXPECT_EQ(run(findCpuKernel("attention", DType::F32, KernelSet::Fast),
+                attention, outs, words),
+            "");
+  set({0, 1, 2, 0, INT64_MIN});
+  expectError("attention", attention, outs, words,
+              "attention: places[0, 4] is -9223");
+  set({0, 1, 2, 0, -1});
+  words[0] = 0;
+  expectError("attention", attention, outs, words,
+              "attention: places want causal");
+}
+
 TEST_F(ErrorTest, SplitScans) {
   std::vector<Buffer> ins = ssdIns();
   std::vector<Buffer> states = {make({1, 4}), make({1, 4, 3, 2}),
@@ -191,7 +264,7 @@ TEST_F(ErrorTest, SplitScans) {
               {4, bitsOf(1), bitsOf(2)},
               "ssd_states: dt_min = 2 must not be above dt_max = 1");
   expectError("ssd_scan", {}, ssdOuts(), {4},
-              "ssd_scan: expected 9 to 10 inputs and 2 outputs, got 0 and 2");
+              "ssd_scan: expected 9 to 11 inputs and 2 outputs, got 0 and 2");
 }
 
 TEST_F(ErrorTest, AttentionPositions) {

@@ -31,6 +31,10 @@ template <typename T> struct Problem {
           pickLay(random), random),
         y(x.sizes, pickLay(random), random),
         positions({x.sizes[1]}, pickLay(random), random) {
+    // Elements of the batch may differ.
+    if (pick(random, 0, 1))
+      positions =
+          Tensor<int64_t>({x.sizes[0], x.sizes[1]}, pickLay(random), random);
     x.fill(random, -2, 2);
     for (int64_t i = 0; i < positions.count(); ++i)
       positions[i] = pick(random, 0, latest);
@@ -41,13 +45,17 @@ template <typename T> struct Problem {
                      {2 * pairs, bitsOf(theta)});
   }
 
+  int64_t positionOf(int64_t b, int64_t row) {
+    return positions.sizes.size() == 1 ? positions(row) : positions(b, row);
+  }
+
   /// A pair as a complex number that is turned.
   Expected expected(int64_t b, int64_t row, int64_t h, int64_t i) {
     if (i >= 2 * pairs)
       return {double(x(b, row, h, i)), 0};
     int64_t pair = i % pairs;
     long double angle =
-        (long double)(positions(row)) *
+        (long double)(positionOf(b, row)) *
         std::exp(-std::log((long double)(theta)) * pair / pairs);
     std::complex<long double> value(double(x(b, row, h, pair)),
                                     double(x(b, row, h, pair + pairs)));

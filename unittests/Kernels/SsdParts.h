@@ -45,13 +45,16 @@ template <typename T> struct Part {
   }
 
   /// The part's tokens of one of the whole scan's inputs.
-  Buffer cut(Tensor<T> &tensor) {
+  template <typename E> Buffer cut(Tensor<E> &tensor) {
     sizes.push_back(tensor.sizes);
     sizes.back()[1] = s.l;
     Buffer buffer = tensor.buffer();
     buffer.sizes = sizes.back().data();
-    buffer.data = static_cast<T *>(buffer.data) + first * tensor.strides[1];
+    buffer.data = static_cast<E *>(buffer.data) + first * tensor.strides[1];
     return buffer;
+  }
+  Buffer places() {
+    return whole.documents.isEmpty() ? absent : cut(whole.documents.places);
   }
 
   std::string runStates(const Implementation &implementation) {
@@ -59,8 +62,8 @@ template <typename T> struct Part {
     sizes.reserve(8);
     std::vector<Buffer> ins = {cut(whole.x), cut(whole.dt), whole.aLog.buffer(),
                                cut(whole.B)};
-    if (whole.hasBias)
-      ins.push_back(whole.bias.buffer());
+    ins.push_back(whole.hasBias ? whole.bias.buffer() : absent);
+    ins.push_back(places());
     return run(
         implementation.find("ssd_states", Element<T>::dtype), ins,
         {decay.buffer(), state.buffer(), chunkStates.buffer(), delta.buffer()},
@@ -76,8 +79,8 @@ template <typename T> struct Part {
     for (Tensor<Acc> *tensor :
          {&chunkStates, &delta, &prefixDecay, &prefixState})
       ins.push_back(tensor->buffer());
-    if (whole.hasInitial)
-      ins.push_back(initial.buffer());
+    ins.push_back(whole.hasInitial ? initial.buffer() : absent);
+    ins.push_back(places());
     return run(implementation.find("ssd_scan", Element<T>::dtype), ins,
                {y.buffer(), finalState.buffer()}, {s.chunk});
   }

@@ -35,6 +35,8 @@ TYPED_TEST(SsdSplitTest, TwoPartsMakeTheWhole) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     SsdProblem<T> whole(pickShape(random), Fading(seed % 3), random);
+    if (seed % 2)
+      whole.documents = Batch(whole.s.b, whole.s.l, random);
     whole.prepare();
     int64_t cut = pick(random, 0, whole.s.l);
     for (const Implementation &implementation : implementations()) {

@@ -56,8 +56,8 @@ std::string SsdProblem<T>::run(KernelFn kernel, Buffer y) {
                              C.buffer()};
   ins.push_back(hasD ? D.buffer() : absent);
   ins.push_back(hasBias ? bias.buffer() : absent);
-  if (hasInitial)
-    ins.push_back(initial.buffer());
+  ins.push_back(hasInitial ? initial.buffer() : absent);
+  ins.push_back(documents.isEmpty() ? absent : documents.places.buffer());
   return test::run(kernel, ins, {y, finalState.buffer()},
                    {s.chunk, bitsOf(dtMax), bitsOf(dtMin)});
 }
@@ -72,6 +72,8 @@ template <typename T> void SsdProblem<T>::prepare() {
         double raw = dt(b, t, h) + (hasBias ? double(bias(h)) : 0);
         double step =
             std::fmin(std::fmax(std::log1p(std::exp(raw)), dtMin), dtMax);
+        if (!documents.hasToken(b, t))
+          step = 0;
         deltas[size_t((b * s.l + t) * s.h + h)] = step;
         sums[size_t((b * (s.l + 1) + t + 1) * s.h + h)] =
             sums[size_t((b * (s.l + 1) + t) * s.h + h)] -
@@ -102,11 +104,14 @@ Expected SsdProblem<T>::expectedY(int64_t b, int64_t t, int64_t h, int64_t i) {
     sum.value += factor * term.value;
     sum.magnitude += std::fabs(factor) * term.magnitude;
   };
-  for (int64_t r = 0; r <= t; ++r)
+  if (!documents.hasToken(b, t))
+    return sum;
+  int64_t begin = documents.beginAt(b, t);
+  for (int64_t r = std::max<int64_t>(begin, 0); r <= t; ++r)
     add(std::exp(logDecay(b, r + 1, t + 1, h)) * delta(b, r, h) *
             double(x(b, r, h, i)),
         dots[size_t(((b * s.g + g) * s.l + t) * s.l + r)]);
-  for (int64_t j = 0; j < s.n && hasInitial; ++j)
+  for (int64_t j = 0; j < s.n && hasInitial && begin < 0; ++j)
     sum.add(std::exp(logDecay(b, 0, t + 1, h)) * double(initial(b, h, i, j)) *
             double(C(b, t, g, j)));
   if (hasD)
@@ -120,11 +125,14 @@ template <typename T>
 Expected SsdProblem<T>::expectedState(int64_t b, int64_t h, int64_t i,
                                       int64_t j) {
   Expected sum;
-  int64_t g = h * s.g / s.h;
-  for (int64_t r = 0; r < s.l; ++r)
+  int64_t g = h * s.g / s.h, last = s.l - 1;
+  while (last >= 0 && !documents.hasToken(b, last))
+    --last;
+  int64_t begin = last < 0 ? -1 : documents.beginAt(b, last);
+  for (int64_t r = std::max<int64_t>(begin, 0); r <= last; ++r)
     sum.add(std::exp(logDecay(b, r + 1, s.l, h)) * delta(b, r, h) *
             double(x(b, r, h, i)) * double(B(b, r, g, j)));
-  if (hasInitial)
+  if (hasInitial && begin < 0)
     sum.add(std::exp(logDecay(b, 0, s.l, h)) * double(initial(b, h, i, j)));
   sum.magnitude *= slack(b, s.l, h);
   return sum;

@@ -8,7 +8,7 @@
 #ifndef CP_UNITTESTS_KERNELS_SSDSUPPORT_H
 #define CP_UNITTESTS_KERNELS_SSDSUPPORT_H
 
-#include "Support.h"
+#include "Documents.h"
 
 namespace cp::kernels::test {
 
@@ -30,6 +30,8 @@ template <typename T> struct SsdProblem {
   Tensor<T> x, dt, aLog, B, C, D, bias, initial;
   /// Whether what computes rounds factors; see `allowFor`.
   bool roundsFactors = false;
+  /// Without any, all is one sequence.
+  Batch documents;
   /// Results of `run`.
   Tensor<T> y, finalState;
 
@@ -64,7 +66,8 @@ template <typename T> struct SsdProblem {
   ///   y_t = sum_{s <= t} exp(sum_{s < r <= t} delta_r A) (C_t . B_s) delta_s
   ///   x_s
   ///         + exp(sum_{r <= t} delta_r A) S_0 C_t + D x_t,
-  /// one element at a time. `prepare` fills the tables they need.
+  /// with documents for s from t's own beginning on, and without S_0 if that is
+  /// in the row; one element at a time. `prepare` fills the tables they need.
   void prepare();
   Expected expectedY(int64_t b, int64_t t, int64_t h, int64_t i);
   Expected expectedState(int64_t b, int64_t h, int64_t i, int64_t j);

@@ -41,6 +41,18 @@ TYPED_TEST(SsdTest, MatchesQuadraticFormOnRandomShapes) {
   }
 }
 
+TYPED_TEST(SsdTest, MatchesQuadraticFormOnDocuments) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    SsdProblem<TypeParam> problem(pickShape(random), Fading(seed % 3), random);
+    problem.documents = Batch(problem.s.b, problem.s.l, random);
+    check(problem);
+    if (this->HasFatalFailure())
+      return;
+  }
+}
+
 TYPED_TEST(SsdTest, MatchesQuadraticFormAtSpecialLengths) {
   for (int64_t l : {0, 1, 2, 63, 64, 65, 128}) {
     SCOPED_TRACE(testing::Message() << "length " << l);
@@ -158,6 +170,8 @@ TYPED_TEST(SsdTest, SegmentsMatchQuadraticForm) {
                                    h, 40, pick(random, 1, h), 17,
                                    pick(random, 1, 100)},
                                   Fading(seed % 3), random);
+    if (seed % 2)
+      problem.documents = Batch(problem.s.b, problem.s.l, random);
     setNumThreads(pick(random, 4, 9));
     check(problem);
     setNumThreads(1);

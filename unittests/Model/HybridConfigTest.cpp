@@ -109,7 +109,7 @@ TEST(HybridWeights, InitialisationOfTheFamilies) {
 
 TEST(HybridConfig, DefaultsOfBamba) {
   HybridConfig c = mustParseHybrid(bamba);
-  EXPECT_EQ(c.family, HybridFamily::Bamba);
+  EXPECT_EQ(c.family, &bambaFamily);
   EXPECT_EQ(c.mamba.hiddenSize, 4096);
   EXPECT_EQ(c.mamba.vocabSize, 128000);
   EXPECT_EQ(c.mamba.numLayers, 32);
@@ -130,7 +130,7 @@ TEST(HybridConfig, DefaultsOfBamba) {
 
 TEST(HybridConfig, DefaultsOfNemotronH) {
   HybridConfig c = mustParseHybrid(nemotron);
-  EXPECT_EQ(c.family, HybridFamily::NemotronH);
+  EXPECT_EQ(c.family, &nemotronHFamily);
   EXPECT_EQ(kinds(c), "M-*M");
   EXPECT_EQ(c.mamba.numLayers, 4);
   EXPECT_EQ(c.mamba.innerSize(), 128 * 64);
@@ -145,7 +145,7 @@ TEST(HybridConfig, DefaultsOfNemotronH) {
 TEST(HybridConfig, DefaultsOfGranite) {
   HybridConfig c = mustParseHybrid(
       R"({"model_type": "granitemoehybrid", "num_local_experts": 0})");
-  EXPECT_EQ(c.family, HybridFamily::GraniteMoeHybrid);
+  EXPECT_EQ(c.family, &graniteFamily);
   EXPECT_EQ(c.mamba.hiddenSize, 4096);
   EXPECT_EQ(c.mamba.vocabSize, 32000);
   EXPECT_EQ(c.mamba.normEpsilon, 1e-6);

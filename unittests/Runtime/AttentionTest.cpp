@@ -38,6 +38,8 @@ struct Whole {
   cprt_dtype dtype;
   Rule rule;
   Array q, k, v, o, lse;
+  /// Of the queries' own sequences; none: it is all one.
+  Array places = Array(Sizes{});
 
   Whole(const Shape &shape, cprt_dtype dtype, Rule rule,
         std::mt19937_64 &random)
@@ -50,9 +52,24 @@ struct Whole {
     for (Array *array : {&q, &k, &v})
       for (double &value : array->values)
         value = dtype == CPRT_BF16 ? roundedToBF16(draw(random)) : draw(random);
+    if (rule.causal && random() % 2)
+      drawPlaces(shape, random);
     World alone({1});
     attend(alone.context(0), {}, {}, {}, *this);
     EXPECT_EQ(alone.failures(), "");
+  }
+
+  /// Documents of a few tokens each, and at the end some rows without one.
+  void drawPlaces(const Shape &shape, std::mt19937_64 &random) {
+    places = Array({shape.b, shape.l});
+    for (int64_t i = 0; i < shape.b; ++i) {
+      auto tokens = int64_t(random() % uint64_t(2 * shape.l + 1));
+      int64_t place = -1;
+      for (int64_t row = 0; row < shape.l; ++row) {
+        place = random() % 7 ? place + 1 : 0;
+        places.at({i, row}) = row < tokens ? double(place) : -1;
+      }
+    }
   }
 
   /// What one rank of `mesh` holds.
@@ -67,6 +84,8 @@ struct Whole {
     };
     for (Array *array : {&part.q, &part.o})
       cut(*array, 1, queries);
+    if (!places.sizes.empty())
+      cut(part.places, 1, queries);
     cut(part.lse, 2, queries);
     for (Array *array : {&part.k, &part.v})
       cut(*array, 1, keys);
@@ -85,8 +104,12 @@ struct Whole {
     Tensor inQ = tensor(q, hasGaps), inK = tensor(k, false),
            inV = tensor(v, hasGaps);
     Tensor outO = tensor(o, hasGaps), outLse(sumType(), lse.sizes, hasGaps);
+    Tensor inPlaces(CPRT_I64, places, hasGaps);
     Call call;
-    call.in(inQ).in(inK).in(inV).out(outO).out(outLse);
+    call.in(inQ).in(inK).in(inV);
+    if (!places.sizes.empty())
+      call.in(inPlaces);
+    call.out(outO).out(outLse);
     if (ring)
       call.array(ring->axes).attr(rule.causal).array(ring->orders);
     else
@@ -307,6 +330,7 @@ TEST(Attention, CutKeysKeepTheirPlaces) {
   std::mt19937_64 random(1);
   Cut queries = {{0}, {0}}, keys = {{0}, {1}};
   Whole whole({1, 8, 8, 1, 1, 4, 4}, CPRT_F64, {true, 0}, random);
+  whole.places = Array(Sizes{});
   World world({2});
   world.run([&](int64_t rank, cprt_context *context) {
     Whole part = whole.part({2}, queries, keys, rank), got = part;
@@ -378,6 +402,59 @@ TEST(RingAttention, WhatDoesNotFitIsRefused) {
   expect(call(k, q, lse, {0}), "output 0");
   expect(call(k, o, wide, {0}), "output 1 is f64[1, 4, 5], expected f32");
   expect(call(flat, o, lse, {0}), "input 1 is f32[5], expected 4 dimensions");
+}
+
+namespace {
+
+/// Attention of five queries on rank 0 of 2 x 3, with these places.
+Call callWithPlaces(Tensor &q, Tensor &k, Tensor &places, Tensor &o,
+                    Tensor &lse, bool isRing, bool causal) {
+  Call call;
+  call.in(q).in(k).in(k).in(places).out(o).out(lse);
+  if (isRing)
+    call.array({1}).attr(causal).array({0});
+  else
+    call.attr(causal).array({}).array({}).array({}).array({});
+  call.attr(scaleWord()).attr(0);
+  return call;
+}
+
+} // namespace
+
+/// By the rank that has them, before it meets its peers.
+TEST(Attention, PlacesThatDoNotFitAreRefused) {
+  Tensor q(CPRT_F32, Sizes{1, 5, 4, 3}), k(CPRT_F32, Sizes{1, 5, 2, 3}),
+      o(CPRT_F32, Sizes{1, 5, 4, 3}), lse(CPRT_F32, Sizes{1, 4, 5});
+  Tensor good(CPRT_I64, Sizes{1, 5}), narrow(CPRT_I32, Sizes{1, 5}),
+      wide(CPRT_I64, Sizes{1, 6}), wrong(CPRT_I64, Sizes{1, 5});
+  Array places({1, 5});
+  places.values = {0, 1, 2, 0, 1};
+  good.write(places);
+  places.values = {0, 1, 0, 3, 4};
+  wrong.write(places);
+  for (bool isRing : {false, true}) {
+    cprt_op *op = isRing ? cprt_ring_attention : cprt_attention;
+    auto expect = [&](Tensor &given, bool causal, const std::string &text) {
+      Call call = callWithPlaces(q, k, given, o, lse, isRing, causal);
+      expectInvalid(op, call, text);
+    };
+    expect(narrow, true, "input 3 is i32[1, 5], expected i64[1, 5]");
+    expect(wide, true, "input 3 is i64[1, 6], expected i64[1, 5]");
+    expect(good, false, "there are places without causal");
+    expect(wrong, true, "places[0, 3] is 3 at position 3, behind 0");
+  }
+}
+
+/// One that is left out is none.
+TEST(Attention, PlacesMayBeLeftOut) {
+  Tensor q(CPRT_F32, Sizes{1, 5, 4, 3}), k(CPRT_F32, Sizes{1, 5, 2, 3}),
+      o(CPRT_F32, Sizes{1, 5, 4, 3}), lse(CPRT_F32, Sizes{1, 4, 5});
+  World world({1});
+  Call call;
+  call.in(q).in(k).in(k).none().out(o).out(lse);
+  call.attr(1).array({}).array({}).array({}).array({});
+  call.attr(scaleWord()).attr(0).run(cprt_attention, world.context(0));
+  EXPECT_EQ(world.failures(), "");
 }
 
 /// An order is part of what all ranks must agree on.

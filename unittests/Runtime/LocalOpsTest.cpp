@@ -101,9 +101,9 @@ struct Op {
   std::string ins;
 };
 
-const Op ops[] = {{cprt_matmul, 2, "2"},         {cprt_conv1d, 1, "2 to 4"},
-                  {cprt_ssd, 3, "5 to 8"},       {cprt_ssd_states, 3, "4 to 5"},
-                  {cprt_ssd_scan, 1, "9 to 10"}, {cprt_rms_norm, 3, "1 to 3"},
+const Op ops[] = {{cprt_matmul, 2, "2"},         {cprt_conv1d, 1, "2 to 5"},
+                  {cprt_ssd, 3, "5 to 9"},       {cprt_ssd_states, 3, "4 to 6"},
+                  {cprt_ssd_scan, 1, "9 to 11"}, {cprt_rms_norm, 3, "1 to 3"},
                   {cprt_rotary, 2, "2"},         {cprt_embedding, 0, "2"},
                   {cprt_copy, 0, "1"},           {cprt_repeat, 3, "1"}};
 

@@ -27,7 +27,7 @@ Summaries randomSummaries(RandomCase &c, const Sample &sample, int64_t parts) {
     made.decays.emplace_back(sample.decay);
     made.states.emplace_back(sample.state);
     for (double &value : made.decays.back().values)
-      value = c.draw(0, 7) ? decay(c.random) : 0.0;
+      value = c.draw(0, 7) ? decay(c.random) : (c.draw(0, 1) ? -0.0 : 0.0);
     for (double &value : made.states.back().values)
       value = c.draw(0, 7) ? state(c.random) : (c.draw(0, 1) ? -0.0 : 0.0);
   }

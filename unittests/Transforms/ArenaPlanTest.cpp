@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ArenaPlan.h"
+#include "Lower/ArenaPlan.h"
 
 #include <gtest/gtest.h>
 

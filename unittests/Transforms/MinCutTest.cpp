@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MinCut.h"
+#include "Shard/MinCut.h"
 
 #include "gtest/gtest.h"
 

@@ -30,7 +30,7 @@ defvar attentionResults = (outs CP_FloatTensorOfRank<4>:$out,
                                 CP_FloatTensorOfRank<3>:$lse);
 
 def CP_AttentionOp : CP_Op<"attention", [
-    Pure, HasShardingRule, IsRuntimeOp,
+    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
       "getHiddenFactor", "getCutStrategy", "prepareHiddenCut"]>,
     DeclareOpInterfaceMethods<PlacedOpInterface>,
@@ -62,6 +62,10 @@ def CP_AttentionOp : CP_Op<"attention", [
     frontends: `cp-decompose` proves that it says no more than `causal` and a
     `window` do, and sets these, or refuses it. No later pass knows it.
 
+    With `places` `[b, l]`, which want `causal`, several sequences follow each
+    other: a query sees no key further back than its place says. A query without
+    a token (-1) sees none, so that its row is 0 and its lse -inf.
+
     Without a form, or with one that keeps keys whole, keys and values that are cut
     along the sequence are an error: no rank would see all of them.
 
@@ -73,7 +77,8 @@ def CP_AttentionOp : CP_Op<"attention", [
     - attention_c4: with `causal`, or in the forms `ring` and `2d`, there are as
       many keys as queries;
     - attention_c5: the window is not negative, and one above 0 wants `causal`;
-    - attention_c6: the mask is `[l, s]`.
+    - attention_c6: the mask is `[l, s]`;
+    - attention_c7: places are `[b, l]` and want `causal`.
 
     ```mlir
     func.func @heads(%q: tensor<1x64x8x16xf32>, %k: tensor<1x64x2x16xf32>,
@@ -86,12 +91,14 @@ def CP_AttentionOp : CP_Op<"attention", [
     ```
   }];
   let arguments = !con(attentionTensors,
-                       (ins Optional<TensorRankOf<[I1], [2]>>:$mask),
+                       (ins Optional<TensorRankOf<[I1], [2]>>:$mask,
+                            Optional<CP_Places>:$places),
                        attentionOptions,
                        (ins OptionalAttr<CP_AttentionFormAttr>:$form));
   let results = attentionResults;
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`mask` `(` $mask^ `)`)? attr-dict `:` functional-type(operands, results)
+    $q `,` $k `,` $v (`mask` `(` $mask^ `)`)? (`places` `(` $places^ `)`)?
+    attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
     /// Whether keys and values are cut with the queries.
@@ -104,10 +111,12 @@ def CP_AttentionOp : CP_Op<"attention", [
 class CP_CutAttentionOp<string name, list<Trait> traits> : CP_CutOp<name,
     traits # [
       DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let arguments = !con(attentionTensors, cutArguments, attentionOptions);
+  let arguments = !con(attentionTensors, (ins Optional<CP_Places>:$places),
+                       cutArguments, attentionOptions);
   let results = attentionResults;
   let assemblyFormat = [{
-    $q `,` $k `,` $v `over` custom<Cuts>($cuts) `of` $mesh attr-dict
+    $q `,` $k `,` $v (`places` `(` $places^ `)`)?
+    `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` functional-type(operands, results)
   }];
 }
@@ -123,7 +132,8 @@ def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - attention_c1 to attention_c5, with as many keys as all ranks have queries;
+    - attention_c1 to attention_c5 and attention_c7, with as many keys as all
+      ranks have queries;
     - layout_c5: the cuts divide the sequence.
 
     ```mlir
@@ -156,7 +166,7 @@ def CP_RingAttentionOp
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - attention_c1 to attention_c5;
+    - attention_c1 to attention_c5, and attention_c7;
     - layout_c5: the cuts divide the sequence.
 
     ```mlir

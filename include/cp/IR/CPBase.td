@@ -35,6 +35,11 @@ defvar GoesAlongSequence = DeclareOpInterfaceMethods<CollectiveOpInterface,
 def CP_FloatTensor : RankedTensorOf<[AnyFloat]>;
 class CP_FloatTensorOfRank<int rank> : TensorRankOf<[AnyFloat], [rank]>;
 
+/// `[b, l]`: where each row stands in the sequence that it belongs to, when
+/// several follow each other in one (packed documents). 0 starts one, -1 is no
+/// token.
+defvar CP_Places = TensorRankOf<[I64], [2]>;
+
 /// How a layer is cut, where that differs from the option of the pass.
 def CP_IsStrategy : AttrConstraint<
     CPred<"::cp::symbolizeCutStrategy("

@@ -171,9 +171,10 @@ def CP_ScanStateOp : CP_CutOp<"scan_state"> {
 
         (d1, s1) + (d2, s2) = (d1 d2, d2 s1 + s2)
 
-    or a list of tensors with a `combine` of its own (`#cp.combine`). Gives each
-    rank the combined summary of all ranks before it; on the first that of no
-    tokens, which of pairs is (1, 0).
+    where nothing passes a decay of -0, not even NaN: a sequence starts among its
+    tokens (`places`). Or it is a list of tensors with a `combine` of its own
+    (`#cp.combine`). Gives each rank the combined summary of all ranks before it; on
+    the first that of no tokens, which of pairs is (1, 0).
 
     Of a sequence that is cut in zigzag order a rank brings the summaries of the two
     parts that it holds, and gets the prefix of each: elements 2i and 2i + 1 of

@@ -70,8 +70,10 @@ inline constexpr llvm::StringLiteral valueAttr = "cp.value";
 
 /// ScanOpInterface::advance of summaries that are a decay and a state: the
 /// latter, and in front of it `before`, if that is not null, with the decay.
+/// Where a sequence `mayStart` among the tokens, nothing passes a decay of -0.
 mlir::Value advanceByDecay(mlir::OpBuilder &builder, mlir::Location loc,
-                           mlir::ValueRange summary, mlir::Value before);
+                           mlir::ValueRange summary, mlir::Value before,
+                           bool mayStart = false);
 
 /// The value with other elements: f64, f32 or bf16.
 mlir::Value withElements(mlir::OpBuilder &builder, mlir::Location loc,

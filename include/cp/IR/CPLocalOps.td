@@ -11,7 +11,7 @@
 include "cp/IR/CPBase.td"
 
 def CP_SsdStatesOp : CP_Op<"ssd_states", [
-    Pure, IsRuntimeOp,
+    Pure, AttrSizedOperandSegments, IsRuntimeOp,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "First half of a scan whose incoming state is not known yet";
   let description = [{
@@ -27,7 +27,8 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
       `[b, l, g, n]` and g divides h;
     - ssd_states_c2: the results have the shapes above, with
       chunks = ceil(l / chunk_size), chunk_size is at least 1, and dt_min is at
-      most dt_max.
+      most dt_max;
+    - ssd_states_c3: places are `[b, l]`.
 
     ```mlir
     func.func @half(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
@@ -48,6 +49,7 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
                        CP_FloatTensorOfRank<1>:$A_log,
                        CP_FloatTensorOfRank<4>:$B,
                        Optional<CP_FloatTensorOfRank<1>>:$dt_bias,
+                       Optional<CP_Places>:$places,
                        DefaultValuedAttr<I64Attr, "64">:$chunk_size,
                        DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
                        DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max);
@@ -57,7 +59,7 @@ def CP_SsdStatesOp : CP_Op<"ssd_states", [
                       CP_FloatTensorOfRank<3>:$delta);
   let assemblyFormat = [{
     $x `dt` `(` $dt `)` `A_log` `(` $A_log `)` `B` `(` $B `)`
-    (`dt_bias` `(` $dt_bias^ `)`)?
+    (`dt_bias` `(` $dt_bias^ `)`)? (`places` `(` $places^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -68,9 +70,10 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Second half of a scan, with the incoming state";
   let description = [{
-    x, A_log, B, C and D as of `cp.ssd`; what `cp.ssd_states` kept; the summary of
-    all earlier tokens. The incoming state is
-    `prefix_decay * initial + prefix_state`.
+    x, A_log, B, C, D and places as of `cp.ssd`; what `cp.ssd_states` kept; the
+    summary of all earlier tokens. The incoming state is
+    `prefix_decay * initial + prefix_state`, without the former where the decay
+    is -0, that of a start.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
@@ -78,7 +81,8 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
     - ssd_scan_c1: y has x's type, A_log is `[h]`, B and C have one type
       `[b, l, g, n]`, g divides h, D is `[h]` or `[h, p]`;
     - ssd_scan_c2: the kept values have the shapes that `cp.ssd_states` gives
-      them, the prefix and the initial state those of a summary.
+      them, the prefix and the initial state those of a summary;
+    - ssd_scan_c3: places are `[b, l]`.
 
     ```mlir
     func.func @half(%x: tensor<1x16x2x8xf32>, %a: tensor<2xf32>,
@@ -106,6 +110,7 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
                        CP_FloatTensorOfRank<2>:$prefix_decay,
                        CP_FloatTensorOfRank<4>:$prefix_state,
                        Optional<CP_FloatTensorOfRank<4>>:$initial,
+                       Optional<CP_Places>:$places,
                        DefaultValuedAttr<I64Attr, "64">:$chunk_size);
   let results = (outs CP_FloatTensorOfRank<4>:$y,
                       CP_FloatTensorOfRank<4>:$final_state);
@@ -113,7 +118,7 @@ def CP_SsdScanOp : CP_Op<"ssd_scan", [
     $x `A_log` `(` $A_log `)` `B` `(` $B `)` `C` `(` $C `)` (`D` `(` $D^ `)`)?
     `kept` `(` $chunk_states `,` $delta `)`
     `prefix` `(` $prefix_decay `,` $prefix_state `)`
-    (`initial` `(` $initial^ `)`)?
+    (`initial` `(` $initial^ `)`)? (`places` `(` $places^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

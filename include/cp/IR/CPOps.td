@@ -150,11 +150,15 @@ def CP_Conv1dOp : CP_Op<"conv1d", [
     result is `y * sigmoid(y)`. A window op: cut along the sequence, it needs the
     last w-1 rows of the part before.
 
+    With `places` a row reads no further back than its own sequence goes: those
+    of the w-1 rows before it that its place counts. A row without a token is 0.
+
     Constraints:
     - conv1d_c1: the result has x's type;
     - conv1d_c2: weight is `[c, w]` with w at least 1, bias is `[c]`;
     - conv1d_c3: initial rows are `[b, w-1, c]`;
-    - conv1d_c4: all element types agree.
+    - conv1d_c4: all element types but that of places agree;
+    - conv1d_c5: places are `[b, l]`.
 
     ```mlir
     func.func @conv(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>,
@@ -164,18 +168,26 @@ def CP_Conv1dOp : CP_Op<"conv1d", [
           -> tensor<1x16x24xf32>
       return %0 : tensor<1x16x24xf32>
     }
+    func.func @documents(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>,
+                         %places: tensor<1x16xi64>) -> tensor<1x16x24xf32> {
+      %0 = cp.conv1d %x weight(%w) places(%places)
+          : (tensor<1x16x24xf32>, tensor<24x4xf32>, tensor<1x16xi64>)
+          -> tensor<1x16x24xf32>
+      return %0 : tensor<1x16x24xf32>
+    }
     ```
   }];
   let arguments = (ins CP_FloatTensorOfRank<3>:$x,
                        CP_FloatTensorOfRank<2>:$weight,
                        Optional<CP_FloatTensorOfRank<1>>:$bias,
                        Optional<CP_FloatTensorOfRank<3>>:$initial,
+                       Optional<CP_Places>:$places,
                        DefaultValuedAttr<BoolAttr, "false">:$silu,
                        OptionalAttr<CP_StrategyAttr>:$strategy);
   let results = (outs CP_FloatTensorOfRank<3>:$result);
   let assemblyFormat = [{
     $x `weight` `(` $weight `)` (`bias` `(` $bias^ `)`)?
-    (`initial` `(` $initial^ `)`)?
+    (`initial` `(` $initial^ `)`)? (`places` `(` $places^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -185,7 +197,7 @@ def CP_SsdOp : CP_Op<"ssd", [
     Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, ["prepareHiddenCut"]>,
     DeclareOpInterfaceMethods<ScanOpInterface, [
-      "getInitialState", "getScanAlgorithm", "setScanAlgorithm"]>,
+      "advance", "getInitialState", "getScanAlgorithm", "setScanAlgorithm"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The Mamba-2 scan (state space duality)";
   let description = [{
@@ -197,8 +209,14 @@ def CP_SsdOp : CP_Op<"ssd", [
         S_t = a_t S_{t-1} + delta_t x_t B_t^T        y_t = S_t C_t + D x_t
 
     Gives y and the final state. `strategy` ("hidden" or "sequence") and
-    `algorithm` override the options of `cp-assign-layouts`. `chunk_size` is how many tokens the kernels take
-    at a time; it does not change the result beyond rounding.
+    `algorithm` override the options of `cp-assign-layouts`. `chunk_size` is how
+    many tokens the kernels take at a time; it does not change the result beyond
+    rounding.
+
+    With `places` `[b, l]` the tokens of several sequences follow each other: one
+    of place 0 starts from a state of zeros, and nothing of the ones before
+    reaches it, be it infinite or NaN. One of place -1 is none: its y is 0, and
+    the state stays. The final state is that of the last sequence.
 
     Constraints:
     - ssd_c1: y has x's type, the final state is `[b, h, p, n]`;
@@ -206,8 +224,9 @@ def CP_SsdOp : CP_Op<"ssd", [
     - ssd_c3: B and C have one type `[b, l, g, n]`, and g divides h;
     - ssd_c4: D is `[h]` or `[h, p]`;
     - ssd_c5: the initial state is `[b, h, p, n]`;
-    - ssd_c6: all element types agree;
-    - ssd_c7: chunk_size is at least 1 and dt_min is at most dt_max.
+    - ssd_c6: all element types but that of places agree;
+    - ssd_c7: chunk_size is at least 1 and dt_min is at most dt_max;
+    - ssd_c8: places are `[b, l]`.
 
     ```mlir
     func.func @scan(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
@@ -230,6 +249,7 @@ def CP_SsdOp : CP_Op<"ssd", [
                        Optional<CP_FloatTensor>:$D,
                        Optional<CP_FloatTensorOfRank<1>>:$dt_bias,
                        Optional<CP_FloatTensorOfRank<4>>:$initial,
+                       Optional<CP_Places>:$places,
                        DefaultValuedAttr<I64Attr, "64">:$chunk_size,
                        DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
                        DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max,
@@ -240,7 +260,7 @@ def CP_SsdOp : CP_Op<"ssd", [
   let assemblyFormat = [{
     $x `dt` `(` $dt `)` `A_log` `(` $A_log `)` `B` `(` $B `)` `C` `(` $C `)`
     (`D` `(` $D^ `)`)? (`dt_bias` `(` $dt_bias^ `)`)?
-    (`initial` `(` $initial^ `)`)?
+    (`initial` `(` $initial^ `)`)? (`places` `(` $places^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -73,11 +73,12 @@ def CP_RotaryOp : CP_Op<"rotary", [Pure, HasShardingRule, IsRuntimeOp]> {
 
     so pairs are halves apart, as transformers' `rotate_half` has them. The
     channels from `dims` on (all p are turned unless given) stay as they are.
-    Angles are f64, whatever x holds.
+    Angles are f64, whatever x holds. Positions are `[l]`, or `[b, l]` where the
+    elements of the batch differ.
 
     Constraints:
     - rotary_c1: the result has x's type;
-    - rotary_c2: positions are `[l]`;
+    - rotary_c2: positions are `[l]` or `[b, l]`;
     - rotary_c3: dims is even, at least 2 and at most p;
     - rotary_c4: theta is a number above 0.
 
@@ -90,13 +91,18 @@ def CP_RotaryOp : CP_Op<"rotary", [Pure, HasShardingRule, IsRuntimeOp]> {
     }
     ```
   }];
-  let arguments = (ins CP_FloatTensorOfRank<4>:$x, CP_Positions:$positions,
+  let arguments = (ins CP_FloatTensorOfRank<4>:$x,
+                       TensorRankOf<[I64], [1, 2]>:$positions,
                        DefaultValuedAttr<F64Attr, "10000.0">:$theta,
                        OptionalAttr<I64Attr>:$dims);
   let results = (outs CP_FloatTensorOfRank<4>:$result);
   let assemblyFormat = [{
     $x `positions` `(` $positions `)` attr-dict
     `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether elements of the batch have positions of their own.
+    bool isOfBatch() { return getPositions().getType().getRank() == 2; }
   }];
   let hasVerifier = 1;
 }

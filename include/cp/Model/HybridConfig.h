@@ -18,18 +18,14 @@
 #define CP_MODEL_HYBRIDCONFIG_H
 
 #include "cp/Model/Mamba2Config.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+namespace llvm::json {
+class Object;
+} // namespace llvm::json
 
 namespace cp {
-
-enum class HybridFamily { Bamba, NemotronH, GraniteMoeHybrid };
-
-/// All of them.
-constexpr HybridFamily hybridFamilies[] = {HybridFamily::Bamba,
-                                           HybridFamily::NemotronH,
-                                           HybridFamily::GraniteMoeHybrid};
-
-/// "bamba", "nemotron_h", "granitemoehybrid": the model_type.
-llvm::StringRef familyName(HybridFamily family);
 
 enum class BlockKind { Mamba, Attention, Mlp };
 
@@ -75,11 +71,14 @@ struct Multipliers {
   double logitsDivisor = 1;
 };
 
+struct HybridFamily;
+
 /// A hybrid language model. What parseModelConfig() returns has been checked as
 /// a Mamba2Config is; also, keyHeads divides heads and rotaryDims is even and
 /// at most headDim.
 struct HybridConfig {
-  HybridFamily family = HybridFamily::Bamba;
+  /// Never null in what parseModelConfig() returns.
+  const HybridFamily *family = nullptr;
   /// The Mamba layers, and what the whole model has one of: hidden size,
   /// vocabulary, norms, ties, remarks. numLayers is that of `layers`.
   Mamba2Config mamba;
@@ -103,9 +102,26 @@ struct HybridBlock {
 /// The blocks in the order of their use.
 std::vector<HybridBlock> blocksOf(const HybridConfig &config);
 
-/// Names of the parameters that belong to no block.
-llvm::StringRef embeddingName(HybridFamily family);
-llvm::StringRef lastNormName(HybridFamily family);
+/// What models of one model_type have in common. A file of lib/Model describes
+/// each, and is all that a new one takes, but for its line in hybridFamilies().
+struct HybridFamily {
+  /// The model_type.
+  llvm::StringRef type;
+  /// Names of the parameters that belong to no block.
+  llvm::StringRef embedding, lastNorm;
+  /// Whether dt_bias starts from drawn step sizes; otherwise as ones.
+  bool drawsSteps;
+  /// The blocks of layer number `layer`, which is of this kind.
+  std::vector<HybridBlock> (*blocksOfLayer)(size_t layer, BlockKind kind);
+  /// Reads a config.json of this model_type. Errors begin with `label`.
+  llvm::Error (*read)(const llvm::json::Object &object, llvm::StringRef label,
+                      HybridConfig &config);
+};
+
+/// "bamba", "nemotron_h", "granitemoehybrid".
+extern const HybridFamily bambaFamily, nemotronHFamily, graniteFamily;
+/// All of them.
+llvm::ArrayRef<const HybridFamily *> hybridFamilies();
 
 } // namespace cp
 

@@ -116,7 +116,9 @@ def CPRT_ScanState : CPRT_Operation<"scan_state"> {
     Exclusive prefix over the group, in the order of its positions, of
       (decay1, state1) + (decay2, state2) = (decay1 decay2, decay2 state1 +
       state2)
-    with identity (1, 0). decay's sizes are a prefix of state's; f32 or f64.
+    with identity (1, 0). A decay of -0 (cprt_ssd_states) stays -0, and of state1
+    nothing passes it, NaN neither. decay's sizes are a prefix of state's; f32 or
+    f64.
     ins decay, state; outs decay, state, and with total the sum of all on every
     rank: decay, state. With R ranks, S bytes of state, D of decay and m = S + D,
     the rank at position p sends
@@ -215,7 +217,8 @@ def CPRT_RingAttention : CPRT_Operation<"ring_attention"> {
     one block for longer than the deadline is taken for stalled.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
-                    CPRT_T<"b,s,hkv,dv">:$v);
+                    CPRT_T<"b,s,hkv,dv">:$v,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_T<"b,l,hq,dv">:$o, CPRT_Sum<"b,hq,l">:$lse);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Flag:$causal,
                           CPRT_Orders:$orders, CPRT_Real:$scale,

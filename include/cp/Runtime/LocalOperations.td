@@ -30,11 +30,13 @@ def CPRT_Conv1d : CPRT_Operation<"conv1d"> {
   let description = [{
     Causal depthwise convolution along dim 1.
     y[t] = bias + sum_k weight[k] * x[t-(w-1)+k]; rows before 0 come from
-    `initial`, or are zero; then y * sigmoid(y) when silu.
+    `initial`, or are zero; then y * sigmoid(y) when silu. With places a row
+    reads as many rows before it as its place says, and zeros further back.
   }];
   let ins = (inputs CPRT_T<"b,l,c">:$x, CPRT_T<"c,w">:$weight,
                     CPRT_Optional<CPRT_T<"c">>:$bias,
-                    CPRT_Optional<CPRT_T<"b,w-1,c">>:$initial);
+                    CPRT_Optional<CPRT_T<"b,w-1,c">>:$initial,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_T<"b,l,c">:$y);
   let attrs = (attributes CPRT_Flag:$silu);
   let isKernel = true;
@@ -45,12 +47,15 @@ def CPRT_Ssd : CPRT_Operation<"ssd"> {
     The Mamba-2 scan (state space duality). delta = clamp(softplus(dt+dt_bias),
     dt_min, dt_max), a = exp(-exp(A_log) * delta), head h uses group h*g/heads:
       S = a S + delta x B^T,   y = S C + D x.
+    With places a token of place 0 starts from a state of zeros, whatever came
+    before it: a NaN is not carried on.
   }];
   let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"b,l,h">:$dt,
                     CPRT_T<"h">:$A_log, CPRT_T<"b,l,g,n">:$B,
                     CPRT_T<"b,l,g,n">:$C, CPRT_Optional<CPRT_T<"h,p?">>:$D,
                     CPRT_Optional<CPRT_T<"h">>:$dt_bias,
-                    CPRT_Optional<CPRT_T<"b,h,p,n">>:$initial);
+                    CPRT_Optional<CPRT_T<"b,h,p,n">>:$initial,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_T<"b,l,h,p">:$y, CPRT_T<"b,h,p,n">:$final_state);
   let attrs = (attributes CPRT_Int<1>:$chunk_size, CPRT_Real:$dt_max,
                           CPRT_Real:$dt_min);
@@ -65,11 +70,14 @@ def CPRT_SsdStates : CPRT_Operation<"ssd_states"> {
       state         final state when the incoming one is zero
       chunk_states  final state of each chunk from zero
       delta         as in cprt_ssd
+    With places a token of place 0 starts anew. Where there is one decay is -0,
+    which cprt_scan_state keeps, and which no state passes.
     With bf16 inputs all four outputs are f32.
   }];
   let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"b,l,h">:$dt,
                     CPRT_T<"h">:$A_log, CPRT_T<"b,l,g,n">:$B,
-                    CPRT_Optional<CPRT_T<"h">>:$dt_bias);
+                    CPRT_Optional<CPRT_T<"h">>:$dt_bias,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_Sum<"b,h">:$decay, CPRT_Sum<"b,h,p,n">:$state,
                       CPRT_Sum<"b,ceil(l/chunk_size),h,p,n">:$chunk_states,
                       CPRT_Sum<"b,l,h">:$delta);
@@ -80,9 +88,11 @@ def CPRT_SsdStates : CPRT_Operation<"ssd_states"> {
 
 def CPRT_SsdScan : CPRT_Operation<"ssd_scan"> {
   let description = [{
-    Second half: the incoming state is prefix_decay * initial + prefix_state. Log
-    decays are formed of delta and A_log again, as cprt_ssd forms them: what is
-    summed in double must not be handed over in less.
+    Second half: the incoming state is prefix_decay * initial + prefix_state, and
+    prefix_state alone where prefix_decay is -0. places are those that
+    cprt_ssd_states was given. Log decays are formed of delta and A_log again, as
+    cprt_ssd forms them: what is summed in double must not be handed over in
+    less.
     With bf16 x, A_log, B, C, D and y all the others are f32.
   }];
   let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"h">:$A_log,
@@ -91,7 +101,8 @@ def CPRT_SsdScan : CPRT_Operation<"ssd_scan"> {
                     CPRT_Sum<"b,ceil(l/chunk_size),h,p,n">:$chunk_states,
                     CPRT_Sum<"b,l,h">:$delta, CPRT_Sum<"b,h">:$prefix_decay,
                     CPRT_Sum<"b,h,p,n">:$prefix_state,
-                    CPRT_Optional<CPRT_Sum<"b,h,p,n">>:$initial);
+                    CPRT_Optional<CPRT_Sum<"b,h,p,n">>:$initial,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_T<"b,l,h,p">:$y, CPRT_Sum<"b,h,p,n">:$final_state);
   let attrs = (attributes CPRT_Int<1>:$chunk_size);
   let isKernel = true;
@@ -109,10 +120,12 @@ def CPRT_Attention : CPRT_Operation<"attention"> {
     q_axes are the mesh axes, major to minor, that cut the queries' sequence,
     each by its entry in q_orders, so that this rank's rows have places in the
     whole; k_axes and k_orders likewise. Empty arrays: all of it is here.
-    Causal wants whole sequences of one length. Moves nothing between ranks.
+    Causal wants whole sequences of one length. Places want causal: a query sees
+    no key further back than its place says. Moves nothing between ranks.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
-                    CPRT_T<"b,s,hkv,dv">:$v);
+                    CPRT_T<"b,s,hkv,dv">:$v,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_T<"b,l,hq,dv">:$o, CPRT_Sum<"b,hq,l">:$lse);
   let attrs = (attributes CPRT_Flag:$causal, CPRT_Axes:$k_axes,
                           CPRT_Orders:$k_orders, CPRT_Axes:$q_axes,
@@ -137,11 +150,11 @@ def CPRT_Rotary : CPRT_Operation<"rotary"> {
   let description = [{
     Rotary position embedding of the first `dims` channels (even) of each head,
     in halves: with k = dims / 2, i < k and the angle
-    a = positions[l] * theta^(-2i/dims), which is kept in f64,
+    a = positions[l] * theta^(-2i/dims), or positions[b, l], which is kept in f64,
       y[i] = x[i] cos a - x[i+k] sin a,   y[i+k] = x[i+k] cos a + x[i] sin a;
     the other channels stay.
   }];
-  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_I64<"l">:$positions);
+  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_I64<"b?,l">:$positions);
   let outs = (outputs CPRT_T<"b,l,h,p">:$y);
   let attrs = (attributes CPRT_Int<1>:$dims, CPRT_Real:$theta);
   let isKernel = true;

@@ -19,8 +19,9 @@
 /// call is made for, "sum", which is f32 beside a T of bf16 and T otherwise, an
 /// element type, "id" (i32 or i64), or "any". `sizes` are names that tensors
 /// share, "n-1" of one that an earlier tensor has, "ceil(l/chunk_size)" of one by
-/// an attribute, and "..." for any number of leading ones; the last may have a ?
-/// behind it, and is then left out by those tensors that do not depend on it.
+/// an attribute, and "..." for any number of leading ones; the first or the last
+/// may have a ? behind it, and is then left out by those tensors that do not
+/// depend on it.
 class CPRT_Tensor<string elementType, string tensorSizes> {
   string type = elementType;
   string sizes = tensorSizes;

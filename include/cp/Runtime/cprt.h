@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 6
+#define CPRT_VERSION_MINOR 7
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -197,7 +197,7 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 /// be counted.
 ///
 /// Sizes in brackets are the same for all tensors of a call that name them; ...
-/// are any leading ones, and a last one in brackets of its own may be missing.
+/// are any leading ones, and one in brackets of its own may be missing.
 ///
 /// Types. What computes takes f32, f64 or bf16, one type for all floating-point
 /// buffers of a call unless its op says otherwise; what only moves elements
@@ -208,6 +208,14 @@ void cprt_launch(cprt_context *context, cprt_stream *stream,
 /// reads, but not the state that is carried on. To fast kernels, and where
 /// states of ranks or parts of attention are combined, numbers too small to be
 /// normal are 0, on x86-64 and AArch64.
+///
+/// Places. `places` say where each row stands in the sequence that it belongs
+/// to, where several follow each other in one, as packed documents do: 0, 1, 2,
+/// ... for its tokens, and -1 behind them for a row that is no token. The first
+/// row of a part may have any. Nothing passes from one sequence to the next,
+/// what is infinite or NaN included; a row that is no token leaves a state as
+/// it is, and its results are 0 (of attention, lse is -inf). Places that count
+/// otherwise between two rows of a call are CPRT_INVALID_ARGUMENT.
 ///
 /// Orders. An `order` says what position r of R holds of a dimension: 0,
 /// contiguous, block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u,

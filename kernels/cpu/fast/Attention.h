@@ -51,7 +51,7 @@ private:
   static constexpr size_t keptBytes = size_t(8) << 20;
 
   Attention(const AttentionArgs<T> &args, int64_t blocks)
-      : args(args), tile(args.mask, args.d, args.dv), blocks(blocks),
+      : args(args), tile(args.d, args.dv), blocks(blocks),
         kept(numSpans(args.kRuns)) {
     if (blocks == 1 || size_t(kept) * tile.keyBytes() > keptBytes)
       kept = 1;
@@ -110,16 +110,18 @@ private:
     int64_t heads = args.headsPerGroup(), skip = i * blockTiles;
     int64_t count = 0, headsInBlock[blockTiles];
     Span span;
-    for (SpanWalk walk(args.qRuns); count < blockTiles && walk.next(span);)
+    for (SpanWalk walk(args.qRuns); count < blockTiles && walk.next(span);) {
+      Reach reach = reachOf(args.mask, span, args.placesOf(b));
       for (int64_t h = g * heads; h < (g + 1) * heads; ++h) {
         if (skip-- > 0 || count == blockTiles)
           continue;
         tile.start(
-            queries[count], span,
+            queries[count], span, reach,
             {args.q.at(b, span.local, h), args.q.strides[1], args.q.strides[3]},
             Acc(args.scale));
         headsInBlock[count++] = h;
       }
+    }
     attendAll(b, g, headsInBlock, count);
   }
 
@@ -138,7 +140,7 @@ private:
 
   bool isSeen(int64_t count, const Span &span) const {
     for (int64_t i = 0; i < count; ++i)
-      if (sightOf(args.mask, queries[i].span, span) != Sight::None)
+      if (sightOf(queries[i].reach, span) != Sight::None)
         return true;
     return false;
   }

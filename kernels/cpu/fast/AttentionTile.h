@@ -35,6 +35,7 @@ namespace cp::kernels::fast {
 /// The queries of one tile and head, and what they have seen so far.
 template <typename Acc> struct QueryTile {
   Span span;
+  Reach reach;
   /// Panels of queries, [d][P::columns] each; scaled.
   Acc *columns;
   /// Panels of [attentionTile][P::columns].
@@ -62,8 +63,8 @@ public:
   static constexpr int64_t tile = attentionTile;
   static_assert(tile % P::columns == 0 && tile % P::rows == 0);
 
-  AttentionTile(const AttentionMask &mask, int64_t d, int64_t dv)
-      : mask(mask), d(d), dv(dv), paddedDv(roundUp(dv, P::columns)) {}
+  AttentionTile(int64_t d, int64_t dv)
+      : d(d), dv(dv), paddedDv(roundUp(dv, P::columns)) {}
 
   size_t bytes() const { return carved<Acc>(tile * tile); }
   void allocate(Carver &carver) {
@@ -94,9 +95,10 @@ public:
   }
 
   /// Takes q[rows of span, d]; nothing has been seen yet.
-  void start(Queries &queries, const Span &span, Matrix<const T> q,
-             Acc scale) const {
+  void start(Queries &queries, const Span &span, const Reach &reach,
+             Matrix<const T> q, Acc scale) const {
     queries.span = span;
+    queries.reach = reach;
     packPanels(q, span.count, P::columns, queries.columns);
     Acc factor = Acc(double(scale) * log2e);
     for (int64_t i = 0; i < d * tile; ++i)
@@ -128,7 +130,7 @@ public:
 
   /// Adds what `queries` see of the keys that are in use.
   void attend(Queries &queries) {
-    Sight sight = sightOf(mask, queries.span, keys);
+    Sight sight = sightOf(queries.reach, keys);
     if (sight == Sight::None)
       return;
     Acc factors[tile];
@@ -138,7 +140,7 @@ public:
       addAll(queries, factors);
       return;
     }
-    findSeen(queries.span);
+    findSeen(queries.reach);
     scoreSeen(queries);
     hideUnseen();
     soften(queries, factors);
@@ -242,10 +244,9 @@ private:
 
   /// Which keys each query sees. Lanes beyond the queries see what the last one
   /// does.
-  void findSeen(const Span &queries) {
+  void findSeen(const Reach &queries) {
     for (int64_t i = 0; i < tile; ++i) {
-      int64_t row = least(i, queries.count - 1);
-      seen[i] = keysSeen(mask, queries.positions[row], keys);
+      seen[i] = keysSeen(queries, least(i, queries.count - 1), keys);
       begins[i] = Acc(seen[i].begin);
       ends[i] = Acc(seen[i].end);
     }
@@ -349,7 +350,6 @@ private:
     P::tile(op, count, k);
   }
 
-  AttentionMask mask;
   int64_t d, dv, paddedDv;
   Span keys = {};
   Keys packed;

@@ -71,10 +71,11 @@ private:
                   args.l * args.c * int64_t(sizeof(T)) >= leastStreamed) {}
 
   bool allocate() {
-    void *memory = scratch(
-        Slot::Kernel, carved<Acc>(args.w * ld) + carved<T>(rows * ld) +
-                          carved<Acc>(ld) + carved<T>(ld) +
-                          carved<T>(together * ld) + carved<const T *>(rows));
+    void *memory =
+        scratch(Slot::Kernel, carved<Acc>(args.w * ld) + carved<T>(rows * ld) +
+                                  carved<Acc>(ld) + carved<T>(ld) +
+                                  carved<T>(together * ld) +
+                                  2 * carved<const T *>(rows));
     if (!memory)
       return false;
     Carver carver(memory);
@@ -84,6 +85,7 @@ private:
     zeros = carver.take<T>(ld);
     results = carver.take<T>(together * ld);
     window = carver.take<const T *>(rows);
+    ownWindow = carver.take<const T *>(rows);
     Pack<Isa, T>::transposed(
         {args.weight.data, args.weight.strides[0], args.weight.strides[1]},
         args.c, args.w, ld, weights, ld);
@@ -130,16 +132,22 @@ private:
     for (int64_t k = 0; k + 1 < args.w; ++k)
       window[k] = row(part.b, part.firstToken + k - (args.w - 1));
     for (int64_t t = part.firstToken; t < part.endToken;) {
-      int64_t count = part.endToken - t < together ? 1 : together;
+      int64_t count = numTogether(part, t);
       for (int64_t i = 0; i < count; ++i) {
         window[args.w - 1 + i] = row(part.b, t + i);
         fetched[i] = later(part, t + i);
       }
+      int64_t before = rowsBefore(part.b, t);
+      read = before < args.w - 1 ? seenWindow(before) : window;
       bool isDirect = args.y.strides[2] == 1;
       T *to = isDirect ? args.y.at(part.b, t) : results;
       int64_t stride = isDirect ? args.y.strides[1] : ld;
-      count == 1 ? ofWidth<1>(part, to, stride)
-                 : ofWidth<together>(part, to, stride);
+      if (before < 0)
+        for (int64_t c = part.begin; c < part.end; ++c)
+          to[c] = T(0);
+      else
+        count == 1 ? ofWidth<1>(part, to, stride)
+                   : ofWidth<together>(part, to, stride);
       for (int64_t i = 0; i < count && !isDirect; ++i)
         for (int64_t c = 0; c < args.c; ++c)
           *args.y.at(part.b, t + i, c) = results[i * ld + c];
@@ -147,6 +155,31 @@ private:
         window[k] = window[count + k];
       t += count;
     }
+  }
+
+  /// How many rows before its own token t reads: those of its own sequence. -1
+  /// where there is no token.
+  int64_t rowsBefore(int64_t b, int64_t t) const {
+    return args.places.data ? least(args.w - 1, *args.places.at(b, t))
+                            : args.w - 1;
+  }
+
+  /// How many tokens from t on go by together: all, where each reads all of the
+  /// rows before it.
+  int64_t numTogether(const Part &part, int64_t t) const {
+    if (part.endToken - t < together)
+      return 1;
+    for (int64_t i = 0; i < together && args.places.data; ++i)
+      if (rowsBefore(part.b, t + i) < args.w - 1)
+        return 1;
+    return together;
+  }
+
+  /// The window of a token that reads `before` rows, with zeros for the others.
+  const T **seenWindow(int64_t before) const {
+    for (int64_t k = 0; k < args.w; ++k)
+      ownWindow[k] = k < args.w - 1 - before ? zeros : window[k];
+    return ownWindow;
   }
 
   /// What is to be fetched while token t goes by, where that has the part's
@@ -200,7 +233,7 @@ private:
     if constexpr (Width > 0) {
       Type rows[Width - 1 + N];
       V::template each<Width - 1 + N>(
-          [&](int i) { rows[i] = V::load(window[i] + c); });
+          [&](int i) { rows[i] = V::load(read[i] + c); });
       V::template each<Width>([&](int k) {
         Type factor = V::load(weights + k * ld + c);
         V::template each<N>([&](int i) { sums[i] += factor * rows[i + k]; });
@@ -208,7 +241,7 @@ private:
     }
     for (int64_t k = 0; k < args.w && !Width; ++k)
       V::template each<N>([&](int i) {
-        sums[i] += V::load(weights + k * ld + c) * V::load(window[i + k] + c);
+        sums[i] += V::load(weights + k * ld + c) * V::load(read[i + k] + c);
       });
     if (args.silu)
       VecMath<Isa, Acc>::silu(sums);
@@ -224,7 +257,7 @@ private:
       Type sum = V::loadPart(bias + c, lanes);
       for (int64_t k = 0; k < args.w; ++k)
         sum += V::loadPart(weights + k * ld + c, lanes) *
-               V::loadPart(window[i + k] + c, lanes);
+               V::loadPart(read[i + k] + c, lanes);
       V::storePart(to + i * stride + c,
                    args.silu ? VecMath<Isa, Acc>::silu(sum) : sum, lanes);
     }
@@ -241,7 +274,10 @@ private:
   int64_t lead;
   Acc *weights, *bias;
   T *copies, *zeros, *results;
-  const T **window, *fetched[together];
+  /// The last rows, those that a token of few predecessors reads, and which of
+  /// the two is in use.
+  const T **window, **ownWindow, **read;
+  const T *fetched[together];
 };
 
 } // namespace cp::kernels::fast

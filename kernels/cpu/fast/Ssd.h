@@ -33,8 +33,19 @@ static inline Skip<T> skipOf(const View<const T, 2> &D, int64_t h) {
   return {D.data ? D.at(h) : nullptr, D.strides[1]};
 }
 
-/// Tile by tile. The tile's size is the kernel's own: the call's chunk size
-/// only says how the sum may be cut, and no result depends on it.
+/// The rows of a piece become 0, in the heads of a block.
+template <typename T>
+static inline void clearRows(const View<T, 4> &y, int64_t p,
+                             const HeadBlock &block, const Piece &piece) {
+  for (int64_t t = piece.first; t < piece.first + piece.count; ++t)
+    for (int64_t h = block.begin; h < block.end; ++h)
+      for (int64_t i = 0; i < p; ++i)
+        *y.at(block.b, t, h, i) = T(0);
+}
+
+/// Tile by tile; a tile is of one sequence. Its size is the kernel's own: the
+/// call's chunk size only says how the sum may be cut, and no result depends on
+/// it.
 template <typename Isa, typename T, typename Factor = AccumulatorOf<T>>
 class Ssd {
 public:
@@ -74,13 +85,25 @@ private:
     return states + (h - block.begin) * tile.stateSize();
   }
 
-  void block(const HeadBlock &block) {
+  void clear(const HeadBlock &block) {
     for (int64_t i = 0; i < (block.end - block.begin) * tile.stateSize(); ++i)
       states[i] = 0;
+  }
+
+  void block(const HeadBlock &block) {
+    clear(block);
     for (int64_t h = block.begin; h < block.end && args.initial.data; ++h)
       tile.loadState(stateOf(args.initial, block.b, h), state(block, h));
-    for (int64_t t = 0; t < args.l; t += tileTokens)
-      heads(block, t, least(tileTokens, args.l - t));
+    Piece piece;
+    for (PieceWalk walk(args.places, block.b, 0, args.l, tileTokens);
+         walk.next(piece);) {
+      if (piece.starts)
+        clear(block);
+      if (piece.hasTokens)
+        heads(block, piece.first, piece.count);
+      else
+        clearRows(args.y, args.p, block, piece);
+    }
     for (int64_t h = block.begin; h < block.end; ++h)
       tile.storeState(state(block, h), stateOf(args.finalState, block.b, h));
     tile.finish();

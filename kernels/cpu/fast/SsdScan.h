@@ -72,24 +72,46 @@ private:
     Matrix<const Acc> prefix = stateOf(args.prefixState, b, h);
     if (!args.initial.data)
       return tile.loadState(prefix, state);
+    Acc decay = *args.prefixDecay.at(b, h);
+    if (isStart(decay))
+      return tile.loadState(prefix, state);
     tile.loadState(stateOf(args.initial, b, h), state);
-    scaleAndAdd(*args.prefixDecay.at(b, h), prefix, state);
+    scaleAndAdd(decay, prefix, state);
   }
 
   void block(const HeadBlock &block) {
     for (int64_t h = block.begin; h < block.end; ++h)
       loadPrefix(block.b, h, state(block, h));
     for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
-      int64_t end = least(args.l, (chunk + 1) * args.chunk);
-      for (int64_t t = chunk * args.chunk; t < end; t += tileTokens)
-        heads(block, t, least(tileTokens, end - t));
+      int64_t begin = chunk * args.chunk;
+      pieces(block, begin, least(args.l, begin + args.chunk));
     }
     for (int64_t h = block.begin; h < block.end; ++h)
       tile.storeState(state(block, h), stateOf(args.finalState, block.b, h));
     tile.finish();
   }
 
-  void heads(const HeadBlock &block, int64_t t, int64_t count) {
+  /// The tokens [begin, end) of one chunk.
+  void pieces(const HeadBlock &block, int64_t begin, int64_t end) {
+    Piece piece;
+    for (PieceWalk walk(args.places, block.b, begin, end, tileTokens);
+         walk.next(piece);) {
+      if (piece.starts)
+        clear(block);
+      bool isChunk = args.chunk <= tileTokens && piece.count == end - begin;
+      if (piece.hasTokens)
+        heads(block, piece.first, piece.count, isChunk);
+      else
+        clearRows(args.y, args.p, block, piece);
+    }
+  }
+
+  void clear(const HeadBlock &block) {
+    for (int64_t i = 0; i < (block.end - block.begin) * tile.stateSize(); ++i)
+      states[i] = 0;
+  }
+
+  void heads(const HeadBlock &block, int64_t t, int64_t count, bool isChunk) {
     int64_t b = block.b;
     tile.loadGroup(tokens(args.B, b, t, block.g), tokens(args.C, b, t, block.g),
                    count);
@@ -98,14 +120,15 @@ private:
       steps.load(args, b, t, count, h);
       tile.output(tokens(args.x, b, t, h), steps, state(block, h),
                   skipOf(args.D, h), tokens(args.y, b, t, h));
-      advance(b, t, h, steps, state(block, h));
+      if (isChunk)
+        addChunk(b, t, h, steps, state(block, h));
+      else
+        tile.advance(steps, state(block, h));
     }
   }
 
-  void advance(int64_t b, int64_t t, int64_t h, const SsdSteps<Isa, Acc> &steps,
-               Acc *state) {
-    if (args.chunk > tileTokens)
-      return tile.advance(steps, state);
+  void addChunk(int64_t b, int64_t t, int64_t h,
+                const SsdSteps<Isa, Acc> &steps, Acc *state) {
     const View<const Acc, 5> &chunks = args.chunkStates;
     scaleAndAdd(
         tile.decayOf(Acc(steps.end())),

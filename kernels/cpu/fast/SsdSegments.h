@@ -93,7 +93,8 @@ private:
     return least(length, args.l - s * length);
   }
   template <typename View> View from(View view, int64_t s) const {
-    view.data += s * length * view.strides[1];
+    if (view.data)
+      view.data += s * length * view.strides[1];
     return view;
   }
   /// [b, l, h]
@@ -121,6 +122,7 @@ private:
     to.step.dt = from(args.step.dt, s);
     to.x = from(args.x, s);
     to.B = from(args.B, s);
+    to.places = from(args.places, s);
     to.decay = {decays + s * heads, {args.h, 1}};
     to.state = states(ends, s);
     // Overwritten by combine().
@@ -142,6 +144,7 @@ private:
     to.aLog = args.step.aLog;
     to.delta = view(steps(delta, s));
     to.prefixState = view(states(starts, s));
+    to.places = from(args.places, s);
     to.y = from(args.y, s);
     to.finalState = states(ends, s);
     return to;
@@ -168,7 +171,8 @@ private:
         int64_t at = (s * heads + h) * stateSize;
         Acc *next = starts + at + heads * stateSize;
         for (int64_t i = 0; i < stateSize; ++i)
-          next[i] = decays[s * heads + h] * starts[at + i] + ends[at + i];
+          next[i] =
+              decayed(decays[s * heads + h], starts[at + i], ends[at + i]);
       }
   }
 

@@ -83,28 +83,51 @@ private:
       whole[i] = 0;
     for (int64_t i = 0; i < count; ++i)
       totals[i] = 0;
+    bool hasStart = false;
     for (int64_t chunk = 0; chunk < args.chunks(); ++chunk) {
-      formStates(block, chunk * args.chunk,
-                 least(args.l, (chunk + 1) * args.chunk));
+      bool starts = formStates(block, chunk * args.chunk,
+                               least(args.l, (chunk + 1) * args.chunk));
+      hasStart |= starts;
       for (int64_t i = 0; i < count; ++i)
-        finishChunk(block.b, chunk, block.begin + i, i);
+        finishChunk(block.b, chunk, block.begin + i, i, starts);
     }
     for (int64_t i = 0; i < count; ++i) {
-      *args.decay.at(block.b, block.begin + i) = decayOf(totals[i]);
+      *args.decay.at(block.b, block.begin + i) =
+          hasStart ? startDecay<Acc> : decayOf(totals[i]);
       store(whole + i * size, stateOf(args.state, block.b, block.begin + i));
     }
   }
 
-  void formStates(const HeadBlock &block, int64_t first, int64_t end) {
-    for (int64_t i = 0; i < block.end - block.begin; ++i)
+  /// Of the chunk [first, end). Whether a sequence starts in it.
+  bool formStates(const HeadBlock &block, int64_t first, int64_t end) {
+    int64_t heads = block.end - block.begin;
+    for (int64_t i = 0; i < heads; ++i)
       chunkTotals[i] = 0;
-    for (int64_t t = first; t < end; t += tileTokens) {
-      int64_t count = least(tileTokens, end - t);
-      Packer::alongRows(tokens(args.B, block.b, t, block.g), count, args.n,
-                        paddedN, bRows, paddedN);
+    bool starts = false, isEmpty = true;
+    Piece piece;
+    for (PieceWalk walk(args.places, block.b, first, end, tileTokens);
+         walk.next(piece);) {
+      starts |= piece.starts;
+      if (!piece.hasTokens) {
+        clearSteps(block, piece);
+        continue;
+      }
+      Packer::alongRows(tokens(args.B, block.b, piece.first, block.g),
+                        piece.count, args.n, paddedN, bRows, paddedN);
       for (int64_t h = block.begin; h < block.end; ++h)
-        addTile(block.b, t, count, h, h - block.begin, t == first);
+        addTile(block.b, piece.first, piece.count, h, h - block.begin,
+                isEmpty || piece.starts);
+      isEmpty = false;
     }
+    for (int64_t i = 0; isEmpty && i < heads * size; ++i)
+      chunkState[i] = 0;
+    return starts;
+  }
+
+  void clearSteps(const HeadBlock &block, const Piece &piece) {
+    for (int64_t t = piece.first; t < piece.first + piece.count; ++t)
+      for (int64_t h = block.begin; h < block.end; ++h)
+        *args.delta.at(block.b, t, h) = Acc(0);
   }
 
   /// `i` is the head's place in its block.
@@ -127,12 +150,16 @@ private:
               args.p, paddedN, Packer::words(count));
   }
 
-  void finishChunk(int64_t b, int64_t chunk, int64_t h, int64_t i) {
+  /// Where a sequence `starts` in the chunk, nothing before it counts.
+  void finishChunk(int64_t b, int64_t chunk, int64_t h, int64_t i,
+                   bool starts) {
     Acc decay = decayOf(chunkTotals[i]);
     totals[i] += chunkTotals[i];
     const Acc *from = chunkState + i * size;
     Acc *to = whole + i * size;
-    for (int64_t j = 0; j < size; ++j)
+    if (starts)
+      __builtin_memcpy(to, from, size_t(size) * sizeof(Acc));
+    for (int64_t j = 0; j < size && !starts; ++j)
       to[j] = decay * to[j] + from[j];
     const View<Acc, 5> &chunks = args.chunkStates;
     store(from, {chunks.at(b, chunk, h), chunks.strides[3], chunks.strides[4]});

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// c1 and c3; `keys` is how many rows k and v have.
+/// c1, c2, c3 and c7; `keys` is how many rows k and v have.
 template <typename OpTy> LogicalResult verifyShapes(OpTy op, int64_t keys) {
   ArrayRef<int64_t> q = shapeOf(op.getQ()), k = shapeOf(op.getK()),
                     v = shapeOf(op.getV());
@@ -28,6 +28,12 @@ template <typename OpTy> LogicalResult verifyShapes(OpTy op, int64_t keys) {
                          {q[0], q[2], q[1]})) ||
       failed(expectGroups(op, "attention_c2", k[2], q[2])))
     return failure();
+  if (failed(expectShape(op, "attention_c7", "places", op.getPlaces(),
+                         {q[0], q[1]})))
+    return failure();
+  if (op.getPlaces() && !op.getCausal())
+    return op.emitOpError("attention_c7: places say how far back a query sees, "
+                          "which wants causal; set causal, or leave them out");
   Type sums = element.isF64() ? element : Float32Type::get(op.getContext());
   if (op.getLse().getType().getElementType() != sums)
     return op.emitOpError("attention_c3: with ")
@@ -61,8 +67,9 @@ template <typename OpTy>
 SmallVector<Value> createCut(OpBuilder &builder, AttentionOp op, MeshAttr mesh,
                              ArrayRef<Cut> cuts) {
   return OpTy::create(builder, op.getLoc(), op.getResultTypes(), op.getQ(),
-                      op.getK(), op.getV(), mesh, localCutsAttr(mesh, cuts),
-                      op.getCausalAttr(), op.getScaleAttr(), op.getWindowAttr())
+                      op.getK(), op.getV(), op.getPlaces(), mesh,
+                      localCutsAttr(mesh, cuts), op.getCausalAttr(),
+                      op.getScaleAttr(), op.getWindowAttr())
       ->getResults();
 }
 
@@ -115,9 +122,10 @@ FailureOr<ShardingRule> AttentionOp::getShardingRule() {
     return emitOpError("has a mask, of which no pass but cp-decompose knows; "
                        "run cp-decompose first");
   StringRef keys = keysTravel() ? "b l" : "b .";
-  std::string text = ("b l (g q) .; " + keys + " g .; " + keys +
-                      " g v -> b l (g q) v; b (g q) l")
-                         .str();
+  std::string text =
+      ("b l (g q) .; " + keys + " g .; " + keys + " g v" +
+       (getPlaces() ? "; b l" : "") + " -> b l (g q) v; b (g q) l")
+          .str();
   return ShardingRule::parse(text, *this);
 }
 

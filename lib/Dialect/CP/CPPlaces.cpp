@@ -75,8 +75,8 @@ LogicalResult RotaryOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX());
   if (failed(expectType(*this, "rotary_c1", "the result", getResult(),
                         getX().getType())) ||
-      failed(
-          expectShape(*this, "rotary_c2", "positions", getPositions(), {x[1]})))
+      failed(expectShape(*this, "rotary_c2", "positions", getPositions(),
+                         isOfBatch() ? x.take_front(2) : x.slice(1, 1))))
     return failure();
   if (failed(verifyRotatedDims(*this, "rotary_c3", getDims(), x[3])))
     return failure();
@@ -84,7 +84,8 @@ LogicalResult RotaryOp::verify() {
 }
 
 FailureOr<ShardingRule> RotaryOp::getShardingRule() {
-  return ShardingRule::parse("b l h .; l -> b l h .", *this);
+  return ShardingRule::parse(
+      isOfBatch() ? "b l h .; b l -> b l h ." : "b l h .; l -> b l h .", *this);
 }
 
 } // namespace cp

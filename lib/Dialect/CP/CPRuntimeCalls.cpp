@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/IR/CPDialect.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
@@ -158,7 +157,7 @@ void ScanStateOp::getRuntimeCall(RuntimeCall &call) {
 }
 
 //===----------------------------------------------------------------------===//
-// Words and text of a call
+// Words of a call
 //===----------------------------------------------------------------------===//
 
 void appendWords(ArrayRef<NamedAttribute> attributes,
@@ -175,122 +174,6 @@ void appendWords(ArrayRef<NamedAttribute> attributes,
           words.push_back(array.size());
           llvm::append_range(words, array.asArrayRef());
         });
-}
-
-LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<NamedAttribute> entries) {
-  llvm::SmallDenseSet<StringAttr> names;
-  for (NamedAttribute entry : entries)
-    if (!names.insert(entry.getName()).second)
-      return emitError() << "config_c1: attribute " << entry.getName()
-                         << " is given twice; name each once";
-  return success();
-}
-
-Attribute ConfigAttr::find(StringRef name) const {
-  for (NamedAttribute entry : getEntries())
-    if (entry.getName() == name)
-      return entry.getValue();
-  return {};
-}
-
-Attribute ConfigAttr::parse(AsmParser &parser, Type) {
-  ConfigAttr config;
-  if (parser.parseLess() || parseConfig(parser, config) ||
-      parser.parseGreater())
-    return {};
-  return config;
-}
-
-void ConfigAttr::print(AsmPrinter &printer) const {
-  printer << "<";
-  printConfig(printer, nullptr, *this);
-  printer << ">";
-}
-
-ParseResult parseConfig(AsmParser &parser, ConfigAttr &config) {
-  SmallVector<NamedAttribute> entries;
-  SMLoc loc = parser.getCurrentLocation();
-  auto parseEntry = [&]() -> ParseResult {
-    std::string name;
-    Attribute value;
-    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
-        parser.parseAttribute(value))
-      return failure();
-    if (name.empty())
-      return parser.emitError(loc, "an attribute of a call has no name; name "
-                                   "each");
-    entries.emplace_back(parser.getBuilder().getStringAttr(name), value);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
-    return failure();
-  config = ConfigAttr::getChecked([&] { return parser.emitError(loc); },
-                                  parser.getContext(),
-                                  ArrayRef<NamedAttribute>(entries));
-  return success(config != nullptr);
-}
-
-void printConfig(AsmPrinter &printer, Operation *, ConfigAttr config) {
-  printer << "{";
-  llvm::interleaveComma(config.getEntries(), printer,
-                        [&](NamedAttribute entry) {
-                          printer.printKeywordOrString(entry.getName());
-                          printer << " = ";
-                          printer.printAttribute(entry.getValue());
-                        });
-  printer << "}";
-}
-
-ParseResult parseInputs(OpAsmParser &parser,
-                        SmallVectorImpl<OpAsmParser::UnresolvedOperand> &ins,
-                        SmallVectorImpl<Type> &types,
-                        DenseI64ArrayAttr &absent) {
-  if (failed(parser.parseOptionalKeyword("ins")))
-    return success();
-  SmallVector<int64_t> places;
-  int64_t next = 0;
-  auto parseInput = [&]() -> ParseResult {
-    int64_t place = next++;
-    if (succeeded(parser.parseOptionalKeyword("none"))) {
-      places.push_back(place);
-      return success();
-    }
-    return parser.parseOperand(ins.emplace_back());
-  };
-  if (parser.parseLParen() || parser.parseCommaSeparatedList(parseInput) ||
-      (!ins.empty() && parser.parseColonTypeList(types)) ||
-      parser.parseRParen())
-    return failure();
-  if (!places.empty())
-    absent = parser.getBuilder().getDenseI64ArrayAttr(places);
-  return success();
-}
-
-void printInputs(OpAsmPrinter &printer, Operation *, OperandRange ins,
-                 TypeRange types, DenseI64ArrayAttr absent) {
-  if (ins.empty() && (!absent || absent.empty()))
-    return;
-  printer << " ins(";
-  ArrayRef<int64_t> places = absent ? absent.asArrayRef() : ArrayRef<int64_t>();
-  size_t count = ins.size() + places.size();
-  for (size_t place = 0; place < count; ++place) {
-    if (place)
-      printer << ", ";
-    // Places that do not fit are printed too, since what is wrong is shown.
-    bool isLeftOut =
-        !places.empty() && places.front() == static_cast<int64_t>(place);
-    if (isLeftOut || ins.empty()) {
-      printer << "none";
-      places = places.drop_front(isLeftOut);
-    } else {
-      printer << ins.front();
-      ins = ins.drop_front();
-    }
-  }
-  if (!types.empty())
-    printer << " : " << types;
-  printer << ")";
 }
 
 } // namespace cp

@@ -1,4 +1,4 @@
-//===- CPSequence.cpp - How our ops depend along the sequence ---*- C++ -*-===//
+//===- CPSequence.cpp - What ops along a sequence share ---*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -30,8 +30,19 @@ Value withElements(OpBuilder &builder, Location loc, Value value,
   return arith::TruncFOp::create(builder, loc, wanted, value);
 }
 
+/// Whether a decay is -0. One that is 0 by rounding is a factor as any other.
+static Value isStartDecay(OpBuilder &builder, Location loc, Value decay) {
+  auto bits = builder.getIntegerType(decay.getType().getIntOrFloatBitWidth());
+  Value asBits = arith::BitcastOp::create(builder, loc, bits, decay);
+  Value start = arith::ConstantOp::create(
+      builder, loc,
+      builder.getIntegerAttr(bits, APInt::getSignMask(bits.getWidth())));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, asBits,
+                               start);
+}
+
 Value advanceByDecay(OpBuilder &builder, Location loc, ValueRange summary,
-                     Value before) {
+                     Value before, bool mayStart) {
   Value decay = summary[0], state = summary[1];
   if (!before)
     return state;
@@ -45,8 +56,22 @@ Value advanceByDecay(OpBuilder &builder, Location loc, ValueRange summary,
     decay = linalg::BroadcastOp::create(builder, loc, decay, empty, missing)
                 ->getResult(0);
   }
-  Value decayed = arith::MulFOp::create(builder, loc, decay, before);
-  return arith::AddFOp::create(builder, loc, decayed, state);
+  if (!mayStart) {
+    Value decayed = arith::MulFOp::create(builder, loc, decay, before);
+    return arith::AddFOp::create(builder, loc, decayed, state);
+  }
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::MapOp::create(
+             builder, loc, ValueRange{decay, before, state}, empty,
+             [](OpBuilder &b, Location loc, ValueRange at) {
+               Value decayed = arith::MulFOp::create(b, loc, at[0], at[1]);
+               Value sum = arith::AddFOp::create(b, loc, decayed, at[2]);
+               Value starts = isStartDecay(b, loc, at[0]);
+               Value next = arith::SelectOp::create(b, loc, starts, at[2], sum);
+               linalg::YieldOp::create(b, loc, next);
+             })
+      ->getResult(0);
 }
 
 LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
@@ -77,71 +102,6 @@ LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
         operand->get(), dim, /*unit=*/1, /*times=*/parts / groups));
   }
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Conv1dOp: a window
-//===----------------------------------------------------------------------===//
-
-int64_t Conv1dOp::getWindowRows() { return shapeOf(getWeight())[1] - 1; }
-Value Conv1dOp::getInitialRows() { return getInitial(); }
-void Conv1dOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
-
-//===----------------------------------------------------------------------===//
-// SsdOp: a scan
-//===----------------------------------------------------------------------===//
-
-/// Summaries are kept in f32 or better, whatever the activations are.
-static Type summaryType(Type element) {
-  return element.isF64() ? element : Float32Type::get(element.getContext());
-}
-
-ScanSummary SsdOp::summarize(OpBuilder &builder) {
-  ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
-  Type element = summaryType(getX().getType().getElementType());
-  auto tensor = [&](ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, element);
-  };
-  int64_t chunks = llvm::divideCeil(x[1], getChunkSize());
-  auto states = SsdStatesOp::create(
-      builder, getLoc(),
-      TypeRange{tensor({x[0], x[2]}), tensor({x[0], x[2], x[3], b[3]}),
-                tensor({x[0], chunks, x[2], x[3], b[3]}),
-                tensor({x[0], x[1], x[2]})},
-      getX(), getDt(), getALog(), getB(), getDtBias(), getChunkSizeAttr(),
-      getDtMinAttr(), getDtMaxAttr());
-  return {{states.getDecay(), states.getState()},
-          {states.getChunkStates(), states.getDelta()}};
-}
-
-SmallVector<Value> SsdOp::apply(OpBuilder &builder, const ScanSummary &own,
-                                const ScanSummary &prefix) {
-  Value decay = prefix.values[0], state = prefix.values[1];
-  Type element = getElementTypeOrSelf(state.getType());
-  // The incoming state is made of it and of summaries.
-  Value initial = getInitial();
-  if (initial)
-    initial = withElements(builder, initial.getLoc(), initial, element);
-  auto scan =
-      SsdScanOp::create(builder, getLoc(), getY().getType(), state.getType(),
-                        getX(), getALog(), getB(), getC(), getD(), own.kept[0],
-                        own.kept[1], decay, state, initial, getChunkSizeAttr());
-  return {scan.getY(), Value()};
-}
-
-Value SsdOp::getInitialState() { return getInitial(); }
-
-std::optional<ScanAlgorithm> SsdOp::getScanAlgorithm() {
-  return getAlgorithm();
-}
-
-void SsdOp::setScanAlgorithm(ScanAlgorithm algorithm) {
-  setAlgorithm(algorithm);
-}
-
-LogicalResult SsdOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
-  return repeatSharedGroups(*this, builder, parts, shapeOf(getX())[2],
-                            {&getBMutable(), &getCMutable()}, "mixer=sequence");
 }
 
 } // namespace cp

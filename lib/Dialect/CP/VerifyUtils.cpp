@@ -66,6 +66,8 @@ LogicalResult expectOneElementType(Operation *op, StringRef label) {
        llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
                                 SmallVector<Type>(op->getResultTypes()))) {
     Type element = getElementTypeOrSelf(type);
+    if (!isa<FloatType>(element))
+      continue;
     if (!first)
       first = element;
     if (element != first)
@@ -73,6 +75,15 @@ LogicalResult expectOneElementType(Operation *op, StringRef label) {
                                << first << " and " << element << " were found";
   }
   return success();
+}
+
+LogicalResult expectDim(Operation *op, StringRef label, int64_t dim,
+                        Value tensor) {
+  int64_t rank = shapeOf(tensor).size();
+  if (dim >= 0 && dim < rank)
+    return success();
+  return op->emitOpError() << label << ": the dimension must be below " << rank
+                           << ", but is " << dim;
 }
 
 LogicalResult expectAtLeast(Operation *op, StringRef label, StringRef what,

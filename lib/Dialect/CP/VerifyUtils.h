@@ -36,9 +36,14 @@ llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef label,
                                llvm::StringRef what, mlir::Value value,
                                mlir::Type expected);
 
-/// Fails with `label` unless all operands and results have one element type.
+/// Fails with `label` unless all operands and results of floating-point numbers
+/// have one element type.
 llvm::LogicalResult expectOneElementType(mlir::Operation *op,
                                          llvm::StringRef label);
+
+/// Fails with `label` unless `dim` is a dimension of the tensor.
+llvm::LogicalResult expectDim(mlir::Operation *op, llvm::StringRef label,
+                              int64_t dim, mlir::Value tensor);
 
 /// Fails with `label` unless `value` is at least `least`.
 llvm::LogicalResult expectAtLeast(mlir::Operation *op, llvm::StringRef label,

@@ -1,0 +1,100 @@
+//===- CPReshard.cpp - A change of layout -----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyUtils.h"
+#include "cp/IR/CPDialect.h"
+
+using namespace mlir;
+
+namespace cp {
+
+/// The layouts stand in the types.
+static LogicalResult verifyGlobalReshard(ReshardOp op) {
+  if (op.getFrom() || op.getTo())
+    return op.emitOpError("reshard_c2: the types have layouts, so 'from' and "
+                          "'to' must not be there; remove them");
+  return expectShape(op, "reshard_c1", "the result", op.getResult(),
+                     op.getSource().getType().getShape());
+}
+
+/// Finds the whole shape of which `local` is one rank's part.
+static LogicalResult wholeShape(ReshardOp op, LayoutAttr layout,
+                                RankedTensorType local,
+                                SmallVectorImpl<int64_t> &shape) {
+  shape.assign(local.getShape().begin(), local.getShape().end());
+  Layout value = layout.toLayout();
+  for (auto [size, cuts] : llvm::zip_equal(shape, value.dims))
+    for (const Cut &cut : cuts)
+      if (failed(multiplySize(op, "reshard_c5", size,
+                              value.mesh.axes[cut.axis].size)))
+        return failure();
+  return layout.verifyEncoding(shape, local.getElementType(),
+                               [&] { return op.emitOpError("reshard_c5: "); });
+}
+
+/// The layouts stand in `from` and `to`.
+static LogicalResult verifyLocalReshard(ReshardOp op) {
+  RankedTensorType source = op.getSource().getType();
+  RankedTensorType result = op.getResult().getType();
+  if (!op.getFrom() || !op.getTo() || LayoutAttr::of(source))
+    return op.emitOpError(
+        "reshard_c2: the result must have a layout, or 'from' "
+        "and 'to' must both be there and no layout in a type");
+  if (op.getFrom()->getRank() != source.getRank() ||
+      op.getTo()->getRank() != result.getRank())
+    return op.emitOpError(
+               "reshard_c2: 'from' and 'to' must have the rank of the "
+               "types, ")
+           << source.getRank() << " and " << result.getRank();
+  SmallVector<int64_t> before, after;
+  if (failed(wholeShape(op, *op.getFrom(), source, before)) ||
+      failed(wholeShape(op, *op.getTo(), result, after)))
+    return failure();
+  if (before != after)
+    return op.emitOpError(
+               "reshard_c5: the types must be parts of one shape, but "
+               "are parts of ")
+           << sizesText(before) << " and " << sizesText(after);
+  return success();
+}
+
+LogicalResult ReshardOp::verify() {
+  RankedTensorType source = getSource().getType();
+  RankedTensorType result = getResult().getType();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("reshard_c1: element types must agree, but ")
+           << source.getElementType() << " and " << result.getElementType()
+           << " were found";
+  if (failed(LayoutAttr::of(result) ? verifyGlobalReshard(*this)
+                                    : verifyLocalReshard(*this)))
+    return failure();
+  LayoutAttr from = getFrom().value_or(LayoutAttr::of(source));
+  LayoutAttr to = getTo().value_or(LayoutAttr::of(result));
+  if (!from)
+    return success();
+  if (from.getMesh() != to.getMesh())
+    return emitOpError("reshard_c3: both layouts must be of one mesh, but ")
+           << from.getMesh() << " and " << to.getMesh() << " were found";
+  for (int64_t axis : to.getPartial())
+    if (!llvm::is_contained(from.getPartial(), axis))
+      return emitOpError("reshard_c4: axis ")
+             << to.getMesh().getNames()[axis]
+             << " cannot become partial: a full value has no summands to give";
+  return success();
+}
+
+OpFoldResult ReshardOp::fold(FoldAdaptor) {
+  bool same = getFrom() ? getFrom() == getTo()
+                        : getSource().getType() == getResult().getType();
+  return same ? OpFoldResult(getSource()) : OpFoldResult();
+}
+
+void ReshardOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "resharded");
+}
+
+} // namespace cp

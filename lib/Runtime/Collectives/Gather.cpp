@@ -1,0 +1,116 @@
+//===- Gather.cpp - all_gather, slice, reorder ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Copy.h"
+#include "Core/Operations.h"
+#include "Exchange.h"
+
+using namespace cp::runtime;
+
+namespace {
+
+/// The attributes of the collectives that move parts of one dimension.
+struct OneDim {
+  cp::Cut order, toOrder;
+  const Group *group = nullptr;
+  size_t dim = 0;
+  List<int64_t> inSizes, wholeSizes;
+
+  explicit OneDim(cp::Cut order, cp::Cut toOrder = {})
+      : order(order), toOrder(toOrder) {}
+
+  int64_t wholeSize() const { return wholeSizes[dim]; }
+};
+
+} // namespace
+
+static List<int64_t> sizesOf(const Buffer &buffer) {
+  return {buffer.sizes, buffer.sizes + buffer.rank};
+}
+
+/// Checks what is cut: `whole` is the input's size of the dimension times the
+/// group's size unless the input is the whole already.
+static Error readOneDim(Context &context, const Descriptor &call, Words axes,
+                        int64_t dim, bool inputIsWhole, OneDim &read) {
+  if (Error failure = expectWithin(call, "dim", dim, 0, call.in(0).rank - 1))
+    return failure;
+  read.dim = size_t(dim);
+  if (Error failure = findGroup(context, call, axes, read.group))
+    return failure;
+  read.inSizes = read.wholeSizes = sizesOf(call.in(0));
+  int64_t &whole = read.wholeSizes[read.dim];
+  if (!inputIsWhole && __builtin_mul_overflow(whole, read.group->size, &whole))
+    return call.invalid("dim " + std::to_string(read.dim) + " of " +
+                        typeText(call.in(0)) + " times " +
+                        std::to_string(read.group->size) +
+                        " ranks does not fit 63 bits");
+  if (Error failure =
+          checkCut(call, *read.group, read.wholeSizes, read.dim, read.order))
+    return failure;
+  return checkCut(call, *read.group, read.wholeSizes, read.dim, read.toOrder);
+}
+
+static CutRuns wholeRun(int64_t size) { return Run{0, 0, size}; }
+
+/// Fills `dstRuns` of the output from what each peer holds by read.order.
+static Error pullRuns(Context &context, const Descriptor &call,
+                      const OneDim &read, const CutRuns &runs) {
+  if (Error failure = call.expectNotInPlace())
+    return failure;
+  Exchange exchange(context, call, *read.group);
+  if (Error failure = exchange.enter())
+    return failure;
+  for (int64_t peer = 0; peer < read.group->size; ++peer) {
+    CutRuns held = runsAt(*read.group, read.order, read.wholeSize(), peer);
+    exchange.took(peer, copyMapped(call.out(0), exchange.input(peer, 0),
+                                   {{read.dim, intersect(runs, held)}}));
+  }
+  return std::nullopt;
+}
+
+Error cp::runtime::operations::allGather(Context &context,
+                                         const Descriptor &call) {
+  AllGatherAttributes attrs(call);
+  OneDim read(attrs.order);
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/false, read))
+    return failure;
+  if (Error failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
+    return failure;
+  return pullRuns(context, call, read, wholeRun(read.wholeSize()));
+}
+
+Error cp::runtime::operations::reorder(Context &context,
+                                       const Descriptor &call) {
+  ReorderAttributes attrs(call);
+  OneDim read(attrs.fromOrder, attrs.toOrder);
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/false, read))
+    return failure;
+  if (Error failure = call.expectType(1, call.in(0).dtype, read.inSizes))
+    return failure;
+  return pullRuns(context, call, read,
+                  runsAt(*read.group, read.toOrder, read.wholeSize(),
+                         read.group->position));
+}
+
+Error cp::runtime::operations::slice(Context &context, const Descriptor &call) {
+  SliceAttributes attrs(call);
+  OneDim read(attrs.order);
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/true, read))
+    return failure;
+  List<int64_t> sizes = read.wholeSizes;
+  sizes[read.dim] /= read.group->size;
+  if (Error failure = call.expectType(1, call.in(0).dtype, sizes))
+    return failure;
+  CutRuns mine =
+      runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
+  copyMapped(call.out(0), call.in(0),
+             {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
+  return std::nullopt;
+}

@@ -1,0 +1,151 @@
+//===- Attention.cpp - Attention of one rank ------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention.h"
+
+#include "AttentionTiles.h"
+#include "Operations.h"
+
+#include <cstring>
+
+using namespace cp::runtime;
+
+static Error checkRank(const Descriptor &call, size_t input) {
+  if (call.in(input).rank == 4)
+    return std::nullopt;
+  return call.invalid(call.label(input) + " is " + typeText(call.in(input)) +
+                      ", expected 4 dimensions: batch, sequence, heads, head");
+}
+
+const Buffer *cp::runtime::placesOf(const Descriptor &call) {
+  bool isThere = call.numIns() == 4 && call.in(3).dtype != DType::Absent;
+  return isThere ? &call.in(3) : nullptr;
+}
+
+Error cp::runtime::checkAttentionBuffers(const Descriptor &call) {
+  for (size_t i : {0, 1, 2})
+    if (Error failure = checkRank(call, i))
+      return failure;
+  const Buffer &q = call.in(0), &k = call.in(1), &v = call.in(2);
+  int64_t b = q.sizes[0], l = q.sizes[1], hq = q.sizes[2], d = q.sizes[3];
+  int64_t s = k.sizes[1], hkv = k.sizes[2], dv = v.sizes[3];
+  if (Error failure = call.expectType(1, q.dtype, {b, s, hkv, d}))
+    return failure;
+  if (Error failure = call.expectType(2, q.dtype, {b, s, hkv, dv}))
+    return failure;
+  if (placesOf(call))
+    if (Error failure = call.expectType(3, DType::I64, {b, l}))
+      return failure;
+  size_t out = call.numIns();
+  if (Error failure = call.expectType(out, q.dtype, {b, l, hq, dv}))
+    return failure;
+  if (Error failure = call.expectType(out + 1, sumType(q.dtype), {b, hq, l}))
+    return failure;
+  if (hkv ? hq % hkv == 0 : hq == 0)
+    return std::nullopt;
+  return call.invalid(std::to_string(hq) + " query heads for " +
+                      std::to_string(hkv) +
+                      " key heads, expected a multiple of them");
+}
+
+/// Of a ring before it is entered, so that no peer waits for its blocks.
+static Error checkOwnPlaces(const Descriptor &call, const AttentionRule &rule,
+                            const Positions &queries) {
+  const Buffer *places = placesOf(call);
+  if (!places)
+    return std::nullopt;
+  if (!rule.causal)
+    return call.invalid("there are places without causal, expected causal: "
+                        "they say how far back a query sees");
+  const std::vector<int64_t> &runs = queries.own();
+  if (const char *wrong = cp::kernels::checkReach(
+          {static_cast<const int64_t *>(places->data),
+           {places->strides[0], places->strides[1]}},
+          places->sizes[0],
+          {runs.data(), int64_t(runs.size()) / cp::kernels::Runs::wordsPerRun}))
+    return call.invalid(wrong);
+  return std::nullopt;
+}
+
+Error cp::runtime::checkAttentionRule(const Descriptor &call,
+                                      const AttentionRule &rule,
+                                      const Positions &queries,
+                                      const Positions &keys) {
+  if (rule.window && !rule.causal)
+    return call.invalid("attribute 'window' is " + std::to_string(rule.window) +
+                        ", expected 0 without causal: it limits how far back a "
+                        "causal query sees");
+  if (rule.causal && queries.whole != keys.whole)
+    return call.invalid(std::to_string(queries.whole) + " queries and " +
+                        std::to_string(keys.whole) +
+                        " keys in all, expected as many: causal compares "
+                        "their places in one sequence");
+  return checkOwnPlaces(call, rule, queries);
+}
+
+Error cp::runtime::findAttentionKernels(Context &context,
+                                        const Descriptor &call,
+                                        AttentionKernels &found) {
+  DType dtype = call.in(0).dtype;
+  found = {kernelFor(context, "attention", dtype),
+           kernelFor(context, "attention_merge", sumType(dtype))};
+  if (found.attention && found.merge)
+    return std::nullopt;
+  return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
+                          "; use f32, f64 or bf16");
+}
+
+static void append(List<int64_t> &words, const std::vector<int64_t> &array) {
+  words.push_back(int64_t(array.size()));
+  words.insert(words.end(), array.begin(), array.end());
+}
+
+const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
+                                     const AttentionRule &rule,
+                                     const Descriptor &call,
+                                     const std::vector<int64_t> &queryRuns,
+                                     const Buffer &k, const Buffer &v,
+                                     const std::vector<int64_t> &keyRuns,
+                                     const Buffer &o, const Buffer &lse) {
+  int64_t scale;
+  std::memcpy(&scale, &rule.scale, sizeof scale);
+  List<int64_t> words = {rule.causal, scale, rule.window};
+  append(words, queryRuns);
+  append(words, keyRuns);
+  const Buffer *places = placesOf(call);
+  const Buffer ins[] = {call.in(0), k, v, places ? *places : Buffer()};
+  const Buffer outs[] = {o, lse};
+  return kernels.attention(
+      {ins, places ? 4u : 3u, outs, 2, words.data(), words.size()});
+}
+
+Error cp::runtime::operations::attention(Context &context,
+                                         const Descriptor &call) {
+  if (Error failure = checkAttentionBuffers(call))
+    return failure;
+  AttentionAttributes attrs(call);
+  AttentionRule rule = {attrs.causal, attrs.scale, attrs.window};
+  const Positions *queries = nullptr, *keys = nullptr;
+  if (Error failure =
+          findPositions(context, call, "q_", {attrs.qAxes, attrs.qOrders},
+                        call.in(0).sizes[1], queries))
+    return failure;
+  if (Error failure =
+          findPositions(context, call, "k_", {attrs.kAxes, attrs.kOrders},
+                        call.in(1).sizes[1], keys))
+    return failure;
+  if (Error failure = checkAttentionRule(call, rule, *queries, *keys))
+    return failure;
+  AttentionKernels kernels;
+  if (Error failure = findAttentionKernels(context, call, kernels))
+    return failure;
+  if (const char *wrong =
+          attendBlock(kernels, rule, call, queries->own(), call.in(1),
+                      call.in(2), keys->own(), call.out(0), call.out(1)))
+    return call.invalid(std::string(wrong) + "; found " + call.describe());
+  return std::nullopt;
+}

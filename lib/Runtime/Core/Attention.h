@@ -1,0 +1,52 @@
+//===- Attention.h - What both attentions share -----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_ATTENTION_H
+#define CP_LIB_RUNTIME_ATTENTION_H
+
+#include "Positions.h"
+
+namespace cp::runtime {
+
+/// The attribute words that say what a query sees, and how it weighs it.
+struct AttentionRule {
+  bool causal = false;
+  double scale = 0;
+  int64_t window = 0;
+};
+
+/// Types and sizes of q, k, v, places, o and lse; see cprt.h.
+Error checkAttentionBuffers(const Descriptor &call);
+/// The places of the queries; null where the call has none.
+const Buffer *placesOf(const Descriptor &call);
+/// That the rule makes sense, and for these positions; and places, if there are
+/// any, for the queries.
+Error checkAttentionRule(const Descriptor &call, const AttentionRule &rule,
+                         const Positions &queries, const Positions &keys);
+
+/// The type that lse, and parts of o, are kept in.
+inline DType sumType(DType dtype) {
+  return dtype == DType::BF16 ? DType::F32 : dtype;
+}
+
+/// The kernels of one call; found before ranks meet.
+struct AttentionKernels {
+  kernels::KernelFn attention = nullptr, merge = nullptr;
+};
+Error findAttentionKernels(cprt_context &context, const Descriptor &call,
+                           AttentionKernels &found);
+
+/// One block of keys: o and lse of the call's queries. Null, or what is wrong.
+const char *attendBlock(const AttentionKernels &kernels,
+                        const AttentionRule &rule, const Descriptor &call,
+                        const std::vector<int64_t> &queryRuns, const Buffer &k,
+                        const Buffer &v, const std::vector<int64_t> &keyRuns,
+                        const Buffer &o, const Buffer &lse);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_ATTENTION_H

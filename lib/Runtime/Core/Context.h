@@ -1,0 +1,109 @@
+//===- Context.h - One rank's place in a world ------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_CONTEXT_H
+#define CP_LIB_RUNTIME_CONTEXT_H
+
+#include "Counters.h"
+#include "Descriptor.h"
+#include "Memory.h"
+#include "Positions.h"
+
+#include <functional>
+#include <map>
+
+namespace cp::runtime {
+class Entry;
+} // namespace cp::runtime
+
+/// Everything but `status`, `message` and `entered` belongs to the thread
+/// that is inside a program call.
+struct cprt_context {
+  cprt_context(cprt_world &world, int64_t rank) : world(world), rank(rank) {}
+
+  /// Keeps the first failure of this rank, and wakes every other rank.
+  void fail(cprt_status status, std::string text);
+  bool hasFailed() const {
+    return status.load(std::memory_order_acquire) != CPRT_OK;
+  }
+
+  cprt_world &world;
+  const int64_t rank;
+
+  std::atomic<cprt_status> status{CPRT_OK};
+  /// Written once, before `status`.
+  std::string message;
+  /// The program call under way, if there is one.
+  std::atomic<const cp::runtime::Entry *> entered{nullptr};
+
+  cp::runtime::Counters counters;
+  cp::runtime::Memory memory;
+  /// What cprt_arena has given; of `memory`.
+  void *arena = nullptr;
+  int64_t arenaBytes = 0;
+  /// The current call; kept to reuse its storage.
+  cp::runtime::Descriptor call;
+  std::map<std::vector<int>, cp::runtime::Group> groups;
+  std::map<std::vector<int64_t>, cp::runtime::Positions> positions;
+  /// By local op and element type; found on first use.
+  std::map<std::pair<const char *, cp::runtime::DType>, cp::kernels::KernelFn>
+      kernels;
+};
+
+namespace cp::runtime {
+
+using Context = cprt_context;
+
+/// A program call's stay in its context. A second one at the same time fails
+/// the context and must leave it alone: all that it holds is the first one's.
+/// Plain loads and stores, since calls are many: two that come in within the
+/// same few instructions find out when they leave.
+class Entry {
+public:
+  /// `call` is the name of the program call.
+  Entry(Context &context, const char *call)
+      : context(context), call(call),
+        isFirst(!context.entered.load(std::memory_order_acquire)) {
+    if (isFirst)
+      context.entered.store(this, std::memory_order_relaxed);
+    else
+      refuse();
+  }
+  Entry(const Entry &) = delete;
+  Entry &operator=(const Entry &) = delete;
+  ~Entry() {
+    if (!isFirst)
+      return;
+    if (context.entered.load(std::memory_order_relaxed) == this)
+      context.entered.store(nullptr, std::memory_order_release);
+    else
+      refuse();
+  }
+  explicit operator bool() const { return isFirst; }
+
+private:
+  /// Fails the context.
+  void refuse();
+
+  Context &context;
+  const char *const call;
+  const bool isFirst;
+};
+
+/// What one operation does with its decoded call.
+using OpBody = std::function<Error(Context &context, const Descriptor &call)>;
+
+/// The frame of every program call: returns at once after an earlier failure,
+/// decodes the descriptor, checks it by the signature, runs `body`, and keeps
+/// what goes wrong, an exhausted heap included.
+void runOp(Context *context, const cprt_stream *stream, const int64_t *desc,
+           void *const *buffers, const cprt_signature &signature,
+           const OpBody &body);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_CONTEXT_H

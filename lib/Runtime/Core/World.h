@@ -1,0 +1,50 @@
+//===- World.h - A set of ranks ---------------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What all worlds have, however their ranks reach each other; that is for the
+// room of each backend to say.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_WORLD_H
+#define CP_LIB_RUNTIME_WORLD_H
+
+#include "Context.h"
+
+#include "cp/Layout/Mesh.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+struct cprt_world {
+  cprt_world() = default;
+  cprt_world(const cprt_world &) = delete;
+  cprt_world &operator=(const cprt_world &) = delete;
+  virtual ~cprt_world() = default;
+
+  /// Where these ranks (ascending) meet, made on first use. Takes the mutex.
+  virtual cp::runtime::Meeting &
+  meetingOf(const std::vector<int64_t> &ranks) = 0;
+
+  /// Ends every present and coming wait with `failure`; an earlier one stays.
+  /// To be called with the mutex held.
+  virtual void spread(cp::runtime::Failure failure) = 0;
+
+  cp::Mesh mesh;
+  cp::kernels::KernelSet kernelSet = cp::kernels::KernelSet::Fast;
+  /// Of each rank's kernels.
+  int64_t threads = 1;
+
+  std::vector<std::unique_ptr<cprt_context>> contexts;
+
+  /// Guards failures, and all that ranks do with each other beside meeting in
+  /// time and copying bytes.
+  std::mutex mutex;
+};
+
+#endif // CP_LIB_RUNTIME_WORLD_H

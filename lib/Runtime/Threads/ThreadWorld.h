@@ -1,0 +1,51 @@
+//===- ThreadWorld.h - Ranks that share a process ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_THREADS_THREADWORLD_H
+#define CP_LIB_RUNTIME_THREADS_THREADWORLD_H
+
+#include "Core/World.h"
+#include "Meeting.h"
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace cp::runtime {
+
+class ThreadWorld : public cprt_world {
+public:
+  Meeting &meetingOf(const std::vector<int64_t> &ranks) override;
+  void spread(Failure failure) override;
+
+  std::chrono::milliseconds deadline{60'000};
+  /// More threads than processors: spinning would only keep peers from running.
+  bool oversubscribed = false;
+
+  /// Where a rank waits, and with which call; null when it does not.
+  struct Waiting {
+    const Meeting *in = nullptr;
+    const Descriptor *call = nullptr;
+  };
+  /// By rank; guarded by the mutex.
+  std::vector<Waiting> waiting;
+  /// By rank, for a search through who waits for whom; so is this.
+  std::vector<bool> seen;
+
+  std::atomic<bool> hasFailure{false};
+  /// Written once, before `hasFailure`.
+  Failure failure{CPRT_OK, ""};
+
+private:
+  std::map<std::vector<int64_t>, std::unique_ptr<Meeting>> meetings;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_THREADS_THREADWORLD_H

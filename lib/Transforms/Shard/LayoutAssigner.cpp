@@ -1,0 +1,398 @@
+//===- LayoutAssigner.cpp - One sweep that gives layouts --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutAssigner.h"
+
+#include "Explain/RemarkText.h"
+#include "cp/IR/ShardingAdvice.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace cp {
+
+static bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+static void setLayout(Value value, LayoutAttr layout) {
+  auto type = cast<RankedTensorType>(value.getType());
+  value.setType(type.cloneWithEncoding(layout));
+}
+
+/// Scalars, constants of one value, empty tensors, fills and positions take
+/// whatever layout their user needs. (Of other constants every rank has the
+/// whole.)
+static bool isFree(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue()) ||
+           !isa<ElementsAttr>(constant.getValue());
+  if (op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, PositionsOp>(op))
+    return true;
+  auto fill = dyn_cast<linalg::FillOp>(op);
+  return fill && !LayoutAttr::of(fill.getOutputs()[0].getType());
+}
+
+LayoutAttr LayoutAssigner::attr(const Layout &layout) {
+  return LayoutAttr::get(meshAttr.getContext(), layout);
+}
+
+LogicalResult LayoutAssigner::run(FunctionOpInterface function) {
+  if (!llvm::hasSingleElement(function.getFunctionBody()))
+    return function->emitOpError("must have one block: control flow is not "
+                                 "sharded yet");
+  if (failed(assignArguments(function)))
+    return failure();
+  if (failed(orders.run(function)))
+    return failure();
+  if (wantsRemarks(function))
+    remarks.emplace(function);
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getFunctionBody().front())
+    ops.push_back(&op);
+  for (Operation *op : ops)
+    if (failed(visit(op)))
+      return failure();
+  finish(function);
+  return success();
+}
+
+LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
+  bool any = false;
+  for (BlockArgument arg : function.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (!type)
+      continue;
+    if (LayoutAttr given = LayoutAttr::of(type)) {
+      if (given.getMesh() != meshAttr)
+        return function->emitOpError("argument ")
+               << arg.getArgNumber() << " has a layout on " << given.getMesh()
+               << ", but the option is " << meshAttr;
+      continue;
+    }
+    Layout layout =
+        LayoutAttr::getReplicated(meshAttr, type.getRank()).toLayout();
+    auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                      sequenceAttr);
+    if (dim) {
+      any = true;
+      if (failed(assignSequence(function, arg, dim.getInt(), layout)))
+        return failure();
+    }
+    setLayout(arg, attr(layout));
+  }
+  if (!any)
+    function->emitWarning("no argument has cp.sequence, so nothing is cut");
+  return success();
+}
+
+/// The axes for a message: "cp", or "ring" and "u".
+static std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  std::string text;
+  for (const Cut &cut : cuts)
+    text += (text.empty() ? "\"" : " and \"") + mesh.axes[cut.axis].name + "\"";
+  return (cuts.size() > 1 ? "axes " : "axis ") + text;
+}
+
+/// What a size must be a multiple of so that `cuts` divide it.
+static int64_t neededMultiple(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  int64_t multiple = 1;
+  for (const Cut &cut : llvm::reverse(cuts))
+    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, granuleOf(cut));
+  return multiple;
+}
+
+LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
+                                             BlockArgument arg, int64_t dim,
+                                             Layout &layout) {
+  auto type = cast<RankedTensorType>(arg.getType());
+  if (dim < 0 || dim >= type.getRank())
+    return function->emitOpError("argument ")
+           << arg.getArgNumber() << ": cp.sequence must be below "
+           << type.getRank() << ", but is " << dim;
+  layout.dims[dim] = sharding.sequence;
+  sequenceDims[arg] = dim;
+  int64_t size = type.getShape()[dim];
+  Layout alone{mesh, {sharding.sequence}, {}};
+  if (!ShapedType::isDynamic(size) && !check(alone, {size}))
+    return success();
+  if (ShapedType::isDynamic(size))
+    return function->emitOpError("assign_c1: the sequence of argument ")
+           << arg.getArgNumber() << " must have a known number of tokens, but "
+           << "is '?' in " << type << "; write the number into the type";
+  const Cut &first = sharding.sequence.front();
+  auto error = function->emitOpError("assign_c1: the sequence of argument ");
+  error << arg.getArgNumber() << " (" << size
+        << " tokens) must be a multiple of ";
+  if (first.order == Order::Contiguous)
+    error << "the " << partsOf(mesh, sharding.sequence) << " ranks of ";
+  else
+    error << neededMultiple(mesh, sharding.sequence) << ", to be cut in "
+          << orderName(first.order) << " order over the ranks of ";
+  return error << axesText(mesh, sharding.sequence)
+               << "; use another number of ranks, or pad the sequence";
+}
+
+/// The axes over which the results are sums to be made.
+static std::vector<int> partialAxes(const ShardingRule &rule,
+                                    const FactorCuts &cuts) {
+  std::vector<int> axes;
+  for (int64_t factor : rule.reductions)
+    for (const Cut &cut : cuts.factors[factor])
+      axes.push_back(cut.axis);
+  llvm::sort(axes);
+  return axes;
+}
+
+LogicalResult LayoutAssigner::visit(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return visitReshard(reshard);
+  if (isFree(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  auto rules = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!rules)
+    return visitWithoutRule(op);
+  FailureOr<ShardingRule> rule = rules.getShardingRule();
+  if (failed(rule))
+    return failure();
+  int64_t sequence = sequenceFactorOf(op, *rule, sequenceDims);
+  FactorCuts cuts = chooseCuts(op, *rule);
+  if (failed(checkDivides(op, *rule, cuts)))
+    return failure();
+  std::vector<int> partial = partialAxes(*rule, cuts);
+  auto layoutOf = [&](const TensorFactors &dims, bool isSummand) {
+    Layout layout = layoutFor(*rule, dims, cuts, mesh);
+    if (isSummand)
+      layout.partial = partial;
+    return layout;
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    if (isTensor(operand.get()))
+      materialize(operand, attr(layoutOf(rule->operands[number],
+                                         rule->uses[number] == Use::Term)));
+  }
+  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule->results)) {
+    if (!isTensor(result))
+      continue;
+    Layout layout = layoutOf(dims, /*isSummand=*/true);
+    // Operands may know a size that the result does not say.
+    auto type = cast<RankedTensorType>(result.getType());
+    if (failed(
+            attr(layout).verifyEncoding(type.getShape(), type.getElementType(),
+                                        [&]() { return op->emitOpError(); })))
+      return failure();
+    setLayout(result, attr(layout));
+  }
+  noteSequence(op, *rule, sequence, sequenceDims);
+  // A constant's value has its type.
+  rules.localizeSizes();
+  return success();
+}
+
+/// A reshard that is already there pins its result's layout.
+LogicalResult LayoutAssigner::visitReshard(ReshardOp op) {
+  LayoutAttr to = LayoutAttr::of(op.getType());
+  if (!to)
+    return op.emitOpError("is of the local view ('from' and 'to'), but its "
+                          "function has no cp.view; give it cp.view = "
+                          "\"local\", or the types layouts");
+  if (to.getMesh() != meshAttr)
+    return op.emitOpError("has a layout on ")
+           << to.getMesh() << ", but the option is " << meshAttr;
+  if (!LayoutAttr::of(op.getSource().getType()))
+    op.getSourceMutable().set(adopt(op.getSource(), to));
+  if (auto it = sequenceDims.find(op.getSource()); it != sequenceDims.end())
+    sequenceDims[op.getResult()] = it->second;
+  return success();
+}
+
+/// Without a rule an op may see replicas only.
+LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isTensor(operand.get()))
+      continue;
+    LayoutAttr layout = LayoutAttr::of(operand.get().getType());
+    if (layout && !layout.isReplicated())
+      return op->emitOpError("verify_c2: has no sharding rule, but operand ")
+             << operand.getOperandNumber() << " is cut (" << layout << "); "
+             << withoutRule(op) << ", or gather the operand by a cp.reshard";
+  }
+  for (Value value : llvm::concat<Value>(SmallVector<Value>(op->getOperands()),
+                                         SmallVector<Value>(op->getResults())))
+    if (isTensor(value) && !LayoutAttr::of(value.getType()))
+      setLayout(value, LayoutAttr::getReplicated(
+                           meshAttr,
+                           cast<RankedTensorType>(value.getType()).getRank()));
+  return success();
+}
+
+std::vector<Cut> LayoutAssigner::ordered(Operation *op,
+                                         const std::vector<Cut> &cuts) const {
+  return orders.isContiguous(op) ? inContiguousOrder(cuts) : cuts;
+}
+
+FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
+                                        const ShardingRule &rule) {
+  FactorCuts cuts;
+  cuts.factors.resize(rule.sizes.size());
+  CutStrategy wanted = op.getCutStrategy().value_or(sharding.mixer);
+  cuts.factors[op.getSequenceFactor()] =
+      ordered(op, sharding.onSequence(wanted));
+  std::vector<Cut> hidden = sharding.onHidden(wanted);
+  if (!hidden.empty())
+    cuts.factors[op.getHiddenFactor()] = hidden;
+  return cuts;
+}
+
+/// Whether all that `op` adds its products to is zero, on every rank.
+static bool startsFromZero(Operation *op, const ShardingRule &rule) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (rule.uses[operand.getOperandNumber()] != Use::Term)
+      continue;
+    Operation *start = operand.get().getDefiningOp();
+    auto rules = dyn_cast_if_present<ShardingRuleOpInterface>(start);
+    if (!rules || !isFree(start))
+      return false;
+    FailureOr<ShardingRule> ofStart = rules.getShardingRule();
+    if (failed(ofStart) || !ofStart->isZero)
+      return false;
+  }
+  return true;
+}
+
+void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
+                                  FactorCuts &cuts) {
+  auto parallel = op->getAttrOfType<StringAttr>(parallelAttr);
+  if (!parallel || sharding.tensorParallel.empty() || rule.operands.size() < 2)
+    return;
+  // The weight is [rows out, rows in]. What is repeated behind the projection
+  // is fewer groups than ranks, of which each needs some whole.
+  bool columns = parallel == "columns";
+  const TensorFactors &weight = rule.operands[1];
+  if (weight.size() != 2)
+    return;
+  const DimFactors &factors = weight[columns ? 0 : 1];
+  if (factors.empty() ||
+      (columns && llvm::any_of(op->getUsers(), llvm::IsaPred<RepeatOp>)) ||
+      (!columns && !startsFromZero(op, rule)))
+    return;
+  std::vector<Cut> &cutsOfFactor = cuts.factors[factors.front()];
+  int64_t size = rule.sizes[factors.front()];
+  if (cutsOfFactor.empty() &&
+      size % partsOf(mesh, sharding.tensorParallel) == 0)
+    cutsOfFactor = sharding.tensorParallel;
+}
+
+FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
+  if (auto sequenceOp = dyn_cast<SequenceOpInterface>(op))
+    return strategyCuts(sequenceOp, rule);
+  FactorCuts cuts;
+  cuts.factors.resize(rule.sizes.size());
+  int64_t sequence = sequenceFactorOf(op, rule, sequenceDims);
+  bool isSequence = sequence >= 0 && !rule.isReduction(sequence);
+  // The order is chosen for the op, whatever its operands come in.
+  int64_t chosen = orders.isMixed() && isSequence ? sequence : -1;
+  std::optional<CutRefusal> refusal = collectOperandCuts(
+      op, rule, cuts, chosen, ordered(op, sharding.sequence));
+  if (refusal) {
+    cuts.factors.assign(rule.sizes.size(), {});
+    if (isSequence)
+      cuts.factors[sequence] = ordered(op, sharding.sequence);
+  }
+  addTensorCut(op, rule, cuts);
+  if (refusal && remarks)
+    remarks->refused(op, *refusal, rule, cuts);
+  return cuts;
+}
+
+LogicalResult LayoutAssigner::checkDivides(Operation *op,
+                                           const ShardingRule &rule,
+                                           const FactorCuts &cuts) {
+  for (auto [size, factorCuts] : llvm::zip(rule.sizes, cuts.factors)) {
+    if (factorCuts.empty())
+      continue;
+    Layout alone{mesh, {factorCuts}, {}};
+    if (ShapedType::isDynamic(size))
+      return op->emitOpError("assign_c2: a dimension that is cut over ")
+             << axesText(mesh, factorCuts) << " must have a known size, but "
+             << "is '?'; write the number into the types";
+    if (check(alone, {size}))
+      return op->emitOpError("assign_c2: a dimension of ")
+             << size << " cannot be cut over the " << partsOf(mesh, factorCuts)
+             << " ranks of " << axesText(mesh, factorCuts)
+             << "; use another number of ranks, or mixer=sequence";
+  }
+  return success();
+}
+
+Value LayoutAssigner::adopt(Value value, LayoutAttr want) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isFree(op)) {
+    setLayout(value, want);
+    return value;
+  }
+  if (!value.hasOneUse()) {
+    OpBuilder builder(op);
+    op = builder.clone(*op);
+  }
+  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
+    OpOperand &out = fill.getDpsInitsMutable()[0];
+    out.set(adopt(out.get(), want));
+  }
+  setLayout(op->getResult(0), want);
+  // A constant's value has its type.
+  if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
+    rules.localizeSizes();
+  return op->getResult(0);
+}
+
+void LayoutAssigner::materialize(OpOperand &operand, LayoutAttr want) {
+  Value value = operand.get();
+  LayoutAttr have = LayoutAttr::of(value.getType());
+  if (!have)
+    return operand.set(adopt(value, want));
+  if (have == want)
+    return;
+  Value &known = reshards[{value, want}];
+  if (!known) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto type = cast<RankedTensorType>(value.getType()).cloneWithEncoding(want);
+    known = ReshardOp::create(builder, operand.getOwner()->getLoc(), type,
+                              value, LayoutAttr(), LayoutAttr());
+  }
+  operand.set(known);
+}
+
+void LayoutAssigner::finish(FunctionOpInterface function) {
+  Block &body = function.getFunctionBody().front();
+  auto replicate = [&](Value value) {
+    if (isTensor(value) && !LayoutAttr::of(value.getType()))
+      adopt(value,
+            LayoutAttr::getReplicated(
+                meshAttr, cast<RankedTensorType>(value.getType()).getRank()));
+  };
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (isOpTriviallyDead(&op)) {
+      op.erase();
+      continue;
+    }
+    for (Value result : op.getResults())
+      replicate(result);
+  }
+  Operation *terminator = body.getTerminator();
+  function.setType(function.cloneTypeWith(body.getArgumentTypes(),
+                                          terminator->getOperandTypes()));
+}
+
+} // namespace cp
