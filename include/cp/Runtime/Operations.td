@@ -7,9 +7,9 @@
 //
 // The table of what a compiled program can call. From it are made: the
 // declarations that cprt.h includes; the check that every call goes through and
-// the readers of its attributes (lib/Runtime/Operations.h), and of its tensors
-// where they have fixed ranks (kernels/cpu/OpArguments.h); the writers of calls
-// (lib/Dialect/CP/CPRuntimeCalls.cpp); lists for whoever looks one up by its
+// the readers of its attributes (lib/Runtime/Core/Operations.h), and of its
+// tensors where they have fixed ranks (kernels/cpu/OpArguments.h); the writers of
+// calls (lib/Dialect/CP/CPRuntimeCalls.cpp); lists for whoever looks one up by its
 // name.
 //
 //===----------------------------------------------------------------------===//

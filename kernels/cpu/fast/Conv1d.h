@@ -137,17 +137,9 @@ private:
         window[args.w - 1 + i] = row(part.b, t + i);
         fetched[i] = later(part, t + i);
       }
-      int64_t before = rowsBefore(part.b, t);
-      read = before < args.w - 1 ? seenWindow(before) : window;
       bool isDirect = args.y.strides[2] == 1;
-      T *to = isDirect ? args.y.at(part.b, t) : results;
-      int64_t stride = isDirect ? args.y.strides[1] : ld;
-      if (before < 0)
-        for (int64_t c = part.begin; c < part.end; ++c)
-          to[c] = T(0);
-      else
-        count == 1 ? ofWidth<1>(part, to, stride)
-                   : ofWidth<together>(part, to, stride);
+      outputs(part, t, count, isDirect ? args.y.at(part.b, t) : results,
+              isDirect ? args.y.strides[1] : ld);
       for (int64_t i = 0; i < count && !isDirect; ++i)
         for (int64_t c = 0; c < args.c; ++c)
           *args.y.at(part.b, t + i, c) = results[i * ld + c];
@@ -155,6 +147,22 @@ private:
         window[k] = window[count + k];
       t += count;
     }
+  }
+
+  /// Of the tokens [t, t + count), of which the first one's window is there.
+  void outputs(const Part &part, int64_t t, int64_t count, T *to,
+               int64_t stride) {
+    int64_t before = rowsBefore(part.b, t);
+    const T **all = window;
+    if (before < args.w - 1)
+      window = seenWindow(before);
+    if (before < 0)
+      for (int64_t c = part.begin; c < part.end; ++c)
+        to[c] = T(0);
+    else
+      count == 1 ? ofWidth<1>(part, to, stride)
+                 : ofWidth<together>(part, to, stride);
+    window = all;
   }
 
   /// How many rows before its own token t reads: those of its own sequence. -1
@@ -233,7 +241,7 @@ private:
     if constexpr (Width > 0) {
       Type rows[Width - 1 + N];
       V::template each<Width - 1 + N>(
-          [&](int i) { rows[i] = V::load(read[i] + c); });
+          [&](int i) { rows[i] = V::load(window[i] + c); });
       V::template each<Width>([&](int k) {
         Type factor = V::load(weights + k * ld + c);
         V::template each<N>([&](int i) { sums[i] += factor * rows[i + k]; });
@@ -241,7 +249,7 @@ private:
     }
     for (int64_t k = 0; k < args.w && !Width; ++k)
       V::template each<N>([&](int i) {
-        sums[i] += V::load(weights + k * ld + c) * V::load(read[i + k] + c);
+        sums[i] += V::load(weights + k * ld + c) * V::load(window[i + k] + c);
       });
     if (args.silu)
       VecMath<Isa, Acc>::silu(sums);
@@ -257,7 +265,7 @@ private:
       Type sum = V::loadPart(bias + c, lanes);
       for (int64_t k = 0; k < args.w; ++k)
         sum += V::loadPart(weights + k * ld + c, lanes) *
-               V::loadPart(read[i + k] + c, lanes);
+               V::loadPart(window[i + k] + c, lanes);
       V::storePart(to + i * stride + c,
                    args.silu ? VecMath<Isa, Acc>::silu(sum) : sum, lanes);
     }
@@ -274,9 +282,9 @@ private:
   int64_t lead;
   Acc *weights, *bias;
   T *copies, *zeros, *results;
-  /// The last rows, those that a token of few predecessors reads, and which of
-  /// the two is in use.
-  const T **window, **ownWindow, **read;
+  /// The last rows, and in their place, while it goes by, those that a token of
+  /// few predecessors reads.
+  const T **window, **ownWindow;
   const T *fetched[together];
 };
 
