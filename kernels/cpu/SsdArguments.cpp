@@ -24,7 +24,7 @@ static const char *finish(Arguments &in, const CallOf &read, SsdSizes &sizes) {
   if (in.error())
     return in.error();
   sizes = {read.b, read.l, read.h, read.p, read.g, read.n, read.chunkSize};
-  return nullptr;
+  return checkPlaces(in.operation(), read.places, read.b, read.l);
 }
 
 template <typename CallOf, typename T>
@@ -51,8 +51,6 @@ template <typename T> const char *decode(const Call &call, SsdArgs<T> &args) {
   args.y = from.y;
   args.finalState = from.finalState;
   args.places = from.places;
-  if (const char *wrong = checkPlaces("ssd", args.places, args.b, args.l))
-    return wrong;
   return finishSteps(in, from, args.step);
 }
 
@@ -70,9 +68,6 @@ const char *decode(const Call &call, SsdStatesArgs<T> &args) {
   args.chunkStates = from.chunkStates;
   args.delta = from.delta;
   args.places = from.places;
-  if (const char *wrong =
-          checkPlaces("ssd_states", args.places, args.b, args.l))
-    return wrong;
   return finishSteps(in, from, args.step);
 }
 
@@ -96,7 +91,7 @@ const char *decode(const Call &call, SsdScanArgs<T> &args) {
   args.places = from.places;
   args.y = from.y;
   args.finalState = from.finalState;
-  return checkPlaces("ssd_scan", args.places, args.b, args.l);
+  return nullptr;
 }
 
 template const char *decode(const Call &, SsdArgs<float> &);

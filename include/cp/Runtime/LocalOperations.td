@@ -150,7 +150,8 @@ def CPRT_Rotary : CPRT_Operation<"rotary"> {
   let description = [{
     Rotary position embedding of the first `dims` channels (even) of each head,
     in halves: with k = dims / 2, i < k and the angle
-    a = positions[l] * theta^(-2i/dims), or positions[b, l], which is kept in f64,
+    a = positions[l] * theta^(-2i/dims), which is kept in f64 (positions[b, l]
+    where the batch has its own),
       y[i] = x[i] cos a - x[i+k] sin a,   y[i+k] = x[i+k] cos a + x[i] sin a;
     the other channels stay.
   }];

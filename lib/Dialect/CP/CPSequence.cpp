@@ -1,4 +1,4 @@
-//===- CPSequence.cpp - What ops along a sequence share ---*- C++ -*-===//
+//===- CPSequence.cpp - What ops along a sequence share ---------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

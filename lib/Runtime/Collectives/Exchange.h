@@ -22,7 +22,10 @@ public:
   Exchange &operator=(const Exchange &) = delete;
   ~Exchange() { leave(); }
 
-  /// See Meeting::enter. In a group of one it returns at once.
+  /// Returns when all ranks of the group are here with the same call; in a
+  /// group of one at once. CPRT_MISMATCH when calls differ or ranks wait for
+  /// each other in different groups, CPRT_TIMEOUT when one stays away, and the
+  /// world's failure when there is one.
   Error enter();
   /// Lets the peers go as far as it is up to this rank: it reads nothing of
   /// theirs any more, and asks nothing of them below, but goes on with what is
