@@ -3,9 +3,9 @@
 #   scripts/test.sh          the everyday suite: unit tests, lit, executed tests,
 #                            and the parts without LLVM under sanitizers
 #   scripts/test.sh --quick  without the sanitizers
-#   scripts/test.sh --long   all of it under address and undefined sanitizers,
-#                            with every cp-opt run also checking its round trip,
-#                            clang-tidy, 10 000 drawn shardings, and the fuzz
+#   scripts/test.sh --long   clang-tidy, all of it under address and undefined
+#                            sanitizers, with every cp-opt run also checking its
+#                            round trip, 10 000 drawn shardings, and the fuzz
 #                            targets for a minute each
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 set -euo pipefail
@@ -59,16 +59,16 @@ scripts/build.sh release
 case $mode in
 --quick) ;;
 --long)
-  # What does not build is told before hours of tests.
+  # What does not build or read well is told before hours of tests.
   scripts/build.sh asan
   scripts/build.sh tsan "${plain_tests[@]}"
   scripts/build.sh fuzz
+  scripts/tidy.sh
   # LLVM's own libraries are not built with the sanitizer: its allocators, inlined
   # into our code, would poison what theirs then hand out.
   CP_OPT_CHECK_IR_ROUNDTRIP=1 \
     ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 run_suite asan
   sanitized_parts tsan '*'
-  scripts/tidy.sh
   run_properties 10000
   scripts/fuzz.sh 60
   ;;

@@ -15,7 +15,8 @@ namespace cp::kernels {
 #define GET_READER_ssd_scan
 #include "KernelReaders.inc"
 
-/// What sizes and attributes have to be like beside each other.
+/// What sizes and attributes have to be like beside each other, and that places
+/// count.
 template <typename CallOf>
 static const char *finish(Arguments &in, const CallOf &read, SsdSizes &sizes) {
   if (in.error())
