@@ -17,12 +17,12 @@ using namespace cp;
 /// More layers run the same code more often, and the reader has its own limit.
 static constexpr int64_t mostLayers = 4;
 
-static void checkConfig(const Mamba2Config &config,
+static void checkConfig(const LanguageModel &model, const MixerConfig &mixer,
                         const std::vector<WeightSpec> &weights) {
-  fuzz::require(config.numGroups > 0 && config.numHeads > 0 &&
-                    config.numHeads % config.numGroups == 0,
+  fuzz::require(mixer.numGroups > 0 && mixer.numHeads > 0 &&
+                    mixer.numHeads % mixer.numGroups == 0,
                 "groups do not divide the heads");
-  fuzz::require(config.paddedVocabSize >= config.vocabSize,
+  fuzz::require(model.paddedVocabSize >= model.vocabSize,
                 "the padded vocabulary is the smaller one");
   for (const WeightSpec &weight : weights)
     fuzz::require(tensorBytes(weight.shape, DType::F64).has_value(),
@@ -54,13 +54,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     auto config = parseModelConfig(text, "config.json", semantics);
     if (!fuzz::accepted(config))
       continue;
-    const auto *hybrid = std::get_if<HybridConfig>(&*config);
-    const Mamba2Config &mamba =
-        hybrid ? hybrid->mamba : std::get<Mamba2Config>(*config);
-    if (mamba.numLayers > mostLayers)
-      continue;
-    checkConfig(mamba, hybrid ? weightsOf(*hybrid) : weightsOf(mamba));
-    checkImport(*config, semantics ? "f32" : "bf16");
+    auto check = [&](const auto &model, const MixerConfig &mixer) {
+      if (model.numLayers > mostLayers)
+        return;
+      checkConfig(model, mixer, weightsOf(model));
+      checkImport(*config, semantics ? "f32" : "bf16");
+    };
+    if (const auto *hybrid = std::get_if<HybridConfig>(&*config))
+      check(*hybrid, hybrid->mamba);
+    else if (const auto *mamba = std::get_if<Mamba2Config>(&*config))
+      check(*mamba, *mamba);
   }
   return 0;
 }

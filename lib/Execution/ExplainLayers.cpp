@@ -32,7 +32,7 @@ bool operator==(const ExplainedRefusal &a, const ExplainedRefusal &b) {
 namespace {
 
 /// The model's order: embedding, layers, head, what belongs to none.
-int64_t placeOf(const std::string &layer) {
+int64_t orderOf(const std::string &layer) {
   if (layer == "embedding")
     return -1;
   int64_t number;
@@ -84,18 +84,18 @@ bool sameRows(const std::vector<RowTy> &a, const std::vector<RowTy> &b) {
 
 std::vector<ExplainedLayers> explainLayers(llvm::ArrayRef<Decision> decisions,
                                            int64_t ranks) {
-  std::map<int64_t, ExplainedLayers> byPlace;
+  std::map<int64_t, ExplainedLayers> byOrder;
   for (const Decision &decision : decisions) {
     bool isMove = decision.category == "collective" && decision.name != "total";
     if (!isMove && decision.category != "cut")
       continue;
     std::string layer = decision.text("layer");
-    ExplainedLayers &entry = byPlace[placeOf(layer)];
+    ExplainedLayers &entry = byOrder[orderOf(layer)];
     entry.layers = {layer};
     isMove ? addMove(decision, ranks, entry) : addRefusal(decision, entry);
   }
   std::vector<ExplainedLayers> result;
-  for (auto &[place, entry] : byPlace) {
+  for (auto &[order, entry] : byOrder) {
     // Slices of parameters are many and send nothing: they come last.
     std::stable_partition(entry.moves.begin(), entry.moves.end(),
                           [](const auto &move) { return !sendsNothing(move); });

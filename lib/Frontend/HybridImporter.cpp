@@ -27,7 +27,7 @@ public:
   Value build(const HybridBlock &block, Value u) {
     switch (block.kind) {
     case BlockKind::Mamba:
-      return model.mixer(u, block.module);
+      return model.mixer(u, block.module, config.mamba);
     case BlockKind::Attention:
       return attention(u, block.module);
     case BlockKind::Mlp:
@@ -114,7 +114,7 @@ OwningOpRef<ModuleOp> importHybrid(const HybridConfig &config,
                                    const ImportOptions &options,
                                    Location location) {
   std::optional<ModelBuilder> model =
-      ModelBuilder::create(config.mamba, options, location, config.multipliers);
+      ModelBuilder::create(config, options, location, config.multipliers);
   if (!model)
     return {};
   StringRef embedding = config.family->embedding;
@@ -124,8 +124,7 @@ OwningOpRef<ModuleOp> importHybrid(const HybridConfig &config,
     hidden = model->addBlock(hidden, block.norm,
                              [&](Value u) { return blocks.build(block, u); });
   return model->finish(hidden, config.family->lastNorm,
-                       config.mamba.tieEmbeddings ? embedding
-                                                  : "lm_head.weight");
+                       config.tieEmbeddings ? embedding : "lm_head.weight");
 }
 
 OwningOpRef<ModuleOp> importModel(const ModelConfig &config,

@@ -25,7 +25,7 @@ OwningOpRef<ModuleOp> importMamba2(const Mamba2Config &config,
   for (int64_t i = 0; i < config.numLayers; ++i) {
     std::string layer = "backbone.layers." + std::to_string(i);
     hidden = model->addBlock(hidden, layer + ".norm.weight", [&](Value u) {
-      return model->mixer(u, layer + ".mixer");
+      return model->mixer(u, layer + ".mixer", config);
     });
   }
   return model->finish(hidden, "backbone.norm_f.weight",

@@ -29,7 +29,7 @@ static FloatType elementType(StringRef dtype, MLIRContext *context) {
   return {};
 }
 
-std::optional<ModelBuilder> ModelBuilder::create(const Mamba2Config &config,
+std::optional<ModelBuilder> ModelBuilder::create(const LanguageModel &model,
                                                  const ImportOptions &options,
                                                  Location location,
                                                  const Multipliers &factors) {
@@ -51,13 +51,13 @@ std::optional<ModelBuilder> ModelBuilder::create(const Mamba2Config &config,
                         << options.dtype << "'";
     return std::nullopt;
   }
-  return ModelBuilder(config, options, element, location, factors);
+  return ModelBuilder(model, options, element, location, factors);
 }
 
-ModelBuilder::ModelBuilder(const Mamba2Config &config,
+ModelBuilder::ModelBuilder(const LanguageModel &model,
                            const ImportOptions &options, FloatType element,
                            Location location, const Multipliers &multipliers)
-    : config(config), options(options), element(element),
+    : model(model), options(options), element(element),
       multipliers(multipliers), b(location, location.getContext()) {}
 
 Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
@@ -68,7 +68,7 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
   for (const WeightSpec &spec : weights)
     types.push_back(tensor(spec.shape));
   int64_t tokens = options.lastToken ? 1 : options.sequence;
-  Type logits = tensor({options.batch, tokens, config.paddedVocabSize});
+  Type logits = tensor({options.batch, tokens, model.paddedVocabSize});
   function = func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
   function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
   SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
@@ -109,14 +109,14 @@ OwningOpRef<ModuleOp> ModelBuilder::finish(Value hidden, StringRef normName,
 }
 
 RankedTensorType ModelBuilder::stateType() const {
-  return tensor({options.batch, options.sequence, config.hiddenSize});
+  return tensor({options.batch, options.sequence, model.hiddenSize});
 }
 
 DictionaryAttr ModelBuilder::tokenAttributes() {
   // Ids that are drawn must be of the vocabulary.
   DictionaryAttr init = b.getDictionaryAttr(
       {b.getNamedAttr("kind", b.getStringAttr("ids")),
-       b.getNamedAttr("below", b.getI64IntegerAttr(config.vocabSize))});
+       b.getNamedAttr("below", b.getI64IntegerAttr(model.vocabSize))});
   return b.getDictionaryAttr(
       {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
        b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
@@ -126,7 +126,7 @@ DictionaryAttr ModelBuilder::tokenAttributes() {
 /// The residual stream is f32 where the model asks for it and weights are
 /// less.
 bool ModelBuilder::residualIsWider() {
-  return config.residualInF32 && element.getWidth() < 32;
+  return model.residualInF32 && element.getWidth() < 32;
 }
 
 Value ModelBuilder::toResidual(Value x) {
@@ -157,7 +157,7 @@ Value ModelBuilder::lastToken(Value x) {
 
 Value ModelBuilder::norm(Value x, Value scale) {
   return RmsNormOp::create(b, x.getType(), x, scale, Value(),
-                           b.getF64FloatAttr(config.normEpsilon),
+                           b.getF64FloatAttr(model.normEpsilon),
                            b.getI64IntegerAttr(1), b.getBoolAttr(true));
 }
 
@@ -167,14 +167,15 @@ static Value collapseWeight(ImplicitLocOpBuilder &b, Value value) {
   return tensor::CollapseShapeOp::create(b, value, groups);
 }
 
-Value ModelBuilder::mixer(Value u, const std::string &name) {
+Value ModelBuilder::mixer(Value u, const std::string &name,
+                          const MixerConfig &config) {
   auto i64 = [&](int64_t value) { return b.getI64IntegerAttr(value); };
   return MambaMixerOp::create(
       b, u.getType(), u, weight(name + ".in_proj.weight"),
       weight(name + ".in_proj.bias"),
       collapseWeight(b, weight(name + ".conv1d.weight")),
       weight(name + ".conv1d.bias"), weight(name + ".dt_bias"),
-      weight(name + ".A_log"), skip(weight(name + ".D")),
+      weight(name + ".A_log"), skip(weight(name + ".D"), config),
       weight(name + ".norm.weight"), weight(name + ".out_proj.weight"),
       weight(name + ".out_proj.bias"), i64(config.numHeads),
       i64(config.headDim), i64(config.numGroups), i64(config.stateSize),
@@ -188,7 +189,7 @@ Value ModelBuilder::mixer(Value u, const std::string &name) {
 }
 
 /// With a head dimension D is stored flat, [heads * head_dim].
-Value ModelBuilder::skip(Value value) {
+Value ModelBuilder::skip(Value value, const MixerConfig &config) {
   if (!config.dHasHeadDim)
     return value;
   SmallVector<ReassociationIndices> groups = {{0, 1}};

@@ -22,10 +22,9 @@ namespace cp {
 class ModelBuilder {
 public:
   /// Null after an error at `location`: a size below 1, a type that is not
-  /// served. `config` says what the whole model has one of, and must outlive
-  /// the builder.
+  /// served. `model` must outlive the builder.
   static std::optional<ModelBuilder>
-  create(const Mamba2Config &config, const ImportOptions &options,
+  create(const LanguageModel &model, const ImportOptions &options,
          mlir::Location location, const Multipliers &multipliers = {});
 
   /// Makes the function and gives the residual stream after the embedding.
@@ -42,8 +41,9 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp>
   finish(mlir::Value hidden, llvm::StringRef norm, llvm::StringRef head);
 
-  /// A Mamba-2 mixer of the config's sizes; `name` is the module's.
-  mlir::Value mixer(mlir::Value u, const std::string &name);
+  /// A Mamba-2 mixer; `name` is the module's.
+  mlir::Value mixer(mlir::Value u, const std::string &name,
+                    const MixerConfig &config);
 
   /// The parameter of that name; null for one that the model has not.
   mlir::Value weight(const llvm::Twine &name) const {
@@ -53,7 +53,7 @@ public:
   mlir::ImplicitLocOpBuilder &builder() { return b; }
 
 private:
-  ModelBuilder(const Mamba2Config &config, const ImportOptions &options,
+  ModelBuilder(const LanguageModel &model, const ImportOptions &options,
                mlir::FloatType element, mlir::Location location,
                const Multipliers &multipliers);
 
@@ -67,9 +67,9 @@ private:
   mlir::Value toElement(mlir::Value x);
   mlir::Value lastToken(mlir::Value x);
   mlir::Value norm(mlir::Value x, mlir::Value scale);
-  mlir::Value skip(mlir::Value value);
+  mlir::Value skip(mlir::Value value, const MixerConfig &config);
 
-  const Mamba2Config &config;
+  const LanguageModel &model;
   ImportOptions options;
   mlir::FloatType element;
   Multipliers multipliers;

@@ -23,18 +23,18 @@ int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
   return local;
 }
 
-Place cp::placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
-                  int64_t global) {
-  Place place{{}, global};
+Home cp::homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
+                int64_t global) {
+  Home home{{}, global};
   int64_t length = size;
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
-    auto [position, local] = holderOf(cut, ranks, length, place.local);
-    place.coordinates.push_back(position);
-    place.local = local;
+    auto [position, local] = holderOf(cut, ranks, length, home.local);
+    home.coordinates.push_back(position);
+    home.local = local;
     length /= ranks;
   }
-  return place;
+  return home;
 }
 
 /// Appends a single run behind the last, with which it merges where they touch.

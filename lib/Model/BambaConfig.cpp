@@ -36,7 +36,7 @@ static void readRotary(FieldReader &fields, const std::string &label,
   constexpr double usualTheta = 10000, usualPart = 0.5;
   AttentionConfig &c = config.attention;
   fields.refuseUnlessEmpty("rope_scaling", "scaled rotary frequencies");
-  fields.remarkIgnored(config.mamba, "partial_rotary_factor",
+  fields.remarkIgnored(config, "partial_rotary_factor",
                        "it counts in rope_parameters only");
   c.ropeTheta = fields.real("rope_theta", usualTheta, 0, /*open=*/true);
   double part = usualPart;
@@ -56,11 +56,11 @@ static void readRotary(FieldReader &fields, const std::string &label,
 /// BambaAttention.__init__ and BambaMLP.__init__.
 static void readAttention(FieldReader &fields, const std::string &label,
                           HybridConfig &config) {
-  std::vector<std::string> &remarks = config.mamba.remarks;
+  std::vector<std::string> &remarks = config.remarks;
   AttentionConfig &c = config.attention;
   c.heads = fields.size("num_attention_heads", 32, library, remarks);
   c.keyHeads = readKeyHeads(fields, c.heads, remarks);
-  c.headDim = fields.size("head_dim", config.mamba.hiddenSize / c.heads);
+  c.headDim = fields.size("head_dim", config.hiddenSize / c.heads);
   c.useBias = fields.flag("attention_bias", false);
   readRotary(fields, label, config);
   config.mlp.size = fields.size("intermediate_size", 14336, library, remarks);
@@ -68,7 +68,7 @@ static void readAttention(FieldReader &fields, const std::string &label,
 }
 
 static void readLayers(FieldReader &fields, HybridConfig &config) {
-  int64_t count = config.mamba.numLayers;
+  int64_t count = config.numLayers;
   if (!expectLayers(fields, "num_hidden_layers", count))
     return;
   config.layers.assign(size_t(count), BlockKind::Mamba);
@@ -89,26 +89,26 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
 static Error readBamba(const json::Object &object, StringRef label,
                        HybridConfig &config) {
   FieldReader fields(object, label.str());
-  Mamba2Config &c = config.mamba;
-  c.residualInF32 = false;
-  c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
-  c.vocabSize = c.paddedVocabSize =
-      fields.size("vocab_size", 128000, library, c.remarks);
-  c.numLayers = fields.size("num_hidden_layers", 32, library, c.remarks);
-  c.normEpsilon = c.gatedNormEpsilon =
+  config.residualInF32 = false;
+  config.hiddenSize = fields.size("hidden_size", 4096, library, config.remarks);
+  config.vocabSize = config.paddedVocabSize =
+      fields.size("vocab_size", 128000, library, config.remarks);
+  config.numLayers =
+      fields.size("num_hidden_layers", 32, library, config.remarks);
+  config.normEpsilon = config.mamba.gatedNormEpsilon =
       fields.real("rms_norm_eps", 1e-5, 0, /*open=*/true);
-  c.tieEmbeddings = fields.flag("tie_word_embeddings", false);
-  c.initializerRange =
+  config.tieEmbeddings = fields.flag("tie_word_embeddings", false);
+  config.initializerRange =
       fields.real("initializer_range", 0.02, 0, /*open=*/false);
-  int64_t expand = readBambaMixer(fields, c);
+  int64_t expand = readBambaMixer(fields, config, config.mamba);
   readAttention(fields, label.str(), config);
   readLayers(fields, config);
   readSilu(fields, "hidden_act");
-  readCommonFields(fields, object, "Bamba", c.tieEmbeddings);
+  readCommonFields(fields, object, "Bamba", config.tieEmbeddings);
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;
-  if (Error error = checkSizes(c, expand, bambaNames, label))
+  if (Error error = checkSizes(config, config.mamba, expand, bambaNames, label))
     return error;
   return checkHybridSizes(config, bambaNames, label);
 }

@@ -24,16 +24,18 @@ const SizeNames cp::bambaNames = {
     "mamba_d_state", "mamba_n_groups", "num_hidden_layers", "vocab_size"};
 
 /// The size of a Mamba head, which may be "auto".
-static void readHeadDim(FieldReader &fields, int64_t expand, Mamba2Config &c) {
-  int64_t automatic = expand * c.hiddenSize / c.numHeads;
+static void readHeadDim(FieldReader &fields, const LanguageModel &model,
+                        int64_t expand, MixerConfig &c) {
+  int64_t automatic = expand * model.hiddenSize / c.numHeads;
   bool isAuto = !fields.hasValue("mamba_d_head") ||
                 fields.valueText("mamba_d_head") == "\"auto\"";
   c.headDim = isAuto ? automatic : fields.size("mamba_d_head", automatic);
 }
 
-int64_t cp::readBambaMixer(FieldReader &fields, Mamba2Config &c) {
+int64_t cp::readBambaMixer(FieldReader &fields, LanguageModel &model,
+                           MixerConfig &c) {
   auto size = [&](StringRef key, int64_t absent) {
-    return fields.size(key, absent, "transformers", c.remarks);
+    return fields.size(key, absent, "transformers", model.remarks);
   };
   c.numHeads = size("mamba_n_heads", 128);
   c.stateSize = size("mamba_d_state", 256);
@@ -47,11 +49,11 @@ int64_t cp::readBambaMixer(FieldReader &fields, Mamba2Config &c) {
   // 5.2 to 5.22 keep them; forward() clamps to time_step_limit, and dt_bias
   // starts as ones.
   for (StringRef key : {"time_step_min", "time_step_max"})
-    fields.remarkIgnored(c, key, "time_step_limit bounds its steps");
+    fields.remarkIgnored(model, key, "time_step_limit bounds its steps");
   // The gated norm: group_size = intermediate_size // n_groups.
   c.normGroups = c.numGroups;
   int64_t expand = size("mamba_expand", 2);
-  readHeadDim(fields, expand, c);
+  readHeadDim(fields, model, expand, c);
   return expand;
 }
 

@@ -14,35 +14,37 @@ using llvm::Error;
 using llvm::StringRef;
 using llvm::Twine;
 
-std::optional<int64_t> cp::bytesOfMamba(const Mamba2Config &c) {
+std::optional<int64_t> cp::bytesOfMamba(const LanguageModel &model,
+                                        const MixerConfig &c) {
+  Checked width = model.hiddenSize;
   Checked inner = Checked(c.numHeads) * c.headDim;
   Checked conv = inner + Checked(2) * c.numGroups * c.stateSize;
   Checked inProj = inner + conv + c.numHeads;
-  Checked layer = inProj * c.hiddenSize + inProj + conv * c.convKernel + conv +
-                  inner * c.hiddenSize + Checked(2) * c.hiddenSize + inner * 2 +
+  Checked layer = inProj * width + inProj + conv * c.convKernel + conv +
+                  inner * width + width * 2 + inner * 2 +
                   Checked(3) * c.numHeads;
-  Checked table = Checked(2) * c.paddedVocabSize * c.hiddenSize;
-  return (Checked(8) * (layer * c.numLayers + table + c.hiddenSize)).get();
+  Checked table = Checked(2) * model.paddedVocabSize * width;
+  return (Checked(8) * (layer * model.numLayers + table + width)).get();
 }
 
-Error cp::checkSizes(const Mamba2Config &c, int64_t expand,
-                     const SizeNames &names, StringRef label) {
+Error cp::checkSizes(const LanguageModel &model, const MixerConfig &c,
+                     int64_t expand, const SizeNames &names, StringRef label) {
   std::string start = label.str() + ": ";
   Checked inner = Checked(c.numHeads) * c.headDim;
-  Checked expanded = Checked(expand) * c.hiddenSize;
+  Checked expanded = Checked(expand) * model.hiddenSize;
   if (inner.get() != expanded.get() || !inner.get())
     return makeError(start + names.heads + " * " + names.headDim +
                      ": expected " + names.expand + " * " + names.hidden +
-                     " = " + Twine(expand) + " * " + Twine(c.hiddenSize) +
+                     " = " + Twine(expand) + " * " + Twine(model.hiddenSize) +
                      ", got " + Twine(c.numHeads) + " * " + Twine(c.headDim));
   if (c.numHeads % c.numGroups != 0)
     return makeError(start + names.groups + ": expected a divisor of " +
                      names.heads + " = " + Twine(c.numHeads) + ", got " +
                      Twine(c.numGroups));
-  if (c.numLayers > maxLayers)
+  if (model.numLayers > maxLayers)
     return makeError(start + names.layers + ": expected at most " +
-                     Twine(maxLayers) + ", got " + Twine(c.numLayers));
-  if (!bytesOfMamba(c))
+                     Twine(maxLayers) + ", got " + Twine(model.numLayers));
+  if (!bytesOfMamba(model, c))
     return makeError(start + names.hidden + ", " + names.expand + ", " +
                      names.groups + ", " + names.state + ", " + names.layers +
                      ", " + names.vocab +

@@ -40,13 +40,15 @@ constexpr int64_t maxLayers = 65536;
 
 /// Eight bytes for every parameter of a model of Mamba layers alone, or nothing
 /// when they overflow.
-std::optional<int64_t> bytesOfMamba(const Mamba2Config &config);
+std::optional<int64_t> bytesOfMamba(const LanguageModel &model,
+                                    const MixerConfig &mixer);
 
 /// What both forms need: numHeads * headDim is expand * hiddenSize, numGroups
 /// divides numHeads, at most 65536 layers, and no overflow in the shapes of the
 /// weights nor in 8 bytes for every parameter.
-llvm::Error checkSizes(const Mamba2Config &config, int64_t expand,
-                       const SizeNames &names, llvm::StringRef label);
+llvm::Error checkSizes(const LanguageModel &model, const MixerConfig &mixer,
+                       int64_t expand, const SizeNames &names,
+                       llvm::StringRef label);
 
 } // namespace cp
 

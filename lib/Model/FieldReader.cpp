@@ -183,13 +183,13 @@ void FieldReader::refuseUnlessEmpty(StringRef key, StringRef why) {
     fail(key, valueText(key) + " asks for " + why + ", which is not supported");
 }
 
-void FieldReader::remarkIgnored(Mamba2Config &config, StringRef key,
+void FieldReader::remarkIgnored(LanguageModel &model, StringRef key,
                                 StringRef why) {
   if (has(key))
-    config.remarks.push_back((Twine(name(key)) + "=" + valueText(key) +
-                              " is ignored by " +
-                              semanticsName(config.semantics) + ": " + why)
-                                 .str());
+    model.remarks.push_back((Twine(name(key)) + "=" + valueText(key) +
+                             " is ignored by " +
+                             semanticsName(model.semantics) + ": " + why)
+                                .str());
 }
 
 void FieldReader::ignore(llvm::ArrayRef<StringRef> keys) {

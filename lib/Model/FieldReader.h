@@ -8,7 +8,7 @@
 #ifndef CP_MODEL_FIELDREADER_H
 #define CP_MODEL_FIELDREADER_H
 
-#include "cp/Model/Mamba2Config.h"
+#include "cp/Model/LanguageModel.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -64,9 +64,9 @@ public:
   /// Refuses the field unless it is absent, null, false, 0 or an empty list or
   /// object; `why` says what it would ask for.
   void refuseUnlessEmpty(llvm::StringRef key, llvm::StringRef why);
-  /// A remark, if the field is there, that the config's semantics ignores it;
+  /// A remark, if the field is there, that the model's semantics ignores it;
   /// `why` says what holds instead.
-  void remarkIgnored(Mamba2Config &config, llvm::StringRef key,
+  void remarkIgnored(LanguageModel &model, llvm::StringRef key,
                      llvm::StringRef why);
   /// The field changes nothing here, whatever its value.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);

@@ -59,7 +59,7 @@ static void readRotary(FieldReader &fields, const std::string &label,
       if (type != "default")
         rope.fail("rope_type", "expected default, got " + quoted(type));
       // compute_default_rope_parameters turns the whole head.
-      rope.remarkIgnored(config.mamba, "partial_rotary_factor",
+      rope.remarkIgnored(config, "partial_rotary_factor",
                          "all channels of a head are rotated");
       fields.adopt(rope);
     }
@@ -70,7 +70,7 @@ static void readPositions(FieldReader &fields, const std::string &label,
                           HybridConfig &config) {
   constexpr StringRef key = "position_embedding_type";
   std::string type = fields.hasValue(key) ? fields.text(key, "") : "nope";
-  fields.remarkIgnored(config.mamba, "partial_rotary_factor",
+  fields.remarkIgnored(config, "partial_rotary_factor",
                        "rope_parameters say the rotation");
   if (type == "rope")
     return readRotary(fields, label, config);
@@ -78,7 +78,7 @@ static void readPositions(FieldReader &fields, const std::string &label,
     fields.fail(key, "expected rope, nope or null, got " + quoted(type));
   for (StringRef rope : {"rope_theta", "rope_scaling", "rope_parameters"})
     if (fields.hasValue(rope))
-      fields.remarkIgnored(config.mamba, rope,
+      fields.remarkIgnored(config, rope,
                            "without position_embedding_type \"rope\" nothing "
                            "is rotated");
 }
@@ -86,19 +86,19 @@ static void readPositions(FieldReader &fields, const std::string &label,
 /// GraniteMoeHybridAttention and GraniteMoeHybridMLP.__init__.
 static void readAttention(FieldReader &fields, const std::string &label,
                           HybridConfig &config) {
-  std::vector<std::string> &remarks = config.mamba.remarks;
+  std::vector<std::string> &remarks = config.remarks;
   AttentionConfig &c = config.attention;
   c.heads = fields.size("num_attention_heads", 32, library, remarks);
   c.keyHeads = fields.hasValue("num_key_value_heads")
                    ? fields.size("num_key_value_heads", c.heads)
                    : c.heads;
-  int64_t headDim = config.mamba.hiddenSize / c.heads;
+  int64_t headDim = config.hiddenSize / c.heads;
   c.headDim =
       fields.hasValue("head_dim") ? fields.size("head_dim", headDim) : headDim;
   if (c.headDim == 0)
-    fields.fail("num_attention_heads", "expected at most hidden_size = " +
-                                           Twine(config.mamba.hiddenSize) +
-                                           ", got " + Twine(c.heads));
+    fields.fail("num_attention_heads",
+                "expected at most hidden_size = " + Twine(config.hiddenSize) +
+                    ", got " + Twine(c.heads));
   c.useBias = fields.flag("attention_bias", false);
   c.scale = fields.real("attention_multiplier", 1, 0, /*open=*/true);
   readPositions(fields, label, config);
@@ -123,7 +123,7 @@ static std::optional<BlockKind> kindOf(StringRef name) {
 
 static void readLayers(FieldReader &fields, HybridConfig &config) {
   constexpr StringRef key = "layer_types";
-  int64_t count = config.mamba.numLayers;
+  int64_t count = config.numLayers;
   if (!expectLayers(fields, "num_hidden_layers", count))
     return;
   config.layers.assign(size_t(count), BlockKind::Mamba);
@@ -147,20 +147,20 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
 static Error readGranite(const json::Object &object, StringRef label,
                          HybridConfig &config) {
   FieldReader fields(object, label.str());
-  Mamba2Config &c = config.mamba;
-  fields.readAs("layers_block_type", "layer_types", c.remarks);
-  c.residualInF32 = false;
+  fields.readAs("layers_block_type", "layer_types", config.remarks);
+  config.residualInF32 = false;
   refuseExperts(fields);
-  c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
-  c.vocabSize = c.paddedVocabSize =
-      fields.size("vocab_size", 32000, library, c.remarks);
-  c.numLayers = fields.size("num_hidden_layers", 32, library, c.remarks);
-  c.normEpsilon = c.gatedNormEpsilon =
+  config.hiddenSize = fields.size("hidden_size", 4096, library, config.remarks);
+  config.vocabSize = config.paddedVocabSize =
+      fields.size("vocab_size", 32000, library, config.remarks);
+  config.numLayers =
+      fields.size("num_hidden_layers", 32, library, config.remarks);
+  config.normEpsilon = config.mamba.gatedNormEpsilon =
       fields.real("rms_norm_eps", 1e-6, 0, /*open=*/true);
-  c.tieEmbeddings = fields.flag("tie_word_embeddings", false);
-  c.initializerRange =
+  config.tieEmbeddings = fields.flag("tie_word_embeddings", false);
+  config.initializerRange =
       fields.real("initializer_range", 0.02, 0, /*open=*/false);
-  int64_t expand = readBambaMixer(fields, c);
+  int64_t expand = readBambaMixer(fields, config, config.mamba);
   readAttention(fields, label.str(), config);
   readMultipliers(fields, config.multipliers);
   readLayers(fields, config);
@@ -170,11 +170,11 @@ static Error readGranite(const json::Object &object, StringRef label,
   if (norm != "rmsnorm")
     fields.fail("normalization_function",
                 "expected rmsnorm, got " + quoted(norm));
-  readCommonFields(fields, object, "GraniteMoeHybrid", c.tieEmbeddings);
+  readCommonFields(fields, object, "GraniteMoeHybrid", config.tieEmbeddings);
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;
-  if (Error error = checkSizes(c, expand, bambaNames, label))
+  if (Error error = checkSizes(config, config.mamba, expand, bambaNames, label))
     return error;
   return checkHybridSizes(config, bambaNames, label);
 }

@@ -119,7 +119,7 @@ cp::parseMamba2Config(StringRef text, StringRef label,
 
 const std::vector<std::string> &cp::remarksOf(const ModelConfig &config) {
   if (const auto *hybrid = std::get_if<HybridConfig>(&config))
-    return hybrid->mamba.remarks;
+    return hybrid->remarks;
   return std::get<Mamba2Config>(config).remarks;
 }
 

@@ -35,7 +35,7 @@ static Checked bytesOfLayer(const HybridConfig &config) {
   const AttentionConfig &a = config.attention;
   Checked queries = Checked(a.heads) * a.headDim;
   Checked keys = Checked(a.keyHeads) * a.headDim;
-  Checked width = config.mamba.hiddenSize;
+  Checked width = config.hiddenSize;
   Checked attention = (queries + keys) * 2 * (width + 1) + width * 2;
   Checked mlp = (Checked(config.mlp.size) + 1) * (width + 1) * 3;
   return Checked(8) * (attention + mlp);
@@ -44,7 +44,7 @@ static Checked bytesOfLayer(const HybridConfig &config) {
 Error cp::checkHybridSizes(const HybridConfig &config, const SizeNames &names,
                            StringRef label) {
   std::string start = label.str() + ": ";
-  const Mamba2Config &c = config.mamba;
+  const MixerConfig &c = config.mamba;
   const AttentionConfig &a = config.attention;
   if (c.numHeads % c.numGroups != 0)
     return makeError(start + names.groups + ": expected a divisor of " +
@@ -55,8 +55,8 @@ Error cp::checkHybridSizes(const HybridConfig &config, const SizeNames &names,
                      "num_key_value_heads: expected a divisor of "
                      "num_attention_heads = " +
                      Twine(a.heads) + ", got " + Twine(a.keyHeads));
-  std::optional<int64_t> mamba = bytesOfMamba(c);
-  if (!mamba || !(bytesOfLayer(config) * c.numLayers + *mamba).get())
+  std::optional<int64_t> mamba = bytesOfMamba(config, c);
+  if (!mamba || !(bytesOfLayer(config) * config.numLayers + *mamba).get())
     return makeError(start + names.hidden + ", " + names.heads + ", " +
                      names.state +
                      ", num_attention_heads, head_dim, intermediate_size, " +

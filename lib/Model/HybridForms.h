@@ -23,7 +23,8 @@ std::vector<HybridBlock> mixerAndMlp(size_t layer, BlockKind kind,
 
 /// The fields of BambaMixer, which GraniteMoeHybridMambaLayer shares; the
 /// hidden size is known. Gives mamba_expand.
-int64_t readBambaMixer(FieldReader &fields, Mamba2Config &config);
+int64_t readBambaMixer(FieldReader &fields, LanguageModel &model,
+                       MixerConfig &mixer);
 
 /// What those two call the sizes.
 extern const SizeNames bambaNames;

@@ -17,10 +17,10 @@ using namespace cp;
 
 /// _init_weights of the families' PreTrainedModel.
 static MixerInits mixerInits(const HybridConfig &config) {
-  const Mamba2Config &c = config.mamba;
-  InitSpec normal = InitSpec::normal(c.initializerRange);
+  const MixerConfig &c = config.mamba;
+  InitSpec normal = InitSpec::normal(config.initializerRange);
   return {normal,
-          c.rescaleResidual ? outProjInit(c) : normal,
+          config.rescaleResidual ? outProjInit(config, c) : normal,
           normal,
           InitSpec::zeros(),
           config.family->drawsSteps ? dtBiasInit(c) : InitSpec::ones(),
@@ -28,12 +28,12 @@ static MixerInits mixerInits(const HybridConfig &config) {
 }
 
 /// A linear layer `[out, in]`.
-static void addLinear(const HybridConfig &config, const std::string &name,
+static void addLinear(const LanguageModel &model, const std::string &name,
                       int64_t outputs, int64_t inputs, bool useBias,
                       std::vector<WeightSpec> &out) {
   out.push_back({name + ".weight",
                  {outputs, inputs},
-                 InitSpec::normal(config.mamba.initializerRange)});
+                 InitSpec::normal(model.initializerRange)});
   if (useBias)
     out.push_back({name + ".bias", {outputs}, InitSpec::zeros()});
 }
@@ -41,7 +41,7 @@ static void addLinear(const HybridConfig &config, const std::string &name,
 static void addAttention(const HybridConfig &config, const std::string &module,
                          std::vector<WeightSpec> &out) {
   const AttentionConfig &c = config.attention;
-  int64_t width = config.mamba.hiddenSize;
+  int64_t width = config.hiddenSize;
   int64_t queries = c.heads * c.headDim, keys = c.keyHeads * c.headDim;
   addLinear(config, module + ".q_proj", queries, width, c.useBias, out);
   addLinear(config, module + ".k_proj", keys, width, c.useBias, out);
@@ -52,7 +52,7 @@ static void addAttention(const HybridConfig &config, const std::string &module,
 static void addMlp(const HybridConfig &config, const std::string &module,
                    std::vector<WeightSpec> &out) {
   const MlpConfig &c = config.mlp;
-  int64_t width = config.mamba.hiddenSize;
+  int64_t width = config.hiddenSize;
   if (c.form == MlpForm::PackedSwiGlu) {
     addLinear(config, module + ".input_linear", 2 * c.size, width, c.useBias,
               out);
@@ -66,24 +66,23 @@ static void addMlp(const HybridConfig &config, const std::string &module,
 }
 
 std::vector<WeightSpec> cp::weightsOf(const HybridConfig &config) {
-  const Mamba2Config &c = config.mamba;
-  InitSpec normal = InitSpec::normal(c.initializerRange);
+  InitSpec normal = InitSpec::normal(config.initializerRange);
   MixerInits inits = mixerInits(config);
-  std::vector<int64_t> table = {c.paddedVocabSize, c.hiddenSize};
+  std::vector<int64_t> table = {config.paddedVocabSize, config.hiddenSize};
   std::vector<WeightSpec> out;
   out.push_back({config.family->embedding.str(), table, normal});
   for (const HybridBlock &block : blocksOf(config)) {
-    out.push_back({block.norm, {c.hiddenSize}, InitSpec::ones()});
+    out.push_back({block.norm, {config.hiddenSize}, InitSpec::ones()});
     if (block.kind == BlockKind::Mamba)
-      addMixerWeights(c, inits, block.module, out);
+      addMixerWeights(config, config.mamba, inits, block.module, out);
     else if (block.kind == BlockKind::Attention)
       addAttention(config, block.module, out);
     else
       addMlp(config, block.module, out);
   }
   out.push_back(
-      {config.family->lastNorm.str(), {c.hiddenSize}, InitSpec::ones()});
-  if (!c.tieEmbeddings)
+      {config.family->lastNorm.str(), {config.hiddenSize}, InitSpec::ones()});
+  if (!config.tieEmbeddings)
     out.push_back({"lm_head.weight", table, normal});
   return out;
 }

@@ -27,11 +27,11 @@ namespace json = llvm::json;
 
 static constexpr StringRef library = "mamba_ssm";
 
-static bool isMambaSsm(const Mamba2Config &c) {
+static bool isMambaSsm(const LanguageModel &c) {
   return c.semantics == Semantics::MambaSSM;
 }
 
-static void readModel(FieldReader &fields, Mamba2Config &c) {
+static void readModel(FieldReader &fields, LanguageModel &c) {
   c.hiddenSize = fields.size("d_model", 2560, library, c.remarks);
   c.numLayers = fields.size("n_layer", 64, library, c.remarks);
   c.vocabSize = fields.size("vocab_size", 50277, library, c.remarks);
@@ -163,5 +163,5 @@ Error cp::readMambaSsmForm(const json::Object &object, StringRef label,
   SizeNames names = {"d_model",         "ssm_cfg.expand",  "heads",
                      "ssm_cfg.headdim", "ssm_cfg.d_state", "ssm_cfg.ngroups",
                      "n_layer",         "vocab_size"};
-  return checkSizes(c, expand, names, label);
+  return checkSizes(c, c, expand, names, label);
 }

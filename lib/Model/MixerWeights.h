@@ -25,15 +25,16 @@ struct MixerInits {
 /// What torch's nn.Linear and nn.Conv1d start from, and init.kaiming_uniform_
 /// with a = sqrt(5): uniform within 1/sqrt(fan_in).
 InitSpec torchDefault(int64_t fanIn);
-/// torchDefault(), smaller where the config rescales the residual.
-InitSpec outProjInit(const Mamba2Config &config);
-/// Drawn between the config's limits.
-InitSpec dtBiasInit(const Mamba2Config &config);
+/// torchDefault(), smaller where the model rescales the residual.
+InitSpec outProjInit(const LanguageModel &model, const MixerConfig &mixer);
+/// Drawn between the mixer's limits.
+InitSpec dtBiasInit(const MixerConfig &mixer);
 
 /// The parameters of a Mamba-2 mixer, in the order of their use; `start` is the
 /// module's name.
-void addMixerWeights(const Mamba2Config &config, const MixerInits &inits,
-                     const std::string &start, std::vector<WeightSpec> &out);
+void addMixerWeights(const LanguageModel &model, const MixerConfig &mixer,
+                     const MixerInits &inits, const std::string &start,
+                     std::vector<WeightSpec> &out);
 
 } // namespace cp
 

@@ -64,9 +64,10 @@ static constexpr std::pair<StringRef, StringRef> otherNames[] = {
     {"layer_types", "layers_block_type"}};
 
 /// NemotronHMamba2Mixer.__init__.
-static void readMamba(FieldReader &fields, Mamba2Config &c) {
+static void readMamba(FieldReader &fields, LanguageModel &model,
+                      MixerConfig &c) {
   auto size = [&](StringRef key, int64_t absent) {
-    return fields.size(key, absent, library, c.remarks);
+    return fields.size(key, absent, library, model.remarks);
   };
   c.numHeads = size("mamba_num_heads", 128);
   c.headDim = size("mamba_head_dim", 64);
@@ -81,13 +82,13 @@ static void readMamba(FieldReader &fields, Mamba2Config &c) {
   readStepInitialisation(fields, c);
   // time_step_limit = (config.time_step_min, inf).
   c.dtMin = c.dtInitMin;
-  fields.remarkIgnored(c, "time_step_limit",
+  fields.remarkIgnored(model, "time_step_limit",
                        "its steps are at least time_step_min, without a limit "
                        "above");
-  fields.remarkIgnored(c, "expand",
+  fields.remarkIgnored(model, "expand",
                        "mamba_num_heads * mamba_head_dim says the inner size");
-  fields.remarkIgnored(c, "mamba_proj_bias", "use_bias says it");
-  fields.remarkIgnored(c, "time_step_rank",
+  fields.remarkIgnored(model, "mamba_proj_bias", "use_bias says it");
+  fields.remarkIgnored(model, "time_step_rank",
                        "Mamba-2 projects its steps at full rank");
   readSilu(fields, "mamba_hidden_act");
 }
@@ -95,21 +96,20 @@ static void readMamba(FieldReader &fields, Mamba2Config &c) {
 /// NemotronHAttention.__init__, whose projections have no biases, and
 /// NemotronHMLP.__init__.
 static void readAttention(FieldReader &fields, HybridConfig &config) {
-  Mamba2Config &mamba = config.mamba;
   AttentionConfig &c = config.attention;
-  c.heads = fields.size("num_attention_heads", 32, library, mamba.remarks);
-  c.keyHeads = readKeyHeads(fields, c.heads, mamba.remarks);
-  c.headDim = fields.size("head_dim", 128, library, mamba.remarks);
-  fields.remarkIgnored(mamba, "attention_head_dim", "head_dim says it");
-  fields.remarkIgnored(mamba, "attention_bias", "its attention has no biases");
+  c.heads = fields.size("num_attention_heads", 32, library, config.remarks);
+  c.keyHeads = readKeyHeads(fields, c.heads, config.remarks);
+  c.headDim = fields.size("head_dim", 128, library, config.remarks);
+  fields.remarkIgnored(config, "attention_head_dim", "head_dim says it");
+  fields.remarkIgnored(config, "attention_bias", "its attention has no biases");
   for (StringRef key : {"rope_theta", "partial_rotary_factor", "rope_scaling",
                         "rope_parameters"})
-    fields.remarkIgnored(mamba, key, "its attention rotates nothing");
-  fields.remarkIgnored(mamba, "num_query_groups",
+    fields.remarkIgnored(config, key, "its attention rotates nothing");
+  fields.remarkIgnored(config, "num_query_groups",
                        "num_key_value_heads says the groups of its queries");
   fields.refuseUnlessEmpty("sliding_window", "attention in a window");
   config.mlp.size =
-      fields.size("intermediate_size", 21504, library, mamba.remarks);
+      fields.size("intermediate_size", 21504, library, config.remarks);
   config.mlp.useBias = fields.flag("mlp_bias", false);
   std::string activation = fields.text("mlp_hidden_act", "relu2");
   if (activation != "relu2")
@@ -155,7 +155,7 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
                     value.getAsString().value_or(describe(value)), config))
         return;
     if (fields.hasValue("hybrid_override_pattern"))
-      fields.remarkIgnored(config.mamba, "hybrid_override_pattern",
+      fields.remarkIgnored(config, "hybrid_override_pattern",
                            "layers_block_type says the layers");
   } else {
     for (char letter : pattern)
@@ -169,40 +169,39 @@ static void readLayers(FieldReader &fields, HybridConfig &config) {
     fields.fail("layers_block_type", "expected a list of layers, or "
                                      "hybrid_override_pattern, got none");
   if (fields.size("num_hidden_layers", count) != count)
-    fields.remarkIgnored(config.mamba, "num_hidden_layers",
+    fields.remarkIgnored(config, "num_hidden_layers",
                          "there are " + std::to_string(count) + " layers");
-  config.mamba.numLayers = count;
+  config.numLayers = count;
   expectLayers(fields, "layers_block_type", count);
 }
 
 static Error readNemotronH(const json::Object &object, StringRef label,
                            HybridConfig &config) {
   FieldReader fields(object, label.str());
-  Mamba2Config &c = config.mamba;
   for (auto [other, key] : otherNames)
-    fields.readAs(other, key, c.remarks);
+    fields.readAs(other, key, config.remarks);
   config.mlp.form = MlpForm::SquaredRelu;
-  c.residualInF32 = false;
-  c.hiddenSize = fields.size("hidden_size", 4096, library, c.remarks);
-  c.vocabSize = c.paddedVocabSize =
-      fields.size("vocab_size", 131072, library, c.remarks);
-  c.normEpsilon = c.gatedNormEpsilon =
+  config.residualInF32 = false;
+  config.hiddenSize = fields.size("hidden_size", 4096, library, config.remarks);
+  config.vocabSize = config.paddedVocabSize =
+      fields.size("vocab_size", 131072, library, config.remarks);
+  config.normEpsilon = config.mamba.gatedNormEpsilon =
       fields.real("layer_norm_epsilon", 1e-5, 0, /*open=*/true);
-  c.initializerRange =
+  config.initializerRange =
       fields.real("initializer_range", 0.02, 0, /*open=*/false);
-  c.rescaleResidual = fields.flag("rescale_prenorm_residual", true);
-  readMamba(fields, c);
+  config.rescaleResidual = fields.flag("rescale_prenorm_residual", true);
+  readMamba(fields, config, config.mamba);
   readAttention(fields, config);
   readLayers(fields, config);
   // NemotronHBlock adds in the type of its states; _tied_weights_keys is empty.
   if (fields.flag("residual_in_fp32", false))
-    fields.remarkIgnored(c, "residual_in_fp32",
+    fields.remarkIgnored(config, "residual_in_fp32",
                          "its residual has the weights' type");
   if (fields.flag("tie_word_embeddings", false))
-    fields.remarkIgnored(c, "tie_word_embeddings",
+    fields.remarkIgnored(config, "tie_word_embeddings",
                          "its logits have a weight of their own");
   for (StringRef key : {"rms_norm_eps", "norm_eps"})
-    fields.remarkIgnored(c, key, "layer_norm_epsilon says it");
+    fields.remarkIgnored(config, key, "layer_norm_epsilon says it");
   readCommonFields(fields, object, "NemotronH", /*tiesEmbeddings=*/false);
   fields.ignore(unread);
   if (Error error = fields.finish())

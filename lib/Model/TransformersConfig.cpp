@@ -98,7 +98,7 @@ static void readSteps(FieldReader &fields, Mamba2Config &c) {
   fields.remarkIgnored(c, "num_query_groups", "n_groups says the groups");
 }
 
-static void readInitialisation(FieldReader &fields, Mamba2Config &c) {
+static void readInitialisation(FieldReader &fields, LanguageModel &c) {
   double range = fields.real("initializer_range", 0.1, 0, /*open=*/false);
   bool rescale = fields.flag("rescale_prenorm_residual", false);
   if (c.semantics == Semantics::MambaSSM) {
@@ -146,5 +146,5 @@ Error cp::readTransformersForm(const json::Object &object, StringRef label,
   SizeNames names = {"hidden_size",       "expand",     "num_heads",
                      "head_dim",          "state_size", "n_groups",
                      "num_hidden_layers", "vocab_size"};
-  return checkSizes(c, expand, names, label);
+  return checkSizes(c, c, expand, names, label);
 }

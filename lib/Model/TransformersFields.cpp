@@ -119,7 +119,7 @@ void cp::readSilu(FieldReader &fields, StringRef key) {
                          quoted(activation));
 }
 
-void cp::readStepInitialisation(FieldReader &fields, Mamba2Config &c) {
+void cp::readStepInitialisation(FieldReader &fields, MixerConfig &c) {
   // init_mamba2_weights, and Mamba2.__init__ of mamba_ssm: dt_bias only.
   c.dtInitMin = fields.real("time_step_min", 0.001, 0, /*open=*/true);
   c.dtInitMax = fields.real("time_step_max", 0.1, 0, /*open=*/true);

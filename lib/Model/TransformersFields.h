@@ -10,6 +10,8 @@
 
 #include "FieldReader.h"
 
+#include "cp/Model/MixerConfig.h"
+
 namespace cp {
 
 /// Reads the fields of PreTrainedConfig and of generation: most change no logit
@@ -23,7 +25,7 @@ void readCommonFields(FieldReader &fields, const llvm::json::Object &object,
 void readSilu(FieldReader &fields, llvm::StringRef key);
 
 /// time_step_min, _max and _floor, from which dt_bias is drawn.
-void readStepInitialisation(FieldReader &fields, Mamba2Config &config);
+void readStepInitialisation(FieldReader &fields, MixerConfig &config);
 
 } // namespace cp
 

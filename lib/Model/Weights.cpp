@@ -31,14 +31,14 @@ InitSpec cp::torchDefault(int64_t fanIn) {
   return InitSpec::uniform(1 / std::sqrt(double(fanIn)));
 }
 
-InitSpec cp::outProjInit(const Mamba2Config &c) {
-  InitSpec init = torchDefault(c.innerSize());
-  if (c.rescaleResidual)
-    init.scale /= std::sqrt(double(c.numLayers));
+InitSpec cp::outProjInit(const LanguageModel &model, const MixerConfig &mixer) {
+  InitSpec init = torchDefault(mixer.innerSize());
+  if (model.rescaleResidual)
+    init.scale /= std::sqrt(double(model.numLayers));
   return init;
 }
 
-InitSpec cp::dtBiasInit(const Mamba2Config &c) {
+InitSpec cp::dtBiasInit(const MixerConfig &c) {
   return InitSpec::dtBias(c.dtInitMin, c.dtInitMax, c.dtInitFloor);
 }
 
@@ -47,7 +47,7 @@ static Inits transformersInits(const Mamba2Config &c) {
   InitSpec normal = InitSpec::normal(c.initializerRange);
   return {normal,
           normal,
-          {normal, outProjInit(c), torchDefault(c.convKernel),
+          {normal, outProjInit(c, c), torchDefault(c.convKernel),
            InitSpec::zeros(), dtBiasInit(c), InitSpec::logArange()}};
 }
 
@@ -57,19 +57,19 @@ static Inits mambaSsmInits(const Mamba2Config &c) {
   InitSpec conv = torchDefault(c.convKernel);
   return {InitSpec::normal(c.initializerRange),
           torchDefault(c.hiddenSize),
-          {torchDefault(c.hiddenSize), outProjInit(c),
+          {torchDefault(c.hiddenSize), outProjInit(c, c),
            c.convInit ? InitSpec::uniform(*c.convInit) : conv, conv,
            dtBiasInit(c), InitSpec::logUniform(c.aInitMin, c.aInitMax)}};
 }
 
-void cp::addMixerWeights(const Mamba2Config &c, const MixerInits &inits,
-                         const std::string &start,
+void cp::addMixerWeights(const LanguageModel &model, const MixerConfig &c,
+                         const MixerInits &inits, const std::string &start,
                          std::vector<WeightSpec> &out) {
   auto add = [&](const char *name, std::vector<int64_t> shape, InitSpec init) {
     out.push_back({start + name, std::move(shape), init});
   };
   int64_t inner = c.innerSize();
-  add(".in_proj.weight", {c.inProjSize(), c.hiddenSize}, inits.inProj);
+  add(".in_proj.weight", {c.inProjSize(), model.hiddenSize}, inits.inProj);
   if (c.useBias)
     add(".in_proj.bias", {c.inProjSize()}, InitSpec::zeros());
   add(".conv1d.weight", {c.convDim(), 1, c.convKernel}, inits.conv);
@@ -80,9 +80,9 @@ void cp::addMixerWeights(const Mamba2Config &c, const MixerInits &inits,
   add(".D", {c.dHasHeadDim ? inner : c.numHeads}, InitSpec::ones());
   if (c.hasGatedNorm)
     add(".norm.weight", {inner}, InitSpec::ones());
-  add(".out_proj.weight", {c.hiddenSize, inner}, inits.outProj);
+  add(".out_proj.weight", {model.hiddenSize, inner}, inits.outProj);
   if (c.useBias)
-    add(".out_proj.bias", {c.hiddenSize}, InitSpec::zeros());
+    add(".out_proj.bias", {model.hiddenSize}, InitSpec::zeros());
 }
 
 std::vector<WeightSpec> cp::weightsOf(const Mamba2Config &c) {
@@ -94,7 +94,7 @@ std::vector<WeightSpec> cp::weightsOf(const Mamba2Config &c) {
   for (int64_t layer = 0; layer < c.numLayers; ++layer) {
     std::string start = "backbone.layers." + std::to_string(layer) + ".";
     out.push_back({start + "norm.weight", {c.hiddenSize}, InitSpec::ones()});
-    addMixerWeights(c, inits.mixer, start + "mixer", out);
+    addMixerWeights(c, c, inits.mixer, start + "mixer", out);
   }
   out.push_back({"backbone.norm_f.weight", {c.hiddenSize}, InitSpec::ones()});
   if (!c.tieEmbeddings)

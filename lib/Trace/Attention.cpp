@@ -15,52 +15,52 @@ namespace cp {
 
 namespace {
 
-/// What an attention op says of the places of its rows.
-struct Places {
+/// How an attention op says that its rows are cut.
+struct RowCuts {
   Mesh mesh;
   /// None where all of a sequence is here.
   std::vector<Cut> queries, keys;
   std::string text;
 };
 
-template <typename OpTy> Places placesOf(OpTy op, bool keysToo) {
-  Places places;
-  places.mesh = op.getMesh().toMesh();
-  places.queries = op.toCuts();
-  for (const Cut &cut : places.queries)
-    places.text += (places.text.empty() ? "\"" : ", \"") +
-                   places.mesh.axes[cut.axis].name + "\" " +
-                   orderName(cut.order);
+template <typename OpTy> RowCuts rowCutsOf(OpTy op, bool keysToo) {
+  RowCuts rowCuts;
+  rowCuts.mesh = op.getMesh().toMesh();
+  rowCuts.queries = op.toCuts();
+  for (const Cut &cut : rowCuts.queries)
+    rowCuts.text += (rowCuts.text.empty() ? "\"" : ", \"") +
+                    rowCuts.mesh.axes[cut.axis].name + "\" " +
+                    orderName(cut.order);
   if (keysToo)
-    places.keys = places.queries;
-  return places;
+    rowCuts.keys = rowCuts.queries;
+  return rowCuts;
 }
 
 /// That row i of `name` is the token that has its place there.
 std::optional<std::string> misplacedRow(const Digits &rows,
                                         const std::vector<Cut> &cuts,
-                                        const Places &places, int64_t rank,
+                                        const RowCuts &rowCuts, int64_t rank,
                                         int64_t count, int64_t length) {
   for (int64_t i = 0; i < static_cast<int64_t>(rows.at.size()); ++i) {
     if (rows.at[i] < 0)
       continue;
-    int64_t want = globalIndex(places.mesh, cuts, length, rank, i % count);
+    int64_t want = globalIndex(rowCuts.mesh, cuts, length, rank, i % count);
     if (rows.at[i] % length == want)
       continue;
     return "row " + std::to_string(i % count) + " holds token " +
            std::to_string(rows.at[i] % length) +
            " where it should hold token " + std::to_string(want) +
            (cuts.empty() ? ", as all rows are here"
-                         : ", as the sequence is cut over " + places.text);
+                         : ", as the sequence is cut over " + rowCuts.text);
   }
   return std::nullopt;
 }
 
-Places placesOf(Operation *op) {
+RowCuts rowCutsOf(Operation *op) {
   if (auto cut = dyn_cast<AttentionRowsOp>(op))
-    return placesOf(cut, /*keysToo=*/false);
+    return rowCutsOf(cut, /*keysToo=*/false);
   if (auto ring = dyn_cast<RingAttentionOp>(op))
-    return placesOf(ring, /*keysToo=*/true);
+    return rowCutsOf(ring, /*keysToo=*/true);
   return {};
 }
 
@@ -88,28 +88,28 @@ static int64_t ranksOf(const std::vector<Cut> &cuts, const Mesh &mesh) {
 
 /// Each place is the token there: what meets it must be that token's.
 void tracePositions(OpTrace &trace, Operation *op) {
-  Places places;
+  RowCuts rowCuts;
   if (auto cut = dyn_cast<CutPositionsOp>(op))
-    places = placesOf(cut, /*keysToo=*/false);
+    rowCuts = rowCutsOf(cut, /*keysToo=*/false);
   TracedValue &value = trace.result(0);
   int64_t count = value.shape[0];
-  int64_t length = count * ranksOf(places.queries, places.mesh);
+  int64_t length = count * ranksOf(rowCuts.queries, rowCuts.mesh);
   value.space = std::make_shared<IdSpace>(IdSpace::of({length}));
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     auto ids = std::make_shared<Words>();
     for (int64_t i = 0; i < count; ++i)
-      ids->push_back(globalIndex(places.mesh, places.queries, length, rank, i) +
-                     1);
+      ids->push_back(
+          globalIndex(rowCuts.mesh, rowCuts.queries, length, rank, i) + 1);
     value.ids.push_back(std::move(ids));
   }
 }
 
-/// That all rows of a sequence are there and, if that counts, in their places.
-static void checkPlaces(OpTrace &trace, const NamedValue &value, int64_t rank,
-                        const Places &places, const std::vector<Cut> &cuts,
-                        bool inOrder) {
+/// That all rows of a sequence are there and, if that counts, in order.
+static void checkRows(OpTrace &trace, const NamedValue &value, int64_t rank,
+                      const RowCuts &rowCuts, const std::vector<Cut> &cuts,
+                      bool inOrder) {
   int64_t length = lengthOf(*value.value), count = value.value->shape[1];
-  int64_t all = count * ranksOf(cuts, places.mesh);
+  int64_t all = count * ranksOf(cuts, rowCuts.mesh);
   if (all != length)
     return trace.report(rank, value.name + ": the ranks of the op hold " +
                                   std::to_string(all) + " rows of " +
@@ -121,7 +121,7 @@ static void checkPlaces(OpTrace &trace, const NamedValue &value, int64_t rank,
     return trace.report(rank, value.name + ": holds a token twice");
   if (!inOrder)
     return;
-  if (auto wrong = misplacedRow(rowsOf(trace, value, rank), cuts, places, rank,
+  if (auto wrong = misplacedRow(rowsOf(trace, value, rank), cuts, rowCuts, rank,
                                 count, length))
     trace.report(rank, value.name + ": " + *wrong);
 }
@@ -168,7 +168,7 @@ void traceAttention(OpTrace &trace, Operation *op) {
       v{"v", &trace.operand(2u)};
   if (!q.value->space || !k.value->space || !v.value->space)
     return trace.setUnknown();
-  Places places = placesOf(op);
+  RowCuts rowCuts = rowCutsOf(op);
   bool causal = isCausal(op);
   for (const NamedValue &value : {q, k, v})
     checkPlain(trace, value);
@@ -181,10 +181,10 @@ void traceAttention(OpTrace &trace, Operation *op) {
     if (ownPlaces)
       checkSameRows(trace, q, {"places", &trace.operand(ownPlaces)}, rank,
                     lengthOf(*q.value));
-    checkPlaces(trace, k, rank, places, places.keys, causal);
+    checkRows(trace, k, rank, rowCuts, rowCuts.keys, causal);
     // Where all keys are seen, queries may come from anywhere.
     if (causal)
-      checkPlaces(trace, q, rank, places, places.queries, causal);
+      checkRows(trace, q, rank, rowCuts, rowCuts.queries, causal);
   }
   setAttended(trace, q, v);
 }

@@ -47,7 +47,7 @@ std::vector<double> spread(const TensorSpec &spec, uint64_t seed, double low,
 /// Makes the steps of even heads differ by orders of magnitude from token to
 /// token, beside a rate that turns the largest of them into resets.
 void addResets(llvm::StringRef name, const TensorSpec &spec,
-               const Mamba2Config &config, std::vector<double> &values) {
+               const MixerConfig &config, std::vector<double> &values) {
   bool isProjection = name.ends_with("in_proj.weight");
   int64_t first = isProjection ? config.inProjSize() - config.numHeads : 0;
   int64_t columns = isProjection ? spec.shape[1] : 1;
@@ -64,7 +64,7 @@ void addResets(llvm::StringRef name, const TensorSpec &spec,
 }
 
 std::vector<double> drawParameter(const TensorSpec &spec,
-                                  const Mamba2Config &config, Decay decay,
+                                  const MixerConfig &config, Decay decay,
                                   uint64_t seed) {
   llvm::StringRef name = spec.name;
   if (name.ends_with(".D") || name.ends_with("norm.weight") ||

@@ -43,12 +43,12 @@ TEST(Index, globalIndex) {
       EXPECT_EQ(indicesOf(row.mesh, row.cuts, 8, rank), row.perRank[rank]);
 }
 
-TEST(Index, placeOf) {
+TEST(Index, homeOf) {
   Mesh two = makeMesh({2}), four = makeMesh({2, 2});
   struct Row {
     Mesh mesh;
     Cuts cuts;
-    std::vector<Place> places;
+    std::vector<Home> homes;
   };
   Indices globals = {0, 2, 5, 7};
   for (const Row &row : {
@@ -63,9 +63,9 @@ TEST(Index, placeOf) {
                {{{0, 0}, 0}, {{1, 0}, 0}, {{1, 1}, 1}, {{0, 1}, 1}}},
        })
     for (size_t i = 0; i < globals.size(); ++i) {
-      Place place = placeOf(row.mesh, row.cuts, 8, globals[i]);
-      EXPECT_EQ(place.coordinates, row.places[i].coordinates);
-      EXPECT_EQ(place.local, row.places[i].local);
+      Home home = homeOf(row.mesh, row.cuts, 8, globals[i]);
+      EXPECT_EQ(home.coordinates, row.homes[i].coordinates);
+      EXPECT_EQ(home.local, row.homes[i].local);
     }
 }
 
@@ -113,10 +113,10 @@ static void compareWithDefinition(const Mesh &mesh, const Cuts &cuts,
     }
     ASSERT_EQ(fromRuns, expected);
     for (size_t i = 0; i < expected.size(); ++i) {
-      Place place = placeOf(mesh, cuts, size, expected[i]);
-      ASSERT_EQ(place.local, int64_t(i));
+      Home home = homeOf(mesh, cuts, size, expected[i]);
+      ASSERT_EQ(home.local, int64_t(i));
       for (size_t j = 0; j < cuts.size(); ++j)
-        ASSERT_EQ(place.coordinates[j], mesh.coordinates(rank)[cuts[j].axis]);
+        ASSERT_EQ(home.coordinates[j], mesh.coordinates(rank)[cuts[j].axis]);
     }
   }
 }

@@ -17,29 +17,29 @@ using namespace cp::test;
 
 namespace {
 
-std::string describe(const Mamba2Config &c) {
+std::string describe(const LanguageModel &m, const MixerConfig &c) {
   return llvm::formatv("{0} {1} {2} {3} {4} {5} {6} {7} {8} {9} {10} ",
-                       c.hiddenSize, c.numLayers, c.numHeads, c.headDim,
-                       c.stateSize, c.numGroups, c.convKernel, c.vocabSize,
-                       c.paddedVocabSize, c.chunkSize, c.normGroups)
+                       m.hiddenSize, m.numLayers, c.numHeads, c.headDim,
+                       c.stateSize, c.numGroups, c.convKernel, m.vocabSize,
+                       m.paddedVocabSize, c.chunkSize, c.normGroups)
              .str() +
          llvm::formatv(
              "{0:e} {1:e} {2} {3} {4:e} {5:e} {6} {7} {8} {9} {10} {11} ",
-             c.normEpsilon, c.gatedNormEpsilon, c.hasGatedNorm,
+             m.normEpsilon, c.gatedNormEpsilon, c.hasGatedNorm,
              c.normBeforeGate, c.dtMin, c.dtMax, c.useBias, c.useConvBias,
-             c.tieEmbeddings, c.residualInF32, c.dHasHeadDim, c.rescaleResidual)
+             m.tieEmbeddings, m.residualInF32, c.dHasHeadDim, m.rescaleResidual)
              .str() +
          llvm::formatv("{0:e} {1:e} {2:e} {3:e} {4} {5} {6}", c.dtInitMin,
-                       c.dtInitMax, c.dtInitFloor, c.initializerRange,
+                       c.dtInitMax, c.dtInitFloor, m.initializerRange,
                        c.aInitMin, c.aInitMax, c.convInit.value_or(-1))
              .str();
 }
 
 std::string describe(const ModelConfig &config) {
   if (const auto *mamba = std::get_if<Mamba2Config>(&config))
-    return describe(*mamba);
+    return describe(*mamba, *mamba);
   const auto &c = std::get<HybridConfig>(config);
-  std::string text = describe(c.mamba);
+  std::string text = describe(c, c.mamba);
   for (BlockKind kind : c.layers)
     text += " *-"[int(kind)];
   text += llvm::formatv(" {0:e} {1:e} {2:e} {3:e}", c.multipliers.embedding,

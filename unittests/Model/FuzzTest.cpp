@@ -172,21 +172,23 @@ TEST(Fuzz, Npy) {
   EXPECT_LT(accepted, iterations / 2);
 }
 
-static void checkConfig(const ModelConfig &config) {
-  const auto *hybrid = std::get_if<HybridConfig>(&config);
-  const Mamba2Config &mamba =
-      hybrid ? hybrid->mamba : std::get<Mamba2Config>(config);
-  ASSERT_EQ(mamba.numHeads % mamba.numGroups, 0);
-  ASSERT_GE(mamba.paddedVocabSize, mamba.vocabSize);
-  if (hybrid) {
-    ASSERT_EQ(hybrid->attention.heads % hybrid->attention.keyHeads, 0);
-    ASSERT_EQ(int64_t(hybrid->layers.size()), mamba.numLayers);
-  }
-  if (mamba.numLayers > 100)
+template <typename ModelTy>
+static void checkSizes(const ModelTy &model, const MixerConfig &mixer) {
+  ASSERT_EQ(mixer.numHeads % mixer.numGroups, 0);
+  ASSERT_GE(model.paddedVocabSize, model.vocabSize);
+  if (model.numLayers > 100)
     return;
-  for (const WeightSpec &weight :
-       hybrid ? weightsOf(*hybrid) : weightsOf(mamba))
+  for (const WeightSpec &weight : weightsOf(model))
     ASSERT_TRUE(tensorBytes(weight.shape, DType::F64).has_value());
+}
+
+static void checkConfig(const ModelConfig &config) {
+  if (const auto *mamba = std::get_if<Mamba2Config>(&config))
+    return checkSizes(*mamba, *mamba);
+  const auto &hybrid = std::get<HybridConfig>(config);
+  ASSERT_EQ(hybrid.attention.heads % hybrid.attention.keyHeads, 0);
+  ASSERT_EQ(int64_t(hybrid.layers.size()), hybrid.numLayers);
+  checkSizes(hybrid, hybrid.mamba);
 }
 
 static void fuzzConfig(const std::string &text) {

@@ -52,7 +52,7 @@ std::string nemotronWith(const std::string &members) {
 }
 
 bool hasRemark(const HybridConfig &config, const std::string &start) {
-  for (const std::string &remark : config.mamba.remarks)
+  for (const std::string &remark : config.remarks)
     if (remark.rfind(start, 0) == 0)
       return true;
   return false;
@@ -110,14 +110,14 @@ TEST(HybridWeights, InitialisationOfTheFamilies) {
 TEST(HybridConfig, DefaultsOfBamba) {
   HybridConfig c = mustParseHybrid(bamba);
   EXPECT_EQ(c.family, &bambaFamily);
-  EXPECT_EQ(c.mamba.hiddenSize, 4096);
-  EXPECT_EQ(c.mamba.vocabSize, 128000);
-  EXPECT_EQ(c.mamba.numLayers, 32);
+  EXPECT_EQ(c.hiddenSize, 4096);
+  EXPECT_EQ(c.vocabSize, 128000);
+  EXPECT_EQ(c.numLayers, 32);
   EXPECT_EQ(c.mamba.numHeads, 128);
   EXPECT_EQ(c.mamba.headDim, 64);
   EXPECT_EQ(c.mamba.stateSize, 256);
   EXPECT_EQ(c.mamba.numGroups, 1);
-  EXPECT_FALSE(c.mamba.residualInF32);
+  EXPECT_FALSE(c.residualInF32);
   EXPECT_EQ(c.attention.heads, 32);
   EXPECT_EQ(c.attention.keyHeads, 8);
   EXPECT_EQ(c.attention.headDim, 128);
@@ -132,7 +132,7 @@ TEST(HybridConfig, DefaultsOfNemotronH) {
   HybridConfig c = mustParseHybrid(nemotron);
   EXPECT_EQ(c.family, &nemotronHFamily);
   EXPECT_EQ(kinds(c), "M-*M");
-  EXPECT_EQ(c.mamba.numLayers, 4);
+  EXPECT_EQ(c.numLayers, 4);
   EXPECT_EQ(c.mamba.innerSize(), 128 * 64);
   EXPECT_EQ(c.mamba.normGroups, 8);
   EXPECT_EQ(c.mamba.dtMin, 0.001);
@@ -146,10 +146,10 @@ TEST(HybridConfig, DefaultsOfGranite) {
   HybridConfig c = mustParseHybrid(
       R"({"model_type": "granitemoehybrid", "num_local_experts": 0})");
   EXPECT_EQ(c.family, &graniteFamily);
-  EXPECT_EQ(c.mamba.hiddenSize, 4096);
-  EXPECT_EQ(c.mamba.vocabSize, 32000);
-  EXPECT_EQ(c.mamba.normEpsilon, 1e-6);
-  EXPECT_FALSE(c.mamba.residualInF32);
+  EXPECT_EQ(c.hiddenSize, 4096);
+  EXPECT_EQ(c.vocabSize, 32000);
+  EXPECT_EQ(c.normEpsilon, 1e-6);
+  EXPECT_FALSE(c.residualInF32);
   EXPECT_EQ(c.attention.keyHeads, 32);
   EXPECT_EQ(c.attention.headDim, 128);
   EXPECT_FALSE(c.attention.ropeTheta);

@@ -80,19 +80,19 @@ struct Tensors {
 Tensors makeTensors(RandomCase &c, const std::vector<Route> &routes,
                     int64_t rank) {
   Tensors made;
-  Place place = c.place(rank);
+  Member member = c.member(rank);
   for (const Route &route : routes) {
-    const Array &whole = route.wholes[size_t(place.group)];
-    Array local = partOf(whole, route.concatDim, route.concatOrder, place.size,
-                         place.position);
+    const Array &whole = route.wholes[size_t(member.group)];
+    Array local = partOf(whole, route.concatDim, route.concatOrder, member.size,
+                         member.position);
     made.expected.push_back(partOf(repeated(whole, route), route.splitDim,
-                                   route.splitOrder, place.size,
-                                   place.position));
+                                   route.splitOrder, member.size,
+                                   member.position));
     made.ins.emplace_back(route.dtype, local, route.hasGaps);
     made.outs.emplace_back(route.dtype, made.expected.back().sizes,
                            route.hasGaps);
-    made.bytesSent += product(local.sizes) * route.times * (place.size - 1) /
-                      place.size * int64_t(cprt_dtype_size(route.dtype));
+    made.bytesSent += product(local.sizes) * route.times * (member.size - 1) /
+                      member.size * int64_t(cprt_dtype_size(route.dtype));
   }
   return made;
 }

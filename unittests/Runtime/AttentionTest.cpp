@@ -78,8 +78,8 @@ struct Whole {
     Whole part = *this;
     auto cut = [&](Array &array, int64_t dim, const Cut &how) {
       for (size_t i = 0; i < how.axes.size(); ++i) {
-        Place place = placeOf(mesh, {how.axes[i]}, rank);
-        array = partOf(array, dim, how.orders[i], place.size, place.position);
+        Member member = memberOf(mesh, {how.axes[i]}, rank);
+        array = partOf(array, dim, how.orders[i], member.size, member.position);
       }
     };
     for (Array *array : {&part.q, &part.o})
@@ -146,7 +146,7 @@ struct Case {
   Sizes mesh;
   Cut cut;
 
-  int64_t ranks() const { return placeOf(mesh, cut.axes, 0).size; }
+  int64_t ranks() const { return memberOf(mesh, cut.axes, 0).size; }
 };
 
 /// Every number of ranks in every order, stripes of one row and of two, and

@@ -90,13 +90,13 @@ Array expectedRows(Sample sample, int64_t ranks, int64_t position,
 }
 
 void runHalo(RandomCase &c, const Sample &sample, cprt_dtype dtype,
-             cprt_context *context, const Place &place) {
+             cprt_context *context, const Member &member) {
   bool hasGaps = c.seed % 2 == 0;
-  Array part = partOf(sample.whole, sample.dim, sample.isZigzag, place.size,
-                      place.position);
+  Array part = partOf(sample.whole, sample.dim, sample.isZigzag, member.size,
+                      member.position);
   Tensor in(dtype, part, hasGaps), initial(dtype, sample.initial, hasGaps);
   std::map<int64_t, int64_t> taken;
-  Array expected = expectedRows(sample, place.size, place.position, taken);
+  Array expected = expectedRows(sample, member.size, member.position, taken);
   // Two tensors as one exchange.
   Tensor first(dtype, expected.sizes, hasGaps);
   Tensor second(dtype, expected.sizes, hasGaps);
@@ -109,7 +109,7 @@ void runHalo(RandomCase &c, const Sample &sample, cprt_dtype dtype,
   call.attr(sample.count).run(cprt_halo, context);
   in.write(Array(in.sizes));
   for (Tensor *out : {&first, &second}) {
-    EXPECT_EQ(out->read(), expected) << "position " << place.position;
+    EXPECT_EQ(out->read(), expected) << "position " << member.position;
     EXPECT_TRUE(out->gapsAreIntact());
   }
 }
@@ -122,7 +122,7 @@ void checkHalo(RandomCase &c) {
                << sample.parts() << " parts of " << sample.rows);
   World world(c.setting.mesh);
   world.run([&](int64_t rank, cprt_context *context) {
-    runHalo(c, sample, dtype, context, c.place(rank));
+    runHalo(c, sample, dtype, context, c.member(rank));
   });
   ASSERT_EQ(world.failures(), "");
   std::map<int64_t, int64_t> sent;
@@ -130,7 +130,7 @@ void checkHalo(RandomCase &c) {
     expectedRows(sample, c.groupSize(), position, sent);
   for (int64_t rank = 0; rank < world.size(); ++rank) {
     cprt_counter counter = world.counter(rank, "halo", maskOf(c.setting.axes));
-    EXPECT_EQ(counter.bytes_sent, 2 * sent[c.place(rank).position] *
+    EXPECT_EQ(counter.bytes_sent, 2 * sent[c.member(rank).position] *
                                       int64_t(cprt_dtype_size(dtype)));
     EXPECT_EQ(counter.calls, 1);
   }

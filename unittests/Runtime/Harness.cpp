@@ -295,20 +295,20 @@ cprt_counter World::counter(int64_t rank, const std::string &op,
   return {"", axes, 0, 0};
 }
 
-Place cp::test::placeOf(const Sizes &mesh, const Sizes &axes, int64_t rank) {
+Member cp::test::memberOf(const Sizes &mesh, const Sizes &axes, int64_t rank) {
   Sizes coordinates(mesh.size());
   for (size_t i = mesh.size(); i-- > 0; rank /= mesh[i])
     coordinates[i] = rank % mesh[i];
-  Place place = {1, 0, 0};
+  Member member = {1, 0, 0};
   for (int64_t axis : axes) {
-    place.size *= mesh[size_t(axis)];
-    place.position =
-        place.position * mesh[size_t(axis)] + coordinates[size_t(axis)];
+    member.size *= mesh[size_t(axis)];
+    member.position =
+        member.position * mesh[size_t(axis)] + coordinates[size_t(axis)];
   }
   for (size_t i = 0; i < mesh.size(); ++i)
     if (std::find(axes.begin(), axes.end(), int64_t(i)) == axes.end())
-      place.group = place.group * mesh[i] + coordinates[i];
-  return place;
+      member.group = member.group * mesh[i] + coordinates[i];
+  return member;
 }
 
 uint64_t cp::test::maskOf(const Sizes &axes) {

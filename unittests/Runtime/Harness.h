@@ -116,11 +116,11 @@ private:
   cprt_world *world = nullptr;
 };
 
-/// A rank's place in the groups over some axes, worked out by division.
-struct Place {
+/// A rank as a member of its groups over some axes, worked out by division.
+struct Member {
   int64_t size, position, group;
 };
-Place placeOf(const Sizes &mesh, const Sizes &axes, int64_t rank);
+Member memberOf(const Sizes &mesh, const Sizes &axes, int64_t rank);
 uint64_t maskOf(const Sizes &axes);
 
 /// The meshes and groups that every collective is tried on.

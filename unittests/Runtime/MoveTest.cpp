@@ -62,12 +62,13 @@ TEST(Move, AllGatherRestoresTheWhole) {
     int64_t order = c.anyOrder();
     std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
     auto local = [&](int64_t r) {
-      Place place = c.place(r);
-      return partOf(wholes[size_t(place.group)], dim, order, g, place.position);
+      Member member = c.member(r);
+      return partOf(wholes[size_t(member.group)], dim, order, g,
+                    member.position);
     };
     checkOneToOne(
         c, cprt_all_gather, Call().array(c.setting.axes).attr(dim).attr(order),
-        local, [&](int64_t r) { return wholes[size_t(c.place(r).group)]; },
+        local, [&](int64_t r) { return wholes[size_t(c.member(r).group)]; },
         "all_gather",
         [&](int64_t r) { return (g - 1) * product(local(r).sizes); });
   });
@@ -78,12 +79,12 @@ static void checkReorder(RandomCase &c, const Sizes &sizes, int64_t dim,
   int64_t g = c.groupSize();
   std::vector<Array> wholes = c.wholes(sizes);
   auto part = [&](int64_t r, int64_t order) {
-    Place place = c.place(r);
-    return partOf(wholes[size_t(place.group)], dim, order, g, place.position);
+    Member member = c.member(r);
+    return partOf(wholes[size_t(member.group)], dim, order, g, member.position);
   };
   int64_t size = sizes[size_t(dim)];
   auto sent = [&](int64_t r) {
-    int64_t rows = 0, position = c.place(r).position;
+    int64_t rows = 0, position = c.member(r).position;
     for (int64_t i = 0; i < size; ++i)
       rows += ownerOf(from, g, size, i).first == position &&
               ownerOf(to, g, size, i).first != position;
@@ -128,14 +129,14 @@ TEST(Move, ShiftTakesTheNeighboursInput) {
     int64_t g = c.groupSize(), offset = c.draw(-g, g);
     std::vector<Array> wholes = c.wholes(cuttable(c, 2, 0));
     auto at = [&](int64_t r, int64_t back) {
-      Place place = c.place(r);
-      int64_t source = place.position - back;
-      Array part = partOf(wholes[size_t(place.group)], 0, 0, g,
+      Member member = c.member(r);
+      int64_t source = member.position - back;
+      Array part = partOf(wholes[size_t(member.group)], 0, 0, g,
                           std::clamp<int64_t>(source, 0, g - 1));
       return source < 0 || source >= g ? Array(part.sizes) : part;
     };
     auto sent = [&](int64_t r) {
-      int64_t taker = c.place(r).position + offset;
+      int64_t taker = c.member(r).position + offset;
       bool isTaken = offset != 0 && taker >= 0 && taker < g;
       return isTaken ? product(at(r, 0).sizes) : 0;
     };
@@ -153,9 +154,9 @@ TEST(Move, SliceTakesThePartAndMovesNothing) {
     std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
     World world(c.setting.mesh);
     world.run([&](int64_t r, cprt_context *context) {
-      Place place = c.place(r);
-      const Array &whole = wholes[size_t(place.group)];
-      Array expected = partOf(whole, dim, order, g, place.position);
+      Member member = c.member(r);
+      const Array &whole = wholes[size_t(member.group)];
+      Array expected = partOf(whole, dim, order, g, member.position);
       Tensor in(CPRT_I32, whole), out(CPRT_I32, expected.sizes, true);
       Call()
           .array(c.setting.axes)

@@ -22,8 +22,8 @@ Array placesOf(const Case &where, int64_t length, int64_t rank) {
   Array places({length});
   std::iota(places.values.begin(), places.values.end(), 0);
   for (size_t i = 0; i < where.axes.size(); ++i) {
-    Place place = placeOf(where.mesh, {where.axes[i]}, rank);
-    places = partOf(places, 0, where.orders[i], place.size, place.position);
+    Member member = memberOf(where.mesh, {where.axes[i]}, rank);
+    places = partOf(places, 0, where.orders[i], member.size, member.position);
   }
   return places;
 }

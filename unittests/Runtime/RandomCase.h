@@ -37,7 +37,7 @@ struct RandomCase {
     return sizes;
   }
   int64_t groupSize() const {
-    return placeOf(setting.mesh, setting.axes, 0).size;
+    return memberOf(setting.mesh, setting.axes, 0).size;
   }
   int64_t numGroups() const { return product(setting.mesh) / groupSize(); }
   /// One whole tensor for each group.
@@ -47,8 +47,8 @@ struct RandomCase {
       list.push_back(randomArray(sizes, random));
     return list;
   }
-  Place place(int64_t rank) const {
-    return placeOf(setting.mesh, setting.axes, rank);
+  Member member(int64_t rank) const {
+    return memberOf(setting.mesh, setting.axes, rank);
   }
 };
 

@@ -27,7 +27,7 @@ std::vector<Array> randomInputs(RandomCase &c, const Sizes &sizes,
 Array sumFor(RandomCase &c, const std::vector<Array> &inputs, int64_t rank) {
   Array sum(inputs[0].sizes);
   for (size_t peer = 0; peer < inputs.size(); ++peer)
-    if (c.place(int64_t(peer)).group == c.place(rank).group)
+    if (c.member(int64_t(peer)).group == c.member(rank).group)
       for (size_t i = 0; i < sum.values.size(); ++i)
         sum.values[i] += inputs[peer].values[i];
   return sum;
@@ -45,7 +45,7 @@ void checkSum(RandomCase &c, bool isScattered, Sizes sizes) {
   world.run([&](int64_t rank, cprt_context *context) {
     Array expected = sumFor(c, inputs, rank);
     if (isScattered)
-      expected = partOf(expected, dim, order, g, c.place(rank).position);
+      expected = partOf(expected, dim, order, g, c.member(rank).position);
     Tensor in(dtype, inputs[size_t(rank)], hasGaps);
     Tensor out(dtype, expected.sizes, hasGaps);
     Call call;

@@ -61,8 +61,8 @@ struct Traffic {
 void checkTraffic(RandomCase &c, const World &world, const Sample &sample,
                   Algorithm algorithm) {
   for (int64_t rank = 0; rank < world.size(); ++rank) {
-    Place place = c.place(rank);
-    Traffic traffic = {place.position, place.size, product(sample.state),
+    Member member = c.member(rank);
+    Traffic traffic = {member.position, member.size, product(sample.state),
                        product(sample.decay), sample.width()};
     cprt_counter counter =
         world.counter(rank, "scan_state", maskOf(c.setting.axes));
@@ -77,12 +77,12 @@ void checkAgainstSum(RandomCase &c, const Summaries &inputs,
                      const Summaries &results, double tolerance) {
   int64_t ranks = product(c.setting.mesh);
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    Place here = c.place(rank);
+    Member here = c.member(rank);
     std::vector<size_t> earlier(size_t(here.position), 0);
     for (int64_t peer = 0; peer < ranks; ++peer)
-      if (c.place(peer).group == here.group &&
-          c.place(peer).position < here.position)
-        earlier[size_t(c.place(peer).position)] = size_t(peer);
+      if (c.member(peer).group == here.group &&
+          c.member(peer).position < here.position)
+        earlier[size_t(c.member(peer).position)] = size_t(peer);
     size_t decays = inputs.decays[0].values.size();
     size_t states = inputs.states[0].values.size();
     for (size_t i = 0; i < states; ++i) {

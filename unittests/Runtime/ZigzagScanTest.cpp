@@ -37,14 +37,14 @@ std::vector<Summaries> scanZigzag(RandomCase &c, World &world,
                                   Algorithm algorithm, bool isReverse = false) {
   std::vector<Summaries> results(size_t(c.numGroups()), inputs);
   world.run([&](int64_t rank, cprt_context *context) {
-    Place place = c.place(rank);
-    size_t first = size_t(place.position);
-    size_t second = size_t(2 * place.size - 1) - first;
+    Member member = c.member(rank);
+    size_t first = size_t(member.position);
+    size_t second = size_t(2 * member.size - 1) - first;
     Array decays = inTurn(inputs.decays[first], inputs.decays[second]);
     Array states = inTurn(inputs.states[first], inputs.states[second]);
     scan(context, sample, c.setting.axes, {algorithm, true, isReverse}, decays,
          states);
-    Summaries &result = results[size_t(place.group)];
+    Summaries &result = results[size_t(member.group)];
     for (int64_t slot : {0, 1}) {
       result.decays[slot ? second : first] = everySecond(decays, slot);
       result.states[slot ? second : first] = everySecond(states, slot);
@@ -118,11 +118,12 @@ void checkAll(RandomCase &c, Sample sample) {
         expectSameBits(result.states, expected.states);
       }
       for (int64_t rank = 0; rank < world.size(); ++rank) {
-        Place place = c.place(rank);
+        Member member = c.member(rank);
         cprt_counter counter =
             world.counter(rank, "scan_state", maskOf(c.setting.axes));
-        EXPECT_EQ(counter.bytes_sent,
-                  Traffic(place.size, place.position).bytes(algorithm, sample));
+        EXPECT_EQ(
+            counter.bytes_sent,
+            Traffic(member.size, member.position).bytes(algorithm, sample));
         EXPECT_EQ(counter.calls, 1);
       }
     }

@@ -96,7 +96,7 @@ int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
 
 /// Where a global index of a dimension lives: the coordinate on each cut's axis
 /// (in the order of the cuts) and the local index there.
-struct Place {
+struct Home {
   std::vector<int64_t> coordinates;
   int64_t local;
 };
@@ -107,8 +107,8 @@ struct Place {
 ///   {"a" zigzag}, 2 ranks       (0) 0     (1) 0     (1) 3     (0) 3
 ///   {"a" striped : 2}, 2 ranks  (0) 0     (1) 0     (0) 3     (1) 3
 ///   {"a" zigzag, "b"}, 2 x 2    (0, 0) 0  (1, 0) 0  (1, 1) 1  (0, 1) 1
-Place placeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
-              int64_t global);
+Home homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
+            int64_t global);
 
 /// This rank's part of a dimension as maximal runs, in local order; none for
 /// size 0. They ascend in the global numbering too. For size 8, each run as

@@ -9,6 +9,7 @@
 #define CP_MODEL_HFCONFIG_H
 
 #include "cp/Model/HybridConfig.h"
+#include "cp/Model/Mamba2Config.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"

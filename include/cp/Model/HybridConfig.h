@@ -17,7 +17,8 @@
 #ifndef CP_MODEL_HYBRIDCONFIG_H
 #define CP_MODEL_HYBRIDCONFIG_H
 
-#include "cp/Model/Mamba2Config.h"
+#include "cp/Model/LanguageModel.h"
+#include "cp/Model/MixerConfig.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
@@ -73,15 +74,13 @@ struct Multipliers {
 
 struct HybridFamily;
 
-/// A hybrid language model. What parseModelConfig() returns has been checked as
-/// a Mamba2Config is; also, keyHeads divides heads and rotaryDims is even and
-/// at most headDim.
-struct HybridConfig {
+/// A hybrid language model; numLayers is that of `layers`. What
+/// parseModelConfig() returns has been checked as a Mamba2Config is; also,
+/// keyHeads divides heads and rotaryDims is even and at most headDim.
+struct HybridConfig : LanguageModel {
   /// Never null in what parseModelConfig() returns.
   const HybridFamily *family = nullptr;
-  /// The Mamba layers, and what the whole model has one of: hidden size,
-  /// vocabulary, norms, ties, remarks. numLayers is that of `layers`.
-  Mamba2Config mamba;
+  MixerConfig mamba;
   AttentionConfig attention;
   MlpConfig mlp;
   Multipliers multipliers;

@@ -10,6 +10,7 @@
 
 #include "cp/Files/Safetensors.h"
 #include "cp/Model/HybridConfig.h"
+#include "cp/Model/Mamba2Config.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

@@ -29,16 +29,16 @@ public:
   std::string of(mlir::Operation *op) const;
 
 private:
-  struct Place {
+  struct Origin {
     bool isParameter = true;
     /// Nothing, outside any layer, or a number; `head` is above all.
     int64_t layer = none;
   };
   static constexpr int64_t none = -2, outside = -1, head = INT64_MAX;
 
-  Place placeOf(mlir::Operation *op) const;
+  Origin originOf(mlir::Operation *op) const;
 
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, Origin> origins;
   llvm::DenseMap<mlir::Operation *, int64_t> layers;
   bool hasLayers = false;
 };

@@ -213,7 +213,7 @@ private:
   }
 
   /// Tokens [t, end), columns from j.
-  struct Place {
+  struct Corner {
     int64_t t, end, j;
   };
 
@@ -222,8 +222,8 @@ private:
   /// they are infinite or NaN: then the first row is. Returns 0 times that row.
   [[gnu::noinline]] Type outputTile(const typename P::Factors &past,
                                     const Acc *decays,
-                                    const typename P::Factors &inside, Place at,
-                                    Way way, Matrix<T> out) {
+                                    const typename P::Factors &inside,
+                                    Corner at, Way way, Matrix<T> out) {
     typename P::Sums sums = {};
     addPast(past, decays, sums);
     P::add(inside, Packer::words(at.end), sums);
@@ -250,7 +250,8 @@ private:
     P::add(past, depth, sums);
     eachOf([&](int row, int i) { sums[row][i] *= decays[row]; });
   }
-  [[gnu::always_inline]] void addSkips(Place at, typename P::Sums &sums) const {
+  [[gnu::always_inline]] void addSkips(Corner at,
+                                       typename P::Sums &sums) const {
     eachOf([&](int row, int i) {
       int64_t j = at.j + i * V::lanes;
       sums[row][i] +=
@@ -275,7 +276,7 @@ private:
           sums[row][0] = until[row][0];
           sums[row][1] = until[row][1];
         });
-        Place at = {t, least(t + P::rows, count), j};
+        Corner at = {t, least(t + P::rows, count), j};
         addSkips(at, sums);
         storeEdge(at, sums, out);
       }
@@ -309,7 +310,7 @@ private:
     });
   }
 
-  [[gnu::noinline]] void storeEdge(Place at, const typename P::Sums &sums,
+  [[gnu::noinline]] void storeEdge(Corner at, const typename P::Sums &sums,
                                    Matrix<T> out) const {
     eachOf([&](int row, int i) {
       V::store(edge + row * P::columns + i * V::lanes, sums[row][i]);

@@ -31,35 +31,35 @@ Layers::Layers(FunctionOpInterface function) {
                                                       paramAttr);
     std::optional<int64_t> number = name ? numberIn(name) : std::nullopt;
     hasLayers |= number.has_value();
-    places[argument] = {static_cast<bool>(name), number.value_or(outside)};
+    origins[argument] = {static_cast<bool>(name), number.value_or(outside)};
   }
   for (Block &block : function.getFunctionBody())
     for (Operation &op : block) {
-      Place place = placeOf(&op);
-      layers[&op] = place.layer;
+      Origin origin = originOf(&op);
+      layers[&op] = origin.layer;
       for (Value result : op.getResults())
-        places[result] = place;
+        origins[result] = origin;
     }
 }
 
 /// What is behind the layers and reads a parameter of none of them is head: a
 /// table that is tied to the embedding is read twice.
-Layers::Place Layers::placeOf(Operation *op) const {
-  Place place;
+Layers::Origin Layers::originOf(Operation *op) const {
+  Origin origin;
   bool readsOutside = false, readsLayers = false;
   for (Value operand : op->getOperands()) {
-    Place from = places.lookup(operand);
+    Origin from = origins.lookup(operand);
     // A constant belongs to whoever uses it.
     if (from.layer == none)
       continue;
-    place.isParameter &= from.isParameter;
-    place.layer = std::max(place.layer, from.layer);
+    origin.isParameter &= from.isParameter;
+    origin.layer = std::max(origin.layer, from.layer);
     readsOutside |= from.isParameter && from.layer == outside;
     readsLayers |= !from.isParameter && from.layer >= 0;
   }
   if (readsOutside && readsLayers)
-    place.layer = head;
-  return place;
+    origin.layer = head;
+  return origin;
 }
 
 std::string Layers::of(Operation *op) const {

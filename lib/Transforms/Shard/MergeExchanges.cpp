@@ -22,14 +22,14 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// Moves what an op needs to before an earlier op of its block. Places are
+/// Moves what an op needs to before an earlier op of its block. Ops are
 /// numbered once: asking a block for the order of two ops renumbers all of it
 /// after every change, which makes a long program's time quadratic.
 class Hoister {
 public:
   explicit Hoister(Block &block) {
     for (auto [index, op] : llvm::enumerate(block))
-      places[&op] = {index, index};
+      numbers[&op] = {index, index};
   }
 
   /// Moves the ops that `op` needs and that stand after `first` to before it.
@@ -46,11 +46,11 @@ public:
     }
     SmallVector<Operation *> ops = needs.takeVector();
     llvm::sort(ops, [&](Operation *a, Operation *b) {
-      return places.lookup(a).original < places.lookup(b).original;
+      return numbers.lookup(a).original < numbers.lookup(b).original;
     });
     for (Operation *need : ops) {
       need->moveBefore(first);
-      places[need].now = places.lookup(first).now;
+      numbers[need].now = numbers.lookup(first).now;
     }
     return true;
   }
@@ -58,15 +58,15 @@ public:
   /// `merged` now stands where `first` stood.
   void replace(Operation *first, Operation *merged) {
     // By value: what the map holds moves when it grows.
-    Place place = places.lookup(first);
-    places[merged] = place;
+    Number number = numbers.lookup(first);
+    numbers[merged] = number;
   }
 
 private:
-  struct Place {
+  struct Number {
     /// An order in which every op comes after what it needs.
     size_t original;
-    /// The op's place, or that of the op it was moved to before.
+    /// The op's number, or that of the op it was moved to before.
     size_t now;
   };
 
@@ -78,7 +78,7 @@ private:
       if (!definition || definition->getBlock() != first->getBlock())
         return;
       if (definition == first ||
-          places.lookup(definition).now > places.lookup(first).now)
+          numbers.lookup(definition).now > numbers.lookup(first).now)
         needs.insert(definition);
     };
     llvm::for_each(op->getOperands(), add);
@@ -87,7 +87,7 @@ private:
     llvm::for_each(captured, add);
   }
 
-  llvm::DenseMap<Operation *, Place> places;
+  llvm::DenseMap<Operation *, Number> numbers;
 };
 
 /// Merges `next` into `first`, which comes before it. Null when `next` needs a
