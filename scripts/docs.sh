@@ -15,6 +15,7 @@ tblgen dialect-doc IR/CPOps.td -dialect=cp >"$out/Dialect.md"
 {
   tblgen op-interface-docs IR/CPInterfaces.td
   # One page, one heading.
+  tblgen op-interface-docs Adjoint/AdjointInterface.td | sed '1,/^# /d'
   tblgen op-interface-docs Trace/TraceInterface.td | sed '1,/^# /d'
 } >"$out/Interfaces.md"
 {

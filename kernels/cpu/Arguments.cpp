@@ -76,15 +76,19 @@ double Arguments::real(const char *name) {
   return value;
 }
 
-void Arguments::expectBuffers(size_t leastIns, size_t ins, size_t outs) {
-  if (error() ||
-      (call.numIns >= leastIns && call.numIns <= ins && call.numOuts == outs))
+void Arguments::expectBuffers(size_t leastIns, size_t ins, size_t leastOuts,
+                              size_t outs) {
+  if (error() || (call.numIns >= leastIns && call.numIns <= ins &&
+                  call.numOuts >= leastOuts && call.numOuts <= outs))
     return;
-  char most[32] = "";
+  char mostIns[32] = "", mostOuts[32] = "";
   if (leastIns != ins)
-    std::snprintf(most, sizeof most, " to %zu", ins);
-  message = fail("%s: expected %zu%s inputs and %zu outputs, got %zu and %zu",
-                 op, leastIns, most, outs, call.numIns, call.numOuts);
+    std::snprintf(mostIns, sizeof mostIns, " to %zu", ins);
+  if (leastOuts != outs)
+    std::snprintf(mostOuts, sizeof mostOuts, " to %zu", outs);
+  message =
+      fail("%s: expected %zu%s inputs and %zu%s outputs, got %zu and %zu", op,
+           leastIns, mostIns, leastOuts, mostOuts, call.numIns, call.numOuts);
 }
 
 bool Arguments::hasNext() const {

@@ -46,8 +46,9 @@ public:
   double real(const char *name);
 
   /// To be called before any buffer is read. Of `ins` inputs the last ones may
-  /// be left out, so that `leastIns` are there.
-  void expectBuffers(size_t leastIns, size_t ins, size_t outs);
+  /// be left out, so that `leastIns` are there; of outputs likewise.
+  void expectBuffers(size_t leastIns, size_t ins, size_t leastOuts,
+                     size_t outs);
   /// Whether the next input is there; false after an error.
   bool hasNext() const;
   /// The next input or output, whose sizes must be `dims`.

@@ -12,6 +12,9 @@
 
 namespace cp::kernels {
 
+#define GET_READER_attention_grad
+#include "KernelReaders.inc"
+
 /// Reads an array of words at `next`; whether they are runs is checkRuns'.
 static const char *readRuns(const Call &call, size_t &next, const char *name,
                             Runs &runs) {
@@ -82,7 +85,7 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   Arguments in(call, "attention");
   if (const char *wrong = readAttributes(call, in, args))
     return wrong;
-  in.expectBuffers(3, 4, 2);
+  in.expectBuffers(3, 4, 2, 2);
   if (in.error())
     return in.error();
 
@@ -118,11 +121,34 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   return checkReach(args.places, args.b, args.qRuns);
 }
 
+template <typename T>
+const char *decode(const Call &call, AttentionGradArgs<T> &args) {
+  Arguments in(call, "attention_grad");
+  read(in, args);
+  in.expectDivides({"hq", args.hq}, {"hkv", args.hkv});
+  if (in.error())
+    return in.error();
+  args.mask = {args.causal, args.window};
+  if (args.window && !args.causal)
+    return fail(
+        "attention_grad: window must be 0, or at least 1 beside causal, "
+        "got %lld; it limits how far back a causal query sees",
+        static_cast<long long>(args.window));
+  if (args.causal && args.l != args.s)
+    return fail("attention_grad: causal wants as many keys as queries, got "
+                "%lld and %lld",
+                static_cast<long long>(args.s), static_cast<long long>(args.l));
+  if (args.places.data && !args.causal)
+    return fail("attention_grad: places want causal, since they say how far "
+                "back a query sees");
+  return checkPlaces("attention_grad", args.places, args.b, args.l);
+}
+
 template <typename Acc>
 const char *decode(const Call &call, AttentionMergeArgs<Acc> &args) {
   Arguments in(call, "attention_merge");
   in.expectAttributes(0);
-  in.expectBuffers(4, 4, 2);
+  in.expectBuffers(4, 4, 2, 2);
   if (in.error())
     return in.error();
   Dim b = {"b"}, l = {"l"}, h = {"h"}, dv = {"dv"};
@@ -148,5 +174,9 @@ template const char *decode(const Call &, AttentionArgs<double> &);
 template const char *decode(const Call &, AttentionArgs<BFloat16> &);
 template const char *decode(const Call &, AttentionMergeArgs<float> &);
 template const char *decode(const Call &, AttentionMergeArgs<double> &);
+
+template const char *decode(const Call &, AttentionGradArgs<float> &);
+template const char *decode(const Call &, AttentionGradArgs<double> &);
+template const char *decode(const Call &, AttentionGradArgs<BFloat16> &);
 
 } // namespace cp::kernels

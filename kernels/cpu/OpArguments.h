@@ -52,6 +52,22 @@ template <typename T> const char *decode(const Call &call, MatmulArgs<T> &args);
 template <typename T> using Conv1dArgs = Conv1dCall<T>;
 template <typename T> const char *decode(const Call &call, Conv1dArgs<T> &args);
 
+template <typename T> using Conv1dGradArgs = Conv1dGradCall<T>;
+template <typename T>
+const char *decode(const Call &call, Conv1dGradArgs<T> &args);
+
+/// Ids are i64 or i32; that of row i stands at idRows[i].
+template <typename T> struct EmbeddingGradArgs {
+  int64_t rows, v, d;
+  const void *ids;
+  bool hasWideIds;
+  const int64_t *idRows;
+  RowTensor<const T> dy;
+  View<AccumulatorOf<T>, 2> dtable;
+};
+template <typename T>
+const char *decode(const Call &call, EmbeddingGradArgs<T> &args);
+
 template <typename T> struct RmsNormArgs {
   int64_t rows, c, groups;
   double eps;
@@ -62,6 +78,18 @@ template <typename T> struct RmsNormArgs {
 };
 template <typename T>
 const char *decode(const Call &call, RmsNormArgs<T> &args);
+
+template <typename T> struct RmsNormGradArgs {
+  int64_t rows, c, groups;
+  double eps;
+  bool gateFirst;
+  RowTensor<const T> x, dy, gate;
+  View<const T, 1> weight;
+  RowTensor<T> dx, dgate;
+  View<AccumulatorOf<T>, 1> dweight;
+};
+template <typename T>
+const char *decode(const Call &call, RmsNormGradArgs<T> &args);
 
 /// The sizes of a scan.
 struct SsdSizes {
@@ -92,6 +120,23 @@ template <typename T> struct SsdArgs : SsdSizes {
   View<T, 4> y, finalState;
 };
 template <typename T> const char *decode(const Call &call, SsdArgs<T> &args);
+
+template <typename T> struct SsdGradArgs : SsdSizes {
+  using Acc = AccumulatorOf<T>;
+  StepArgs<T> step;
+  View<const T, 4> x, B, C, dy;
+  View<const T, 2> D;
+  View<const T, 4> initial;
+  View<const Acc, 4> dstate;
+  PlacesView places;
+  View<T, 4> dx, dB, dC;
+  View<T, 3> ddt;
+  View<Acc, 1> dALog, dDtBias;
+  View<Acc, 2> dD;
+  View<Acc, 4> dinitial;
+};
+template <typename T>
+const char *decode(const Call &call, SsdGradArgs<T> &args);
 
 /// What one half of a split scan hands to the other is kept as it was summed.
 template <typename T> struct SsdStatesArgs : SsdSizes {
@@ -145,6 +190,13 @@ template <typename T> struct AttentionArgs {
 };
 template <typename T>
 const char *decode(const Call &call, AttentionArgs<T> &args);
+
+template <typename T> struct AttentionGradArgs : AttentionGradCall<T> {
+  AttentionMask mask;
+  int64_t headsPerGroup() const { return this->hkv ? this->hq / this->hkv : 0; }
+};
+template <typename T>
+const char *decode(const Call &call, AttentionGradArgs<T> &args);
 
 /// Exactly one of `o` and `rounded` has data.
 template <typename Acc> struct AttentionMergeArgs {

@@ -12,72 +12,124 @@
 namespace cp::kernels {
 
 #define GET_READER_rms_norm
+#define GET_READER_rms_norm_grad
 #include "KernelReaders.inc"
 
 template <typename T>
-static RowTensor<T> rowTensor(const Buffer &buffer, Slot slot) {
-  return {static_cast<T *>(buffer.data), rowOffsets(buffer, slot),
-          buffer.strides[buffer.rank - 1]};
+static RowTensor<T> rowTensor(const Buffer *buffer, Slot slot) {
+  if (!buffer)
+    return {};
+  return {static_cast<T *>(buffer->data), rowOffsets(*buffer, slot),
+          buffer->strides[buffer->rank - 1]};
 }
 
 namespace {
-/// The buffers that are worked on row by row.
-struct Rows {
-  const Buffer *x = nullptr, *gate = nullptr, *y = nullptr;
+/// Reads the buffers of a norm or of its adjoint, which all have the sizes of
+/// `x` but those that are per channel.
+template <typename T> class NormReader {
+public:
+  explicit NormReader(Arguments &in) : in(in) {}
+
+  /// The first input.
+  void readX() {
+    x = &in.anyInput("x", 1);
+    in.expectType(*x, "x", Element<T>::dtype);
+    in.expectSize(*x, "x", x->rank - 1, c);
+  }
+  const Buffer *input(const char *name) {
+    return like(in.anyInput(name, 1), name);
+  }
+  const Buffer *output(const char *name) {
+    return like(in.anyOutput(name, 1), name);
+  }
+
+  /// What an adjoint has of the attributes, sizes and rows of its norm.
+  template <typename Attributes, typename Args>
+  const char *finish(const Attributes &attributes, Args &args) {
+    args.eps = attributes.eps;
+    args.gateFirst = attributes.gateFirst;
+    args.groups = attributes.groups;
+    in.expectDivides(c, {"groups", args.groups});
+    if (in.error())
+      return in.error();
+    if (args.eps < 0)
+      return fail("%s: eps must not be negative, got %g", in.operation(),
+                  args.eps);
+    args.c = c.size;
+    args.rows = numRows(*x);
+    return nullptr;
+  }
+
+  Dim c = {"c"};
+  const Buffer *x = nullptr;
+
+private:
+  const Buffer *like(const Buffer &buffer, const char *name) {
+    in.expectType(buffer, name, Element<T>::dtype);
+    in.expectSameSizes(buffer, name, *x, "x", x->rank);
+    return &buffer;
+  }
+
+  Arguments &in;
 };
 } // namespace
-
-/// Checks the sizes of `x`, `weight`, `gate` and `y` among each other.
-template <typename T>
-static void bindBuffers(Arguments &in, RmsNormArgs<T> &args, Rows &found) {
-  Dim c = {"c"};
-  const Buffer &x = in.anyInput("x", 1);
-  in.expectType(x, "x", Element<T>::dtype);
-  in.expectSize(x, "x", x.rank - 1, c);
-  args.weight = in.optionalInput<T>("weight", {&c});
-  found.x = &x;
-  if (in.hasNext()) {
-    found.gate = &in.anyInput("gate", 1);
-    in.expectType(*found.gate, "gate", Element<T>::dtype);
-    in.expectSameSizes(*found.gate, "gate", x, "x", x.rank);
-  }
-  found.y = &in.anyOutput("y", 1);
-  in.expectType(*found.y, "y", Element<T>::dtype);
-  in.expectSameSizes(*found.y, "y", x, "x", x.rank);
-  in.expectDivides(c, {"groups", args.groups});
-  args.c = c.size;
-}
 
 template <typename T>
 const char *decode(const Call &call, RmsNormArgs<T> &args) {
   Arguments in(call, "rms_norm");
   RmsNormAttributes attributes;
   read(in, attributes);
-  if (in.error())
-    return in.error();
-  args.eps = attributes.eps;
-  args.gateFirst = attributes.gateFirst;
-  args.groups = attributes.groups;
-  if (args.eps < 0)
-    return fail("rms_norm: eps must not be negative, got %g", args.eps);
-
-  Rows found;
-  bindBuffers(in, args, found);
-  if (in.error())
-    return in.error();
-
-  args.rows = numRows(*found.x);
-  args.x = rowTensor<const T>(*found.x, Slot::RowsIn);
-  args.y = rowTensor<T>(*found.y, Slot::RowsOut);
-  if (found.gate)
-    args.gate = rowTensor<const T>(*found.gate, Slot::RowsGate);
-  if (!args.x.rows || !args.y.rows || (found.gate && !args.gate.rows))
+  NormReader<T> reader(in);
+  reader.readX();
+  args.weight = in.optionalInput<T>("weight", {&reader.c});
+  const Buffer *gate = in.hasNext() ? reader.input("gate") : nullptr;
+  const Buffer *y = reader.output("y");
+  if (const char *wrong = reader.finish(attributes, args))
+    return wrong;
+  args.x = rowTensor<const T>(reader.x, Slot::RowsIn);
+  args.y = rowTensor<T>(y, Slot::RowsOut);
+  args.gate = rowTensor<const T>(gate, Slot::RowsGate);
+  if (!args.x.rows || !args.y.rows || (gate && !args.gate.rows))
     return outOfMemory("rms_norm");
+  return nullptr;
+}
+
+template <typename T>
+const char *decode(const Call &call, RmsNormGradArgs<T> &args) {
+  Arguments in(call, "rms_norm_grad");
+  RmsNormGradAttributes attributes;
+  read(in, attributes);
+  NormReader<T> reader(in);
+  reader.readX();
+  const Buffer *dy = reader.input("dy");
+  args.weight = in.optionalInput<T>("weight", {&reader.c});
+  const Buffer *gate = in.hasNext() ? reader.input("gate") : nullptr;
+  const Buffer *dx = reader.output("dx");
+  args.dweight = in.output<AccumulatorOf<T>>("dweight", {&reader.c});
+  if (!in.error() && call.numOuts != (gate ? 3 : 2))
+    return fail("rms_norm_grad: expected %s dgate beside %s gate, got %zu "
+                "outputs",
+                gate ? "a" : "no", gate ? "a" : "no", call.numOuts);
+  const Buffer *dgate = gate ? reader.output("dgate") : nullptr;
+  if (const char *wrong = reader.finish(attributes, args))
+    return wrong;
+  args.x = rowTensor<const T>(reader.x, Slot::RowsIn);
+  args.dy = rowTensor<const T>(dy, Slot::RowsCotangent);
+  args.gate = rowTensor<const T>(gate, Slot::RowsGate);
+  args.dx = rowTensor<T>(dx, Slot::RowsOut);
+  args.dgate = rowTensor<T>(dgate, Slot::RowsGateOut);
+  if (!args.x.rows || !args.dy.rows || !args.dx.rows ||
+      (gate && (!args.gate.rows || !args.dgate.rows)))
+    return outOfMemory("rms_norm_grad");
   return nullptr;
 }
 
 template const char *decode(const Call &, RmsNormArgs<float> &);
 template const char *decode(const Call &, RmsNormArgs<double> &);
 template const char *decode(const Call &, RmsNormArgs<BFloat16> &);
+
+template const char *decode(const Call &, RmsNormGradArgs<float> &);
+template const char *decode(const Call &, RmsNormGradArgs<double> &);
+template const char *decode(const Call &, RmsNormGradArgs<BFloat16> &);
 
 } // namespace cp::kernels

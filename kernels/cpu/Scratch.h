@@ -15,7 +15,17 @@ namespace cp::kernels {
 
 /// Each thread keeps one buffer per slot from call to call and only ever grows
 /// it, so a program's second step allocates nothing.
-enum class Slot { RowsIn, RowsGate, RowsOut, Kernel, Panels, Segments, Count };
+enum class Slot {
+  RowsIn,
+  RowsGate,
+  RowsOut,
+  RowsCotangent,
+  RowsGateOut,
+  Kernel,
+  Panels,
+  Segments,
+  Count
+};
 
 /// At least `bytes` bytes, 64-byte aligned, contents undefined; null when there
 /// is no memory. Owned by the thread; valid until the slot's next request.

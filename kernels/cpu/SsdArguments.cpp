@@ -11,6 +11,7 @@
 namespace cp::kernels {
 
 #define GET_READER_ssd
+#define GET_READER_ssd_grad
 #define GET_READER_ssd_states
 #define GET_READER_ssd_scan
 #include "KernelReaders.inc"
@@ -52,6 +53,32 @@ template <typename T> const char *decode(const Call &call, SsdArgs<T> &args) {
   args.y = from.y;
   args.finalState = from.finalState;
   args.places = from.places;
+  return finishSteps(in, from, args.step);
+}
+
+template <typename T>
+const char *decode(const Call &call, SsdGradArgs<T> &args) {
+  Arguments in(call, "ssd_grad");
+  SsdGradCall<T> from;
+  read(in, from);
+  if (const char *wrong = finish(in, from, args))
+    return wrong;
+  args.x = from.x;
+  args.B = from.B;
+  args.C = from.C;
+  args.dy = from.dy;
+  args.D = from.D;
+  args.initial = from.initial;
+  args.dstate = from.dstate;
+  args.places = from.places;
+  args.dx = from.dx;
+  args.dB = from.dB;
+  args.dC = from.dC;
+  args.ddt = from.ddt;
+  args.dALog = from.dALog;
+  args.dDtBias = from.ddtBias;
+  args.dD = from.dD;
+  args.dinitial = from.dinitial;
   return finishSteps(in, from, args.step);
 }
 
@@ -98,6 +125,9 @@ const char *decode(const Call &call, SsdScanArgs<T> &args) {
 template const char *decode(const Call &, SsdArgs<float> &);
 template const char *decode(const Call &, SsdArgs<double> &);
 template const char *decode(const Call &, SsdArgs<BFloat16> &);
+template const char *decode(const Call &, SsdGradArgs<float> &);
+template const char *decode(const Call &, SsdGradArgs<double> &);
+template const char *decode(const Call &, SsdGradArgs<BFloat16> &);
 template const char *decode(const Call &, SsdStatesArgs<float> &);
 template const char *decode(const Call &, SsdStatesArgs<double> &);
 template const char *decode(const Call &, SsdStatesArgs<BFloat16> &);

@@ -18,6 +18,13 @@ template <typename T> T silu(T x) {
   return x >= T(0) ? x / (T(1) + e) : x * e / (T(1) + e);
 }
 
+/// The derivative of silu.
+template <typename T> T siluSlope(T x) {
+  T e = std::exp(-std::fabs(x));
+  T sigmoid = (x >= T(0) ? T(1) : e) / (T(1) + e);
+  return sigmoid * (T(1) + x * (T(1) - sigmoid));
+}
+
 /// log(1 + exp(x)) without overflow, and without losing exp(x) beside 1.
 template <typename T> T softplus(T x) {
   T tail = std::log1p(std::exp(-std::fabs(x)));

@@ -28,6 +28,20 @@ AccumulatorOf<T> stepSize(const StepArgs<T> &step, int64_t b, int64_t t,
   return delta > Acc(step.dtMax) ? Acc(step.dtMax) : delta;
 }
 
+/// The derivative of stepSize by dt: that of softplus, and 0 where it is
+/// clamped.
+template <typename T>
+double stepSlope(const StepArgs<T> &step, int64_t b, int64_t t, int64_t h) {
+  using Acc = AccumulatorOf<T>;
+  Acc dt = *step.dt.at(b, t, h);
+  if (step.bias.data)
+    dt += Acc(*step.bias.at(h));
+  Acc delta = softplus(dt);
+  if (delta < Acc(step.dtMin) || delta > Acc(step.dtMax))
+    return 0;
+  return 1 / (1 + std::exp(-double(dt)));
+}
+
 /// What a step of size `delta` leaves of a state. In double: a rounding of the
 /// exponent would grow with it.
 template <typename Acc> double decayOf(double rate, Acc delta) {

@@ -30,6 +30,11 @@ template <typename T> const char *ssdStates(const Call &call);
 template <typename T> const char *ssdScan(const Call &call);
 template <typename T> const char *attention(const Call &call);
 template <typename T> const char *rotary(const Call &call);
+template <typename T> const char *attentionGrad(const Call &call);
+template <typename T> const char *conv1dGrad(const Call &call);
+template <typename T> const char *rmsNormGrad(const Call &call);
+template <typename T> const char *ssdGrad(const Call &call);
+template <typename T> const char *embeddingGrad(const Call &call);
 /// For float and double.
 template <typename Acc> const char *attentionMerge(const Call &call);
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cp/Adjoint/Adjoint.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -42,6 +43,7 @@ void registerAllDialects(DialectRegistry &registry) {
 
 void registerAllExtensions(DialectRegistry &registry) {
   registerShardingRuleModels(registry);
+  registerAdjointModels(registry);
   registerBufferizationModels(registry);
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(

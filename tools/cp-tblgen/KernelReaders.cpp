@@ -47,8 +47,14 @@ public:
         os << ", INT64_MIN";
       os << ");\n";
     }
+    // One that any number may stand for is there or not: kernels know of no
+    // more.
+    auto isVariadic = [](const Tensor &tensor) { return tensor.isVariadic; };
+    size_t outs = operation.outs.size();
     os << "  in.expectBuffers(" << operation.requiredIns() << ", "
-       << operation.ins.size() << ", " << operation.outs.size() << ");\n}\n";
+       << operation.ins.size() << ", "
+       << outs - llvm::count_if(operation.outs, isVariadic) << ", " << outs
+       << ");\n}\n";
   }
 
   void writeCall() {

@@ -43,7 +43,9 @@ def CP_Dialect : Dialect {
     - `cp.init`: how to draw a parameter that no file gives;
     - `cp.sequence`: the dimension that is the sequence;
     - `cp.layout`: in the local view, the layout of the whole tensor;
-    - `cp.value`: the result is what an op inside computes, and of which op.
+    - `cp.value`: the result is what an op inside computes, and of which op;
+    - `cp.gradient`: the result is the loss's derivative by the argument of that
+      name.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

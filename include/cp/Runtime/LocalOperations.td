@@ -203,4 +203,102 @@ def CPRT_Repeat : CPRT_Operation<"repeat"> {
   let onlyMoves = true;
 }
 
+//===----------------------------------------------------------------------===//
+// Adjoints: from the cotangents of what an operation gives those of what it
+// takes. Sums over tokens are f32 beside bf16.
+//===----------------------------------------------------------------------===//
+
+def CPRT_Conv1dGrad : CPRT_Operation<"conv1d_grad"> {
+  let description = [{
+    Of cprt_conv1d. ds = dy * silu'(s) with silu, where s is its sum, and dy
+    without:
+      dx[t] = sum_k weight[k] ds[t+(w-1)-k],  dweight[k] = sum ds[t] x[t-(w-1)+k],
+      dbias = sum ds[t];
+    the initial rows are rows of x before the first, and get their part in
+    dinitial. With places nothing goes back over the start of a sequence.
+  }];
+  let ins = (inputs CPRT_T<"b,l,c">:$x, CPRT_T<"c,w">:$weight,
+                    CPRT_T<"b,l,c">:$dy, CPRT_Optional<CPRT_T<"c">>:$bias,
+                    CPRT_Optional<CPRT_T<"b,w-1,c">>:$initial,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+  let outs = (outputs CPRT_T<"b,l,c">:$dx, CPRT_Sum<"c,w">:$dweight,
+                      CPRT_Sum<"c">:$dbias, CPRT_T<"b,w-1,c">:$dinitial);
+  let attrs = (attributes CPRT_Flag:$silu);
+  let isKernel = true;
+}
+
+def CPRT_SsdGrad : CPRT_Operation<"ssd_grad"> {
+  let description = [{
+    Of cprt_ssd, from the last token to the first, with G the cotangent of the
+    state S behind a token, which is dstate behind the last:
+      G += dy C^T,  dC = S^T dy,  dB = G^T (delta x),  d(delta x) = G B,
+      d(log a) = a <G, S_before>,  G_before = a G;
+    dinitial is what is left in front of the first. A step size that is clamped
+    passes nothing on. With places nothing goes back over the start of a
+    sequence. States are computed again, by chunks of chunk_size tokens.
+  }];
+  let ins = (inputs CPRT_T<"b,l,h,p">:$x, CPRT_T<"b,l,h">:$dt,
+                    CPRT_T<"h">:$A_log, CPRT_T<"b,l,g,n">:$B,
+                    CPRT_T<"b,l,g,n">:$C, CPRT_T<"b,l,h,p">:$dy,
+                    CPRT_Optional<CPRT_T<"h,p?">>:$D,
+                    CPRT_Optional<CPRT_T<"h">>:$dt_bias,
+                    CPRT_Optional<CPRT_T<"b,h,p,n">>:$initial,
+                    CPRT_Optional<CPRT_Sum<"b,h,p,n">>:$dstate,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+  let outs = (outputs CPRT_T<"b,l,h,p">:$dx, CPRT_T<"b,l,h">:$ddt,
+                      CPRT_Sum<"h">:$dA_log, CPRT_T<"b,l,g,n">:$dB,
+                      CPRT_T<"b,l,g,n">:$dC, CPRT_Sum<"h,p">:$dD,
+                      CPRT_Sum<"h">:$ddt_bias, CPRT_Sum<"b,h,p,n">:$dinitial);
+  let attrs = (attributes CPRT_Int<1>:$chunk_size, CPRT_Real:$dt_max,
+                          CPRT_Real:$dt_min);
+  let isKernel = true;
+}
+
+def CPRT_AttentionGrad : CPRT_Operation<"attention_grad"> {
+  let description = [{
+    Of cprt_attention where all of the sequence is here, with its results o and
+    lse, their cotangents dout and dlse (zeros, where it is not there), and
+    w_j = exp(scale q . k_j - lse):
+      ds_j = w_j (dout . v_j - dout . o + dlse) scale,
+      dq = sum_j ds_j k_j,  dk_j = sum ds_j q,  dv_j = sum w_j dout,
+    the last two over all queries that see key j. A query that sees no key has
+    no part in them.
+  }];
+  let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
+                    CPRT_T<"b,s,hkv,e">:$v, CPRT_T<"b,l,hq,e">:$out,
+                    CPRT_Sum<"b,hq,l">:$lse, CPRT_T<"b,l,hq,e">:$dout,
+                    CPRT_Optional<CPRT_Sum<"b,hq,l">>:$dlse,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+  let outs = (outputs CPRT_T<"b,l,hq,d">:$dq, CPRT_T<"b,s,hkv,d">:$dk,
+                      CPRT_T<"b,s,hkv,e">:$dv);
+  let attrs = (attributes CPRT_Flag:$causal, CPRT_Real:$scale,
+                          CPRT_Int<0>:$window);
+  let isKernel = true;
+}
+
+def CPRT_RmsNormGrad : CPRT_Operation<"rms_norm_grad"> {
+  let description = [{
+    Of cprt_rms_norm. dweight is as of a weight of ones where there is none; there
+    is a dgate where there is a gate.
+  }];
+  let ins = (inputs CPRT_T<"...,c">:$x, CPRT_T<"...,c">:$dy,
+                    CPRT_Optional<CPRT_T<"c">>:$weight,
+                    CPRT_Optional<CPRT_T<"...,c">>:$gate);
+  let outs = (outputs CPRT_T<"...,c">:$dx, CPRT_Sum<"c">:$dweight,
+                      CPRT_Variadic<CPRT_T<"...,c">>:$dgate);
+  let attrs = (attributes CPRT_Real:$eps, CPRT_Flag:$gate_first,
+                          CPRT_Int<1>:$groups);
+  let isKernel = true;
+}
+
+def CPRT_EmbeddingGrad : CPRT_Operation<"embedding_grad"> {
+  let description = [{
+    outs dtable[i, :] = sum of those dy[..., :] whose id is i. An id outside [0, v)
+    is CPRT_INVALID_ARGUMENT.
+  }];
+  let ins = (inputs CPRT_Ids<"...">:$ids, CPRT_T<"...,d">:$dy);
+  let outs = (outputs CPRT_Sum<"v,d">:$dtable);
+  let isKernel = true;
+}
+
 #endif // CP_RUNTIME_LOCALOPERATIONS_TD

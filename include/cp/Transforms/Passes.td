@@ -26,6 +26,46 @@ def Decompose : Pass<"cp-decompose"> {
                            "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
+  let summary = "Derive the gradients of a function's loss";
+  let description = [{
+    Reverse mode on whole tensors, before they have layouts: each public function
+    also returns, behind its results, the derivative of its loss by each argument
+    that `wrt` names, or by each with `cp.param`. `cp.gradient` of such a result
+    names the argument; its type is the argument's, with elements of f32 where these
+    are bf16. The loss is the result with `cp.name` of that name, or the only one.
+    With `cotangents`, the function takes a cotangent for each result instead, as
+    a further argument `<name>.cotangent`.
+
+    Each op says its adjoint by `AdjointOpInterface`; what they read of the forward
+    pass is kept, as the backward pass is in the same function. Where the loss does
+    not depend on an argument, a warning says so and the gradient is 0.
+
+    Constraints:
+    - differentiate_c1: the function has one block, works on tensors, has no
+      layouts, and neither loops nor branches;
+    - differentiate_c2: there is a loss, of one float, and what `wrt` names is an
+      argument of floats;
+    - differentiate_c3: each op between these arguments and the loss has a
+      derivative;
+    - differentiate_c4: reductions are sums, each loop of a structured op indexes
+      one dimension of an operand at most, and slices have constant offsets.
+
+    See test/Transforms/differentiate.mlir.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", /*default=*/"\"\"",
+           "The cp.name of the result that is the loss">,
+    ListOption<"wrt", "wrt", "std::string",
+               "Names of arguments (cp.param or cp.name) to differentiate by">,
+    Option<"cotangents", "cotangents", "bool", /*default=*/"false",
+           "Take a cotangent of each result in place of a loss">];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Choose where every tensor lives, and insert the reshards";
   let description = [{

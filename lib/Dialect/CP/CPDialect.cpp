@@ -129,7 +129,7 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
 LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
-  if (name == nameAttr || name == paramAttr)
+  if (name == nameAttr || name == paramAttr || name == gradientAttr)
     return expectForm(op, attribute, isa<StringAttr>(value), "a string");
   if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),

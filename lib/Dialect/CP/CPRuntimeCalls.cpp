@@ -79,6 +79,7 @@ template <typename Op> APFloat scaleOf(Op op) {
 APFloat valueOf(AttentionOp op, key::scale) { return scaleOf(op); }
 APFloat valueOf(AttentionRowsOp op, key::scale) { return scaleOf(op); }
 APFloat valueOf(RingAttentionOp op, key::scale) { return scaleOf(op); }
+APFloat valueOf(AttentionGradOp op, key::scale) { return scaleOf(op); }
 
 template <typename Op> Array valueOf(Op, key::k_axes) { return {}; }
 template <typename Op> Array valueOf(Op, key::k_orders) { return {}; }

@@ -131,11 +131,15 @@ struct ConvertToCalls : impl::ConvertToCallsBase<ConvertToCalls> {
     if (!ok)
       return signalPassFailure();
     for (Operation *op : ops) {
-      if (auto runtimeOp = dyn_cast<RuntimeOpInterface>(op))
+      if (auto runtimeOp = dyn_cast<RuntimeOpInterface>(op)) {
         convert(runtimeOp);
-      else if (auto structured = dyn_cast<linalg::LinalgOp>(op);
-               structured && linalg::isaContractionOpInterface(structured))
+      } else if (auto stop = dyn_cast<StopGradientOp>(op)) {
+        stop.getResult().replaceAllUsesWith(stop.getSource());
+        stop.erase();
+      } else if (auto structured = dyn_cast<linalg::LinalgOp>(op);
+                 structured && linalg::isaContractionOpInterface(structured)) {
         convertContraction(structured);
+      }
     }
   }
 

@@ -1,0 +1,133 @@
+//===- reference/AttentionGrad.cpp - Adjoint of plain attention -----------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Weights are computed again from lse (Dao et al., "FlashAttention", 2022,
+// section 3.1 and appendix B.2).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "OpArguments.h"
+#include "Scratch.h"
+#include "reference/Reference.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cp::kernels::reference {
+
+namespace {
+/// One key head with its query heads, of one element of the batch.
+template <typename T> class KeyHead {
+public:
+  using Acc = AccumulatorOf<T>;
+
+  KeyHead(const AttentionGradArgs<T> &args, void *memory)
+      : args(args), rowWords{0, args.l, 1}, keyWords{0, args.s, 1} {
+    Carver carver(memory);
+    dq = carver.take<Acc>(args.d);
+    dk = carver.take<Acc>(args.s * args.d);
+    dv = carver.take<Acc>(args.s * args.e);
+  }
+  static size_t bytes(const AttentionGradArgs<T> &args) {
+    return carved<Acc>(args.d) + carved<Acc>(args.s * args.d) +
+           carved<Acc>(args.s * args.e);
+  }
+
+  void run(int64_t batch, int64_t keyHead) {
+    b = batch;
+    g = keyHead;
+    std::fill(dk, dk + args.s * args.d, Acc(0));
+    std::fill(dv, dv + args.s * args.e, Acc(0));
+    int64_t each = args.headsPerGroup();
+    for (h = g * each; h < (g + 1) * each; ++h)
+      passHead();
+    for (int64_t key = 0; key < args.s; ++key) {
+      for (int64_t i = 0; i < args.d; ++i)
+        *args.dk.at(b, key, g, i) = T(dk[key * args.d + i]);
+      for (int64_t i = 0; i < args.e; ++i)
+        *args.dv.at(b, key, g, i) = T(dv[key * args.e + i]);
+    }
+  }
+
+private:
+  /// All rows of a sequence that is here as a whole.
+  static Runs whole(const int64_t (&words)[Runs::wordsPerRun]) {
+    return {words, words[1] > 0 ? 1 : 0};
+  }
+
+  void passHead() {
+    View<const int64_t, 1> places;
+    if (args.places.data)
+      places = {args.places.at(b), {args.places.strides[1]}};
+    Span rows;
+    for (SpanWalk walk(whole(rowWords)); walk.next(rows);) {
+      Reach reach = reachOf(args.mask, rows, places);
+      for (int64_t i = 0; i < rows.count; ++i)
+        passRow(rows.local + i, reach, i);
+    }
+  }
+
+  void passRow(int64_t row, const Reach &reach, int64_t at) {
+    Acc inner = args.dlse.data ? -Acc(*args.dlse.at(b, h, row)) : Acc(0);
+    for (int64_t i = 0; i < args.e; ++i)
+      inner +=
+          Acc(*args.dout.at(b, row, h, i)) * Acc(*args.out.at(b, row, h, i));
+    std::fill(dq, dq + args.d, Acc(0));
+    Span keys;
+    for (SpanWalk walk(whole(keyWords)); walk.next(keys);) {
+      KeyRange seen = keysSeen(reach, at, keys);
+      for (int64_t key = seen.begin; key < seen.end; ++key)
+        passPair(row, keys.local + key, inner);
+    }
+    for (int64_t i = 0; i < args.d; ++i)
+      *args.dq.at(b, row, h, i) = T(dq[i]);
+  }
+
+  void passPair(int64_t row, int64_t key, Acc inner) {
+    Acc product = 0, dWeight = 0;
+    for (int64_t i = 0; i < args.d; ++i)
+      product += Acc(*args.q.at(b, row, h, i)) * Acc(*args.k.at(b, key, g, i));
+    Acc weight = std::exp(product * Acc(args.scale) - *args.lse.at(b, h, row));
+    for (int64_t i = 0; i < args.e; ++i) {
+      Acc dout = *args.dout.at(b, row, h, i);
+      dWeight += dout * Acc(*args.v.at(b, key, g, i));
+      dv[key * args.e + i] += weight * dout;
+    }
+    Acc dProduct = weight * (dWeight - inner) * Acc(args.scale);
+    for (int64_t i = 0; i < args.d; ++i) {
+      dq[i] += dProduct * Acc(*args.k.at(b, key, g, i));
+      dk[key * args.d + i] += dProduct * Acc(*args.q.at(b, row, h, i));
+    }
+  }
+
+  const AttentionGradArgs<T> &args;
+  const int64_t rowWords[Runs::wordsPerRun], keyWords[Runs::wordsPerRun];
+  int64_t b = 0, g = 0, h = 0;
+  Acc *dq, *dk, *dv;
+};
+} // namespace
+
+template <typename T> const char *attentionGrad(const Call &call) {
+  AttentionGradArgs<T> args;
+  if (const char *message = decode(call, args))
+    return message;
+  void *memory = scratch(Slot::Kernel, KeyHead<T>::bytes(args));
+  if (!memory)
+    return outOfMemory("attention_grad");
+  KeyHead<T> head(args, memory);
+  for (int64_t b = 0; b < args.b; ++b)
+    for (int64_t g = 0; g < args.hkv; ++g)
+      head.run(b, g);
+  return nullptr;
+}
+
+template const char *attentionGrad<float>(const Call &);
+template const char *attentionGrad<double>(const Call &);
+template const char *attentionGrad<BFloat16>(const Call &);
+
+} // namespace cp::kernels::reference

@@ -1,0 +1,236 @@
+//===- ModelOps.cpp - Adjoints of our own ops -----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Models.h"
+#include "Values.h"
+#include "cp/IR/CPDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// The type of a sum of such elements.
+RankedTensorType summed(Value value) {
+  return cast<RankedTensorType>(sumType(value.getType()));
+}
+
+/// The sum over dimension `dim` of a tensor.
+Value sumOver(AdjointContext &context, Value value, int64_t dim) {
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  auto type = cast<RankedTensorType>(sumType(value.getType()));
+  SmallVector<int64_t> shape(type.getShape());
+  shape.erase(shape.begin() + dim);
+  Value zeros = zerosOf(builder, loc, type.clone(shape));
+  value = toElements(builder, loc, value, type.getElementType());
+  return linalg::ReduceOp::create(
+             builder, loc, value, zeros, dim,
+             [](OpBuilder &b, Location at, ValueRange args) {
+               linalg::YieldOp::create(
+                   b, at,
+                   arith::AddFOp::create(b, at, args[0], args[1]).getResult());
+             })
+      ->getResult(0);
+}
+
+LogicalResult stop(AdjointContext &, StopGradientOp) { return success(); }
+
+LogicalResult embedding(AdjointContext &context, EmbeddingOp op) {
+  Value cotangent = context.cotangent();
+  if (!cotangent || !context.isWanted(1))
+    return success();
+  context.add(1, EmbeddingGradOp::create(context.getBuilder(), context.getLoc(),
+                                         summed(op.getTable()), op.getIds(),
+                                         cotangent));
+  return success();
+}
+
+/// Back by the same angles: a rotation's adjoint is its inverse.
+LogicalResult rotary(AdjointContext &context, RotaryOp op) {
+  Value cotangent = context.cotangent();
+  if (!cotangent || !context.isWanted(0))
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  auto positions = op.getPositions().getType();
+  Value zero = arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(positions, builder.getI64IntegerAttr(0)));
+  Value back = arith::SubIOp::create(builder, loc, zero, op.getPositions());
+  context.add(0, RotaryOp::create(builder, loc, op.getType(), cotangent, back,
+                                  op.getThetaAttr(), op.getDimsAttr()));
+  return success();
+}
+
+/// Each run of elements was read `times` times.
+LogicalResult repeat(AdjointContext &context, RepeatOp op) {
+  Value cotangent = context.cotangent();
+  if (!cotangent || !context.isWanted(0))
+    return success();
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto type = cast<RankedTensorType>(cotangent.getType());
+  ArrayRef<int64_t> source =
+      cast<RankedTensorType>(op.getSource().getType()).getShape();
+  int64_t runs = source[dim] / static_cast<int64_t>(op.getUnit());
+  SmallVector<int64_t> shape(source);
+  shape[dim] = runs;
+  shape.insert(shape.begin() + dim + 1,
+               {static_cast<int64_t>(op.getTimes()),
+                static_cast<int64_t>(op.getUnit())});
+  SmallVector<ReassociationIndices> groups, back;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    int64_t first = i + (i > dim ? 2 : 0), firstBack = i + (i > dim ? 1 : 0);
+    groups.push_back(i == dim ? ReassociationIndices{i, i + 1, i + 2}
+                              : ReassociationIndices{first});
+    back.push_back(i == dim ? ReassociationIndices{i, i + 1}
+                            : ReassociationIndices{firstBack});
+  }
+  OpBuilder &builder = context.getBuilder();
+  Value parts = tensor::ExpandShapeOp::create(
+      builder, context.getLoc(), type.clone(shape), cotangent, groups);
+  Value sum = sumOver(context, parts, dim + 1);
+  context.add(0, tensor::CollapseShapeOp::create(
+                     builder, context.getLoc(),
+                     RankedTensorType::get(source, getElementTypeOrSelf(sum)),
+                     sum, back));
+  return success();
+}
+
+LogicalResult rmsNorm(AdjointContext &context, RmsNormOp op) {
+  Value cotangent = context.cotangent();
+  if (!cotangent)
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  RankedTensorType type = op.getX().getType();
+  auto weight =
+      cast<RankedTensorType>(sumType(type.clone(type.getShape().back())));
+  auto grad = RmsNormGradOp::create(
+      builder, context.getLoc(), type, weight,
+      op.getGate() ? op.getGate().getType() : Type(), op.getX(), cotangent,
+      op.getWeight(), op.getGate(), op.getEpsAttr(), op.getGroupsAttr(),
+      op.getGateFirstAttr());
+  context.add(0, grad.getDx());
+  unsigned next = 1;
+  if (op.getWeight())
+    context.add(next++, grad.getDweight());
+  if (op.getGate())
+    context.add(next, grad.getDgate());
+  return success();
+}
+
+LogicalResult conv1d(AdjointContext &context, Conv1dOp op) {
+  Value cotangent = context.cotangent();
+  if (!cotangent)
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  RankedTensorType type = op.getX().getType();
+  RankedTensorType weight = summed(op.getWeight());
+  ArrayRef<int64_t> x = type.getShape();
+  auto grad = Conv1dGradOp::create(
+      builder, context.getLoc(), type, weight, weight.clone(x[2]),
+      type.clone({x[0], weight.getShape()[1] - 1, x[2]}), op.getX(),
+      op.getWeight(), cotangent, op.getBias(), op.getInitial(), op.getPlaces(),
+      op.getSiluAttr());
+  context.add(0, grad.getDx());
+  context.add(1, grad.getDweight());
+  unsigned next = 2;
+  if (op.getBias())
+    context.add(next++, grad.getDbias());
+  if (op.getInitial())
+    context.add(next, grad.getDinitial());
+  return success();
+}
+
+LogicalResult ssd(AdjointContext &context, SsdOp op) {
+  Value dstate = context.wideCotangent(1);
+  if (!context.wideCotangent(0) && !dstate)
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  Value dy = context.cotangentOrZeros(0);
+  RankedTensorType heads = summed(op.getALog());
+  RankedTensorType state = summed(op.getFinalState());
+  if (dstate)
+    dstate = toElements(builder, loc, dstate, state.getElementType());
+  ArrayRef<int64_t> x = op.getX().getType().getShape();
+  auto grad = SsdGradOp::create(
+      builder, loc, op.getX().getType(), op.getDt().getType(), heads,
+      op.getB().getType(), op.getC().getType(), heads.clone({x[2], x[3]}),
+      heads, state, op.getX(), op.getDt(), op.getALog(), op.getB(), op.getC(),
+      dy, op.getD(), op.getDtBias(), op.getInitial(), dstate, op.getPlaces(),
+      op.getChunkSizeAttr(), op.getDtMinAttr(), op.getDtMaxAttr());
+  for (auto [operand, value] :
+       {std::pair(0u, Value(grad.getDx())), std::pair(1u, Value(grad.getDdt())),
+        std::pair(2u, Value(grad.getDALog())),
+        std::pair(3u, Value(grad.getDB())), std::pair(4u, Value(grad.getDC()))})
+    context.add(operand, value);
+  unsigned next = 5;
+  if (op.getD())
+    context.add(next++, op.getD().getType().getRank() == 2
+                            ? Value(grad.getDD())
+                            : sumOver(context, grad.getDD(), 1));
+  if (op.getDtBias())
+    context.add(next++, grad.getDdtBias());
+  if (op.getInitial())
+    context.add(next, grad.getDinitial());
+  return success();
+}
+
+LogicalResult attention(AdjointContext &context, AttentionOp op) {
+  Value dlse = context.wideCotangent(1);
+  if (!context.wideCotangent(0) && !dlse)
+    return success();
+  auto grad = AttentionGradOp::create(
+      context.getBuilder(), context.getLoc(), op.getQ().getType(),
+      op.getK().getType(), op.getV().getType(), op.getQ(), op.getK(),
+      op.getV(), op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
+      op.getPlaces(), op.getCausalAttr(), op.getScaleAttr(),
+      op.getWindowAttr());
+  for (unsigned i : {0, 1, 2})
+    context.add(i, grad->getResult(i));
+  return success();
+}
+
+template <typename OpTy, auto function>
+struct Model : AdjointOpInterface::ExternalModel<Model<OpTy, function>, OpTy> {
+  LogicalResult buildAdjoint(Operation *op, AdjointContext &context) const {
+    return function(context, cast<OpTy>(op));
+  }
+};
+
+template <typename OpTy, auto function> void attach(MLIRContext *context) {
+  OpTy::template attachInterface<Model<OpTy, function>>(*context);
+}
+
+} // namespace
+
+void registerModelAdjoints(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, CPDialect *) {
+    attach<StopGradientOp, stop>(context);
+    attach<EmbeddingOp, embedding>(context);
+    attach<RotaryOp, rotary>(context);
+    attach<RepeatOp, repeat>(context);
+    attach<RmsNormOp, rmsNorm>(context);
+    attach<Conv1dOp, conv1d>(context);
+    attach<SsdOp, ssd>(context);
+    attach<AttentionOp, attention>(context);
+  });
+}
+
+void registerAdjointModels(DialectRegistry &registry) {
+  registerScalarAdjoints(registry);
+  registerStructuredAdjoints(registry);
+  registerShapeAdjoints(registry);
+  registerModelAdjoints(registry);
+}
+
+} // namespace cp

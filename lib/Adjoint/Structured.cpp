@@ -1,0 +1,254 @@
+//===- Structured.cpp - Adjoints of linalg ops ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A structured op runs a scalar body over a space of loops. The cotangent of an
+// operand is the sum, over those loops that do not index it, of what the body's
+// own adjoint gives at each point: again a structured op over the same loops,
+// in which the operand's map writes and the results' maps read. A contraction's
+// adjoint comes out as a contraction, that of a sum as a broadcast, and the
+// other way round.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Models.h"
+#include "Values.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// What a result sums up or gives at each point, and the sum so far.
+struct Yielded {
+  Value value;
+  /// Null where the result is no sum.
+  Value sum;
+};
+
+/// Fails where a reduction does anything but add to what there is.
+FailureOr<Yielded> findYielded(linalg::LinalgOp op, unsigned result) {
+  Block *body = op.getBlock();
+  Value value = body->getTerminator()->getOperand(result);
+  Value sum = op.getRegionOutputArgs()[result];
+  if (op.getNumReductionLoops() == 0)
+    return Yielded{value, nullptr};
+  auto add = value.getDefiningOp<arith::AddFOp>();
+  if (add && sum.hasOneUse())
+    for (unsigned i : {0, 1})
+      if (add->getOperand(i) == sum)
+        return Yielded{add->getOperand(1 - i), sum};
+  return op->emitOpError("differentiate_c4: reduces by something else than a "
+                         "sum ('arith.addf' of the result so far), which has "
+                         "no derivative here; write it so that one operand of "
+                         "the last addition is the sum");
+}
+
+/// The adjoint of a structured op with respect to one of its operands.
+class OperandAdjoint {
+public:
+  OperandAdjoint(linalg::LinalgOp op, AdjointContext &context,
+                 ArrayRef<Yielded> yielded)
+      : op(op), context(context), builder(context.getBuilder()),
+        yielded(yielded) {}
+
+  LogicalResult build(OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!type || !map.isProjectedPermutation())
+      return op->emitOpError("differentiate_c4: operand ")
+             << operand.getOperandNumber()
+             << " is read by the map " << AffineMapAttr::get(map)
+             << ", and only one by which each loop indexes at most one "
+                "dimension has a derivative; use tensor.extract_slice, or a "
+                "tensor of a dimension less";
+    collectInputs(operand);
+    bool isSum = collectIterators(map);
+    Type element = type.getElementType();
+    RankedTensorType out = type;
+    if (isSum)
+      out = type.clone(sumType(element));
+    Value start =
+        isSum ? zerosOf(builder, context.getLoc(), out)
+              : tensor::EmptyOp::create(builder, context.getLoc(),
+                                        out.getShape(), out.getElementType())
+                    .getResult();
+    maps.push_back(map);
+    auto generic = linalg::GenericOp::create(
+        builder, context.getLoc(), out, inputs, start, maps, iterators,
+        [&](OpBuilder &b, Location loc, ValueRange args) {
+          Value value = buildBody(b, loc, args, operand);
+          if (isSum)
+            value = arith::AddFOp::create(
+                b, loc, args.back(),
+                toElements(b, loc, value, out.getElementType()));
+          linalg::YieldOp::create(b, loc, value);
+        });
+    context.add(operand.getOperandNumber(), dropUnused(generic).getResult(0));
+    return success();
+  }
+
+private:
+  /// All operands that the body reads, then the results' cotangents.
+  void collectInputs(OpOperand &) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (op.payloadUsesValueFromOperand(&operand) && !isSumSoFar(operand)) {
+        arguments[op.getMatchingBlockArgument(&operand)] = inputs.size();
+        inputs.push_back(operand.get());
+        maps.push_back(op.getMatchingIndexingMap(&operand));
+      }
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      unsigned result = op.getTiedOpResult(&init).getResultNumber();
+      Value cotangent = context.cotangent(result);
+      if (!cotangent)
+        continue;
+      cotangents.push_back({result, inputs.size()});
+      inputs.push_back(cotangent);
+      maps.push_back(op.getMatchingIndexingMap(&init));
+    }
+  }
+
+  bool isSumSoFar(OpOperand &operand) {
+    return op.isDpsInit(&operand) && op.getNumReductionLoops() > 0;
+  }
+
+  /// Loops that the written tensor has not are summed over.
+  bool collectIterators(AffineMap map) {
+    iterators.assign(op.getNumLoops(), utils::IteratorType::reduction);
+    for (AffineExpr expr : map.getResults())
+      iterators[cast<AffineDimExpr>(expr).getPosition()] =
+          utils::IteratorType::parallel;
+    return llvm::is_contained(iterators, utils::IteratorType::reduction);
+  }
+
+  /// The body once more, and its adjoint behind it.
+  Value buildBody(OpBuilder &b, Location loc, ValueRange args,
+                  OpOperand &operand) {
+    IRMapping mapping;
+    for (auto [argument, input] : arguments)
+      mapping.map(argument, args[input]);
+    SmallVector<Operation *> ops;
+    Block *body = op.getBlock();
+    for (Operation &inner : body->without_terminator())
+      if (!isLastSum(inner))
+        ops.push_back(b.clone(inner, mapping));
+    Value wanted = mapping.lookup(op.getMatchingBlockArgument(&operand));
+    DenseSet<Value> dependents = findDependents(wanted, ops);
+    ReverseSweep sweep(b, dependents);
+    for (auto [result, input] : cotangents)
+      sweep.seed(mapping.lookupOrDefault(yielded[result].value), args[input]);
+    if (failed(sweep.run(ops)))
+      hasFailed = true;
+    Value total = hasFailed ? Value() : sweep.total(wanted);
+    Value value = total ? total : zerosOf(b, loc, wanted.getType());
+    for (Operation *inner : llvm::reverse(ops))
+      if (isOpTriviallyDead(inner))
+        inner->erase();
+    return value;
+  }
+
+  bool isLastSum(Operation &inner) {
+    return llvm::any_of(yielded, [&](const Yielded &found) {
+      return found.sum && *found.sum.user_begin() == &inner;
+    });
+  }
+
+  /// Without inputs that the body does not read, but where loops' sizes are
+  /// told by them alone.
+  linalg::GenericOp dropUnused(linalg::GenericOp generic) {
+    SmallVector<Value> kept;
+    SmallVector<AffineMap> keptMaps;
+    llvm::BitVector unused(generic.getBody()->getNumArguments());
+    for (OpOperand *input : generic.getDpsInputOperands()) {
+      if (generic.getMatchingBlockArgument(input).use_empty()) {
+        unused.set(input->getOperandNumber());
+        continue;
+      }
+      kept.push_back(input->get());
+      keptMaps.push_back(generic.getMatchingIndexingMap(input));
+    }
+    keptMaps.push_back(maps.back());
+    if (unused.none() ||
+        !inversePermutation(concatAffineMaps(keptMaps, builder.getContext())))
+      return generic;
+    auto lean = linalg::GenericOp::create(
+        builder, generic.getLoc(), generic.getResultTypes(), kept,
+        generic.getDpsInits(), keptMaps, iterators);
+    lean.getRegion().takeBody(generic.getRegion());
+    lean.getBody()->eraseArguments(unused);
+    generic.erase();
+    return lean;
+  }
+
+public:
+  bool hasFailed = false;
+
+private:
+  linalg::LinalgOp op;
+  AdjointContext &context;
+  OpBuilder &builder;
+  ArrayRef<Yielded> yielded;
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<utils::IteratorType> iterators;
+  /// Arguments of the body, by input.
+  llvm::MapVector<Value, size_t> arguments;
+  /// Results that have a cotangent, by input.
+  SmallVector<std::pair<unsigned, size_t>> cotangents;
+};
+
+struct Structured : AdjointOpInterface::FallbackModel<Structured> {
+  LogicalResult buildAdjoint(Operation *op, AdjointContext &context) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (!structured.hasPureTensorSemantics())
+      return op->emitOpError("differentiate_c1: works on buffers, and only "
+                             "tensors have derivatives; differentiate the "
+                             "program while it is on tensors");
+    SmallVector<Yielded> yielded;
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      FailureOr<Yielded> found = findYielded(structured, i);
+      if (failed(found))
+        return failure();
+      yielded.push_back(*found);
+    }
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!context.isWanted(operand.getOperandNumber()) ||
+          !structured.payloadUsesValueFromOperand(&operand))
+        continue;
+      // A sum passes its cotangent on to what it started from.
+      if (structured.isDpsInit(&operand) &&
+          structured.getNumReductionLoops() > 0) {
+        context.add(operand.getOperandNumber(),
+                    context.cotangent(
+                        structured.getTiedOpResult(&operand).getResultNumber()));
+        continue;
+      }
+      OperandAdjoint adjoint(structured, context, yielded);
+      if (failed(adjoint.build(operand)) || adjoint.hasFailed)
+        return failure();
+    }
+    return success();
+  }
+};
+
+} // namespace
+
+void registerStructuredAdjoints(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (name.getDialectNamespace() == "linalg" &&
+          name.hasInterface<linalg::LinalgOp>())
+        name.attachInterface<Structured>();
+  });
+}
+
+} // namespace cp

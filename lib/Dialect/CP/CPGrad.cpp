@@ -1,0 +1,282 @@
+//===- CPGrad.cpp - Adjoints of ops, fused ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In the rules tokens are whole: a sum over them is partial where they are cut,
+// which a rule can only say of all results of an op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VerifyUtils.h"
+#include "cp/IR/CPDialect.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace cp {
+
+/// What sums of such elements are kept in.
+static Type sumsOf(Type element) {
+  return element.getIntOrFloatBitWidth() < 32
+             ? Float32Type::get(element.getContext())
+             : element;
+}
+
+/// That a tensor which may be absent has these sizes and elements.
+static LogicalResult expectTensor(Operation *op, StringRef label,
+                                  StringRef what, Value value,
+                                  ArrayRef<int64_t> shape, Type element) {
+  if (failed(expectShape(op, label, what, value, shape)))
+    return failure();
+  if (!value || getElementTypeOrSelf(value) == element)
+    return success();
+  return op->emitOpError(label)
+         << ": " << what << " must hold " << element << ", but holds "
+         << getElementTypeOrSelf(value);
+}
+
+//===----------------------------------------------------------------------===//
+// stop_gradient
+//===----------------------------------------------------------------------===//
+
+FailureOr<ShardingRule> StopGradientOp::getShardingRule() {
+  std::string dims;
+  for (int64_t dim = 0, e = getSource().getType().getRank(); dim < e; ++dim)
+    dims += "d" + std::to_string(dim) + " ";
+  ShardingRule rule = ShardingRule::parse(dims + "-> " + dims, *this);
+  rule.uses[0] = Use::Additive;
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// conv1d_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult Conv1dGradOp::verify() {
+  StringRef c1 = "conv1d_grad_c1", c2 = "conv1d_grad_c2", c3 = "conv1d_grad_c3",
+            c4 = "conv1d_grad_c4";
+  Type type = getX().getType();
+  ArrayRef<int64_t> x = shapeOf(getX());
+  int64_t width = shapeOf(getWeight())[1];
+  bool known = !ShapedType::isDynamic(width);
+  SmallVector<int64_t> rows = {x[0], known ? width - 1 : ShapedType::kDynamic,
+                               x[2]};
+  Type element = getElementTypeOrSelf(type), sums = sumsOf(element);
+  if (failed(expectType(*this, c1, "dy", getDy(), type)) ||
+      failed(expectType(*this, c1, "dx", getDx(), type)) ||
+      failed(expectShape(*this, c2, "the weight", getWeight(),
+                         {x[2], width})) ||
+      (known && failed(expectAtLeast(*this, c2, "the window", width, 1))) ||
+      failed(expectShape(*this, c2, "the bias", getBias(), {x[2]})) ||
+      failed(expectShape(*this, c3, "initial", getInitial(), rows)) ||
+      failed(expectShape(*this, c3, "places", getPlaces(), {x[0], x[1]})) ||
+      failed(expectTensor(*this, c3, "dinitial", getDinitial(), rows, element)))
+    return failure();
+  for (Value operand :
+       {Value(getWeight()), Value(getBias()), Value(getInitial())})
+    if (operand && getElementTypeOrSelf(operand) != element)
+      return emitOpError("conv1d_grad_c4: all operands must hold ")
+             << element << ", but one holds " << getElementTypeOrSelf(operand);
+  if (failed(expectTensor(*this, c4, "dweight", getDweight(), {x[2], width},
+                          sums)))
+    return failure();
+  return expectTensor(*this, c4, "dbias", getDbias(), {x[2]}, sums);
+}
+
+FailureOr<ShardingRule> Conv1dGradOp::getShardingRule() {
+  std::string text = ". . c; c .; . . c";
+  if (getBias())
+    text += "; c";
+  if (getInitial())
+    text += "; . . c";
+  if (getPlaces())
+    text += "; . .";
+  return ShardingRule::parse(text + " -> . . c; c .; c; . . c", *this);
+}
+
+//===----------------------------------------------------------------------===//
+// rms_norm_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult RmsNormGradOp::verify() {
+  StringRef c1 = "rms_norm_grad_c1", c2 = "rms_norm_grad_c2",
+            c3 = "rms_norm_grad_c3";
+  Type type = getX().getType(), element = getElementTypeOrSelf(type);
+  if (getX().getType().getRank() < 1)
+    return emitOpError("rms_norm_grad_c1: x must have at least one dimension");
+  int64_t channels = shapeOf(getX()).back();
+  if (failed(expectType(*this, c1, "dy", getDy(), type)) ||
+      failed(expectType(*this, c1, "the gate", getGate(), type)) ||
+      failed(expectType(*this, c1, "dx", getDx(), type)) ||
+      failed(expectType(*this, c1, "dgate", getDgate(), type)))
+    return failure();
+  if (static_cast<bool>(getGate()) != static_cast<bool>(getDgate()))
+    return emitOpError("rms_norm_grad_c1: there must be a dgate where there is "
+                       "a gate, and nowhere else");
+  if (failed(expectTensor(*this, c2, "the weight", getWeight(), {channels},
+                          element)) ||
+      failed(expectTensor(*this, c2, "dweight", getDweight(), {channels},
+                          sumsOf(element))) ||
+      failed(expectAtLeast(*this, c3, "groups", getGroups(), 1)))
+    return failure();
+  return expectDivides(*this, c3, "groups", getGroups(),
+                       "the number of channels", channels);
+}
+
+FailureOr<ShardingRule> RmsNormGradOp::getShardingRule() {
+  std::string whole;
+  for (int64_t dim = 0, e = getX().getType().getRank(); dim < e; ++dim)
+    whole += ". ";
+  std::string text = whole + "; " + whole;
+  if (getWeight())
+    text += "; .";
+  if (getGate())
+    text += "; " + whole;
+  text += " -> " + whole + "; .";
+  if (getDgate())
+    text += "; " + whole;
+  return ShardingRule::parse(text, *this);
+}
+
+//===----------------------------------------------------------------------===//
+// embedding_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingGradOp::verify() {
+  StringRef c1 = "embedding_grad_c1";
+  ArrayRef<int64_t> ids = shapeOf(getIds()), dy = shapeOf(getDy());
+  if (failed(expectShape(*this, c1, "dy", getDy(), {ids[0], ids[1], dy[2]})))
+    return failure();
+  return expectTensor(*this, c1, "the result", getDtable(),
+                      {shapeOf(getDtable())[0], dy[2]},
+                      sumsOf(getElementTypeOrSelf(getDy())));
+}
+
+FailureOr<ShardingRule> EmbeddingGradOp::getShardingRule() {
+  ShardingRule rule = ShardingRule::parse(". .; . . d -> . d", *this);
+  rule.uses[1] = Use::Additive;
+  return rule;
+}
+
+//===----------------------------------------------------------------------===//
+// attention_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionGradOp::verify() {
+  StringRef c1 = "attention_grad_c1", c3 = "attention_grad_c3";
+  Type element = getElementTypeOrSelf(getQ()), sums = sumsOf(element);
+  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
+                    v = shapeOf(getV());
+  if (failed(expectShape(*this, c1, "k", getK(), {q[0], k[1], k[2], q[3]})) ||
+      failed(expectShape(*this, c1, "v", getV(), {q[0], k[1], k[2], v[3]})) ||
+      failed(
+          expectShape(*this, c1, "out", getOut(), {q[0], q[1], q[2], v[3]})) ||
+      failed(expectShape(*this, c1, "lse", getLse(), {q[0], q[2], q[1]})) ||
+      failed(expectType(*this, c1, "dout", getDout(), getOut().getType())) ||
+      failed(expectType(*this, c1, "dlse", getDlse(), getLse().getType())) ||
+      failed(expectType(*this, c1, "dq", getDq(), getQ().getType())) ||
+      failed(expectType(*this, c1, "dk", getDk(), getK().getType())) ||
+      failed(expectType(*this, c1, "dv", getDv(), getV().getType())) ||
+      failed(expectGroups(*this, "attention_grad_c2", k[2], q[2])))
+    return failure();
+  for (Value operand : {Value(getK()), Value(getV()), Value(getOut())})
+    if (getElementTypeOrSelf(operand) != element)
+      return emitOpError("attention_grad_c3: k, v and out must hold ")
+             << element << " as q does, but one holds "
+             << getElementTypeOrSelf(operand);
+  if (failed(expectTensor(*this, c3, "lse", getLse(), {q[0], q[2], q[1]},
+                          sums)))
+    return failure();
+  if (getCausal() && !ShapedType::isDynamic(q[1]) &&
+      !ShapedType::isDynamic(k[1]) && q[1] != k[1])
+    return emitOpError("attention_grad_c4: causal wants as many keys as "
+                       "queries, but there are ")
+           << k[1] << " keys and " << q[1] << " queries";
+  if (failed(verifyWindow(*this, "attention_grad_c5", getCausal(),
+                          getWindow())) ||
+      failed(expectShape(*this, "attention_grad_c6", "places", getPlaces(),
+                         {q[0], q[1]})))
+    return failure();
+  if (getPlaces() && !getCausal())
+    return emitOpError("attention_grad_c6: places say how far back a query "
+                       "sees, which wants causal; set causal, or leave them "
+                       "out");
+  return success();
+}
+
+FailureOr<ShardingRule> AttentionGradOp::getShardingRule() {
+  std::string text = "b . (g q) .; b . g .; b . g .; b . (g q) .; b (g q) .; "
+                     "b . (g q) .";
+  if (getDlse())
+    text += "; b (g q) .";
+  if (getPlaces())
+    text += "; b .";
+  return ShardingRule::parse(text + " -> b . (g q) .; b . g .; b . g .", *this);
+}
+
+//===----------------------------------------------------------------------===//
+// ssd_grad
+//===----------------------------------------------------------------------===//
+
+LogicalResult SsdGradOp::verify() {
+  StringRef c1 = "ssd_grad_c1", c2 = "ssd_grad_c2", c3 = "ssd_grad_c3",
+            c4 = "ssd_grad_c4", c5 = "ssd_grad_c5";
+  Type type = getX().getType(), element = getElementTypeOrSelf(type),
+       sums = sumsOf(element);
+  ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
+  SmallVector<int64_t> state = {x[0], x[2], x[3], b[3]};
+  SmallVector<int64_t> steps = {x[0], x[1], x[2]};
+  if (failed(expectType(*this, c1, "dy", getDy(), type)) ||
+      failed(expectType(*this, c1, "dx", getDx(), type)) ||
+      failed(expectTensor(*this, c1, "the initial state", getInitial(), state,
+                          element)) ||
+      failed(
+          expectTensor(*this, c1, "dstate", getDstate(), state, sums)) ||
+      failed(
+          expectTensor(*this, c1, "dinitial", getDinitial(), state, sums)) ||
+      failed(expectTensor(*this, c2, "dt", getDt(), steps, element)) ||
+      failed(expectTensor(*this, c2, "ddt", getDdt(), steps, element)) ||
+      failed(expectTensor(*this, c2, "A_log", getALog(), {x[2]}, element)) ||
+      failed(expectTensor(*this, c2, "dt_bias", getDtBias(), {x[2]},
+                          element)) ||
+      failed(expectTensor(*this, c2, "dA_log", getDALog(), {x[2]}, sums)) ||
+      failed(expectTensor(*this, c2, "ddt_bias", getDdtBias(), {x[2]}, sums)))
+    return failure();
+  if (failed(expectTensor(*this, c3, "B", getB(), {x[0], x[1], b[2], b[3]},
+                          element)) ||
+      failed(expectType(*this, c3, "C", getC(), getB().getType())) ||
+      failed(expectType(*this, c3, "dB", getDB(), getB().getType())) ||
+      failed(expectType(*this, c3, "dC", getDC(), getB().getType())) ||
+      failed(expectGroups(*this, c3, b[2], x[2])) ||
+      failed(expectSkip(*this, c4, getD(), x[2], x[3])) ||
+      failed(expectTensor(*this, c4, "dD", getDD(), {x[2], x[3]}, sums)) ||
+      failed(expectAtLeast(*this, c5, "chunk_size", getChunkSize(), 1)) ||
+      failed(expectShape(*this, "ssd_grad_c6", "places", getPlaces(),
+                         {x[0], x[1]})))
+    return failure();
+  return expectStepLimits(*this, c5, getDtMin(), getDtMax());
+}
+
+FailureOr<ShardingRule> SsdGradOp::getShardingRule() {
+  std::string text =
+      ". . (g q) .; . . (g q); (g q); . . g .; . . g .; . . (g q) .";
+  if (getD())
+    text += shapeOf(getD()).size() == 1 ? "; (g q)" : "; (g q) .";
+  if (getDtBias())
+    text += "; (g q)";
+  if (getInitial())
+    text += "; . (g q) . .";
+  if (getDstate())
+    text += "; . (g q) . .";
+  if (getPlaces())
+    text += "; . .";
+  return ShardingRule::parse(text +
+                                 " -> . . (g q) .; . . (g q); (g q); . . g .; "
+                                 ". . g .; (g q) .; (g q); . (g q) . .",
+                             *this);
+}
+
+} // namespace cp

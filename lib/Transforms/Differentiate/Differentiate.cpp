@@ -1,0 +1,272 @@
+//===- Differentiate.cpp - From a model to its gradients ------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArgumentAttributes.h"
+#include "ControlFlow.h"
+#include "cp/Adjoint/Adjoint.h"
+#include "cp/IR/CPDialect.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace cp {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// The name by which an argument is asked for: its `cp.param` or `cp.name`.
+StringAttr nameOf(FunctionOpInterface function, unsigned argument) {
+  for (StringRef attr : {paramAttr, nameAttr})
+    if (auto name = function.getArgAttrOfType<StringAttr>(argument, attr))
+      return name;
+  return StringAttr::get(function.getContext(),
+                         "arg" + std::to_string(argument));
+}
+
+struct Differentiate : impl::DifferentiateBase<Differentiate> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal() || !function.isPublic())
+      return;
+    if (failed(check(function)) || failed(findWanted(function)) ||
+        failed(differentiate(function)))
+      return signalPassFailure();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // What is asked for
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult check(func::FuncOp function) {
+    if (function->hasAttr(viewAttr))
+      return function.emitOpError("differentiate_c1: has layouts already (")
+             << viewAttr << " = " << function->getAttr(viewAttr)
+             << "); differentiate it before it is sharded";
+    if (!llvm::hasSingleElement(function.getBody()))
+      return function.emitOpError("differentiate_c1: has several blocks; give "
+                                  "the program what one step computes");
+    if (failed(refuseControlFlow(function, "differentiate_c1")))
+      return failure();
+    for (Operation &op : function.getBody().front())
+      for (Type type : llvm::concat<const Type>(
+               SmallVector<Type>(op.getOperandTypes()),
+               SmallVector<Type>(op.getResultTypes())))
+        if (isa<BaseMemRefType>(type))
+          return op.emitOpError("differentiate_c1: works on buffers, and only "
+                                "tensors have derivatives; differentiate the "
+                                "program while it is on tensors");
+    return success();
+  }
+
+  /// The arguments that `wrt` names, or all parameters.
+  LogicalResult findWanted(func::FuncOp function) {
+    wanted.clear();
+    if (wrt.empty()) {
+      for (BlockArgument argument : function.getArguments())
+        if (function.getArgAttr(argument.getArgNumber(), paramAttr) &&
+            isDifferentiable(argument.getType()))
+          wanted.push_back(argument);
+      if (wanted.empty())
+        return function.emitOpError(
+            "differentiate_c2: has no argument with cp.param of floats; name "
+            "what to differentiate by in the option wrt");
+      return success();
+    }
+    for (const std::string &name : wrt) {
+      auto isNamed = [&](BlockArgument argument) {
+        return nameOf(function, argument.getArgNumber()).getValue() == name;
+      };
+      auto found = llvm::find_if(function.getArguments(), isNamed);
+      if (found == function.getArguments().end())
+        return function.emitOpError("differentiate_c2: no argument has the "
+                                    "name '")
+               << name << "', which wrt asks for; " << namesOf(function);
+      if (!isDifferentiable(found->getType()))
+        return function.emitOpError("differentiate_c2: argument '")
+               << name << "' is " << found->getType()
+               << ", and only tensors of floats have derivatives; leave it out "
+                  "of wrt";
+      wanted.push_back(*found);
+    }
+    return success();
+  }
+
+  static std::string namesOf(func::FuncOp function) {
+    std::string text = "its arguments are";
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      text += (i ? ", '" : " '") + nameOf(function, i).str() + "'";
+    return text;
+  }
+
+  /// The result that is the loss: the one of that name, or the only one.
+  FailureOr<unsigned> findLoss(func::FuncOp function) {
+    unsigned number = 0, count = function.getNumResults();
+    if (count != 1 || !loss.empty()) {
+      auto isNamed = [&](unsigned i) {
+        auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
+        return name && name == (loss.empty() ? "loss" : loss.getValue());
+      };
+      while (number < count && !isNamed(number))
+        ++number;
+    }
+    if (number == count)
+      return function.emitOpError("differentiate_c2: none of its ")
+             << count << " results has cp.name = \""
+             << (loss.empty() ? "loss" : loss.getValue())
+             << "\"; name the loss so, or give cotangents=true for those of all "
+                "results";
+    auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[number]);
+    if (!type || !isDifferentiable(type) || type.getRank() != 0)
+      return function.emitOpError("differentiate_c2: the loss must be one float "
+                                  "(tensor<f32>, say), but result ")
+             << number << " is " << function.getResultTypes()[number]
+             << "; sum it up, or give cotangents=true";
+    return number;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Forward, loss and gradients
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult differentiate(func::FuncOp function) {
+    Block &body = function.getBody().front();
+    SmallVector<Operation *> ops;
+    for (Operation &op : body.without_terminator())
+      ops.push_back(&op);
+    SmallVector<Value> from(wanted.begin(), wanted.end());
+    DenseSet<Value> dependents = findDependents(from, ops);
+    OpBuilder builder(body.getTerminator());
+    ReverseSweep sweep(builder, dependents);
+    if (failed(seed(function, sweep, builder)) ||
+        failed(checkPath(function, ops, dependents)) ||
+        failed(sweep.run(ops)))
+      return failure();
+    finish(function, sweep, builder);
+    for (Operation *op : ops)
+      if (auto stop = dyn_cast<StopGradientOp>(op)) {
+        stop.getResult().replaceAllUsesWith(stop.getSource());
+        stop.erase();
+      }
+    return success();
+  }
+
+  LogicalResult seed(func::FuncOp function, ReverseSweep &sweep,
+                     OpBuilder &builder) {
+    Operation *end = function.getBody().front().getTerminator();
+    seeded.clear();
+    if (!cotangents) {
+      FailureOr<unsigned> number = findLoss(function);
+      if (failed(number))
+        return failure();
+      Value value = end->getOperand(*number);
+      auto type = cast<RankedTensorType>(value.getType());
+      sweep.seed(value, arith::ConstantOp::create(
+                            builder, value.getLoc(),
+                            DenseElementsAttr::get(
+                                type, builder.getFloatAttr(
+                                          type.getElementType(), 1.0))));
+      seeded.push_back(value);
+      return success();
+    }
+    SmallVector<Value> results(end->getOperands());
+    for (auto [i, value] : llvm::enumerate(results)) {
+      if (!isDifferentiable(value.getType()))
+        continue;
+      auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
+      std::string text =
+          (name ? name.str() : "result" + std::to_string(i)) + ".cotangent";
+      unsigned number = function.getNumArguments();
+      auto attributes = builder.getDictionaryAttr(
+          {builder.getNamedAttr(nameAttr, builder.getStringAttr(text))});
+      if (failed(function.insertArgument(number, value.getType(), attributes,
+                                         value.getLoc())))
+        return failure();
+      sweep.seed(value, function.getArgument(number));
+      seeded.push_back(value);
+    }
+    return success();
+  }
+
+  /// That each op between what is differentiated and the loss has a derivative;
+  /// the error names the way to it.
+  LogicalResult checkPath(func::FuncOp function, ArrayRef<Operation *> ops,
+                          const DenseSet<Value> &dependents) {
+    DenseSet<Value> reaching(seeded.begin(), seeded.end());
+    for (Operation *op : llvm::reverse(ops)) {
+      auto reaches = [&](Value result) { return reaching.contains(result); };
+      auto depends = [&](Value value) { return dependents.contains(value); };
+      if (llvm::none_of(op->getResults(), reaches) ||
+          llvm::none_of(op->getOperands(), depends) ||
+          isa<StopGradientOp>(op))
+        continue;
+      if (!isa<AdjointOpInterface>(op)) {
+        auto error = op->emitOpError("differentiate_c3: has no derivative, but "
+                                     "lies between argument '");
+        error << startOf(function, op, dependents)
+              << "' and the loss; " << adviceWithoutAdjoint(op);
+        return error;
+      }
+      reaching.insert(op->operand_begin(), op->operand_end());
+    }
+    return success();
+  }
+
+  /// The argument from which the first way leads to `op`.
+  static StringRef startOf(func::FuncOp function, Operation *op,
+                           const DenseSet<Value> &dependents) {
+    for (;;) {
+      Value operand = *llvm::find_if(op->getOperands(), [&](Value value) {
+        return dependents.contains(value);
+      });
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        return nameOf(function, argument.getArgNumber()).getValue();
+      op = operand.getDefiningOp();
+    }
+  }
+
+  /// Returns the gradients behind the results.
+  void finish(func::FuncOp function, ReverseSweep &sweep, OpBuilder &builder) {
+    Operation *end = function.getBody().front().getTerminator();
+    SmallVector<Value> gradients;
+    for (BlockArgument argument : wanted) {
+      StringAttr name = nameOf(function, argument.getArgNumber());
+      Value gradient = sweep.total(argument);
+      if (!gradient) {
+        function.emitWarning("differentiate: the loss does not depend on '")
+            << name.getValue() << "', whose gradient is 0";
+        gradient = arith::ConstantOp::create(
+            builder, function.getLoc(),
+            cast<TypedAttr>(builder.getZeroAttr(argument.getType())));
+      }
+      unsigned number = function.getNumResults();
+      auto attributes = builder.getDictionaryAttr(
+          {builder.getNamedAttr(gradientAttr, name),
+           builder.getNamedAttr(
+               nameAttr, builder.getStringAttr("grad." + name.getValue()))});
+      (void)function.insertResult(number, gradient.getType(), attributes);
+      gradients.push_back(gradient);
+    }
+    end->insertOperands(end->getNumOperands(), gradients);
+  }
+
+  SmallVector<BlockArgument> wanted;
+  SmallVector<Value> seeded;
+};
+
+} // namespace
+} // namespace cp

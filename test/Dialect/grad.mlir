@@ -1,0 +1,56 @@
+// RUN: %cp-opt %s | %cp-opt | FileCheck %s
+// RUN: %cp-opt %s --mlir-print-op-generic | %cp-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @stop
+// CHECK: cp.stop_gradient %{{.*}} : tensor<4xf32>
+func.func @stop(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = cp.stop_gradient %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @conv
+// CHECK: cp.conv1d_grad %{{.*}} weight(%{{.*}}) bias(%{{.*}}) initial(%{{.*}}) places(%{{.*}}) from %{{.*}} {silu = true}
+func.func @conv(%x: tensor<1x16x24xbf16>, %w: tensor<24x4xbf16>, %b: tensor<24xbf16>,
+                %i: tensor<1x3x24xbf16>, %p: tensor<1x16xi64>) {
+  %dx, %dw, %db, %di = cp.conv1d_grad %x weight(%w) bias(%b) initial(%i) places(%p) from %x {silu = true}
+      : (tensor<1x16x24xbf16>, tensor<24x4xbf16>, tensor<1x16x24xbf16>, tensor<24xbf16>, tensor<1x3x24xbf16>, tensor<1x16xi64>)
+      -> (tensor<1x16x24xbf16>, tensor<24x4xf32>, tensor<24xf32>, tensor<1x3x24xbf16>)
+  return
+}
+
+// CHECK-LABEL: func.func @norm
+// CHECK: cp.rms_norm_grad %{{.*}} weight(%{{.*}}) gate(%{{.*}}) from %{{.*}} {gate_first = false}
+func.func @norm(%x: tensor<2x24xf64>, %w: tensor<24xf64>) {
+  %dx, %dw, %dz = cp.rms_norm_grad %x weight(%w) gate(%x) from %x {gate_first = false}
+      : (tensor<2x24xf64>, tensor<2x24xf64>, tensor<24xf64>, tensor<2x24xf64>)
+      -> (tensor<2x24xf64>, tensor<24xf64>, tensor<2x24xf64>)
+  return
+}
+
+// CHECK-LABEL: func.func @tokens
+// CHECK: cp.embedding_grad %{{.*}} from %{{.*}}
+func.func @tokens(%ids: tensor<1x16xi64>, %dy: tensor<1x16x8xbf16>) -> tensor<96x8xf32> {
+  %0 = cp.embedding_grad %ids from %dy : (tensor<1x16xi64>, tensor<1x16x8xbf16>) -> tensor<96x8xf32>
+  return %0 : tensor<96x8xf32>
+}
+
+// CHECK-LABEL: func.func @scan
+// CHECK: cp.ssd_grad %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) B(%{{.*}}) C(%{{.*}}) D(%{{.*}}) dt_bias(%{{.*}}) from %{{.*}} and %{{.*}} :
+func.func @scan(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>, %a: tensor<2xf32>,
+                %b: tensor<1x16x1x4xf32>, %s: tensor<1x2x8x4xf32>) {
+  %dx, %ddt, %da, %db, %dc, %dd, %dbias, %ds = cp.ssd_grad %x dt(%dt) A_log(%a) B(%b) C(%b) D(%a) dt_bias(%a) from %x and %s
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>, tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>, tensor<1x16x2x8xf32>,
+         tensor<2xf32>, tensor<2xf32>, tensor<1x2x8x4xf32>)
+      -> (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>, tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>, tensor<2x8xf32>, tensor<2xf32>, tensor<1x2x8x4xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @heads
+// CHECK: cp.attention_grad %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) gave %{{.*}}, %{{.*}} from %{{.*}} and %{{.*}} {scale = 5.000000e-01 : f64, window = 4 : i64}
+func.func @heads(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %lse: tensor<1x4x8xf32>, %p: tensor<1x8xi64>) {
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k places(%p) gave %q, %lse from %q and %lse {window = 4, scale = 0.5}
+      : (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>,
+         tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>, tensor<1x8xi64>)
+      -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>)
+  return
+}

@@ -1,0 +1,119 @@
+// RUN: %cp-opt %s --cp-differentiate --split-input-file --verify-diagnostics
+
+#mesh = #cp.mesh<"cp" = 2>
+// expected-error @below {{differentiate_c1: has layouts already (cp.view = "global"); differentiate it before it is sharded}}
+func.func @main(%x: tensor<f32> {cp.param = "x"}) -> tensor<f32> attributes {cp.view = "global"} {
+  return %x : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<f32> {cp.param = "x"}) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  // expected-error @below {{differentiate_c1: a rank's program is a list of calls without branches and loops, but this is a loop}}
+  %0 = scf.for %i = %c0 to %c4 step %c4 iter_args(%s = %x) -> tensor<f32> {
+    %1 = arith.addf %s, %s : tensor<f32>
+    scf.yield %1 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<f32> {cp.param = "x"}, %m: memref<4xf32>) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{differentiate_c1: works on buffers, and only tensors have derivatives; differentiate the program while it is on tensors}}
+  %0 = memref.load %m[%c0] : memref<4xf32>
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{differentiate_c1: has several blocks; give the program what one step computes}}
+func.func @main(%x: tensor<f32> {cp.param = "x"}) -> tensor<f32> {
+  cf.br ^end
+^end:
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{differentiate_c2: has no argument with cp.param of floats; name what to differentiate by in the option wrt}}
+func.func @main(%x: tensor<f32>, %ids: tensor<4xi32> {cp.param = "ids"}) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{differentiate_c2: none of its 2 results has cp.name = "loss"; name the loss so, or give cotangents=true for those of all results}}
+func.func @main(%x: tensor<f32> {cp.param = "x"}) -> (tensor<f32>, tensor<f32>) {
+  return %x, %x : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{differentiate_c2: the loss must be one float (tensor<f32>, say), but result 0 is 'tensor<4xf32>'; sum it up, or give cotangents=true}}
+func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<f32> {cp.param = "embedding"}) -> tensor<f32> {
+  %0 = arith.addf %x, %x : tensor<f32>
+  // expected-error @below {{differentiate_c3: has no derivative, but lies between argument 'embedding' and the loss; implement AdjointOpInterface for it, or keep gradients from it by cp.stop_gradient}}
+  %1 = math.round %0 : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// What nothing of the loss depends on needs no derivative.
+func.func @main(%x: tensor<f32> {cp.param = "x"}) -> (tensor<f32> {cp.name = "loss"}, tensor<f32>) {
+  %1 = math.round %x : tensor<f32>
+  return %x, %1 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// expected-warning @below {{the loss does not depend on 'y', whose gradient is 0}}
+func.func @main(%x: tensor<f32> {cp.param = "x"}, %y: tensor<4xf32> {cp.param = "y"}) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<f32> {
+  %start = arith.constant dense<0.0> : tensor<f32>
+  // expected-error @below {{differentiate_c4: reduces by something else than a sum ('arith.addf' of the result so far), which has no derivative here; write it so that one operand of the last addition is the sum}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+      iterator_types = ["reduction"]} ins(%x : tensor<4xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %most: f32):
+    %1 = arith.maximumf %in, %most : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<f32> {
+  %start = arith.constant dense<0.0> : tensor<f32>
+  // expected-error @below {{differentiate_c4: operand 0 is read by the map affine_map<(d0, d1) -> (d0 + d1)>, and only one by which each loop indexes at most one dimension has a derivative; use tensor.extract_slice, or a tensor of a dimension less}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> ()>],
+      iterator_types = ["reduction", "reduction"]} ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %other: f32, %sum: f32):
+    %1 = arith.addf %in, %sum : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {cp.param = "x"}, %i: index) -> tensor<f32> {
+  // expected-error @below {{differentiate_c4: has a derivative where its offsets and sizes are constants and its strides 1; make them so}}
+  %0 = tensor.extract_slice %x[%i] [1] [1] : tensor<4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}

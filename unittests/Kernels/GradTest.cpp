@@ -1,0 +1,475 @@
+//===- GradTest.cpp - Adjoints against finite differences -----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Documents.h"
+#include "Support.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+
+using Doubles = Tensor<double>;
+
+/// An operation and its adjoint on tensors that have names. The loss is the sum
+/// of all outputs, each element times one of `cotangents`.
+class Problem {
+public:
+  std::string op;
+  /// Inputs of the operation, in its order; a name that is no tensor's is left
+  /// out of the call.
+  std::vector<std::string> ins;
+  std::vector<std::string> outs;
+  /// Inputs of the adjoint, of which those named as an output are that one's
+  /// cotangent, and "results " and its name the output itself; then its
+  /// outputs, "d" and the name of the input.
+  std::vector<std::string> gradIns, gradOuts;
+  std::vector<int64_t> attrs;
+  /// Of the adjoint, where they are not those of the operation.
+  std::vector<int64_t> gradAttrs;
+  /// Sizes of outputs, and of cotangents whose inputs are not there.
+  std::map<std::string, std::vector<int64_t>> sizes;
+  std::map<std::string, Doubles> tensors, cotangents, gradients, results;
+  Tensor<int64_t> places, ids;
+  bool hasPlaces = false, hasIds = false;
+
+  void add(const std::string &name, std::vector<int64_t> size, Random &random,
+           double low = -1, double high = 1) {
+    Doubles tensor(std::move(size), pickLay(random), random);
+    tensor.fill(random, low, high);
+    tensors[name] = std::move(tensor);
+  }
+  void addOut(const std::string &name, std::vector<int64_t> size,
+              Random &random) {
+    sizes[name] = size;
+    Doubles tensor(std::move(size), pickLay(random), random);
+    tensor.fill(random, -1, 1);
+    cotangents[name] = std::move(tensor);
+    outs.push_back(name);
+  }
+
+  Buffer find(const std::string &name) {
+    if (name == "places" && hasPlaces)
+      return places.buffer();
+    if (name == "ids" && hasIds)
+      return ids.buffer();
+    if (results.count(name))
+      return results[name].buffer();
+    if (cotangents.count(name))
+      return cotangents[name].buffer();
+    return tensors.count(name) ? tensors[name].buffer() : absent;
+  }
+  std::vector<Buffer> buffersOf(const std::vector<std::string> &names) {
+    std::vector<Buffer> buffers;
+    for (const std::string &name : names)
+      buffers.push_back(find(name));
+    return buffers;
+  }
+
+  double loss() {
+    Random random(1);
+    std::vector<Buffer> buffers;
+    for (const std::string &name : outs)
+      results["results " + name] = Doubles(sizes[name], Lay::Dense, random);
+    for (const std::string &name : outs)
+      buffers.push_back(results["results " + name].buffer());
+    EXPECT_EQ(
+        test::run(findCpuKernel(op.c_str(), DType::F64, KernelSet::Reference),
+                  buffersOf(ins), buffers, attrs),
+        "");
+    double sum = 0;
+    for (const std::string &name : outs) {
+      Doubles &result = results["results " + name];
+      for (int64_t i = 0; i < result.count(); ++i)
+        sum += result[i] * cotangents[name][i];
+    }
+    return sum;
+  }
+
+  void differentiate(Random &random) {
+    loss();
+    std::vector<Buffer> buffers;
+    for (const std::string &name : gradOuts) {
+      const auto &size =
+          sizes.count(name) ? sizes[name] : tensors[name.substr(1)].sizes;
+      gradients[name] = Doubles(size, pickLay(random), random);
+    }
+    for (const std::string &name : gradOuts)
+      buffers.push_back(gradients[name].buffer());
+    ASSERT_EQ(test::run(findCpuKernel((op + "_grad").c_str(), DType::F64,
+                                      KernelSet::Reference),
+                        buffersOf(gradIns), buffers,
+                        gradAttrs.empty() ? attrs : gradAttrs),
+              "");
+    for (const std::string &name : gradOuts)
+      EXPECT_TRUE(gradients[name].isIntact()) << name;
+  }
+
+  /// Richardson's extrapolation of two central differences.
+  double difference(double &at) {
+    double value = at;
+    auto central = [&](double step) {
+      at = value + step;
+      double above = loss();
+      at = value - step;
+      double below = loss();
+      at = value;
+      return (above - below) / (2 * step);
+    };
+    constexpr double step = 1e-3;
+    return (4 * central(step / 2) - central(step)) / 3;
+  }
+
+  void check() {
+    for (auto &[name, tensor] : tensors) {
+      Doubles &gradient = gradients["d" + name];
+      // D may be one number a head, where its cotangent is one a channel.
+      int64_t each = gradient.count() / std::max<int64_t>(tensor.count(), 1);
+      for (int64_t i = 0; i < tensor.count(); ++i) {
+        double got = 0;
+        for (int64_t k = 0; k < each; ++k)
+          got += gradient[i * each + k];
+        double want = difference(tensor[i]);
+        ASSERT_NEAR(got, want, 1e-7 * (1 + std::fabs(want)))
+            << "d" << name << " number " << i;
+      }
+    }
+  }
+};
+
+/// Places of a row that begins within a document and has borders.
+void addPlaces(Problem &problem, int64_t b, int64_t l, Random &random) {
+  problem.hasPlaces = true;
+  problem.places = Tensor<int64_t>({b, l}, Lay::Dense, random);
+  for (int64_t row = 0; row < b; ++row) {
+    int64_t place = pick(random, 0, 3);
+    for (int64_t t = 0; t < l; ++t, ++place) {
+      if (t > 0 && pick(random, 0, 3) == 0)
+        place = 0;
+      problem.places(row, t) = place;
+    }
+  }
+}
+
+Problem convProblem(Random &random) {
+  Problem problem;
+  int64_t b = pick(random, 1, 2), l = pick(random, 1, 9),
+          c = pick(random, 1, 3), w = pick(random, 1, 5);
+  problem.op = "conv1d";
+  problem.ins = {"x", "weight", "bias", "initial", "places"};
+  problem.gradIns = {"x", "weight", "y", "bias", "initial", "places"};
+  problem.gradOuts = {"dx", "dweight", "dbias", "dinitial"};
+  problem.attrs = {pick(random, 0, 1)};
+  problem.add("x", {b, l, c}, random);
+  problem.add("weight", {c, w}, random);
+  problem.sizes["dbias"] = {c};
+  problem.sizes["dinitial"] = {b, w - 1, c};
+  if (pick(random, 0, 1))
+    problem.add("bias", {c}, random);
+  if (pick(random, 0, 1))
+    problem.add("initial", {b, w - 1, c}, random);
+  if (pick(random, 0, 1))
+    addPlaces(problem, b, l, random);
+  problem.addOut("y", {b, l, c}, random);
+  return problem;
+}
+
+TEST(GradTest, Conv1d) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem problem = convProblem(random);
+    problem.differentiate(random);
+    problem.check();
+  }
+}
+
+TEST(GradTest, RmsNorm) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem problem;
+    int64_t groups = pick(random, 1, 3), c = groups * pick(random, 1, 4);
+    std::vector<int64_t> size = {2, pick(random, 0, 3), c};
+    bool hasGate = pick(random, 0, 1);
+    problem.op = "rms_norm";
+    problem.ins = {"x", "weight", "gate"};
+    problem.gradIns = {"x", "y", "weight", "gate"};
+    problem.gradOuts = {"dx", "dweight"};
+    problem.attrs = {bitsOf(0.1), pick(random, 0, 1), groups};
+    problem.add("x", size, random);
+    problem.sizes["dweight"] = {c};
+    if (pick(random, 0, 1))
+      problem.add("weight", {c}, random);
+    if (hasGate) {
+      problem.add("gate", size, random);
+      problem.gradOuts.push_back("dgate");
+    }
+    problem.addOut("y", size, random);
+    problem.differentiate(random);
+    problem.check();
+  }
+}
+
+TEST(GradTest, Embedding) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem problem;
+    int64_t v = pick(random, 1, 5), d = pick(random, 1, 4);
+    problem.op = "embedding";
+    problem.ins = {"ids", "table"};
+    problem.gradIns = {"ids", "y"};
+    problem.gradOuts = {"dtable"};
+    problem.hasIds = true;
+    problem.ids = Tensor<int64_t>({2, 7}, pickLay(random), random);
+    for (int64_t i = 0; i < 14; ++i)
+      problem.ids[i] = pick(random, 0, v - 1);
+    problem.add("table", {v, d}, random);
+    problem.addOut("y", {2, 7, d}, random);
+    problem.differentiate(random);
+    problem.check();
+  }
+}
+
+/// What a token leaves of the state: nearly all, some, or, now and then,
+/// nothing.
+enum class Decay { Slow, Strong, Resets };
+
+Problem ssdProblem(Random &random, Decay decay) {
+  Problem problem;
+  int64_t b = pick(random, 1, 2), l = pick(random, 1, 9),
+          g = pick(random, 1, 2), h = g * pick(random, 1, 2),
+          p = pick(random, 1, 3), n = pick(random, 1, 3);
+  bool isLimited = pick(random, 0, 1);
+  problem.op = "ssd";
+  problem.ins = {"x", "dt",      "A_log",   "B",     "C",
+                 "D", "dt_bias", "initial", "places"};
+  problem.gradIns = {"x", "dt",      "A_log",   "B",     "C",     "y",
+                     "D", "dt_bias", "initial", "state", "places"};
+  problem.gradOuts = {"dx", "ddt", "dA_log",   "dB",
+                      "dC", "dD",  "ddt_bias", "dinitial"};
+  problem.attrs = {
+      pick(random, 1, 4),
+      bitsOf(isLimited ? 0.8 : std::numeric_limits<double>::infinity()),
+      bitsOf(isLimited ? 0.2 : 0)};
+  problem.add("x", {b, l, h, p}, random);
+  problem.add("dt", {b, l, h}, random, -2, 1);
+  double low = decay == Decay::Slow ? -6 : -1;
+  problem.add("A_log", {h}, random, low, low + 2);
+  problem.add("B", {b, l, g, n}, random);
+  problem.add("C", {b, l, g, n}, random);
+  if (decay == Decay::Resets)
+    for (int64_t i = 0; i < b * l * h; ++i)
+      if (pick(random, 0, 3) == 0)
+        problem.tensors["dt"][i] = 40;
+  problem.sizes["dD"] = {h, p};
+  problem.sizes["ddt_bias"] = {h};
+  problem.sizes["dinitial"] = {b, h, p, n};
+  if (pick(random, 0, 1))
+    problem.add("D",
+                pick(random, 0, 1) ? std::vector<int64_t>{h}
+                                   : std::vector<int64_t>{h, p},
+                random);
+  if (pick(random, 0, 1))
+    problem.add("dt_bias", {h}, random);
+  if (pick(random, 0, 1))
+    problem.add("initial", {b, h, p, n}, random);
+  if (pick(random, 0, 1))
+    addPlaces(problem, b, l, random);
+  problem.addOut("y", {b, l, h, p}, random);
+  problem.addOut("state", {b, h, p, n}, random);
+  return problem;
+}
+
+/// Differences are no derivative at a limit of the step sizes.
+bool isNearLimit(Problem &problem) {
+  Doubles &dt = problem.tensors["dt"];
+  int64_t heads = dt.sizes[2];
+  for (int64_t i = 0; i < dt.count(); ++i) {
+    double bias = problem.tensors.count("dt_bias")
+                      ? problem.tensors["dt_bias"][i % heads]
+                      : 0;
+    double step = std::log1p(std::exp(dt[i] + bias));
+    if (std::fabs(step - 0.2) < 0.01 || std::fabs(step - 0.8) < 0.01)
+      return true;
+  }
+  return false;
+}
+
+TEST(GradTest, Ssd) {
+  int checked = 0;
+  for (Decay decay : {Decay::Slow, Decay::Strong, Decay::Resets})
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      SCOPED_TRACE(testing::Message()
+                   << "seed " << seed << ", decay " << int(decay));
+      Random random(seed);
+      Problem problem = ssdProblem(random, decay);
+      if (isNearLimit(problem))
+        continue;
+      ++checked;
+      problem.differentiate(random);
+      problem.check();
+    }
+  EXPECT_GT(checked, 60);
+}
+
+Problem attentionProblem(Random &random) {
+  Problem problem;
+  int64_t b = pick(random, 1, 2), l = pick(random, 1, 7),
+          hkv = pick(random, 1, 2), hq = hkv * pick(random, 1, 2),
+          d = pick(random, 1, 3), dv = pick(random, 1, 3);
+  bool causal = pick(random, 0, 2);
+  int64_t s = causal ? l : pick(random, 1, 7);
+  int64_t window = causal && pick(random, 0, 1) ? pick(random, 1, 4) : 0;
+  problem.op = "attention";
+  problem.ins = {"q", "k", "v", "places"};
+  problem.gradIns = {"q",           "k",   "v",   "results out",
+                     "results lse", "out", "lse", "places"};
+  problem.gradOuts = {"dq", "dk", "dv"};
+  problem.attrs = {causal, bitsOf(0.7), window, 3, 0, l, 1, 3, 0, s, 1};
+  problem.gradAttrs = {causal, bitsOf(0.7), window};
+  problem.add("q", {b, l, hq, d}, random);
+  problem.add("k", {b, s, hkv, d}, random);
+  problem.add("v", {b, s, hkv, dv}, random);
+  if (causal && pick(random, 0, 1)) {
+    addPlaces(problem, b, l, random);
+    // The first row is the first of its sequence: no key is in front of it.
+    for (int64_t row = 0; row < b; ++row)
+      for (int64_t t = 0, place = 0; t < l; ++t) {
+        place = t && problem.places(row, t) ? place + 1 : 0;
+        problem.places(row, t) = place;
+      }
+  }
+  problem.addOut("out", {b, l, hq, dv}, random);
+  problem.addOut("lse", {b, hq, l}, random);
+  return problem;
+}
+
+TEST(GradTest, Attention) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem problem = attentionProblem(random);
+    problem.differentiate(random);
+    problem.check();
+  }
+}
+
+/// What is not a number in one document reaches no gradient of another's.
+TEST(GradTest, DocumentsKeepToThemselves) {
+  for (bool isScan : {false, true}) {
+    SCOPED_TRACE(isScan ? "ssd" : "conv1d");
+    Random random(3);
+    Problem problem;
+    do
+      problem = isScan ? ssdProblem(random, Decay::Slow) : convProblem(random);
+    while (problem.tensors["x"].sizes[1] < 9 || problem.hasPlaces);
+    int64_t b = problem.tensors["x"].sizes[0];
+    problem.hasPlaces = true;
+    problem.places = Tensor<int64_t>({b, 9}, Lay::Dense, random);
+    for (int64_t row = 0; row < b; ++row)
+      for (int64_t t = 0; t < 9; ++t)
+        problem.places(row, t) = t % 3;
+    problem.differentiate(random);
+    std::map<std::string, Doubles> before = problem.gradients;
+    Doubles &x = problem.tensors["x"];
+    int64_t eachRow = x.count() / (b * 9);
+    for (int64_t t = 3; t < 6; ++t)
+      for (int64_t i = 0; i < eachRow; ++i)
+        x[t * eachRow + i] = std::numeric_limits<double>::quiet_NaN();
+    problem.differentiate(random);
+    for (int64_t i = 0; i < x.count(); ++i)
+      if (i / eachRow < 3 || i / eachRow >= 6)
+        EXPECT_EQ(problem.gradients["dx"][i], before["dx"][i]) << i;
+  }
+}
+
+/// Sums are kept in f32, and rounded once: against the same numbers in f64.
+template <typename T> void checkRounding(Problem &problem, double tolerance) {
+  Random random(5);
+  std::map<std::string, Tensor<T>> narrow;
+  auto round = [&](std::map<std::string, Doubles> &tensors) {
+    for (auto &[name, tensor] : tensors) {
+      Tensor<T> rounded(tensor.sizes, Lay::Dense, random);
+      for (int64_t i = 0; i < tensor.count(); ++i) {
+        rounded[i] = T(float(tensor[i]));
+        tensor[i] = double(AccumulatorOf<T>(rounded[i]));
+      }
+      narrow[name] = std::move(rounded);
+    }
+  };
+  round(problem.tensors);
+  round(problem.cotangents);
+  problem.differentiate(random);
+  std::vector<Buffer> ins, outs;
+  Tensor<AccumulatorOf<T>> dstate;
+  for (const std::string &name : problem.gradIns) {
+    if (name == "state" && narrow.count(name)) {
+      dstate = Tensor<AccumulatorOf<T>>(narrow[name].sizes, Lay::Dense, random);
+      for (int64_t i = 0; i < dstate.count(); ++i)
+        dstate[i] = AccumulatorOf<T>(narrow[name][i]);
+      ins.push_back(dstate.buffer());
+    } else {
+      ins.push_back(narrow.count(name) ? narrow[name].buffer()
+                                       : problem.find(name));
+    }
+  }
+  std::map<std::string, Tensor<T>> results;
+  std::map<std::string, Tensor<AccumulatorOf<T>>> sums;
+  auto isSum = [&](const std::string &name) {
+    return name == "dweight" || name == "dbias" || name == "dA_log" ||
+           name == "dD" || name == "ddt_bias" ||
+           (name == "dinitial" && problem.op == "ssd");
+  };
+  for (const std::string &name : problem.gradOuts) {
+    const auto &size = problem.gradients[name].sizes;
+    if (isSum(name))
+      sums[name] = Tensor<AccumulatorOf<T>>(size, Lay::Dense, random);
+    else
+      results[name] = Tensor<T>(size, Lay::Dense, random);
+  }
+  for (const std::string &name : problem.gradOuts)
+    outs.push_back(isSum(name) ? sums[name].buffer() : results[name].buffer());
+  ASSERT_EQ(test::run(findCpuKernel((problem.op + "_grad").c_str(),
+                                    Element<T>::dtype, KernelSet::Reference),
+                      ins, outs, problem.attrs),
+            "");
+  for (const std::string &name : problem.gradOuts) {
+    double error = 0, norm = 0;
+    for (int64_t i = 0; i < problem.gradients[name].count(); ++i) {
+      double want = problem.gradients[name][i];
+      double got = isSum(name) ? double(sums[name][i])
+                               : double(AccumulatorOf<T>(results[name][i]));
+      error += (got - want) * (got - want);
+      norm += want * want;
+    }
+    EXPECT_LE(std::sqrt(error), tolerance * std::sqrt(norm) + 1e-30) << name;
+  }
+}
+
+TEST(GradTest, RoundsOnce) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem conv = convProblem(random);
+    checkRounding<float>(conv, 2e-6);
+    checkRounding<BFloat16>(conv, 4e-3);
+    Problem ssd = ssdProblem(random, Decay::Strong);
+    if (isNearLimit(ssd))
+      continue;
+    checkRounding<float>(ssd, 2e-5);
+    checkRounding<BFloat16>(ssd, 4e-3);
+  }
+}
+
+} // namespace
