@@ -98,12 +98,12 @@ func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<f32> {
 
 // -----
 
-func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<f32> {
+func.func @main(%x: tensor<4xf32> {cp.param = "x"}, %i: tensor<2xf32>, %j: tensor<3xf32>) -> tensor<f32> {
   %start = arith.constant dense<0.0> : tensor<f32>
   // expected-error @below {{differentiate_c4: operand 0 is read by the map affine_map<(d0, d1) -> (d0 + d1)>, and only one by which each loop indexes at most one dimension has a derivative; use tensor.extract_slice, or a tensor of a dimension less}}
-  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> ()>],
-      iterator_types = ["reduction", "reduction"]} ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%start : tensor<f32>) {
-  ^bb0(%in: f32, %other: f32, %sum: f32):
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i + j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> ()>],
+      iterator_types = ["reduction", "reduction"]} ins(%x, %i, %j : tensor<4xf32>, tensor<2xf32>, tensor<3xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%in: f32, %a: f32, %b: f32, %sum: f32):
     %1 = arith.addf %in, %sum : f32
     linalg.yield %1 : f32
   } -> tensor<f32>

@@ -7,8 +7,8 @@
 
 #include "TestModel.h"
 #include "cp/Model/Random.h"
+#include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 #include "gtest/gtest.h"
 
@@ -21,12 +21,14 @@ using namespace cp::test;
 
 namespace {
 
-/// The same module after the passes that are given as text.
-OwningOpRef<ModuleOp> runPasses(ModuleOp module, StringRef pipeline) {
+/// The same module, differentiated where that is asked for.
+OwningOpRef<ModuleOp> prepare(ModuleOp module, bool differentiate) {
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
   PassManager manager(module.getContext());
-  if (failed(parsePassPipeline(pipeline, manager)) ||
-      failed(manager.run(*copy)))
+  manager.addPass(createDecompose());
+  if (differentiate)
+    manager.nest<func::FuncOp>().addPass(createDifferentiate());
+  if (failed(manager.run(*copy)))
     return {};
   return copy;
 }
@@ -119,9 +121,9 @@ std::string textOf(const Case &testCase) {
          "affine_map<(" + dims + ") -> (" + dims + ")>, affine_map<(" + dims +
          ") -> ()>], iterator_types = [" + kinds + "]} ins(%y : " + type +
          ") outs(%zero : tensor<f64>) {" + R"(
-  ^bb0(%in: f64, %sum: f64):
-    %square = arith.mulf %in, %in : f64
-    %next = arith.addf %square, %sum : f64
+  ^bb0(%element: f64, %so_far: f64):
+    %square = arith.mulf %element, %element : f64
+    %next = arith.addf %square, %so_far : f64
     linalg.yield %next : f64
   } -> tensor<f64>
   return %loss : tensor<f64>
@@ -131,7 +133,8 @@ std::string textOf(const Case &testCase) {
 const Case cases[] = {
     {"Arithmetic", {4, 3}, R"(
 func.func @main(%a: tensor<4x3xf64> {cp.param = "a", cp.sequence = 0 : i64},
-                %b: tensor<4x3xf64> {cp.param = "b"}) -> tensor<f64> {
+                %b: tensor<4x3xf64> {cp.param = "b", cp.sequence = 0 : i64})
+    -> tensor<f64> {
   %two = arith.constant dense<2.0> : tensor<4x3xf64>
   %0 = arith.addf %a, %two : tensor<4x3xf64>
   %1 = math.log %0 : tensor<4x3xf64>
@@ -204,16 +207,16 @@ func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
 )"},
     {"Mixer", {1, 8, 4}, R"(
 func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
-    %in: tensor<26x4xf64> {cp.param = "in_proj"},
+    %in: tensor<28x4xf64> {cp.param = "in_proj"},
     %cw: tensor<16x3xf64> {cp.param = "conv"}, %cb: tensor<16xf64> {cp.param = "conv_bias"},
-    %dtb: tensor<2xf64> {cp.param = "dt_bias"}, %a: tensor<2xf64> {cp.param = "A_log"},
-    %d: tensor<2xf64> {cp.param = "D"}, %nw: tensor<8xf64> {cp.param = "norm"},
+    %dtb: tensor<4xf64> {cp.param = "dt_bias"}, %a: tensor<4xf64> {cp.param = "A_log"},
+    %d: tensor<4xf64> {cp.param = "D"}, %nw: tensor<8xf64> {cp.param = "norm"},
     %out: tensor<4x8xf64> {cp.param = "out_proj"}) -> tensor<f64> {
   %y = cp.mamba_mixer %u in_proj(%in) conv(%cw, %cb) dt_bias(%dtb) A_log(%a)
       D(%d) norm(%nw) out_proj(%out)
-      {num_heads = 2, head_dim = 4, num_groups = 2, state_size = 2, chunk_size = 3}
-      : (tensor<1x8x4xf64>, tensor<26x4xf64>, tensor<16x3xf64>, tensor<16xf64>,
-         tensor<2xf64>, tensor<2xf64>, tensor<2xf64>, tensor<8xf64>,
+      {num_heads = 4, head_dim = 2, num_groups = 2, state_size = 2, chunk_size = 3}
+      : (tensor<1x8x4xf64>, tensor<28x4xf64>, tensor<16x3xf64>, tensor<16xf64>,
+         tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<8xf64>,
          tensor<4x8xf64>) -> tensor<1x8x4xf64>
 )"},
     {"Attention",
@@ -261,10 +264,9 @@ protected:
   void SetUp() override {
     module = parse(textOf(GetParam()));
     ASSERT_TRUE(module);
-    module = runPasses(*module, "cp-decompose");
-    ASSERT_TRUE(module);
-    gradients = runPasses(*module, "func.func(cp-differentiate)");
-    ASSERT_TRUE(gradients);
+    gradients = prepare(*module, /*differentiate=*/true);
+    module = prepare(*module, /*differentiate=*/false);
+    ASSERT_TRUE(module && gradients);
   }
   OwningOpRef<ModuleOp> module, gradients;
 };

@@ -63,9 +63,9 @@ private:
     if (failed(refuseControlFlow(function, "differentiate_c1")))
       return failure();
     for (Operation &op : function.getBody().front())
-      for (Type type : llvm::concat<const Type>(
-               SmallVector<Type>(op.getOperandTypes()),
-               SmallVector<Type>(op.getResultTypes())))
+      for (Type type :
+           llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
+                                    SmallVector<Type>(op.getResultTypes())))
         if (isa<BaseMemRefType>(type))
           return op.emitOpError("differentiate_c1: works on buffers, and only "
                                 "tensors have derivatives; differentiate the "
@@ -128,12 +128,14 @@ private:
       return function.emitOpError("differentiate_c2: none of its ")
              << count << " results has cp.name = \""
              << (loss.empty() ? "loss" : loss.getValue())
-             << "\"; name the loss so, or give cotangents=true for those of all "
+             << "\"; name the loss so, or give cotangents=true for those of "
+                "all "
                 "results";
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[number]);
     if (!type || !isDifferentiable(type) || type.getRank() != 0)
-      return function.emitOpError("differentiate_c2: the loss must be one float "
-                                  "(tensor<f32>, say), but result ")
+      return function.emitOpError(
+                 "differentiate_c2: the loss must be one float "
+                 "(tensor<f32>, say), but result ")
              << number << " is " << function.getResultTypes()[number]
              << "; sum it up, or give cotangents=true";
     return number;
@@ -153,8 +155,7 @@ private:
     OpBuilder builder(body.getTerminator());
     ReverseSweep sweep(builder, dependents);
     if (failed(seed(function, sweep, builder)) ||
-        failed(checkPath(function, ops, dependents)) ||
-        failed(sweep.run(ops)))
+        failed(checkPath(function, ops, dependents)) || failed(sweep.run(ops)))
       return failure();
     finish(function, sweep, builder);
     for (Operation *op : ops)
@@ -175,11 +176,12 @@ private:
         return failure();
       Value value = end->getOperand(*number);
       auto type = cast<RankedTensorType>(value.getType());
-      sweep.seed(value, arith::ConstantOp::create(
-                            builder, value.getLoc(),
-                            DenseElementsAttr::get(
-                                type, builder.getFloatAttr(
-                                          type.getElementType(), 1.0))));
+      sweep.seed(
+          value,
+          arith::ConstantOp::create(
+              builder, value.getLoc(),
+              DenseElementsAttr::get(
+                  type, builder.getFloatAttr(type.getElementType(), 1.0))));
       seeded.push_back(value);
       return success();
     }
@@ -208,17 +210,19 @@ private:
                           const DenseSet<Value> &dependents) {
     DenseSet<Value> reaching(seeded.begin(), seeded.end());
     for (Operation *op : llvm::reverse(ops)) {
-      auto reaches = [&](Value result) { return reaching.contains(result); };
+      // Choices, such as the results of comparisons, have no cotangent.
+      auto reaches = [&](Value result) {
+        return reaching.contains(result) && dependents.contains(result);
+      };
       auto depends = [&](Value value) { return dependents.contains(value); };
       if (llvm::none_of(op->getResults(), reaches) ||
-          llvm::none_of(op->getOperands(), depends) ||
-          isa<StopGradientOp>(op))
+          llvm::none_of(op->getOperands(), depends) || isa<StopGradientOp>(op))
         continue;
       if (!isa<AdjointOpInterface>(op)) {
         auto error = op->emitOpError("differentiate_c3: has no derivative, but "
                                      "lies between argument '");
-        error << startOf(function, op, dependents)
-              << "' and the loss; " << adviceWithoutAdjoint(op);
+        error << startOf(function, op, dependents) << "' and the loss; "
+              << adviceWithoutAdjoint(op);
         return error;
       }
       reaching.insert(op->operand_begin(), op->operand_end());
