@@ -107,7 +107,7 @@ def CP_RmsNormGradOp : CP_Op<"rms_norm_grad", [
     func.func @norm(%x: tensor<1x16x24xf32>, %w: tensor<24xf32>,
                     %dy: tensor<1x16x24xf32>) -> tensor<24xf32> {
       %dx, %dw = cp.rms_norm_grad %x weight(%w) from %dy
-          : (tensor<1x16x24xf32>, tensor<24xf32>, tensor<1x16x24xf32>)
+          : (tensor<1x16x24xf32>, tensor<1x16x24xf32>, tensor<24xf32>)
           -> (tensor<1x16x24xf32>, tensor<24xf32>)
       return %dw : tensor<24xf32>
     }
