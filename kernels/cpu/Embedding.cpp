@@ -81,15 +81,7 @@ const char *embeddingKernel(const Call &call) {
   if (const char *message = checkShapes(in, ids, table, y))
     return message;
 
-  // rowOffsets leaves the last dimension out: give the ids one of size 1.
-  int64_t sizes[maxRank + 1], strides[maxRank + 1];
-  for (int32_t i = 0; i < ids.rank; ++i) {
-    sizes[i] = ids.sizes[i];
-    strides[i] = ids.strides[i];
-  }
-  sizes[ids.rank] = strides[ids.rank] = 1;
-  Buffer idRows = {ids.data, ids.dtype, ids.rank + 1, sizes, strides};
-  Lookup lookup = {ids, table, y, rowOffsets(idRows, Slot::RowsIn),
+  Lookup lookup = {ids, table, y, elementOffsets(ids, Slot::RowsIn),
                    rowOffsets(y, Slot::RowsOut)};
   if (!lookup.idOffsets || !lookup.rowOffsets)
     return outOfMemory("embedding");

@@ -40,20 +40,12 @@ const char *decode(const Call &call, EmbeddingGradArgs<T> &args) {
   }
   if (in.error())
     return in.error();
-  // Rows leave the last dimension out: the ids get one of size 1.
-  int64_t sizes[maxRank + 1], strides[maxRank + 1];
-  for (int32_t i = 0; i < ids.rank; ++i) {
-    sizes[i] = ids.sizes[i];
-    strides[i] = ids.strides[i];
-  }
-  sizes[ids.rank] = strides[ids.rank] = 1;
-  Buffer idRows = {ids.data, ids.dtype, ids.rank + 1, sizes, strides};
   args.rows = numRows(dy);
   args.v = v.size;
   args.d = d.size;
   args.ids = ids.data;
   args.hasWideIds = ids.dtype == DType::I64;
-  args.idRows = rowOffsets(idRows, Slot::RowsIn);
+  args.idRows = elementOffsets(ids, Slot::RowsIn);
   args.dy = {static_cast<const T *>(dy.data), rowOffsets(dy, Slot::RowsOut),
              dy.strides[dy.rank - 1]};
   if (!args.idRows || !args.dy.rows)

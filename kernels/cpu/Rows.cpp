@@ -16,8 +16,10 @@ int64_t numRows(const Buffer &buffer) {
   return count;
 }
 
-const int64_t *rowOffsets(const Buffer &buffer, Slot slot) {
-  int64_t count = numRows(buffer);
+/// The offset of each index of the first `rank` dimensions, of which there are
+/// `count`.
+static const int64_t *offsetsOf(const Buffer &buffer, int32_t rank,
+                                int64_t count, Slot slot) {
   auto *offsets = static_cast<int64_t *>(
       scratch(slot, static_cast<size_t>(count) * sizeof(int64_t)));
   if (!offsets || count == 0)
@@ -26,13 +28,22 @@ const int64_t *rowOffsets(const Buffer &buffer, Slot slot) {
   int64_t known = 1;
   // The offsets of the inner dimensions are known; repeat them, from the back
   // so that none is overwritten before its last use.
-  for (int32_t dim = buffer.rank - 2; dim >= 0; --dim) {
+  for (int32_t dim = rank - 1; dim >= 0; --dim) {
     for (int64_t i = buffer.sizes[dim] - 1; i >= 0; --i)
       for (int64_t r = 0; r < known; ++r)
         offsets[i * known + r] = offsets[r] + i * buffer.strides[dim];
     known *= buffer.sizes[dim];
   }
   return offsets;
+}
+
+const int64_t *rowOffsets(const Buffer &buffer, Slot slot) {
+  return offsetsOf(buffer, buffer.rank - 1, numRows(buffer), slot);
+}
+
+const int64_t *elementOffsets(const Buffer &buffer, Slot slot) {
+  int64_t last = buffer.rank > 0 ? buffer.sizes[buffer.rank - 1] : 1;
+  return offsetsOf(buffer, buffer.rank, numRows(buffer) * last, slot);
 }
 
 } // namespace cp::kernels

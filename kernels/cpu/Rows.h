@@ -19,6 +19,8 @@ int64_t numRows(const Buffer &buffer);
 /// The offset (in elements) of each row, in row-major order of the leading
 /// dimensions. Any strides. Lives in `slot`; null when there is no memory.
 const int64_t *rowOffsets(const Buffer &buffer, Slot slot);
+/// The same for each element.
+const int64_t *elementOffsets(const Buffer &buffer, Slot slot);
 
 } // namespace cp::kernels
 

@@ -37,7 +37,8 @@ template <typename T> const char *embeddingGrad(const Call &call) {
   EmbeddingGradArgs<T> args;
   if (const char *message = decode(call, args))
     return message;
-  return args.hasWideIds ? scatter<T, int64_t>(args) : scatter<T, int32_t>(args);
+  return args.hasWideIds ? scatter<T, int64_t>(args)
+                         : scatter<T, int32_t>(args);
 }
 
 template const char *embeddingGrad<float>(const Call &);

@@ -7,9 +7,9 @@
 //
 // The state in front of each token is needed again, from the last to the first:
 // a first pass keeps the one in front of each chunk, and a chunk's are computed
-// again when its turn comes (Griewank, "Achieving logarithmic growth of temporal
-// and spatial complexity in reverse automatic differentiation", 1992, with one
-// level).
+// again when its turn comes (Griewank, "Achieving logarithmic growth of
+// temporal and spatial complexity in reverse automatic differentiation", 1992,
+// with one level).
 //
 //===----------------------------------------------------------------------===//
 

@@ -83,9 +83,8 @@ LogicalResult repeat(AdjointContext &context, RepeatOp op) {
   int64_t runs = source[dim] / static_cast<int64_t>(op.getUnit());
   SmallVector<int64_t> shape(source);
   shape[dim] = runs;
-  shape.insert(shape.begin() + dim + 1,
-               {static_cast<int64_t>(op.getTimes()),
-                static_cast<int64_t>(op.getUnit())});
+  shape.insert(shape.begin() + dim + 1, {static_cast<int64_t>(op.getTimes()),
+                                         static_cast<int64_t>(op.getUnit())});
   SmallVector<ReassociationIndices> groups, back;
   for (int64_t i = 0; i < type.getRank(); ++i) {
     int64_t first = i + (i > dim ? 2 : 0), firstBack = i + (i > dim ? 1 : 0);
@@ -191,8 +190,8 @@ LogicalResult attention(AdjointContext &context, AttentionOp op) {
     return success();
   auto grad = AttentionGradOp::create(
       context.getBuilder(), context.getLoc(), op.getQ().getType(),
-      op.getK().getType(), op.getV().getType(), op.getQ(), op.getK(),
-      op.getV(), op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
+      op.getK().getType(), op.getV().getType(), op.getQ(), op.getK(), op.getV(),
+      op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
       op.getPlaces(), op.getCausalAttr(), op.getScaleAttr(),
       op.getWindowAttr());
   for (unsigned i : {0, 1, 2})

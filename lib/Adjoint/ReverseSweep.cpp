@@ -93,17 +93,18 @@ Value ReverseSweep::assemble(Location loc, Value whole, ArrayRef<Part> slices,
     covered += partType.getNumElements();
   }
   auto isApart = [&](size_t i) {
-    return !whole && llvm::none_of(ArrayRef(boxes).take_front(i),
-                                   [&](const Box &b) { return b.meets(boxes[i]); });
+    return !whole &&
+           llvm::none_of(ArrayRef(boxes).take_front(i),
+                         [&](const Box &b) { return b.meets(boxes[i]); });
   };
   bool areAll = covered == type.getNumElements();
   for (size_t i = 0; i < boxes.size(); ++i)
     areAll &= isApart(i);
-  Value sum = areAll ? tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                               element)
-                           .getResult()
-              : whole ? toElements(builder, loc, whole, element)
-                      : zerosOf(builder, loc, type);
+  Value sum =
+      areAll  ? tensor::EmptyOp::create(builder, loc, type.getShape(), element)
+                    .getResult()
+      : whole ? toElements(builder, loc, whole, element)
+              : zerosOf(builder, loc, type);
   for (auto [i, part] : llvm::enumerate(slices)) {
     Value value = toElements(builder, loc, part.value, element);
     auto list = [&](ArrayRef<int64_t> values) {
@@ -136,8 +137,8 @@ Value ReverseSweep::total(Value value) {
     else
       slices.push_back(part);
   if (!slices.empty())
-    whole = assemble(loc, whole, slices,
-                     cast<RankedTensorType>(value.getType()));
+    whole =
+        assemble(loc, whole, slices, cast<RankedTensorType>(value.getType()));
   // Who asks again gets the same.
   found->second.assign({Part{whole, {}}});
   return whole;
@@ -195,8 +196,7 @@ void AdjointContext::add(unsigned operand, Value value) {
 
 void AdjointContext::addSlice(unsigned operand, Value value,
                               ArrayRef<int64_t> offsets) {
-  sweep.add(op->getOperand(operand),
-            {value, SmallVector<int64_t>(offsets)});
+  sweep.add(op->getOperand(operand), {value, SmallVector<int64_t>(offsets)});
 }
 
 } // namespace cp

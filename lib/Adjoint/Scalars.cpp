@@ -96,14 +96,13 @@ struct Rule {
 using RuleFn = Term (*)(const Rule &r, unsigned operand);
 
 template <typename OpTy, RuleFn rule>
-struct Scalar
-    : AdjointOpInterface::ExternalModel<Scalar<OpTy, rule>, OpTy> {
+struct Scalar : AdjointOpInterface::ExternalModel<Scalar<OpTy, rule>, OpTy> {
   LogicalResult buildAdjoint(Operation *op, AdjointContext &context) const {
     Value cotangent = context.cotangent();
     if (!cotangent)
       return success();
-    Rule r = {context, op,
-              {&context.getBuilder(), context.getLoc(), cotangent}};
+    Rule r = {
+        context, op, {&context.getBuilder(), context.getLoc(), cotangent}};
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
       if (context.isWanted(i))
         context.add(i, rule(r, i).value);
@@ -162,8 +161,7 @@ Term erf(const Rule &r, unsigned) {
 }
 Term absolute(const Rule &r, unsigned) {
   Term zero = r.d.number(0);
-  return r.whereAbove(r.x(), zero) -
-         r.whereAbove(zero, r.x());
+  return r.whereAbove(r.x(), zero) - r.whereAbove(zero, r.x());
 }
 /// d/dx x^p = p x^(p - 1), d/dp x^p = x^p log x.
 Term power(const Rule &r, unsigned i) {

@@ -103,8 +103,9 @@ LogicalResult insert(AdjointContext &context, tensor::InsertSliceOp op,
   ArrayRef<int64_t> offsets = op.getStaticOffsets(),
                     sizes = op.getStaticSizes();
   if (context.isWanted(0))
-    context.add(0, withRank(context, sliceOf(context, cotangent, offsets, sizes),
-                            op.getSourceType().getShape()));
+    context.add(0,
+                withRank(context, sliceOf(context, cotangent, offsets, sizes),
+                         op.getSourceType().getShape()));
   if (!context.isWanted(1))
     return success();
   // What the slice has hidden.

@@ -66,12 +66,12 @@ public:
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     if (!type || !map.isProjectedPermutation())
       return op->emitOpError("differentiate_c4: operand ")
-             << operand.getOperandNumber()
-             << " is read by the map " << AffineMapAttr::get(map)
+             << operand.getOperandNumber() << " is read by the map "
+             << AffineMapAttr::get(map)
              << ", and only one by which each loop indexes at most one "
                 "dimension has a derivative; use tensor.extract_slice, or a "
                 "tensor of a dimension less";
-    collectInputs(operand);
+    collectInputs();
     bool isSum = collectIterators(map);
     Type element = type.getElementType();
     RankedTensorType out = type;
@@ -94,12 +94,12 @@ public:
           linalg::YieldOp::create(b, loc, value);
         });
     context.add(operand.getOperandNumber(), dropUnused(generic).getResult(0));
-    return success();
+    return success(!hasFailed);
   }
 
 private:
   /// All operands that the body reads, then the results' cotangents.
-  void collectInputs(OpOperand &) {
+  void collectInputs() {
     for (OpOperand &operand : op->getOpOperands())
       if (op.payloadUsesValueFromOperand(&operand) && !isSumSoFar(operand)) {
         arguments[op.getMatchingBlockArgument(&operand)] = inputs.size();
@@ -189,10 +189,6 @@ private:
     return lean;
   }
 
-public:
-  bool hasFailed = false;
-
-private:
   linalg::LinalgOp op;
   AdjointContext &context;
   OpBuilder &builder;
@@ -204,6 +200,9 @@ private:
   llvm::MapVector<Value, size_t> arguments;
   /// Results that have a cotangent, by input.
   SmallVector<std::pair<unsigned, size_t>> cotangents;
+  /// Whether an op of the body has no derivative. Bodies are built by callbacks
+  /// that cannot fail.
+  bool hasFailed = false;
 };
 
 struct Structured : AdjointOpInterface::FallbackModel<Structured> {
@@ -227,13 +226,14 @@ struct Structured : AdjointOpInterface::FallbackModel<Structured> {
       // A sum passes its cotangent on to what it started from.
       if (structured.isDpsInit(&operand) &&
           structured.getNumReductionLoops() > 0) {
-        context.add(operand.getOperandNumber(),
-                    context.cotangent(
-                        structured.getTiedOpResult(&operand).getResultNumber()));
+        context.add(
+            operand.getOperandNumber(),
+            context.cotangent(
+                structured.getTiedOpResult(&operand).getResultNumber()));
         continue;
       }
       OperandAdjoint adjoint(structured, context, yielded);
-      if (failed(adjoint.build(operand)) || adjoint.hasFailed)
+      if (failed(adjoint.build(operand)))
         return failure();
     }
     return success();

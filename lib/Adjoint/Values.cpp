@@ -41,8 +41,7 @@ Value toElements(OpBuilder &builder, Location loc, Value value, Type element) {
 }
 
 Value constantOf(OpBuilder &builder, Location loc, Type type, double value) {
-  TypedAttr attr =
-      builder.getFloatAttr(getElementTypeOrSelf(type), value);
+  TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     attr = DenseElementsAttr::get(tensor, attr);
   return arith::ConstantOp::create(builder, loc, attr);

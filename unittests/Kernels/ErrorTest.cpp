@@ -342,6 +342,34 @@ TEST_F(ErrorTest, EmbeddingIds) {
               "embedding: table must have rank 2 and y one dimension more");
 }
 
+TEST_F(ErrorTest, Gradients) {
+  Buffer x = make({1, 5, 3}), weight = make({3, 4});
+  expectError("conv1d_grad", {x, weight}, {x}, {0},
+              "conv1d_grad: expected 3 to 6 inputs and 4 outputs, got 2 and 1");
+  expectError("conv1d_grad", {x, weight, make({1, 4, 3})},
+              {x, weight, make({3}), make({1, 3, 3})}, {0},
+              "conv1d_grad: dimension 1 of dy must be l = 5 as in x, got 4");
+  expectError("rms_norm_grad", {x, x, absent, x}, {x, make({3})},
+              {bitsOf(0), 0, 1},
+              "rms_norm_grad: expected a dgate beside a gate, got 2 outputs");
+  expectError("rms_norm_grad", {x, x}, {x, make({3}), x}, {bitsOf(0), 0, 1},
+              "rms_norm_grad: expected no dgate beside no gate, got 3 outputs");
+  expectError("embedding_grad", {x, make({1, 5, 3, 2})}, {make({7, 2})}, {},
+              "embedding_grad: ids must be i32 or i64, got f32");
+  expectError("embedding_grad", {indices({5}, 1), x}, {make({7, 3})}, {},
+              "embedding_grad: dy must have one dimension more than ids, got "
+              "ranks 1 and 3");
+  for (int32_t id : {-1, 7})
+    expectError("embedding_grad", {indices({5}, id), make({5, 3})},
+                {make({7, 3})}, {}, "embedding_grad: id " + std::to_string(id));
+  Buffer q = make({1, 5, 4, 2}), k = make({1, 5, 3, 2}), lse = make({1, 4, 5});
+  expectError("attention_grad", {q, k, k, q, lse, q, lse}, {q, k, k},
+              {1, bitsOf(1), 0},
+              "attention_grad: hq = 4 must be a multiple of hkv = 3");
+  expectError("ssd_grad", {ssdIns()[0], ssdIns()[1]}, {}, ssdAttrs(),
+              "ssd_grad: expected 6 to 11 inputs and 8 outputs, got 2 and 0");
+}
+
 TEST_F(ErrorTest, NegativeSizesAndNullPointers) {
   Buffer a = make({2, 3});
   int64_t sizes[] = {-2, 3};

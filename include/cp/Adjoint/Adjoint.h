@@ -114,8 +114,8 @@ mlir::Type sumType(mlir::Type type);
 /// What to do about an op without a derivative.
 llvm::StringRef adviceWithoutAdjoint(mlir::Operation *op);
 
-/// Attaches AdjointOpInterface to the ops of arith, math, linalg and tensor that
-/// have derivatives, and to ours.
+/// Attaches AdjointOpInterface to the ops of arith, math, linalg and tensor
+/// that have derivatives, and to ours.
 void registerAdjointModels(mlir::DialectRegistry &registry);
 
 } // namespace cp

@@ -67,8 +67,8 @@ LogicalResult Conv1dGradOp::verify() {
   Type element = getElementTypeOrSelf(type), sums = sumsOf(element);
   if (failed(expectType(*this, c1, "dy", getDy(), type)) ||
       failed(expectType(*this, c1, "dx", getDx(), type)) ||
-      failed(expectShape(*this, c2, "the weight", getWeight(),
-                         {x[2], width})) ||
+      failed(
+          expectShape(*this, c2, "the weight", getWeight(), {x[2], width})) ||
       (known && failed(expectAtLeast(*this, c2, "the window", width, 1))) ||
       failed(expectShape(*this, c2, "the bias", getBias(), {x[2]})) ||
       failed(expectShape(*this, c3, "initial", getInitial(), rows)) ||
@@ -187,16 +187,16 @@ LogicalResult AttentionGradOp::verify() {
       return emitOpError("attention_grad_c3: k, v and out must hold ")
              << element << " as q does, but one holds "
              << getElementTypeOrSelf(operand);
-  if (failed(expectTensor(*this, c3, "lse", getLse(), {q[0], q[2], q[1]},
-                          sums)))
+  if (failed(
+          expectTensor(*this, c3, "lse", getLse(), {q[0], q[2], q[1]}, sums)))
     return failure();
   if (getCausal() && !ShapedType::isDynamic(q[1]) &&
       !ShapedType::isDynamic(k[1]) && q[1] != k[1])
     return emitOpError("attention_grad_c4: causal wants as many keys as "
                        "queries, but there are ")
            << k[1] << " keys and " << q[1] << " queries";
-  if (failed(verifyWindow(*this, "attention_grad_c5", getCausal(),
-                          getWindow())) ||
+  if (failed(
+          verifyWindow(*this, "attention_grad_c5", getCausal(), getWindow())) ||
       failed(expectShape(*this, "attention_grad_c6", "places", getPlaces(),
                          {q[0], q[1]})))
     return failure();
@@ -233,15 +233,13 @@ LogicalResult SsdGradOp::verify() {
       failed(expectType(*this, c1, "dx", getDx(), type)) ||
       failed(expectTensor(*this, c1, "the initial state", getInitial(), state,
                           element)) ||
-      failed(
-          expectTensor(*this, c1, "dstate", getDstate(), state, sums)) ||
-      failed(
-          expectTensor(*this, c1, "dinitial", getDinitial(), state, sums)) ||
+      failed(expectTensor(*this, c1, "dstate", getDstate(), state, sums)) ||
+      failed(expectTensor(*this, c1, "dinitial", getDinitial(), state, sums)) ||
       failed(expectTensor(*this, c2, "dt", getDt(), steps, element)) ||
       failed(expectTensor(*this, c2, "ddt", getDdt(), steps, element)) ||
       failed(expectTensor(*this, c2, "A_log", getALog(), {x[2]}, element)) ||
-      failed(expectTensor(*this, c2, "dt_bias", getDtBias(), {x[2]},
-                          element)) ||
+      failed(
+          expectTensor(*this, c2, "dt_bias", getDtBias(), {x[2]}, element)) ||
       failed(expectTensor(*this, c2, "dA_log", getDALog(), {x[2]}, sums)) ||
       failed(expectTensor(*this, c2, "ddt_bias", getDdtBias(), {x[2]}, sums)))
     return failure();

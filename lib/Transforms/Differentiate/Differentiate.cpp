@@ -91,7 +91,7 @@ private:
       auto isNamed = [&](BlockArgument argument) {
         return nameOf(function, argument.getArgNumber()).getValue() == name;
       };
-      auto found = llvm::find_if(function.getArguments(), isNamed);
+      auto *found = llvm::find_if(function.getArguments(), isNamed);
       if (found == function.getArguments().end())
         return function.emitOpError("differentiate_c2: no argument has the "
                                     "name '")
