@@ -9,7 +9,7 @@ func.func @layer(
     %D: tensor<4xf32> {cp.param = "D"},
     %norm: tensor<32xf32> {cp.param = "norm"},
     %out_proj: tensor<16x32xf32> {cp.param = "out_proj"})
-    -> (tensor<1x64x16xf32> {cp.name = "y"}) {
+    -> (tensor<1x64x16xf32> {cp.name = "y", cp.sequence = 1 : i64}) {
   %y = cp.mamba_mixer %u in_proj(%in_proj) conv(%conv_weight, %conv_bias)
       dt_bias(%dt_bias) A_log(%A_log) D(%D) norm(%norm) out_proj(%out_proj)
       {num_heads = 4, head_dim = 8, num_groups = 1, state_size = 16}

@@ -43,6 +43,7 @@ inline constexpr llvm::StringLiteral operations[] = {
     "cp.cut_positions",
     "cp.attention_block",
     "cp.attention_rows",
+    "cp.stop_gradient",
     "cp.call",
     "arith.addf",
     "arith.mulf",
@@ -106,6 +107,8 @@ inline constexpr llvm::StringLiteral attributes[] = {
     "cp.view = \"local\", ",
     "cp.sequence = 1 : i64, ",
     "cp.name = \"x\", ",
+    "cp.param = \"x\", ",
+    "cp.gradient = \"x\", ",
     "cp.layout = #rows, ",
     "cp.arena = 64 : i64, ",
     "strategy = \"hidden\", ",
@@ -131,6 +134,11 @@ inline constexpr llvm::StringLiteral words[] = {
 
 inline constexpr llvm::StringLiteral passes[] = {
     "cp-decompose",
+    "cp-next-token-loss",
+    "cp-differentiate",
+    "cp-differentiate{cotangents}",
+    "cp-decompose,cp-prepare-cuts{mesh=cp=2 mixer=hidden},cp-differentiate",
+    "cp-prepare-cuts{mesh=cp=4 mixer=hidden}",
     "cp-assign-layouts{mesh=cp=4}",
     "cp-assign-layouts{mesh=cp=2 mixer=hidden scan=gather}",
     "cp-assign-layouts{mesh=dp=2,cp=4 axis=dp replicate-unused}",

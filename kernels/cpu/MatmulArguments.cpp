@@ -1,4 +1,4 @@
-//===- MatmulArguments.cpp - Decoding of matmul ---------------------------===//
+//===- MatmulArguments.cpp - Decoding of matmul and contract_rows ---------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,6 +14,7 @@
 namespace cp::kernels {
 
 #define GET_READER_matmul
+#define GET_READER_contract_rows
 #include "KernelReaders.inc"
 
 template <typename T>
@@ -49,6 +50,46 @@ const char *decode(const Call &call, MatmulArgs<T> &args) {
             c.strides[c.rank - 1]};
   return args.a.rows && args.c.rows ? nullptr : outOfMemory("matmul");
 }
+
+template <typename T>
+const char *decodeRows(const Call &call,
+                       MatmulArgs<T, AccumulatorOf<T>> &args) {
+  Arguments in(call, "contract_rows");
+  ContractRowsAttributes attributes;
+  read(in, attributes);
+  args.accumulate = attributes.accumulate;
+
+  Dim m = {"m"}, n = {"n"};
+  const Buffer &a = in.anyInput("A", 1), &w = in.anyInput("B", 1);
+  in.expectType(a, "A", Element<T>::dtype);
+  in.expectType(w, "B", Element<T>::dtype);
+  in.expectSize(a, "A", a.rank - 1, m);
+  in.expectSameSizes(w, "B", a, "A", a.rank - 1);
+  in.expectSize(w, "B", w.rank - 1, n);
+  auto c = in.output<AccumulatorOf<T>>("C", {&m, &n});
+  if (in.error())
+    return in.error();
+
+  args.m = m.size;
+  args.n = n.size;
+  args.k = numRows(a);
+  args.a = {static_cast<const T *>(a.data), nullptr, a.strides[a.rank - 1]};
+  args.w = {static_cast<const T *>(w.data), {0, w.strides[w.rank - 1]}};
+  args.aDepth = rowOffsets(a, Slot::RowsIn);
+  args.wDepth = rowOffsets(w, Slot::RowsGate);
+  auto *rows = static_cast<int64_t *>(
+      scratch(Slot::RowsOut, static_cast<size_t>(args.m) * sizeof(int64_t)));
+  if (!args.aDepth || !args.wDepth || !rows)
+    return outOfMemory("contract_rows");
+  for (int64_t i = 0; i < args.m; ++i)
+    rows[i] = i * c.strides[0];
+  args.c = {c.data, rows, c.strides[1]};
+  return nullptr;
+}
+
+template const char *decodeRows(const Call &, MatmulArgs<float> &);
+template const char *decodeRows(const Call &, MatmulArgs<double> &);
+template const char *decodeRows(const Call &, MatmulArgs<BFloat16, float> &);
 
 template const char *decode(const Call &, MatmulArgs<float> &);
 template const char *decode(const Call &, MatmulArgs<double> &);

@@ -39,15 +39,31 @@ template <typename T> struct RowTensor {
   }
 };
 
-template <typename T> struct MatmulArgs {
+/// C[m, n] = sum_k A[m, k] W[k, n]. Sums are of AccumulatorOf<T>, and stored as
+/// Out.
+template <typename T, typename Out = T> struct MatmulArgs {
   int64_t m, n, k;
   bool accumulate;
   RowTensor<const T> a;
   /// op(W), indexed by [k, n] whichever way it lies.
   View<const T, 2> w;
-  RowTensor<T> c;
+  RowTensor<Out> c;
+  /// Where k runs over rows of both tensors: the offset of each of them, in
+  /// place of `a.rows` and of the first stride of `w`. Null else.
+  const int64_t *aDepth = nullptr, *wDepth = nullptr;
+
+  [[gnu::always_inline]] const T *aAt(int64_t row, int64_t depth) const {
+    return aDepth ? a.data + aDepth[depth] + row * a.stride : a.at(row, depth);
+  }
+  [[gnu::always_inline]] const T *wAt(int64_t depth, int64_t column) const {
+    return wDepth ? w.data + wDepth[depth] + column * w.strides[1]
+                  : w.at(depth, column);
+  }
 };
 template <typename T> const char *decode(const Call &call, MatmulArgs<T> &args);
+/// Of contract_rows.
+template <typename T>
+const char *decodeRows(const Call &call, MatmulArgs<T, AccumulatorOf<T>> &args);
 
 template <typename T> using Conv1dArgs = Conv1dCall<T>;
 template <typename T> const char *decode(const Call &call, Conv1dArgs<T> &args);
@@ -55,6 +71,43 @@ template <typename T> const char *decode(const Call &call, Conv1dArgs<T> &args);
 template <typename T> using Conv1dGradArgs = Conv1dGradCall<T>;
 template <typename T>
 const char *decode(const Call &call, Conv1dGradArgs<T> &args);
+
+/// The label of each token, i32 or i64.
+struct Labels {
+  const void *data = nullptr;
+  bool isWide = false;
+  int64_t strides[2] = {};
+
+  int64_t at(int64_t b, int64_t l) const {
+    int64_t offset = b * strides[0] + l * strides[1];
+    return isWide ? static_cast<const int64_t *>(data)[offset]
+                  : static_cast<const int32_t *>(data)[offset];
+  }
+};
+
+template <typename T> struct LinearCrossEntropyArgs {
+  using Acc = AccumulatorOf<T>;
+  int64_t b, l, d, v, ignoreIndex;
+  View<const T, 3> h;
+  View<const T, 2> weight;
+  Labels labels;
+  View<Acc, 2> losses, lse;
+};
+template <typename T>
+const char *decode(const Call &call, LinearCrossEntropyArgs<T> &args);
+
+template <typename T> struct LinearCrossEntropyGradArgs {
+  using Acc = AccumulatorOf<T>;
+  int64_t b, l, d, v, ignoreIndex;
+  View<const T, 3> h;
+  View<const T, 2> weight;
+  Labels labels;
+  View<const Acc, 2> lse, dloss, dlse;
+  View<T, 3> dh;
+  View<Acc, 2> dweight;
+};
+template <typename T>
+const char *decode(const Call &call, LinearCrossEntropyGradArgs<T> &args);
 
 /// Ids are i64 or i32; that of row i stands at idRows[i].
 template <typename T> struct EmbeddingGradArgs {
@@ -126,8 +179,7 @@ template <typename T> struct SsdGradArgs : SsdSizes {
   StepArgs<T> step;
   View<const T, 4> x, B, C, dy;
   View<const T, 2> D;
-  View<const T, 4> initial;
-  View<const Acc, 4> dstate;
+  View<const Acc, 4> initial, dstate;
   PlacesView places;
   View<T, 4> dx, dB, dC;
   View<T, 3> ddt;
@@ -137,6 +189,16 @@ template <typename T> struct SsdGradArgs : SsdSizes {
 };
 template <typename T>
 const char *decode(const Call &call, SsdGradArgs<T> &args);
+
+template <typename T> struct SsdGradStatesArgs : SsdSizes {
+  using Acc = AccumulatorOf<T>;
+  StepArgs<T> step;
+  View<const T, 4> dy, C;
+  PlacesView places;
+  View<Acc, 4> dstate;
+};
+template <typename T>
+const char *decode(const Call &call, SsdGradStatesArgs<T> &args);
 
 /// What one half of a split scan hands to the other is kept as it was summed.
 template <typename T> struct SsdStatesArgs : SsdSizes {

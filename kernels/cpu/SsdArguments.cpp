@@ -12,6 +12,7 @@ namespace cp::kernels {
 
 #define GET_READER_ssd
 #define GET_READER_ssd_grad
+#define GET_READER_ssd_grad_states
 #define GET_READER_ssd_states
 #define GET_READER_ssd_scan
 #include "KernelReaders.inc"
@@ -83,6 +84,20 @@ const char *decode(const Call &call, SsdGradArgs<T> &args) {
 }
 
 template <typename T>
+const char *decode(const Call &call, SsdGradStatesArgs<T> &args) {
+  Arguments in(call, "ssd_grad_states");
+  SsdGradStatesCall<T> from;
+  read(in, from);
+  if (const char *wrong = finish(in, from, args))
+    return wrong;
+  args.dy = from.dy;
+  args.C = from.C;
+  args.places = from.places;
+  args.dstate = from.dstate;
+  return finishSteps(in, from, args.step);
+}
+
+template <typename T>
 const char *decode(const Call &call, SsdStatesArgs<T> &args) {
   Arguments in(call, "ssd_states");
   SsdStatesCall<T> from;
@@ -128,6 +143,9 @@ template const char *decode(const Call &, SsdArgs<BFloat16> &);
 template const char *decode(const Call &, SsdGradArgs<float> &);
 template const char *decode(const Call &, SsdGradArgs<double> &);
 template const char *decode(const Call &, SsdGradArgs<BFloat16> &);
+template const char *decode(const Call &, SsdGradStatesArgs<float> &);
+template const char *decode(const Call &, SsdGradStatesArgs<double> &);
+template const char *decode(const Call &, SsdGradStatesArgs<BFloat16> &);
 template const char *decode(const Call &, SsdStatesArgs<float> &);
 template const char *decode(const Call &, SsdStatesArgs<double> &);
 template const char *decode(const Call &, SsdStatesArgs<BFloat16> &);

@@ -23,6 +23,7 @@ namespace cp::kernels::reference {
 /// rounded once when they are stored. See cprt.h for the operations and
 /// Kernels.h for the result.
 template <typename T> const char *matmul(const Call &call);
+template <typename T> const char *contractRows(const Call &call);
 template <typename T> const char *conv1d(const Call &call);
 template <typename T> const char *rmsNorm(const Call &call);
 template <typename T> const char *ssd(const Call &call);
@@ -30,10 +31,13 @@ template <typename T> const char *ssdStates(const Call &call);
 template <typename T> const char *ssdScan(const Call &call);
 template <typename T> const char *attention(const Call &call);
 template <typename T> const char *rotary(const Call &call);
+template <typename T> const char *linearCrossEntropy(const Call &call);
+template <typename T> const char *linearCrossEntropyGrad(const Call &call);
 template <typename T> const char *attentionGrad(const Call &call);
 template <typename T> const char *conv1dGrad(const Call &call);
 template <typename T> const char *rmsNormGrad(const Call &call);
 template <typename T> const char *ssdGrad(const Call &call);
+template <typename T> const char *ssdGradStates(const Call &call);
 template <typename T> const char *embeddingGrad(const Call &call);
 /// For float and double.
 template <typename Acc> const char *attentionMerge(const Call &call);

@@ -20,18 +20,19 @@ namespace {
 
 /// The type of a sum of such elements.
 RankedTensorType summed(Value value) {
-  return cast<RankedTensorType>(sumType(value.getType()));
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.clone(sumsOf(type.getElementType()));
 }
 
 /// The sum over dimension `dim` of a tensor.
 Value sumOver(AdjointContext &context, Value value, int64_t dim) {
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
-  auto type = cast<RankedTensorType>(sumType(value.getType()));
+  RankedTensorType type = summed(value);
   SmallVector<int64_t> shape(type.getShape());
   shape.erase(shape.begin() + dim);
   Value zeros = zerosOf(builder, loc, type.clone(shape));
-  value = toElements(builder, loc, value, type.getElementType());
+  value = withElements(builder, loc, value, type.getElementType());
   return linalg::ReduceOp::create(
              builder, loc, value, zeros, dim,
              [](OpBuilder &b, Location at, ValueRange args) {
@@ -48,9 +49,22 @@ LogicalResult embedding(AdjointContext &context, EmbeddingOp op) {
   Value cotangent = context.cotangent();
   if (!cotangent || !context.isWanted(1))
     return success();
-  context.add(1, EmbeddingGradOp::create(context.getBuilder(), context.getLoc(),
-                                         summed(op.getTable()), op.getIds(),
-                                         cotangent));
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  RankedTensorType type = summed(op.getTable());
+  Value gradient =
+      EmbeddingGradOp::create(builder, loc, type, op.getIds(), cotangent);
+  if (std::optional<int64_t> padding = op.getPaddingIdx()) {
+    auto list = [&](int64_t row, int64_t column) {
+      return getAsIndexOpFoldResult(builder.getContext(), {row, column});
+    };
+    Type row =
+        RankedTensorType::get({1, type.getDimSize(1)}, type.getElementType());
+    gradient = tensor::InsertSliceOp::create(
+        builder, loc, zerosOf(builder, loc, row), gradient, list(*padding, 0),
+        list(1, type.getDimSize(1)), list(1, 1));
+  }
+  context.add(1, gradient);
   return success();
 }
 
@@ -110,8 +124,8 @@ LogicalResult rmsNorm(AdjointContext &context, RmsNormOp op) {
     return success();
   OpBuilder &builder = context.getBuilder();
   RankedTensorType type = op.getX().getType();
-  auto weight =
-      cast<RankedTensorType>(sumType(type.clone(type.getShape().back())));
+  RankedTensorType weight =
+      type.clone(type.getShape().back()).clone(sumsOf(type.getElementType()));
   auto grad = RmsNormGradOp::create(
       builder, context.getLoc(), type, weight,
       op.getGate() ? op.getGate().getType() : Type(), op.getX(), cotangent,
@@ -159,14 +173,18 @@ LogicalResult ssd(AdjointContext &context, SsdOp op) {
   RankedTensorType heads = summed(op.getALog());
   RankedTensorType state = summed(op.getFinalState());
   if (dstate)
-    dstate = toElements(builder, loc, dstate, state.getElementType());
+    dstate = withElements(builder, loc, dstate, state.getElementType());
   ArrayRef<int64_t> x = op.getX().getType().getShape();
+  Value initial = op.getInitial();
+  if (initial)
+    initial = withElements(builder, loc, initial, state.getElementType());
   auto grad = SsdGradOp::create(
       builder, loc, op.getX().getType(), op.getDt().getType(), heads,
       op.getB().getType(), op.getC().getType(), heads.clone({x[2], x[3]}),
       heads, state, op.getX(), op.getDt(), op.getALog(), op.getB(), op.getC(),
-      dy, op.getD(), op.getDtBias(), op.getInitial(), dstate, op.getPlaces(),
-      op.getChunkSizeAttr(), op.getDtMinAttr(), op.getDtMaxAttr());
+      dy, op.getD(), op.getDtBias(), initial, dstate, op.getPlaces(),
+      op.getAlgorithmAttr(), op.getChunkSizeAttr(), op.getDtMinAttr(),
+      op.getDtMaxAttr());
   for (auto [operand, value] :
        {std::pair(0u, Value(grad.getDx())), std::pair(1u, Value(grad.getDdt())),
         std::pair(2u, Value(grad.getDALog())),
@@ -199,6 +217,19 @@ LogicalResult attention(AdjointContext &context, AttentionOp op) {
   return success();
 }
 
+LogicalResult crossEntropy(AdjointContext &context, LinearCrossEntropyOp op) {
+  Value dlse = context.wideCotangent(1);
+  if (!context.wideCotangent(0) && !dlse)
+    return success();
+  auto grad = LinearCrossEntropyGradOp::create(
+      context.getBuilder(), context.getLoc(), op.getH().getType(),
+      summed(op.getWeight()), op.getH(), op.getWeight(), op.getLabels(),
+      op.getLse(), context.cotangentOrZeros(0), dlse, op.getIgnoreIndexAttr());
+  context.add(0, grad.getDh());
+  context.add(1, grad.getDweight());
+  return success();
+}
+
 template <typename OpTy, auto function>
 struct Model : AdjointOpInterface::ExternalModel<Model<OpTy, function>, OpTy> {
   LogicalResult buildAdjoint(Operation *op, AdjointContext &context) const {
@@ -222,6 +253,7 @@ void registerModelAdjoints(DialectRegistry &registry) {
     attach<Conv1dOp, conv1d>(context);
     attach<SsdOp, ssd>(context);
     attach<AttentionOp, attention>(context);
+    attach<LinearCrossEntropyOp, crossEntropy>(context);
   });
 }
 

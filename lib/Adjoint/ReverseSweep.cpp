@@ -7,6 +7,7 @@
 
 #include "Values.h"
 #include "cp/Adjoint/Adjoint.h"
+#include "cp/IR/CPDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -46,8 +47,8 @@ Value ReverseSweep::sumOf(Location loc, Value a, Value b) {
   if (other.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
     element = other;
   return arith::AddFOp::create(builder, loc,
-                               toElements(builder, loc, a, element),
-                               toElements(builder, loc, b, element));
+                               withElements(builder, loc, a, element),
+                               withElements(builder, loc, b, element));
 }
 
 void ReverseSweep::add(Value value, Part part) {
@@ -103,10 +104,10 @@ Value ReverseSweep::assemble(Location loc, Value whole, ArrayRef<Part> slices,
   Value sum =
       areAll  ? tensor::EmptyOp::create(builder, loc, type.getShape(), element)
                     .getResult()
-      : whole ? toElements(builder, loc, whole, element)
+      : whole ? withElements(builder, loc, whole, element)
               : zerosOf(builder, loc, type);
   for (auto [i, part] : llvm::enumerate(slices)) {
-    Value value = toElements(builder, loc, part.value, element);
+    Value value = withElements(builder, loc, part.value, element);
     auto list = [&](ArrayRef<int64_t> values) {
       return getAsIndexOpFoldResult(builder.getContext(), values);
     };
@@ -176,7 +177,7 @@ Value AdjointContext::wideCotangent(unsigned result) {
 Value AdjointContext::cotangent(unsigned result) {
   Value value = wideCotangent(result);
   Type element = getElementTypeOrSelf(op->getResult(result));
-  return value ? toElements(sweep.builder, getLoc(), value, element) : value;
+  return value ? withElements(sweep.builder, getLoc(), value, element) : value;
 }
 
 Value AdjointContext::cotangentOrZeros(unsigned result) {

@@ -16,6 +16,7 @@
 
 #include "Models.h"
 #include "Values.h"
+#include "cp/IR/CPDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -43,7 +44,7 @@ struct Term {
     return {builder, loc, constantOf(*builder, loc, value.getType(), constant)};
   }
   Term as(Type element) const {
-    return {builder, loc, toElements(*builder, loc, value, element)};
+    return {builder, loc, withElements(*builder, loc, value, element)};
   }
 };
 Term operator+(const Term &a, const Term &b) {

@@ -16,6 +16,7 @@
 
 #include "Models.h"
 #include "Values.h"
+#include "cp/IR/CPDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -53,6 +54,20 @@ FailureOr<Yielded> findYielded(linalg::LinalgOp op, unsigned result) {
                          "the last addition is the sum");
 }
 
+/// A term in the type of the sum it is added to: of a product its factors are
+/// widened, so that it is not rounded.
+Value widened(OpBuilder &b, Location loc, Value value, Type element) {
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  if (!product || value.getType() == element)
+    return withElements(b, loc, value, element);
+  Value wide = arith::MulFOp::create(
+      b, loc, withElements(b, loc, product.getLhs(), element),
+      withElements(b, loc, product.getRhs(), element));
+  if (product->use_empty())
+    product.erase();
+  return wide;
+}
+
 /// The adjoint of a structured op with respect to one of its operands.
 class OperandAdjoint {
 public:
@@ -76,7 +91,7 @@ public:
     Type element = type.getElementType();
     RankedTensorType out = type;
     if (isSum)
-      out = type.clone(sumType(element));
+      out = type.clone(sumsOf(element));
     Value start =
         isSum ? zerosOf(builder, context.getLoc(), out)
               : tensor::EmptyOp::create(builder, context.getLoc(),
@@ -90,7 +105,7 @@ public:
           if (isSum)
             value = arith::AddFOp::create(
                 b, loc, args.back(),
-                toElements(b, loc, value, out.getElementType()));
+                widened(b, loc, value, out.getElementType()));
           linalg::YieldOp::create(b, loc, value);
         });
     context.add(operand.getOperandNumber(), dropUnused(generic).getResult(0));

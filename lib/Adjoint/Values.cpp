@@ -18,28 +18,6 @@ using namespace mlir;
 
 namespace cp {
 
-static Type withElement(Type type, Type element) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? Type(tensor.clone(element)) : element;
-}
-
-Type sumType(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.getIntOrFloatBitWidth() < 32
-             ? withElement(type, Float32Type::get(type.getContext()))
-             : type;
-}
-
-Value toElements(OpBuilder &builder, Location loc, Value value, Type element) {
-  Type have = getElementTypeOrSelf(value), type = value.getType();
-  if (have == element)
-    return value;
-  Type wanted = withElement(type, element);
-  if (element.getIntOrFloatBitWidth() > have.getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(builder, loc, wanted, value);
-  return arith::TruncFOp::create(builder, loc, wanted, value);
-}
-
 Value constantOf(OpBuilder &builder, Location loc, Type type, double value) {
   TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto tensor = dyn_cast<RankedTensorType>(type))

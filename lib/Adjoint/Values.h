@@ -17,10 +17,6 @@
 
 namespace cp {
 
-/// The value with other floats for elements.
-mlir::Value toElements(mlir::OpBuilder &builder, mlir::Location loc,
-                       mlir::Value value, mlir::Type element);
-
 /// A constant, in every element.
 mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Type type, double value);

@@ -23,10 +23,25 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
+/// The loss and its gradients, on whole tensors.
+void addTraining(PassManager &manager, const CompileOptions &options) {
+  if (options.nextTokenLoss)
+    manager.nest<func::FuncOp>().addPass(createNextTokenLoss());
+  if (!options.gradients)
+    return;
+  manager.addPass(createDecompose());
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (options.sharding)
+    functions.addPass(createPrepareCuts(*options.sharding));
+  functions.addPass(createDifferentiate());
+}
+
 /// Runs the passes that bring a module of this stage to one rank's program.
 LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {
   PassManager manager(module.getContext());
+  if (stage == Stage::Global)
+    addTraining(manager, options);
   if (stage == Stage::Local) {
     manager.nest<func::FuncOp>().addPass(createExplainCollectives());
   } else if (stage == Stage::WithLayouts) {

@@ -82,8 +82,11 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
   // All at once: each new list would live as long as the context.
   function.setAllArgAttrs(attributes);
   b.setInsertionPointToStart(body);
+  IntegerAttr padding;
+  if (model.paddingToken)
+    padding = b.getI64IntegerAttr(*model.paddingToken);
   Value rows = EmbeddingOp::create(b, stateType(), body->getArgument(0),
-                                   weight(embedding));
+                                   weight(embedding), padding);
   return toResidual(createScaled(b, rows, multipliers.embedding));
 }
 

@@ -95,6 +95,20 @@ int64_t FieldReader::size(StringRef key, int64_t absent, StringRef library,
   return size(key, absent);
 }
 
+std::optional<int64_t>
+FieldReader::index(StringRef key, std::optional<int64_t> absent, int64_t end) {
+  if (has(key) && !hasValue(key))
+    return std::nullopt;
+  const json::Value *value = get(key);
+  if (!value)
+    return absent;
+  std::optional<int64_t> number = value->getAsInteger();
+  if (number && *number >= 0 && *number < end)
+    return number;
+  expected(key, "null, or a whole number from 0 to " + Twine(end - 1), *value);
+  return absent;
+}
+
 double FieldReader::real(StringRef key, double absent, double low, bool open) {
   const json::Value *value = get(key);
   if (!value)

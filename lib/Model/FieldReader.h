@@ -17,6 +17,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,9 @@ public:
   /// As size(), with a remark that `library`'s default was taken when absent.
   int64_t size(llvm::StringRef key, int64_t absent, llvm::StringRef library,
                std::vector<std::string> &remarks);
+  /// A whole number from 0, below `end`, or nothing for null.
+  std::optional<int64_t> index(llvm::StringRef key,
+                               std::optional<int64_t> absent, int64_t end);
   /// A finite number that is at least `low`, or above it with `open`.
   double real(llvm::StringRef key, double absent, double low, bool open);
   bool flag(llvm::StringRef key, bool absent);

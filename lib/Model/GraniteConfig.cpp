@@ -158,6 +158,8 @@ static Error readGranite(const json::Object &object, StringRef label,
   config.normEpsilon = config.mamba.gatedNormEpsilon =
       fields.real("rms_norm_eps", 1e-6, 0, /*open=*/true);
   config.tieEmbeddings = fields.flag("tie_word_embeddings", false);
+  config.paddingToken =
+      fields.index("pad_token_id", std::nullopt, config.vocabSize);
   config.initializerRange =
       fields.real("initializer_range", 0.02, 0, /*open=*/false);
   int64_t expand = readBambaMixer(fields, config, config.mamba);

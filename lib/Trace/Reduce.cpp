@@ -78,45 +78,85 @@ static int64_t coverOfSum(OpTrace &trace, ArrayRef<int64_t> terms,
   return isComplete ? 0 : trace.covers().wordOf(sum);
 }
 
-llvm::Error traceReduce(OpTrace &trace, RuntimeOpInterface op) {
-  const TracedValue &source = trace.operand(0u);
-  auto groups = groupsOf(op);
-  TracedValue &value = trace.result(0);
-  if (source.isConstant())
-    return llvm::Error::success();
-  // The mean of equal ids is that id, whoever adds them up.
-  CallBuffer ids{source.shape, {}};
-  SmallVector<int64_t> words;
-  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
-    if (auto unlike = unlikeIn(source, groups[rank], rank))
-      trace.report(rank, *unlike);
-    words.push_back(coverOfAll(trace, {"the source", &source}, rank));
-    Plane plane = source.idsOf(rank);
-    ids.ranks.push_back(
-        wordsOfNumbers(std::vector<double>(plane->begin(), plane->end())));
+namespace {
+/// One of the tensors that a reduction adds up, from operand `number` to the
+/// result of that number.
+class Summand {
+public:
+  using Groups = std::vector<std::vector<int64_t>>;
+
+  Summand(OpTrace &trace, unsigned number, const Groups &groups)
+      : trace(trace), source(trace.operand(number)), number(number),
+        groups(groups) {}
+
+  /// The ids of each rank as numbers, whose mean is that id where all are
+  /// equal, whoever adds them up. Constants have none, and add nothing.
+  CallBuffer terms() {
+    CallBuffer ids{source.shape, {}};
+    for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+      if (source.isConstant()) {
+        ids.ranks.push_back(wordsOfNumbers(std::vector<double>(
+            ShapedType::getNumElements(source.shape), 0.0)));
+        continue;
+      }
+      if (auto unlike = unlikeIn(source, groups[rank], rank))
+        trace.report(rank, *unlike);
+      words.push_back(coverOfAll(trace, {"the source", &source}, rank));
+      Plane plane = source.idsOf(rank);
+      ids.ranks.push_back(
+          wordsOfNumbers(std::vector<double>(plane->begin(), plane->end())));
+    }
+    return ids;
   }
-  auto sums = worldOf(trace).call(op, {ids},
-                                  /*asDoubles=*/true);
+
+  /// What the sums are of, and what they cover.
+  void setResult(const CallBuffer &sums) {
+    if (source.isConstant())
+      return;
+    TracedValue &value = trace.result(number);
+    value.space = source.space;
+    for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+      auto size = static_cast<int64_t>(groups[rank].size());
+      auto plane = std::make_shared<Words>();
+      for (double sum : numbersOfWords(sums.ranks[rank])) {
+        int64_t total = static_cast<int64_t>(sum);
+        plane->push_back(total % size ? unknownId : total / size);
+      }
+      SmallVector<int64_t> ofGroup;
+      for (int64_t other : groups[rank])
+        ofGroup.push_back(words[other]);
+      int64_t word = coverOfSum(trace, ofGroup, rank);
+      if (word != 0) {
+        value.covers.resize(trace.numRanks());
+        value.covers[rank] = std::make_shared<Words>(plane->size(), word);
+      }
+      value.ids.push_back(std::move(plane));
+    }
+  }
+
+private:
+  OpTrace &trace;
+  const TracedValue &source;
+  unsigned number;
+  const Groups &groups;
+  /// What the term of each rank covers.
+  SmallVector<int64_t> words;
+};
+} // namespace
+
+llvm::Error traceReduce(OpTrace &trace, RuntimeOpInterface op) {
+  auto groups = groupsOf(op);
+  std::vector<Summand> summands;
+  std::vector<CallBuffer> terms;
+  for (unsigned i = 0; i < op->getNumResults(); ++i) {
+    summands.emplace_back(trace, i, groups);
+    terms.push_back(summands.back().terms());
+  }
+  auto sums = worldOf(trace).call(op, terms, /*asDoubles=*/true);
   if (!sums)
     return sums.takeError();
-  value.space = source.space;
-  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
-    auto size = static_cast<int64_t>(groups[rank].size());
-    auto plane = std::make_shared<Words>();
-    for (double sum : numbersOfWords(sums->front().ranks[rank])) {
-      int64_t total = static_cast<int64_t>(sum);
-      plane->push_back(total % size ? unknownId : total / size);
-    }
-    SmallVector<int64_t> terms;
-    for (int64_t other : groups[rank])
-      terms.push_back(words[other]);
-    int64_t word = coverOfSum(trace, terms, rank);
-    if (word != 0) {
-      value.covers.resize(trace.numRanks());
-      value.covers[rank] = std::make_shared<Words>(plane->size(), word);
-    }
-    value.ids.push_back(std::move(plane));
-  }
+  for (auto [summand, sum] : llvm::zip_equal(summands, *sums))
+    summand.setResult(sum);
   return llvm::Error::success();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Shard/AssignLayouts.h"
+#include "Shard/PrepareCuts.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -53,6 +54,14 @@ static void addShardPasses(OpPassManager &manager,
 
 void buildShardPipeline(OpPassManager &manager,
                         const ShardPipelineOptions &options) {
+  if (options.gradients != GradientsFrom::None) {
+    manager.addPass(createDecompose());
+    OpPassManager &functions = manager.nest<func::FuncOp>();
+    functions.addPass(createPrepareCuts(options));
+    DifferentiateOptions differentiate;
+    differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
+    functions.addPass(createDifferentiate(differentiate));
+  }
   addShardPasses(manager, createAssignLayouts(options), options.expose);
 }
 

@@ -9,6 +9,15 @@ func.func @embedding_c1(%ids: tensor<1x16xi32>, %table: tensor<96x8xf32>) {
 
 // -----
 
+func.func @embedding_c2(%ids: tensor<1x16xi32>, %table: tensor<96x8xf32>) {
+  // expected-error @below {{embedding_c2: padding_idx must be a row of the table, in [0, 96), but is 96}}
+  %0 = cp.embedding %ids in %table {padding_idx = 96}
+      : (tensor<1x16xi32>, tensor<96x8xf32>) -> tensor<1x16x8xf32>
+  return
+}
+
+// -----
+
 func.func @embedding_c1_type(%ids: tensor<1x16xi32>, %table: tensor<96x8xf32>) {
   // expected-error @below {{embedding_c1: the result must hold 'f32', but holds 'bf16'}}
   %0 = cp.embedding %ids in %table

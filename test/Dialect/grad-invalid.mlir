@@ -193,3 +193,70 @@ func.func @heads(%q: tensor<1x8x4x16xf32>, %k: tensor<1x8x2x16xf32>, %o: tensor<
       : (tensor<1x8x4x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>, tensor<1x8xi64>) -> (tensor<1x8x4x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
   return
 }
+
+// -----
+
+func.func @loss(%h: tensor<1x16x8xf32>, %w: tensor<9x7xf32>, %labels: tensor<1x16xi32>) {
+  // expected-error @below {{'cp.linear_cross_entropy' op linear_cross_entropy_c1: W must have shape [9, 8], but has [9, 7]}}
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels)
+      : (tensor<1x16x8xf32>, tensor<9x7xf32>, tensor<1x16xi32>) -> (tensor<1x16xf32>, tensor<1x16xf32>)
+  return
+}
+
+// -----
+
+func.func @loss(%h: tensor<1x16x8xf32>, %w: tensor<9x8xf32>, %labels: tensor<1x15xi32>) {
+  // expected-error @below {{linear_cross_entropy_c1: labels must have shape [1, 16], but has [1, 15]}}
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels)
+      : (tensor<1x16x8xf32>, tensor<9x8xf32>, tensor<1x15xi32>) -> (tensor<1x16xf32>, tensor<1x16xf32>)
+  return
+}
+
+// -----
+
+func.func @loss(%h: tensor<1x16x8xbf16>, %w: tensor<9x8xbf16>, %labels: tensor<1x16xi32>) {
+  // expected-error @below {{linear_cross_entropy_c2: the losses must hold 'f32', but holds 'bf16'}}
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels)
+      : (tensor<1x16x8xbf16>, tensor<9x8xbf16>, tensor<1x16xi32>) -> (tensor<1x16xbf16>, tensor<1x16xf32>)
+  return
+}
+
+// -----
+
+func.func @loss_grad(%h: tensor<1x16x8xf32>, %w: tensor<9x8xf32>, %labels: tensor<1x16xi32>, %t: tensor<1x16xf32>) {
+  // expected-error @below {{linear_cross_entropy_grad_c1: dh must have type 'tensor<1x16x8xf32>', but has 'tensor<1x16x8xf64>'}}
+  %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %t from %t
+      : (tensor<1x16x8xf32>, tensor<9x8xf32>, tensor<1x16xi32>, tensor<1x16xf32>, tensor<1x16xf32>)
+      -> (tensor<1x16x8xf64>, tensor<9x8xf32>)
+  return
+}
+
+// -----
+
+func.func @loss_grad(%h: tensor<1x16x8xf32>, %w: tensor<9x8xf32>, %labels: tensor<1x16xi32>, %t: tensor<1x16xf32>) {
+  // expected-error @below {{linear_cross_entropy_grad_c2: dW must have shape [9, 8], but has [8, 8]}}
+  %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %t from %t
+      : (tensor<1x16x8xf32>, tensor<9x8xf32>, tensor<1x16xi32>, tensor<1x16xf32>, tensor<1x16xf32>)
+      -> (tensor<1x16x8xf32>, tensor<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @states(%dy: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>, %a: tensor<3xf32>,
+                  %c: tensor<1x16x1x4xf32>) {
+  // expected-error @below {{ssd_grad_states_c1: A_log must have shape [2], but has [3]}}
+  %0 = cp.ssd_grad_states %dy dt(%dt) A_log(%a) C(%c)
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<3xf32>, tensor<1x16x1x4xf32>) -> tensor<1x2x8x4xf32>
+  return
+}
+
+// -----
+
+func.func @states(%dy: tensor<1x16x2x8xbf16>, %dt: tensor<1x16x2xbf16>, %a: tensor<2xbf16>,
+                  %c: tensor<1x16x1x4xbf16>) {
+  // expected-error @below {{ssd_grad_states_c2: the result must hold 'f32', but holds 'bf16'}}
+  %0 = cp.ssd_grad_states %dy dt(%dt) A_log(%a) C(%c)
+      : (tensor<1x16x2x8xbf16>, tensor<1x16x2xbf16>, tensor<2xbf16>, tensor<1x16x1x4xbf16>) -> tensor<1x2x8x4xbf16>
+  return
+}

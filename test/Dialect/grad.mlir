@@ -54,3 +54,31 @@ func.func @heads(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %lse: ten
       -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>)
   return
 }
+
+// CHECK-LABEL: func.func @loss
+// CHECK: %losses, %lse = cp.linear_cross_entropy %{{.*}}, %{{.*}} labels(%{{.*}}) {ignore_index = 0 : i64}
+// CHECK: cp.linear_cross_entropy_grad %{{.*}}, %{{.*}} labels(%{{.*}}) gave %lse from %losses :
+// CHECK: cp.linear_cross_entropy_grad %{{.*}}, %{{.*}} labels(%{{.*}}) gave %lse from %losses and %lse {ignore_index = 0 : i64}
+func.func @loss(%h: tensor<1x16x8xbf16>, %w: tensor<?x8xbf16>, %labels: tensor<1x16xi64>) {
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) {ignore_index = 0 : i64}
+      : (tensor<1x16x8xbf16>, tensor<?x8xbf16>, tensor<1x16xi64>) -> (tensor<1x16xf32>, tensor<1x16xf32>)
+  %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %lse from %losses
+      : (tensor<1x16x8xbf16>, tensor<?x8xbf16>, tensor<1x16xi64>, tensor<1x16xf32>, tensor<1x16xf32>)
+      -> (tensor<1x16x8xbf16>, tensor<?x8xf32>)
+  %dh1, %dw1 = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %lse from %losses and %lse {ignore_index = 0 : i64}
+      : (tensor<1x16x8xbf16>, tensor<?x8xbf16>, tensor<1x16xi64>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>)
+      -> (tensor<1x16x8xbf16>, tensor<?x8xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @states
+// CHECK: cp.ssd_grad_states %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) C(%{{.*}}) :
+// CHECK: cp.ssd_grad_states %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) C(%{{.*}}) dt_bias(%{{.*}}) places(%{{.*}}) {chunk_size = 8 : i64}
+func.func @states(%dy: tensor<1x16x2x8xbf16>, %dt: tensor<1x16x2xbf16>, %a: tensor<2xbf16>,
+                  %c: tensor<1x16x1x4xbf16>, %p: tensor<1x16xi64>) {
+  %0 = cp.ssd_grad_states %dy dt(%dt) A_log(%a) C(%c)
+      : (tensor<1x16x2x8xbf16>, tensor<1x16x2xbf16>, tensor<2xbf16>, tensor<1x16x1x4xbf16>) -> tensor<1x2x8x4xf32>
+  %1 = cp.ssd_grad_states %dy dt(%dt) A_log(%a) C(%c) dt_bias(%a) places(%p) {chunk_size = 8}
+      : (tensor<1x16x2x8xbf16>, tensor<1x16x2xbf16>, tensor<2xbf16>, tensor<1x16x1x4xbf16>, tensor<2xbf16>, tensor<1x16xi64>) -> tensor<1x2x8x4xf32>
+  return
+}

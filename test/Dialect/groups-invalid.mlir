@@ -203,7 +203,8 @@ func.func @reorder_c3_striped(%x: tensor<8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @types_differ(%x: tensor<8xf32>) {
-  // expected-error @below {{failed to verify that all of {source, result} have same type}}
+  // expected-error @below {{inferred type(s) 'tensor<8xf32>' are incompatible with return type(s) of operation 'tensor<4xf32>'}}
+  // expected-error @below {{failed to infer returned types}}
   %0 = "cp.all_reduce"(%x) {mesh = #mesh, axes = ["cp"]}
       : (tensor<8xf32>) -> tensor<4xf32>
   return
@@ -224,5 +225,13 @@ func.func @axes_not_strings(%x: tensor<8xf32>) {
 func.func @group_c1_typed_name(%x: tensor<8xf32>) {
   // expected-error @below {{'cp.all_reduce' op group_c1: #cp.mesh<"dp" = 2, "cp" = 4> has no axis "cp" : i32}}
   %0 = cp.all_reduce %x over ["cp", "cp" : i32] of #mesh : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @nothing_to_add() {
+  // expected-error @below {{'cp.all_reduce' op all_reduce_c1: adds one tensor or more, but has none}}
+  "cp.all_reduce"() {mesh = #cp.mesh<"cp" = 4>, axes = ["cp"]} : () -> ()
   return
 }

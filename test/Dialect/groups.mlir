@@ -11,6 +11,8 @@ func.func @all_reduce(%x: tensor<?x8xf32>, %y: tensor<f32>) {
   %0 = cp.all_reduce %x over ["cp"] of #mesh : tensor<?x8xf32>
   // CHECK: cp.all_reduce %{{.*}} over ["dp", "cp"] of #{{[a-z0-9]+}} : tensor<f32>
   %1 = cp.all_reduce %y over ["dp", "cp"] of #mesh : tensor<f32>
+  // CHECK: cp.all_reduce %{{.*}}, %{{.*}} over ["cp"] of #{{[a-z0-9]+}} : tensor<?x8xf32>, tensor<f32>
+  %2:2 = cp.all_reduce %x, %y over ["cp"] of #mesh : tensor<?x8xf32>, tensor<f32>
   return
 }
 

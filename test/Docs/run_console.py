@@ -1,9 +1,9 @@
 """Checks the excerpts of cp-opt's output in a page.
 
-usage: run_console.py PAGE
+usage: run_console.py PAGE [FOLDER]
 
-Runs each command of a ```console block that begins with `$ cp-opt`, from the
-folder of the page. The lines behind it must stand in the output, one behind the
+Runs each command of a ```console block that begins with `$ cp-opt`, from
+FOLDER, or that of the page. The lines behind it must stand in the output, one behind the
 other except where `...` stands between them. A line may leave out its end, and
 `...` what is within; an indented line continues the one before.
 """
@@ -28,12 +28,13 @@ def pattern_of(excerpt):
 
 def main():
     page = pathlib.Path(sys.argv[1])
+    folder = sys.argv[2] if len(sys.argv) > 2 else page.parent
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     if not blocks:
         sys.exit(f"{page}: no ```console block runs cp-opt")
     for command, excerpt in blocks:
         output = subprocess.run(command, shell=True, check=True, text=True,
-                                cwd=page.parent, stdout=subprocess.PIPE).stdout
+                                cwd=folder, stdout=subprocess.PIPE).stdout
         if not pattern_of(excerpt).search(output):
             sys.exit(f"{page}: '{command}' does not print\n{excerpt}")
     print(f"{len(blocks)} excerpts")

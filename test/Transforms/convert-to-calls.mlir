@@ -144,3 +144,45 @@ func.func @places(%x: tensor<1x4x24xf32>, %w: tensor<24x4xf32>,
   return %0, %decay, %o
       : tensor<1x4x24xf32>, tensor<1x2xf32>, tensor<1x4x2x8xf32>
 }
+
+// A sum over all rows of two tensors, such as a weight's gradient, into what sums
+// of their elements are kept in; whichever of the two gives the result's rows.
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<2x8x4xbf16>, %[[DY:[a-z0-9]+]]: tensor<2x8x6xbf16>
+// CHECK:         %[[W:.*]] = cp.call "contract_rows" ins(%[[DY]], %[[X]] : tensor<2x8x6xbf16>, tensor<2x8x4xbf16>) outs(%{{.*}} : tensor<6x4xf32>) {accumulate = false}
+// CHECK:         cp.call "contract_rows" ins(%[[X]], %[[DY]] : tensor<2x8x4xbf16>, tensor<2x8x6xbf16>) outs(%{{.*}} : tensor<4x6xf32>) {accumulate = true}
+// CHECK:         linalg.contract
+func.func @rows(%x: tensor<2x8x4xbf16>, %dy: tensor<2x8x6xbf16>, %start: tensor<4x6xf32>)
+    -> (tensor<6x4xf32>, tensor<4x6xf32>, tensor<6x4xbf16>) {
+  %f = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x4xf32>
+  %z = linalg.fill ins(%f : f32) outs(%e : tensor<6x4xf32>) -> tensor<6x4xf32>
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(b, l, n, k) -> (b, l, k)>,
+                       affine_map<(b, l, n, k) -> (b, l, n)>,
+                       affine_map<(b, l, n, k) -> (n, k)>],
+      iterator_types = ["reduction", "reduction", "parallel", "parallel"]}
+      ins(%x, %dy : tensor<2x8x4xbf16>, tensor<2x8x6xbf16>) outs(%z : tensor<6x4xf32>) {
+  ^bb0(%a: bf16, %d: bf16, %sum: f32):
+    %wide = arith.extf %d : bf16 to f32
+    %other = arith.extf %a : bf16 to f32
+    %m = arith.mulf %wide, %other : f32
+    %t = arith.addf %sum, %m : f32
+    linalg.yield %t : f32
+  } -> tensor<6x4xf32>
+  %1 = linalg.contract indexing_maps = [
+      affine_map<(n, k, b, l) -> (b, l, n)>, affine_map<(n, k, b, l) -> (b, l, k)>,
+      affine_map<(n, k, b, l) -> (n, k)>]
+      ins(%x, %dy : tensor<2x8x4xbf16>, tensor<2x8x6xbf16>)
+      outs(%start : tensor<4x6xf32>) -> tensor<4x6xf32>
+  // Sums of such numbers are f32.
+  %zero = arith.constant 0.0 : bf16
+  %e1 = tensor.empty() : tensor<6x4xbf16>
+  %z1 = linalg.fill ins(%zero : bf16) outs(%e1 : tensor<6x4xbf16>) -> tensor<6x4xbf16>
+  %2 = linalg.contract indexing_maps = [
+      affine_map<(n, k, b, l) -> (b, l, n)>, affine_map<(n, k, b, l) -> (b, l, k)>,
+      affine_map<(n, k, b, l) -> (n, k)>]
+      ins(%dy, %x : tensor<2x8x6xbf16>, tensor<2x8x4xbf16>)
+      outs(%z1 : tensor<6x4xbf16>) -> tensor<6x4xbf16>
+  return %0, %1, %2 : tensor<6x4xf32>, tensor<4x6xf32>, tensor<6x4xbf16>
+}

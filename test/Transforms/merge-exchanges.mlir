@@ -155,3 +155,20 @@ func.func @zigzag_halos(%x: tensor<1x8x8xf32>, %y: tensor<1x8x4xf32>)
       : (tensor<1x8x4xf32>) -> tensor<1x4x4xf32>
   return %0, %1 : tensor<1x4x8xf32>, tensor<1x4x4xf32>
 }
+
+// Sums over one group travel together, of any type; those of another group do
+// not.
+
+// CHECK-LABEL: func.func @sums(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<8xf32>, %[[Y:[a-z0-9]+]]: tensor<2x4xf64>)
+// CHECK-NEXT:    %[[R:.*]]:2 = cp.all_reduce %[[X]], %[[Y]] over ["cp"] of #mesh : tensor<8xf32>, tensor<2x4xf64>
+// CHECK-NEXT:    %[[T:.*]] = cp.all_reduce %[[X]] over ["tp"] of #mesh : tensor<8xf32>
+// CHECK-NEXT:    return %[[R]]#0, %[[T]], %[[R]]#1
+func.func @sums(%x: tensor<8xf32>, %y: tensor<2x4xf64>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<2x4xf64>)
+    attributes {cp.view = "local"} {
+  %0 = cp.all_reduce %x over ["cp"] of #mesh : tensor<8xf32>
+  %1 = cp.all_reduce %x over ["tp"] of #mesh : tensor<8xf32>
+  %2 = cp.all_reduce %y over ["cp"] of #mesh : tensor<2x4xf64>
+  return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<2x4xf64>
+}

@@ -145,11 +145,12 @@ func.func @generic(%x: tensor<1x16x8xf32> {cp.sequence = 1 : i64},
 
 // -----
 
-// Where an op cannot have the cut, its operand is gathered: the sum of all rows.
+// A sum of all rows: each rank adds up its own, then they add up theirs.
 
 // CHECK-LABEL: func.func @row_sum(
-// CHECK:         %[[G:.*]] = cp.all_gather %{{.*}} over ["cp"] of #mesh {dim = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x16x8xf32>
-// CHECK:         linalg.generic {{.*}} ins(%[[G]] : tensor<1x16x8xf32>)
+// CHECK-SAME:    %[[X:.*]]: tensor<1x4x8xf32>
+// CHECK:         %[[OWN:.*]] = linalg.generic {{.*}} ins(%[[X]] : tensor<1x4x8xf32>)
+// CHECK:         cp.all_reduce %[[OWN]] over ["cp"] of #mesh : tensor<1x8xf32>
 func.func @row_sum(%x: tensor<1x16x8xf32> {cp.sequence = 1 : i64})
     -> tensor<1x8xf32> {
   %c = arith.constant 0.0 : f32

@@ -8,6 +8,7 @@
 #include "Inputs.h"
 
 #include "ReadTensors.h"
+#include "Training.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/Random.h"
 #include "llvm/ADT/APFloat.h"
@@ -160,8 +161,9 @@ gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options) {
   if (llvm::Error error = openFile(options.weights, sources.weights))
     return error;
   bool single = holdsOneTensor(options.inputs);
-  size_t others = llvm::count_if(
-      specs, [](const TensorSpec &spec) { return !spec.isParam; });
+  size_t others = llvm::count_if(specs, [&](const TensorSpec &spec) {
+    return !spec.isParam && !isLabels(spec, options);
+  });
   if (single && others != 1)
     return llvm::createStringError(
         options.inputs + " holds one input, but the model takes " +
@@ -171,7 +173,9 @@ gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options) {
       return error;
   std::vector<HostTensor> tensors;
   for (const TensorSpec &spec : specs) {
-    llvm::Expected<HostTensor> tensor = gather(spec, sources, options);
+    llvm::Expected<HostTensor> tensor =
+        isLabels(spec, options) ? gatherLabels(spec, specs, tensors, options)
+                                : gather(spec, sources, options);
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));

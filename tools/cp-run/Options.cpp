@@ -84,6 +84,24 @@ void defineData(Options &o) {
   static Flag<std::string> outputs("outputs",
                                    cl::desc("Write the results (.safetensors)"),
                                    cl::location(o.outputs), cl::cat(category));
+  static Flag<std::string> loss(
+      "loss",
+      cl::desc("next_token: the mean cross-entropy of each next token in place "
+               "of logits"),
+      cl::location(o.loss), cl::cat(category));
+  static Flag<std::string> labels(
+      "labels",
+      cl::desc("What comes next, as .npy or .ids, -100 for nothing (default: "
+               "the inputs, each row one further)"),
+      cl::location(o.labels), cl::cat(category));
+  static cl::opt<std::string> gradients(
+      "gradients", cl::ValueOptional,
+      cl::desc("The gradient of the loss by each weight; with a name, write it "
+               "(.safetensors)"),
+      cl::cat(category), cl::callback([&o](const std::string &value) {
+        o.withGradients = true;
+        o.gradients = value;
+      }));
   static Flag<std::string> report("report", cl::desc("Write the report (JSON)"),
                                   cl::location(o.report), cl::cat(category));
 }

@@ -35,6 +35,13 @@ struct Options {
   bool ignoreUnusedWeights = false;
   std::string saveWeights;
   std::string outputs;
+  /// "next_token", or empty.
+  std::string loss;
+  /// Ids of the tokens that come next; empty: the inputs, one further.
+  std::string labels;
+  bool withGradients = false;
+  /// Where they are written; empty: nowhere.
+  std::string gradients;
   std::string report;
   std::string checkAgainst;
   std::string kernels;

@@ -7,6 +7,7 @@
 
 #include "Report.h"
 
+#include "Training.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -152,6 +153,10 @@ json::Value toJson(const Report &report) {
       {"repeat", repeatOf(report)}};
   if (wasSharded(report))
     object["sharding"] = shardingOf(report);
+  if (auto loss = lossOf(program.results(), report.run.outputs))
+    object["loss"] = number(*loss);
+  if (auto norm = gradientNorm(program.results(), report.run.outputs))
+    object["grad_norm"] = number(*norm);
   if (report.check)
     object["check"] = json::Object{{"max_abs", number(report.check->maxAbs)},
                                    {"rel_l2", number(report.check->relL2)},
@@ -224,6 +229,10 @@ void printTable(const Report &report, llvm::raw_ostream &os) {
                                         : "collectives\n");
   for (const CollectiveCount &count : report.run.collectives)
     printCollective(count, os);
+  if (auto loss = lossOf(program.results(), report.run.outputs))
+    os << llvm::format("loss      %.6g\n", *loss);
+  if (auto norm = gradientNorm(program.results(), report.run.outputs))
+    os << llvm::format("grad_norm %.6g\n", *norm);
   if (report.check)
     os << llvm::format("check     max_abs %.3g, rel_l2 %.3g",
                        report.check->maxAbs, report.check->relL2)

@@ -37,6 +37,15 @@ static llvm::Error checkOptions(const Options &options) {
   if (!options.reference.empty() && options.check == Check::None)
     return llvm::createStringError(
         "--reference is what --check compares with; give --check too");
+  if (!options.loss.empty() && options.loss != "next_token")
+    return llvm::createStringError("--loss must be next_token, but is '" +
+                                   options.loss + "'");
+  if (options.loss.empty() &&
+      (!options.labels.empty() || options.withGradients))
+    return llvm::createStringError(
+        std::string(options.labels.empty() ? "--gradients is of"
+                                           : "--labels is for") +
+        " the loss that --loss=next_token asks for; give it too");
   if (options.maxMemory < 0)
     return llvm::createStringError("--max-memory must be at least 0, but is " +
                                    std::to_string(options.maxMemory));
@@ -55,6 +64,11 @@ static llvm::Error checkModule(const ModuleState &state, const Options &options,
     return llvm::createStringError("--mesh=" + options.mesh +
                                    ", but the module has another mesh of its "
                                    "own; leave --mesh out");
+  if (state.stage != Stage::Global && !options.loss.empty())
+    return llvm::createStringError(
+        "the module is sharded already (" + stageName(state.stage) +
+        "), and --loss is for a module before that; give the module before it "
+        "was sharded");
   if (state.stage == Stage::Global || options.shardingFlags.empty())
     return llvm::Error::success();
   return llvm::createStringError(
@@ -102,6 +116,8 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
     return error;
   CompileOptions compile;
   compile.entry = options.entry;
+  compile.nextTokenLoss = !options.loss.empty();
+  compile.gradients = options.withGradients;
   compile.mesh = mesh->value_or(oneRank(options.sharding.axis));
   if (state->stage != Stage::Global)
     return compile;

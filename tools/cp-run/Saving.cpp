@@ -8,6 +8,7 @@
 #include "Saving.h"
 
 #include "Inputs.h"
+#include "Training.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -92,6 +93,7 @@ std::vector<Named> inputsOf(const Options &options) {
   note("--weights", options.weights);
   for (const std::string &shard : shardsOf(options.weights))
     note("a shard of --weights", shard);
+  note("--labels", options.labels);
   note("--check-against", options.checkAgainst);
   return inputs;
 }
@@ -171,6 +173,7 @@ llvm::Error checkOutputs(const Options &options) {
   std::vector<Named> taken = inputsOf(options);
   const Named outputs[] = {{"--save-weights", options.saveWeights},
                            {"--outputs", options.outputs},
+                           {"--gradients", options.gradients},
                            {"--report", options.report}};
   for (const Named &output : outputs) {
     bool isReport = output.flag == "--report";
@@ -195,9 +198,12 @@ llvm::Error checkNames(const Options &options, const Program &program) {
     if (llvm::Error error = checkUnique(
             program.arguments(), {"--save-weights", options.saveWeights}, true))
       return error;
-  if (options.outputs.empty())
-    return llvm::Error::success();
-  return checkUnique(program.results(), {"--outputs", options.outputs}, false);
+  for (const Named &output : {Named{"--gradients", options.gradients},
+                              Named{"--outputs", options.outputs}})
+    if (!output.file.empty())
+      if (llvm::Error error = checkUnique(program.results(), output, false))
+        return error;
+  return llvm::Error::success();
 }
 
 llvm::Error saveTensors(const Options &options, const Program &program,
@@ -209,6 +215,12 @@ llvm::Error saveTensors(const Options &options, const Program &program,
         std::move(errors),
         writeSafetensors(targetOf(options.saveWeights),
                          viewsOf(program.arguments(), inputs, true),
+                         {{"format", "pt"}}));
+  if (!options.gradients.empty())
+    errors = llvm::joinErrors(
+        std::move(errors),
+        writeSafetensors(targetOf(options.gradients),
+                         gradientsOf(program.results(), results),
                          {{"format", "pt"}}));
   if (!options.outputs.empty())
     errors = llvm::joinErrors(

@@ -44,12 +44,12 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
 /// Compiles, and prints what was decided.
 llvm::Error explainModel(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
-      !options.outputs.empty() || !options.saveWeights.empty() ||
-      !options.report.empty())
+      !options.outputs.empty() || !options.gradients.empty() ||
+      !options.saveWeights.empty() || !options.report.empty())
     return llvm::createStringError(
         "--explain runs nothing, so it takes no --check, --check-against, "
-        "--outputs, --save-weights or --report; give these to a run without "
-        "it");
+        "--outputs, --gradients=FILE, --save-weights or --report; give these "
+        "to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -69,11 +69,12 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
 /// Moves ids, and writes the report.
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
-      !options.outputs.empty() || !options.saveWeights.empty())
+      !options.outputs.empty() || !options.saveWeights.empty() ||
+      options.withGradients)
     return llvm::createStringError(
         "--trace-tokens moves ids and computes no numbers, so it takes no "
-        "--check, --check-against, --outputs or --save-weights; give these to "
-        "a run without it");
+        "--check, --check-against, --outputs, --gradients or --save-weights; "
+        "give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();

@@ -241,6 +241,30 @@ func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
     linalg.yield %sum : f64
   } -> tensor<1x8x4x3xf64>
 )"},
+    {"Loss", {}, R"(
+func.func @main(%h: tensor<1x8x3xf64> {cp.param = "h", cp.sequence = 1 : i64},
+    %w: tensor<5x3xf64> {cp.param = "w"},
+    %labels: tensor<1x8xi32> {cp.name = "labels", cp.sequence = 1 : i64},
+    %each: tensor<1x8xf64> {cp.param = "weights", cp.sequence = 1 : i64}) -> tensor<f64> {
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) {ignore_index = 2}
+      : (tensor<1x8x3xf64>, tensor<5x3xf64>, tensor<1x8xi32>) -> (tensor<1x8xf64>, tensor<1x8xf64>)
+  %penalty = arith.mulf %lse, %lse : tensor<1x8xf64>
+  %0 = arith.mulf %losses, %each : tensor<1x8xf64>
+  %1 = arith.addf %0, %penalty : tensor<1x8xf64>
+  %none = arith.constant dense<0.0> : tensor<f64>
+  %sum = linalg.reduce ins(%1 : tensor<1x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
+      (%in: f64, %init: f64) {
+        %2 = arith.addf %in, %init : f64
+        linalg.yield %2 : f64
+      }
+  %squares = arith.mulf %each, %each : tensor<1x8xf64>
+  %count = linalg.reduce ins(%squares : tensor<1x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
+      (%in: f64, %init: f64) {
+        %2 = arith.addf %in, %init : f64
+        linalg.yield %2 : f64
+      }
+  %y = arith.divf %sum, %count : tensor<f64>
+)"},
     {"Tokens", {1, 8, 3, 4}, R"(
 func.func @main(%ids: tensor<1x8xi32> {cp.name = "ids", cp.sequence = 1 : i64},
     %table: tensor<5x4xf64> {cp.param = "table"},
@@ -258,6 +282,13 @@ func.func @main(%ids: tensor<1x8xi32> {cp.name = "ids", cp.sequence = 1 : i64},
   %y = arith.addf %5, %7 : tensor<1x8x3x4xf64>
 )"},
 };
+
+void expectSame(const RunResult &result, const RunResult &expected) {
+  ASSERT_EQ(result.outputs.size(), expected.outputs.size());
+  for (size_t i = 0; i < result.outputs.size(); ++i)
+    EXPECT_LE(compare(result.outputs[i], expected.outputs[i]).relL2, 1e-12)
+        << "result " << i;
+}
 
 class GradientTest : public testing::TestWithParam<Case> {
 protected:
@@ -294,32 +325,35 @@ TEST_P(GradientTest, AreFiniteDifferences) {
   EXPECT_EQ(next, result.outputs.size());
 }
 
-/// Sharded with the forward pass, by the same partitioner.
+/// Sharded with the forward pass, by the same partitioner: as it is, and after
+/// shared groups were repeated for the ranks (cp-prepare-cuts).
 TEST_P(GradientTest, OverRanksAreThoseOfOne) {
   std::unique_ptr<Program> whole = compile(*gradients, TestSharding());
   ASSERT_TRUE(whole);
   std::vector<HostTensor> inputs = drawAll(whole->arguments());
   RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
   for (const char *strategy : {"hidden", "sequence"})
-    for (int64_t ranks : {2, 4}) {
-      SCOPED_TRACE(testing::Message() << strategy << ", " << ranks);
-      TestSharding sharding;
-      sharding.strategy = strategy;
-      sharding.ranks = ranks;
-      CompileOptions options = compileOptions(sharding);
-      options.sharding->replicateUnused = true;
-      std::unique_ptr<Program> cut = compileWith(*gradients, options);
-      ASSERT_TRUE(cut);
-      for (cprt_kernel_set kernels :
-           {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE}) {
-        RunResult result = runOrFail(*cut, inputs, kernels);
-        ASSERT_EQ(result.outputs.size(), expected.outputs.size());
-        for (size_t i = 0; i < result.outputs.size(); ++i)
-          EXPECT_LE(compare(result.outputs[i], expected.outputs[i]).relL2,
-                    1e-12)
-              << "result " << i;
+    for (int64_t ranks : {2, 4})
+      for (bool isPrepared : {false, true}) {
+        // Two groups are cut over four ranks only where they were repeated.
+        if (!isPrepared && ranks == 4 && StringRef(strategy) == "hidden" &&
+            StringRef(GetParam().name) == "Mixer")
+          continue;
+        SCOPED_TRACE(testing::Message() << strategy << ", " << ranks
+                                        << (isPrepared ? ", prepared" : ""));
+        TestSharding sharding;
+        sharding.strategy = strategy;
+        sharding.ranks = ranks;
+        CompileOptions options = compileOptions(sharding);
+        options.sharding->replicateUnused = true;
+        options.gradients = isPrepared;
+        std::unique_ptr<Program> cut =
+            compileWith(isPrepared ? *module : *gradients, options);
+        ASSERT_TRUE(cut);
+        for (cprt_kernel_set kernels :
+             {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE})
+          expectSame(runOrFail(*cut, inputs, kernels), expected);
       }
-    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, GradientTest, testing::ValuesIn(cases),

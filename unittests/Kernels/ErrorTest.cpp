@@ -141,6 +141,13 @@ TEST_F(ErrorTest, TypesBesideNarrowOnes) {
 TEST_F(ErrorTest, SizesThatDisagree) {
   expectError("matmul", {make({2, 3}), make({4, 5})}, {make({2, 5})}, {0, 0},
               "matmul: dimension 0 of W must be k = 3 as in A, got 4");
+  expectError("contract_rows", {make({2, 3}), make({3, 4})}, {make({3, 4})},
+              {0},
+              "contract_rows: dimension 0 of B must be the size = 2 as in A");
+  expectError("contract_rows", {make({2, 3}), make({2, 1, 4})}, {make({3, 4})},
+              {0}, "contract_rows: B must have rank 2 as A, got 3");
+  expectError("contract_rows", {make({2, 3}), make({2, 4})}, {make({4, 3})},
+              {0}, "contract_rows: dimension 0 of C must be m = 3 as in A");
   expectError("matmul", {make({2, 3}), make({3, 4})}, {make({7, 4})}, {0, 0},
               "matmul: dimension 0 of C must be the size = 2 as in A, got 7");
   std::vector<Buffer> ins = ssdIns();
@@ -368,6 +375,29 @@ TEST_F(ErrorTest, Gradients) {
               "attention_grad: hq = 4 must be a multiple of hkv = 3");
   expectError("ssd_grad", {ssdIns()[0], ssdIns()[1]}, {}, ssdAttrs(),
               "ssd_grad: expected 6 to 11 inputs and 8 outputs, got 2 and 0");
+}
+
+TEST_F(ErrorTest, Losses) {
+  Buffer h = make({1, 3, 2}), w = make({5, 2}), t = make({1, 3});
+  for (int32_t label : {-1, 5})
+    expectError("linear_cross_entropy", {h, w, indices({1, 3}, label)}, {t, t},
+                {-100},
+                "linear_cross_entropy: label " + std::to_string(label) +
+                    " of token 0 of row 0 must be in [0, 5)");
+  expectError("linear_cross_entropy", {h, w, t}, {t, t}, {-100},
+              "linear_cross_entropy: labels must be i32 or i64 and have rank "
+              "2, got f32 and rank 2");
+  expectError("linear_cross_entropy", {h, w, indices({3, 1}, 0)}, {t, t},
+              {-100},
+              "linear_cross_entropy: dimension 0 of labels must be b = 1");
+  expectError("linear_cross_entropy", {h, make({5, 3}), indices({1, 3}, 0)},
+              {t, t}, {-100},
+              "linear_cross_entropy: dimension 1 of weight must be d = 2");
+  expectError("linear_cross_entropy", {h, make({0, 2}), indices({1, 3}, 0)},
+              {t, t}, {-100}, "linear_cross_entropy: v");
+  expectError("linear_cross_entropy_grad", {h, w, indices({1, 3}, 7), t, t},
+              {h, w}, {-100},
+              "linear_cross_entropy_grad: label 7 of token 0 of row 0");
 }
 
 TEST_F(ErrorTest, NegativeSizesAndNullPointers) {

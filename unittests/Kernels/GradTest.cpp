@@ -97,6 +97,11 @@ public:
 
   void differentiate(Random &random) {
     loss();
+    callAdjoint(random);
+  }
+
+  /// With what the last call of loss() gave.
+  void callAdjoint(Random &random) {
     std::vector<Buffer> buffers;
     for (const std::string &name : gradOuts) {
       const auto &size =
@@ -193,49 +198,59 @@ TEST(GradTest, Conv1d) {
   }
 }
 
+Problem normProblem(Random &random) {
+  Problem problem;
+  int64_t groups = pick(random, 1, 3), c = groups * pick(random, 1, 4);
+  std::vector<int64_t> size = {2, pick(random, 0, 3), c};
+  bool hasGate = pick(random, 0, 1);
+  problem.op = "rms_norm";
+  problem.ins = {"x", "weight", "gate"};
+  problem.gradIns = {"x", "y", "weight", "gate"};
+  problem.gradOuts = {"dx", "dweight"};
+  problem.attrs = {bitsOf(0.1), pick(random, 0, 1), groups};
+  problem.add("x", size, random);
+  problem.sizes["dweight"] = {c};
+  if (pick(random, 0, 1))
+    problem.add("weight", {c}, random);
+  if (hasGate) {
+    problem.add("gate", size, random);
+    problem.gradOuts.push_back("dgate");
+  }
+  problem.addOut("y", size, random);
+  return problem;
+}
+
 TEST(GradTest, RmsNorm) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    Problem problem;
-    int64_t groups = pick(random, 1, 3), c = groups * pick(random, 1, 4);
-    std::vector<int64_t> size = {2, pick(random, 0, 3), c};
-    bool hasGate = pick(random, 0, 1);
-    problem.op = "rms_norm";
-    problem.ins = {"x", "weight", "gate"};
-    problem.gradIns = {"x", "y", "weight", "gate"};
-    problem.gradOuts = {"dx", "dweight"};
-    problem.attrs = {bitsOf(0.1), pick(random, 0, 1), groups};
-    problem.add("x", size, random);
-    problem.sizes["dweight"] = {c};
-    if (pick(random, 0, 1))
-      problem.add("weight", {c}, random);
-    if (hasGate) {
-      problem.add("gate", size, random);
-      problem.gradOuts.push_back("dgate");
-    }
-    problem.addOut("y", size, random);
+    Problem problem = normProblem(random);
     problem.differentiate(random);
     problem.check();
   }
+}
+
+Problem embeddingProblem(Random &random) {
+  Problem problem;
+  int64_t v = pick(random, 1, 5), d = pick(random, 1, 4);
+  problem.op = "embedding";
+  problem.ins = {"ids", "table"};
+  problem.gradIns = {"ids", "y"};
+  problem.gradOuts = {"dtable"};
+  problem.hasIds = true;
+  problem.ids = Tensor<int64_t>({2, 7}, pickLay(random), random);
+  for (int64_t i = 0; i < 14; ++i)
+    problem.ids[i] = pick(random, 0, v - 1);
+  problem.add("table", {v, d}, random);
+  problem.addOut("y", {2, 7, d}, random);
+  return problem;
 }
 
 TEST(GradTest, Embedding) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    Problem problem;
-    int64_t v = pick(random, 1, 5), d = pick(random, 1, 4);
-    problem.op = "embedding";
-    problem.ins = {"ids", "table"};
-    problem.gradIns = {"ids", "y"};
-    problem.gradOuts = {"dtable"};
-    problem.hasIds = true;
-    problem.ids = Tensor<int64_t>({2, 7}, pickLay(random), random);
-    for (int64_t i = 0; i < 14; ++i)
-      problem.ids[i] = pick(random, 0, v - 1);
-    problem.add("table", {v, d}, random);
-    problem.addOut("y", {2, 7, d}, random);
+    Problem problem = embeddingProblem(random);
     problem.differentiate(random);
     problem.check();
   }
@@ -323,6 +338,31 @@ TEST(GradTest, Ssd) {
   EXPECT_GT(checked, 60);
 }
 
+/// What a rank's tokens alone pass back to the state in front of them is what
+/// the whole adjoint does where nothing is behind them.
+TEST(GradTest, SsdStates) {
+  for (Decay decay : {Decay::Slow, Decay::Strong, Decay::Resets})
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+      SCOPED_TRACE(testing::Message()
+                   << "seed " << seed << ", decay " << int(decay));
+      Random random(seed);
+      Problem problem = ssdProblem(random, decay);
+      problem.gradIns[9] = "nothing";
+      problem.differentiate(random);
+      Doubles &want = problem.gradients["dinitial"];
+      Doubles got(want.sizes, pickLay(random), random);
+      ASSERT_EQ(test::run(findCpuKernel("ssd_grad_states", DType::F64,
+                                        KernelSet::Reference),
+                          problem.buffersOf(
+                              {"y", "dt", "A_log", "C", "dt_bias", "places"}),
+                          {got.buffer()}, problem.attrs),
+                "");
+      EXPECT_TRUE(got.isIntact());
+      for (int64_t i = 0; i < want.count(); ++i)
+        ASSERT_NEAR(got[i], want[i], 1e-12 * (1 + std::fabs(want[i]))) << i;
+    }
+}
+
 Problem attentionProblem(Random &random) {
   Problem problem;
   int64_t b = pick(random, 1, 2), l = pick(random, 1, 7),
@@ -365,6 +405,57 @@ TEST(GradTest, Attention) {
   }
 }
 
+/// Labels of which some are ignored, and at times all.
+TEST(GradTest, LinearCrossEntropy) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    Problem problem;
+    int64_t b = pick(random, 1, 2), l = pick(random, 1, 5),
+            d = pick(random, 1, 4), v = pick(random, 1, 6);
+    int64_t ignored = pick(random, 0, 1) ? -100 : v - 1;
+    problem.op = "linear_cross_entropy";
+    problem.ins = {"h", "weight", "ids"};
+    problem.gradIns = {"h", "weight", "ids", "results lse", "losses", "lse"};
+    problem.gradOuts = {"dh", "dweight"};
+    problem.attrs = {ignored};
+    problem.hasIds = true;
+    problem.ids = Tensor<int64_t>({b, l}, pickLay(random), random);
+    for (int64_t i = 0; i < b * l; ++i)
+      problem.ids[i] = seed % 7 == 0 || pick(random, 0, 3) == 0
+                           ? ignored
+                           : pick(random, 0, v - 1);
+    problem.add("h", {b, l, d}, random, -2, 2);
+    problem.add("weight", {v, d}, random, -2, 2);
+    problem.addOut("losses", {b, l}, random);
+    problem.addOut("lse", {b, l}, random);
+    problem.differentiate(random);
+    problem.check();
+  }
+}
+
+/// Against the definition, at logits whose exponentials overflow.
+TEST(GradTest, LossOfLargeLogits) {
+  Random random(2);
+  Tensor<float> h({1, 2, 1}, Lay::Dense, random),
+      weight({3, 1}, Lay::Dense, random), losses({1, 2}, Lay::Dense, random),
+      lse({1, 2}, Lay::Dense, random);
+  Tensor<int32_t> labels({1, 2}, Lay::Dense, random);
+  h[0] = 1000;
+  h[1] = -1000;
+  weight[0] = 1, weight[1] = 2, weight[2] = 2;
+  labels[0] = 0, labels[1] = 0;
+  ASSERT_EQ(test::run(findCpuKernel("linear_cross_entropy", DType::F32,
+                                    KernelSet::Reference),
+                      {h.buffer(), weight.buffer(), labels.buffer()},
+                      {losses.buffer(), lse.buffer()}, {-100}),
+            "");
+  EXPECT_FLOAT_EQ(lse[0], 2000 + std::log(2.0f));
+  EXPECT_FLOAT_EQ(losses[0], 1000 + std::log(2.0f));
+  EXPECT_FLOAT_EQ(lse[1], -1000);
+  EXPECT_EQ(losses[1], 0);
+}
+
 /// What is not a number in one document reaches no gradient of another's.
 TEST(GradTest, DocumentsKeepToThemselves) {
   for (bool isScan : {false, true}) {
@@ -398,38 +489,44 @@ TEST(GradTest, DocumentsKeepToThemselves) {
 template <typename T> void checkRounding(Problem &problem, double tolerance) {
   Random random(5);
   std::map<std::string, Tensor<T>> narrow;
-  auto round = [&](std::map<std::string, Doubles> &tensors) {
-    for (auto &[name, tensor] : tensors) {
-      Tensor<T> rounded(tensor.sizes, Lay::Dense, random);
-      for (int64_t i = 0; i < tensor.count(); ++i) {
-        rounded[i] = T(float(tensor[i]));
-        tensor[i] = double(AccumulatorOf<T>(rounded[i]));
-      }
+  bool isScan = problem.op == "ssd";
+  // What is kept in the type of sums.
+  std::map<std::string, Tensor<AccumulatorOf<T>>> wide;
+  auto round = [&](const std::string &name, Doubles &tensor) {
+    Tensor<T> rounded(tensor.sizes, Lay::Dense, random);
+    Tensor<AccumulatorOf<T>> kept(tensor.sizes, Lay::Dense, random);
+    bool isKept = name == "state" || name == "lse" || name == "results lse" ||
+                  (name == "initial" && isScan);
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      rounded[i] = T(float(tensor[i]));
+      kept[i] =
+          isKept ? AccumulatorOf<T>(tensor[i]) : AccumulatorOf<T>(rounded[i]);
+      tensor[i] = double(kept[i]);
+    }
+    if (isKept)
+      wide[name] = std::move(kept);
+    else
       narrow[name] = std::move(rounded);
-    }
   };
-  round(problem.tensors);
-  round(problem.cotangents);
-  problem.differentiate(random);
+  for (auto *tensors : {&problem.tensors, &problem.cotangents})
+    for (auto &[name, tensor] : *tensors)
+      round(name, tensor);
+  problem.loss();
+  // Adjoints get what the operation has stored.
+  for (auto &[name, tensor] : problem.results)
+    round(name, tensor);
+  problem.callAdjoint(random);
   std::vector<Buffer> ins, outs;
-  Tensor<AccumulatorOf<T>> dstate;
-  for (const std::string &name : problem.gradIns) {
-    if (name == "state" && narrow.count(name)) {
-      dstate = Tensor<AccumulatorOf<T>>(narrow[name].sizes, Lay::Dense, random);
-      for (int64_t i = 0; i < dstate.count(); ++i)
-        dstate[i] = AccumulatorOf<T>(narrow[name][i]);
-      ins.push_back(dstate.buffer());
-    } else {
-      ins.push_back(narrow.count(name) ? narrow[name].buffer()
+  for (const std::string &name : problem.gradIns)
+    ins.push_back(wide.count(name)     ? wide[name].buffer()
+                  : narrow.count(name) ? narrow[name].buffer()
                                        : problem.find(name));
-    }
-  }
   std::map<std::string, Tensor<T>> results;
   std::map<std::string, Tensor<AccumulatorOf<T>>> sums;
   auto isSum = [&](const std::string &name) {
     return name == "dweight" || name == "dbias" || name == "dA_log" ||
-           name == "dD" || name == "ddt_bias" ||
-           (name == "dinitial" && problem.op == "ssd");
+           name == "dD" || name == "ddt_bias" || name == "dtable" ||
+           (name == "dinitial" && isScan);
   };
   for (const std::string &name : problem.gradOuts) {
     const auto &size = problem.gradients[name].sizes;
@@ -440,10 +537,12 @@ template <typename T> void checkRounding(Problem &problem, double tolerance) {
   }
   for (const std::string &name : problem.gradOuts)
     outs.push_back(isSum(name) ? sums[name].buffer() : results[name].buffer());
-  ASSERT_EQ(test::run(findCpuKernel((problem.op + "_grad").c_str(),
-                                    Element<T>::dtype, KernelSet::Reference),
-                      ins, outs, problem.attrs),
-            "");
+  ASSERT_EQ(
+      test::run(findCpuKernel((problem.op + "_grad").c_str(), Element<T>::dtype,
+                              KernelSet::Reference),
+                ins, outs,
+                problem.gradAttrs.empty() ? problem.attrs : problem.gradAttrs),
+      "");
   for (const std::string &name : problem.gradOuts) {
     double error = 0, norm = 0;
     for (int64_t i = 0; i < problem.gradients[name].count(); ++i) {
@@ -464,6 +563,15 @@ TEST(GradTest, RoundsOnce) {
     Problem conv = convProblem(random);
     checkRounding<float>(conv, 2e-6);
     checkRounding<BFloat16>(conv, 4e-3);
+    Problem norm = normProblem(random);
+    checkRounding<float>(norm, 2e-5);
+    checkRounding<BFloat16>(norm, 4e-3);
+    Problem embedding = embeddingProblem(random);
+    checkRounding<float>(embedding, 2e-6);
+    checkRounding<BFloat16>(embedding, 4e-3);
+    Problem attention = attentionProblem(random);
+    checkRounding<float>(attention, 2e-5);
+    checkRounding<BFloat16>(attention, 4e-3);
     Problem ssd = ssdProblem(random, Decay::Strong);
     if (isNearLimit(ssd))
       continue;

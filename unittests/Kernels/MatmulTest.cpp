@@ -122,6 +122,59 @@ TYPED_TEST(MatmulTest, AcceptsEmptyTensors) {
   }
 }
 
+/// A product with A transposed, by definition.
+template <typename T>
+void checkContraction(std::vector<int64_t> rows, int64_t m, int64_t n,
+                      Random &random) {
+  using Acc = AccumulatorOf<T>;
+  auto with = [&](int64_t columns) {
+    std::vector<int64_t> sizes = rows;
+    sizes.push_back(columns);
+    return sizes;
+  };
+  Tensor<T> a(with(m), pickLay(random), random),
+      b(with(n), pickLay(random), random);
+  Tensor<Acc> before({m, n}, pickLay(random), random);
+  a.fill(random, -1, 1);
+  b.fill(random, -1, 1);
+  before.fill(random, -1, 1);
+  bool accumulate = pick(random, 0, 1);
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    Tensor<Acc> c = before;
+    ASSERT_EQ(run(implementation.find("contract_rows", Element<T>::dtype),
+                  {a.buffer(), b.buffer()}, {c.buffer()}, {accumulate}),
+              "");
+    EXPECT_TRUE(c.isIntact());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        Expected sum;
+        if (accumulate)
+          sum.add(before(i, j));
+        int64_t count = m ? a.count() / m : 0;
+        for (int64_t row = 0; row < count; ++row)
+          sum.add(double(a[row * m + i]) * double(b[row * n + j]));
+        ASSERT_TRUE(isClose(c(i, j), sum)) << i << ' ' << j;
+      }
+  }
+}
+
+TYPED_TEST(MatmulTest, ContractsRows) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    checkContraction<TypeParam>({pick(random, 0, 3), pick(random, 0, 40)},
+                                pick(random, 0, 40), pick(random, 0, 90),
+                                random);
+  }
+  // Blocks of rows and of columns, and a depth beyond one panel's.
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{207, 3}, {7, 150}}) {
+    Random random(m);
+    checkContraction<TypeParam>({3, 401}, m, n, random);
+    checkContraction<TypeParam>({1203}, m, n, random);
+  }
+}
+
 template <typename T> void checkRows(Problem<T> &whole) {
   for (const Implementation &implementation : implementations()) {
     SCOPED_TRACE(implementation.name);

@@ -45,7 +45,6 @@ inline const Row ofAllTransformers[] = {
     {"dtype", "\"dtype\": \"bfloat16\"", Inert},
     {"bos_token_id", "\"bos_token_id\": 5", Inert},
     {"eos_token_id", "\"eos_token_id\": [5, 6]", Inert},
-    {"pad_token_id", "\"pad_token_id\": null", Inert},
     {"sep_token_id", "\"sep_token_id\": 5", Inert},
     {"decoder_start_token_id", "\"decoder_start_token_id\": 5", Inert},
     {"use_cache", "\"use_cache\": false", Inert},
@@ -111,6 +110,7 @@ inline const Row ofAllTransformers[] = {
 };
 
 inline const Row ofMamba2[] = {
+    {"pad_token_id", "\"pad_token_id\": 5", Inert},
     {"architectures", "\"architectures\": [\"Mamba2ForCausalLM\"]", Inert},
     {"architectures", "\"architectures\": [\"Mamba2Model\"]", Refused,
      "hold no lm_head.weight"},
@@ -151,6 +151,7 @@ inline const Row ofMamba2[] = {
 };
 
 inline const Row ofBamba[] = {
+    {"pad_token_id", "\"pad_token_id\": null", Honoured},
     {"architectures", "\"architectures\": [\"BambaForCausalLM\"]", Inert},
     {"architectures", "\"architectures\": [\"BambaModel\"]", Refused,
      "hold no lm_head.weight"},
@@ -199,6 +200,7 @@ inline const Row ofBamba[] = {
 };
 
 inline const Row ofNemotronH[] = {
+    {"pad_token_id", "\"pad_token_id\": 5", Inert},
     {"architectures", "\"architectures\": [\"NemotronHForCausalLM\"]", Inert},
     {"architectures", "\"architectures\": [\"NemotronHModel\"]", Refused,
      "hold no lm_head.weight"},
@@ -293,6 +295,7 @@ inline const Row ofNemotronH[] = {
 };
 
 inline const Row ofGranite[] = {
+    {"pad_token_id", "\"pad_token_id\": 5", Honoured},
     {"architectures", "\"architectures\": [\"GraniteMoeHybridForCausalLM\"]",
      Inert},
     {"architectures", "\"architectures\": [\"GraniteMoeHybridModel\"]", Refused,

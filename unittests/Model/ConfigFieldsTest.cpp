@@ -29,9 +29,10 @@ std::string describe(const LanguageModel &m, const MixerConfig &c) {
              c.normBeforeGate, c.dtMin, c.dtMax, c.useBias, c.useConvBias,
              m.tieEmbeddings, m.residualInF32, c.dHasHeadDim, m.rescaleResidual)
              .str() +
-         llvm::formatv("{0:e} {1:e} {2:e} {3:e} {4} {5} {6}", c.dtInitMin,
+         llvm::formatv("{0:e} {1:e} {2:e} {3:e} {4} {5} {6} {7}", c.dtInitMin,
                        c.dtInitMax, c.dtInitFloor, m.initializerRange,
-                       c.aInitMin, c.aInitMax, c.convInit.value_or(-1))
+                       c.aInitMin, c.aInitMax, c.convInit.value_or(-1),
+                       m.paddingToken.value_or(-1))
              .str();
 }
 

@@ -118,6 +118,7 @@ TEST(HybridConfig, DefaultsOfBamba) {
   EXPECT_EQ(c.mamba.stateSize, 256);
   EXPECT_EQ(c.mamba.numGroups, 1);
   EXPECT_FALSE(c.residualInF32);
+  EXPECT_EQ(c.paddingToken, 0);
   EXPECT_EQ(c.attention.heads, 32);
   EXPECT_EQ(c.attention.keyHeads, 8);
   EXPECT_EQ(c.attention.headDim, 128);
@@ -250,6 +251,9 @@ TEST(HybridConfigErrors, WhatIsNotSupported) {
   expectParts(errorIn(nemotronWith("\"mamba_hidden_act\": \"gelu\"")),
               {"mamba_hidden_act", "silu", "'gelu'"});
   expectParts(errorIn(nemotronWith("\"zeta\": 1")), {"'zeta'"});
+  for (const char *token : {"128000", "-1", "0.5", "\"0\""})
+    expectParts(errorIn(bambaWith("\"pad_token_id\": " + std::string(token))),
+                {"pad_token_id", "null, or a whole number from 0 to 127999"});
   expectParts(errorIn(bambaWith("\"hidden_act\": \"relu2\"")),
               {"hidden_act", "silu", "'relu2'"});
   expectParts(errorIn(bambaWith("\"rope_scaling\": {\"type\": \"yarn\"}")),

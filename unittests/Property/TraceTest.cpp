@@ -129,7 +129,7 @@ std::string broken(Operation *op) {
     return "reorder dropped";
   }
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
-    reduce.getResult().replaceAllUsesWith(reduce.getSource());
+    reduce.getResult(0).replaceAllUsesWith(reduce.getSources()[0]);
     return "sum dropped";
   }
   if (auto scatter = dyn_cast<ReduceScatterOp>(op))

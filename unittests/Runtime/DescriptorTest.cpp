@@ -26,9 +26,9 @@ struct Edit {
 /// ins f32[2, 3] outs f32[2, 6], axes [0], dim 1, order 0:
 ///   0..3 header   4..9 input   10..15 output   16 17 axes   18 dim   19 order
 const Edit edits[] = {
-    {"negative inputs", 0, -1, "-1 inputs and 1 outputs, expected 0 to 64"},
-    {"many inputs", 0, 65, "65 inputs"},
-    {"vast outputs", 1, INT64_MAX, "expected 0 to 64 of each"},
+    {"negative inputs", 0, -1, "-1 inputs and 1 outputs, expected 0 to 65536"},
+    {"many inputs", 0, 65537, "65537 inputs"},
+    {"vast outputs", 1, INT64_MAX, "expected 0 to 65536 of each"},
     {"negative attributes", 2, -5, "-5 attribute words"},
     {"vast attributes", 2, INT64_MAX, "expected 0 to 4096"},
     {"few attributes", 2, 3, "attribute 'order' is missing"},
@@ -160,11 +160,15 @@ TEST(Descriptor, WrongNumberOfBuffers) {
   Tensor in(CPRT_F32, Sizes{2}), out(CPRT_F32, Sizes{4});
   Call call;
   call.in(in).in(in).out(out).array({0}).attr(int64_t(0)).attr(int64_t(0));
-  cprt_op *ops[] = {cprt_all_gather, cprt_slice,          cprt_reorder,
-                    cprt_all_reduce, cprt_reduce_scatter, cprt_shift};
+  cprt_op *ops[] = {cprt_all_gather, cprt_slice, cprt_reorder,
+                    cprt_reduce_scatter, cprt_shift};
   for (cprt_op *op : ops)
     expectInvalid(op, call.table(), call.pointers().data(),
                   "found 2 inputs and 1 outputs, expected");
+  Call sums;
+  sums.in(in).in(in).out(out).array({0});
+  expectInvalid(cprt_all_reduce, sums.table(), sums.pointers().data(),
+                "found 2 inputs and 1 outputs, expected 2 and 2");
   Call exchange;
   exchange.in(in).in(in).out(out).array({0});
   for (int i = 0; i < 6; ++i)

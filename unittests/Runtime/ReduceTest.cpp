@@ -134,3 +134,60 @@ TEST(Reduce, RefusesOtherTypes) {
     });
   }
 }
+
+/// Several tensors, of several types, are one exchange.
+TEST(Reduce, SumsSeveralAtOnce) {
+  World world({3});
+  world.run([](int64_t rank, cprt_context *context) {
+    Array one({2, 3}), two({5});
+    for (double &value : one.values)
+      value = double(rank + 1);
+    for (double &value : two.values)
+      value = double(10 * rank);
+    Tensor a(CPRT_BF16, one), b(CPRT_F64, two);
+    Tensor sumOfA(CPRT_BF16, one.sizes), sumOfB(CPRT_F64, two.sizes);
+    Call().array({0}).in(a).in(b).out(sumOfA).out(sumOfB).run(cprt_all_reduce,
+                                                              context);
+    for (double value : sumOfA.read().values)
+      EXPECT_EQ(value, 6);
+    for (double value : sumOfB.read().values)
+      EXPECT_EQ(value, 30);
+  });
+  ASSERT_EQ(world.failures(), "");
+  cprt_counter counter = world.counter(0, "all_reduce", maskOf({0}));
+  EXPECT_EQ(counter.calls, 1);
+  EXPECT_EQ(counter.bytes_sent, 2 * (6 * 2 + 5 * 8));
+}
+
+/// A model has hundreds of gradients, which one call adds up.
+TEST(Reduce, SumsAsManyAsAModelHas) {
+  World world({2});
+  world.run([](int64_t rank, cprt_context *context) {
+    std::vector<Tensor> terms, sums;
+    for (int i = 0; i < 1000; ++i) {
+      Array term({1});
+      term.values[0] = double(i + rank);
+      terms.emplace_back(CPRT_F32, term);
+      sums.emplace_back(CPRT_F32, term.sizes);
+    }
+    Call call;
+    call.array({0});
+    for (Tensor &term : terms)
+      call.in(term);
+    for (Tensor &sum : sums)
+      call.out(sum);
+    call.run(cprt_all_reduce, context);
+    for (int i = 0; i < 1000; ++i)
+      EXPECT_EQ(sums[i].read().values[0], 2 * i + 1) << i;
+  });
+  ASSERT_EQ(world.failures(), "");
+}
+
+TEST(Reduce, RefusesOtherCounts) {
+  World world({2});
+  world.run([](int64_t, cprt_context *context) {
+    Tensor a(CPRT_F32, Sizes{2}), b(CPRT_F32, Sizes{2}), c(CPRT_F32, Sizes{2});
+    Call().array({0}).in(a).in(b).out(c).run(cprt_all_reduce, context);
+    EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
+  });
+}

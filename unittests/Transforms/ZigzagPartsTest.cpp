@@ -220,9 +220,10 @@ TEST(ZigzagPartsTest, ASummaryOfNothingIsRefused) {
 
 TEST(ZigzagPartsTest, AnOpOfNoKindIsRefused) {
   EXPECT_EQ(Partitioned(programOf("math.tan", "3x16x8", 1)).error,
-            "'math.tan' op partition_c5: must have one of WindowOpInterface, "
-            "ScanOpInterface and PlacedOpInterface beside SequenceOpInterface, "
-            "which does not say how it depends along the sequence");
+            "'math.tan' op partition_c5: needs its sequence whole, as it has "
+            "none of WindowOpInterface, ScanOpInterface and PlacedOpInterface, "
+            "but the sequence is cut; cut its heads or channels instead, or "
+            "none");
 }
 
 TEST(ZigzagPartsTest, AResultThatOnlyTheWholeSequenceHasIsRefused) {

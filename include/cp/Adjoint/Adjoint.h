@@ -108,9 +108,6 @@ llvm::DenseSet<mlir::Value>
 findDependents(llvm::ArrayRef<mlir::Value> values,
                llvm::ArrayRef<mlir::Operation *> ops);
 
-/// The type with elements of sums: f32 in place of bf16 and f16.
-mlir::Type sumType(mlir::Type type);
-
 /// What to do about an op without a derivative.
 llvm::StringRef adviceWithoutAdjoint(mlir::Operation *op);
 

@@ -66,6 +66,12 @@ struct CompileOptions {
   Mesh mesh{{{"cp", 1}}};
   /// Operations beside the runtime's own. A name of the runtime's is an error.
   std::vector<RuntimeOperation> operations;
+  /// Modules without layouts: the mean loss of each next token in place of the
+  /// logits, by one more argument `labels` (cp-next-token-loss).
+  bool nextTokenLoss = false;
+  /// Modules without layouts: the gradient of the loss by each parameter is a
+  /// result too, "grad." and its name (cp-differentiate).
+  bool gradients = false;
   /// Modules without layouts: what every op computes is a result too, after the
   /// module's own (cp-expose-values).
   bool exposeValues = false;

@@ -344,15 +344,18 @@ def CP_ReduceScatterOp : CP_DimCutOp<"reduce_scatter", [Communicates]> {
 }
 
 def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates, IsPlanStep,
-    AllTypesMatch<["source", "result"]>]> {
+    InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
   let summary = "Adds the ranks' values";
   let description = [{
-    The terms are added in the order of the group's positions.
+    The terms are added in the order of the group's positions; several tensors
+    travel as one exchange, and each result has its source's type.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
     Constraints:
-    - group_c1: axes are axes of the mesh, each once, at least one.
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - all_reduce_c1: there is a source.
 
     ```mlir
     #mesh = #cp.mesh<"tp" = 4>
@@ -363,10 +366,11 @@ def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates, IsPlanStep,
     }
     ```
   }];
-  let arguments = !con((ins AnyRankedTensor:$source), groupArguments);
-  let results = (outs AnyRankedTensor:$result);
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources),
+                       groupArguments);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $source `over` $axes `of` $mesh attr-dict `:` type($result)
+    $sources `over` $axes `of` $mesh attr-dict `:` type($sources)
   }];
 }
 

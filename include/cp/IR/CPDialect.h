@@ -76,7 +76,7 @@ mlir::Value advanceByDecay(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::ValueRange summary, mlir::Value before,
                            bool mayStart = false);
 
-/// The value with other elements: f64, f32 or bf16.
+/// The float, or tensor of floats, as one of other floats.
 mlir::Value withElements(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, mlir::Type element);
 
@@ -92,8 +92,14 @@ mlir::ParseResult parseConfig(mlir::AsmParser &parser, ConfigAttr &config);
 void printConfig(mlir::AsmPrinter &printer, mlir::Operation *op,
                  ConfigAttr config);
 
+/// What sums of such elements are kept in: f32 for narrower ones, f64 for f64.
+mlir::Type sumsOf(mlir::Type element);
+
 /// SequenceOpInterface::canRunOn of ops that do not say otherwise.
 bool canRunByDefault(mlir::Operation *op, llvm::ArrayRef<Cut> cuts);
+/// Whether an op along a sequence is of no kind: no window, no scan, not
+/// placed.
+bool needsWholeSequence(mlir::Operation *op);
 
 /// The named axes by their positions in the mesh, which has all of them.
 std::vector<int> axisPositions(MeshAttr mesh, mlir::ArrayAttr axes);

@@ -13,6 +13,12 @@ include "cp/IR/CPBase.td"
 // Each takes what its op took, and the cotangents of its results. Gradients of
 // weights are sums over tokens, in f32 or better.
 
+/// On a cut sequence cotangents go the way back that rows and states came, by
+/// `place`.
+defvar IsPlacedGrad = [
+    DeclareOpInterfaceMethods<SequenceOpInterface, ["canRunOn"]>,
+    DeclareOpInterfaceMethods<PlacedOpInterface>];
+
 def CP_StopGradientOp : CP_Op<"stop_gradient", [
     Pure, HasShardingRule, AllTypesMatch<["source", "result"]>]> {
   let summary = "A value that counts as a constant in derivatives";
@@ -34,7 +40,8 @@ def CP_StopGradientOp : CP_Op<"stop_gradient", [
 }
 
 def CP_Conv1dGradOp : CP_Op<"conv1d_grad", [
-    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp]> {
+    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp
+    ] # IsPlacedGrad> {
   let summary = "The adjoint of cp.conv1d";
   let description = [{
     From the cotangent dy of its result, `[b, l, c]`, those of x, of the weight and
@@ -87,7 +94,8 @@ def CP_Conv1dGradOp : CP_Op<"conv1d_grad", [
 }
 
 def CP_RmsNormGradOp : CP_Op<"rms_norm_grad", [
-    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp]> {
+    Pure, AttrSizedOperandSegments, IsRuntimeOp,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["localizeSizes"]>]> {
   let summary = "The adjoint of cp.rms_norm";
   let description = [{
     From the cotangent dy of its result those of x, of the weight (as of ones,
@@ -159,7 +167,8 @@ def CP_EmbeddingGradOp : CP_Op<"embedding_grad", [
 }
 
 def CP_SsdGradOp : CP_Op<"ssd_grad", [
-    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp]> {
+    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp
+    ] # IsPlacedGrad> {
   let summary = "The adjoint of cp.ssd";
   let description = [{
     From the cotangents dy of y and, if there is one, dstate of the final state,
@@ -172,11 +181,11 @@ def CP_SsdGradOp : CP_Op<"ssd_grad", [
 
     and nothing of G goes back over the start of a sequence that `places` say.
     A step size that is clamped passes no cotangent on; one that equals a limit
-    does, as in PyTorch.
+    does, as in PyTorch. On a cut sequence `algorithm` says how S and G travel.
 
     Constraints:
-    - ssd_grad_c1: dy and dx have x's type; dstate and the initial state are
-      `[b, h, p, n]`, as is the cotangent of the latter, in f32 or better;
+    - ssd_grad_c1: dy and dx have x's type; dstate, the initial state and its
+      cotangent are `[b, h, p, n]` in f32 or better;
     - ssd_grad_c2: dt and its cotangent are `[b, l, h]`, A_log and dt_bias are
       `[h]`, and so are their cotangents, in f32 or better;
     - ssd_grad_c3: B, C and their cotangents have one type `[b, l, g, n]`, and g
@@ -212,6 +221,7 @@ def CP_SsdGradOp : CP_Op<"ssd_grad", [
                        Optional<CP_FloatTensorOfRank<4>>:$initial,
                        Optional<CP_FloatTensorOfRank<4>>:$dstate,
                        Optional<CP_Places>:$places,
+                       OptionalAttr<CP_ScanAlgorithmAttr>:$algorithm,
                        DefaultValuedAttr<I64Attr, "64">:$chunk_size,
                        DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
                        DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max);
@@ -233,8 +243,54 @@ def CP_SsdGradOp : CP_Op<"ssd_grad", [
   let hasVerifier = 1;
 }
 
+def CP_SsdGradStatesOp : CP_Op<"ssd_grad_states", [
+    Pure, AttrSizedOperandSegments, IsRuntimeOp]> {
+  let summary = "The cotangent of a scan's state in front of a rank's tokens";
+  let description = [{
+    What these tokens alone pass back to the state in front of them: the first half
+    of `cp.ssd_grad` on a cut sequence, as `cp.ssd_states` is of `cp.ssd`. What comes
+    from behind them is decayed and added by `cp.scan_state`, in reverse.
+
+    Lifetime: made by `cp-partition`, becomes a call.
+
+    Constraints:
+    - ssd_grad_states_c1: dt is `[b, l, h]`, A_log and dt_bias are `[h]`, C is
+      `[b, l, g, n]` where g divides h, places are `[b, l]`;
+    - ssd_grad_states_c2: the result is `[b, h, p, n]` in f32 or better, chunk_size is
+      at least 1 and dt_min is at most dt_max.
+
+    ```mlir
+    func.func @back(%dy: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
+        %a: tensor<2xf32>, %c: tensor<1x16x1x4xf32>) -> tensor<1x2x8x4xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.ssd_grad_states %dy dt(%dt) A_log(%a) C(%c)
+          : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+             tensor<1x16x1x4xf32>) -> tensor<1x2x8x4xf32>
+      return %0 : tensor<1x2x8x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins CP_FloatTensorOfRank<4>:$dy,
+                       CP_FloatTensorOfRank<3>:$dt,
+                       CP_FloatTensorOfRank<1>:$A_log,
+                       CP_FloatTensorOfRank<4>:$C,
+                       Optional<CP_FloatTensorOfRank<1>>:$dt_bias,
+                       Optional<CP_Places>:$places,
+                       DefaultValuedAttr<I64Attr, "64">:$chunk_size,
+                       DefaultValuedAttr<F64Attr, "0.0">:$dt_min,
+                       DefaultValuedAttr<F64Attr, "::std::numeric_limits<double>::infinity()">:$dt_max);
+  let results = (outs CP_FloatTensorOfRank<4>:$dstate);
+  let assemblyFormat = [{
+    $dy `dt` `(` $dt `)` `A_log` `(` $A_log `)` `C` `(` $C `)`
+    (`dt_bias` `(` $dt_bias^ `)`)? (`places` `(` $places^ `)`)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def CP_AttentionGradOp : CP_Op<"attention_grad", [
-    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp]> {
+    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
+    SequenceOpInterface]> {
   let summary = "The adjoint of cp.attention";
   let description = [{
     From its results out and lse, their cotangents dout and, if there is one, dlse,

@@ -39,7 +39,9 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     interface, of which there is one a kind: it reads a *window* of neighbouring
     rows, a *scan* runs its state through the whole sequence, or it is *placed*: it
     needs to know where in the sequence its rows stand. One partitioner serves
-    every op that answers these.
+    every op that answers these. An op of no kind needs the sequence whole: it is
+    cut along its hidden factor, and where the ranks cannot share that evenly each
+    of them does all of it.
   }];
   let methods = [
     InterfaceMethod<[{

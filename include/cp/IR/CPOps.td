@@ -310,10 +310,12 @@ def CP_EmbeddingOp : CP_Op<"embedding", [
   let summary = "Rows of a table by token id";
   let description = [{
     ids `[b, l]` (i32 or i64), table `[v, d]`: result `[b, l, d]`. An id outside
-    the table is an error when the program runs.
+    the table is an error when the program runs. Row `padding_idx` is looked up
+    like any other, but gets no gradient here, as torch's `nn.Embedding` has it.
 
     Constraints:
-    - embedding_c1: the result is `[b, l, d]`, of the table's element type.
+    - embedding_c1: the result is `[b, l, d]`, of the table's element type;
+    - embedding_c2: padding_idx is a row of the table.
 
     ```mlir
     func.func @tokens(%ids: tensor<1x16xi32>, %table: tensor<96x8xf32>)
@@ -325,7 +327,8 @@ def CP_EmbeddingOp : CP_Op<"embedding", [
     ```
   }];
   let arguments = (ins TensorRankOf<[I32, I64], [2]>:$ids,
-                       CP_FloatTensorOfRank<2>:$table);
+                       CP_FloatTensorOfRank<2>:$table,
+                       OptionalAttr<I64Attr>:$padding_idx);
   let results = (outs CP_FloatTensorOfRank<3>:$result);
   let assemblyFormat = [{
     $ids `in` $table attr-dict `:` functional-type(operands, results)
@@ -369,6 +372,7 @@ include "cp/IR/CPAttentionBlockOps.td"
 include "cp/IR/CPAttentionOps.td"
 include "cp/IR/CPGradOps.td"
 include "cp/IR/CPLocalOps.td"
+include "cp/IR/CPLossOps.td"
 include "cp/IR/CPPlaceOps.td"
 
 #endif // CP_IR_CPOPS_TD

@@ -29,8 +29,9 @@ struct ShardingRule {
   /// Sizes of the factors.
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<TensorFactors> operands, results;
-  /// Factors that are summed: cut, they make the result partial.
-  llvm::SmallVector<int64_t> reductions;
+  /// Per result the factors that it is a sum over: cut, they make it partial.
+  /// Empty where there are none.
+  llvm::SmallVector<DimFactors> sums;
   /// How the op uses each operand; a partial sum passes additive ones only.
   llvm::SmallVector<Use> uses;
   /// The results are zero, or have no value yet: the one kind of value that is
@@ -40,13 +41,30 @@ struct ShardingRule {
   /// Reads a rule such as "b l (g q) p; b l (g q); b l g n -> b l (g q) p". One
   /// entry per operand before the arrow and per result after it; factors are
   /// numbered in order of first appearance; `.` is a dimension that cannot be
-  /// cut. Factors of operands that no result has are reductions. Sizes come
-  /// from the types of `op`. Uses are Other until set. Scalars have an empty
-  /// entry.
+  /// cut. Behind a result may stand the factors that it is a sum over, as in
+  /// "b l c; b l d -> b l c; c d {b l}"; where none says any, that is those of
+  /// operands that no result has. Sizes come from the types of `op`. Uses are
+  /// Other until set. Scalars have an empty entry.
   static ShardingRule parse(llvm::StringRef text, mlir::Operation *op);
 
+  llvm::ArrayRef<int64_t> sumsOf(unsigned result) const {
+    return sums.empty() ? llvm::ArrayRef<int64_t>() : sums[result];
+  }
+  /// Whether every result is a sum over it.
   bool isReduction(int64_t factor) const;
+  /// Whether a result has it in a dimension.
+  bool isKept(int64_t factor) const;
 };
+
+/// What an op makes, along one axis, of operands that are such, the others of
+/// its rule's operands being no tensors or replicated. `sumIsCut`: the axis
+/// cuts a factor that the result is a sum over. Nothing where it may not see
+/// them; `culprit` is then the first operand that does not fit, or, where the
+/// product is a partial sum and what it is added to is not (or the other way
+/// round), the number of operands.
+std::optional<Sum> sumThrough(const ShardingRule &rule,
+                              llvm::ArrayRef<Sum> operands, bool sumIsCut,
+                              unsigned &culprit);
 
 /// What the operands' layouts make of an op: per factor the cuts, and the axes
 /// over which the result is partial.

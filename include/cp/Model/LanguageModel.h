@@ -50,6 +50,9 @@ struct LanguageModel {
   double normEpsilon = 1e-5;
   /// The logits use the embedding; there is no lm_head.weight.
   bool tieEmbeddings = false;
+  /// The token whose row of the embedding gets no gradient where it is looked
+  /// up (torch's padding_idx); the head's share stays.
+  std::optional<int64_t> paddingToken;
   /// The residual stream is at least f32, whatever the weights' type.
   bool residualInF32 = true;
 

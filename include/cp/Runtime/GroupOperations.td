@@ -54,11 +54,12 @@ def CPRT_Slice : CPRT_Operation<"slice"> {
 
 def CPRT_AllReduce : CPRT_Operation<"all_reduce"> {
   let description = [{
-    Sum over the group, added in the order of the group's positions (bf16 in
-    f32, rounded once); f32, f64 or bf16.
+    As many outputs as inputs, each the sum of an input over the group, added in
+    the order of the group's positions (bf16 in f32, rounded once); f32, f64 or
+    bf16.
   }];
-  let ins = (inputs CPRT_T<"...">:$term);
-  let outs = (outputs CPRT_T<"...">:$sum);
+  let ins = (inputs CPRT_Variadic<CPRT_Any<"...">>:$terms);
+  let outs = (outputs CPRT_Variadic<CPRT_Any<"...">>:$sums);
   let attrs = (attributes CPRT_Axes:$axes);
   let onlyMoves = true;
 }

@@ -26,6 +26,18 @@ def CPRT_Matmul : CPRT_Operation<"matmul"> {
   let hasMethod = false;
 }
 
+def CPRT_ContractRows : CPRT_Operation<"contract_rows"> {
+  let description = [{
+    outs C[m, n] = sum over all rows r of A[r, m] * B[r, n] (+ C), a product with
+    A transposed, such as a weight's gradient is.
+  }];
+  let ins = (inputs CPRT_T<"...,m">:$A, CPRT_T<"...,n">:$B);
+  let outs = (outputs CPRT_Sum<"m,n">:$C);
+  let attrs = (attributes CPRT_Flag:$accumulate);
+  let isKernel = true;
+  let hasMethod = false;
+}
+
 def CPRT_Conv1d : CPRT_Operation<"conv1d"> {
   let description = [{
     Causal depthwise convolution along dim 1.
@@ -203,6 +215,19 @@ def CPRT_Repeat : CPRT_Operation<"repeat"> {
   let onlyMoves = true;
 }
 
+def CPRT_LinearCrossEntropy : CPRT_Operation<"linear_cross_entropy"> {
+  let description = [{
+    Of each token's logits z = h W^T, which are stored for one token at a time:
+    lse = log sum_v exp(z[v]), losses = lse - z[label]; both are 0 where the label
+    is ignore_index. Another label outside [0, v) is CPRT_INVALID_ARGUMENT.
+  }];
+  let ins = (inputs CPRT_T<"b,l,d">:$h, CPRT_T<"v,d">:$weight,
+                    CPRT_Ids<"b,l">:$labels);
+  let outs = (outputs CPRT_Sum<"b,l">:$losses, CPRT_Sum<"b,l">:$lse);
+  let attrs = (attributes CPRT_Signed:$ignore_index);
+  let isKernel = true;
+}
+
 //===----------------------------------------------------------------------===//
 // Adjoints: from the cotangents of what an operation gives those of what it
 // takes. Sums over tokens are f32 beside bf16.
@@ -242,13 +267,29 @@ def CPRT_SsdGrad : CPRT_Operation<"ssd_grad"> {
                     CPRT_T<"b,l,g,n">:$C, CPRT_T<"b,l,h,p">:$dy,
                     CPRT_Optional<CPRT_T<"h,p?">>:$D,
                     CPRT_Optional<CPRT_T<"h">>:$dt_bias,
-                    CPRT_Optional<CPRT_T<"b,h,p,n">>:$initial,
+                    CPRT_Optional<CPRT_Sum<"b,h,p,n">>:$initial,
                     CPRT_Optional<CPRT_Sum<"b,h,p,n">>:$dstate,
                     CPRT_Optional<CPRT_I64<"b,l">>:$places);
   let outs = (outputs CPRT_T<"b,l,h,p">:$dx, CPRT_T<"b,l,h">:$ddt,
                       CPRT_Sum<"h">:$dA_log, CPRT_T<"b,l,g,n">:$dB,
                       CPRT_T<"b,l,g,n">:$dC, CPRT_Sum<"h,p">:$dD,
                       CPRT_Sum<"h">:$ddt_bias, CPRT_Sum<"b,h,p,n">:$dinitial);
+  let attrs = (attributes CPRT_Int<1>:$chunk_size, CPRT_Real:$dt_max,
+                          CPRT_Real:$dt_min);
+  let isKernel = true;
+}
+
+def CPRT_SsdGradStates : CPRT_Operation<"ssd_grad_states"> {
+  let description = [{
+    Of cprt_ssd_grad on these tokens alone: G in front of the first of them, where
+    nothing is behind the last. What is behind them, dstate, adds decay dstate to
+    it, with the decay of cprt_ssd_states.
+  }];
+  let ins = (inputs CPRT_T<"b,l,h,p">:$dy, CPRT_T<"b,l,h">:$dt,
+                    CPRT_T<"h">:$A_log, CPRT_T<"b,l,g,n">:$C,
+                    CPRT_Optional<CPRT_T<"h">>:$dt_bias,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+  let outs = (outputs CPRT_Sum<"b,h,p,n">:$dstate);
   let attrs = (attributes CPRT_Int<1>:$chunk_size, CPRT_Real:$dt_max,
                           CPRT_Real:$dt_min);
   let isKernel = true;
@@ -298,6 +339,22 @@ def CPRT_EmbeddingGrad : CPRT_Operation<"embedding_grad"> {
   }];
   let ins = (inputs CPRT_Ids<"...">:$ids, CPRT_T<"...,d">:$dy);
   let outs = (outputs CPRT_Sum<"v,d">:$dtable);
+  let isKernel = true;
+}
+
+def CPRT_LinearCrossEntropyGrad
+    : CPRT_Operation<"linear_cross_entropy_grad"> {
+  let description = [{
+    Of cprt_linear_cross_entropy, with its lse, and p = exp(z - lse):
+      dz[v] = p[v] (dloss + dlse) - (v = label) dloss,
+      dh = dz W,  dweight[v] = sum dz[v] h,
+    nothing of which is of a token whose label is ignore_index.
+  }];
+  let ins = (inputs CPRT_T<"b,l,d">:$h, CPRT_T<"v,d">:$weight,
+                    CPRT_Ids<"b,l">:$labels, CPRT_Sum<"b,l">:$lse,
+                    CPRT_Sum<"b,l">:$dloss, CPRT_Optional<CPRT_Sum<"b,l">>:$dlse);
+  let outs = (outputs CPRT_T<"b,l,d">:$dh, CPRT_Sum<"v,d">:$dweight);
+  let attrs = (attributes CPRT_Signed:$ignore_index);
   let isKernel = true;
 }
 

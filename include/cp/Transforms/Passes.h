@@ -21,6 +21,10 @@ namespace cp {
 #define GEN_PASS_REGISTRATION
 #include "cp/Transforms/Passes.h.inc"
 
+/// What a pipeline derives gradients from: nothing, a loss, or cotangents that
+/// are arguments.
+enum class GradientsFrom { None, Loss, Cotangents };
+
 /// Options of `cp-shard-pipeline` and `cp-pipeline`.
 struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
   Option<std::string> mesh{*this, "mesh",
@@ -50,14 +54,27 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       *this, "replicate-unused",
       llvm::cl::desc("Let ranks along an axis that cuts nothing do the same"),
       llvm::cl::init(false)};
+  Option<GradientsFrom> gradients{
+      *this, "gradients",
+      llvm::cl::desc("Derive gradients first (cp-differentiate)"),
+      llvm::cl::init(GradientsFrom::None),
+      llvm::cl::values(
+          clEnumValN(GradientsFrom::None, "none", "no gradients"),
+          clEnumValN(GradientsFrom::Loss, "loss", "of the result loss"),
+          clEnumValN(GradientsFrom::Cotangents, "cotangents",
+                     "by a cotangent of each result"))};
   Option<bool> expose{
       *this, "expose",
       llvm::cl::desc("Return what every op computes (cp-expose-values)"),
       llvm::cl::init(false)};
 };
 
-/// From whole tensors to the program of one rank: decompose, assign layouts,
-/// simplify, verify, partition, lower reshards, merge exchanges.
+/// cp-prepare-cuts with these options.
+std::unique_ptr<mlir::Pass> createPrepareCuts(const Sharding &sharding);
+
+/// From whole tensors to the program of one rank: decompose, where gradients
+/// are asked for prepare cuts and differentiate, assign layouts, simplify,
+/// verify, partition, lower reshards, merge exchanges.
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardPipelineOptions &options);
 /// The same, with `expose` as there.

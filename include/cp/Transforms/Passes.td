@@ -35,7 +35,8 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
     names the argument; its type is the argument's, with elements of f32 where these
     are bf16. The loss is the result with `cp.name` of that name, or the only one.
     With `cotangents`, the function takes a cotangent for each result instead, as
-    a further argument `<name>.cotangent`.
+    a further argument `<name>.cotangent`, which is cut along the sequence where
+    the result says by `cp.sequence` which of its dimensions that is.
 
     Each op says its adjoint by `AdjointOpInterface`; what they read of the forward
     pass is kept, as the backward pass is in the same function. Where the loss does
@@ -66,6 +67,69 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def NextTokenLoss : Pass<"cp-next-token-loss", "::mlir::func::FuncOp"> {
+  let summary = "A language model's loss in place of its logits";
+  let description = [{
+    The result with `cp.name` = `logits`, a projection of each token's hidden state,
+    becomes the mean cross-entropy of the tokens' labels, which are one more
+    argument: `labels`, `[b, l]`, each the id of the token that comes next, or -100
+    where there is none. Logits are never stored for all tokens
+    (`cp.linear_cross_entropy`). The mean is over all labels of all ranks, and 0
+    where there are none. The result's name is then `loss`.
+
+    Constraints:
+    - next_token_loss_c1: a public function has one block and no layouts;
+    - next_token_loss_c2: a result has that name;
+    - next_token_loss_c3: it is a projection by a weight `[v, d]`;
+    - next_token_loss_c4: there is an argument with `cp.sequence` of as many tokens.
+
+    See test/Transforms/next-token-loss.mlir.
+  }];
+  let options = [
+    Option<"logits", "logits", "std::string", /*default=*/"\"logits\"",
+           "The cp.name of the result that is the logits">];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+/// How a program is cut: options of cp-prepare-cuts and cp-assign-layouts.
+defvar shardingOptions = [
+  Option<"mesh", "mesh", "std::string", /*default=*/"\"cp=1\"",
+         "Axes and sizes, major first, e.g. dp=2,cp=4">,
+  Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
+         "The mesh axes that cut the sequence, major first, e.g. ring,u">,
+  Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
+         "Of the first of these: contiguous, zigzag, striped or striped:UNIT">,
+  Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
+         "hidden, sequence or 2d">,
+  Option<"attention", "attention", "std::string", /*default=*/"\"ring\"",
+         "ulysses, ring, gather or 2d">,
+  Option<"tensorAxis", "tp", "std::string", /*default=*/"\"\"",
+         "The mesh axis of tensor parallelism, if there is one">,
+  Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
+         "How states travel over ranks: chain, gather, doubling, pipelined or "
+         "transposed">,
+  Option<"replicateUnused", "replicate-unused", "bool", /*default=*/"false",
+         "Let ranks along an axis that cuts nothing do the same work">];
+
+def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
+  let summary = "Repeat shared groups where heads will be cut";
+  let description = [{
+    What `cp-assign-layouts` does first, with the same options, as a pass: ops that
+    leave it to the options get the form of attention and the way in which states
+    travel; where an op's heads will be cut over more ranks than it has groups (of
+    B and C, of keys and values), these are repeated, as far above as they go.
+
+    For those who put passes between: `cp-differentiate` behind this makes each
+    gradient of a repeated group a sum over the ranks that share it, at the place
+    where the group is one. Functions with `cp.view` stay as they are. See
+    test/Transforms/prepare-cuts.mlir.
+  }];
+  let options = shardingOptions;
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
 def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Choose where every tensor lives, and insert the reshards";
   let description = [{
@@ -89,24 +153,7 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
   }];
-  let options = [
-    Option<"mesh", "mesh", "std::string", /*default=*/"\"cp=1\"",
-           "Axes and sizes, major first, e.g. dp=2,cp=4">,
-    Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
-           "The mesh axes that cut the sequence, major first, e.g. ring,u">,
-    Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
-           "Of the first of these: contiguous, zigzag, striped or striped:UNIT">,
-    Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
-           "hidden, sequence or 2d">,
-    Option<"attention", "attention", "std::string", /*default=*/"\"ring\"",
-           "ulysses, ring, gather or 2d">,
-    Option<"tensorAxis", "tp", "std::string", /*default=*/"\"\"",
-           "The mesh axis of tensor parallelism, if there is one">,
-    Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
-           "How states travel over ranks: chain, gather, doubling, pipelined or "
-           "transposed">,
-    Option<"replicateUnused", "replicate-unused", "bool", /*default=*/"false",
-           "Let ranks along an axis that cuts nothing do the same work">];
+  let options = shardingOptions;
   let dependentDialects = ["::cp::CPDialect"];
 }
 

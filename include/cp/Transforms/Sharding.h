@@ -31,6 +31,9 @@ struct Sharding {
   /// Whether ranks along an axis that cuts nothing may do the same work.
   bool replicateUnused = false;
 
+  /// How an op is cut: as it says itself, or as mixers are. One that needs the
+  /// sequence whole is cut along its hidden factor, or not at all.
+  CutStrategy strategyOf(SequenceOpInterface op) const;
   /// The cuts of an op's hidden factor and of its sequence under a strategy.
   std::vector<Cut> onHidden(CutStrategy strategy) const;
   std::vector<Cut> onSequence(CutStrategy strategy) const;

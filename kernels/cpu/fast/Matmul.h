@@ -29,12 +29,15 @@
 namespace cp::kernels::fast {
 
 /// A and W are packed as `Packed`: the type that sums, or Pair, for processors
-/// that multiply bf16 (Isa::dot).
-template <typename Isa, typename T, typename Packed = AccumulatorOf<T>>
+/// that multiply bf16 (Isa::dot). Sums are stored as `Out`.
+template <typename Isa, typename T, typename Packed = AccumulatorOf<T>,
+          typename Out = T>
 class Matmul {
 public:
+  using Args = MatmulArgs<T, Out>;
+
   static const char *run(const Call &call) {
-    MatmulArgs<T> args;
+    Args args;
     if (const char *message = decode(call, args))
       return message;
     if constexpr (isPaired)
@@ -43,7 +46,7 @@ public:
     return compute(args);
   }
 
-  static const char *compute(const MatmulArgs<T> &args) {
+  static const char *compute(const Args &args) {
     MatmulPlan plan({args.m, args.n, args.k / perSource, sizeof(Packed), group,
                      P::columns, !sumsInPlace});
     if (!plan.hasOwnBlocks)
@@ -74,7 +77,7 @@ private:
   static constexpr int64_t perSource = isPaired ? 2 : 1;
   /// Whether C itself holds the sums while k runs. Otherwise they are kept
   /// aside, and rounded once.
-  static constexpr bool sumsInPlace = std::is_same_v<T, Acc>;
+  static constexpr bool sumsInPlace = std::is_same_v<Out, Acc>;
   /// Rows of A that lie side by side in memory: those of a tile, so that it
   /// reads whole cache lines.
   static constexpr int64_t group = P::rows;
@@ -94,25 +97,24 @@ private:
 
   /// Whether k lies without gaps, in an even number of elements, from places
   /// that are a number of pairs apart.
-  static bool liesInPairs(const MatmulArgs<T> &args) {
+  static bool liesInPairs(const Args &args) {
     return args.k % 2 == 0 && args.a.stride == 1 && args.w.strides[0] == 1 &&
            args.w.strides[1] % 2 == 0;
   }
-  static int64_t aStride(const MatmulArgs<T> &args) {
+  static int64_t aStride(const Args &args) {
     return isPaired ? 1 : args.a.stride;
   }
-  static const Source *aAt(const MatmulArgs<T> &args, int64_t row, int64_t k) {
-    return reinterpret_cast<const Source *>(args.a.at(row, k * perSource));
+  static const Source *aAt(const Args &args, int64_t row, int64_t k) {
+    return reinterpret_cast<const Source *>(args.aAt(row, k * perSource));
   }
   int64_t wStride() const { return isPaired ? 1 : args.w.strides[0]; }
   const Source *wAt(int64_t k, int64_t n) const {
-    return reinterpret_cast<const Source *>(args.w.at(k * perSource, n));
+    return reinterpret_cast<const Source *>(args.wAt(k * perSource, n));
   }
 
   /// Rows [begin, end) of C, `begin` where a block starts.
-  static const char *multiplyRows(const MatmulArgs<T> &args,
-                                  const MatmulPlan &plan, int64_t begin,
-                                  int64_t end) {
+  static const char *multiplyRows(const Args &args, const MatmulPlan &plan,
+                                  int64_t begin, int64_t end) {
     auto *packed = static_cast<Packed *>(
         scratch(Slot::Panels, carved<Packed>(plan.rows * plan.blockDepth)));
     if (!packed)
@@ -132,7 +134,7 @@ private:
   }
 
   /// A to groups of rows, each stored as [k][group].
-  static void pack(const MatmulArgs<T> &args, const Block &block) {
+  static void pack(const Args &args, const Block &block) {
     constexpr int64_t itemRows = groupsPerItem * group;
     share(ceilDiv(block.rows, itemRows), block.rows * block.depth * perSource,
           [&](Items &items) -> const char * {
@@ -144,9 +146,14 @@ private:
           });
   }
 
-  static void packGroup(const MatmulArgs<T> &args, const Block &block,
-                        int64_t i, int64_t count) {
+  static void packGroup(const Args &args, const Block &block, int64_t i,
+                        int64_t count) {
     Packed *to = block.data + i * block.depth;
+    if (args.aDepth)
+      return packDepth<GroupPacker>(
+          args.aDepth + block.k, block.depth,
+          {args.a.data + (block.row + i) * args.a.stride, 0, args.a.stride},
+          count, group, to);
     Matrix<const Source> rows;
     if (isMatrix(args, block, i, count, rows))
       return GroupPacker::transposed(rows, count, block.depth, group, to,
@@ -157,9 +164,28 @@ private:
           block.depth, 1, to + j, group);
   }
 
+  /// Rows that start at these offsets from `first`, `count` elements of each
+  /// and zeros behind them, one behind the other.
+  template <typename RowPacker>
+  static void packDepth(const int64_t *offsets, int64_t depth,
+                        Matrix<const T> first, int64_t count, int64_t padded,
+                        Packed *to) {
+    if constexpr (!isPaired) {
+      for (int64_t k = 0, next; k < depth; k = next) {
+        // Those that are equally far apart are a matrix.
+        int64_t stride = k + 1 < depth ? offsets[k + 1] - offsets[k] : 0;
+        for (next = k + 1;
+             next < depth && offsets[next] - offsets[next - 1] == stride;)
+          ++next;
+        RowPacker::rows({first.data + offsets[k], stride, first.columnStride},
+                        next - k, count, padded, to + k * padded, padded);
+      }
+    }
+  }
+
   /// Whether the rows from i of the block on are equally far apart; stores
   /// what of k the block has of them.
-  static bool isMatrix(const MatmulArgs<T> &args, const Block &block, int64_t i,
+  static bool isMatrix(const Args &args, const Block &block, int64_t i,
                        int64_t count, Matrix<const Source> &rows) {
     const int64_t *offsets = args.a.rows + block.row + i;
     int64_t stride = count > 1 ? offsets[1] - offsets[0] : 0;
@@ -173,7 +199,7 @@ private:
     return true;
   }
 
-  static const char *multiply(const MatmulArgs<T> &args, const MatmulPlan &plan,
+  static const char *multiply(const Args &args, const MatmulPlan &plan,
                               const Block &block) {
     int64_t tiles = ceilDiv(args.n, P::columns);
     return share(tiles, block.rows * args.n * block.depth * perSource,
@@ -188,7 +214,7 @@ private:
                  });
   }
 
-  Matmul(const MatmulArgs<T> &args, const MatmulPlan &plan, const Block &block)
+  Matmul(const Args &args, const MatmulPlan &plan, const Block &block)
       : args(args), plan(plan), block(block) {}
 
   bool allocate() {
@@ -230,10 +256,17 @@ private:
   /// [k][columns].
   void packPanel(int64_t column, int64_t width, int64_t k, int64_t kCount) {
     for (int64_t n = 0; n < width; n += P::columns)
-      Packer::transposed(
-          {wAt(k, column + n), args.w.strides[1] / perSource, wStride()},
-          least(P::columns, width - n), kCount, P::columns,
-          panel + n * plan.depth, P::columns);
+      if (args.wDepth)
+        packDepth<Packer>(args.wDepth + k, kCount,
+                          {args.w.data + (column + n) * args.w.strides[1], 0,
+                           args.w.strides[1]},
+                          least(P::columns, width - n), P::columns,
+                          panel + n * plan.depth);
+      else
+        Packer::transposed(
+            {wAt(k, column + n), args.w.strides[1] / perSource, wStride()},
+            least(P::columns, width - n), kCount, P::columns,
+            panel + n * plan.depth, P::columns);
   }
 
   /// The tile of rows from i of the block and columns from n of the panel, for
@@ -263,21 +296,21 @@ private:
                  bool add) const {
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < width; ++j) {
-        T *c = args.c.at(block.row + i + r, column + j);
+        Out *c = args.c.at(block.row + i + r, column + j);
         Acc sum = edge[r * P::columns + j];
         *c = add ? *c + sum : sum;
       }
   }
 
-  void roundRow(const Acc *from, T *to, int64_t width) const {
+  void roundRow(const Acc *from, Out *to, int64_t width) const {
     int64_t stride = args.c.stride;
     for (int64_t j = 0; j < width; ++j) {
-      T *c = to + j * stride;
-      *c = T(args.accumulate ? Acc(*c) + from[j] : from[j]);
+      Out *c = to + j * stride;
+      *c = Out(args.accumulate ? Acc(*c) + from[j] : from[j]);
     }
   }
 
-  const MatmulArgs<T> &args;
+  const Args &args;
   const MatmulPlan &plan;
   const Block &block;
   Packed *panel;
@@ -285,6 +318,14 @@ private:
   int64_t edgeRows[P::rows], sumsRows[P::rows];
   Acc one = 1;
 };
+
+/// The same where k runs over rows.
+template <typename Isa, typename T> const char *contractRows(const Call &call) {
+  using Acc = AccumulatorOf<T>;
+  MatmulArgs<T, Acc> args;
+  const char *message = decodeRows<T>(call, args);
+  return message ? message : Matmul<Isa, T, Acc, Acc>::compute(args);
+}
 
 } // namespace cp::kernels::fast
 

@@ -34,7 +34,7 @@ template <typename OpTy> LogicalResult verifyShapes(OpTy op, int64_t keys) {
   if (op.getPlaces() && !op.getCausal())
     return op.emitOpError("attention_c7: places say how far back a query sees, "
                           "which wants causal; set causal, or leave them out");
-  Type sums = element.isF64() ? element : Float32Type::get(op.getContext());
+  Type sums = sumsOf(element);
   if (op.getLse().getType().getElementType() != sums)
     return op.emitOpError("attention_c3: with ")
            << element << " lse must hold " << sums << ", but holds "

@@ -142,7 +142,16 @@ LogicalResult ReduceScatterOp::verify() {
   return verifyDimOp(*this, "reduce_scatter", /*grows=*/false);
 }
 LogicalResult AllReduceOp::verify() {
+  if (getSources().empty())
+    return emitOpError("all_reduce_c1: adds one tensor or more, but has none");
   return verifyGroup(*this, getMesh(), getAxes());
+}
+LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location>,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getSources().getTypes());
+  return success();
 }
 LogicalResult ShiftOp::verify() {
   return verifyGroup(*this, getMesh(), getAxes());

@@ -63,17 +63,21 @@ ArrayAttr joinedCuts(AllToAllOp first, std::optional<ArrayAttr> ofFirst,
   return ArrayAttr::get(first.getContext(), all);
 }
 
+/// What all exchanges of a kind over one group have in common.
+template <typename OpTy> Attribute groupOf(OpTy op) {
+  return ArrayAttr::get(
+      op.getContext(),
+      {StringAttr::get(op.getContext(), OpTy::getOperationName()), op.getMesh(),
+       op.getAxes()});
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // AllToAllOp
 //===----------------------------------------------------------------------===//
 
-Attribute AllToAllOp::getRoute() {
-  return ArrayAttr::get(getContext(),
-                        {StringAttr::get(getContext(), getOperationName()),
-                         getMesh(), getAxes()});
-}
+Attribute AllToAllOp::getRoute() { return groupOf(*this); }
 
 Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
   auto next = cast<AllToAllOp>(other);
@@ -95,6 +99,19 @@ Operation *AllToAllOp::mergeWith(OpBuilder &builder, Operation *other) {
       joinedCuts(*this, getSplitCuts(), next, next.getSplitCuts()),
       counts(getRepeats(), next.getRepeats()),
       counts(getRepeatUnits(), next.getRepeatUnits()));
+}
+
+//===----------------------------------------------------------------------===//
+// AllReduceOp
+//===----------------------------------------------------------------------===//
+
+Attribute AllReduceOp::getRoute() { return groupOf(*this); }
+
+Operation *AllReduceOp::mergeWith(OpBuilder &builder, Operation *other) {
+  auto next = cast<AllReduceOp>(other);
+  return AllReduceOp::create(
+      builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
+      both(getSources(), next.getSources()), getMesh(), getAxes());
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// In the rules tokens are whole: a sum over them is partial where they are cut,
-// which a rule can only say of all results of an op.
+// Gradients of weights are sums over tokens, so where these are cut they are
+// partial, while gradients of activations are cut as these are.
 //
 //===----------------------------------------------------------------------===//
 
+#include "NormRule.h"
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -17,26 +18,6 @@
 using namespace mlir;
 
 namespace cp {
-
-/// What sums of such elements are kept in.
-static Type sumsOf(Type element) {
-  return element.getIntOrFloatBitWidth() < 32
-             ? Float32Type::get(element.getContext())
-             : element;
-}
-
-/// That a tensor which may be absent has these sizes and elements.
-static LogicalResult expectTensor(Operation *op, StringRef label,
-                                  StringRef what, Value value,
-                                  ArrayRef<int64_t> shape, Type element) {
-  if (failed(expectShape(op, label, what, value, shape)))
-    return failure();
-  if (!value || getElementTypeOrSelf(value) == element)
-    return success();
-  return op->emitOpError(label)
-         << ": " << what << " must hold " << element << ", but holds "
-         << getElementTypeOrSelf(value);
-}
 
 //===----------------------------------------------------------------------===//
 // stop_gradient
@@ -87,14 +68,15 @@ LogicalResult Conv1dGradOp::verify() {
 }
 
 FailureOr<ShardingRule> Conv1dGradOp::getShardingRule() {
-  std::string text = ". . c; c .; . . c";
+  std::string text = "b l c; c .; b l c";
   if (getBias())
     text += "; c";
   if (getInitial())
-    text += "; . . c";
+    text += "; b . c";
   if (getPlaces())
-    text += "; . .";
-  return ShardingRule::parse(text + " -> . . c; c .; c; . . c", *this);
+    text += "; b l";
+  return ShardingRule::parse(text + " -> b l c; c . {b l}; c {b l}; b . c",
+                             *this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,18 +109,20 @@ LogicalResult RmsNormGradOp::verify() {
 }
 
 FailureOr<ShardingRule> RmsNormGradOp::getShardingRule() {
-  std::string whole;
-  for (int64_t dim = 0, e = getX().getType().getRank(); dim < e; ++dim)
-    whole += ". ";
-  std::string text = whole + "; " + whole;
+  std::string text = "X; X";
   if (getWeight())
-    text += "; .";
+    text += "; C";
   if (getGate())
-    text += "; " + whole;
-  text += " -> " + whole + "; .";
+    text += "; X";
+  text += " -> X; C {L}";
   if (getDgate())
-    text += "; " + whole;
-  return ShardingRule::parse(text, *this);
+    text += "; X";
+  return normRule(*this, text, getX().getType(), getGroups());
+}
+
+void RmsNormGradOp::localizeSizes() {
+  setGroups(localGroups(getGroups(), shapeOf(getX()).back(),
+                        shapeOf(getDx()).back()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +140,7 @@ LogicalResult EmbeddingGradOp::verify() {
 }
 
 FailureOr<ShardingRule> EmbeddingGradOp::getShardingRule() {
-  ShardingRule rule = ShardingRule::parse(". .; . . d -> . d", *this);
+  ShardingRule rule = ShardingRule::parse("b l; b l d -> . d", *this);
   rule.uses[1] = Use::Additive;
   return rule;
 }
@@ -208,13 +192,14 @@ LogicalResult AttentionGradOp::verify() {
 }
 
 FailureOr<ShardingRule> AttentionGradOp::getShardingRule() {
-  std::string text = "b . (g q) .; b . g .; b . g .; b . (g q) .; b (g q) .; "
-                     "b . (g q) .";
+  std::string text = "b l (g q) .; b . g .; b . g .; b l (g q) .; b (g q) l; "
+                     "b l (g q) .";
   if (getDlse())
-    text += "; b (g q) .";
+    text += "; b (g q) l";
   if (getPlaces())
-    text += "; b .";
-  return ShardingRule::parse(text + " -> b . (g q) .; b . g .; b . g .", *this);
+    text += "; b l";
+  return ShardingRule::parse(text + " -> b l (g q) .; b . g . {l}; b . g . {l}",
+                             *this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,7 +217,7 @@ LogicalResult SsdGradOp::verify() {
   if (failed(expectType(*this, c1, "dy", getDy(), type)) ||
       failed(expectType(*this, c1, "dx", getDx(), type)) ||
       failed(expectTensor(*this, c1, "the initial state", getInitial(), state,
-                          element)) ||
+                          sums)) ||
       failed(expectTensor(*this, c1, "dstate", getDstate(), state, sums)) ||
       failed(expectTensor(*this, c1, "dinitial", getDinitial(), state, sums)) ||
       failed(expectTensor(*this, c2, "dt", getDt(), steps, element)) ||
@@ -260,21 +245,41 @@ LogicalResult SsdGradOp::verify() {
 
 FailureOr<ShardingRule> SsdGradOp::getShardingRule() {
   std::string text =
-      ". . (g q) .; . . (g q); (g q); . . g .; . . g .; . . (g q) .";
+      "b l (g q) .; b l (g q); (g q); b l g .; b l g .; b l (g q) .";
   if (getD())
     text += shapeOf(getD()).size() == 1 ? "; (g q)" : "; (g q) .";
   if (getDtBias())
     text += "; (g q)";
   if (getInitial())
-    text += "; . (g q) . .";
+    text += "; b (g q) . .";
   if (getDstate())
-    text += "; . (g q) . .";
+    text += "; b (g q) . .";
   if (getPlaces())
-    text += "; . .";
-  return ShardingRule::parse(text +
-                                 " -> . . (g q) .; . . (g q); (g q); . . g .; "
-                                 ". . g .; (g q) .; (g q); . (g q) . .",
-                             *this);
+    text += "; b l";
+  return ShardingRule::parse(
+      text + " -> b l (g q) .; b l (g q); (g q) {b l}; b l g .; b l g .; "
+             "(g q) . {b l}; (g q) {b l}; b (g q) . .",
+      *this);
+}
+
+LogicalResult SsdGradStatesOp::verify() {
+  StringRef c1 = "ssd_grad_states_c1", c2 = "ssd_grad_states_c2";
+  Type element = getElementTypeOrSelf(getDy());
+  ArrayRef<int64_t> dy = shapeOf(getDy()), c = shapeOf(getC());
+  if (failed(expectTensor(*this, c1, "dt", getDt(), {dy[0], dy[1], dy[2]},
+                          element)) ||
+      failed(expectTensor(*this, c1, "A_log", getALog(), {dy[2]}, element)) ||
+      failed(
+          expectTensor(*this, c1, "dt_bias", getDtBias(), {dy[2]}, element)) ||
+      failed(expectTensor(*this, c1, "C", getC(), {dy[0], dy[1], c[2], c[3]},
+                          element)) ||
+      failed(expectGroups(*this, c1, c[2], dy[2])) ||
+      failed(expectShape(*this, c1, "places", getPlaces(), {dy[0], dy[1]})) ||
+      failed(expectTensor(*this, c2, "the result", getDstate(),
+                          {dy[0], dy[2], dy[3], c[3]}, sumsOf(element))) ||
+      failed(expectAtLeast(*this, c2, "chunk_size", getChunkSize(), 1)))
+    return failure();
+  return expectStepLimits(*this, c2, getDtMin(), getDtMax());
 }
 
 } // namespace cp

@@ -42,9 +42,7 @@ LogicalResult verifyRotatedDims(Operation *op, StringRef label,
 //===----------------------------------------------------------------------===//
 
 FailureOr<ShardingRule> PositionsOp::getShardingRule() {
-  ShardingRule rule = ShardingRule::parse("-> l", *this);
-  rule.reductions.clear();
-  return rule;
+  return ShardingRule::parse("-> l", *this);
 }
 
 int64_t PositionsOp::getSequenceFactor() { return 0; }

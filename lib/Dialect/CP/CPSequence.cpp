@@ -10,22 +10,32 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
 namespace cp {
 
+Type sumsOf(Type element) {
+  return element.isF64() ? element : Float32Type::get(element.getContext());
+}
+
 bool canRunByDefault(Operation *op, ArrayRef<Cut> cuts) {
   return isa<PlacedOpInterface>(op) || partsPerRank(cuts.vec());
 }
 
+bool needsWholeSequence(Operation *op) {
+  return !isa<WindowOpInterface, ScanOpInterface, PlacedOpInterface>(op);
+}
+
 Value withElements(OpBuilder &builder, Location loc, Value value,
                    Type element) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getElementType() == element)
+  Type have = getElementTypeOrSelf(value), wanted = element;
+  if (have == element)
     return value;
-  Type wanted = type.clone(element);
-  if (element.getIntOrFloatBitWidth() > type.getElementTypeBitWidth())
+  if (auto tensor = dyn_cast<RankedTensorType>(value.getType()))
+    wanted = tensor.clone(element);
+  if (element.getIntOrFloatBitWidth() > have.getIntOrFloatBitWidth())
     return arith::ExtFOp::create(builder, loc, wanted, value);
   return arith::TruncFOp::create(builder, loc, wanted, value);
 }

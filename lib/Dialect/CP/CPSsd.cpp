@@ -62,14 +62,10 @@ FailureOr<ShardingRule> SsdOp::getShardingRule() {
 // A scan
 //===----------------------------------------------------------------------===//
 
-/// Summaries are kept in f32 or better, whatever the activations are.
-static Type summaryType(Type element) {
-  return element.isF64() ? element : Float32Type::get(element.getContext());
-}
-
 ScanSummary SsdOp::summarize(OpBuilder &builder) {
   ArrayRef<int64_t> x = shapeOf(getX()), b = shapeOf(getB());
-  Type element = summaryType(getX().getType().getElementType());
+  // Whatever the activations are.
+  Type element = sumsOf(getX().getType().getElementType());
   auto tensor = [&](ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, element);
   };

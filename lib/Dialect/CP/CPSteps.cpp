@@ -111,7 +111,10 @@ SmallVector<TensorStep> SliceOp::getSteps() {
   return oneStep(*this, Whole(), partsOf(*this));
 }
 SmallVector<TensorStep> AllReduceOp::getSteps() {
-  return oneStep(*this, Partial(), Whole());
+  std::vector<int> axes = axisPositions(getMesh(), getAxes());
+  return llvm::map_to_vector(getSources(), [&](Value source) {
+    return TensorStep{source, partOf(source), {axes, Partial(), Whole()}};
+  });
 }
 SmallVector<TensorStep> ReduceScatterOp::getSteps() {
   return oneStep(*this, Partial(), partsOf(*this));

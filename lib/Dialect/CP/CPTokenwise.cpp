@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NormRule.h"
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
 
@@ -41,8 +42,15 @@ LogicalResult EmbeddingOp::verify() {
     return emitOpError("embedding_c1: the result must hold ")
            << getTable().getType().getElementType() << ", but holds "
            << getResult().getType().getElementType();
+  ArrayRef<int64_t> table = shapeOf(getTable());
+  std::optional<int64_t> padding = getPaddingIdx();
+  if (padding && (*padding < 0 ||
+                  (!ShapedType::isDynamic(table[0]) && *padding >= table[0])))
+    return emitOpError("embedding_c2: padding_idx must be a row of the table, "
+                       "in [0, ")
+           << table[0] << "), but is " << *padding;
   return expectShape(*this, "embedding_c1", "the result", getResult(),
-                     {ids[0], ids[1], shapeOf(getTable())[1]});
+                     {ids[0], ids[1], table[1]});
 }
 
 LogicalResult RepeatOp::verify() {
@@ -66,34 +74,50 @@ LogicalResult RepeatOp::verify() {
 // Sharding rules
 //===----------------------------------------------------------------------===//
 
-FailureOr<ShardingRule> RmsNormOp::getShardingRule() {
+ShardingRule normRule(Operation *op, StringRef text, RankedTensorType x,
+                      int64_t groups) {
   std::string leading;
-  for (int64_t dim = 0; dim + 1 < getX().getType().getRank(); ++dim)
+  for (int64_t dim = 0; dim + 1 < x.getRank(); ++dim)
     leading += "d" + std::to_string(dim) + " ";
   // A group is normed as a whole, so only whole groups may be cut apart.
-  std::string channels = getGroups() > 1 ? "(g i)" : ".";
-  std::string whole = leading + channels;
-  std::string text = whole;
-  if (getWeight())
-    text += "; " + channels;
-  if (getGate())
-    text += "; " + whole;
-  ShardingRule rule = ShardingRule::parse(text + " -> " + whole, *this);
-  if (getGroups() == 1)
+  std::string channels = groups > 1 ? "(g i)" : ".";
+  std::string dims;
+  for (char letter : text)
+    if (letter == 'X')
+      dims += leading + channels;
+    else if (letter == 'C')
+      dims += channels;
+    else if (letter == 'L')
+      dims += leading;
+    else
+      dims += letter;
+  ShardingRule rule = ShardingRule::parse(dims, op);
+  if (groups == 1)
     return rule;
   // The sizes of g and i are not to be read off any type.
-  int64_t group = rule.operands.front().back().front();
-  rule.sizes[group] = getGroups();
-  rule.sizes[rule.operands.front().back().back()] =
-      shapeOf(getX()).back() / static_cast<int64_t>(getGroups());
+  const DimFactors &ofChannels = rule.operands.front().back();
+  rule.sizes[ofChannels.front()] = groups;
+  rule.sizes[ofChannels.back()] = x.getShape().back() / groups;
   return rule;
+}
+
+int64_t localGroups(int64_t groups, int64_t whole, int64_t own) {
+  return own == whole ? groups : groups * own / whole;
+}
+
+FailureOr<ShardingRule> RmsNormOp::getShardingRule() {
+  std::string text = "X";
+  if (getWeight())
+    text += "; C";
+  if (getGate())
+    text += "; X";
+  return normRule(*this, text + " -> X", getX().getType(), getGroups());
 }
 
 /// A rank has its share of the groups, each whole.
 void RmsNormOp::localizeSizes() {
-  int64_t whole = shapeOf(getX()).back(), own = shapeOf(getResult()).back();
-  if (own != whole)
-    setGroups(getGroups() * own / whole);
+  setGroups(localGroups(getGroups(), shapeOf(getX()).back(),
+                        shapeOf(getResult()).back()));
 }
 
 FailureOr<ShardingRule> EmbeddingOp::getShardingRule() {

@@ -112,21 +112,36 @@ bool isAddition(linalg::LinalgOp op) {
          });
 }
 
+/// Whether each result is what there was of it plus something that is computed
+/// without it.
+bool addsToResults(linalg::LinalgOp op) {
+  Block &body = op->getRegion(0).front();
+  return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+    BlockArgument soFar = op.getMatchingBlockArgument(&init);
+    unsigned result = op.getTiedOpResult(&init).getResultNumber();
+    auto sum =
+        body.getTerminator()->getOperand(result).getDefiningOp<arith::AddFOp>();
+    return sum && soFar.hasOneUse() &&
+           *soFar.user_begin() == sum.getOperation() && sum->hasOneUse();
+  });
+}
+
 /// Whether reduction loops sum up, so that parts of a sum can be added. Ranks
 /// add floating-point numbers only.
 bool sumsUp(linalg::LinalgOp op) {
-  if (!isa<FloatType>(getElementTypeOrSelf(op.getDpsInits().front())))
+  if (!llvm::all_of(op.getDpsInits(), [](Value init) {
+        return isa<FloatType>(getElementTypeOrSelf(init));
+      }))
     return false;
-  return linalg::isaContractionOpInterface(op) ||
-         (isAddition(op) &&
-          op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)));
+  return linalg::isaContractionOpInterface(op) || addsToResults(op);
 }
 
 /// How a structured op uses its operands. What a sum starts from is a term.
 SmallVector<Use> structuredUses(linalg::LinalgOp op) {
   bool sums = op.getNumReductionLoops() > 0 && sumsUp(op);
+  bool isContraction = linalg::isaContractionOpInterface(op);
   Use use = Use::Other;
-  if (sums || linalg::isaContractionOpInterface(op) ||
+  if ((sums && isAddition(op)) || isContraction ||
       isa<linalg::FillOp, linalg::TransposeOp, linalg::BroadcastOp>(op))
     use = Use::Additive;
   else if (isAddition(op))
@@ -136,7 +151,7 @@ SmallVector<Use> structuredUses(linalg::LinalgOp op) {
     Use &start = uses[init.getOperandNumber()];
     if (!op.payloadUsesValueFromOperand(&init))
       start = Use::Unread;
-    else if (use != Use::Other)
+    else if (use != Use::Other || sums)
       start = Use::Term;
   }
   return uses;
@@ -189,10 +204,10 @@ struct Structured : ShardingRuleOpInterface::FallbackModel<Structured> {
     for (OpOperand &init : structured.getDpsInitsMutable())
       rule.results.push_back(
           mappedFactors(structured.getMatchingIndexingMap(&init)));
-    for (auto [loop, kind] :
-         llvm::enumerate(structured.getIteratorTypesArray()))
-      if (kind == utils::IteratorType::reduction)
-        rule.reductions.push_back(loop);
+    SmallVector<unsigned> loops;
+    structured.getReductionDims(loops);
+    rule.sums.assign(rule.results.size(),
+                     DimFactors(loops.begin(), loops.end()));
     rule.uses = structuredUses(structured);
     llvm::SmallDenseSet<int64_t> whole = wholeLoops(structured);
     forbidCuts(whole, rule.operands);

@@ -28,6 +28,18 @@ public:
     return tensors;
   }
 
+  void readResults(StringRef text) {
+    SmallVector<StringRef> parts;
+    text.split(parts, ';');
+    for (StringRef part : parts) {
+      auto [dims, sums] = part.split('{');
+      rule.results.push_back(readTensor(dims.trim()));
+      rule.sums.push_back(readFactors(sums.split('}').first));
+    }
+    if (!text.contains('{'))
+      findSums();
+  }
+
 private:
   TensorFactors readTensor(StringRef text) {
     TensorFactors dims;
@@ -58,6 +70,14 @@ private:
     return factors;
   }
 
+  void findSums() {
+    DimFactors summed;
+    for (int64_t factor = 0, e = rule.sizes.size(); factor < e; ++factor)
+      if (!rule.isKept(factor))
+        summed.push_back(factor);
+    rule.sums.assign(rule.results.size(), summed);
+  }
+
   ShardingRule &rule;
   llvm::StringMap<int64_t> numbers;
 };
@@ -86,16 +106,6 @@ void learnSizes(ShardingRule &rule, ArrayRef<TensorFactors> tensors,
     for (auto [factors, size] : llvm::zip(dims, tensor.getShape()))
       learnSize(rule, factors, size);
   }
-}
-
-void findReductions(ShardingRule &rule) {
-  llvm::SmallDenseSet<int64_t> kept;
-  for (const TensorFactors &tensor : rule.results)
-    for (const DimFactors &factors : tensor)
-      kept.insert(factors.begin(), factors.end());
-  for (int64_t factor = 0, e = rule.sizes.size(); factor < e; ++factor)
-    if (!kept.contains(factor))
-      rule.reductions.push_back(factor);
 }
 
 bool sameCuts(const std::vector<Cut> &a, const std::vector<Cut> &b) {
@@ -150,7 +160,7 @@ ShardingRule ShardingRule::parse(StringRef text, Operation *op) {
   RuleReader reader(rule);
   if (!left.trim().empty())
     rule.operands = reader.readTensors(left);
-  rule.results = reader.readTensors(right);
+  reader.readResults(right);
   rule.uses.assign(rule.operands.size(), Use::Other);
   // Twice: a merged dimension may stand before the one that tells its factor.
   for (int pass = 0; pass < 2; ++pass) {
@@ -164,12 +174,47 @@ ShardingRule ShardingRule::parse(StringRef text, Operation *op) {
     if (pass == 1)
       learnSizes(rule, rule.results, op->getResultTypes());
   }
-  findReductions(rule);
   return rule;
 }
 
 bool ShardingRule::isReduction(int64_t factor) const {
-  return llvm::is_contained(reductions, factor);
+  return !sums.empty() && llvm::all_of(sums, [&](const DimFactors &factors) {
+    return llvm::is_contained(factors, factor);
+  });
+}
+
+bool ShardingRule::isKept(int64_t factor) const {
+  return llvm::any_of(results, [&](const TensorFactors &dims) {
+    return llvm::any_of(dims, [&](const DimFactors &factors) {
+      return llvm::is_contained(factors, factor);
+    });
+  });
+}
+
+std::optional<Sum> sumThrough(const ShardingRule &rule, ArrayRef<Sum> operands,
+                              bool sumIsCut, unsigned &culprit) {
+  std::optional<Sum> product = sumIsCut ? Sum::Partial : Sum::Replicated;
+  std::optional<Sum> total;
+  for (auto [i, operand, use] : llvm::enumerate(operands, rule.uses)) {
+    culprit = i;
+    std::optional<Sum> passed = through(operand, use);
+    if (!passed)
+      return std::nullopt;
+    if (use == Use::Term)
+      total = total ? add(*total, *passed) : passed;
+    else if (use == Use::Additive)
+      product = multiply(*product, *passed);
+    if (!product || (use == Use::Term && !total))
+      return std::nullopt;
+  }
+  if (!total)
+    return product;
+  // What products are added to is one more term.
+  culprit = operands.size();
+  if ((sumIsCut || llvm::is_contained(rule.uses, Use::Additive)) &&
+      total != product)
+    return std::nullopt;
+  return total;
 }
 
 std::optional<int64_t> collectCuts(const ShardingRule &rule,

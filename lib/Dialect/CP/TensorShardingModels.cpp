@@ -154,7 +154,7 @@ struct InsertSlice
     if (slice.getType().getRank() != slice.getSourceType().getRank())
       return op->emitOpError("adds dimensions, which cannot be sharded; expand "
                              "and insert in two ops");
-    ShardingRule rule = elementwiseRule(op, {});
+    ShardingRule rule = elementwiseRule(op, {Use::Term, Use::Term});
     keepEqualDims(rule, op);
     return rule;
   }
@@ -173,11 +173,14 @@ struct InsertSlice
   }
 };
 
-/// One tensor behind the other, along a dimension that stays whole.
+/// One tensor behind the other, along a dimension that stays whole. Put
+/// together of parts of sums, as is a tensor with a slice in it, it is a part
+/// itself.
 struct Concat
     : ShardingRuleOpInterface::ExternalModel<Concat, tensor::ConcatOp> {
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
-    ShardingRule rule = elementwiseRule(op, {});
+    SmallVector<Use> terms(op->getNumOperands(), Use::Term);
+    ShardingRule rule = elementwiseRule(op, terms);
     int64_t dim = cast<tensor::ConcatOp>(op).getDim();
     for (TensorFactors &tensor :
          llvm::concat<TensorFactors>(rule.operands, rule.results))

@@ -60,6 +60,17 @@ LogicalResult expectType(Operation *op, StringRef label, StringRef what,
                            << expected << ", but has " << value.getType();
 }
 
+LogicalResult expectTensor(Operation *op, StringRef label, StringRef what,
+                           Value value, ArrayRef<int64_t> shape, Type element) {
+  if (failed(expectShape(op, label, what, value, shape)))
+    return failure();
+  if (!value || getElementTypeOrSelf(value) == element)
+    return success();
+  return op->emitOpError(label)
+         << ": " << what << " must hold " << element << ", but holds "
+         << getElementTypeOrSelf(value);
+}
+
 LogicalResult expectOneElementType(Operation *op, StringRef label) {
   Type first;
   for (Type type :

@@ -36,6 +36,13 @@ llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef label,
                                llvm::StringRef what, mlir::Value value,
                                mlir::Type expected);
 
+/// Fails with `label` unless `value` is null or has this shape and these
+/// elements.
+llvm::LogicalResult expectTensor(mlir::Operation *op, llvm::StringRef label,
+                                 llvm::StringRef what, mlir::Value value,
+                                 llvm::ArrayRef<int64_t> shape,
+                                 mlir::Type element);
+
 /// Fails with `label` unless all operands and results of floating-point numbers
 /// have one element type.
 llvm::LogicalResult expectOneElementType(mlir::Operation *op,

@@ -17,11 +17,11 @@ using namespace cp::runtime;
 /// the partial sums then stay in the first cache.
 static constexpr int64_t tileElements = 4096;
 
-static Error expectFloats(const Descriptor &call) {
-  DType dtype = call.in(0).dtype;
+static Error expectFloats(const Descriptor &call, size_t i) {
+  DType dtype = call.in(i).dtype;
   if (dtype == DType::F32 || dtype == DType::F64 || dtype == DType::BF16)
     return std::nullopt;
-  return call.unsupported("sums " + typeText(call.in(0)) +
+  return call.unsupported("sums " + typeText(call.in(i)) +
                           ", expected f32, f64 or bf16; convert before the "
                           "sum");
 }
@@ -51,64 +51,66 @@ static List<Segment> tilesOf(const List<Segment> &segments, int64_t rows) {
 }
 
 namespace {
-/// Adds the peers' inputs within some tile, in the order of their positions.
-class TileSum {
+/// One of the tensors, whose elements along `part.dim` come from
+/// `part.segments` of the inputs.
+class Summation {
 public:
-  /// `elements` is the most that any tile has.
-  TileSum(Exchange &exchange, const Buffer &out, int64_t peers,
-          int64_t elements)
-      : exchange(exchange), out(out), peers(peers),
-        sums(out.dtype == DType::BF16 ? size_t(elements) : 0) {}
+  Summation(const Descriptor &call, size_t index, DimMap part)
+      : index(index), out(call.out(index)), part(std::move(part)),
+        dim(out.rank ? tileDim(out) : 0) {
+    int64_t perRow =
+        out.rank ? numElements(out) / std::max<int64_t>(out.sizes[dim], 1) : 1;
+    int64_t rows =
+        std::max<int64_t>(tileElements / std::max<int64_t>(perRow, 1), 1);
+    tiles = tilesPart() ? tilesOf(this->part.segments, rows)
+                        : tilesOf({{0, 0, out.sizes[dim]}}, rows);
+    if (out.dtype == DType::BF16)
+      sums.resize(size_t(rows * std::max<int64_t>(perRow, 1)));
+  }
 
-  void add(const List<DimMap> &maps) {
-    for (int64_t peer = 0; peer < peers; ++peer)
-      exchange.took(peer, addPeer(exchange.input(peer, 0), peer == 0, maps));
-    if (!sums.empty())
-      storeRounded(out, sums.data(), maps);
+  /// Adds the inputs of `peers` ranks, in the order of their positions.
+  void run(const Exchange &exchange, int64_t peers) {
+    for (const Segment &tile : tiles) {
+      List<DimMap> maps;
+      if (out.rank)
+        maps.push_back({dim, {tile}});
+      if (!tilesPart())
+        maps.push_back(part);
+      for (int64_t peer = 0; peer < peers; ++peer)
+        exchange.took(peer,
+                      addPeer(exchange.input(peer, index), peer == 0, maps));
+      if (!sums.empty())
+        storeRounded(out, sums.data(), maps);
+    }
   }
 
 private:
+  bool tilesPart() const { return dim == part.dim || !out.rank; }
+
   int64_t addPeer(const Buffer &in, bool isFirst, const List<DimMap> &maps) {
     if (!sums.empty())
       return addWidened(sums.data(), out, in, maps, isFirst);
     return isFirst ? copyMapped(out, in, maps) : addMapped(out, in, maps);
   }
 
-  Exchange &exchange;
+  size_t index;
   const Buffer &out;
-  int64_t peers;
+  DimMap part;
+  /// The dimension that is walked in tiles.
+  size_t dim;
+  List<Segment> tiles;
   /// For bf16: the tile's sums in f32, which are rounded once.
   List<float> sums;
 };
 } // namespace
 
-/// Adds the group's inputs, position by position, into the output, whose
-/// elements along `part.dim` come from `part.segments`.
-static Error sum(Context &context, const Descriptor &call, const Group &group,
-                 const DimMap &part) {
-  const Buffer &out = call.out(0);
-  size_t dim = out.rank ? tileDim(out) : 0;
-  int64_t perRow =
-      out.rank ? numElements(out) / std::max<int64_t>(out.sizes[dim], 1) : 1;
-  int64_t rows =
-      std::max<int64_t>(tileElements / std::max<int64_t>(perRow, 1), 1);
-  bool tilesPart = dim == part.dim || !out.rank;
-  List<Segment> tiles = tilesPart ? tilesOf(part.segments, rows)
-                                  : tilesOf({{0, 0, out.sizes[dim]}}, rows);
-
+static Error sumAll(Context &context, const Descriptor &call,
+                    const Group &group, List<Summation> sums) {
   Exchange exchange(context, call, group);
-  TileSum tileSum(exchange, out, group.size,
-                  rows * std::max<int64_t>(perRow, 1));
   if (Error failure = exchange.enter())
     return failure;
-  for (const Segment &tile : tiles) {
-    List<DimMap> maps = {{dim, {tile}}};
-    if (!tilesPart)
-      maps.push_back(part);
-    if (!out.rank)
-      maps.clear();
-    tileSum.add(maps);
-  }
+  for (Summation &each : sums)
+    each.run(exchange, group.size);
   return std::nullopt;
 }
 
@@ -118,16 +120,23 @@ Error cp::runtime::operations::allReduce(Context &context,
   if (Error failure =
           findGroup(context, call, AllReduceAttributes(call).axes, group))
     return failure;
-  const Buffer &in = call.in(0);
-  if (Error failure =
-          call.expectType(1, in.dtype, {in.sizes, in.sizes + in.rank}))
+  size_t count = call.numIns();
+  if (Error failure = call.expectCounts(count, count))
     return failure;
-  if (Error failure = expectFloats(call))
-    return failure;
+  List<Summation> sums;
+  for (size_t i = 0; i < count; ++i) {
+    const Buffer &in = call.in(i);
+    if (Error failure = call.expectType(count + i, in.dtype,
+                                        {in.sizes, in.sizes + in.rank}))
+      return failure;
+    if (Error failure = expectFloats(call, i))
+      return failure;
+    int64_t rows = in.rank ? in.sizes[0] : 1;
+    sums.push_back({call, i, {0, {{0, 0, rows}}}});
+  }
   if (Error failure = call.expectNotInPlace())
     return failure;
-  int64_t rows = in.rank ? in.sizes[0] : 1;
-  return sum(context, call, *group, {0, {{0, 0, rows}}});
+  return sumAll(context, call, *group, std::move(sums));
 }
 
 Error cp::runtime::operations::reduceScatter(Context &context,
@@ -148,7 +157,7 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   sizes[dim] /= group->size;
   if (Error failure = call.expectType(1, in.dtype, sizes))
     return failure;
-  if (Error failure = expectFloats(call))
+  if (Error failure = expectFloats(call, 0))
     return failure;
   if (Error failure = call.expectNotInPlace())
     return failure;
@@ -156,5 +165,7 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   for (const Run &run : runsAt(*group, order, whole, group->position))
     part.segments.push_back(
         {run.local, run.global, run.length, run.count, run.length, run.step});
-  return sum(context, call, *group, part);
+  List<Summation> sums;
+  sums.push_back({call, 0, std::move(part)});
+  return sumAll(context, call, *group, std::move(sums));
 }

@@ -20,7 +20,7 @@ using kernels::Buffer;
 using kernels::DType;
 
 /// More than any compiled program needs; a count above is a broken table.
-inline constexpr int64_t maxBuffers = 64;
+inline constexpr int64_t maxBuffers = 65536;
 inline constexpr int64_t maxRank = 16;
 inline constexpr int64_t maxAttrWords = 4096;
 

@@ -129,8 +129,7 @@ private:
              << count << " results has cp.name = \""
              << (loss.empty() ? "loss" : loss.getValue())
              << "\"; name the loss so, or give cotangents=true for those of "
-                "all "
-                "results";
+                "all results";
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[number]);
     if (!type || !isDifferentiable(type) || type.getRank() != 0)
       return function.emitOpError(
@@ -193,10 +192,13 @@ private:
       std::string text =
           (name ? name.str() : "result" + std::to_string(i)) + ".cotangent";
       unsigned number = function.getNumArguments();
-      auto attributes = builder.getDictionaryAttr(
-          {builder.getNamedAttr(nameAttr, builder.getStringAttr(text))});
-      if (failed(function.insertArgument(number, value.getType(), attributes,
-                                         value.getLoc())))
+      NamedAttrList attributes;
+      attributes.append(nameAttr, builder.getStringAttr(text));
+      if (Attribute sequence = function.getResultAttr(i, sequenceAttr))
+        attributes.append(sequenceAttr, sequence);
+      if (failed(function.insertArgument(
+              number, value.getType(),
+              attributes.getDictionary(builder.getContext()), value.getLoc())))
         return failure();
       sweep.seed(value, function.getArgument(number));
       seeded.push_back(value);

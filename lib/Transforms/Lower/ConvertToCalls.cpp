@@ -54,28 +54,76 @@ void convert(RuntimeOpInterface op) {
   op->erase();
 }
 
-/// Whether a contraction is y[..., n] = sum_k x[..., k] w[n, k] (or w[k, n]).
-struct Projection {
-  bool transposed;
+/// The operation of the runtime that a contraction is, if it is one:
+///   matmul         y[..., n] = sum_k x[..., k] w[n, k] (or w[k, n])
+///   contract_rows  y[m, n] = sum_r x[r, m] w[r, n], r of one loop or more
+struct Product {
+  StringRef symbol;
+  /// Of matmul.
+  bool transposed = false;
+  /// The operands in the operation's order.
+  Value x, w;
 
-  static std::optional<Projection> match(linalg::LinalgOp op) {
+  static std::optional<Product> match(linalg::LinalgOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    if (maps.size() != 3 || op.getNumReductionLoops() != 1 ||
-        !llvm::all_of(maps,
-                      [](AffineMap m) { return m.isProjectedPermutation(); }))
+    if (maps.size() != 3 || !llvm::all_of(maps, [](AffineMap m) {
+          return m.isProjectedPermutation();
+        }))
       return std::nullopt;
+    Value x = op.getDpsInputs()[0], w = op.getDpsInputs()[1];
+    if (auto found = projection(op, maps, x, w))
+      return found;
+    if (auto found = overRows(op, maps[0], maps[1], maps[2], x, w))
+      return found;
+    // y[m, n] with the operands in the other order.
+    return overRows(op, maps[1], maps[0], maps[2], w, x);
+  }
+
+private:
+  static std::optional<Product> projection(linalg::LinalgOp op,
+                                           ArrayRef<AffineMap> maps, Value of,
+                                           Value weight) {
     AffineMap x = maps[0], w = maps[1], y = maps[2];
-    if (w.getNumResults() != 2 || x.getNumResults() != y.getNumResults() ||
-        x.getNumResults() == 0)
-      return std::nullopt;
-    if (x.getResults().drop_back() != y.getResults().drop_back())
+    if (op.getNumReductionLoops() != 1 || !haveOneFloatType(op) ||
+        w.getNumResults() != 2 || x.getNumResults() != y.getNumResults() ||
+        x.getNumResults() == 0 ||
+        x.getResults().drop_back() != y.getResults().drop_back())
       return std::nullopt;
     AffineExpr k = x.getResults().back(), n = y.getResults().back();
     if (w.getResult(0) == n && w.getResult(1) == k)
-      return Projection{true};
+      return Product{"matmul", true, of, weight};
     if (w.getResult(0) == k && w.getResult(1) == n)
-      return Projection{false};
+      return Product{"matmul", false, of, weight};
     return std::nullopt;
+  }
+
+  static std::optional<Product> overRows(linalg::LinalgOp op, AffineMap x,
+                                         AffineMap w, AffineMap y, Value of,
+                                         Value by) {
+    unsigned rows = op.getNumReductionLoops();
+    if (rows == 0 || y.getNumResults() != 2 || x.getNumResults() != rows + 1 ||
+        w.getNumResults() != rows + 1 || !sumsFloats(op) ||
+        x.getResults().drop_back() != w.getResults().drop_back() ||
+        x.getResults().back() != y.getResult(0) ||
+        w.getResults().back() != y.getResult(1))
+      return std::nullopt;
+    return Product{"contract_rows", false, of, by};
+  }
+
+  static bool haveOneFloatType(linalg::LinalgOp op) {
+    Type first = getElementTypeOrSelf(op->getOperand(0).getType());
+    return isa<FloatType>(first) &&
+           llvm::all_of(op->getOperandTypes(), [&](Type type) {
+             return getElementTypeOrSelf(type) == first;
+           });
+  }
+
+  /// Whether the result is of the type that sums of the operands are kept in.
+  static bool sumsFloats(linalg::LinalgOp op) {
+    Type x = getElementTypeOrSelf(op.getDpsInputs()[0]),
+         w = getElementTypeOrSelf(op.getDpsInputs()[1]),
+         y = getElementTypeOrSelf(op.getDpsInits()[0]);
+    return x == w && (x.isBF16() || x.isF32() || x.isF64()) && y == sumsOf(x);
   }
 };
 
@@ -84,19 +132,13 @@ bool isZeroFill(Value value) {
   return fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
 }
 
-bool oneFloatType(Operation *op) {
-  Type first = getElementTypeOrSelf(op->getOperand(0).getType());
-  return isa<FloatType>(first) &&
-         llvm::all_of(op->getOperandTypes(), [&](Type type) {
-           return getElementTypeOrSelf(type) == first;
-         });
-}
-
-/// A contraction that is a projection becomes the runtime's matmul; any other
-/// is left to loops.
+/// A contraction that the runtime has becomes a call; any other is left to
+/// loops.
 void convertContraction(linalg::LinalgOp op) {
-  std::optional<Projection> projection = Projection::match(op);
-  if (!projection || !oneFloatType(op) || !op.hasPureTensorSemantics())
+  if (!op.hasPureTensorSemantics())
+    return;
+  std::optional<Product> product = Product::match(op);
+  if (!product)
     return;
   OpBuilder builder(op);
   Value init = op.getDpsInits()[0];
@@ -105,12 +147,13 @@ void convertContraction(linalg::LinalgOp op) {
       overwrite ? emptyLike(builder, op.getLoc(), init.getType()) : init;
   RuntimeCall made(op);
   made.flag("accumulate", !overwrite);
-  made.flag("transpose_b", projection->transposed);
+  if (product->symbol == "matmul")
+    made.flag("transpose_b", product->transposed);
   auto call =
       CallOp::create(builder, op.getLoc(), TypeRange{init.getType()},
-                     builder.getStringAttr("matmul"),
+                     builder.getStringAttr(product->symbol),
                      ConfigAttr::get(op.getContext(), made.getAttributes()),
-                     op.getDpsInputs(), ValueRange{out},
+                     ValueRange{product->x, product->w}, ValueRange{out},
                      /*absent=*/DenseI64ArrayAttr(),
                      /*callback=*/StringAttr());
   op->replaceAllUsesWith(call.getResults());

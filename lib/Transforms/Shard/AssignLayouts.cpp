@@ -10,7 +10,7 @@
 #include "AxesInUse.h"
 #include "ControlFlow.h"
 #include "LayoutAssigner.h"
-#include "RepeatGroups.h"
+#include "PrepareCuts.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace cp {
@@ -23,8 +23,8 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
-  using AssignLayoutsBase::AssignLayoutsBase;
+struct AssignLayouts : ShardingPass<impl::AssignLayoutsBase<AssignLayouts>> {
+  using ShardingPass::ShardingPass;
 
   void runOnOperation() override {
     FunctionOpInterface function = getOperation();
@@ -35,10 +35,13 @@ struct AssignLayouts : impl::AssignLayoutsBase<AssignLayouts> {
         signalPassFailure();
       return;
     }
-    if (failed(refuseControlFlow(function, "assign_c6")) ||
-        failed(readOptions()) || failed(prepareSequenceOps(function)))
+    FailureOr<Sharding> read = readSharding();
+    if (failed(refuseControlFlow(function, "assign_c6")) || failed(read) ||
+        failed(prepareCuts(function, *read)))
       return signalPassFailure();
-    LayoutAssigner assigner(meshAttr, sharding);
+    sharding = std::move(*read);
+    LayoutAssigner assigner(MeshAttr::get(&getContext(), sharding.mesh),
+                            sharding);
     if (failed(assigner.run(function)) || failed(checkAxes(function)))
       return signalPassFailure();
     function->setAttr(viewAttr, StringAttr::get(&getContext(), "global"));
@@ -124,68 +127,6 @@ private:
                     "replicate-unused if that is meant";
   }
 
-  LogicalResult readOptions() {
-    ShardingText text;
-    text.mesh = mesh;
-    text.axis = axis;
-    text.order = order;
-    text.mixer = mixer;
-    text.attention = attention;
-    text.tensorAxis = tensorAxis;
-    text.scan = scan;
-    text.replicateUnused = replicateUnused;
-    llvm::Expected<Sharding> read = parseSharding(text);
-    if (!read)
-      return emitError(getOperation()->getLoc(),
-                       llvm::toString(read.takeError()));
-    sharding = std::move(*read);
-    meshAttr = MeshAttr::get(&getContext(), sharding.mesh);
-    return success();
-  }
-
-  /// Writes down what the ops leave to the options: how states travel, the form
-  /// of attention.
-  void chooseForms(SequenceOpInterface op) {
-    auto scan = dyn_cast<ScanOpInterface>(op.getOperation());
-    if (scan && !scan.getScanAlgorithm())
-      scan.setScanAlgorithm(sharding.scan);
-    auto attentionOp = dyn_cast<AttentionOp>(op.getOperation());
-    if (attentionOp && !attentionOp.getForm())
-      attentionOp.setForm(stringifyEnum(sharding.attention));
-  }
-
-  /// Refuses a strategy for which there are too few axes.
-  LogicalResult checkStrategy(Operation *op, CutStrategy wanted) {
-    if (wanted != CutStrategy::TwoD || sharding.sequence.size() > 1)
-      return success();
-    return op->emitOpError("assign_c3: 2d cuts heads over the last axis of the "
-                           "sequence and the sequence over the others, so it "
-                           "wants two axes or more, but axis is '")
-           << axis << "'; give two, such as axis=ring,u with mesh=ring=2,u=2";
-  }
-
-  /// Writes down the forms and repeats shared groups where heads will be cut.
-  LogicalResult prepareSequenceOps(FunctionOpInterface function) {
-    SmallVector<SequenceOpInterface> ops;
-    function.walk([&](SequenceOpInterface op) { ops.push_back(op); });
-    for (SequenceOpInterface op : ops) {
-      chooseForms(op);
-      CutStrategy wanted = op.getCutStrategy().value_or(sharding.mixer);
-      if (failed(checkStrategy(op, wanted)))
-        return failure();
-      int64_t parts = partsOf(sharding.mesh, sharding.onHidden(wanted));
-      OpBuilder builder(op);
-      if (parts > 1 && failed(op.prepareHiddenCut(builder, parts)))
-        return failure();
-    }
-    SmallVector<RepeatOp> repeats;
-    function.walk([&](RepeatOp op) { repeats.push_back(op); });
-    for (RepeatOp repeat : repeats)
-      hoistRepeat(repeat);
-    return success();
-  }
-
-  MeshAttr meshAttr;
   Sharding sharding;
 };
 

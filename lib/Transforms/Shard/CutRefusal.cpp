@@ -44,9 +44,11 @@ static Layout recut(Layout layout, const TensorFactors &dims, int64_t chosen,
   return layout;
 }
 
-std::optional<CutRefusal>
-collectOperandCuts(Operation *op, const ShardingRule &rule, FactorCuts &cuts,
-                   int64_t chosen, const std::vector<Cut> &chosenCuts) {
+std::optional<CutRefusal> collectOperandCuts(Operation *op,
+                                             const ShardingRule &rule,
+                                             FactorCuts &cuts, int64_t chosen,
+                                             const std::vector<Cut> &chosenCuts,
+                                             bool mayBePartial) {
   for (auto [number, dims] : llvm::enumerate(rule.operands)) {
     LayoutAttr layout = LayoutAttr::of(op->getOperand(number).getType());
     if (!layout || layout.isReplicated())
@@ -58,7 +60,7 @@ collectOperandCuts(Operation *op, const ShardingRule &rule, FactorCuts &cuts,
   }
   llvm::SmallDenseSet<int> seen;
   for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors)) {
-    if (!factorCuts.empty() && rule.isReduction(factor))
+    if (!factorCuts.empty() && !mayBePartial && rule.isReduction(factor))
       return atFactor(Kind::Summed, op, rule, factor);
     for (const Cut &cut : factorCuts)
       if (!seen.insert(cut.axis).second)

@@ -34,12 +34,13 @@ struct CutRefusal {
 
 /// The cuts that the operands' layouts put on the factors of the op, or why
 /// they cannot be had together: a dimension against the rule, an axis on two
-/// factors, a summed factor that is cut. Whatever cuts the factor `chosen` (-1:
-/// none) counts as `chosenCuts`.
-std::optional<CutRefusal>
-collectOperandCuts(mlir::Operation *op, const ShardingRule &rule,
-                   FactorCuts &cuts, int64_t chosen,
-                   const std::vector<Cut> &chosenCuts);
+/// factors, or, unless results `mayBePartial`, a factor that all sum over.
+/// Whatever cuts the factor `chosen` (-1: none) counts as `chosenCuts`.
+std::optional<CutRefusal> collectOperandCuts(mlir::Operation *op,
+                                             const ShardingRule &rule,
+                                             FactorCuts &cuts, int64_t chosen,
+                                             const std::vector<Cut> &chosenCuts,
+                                             bool mayBePartial);
 
 /// Says which cuts were refused, by remarks of category `cut`.
 class CutRemarks {

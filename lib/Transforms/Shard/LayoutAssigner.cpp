@@ -8,39 +8,14 @@
 #include "LayoutAssigner.h"
 
 #include "Explain/RemarkText.h"
+#include "PartialSums.h"
 #include "cp/IR/ShardingAdvice.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include <numeric>
 
 using namespace mlir;
 
 namespace cp {
-
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-static void setLayout(Value value, LayoutAttr layout) {
-  auto type = cast<RankedTensorType>(value.getType());
-  value.setType(type.cloneWithEncoding(layout));
-}
-
-/// Scalars, constants of one value, empty tensors, fills and positions take
-/// whatever layout their user needs. (Of other constants every rank has the
-/// whole.)
-static bool isFree(Operation *op) {
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return isa<SplatElementsAttr>(constant.getValue()) ||
-           !isa<ElementsAttr>(constant.getValue());
-  if (op->hasTrait<OpTrait::ConstantLike>() ||
-      isa<tensor::EmptyOp, PositionsOp>(op))
-    return true;
-  auto fill = dyn_cast<linalg::FillOp>(op);
-  return fill && !LayoutAttr::of(fill.getOutputs()[0].getType());
-}
 
 LayoutAttr LayoutAssigner::attr(const Layout &layout) {
   return LayoutAttr::get(meshAttr.getContext(), layout);
@@ -142,60 +117,88 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
                << "; use another number of ranks, or pad the sequence";
 }
 
-/// The axes over which the results are sums to be made.
-static std::vector<int> partialAxes(const ShardingRule &rule,
-                                    const FactorCuts &cuts) {
-  std::vector<int> axes;
-  for (int64_t factor : rule.reductions)
-    for (const Cut &cut : cuts.factors[factor])
-      axes.push_back(cut.axis);
-  llvm::sort(axes);
-  return axes;
-}
-
 LogicalResult LayoutAssigner::visit(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
-  if (isFree(op) || op->hasTrait<OpTrait::IsTerminator>())
+  if (isFree(op))
     return success();
+  if (op->hasTrait<OpTrait::IsTerminator>())
+    return visitTerminator(op);
   auto rules = dyn_cast<ShardingRuleOpInterface>(op);
   if (!rules)
     return visitWithoutRule(op);
   FailureOr<ShardingRule> rule = rules.getShardingRule();
   if (failed(rule))
     return failure();
-  int64_t sequence = sequenceFactorOf(op, *rule, sequenceDims);
+  noteSequence(op, *rule, sequenceFactorOf(op, *rule, sequenceDims),
+               sequenceDims);
   FactorCuts cuts = chooseCuts(op, *rule);
   if (failed(checkDivides(op, *rule, cuts)))
     return failure();
-  std::vector<int> partial = partialAxes(*rule, cuts);
-  auto layoutOf = [&](const TensorFactors &dims, bool isSummand) {
+  // Activations are added up at once, which ops between would round.
+  bool isOfTokens = llvm::any_of(op->getOperands(), [&](Value value) {
+    return sequenceDims.contains(value);
+  });
+  PartialSums sums(op, *rule, cuts, /*mayPass=*/!isOfTokens);
+  auto layoutOf = [&](const TensorFactors &dims, std::vector<int> partial) {
     Layout layout = layoutFor(*rule, dims, cuts, mesh);
-    if (isSummand)
-      layout.partial = partial;
-    return layout;
+    layout.partial = std::move(partial);
+    return attr(layout);
   };
-  for (OpOperand &operand : op->getOpOperands()) {
-    unsigned number = operand.getOperandNumber();
+  for (auto [operand, dims] :
+       llvm::zip_equal(op->getOpOperands(), rule->operands))
     if (isTensor(operand.get()))
-      materialize(operand, attr(layoutOf(rule->operands[number],
-                                         rule->uses[number] == Use::Term)));
-  }
-  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule->results)) {
+      values.materialize(operand, layoutOf(dims, sums.ofOperand(operand)));
+  for (auto [i, result, dims] :
+       llvm::enumerate(op->getResults(), rule->results)) {
     if (!isTensor(result))
       continue;
-    Layout layout = layoutOf(dims, /*isSummand=*/true);
+    LayoutAttr layout = layoutOf(dims, sums.ofResult(i));
     // Operands may know a size that the result does not say.
     auto type = cast<RankedTensorType>(result.getType());
-    if (failed(
-            attr(layout).verifyEncoding(type.getShape(), type.getElementType(),
-                                        [&]() { return op->emitOpError(); })))
+    if (failed(layout.verifyEncoding(type.getShape(), type.getElementType(),
+                                     [&]() { return op->emitOpError(); })))
       return failure();
-    setLayout(result, attr(layout));
+    setLayout(result, layout);
   }
-  noteSequence(op, *rule, sequence, sequenceDims);
   // A constant's value has its type.
   rules.localizeSizes();
+  return success();
+}
+
+/// The layout when sums are made.
+static LayoutAttr withoutSums(LayoutAttr layout) {
+  Layout whole = layout.toLayout();
+  whole.partial.clear();
+  return LayoutAttr::get(layout.getContext(), whole);
+}
+
+/// The argument that a result of the function is the gradient of, or null.
+static BlockArgument argumentOf(FunctionOpInterface function, unsigned result) {
+  auto name = function.getResultAttrOfType<StringAttr>(result, gradientAttr);
+  if (!name)
+    return nullptr;
+  for (BlockArgument argument : function.getArguments())
+    for (StringRef attr : {paramAttr, nameAttr})
+      if (function.getArgAttr(argument.getArgNumber(), attr) == name)
+        return argument;
+  return nullptr;
+}
+
+/// Sums are made at last where the caller gets them, and a gradient lies as
+/// what it is of.
+LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
+  auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
+  for (OpOperand &operand : op->getOpOperands()) {
+    LayoutAttr have = isTensor(operand.get())
+                          ? LayoutAttr::of(operand.get().getType())
+                          : LayoutAttr();
+    if (!function || !have)
+      continue;
+    BlockArgument of = argumentOf(function, operand.getOperandNumber());
+    values.materialize(
+        operand, of ? LayoutAttr::of(of.getType()) : withoutSums(have), op);
+  }
   return success();
 }
 
@@ -210,7 +213,7 @@ LogicalResult LayoutAssigner::visitReshard(ReshardOp op) {
     return op.emitOpError("has a layout on ")
            << to.getMesh() << ", but the option is " << meshAttr;
   if (!LayoutAttr::of(op.getSource().getType()))
-    op.getSourceMutable().set(adopt(op.getSource(), to));
+    op.getSourceMutable().set(values.adopt(op.getSource(), to));
   if (auto it = sequenceDims.find(op.getSource()); it != sequenceDims.end())
     sequenceDims[op.getResult()] = it->second;
   return success();
@@ -222,6 +225,10 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
     if (!isTensor(operand.get()))
       continue;
     LayoutAttr layout = LayoutAttr::of(operand.get().getType());
+    if (layout && !layout.getPartial().empty()) {
+      layout = withoutSums(layout);
+      values.materialize(operand, layout);
+    }
     if (layout && !layout.isReplicated())
       return op->emitOpError("verify_c2: has no sharding rule, but operand ")
              << operand.getOperandNumber() << " is cut (" << layout << "); "
@@ -245,29 +252,15 @@ FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
                                         const ShardingRule &rule) {
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
-  CutStrategy wanted = op.getCutStrategy().value_or(sharding.mixer);
+  CutStrategy wanted = sharding.strategyOf(op);
   cuts.factors[op.getSequenceFactor()] =
       ordered(op, sharding.onSequence(wanted));
   std::vector<Cut> hidden = sharding.onHidden(wanted);
-  if (!hidden.empty())
+  int64_t size = rule.sizes[op.getHiddenFactor()];
+  if (!hidden.empty() &&
+      (!needsWholeSequence(op) || size % partsOf(mesh, hidden) == 0))
     cuts.factors[op.getHiddenFactor()] = hidden;
   return cuts;
-}
-
-/// Whether all that `op` adds its products to is zero, on every rank.
-static bool startsFromZero(Operation *op, const ShardingRule &rule) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (rule.uses[operand.getOperandNumber()] != Use::Term)
-      continue;
-    Operation *start = operand.get().getDefiningOp();
-    auto rules = dyn_cast_if_present<ShardingRuleOpInterface>(start);
-    if (!rules || !isFree(start))
-      return false;
-    FailureOr<ShardingRule> ofStart = rules.getShardingRule();
-    if (failed(ofStart) || !ofStart->isZero)
-      return false;
-  }
-  return true;
 }
 
 void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
@@ -299,11 +292,16 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
   FactorCuts cuts;
   cuts.factors.resize(rule.sizes.size());
   int64_t sequence = sequenceFactorOf(op, rule, sequenceDims);
-  bool isSequence = sequence >= 0 && !rule.isReduction(sequence);
+  // A sum over all tokens, or of what is not of tokens: each rank adds up its
+  // own, and the ranks' sums are less to exchange than what they are of.
+  bool mayBePartial =
+      (sequence < 0 || rule.isReduction(sequence)) && startsFromZero(op, rule);
+  bool isSequence =
+      sequence >= 0 && (mayBePartial || !rule.isReduction(sequence));
   // The order is chosen for the op, whatever its operands come in.
   int64_t chosen = orders.isMixed() && isSequence ? sequence : -1;
   std::optional<CutRefusal> refusal = collectOperandCuts(
-      op, rule, cuts, chosen, ordered(op, sharding.sequence));
+      op, rule, cuts, chosen, ordered(op, sharding.sequence), mayBePartial);
   if (refusal) {
     cuts.factors.assign(rule.sizes.size(), {});
     if (isSequence)
@@ -335,52 +333,14 @@ LogicalResult LayoutAssigner::checkDivides(Operation *op,
   return success();
 }
 
-Value LayoutAssigner::adopt(Value value, LayoutAttr want) {
-  Operation *op = value.getDefiningOp();
-  if (!op || !isFree(op)) {
-    setLayout(value, want);
-    return value;
-  }
-  if (!value.hasOneUse()) {
-    OpBuilder builder(op);
-    op = builder.clone(*op);
-  }
-  if (auto fill = dyn_cast<linalg::FillOp>(op)) {
-    OpOperand &out = fill.getDpsInitsMutable()[0];
-    out.set(adopt(out.get(), want));
-  }
-  setLayout(op->getResult(0), want);
-  // A constant's value has its type.
-  if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
-    rules.localizeSizes();
-  return op->getResult(0);
-}
-
-void LayoutAssigner::materialize(OpOperand &operand, LayoutAttr want) {
-  Value value = operand.get();
-  LayoutAttr have = LayoutAttr::of(value.getType());
-  if (!have)
-    return operand.set(adopt(value, want));
-  if (have == want)
-    return;
-  Value &known = reshards[{value, want}];
-  if (!known) {
-    OpBuilder builder(value.getContext());
-    builder.setInsertionPointAfterValue(value);
-    auto type = cast<RankedTensorType>(value.getType()).cloneWithEncoding(want);
-    known = ReshardOp::create(builder, operand.getOwner()->getLoc(), type,
-                              value, LayoutAttr(), LayoutAttr());
-  }
-  operand.set(known);
-}
-
 void LayoutAssigner::finish(FunctionOpInterface function) {
   Block &body = function.getFunctionBody().front();
   auto replicate = [&](Value value) {
     if (isTensor(value) && !LayoutAttr::of(value.getType()))
-      adopt(value,
-            LayoutAttr::getReplicated(
-                meshAttr, cast<RankedTensorType>(value.getType()).getRank()));
+      values.adopt(
+          value,
+          LayoutAttr::getReplicated(
+              meshAttr, cast<RankedTensorType>(value.getType()).getRank()));
   };
   for (Operation &op : llvm::make_early_inc_range(body)) {
     if (isOpTriviallyDead(&op)) {

@@ -9,6 +9,7 @@
 #define CP_LIB_TRANSFORMS_LAYOUTASSIGNER_H
 
 #include "CutRefusal.h"
+#include "Materializer.h"
 #include "OrderChoice.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -37,6 +38,7 @@ private:
   llvm::LogicalResult visit(mlir::Operation *op);
   llvm::LogicalResult visitReshard(ReshardOp op);
   llvm::LogicalResult visitWithoutRule(mlir::Operation *op);
+  llvm::LogicalResult visitTerminator(mlir::Operation *op);
   void finish(mlir::FunctionOpInterface function);
 
   /// The cuts of the op's factors: what the operands agree on, or the sequence.
@@ -54,10 +56,6 @@ private:
                                    const ShardingRule &rule,
                                    const FactorCuts &cuts);
 
-  /// Makes the operand a value with the layout `want`.
-  void materialize(mlir::OpOperand &operand, LayoutAttr want);
-  /// Gives a value without layout, whose definition has no say in it, `want`.
-  mlir::Value adopt(mlir::Value value, LayoutAttr want);
   LayoutAttr attr(const Layout &layout);
 
   MeshAttr meshAttr;
@@ -68,7 +66,7 @@ private:
   std::optional<CutRemarks> remarks;
   /// The dimension of a value that is the sequence.
   llvm::DenseMap<mlir::Value, int64_t> sequenceDims;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> reshards;
+  Materializer values;
 };
 
 } // namespace cp

@@ -81,7 +81,7 @@ private:
       return SliceOp::create(builder, loc, type, value, mesh, cutsOf(step.to),
                              dimOf(step.to));
     case Step::Kind::AllReduce:
-      return AllReduceOp::create(builder, loc, type, value, mesh, axes);
+      return AllReduceOp::create(builder, loc, value, mesh, axes).getResult(0);
     case Step::Kind::ReduceScatter:
       return ReduceScatterOp::create(builder, loc, type, value, mesh,
                                      cutsOf(step.to), dimOf(step.to));

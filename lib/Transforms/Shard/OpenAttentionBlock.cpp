@@ -58,7 +58,7 @@ private:
 
   Value attend(Value q, Value k, Value v) {
     Type element = input().getElementType();
-    Type sums = element.isF64() ? element : b.getF32Type();
+    Type sums = sumsOf(element);
     auto lse = RankedTensorType::get({input().getDimSize(0),
                                       static_cast<int64_t>(block.getNumHeads()),
                                       input().getDimSize(1)},

@@ -36,14 +36,23 @@ void noteSequence(Operation *op, const ShardingRule &rule, int64_t sequence,
     for (auto [dim, factors] : llvm::enumerate(dims))
       if (factors.size() == 1 && factors.front() == sequence)
         sequenceDims[result] = dim;
-}
-
-CutStrategy OrderChoice::strategyOf(SequenceOpInterface op) const {
-  return op.getCutStrategy().value_or(sharding.mixer);
+  if (!isa<SequenceOpInterface>(op))
+    return;
+  // Keys are read whole, and so are the cotangents that go back to them.
+  for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    auto it = sequenceDims.find(operand);
+    if (it == sequenceDims.end() || !dims[it->second].empty())
+      continue;
+    int64_t dim = it->second;
+    for (auto [result, others] :
+         llvm::zip_equal(op->getResults(), rule.results))
+      if (others == dims)
+        sequenceDims[result] = dim;
+  }
 }
 
 bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
-  std::vector<Cut> cuts = sharding.onSequence(strategyOf(op));
+  std::vector<Cut> cuts = sharding.onSequence(sharding.strategyOf(op));
   // On one rank all orders are the same.
   llvm::erase_if(cuts, [&](const Cut &cut) {
     return sharding.mesh.axes[cut.axis].size == 1;
@@ -134,7 +143,8 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
     auto sequenceOp = dyn_cast<SequenceOpInterface>(op);
     // Where heads are cut, the exchange before has the rows in any order; and
     // who reads nothing, positions say, can give any.
-    if ((sequenceOp && sharding.onSequence(strategyOf(sequenceOp)).empty()) ||
+    if ((sequenceOp &&
+         sharding.onSequence(sharding.strategyOf(sequenceOp)).empty()) ||
         op.getNumOperands() == 0)
       continue;
     graph.addOp(&op);

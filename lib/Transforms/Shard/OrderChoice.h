@@ -42,7 +42,6 @@ public:
 private:
   /// Whether an op that depends along the sequence must have contiguous rows.
   bool needsContiguous(SequenceOpInterface op) const;
-  CutStrategy strategyOf(SequenceOpInterface op) const;
 
   const Sharding &sharding;
   llvm::DenseSet<mlir::Operation *> contiguous;

@@ -114,19 +114,31 @@ LogicalResult checkHalo(const CutSequence &sequence, WindowOpInterface op) {
          << " parts of a rank, is beyond 64 bits; make it smaller";
 }
 
+/// An op whose sequence is cut must be of one kind.
+LogicalResult checkKind(Operation *op) {
+  if (needsWholeSequence(op))
+    return op->emitOpError("partition_c5: needs its sequence whole, as it has "
+                           "none of WindowOpInterface, ScanOpInterface and "
+                           "PlacedOpInterface, but the sequence is cut; cut "
+                           "its heads or channels instead, or none");
+  if (isa<ScanOpInterface>(op) + isa<PlacedOpInterface>(op) +
+          isa<WindowOpInterface>(op) >
+      1)
+    return op->emitOpError("partition_c5: must have one of WindowOpInterface, "
+                           "ScanOpInterface and PlacedOpInterface beside "
+                           "SequenceOpInterface, as several do not say how it "
+                           "depends along the sequence");
+  return success();
+}
+
 /// Refuses what is not served, before anything is changed.
 LogicalResult checkServed(CutSequence &sequence) {
   Operation *op = sequence.op;
   if (sequence.cuts.empty())
     return success();
+  if (failed(checkKind(op)))
+    return failure();
   auto window = dyn_cast<WindowOpInterface>(op);
-  if (isa<ScanOpInterface>(op) + isa<PlacedOpInterface>(op) +
-          (window ? 1 : 0) !=
-      1)
-    return op->emitOpError("partition_c5: must have one of WindowOpInterface, "
-                           "ScanOpInterface and PlacedOpInterface beside "
-                           "SequenceOpInterface, which does not say how it "
-                           "depends along the sequence");
   // A window of one row needs no other.
   if (window && window.getWindowRows() == 0)
     return success();

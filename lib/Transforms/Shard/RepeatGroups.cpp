@@ -81,7 +81,7 @@ Operation *hoistOnce(RepeatOp repeat, SmallVectorImpl<RepeatOp> &hoisted) {
   if (!rules || isa<RepeatOp>(op) || op->getNumResults() != 1)
     return nullptr;
   FailureOr<ShardingRule> rule = rules.getShardingRule();
-  if (failed(rule) || !rule->reductions.empty())
+  if (failed(rule) || !rule->sumsOf(0).empty())
     return nullptr;
   SmallVector<FactorPlace> places = placesAbove(repeat, op, *rule);
   if (places.empty())

@@ -14,6 +14,11 @@ using namespace mlir;
 
 namespace cp {
 
+CutStrategy Sharding::strategyOf(SequenceOpInterface op) const {
+  return needsWholeSequence(op) ? CutStrategy::Hidden
+                                : op.getCutStrategy().value_or(mixer);
+}
+
 std::vector<Cut> Sharding::onHidden(CutStrategy strategy) const {
   std::vector<Cut> cuts = tensorParallel;
   auto first = sequence.begin();

@@ -167,8 +167,8 @@ private:
     return llvm::is_contained(tensor.layout.getPartial(), axis);
   }
 
-  bool cutsReduction(int axis) {
-    return llvm::any_of(rule.reductions, [&](int64_t factor) {
+  bool cutsSum(unsigned result, int axis) {
+    return llvm::any_of(rule.sumsOf(result), [&](int64_t factor) {
       return llvm::any_of(cuts.factors[factor],
                           [&](const Cut &cut) { return cut.axis == axis; });
     });
@@ -179,53 +179,48 @@ private:
            << mesh.toMesh().axes[axis].name << "\" ";
   }
 
-  /// What one axis makes of the values that the operands stand for, by the
-  /// tables of Reduction.h.
-  FailureOr<Sum> sumOfOperands(int axis) {
-    std::optional<Sum> product =
-        cutsReduction(axis) ? Sum::Partial : Sum::Replicated;
-    std::optional<Sum> total;
-    for (const Tensor &tensor : tensors) {
-      if (tensor.isResult)
-        continue;
-      Sum sum = isPartial(tensor, axis) ? Sum::Partial : Sum::Replicated;
-      Use use = rule.uses[tensor.index];
-      std::optional<Sum> passed = through(sum, use);
-      if (passed && use == Use::Term)
-        total = total ? add(*total, *passed) : passed;
-      else if (passed && use == Use::Additive)
-        product = multiply(*product, *passed);
-      if (!passed || (use == Use::Term && !total) || !product)
-        return wrongSum(axis)
-               << tensor.what()
-               << " is a partial sum where the op needs the full value, or "
-                  "full "
-                  "where other terms are partial; add it up by a cp.reshard: "
-               << tensor.layout;
-    }
-    if (!total)
-      return *product;
-    // What products are added to is one more term.
-    if (llvm::is_contained(rule.uses, Use::Additive) && total != product)
+  /// What one axis makes of a result, by the tables of Reduction.h.
+  FailureOr<Sum> sumOfResult(unsigned result, int axis) {
+    SmallVector<Sum> operands(op->getNumOperands(), Sum::Replicated);
+    for (const Tensor &tensor : tensors)
+      if (!tensor.isResult && isPartial(tensor, axis))
+        operands[tensor.index] = Sum::Partial;
+    unsigned culprit = 0;
+    std::optional<Sum> sum =
+        sumThrough(rule, operands, cutsSum(result, axis), culprit);
+    if (sum)
+      return *sum;
+    if (culprit == operands.size())
       return wrongSum(axis)
              << "adds a partial sum to a full value, or a full one to a sum; "
                 "what it starts from (a linalg.fill of zero, say) must be "
                 "partial as its result is";
-    return *total;
+    const auto *tensor = llvm::find_if(tensors, [&](const Tensor &each) {
+      return !each.isResult && each.index == culprit;
+    });
+    return wrongSum(axis)
+           << tensor->what()
+           << " is a partial sum where the op needs the full value, or full "
+              "where other terms are partial; add it up by a cp.reshard: "
+           << tensor->layout;
   }
 
   LogicalResult partialSum(int axis) {
     if (rule.isZero)
       return success();
-    FailureOr<Sum> sum = sumOfOperands(axis);
-    if (failed(sum))
-      return failure();
-    bool partial = *sum == Sum::Partial;
-    for (const Tensor &tensor : tensors)
-      if (tensor.isResult && isPartial(tensor, axis) != partial)
+    auto isResult = [](const Tensor &tensor) { return tensor.isResult; };
+    if (llvm::none_of(tensors, isResult))
+      return sumOfResult(0, axis);
+    for (const Tensor &tensor : llvm::make_filter_range(tensors, isResult)) {
+      FailureOr<Sum> sum = sumOfResult(tensor.index, axis);
+      if (failed(sum))
+        return failure();
+      bool partial = *sum == Sum::Partial;
+      if (isPartial(tensor, axis) != partial)
         return wrongSum(axis)
                << tensor.what() << (partial ? " must be" : " must not be")
                << " partial, but its layout is " << tensor.layout;
+    }
     return success();
   }
 

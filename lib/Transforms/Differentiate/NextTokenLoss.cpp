@@ -1,0 +1,193 @@
+//===- NextTokenLoss.cpp - From logits to a language model's loss ---------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+namespace cp {
+#define GEN_PASS_DEF_NEXTTOKENLOSS
+#include "cp/Transforms/Passes.h.inc"
+} // namespace cp
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// Whether an op is `createProjection`'s, of which nothing is added to.
+bool isProjection(linalg::ContractOp op) {
+  AffineExpr batch, length, out, in;
+  bindDims(op.getContext(), batch, length, out, in);
+  auto map = [&](ArrayRef<AffineExpr> exprs) {
+    return AffineMap::get(4, 0, exprs, op.getContext());
+  };
+  auto fill = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  return op.getIndexingMapsArray() ==
+             SmallVector<AffineMap>{map({batch, length, in}), map({out, in}),
+                                    map({batch, length, out})} &&
+         fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
+}
+
+/// Builds the mean of a batch's losses.
+class LossBuilder {
+public:
+  LossBuilder(OpBuilder &builder, linalg::ContractOp head)
+      : b(head.getLoc(), builder), h(head.getInputs()[0]),
+        weight(head.getInputs()[1]), type(cast<RankedTensorType>(h.getType())),
+        sums(sumsOf(type.getElementType())) {}
+
+  RankedTensorType labelType() {
+    return RankedTensorType::get(type.getShape().take_front(2), b.getI32Type());
+  }
+
+  Value build(Value labels) {
+    auto each = RankedTensorType::get(type.getShape().take_front(2), sums);
+    auto losses =
+        LinearCrossEntropyOp::create(b, each, each, h, weight, labels, ignored);
+    Value total = sum(losses.getLosses(), [](OpBuilder &, Location, Value loss,
+                                             Type) { return loss; });
+    Value count = sum(labels, isLabel);
+    // No labels at all are a loss of 0.
+    Value one = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<ShapedType>(count.getType()),
+                                  b.getFloatAttr(sums, 1)));
+    Value divisor = arith::MaximumFOp::create(b, count, one);
+    return arith::DivFOp::create(b, total, divisor);
+  }
+
+private:
+  static constexpr int64_t ignored = -100;
+
+  static Value isLabel(OpBuilder &nested, Location loc, Value label,
+                       Type sums) {
+    Value none = arith::ConstantOp::create(
+        nested, loc, nested.getIntegerAttr(label.getType(), ignored));
+    Value is = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ne,
+                                     label, none);
+    return arith::UIToFPOp::create(nested, loc, sums, is);
+  }
+
+  /// The sum over all tokens of what `map` makes of each element.
+  Value sum(Value tokens,
+            function_ref<Value(OpBuilder &, Location, Value, Type)> map) {
+    Value zero = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(RankedTensorType::get({}, sums),
+                                  b.getFloatAttr(sums, 0)));
+    AffineMap all = b.getMultiDimIdentityMap(2);
+    SmallVector<utils::IteratorType> loops(2, utils::IteratorType::reduction);
+    return linalg::GenericOp::create(
+               b, TypeRange{zero.getType()}, ValueRange{tokens},
+               ValueRange{zero},
+               ArrayRef<AffineMap>{all, AffineMap::get(2, 0, b.getContext())},
+               loops,
+               [&](OpBuilder &nested, Location loc, ValueRange args) {
+                 Value each = map(nested, loc, args[0], sums);
+                 Value next = arith::AddFOp::create(nested, loc, each, args[1]);
+                 linalg::YieldOp::create(nested, loc, next);
+               })
+        .getResult(0);
+  }
+
+  ImplicitLocOpBuilder b;
+  Value h, weight;
+  RankedTensorType type;
+  Type sums;
+};
+
+struct NextTokenLoss : impl::NextTokenLossBase<NextTokenLoss> {
+  using NextTokenLossBase::NextTokenLossBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal() || !function.isPublic())
+      return;
+    if (failed(replaceLogits(function)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult replaceLogits(func::FuncOp function) {
+    if (function->hasAttr(viewAttr) ||
+        !llvm::hasSingleElement(function.getBody()))
+      return function.emitOpError(
+          "next_token_loss_c1: has layouts or several blocks; give it the loss "
+          "before it is sharded");
+    std::optional<unsigned> number = findLogits(function);
+    if (!number)
+      return function.emitOpError("next_token_loss_c2: no result has cp.name = "
+                                  "'")
+             << logits << "'; name the logits, or say their name by the option "
+             << "logits";
+    Operation *end = function.getBody().front().getTerminator();
+    auto head = end->getOperand(*number).getDefiningOp<linalg::ContractOp>();
+    if (!head || !isProjection(head))
+      return function.emitOpError("next_token_loss_c3: result '")
+             << logits
+             << "' must be a projection of hidden states [b, l, d] by "
+             << "a weight [v, d] (a linalg.contract into zeros)";
+    OpBuilder builder(head);
+    LossBuilder loss(builder, head);
+    if (!hasTokens(function, loss.labelType()))
+      return function.emitOpError("next_token_loss_c4: there are logits of ")
+             << loss.labelType().getDimSize(1)
+             << " tokens, and no argument with cp.sequence has as many; give "
+                "the logits of all tokens";
+    Value mean = loss.build(addLabels(function, loss.labelType(), head));
+    end->setOperand(*number, mean);
+    function.setResultAttr(*number, nameAttr,
+                           StringAttr::get(&getContext(), "loss"));
+    function.setType(function.cloneTypeWith(function.getArgumentTypes(),
+                                            end->getOperandTypes()));
+    if (head->use_empty())
+      head->erase();
+    return success();
+  }
+
+  std::optional<unsigned> findLogits(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
+          name && name.getValue() == logits)
+        return i;
+    return std::nullopt;
+  }
+
+  /// Whether some argument has a token for each label.
+  static bool hasTokens(func::FuncOp function, RankedTensorType labels) {
+    return llvm::any_of(function.getArguments(), [&](BlockArgument argument) {
+      auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                        sequenceAttr);
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      return dim && dim.getInt() == 1 && type && type.getRank() >= 2 &&
+             type.getShape().take_front(2) == labels.getShape();
+    });
+  }
+
+  /// One more argument, the last.
+  Value addLabels(func::FuncOp function, RankedTensorType type,
+                  linalg::ContractOp head) {
+    Builder b(&getContext());
+    int64_t rows =
+        cast<RankedTensorType>(head.getInputs()[1].getType()).getDimSize(0);
+    DictionaryAttr init = b.getDictionaryAttr(
+        {b.getNamedAttr("kind", b.getStringAttr("ids")),
+         b.getNamedAttr("below", b.getI64IntegerAttr(rows))});
+    DictionaryAttr attributes = b.getDictionaryAttr(
+        {b.getNamedAttr(nameAttr, b.getStringAttr("labels")),
+         b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
+         b.getNamedAttr(initAttr, init)});
+    unsigned number = function.getNumArguments();
+    (void)function.insertArgument(number, type, attributes, head.getLoc());
+    return function.getArgument(number);
+  }
+};
+
+} // namespace
+} // namespace cp

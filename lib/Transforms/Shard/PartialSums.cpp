@@ -1,0 +1,104 @@
+//===- PartialSums.cpp - Sums that ranks have yet to add up ---------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartialSums.h"
+
+#include "Materializer.h"
+#include "cp/Layout/Saturating.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace cp {
+
+static ArrayRef<int64_t> partialAxesOf(Value value) {
+  LayoutAttr layout =
+      isTensor(value) ? LayoutAttr::of(value.getType()) : LayoutAttr();
+  return layout ? layout.getPartial() : ArrayRef<int64_t>();
+}
+
+/// Whether a result is more bytes than an operand, or neither is known.
+static bool grows(Value operand, Value result) {
+  auto bytes = [](Value value) -> std::optional<int64_t> {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape())
+      return std::nullopt;
+    return multiplySaturating(elementBytes(type), type.getNumElements());
+  };
+  std::optional<int64_t> before = bytes(operand), after = bytes(result);
+  return !before || !after || *after > *before;
+}
+
+bool startsFromZero(Operation *op, const ShardingRule &rule) {
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return rule.uses[operand.getOperandNumber()] != Use::Term ||
+           isFreeZero(operand.get());
+  });
+}
+
+PartialSums::PartialSums(Operation *op, const ShardingRule &rule,
+                         const FactorCuts &cuts, bool mayPass)
+    : op(op), rule(rule), cuts(cuts) {
+  if (!mayPass || op->getNumResults() != 1)
+    return;
+  llvm::SmallSetVector<int, 4> axes;
+  for (OpOperand &operand : op->getOpOperands()) {
+    ArrayRef<int64_t> own = partialAxesOf(operand.get());
+    bool isTerm = rule.uses[operand.getOperandNumber()] == Use::Term;
+    if (!own.empty() && !isTerm && grows(operand.get(), op->getResult(0)))
+      return;
+    axes.insert(own.begin(), own.end());
+  }
+  llvm::copy_if(axes, std::back_inserter(passed),
+                [&](int axis) { return passes(axis); });
+}
+
+/// Whether the axis cuts the op.
+static bool isCut(const FactorCuts &cuts, int axis) {
+  return llvm::any_of(cuts.factors, [&](const std::vector<Cut> &factor) {
+    return llvm::any_of(factor,
+                        [&](const Cut &cut) { return cut.axis == axis; });
+  });
+}
+
+bool PartialSums::passes(int axis) const {
+  SmallVector<Sum> sums;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isStart = rule.uses[operand.getOperandNumber()] == Use::Term &&
+                   isFreeZero(operand.get());
+    bool isPartial = llvm::is_contained(partialAxesOf(operand.get()), axis);
+    sums.push_back(isStart || isPartial ? Sum::Partial : Sum::Replicated);
+  }
+  // Where all types must be equal, a partial layout is that of every operand.
+  if (op->hasTrait<OpTrait::SameOperandsAndResultType>() &&
+      llvm::is_contained(sums, Sum::Replicated))
+    return false;
+  unsigned culprit = 0;
+  return !isCut(cuts, axis) &&
+         sumThrough(rule, sums, /*sumIsCut=*/false, culprit) == Sum::Partial;
+}
+
+std::vector<int> PartialSums::ofResult(unsigned result) const {
+  std::vector<int> axes = passed;
+  for (int64_t factor : rule.sumsOf(result))
+    for (const Cut &cut : cuts.factors[factor])
+      axes.push_back(cut.axis);
+  llvm::sort(axes);
+  return axes;
+}
+
+std::vector<int> PartialSums::ofOperand(OpOperand &operand) const {
+  // Terms are what the result is.
+  if (rule.uses[operand.getOperandNumber()] == Use::Term)
+    return ofResult(0);
+  std::vector<int> axes;
+  llvm::copy_if(partialAxesOf(operand.get()), std::back_inserter(axes),
+                [&](int axis) { return llvm::is_contained(passed, axis); });
+  return axes;
+}
+
+} // namespace cp

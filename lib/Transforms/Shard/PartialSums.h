@@ -1,0 +1,45 @@
+//===- PartialSums.h - Sums that ranks have yet to add up -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_TRANSFORMS_PARTIALSUMS_H
+#define CP_LIB_TRANSFORMS_PARTIALSUMS_H
+
+#include "cp/IR/CPDialect.h"
+
+namespace cp {
+
+/// The axes over which the results of one op with these cuts are partial sums.
+class PartialSums {
+public:
+  /// `mayPass`: whether the op hands partial operands on.
+  PartialSums(mlir::Operation *op, const ShardingRule &rule,
+              const FactorCuts &cuts, bool mayPass);
+
+  /// Of a result: those that cut a factor which it sums over, and those over
+  /// which operands are partial, where the op makes of such parts parts of its
+  /// own result, which are no more bytes. So one exchange is enough for all
+  /// that are added up.
+  std::vector<int> ofResult(unsigned result) const;
+  /// Of an operand, as the op takes it.
+  std::vector<int> ofOperand(mlir::OpOperand &operand) const;
+
+private:
+  /// Whether parts over this axis give parts.
+  bool passes(int axis) const;
+
+  mlir::Operation *op;
+  const ShardingRule &rule;
+  const FactorCuts &cuts;
+  std::vector<int> passed;
+};
+
+/// Whether all that an op adds its products to is zero, on every rank.
+bool startsFromZero(mlir::Operation *op, const ShardingRule &rule);
+
+} // namespace cp
+
+#endif // CP_LIB_TRANSFORMS_PARTIALSUMS_H
