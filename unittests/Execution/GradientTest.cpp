@@ -205,17 +205,18 @@ func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
   %7 = arith.mulf %6, %x : tensor<4x6xf64>
   %y = tensor.collapse_shape %7 [[0, 1]] : tensor<4x6xf64> into tensor<24xf64>
 )"},
+    // On four ranks a window reads the rows of two others.
     {"Mixer", {1, 8, 4}, R"(
 func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
     %in: tensor<28x4xf64> {cp.param = "in_proj"},
-    %cw: tensor<16x3xf64> {cp.param = "conv"}, %cb: tensor<16xf64> {cp.param = "conv_bias"},
+    %cw: tensor<16x4xf64> {cp.param = "conv"}, %cb: tensor<16xf64> {cp.param = "conv_bias"},
     %dtb: tensor<4xf64> {cp.param = "dt_bias"}, %a: tensor<4xf64> {cp.param = "A_log"},
     %d: tensor<4xf64> {cp.param = "D"}, %nw: tensor<8xf64> {cp.param = "norm"},
     %out: tensor<4x8xf64> {cp.param = "out_proj"}) -> tensor<f64> {
   %y = cp.mamba_mixer %u in_proj(%in) conv(%cw, %cb) dt_bias(%dtb) A_log(%a)
       D(%d) norm(%nw) out_proj(%out)
       {num_heads = 4, head_dim = 2, num_groups = 2, state_size = 2, chunk_size = 3}
-      : (tensor<1x8x4xf64>, tensor<28x4xf64>, tensor<16x3xf64>, tensor<16xf64>,
+      : (tensor<1x8x4xf64>, tensor<28x4xf64>, tensor<16x4xf64>, tensor<16xf64>,
          tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<8xf64>,
          tensor<4x8xf64>) -> tensor<1x8x4xf64>
 )"},

@@ -434,6 +434,141 @@ TEST(GradTest, LinearCrossEntropy) {
   }
 }
 
+/// The loss and its adjoint, fast, against the plain kernels in f64 on the same
+/// numbers: sizes beyond what is taken at once, layouts with gaps, ignored
+/// tokens, with and without a cotangent of lse.
+template <typename T> void checkFastLoss(Random &random, double tolerance) {
+  using Acc = AccumulatorOf<T>;
+  int64_t b = pick(random, 1, 2),
+          l = pick(random, 0, 3) ? pick(random, 1, 9) : pick(random, 250, 300),
+          d = pick(random, 1, 40),
+          v = pick(random, 0, 3) ? pick(random, 1, 50)
+                                 : pick(random, 2040, 4200);
+  int64_t ignored = pick(random, 0, 1) ? -100 : v - 1;
+  bool hasDlse = pick(random, 0, 1);
+  auto draw = [&](auto &narrow, std::vector<int64_t> sizes, double range) {
+    narrow = std::decay_t<decltype(narrow)>(sizes, pickLay(random), random);
+    narrow.fill(random, -range, range);
+    Doubles wide(sizes, pickLay(random), random);
+    for (int64_t i = 0; i < wide.count(); ++i)
+      wide[i] = double(narrow[i]);
+    return wide;
+  };
+  Tensor<T> h, weight;
+  Tensor<Acc> lse, dloss, dlse;
+  Doubles wideH = draw(h, {b, l, d}, 3), wideWeight = draw(weight, {v, d}, 1),
+          wideDloss = draw(dloss, {b, l}, 1), wideDlse = draw(dlse, {b, l}, 1);
+  Tensor<int64_t> labels({b, l}, pickLay(random), random);
+  for (int64_t i = 0; i < b * l; ++i)
+    labels[i] = pick(random, 0, 3) ? pick(random, 0, v - 1) : ignored;
+  auto near = [&](const char *name, auto &got, Doubles &want, double scale) {
+    double error = 0, norm = 0;
+    for (int64_t i = 0; i < want.count(); ++i) {
+      double off = double(got[i]) - want[i];
+      error += off * off;
+      norm += want[i] * want[i];
+    }
+    EXPECT_LE(std::sqrt(error), scale * tolerance * std::sqrt(norm) + 1e-30)
+        << name;
+    EXPECT_TRUE(got.isIntact()) << name;
+  };
+  auto plain = [](const char *op) {
+    return findCpuKernel(op, DType::F64, KernelSet::Reference);
+  };
+  Doubles losses({b, l}, Lay::Dense, random), wideLse = losses;
+  ASSERT_EQ(test::run(plain("linear_cross_entropy"),
+                      {wideH.buffer(), wideWeight.buffer(), labels.buffer()},
+                      {losses.buffer(), wideLse.buffer()}, {ignored}),
+            "");
+  Doubles dh(wideH.sizes, Lay::Dense, random),
+      dweight(wideWeight.sizes, Lay::Dense, random);
+  ASSERT_EQ(test::run(plain("linear_cross_entropy_grad"),
+                      {wideH.buffer(), wideWeight.buffer(), labels.buffer(),
+                       wideLse.buffer(), wideDloss.buffer(),
+                       hasDlse ? wideDlse.buffer() : absent},
+                      {dh.buffer(), dweight.buffer()}, {ignored}),
+            "");
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    Tensor<Acc> fastLosses({b, l}, pickLay(random), random),
+        fastLse({b, l}, pickLay(random), random),
+        fastDweight({v, d}, pickLay(random), random);
+    Tensor<T> fastDh({b, l, d}, pickLay(random), random);
+    KernelFn loss =
+        implementation.find("linear_cross_entropy", Element<T>::dtype);
+    KernelFn grad =
+        implementation.find("linear_cross_entropy_grad", Element<T>::dtype);
+    ASSERT_TRUE(loss && grad);
+    ASSERT_EQ(test::run(loss, {h.buffer(), weight.buffer(), labels.buffer()},
+                        {fastLosses.buffer(), fastLse.buffer()}, {ignored}),
+              "");
+    near("losses", fastLosses, losses, 1);
+    near("lse", fastLse, wideLse, 1);
+    ASSERT_EQ(test::run(grad,
+                        {h.buffer(), weight.buffer(), labels.buffer(),
+                         fastLse.buffer(), dloss.buffer(),
+                         hasDlse ? dlse.buffer() : absent},
+                        {fastDh.buffer(), fastDweight.buffer()}, {ignored}),
+              "");
+    // A cotangent of an activation is rounded to its type.
+    near("dh", fastDh, dh, sizeof(T) == 2 ? 400 : 2);
+    near("dweight", fastDweight, dweight, 2);
+  }
+}
+
+TEST(GradTest, FastLosses) {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    checkFastLoss<double>(random, 1e-13);
+    checkFastLoss<float>(random, 2e-6);
+    checkFastLoss<BFloat16>(random, 1e-5);
+  }
+}
+
+/// Not a number stays one, and with its token, wherever in the vocabulary it
+/// comes up.
+TEST(GradTest, LossesKeepNaN) {
+  const int64_t l = 3, d = 4, v = 5000;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Random random(3);
+  Tensor<float> h({1, l, d}, Lay::Dense, random),
+      weight({v, d}, Lay::Dense, random);
+  Tensor<int32_t> labels({1, l}, Lay::Dense, random);
+  h.fill(random, -1, 1);
+  weight.fill(random, -1, 1);
+  for (int64_t i = 0; i < l; ++i)
+    labels[i] = 7;
+  for (const Implementation &implementation : implementations()) {
+    SCOPED_TRACE(implementation.name);
+    auto run = [&]() {
+      Tensor<float> losses({1, l}, Lay::Dense, random), lse = losses;
+      EXPECT_EQ(
+          test::run(implementation.find("linear_cross_entropy", DType::F32),
+                    {h.buffer(), weight.buffer(), labels.buffer()},
+                    {losses.buffer(), lse.buffer()}, {-100}),
+          "");
+      return losses;
+    };
+    Tensor<float> sound = run();
+    float before = h[5];
+    h[5] = nan;
+    Tensor<float> losses = run();
+    h[5] = before;
+    EXPECT_EQ(losses[0], sound[0]);
+    EXPECT_TRUE(std::isnan(losses[1]));
+    EXPECT_EQ(losses[2], sound[2]);
+    for (int64_t word : {int64_t(0), int64_t(3000), v - 1}) {
+      float was = weight[word * d];
+      weight[word * d] = nan;
+      losses = run();
+      weight[word * d] = was;
+      for (int64_t i = 0; i < l; ++i)
+        EXPECT_TRUE(std::isnan(losses[i])) << word;
+    }
+  }
+}
+
 /// Against the definition, at logits whose exponentials overflow.
 TEST(GradTest, LossOfLargeLogits) {
   Random random(2);

@@ -11,6 +11,8 @@
 #include "FlushToZero.h"
 #include "fast/Attention.h"
 #include "fast/Conv1d.h"
+#include "fast/CrossEntropy.h"
+#include "fast/CrossEntropyGrad.h"
 #include "fast/Matmul.h"
 #include "fast/RmsNorm.h"
 #include "fast/Ssd.h"
@@ -31,6 +33,18 @@ template <typename Isa> struct Entries {
       {"contract_rows", DType::F64, set, flushing<contractRows<Isa, double>>},
       {"contract_rows", DType::BF16, set,
        flushing<contractRows<Isa, BFloat16>>},
+      {"linear_cross_entropy", DType::F32, set,
+       flushing<LinearCrossEntropy<Isa, float>::run>},
+      {"linear_cross_entropy", DType::F64, set,
+       flushing<LinearCrossEntropy<Isa, double>::run>},
+      {"linear_cross_entropy", DType::BF16, set,
+       flushing<LinearCrossEntropy<Isa, BFloat16>::run>},
+      {"linear_cross_entropy_grad", DType::F32, set,
+       flushing<LinearCrossEntropyGrad<Isa, float>::run>},
+      {"linear_cross_entropy_grad", DType::F64, set,
+       flushing<LinearCrossEntropyGrad<Isa, double>::run>},
+      {"linear_cross_entropy_grad", DType::BF16, set,
+       flushing<LinearCrossEntropyGrad<Isa, BFloat16>::run>},
       {"conv1d", DType::F32, set, flushing<Conv1d<Isa, float>::run>},
       {"conv1d", DType::F64, set, flushing<Conv1d<Isa, double>::run>},
       {"conv1d", DType::BF16, set, flushing<Conv1d<Isa, BFloat16>::run>},
