@@ -18,31 +18,6 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// The type of a sum of such elements.
-RankedTensorType summed(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.clone(sumsOf(type.getElementType()));
-}
-
-/// The sum over dimension `dim` of a tensor.
-Value sumOver(AdjointContext &context, Value value, int64_t dim) {
-  OpBuilder &builder = context.getBuilder();
-  Location loc = context.getLoc();
-  RankedTensorType type = summed(value);
-  SmallVector<int64_t> shape(type.getShape());
-  shape.erase(shape.begin() + dim);
-  Value zeros = zerosOf(builder, loc, type.clone(shape));
-  value = withElements(builder, loc, value, type.getElementType());
-  return linalg::ReduceOp::create(
-             builder, loc, value, zeros, dim,
-             [](OpBuilder &b, Location at, ValueRange args) {
-               linalg::YieldOp::create(
-                   b, at,
-                   arith::AddFOp::create(b, at, args[0], args[1]).getResult());
-             })
-      ->getResult(0);
-}
-
 LogicalResult stop(AdjointContext &, StopGradientOp) { return success(); }
 
 LogicalResult embedding(AdjointContext &context, EmbeddingOp op) {
@@ -88,33 +63,11 @@ LogicalResult rotary(AdjointContext &context, RotaryOp op) {
 /// Each run of elements was read `times` times.
 LogicalResult repeat(AdjointContext &context, RepeatOp op) {
   Value cotangent = context.cotangent();
-  if (!cotangent || !context.isWanted(0))
-    return success();
-  auto dim = static_cast<int64_t>(op.getDim());
-  auto type = cast<RankedTensorType>(cotangent.getType());
-  ArrayRef<int64_t> source =
-      cast<RankedTensorType>(op.getSource().getType()).getShape();
-  int64_t runs = source[dim] / static_cast<int64_t>(op.getUnit());
-  SmallVector<int64_t> shape(source);
-  shape[dim] = runs;
-  shape.insert(shape.begin() + dim + 1, {static_cast<int64_t>(op.getTimes()),
-                                         static_cast<int64_t>(op.getUnit())});
-  SmallVector<ReassociationIndices> groups, back;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    int64_t first = i + (i > dim ? 2 : 0), firstBack = i + (i > dim ? 1 : 0);
-    groups.push_back(i == dim ? ReassociationIndices{i, i + 1, i + 2}
-                              : ReassociationIndices{first});
-    back.push_back(i == dim ? ReassociationIndices{i, i + 1}
-                            : ReassociationIndices{firstBack});
-  }
-  OpBuilder &builder = context.getBuilder();
-  Value parts = tensor::ExpandShapeOp::create(
-      builder, context.getLoc(), type.clone(shape), cotangent, groups);
-  Value sum = sumOver(context, parts, dim + 1);
-  context.add(0, tensor::CollapseShapeOp::create(
-                     builder, context.getLoc(),
-                     RankedTensorType::get(source, getElementTypeOrSelf(sum)),
-                     sum, back));
+  if (cotangent && context.isWanted(0))
+    context.add(0, sumOfRepeats(context.getBuilder(), context.getLoc(),
+                                cotangent, static_cast<int64_t>(op.getDim()),
+                                static_cast<int64_t>(op.getTimes()),
+                                static_cast<int64_t>(op.getUnit())));
   return success();
 }
 
@@ -194,7 +147,7 @@ LogicalResult ssd(AdjointContext &context, SsdOp op) {
   if (op.getD())
     context.add(next++, op.getD().getType().getRank() == 2
                             ? Value(grad.getDD())
-                            : sumOver(context, grad.getDD(), 1));
+                            : sumOver(builder, loc, grad.getDD(), 1));
   if (op.getDtBias())
     context.add(next++, grad.getDdtBias());
   if (op.getInitial())
@@ -230,30 +183,19 @@ LogicalResult crossEntropy(AdjointContext &context, LinearCrossEntropyOp op) {
   return success();
 }
 
-template <typename OpTy, auto function>
-struct Model : AdjointOpInterface::ExternalModel<Model<OpTy, function>, OpTy> {
-  LogicalResult buildAdjoint(Operation *op, AdjointContext &context) const {
-    return function(context, cast<OpTy>(op));
-  }
-};
-
-template <typename OpTy, auto function> void attach(MLIRContext *context) {
-  OpTy::template attachInterface<Model<OpTy, function>>(*context);
-}
-
 } // namespace
 
 void registerModelAdjoints(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, CPDialect *) {
-    attach<StopGradientOp, stop>(context);
-    attach<EmbeddingOp, embedding>(context);
-    attach<RotaryOp, rotary>(context);
-    attach<RepeatOp, repeat>(context);
-    attach<RmsNormOp, rmsNorm>(context);
-    attach<Conv1dOp, conv1d>(context);
-    attach<SsdOp, ssd>(context);
-    attach<AttentionOp, attention>(context);
-    attach<LinearCrossEntropyOp, crossEntropy>(context);
+    attachAdjoint<StopGradientOp, stop>(context);
+    attachAdjoint<EmbeddingOp, embedding>(context);
+    attachAdjoint<RotaryOp, rotary>(context);
+    attachAdjoint<RepeatOp, repeat>(context);
+    attachAdjoint<RmsNormOp, rmsNorm>(context);
+    attachAdjoint<Conv1dOp, conv1d>(context);
+    attachAdjoint<SsdOp, ssd>(context);
+    attachAdjoint<AttentionOp, attention>(context);
+    attachAdjoint<LinearCrossEntropyOp, crossEntropy>(context);
   });
 }
 
@@ -262,6 +204,8 @@ void registerAdjointModels(DialectRegistry &registry) {
   registerStructuredAdjoints(registry);
   registerShapeAdjoints(registry);
   registerModelAdjoints(registry);
+  registerLocalAdjoints(registry);
+  registerCollectiveAdjoints(registry);
 }
 
 } // namespace cp

@@ -19,8 +19,22 @@ void registerScalarAdjoints(mlir::DialectRegistry &registry);
 void registerStructuredAdjoints(mlir::DialectRegistry &registry);
 /// Of tensor.
 void registerShapeAdjoints(mlir::DialectRegistry &registry);
-/// Of our own dialect.
+/// Of our own dialect: what models are made of, and what moves between ranks.
 void registerModelAdjoints(mlir::DialectRegistry &registry);
+void registerLocalAdjoints(mlir::DialectRegistry &registry);
+void registerCollectiveAdjoints(mlir::DialectRegistry &registry);
+
+/// Attaches the interface to an op by a function that builds its adjoint.
+template <typename OpTy, auto function>
+void attachAdjoint(mlir::MLIRContext *context) {
+  struct Model : AdjointOpInterface::ExternalModel<Model, OpTy> {
+    llvm::LogicalResult buildAdjoint(mlir::Operation *op,
+                                     AdjointContext &adjoint) const {
+      return function(adjoint, mlir::cast<OpTy>(op));
+    }
+  };
+  OpTy::template attachInterface<Model>(*context);
+}
 
 } // namespace cp
 

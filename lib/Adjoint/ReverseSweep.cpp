@@ -195,6 +195,10 @@ void AdjointContext::add(unsigned operand, Value value) {
   sweep.add(op->getOperand(operand), {value, {}});
 }
 
+void AdjointContext::addTo(Value value, Value cotangent) {
+  sweep.add(value, {cotangent, {}});
+}
+
 void AdjointContext::addSlice(unsigned operand, Value value,
                               ArrayRef<int64_t> offsets) {
   sweep.add(op->getOperand(operand), {value, SmallVector<int64_t>(offsets)});

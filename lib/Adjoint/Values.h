@@ -24,6 +24,24 @@ mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value zerosOf(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Type type);
 
+/// The tensor, each element multiplied by that of `factor`, whose dimensions
+/// are the first of the tensor's.
+mlir::Value scaled(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value value, mlir::Value factor);
+/// The products' sum over all but the first `kept` dimensions.
+mlir::Value innerProduct(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value a, mlir::Value b, int64_t kept);
+/// The type of a sum of such elements.
+mlir::RankedTensorType summed(mlir::Value value);
+/// The sum over dimension `dim` of a tensor, of the type `summed`.
+mlir::Value sumOver(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, int64_t dim);
+/// The adjoint of cp.repeat: the sum of the `times` copies of each run of
+/// `unit` elements of a dimension.
+mlir::Value sumOfRepeats(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value value, int64_t dim, int64_t times,
+                         int64_t unit);
+
 } // namespace cp
 
 #endif // CP_LIB_ADJOINT_VALUES_H

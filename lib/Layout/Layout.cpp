@@ -130,3 +130,11 @@ std::vector<int64_t> cp::localShape(const Layout &layout,
     }
   return local;
 }
+
+bool cp::isCutOver(const Layout &layout, int axis) {
+  for (const std::vector<Cut> &cuts : layout.dims)
+    for (const Cut &cut : cuts)
+      if (cut.axis == axis)
+        return true;
+  return false;
+}

@@ -26,12 +26,20 @@ static int64_t costOf(const std::vector<PlannedStep> &steps, const Layout &from,
   return cost;
 }
 
+/// Whether terms of each sum that `to` leaves to be made come from somewhere:
+/// a term or a part on each rank.
+static bool hasTerms(const Layout &from, const Layout &to) {
+  return std::all_of(to.partial.begin(), to.partial.end(), [&](int axis) {
+    return std::binary_search(from.partial.begin(), from.partial.end(), axis) ||
+           isCutOver(from, axis);
+  });
+}
+
 std::optional<std::vector<PlannedStep>>
 cp::plan(const Layout &from, const Layout &to,
          const std::vector<int64_t> &shape) {
   if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
-      !std::includes(from.partial.begin(), from.partial.end(),
-                     to.partial.begin(), to.partial.end()))
+      !hasTerms(from, to))
     return std::nullopt;
   std::vector<PlannedStep> best;
   int64_t bestCost = 0;

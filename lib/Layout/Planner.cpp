@@ -49,19 +49,11 @@ bool Planner::isPartial(int axis) const {
                             axis);
 }
 
-static bool isCut(const Layout &layout, int axis) {
-  for (const std::vector<Cut> &cuts : layout.dims)
-    for (const Cut &cut : cuts)
-      if (cut.axis == axis)
-        return true;
-  return false;
-}
-
 bool Planner::isFree(int axis) const {
-  return !isPartial(axis) && !isCut(current, axis);
+  return !isPartial(axis) && !isCutOver(current, axis);
 }
 
-bool Planner::isCutInTarget(int axis) const { return isCut(target, axis); }
+bool Planner::isCutInTarget(int axis) const { return isCutOver(target, axis); }
 
 static bool allContiguous(const std::vector<Cut> &cuts) {
   return std::all_of(cuts.begin(), cuts.end(), [](const Cut &cut) {
@@ -80,7 +72,7 @@ static bool canJoin(Step &first, Step &second) {
   Step::Kind kind = first.kind();
   if (kind != second.kind() ||
       (kind != Step::Kind::AllGather && kind != Step::Kind::Slice &&
-       kind != Step::Kind::ReduceScatter))
+       kind != Step::Kind::ReduceScatter && kind != Step::Kind::Unslice))
     return false;
   const Parts &a = partsOf(first), &b = partsOf(second);
   return a.dim == b.dim && allContiguous(a.cuts) && allContiguous(b.cuts);
@@ -92,11 +84,11 @@ void Planner::emit(Step step) {
     steps.push_back({std::move(step), current});
     return;
   }
-  // A gather takes cuts from the minor end, the others add them there.
-  bool gathers = step.kind() == Step::Kind::AllGather;
+  // Cuts are taken from the minor end, and added there.
+  bool takes = std::holds_alternative<Parts>(step.from);
   Step &last = steps.back();
   auto join = [&](auto &list, const auto &more) {
-    list.insert(gathers ? list.begin() : list.end(), more.begin(), more.end());
+    list.insert(takes ? list.begin() : list.end(), more.begin(), more.end());
   };
   join(last.axes, step.axes);
   join(partsOf(last).cuts, partsOf(step).cuts);
@@ -211,17 +203,26 @@ bool Planner::reorder() {
   return false;
 }
 
-/// Drops the minor-most cut of `dim`.
-void Planner::gather(size_t dim) {
+/// Drops the minor-most cut of `dim`: gathers, or leaves the ranks' parts to be
+/// added up.
+void Planner::dropCut(size_t dim) {
   Cut cut = current.dims[dim].back();
   current.dims[dim].pop_back();
-  emit({{cut.axis}, Parts{int(dim), {cut}}, Whole()});
+  bool staysTerm = std::binary_search(target.partial.begin(),
+                                      target.partial.end(), cut.axis);
+  if (staysTerm)
+    current.partial.insert(std::upper_bound(current.partial.begin(),
+                                            current.partial.end(), cut.axis),
+                           cut.axis);
+  emit({{cut.axis},
+        Parts{int(dim), {cut}},
+        staysTerm ? Share(Partial()) : Share(Whole())});
 }
 
-bool Planner::gatherUnused() {
+bool Planner::dropUnused() {
   for (size_t dim = 0; dim < current.dims.size(); ++dim)
     if (!isPrefix(dim) && !isCutInTarget(current.dims[dim].back().axis)) {
-      gather(dim);
+      dropCut(dim);
       return true;
     }
   return false;
@@ -271,6 +272,6 @@ bool Planner::gatherSmallest() {
   }
   if (best == current.dims.size())
     return false;
-  gather(best);
+  dropCut(best);
   return true;
 }

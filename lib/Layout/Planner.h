@@ -40,7 +40,7 @@ public:
 
   std::vector<PlannedStep> run() {
     while (slice() || reduceScatter() || allReduce() || allToAll() ||
-           reorder() || gatherUnused() || detour() || gatherSmallest()) {
+           reorder() || dropUnused() || detour() || gatherSmallest()) {
     }
     return std::move(steps);
   }
@@ -51,7 +51,7 @@ private:
   bool allReduce();
   bool allToAll();
   bool reorder();
-  bool gatherUnused();
+  bool dropUnused();
   bool detour();
   bool gatherSmallest();
 
@@ -68,7 +68,7 @@ private:
   bool sendAway(size_t from);
   size_t joinable(size_t from, size_t to) const;
   void moveCuts(size_t from, size_t to, size_t count);
-  void gather(size_t dim);
+  void dropCut(size_t dim);
   void emit(Step step);
 
   Layout current;

@@ -327,3 +327,103 @@ func.func @layout_c5_slice_to_dynamic(%x: tensor<6xf32>) {
       : tensor<6xf32> -> tensor<?xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @unslice_group_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.unslice' op group_c1: at least one axis must be named}}
+  %0 = cp.unslice %x over [] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @unslice_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{unslice_c1: the dimension must be below 1, but is 1}}
+  %0 = cp.unslice %x over ["cp"] of #mesh {dim = 1}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @unslice_c1_negative(%x: tensor<8xf32>) {
+  // expected-error @below {{unslice_c1: the dimension must be below 1, but is -9223372036854775808}}
+  %0 = cp.unslice %x over ["cp"] of #mesh {dim = -9223372036854775808}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @unslice_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{unslice_c2: the result must have shape [32], but has [8]}}
+  %0 = cp.unslice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @unslice_c2_type(%x: tensor<8xf32>) {
+  // expected-error @below {{unslice_c2: the result must hold 'f32', but holds 'f64'}}
+  %0 = cp.unslice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32> -> tensor<32xf64>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @unslice_c3(%x: tensor<8xi32>) {
+  // expected-error @below {{unslice_c3: }}
+  %0 = cp.unslice %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xi32> -> tensor<32xi32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @layout_c5_unslice(%x: tensor<3x8xf32>) {
+  // expected-error @below {{'cp.unslice' op layout_c5: dimension 0 of size 12 does not divide by 2 x 4 (axis "cp", zigzag)}}
+  %0 = cp.unslice %x over ["cp" zigzag] of #mesh {dim = 0}
+      : tensor<3x8xf32> -> tensor<12x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @cut_c1_unslice(%x: tensor<4x8xf32>) {
+  // expected-error @below {{'cp.unslice' op cut_c1: several axes are one group here}}
+  %0 = cp.unslice %x over ["dp", "cp" striped] of #mesh {dim = 0}
+      : tensor<4x8xf32> -> tensor<32x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @grad_scale_unknown(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_gather' op attribute 'grad_scale' failed to satisfy constraint: string attribute that is "up", "down" or "none"}}
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0, grad_scale = "half"}
+      : tensor<8xf32> -> tensor<32xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @grad_scale_not_a_word(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.slice' op attribute 'grad_scale' failed to satisfy constraint: string attribute that is "up", "down" or "none"}}
+  %0 = cp.slice %x over ["cp"] of #mesh {dim = 0, grad_scale = 2}
+      : tensor<8xf32> -> tensor<2xf32>
+  return
+}

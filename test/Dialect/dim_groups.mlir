@@ -1,7 +1,7 @@
 // RUN: cp-opt %s --verify-roundtrip | %cp-opt | FileCheck %s
 // RUN: %cp-opt %s --emit-bytecode | %cp-opt | FileCheck %s
 
-// The collectives that change one dimension, and cp.slice.
+// The collectives that change one dimension, cp.slice and cp.unslice.
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 
@@ -44,5 +44,33 @@ func.func @reduce_scatter(%x: tensor<2x8xf32>) {
   // CHECK: cp.reduce_scatter %{{.*}} over ["dp" zigzag] of #{{[a-z0-9]+}} {dim = 1 : i64}
   %1 = cp.reduce_scatter %x over ["dp" zigzag] of #mesh {dim = 1}
       : tensor<2x8xf32> -> tensor<2x4xf32>
+  return
+}
+
+// CHECK-LABEL: @unslice
+func.func @unslice(%x: tensor<2x2xf32>, %y: tensor<?xbf16>) {
+  // CHECK: cp.unslice %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 1 : i64} : tensor<2x2xf32> -> tensor<2x8xf32>
+  %0 = cp.unslice %x over ["cp"] of #mesh {dim = 1}
+      : tensor<2x2xf32> -> tensor<2x8xf32>
+  // CHECK: cp.unslice %{{.*}} over ["dp" zigzag] of #{{[a-z0-9]+}} {dim = 1 : i64}
+  %1 = cp.unslice %x over ["dp" zigzag] of #mesh {dim = 1}
+      : tensor<2x2xf32> -> tensor<2x4xf32>
+  // CHECK: cp.unslice {{.*}} : tensor<?xbf16> -> tensor<?xbf16>
+  %2 = cp.unslice %y over ["cp"] of #mesh {dim = 0}
+      : tensor<?xbf16> -> tensor<?xbf16>
+  return
+}
+
+// CHECK-LABEL: @scaled_by_hand
+func.func @scaled_by_hand(%x: tensor<8xf32>) {
+  // CHECK: cp.all_gather %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 0 : i64, grad_scale = "up"} : tensor<8xf32> -> tensor<32xf32>
+  %0 = cp.all_gather %x over ["cp"] of #mesh {dim = 0, grad_scale = "up"}
+      : tensor<8xf32> -> tensor<32xf32>
+  // CHECK: cp.slice %{{.*}} over ["cp"] of #{{[a-z0-9]+}} {dim = 0 : i64, grad_scale = "down"} : tensor<32xf32> -> tensor<8xf32>
+  %1 = cp.slice %0 over ["cp"] of #mesh {dim = 0, grad_scale = "down"}
+      : tensor<32xf32> -> tensor<8xf32>
+  // CHECK: {dim = 0 : i64, grad_scale = "none"}
+  %2 = cp.slice %0 over ["cp"] of #mesh {dim = 0, grad_scale = "none"}
+      : tensor<32xf32> -> tensor<8xf32>
   return
 }

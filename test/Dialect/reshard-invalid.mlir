@@ -62,7 +62,7 @@ func.func @reshard_c3(%x: tensor<8xf32, #a>) {
 #whole = #cp.layout<#mesh, [{}]>
 #sum = #cp.layout<#mesh, [{}], partial = {"cp"}>
 func.func @reshard_c4(%x: tensor<8xf32, #whole>) {
-  // expected-error @below {{reshard_c4: axis "cp" cannot become partial: a full value has no summands to give}}
+  // expected-error @below {{reshard_c4: axis "cp" cannot become partial: it does not cut the source}}
   %0 = cp.reshard %x : tensor<8xf32, #whole> to tensor<8xf32, #sum>
   return
 }

@@ -117,3 +117,53 @@ func.func @main(%x: tensor<4xf32> {cp.param = "x"}, %i: index) -> tensor<f32> {
   %0 = tensor.extract_slice %x[%i] [1] [1] : tensor<4xf32> to tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// In the local view what a reshard exchanges is known only when it is lowered.
+#mesh = #cp.mesh<"cp" = 2>
+#rows = #cp.layout<#mesh, [{"cp"}]>
+#whole = #cp.layout<#mesh, [{}]>
+func.func @main(%x: tensor<2xf32> {cp.param = "x"}) -> (tensor<4xf32>, tensor<f32> {cp.name = "loss"})
+    attributes {cp.view = "local"} {
+  %loss = arith.constant dense<0.0> : tensor<f32>
+  // expected-error @below {{differentiate_c1: has no collective yet; run cp-lower-reshards first}}
+  %0 = cp.reshard %x from #rows to #whole : tensor<2xf32> to tensor<4xf32>
+  return %0, %loss : tensor<4xf32>, tensor<f32>
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 4>
+func.func @main(%x: tensor<2xf32> {cp.param = "x"}) -> tensor<f32> attributes {cp.view = "local"} {
+  // expected-error @below {{differentiate_c3: combines summaries by #cp.combine<"affine", batch_dims = 0>, whose derivative is not known; keep gradients from it by cp.stop_gradient, or differentiate before the program is sharded}}
+  %prefix = cp.scan_state %x over ["cp"] of #mesh
+      {combine = #cp.combine<"affine", batch_dims = 0>} : tensor<2xf32>
+  %0 = tensor.extract_slice %prefix[0] [1] [1] : tensor<2xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x16x2x8xf32> {cp.param = "x"}, %a: tensor<2xf32>,
+    %b: tensor<1x16x1x4xf32>, %chunks: tensor<1x1x2x8x4xf32>, %dt: tensor<1x16x2xf32>,
+    %pd: tensor<1x2xf32>, %ps: tensor<1x2x8x4xf32>) -> tensor<f32>
+    attributes {cp.view = "local"} {
+  // expected-error @below {{differentiate_c3: what is kept must come from one cp.ssd_states, of whose tokens the derivative is; give it both results of one}}
+  %y, %final = cp.ssd_scan %x A_log(%a) B(%b) C(%b) kept(%chunks, %dt) prefix(%pd, %ps)
+      : (tensor<1x16x2x8xf32>, tensor<2xf32>, tensor<1x16x1x4xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x1x2x8x4xf32>, tensor<1x16x2xf32>,
+         tensor<1x2xf32>, tensor<1x2x8x4xf32>)
+      -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
+  %0 = tensor.extract_slice %y[0, 0, 0, 0] [1, 1, 1, 1] [1, 1, 1, 1]
+      : tensor<1x16x2x8xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<?x4xf32> {cp.param = "x"}) -> tensor<?x4xf32> {
+  // expected-error @below {{differentiate_c1: has a 'tensor<?x4xf32>', and only tensors of known sizes have derivatives here; give the program for one length of sequence}}
+  %0 = math.exp %x : tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}

@@ -280,3 +280,25 @@ func.func @global(%x: tensor<1x16x8xf32, #rows>)
       : tensor<1x16x8xf32, #rows> to tensor<1x16x8xf32, #columns>
   return %0 : tensor<1x16x8xf32, #columns>
 }
+
+// What is cut and wanted as terms of a sum is a part among zeros: nothing
+// travels.
+
+// CHECK-LABEL: func.func @terms_of_parts(
+// CHECK-NEXT:    %[[T:.*]] = cp.unslice %{{.*}} over ["a"] of #mesh {dim = 1 : i64} : tensor<1x8x8xf32> -> tensor<1x16x8xf32>
+// CHECK-NEXT:    return %[[T]]
+func.func @terms_of_parts(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #rows to #sum
+      : tensor<1x8x8xf32> to tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}
+
+// CHECK-LABEL: func.func @terms_of_zigzag_parts(
+// CHECK-NEXT:    cp.unslice %{{.*}} over ["a" zigzag] of #mesh {dim = 1 : i64}
+func.func @terms_of_zigzag_parts(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #zrows to #sum
+      : tensor<1x8x8xf32> to tensor<1x16x8xf32>
+  return %0 : tensor<1x16x8xf32>
+}

@@ -4,10 +4,12 @@
 #whole = #cp.layout<#mesh, [{}, {}, {}]>
 #rows = #cp.layout<#mesh, [{}, {"cp"}, {}]>
 #columns = #cp.layout<#mesh, [{}, {}, {"cp"}]>
+#terms = #cp.layout<#mesh, [{}, {}, {}], partial = {"cp"}>
 
 // CHECK-DAG: #[[$WHOLE:.*]] = #cp.layout<#mesh, [{}, {}, {}]>
 // CHECK-DAG: #[[$ROWS:.*]] = #cp.layout<#mesh, [{}, {"cp"}, {}]>
 // CHECK-DAG: #[[$COLUMNS:.*]] = #cp.layout<#mesh, [{}, {}, {"cp"}]>
+// CHECK-DAG: #[[$TERMS:.*]] = #cp.layout<#mesh, [{}, {}, {}], partial = {"cp"}>
 
 // There and back again is nothing.
 
@@ -49,6 +51,25 @@ func.func @shared(%x: tensor<1x16x8xf32, #rows>)
   %0 = cp.reshard %x : tensor<1x16x8xf32, #rows> to tensor<1x16x8xf32, #columns>
   %1 = cp.reshard %0 : tensor<1x16x8xf32, #columns> to tensor<1x16x8xf32, #whole>
   return %0, %1 : tensor<1x16x8xf32, #columns>, tensor<1x16x8xf32, #whole>
+}
+
+// Parts that were made terms are added up with others, and not gathered.
+
+// CHECK-LABEL: func.func @terms(
+// CHECK-SAME:    %[[X:.*]]: tensor<1x16x8xf32, #[[$ROWS]]>)
+// CHECK-NEXT:    %[[T:.*]] = cp.reshard %[[X]] : {{.*}} to tensor<1x16x8xf32, #[[$TERMS]]>
+// CHECK-NEXT:    %[[S:.*]] = cp.reshard %[[T]] : {{.*}} to tensor<1x16x8xf32, #[[$WHOLE]]>
+// CHECK-NEXT:    %[[C:.*]] = cp.reshard %[[X]] : {{.*}} to tensor<1x16x8xf32, #[[$COLUMNS]]>
+// CHECK-NEXT:    return %[[S]], %[[C]], %[[X]]
+func.func @terms(%x: tensor<1x16x8xf32, #rows>)
+    -> (tensor<1x16x8xf32, #whole>, tensor<1x16x8xf32, #columns>,
+        tensor<1x16x8xf32, #rows>) attributes {cp.view = "global"} {
+  %0 = cp.reshard %x : tensor<1x16x8xf32, #rows> to tensor<1x16x8xf32, #terms>
+  %1 = cp.reshard %0 : tensor<1x16x8xf32, #terms> to tensor<1x16x8xf32, #whole>
+  %2 = cp.reshard %0 : tensor<1x16x8xf32, #terms> to tensor<1x16x8xf32, #columns>
+  %3 = cp.reshard %0 : tensor<1x16x8xf32, #terms> to tensor<1x16x8xf32, #rows>
+  return %1, %2, %3 : tensor<1x16x8xf32, #whole>, tensor<1x16x8xf32, #columns>,
+      tensor<1x16x8xf32, #rows>
 }
 
 // No other op is folded or canonicalised: upstream patterns may drop layouts.

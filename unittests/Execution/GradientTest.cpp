@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientCases.h"
 #include "TestModel.h"
-#include "cp/Model/Random.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -31,31 +31,6 @@ OwningOpRef<ModuleOp> prepare(ModuleOp module, bool differentiate) {
   if (failed(manager.run(*copy)))
     return {};
   return copy;
-}
-
-/// Each argument of f64 in [-1, 1), ids in the same small vocabulary.
-std::vector<HostTensor> drawAll(ArrayRef<TensorSpec> specs) {
-  std::vector<HostTensor> tensors;
-  for (const TensorSpec &spec : specs) {
-    size_t count = *tensorBytes(spec.shape, DType::I8);
-    if (spec.dtype == DType::I32) {
-      HostTensor ids = HostTensor::zeros(spec.dtype, spec.shape);
-      for (size_t i = 0; i < count; ++i) {
-        int32_t id = static_cast<int32_t>(splitMix64(7, i) % 5);
-        std::memcpy(ids.bytes.data() + i * sizeof(id), &id, sizeof(id));
-      }
-      tensors.push_back(std::move(ids));
-      continue;
-    }
-    std::vector<double> values(count);
-    for (size_t i = 0; i < count; ++i)
-      values[i] = 2 * uniform01(fnv1a64(spec.name), i) - 1;
-    // States that last show a cotangent that is lost on the way.
-    if (spec.name == "A_log")
-      values[0] = std::log(0.02);
-    tensors.push_back(fromDoubles(spec.dtype, spec.shape, values));
-  }
-  return tensors;
 }
 
 double at(const HostTensor &tensor, int64_t i) {
@@ -97,193 +72,6 @@ private:
   std::vector<HostTensor> inputs;
 };
 
-/// A program up to %y, of this shape.
-struct Case {
-  const char *name;
-  std::vector<int64_t> shape;
-  const char *text;
-};
-void PrintTo(const Case &testCase, std::ostream *os) { *os << testCase.name; }
-
-/// The program, which gives the sum of the squares of %y.
-std::string textOf(const Case &testCase) {
-  std::string type = "tensor<", dims, kinds;
-  for (size_t i = 0; i < testCase.shape.size(); ++i) {
-    std::string comma = i ? ", " : "";
-    type += std::to_string(testCase.shape[i]) + "x";
-    dims += comma + "d" + std::to_string(i);
-    kinds += comma + "\"reduction\"";
-  }
-  type += "f64>";
-  return std::string(testCase.text) +
-         ("  %zero = arith.constant dense<0.0> : tensor<f64>\n"
-          "  %loss = linalg.generic {indexing_maps = [") +
-         "affine_map<(" + dims + ") -> (" + dims + ")>, affine_map<(" + dims +
-         ") -> ()>], iterator_types = [" + kinds + "]} ins(%y : " + type +
-         ") outs(%zero : tensor<f64>) {" + R"(
-  ^bb0(%element: f64, %so_far: f64):
-    %square = arith.mulf %element, %element : f64
-    %next = arith.addf %square, %so_far : f64
-    linalg.yield %next : f64
-  } -> tensor<f64>
-  return %loss : tensor<f64>
-})";
-}
-
-const Case cases[] = {
-    {"Arithmetic", {4, 3}, R"(
-func.func @main(%a: tensor<4x3xf64> {cp.param = "a", cp.sequence = 0 : i64},
-                %b: tensor<4x3xf64> {cp.param = "b", cp.sequence = 0 : i64})
-    -> tensor<f64> {
-  %two = arith.constant dense<2.0> : tensor<4x3xf64>
-  %0 = arith.addf %a, %two : tensor<4x3xf64>
-  %1 = math.log %0 : tensor<4x3xf64>
-  %2 = math.sqrt %0 : tensor<4x3xf64>
-  %3 = math.rsqrt %0 : tensor<4x3xf64>
-  %4 = math.powf %0, %b : tensor<4x3xf64>
-  %5 = arith.divf %1, %4 : tensor<4x3xf64>
-  %6 = math.tanh %b : tensor<4x3xf64>
-  %7 = math.erf %6 : tensor<4x3xf64>
-  %8 = arith.maximumf %7, %5 : tensor<4x3xf64>
-  %9 = math.fma %2, %3, %8 : tensor<4x3xf64>
-  %10 = math.sin %9 : tensor<4x3xf64>
-  %11 = math.cos %b : tensor<4x3xf64>
-  %12 = arith.subf %10, %11 : tensor<4x3xf64>
-  %13 = math.exp %12 : tensor<4x3xf64>
-  %14 = math.expm1 %b : tensor<4x3xf64>
-  %15 = math.absf %14 : tensor<4x3xf64>
-  %16 = math.log1p %15 : tensor<4x3xf64>
-  %17 = arith.minimumf %13, %2 : tensor<4x3xf64>
-  %18 = arith.negf %16 : tensor<4x3xf64>
-  %less = arith.cmpf olt, %a, %b : tensor<4x3xf64>
-  %19 = arith.select %less, %17, %18 : tensor<4x3xi1>, tensor<4x3xf64>
-  %20 = math.exp2 %19 : tensor<4x3xf64>
-  %y = arith.mulf %20, %5 : tensor<4x3xf64>
-)"},
-    {"Contractions", {2, 4, 5}, R"(
-#x = affine_map<(b, l, n, k) -> (b, l, k)>
-#w = affine_map<(b, l, n, k) -> (n, k)>
-#y = affine_map<(b, l, n, k) -> (b, l, n)>
-#row = affine_map<(b, l, n) -> (n)>
-#all = affine_map<(b, l, n) -> (b, l, n)>
-func.func @main(%x: tensor<2x4x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
-                %w: tensor<5x3xf64> {cp.param = "w"},
-                %bias: tensor<5xf64> {cp.param = "bias"}) -> tensor<f64> {
-  %f = arith.constant 0.0 : f64
-  %e = tensor.empty() : tensor<2x4x5xf64>
-  %z = linalg.fill ins(%f : f64) outs(%e : tensor<2x4x5xf64>) -> tensor<2x4x5xf64>
-  %p = linalg.generic {indexing_maps = [#x, #w, #y],
-      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<2x4x3xf64>, tensor<5x3xf64>) outs(%z : tensor<2x4x5xf64>) {
-  ^bb0(%a: f64, %c: f64, %s: f64):
-    %m = arith.mulf %a, %c : f64
-    %t = arith.addf %s, %m : f64
-    linalg.yield %t : f64
-  } -> tensor<2x4x5xf64>
-  %y = linalg.generic {indexing_maps = [#all, #row, #all],
-      iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%p, %bias : tensor<2x4x5xf64>, tensor<5xf64>) outs(%e : tensor<2x4x5xf64>) {
-  ^bb0(%a: f64, %c: f64, %o: f64):
-    %0 = arith.addf %a, %c : f64
-    %one = arith.constant 1.0 : f64
-    %n = arith.negf %0 : f64
-    %ex = math.exp %n : f64
-    %d = arith.addf %ex, %one : f64
-    %silu = arith.divf %0, %d : f64
-    linalg.yield %silu : f64
-  } -> tensor<2x4x5xf64>
-)"},
-    {"Shapes", {24}, R"(
-func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
-  %0 = tensor.extract_slice %x[0, 0] [4, 2] [1, 1] : tensor<4x6xf64> to tensor<4x2xf64>
-  %1 = tensor.extract_slice %x[0, 2] [4, 4] [1, 1] : tensor<4x6xf64> to tensor<4x4xf64>
-  %2 = tensor.extract_slice %x[1, 1] [1, 4] [1, 1] : tensor<4x6xf64> to tensor<4xf64>
-  %3 = math.exp %1 : tensor<4x4xf64>
-  %4 = tensor.expand_shape %2 [[0, 1]] output_shape [1, 4] : tensor<4xf64> into tensor<1x4xf64>
-  %5 = tensor.insert_slice %4 into %3[2, 0] [1, 4] [1, 1] : tensor<1x4xf64> into tensor<4x4xf64>
-  %6 = tensor.concat dim(1) %5, %0 : (tensor<4x4xf64>, tensor<4x2xf64>) -> tensor<4x6xf64>
-  %7 = arith.mulf %6, %x : tensor<4x6xf64>
-  %y = tensor.collapse_shape %7 [[0, 1]] : tensor<4x6xf64> into tensor<24xf64>
-)"},
-    // On four ranks a window reads the rows of two others.
-    {"Mixer", {1, 8, 4}, R"(
-func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
-    %in: tensor<28x4xf64> {cp.param = "in_proj"},
-    %cw: tensor<16x4xf64> {cp.param = "conv"}, %cb: tensor<16xf64> {cp.param = "conv_bias"},
-    %dtb: tensor<4xf64> {cp.param = "dt_bias"}, %a: tensor<4xf64> {cp.param = "A_log"},
-    %d: tensor<4xf64> {cp.param = "D"}, %nw: tensor<8xf64> {cp.param = "norm"},
-    %out: tensor<4x8xf64> {cp.param = "out_proj"}) -> tensor<f64> {
-  %y = cp.mamba_mixer %u in_proj(%in) conv(%cw, %cb) dt_bias(%dtb) A_log(%a)
-      D(%d) norm(%nw) out_proj(%out)
-      {num_heads = 4, head_dim = 2, num_groups = 2, state_size = 2, chunk_size = 3}
-      : (tensor<1x8x4xf64>, tensor<28x4xf64>, tensor<16x4xf64>, tensor<16xf64>,
-         tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<8xf64>,
-         tensor<4x8xf64>) -> tensor<1x8x4xf64>
-)"},
-    {"Attention",
-     {1, 8, 4, 3},
-     R"(
-!q = tensor<1x8x4x2xf64>
-!k = tensor<1x8x2x2xf64>
-!v = tensor<1x8x2x3xf64>
-func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
-    %k: !k {cp.param = "k", cp.sequence = 1 : i64},
-    %v: !v {cp.param = "v", cp.sequence = 1 : i64}) -> tensor<f64> {
-  %out, %lse = cp.attention %q, %k, %v {window = 5}
-      : (!q, !k, !v) -> (tensor<1x8x4x3xf64>, tensor<1x4x8xf64>)
-  %e = tensor.empty() : tensor<1x8x4x3xf64>
-  %y = linalg.generic {indexing_maps = [
-      affine_map<(b, l, h, p) -> (b, l, h, p)>, affine_map<(b, l, h, p) -> (b, h, l)>,
-      affine_map<(b, l, h, p) -> (b, l, h, p)>],
-      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%out, %lse : tensor<1x8x4x3xf64>, tensor<1x4x8xf64>) outs(%e : tensor<1x8x4x3xf64>) {
-  ^bb0(%o: f64, %s: f64, %none: f64):
-    %sum = arith.addf %o, %s : f64
-    linalg.yield %sum : f64
-  } -> tensor<1x8x4x3xf64>
-)"},
-    {"Loss", {}, R"(
-func.func @main(%h: tensor<1x8x3xf64> {cp.param = "h", cp.sequence = 1 : i64},
-    %w: tensor<5x3xf64> {cp.param = "w"},
-    %labels: tensor<1x8xi32> {cp.name = "labels", cp.sequence = 1 : i64},
-    %each: tensor<1x8xf64> {cp.param = "weights", cp.sequence = 1 : i64}) -> tensor<f64> {
-  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) {ignore_index = 2}
-      : (tensor<1x8x3xf64>, tensor<5x3xf64>, tensor<1x8xi32>) -> (tensor<1x8xf64>, tensor<1x8xf64>)
-  %penalty = arith.mulf %lse, %lse : tensor<1x8xf64>
-  %0 = arith.mulf %losses, %each : tensor<1x8xf64>
-  %1 = arith.addf %0, %penalty : tensor<1x8xf64>
-  %none = arith.constant dense<0.0> : tensor<f64>
-  %sum = linalg.reduce ins(%1 : tensor<1x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
-      (%in: f64, %init: f64) {
-        %2 = arith.addf %in, %init : f64
-        linalg.yield %2 : f64
-      }
-  %squares = arith.mulf %each, %each : tensor<1x8xf64>
-  %count = linalg.reduce ins(%squares : tensor<1x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
-      (%in: f64, %init: f64) {
-        %2 = arith.addf %in, %init : f64
-        linalg.yield %2 : f64
-      }
-  %y = arith.divf %sum, %count : tensor<f64>
-)"},
-    {"Tokens", {1, 8, 3, 4}, R"(
-func.func @main(%ids: tensor<1x8xi32> {cp.name = "ids", cp.sequence = 1 : i64},
-    %table: tensor<5x4xf64> {cp.param = "table"},
-    %w: tensor<4xf64> {cp.param = "w"}) -> tensor<f64> {
-  %0 = cp.embedding %ids in %table : (tensor<1x8xi32>, tensor<5x4xf64>) -> tensor<1x8x4xf64>
-  %1 = cp.rms_norm %0 weight(%w) : (tensor<1x8x4xf64>, tensor<4xf64>) -> tensor<1x8x4xf64>
-  %2 = cp.repeat %1 {dim = 2, unit = 2, times = 3} : tensor<1x8x4xf64> -> tensor<1x8x12xf64>
-  %3 = tensor.expand_shape %2 [[0], [1], [2, 3]] output_shape [1, 8, 3, 4]
-      : tensor<1x8x12xf64> into tensor<1x8x3x4xf64>
-  %places = cp.positions : tensor<8xi64>
-  %4 = cp.rotary %3 positions(%places) : (tensor<1x8x3x4xf64>, tensor<8xi64>) -> tensor<1x8x3x4xf64>
-  %5 = math.exp %4 : tensor<1x8x3x4xf64>
-  %6 = cp.stop_gradient %5 : tensor<1x8x3x4xf64>
-  %7 = arith.subf %6, %6 : tensor<1x8x3x4xf64>
-  %y = arith.addf %5, %7 : tensor<1x8x3x4xf64>
-)"},
-};
-
 void expectSame(const RunResult &result, const RunResult &expected) {
   ASSERT_EQ(result.outputs.size(), expected.outputs.size());
   for (size_t i = 0; i < result.outputs.size(); ++i)
@@ -291,7 +79,7 @@ void expectSame(const RunResult &result, const RunResult &expected) {
         << "result " << i;
 }
 
-class GradientTest : public testing::TestWithParam<Case> {
+class GradientTest : public testing::TestWithParam<GradientCase> {
 protected:
   void SetUp() override {
     module = parse(textOf(GetParam()));
@@ -307,7 +95,7 @@ TEST_P(GradientTest, AreFiniteDifferences) {
   std::unique_ptr<Program> forward = compile(*module, TestSharding());
   std::unique_ptr<Program> backward = compile(*gradients, TestSharding());
   ASSERT_TRUE(forward && backward);
-  std::vector<HostTensor> inputs = drawAll(forward->arguments());
+  std::vector<HostTensor> inputs = drawForGradients(forward->arguments());
   RunResult result = runOrFail(*backward, inputs, CPRT_KERNELS_REFERENCE);
   Losses losses(*forward, inputs);
   size_t next = 1;
@@ -331,7 +119,7 @@ TEST_P(GradientTest, AreFiniteDifferences) {
 TEST_P(GradientTest, OverRanksAreThoseOfOne) {
   std::unique_ptr<Program> whole = compile(*gradients, TestSharding());
   ASSERT_TRUE(whole);
-  std::vector<HostTensor> inputs = drawAll(whole->arguments());
+  std::vector<HostTensor> inputs = drawForGradients(whole->arguments());
   RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
   for (const char *strategy : {"hidden", "sequence"})
     for (int64_t ranks : {2, 4})
@@ -357,8 +145,9 @@ TEST_P(GradientTest, OverRanksAreThoseOfOne) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, GradientTest, testing::ValuesIn(cases),
-                         [](const testing::TestParamInfo<Case> &info) {
+INSTANTIATE_TEST_SUITE_P(Programs, GradientTest,
+                         testing::ValuesIn(gradientCases()),
+                         [](const testing::TestParamInfo<GradientCase> &info) {
                            return std::string(info.param.name);
                          });
 

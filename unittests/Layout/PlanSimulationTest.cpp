@@ -41,13 +41,33 @@ static std::string describe(const Layout &layout) {
   return text;
 }
 
+static std::vector<int> without(const std::vector<int> &axes,
+                                const std::vector<int> &others) {
+  std::vector<int> rest;
+  std::set_difference(axes.begin(), axes.end(), others.begin(), others.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
+/// Whether ranks hold what the layout says of a tensor that was partial on the
+/// axes `summed`. How parts that became terms of a sum are told apart no layout
+/// says: their sums are compared.
+static bool areParts(const std::vector<Part> &parts, Layout layout,
+                     const Shape &shape, const std::vector<int> &summed) {
+  std::vector<int> made = without(layout.partial, summed);
+  layout.partial = without(layout.partial, made);
+  return same(addUp(layout.mesh, parts, made),
+              distribute(layout, shape, summed));
+}
+
 /// Runs the plan on arrays; each step must arrive at the layout it names and
 /// send what elementsSent says.
 static void runPlan(const Layout &from, const Layout &to, const Shape &shape) {
   SCOPED_TRACE(describe(from) + " -> " + describe(to));
   std::optional<std::vector<PlannedStep>> steps = plan(from, to, shape);
-  bool possible = std::includes(from.partial.begin(), from.partial.end(),
-                                to.partial.begin(), to.partial.end());
+  std::vector<int> made = without(to.partial, from.partial);
+  bool possible = std::all_of(made.begin(), made.end(),
+                              [&](int axis) { return isCutOver(from, axis); });
   ASSERT_EQ(steps.has_value(), possible);
   if (!steps)
     return;
@@ -58,7 +78,7 @@ static void runPlan(const Layout &from, const Layout &to, const Shape &shape) {
     Shape sent(parts.size(), 0);
     parts = simulate(step, from.mesh, std::move(parts), sent);
     ASSERT_EQ(check(step.after, shape).value_or("good"), "good");
-    ASSERT_TRUE(same(parts, distribute(step.after, shape, from.partial)))
+    ASSERT_TRUE(areParts(parts, step.after, shape, from.partial))
         << "after " << describe(step.after);
     for (size_t rank = 0; rank < parts.size(); ++rank)
       ASSERT_EQ(elementsSent(step, before, shape, rank), sent[rank])
@@ -141,7 +161,7 @@ TEST(PlanSimulation, neverSendsMoreThanGatheringAll) {
   std::vector<Layout> layouts = allLayouts(makeMesh({2, 3}), 2);
   for (const Layout &from : layouts)
     for (const Layout &to : layouts) {
-      if (!plan(from, to, shape))
+      if (!plan(from, to, shape) || !without(to.partial, from.partial).empty())
         continue;
       Layout added = from, whole{from.mesh, {{}, {}}, to.partial};
       added.partial = to.partial;

@@ -221,11 +221,22 @@ TEST(Plan, minorAxisIsGatheredWhenItCanWaitNowhere) {
   expectStep((*steps)[2], Kind::Slice, {1}, -1, 0);
 }
 
+TEST(Plan, unslice) {
+  expectStep(onlyStep(make({{{0, zigzag}}, {}}), make({{}, {}}, {0})),
+             Kind::Unslice, {0}, 0, -1, zigzag);
+  expectStep(onlyStep(make({{}, {{1}, {0}}}), make({{}, {}}, {0, 1})),
+             Kind::Unslice, {1, 0}, 1, -1);
+  std::vector<PlannedStep> steps =
+      stepsOf(make({{{0}}, {{1}}}), make({{{1}}, {}}, {0}));
+  ASSERT_EQ(steps.size(), 2u);
+  expectStep(steps[0], Kind::Unslice, {0}, 0, -1);
+  expectStep(steps[1], Kind::AllToAll, {1}, 1, 0);
+}
+
 TEST(Plan, fullValueCannotBecomePartial) {
   std::vector<int64_t> shape = {24, 36};
   EXPECT_FALSE(plan(make({{}, {}}), make({{}, {}}, {0}), shape));
   EXPECT_FALSE(plan(make({{}, {}}, {1}), make({{}, {}}, {0, 1}), shape));
-  EXPECT_FALSE(plan(make({{{0}}, {}}), make({{}, {}}, {0}), shape));
 }
 
 TEST(Plan, differentMeshesOrRanksHaveNone) {

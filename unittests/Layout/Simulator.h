@@ -34,6 +34,10 @@ std::vector<Part> distribute(const Layout &layout,
                              const std::vector<int64_t> &shape,
                              const std::vector<int> &summed);
 
+/// The parts after the sums over `axes` are made.
+std::vector<Part> addUp(const Mesh &mesh, const std::vector<Part> &parts,
+                        const std::vector<int> &axes);
+
 /// Carries out one step from its description alone (not from Step::after), and
 /// adds to `sent` for each rank how many elements others took from it.
 std::vector<Part> simulate(const Step &step, const Mesh &mesh,

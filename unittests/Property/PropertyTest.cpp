@@ -4,14 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-//   CPPropertyTests [--seed=FIRST] [--cases=N] [--print]
-//
-// Case i has seed FIRST + i, and a failure prints it: --seed=S --cases=1 makes
-// the same case again, --print shows its model.
-//
-//===----------------------------------------------------------------------===//
 
+#include "PropertyPlan.h"
 #include "RandomModel.h"
 #include "cp/Transforms/Passes.h"
 
@@ -26,13 +20,6 @@ using namespace cp;
 using namespace cp::test;
 
 namespace {
-
-struct Plan {
-  uint64_t seed = 1;
-  uint64_t cases = 200;
-  bool print = false;
-};
-Plan plan;
 
 /// Sharding moves roundings only. In bf16 what is stored between ops is
 /// rounded to 2^-9, and softmax and norms carry that on.
@@ -84,7 +71,7 @@ protected:
                        describe(sharding, model) +
                        (kernels == CPRT_KERNELS_FAST ? " fast" : " reference");
     SCOPED_TRACE(line);
-    if (plan.print)
+    if (plan().print)
       std::cout << line << "\n" << model.text;
     OwningOpRef<ModuleOp> module = parse(model.text);
     ASSERT_TRUE(module) << model.text;
@@ -130,12 +117,12 @@ protected:
 };
 
 TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
-  std::cout << plan.cases << " cases from seed " << plan.seed << "\n";
-  for (uint64_t i = 0; i < plan.cases; ++i)
-    check(plan.seed + i);
+  std::cout << plan().cases << " cases from seed " << plan().seed << "\n";
+  for (uint64_t i = 0; i < plan().cases; ++i)
+    check(plan().seed + i);
   for (auto &[dtype, worst] : worstOf)
     std::cout << "worst rel_l2 in " << dtype << ": " << worst << "\n";
-  if (plan.cases < 100)
+  if (plan().cases < 100)
     return;
   // Tests of everything draw everything.
   for (const char *order : {"cont", "zigz", "stri"})
@@ -147,28 +134,4 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
     EXPECT_GT(drawn[describe(decay)], 0) << describe(decay);
 }
 
-/// Reads "--name=number" into `value`.
-bool readNumber(llvm::StringRef argument, llvm::StringRef name,
-                uint64_t &value) {
-  return argument.consume_front(name) && !argument.getAsInteger(10, value);
-}
-
 } // namespace
-
-int main(int argc, char **argv) {
-  testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    llvm::StringRef argument = argv[i];
-    if (argument == "--print") {
-      plan.print = true;
-      continue;
-    }
-    if (!readNumber(argument, "--seed=", plan.seed) &&
-        !readNumber(argument, "--cases=", plan.cases)) {
-      std::cerr << "unknown argument '" << argv[i]
-                << "'; give --seed=FIRST, --cases=N or --print\n";
-      return 2;
-    }
-  }
-  return RUN_ALL_TESTS();
-}

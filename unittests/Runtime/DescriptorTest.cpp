@@ -160,8 +160,8 @@ TEST(Descriptor, WrongNumberOfBuffers) {
   Tensor in(CPRT_F32, Sizes{2}), out(CPRT_F32, Sizes{4});
   Call call;
   call.in(in).in(in).out(out).array({0}).attr(int64_t(0)).attr(int64_t(0));
-  cprt_op *ops[] = {cprt_all_gather, cprt_slice, cprt_reorder,
-                    cprt_reduce_scatter, cprt_shift};
+  cprt_op *ops[] = {cprt_all_gather, cprt_slice,          cprt_unslice,
+                    cprt_reorder,    cprt_reduce_scatter, cprt_shift};
   for (cprt_op *op : ops)
     expectInvalid(op, call.table(), call.pointers().data(),
                   "found 2 inputs and 1 outputs, expected");

@@ -172,6 +172,45 @@ TEST(Move, SliceTakesThePartAndMovesNothing) {
   });
 }
 
+TEST(Move, UnsliceIsAPartAmongZerosAndMovesNothing) {
+  forEachCase([](RandomCase &c) {
+    int64_t rank = c.draw(1, 4), dim = c.draw(0, rank - 1), g = c.groupSize();
+    int64_t order = c.anyOrder();
+    std::vector<Array> wholes = c.wholes(cuttable(c, rank, dim));
+    World world(c.setting.mesh);
+    world.run([&](int64_t r, cprt_context *context) {
+      Member member = c.member(r);
+      const Array &whole = wholes[size_t(member.group)];
+      Tensor in(CPRT_F64, partOf(whole, dim, order, g, member.position));
+      Tensor out(CPRT_F64, whole.sizes, true), sum(CPRT_F64, whole.sizes);
+      Tensor own(CPRT_F64, in.read().sizes);
+      Call()
+          .array(c.setting.axes)
+          .attr(dim)
+          .attr(order)
+          .in(in)
+          .out(out)
+          .run(cprt_unslice, context);
+      EXPECT_EQ(cprt_context_counters(context, nullptr, 0), 0u);
+      Call(0)
+          .array(c.setting.axes)
+          .in(out)
+          .out(sum)
+          .run(cprt_all_reduce, context);
+      EXPECT_EQ(sum.read(), whole);
+      Call()
+          .array(c.setting.axes)
+          .attr(dim)
+          .attr(order)
+          .in(out)
+          .out(own)
+          .run(cprt_slice, context);
+      EXPECT_EQ(own.read(), in.read());
+    });
+    EXPECT_EQ(world.failures(), "");
+  });
+}
+
 /// Row-major strides of [2, 2, 0] are zeros, which is no overlap.
 TEST(Move, EmptyTensorsPass) {
   World world({2});

@@ -22,6 +22,7 @@
 
 namespace cp {
 
+class MeshAttr;
 class ReverseSweep;
 
 /// What the adjoint of one op is built with. Lives while that is built.
@@ -48,6 +49,9 @@ public:
   /// Adds to the cotangent of an operand a value of its shape. Elements may be
   /// those of sums: f32 where the operand is bf16.
   void add(unsigned operand, mlir::Value value);
+  /// The same for a value that an operand was computed of, by an op that stands
+  /// before this one and whose own adjoint knows nothing of it.
+  void addTo(mlir::Value value, mlir::Value cotangent);
   /// Adds to those elements of an operand's cotangent that a slice at these
   /// offsets, of the value's shape and of stride 1, has.
   void addSlice(unsigned operand, mlir::Value value,
@@ -110,6 +114,13 @@ findDependents(llvm::ArrayRef<mlir::Value> values,
 
 /// What to do about an op without a derivative.
 llvm::StringRef adviceWithoutAdjoint(mlir::Operation *op);
+
+/// A tensor on the ranks at these positions of the group over the mesh's
+/// `axes`, zeros on its others: a term of a sum that is the same on each of
+/// them.
+mlir::Value onPositions(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value, MeshAttr mesh, mlir::ArrayAttr axes,
+                        llvm::ArrayRef<int64_t> positions);
 
 /// Attaches AdjointOpInterface to the ops of arith, math, linalg and tensor
 /// that have derivatives, and to ours.

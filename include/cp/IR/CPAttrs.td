@@ -157,6 +157,16 @@ def CP_AttentionForm : I64EnumAttr<"AttentionForm",
   let genSpecializedAttr = 0;
 }
 
+def CP_GradScale : I64EnumAttr<"GradScale",
+    "How the cotangent of a gather or a slice is scaled by the size of the group: "
+    "multiplied (up), divided (down), or not at all (none)", [
+      I64EnumAttrCase<"Up", 0, "up">,
+      I64EnumAttrCase<"Down", 1, "down">,
+      I64EnumAttrCase<"None", 2, "none">]> {
+  let cppNamespace = "::cp";
+  let genSpecializedAttr = 0;
+}
+
 def CP_ScanAlgorithm : I64EnumAttr<"ScanAlgorithm",
     "How summaries travel in an exclusive scan over ranks", [
       I64EnumAttrCase<"Chain", 0, "chain">,

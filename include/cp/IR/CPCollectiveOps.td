@@ -261,11 +261,47 @@ class CP_DimCutOp<string name, list<Trait> traits>
   }];
 }
 
-def CP_AllGatherOp : CP_DimCutOp<"all_gather", [Communicates]> {
+/// How the cotangent of a gather or of a slice is scaled where ranks that share a
+/// whole all hold its cotangent, and not terms of it.
+def CP_IsGradScale : AttrConstraint<
+    CPred<"::cp::symbolizeGradScale("
+          "::llvm::cast<::mlir::StringAttr>($_self).getValue()).has_value()">,
+    "that is \"up\", \"down\" or \"none\"">;
+def CP_GradScaleAttr : ConfinedAttr<StrAttr, [CP_IsGradScale]>;
+
+/// One whose pair is chosen by hand in many programs.
+class CP_PairedDimCutOp<string name, list<Trait> traits>
+    : CP_DimCutOp<name, traits> {
+  let arguments = !con((ins AnyRankedTensor:$source), cutArguments,
+                       (ins I64Attr:$dim,
+                            OptionalAttr<CP_GradScaleAttr>:$grad_scale));
+  let builders = [
+    // Without `grad_scale`, as the passes make them.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
+                   "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
+                   "uint64_t":$dim), [{
+      build($_builder, $_state, result, source, mesh, cuts, dim,
+            ::mlir::StringAttr());
+    }]>,
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
+                   "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
+                   "::mlir::IntegerAttr":$dim), [{
+      build($_builder, $_state, result, source, mesh, cuts, dim,
+            ::mlir::StringAttr());
+    }]>];
+}
+
+def CP_AllGatherOp : CP_PairedDimCutOp<"all_gather", [Communicates]> {
   let summary = "The whole of a dimension from the ranks' parts";
   let description = [{
     Each rank's part is that of the cuts: blocks in a row, unless they have another
     order.
+
+    Its adjoint is `cp.reduce_scatter`: each rank has a term of the cotangent of
+    the whole. A program written by hand in which all ranks hold that cotangent
+    whole says so by `grad_scale`: the adjoint is then `cp.slice`, of the cotangent
+    multiplied ("up") or divided ("down") by the size of the group, or as it is
+    ("none").
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
@@ -288,11 +324,14 @@ def CP_AllGatherOp : CP_DimCutOp<"all_gather", [Communicates]> {
   }];
 }
 
-def CP_SliceOp : CP_DimCutOp<"slice", [Pure]> {
+def CP_SliceOp : CP_PairedDimCutOp<"slice", [Pure]> {
   let summary = "This rank's part of a dimension of a replicated tensor";
   let description = [{
     How a parameter that every rank holds in full is cut: nothing travels. The
     parts are as for `cp.all_gather`.
+
+    Its adjoint is `cp.unslice`; with `grad_scale` it is `cp.all_gather`, of the
+    cotangent scaled as for that op.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
@@ -310,6 +349,37 @@ def CP_SliceOp : CP_DimCutOp<"slice", [Pure]> {
       %0 = cp.slice %a over ["cp"] of #mesh {dim = 0}
           : tensor<24xf32> -> tensor<6xf32>
       return %0 : tensor<6xf32>
+    }
+    ```
+  }];
+}
+
+def CP_UnsliceOp : CP_DimCutOp<"unslice", [Pure]> {
+  let summary = "This rank's part of a dimension as a term of a sum";
+  let description = [{
+    Zeros around this rank's part, so that the ranks' sum is the whole: nothing
+    travels. With it a gather is a sum like others, and goes with them in one
+    exchange. It is the adjoint of `cp.slice`. The parts are as for
+    `cp.all_gather`.
+
+    Lifetime: made by `cp-lower-reshards` and `cp-differentiate`, becomes a call.
+
+    Constraints:
+    - group_c1: axes are axes of the mesh, each once, at least one;
+    - unslice_c1: dim exists;
+    - unslice_c2: the result is the source with `dim` times the group's size;
+    - unslice_c3: elements are floats, which can be added;
+    - layout_c5: the cuts divide the whole dimension;
+    - cut_c1: several cuts are all contiguous.
+
+    ```mlir
+    #mesh = #cp.mesh<"cp" = 4>
+    func.func @term(%a: tensor<6xf32>) -> tensor<24xf32>
+        attributes {cp.view = "local"} {
+      %0 = cp.unslice %a over ["cp"] of #mesh {dim = 0}
+          : tensor<6xf32> -> tensor<24xf32>
+      %1 = cp.all_reduce %0 over ["cp"] of #mesh : tensor<24xf32>
+      return %1 : tensor<24xf32>
     }
     ```
   }];

@@ -26,7 +26,7 @@ def CP_ReshardOp : CP_Op<"reshard", [
       are not there; in the local view both are, have the types' ranks, and the
       types have no layouts;
     - reshard_c3: both layouts are of one mesh;
-    - reshard_c4: no axis becomes partial that was not;
+    - reshard_c4: no axis becomes partial that was not, and did not cut;
     - reshard_c5: in the local view the types are parts of one shape, which both
       layouts can cut.
 

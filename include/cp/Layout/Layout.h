@@ -94,6 +94,9 @@ std::vector<int64_t> localShape(const Layout &layout,
 int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                     int64_t size, int64_t rank, int64_t local);
 
+/// Whether a dimension is cut over the axis.
+bool isCutOver(const Layout &layout, int axis);
+
 /// Where a global index of a dimension lives: the coordinate on each cut's axis
 /// (in the order of the cuts) and the local index there.
 struct Home {

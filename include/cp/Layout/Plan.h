@@ -28,8 +28,9 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 /// mesh. Empty when they are equal. Each step acts on the minor-most cuts of
 /// its dims, and each layout on the way is valid for `shape`; the last is `to`.
 /// Units alone never cause a step, but those of striped cuts do. Nothing when a
-/// full value would have to become partial, or the meshes or the numbers of
-/// dimensions differ; every other pair has a plan. With "a" and "b" two axes:
+/// value that is whole on each rank would have to become partial, or the meshes
+/// or the numbers of dimensions differ; every other pair has a plan. With "a"
+/// and "b" two axes:
 ///   from                   to                     plan
 ///   [{"a"}, {}]            the same               none
 ///   [{"a"}, {}]            [{}, {"a"}]            AllToAll a, 0 to 1
@@ -41,6 +42,7 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 ///   [{"a"}, {}]            [{"a" zigzag}, {}]     Reorder a, 0
 ///   [{"a" striped}, {}]    [{"a" striped : 2}, {}]  Reorder a, 0
 ///   [{"a"}, {"b"}]         [{"b"}, {"a"}]         AllGather, AllToAll, Slice
+///   [{"a"}, {}]            [{}, {}] partial a     Unslice a, 0
 ///   [{}, {}]               [{}, {}] partial a     nothing
 /// Greedy: free steps first, then those that shrink, then those that keep the
 /// size, gathers last. A cut that stands in the way of others is moved to a

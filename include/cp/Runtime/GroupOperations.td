@@ -52,6 +52,17 @@ def CPRT_Slice : CPRT_Operation<"slice"> {
   let onlyMoves = true;
 }
 
+def CPRT_Unslice : CPRT_Operation<"unslice"> {
+  let description = [{
+    Zeros, but for this rank's part of `dim`, which is the input; moves nothing
+    between ranks.
+  }];
+  let ins = (inputs CPRT_T<"...">:$part);
+  let outs = (outputs CPRT_T<"...">:$whole);
+  let attrs = (attributes CPRT_Axes:$axes, CPRT_Int<0>:$dim,
+                          CPRT_Order:$order);
+}
+
 def CPRT_AllReduce : CPRT_Operation<"all_reduce"> {
   let description = [{
     As many outputs as inputs, each the sum of an input over the group, added in

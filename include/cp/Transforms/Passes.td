@@ -29,22 +29,31 @@ def Decompose : Pass<"cp-decompose"> {
 def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
   let summary = "Derive the gradients of a function's loss";
   let description = [{
-    Reverse mode on whole tensors, before they have layouts: each public function
-    also returns, behind its results, the derivative of its loss by each argument
-    that `wrt` names, or by each with `cp.param`. `cp.gradient` of such a result
-    names the argument; its type is the argument's, with elements of f32 where these
-    are bf16. The loss is the result with `cp.name` of that name, or the only one.
+    Reverse mode on whole tensors, before they have layouts, or on what each rank
+    does (`cp.view = "local"`): each public function also returns, behind its
+    results, the derivative of its loss by each argument that `wrt` names, or by each
+    with `cp.param`. `cp.gradient` of such a result names the argument; its type is
+    the argument's, with elements of f32 where these are bf16. The loss is the result
+    with `cp.name` of that name, or the only one.
     With `cotangents`, the function takes a cotangent for each result instead, as
     a further argument `<name>.cotangent`, which is cut along the sequence where
     the result says by `cp.sequence` which of its dimensions that is.
+
+    In the local view each collective has the transposed map for its adjoint: a
+    gather the scattered sum, an exchange the one back, a scan over ranks that in
+    reverse. Where the attributes `cp.layout` say that ranks hold an argument or a
+    result whole, its cotangent is one for all of them: it enters on the first
+    rank, and terms are added up where it leaves. In a program with `grad_scale`,
+    whose cotangents are whole on every rank, neither is done.
 
     Each op says its adjoint by `AdjointOpInterface`; what they read of the forward
     pass is kept, as the backward pass is in the same function. Where the loss does
     not depend on an argument, a warning says so and the gradient is 0.
 
     Constraints:
-    - differentiate_c1: the function has one block, works on tensors, has no
-      layouts, and neither loops nor branches;
+    - differentiate_c1: the function has one block, works on tensors of known sizes
+      whose types have no layouts, and neither loops nor branches; in the local view
+      reshards are collectives already;
     - differentiate_c2: there is a loss, of one float, and what `wrt` names is an
       argument of floats;
     - differentiate_c3: each op between these arguments and the loss has a
@@ -204,7 +213,8 @@ def SimplifyReshards
   let description = [{
     A reshard of a reshard becomes one from the first layout to the last, and
     disappears when they are equal; each time a remark `folded` of category
-    `reshard` says so. See test/Transforms/simplify-reshards.mlir.
+    `reshard` says so. Parts that were made terms of a sum stay so up to the sum:
+    others go with it. See test/Transforms/simplify-reshards.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect"];
 }

@@ -138,6 +138,14 @@ LogicalResult AllGatherOp::verify() {
 LogicalResult SliceOp::verify() {
   return verifyDimOp(*this, "slice", /*grows=*/false);
 }
+LogicalResult UnsliceOp::verify() {
+  Type element = getElementTypeOrSelf(getSource());
+  if (!isa<FloatType>(element))
+    return emitOpError(
+               "unslice_c3: a term of a sum must hold floats, but holds ")
+           << element << "; gather it instead";
+  return verifyDimOp(*this, "unslice", /*grows=*/true);
+}
 LogicalResult ReduceScatterOp::verify() {
   return verifyDimOp(*this, "reduce_scatter", /*grows=*/false);
 }

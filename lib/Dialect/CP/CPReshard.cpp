@@ -80,10 +80,13 @@ LogicalResult ReshardOp::verify() {
     return emitOpError("reshard_c3: both layouts must be of one mesh, but ")
            << from.getMesh() << " and " << to.getMesh() << " were found";
   for (int64_t axis : to.getPartial())
-    if (!llvm::is_contained(from.getPartial(), axis))
+    if (!llvm::is_contained(from.getPartial(), axis) &&
+        !isCutOver(from.toLayout(), static_cast<int>(axis)))
       return emitOpError("reshard_c4: axis ")
              << to.getMesh().getNames()[axis]
-             << " cannot become partial: a full value has no summands to give";
+             << " cannot become partial: it does not cut the source, and a "
+                "full "
+                "value has no summands to give";
   return success();
 }
 

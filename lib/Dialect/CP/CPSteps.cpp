@@ -110,6 +110,9 @@ SmallVector<TensorStep> AllGatherOp::getSteps() {
 SmallVector<TensorStep> SliceOp::getSteps() {
   return oneStep(*this, Whole(), partsOf(*this));
 }
+SmallVector<TensorStep> UnsliceOp::getSteps() {
+  return oneStep(*this, partsOf(*this), Partial());
+}
 SmallVector<TensorStep> AllReduceOp::getSteps() {
   std::vector<int> axes = axisPositions(getMesh(), getAxes());
   return llvm::map_to_vector(getSources(), [&](Value source) {

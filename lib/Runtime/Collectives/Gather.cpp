@@ -1,4 +1,4 @@
-//===- Gather.cpp - all_gather, slice, reorder ----------------------------===//
+//===- Gather.cpp - all_gather, slice, unslice, reorder -------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -112,5 +112,24 @@ Error cp::runtime::operations::slice(Context &context, const Descriptor &call) {
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
   copyMapped(call.out(0), call.in(0),
              {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
+  return std::nullopt;
+}
+
+Error cp::runtime::operations::unslice(Context &context,
+                                       const Descriptor &call) {
+  UnsliceAttributes attrs(call);
+  OneDim read(attrs.order);
+  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                 /*inputIsWhole=*/false, read))
+    return failure;
+  if (Error failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
+    return failure;
+  if (Error failure = call.expectNotInPlace())
+    return failure;
+  CutRuns mine =
+      runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
+  fillZeros(call.out(0));
+  copyMapped(call.out(0), call.in(0),
+             {{read.dim, intersect(wholeRun(read.wholeSize()), mine)}});
   return std::nullopt;
 }

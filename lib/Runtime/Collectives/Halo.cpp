@@ -14,11 +14,6 @@
 
 using namespace cp::runtime;
 
-static void fillZeros(const Buffer &out) {
-  static constexpr int64_t zero = 0;
-  fill(out, &zero);
-}
-
 Error cp::runtime::operations::shift(Context &context, const Descriptor &call) {
   ShiftAttributes attrs(call);
   if (Error failure =

@@ -218,6 +218,11 @@ void cp::runtime::fill(const Buffer &dst, const void *element) {
   forEachRow(block, copyRow);
 }
 
+void cp::runtime::fillZeros(const Buffer &dst) {
+  static constexpr int64_t zero = 0;
+  fill(dst, &zero);
+}
+
 Contiguous::Contiguous(const Buffer &like, char *data)
     : view{data, like.dtype, like.rank, like.sizes, strides.data()} {
   int64_t stride = 1;

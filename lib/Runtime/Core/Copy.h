@@ -44,6 +44,9 @@ inline int64_t copyWhole(const Buffer &dst, const Buffer &src) {
 /// Every element becomes the one at `element`.
 void fill(const Buffer &dst, const void *element);
 
+/// Every element becomes zero.
+void fillZeros(const Buffer &dst);
+
 /// A row-major buffer over memory of the caller's.
 class Contiguous {
 public:

@@ -7,6 +7,7 @@
 
 #include "ArgumentAttributes.h"
 #include "ControlFlow.h"
+#include "Replicas.h"
 #include "cp/Adjoint/Adjoint.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
@@ -25,6 +26,11 @@ using namespace mlir;
 
 namespace cp {
 namespace {
+
+/// The layout of an argument or a result of a local program; null for none.
+LayoutAttr layoutOf(Attribute attribute) {
+  return dyn_cast_or_null<LayoutAttr>(attribute);
+}
 
 /// The name by which an argument is asked for: its `cp.param` or `cp.name`.
 StringAttr nameOf(FunctionOpInterface function, unsigned argument) {
@@ -53,23 +59,43 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult check(func::FuncOp function) {
-    if (function->hasAttr(viewAttr))
+    auto view = function->getAttrOfType<StringAttr>(viewAttr);
+    if (view && view != "local")
       return function.emitOpError("differentiate_c1: has layouts already (")
-             << viewAttr << " = " << function->getAttr(viewAttr)
-             << "); differentiate it before it is sharded";
+             << viewAttr << " = " << view
+             << "); differentiate it before it is sharded, or when it is "
+                "partitioned and its reshards are lowered";
+    for (ReshardOp reshard : function.getOps<ReshardOp>())
+      if (view)
+        return reshard.emitOpError("differentiate_c1: has no collective yet; "
+                                   "run cp-lower-reshards first");
     if (!llvm::hasSingleElement(function.getBody()))
       return function.emitOpError("differentiate_c1: has several blocks; give "
                                   "the program what one step computes");
     if (failed(refuseControlFlow(function, "differentiate_c1")))
       return failure();
     for (Operation &op : function.getBody().front())
-      for (Type type :
-           llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
-                                    SmallVector<Type>(op.getResultTypes())))
-        if (isa<BaseMemRefType>(type))
-          return op.emitOpError("differentiate_c1: works on buffers, and only "
-                                "tensors have derivatives; differentiate the "
-                                "program while it is on tensors");
+      if (failed(checkTypes(op)))
+        return failure();
+    return success();
+  }
+
+  /// Of an op between the arguments and the results.
+  static LogicalResult checkTypes(Operation &op) {
+    for (Type type :
+         llvm::concat<const Type>(SmallVector<Type>(op.getOperandTypes()),
+                                  SmallVector<Type>(op.getResultTypes()))) {
+      if (isa<BaseMemRefType>(type))
+        return op.emitOpError("differentiate_c1: works on buffers, and only "
+                              "tensors have derivatives; differentiate the "
+                              "program while it is on tensors");
+      auto tensor = dyn_cast<ShapedType>(type);
+      if (tensor && !tensor.hasStaticShape())
+        return op.emitOpError("differentiate_c1: has a ")
+               << type
+               << ", and only tensors of known sizes have derivatives here; "
+                  "give the program for one length of sequence";
+    }
     return success();
   }
 
@@ -153,10 +179,11 @@ private:
     DenseSet<Value> dependents = findDependents(from, ops);
     OpBuilder builder(body.getTerminator());
     ReverseSweep sweep(builder, dependents);
-    if (failed(seed(function, sweep, builder)) ||
+    Replicas replicas(function);
+    if (failed(seed(function, sweep, replicas, builder)) ||
         failed(checkPath(function, ops, dependents)) || failed(sweep.run(ops)))
       return failure();
-    finish(function, sweep, builder);
+    finish(function, sweep, replicas, builder);
     for (Operation *op : ops)
       if (auto stop = dyn_cast<StopGradientOp>(op)) {
         stop.getResult().replaceAllUsesWith(stop.getSource());
@@ -166,7 +193,7 @@ private:
   }
 
   LogicalResult seed(func::FuncOp function, ReverseSweep &sweep,
-                     OpBuilder &builder) {
+                     const Replicas &replicas, OpBuilder &builder) {
     Operation *end = function.getBody().front().getTerminator();
     seeded.clear();
     if (!cotangents) {
@@ -175,12 +202,13 @@ private:
         return failure();
       Value value = end->getOperand(*number);
       auto type = cast<RankedTensorType>(value.getType());
-      sweep.seed(
-          value,
-          arith::ConstantOp::create(
-              builder, value.getLoc(),
-              DenseElementsAttr::get(
-                  type, builder.getFloatAttr(type.getElementType(), 1.0))));
+      Value one = arith::ConstantOp::create(
+          builder, value.getLoc(),
+          DenseElementsAttr::get(
+              type, builder.getFloatAttr(type.getElementType(), 1.0)));
+      sweep.seed(value, replicas.termOf(builder, one,
+                                        layoutOf(function.getResultAttr(
+                                            *number, layoutAttr))));
       seeded.push_back(value);
       return success();
     }
@@ -194,13 +222,17 @@ private:
       unsigned number = function.getNumArguments();
       NamedAttrList attributes;
       attributes.append(nameAttr, builder.getStringAttr(text));
+      Attribute layout = function.getResultAttr(i, layoutAttr);
       if (Attribute sequence = function.getResultAttr(i, sequenceAttr))
         attributes.append(sequenceAttr, sequence);
+      if (layout)
+        attributes.append(layoutAttr, layout);
       if (failed(function.insertArgument(
               number, value.getType(),
               attributes.getDictionary(builder.getContext()), value.getLoc())))
         return failure();
-      sweep.seed(value, function.getArgument(number));
+      sweep.seed(value, replicas.termOf(builder, function.getArgument(number),
+                                        layoutOf(layout)));
       seeded.push_back(value);
     }
     return success();
@@ -246,13 +278,18 @@ private:
   }
 
   /// Returns the gradients behind the results.
-  void finish(func::FuncOp function, ReverseSweep &sweep, OpBuilder &builder) {
+  void finish(func::FuncOp function, ReverseSweep &sweep, Replicas &replicas,
+              OpBuilder &builder) {
     Operation *end = function.getBody().front().getTerminator();
     SmallVector<Value> gradients;
     for (BlockArgument argument : wanted) {
       StringAttr name = nameOf(function, argument.getArgNumber());
+      Attribute layout =
+          function.getArgAttr(argument.getArgNumber(), layoutAttr);
       Value gradient = sweep.total(argument);
-      if (!gradient) {
+      if (gradient) {
+        replicas.add(gradients.size(), gradient, layoutOf(layout));
+      } else {
         function.emitWarning("differentiate: the loss does not depend on '")
             << name.getValue() << "', whose gradient is 0";
         gradient = arith::ConstantOp::create(
@@ -260,13 +297,18 @@ private:
             cast<TypedAttr>(builder.getZeroAttr(argument.getType())));
       }
       unsigned number = function.getNumResults();
-      auto attributes = builder.getDictionaryAttr(
-          {builder.getNamedAttr(gradientAttr, name),
-           builder.getNamedAttr(
-               nameAttr, builder.getStringAttr("grad." + name.getValue()))});
-      (void)function.insertResult(number, gradient.getType(), attributes);
+      NamedAttrList attributes;
+      attributes.append(gradientAttr, name);
+      attributes.append(nameAttr,
+                        builder.getStringAttr("grad." + name.getValue()));
+      if (layout)
+        attributes.append(layoutAttr, layout);
+      (void)function.insertResult(
+          number, gradient.getType(),
+          attributes.getDictionary(builder.getContext()));
       gradients.push_back(gradient);
     }
+    replicas.makeSums(builder, gradients);
     end->insertOperands(end->getNumOperands(), gradients);
   }
 

@@ -71,6 +71,10 @@ std::string reasonOf(Operation *op) {
         return names + ": works on a part of dimension " +
                number(slice.getDim());
       })
+      .Case([&](UnsliceOp unslice) {
+        return names + ": adds parts of dimension " + number(unslice.getDim()) +
+               " to other sums";
+      })
       .Case<AllReduceOp, ReduceScatterOp>(
           [&](auto) { return names + ": needs the sum over the ranks"; })
       .Case([&](ReorderOp reorder) {
@@ -144,7 +148,7 @@ struct ExplainCollectives : impl::ExplainCollectivesBase<ExplainCollectives> {
       ArrayAttr axes = op.getAxes();
       SmallVector<int64_t> bytes = bytesByRank(op);
       explain(function, op, axes, bytes, layers);
-      if (!isa<SliceOp>(op))
+      if (!isa<SliceOp, UnsliceOp>(op))
         totals[{op->getName().stripDialect(), axes}].add(bytes);
     });
     for (auto &[key, total] : totals) {

@@ -34,9 +34,9 @@ StringRef nameOf(Step::Kind kind) {
   case Step::Kind::Reorder:
     return ReorderOp::getOperationName();
   case Step::Kind::Unslice:
-    break;
+    return UnsliceOp::getOperationName();
   }
-  return "";
+  llvm_unreachable("all steps are handled");
 }
 
 /// Whether an operand's layout cuts a factor of its op.

@@ -173,6 +173,17 @@ static LayoutAttr withoutSums(LayoutAttr layout) {
   return LayoutAttr::get(layout.getContext(), whole);
 }
 
+/// A layout `want` but for sums that are yet to be made: of what ranks have
+/// terms of, or parts that may be terms.
+static LayoutAttr asTerms(Value value, LayoutAttr want) {
+  Layout layout = want.toLayout();
+  for (int64_t axis : termAxesOf(value))
+    if (!isCutOver(layout, static_cast<int>(axis)))
+      layout.partial.push_back(static_cast<int>(axis));
+  llvm::sort(layout.partial);
+  return LayoutAttr::get(want.getContext(), layout);
+}
+
 /// The argument that a result of the function is the gradient of, or null.
 static BlockArgument argumentOf(FunctionOpInterface function, unsigned result) {
   auto name = function.getResultAttrOfType<StringAttr>(result, gradientAttr);
@@ -196,8 +207,15 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
     if (!function || !have)
       continue;
     BlockArgument of = argumentOf(function, operand.getOperandNumber());
-    values.materialize(
-        operand, of ? LayoutAttr::of(of.getType()) : withoutSums(have), op);
+    if (!of) {
+      values.materialize(operand, withoutSums(have), op);
+      continue;
+    }
+    // What is cut and wanted whole is one of the sums, and goes with them.
+    LayoutAttr want = LayoutAttr::of(of.getType());
+    if (LayoutAttr terms = asTerms(operand.get(), want); terms != want)
+      values.materialize(operand, terms);
+    values.materialize(operand, want, op);
   }
   return success();
 }

@@ -27,7 +27,8 @@ public:
         shape(globalShape(reshard, layout)) {}
 
   /// The resharded value. There is a plan: both layouts are of one mesh and
-  /// rank, and no axis becomes partial (reshard_c3 to reshard_c5).
+  /// rank, and no axis becomes partial that did not cut (reshard_c3 to
+  /// reshard_c5).
   Value build() {
     std::vector<PlannedStep> steps =
         *plan(layout, reshard.getTo()->toLayout(), shape);
@@ -90,9 +91,10 @@ private:
                                cutsOf(step.from), cutsOf(step.to),
                                dimOf(step.from));
     case Step::Kind::Unslice:
-      break;
+      return UnsliceOp::create(builder, loc, type, value, mesh,
+                               cutsOf(step.from), dimOf(step.from));
     }
-    llvm_unreachable("no plan makes a value partial");
+    llvm_unreachable("all steps are handled");
   }
 
   /// Reads the source of a repeat of the split dimension instead of its result.

@@ -21,16 +21,34 @@ static ArrayRef<int64_t> partialAxesOf(Value value) {
   return layout ? layout.getPartial() : ArrayRef<int64_t>();
 }
 
+static std::optional<int64_t> bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  return multiplySaturating(elementBytes(type), type.getNumElements());
+}
+
 /// Whether a result is more bytes than an operand, or neither is known.
 static bool grows(Value operand, Value result) {
-  auto bytes = [](Value value) -> std::optional<int64_t> {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !type.hasStaticShape())
-      return std::nullopt;
-    return multiplySaturating(elementBytes(type), type.getNumElements());
-  };
-  std::optional<int64_t> before = bytes(operand), after = bytes(result);
+  std::optional<int64_t> before = bytesOf(operand), after = bytesOf(result);
   return !before || !after || *after > *before;
+}
+
+/// Up to here a sum of parts among zeros, which goes with other sums, is taken
+/// for less than a gather of its own, though it sends the zeros too.
+static constexpr int64_t littleBytes = int64_t(1) << 20;
+
+SmallVector<int64_t> termAxesOf(Value value) {
+  SmallVector<int64_t> axes(partialAxesOf(value));
+  std::optional<int64_t> bytes = bytesOf(value);
+  if (!bytes || *bytes > littleBytes ||
+      !isa<FloatType>(getElementTypeOrSelf(value)))
+    return axes;
+  if (LayoutAttr layout = LayoutAttr::of(value.getType()))
+    for (const std::vector<Cut> &cuts : layout.toLayout().dims)
+      for (const Cut &cut : cuts)
+        axes.push_back(cut.axis);
+  return axes;
 }
 
 bool startsFromZero(Operation *op, const ShardingRule &rule) {
@@ -47,7 +65,7 @@ PartialSums::PartialSums(Operation *op, const ShardingRule &rule,
     return;
   llvm::SmallSetVector<int, 4> axes;
   for (OpOperand &operand : op->getOpOperands()) {
-    ArrayRef<int64_t> own = partialAxesOf(operand.get());
+    SmallVector<int64_t> own = termAxesOf(operand.get());
     bool isTerm = rule.uses[operand.getOperandNumber()] == Use::Term;
     if (!own.empty() && !isTerm && grows(operand.get(), op->getResult(0)))
       return;
@@ -70,8 +88,8 @@ bool PartialSums::passes(int axis) const {
   for (OpOperand &operand : op->getOpOperands()) {
     bool isStart = rule.uses[operand.getOperandNumber()] == Use::Term &&
                    isFreeZero(operand.get());
-    bool isPartial = llvm::is_contained(partialAxesOf(operand.get()), axis);
-    sums.push_back(isStart || isPartial ? Sum::Partial : Sum::Replicated);
+    bool mayBePartial = llvm::is_contained(termAxesOf(operand.get()), axis);
+    sums.push_back(isStart || mayBePartial ? Sum::Partial : Sum::Replicated);
   }
   // Where all types must be equal, a partial layout is that of every operand.
   if (op->hasTrait<OpTrait::SameOperandsAndResultType>() &&
@@ -96,8 +114,9 @@ std::vector<int> PartialSums::ofOperand(OpOperand &operand) const {
   if (rule.uses[operand.getOperandNumber()] == Use::Term)
     return ofResult(0);
   std::vector<int> axes;
-  llvm::copy_if(partialAxesOf(operand.get()), std::back_inserter(axes),
+  llvm::copy_if(termAxesOf(operand.get()), std::back_inserter(axes),
                 [&](int axis) { return llvm::is_contained(passed, axis); });
+  llvm::sort(axes);
   return axes;
 }
 

@@ -20,9 +20,9 @@ public:
               const FactorCuts &cuts, bool mayPass);
 
   /// Of a result: those that cut a factor which it sums over, and those over
-  /// which operands are partial, where the op makes of such parts parts of its
-  /// own result, which are no more bytes. So one exchange is enough for all
-  /// that are added up.
+  /// which operands are partial, or may be (termAxesOf), where the op makes of
+  /// such terms terms of its own result, which are no more bytes. So one
+  /// exchange is enough for all that are added up.
   std::vector<int> ofResult(unsigned result) const;
   /// Of an operand, as the op takes it.
   std::vector<int> ofOperand(mlir::OpOperand &operand) const;
@@ -36,6 +36,10 @@ private:
   const FactorCuts &cuts;
   std::vector<int> passed;
 };
+
+/// The axes over which ranks have terms of a value that are yet to be added up,
+/// or may have: parts of it, where it is little, with zeros around them.
+llvm::SmallVector<int64_t> termAxesOf(mlir::Value value);
 
 /// Whether all that an op adds its products to is zero, on every rank.
 bool startsFromZero(mlir::Operation *op, const ShardingRule &rule);

@@ -20,6 +20,22 @@ using namespace mlir;
 namespace cp {
 namespace {
 
+/// Whether `inner` gives parts as terms, over an axis over which `outer` adds
+/// them up.
+bool addsUpParts(Value inner, Value outer) {
+  LayoutAttr from =
+      LayoutAttr::of(inner.getDefiningOp<ReshardOp>().getSource().getType());
+  LayoutAttr terms = LayoutAttr::of(inner.getType());
+  LayoutAttr to = LayoutAttr::of(outer.getType());
+  if (!from || !terms || !to)
+    return false;
+  Layout parts = from.toLayout(), sum = to.toLayout();
+  return llvm::any_of(terms.toLayout().partial, [&](int axis) {
+    return isCutOver(parts, axis) && !isCutOver(sum, axis) &&
+           !llvm::is_contained(sum.partial, axis);
+  });
+}
+
 #include "cp/Transforms/ReshardPatterns.inc"
 
 /// Says of each reshard that goes what it was.

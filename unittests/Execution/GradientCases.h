@@ -1,0 +1,39 @@
+//===- GradientCases.h - Programs to differentiate --------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_UNITTESTS_EXECUTION_GRADIENTCASES_H
+#define CP_UNITTESTS_EXECUTION_GRADIENTCASES_H
+
+#include "cp/Execution/HostTensor.h"
+#include "cp/Execution/Program.h"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace cp::test {
+
+/// A program up to %y, of this shape.
+struct GradientCase {
+  const char *name;
+  std::vector<int64_t> shape;
+  const char *text;
+};
+void PrintTo(const GradientCase &testCase, std::ostream *os);
+
+/// One of each kind of op that has an adjoint.
+const std::vector<GradientCase> &gradientCases();
+
+/// The program, which gives the sum of the squares of %y.
+std::string textOf(const GradientCase &testCase);
+
+/// Each argument of f64 in [-1, 1), ids in the same small vocabulary.
+std::vector<HostTensor> drawForGradients(llvm::ArrayRef<TensorSpec> specs);
+
+} // namespace cp::test
+
+#endif // CP_UNITTESTS_EXECUTION_GRADIENTCASES_H

@@ -1,0 +1,199 @@
+//===- LocalAdjointTest.cpp - Partitioned, then differentiated ------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The second route to a backward pass: the program of one rank is
+// differentiated, with its exchanges. Its gradients must be those of the
+// program that has none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientCases.h"
+#include "MixerText.h"
+#include "TestModel.h"
+#include "cp/Model/Random.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace cp;
+using namespace cp::test;
+
+namespace {
+
+/// How a program becomes one without layouts, or one rank's with them.
+using AddPasses = llvm::function_ref<void(OpPassManager &)>;
+
+/// Cuts a program, differentiates what came of it, and compiles that.
+std::unique_ptr<Program> cutAndDifferentiated(llvm::StringRef text,
+                                              AddPasses cut,
+                                              const DifferentiateOptions &how) {
+  OwningOpRef<ModuleOp> module = parse(text);
+  if (!module)
+    return nullptr;
+  PassManager manager(&context());
+  cut(manager);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createDifferentiate(how));
+  functions.addPass(createCSEPass());
+  functions.addPass(createNarrowGathers());
+  functions.addPass(createMergeExchanges());
+  if (failed(manager.run(*module))) {
+    ADD_FAILURE() << "not differentiated:\n" << text.str();
+    return nullptr;
+  }
+  return test::compile(*module, {});
+}
+
+void expectNear(const RunResult &result, const RunResult &expected,
+                const Program &program) {
+  ASSERT_EQ(result.outputs.size(), expected.outputs.size());
+  for (size_t i = 0; i < result.outputs.size(); ++i)
+    EXPECT_LE(compare(result.outputs[i], expected.outputs[i]).relL2, 1e-11)
+        << program.results()[i].name;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs that the partitioner cuts
+//===----------------------------------------------------------------------===//
+
+class LocalAdjointTest : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(LocalAdjointTest, TheTwoRoutesAgree) {
+  std::string text = textOf(GetParam());
+  std::unique_ptr<Program> whole = cutAndDifferentiated(
+      text, [](OpPassManager &manager) { manager.addPass(createDecompose()); },
+      {});
+  ASSERT_TRUE(whole);
+  std::vector<HostTensor> inputs = drawForGradients(whole->arguments());
+  RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
+  for (const char *strategy : {"hidden", "sequence"})
+    for (int64_t ranks : {2, 4}) {
+      SCOPED_TRACE(std::string(strategy) + ", " + std::to_string(ranks));
+      TestSharding sharding;
+      sharding.strategy = strategy;
+      sharding.ranks = ranks;
+      Sharding options = *compileOptions(sharding).sharding;
+      options.replicateUnused = true;
+      // Keys along a ring have no adjoint yet.
+      options.attention = AttentionForm::Ulysses;
+      std::unique_ptr<Program> cut = cutAndDifferentiated(
+          text,
+          [&](OpPassManager &manager) {
+            buildShardPipeline(manager, options, /*expose=*/false);
+          },
+          {});
+      ASSERT_TRUE(cut);
+      EXPECT_EQ(cut->mesh().numRanks(), ranks);
+      for (cprt_kernel_set kernels :
+           {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE})
+        expectNear(runOrFail(*cut, inputs, kernels), expected, *cut);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, LocalAdjointTest,
+                         testing::ValuesIn(gradientCases()),
+                         [](const testing::TestParamInfo<GradientCase> &info) {
+                           return std::string(info.param.name);
+                         });
+
+//===----------------------------------------------------------------------===//
+// Mixers with layouts of their own
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<Program> gradientsOf(const MixerText &mixer) {
+  DifferentiateOptions options;
+  options.cotangents = true;
+  options.wrt = {"tokens", "to_z",   "to_x",   "to_b",      "to_c",    "to_dt",
+                 "conv_x", "conv_b", "conv_c", "conv_bias", "dt_bias", "A_log",
+                 "D",      "norm",   "to_out", "rows_x",    "rows_b",  "state"};
+  return cutAndDifferentiated(
+      mixer.text(),
+      [&](OpPassManager &manager) {
+        if (!mixer.sequence.empty())
+          buildPartitionPipeline(manager);
+      },
+      options);
+}
+
+/// Half of the heads keep most of their state over the whole sequence, so that
+/// a cotangent that is lost on its way to the first rank shows.
+std::vector<HostTensor> drawSlow(const Program &program) {
+  std::vector<HostTensor> tensors;
+  for (const TensorSpec &spec : program.arguments()) {
+    std::vector<double> values(*tensorBytes(spec.shape, DType::I8));
+    for (size_t i = 0; i < values.size(); ++i) {
+      double uniform = uniform01(fnv1a64(spec.name), i);
+      values[i] = 2 * uniform - 1;
+      if (spec.name == "A_log")
+        values[i] = i % 2 ? uniform : std::log(0.004);
+      else if (spec.name == "dt_bias")
+        values[i] = uniform - 1;
+    }
+    tensors.push_back(fromDoubles(spec.dtype, spec.shape, values));
+  }
+  return tensors;
+}
+
+class LocalMixerTest : public testing::Test {
+protected:
+  void expectGradientsOfOneRank(const MixerText &mixer) {
+    SCOPED_TRACE(mixer.sequence + ", " + std::to_string(mixer.ring) + " x " +
+                 std::to_string(mixer.more) + " x " +
+                 std::to_string(mixer.heads) + ", " + mixer.scan + ", " +
+                 std::to_string(mixer.groups) + " groups");
+    MixerText alone;
+    alone.groups = mixer.groups;
+    std::unique_ptr<Program> whole = gradientsOf(alone),
+                             cut = gradientsOf(mixer);
+    ASSERT_TRUE(whole && cut);
+    std::vector<HostTensor> inputs = drawSlow(*whole);
+    expectNear(runOrFail(*cut, inputs, CPRT_KERNELS_FAST),
+               runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE), *cut);
+  }
+};
+
+const char *const scans[] = {"chain", "gather", "doubling", "pipelined",
+                             "transposed"};
+
+TEST_F(LocalMixerTest, EveryScanOfASequenceInBlocks) {
+  for (const char *scan : scans)
+    for (int64_t ranks : {2, 3, 4})
+      expectGradientsOfOneRank({R"("ring")", ranks, 1, 1, scan});
+}
+
+TEST_F(LocalMixerTest, EveryScanOfASequenceInZigzag) {
+  for (const char *scan : scans)
+    for (int64_t ranks : {2, 3, 4})
+      expectGradientsOfOneRank({R"("ring" zigzag)", ranks, 1, 1, scan});
+}
+
+/// Of one row a rank, whose windows read three others.
+TEST_F(LocalMixerTest, ShardsShorterThanTheWindow) {
+  for (const char *sequence : {R"("ring")", R"("ring" zigzag)"})
+    expectGradientsOfOneRank({sequence, 48, 1, 1});
+}
+
+TEST_F(LocalMixerTest, HeadsAndSequence) {
+  for (const char *sequence : {R"("ring")", R"("ring" zigzag)"})
+    for (int64_t heads : {2, 4})
+      for (int64_t groups : {1, 2})
+        expectGradientsOfOneRank({sequence, 2, 1, heads, "chain", groups});
+}
+
+TEST_F(LocalMixerTest, TwoAxes) {
+  for (const char *scan : scans) {
+    expectGradientsOfOneRank({R"("ring", "more")", 2, 3, 1, scan});
+    expectGradientsOfOneRank({R"("more", "ring")", 2, 2, 2, scan});
+  }
+}
+
+} // namespace

@@ -1,0 +1,416 @@
+//===- RandomExchange.cpp - Collectives drawn at random -------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomExchange.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace cp::test {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+std::string typeOf(const Shape &shape) {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + "f64>";
+}
+
+std::string typesOf(const std::vector<Shape> &shapes) {
+  return llvm::join(llvm::map_range(shapes, typeOf), ", ");
+}
+
+std::string arrayOf(const Shape &values) {
+  return "array<i64: " +
+         llvm::join(llvm::map_range(
+                        values, [](int64_t i) { return std::to_string(i); }),
+                    ", ") +
+         ">";
+}
+
+/// A mesh of two axes and the group that an op goes over.
+struct Group {
+  int64_t a, b;
+  /// One axis, or both in either order.
+  std::vector<std::string> axes;
+  int64_t ranks = 1;
+
+  explicit Group(Dice &dice) : a(dice.between(1, 4)), b(dice.between(1, 2)) {
+    axes = dice.oneOf<std::vector<std::string>>(
+        {{"a"}, {"a"}, {"b"}, {"a", "b"}, {"b", "a"}});
+    for (const std::string &axis : axes)
+      ranks *= axis == "a" ? a : b;
+  }
+
+  std::string mesh() const {
+    return "#mesh = #cp.mesh<\"a\" = " + std::to_string(a) +
+           ", \"b\" = " + std::to_string(b) + ">\n";
+  }
+  /// The cuts, one of them in this order.
+  std::string cuts(const std::string &order = "") const {
+    if (axes.size() == 1)
+      return "[\"" + axes[0] + "\"" + order + "]";
+    return "[\"" + axes[0] + "\", \"" + axes[1] + "\"]";
+  }
+  bool isOneAxis() const { return axes.size() == 1; }
+};
+
+/// An order in which what has 4 elements a rank, or more, can be cut.
+std::string drawOrder(Dice &dice) {
+  return dice.oneOf<std::string>({"", " zigzag", " striped", " striped : 2"});
+}
+
+/// Arguments, an op of them and its results, each with all ranks' tensors.
+class Stacked {
+public:
+  explicit Stacked(const Group &group) : group(group) {}
+
+  /// Returns the name of a new argument.
+  std::string argument(const Shape &shape, bool isLinear = true) {
+    std::string name = "x" + std::to_string(arguments.size());
+    arguments.push_back(shape);
+    if (isLinear)
+      map.linear.push_back(name);
+    return "%" + name;
+  }
+
+  std::vector<std::string> argumentsOf(const std::vector<Shape> &shapes) {
+    std::vector<std::string> names;
+    for (const Shape &shape : shapes)
+      names.push_back(argument(shape));
+    return names;
+  }
+
+  /// `op` gives %y, or %y#0 and so on; `wanted` are the results to return.
+  RandomMap finish(const std::string &name, const std::string &op,
+                   const std::vector<Shape> &results,
+                   std::vector<size_t> wanted = {}) {
+    if (wanted.empty())
+      for (size_t i = 0; i < results.size(); ++i)
+        wanted.push_back(i);
+    std::string list, body, returned, types, resultTypes;
+    for (auto [i, shape] : llvm::enumerate(arguments)) {
+      std::string x = "x" + std::to_string(i);
+      list += (i ? ", " : "") + ("%all_" + x) + ": " + stacked(shape) +
+              " {cp.name = \"" + x + "\", " + layout(shape) + "}";
+      body += "  %" + x + " = tensor.collapse_shape %all_" + x + " " +
+              groupsOf(shape) + " : " + stacked(shape) + " into " +
+              typeOf(shape) + "\n";
+    }
+    body += "  %y" +
+            (results.size() > 1 ? ":" + std::to_string(results.size()) : "") +
+            " = " + op + "\n";
+    for (size_t i : wanted) {
+      const Shape &shape = results[i];
+      std::string comma = returned.empty() ? "" : ", ";
+      std::string y = "%out" + std::to_string(i);
+      body += "  " + y + " = tensor.expand_shape %y" +
+              (results.size() > 1 ? "#" + std::to_string(i) : "") + " " +
+              groupsOf(shape) + " output_shape " + sizes(shape) + " : " +
+              typeOf(shape) + " into " + stacked(shape) + "\n";
+      returned += comma + y;
+      types += comma + stacked(shape);
+      resultTypes += comma + stacked(shape) + " {" + layout(shape) + "}";
+    }
+    map.name = name;
+    map.text = group.mesh() + "func.func @main(" + list + ") -> (" +
+               resultTypes + ") attributes {cp.view = \"local\"} {\n" + body +
+               "  return " + returned + " : " + types + "\n}\n";
+    return map;
+  }
+
+private:
+  static std::string stacked(Shape shape) {
+    shape.insert(shape.begin(), 1);
+    return typeOf(shape);
+  }
+  static std::string layout(const Shape &shape) {
+    std::string text = "cp.layout = #cp.layout<#mesh, [{\"a\", \"b\"}";
+    for (size_t i = 0; i < shape.size(); ++i)
+      text += ", {}";
+    return text + "]>";
+  }
+  static std::string groupsOf(const Shape &shape) {
+    std::string text = "[[0, 1]";
+    for (size_t i = 1; i < shape.size(); ++i)
+      text += ", [" + std::to_string(i + 1) + "]";
+    return text + "]";
+  }
+  static std::string sizes(const Shape &shape) {
+    std::string text = "[1";
+    for (int64_t size : shape)
+      text += ", " + std::to_string(size);
+    return text + "]";
+  }
+
+  const Group &group;
+  std::vector<Shape> arguments;
+  RandomMap map;
+};
+
+/// A part of a dimension and the whole of it: gathers, slices and sums.
+RandomMap drawDimOp(Dice &dice, const Group &group, const std::string &name) {
+  size_t dim = dice.between(0, 1);
+  Shape part = {4 * dice.between(1, 2), 4 * dice.between(1, 2)}, whole = part;
+  whole[dim] *= group.ranks;
+  bool grows = name == "all_gather" || name == "unslice";
+  Stacked program(group);
+  const Shape &from = grows ? part : whole, &to = grows ? whole : part;
+  std::string x = program.argument(from);
+  return program.finish(name,
+                        "cp." + name + " " + x + " over " +
+                            group.cuts(drawOrder(dice)) +
+                            " of #mesh {dim = " + std::to_string(dim) +
+                            "} : " + typeOf(from) + " -> " + typeOf(to),
+                        {to});
+}
+
+RandomMap drawAllReduce(Dice &dice, const Group &group) {
+  std::vector<Shape> shapes;
+  for (int64_t i = dice.between(1, 3); i > 0; --i)
+    shapes.push_back({dice.between(1, 3), dice.between(1, 3)});
+  Stacked program(group);
+  std::vector<std::string> names = program.argumentsOf(shapes);
+  return program.finish("all_reduce",
+                        "cp.all_reduce " + llvm::join(names, ", ") + " over " +
+                            group.cuts() + " of #mesh : " + typesOf(shapes),
+                        shapes);
+}
+
+/// One tensor or two, their cuts in any order where one axis is exchanged over,
+/// repeated or not.
+RandomMap drawAllToAll(Dice &dice, const Group &group) {
+  std::vector<Shape> sources, results;
+  Shape concat, split, repeats, units;
+  std::vector<std::string> concatCuts, splitCuts;
+  for (int64_t i = dice.between(1, 2); i > 0; --i) {
+    int64_t to = dice.between(0, 1), times = dice.oneOf<int64_t>({1, 1, 2, 3});
+    Shape source = {4, 4}, result;
+    source[1 - to] = 4 * group.ranks;
+    result = source;
+    result[to] *= group.ranks;
+    result[1 - to] = 4 * times;
+    sources.push_back(source);
+    results.push_back(result);
+    concat.push_back(to);
+    split.push_back(1 - to);
+    repeats.push_back(times);
+    units.push_back(dice.oneOf<int64_t>({1, 2, 4}));
+    concatCuts.push_back("#cp.cut<\"" + group.axes[0] + "\"" + drawOrder(dice) +
+                         ">");
+    splitCuts.push_back("#cp.cut<\"" + group.axes[0] + "\"" + drawOrder(dice) +
+                        ">");
+  }
+  Stacked program(group);
+  std::vector<std::string> names = program.argumentsOf(sources);
+  std::string attributes =
+      "concat_dims = " + arrayOf(concat) + ", split_dims = " + arrayOf(split);
+  if (group.isOneAxis() && dice.chance(0.7))
+    attributes += ", concat_cuts = [" + llvm::join(concatCuts, ", ") +
+                  "], split_cuts = [" + llvm::join(splitCuts, ", ") + "]";
+  if (llvm::any_of(repeats, [](int64_t times) { return times > 1; }))
+    attributes += ", repeats = " + arrayOf(repeats) +
+                  ", repeat_units = " + arrayOf(units);
+  return program.finish("all_to_all",
+                        "cp.all_to_all " + llvm::join(names, ", ") + " over " +
+                            group.cuts() + " of #mesh {" + attributes +
+                            "} : (" + typesOf(sources) + ") -> (" +
+                            typesOf(results) + ")",
+                        results);
+}
+
+/// Of one axis, the first of the group.
+RandomMap drawReorder(Dice &dice, Group group) {
+  group.axes.resize(1);
+  Shape shape = {3, 4 * dice.between(1, 3)};
+  std::string from = drawOrder(dice), to = drawOrder(dice);
+  if (from == to)
+    to = from.empty() ? " zigzag" : "";
+  Stacked program(group);
+  std::string x = program.argument(shape);
+  return program.finish("reorder",
+                        "cp.reorder " + x + " from " + group.cuts(from) +
+                            " to " + group.cuts(to) +
+                            " of #mesh {dim = 1} : " + typeOf(shape),
+                        {shape});
+}
+
+RandomMap drawShift(Dice &dice, const Group &group) {
+  Shape shape = {dice.between(1, 3), 2};
+  Stacked program(group);
+  std::string x = program.argument(shape);
+  int64_t offset = dice.between(1, std::max<int64_t>(group.ranks - 1, 1));
+  if (dice.chance(0.5))
+    offset = -offset;
+  return program.finish("shift",
+                        "cp.shift " + x + " over " + group.cuts() +
+                            " of #mesh {offset = " + std::to_string(offset) +
+                            "} : " + typeOf(shape),
+                        {shape});
+}
+
+/// Rows of the next rank or of several, of one tensor or of two.
+RandomMap drawHalo(Dice &dice, const Group &group) {
+  bool isZigzag = group.isOneAxis() && dice.chance(0.5);
+  int64_t parts = isZigzag ? 2 : 1, rows = dice.between(1, 5);
+  bool isBefore = dice.chance(0.5);
+  std::vector<Shape> sources, next, results;
+  for (int64_t i = dice.between(1, 2); i > 0; --i) {
+    int64_t columns = dice.between(1, 3);
+    sources.push_back({2, parts * dice.between(1, 3), columns});
+    next.push_back({2, rows, columns});
+    results.push_back({2, parts * rows, columns});
+  }
+  Stacked program(group);
+  std::vector<std::string> names = program.argumentsOf(sources);
+  std::string operands = llvm::join(names, ", "), types = typesOf(sources);
+  if (dice.chance(0.6)) {
+    operands += " initial(" + llvm::join(program.argumentsOf(next), ", ") + ")";
+    types += ", " + typesOf(next);
+  }
+  return program.finish(
+      "halo",
+      "cp.halo " + operands + " over " + group.cuts(isZigzag ? " zigzag" : "") +
+          " of #mesh {dim = 1, " + (isBefore ? "before" : "after") + " = " +
+          std::to_string(rows) + "} : (" + types + ") -> (" + typesOf(results) +
+          ")",
+      results);
+}
+
+/// Linear in the states; decays are given.
+RandomMap drawScanState(Dice &dice, const Group &group) {
+  bool isZigzag = group.isOneAxis() && dice.chance(0.5);
+  int64_t parts = isZigzag ? 2 : 1, batch = dice.between(1, 2);
+  Shape decay = {parts * batch, 3}, state = {parts * batch, 3, 2},
+        allDecay = {batch, 3}, allState = {batch, 3, 2};
+  Stacked program(group);
+  std::string d = program.argument(decay, /*isLinear=*/false);
+  std::string s = program.argument(state);
+  std::string algorithm = dice.oneOf<std::string>(
+      {"chain", "gather", "doubling", "pipelined", "transposed"});
+  std::vector<Shape> results = {decay, state};
+  std::vector<size_t> wanted = {1};
+  std::string types = typesOf(results);
+  if (dice.chance(0.5)) {
+    results.insert(results.end(), {allDecay, allState});
+    wanted.push_back(3);
+    types += " total " + typesOf({allDecay, allState});
+  }
+  return program.finish(
+      "scan_state",
+      "cp.scan_state " + d + ", " + s + " over " +
+          group.cuts(isZigzag ? " zigzag" : "") +
+          " of #mesh {algorithm = #cp.scan_algorithm<" + algorithm + ">" +
+          (dice.chance(0.5) ? ", reverse" : "") + "} : " + types,
+      results, wanted);
+}
+
+/// The cuts of a tensor of three dimensions, and the axes that add up to it.
+struct RandomLayout {
+  std::vector<std::string> dims = std::vector<std::string>(3);
+  std::string partial;
+  std::vector<bool> isCut = {false, false};
+
+  void cut(Dice &dice, size_t axis) {
+    isCut[axis] = true;
+    std::string name = axis ? "\"b\"" : "\"a\"";
+    std::string &dim = dims[dice.between(0, 2)];
+    dim = dim.empty()       ? name + drawOrder(dice)
+          : dice.chance(.5) ? plain(dim) + ", " + name
+                            : name + ", " + plain(dim);
+  }
+  static std::string plain(const std::string &cut) {
+    return cut.substr(0, cut.find(' '));
+  }
+  std::string type() const {
+    return "tensor<24x24x24xf64, #cp.layout<#mesh, [{" +
+           llvm::join(dims, "}, {") + "}]" +
+           (partial.empty() ? "" : ", partial = {" + partial + "}") + ">>";
+  }
+};
+
+} // namespace
+
+RandomMap drawCollective(Dice &dice) {
+  Group group(dice);
+  switch (dice.between(0, 9)) {
+  case 0:
+    return drawAllReduce(dice, group);
+  case 1:
+    return drawAllToAll(dice, group);
+  case 2:
+    return drawReorder(dice, group);
+  case 3:
+    return drawShift(dice, group);
+  case 4:
+    return drawHalo(dice, group);
+  case 5:
+    return drawScanState(dice, group);
+  default:
+    return drawDimOp(dice, group,
+                     dice.oneOf<std::string>(
+                         {"all_gather", "slice", "unslice", "reduce_scatter"}));
+  }
+}
+
+RandomMap drawHandScaled(Dice &dice, double &factor) {
+  Group group(dice);
+  std::string scale = dice.oneOf<std::string>({"up", "down", "none"});
+  auto ranks = static_cast<double>(group.ranks);
+  factor = scale == "up" ? ranks : scale == "down" ? 1 / ranks : 1;
+  bool gathers = dice.chance(0.5);
+  Shape part = {2, 4}, whole = {2, 4 * group.ranks};
+  // Ranks beside the group hold the same in both.
+  std::string axes = group.axes.size() == 1 ? "\"" + group.axes[0] + "\""
+                                            : "\"" + group.axes[0] + "\", \"" +
+                                                  group.axes[1] + "\"";
+  std::string cut = "{cp.layout = #cp.layout<#mesh, [{}, {" + axes + "}]>",
+              all = "{cp.layout = #cp.layout<#mesh, [{}, {}]>";
+  const Shape &from = gathers ? part : whole, &to = gathers ? whole : part;
+  std::string name = gathers ? "all_gather" : "slice";
+  return {name + " " + scale,
+          group.mesh() + "func.func @main(%x: " + typeOf(from) + " " +
+              (gathers ? cut : all) + ", cp.name = \"x\"}) -> (" + typeOf(to) +
+              " " + (gathers ? all : cut) +
+              "}) attributes {cp.view = \"local\"} {\n  %y = cp." + name +
+              " %x over " + group.cuts() +
+              " of #mesh {dim = 1, grad_scale = \"" + scale +
+              "\"} : " + typeOf(from) + " -> " + typeOf(to) +
+              "\n  return %y : " + typeOf(to) + "\n}\n",
+          {"x"}};
+}
+
+RandomMap drawReshards(Dice &dice) {
+  Group group(dice);
+  std::vector<RandomLayout> layouts(3);
+  for (RandomLayout &layout : layouts)
+    for (size_t axis : {0, 1})
+      if (dice.chance(0.7))
+        layout.cut(dice, axis);
+  RandomLayout &middle = layouts[1];
+  for (size_t axis : {0, 1})
+    if (layouts[0].isCut[axis] && !middle.isCut[axis] && dice.chance(0.7))
+      middle.partial += (middle.partial.empty() ? "" : ", ") +
+                        std::string(axis ? "\"b\"" : "\"a\"");
+  std::string text = group.mesh();
+  for (auto [i, layout] : llvm::enumerate(layouts))
+    text += "!t" + std::to_string(i) + " = " + layout.type() + "\n";
+  text += R"(func.func @main(%x: !t0 {cp.name = "x"}) -> !t2
+    attributes {cp.view = "global"} {
+  %0 = cp.reshard %x : !t0 to !t1
+  %1 = cp.reshard %0 : !t1 to !t2
+  return %1 : !t2
+}
+)";
+  return {middle.partial.empty() ? "reshard" : "reshard to terms", text, {"x"}};
+}
+
+} // namespace cp::test
