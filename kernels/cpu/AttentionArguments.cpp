@@ -121,6 +121,29 @@ const char *decode(const Call &call, AttentionArgs<T> &args) {
   return checkReach(args.places, args.b, args.qRuns);
 }
 
+/// That queries stand among the keys, and places say what is before them.
+template <typename T>
+static const char *checkPositions(const AttentionGradArgs<T> &args) {
+  for (int64_t row = 0; row < args.l; ++row) {
+    int64_t position = *args.positions.at(row);
+    if (position < 0 || position >= args.s)
+      return fail("attention_grad: positions must be at least 0 and below the "
+                  "number of keys, %lld, but query %lld has %lld",
+                  static_cast<long long>(args.s), static_cast<long long>(row),
+                  static_cast<long long>(position));
+    for (int64_t b = 0; args.places.data && b < args.b; ++b)
+      if (int64_t place = *args.places.at(b, row);
+          place < -1 || place > position)
+        return fail("attention_grad: a place must be -1 or count the tokens of "
+                    "its sequence before it, at most %lld here, but query "
+                    "%lld of element %lld has %lld",
+                    static_cast<long long>(position),
+                    static_cast<long long>(row), static_cast<long long>(b),
+                    static_cast<long long>(place));
+  }
+  return nullptr;
+}
+
 template <typename T>
 const char *decode(const Call &call, AttentionGradArgs<T> &args) {
   Arguments in(call, "attention_grad");
@@ -134,13 +157,18 @@ const char *decode(const Call &call, AttentionGradArgs<T> &args) {
         "attention_grad: window must be 0, or at least 1 beside causal, "
         "got %lld; it limits how far back a causal query sees",
         static_cast<long long>(args.window));
-  if (args.causal && args.l != args.s)
+  if (args.positions.data && !args.causal)
+    return fail("attention_grad: positions want causal, since they say which "
+                "keys a query sees");
+  if (args.causal && !args.positions.data && args.l != args.s)
     return fail("attention_grad: causal wants as many keys as queries, got "
-                "%lld and %lld",
+                "%lld and %lld; or give the queries' positions",
                 static_cast<long long>(args.s), static_cast<long long>(args.l));
   if (args.places.data && !args.causal)
     return fail("attention_grad: places want causal, since they say how far "
                 "back a query sees");
+  if (args.positions.data)
+    return checkPositions(args);
   return checkPlaces("attention_grad", args.places, args.b, args.l);
 }
 

@@ -27,7 +27,7 @@ public:
   using Acc = AccumulatorOf<T>;
 
   KeyHead(const AttentionGradArgs<T> &args, void *memory)
-      : args(args), rowWords{0, args.l, 1}, keyWords{0, args.s, 1} {
+      : args(args), keyWords{0, args.s, 1} {
     Carver carver(memory);
     dq = carver.take<Acc>(args.d);
     dk = carver.take<Acc>(args.s * args.d);
@@ -55,32 +55,26 @@ public:
   }
 
 private:
-  /// All rows of a sequence that is here as a whole.
-  static Runs whole(const int64_t (&words)[Runs::wordsPerRun]) {
-    return {words, words[1] > 0 ? 1 : 0};
-  }
-
   void passHead() {
     View<const int64_t, 1> places;
     if (args.places.data)
       places = {args.places.at(b), {args.places.strides[1]}};
-    Span rows;
-    for (SpanWalk walk(whole(rowWords)); walk.next(rows);) {
-      Reach reach = reachOf(args.mask, rows, places);
-      for (int64_t i = 0; i < rows.count; ++i)
-        passRow(rows.local + i, reach, i);
+    for (int64_t row = 0; row < args.l; ++row) {
+      Span query = {row, 1, {}};
+      query.positions[0] = args.positions.data ? *args.positions.at(row) : row;
+      passRow(row, reachOf(args.mask, query, places));
     }
   }
 
-  void passRow(int64_t row, const Reach &reach, int64_t at) {
+  void passRow(int64_t row, const Reach &reach) {
     Acc inner = args.dlse.data ? -Acc(*args.dlse.at(b, h, row)) : Acc(0);
     for (int64_t i = 0; i < args.e; ++i)
       inner +=
           Acc(*args.dout.at(b, row, h, i)) * Acc(*args.out.at(b, row, h, i));
     std::fill(dq, dq + args.d, Acc(0));
     Span keys;
-    for (SpanWalk walk(whole(keyWords)); walk.next(keys);) {
-      KeyRange seen = keysSeen(reach, at, keys);
+    for (SpanWalk walk(Runs{keyWords, args.s > 0}); walk.next(keys);) {
+      KeyRange seen = keysSeen(reach, 0, keys);
       for (int64_t key = seen.begin; key < seen.end; ++key)
         passPair(row, keys.local + key, inner);
     }
@@ -106,7 +100,8 @@ private:
   }
 
   const AttentionGradArgs<T> &args;
-  const int64_t rowWords[Runs::wordsPerRun], keyWords[Runs::wordsPerRun];
+  /// All keys are here: one run.
+  const int64_t keyWords[Runs::wordsPerRun];
   int64_t b = 0, g = 0, h = 0;
   Acc *dq, *dk, *dv;
 };

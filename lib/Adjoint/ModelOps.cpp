@@ -93,6 +93,12 @@ LogicalResult rmsNorm(AdjointContext &context, RmsNormOp op) {
   return success();
 }
 
+/// The gradient op is cut as its op is, where that says so itself.
+void keepStrategy(Operation *op, Operation *grad) {
+  if (Attribute strategy = op->getAttr("strategy"))
+    grad->setAttr("strategy", strategy);
+}
+
 LogicalResult conv1d(AdjointContext &context, Conv1dOp op) {
   Value cotangent = context.cotangent();
   if (!cotangent)
@@ -106,6 +112,7 @@ LogicalResult conv1d(AdjointContext &context, Conv1dOp op) {
       type.clone({x[0], weight.getShape()[1] - 1, x[2]}), op.getX(),
       op.getWeight(), cotangent, op.getBias(), op.getInitial(), op.getPlaces(),
       op.getSiluAttr());
+  keepStrategy(op, grad);
   context.add(0, grad.getDx());
   context.add(1, grad.getDweight());
   unsigned next = 2;
@@ -138,6 +145,7 @@ LogicalResult ssd(AdjointContext &context, SsdOp op) {
       dy, op.getD(), op.getDtBias(), initial, dstate, op.getPlaces(),
       op.getAlgorithmAttr(), op.getChunkSizeAttr(), op.getDtMinAttr(),
       op.getDtMaxAttr());
+  keepStrategy(op, grad);
   for (auto [operand, value] :
        {std::pair(0u, Value(grad.getDx())), std::pair(1u, Value(grad.getDdt())),
         std::pair(2u, Value(grad.getDALog())),
@@ -163,8 +171,9 @@ LogicalResult attention(AdjointContext &context, AttentionOp op) {
       context.getBuilder(), context.getLoc(), op.getQ().getType(),
       op.getK().getType(), op.getV().getType(), op.getQ(), op.getK(), op.getV(),
       op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
-      op.getPlaces(), op.getCausalAttr(), op.getScaleAttr(),
-      op.getWindowAttr());
+      op.getPlaces(), /*positions=*/Value(), op.getCausalAttr(),
+      op.getScaleAttr(), op.getWindowAttr(), op.getFormAttr());
+  keepStrategy(op, grad);
   for (unsigned i : {0, 1, 2})
     context.add(i, grad->getResult(i));
   return success();
@@ -204,7 +213,8 @@ void registerAdjointModels(DialectRegistry &registry) {
   registerStructuredAdjoints(registry);
   registerShapeAdjoints(registry);
   registerModelAdjoints(registry);
-  registerLocalAdjoints(registry);
+  registerLocalAttentionAdjoints(registry);
+  registerLocalScanAdjoints(registry);
   registerCollectiveAdjoints(registry);
 }
 

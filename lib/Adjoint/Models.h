@@ -21,7 +21,8 @@ void registerStructuredAdjoints(mlir::DialectRegistry &registry);
 void registerShapeAdjoints(mlir::DialectRegistry &registry);
 /// Of our own dialect: what models are made of, and what moves between ranks.
 void registerModelAdjoints(mlir::DialectRegistry &registry);
-void registerLocalAdjoints(mlir::DialectRegistry &registry);
+void registerLocalAttentionAdjoints(mlir::DialectRegistry &registry);
+void registerLocalScanAdjoints(mlir::DialectRegistry &registry);
 void registerCollectiveAdjoints(mlir::DialectRegistry &registry);
 
 /// Attaches the interface to an op by a function that builds its adjoint.

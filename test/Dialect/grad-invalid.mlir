@@ -170,7 +170,7 @@ func.func @heads(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %o: tenso
 // -----
 
 func.func @heads(%q: tensor<1x8x4x16xf32>, %k: tensor<1x6x2x16xf32>, %o: tensor<1x8x4x16xf32>, %lse: tensor<1x4x8xf32>) {
-  // expected-error @below {{attention_grad_c4: causal wants as many keys as queries, but there are 6 keys and 8 queries}}
+  // expected-error @below {{attention_grad_c4: causal wants as many keys as queries, but there are 6 keys and 8 queries; give the queries' positions}}
   %dq, %dk, %dv = cp.attention_grad %q, %k, %k gave %o, %lse from %o
       : (tensor<1x8x4x16xf32>, tensor<1x6x2x16xf32>, tensor<1x6x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>) -> (tensor<1x8x4x16xf32>, tensor<1x6x2x16xf32>, tensor<1x6x2x16xf32>)
   return
@@ -191,6 +191,24 @@ func.func @heads(%q: tensor<1x8x4x16xf32>, %k: tensor<1x8x2x16xf32>, %o: tensor<
   // expected-error @below {{attention_grad_c6: places say how far back a query sees, which wants causal; set causal, or leave them out}}
   %dq, %dk, %dv = cp.attention_grad %q, %k, %k places(%p) gave %o, %lse from %o {causal = false}
       : (tensor<1x8x4x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>, tensor<1x8xi64>) -> (tensor<1x8x4x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @rows(%q: tensor<1x8x4x16xf32>, %k: tensor<1x16x2x16xf32>, %lse: tensor<1x4x8xf32>, %p: tensor<16xi64>) {
+  // expected-error @below {{attention_grad_c7: positions must have shape [8], but has [16]}}
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k positions(%p) gave %q, %lse from %q
+      : (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>, tensor<16xi64>) -> (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>)
+  return
+}
+
+// -----
+
+func.func @rows(%q: tensor<1x8x4x16xf32>, %k: tensor<1x16x2x16xf32>, %lse: tensor<1x4x8xf32>, %p: tensor<8xi64>) {
+  // expected-error @below {{attention_grad_c7: positions say which keys a causal query sees; set causal, or leave them out}}
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k positions(%p) gave %q, %lse from %q {causal = false}
+      : (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>, tensor<8xi64>) -> (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>)
   return
 }
 

@@ -45,6 +45,16 @@ func.func @scan(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>, %a: tensor<2x
   return
 }
 
+// CHECK-LABEL: func.func @rows
+// CHECK: cp.attention_grad %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) positions(%{{.*}}) gave %{{.*}}, %{{.*}} from %{{.*}} {form = "ring"}
+func.func @rows(%q: tensor<1x8x4x16xf32>, %k: tensor<1x32x2x16xf32>, %lse: tensor<1x4x8xf32>, %p: tensor<1x8xi64>, %at: tensor<8xi64>) {
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k places(%p) positions(%at) gave %q, %lse from %q {form = "ring"}
+      : (tensor<1x8x4x16xf32>, tensor<1x32x2x16xf32>, tensor<1x32x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>,
+         tensor<1x8x4x16xf32>, tensor<1x8xi64>, tensor<8xi64>)
+      -> (tensor<1x8x4x16xf32>, tensor<1x32x2x16xf32>, tensor<1x32x2x16xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @heads
 // CHECK: cp.attention_grad %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) gave %{{.*}}, %{{.*}} from %{{.*}} and %{{.*}} {scale = 5.000000e-01 : f64, window = 4 : i64}
 func.func @heads(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %lse: tensor<1x4x8xf32>, %p: tensor<1x8xi64>) {

@@ -36,3 +36,19 @@ func.func @padded(%ids: tensor<1x8xi32>, %w: tensor<9x4xf32> {cp.name = "w"})
       : (tensor<1x8xi32>, tensor<9x4xf32>) -> tensor<1x8x4xf32>
   return %0 : tensor<1x8x4xf32>
 }
+
+// How an op says that it is cut its gradient op is cut.
+// CHECK-LABEL: func.func @strategies(
+// CHECK: cp.attention_grad {{.*}} {form = "gather"}
+// CHECK: cp.conv1d_grad {{.*}} {strategy = "sequence"}
+func.func @strategies(%x: tensor<1x8x4xf32>, %w: tensor<4x2xf32> {cp.name = "w"})
+    -> (tensor<1x8x2x2xf32> {cp.name = "y"}) {
+  %0 = cp.conv1d %x weight(%w) {strategy = "sequence"}
+      : (tensor<1x8x4xf32>, tensor<4x2xf32>) -> tensor<1x8x4xf32>
+  %q = tensor.expand_shape %0 [[0], [1], [2, 3]] output_shape [1, 8, 2, 2]
+      : tensor<1x8x4xf32> into tensor<1x8x2x2xf32>
+  %y, %lse = cp.attention %q, %q, %q {form = "gather"}
+      : (tensor<1x8x2x2xf32>, tensor<1x8x2x2xf32>, tensor<1x8x2x2xf32>)
+      -> (tensor<1x8x2x2xf32>, tensor<1x2x8xf32>)
+  return %y : tensor<1x8x2x2xf32>
+}

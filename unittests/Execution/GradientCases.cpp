@@ -9,11 +9,45 @@
 
 #include "TestModel.h"
 #include "cp/Model/Random.h"
+#include "cp/Transforms/Passes.h"
 
 #include <cmath>
 #include <cstring>
 
 namespace cp::test {
+
+std::vector<Sharding> gradientShardings() {
+  std::vector<Sharding> all;
+  Sharding sharding;
+  sharding.replicateUnused = true;
+  auto add = [&](CutStrategy mixer, AttentionForm attention, Order order) {
+    sharding.mixer = mixer;
+    sharding.attention = attention;
+    sharding.sequence.front().order = order;
+    all.push_back(sharding);
+  };
+  for (int64_t ranks : {2, 4}) {
+    sharding.mesh = Mesh{{{"cp", ranks}}};
+    for (Order order : {Order::Contiguous, Order::Zigzag, Order::Striped}) {
+      add(CutStrategy::Hidden, AttentionForm::Ulysses, order);
+      add(CutStrategy::Sequence, AttentionForm::Ring, order);
+      add(CutStrategy::Sequence, AttentionForm::Gather, order);
+    }
+  }
+  sharding.mesh = Mesh{{{"ring", 2}, {"u", 2}}};
+  sharding.sequence = {Cut{0}, Cut{1}};
+  for (Order order : {Order::Contiguous, Order::Zigzag}) {
+    add(CutStrategy::TwoD, AttentionForm::TwoD, order);
+    add(CutStrategy::Sequence, AttentionForm::Ring, order);
+  }
+  return all;
+}
+
+std::string describe(const Sharding &sharding) {
+  ShardingText text = textOf(sharding);
+  return text.mesh + ", " + text.order + ", mixer " + text.mixer +
+         ", attention " + text.attention;
+}
 
 std::vector<HostTensor> drawForGradients(llvm::ArrayRef<TensorSpec> specs) {
   std::vector<HostTensor> tensors;
@@ -69,58 +103,58 @@ std::string textOf(const GradientCase &testCase) {
 
 const std::vector<GradientCase> &gradientCases() {
   static const std::vector<GradientCase> cases = {
-      {"Arithmetic", {4, 3}, R"(
-func.func @main(%a: tensor<4x3xf64> {cp.param = "a", cp.sequence = 0 : i64},
-                %b: tensor<4x3xf64> {cp.param = "b", cp.sequence = 0 : i64})
+      {"Arithmetic", {8, 3}, R"(
+func.func @main(%a: tensor<8x3xf64> {cp.param = "a", cp.sequence = 0 : i64},
+                %b: tensor<8x3xf64> {cp.param = "b", cp.sequence = 0 : i64})
     -> tensor<f64> {
-  %two = arith.constant dense<2.0> : tensor<4x3xf64>
-  %0 = arith.addf %a, %two : tensor<4x3xf64>
-  %1 = math.log %0 : tensor<4x3xf64>
-  %2 = math.sqrt %0 : tensor<4x3xf64>
-  %3 = math.rsqrt %0 : tensor<4x3xf64>
-  %4 = math.powf %0, %b : tensor<4x3xf64>
-  %5 = arith.divf %1, %4 : tensor<4x3xf64>
-  %6 = math.tanh %b : tensor<4x3xf64>
-  %7 = math.erf %6 : tensor<4x3xf64>
-  %8 = arith.maximumf %7, %5 : tensor<4x3xf64>
-  %9 = math.fma %2, %3, %8 : tensor<4x3xf64>
-  %10 = math.sin %9 : tensor<4x3xf64>
-  %11 = math.cos %b : tensor<4x3xf64>
-  %12 = arith.subf %10, %11 : tensor<4x3xf64>
-  %13 = math.exp %12 : tensor<4x3xf64>
-  %14 = math.expm1 %b : tensor<4x3xf64>
-  %15 = math.absf %14 : tensor<4x3xf64>
-  %16 = math.log1p %15 : tensor<4x3xf64>
-  %17 = arith.minimumf %13, %2 : tensor<4x3xf64>
-  %18 = arith.negf %16 : tensor<4x3xf64>
-  %less = arith.cmpf olt, %a, %b : tensor<4x3xf64>
-  %19 = arith.select %less, %17, %18 : tensor<4x3xi1>, tensor<4x3xf64>
-  %20 = math.exp2 %19 : tensor<4x3xf64>
-  %y = arith.mulf %20, %5 : tensor<4x3xf64>
+  %two = arith.constant dense<2.0> : tensor<8x3xf64>
+  %0 = arith.addf %a, %two : tensor<8x3xf64>
+  %1 = math.log %0 : tensor<8x3xf64>
+  %2 = math.sqrt %0 : tensor<8x3xf64>
+  %3 = math.rsqrt %0 : tensor<8x3xf64>
+  %4 = math.powf %0, %b : tensor<8x3xf64>
+  %5 = arith.divf %1, %4 : tensor<8x3xf64>
+  %6 = math.tanh %b : tensor<8x3xf64>
+  %7 = math.erf %6 : tensor<8x3xf64>
+  %8 = arith.maximumf %7, %5 : tensor<8x3xf64>
+  %9 = math.fma %2, %3, %8 : tensor<8x3xf64>
+  %10 = math.sin %9 : tensor<8x3xf64>
+  %11 = math.cos %b : tensor<8x3xf64>
+  %12 = arith.subf %10, %11 : tensor<8x3xf64>
+  %13 = math.exp %12 : tensor<8x3xf64>
+  %14 = math.expm1 %b : tensor<8x3xf64>
+  %15 = math.absf %14 : tensor<8x3xf64>
+  %16 = math.log1p %15 : tensor<8x3xf64>
+  %17 = arith.minimumf %13, %2 : tensor<8x3xf64>
+  %18 = arith.negf %16 : tensor<8x3xf64>
+  %less = arith.cmpf olt, %a, %b : tensor<8x3xf64>
+  %19 = arith.select %less, %17, %18 : tensor<8x3xi1>, tensor<8x3xf64>
+  %20 = math.exp2 %19 : tensor<8x3xf64>
+  %y = arith.mulf %20, %5 : tensor<8x3xf64>
 )"},
-      {"Contractions", {2, 4, 5}, R"(
+      {"Contractions", {2, 8, 5}, R"(
 #x = affine_map<(b, l, n, k) -> (b, l, k)>
 #w = affine_map<(b, l, n, k) -> (n, k)>
 #y = affine_map<(b, l, n, k) -> (b, l, n)>
 #row = affine_map<(b, l, n) -> (n)>
 #all = affine_map<(b, l, n) -> (b, l, n)>
-func.func @main(%x: tensor<2x4x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
+func.func @main(%x: tensor<2x8x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
                 %w: tensor<5x3xf64> {cp.param = "w"},
                 %bias: tensor<5xf64> {cp.param = "bias"}) -> tensor<f64> {
   %f = arith.constant 0.0 : f64
-  %e = tensor.empty() : tensor<2x4x5xf64>
-  %z = linalg.fill ins(%f : f64) outs(%e : tensor<2x4x5xf64>) -> tensor<2x4x5xf64>
+  %e = tensor.empty() : tensor<2x8x5xf64>
+  %z = linalg.fill ins(%f : f64) outs(%e : tensor<2x8x5xf64>) -> tensor<2x8x5xf64>
   %p = linalg.generic {indexing_maps = [#x, #w, #y],
       iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
-      ins(%x, %w : tensor<2x4x3xf64>, tensor<5x3xf64>) outs(%z : tensor<2x4x5xf64>) {
+      ins(%x, %w : tensor<2x8x3xf64>, tensor<5x3xf64>) outs(%z : tensor<2x8x5xf64>) {
   ^bb0(%a: f64, %c: f64, %s: f64):
     %m = arith.mulf %a, %c : f64
     %t = arith.addf %s, %m : f64
     linalg.yield %t : f64
-  } -> tensor<2x4x5xf64>
+  } -> tensor<2x8x5xf64>
   %y = linalg.generic {indexing_maps = [#all, #row, #all],
       iterator_types = ["parallel", "parallel", "parallel"]}
-      ins(%p, %bias : tensor<2x4x5xf64>, tensor<5xf64>) outs(%e : tensor<2x4x5xf64>) {
+      ins(%p, %bias : tensor<2x8x5xf64>, tensor<5xf64>) outs(%e : tensor<2x8x5xf64>) {
   ^bb0(%a: f64, %c: f64, %o: f64):
     %0 = arith.addf %a, %c : f64
     %one = arith.constant 1.0 : f64
@@ -129,7 +163,7 @@ func.func @main(%x: tensor<2x4x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
     %d = arith.addf %ex, %one : f64
     %silu = arith.divf %0, %d : f64
     linalg.yield %silu : f64
-  } -> tensor<2x4x5xf64>
+  } -> tensor<2x8x5xf64>
 )"},
       {"Shapes", {24}, R"(
 func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
@@ -144,7 +178,9 @@ func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
   %y = tensor.collapse_shape %7 [[0, 1]] : tensor<4x6xf64> into tensor<24xf64>
 )"},
       // On four ranks a window reads the rows of two others.
-      {"Mixer", {1, 8, 4}, R"(
+      {"Mixer",
+       {1, 8, 4},
+       R"(
 func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
     %in: tensor<28x4xf64> {cp.param = "in_proj"},
     %cw: tensor<16x4xf64> {cp.param = "conv"}, %cb: tensor<16xf64> {cp.param = "conv_bias"},
@@ -157,7 +193,8 @@ func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
       : (tensor<1x8x4xf64>, tensor<28x4xf64>, tensor<16x4xf64>, tensor<16xf64>,
          tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<8xf64>,
          tensor<4x8xf64>) -> tensor<1x8x4xf64>
-)"},
+)",
+       /*hasTwoGroups=*/true},
       {"Attention",
        {1, 8, 4, 3},
        R"(
@@ -179,6 +216,31 @@ func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
     %sum = arith.addf %o, %s : f64
     linalg.yield %sum : f64
   } -> tensor<1x8x4x3xf64>
+)",
+       /*hasTwoGroups=*/true},
+      // Three sequences behind each other, of which one is a single token.
+      {"PackedAttention",
+       {1, 8, 4, 2},
+       R"(
+!q = tensor<1x8x4x2xf64>
+!k = tensor<1x8x2x2xf64>
+func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
+    %k: !k {cp.param = "k", cp.sequence = 1 : i64},
+    %v: !k {cp.param = "v", cp.sequence = 1 : i64}) -> tensor<f64> {
+  %places = arith.constant dense<[[0, 1, 2, 0, 0, 1, 2, 3]]> : tensor<1x8xi64>
+  %y, %lse = cp.attention %q, %k, %v places(%places) {scale = 0.5}
+      : (!q, !k, !k, tensor<1x8xi64>) -> (!q, tensor<1x4x8xf64>)
+)",
+       /*hasTwoGroups=*/true},
+      {"NotCausal",
+       {1, 8, 4, 2},
+       R"(
+!q = tensor<1x8x4x2xf64>
+func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
+    %k: !q {cp.param = "k", cp.sequence = 1 : i64},
+    %v: !q {cp.param = "v", cp.sequence = 1 : i64}) -> tensor<f64> {
+  %y, %lse = cp.attention %q, %k, %v {causal = false}
+      : (!q, !q, !q) -> (!q, tensor<1x4x8xf64>)
 )"},
       {"Loss", {}, R"(
 func.func @main(%h: tensor<1x8x3xf64> {cp.param = "h", cp.sequence = 1 : i64},

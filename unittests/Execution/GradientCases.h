@@ -10,6 +10,7 @@
 
 #include "cp/Execution/HostTensor.h"
 #include "cp/Execution/Program.h"
+#include "cp/Transforms/Sharding.h"
 
 #include <ostream>
 #include <string>
@@ -22,6 +23,8 @@ struct GradientCase {
   const char *name;
   std::vector<int64_t> shape;
   const char *text;
+  /// More heads than groups, or keys' heads, of which there are two.
+  bool hasTwoGroups = false;
 };
 void PrintTo(const GradientCase &testCase, std::ostream *os);
 
@@ -30,6 +33,11 @@ const std::vector<GradientCase> &gradientCases();
 
 /// The program, which gives the sum of the squares of %y.
 std::string textOf(const GradientCase &testCase);
+
+/// Both strategies, every form of attention, every order, on 2 and on 4 ranks,
+/// and heads inside a ring.
+std::vector<Sharding> gradientShardings();
+std::string describe(const Sharding &sharding);
 
 /// Each argument of f64 in [-1, 1), ids in the same small vocabulary.
 std::vector<HostTensor> drawForGradients(llvm::ArrayRef<TensorSpec> specs);

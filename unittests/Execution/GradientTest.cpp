@@ -121,28 +121,23 @@ TEST_P(GradientTest, OverRanksAreThoseOfOne) {
   ASSERT_TRUE(whole);
   std::vector<HostTensor> inputs = drawForGradients(whole->arguments());
   RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
-  for (const char *strategy : {"hidden", "sequence"})
-    for (int64_t ranks : {2, 4})
-      for (bool isPrepared : {false, true}) {
-        // Two groups are cut over four ranks only where they were repeated.
-        if (!isPrepared && ranks == 4 && StringRef(strategy) == "hidden" &&
-            StringRef(GetParam().name) == "Mixer")
-          continue;
-        SCOPED_TRACE(testing::Message() << strategy << ", " << ranks
-                                        << (isPrepared ? ", prepared" : ""));
-        TestSharding sharding;
-        sharding.strategy = strategy;
-        sharding.ranks = ranks;
-        CompileOptions options = compileOptions(sharding);
-        options.sharding->replicateUnused = true;
-        options.gradients = isPrepared;
-        std::unique_ptr<Program> cut =
-            compileWith(isPrepared ? *module : *gradients, options);
-        ASSERT_TRUE(cut);
-        for (cprt_kernel_set kernels :
-             {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE})
-          expectSame(runOrFail(*cut, inputs, kernels), expected);
-      }
+  for (const Sharding &sharding : gradientShardings())
+    for (bool isPrepared : {false, true}) {
+      // Two groups are cut over four ranks only where they were repeated.
+      if (!isPrepared && sharding.mesh.numRanks() == 4 &&
+          sharding.mixer == CutStrategy::Hidden && GetParam().hasTwoGroups)
+        continue;
+      SCOPED_TRACE(describe(sharding) + (isPrepared ? ", prepared" : ""));
+      CompileOptions options;
+      options.sharding = sharding;
+      options.gradients = isPrepared;
+      std::unique_ptr<Program> cut =
+          compileWith(isPrepared ? *module : *gradients, options);
+      ASSERT_TRUE(cut);
+      for (cprt_kernel_set kernels :
+           {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE})
+        expectSame(runOrFail(*cut, inputs, kernels), expected);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, GradientTest,

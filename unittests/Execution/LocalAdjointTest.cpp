@@ -75,28 +75,19 @@ TEST_P(LocalAdjointTest, TheTwoRoutesAgree) {
   ASSERT_TRUE(whole);
   std::vector<HostTensor> inputs = drawForGradients(whole->arguments());
   RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
-  for (const char *strategy : {"hidden", "sequence"})
-    for (int64_t ranks : {2, 4}) {
-      SCOPED_TRACE(std::string(strategy) + ", " + std::to_string(ranks));
-      TestSharding sharding;
-      sharding.strategy = strategy;
-      sharding.ranks = ranks;
-      Sharding options = *compileOptions(sharding).sharding;
-      options.replicateUnused = true;
-      // Keys along a ring have no adjoint yet.
-      options.attention = AttentionForm::Ulysses;
-      std::unique_ptr<Program> cut = cutAndDifferentiated(
-          text,
-          [&](OpPassManager &manager) {
-            buildShardPipeline(manager, options, /*expose=*/false);
-          },
-          {});
-      ASSERT_TRUE(cut);
-      EXPECT_EQ(cut->mesh().numRanks(), ranks);
-      for (cprt_kernel_set kernels :
-           {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE})
-        expectNear(runOrFail(*cut, inputs, kernels), expected, *cut);
-    }
+  for (const Sharding &sharding : gradientShardings()) {
+    SCOPED_TRACE(describe(sharding));
+    std::unique_ptr<Program> cut = cutAndDifferentiated(
+        text,
+        [&](OpPassManager &manager) {
+          buildShardPipeline(manager, sharding, /*expose=*/false);
+        },
+        {});
+    ASSERT_TRUE(cut);
+    EXPECT_EQ(cut->mesh().numRanks(), sharding.mesh.numRanks());
+    for (cprt_kernel_set kernels : {CPRT_KERNELS_FAST, CPRT_KERNELS_REFERENCE})
+      expectNear(runOrFail(*cut, inputs, kernels), expected, *cut);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, LocalAdjointTest,
@@ -145,13 +136,15 @@ std::vector<HostTensor> drawSlow(const Program &program) {
 
 class LocalMixerTest : public testing::Test {
 protected:
-  void expectGradientsOfOneRank(const MixerText &mixer) {
+  void expectGradientsOfOneRank(MixerText mixer) {
+    mixer.givesState = true;
     SCOPED_TRACE(mixer.sequence + ", " + std::to_string(mixer.ring) + " x " +
                  std::to_string(mixer.more) + " x " +
                  std::to_string(mixer.heads) + ", " + mixer.scan + ", " +
                  std::to_string(mixer.groups) + " groups");
     MixerText alone;
     alone.groups = mixer.groups;
+    alone.givesState = true;
     std::unique_ptr<Program> whole = gradientsOf(alone),
                              cut = gradientsOf(mixer);
     ASSERT_TRUE(whole && cut);
@@ -176,7 +169,7 @@ TEST_F(LocalMixerTest, EveryScanOfASequenceInZigzag) {
       expectGradientsOfOneRank({R"("ring" zigzag)", ranks, 1, 1, scan});
 }
 
-/// Of one row a rank, whose windows read three others.
+/// In zigzag order of one row a part, whose windows read three others.
 TEST_F(LocalMixerTest, ShardsShorterThanTheWindow) {
   for (const char *sequence : {R"("ring")", R"("ring" zigzag)"})
     expectGradientsOfOneRank({sequence, 48, 1, 1});
@@ -194,6 +187,70 @@ TEST_F(LocalMixerTest, TwoAxes) {
     expectGradientsOfOneRank({R"("ring", "more")", 2, 3, 1, scan});
     expectGradientsOfOneRank({R"("more", "ring")", 2, 2, 2, scan});
   }
+}
+
+//===----------------------------------------------------------------------===//
+// The halves of a scan
+//===----------------------------------------------------------------------===//
+
+/// From a state that is given in two ways, by a prefix of what came before.
+std::string scanText(const std::string &scan) {
+  return R"(
+!x = tensor<2x9x4x3xf64>
+!bc = tensor<2x9x2x5xf64>
+!dt = tensor<2x9x4xf64>
+!head = tensor<4xf64>
+!decay = tensor<2x4xf64>
+!state = tensor<2x4x3x5xf64>
+!chunks = tensor<2x3x4x3x5xf64>
+func.func @main(%x: !x {cp.name = "x"}, %dt: !dt {cp.name = "dt"},
+    %a: !head {cp.name = "A_log"}, %b: !bc {cp.name = "B"}, %c: !bc {cp.name = "C"},
+    %d: !head {cp.name = "D"}, %bias: !head {cp.name = "dt_bias"},
+    %pd: !decay {cp.name = "prefix_decay"}, %ps: !state {cp.name = "prefix_state"},
+    %s: !state {cp.name = "initial"}) -> (!x, !state) attributes {cp.view = "local"} {
+)" + scan +
+         R"(
+  return %y, %final : !x, !state
+})";
+}
+
+TEST(LocalScanTest, TheHalvesHaveTheAdjointOfTheWhole) {
+  DifferentiateOptions options;
+  options.cotangents = true;
+  options.wrt = {"x",       "dt",           "A_log",        "B",      "C", "D",
+                 "dt_bias", "prefix_decay", "prefix_state", "initial"};
+  auto asTheyAre = [](OpPassManager &) {};
+  std::unique_ptr<Program> whole = cutAndDifferentiated(scanText(R"(
+  %e = tensor.empty() : !state
+  %before = linalg.generic {indexing_maps = [
+      affine_map<(b, h, p, n) -> (b, h)>, affine_map<(b, h, p, n) -> (b, h, p, n)>,
+      affine_map<(b, h, p, n) -> (b, h, p, n)>, affine_map<(b, h, p, n) -> (b, h, p, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%pd, %ps, %s : !decay, !state, !state) outs(%e : !state) {
+  ^bb0(%decay: f64, %prefix: f64, %initial: f64, %none: f64):
+    %0 = arith.mulf %decay, %initial : f64
+    %1 = arith.addf %0, %prefix : f64
+    linalg.yield %1 : f64
+  } -> !state
+  %y, %final = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%c) D(%d) dt_bias(%bias)
+      initial(%before) {chunk_size = 4}
+      : (!x, !dt, !head, !bc, !bc, !head, !head, !state) -> (!x, !state)
+)"),
+                                                        asTheyAre, options),
+                           halves = cutAndDifferentiated(scanText(R"(
+  %own, %state, %chunks, %delta = cp.ssd_states %x dt(%dt) A_log(%a) B(%b)
+      dt_bias(%bias) {chunk_size = 4}
+      : (!x, !dt, !head, !bc, !head) -> (!decay, !state, !chunks, !dt)
+  %y, %final = cp.ssd_scan %x A_log(%a) B(%b) C(%c) D(%d) kept(%chunks, %delta)
+      prefix(%pd, %ps) initial(%s) {chunk_size = 4}
+      : (!x, !head, !bc, !bc, !head, !chunks, !dt, !decay, !state, !state)
+      -> (!x, !state)
+)"),
+                                                         asTheyAre, options);
+  ASSERT_TRUE(whole && halves);
+  std::vector<HostTensor> inputs = drawSlow(*whole);
+  expectNear(runOrFail(*halves, inputs, CPRT_KERNELS_FAST),
+             runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE), *halves);
 }
 
 } // namespace

@@ -130,7 +130,8 @@ std::string MixerText::text() const {
     #weights = affine_map<(b, l, n, k) -> (n, k)>
     #out = affine_map<(b, l, n, k) -> (b, l, n)>
     func.func @main()" +
-         arguments() + ") -> !tokens" +
+         arguments() +
+         (givesState ? ") -> (!tokens, !state)" : ") -> !tokens") +
          (sharded ? " attributes {cp.view = \"global\"}" : "") + R"( {
     %zero = arith.constant 0.0 : !element
 )" + project("z", "channels", "tokens", "tokens", "to_z", "to_channels") +
@@ -151,9 +152,9 @@ std::string MixerText::text() const {
     %n = cp.rms_norm %y1 weight(%norm) gate(%z) {groups = 4}
         : (!channels, !channel, !channels) -> !channels
 )" + project("sum", "sum", "n", "channels", "to_out", "to_tokens") +
-         (sharded ? "%o = cp.reshard %sum : !sum to !tokens\n"
-                    "return %o : !tokens }"
-                  : "return %sum : !sum }");
+         (sharded ? "%o = cp.reshard %sum : !sum to !tokens\n" : "") +
+         "return " + (sharded ? "%o" : "%sum") +
+         (givesState ? ", %last : !tokens, !state }" : " : !tokens }");
 }
 
 } // namespace cp::test

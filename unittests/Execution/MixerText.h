@@ -25,6 +25,8 @@ struct MixerText {
   std::string scan = "chain";
   int64_t groups = 1;
   std::string type = "f64";
+  /// Whether it gives the state behind the last token, too.
+  bool givesState = false;
 
   std::string text() const;
 

@@ -32,6 +32,13 @@ protected:
       ids[i] = value;
     return ids.buffer();
   }
+  Buffer words(std::vector<int64_t> sizes, int64_t value) {
+    wide.push_back(
+        std::make_unique<Tensor<int64_t>>(sizes, Lay::Dense, random));
+    for (int64_t i = 0; i < wide.back()->count(); ++i)
+      (*wide.back())[i] = value;
+    return wide.back()->buffer();
+  }
   /// No kernel reads the data before the types are known to fit.
   static Buffer narrow(Buffer buffer) {
     buffer.dtype = DType::BF16;
@@ -63,6 +70,7 @@ protected:
   std::vector<std::unique_ptr<Tensor<float>>> tensors;
   Tensor<double> others;
   Tensor<int32_t> ids;
+  std::vector<std::unique_ptr<Tensor<int64_t>>> wide;
 };
 
 TEST_F(ErrorTest, CountsOfArguments) {
@@ -373,6 +381,30 @@ TEST_F(ErrorTest, Gradients) {
   expectError("attention_grad", {q, k, k, q, lse, q, lse}, {q, k, k},
               {1, bitsOf(1), 0},
               "attention_grad: hq = 4 must be a multiple of hkv = 3");
+  Buffer keys = make({1, 9, 4, 2});
+  auto expectPositions = [&](int64_t position, int64_t causal,
+                             const std::string &message) {
+    expectError(
+        "attention_grad",
+        {q, keys, keys, q, lse, q, absent, absent, words({5}, position)},
+        {q, keys, keys}, {causal, bitsOf(1), 0}, "attention_grad: " + message);
+  };
+  expectPositions(9, 1,
+                  "positions must be at least 0 and below the number of keys, "
+                  "9, but query 0 has 9");
+  expectPositions(-1, 1, "positions must be at least 0");
+  expectPositions(0, 0, "positions want causal");
+  expectError(
+      "attention_grad",
+      {q, keys, keys, q, lse, q, absent, words({1, 5}, 3), words({5}, 2)},
+      {q, keys, keys}, {1, bitsOf(1), 0},
+      "attention_grad: a place must be -1 or count the tokens of its "
+      "sequence before it, at most 2 here, but query 0 of element 0 "
+      "has 3");
+  expectError("attention_grad", {q, keys, keys, q, lse, q}, {q, keys, keys},
+              {1, bitsOf(1), 0},
+              "attention_grad: causal wants as many keys as queries, got 9 and "
+              "5; or give the queries' positions");
   expectError("ssd_grad", {ssdIns()[0], ssdIns()[1]}, {}, ssdAttrs(),
               "ssd_grad: expected 6 to 11 inputs and 8 outputs, got 2 and 0");
 }

@@ -8,6 +8,8 @@
 #include "PropertyPlan.h"
 #include "RandomModel.h"
 #include "cp/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 
 #include "gtest/gtest.h"
 
@@ -59,6 +61,31 @@ std::vector<Distances> distancesFromF64(const RandomModel &model,
   return distances;
 }
 
+/// The module with the gradient of each parameter, from a cotangent of each
+/// result. Null where that fails.
+///
+/// Whole: on whole tensors, prepared to be cut. Cut: the program of one rank,
+/// exchanges and all.
+enum class Route { Whole, Cut };
+OwningOpRef<ModuleOp> withGradients(ModuleOp module, const Sharding &sharding,
+                                    Route route) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
+  PassManager manager(module.getContext());
+  if (route == Route::Cut) {
+    buildShardPipeline(manager, sharding, /*expose=*/false);
+  } else {
+    manager.addPass(createDecompose());
+    manager.nest<func::FuncOp>().addPass(createPrepareCuts(sharding));
+  }
+  DifferentiateOptions options;
+  options.cotangents = true;
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createDifferentiate(options));
+  functions.addPass(createCSEPass());
+  functions.addPass(createMergeExchanges());
+  return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
+}
+
 class PropertyTest : public testing::Test {
 protected:
   void check(uint64_t seed) {
@@ -106,10 +133,45 @@ protected:
                                               << model.text;
       ++drawn["beyond the tolerance"];
     }
+    if (model.dtype == "f64" && dice.chance(0.5))
+      checkGradients(*module, sharding.value, model, seed);
     drawn["final states"] += result.outputs.size() - 1;
     ShardingText text = textOf(sharding.value);
     ++drawn[text.order.substr(0, 4) + " " + text.mixer + " " + text.attention];
     ++drawn[describe(model.decay)];
+  }
+
+  /// Differentiated and then cut, and cut and then differentiated: both give
+  /// the gradients of one rank.
+  void checkGradients(ModuleOp module, const Sharding &sharding,
+                      const RandomModel &model, uint64_t seed) {
+    OwningOpRef<ModuleOp> whole = withGradients(module, sharding, Route::Whole);
+    OwningOpRef<ModuleOp> local = withGradients(module, sharding, Route::Cut);
+    ASSERT_TRUE(whole && local) << model.text;
+    CompileOptions options;
+    options.sharding = sharding;
+    std::unique_ptr<Program> one = compile(*whole, TestSharding()),
+                             first = compileWith(*whole, options),
+                             second = compile(*local, TestSharding());
+    ASSERT_TRUE(one && first && second) << model.text;
+    std::vector<HostTensor> inputs =
+        drawInputs(one->arguments(), model.decay, seed);
+    RunResult expected = runOrFail(*one, inputs, CPRT_KERNELS_REFERENCE);
+    for (Program *program : {first.get(), second.get()}) {
+      RunResult result = runOrFail(*program, inputs, CPRT_KERNELS_FAST);
+      ASSERT_EQ(result.outputs.size(), expected.outputs.size());
+      for (size_t i = 0; i < result.outputs.size(); ++i) {
+        double difference =
+            compare(result.outputs[i], expected.outputs[i]).relL2;
+        worstOf["gradients"] = std::max(worstOf["gradients"], difference);
+        EXPECT_LE(difference, 1e-10)
+            << (program == first.get() ? "differentiated, then cut: "
+                                       : "cut, then differentiated: ")
+            << program->results()[i].name << "\n"
+            << model.text;
+      }
+    }
+    ++drawn["gradients"];
   }
 
   std::map<std::string, double> worstOf;
@@ -130,6 +192,7 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
                              " sequence ring", " sequence ulysses"})
       EXPECT_GT(drawn[std::string(order) + rest], 0) << order << rest;
   EXPECT_GT(drawn["final states"], 0);
+  EXPECT_GT(drawn["gradients"], 0);
   for (Decay decay : {Decay::AsPublished, Decay::Slow, Decay::Resets})
     EXPECT_GT(drawn[describe(decay)], 0) << describe(decay);
 }

@@ -297,19 +297,21 @@ def CPRT_SsdGradStates : CPRT_Operation<"ssd_grad_states"> {
 
 def CPRT_AttentionGrad : CPRT_Operation<"attention_grad"> {
   let description = [{
-    Of cprt_attention where all of the sequence is here, with its results o and
-    lse, their cotangents dout and dlse (zeros, where it is not there), and
+    Of cprt_attention where all keys are here, with its results o and lse, their
+    cotangents dout and dlse (zeros, where it is not there), and
     w_j = exp(scale q . k_j - lse):
       ds_j = w_j (dout . v_j - dout . o + dlse) scale,
       dq = sum_j ds_j k_j,  dk_j = sum ds_j q,  dv_j = sum w_j dout,
     the last two over all queries that see key j. A query that sees no key has
-    no part in them.
+    no part in them. `positions` say where in the sequence of the keys each query
+    stands; without them there are, with causal, as many queries as keys.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
                     CPRT_T<"b,s,hkv,e">:$v, CPRT_T<"b,l,hq,e">:$out,
                     CPRT_Sum<"b,hq,l">:$lse, CPRT_T<"b,l,hq,e">:$dout,
                     CPRT_Optional<CPRT_Sum<"b,hq,l">>:$dlse,
-                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places,
+                    CPRT_Optional<CPRT_I64<"l">>:$positions);
   let outs = (outputs CPRT_T<"b,l,hq,d">:$dq, CPRT_T<"b,s,hkv,d">:$dk,
                       CPRT_T<"b,s,hkv,e">:$dv);
   let attrs = (attributes CPRT_Flag:$causal, CPRT_Real:$scale,

@@ -7,8 +7,9 @@
 //
 // An operation of the runtime is declared once, and `cp-tblgen` makes what
 // writes its calls, reads them, and checks how many tensors they have, and their
-// words. Types and sizes are checked where kernels read tensors of fixed ranks. It serves operations of your own
-// as well: `cp-tblgen -gen-c-readers` of such a table gives a C header.
+// words. Types and sizes are checked where kernels read tensors of fixed ranks. It
+// serves operations of your own as well: `cp-tblgen -gen-c-readers` of such a
+// table gives a C header.
 //
 //===----------------------------------------------------------------------===//
 

@@ -162,8 +162,9 @@ LogicalResult AttentionGradOp::verify() {
       failed(expectType(*this, c1, "dout", getDout(), getOut().getType())) ||
       failed(expectType(*this, c1, "dlse", getDlse(), getLse().getType())) ||
       failed(expectType(*this, c1, "dq", getDq(), getQ().getType())) ||
-      failed(expectType(*this, c1, "dk", getDk(), getK().getType())) ||
-      failed(expectType(*this, c1, "dv", getDv(), getV().getType())) ||
+      // Where queries are cut, these are sums of parts, and k and v are not.
+      failed(expectTensor(*this, c1, "dk", getDk(), k, element)) ||
+      failed(expectTensor(*this, c1, "dv", getDv(), v, element)) ||
       failed(expectGroups(*this, "attention_grad_c2", k[2], q[2])))
     return failure();
   for (Value operand : {Value(getK()), Value(getV()), Value(getOut())})
@@ -174,11 +175,12 @@ LogicalResult AttentionGradOp::verify() {
   if (failed(
           expectTensor(*this, c3, "lse", getLse(), {q[0], q[2], q[1]}, sums)))
     return failure();
-  if (getCausal() && !ShapedType::isDynamic(q[1]) &&
+  if (getCausal() && !getPositions() && !ShapedType::isDynamic(q[1]) &&
       !ShapedType::isDynamic(k[1]) && q[1] != k[1])
     return emitOpError("attention_grad_c4: causal wants as many keys as "
                        "queries, but there are ")
-           << k[1] << " keys and " << q[1] << " queries";
+           << k[1] << " keys and " << q[1]
+           << " queries; give the queries' positions";
   if (failed(
           verifyWindow(*this, "attention_grad_c5", getCausal(), getWindow())) ||
       failed(expectShape(*this, "attention_grad_c6", "places", getPlaces(),
@@ -188,6 +190,12 @@ LogicalResult AttentionGradOp::verify() {
     return emitOpError("attention_grad_c6: places say how far back a query "
                        "sees, which wants causal; set causal, or leave them "
                        "out");
+  if (failed(expectShape(*this, "attention_grad_c7", "positions",
+                         getPositions(), {q[1]})))
+    return failure();
+  if (getPositions() && !getCausal())
+    return emitOpError("attention_grad_c7: positions say which keys a causal "
+                       "query sees; set causal, or leave them out");
   return success();
 }
 
@@ -198,8 +206,16 @@ FailureOr<ShardingRule> AttentionGradOp::getShardingRule() {
     text += "; b (g q) l";
   if (getPlaces())
     text += "; b l";
+  if (getPositions())
+    text += "; l";
   return ShardingRule::parse(text + " -> b l (g q) .; b . g . {l}; b . g . {l}",
                              *this);
+}
+
+std::optional<CutStrategy> AttentionGradOp::getCutStrategy() {
+  std::optional<AttentionForm> form =
+      symbolizeAttentionForm(getForm().value_or("ulysses"));
+  return form ? std::optional(cutStrategyOf(*form)) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,6 +13,7 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/SequenceParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -20,9 +21,44 @@ using namespace mlir;
 
 namespace cp {
 
-/// Strings of neighbours, one on each rank.
-static bool isContiguous(ArrayRef<Cut> cuts) {
-  return partsPerRank(cuts.vec()) == 1;
+namespace {
+/// A rank's rows as the parts of the sequence that they are, each with a batch
+/// element of its own. Null stays null.
+class RankParts {
+public:
+  RankParts(OpBuilder &builder, ArrayRef<Cut> cuts)
+      : count(*partsPerRank(cuts.vec())), builder(builder) {}
+
+  Value split(Value rows) const {
+    return rows && count > 1 ? seenAsParts(builder, rows, 1) : rows;
+  }
+  Value join(Value rows) const {
+    return count > 1 ? seenAsOne(builder, rows, 1) : rows;
+  }
+  /// What an element of the batch has, for each of its parts.
+  Value each(Value value) const {
+    if (!value || count == 1)
+      return value;
+    return RepeatOp::create(builder, value.getLoc(), ofEach(value.getType()),
+                            value, /*dim=*/0, /*unit=*/1, /*times=*/count);
+  }
+  RankedTensorType ofEach(Type type) const {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<int64_t> shape(tensor.getShape());
+    shape[0] *= count;
+    return tensor.clone(shape);
+  }
+
+  const int64_t count;
+
+private:
+  OpBuilder &builder;
+};
+} // namespace
+
+/// In strings of neighbours, few on each rank.
+static bool isInParts(ArrayRef<Cut> cuts) {
+  return partsPerRank(cuts.vec()).has_value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,146 +119,215 @@ RankedTensorType withRows(Value value, int64_t rows) {
 struct WindowCut {
   MeshAttr mesh;
   ArrayAttr cuts;
-  /// How many ranks there are, and rows on each.
-  int64_t ranks, own;
+  RankParts perRank;
+  /// How many parts there are, and rows in each.
+  int64_t parts, own;
   int64_t rows;
 
-  /// How many ranks behind it a rank's rows reach.
+  /// How many parts behind it a part's rows reach.
   int64_t reach() const {
     return std::min<int64_t>(llvm::divideCeil(rows, std::max<int64_t>(own, 1)),
-                             std::max<int64_t>(ranks - 1, 1));
+                             std::max<int64_t>(parts - 1, 1));
   }
 };
 
+/// The rows beside each part of `source`, which holds both parts of a rank.
 Value createHalo(OpBuilder &builder, Location loc, const WindowCut &cut,
                  Value source, Value initial, HaloRows rows) {
   SmallVector<Value> given;
   if (initial)
     given.push_back(initial);
-  return HaloOp::create(builder, loc, TypeRange{withRows(source, rows.count)},
-                        ValueRange{source}, given, cut.mesh, cut.cuts, 1, rows)
-      .getResults()[0];
+  Value beside =
+      HaloOp::create(
+          builder, loc,
+          TypeRange{withRows(source, rows.count * cut.perRank.count)},
+          ValueRange{source}, given, cut.mesh, cut.cuts, 1, rows)
+          .getResults()[0];
+  return cut.perRank.split(beside);
 }
 
-/// dx with what ranks behind this one have of its last rows. `before` are the
-/// cotangents of the rows that each rank read before its own.
+/// dx with what parts behind this one have of its last rows. `before` are the
+/// cotangents of the rows that each part read before its own.
 Value addFromBehind(OpBuilder &builder, Location loc, const WindowCut &cut,
                     Value dx, Value before) {
   int64_t reach = cut.reach();
-  Value behind = createHalo(builder, loc, cut, before, Value(),
-                            {reach * cut.rows, /*isReverse=*/true});
+  Value behind = createHalo(builder, loc, cut, cut.perRank.join(before),
+                            Value(), {reach * cut.rows, /*isReverse=*/true});
   Rows rows(builder, loc);
-  for (int64_t rank = 1; rank <= reach; ++rank) {
-    // Row j of that rank's is row `rank` own - rows + j of this one's.
-    int64_t at = rank * cut.own - cut.rows;
+  for (int64_t part = 1; part <= reach; ++part) {
+    // Row j of that part's is row `part` own - rows + j of this one's.
+    int64_t at = part * cut.own - cut.rows;
     int64_t first = std::max<int64_t>(-at, 0);
     int64_t count = std::min(cut.own - at, cut.rows) - first;
     if (count > 0)
-      dx = rows.add(dx, at + first, behind, (rank - 1) * cut.rows + first,
+      dx = rows.add(dx, at + first, behind, (part - 1) * cut.rows + first,
                     count);
   }
   return dx;
 }
 
 /// The cotangent of the rows before the whole sequence, on every rank: what
-/// the first ranks have of them.
+/// the first parts have of them.
 Value gatherInitial(OpBuilder &builder, Location loc, const WindowCut &cut,
                     Value before) {
+  if (cut.rows == 0)
+    return Rows(builder, loc).slice(cut.perRank.join(before), 0, 0);
+  Value own = cut.perRank.join(before);
   Value all = AllGatherOp::create(
-      builder, loc, withRows(before, cut.ranks * cut.rows), before, cut.mesh,
+      builder, loc, withRows(own, cut.parts * cut.rows), own, cut.mesh,
       cut.cuts, builder.getI64IntegerAttr(1));
   Rows rows(builder, loc);
   Value sum = rows.slice(all, 0, cut.rows);
-  for (int64_t rank = 1; rank < cut.ranks && rank * cut.own < cut.rows; ++rank)
-    // Its row j is row j + `rank` own of them.
-    sum = rows.add(sum, rank * cut.own, all, rank * cut.rows,
-                   cut.rows - rank * cut.own);
+  for (int64_t part = 1; part < cut.parts && part * cut.own < cut.rows; ++part)
+    // Its row j is row j + `part` own of them.
+    sum = rows.add(sum, part * cut.own, all, part * cut.rows,
+                   cut.rows - part * cut.own);
   return sum;
 }
 } // namespace
 
-bool Conv1dGradOp::canRunOn(ArrayRef<Cut> cuts) { return isContiguous(cuts); }
+bool Conv1dGradOp::canRunOn(ArrayRef<Cut> cuts) { return isInParts(cuts); }
 
 SmallVector<Value> Conv1dGradOp::place(OpBuilder &builder, MeshAttr mesh,
                                        ArrayRef<Cut> cuts) {
   ArrayAttr local = localCutsAttr(mesh, cuts);
-  WindowCut cut = {mesh, local, groupSize(mesh, axesOf(local)),
-                   shapeOf(getX())[1], shapeOf(getWeight())[1] - 1};
-  Value initial = getInitial();
-  if (cut.rows > 0)
-    initial = createHalo(builder, getLoc(), cut, getX(), getInitial(),
-                         {cut.rows, /*isReverse=*/false});
+  RankParts parts(builder, cuts);
+  Value x = parts.split(getX());
+  WindowCut cut = {mesh,          local,
+                   parts,         groupSize(mesh, axesOf(local)) * parts.count,
+                   shapeOf(x)[1], shapeOf(getWeight())[1] - 1};
+  Value initial = cut.rows > 0
+                      ? createHalo(builder, getLoc(), cut, getX(), getInitial(),
+                                   {cut.rows, /*isReverse=*/false})
+                      : parts.each(getInitial());
   auto grad = Conv1dGradOp::create(
-      builder, getLoc(), getDx().getType(), getDweight().getType(),
-      getDbias().getType(), getDinitial().getType(), getX(), getWeight(),
-      getDy(), getBias(), initial, getPlaces(), getSiluAttr());
+      builder, getLoc(), x.getType(), getDweight().getType(),
+      getDbias().getType(), parts.ofEach(getDinitial().getType()), x,
+      getWeight(), parts.split(getDy()), getBias(), initial,
+      parts.split(getPlaces()), getSiluAttr());
   Value dx = grad.getDx(), dinitial = grad.getDinitial();
-  if (cut.rows > 0) {
-    Value before = dinitial;
-    dx = addFromBehind(builder, getLoc(), cut, dx, before);
-    if (!getDinitial().use_empty())
-      dinitial = gatherInitial(builder, getLoc(), cut, before);
-  }
-  return {dx, grad.getDweight(), grad.getDbias(), dinitial};
+  if (cut.rows > 0)
+    dx = addFromBehind(builder, getLoc(), cut, dx, dinitial);
+  if (!getDinitial().use_empty())
+    dinitial = gatherInitial(builder, getLoc(), cut, dinitial);
+  return {parts.join(dx), grad.getDweight(), grad.getDbias(), dinitial};
+}
+
+//===----------------------------------------------------------------------===//
+// attention_grad
+//===----------------------------------------------------------------------===//
+
+/// The partitioner has gathered the keys, and adds up dk and dv, which are sums
+/// over queries. Without `causal` all queries see the same.
+SmallVector<Value> AttentionGradOp::place(OpBuilder &builder, MeshAttr mesh,
+                                          ArrayRef<Cut> cuts) {
+  Value positions;
+  if (getCausal())
+    positions = CutPositionsOp::create(
+        builder, getLoc(),
+        RankedTensorType::get(shapeOf(getQ())[1], builder.getI64Type()), mesh,
+        localCutsAttr(mesh, cuts));
+  return AttentionGradOp::create(
+             builder, getLoc(), getResultTypes(), getQ(), getK(), getV(),
+             getOut(), getLse(), getDout(), getDlse(), getPlaces(), positions,
+             getCausalAttr(), getScaleAttr(), getWindowAttr(), getFormAttr())
+      ->getResults();
 }
 
 //===----------------------------------------------------------------------===//
 // ssd_grad
 //===----------------------------------------------------------------------===//
 
-bool SsdGradOp::canRunOn(ArrayRef<Cut> cuts) { return isContiguous(cuts); }
+bool SsdGradOp::canRunOn(ArrayRef<Cut> cuts) { return isInParts(cuts); }
 
-/// The first half of the forward pass again, and its scan over ranks: the state
-/// in front of this rank's tokens, and what these leave of one.
-static std::pair<Value, Value> stateBefore(SsdGradOp op, OpBuilder &builder,
-                                           MeshAttr mesh, ArrayAttr cuts,
-                                           ScanAlgorithm algorithm) {
-  ArrayRef<int64_t> x = shapeOf(op.getX()), b = shapeOf(op.getB());
-  auto state = cast<RankedTensorType>(op.getDinitial().getType());
-  auto chunks = static_cast<int64_t>(llvm::divideCeil(x[1], op.getChunkSize()));
-  auto states = SsdStatesOp::create(
-      builder, op.getLoc(),
-      TypeRange{state.clone({x[0], x[2]}), state,
-                state.clone({x[0], chunks, x[2], x[3], b[3]}),
-                state.clone({x[0], x[1], x[2]})},
-      op.getX(), op.getDt(), op.getALog(), op.getB(), op.getDtBias(),
-      op.getPlaces(), op.getChunkSizeAttr(), op.getDtMinAttr(),
-      op.getDtMaxAttr());
-  auto scan = ScanStateOp::create(builder, op.getLoc(),
-                                  {states.getDecay(), states.getState()},
-                                  /*hasTotal=*/false, mesh, cuts, algorithm,
-                                  /*reverse=*/false, CombineAttr());
-  Value before =
-      advanceByDecay(builder, op.getLoc(), scan.getPrefix(), op.getInitial(),
-                     static_cast<bool>(op.getPlaces()));
-  return {before, states.getDecay()};
-}
+namespace {
+/// The adjoint of a scan on a rank's parts of a sequence.
+class ScanGrad {
+public:
+  ScanGrad(SsdGradOp op, OpBuilder &builder, MeshAttr mesh, ArrayRef<Cut> cuts)
+      : op(op), builder(builder), loc(op.getLoc()), mesh(mesh),
+        cuts(localCutsAttr(mesh, cuts)), parts(builder, cuts),
+        state(parts.ofEach(op.getDinitial().getType())),
+        x(parts.split(op.getX())), dt(parts.split(op.getDt())),
+        B(parts.split(op.getB())), C(parts.split(op.getC())),
+        dy(parts.split(op.getDy())), places(parts.split(op.getPlaces())) {}
+
+  SmallVector<Value> run() {
+    findBefore();
+    findBehind();
+    auto grad = SsdGradOp::create(
+        builder, loc, x.getType(), dt.getType(), op.getDALog().getType(),
+        B.getType(), C.getType(), op.getDD().getType(),
+        op.getDdtBias().getType(), state, x, dt, op.getALog(), B, C, dy,
+        op.getD(), op.getDtBias(), before, behind, places,
+        op.getAlgorithmAttr(), op.getChunkSizeAttr(), op.getDtMinAttr(),
+        op.getDtMaxAttr());
+    return {parts.join(grad.getDx()), parts.join(grad.getDdt()),
+            grad.getDALog(),          parts.join(grad.getDB()),
+            parts.join(grad.getDC()), grad.getDD(),
+            grad.getDdtBias(),        dinitial ? dinitial : grad.getDinitial()};
+  }
+
+private:
+  bool mayStart() { return static_cast<bool>(places); }
+
+  /// The first half of the forward pass again, and its scan over ranks: the
+  /// state in front of each part's tokens, and what these leave of one.
+  void findBefore() {
+    ArrayRef<int64_t> sizes = shapeOf(x), b = shapeOf(B);
+    auto chunks =
+        static_cast<int64_t>(llvm::divideCeil(sizes[1], op.getChunkSize()));
+    auto states = SsdStatesOp::create(
+        builder, loc,
+        TypeRange{state.clone({sizes[0], sizes[2]}), state,
+                  state.clone({sizes[0], chunks, sizes[2], sizes[3], b[3]}),
+                  state.clone({sizes[0], sizes[1], sizes[2]})},
+        x, dt, op.getALog(), B, op.getDtBias(), places, op.getChunkSizeAttr(),
+        op.getDtMinAttr(), op.getDtMaxAttr());
+    decay = states.getDecay();
+    auto scan = createScan(states.getState(), /*hasTotal=*/false,
+                           /*reverse=*/false);
+    before = advanceByDecay(builder, loc, scan.getPrefix(),
+                            parts.each(op.getInitial()), mayStart());
+  }
+
+  /// The cotangent of the state behind each part, and of the initial one.
+  void findBehind() {
+    auto own = SsdGradStatesOp::create(
+        builder, loc, state, dy, dt, op.getALog(), C, op.getDtBias(), places,
+        op.getChunkSizeAttr(), op.getDtMinAttr(), op.getDtMaxAttr());
+    bool wantsInitial = !op.getDinitial().use_empty();
+    auto scan = createScan(own.getDstate(), /*hasTotal=*/wantsInitial,
+                           /*reverse=*/true);
+    behind = advanceByDecay(builder, loc, scan.getPrefix(),
+                            parts.each(op.getDstate()), mayStart());
+    if (wantsInitial)
+      dinitial = advanceByDecay(builder, loc, scan.getTotal(), op.getDstate(),
+                                mayStart());
+  }
+
+  ScanStateOp createScan(Value states, bool hasTotal, bool reverse) {
+    return ScanStateOp::create(builder, loc, {decay, states}, hasTotal, mesh,
+                               cuts,
+                               op.getAlgorithm().value_or(ScanAlgorithm::Chain),
+                               reverse, CombineAttr());
+  }
+
+  SsdGradOp op;
+  OpBuilder &builder;
+  Location loc;
+  MeshAttr mesh;
+  ArrayAttr cuts;
+  RankParts parts;
+  RankedTensorType state;
+  Value x, dt, B, C, dy, places;
+  Value decay, before, behind, dinitial;
+};
+} // namespace
 
 SmallVector<Value> SsdGradOp::place(OpBuilder &builder, MeshAttr mesh,
                                     ArrayRef<Cut> cuts) {
-  ArrayAttr local = localCutsAttr(mesh, cuts);
-  ScanAlgorithm algorithm = getAlgorithm().value_or(ScanAlgorithm::Chain);
-  bool mayStart = static_cast<bool>(getPlaces());
-  auto [before, decay] = stateBefore(*this, builder, mesh, local, algorithm);
-  auto own = SsdGradStatesOp::create(
-      builder, getLoc(), getDinitial().getType(), getDy(), getDt(), getALog(),
-      getC(), getDtBias(), getPlaces(), getChunkSizeAttr(), getDtMinAttr(),
-      getDtMaxAttr());
-  bool wantsInitial = !getDinitial().use_empty();
-  auto scan = ScanStateOp::create(builder, getLoc(), {decay, own.getDstate()},
-                                  /*hasTotal=*/wantsInitial, mesh, local,
-                                  algorithm, /*reverse=*/true, CombineAttr());
-  Value behind = advanceByDecay(builder, getLoc(), scan.getPrefix(),
-                                getDstate(), mayStart);
-  auto grad = SsdGradOp::create(
-      builder, getLoc(), getResultTypes(), getX(), getDt(), getALog(), getB(),
-      getC(), getDy(), getD(), getDtBias(), before, behind, getPlaces(),
-      getAlgorithmAttr(), getChunkSizeAttr(), getDtMinAttr(), getDtMaxAttr());
-  SmallVector<Value> results(grad->getResults());
-  if (wantsInitial)
-    results.back() = advanceByDecay(builder, getLoc(), scan.getTotal(),
-                                    getDstate(), mayStart);
-  return results;
+  return ScanGrad(*this, builder, mesh, cuts).run();
 }
 
 } // namespace cp

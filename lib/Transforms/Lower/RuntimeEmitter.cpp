@@ -10,6 +10,7 @@
 #include "BufferSize.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -56,7 +57,12 @@ LogicalResult RuntimeEmitter::appendBuffer(Value buffer,
 const RuntimeEmitter::Strides &RuntimeEmitter::stridesOf(MemRefType type) {
   auto [found, isNew] = strides.try_emplace(type);
   Strides &entry = found->second;
-  if (isNew && failed(type.getStridesAndOffset(entry.strides, entry.offset)))
+  if (!isNew)
+    return entry;
+  // Of what is empty upstream knows no strides.
+  if (type.getLayout().isIdentity() && type.hasStaticShape())
+    entry.strides = computeSuffixProduct(type.getShape());
+  else if (failed(type.getStridesAndOffset(entry.strides, entry.offset)))
     entry = {{ShapedType::kDynamic}, ShapedType::kDynamic};
   return entry;
 }

@@ -163,7 +163,49 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
   }
   // A constant's value has its type.
   rules.localizeSizes();
+  returnAsTheyCame(op);
   return success();
+}
+
+/// Whether an operand was gathered for its op over all axes of this sum, which
+/// lies as the operand does.
+static bool wasGatheredFor(ReshardOp gather, OpResult sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  if (!gather || gather.getType().getShape() != type.getShape())
+    return false;
+  LayoutAttr have = LayoutAttr::of(gather.getSource().getType());
+  if (!have || !have.getPartial().empty())
+    return false;
+  Layout from = have.toLayout(), sums = LayoutAttr::of(type).toLayout();
+  Layout to = LayoutAttr::of(gather.getType()).toLayout();
+  return sums.dims == to.dims && llvm::all_of(sums.partial, [&](int axis) {
+           return isCutOver(from, axis);
+         });
+}
+
+void LayoutAssigner::returnAsTheyCame(Operation *op) {
+  for (OpResult result : op->getResults()) {
+    LayoutAttr layout =
+        isTensor(result) ? LayoutAttr::of(result.getType()) : LayoutAttr();
+    if (!layout || layout.getPartial().empty())
+      continue;
+    for (Value operand : op->getOperands()) {
+      auto gather = operand.getDefiningOp<ReshardOp>();
+      if (!wasGatheredFor(gather, result))
+        continue;
+      Value source = gather.getSource();
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(op);
+      auto type = cast<RankedTensorType>(result.getType())
+                      .cloneWithEncoding(LayoutAttr::of(source.getType()));
+      auto back = ReshardOp::create(builder, op->getLoc(), type, result,
+                                    LayoutAttr(), LayoutAttr());
+      result.replaceAllUsesExcept(back, back);
+      if (auto it = sequenceDims.find(source); it != sequenceDims.end())
+        sequenceDims[back] = it->second;
+      break;
+    }
+  }
 }
 
 /// The layout when sums are made.

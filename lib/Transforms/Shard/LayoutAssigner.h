@@ -39,6 +39,9 @@ private:
   llvm::LogicalResult visitReshard(ReshardOp op);
   llvm::LogicalResult visitWithoutRule(mlir::Operation *op);
   llvm::LogicalResult visitTerminator(mlir::Operation *op);
+  /// A sum goes back to where an operand was gathered from for it: the
+  /// cotangent of gathered keys travels no farther than they did.
+  void returnAsTheyCame(mlir::Operation *op);
   void finish(mlir::FunctionOpInterface function);
 
   /// The cuts of the op's factors: what the operands agree on, or the sequence.

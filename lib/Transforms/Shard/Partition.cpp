@@ -262,7 +262,10 @@ LogicalResult partitionScan(const CutSequence &sequence, ScanOpInterface op) {
 /// An op that needs to know where its rows stand becomes its local form.
 void partitionPlaced(const CutSequence &sequence, PlacedOpInterface op) {
   OpBuilder builder(op);
-  op->replaceAllUsesWith(op.place(builder, sequence.mesh, sequence.cuts));
+  std::vector<Cut> cuts = realCuts(sequence);
+  if (cuts.empty())
+    cuts = inContiguousOrder(sequence.cuts);
+  op->replaceAllUsesWith(op.place(builder, sequence.mesh, cuts));
   op->erase();
 }
 

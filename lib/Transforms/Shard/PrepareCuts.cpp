@@ -20,6 +20,13 @@ using namespace mlir;
 
 namespace cp {
 
+template <typename Op>
+static void chooseForm(Operation *op, AttentionForm attention) {
+  auto attends = dyn_cast<Op>(op);
+  if (attends && !attends.getForm())
+    attends.setForm(stringifyEnum(attention));
+}
+
 /// Writes down what the op leaves to the options.
 static void chooseForms(SequenceOpInterface op, const Sharding &sharding) {
   auto scan = dyn_cast<ScanOpInterface>(op.getOperation());
@@ -29,9 +36,8 @@ static void chooseForms(SequenceOpInterface op, const Sharding &sharding) {
   auto grad = dyn_cast<SsdGradOp>(op.getOperation());
   if (grad && !grad.getAlgorithm())
     grad.setAlgorithm(sharding.scan);
-  auto attention = dyn_cast<AttentionOp>(op.getOperation());
-  if (attention && !attention.getForm())
-    attention.setForm(stringifyEnum(sharding.attention));
+  chooseForm<AttentionOp>(op, sharding.attention);
+  chooseForm<AttentionGradOp>(op, sharding.attention);
 }
 
 /// Refuses a strategy for which there are too few axes.

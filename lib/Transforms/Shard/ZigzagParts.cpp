@@ -7,8 +7,6 @@
 
 #include "ZigzagParts.h"
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-
 using namespace mlir;
 
 namespace cp {
@@ -62,36 +60,6 @@ std::optional<std::string> misfit(const ShardingRule &rule, int64_t sequence,
   return find(rule.results, "result ");
 }
 
-/// Splits dimension `dim` into `outer` times `inner`, then makes one of the
-/// dimensions `join` and `join` + 1 of that.
-Value regroup(OpBuilder &builder, Value value, int64_t dim, int64_t outer,
-              int64_t inner, int64_t join) {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = inner;
-  shape.insert(shape.begin() + dim, outer);
-  // Of the larger shape, with the dimensions at `at` as one.
-  auto grouping = [&](int64_t at) {
-    SmallVector<ReassociationIndices> groups;
-    for (int64_t i = 0, e = shape.size(); i < e; ++i)
-      if (i == at + 1)
-        groups.back().push_back(i);
-      else
-        groups.push_back({i});
-    return groups;
-  };
-  Location loc = value.getLoc();
-  Value split = tensor::ExpandShapeOp::create(builder, loc, type.clone(shape),
-                                              value, grouping(dim));
-  return tensor::CollapseShapeOp::create(builder, loc, split, grouping(join));
-}
-
-/// The other way: x[..., 2b, l/2, ...] as x[..., b, l, ...].
-Value seenAsOne(OpBuilder &builder, Value value, int64_t dim) {
-  int64_t parts = cast<RankedTensorType>(value.getType()).getDimSize(dim - 1);
-  return regroup(builder, value, dim - 1, parts / 2, 2, /*join=*/dim);
-}
-
 /// As `type`, with dimension `dim` twice as long.
 RankedTensorType doubled(Type type, int64_t dim) {
   auto tensor = cast<RankedTensorType>(type);
@@ -132,11 +100,6 @@ LogicalResult checkZigzagParts(SequenceOpInterface op,
         !dimOf(dims, sequence))
       return refuseResult(result);
   return success();
-}
-
-Value seenAsParts(OpBuilder &builder, Value value, int64_t dim) {
-  int64_t rows = cast<RankedTensorType>(value.getType()).getDimSize(dim);
-  return regroup(builder, value, dim, 2, rows / 2, /*join=*/dim - 1);
 }
 
 /// Gives a result the type that it has on the parts, and what uses it one value

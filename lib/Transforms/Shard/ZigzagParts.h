@@ -16,6 +16,7 @@
 #define CP_LIB_TRANSFORMS_ZIGZAGPARTS_H
 
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/SequenceParts.h"
 
 namespace cp {
 
@@ -28,11 +29,6 @@ mlir::LogicalResult refuseResult(mlir::OpResult result);
 /// partition_c3 on the op. `rule` is the op's own, as in what follows.
 mlir::LogicalResult checkZigzagParts(SequenceOpInterface op,
                                      const ShardingRule &rule);
-
-/// x[..., b, l, ...] as x[..., 2b, l/2, ...], where `dim` is that of l, which
-/// is static, even and not the first.
-mlir::Value seenAsParts(mlir::OpBuilder &builder, mlir::Value value,
-                        int64_t dim);
 
 /// Makes the op, which passed the check and whose types are those of one rank
 /// by now, run on the parts: tensors with the sequence are seen as parts, what

@@ -1,4 +1,4 @@
-//===- LocalOps.cpp - Adjoints of what a rank does of a scan --------------===//
+//===- LocalScan.cpp - Adjoints of a rank's part of a scan ----------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -122,7 +122,7 @@ LogicalResult ssdStates(AdjointContext &context, SsdStatesOp op) {
 
 } // namespace
 
-void registerLocalAdjoints(DialectRegistry &registry) {
+void registerLocalScanAdjoints(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, CPDialect *) {
     attachAdjoint<SsdScanOp, ssdScan>(context);
     attachAdjoint<SsdStatesOp, ssdStates>(context);
