@@ -39,11 +39,31 @@ def function(arguments, result, body, tokens, dtype):
         for name, shape in arguments
     ]
     u = tensor((1, tokens, result), dtype)
-    first = f"%u: {u} {{cp.name = \"u\", cp.sequence = 1 : i64}}"
+    # As a parameter it has a gradient: what goes on to the layer before.
+    first = f"%u: {u} {{cp.param = \"u\", cp.sequence = 1 : i64}}"
     return (
         f"func.func @layer({', '.join([first] + text)}) -> ({u} {{cp.name = \"y\"}}) {{\n"
         f"{body}  return %y : {u}\n}}\n"
     )
+
+
+def with_loss(text):
+    """The sum of the squares of what the function returns."""
+    head, u = re.search(r"(  return %y : (.*)\n}\n)$", text).groups()
+    dtype = u[:-1].split("x")[-1]
+    one = f"tensor<{dtype}>"
+    loss = (
+        f"  %zero = arith.constant dense<0.0> : {one}\n"
+        "  %loss = linalg.generic {indexing_maps = [affine_map<(b, l, c) -> (b, l, c)>, "
+        "affine_map<(b, l, c) -> ()>], iterator_types = "
+        f"[\"reduction\", \"reduction\", \"reduction\"]}} ins(%y : {u}) outs(%zero : {one}) {{\n"
+        f"  ^bb0(%a: {dtype}, %sum: {dtype}):\n"
+        f"    %square = arith.mulf %a, %a : {dtype}\n"
+        f"    %next = arith.addf %sum, %square : {dtype}\n"
+        f"    linalg.yield %next : {dtype}\n  }} -> {one}\n"
+        f"  return %loss : {one}\n}}\n"
+    )
+    return text.replace(head, loss).replace(f"-> ({u} {{cp.name = \"y\"}})", f"-> {one}")
 
 
 def mixer(m, tokens, dtype):
@@ -91,32 +111,51 @@ class Tools:
     """The project's tools, on texts."""
 
     def __init__(self, folder):
-        self.run_tool = str(Path(folder) / "cp-run")
+        self.folder = Path(folder)
         self.scratch = tempfile.TemporaryDirectory()
 
-    def run(self, text, *options):
+    def call(self, tool, text, *options):
         model = Path(self.scratch.name) / "layer.mlir"
         model.write_text(text)
-        command = [self.run_tool, str(model), *options]
+        command = [str(self.folder / tool), str(model), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(f"traffic: {' '.join(command)} failed:\n{done.stderr}")
         return done.stdout
 
-    def planned(self, text, ranks, *options):
-        """(bytes of the busiest rank, number of exchanges) of a step."""
-        output = self.run(text, "--explain", f"--ranks={ranks}", *options)
+    def sharded(self, text, ranks, form, gradients):
+        """The program of one rank, with the backward pass if that is wanted."""
+        options = f"mesh=cp={ranks} " + " ".join(f"{k}={v}" for k, v in form.items())
+        if gradients:
+            text = with_loss(text)
+            options += " gradients=loss"
+        return self.call("cp-opt", text, f"--cp-shard-pipeline={options}")
+
+    def planned(self, text, ranks, form, gradients=False):
+        """(bytes, exchanges) of a step, each of the rank that sends most in it, and
+        those of the sum of all gradients."""
+        module = self.sharded(text, ranks, form, gradients)
+        output = self.call("cp-run", module, "--explain").split("a step in all\n")[0]
+        rows = re.findall(r"^  (\S+) .* (\d+) +(\d+)$", output, re.MULTILINE)
+        rows = [row for row in rows if row[0] not in ("slice", "unslice")]
+        parts = [[r for r in rows if (r[0] == "all_reduce") == sums] for sums in (False, True)]
+        return [(sum(int(r[2]) for r in part), sum(int(r[1]) for r in part)) for part in parts]
+
+    def step(self, text, ranks, form, gradients):
+        """(op, bytes of its busiest rank, exchanges) of all ops of a step."""
+        module = self.sharded(text, ranks, form, gradients)
+        output = self.call("cp-run", module, "--explain")
         step = output.split("a step in all\n")[1].split("memory a rank")[0]
         rows = re.findall(r"^  (\S+) +\"cp\" +(\d+) +(\d+)$", step, re.MULTILINE)
-        return sum(int(r[2]) for r in rows), sum(int(r[1]) for r in rows)
+        return sorted((op, int(sent), int(calls)) for op, calls, sent in rows)
 
-    def counted(self, text, ranks, *options):
+    def counted(self, text, ranks, form, gradients):
         """The same, from the runtime's counters after a step."""
         report = Path(self.scratch.name) / "report.json"
-        self.run(text, f"--ranks={ranks}", f"--report={report}", "--quiet", *options)
+        module = self.sharded(text, ranks, form, gradients)
+        self.call("cp-run", module, f"--report={report}", "--quiet")
         counts = json.loads(report.read_text())["collectives"]
-        most = sum(max(c["bytes_sent_per_rank"]) for c in counts)
-        return most, sum(c["calls"] for c in counts)
+        return sorted((c["op"], max(c["bytes_sent_per_rank"]), c["calls"]) for c in counts)
 
 
 def heads_moved(m, ranks, dtype_bytes=2):
@@ -144,34 +183,44 @@ def ulysses_formula(m, ranks, dtype_bytes=2):
     return (ranks - 1) * LOCAL_TOKENS * heads * m["dh"] * dtype_bytes // ranks
 
 
-def ours(order, *options):
-    return (f"--order={order}", *options)
+def backward_formula(m, ranks, name, forward, exchanges, dtype_bytes=2):
+    """(bytes, exchanges) of a backward pass: as many as forward. But the cotangents
+    of B and C are sums over heads, so f32 where ranks share a group; and behind a
+    ring keys and values are gathered, and the cotangents of both scattered."""
+    if name.startswith("ring"):
+        return 2 * forward, 4
+    if name.startswith("hidden") and m["G"] < ranks:
+        forward += (ranks - 1) * LOCAL_TOKENS * 2 * m["N"] * (4 - dtype_bytes)
+    return forward, exchanges
 
 
 MIXERS = {
-    "hidden, zigzag": ours("zigzag", "--strategy=hidden"),
-    "sequence, chain": ours("contiguous", "--strategy=sequence", "--scan=chain"),
-    "sequence, transposed": ours("contiguous", "--strategy=sequence", "--scan=transposed"),
-    "sequence, chain, zigzag": ours("zigzag", "--strategy=sequence", "--scan=chain"),
+    "hidden, zigzag": dict(order="zigzag", mixer="hidden"),
+    "sequence, chain": dict(order="contiguous", mixer="sequence", scan="chain"),
+    "sequence, transposed": dict(order="contiguous", mixer="sequence", scan="transposed"),
+    "sequence, chain, zigzag": dict(order="zigzag", mixer="sequence", scan="chain"),
 }
 ATTENTIONS = {
-    "ring, zigzag": ours("zigzag", "--attention=ring"),
-    "ulysses, zigzag": ours("zigzag", "--attention=ulysses"),
+    "ring, zigzag": dict(order="zigzag", attention="ring"),
+    "ulysses, zigzag": dict(order="zigzag", attention="ulysses"),
 }
+FORMULAS = {"ring, zigzag": ring_formula, "ulysses, zigzag": ulysses_formula}
 
 
 def check_plans(tools):
     """Whether plans are what the runtime counts; says where not."""
     good = True
     for make, forms in ((mixer, MIXERS), (attention, ATTENTIONS)):
-        for name, options in forms.items():
+        for name, form in forms.items():
             for ranks in RANKS:
-                text = make(SMALL, 16 * ranks, "bf16")
-                plan = tools.planned(text, ranks, *options)
-                count = tools.counted(text, ranks, *options)
-                if plan != count:
-                    print(f"short: {name} on {ranks} ranks: planned {plan}, counted {count}")
-                    good = False
+                for gradients in (False, True):
+                    text = make(SMALL, 16 * ranks, "bf16")
+                    plan = tools.step(text, ranks, form, gradients)
+                    count = tools.counted(text, ranks, form, gradients)
+                    if plan != count:
+                        print(f"short: {name} on {ranks} ranks, gradients {gradients}: "
+                              f"planned {plan}, counted {count}")
+                        good = False
     return good
 
 
@@ -186,8 +235,8 @@ class Table:
     def row(self, *cells):
         print("| " + " | ".join(str(cell) for cell in cells) + " |")
 
-    def held(self, ratio, bound, exchanges=None):
-        fine = ratio <= bound and (exchanges is None or exchanges <= HIDDEN_EXCHANGES)
+    def held(self, ratio, bound, exchanges=0, most=HIDDEN_EXCHANGES):
+        fine = ratio <= bound and exchanges <= most
         self.good &= fine
         return "pass" if fine else "short"
 
@@ -203,8 +252,8 @@ def print_mixers(tools, table):
             table.row(model, ranks, "open state passing (formula)", 2, megabytes(gathered),
                       f"{gathered / theirs:.4f}", "")
             text = mixer(m, LOCAL_TOKENS * ranks, "bf16")
-            for name, options in MIXERS.items():
-                sent, exchanges = tools.planned(text, ranks, *options)
+            for name, form in MIXERS.items():
+                (sent, exchanges), _ = tools.planned(text, ranks, form)
                 verdict = ""
                 if name.startswith("hidden"):
                     verdict = table.held(sent / theirs, HIDDEN_BOUND, exchanges)
@@ -220,16 +269,36 @@ def print_attentions(tools, table):
     for model, m in MODELS.items():
         for ranks in RANKS:
             text = attention(m, LOCAL_TOKENS * ranks, "bf16")
-            for name, formula in (("ring, zigzag", ring_formula), ("ulysses, zigzag", ulysses_formula)):
-                sent, exchanges = tools.planned(text, ranks, *ATTENTIONS[name])
-                expected = formula(m, ranks)
+            for name, form in ATTENTIONS.items():
+                (sent, exchanges), _ = tools.planned(text, ranks, form)
+                expected = FORMULAS[name](m, ranks)
                 table.row(model, ranks, name, exchanges, megabytes(sent), megabytes(expected),
                           table.held(sent / expected, 1.0))
 
 
+def print_backward(tools, table):
+    table.row("model", "R", "form", "exchanges", "MB a rank", "over forward", "",
+              "all gradients, MB")
+    table.row("---", "---", "---", "---", "---", "---", "---", "---")
+    for model, m in MODELS.items():
+        for ranks in RANKS:
+            for make, forms in ((mixer, MIXERS), (attention, ATTENTIONS)):
+                text = make(m, LOCAL_TOKENS * ranks, "bf16")
+                for name, form in forms.items():
+                    (forward, calls), _ = tools.planned(text, ranks, form)
+                    (both, all_calls), (bucket, _) = tools.planned(
+                        text, ranks, form, gradients=True)
+                    sent, exchanges = both - forward, all_calls - calls
+                    expected, most = backward_formula(m, ranks, name, forward, calls)
+                    table.row(model, ranks, name, exchanges, megabytes(sent),
+                              f"{sent / forward:.4f}",
+                              table.held(sent / expected, 1.0, exchanges, most),
+                              megabytes(bucket))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tools", help="the folder of cp-run")
+    parser.add_argument("tools", help="the folder of cp-opt and cp-run")
     tools = Tools(parser.parse_args().tools)
     good = check_plans(tools)
     table = Table()
@@ -237,6 +306,8 @@ def main():
     print_mixers(tools, table)
     print(f"\nAttention layers, the same:\n")
     print_attentions(tools, table)
+    print(f"\nBackward, beside that, of each of these layers:\n")
+    print_backward(tools, table)
     return 0 if good and table.good else 1
 
 

@@ -31,14 +31,17 @@ bool operator==(const ExplainedRefusal &a, const ExplainedRefusal &b) {
 
 namespace {
 
-/// The model's order: embedding, layers, head, what belongs to none.
+/// The model's order: embedding, layers, head, all gradients, what belongs to
+/// none.
 int64_t orderOf(const std::string &layer) {
   if (layer == "embedding")
     return -1;
   int64_t number;
   if (!llvm::StringRef(layer).getAsInteger(10, number))
     return number;
-  return layer == "head" ? INT64_MAX - 1 : INT64_MAX;
+  if (layer == "head")
+    return INT64_MAX - 2;
+  return layer == "gradients" ? INT64_MAX - 1 : INT64_MAX;
 }
 
 /// The row of that key, which is new if there is none.

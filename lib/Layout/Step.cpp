@@ -76,6 +76,30 @@ static int64_t countKept(const Layout &before, const Layout &after, size_t dim,
                      runsOf(before.mesh, after.dims[dim], size, rank));
 }
 
+SumSlice cp::sumSliceOf(const int64_t *sizes, size_t rank, int64_t group,
+                        int64_t position) {
+  SumSlice slice;
+  for (size_t dim = rank; dim-- > 0;)
+    if (sizes[dim] > 1)
+      slice.dim = dim;
+  int64_t rows = rank ? sizes[slice.dim] : 1;
+  int64_t each = rows / group, more = rows % group;
+  slice.first = each * position + std::min(position, more);
+  slice.count = each + (position < more ? 1 : 0);
+  return slice;
+}
+
+/// What a rank sends of its part of a sum.
+static int64_t elementsSummed(const std::vector<int64_t> &local, int64_t group,
+                              int64_t position) {
+  int64_t all = countElements(local);
+  if (all < sharedSumElements)
+    return multiplySaturating(all, group - 1);
+  SumSlice slice = sumSliceOf(local.data(), local.size(), group, position);
+  int64_t own = all / local[slice.dim] * slice.count;
+  return addSaturating(all - own, multiplySaturating(own, group - 1));
+}
+
 int64_t cp::elementsSent(const Step &step, const Layout &before,
                          const Layout &after, const std::vector<int64_t> &shape,
                          int64_t rank) {
@@ -90,8 +114,10 @@ int64_t cp::elementsSent(const Step &step, const Layout &before,
     return countElements(local);
   }
   case Step::Kind::AllGather:
-  case Step::Kind::AllReduce:
     return multiplySaturating(countElements(local), group - 1);
+  case Step::Kind::AllReduce:
+    return elementsSummed(local, group,
+                          before.mesh.positionInGroup(rank, step.axes));
   case Step::Kind::Reorder: {
     auto dim = size_t(std::get<Parts>(step.to).dim);
     local[dim] -= countKept(before, after, dim, shape[dim], rank);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Collectives.h"
+#include "GradientCases.h"
 #include "MallocCount.h"
 #include "TestModel.h"
 
@@ -109,6 +110,44 @@ TEST(CollectiveAllocationTest, NoStepOfACollectiveButTheFirstAllocates) {
     EXPECT_GT(allocationsFrom(0, *program, inputs, CPRT_KERNELS_FAST).heapCalls,
               0);
   }
+}
+
+/// Adjoints, and the exchanges of a backward pass.
+TEST(GradientAllocationTest, NoStepWithGradientsButTheFirstAllocates) {
+  for (const GradientCase &testCase : gradientCases()) {
+    OwningOpRef<ModuleOp> module = parse(textOf(testCase));
+    ASSERT_TRUE(module);
+    for (const Sharding &sharding : gradientShardings()) {
+      if (sharding.mesh.numRanks() != 4)
+        continue;
+      SCOPED_TRACE(std::string(testCase.name) + ": " + describe(sharding));
+      CompileOptions options;
+      options.sharding = sharding;
+      options.gradients = true;
+      std::unique_ptr<Program> program = compileWith(*module, options);
+      ASSERT_TRUE(program);
+      expectNoneAfterTheFirstStep(*program,
+                                  drawForGradients(program->arguments()));
+    }
+  }
+}
+
+/// Large enough that ranks share the work of it.
+TEST(CollectiveAllocationTest, NeitherDoesALargeSum) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+#mesh = #cp.mesh<"cp" = 4>
+#cut = #cp.layout<#mesh, [{"cp"}, {}]>
+func.func @main(%x: tensor<40x1000xf32> {cp.layout = #cut})
+    -> (tensor<40x1000xf32> {cp.layout = #cp.layout<#mesh, [{}, {}]>})
+    attributes {cp.view = "local"} {
+  %r = cp.all_reduce %x over ["cp"] of #mesh : tensor<40x1000xf32>
+  return %r : tensor<40x1000xf32>
+})");
+  ASSERT_TRUE(module);
+  std::unique_ptr<Program> program = compile(*module, {});
+  ASSERT_TRUE(program);
+  std::vector<HostTensor> inputs = {floats({160, 1000}, Values(160000, 1))};
+  expectNoneAfterTheFirstStep(*program, inputs);
 }
 
 } // namespace

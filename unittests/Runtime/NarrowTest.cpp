@@ -61,10 +61,9 @@ void checkSum(RandomCase &c, bool isScattered, Sizes sizes) {
     EXPECT_TRUE(out.gapsAreIntact());
   });
   ASSERT_EQ(world.failures(), "");
-  int64_t bytes = product(sizes) * 2 * (g - 1);
-  cprt_counter counter = world.counter(
-      0, isScattered ? "reduce_scatter" : "all_reduce", maskOf(c.setting.axes));
-  EXPECT_EQ(counter.bytes_sent, isScattered ? bytes / g : bytes);
+  const char *op = isScattered ? "reduce_scatter" : "all_reduce";
+  expectSumSent(world.counter(0, op, maskOf(c.setting.axes)), isScattered,
+                product(sizes), 2, g);
 }
 
 } // namespace

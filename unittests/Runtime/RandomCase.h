@@ -10,6 +10,8 @@
 
 #include "Harness.h"
 
+#include "cp/Layout/Step.h"
+
 #include "gtest/gtest.h"
 
 #include <ostream>
@@ -73,6 +75,21 @@ inline void forEachCase(const std::function<void(RandomCase &)> &body) {
       if (testing::Test::HasFailure())
         return;
     }
+}
+
+/// What a rank of a group of `g` sends to add up `elements` of so many bytes:
+/// all but its own part of what is scattered; all of what is small to all
+/// others; of what is large twice that part, and less than a sixteenth more
+/// where the rows do not divide.
+inline void expectSumSent(const cprt_counter &counter, bool isScattered,
+                          int64_t elements, int64_t bytesOfOne, int64_t g) {
+  int64_t bytes = elements * bytesOfOne * (g - 1);
+  if (isScattered)
+    EXPECT_EQ(counter.bytes_sent, bytes / g);
+  else if (elements < sharedSumElements)
+    EXPECT_EQ(counter.bytes_sent, bytes);
+  else
+    EXPECT_LT(counter.bytes_sent, 2 * bytes / g + bytes / 16);
 }
 
 } // namespace cp::test

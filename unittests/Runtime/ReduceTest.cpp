@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomCase.h"
+#include "cp/Layout/Step.h"
 
 using namespace cp::test;
 
@@ -58,10 +59,9 @@ void checkSum(RandomCase &c, bool isScattered, Sizes sizes) {
     EXPECT_TRUE(out.gapsAreIntact());
   });
   ASSERT_EQ(world.failures(), "");
-  int64_t bytes = product(sizes) * int64_t(cprt_dtype_size(dtype)) * (g - 1);
-  cprt_counter counter = world.counter(
-      0, isScattered ? "reduce_scatter" : "all_reduce", maskOf(c.setting.axes));
-  EXPECT_EQ(counter.bytes_sent, isScattered ? bytes / g : bytes);
+  const char *op = isScattered ? "reduce_scatter" : "all_reduce";
+  expectSumSent(world.counter(0, op, maskOf(c.setting.axes)), isScattered,
+                product(sizes), int64_t(cprt_dtype_size(dtype)), g);
 }
 
 } // namespace
@@ -81,6 +81,38 @@ TEST(Reduce, SumsMoreThanATile) {
       SCOPED_TRACE(testing::Message() << c);
       checkSum(c, isScattered, sizes);
     }
+}
+
+/// Fewer rows than ranks, and rows that ranks share unevenly: what each sends
+/// is what plans say of it.
+TEST(Reduce, SharesWhatIsLarge) {
+  for (const Sizes &sizes : {Sizes{2, 9000}, Sizes{1, 5, 4001}, Sizes{20000},
+                             Sizes{16384}, Sizes{16383}}) {
+    RandomCase c{{{2, 3}, {1, 0}}, testSeed()};
+    SCOPED_TRACE(testing::Message()
+                 << c << " " << testing::PrintToString(sizes));
+    std::vector<Array> inputs = randomInputs(c, sizes, 1);
+    World world(c.setting.mesh);
+    world.run([&](int64_t rank, cprt_context *context) {
+      Tensor in(CPRT_F32, inputs[size_t(rank)]), out(CPRT_F32, sizes);
+      Call()
+          .in(in)
+          .out(out)
+          .array(c.setting.axes)
+          .run(cprt_all_reduce, context);
+      EXPECT_EQ(out.read(), sumFor(c, inputs, rank));
+    });
+    ASSERT_EQ(world.failures(), "");
+    cp::Mesh mesh{{{"a", 2}, {"b", 3}}};
+    cp::Layout terms{mesh, {}, {0, 1}}, sums{mesh, {}, {}};
+    terms.dims.resize(sizes.size());
+    sums.dims.resize(sizes.size());
+    cp::Step step{{1, 0}, cp::Partial(), cp::Whole()};
+    for (int64_t rank = 0; rank < 6; ++rank)
+      EXPECT_EQ(world.counter(rank, "all_reduce", 3).bytes_sent,
+                4 * cp::elementsSent(step, terms, sums, sizes, rank))
+          << rank;
+  }
 }
 
 TEST(Reduce, SumsNumbersWithoutDimensions) {

@@ -76,12 +76,29 @@ Layout layoutOf(const Share &share, const std::vector<int> &axes, size_t rank,
 ///   AllToAll       (g-1)/g n
 ///   AllGather      (g-1) n
 ///   Slice, Unslice 0
-///   AllReduce      (g-1) n
+///   AllReduce      (g-1) n; if shared (below), n + (g-2) m, where m is what
+///   the
+///                  rank adds up: 2(g-1)/g n where g divides the rows
 ///   ReduceScatter  (g-1)/g n
 ///   Reorder        the elements that the rank holds before and not after
 int64_t elementsSent(const Step &step, const Layout &before,
                      const Layout &after, const std::vector<int64_t> &shape,
                      int64_t rank);
+
+/// From so many elements of a rank's tensor on an AllReduce is shared: each
+/// rank adds up a slice and sends it to the others, instead of each all of it.
+inline constexpr int64_t sharedSumElements = 16384;
+
+/// Which rows of a tensor of `rank` sizes, along its outermost dimension of
+/// more than one element (or the first), the one at `position` of a group of so
+/// many adds up. Rows that the group does not divide are shared out as evenly
+/// as can be.
+struct SumSlice {
+  size_t dim = 0;
+  int64_t first = 0, count = 0;
+};
+SumSlice sumSliceOf(const int64_t *sizes, size_t rank, int64_t group,
+                    int64_t position);
 
 } // namespace cp
 

@@ -67,7 +67,9 @@ def CPRT_AllReduce : CPRT_Operation<"all_reduce"> {
   let description = [{
     As many outputs as inputs, each the sum of an input over the group, added in
     the order of the group's positions (bf16 in f32, rounded once); f32, f64 or
-    bf16.
+    bf16. Of a tensor of 16384 elements or more each rank adds up a slice of the
+    rows and sends it to the others, 2 (R-1)/R of the tensor where R divides the
+    rows; of a smaller one it sends (R-1) times all.
   }];
   let ins = (inputs CPRT_Variadic<CPRT_Any<"...">>:$terms);
   let outs = (outputs CPRT_Variadic<CPRT_Any<"...">>:$sums);

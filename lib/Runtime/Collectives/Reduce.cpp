@@ -9,6 +9,8 @@
 #include "Core/Operations.h"
 #include "Exchange.h"
 
+#include "cp/Layout/Step.h"
+
 #include <algorithm>
 
 using namespace cp::runtime;
@@ -114,6 +116,69 @@ static Error sumAll(Context &context, const Descriptor &call,
   return std::nullopt;
 }
 
+namespace {
+/// One of the tensors of an all_reduce. If it is large, each rank adds up a
+/// slice, and takes those of the others from their outputs (a reduce-scatter
+/// and an all-gather): the order in which an element's terms are added is the
+/// same.
+class SharedSum {
+public:
+  SharedSum(const Descriptor &call, size_t index, const Group &group)
+      : index(index), out(call.out(index)), group(group),
+        isShared(group.size > 1 && numElements(out) >= cp::sharedSumElements) {}
+
+  void addUp(const Descriptor &call, const Exchange &exchange) const {
+    cp::SumSlice slice =
+        isShared ? sliceAt(group.position)
+                 : cp::sumSliceOf(out.sizes, size_t(out.rank), 1, 0);
+    if (slice.count == 0)
+      return;
+    Summation sum(call, index, mapOf(slice));
+    sum.run(exchange, group.size);
+  }
+
+  /// The slice of the rank at `position`, which has added it up.
+  void take(const Exchange &exchange, int64_t position) const {
+    if (!isShared)
+      return;
+    const Buffer &peer = exchange.call(position).out(index);
+    exchange.took(position, copyMapped(out, peer, {mapOf(sliceAt(position))}));
+  }
+
+private:
+  cp::SumSlice sliceAt(int64_t position) const {
+    return cp::sumSliceOf(out.sizes, size_t(out.rank), group.size, position);
+  }
+  static DimMap mapOf(const cp::SumSlice &slice) {
+    return {slice.dim, {{slice.first, slice.first, slice.count}}};
+  }
+
+  size_t index;
+  const Buffer &out;
+  const Group &group;
+  bool isShared;
+};
+} // namespace
+
+static Error sumShared(Context &context, const Descriptor &call,
+                       const Group &group, const List<SharedSum> &sums) {
+  Exchange exchange(context, call, group);
+  if (Error failure = exchange.enter())
+    return failure;
+  for (const SharedSum &each : sums)
+    each.addUp(call, exchange);
+  exchange.publish(1);
+  for (int64_t step = 1; step < group.size; ++step) {
+    // Not all from the same rank at a time.
+    int64_t peer = (group.position + step) % group.size;
+    if (Error failure = exchange.await(peer, 1))
+      return failure;
+    for (const SharedSum &each : sums)
+      each.take(exchange, peer);
+  }
+  return std::nullopt;
+}
+
 Error cp::runtime::operations::allReduce(Context &context,
                                          const Descriptor &call) {
   const Group *group = nullptr;
@@ -123,7 +188,7 @@ Error cp::runtime::operations::allReduce(Context &context,
   size_t count = call.numIns();
   if (Error failure = call.expectCounts(count, count))
     return failure;
-  List<Summation> sums;
+  List<SharedSum> sums;
   for (size_t i = 0; i < count; ++i) {
     const Buffer &in = call.in(i);
     if (Error failure = call.expectType(count + i, in.dtype,
@@ -131,12 +196,11 @@ Error cp::runtime::operations::allReduce(Context &context,
       return failure;
     if (Error failure = expectFloats(call, i))
       return failure;
-    int64_t rows = in.rank ? in.sizes[0] : 1;
-    sums.push_back({call, i, {0, {{0, 0, rows}}}});
+    sums.push_back({call, i, *group});
   }
   if (Error failure = call.expectNotInPlace())
     return failure;
-  return sumAll(context, call, *group, std::move(sums));
+  return sumShared(context, call, *group, sums);
 }
 
 Error cp::runtime::operations::reduceScatter(Context &context,

@@ -28,6 +28,13 @@ bool isSequenceOp(Operation *op) {
   return isa<SequenceOpInterface, SsdStatesOp, SsdScanOp, AttentionRowsOp>(op);
 }
 
+/// Whether a gather gives it the keys of all ranks, for its own queries.
+bool gathersKeys(Operation *op) {
+  auto grad = dyn_cast<AttentionGradOp>(op);
+  return isa<AttentionRowsOp>(op) ||
+         (grad && grad.getCutStrategy() != CutStrategy::Hidden);
+}
+
 /// Why a dimension of a tensor is made whole.
 std::string whyWhole(int64_t dim, ArrayRef<Operation *> consumers) {
   std::string names = namesOf(consumers);
@@ -65,6 +72,8 @@ std::string reasonOf(Operation *op) {
         return whyWhole(exchange.getConcatDims().front(), consumers);
       })
       .Case([&](AllGatherOp gather) {
+        if (llvm::any_of(consumers, gathersKeys))
+          return names + ": each query meets the keys and values of all ranks";
         return whyWhole(gather.getDim(), consumers);
       })
       .Case([&](SliceOp slice) {
