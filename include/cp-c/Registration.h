@@ -40,6 +40,8 @@ typedef struct CpShardPipelineOptions {
   /// The order in which ranks hold the tokens: "contiguous", "zigzag",
   /// "striped" or "striped:UNIT".
   MlirStringRef order;
+  /// The axes that cut the batch, major to minor; by default there are none.
+  MlirStringRef batch;
   /// "hidden", "sequence" or "2d".
   MlirStringRef mixer;
   /// "ring", "ulysses", "gather" or "2d".

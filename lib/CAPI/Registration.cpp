@@ -29,6 +29,7 @@ void cpBuildShardPipeline(MlirOpPassManager manager,
   set(pipeline.mesh, options->mesh);
   set(pipeline.axis, options->axis);
   set(pipeline.order, options->order);
+  set(pipeline.batch, options->batch);
   set(pipeline.mixer, options->mixer);
   set(pipeline.attention, options->attention);
   set(pipeline.tensorAxis, options->tensorAxis);

@@ -20,6 +20,8 @@ namespace {
 struct WindowRow {
   enum Kind { Zeros, Token, Outside, Unknown } kind = Zeros;
   int64_t number = 0;
+  /// Of a row outside: whose sequence it is beside.
+  int64_t batch = 0;
 };
 
 /// What a window op reads.
@@ -59,7 +61,8 @@ WindowRow windowRow(const Window &window, int64_t rank, int64_t row,
     if ((word & initialTag) || !hasTokens)
       return {WindowRow::Outside,
               number % window.rows +
-                  (window.isReverse ? window.length : -window.rows)};
+                  (window.isReverse ? window.length : -window.rows),
+              number / window.rows};
     return {WindowRow::Token, number};
   }
   return {};
@@ -99,11 +102,18 @@ void checkWindow(OpTrace &trace, const Window &window, int64_t rank,
     bool isOutside = want < 0 || want >= length;
     WindowRow got = windowRow(window, rank, i, isOutside);
     bool isToken = got.kind == WindowRow::Token && got.number == edge + step;
-    bool isRight = got.kind == WindowRow::Zeros ||
-                   (got.kind == WindowRow::Outside && got.number == want);
+    bool isOfRow = got.kind == WindowRow::Outside && got.number == want;
+    bool isRight =
+        got.kind == WindowRow::Zeros || (isOfRow && got.batch == edge / length);
     if (got.kind == WindowRow::Unknown || (isOutside ? isRight : isToken))
       continue;
-    WindowRow right{isOutside ? WindowRow::Outside : WindowRow::Token, want};
+    if (isOutside && isOfRow)
+      return trace.report(
+          rank, "initial: row " + std::to_string(row) +
+                    " is of batch element " + std::to_string(got.batch) +
+                    " where it should be of " + std::to_string(edge / length));
+    WindowRow right{isOutside ? WindowRow::Outside : WindowRow::Token, want,
+                    edge / length};
     return trace.report(rank, "initial: row " + std::to_string(row) +
                                   " holds " + textOf(got, length) +
                                   " where it should hold " +

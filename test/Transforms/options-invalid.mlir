@@ -28,7 +28,7 @@
 // ATTENTION: error: attention must be ulysses, ring, gather or 2d, but is 'star'
 // ORDER:  error: order must be contiguous, zigzag, striped or striped:UNIT with a unit of at least 1, but is 'backward'
 // UNIT:   error: order must be contiguous, zigzag, striped or striped:UNIT with a unit of at least 1, but is 'striped:0'
-// AXIS-TWICE: error: axis 'cp' is used twice; an axis cuts the sequence once, or is that of tensor parallelism
+// AXIS-TWICE: error: axis 'cp' is used twice; an axis cuts the sequence once, or the batch, or is that of tensor parallelism
 // TENSOR: error: axis 't' is not an axis of mesh 'cp=4'
 // LENGTH: error: {{.*}}assign_c1: the sequence of argument 0 (16 tokens) must be a multiple of 32, to be cut in zigzag order over the ranks of axis "cp"; use another number of ranks, or pad the sequence
 // LENGTH-TWO: error: {{.*}}assign_c1: the sequence of argument 0 (16 tokens) must be a multiple of the 12 ranks of axes "a" and "b"; use another number of ranks, or pad the sequence

@@ -40,6 +40,9 @@ void defineWhat(Options &o) {
       cl::desc("Token order: contiguous, zigzag, striped or striped:UNIT"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
+  static Flag<std::string> batch(
+      "batch", cl::desc("Axes that cut the batch, major first, e.g. dp"),
+      cl::location(o.sharding.batch), cl::cat(category));
   static Flag<std::string> strategy(
       "strategy",
       cl::desc("hidden, sequence or 2d (default: sequence; none on one rank)"),

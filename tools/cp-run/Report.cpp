@@ -92,6 +92,7 @@ static json::Object shardingOf(const Report &report) {
   ShardingText text = textOf(*report.compile.sharding);
   return json::Object{{"axis", text.axis},
                       {"order", text.order},
+                      {"batch", text.batch},
                       {"attention", text.attention},
                       {"scan", text.scan},
                       {"tp", text.tensorAxis},

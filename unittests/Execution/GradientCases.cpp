@@ -40,13 +40,22 @@ std::vector<Sharding> gradientShardings() {
     add(CutStrategy::TwoD, AttentionForm::TwoD, order);
     add(CutStrategy::Sequence, AttentionForm::Ring, order);
   }
+  // Sequences shared between two ranks, each cut between two.
+  sharding.mesh = Mesh{{{"dp", 2}, {"cp", 2}}};
+  sharding.sequence = {Cut{1}};
+  sharding.batch = {Cut{0}};
+  for (Order order : {Order::Contiguous, Order::Zigzag}) {
+    add(CutStrategy::Hidden, AttentionForm::Ulysses, order);
+    add(CutStrategy::Sequence, AttentionForm::Ring, order);
+  }
   return all;
 }
 
 std::string describe(const Sharding &sharding) {
   ShardingText text = textOf(sharding);
-  return text.mesh + ", " + text.order + ", mixer " + text.mixer +
-         ", attention " + text.attention;
+  return text.mesh + (text.batch.empty() ? "" : ", batch " + text.batch) +
+         ", " + text.order + ", mixer " + text.mixer + ", attention " +
+         text.attention;
 }
 
 std::vector<HostTensor> drawForGradients(llvm::ArrayRef<TensorSpec> specs) {
@@ -179,9 +188,9 @@ func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
 )"},
       // On four ranks a window reads the rows of two others.
       {"Mixer",
-       {1, 8, 4},
+       {2, 8, 4},
        R"(
-func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
+func.func @main(%u: tensor<2x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
     %in: tensor<28x4xf64> {cp.param = "in_proj"},
     %cw: tensor<16x4xf64> {cp.param = "conv"}, %cb: tensor<16xf64> {cp.param = "conv_bias"},
     %dtb: tensor<4xf64> {cp.param = "dt_bias"}, %a: tensor<4xf64> {cp.param = "A_log"},
@@ -190,97 +199,99 @@ func.func @main(%u: tensor<1x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
   %y = cp.mamba_mixer %u in_proj(%in) conv(%cw, %cb) dt_bias(%dtb) A_log(%a)
       D(%d) norm(%nw) out_proj(%out)
       {num_heads = 4, head_dim = 2, num_groups = 2, state_size = 2, chunk_size = 3}
-      : (tensor<1x8x4xf64>, tensor<28x4xf64>, tensor<16x4xf64>, tensor<16xf64>,
+      : (tensor<2x8x4xf64>, tensor<28x4xf64>, tensor<16x4xf64>, tensor<16xf64>,
          tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<8xf64>,
-         tensor<4x8xf64>) -> tensor<1x8x4xf64>
+         tensor<4x8xf64>) -> tensor<2x8x4xf64>
 )",
        /*hasTwoGroups=*/true},
       {"Attention",
-       {1, 8, 4, 3},
+       {2, 8, 4, 3},
        R"(
-!q = tensor<1x8x4x2xf64>
-!k = tensor<1x8x2x2xf64>
-!v = tensor<1x8x2x3xf64>
+!q = tensor<2x8x4x2xf64>
+!k = tensor<2x8x2x2xf64>
+!v = tensor<2x8x2x3xf64>
 func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
     %k: !k {cp.param = "k", cp.sequence = 1 : i64},
     %v: !v {cp.param = "v", cp.sequence = 1 : i64}) -> tensor<f64> {
   %out, %lse = cp.attention %q, %k, %v {window = 5}
-      : (!q, !k, !v) -> (tensor<1x8x4x3xf64>, tensor<1x4x8xf64>)
-  %e = tensor.empty() : tensor<1x8x4x3xf64>
+      : (!q, !k, !v) -> (tensor<2x8x4x3xf64>, tensor<2x4x8xf64>)
+  %e = tensor.empty() : tensor<2x8x4x3xf64>
   %y = linalg.generic {indexing_maps = [
       affine_map<(b, l, h, p) -> (b, l, h, p)>, affine_map<(b, l, h, p) -> (b, h, l)>,
       affine_map<(b, l, h, p) -> (b, l, h, p)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%out, %lse : tensor<1x8x4x3xf64>, tensor<1x4x8xf64>) outs(%e : tensor<1x8x4x3xf64>) {
+      ins(%out, %lse : tensor<2x8x4x3xf64>, tensor<2x4x8xf64>) outs(%e : tensor<2x8x4x3xf64>) {
   ^bb0(%o: f64, %s: f64, %none: f64):
     %sum = arith.addf %o, %s : f64
     linalg.yield %sum : f64
-  } -> tensor<1x8x4x3xf64>
+  } -> tensor<2x8x4x3xf64>
 )",
        /*hasTwoGroups=*/true},
-      // Three sequences behind each other, of which one is a single token.
+      // Three sequences behind each other, of which one is a single token or
+      // two are.
       {"PackedAttention",
-       {1, 8, 4, 2},
+       {2, 8, 4, 2},
        R"(
-!q = tensor<1x8x4x2xf64>
-!k = tensor<1x8x2x2xf64>
+!q = tensor<2x8x4x2xf64>
+!k = tensor<2x8x2x2xf64>
 func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
     %k: !k {cp.param = "k", cp.sequence = 1 : i64},
     %v: !k {cp.param = "v", cp.sequence = 1 : i64}) -> tensor<f64> {
-  %places = arith.constant dense<[[0, 1, 2, 0, 0, 1, 2, 3]]> : tensor<1x8xi64>
+  %places = arith.constant dense<[[0, 1, 2, 0, 0, 1, 2, 3],
+                                    [0, 0, 1, 2, 3, 4, 5, 0]]> : tensor<2x8xi64>
   %y, %lse = cp.attention %q, %k, %v places(%places) {scale = 0.5}
-      : (!q, !k, !k, tensor<1x8xi64>) -> (!q, tensor<1x4x8xf64>)
+      : (!q, !k, !k, tensor<2x8xi64>) -> (!q, tensor<2x4x8xf64>)
 )",
        /*hasTwoGroups=*/true},
       {"NotCausal",
-       {1, 8, 4, 2},
+       {2, 8, 4, 2},
        R"(
-!q = tensor<1x8x4x2xf64>
+!q = tensor<2x8x4x2xf64>
 func.func @main(%q: !q {cp.param = "q", cp.sequence = 1 : i64},
     %k: !q {cp.param = "k", cp.sequence = 1 : i64},
     %v: !q {cp.param = "v", cp.sequence = 1 : i64}) -> tensor<f64> {
   %y, %lse = cp.attention %q, %k, %v {causal = false}
-      : (!q, !q, !q) -> (!q, tensor<1x4x8xf64>)
+      : (!q, !q, !q) -> (!q, tensor<2x4x8xf64>)
 )"},
       {"Loss", {}, R"(
-func.func @main(%h: tensor<1x8x3xf64> {cp.param = "h", cp.sequence = 1 : i64},
+func.func @main(%h: tensor<2x8x3xf64> {cp.param = "h", cp.sequence = 1 : i64},
     %w: tensor<5x3xf64> {cp.param = "w"},
-    %labels: tensor<1x8xi32> {cp.name = "labels", cp.sequence = 1 : i64},
-    %each: tensor<1x8xf64> {cp.param = "weights", cp.sequence = 1 : i64}) -> tensor<f64> {
+    %labels: tensor<2x8xi32> {cp.name = "labels", cp.sequence = 1 : i64},
+    %each: tensor<2x8xf64> {cp.param = "weights", cp.sequence = 1 : i64}) -> tensor<f64> {
   %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) {ignore_index = 2}
-      : (tensor<1x8x3xf64>, tensor<5x3xf64>, tensor<1x8xi32>) -> (tensor<1x8xf64>, tensor<1x8xf64>)
-  %penalty = arith.mulf %lse, %lse : tensor<1x8xf64>
-  %0 = arith.mulf %losses, %each : tensor<1x8xf64>
-  %1 = arith.addf %0, %penalty : tensor<1x8xf64>
+      : (tensor<2x8x3xf64>, tensor<5x3xf64>, tensor<2x8xi32>) -> (tensor<2x8xf64>, tensor<2x8xf64>)
+  %penalty = arith.mulf %lse, %lse : tensor<2x8xf64>
+  %0 = arith.mulf %losses, %each : tensor<2x8xf64>
+  %1 = arith.addf %0, %penalty : tensor<2x8xf64>
   %none = arith.constant dense<0.0> : tensor<f64>
-  %sum = linalg.reduce ins(%1 : tensor<1x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
+  %sum = linalg.reduce ins(%1 : tensor<2x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
       (%in: f64, %init: f64) {
         %2 = arith.addf %in, %init : f64
         linalg.yield %2 : f64
       }
-  %squares = arith.mulf %each, %each : tensor<1x8xf64>
-  %count = linalg.reduce ins(%squares : tensor<1x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
+  %squares = arith.mulf %each, %each : tensor<2x8xf64>
+  %count = linalg.reduce ins(%squares : tensor<2x8xf64>) outs(%none : tensor<f64>) dimensions = [0, 1]
       (%in: f64, %init: f64) {
         %2 = arith.addf %in, %init : f64
         linalg.yield %2 : f64
       }
   %y = arith.divf %sum, %count : tensor<f64>
 )"},
-      {"Tokens", {1, 8, 3, 4}, R"(
-func.func @main(%ids: tensor<1x8xi32> {cp.name = "ids", cp.sequence = 1 : i64},
+      {"Tokens", {2, 8, 3, 4}, R"(
+func.func @main(%ids: tensor<2x8xi32> {cp.name = "ids", cp.sequence = 1 : i64},
     %table: tensor<5x4xf64> {cp.param = "table"},
     %w: tensor<4xf64> {cp.param = "w"}) -> tensor<f64> {
-  %0 = cp.embedding %ids in %table : (tensor<1x8xi32>, tensor<5x4xf64>) -> tensor<1x8x4xf64>
-  %1 = cp.rms_norm %0 weight(%w) : (tensor<1x8x4xf64>, tensor<4xf64>) -> tensor<1x8x4xf64>
-  %2 = cp.repeat %1 {dim = 2, unit = 2, times = 3} : tensor<1x8x4xf64> -> tensor<1x8x12xf64>
-  %3 = tensor.expand_shape %2 [[0], [1], [2, 3]] output_shape [1, 8, 3, 4]
-      : tensor<1x8x12xf64> into tensor<1x8x3x4xf64>
+  %0 = cp.embedding %ids in %table : (tensor<2x8xi32>, tensor<5x4xf64>) -> tensor<2x8x4xf64>
+  %1 = cp.rms_norm %0 weight(%w) : (tensor<2x8x4xf64>, tensor<4xf64>) -> tensor<2x8x4xf64>
+  %2 = cp.repeat %1 {dim = 2, unit = 2, times = 3} : tensor<2x8x4xf64> -> tensor<2x8x12xf64>
+  %3 = tensor.expand_shape %2 [[0], [1], [2, 3]] output_shape [2, 8, 3, 4]
+      : tensor<2x8x12xf64> into tensor<2x8x3x4xf64>
   %places = cp.positions : tensor<8xi64>
-  %4 = cp.rotary %3 positions(%places) : (tensor<1x8x3x4xf64>, tensor<8xi64>) -> tensor<1x8x3x4xf64>
-  %5 = math.exp %4 : tensor<1x8x3x4xf64>
-  %6 = cp.stop_gradient %5 : tensor<1x8x3x4xf64>
-  %7 = arith.subf %6, %6 : tensor<1x8x3x4xf64>
-  %y = arith.addf %5, %7 : tensor<1x8x3x4xf64>
+  %4 = cp.rotary %3 positions(%places) : (tensor<2x8x3x4xf64>, tensor<8xi64>) -> tensor<2x8x3x4xf64>
+  %5 = math.exp %4 : tensor<2x8x3x4xf64>
+  %6 = cp.stop_gradient %5 : tensor<2x8x3x4xf64>
+  %7 = arith.subf %6, %6 : tensor<2x8x3x4xf64>
+  %y = arith.addf %5, %7 : tensor<2x8x3x4xf64>
 )"},
   };
   return cases;

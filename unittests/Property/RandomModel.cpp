@@ -27,7 +27,8 @@ class Writer {
 public:
   Writer(Dice &dice, const RandomSharding &sharding, std::string dtype)
       : dice(dice), sharding(sharding), dtype(std::move(dtype)) {
-    batch = dice.between(1, 2);
+    batch =
+        dice.between(1, 2) * partsOf(sharding.value.mesh, sharding.value.batch);
     width = 2 * dice.between(3, 8);
     // A rank's rows may be fewer than the three before them that a window of
     // four reads.
@@ -332,9 +333,9 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
   ShardingText text = textOf(sharding.value);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
-                 "tp={6} {7} {8}",
+                 "tp={6} batch={7} {8} {9}",
                  text.mesh, text.axis, text.order, text.mixer, text.attention,
-                 text.scan, text.tensorAxis, model.dtype,
+                 text.scan, text.tensorAxis, text.batch, model.dtype,
                  describe(model.decay));
 }
 

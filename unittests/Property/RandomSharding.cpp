@@ -80,6 +80,10 @@ RandomSharding drawSharding(Dice &dice) {
   int64_t tensor = partsOf(value.mesh, value.tensorParallel);
   int64_t inner = sharding.hasTwoAxes ? value.mesh.axes[1].size : 1;
   sharding.headParts = {tensor, tensor * inner, value.mesh.numRanks()};
+  if (value.mesh.numRanks() <= 6 && dice.chance(0.3)) {
+    value.batch = {Cut{static_cast<int>(value.mesh.axes.size())}};
+    value.mesh.axes.push_back({"dp", 2});
+  }
   return sharding;
 }
 

@@ -15,7 +15,7 @@ using namespace cp;
 namespace {
 
 auto fieldsOf(const ShardingText &text) {
-  return std::tuple(text.mesh, text.axis, text.order, text.mixer,
+  return std::tuple(text.mesh, text.axis, text.order, text.batch, text.mixer,
                     text.attention, text.tensorAxis, text.scan,
                     text.replicateUnused);
 }
@@ -39,7 +39,8 @@ TEST(ShardingTest, EveryWordIsReadAsItIsPrinted) {
              {"chain", "gather", "doubling", "pipelined", "transposed"})
           for (const char *tensorAxis : {"", "t"}) {
             ShardingText text;
-            text.mesh = "t=2,ring=3,u=4";
+            text.mesh = "d=2,t=2,ring=3,u=4";
+            text.batch = *tensorAxis ? "d" : "";
             text.axis = "ring,u";
             text.order = order;
             text.mixer = mixer;

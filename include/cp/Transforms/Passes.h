@@ -37,6 +37,9 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       *this, "order",
       llvm::cl::desc("contiguous, zigzag, striped or striped:UNIT"),
       llvm::cl::init("contiguous")};
+  Option<std::string> batch{*this, "batch",
+                            llvm::cl::desc("The axes that cut the batch"),
+                            llvm::cl::init("")};
   Option<std::string> mixer{*this, "mixer",
                             llvm::cl::desc("hidden, sequence or 2d"),
                             llvm::cl::init("sequence")};

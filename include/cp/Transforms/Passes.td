@@ -110,6 +110,8 @@ defvar shardingOptions = [
          "The mesh axes that cut the sequence, major first, e.g. ring,u">,
   Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
          "Of the first of these: contiguous, zigzag, striped or striped:UNIT">,
+  Option<"batch", "batch", "std::string", /*default=*/"\"\"",
+         "The mesh axes that cut the batch, major first, e.g. dp">,
   Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
          "hidden, sequence or 2d">,
   Option<"attention", "attention", "std::string", /*default=*/"\"ring\"",
@@ -149,7 +151,9 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     `mixer=hidden`; `mixer=2d` cuts these over the last axis and the sequence over
     the others. The `strategy` of an op overrides this, the form of attention is
     that of `attention` or of the op, and a reshard that is already there stays.
-    Ops that can have neither cut together get the sequence cut back. Groups fewer
+    Ops that can have neither cut together get the sequence cut back. The axes
+    that `batch` lists cut dimension 0 of the arguments with `cp.sequence`, which
+    must be shared evenly (assign_c7), and of what is made of them. Groups fewer
     than ranks are repeated. The axis `tp` cuts the weights of projections that
     `cp.parallel` marks, and heads and channels between them. An axis of several
     ranks over which nothing is cut, by the options or by layouts of the

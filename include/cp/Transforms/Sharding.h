@@ -22,6 +22,9 @@ struct Sharding {
   /// How the sequence is cut between ops that depend along it, major to minor;
   /// one cut at least. All but the first are contiguous.
   std::vector<Cut> sequence = {Cut{0}};
+  /// How dimension 0 of what has a sequence is cut, major to minor: contiguous,
+  /// or not at all.
+  std::vector<Cut> batch;
   /// The contiguous cut of tensor parallelism: one, or none.
   std::vector<Cut> tensorParallel;
   /// Of ops that do not say themselves how they are cut.

@@ -56,6 +56,7 @@ struct AssignLayouts : ShardingPass<impl::AssignLayoutsBase<AssignLayouts>> {
     set(mesh, options.mesh);
     set(axis, options.axis);
     set(order, options.order);
+    set(batch, options.batch);
     set(mixer, options.mixer);
     set(attention, options.attention);
     set(tensorAxis, options.tensorAxis);
@@ -93,6 +94,7 @@ private:
     if (isOnlyPublic(function)) {
       note(axis);
       note(order);
+      note(batch);
       note(mixer);
       note(attention);
       note(tensorAxis);

@@ -60,7 +60,8 @@ LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
                                                       sequenceAttr);
     if (dim) {
       any = true;
-      if (failed(assignSequence(function, arg, dim.getInt(), layout)))
+      if (failed(assignSequence(function, arg, dim.getInt(), layout)) ||
+          failed(assignBatch(function, arg, layout)))
         return failure();
     }
     setLayout(arg, attr(layout));
@@ -117,6 +118,25 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
                << "; use another number of ranks, or pad the sequence";
 }
 
+LogicalResult LayoutAssigner::assignBatch(FunctionOpInterface function,
+                                          BlockArgument arg, Layout &layout) {
+  if (sharding.batch.empty() || sequenceDims.lookup(arg) == 0)
+    return success();
+  layout.dims[0] = sharding.batch;
+  batchDims[arg] = 0;
+  int64_t size = cast<RankedTensorType>(arg.getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(size) &&
+      !check(Layout{mesh, {sharding.batch}, {}}, {size}))
+    return success();
+  auto error = function->emitOpError("assign_c7: the batch of argument ");
+  error << arg.getArgNumber() << " (";
+  ShapedType::isDynamic(size) ? error << "'?'" : error << size;
+  return error << " sequences) must be a multiple of the "
+               << partsOf(mesh, sharding.batch) << " ranks of "
+               << axesText(mesh, sharding.batch)
+               << "; use another number of ranks, or another batch";
+}
+
 LogicalResult LayoutAssigner::visit(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return visitReshard(reshard);
@@ -132,6 +152,7 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
     return failure();
   noteSequence(op, *rule, sequenceFactorOf(op, *rule, sequenceDims),
                sequenceDims);
+  noteFactor(op, *rule, factorOf(op, *rule, batchDims), batchDims);
   FactorCuts cuts = chooseCuts(op, *rule);
   if (failed(checkDivides(op, *rule, cuts)))
     return failure();
@@ -183,6 +204,14 @@ static bool wasGatheredFor(ReshardOp gather, OpResult sum) {
          });
 }
 
+void LayoutAssigner::keepDims(Value from, Value to) {
+  for (DenseMap<Value, int64_t> *dims : {&sequenceDims, &batchDims})
+    if (auto it = dims->find(from); it != dims->end()) {
+      int64_t dim = it->second;
+      (*dims)[to] = dim;
+    }
+}
+
 void LayoutAssigner::returnAsTheyCame(Operation *op) {
   for (OpResult result : op->getResults()) {
     LayoutAttr layout =
@@ -201,8 +230,7 @@ void LayoutAssigner::returnAsTheyCame(Operation *op) {
       auto back = ReshardOp::create(builder, op->getLoc(), type, result,
                                     LayoutAttr(), LayoutAttr());
       result.replaceAllUsesExcept(back, back);
-      if (auto it = sequenceDims.find(source); it != sequenceDims.end())
-        sequenceDims[back] = it->second;
+      keepDims(source, back);
       break;
     }
   }
@@ -274,8 +302,7 @@ LogicalResult LayoutAssigner::visitReshard(ReshardOp op) {
            << to.getMesh() << ", but the option is " << meshAttr;
   if (!LayoutAttr::of(op.getSource().getType()))
     op.getSourceMutable().set(values.adopt(op.getSource(), to));
-  if (auto it = sequenceDims.find(op.getSource()); it != sequenceDims.end())
-    sequenceDims[op.getResult()] = it->second;
+  keepDims(op.getSource(), op.getResult());
   return success();
 }
 
@@ -320,7 +347,17 @@ FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
   if (!hidden.empty() &&
       (!needsWholeSequence(op) || size % partsOf(mesh, hidden) == 0))
     cuts.factors[op.getHiddenFactor()] = hidden;
+  addBatchCut(op, rule, /*mayBePartial=*/true, cuts);
   return cuts;
+}
+
+void LayoutAssigner::addBatchCut(Operation *op, const ShardingRule &rule,
+                                 bool mayBePartial, FactorCuts &cuts) {
+  int64_t batch = factorOf(op, rule, batchDims);
+  if (batch >= 0 && cuts.factors[batch].empty() &&
+      (mayBePartial || !rule.isReduction(batch)) &&
+      rule.sizes[batch] % partsOf(mesh, sharding.batch) == 0)
+    cuts.factors[batch] = sharding.batch;
 }
 
 void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
@@ -366,6 +403,7 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
     cuts.factors.assign(rule.sizes.size(), {});
     if (isSequence)
       cuts.factors[sequence] = ordered(op, sharding.sequence);
+    addBatchCut(op, rule, mayBePartial, cuts);
   }
   addTensorCut(op, rule, cuts);
   if (refusal && remarks)

@@ -31,6 +31,9 @@ public:
 
 private:
   llvm::LogicalResult assignArguments(mlir::FunctionOpInterface function);
+  /// Cuts dimension 0 of an argument that has a sequence behind it.
+  llvm::LogicalResult assignBatch(mlir::FunctionOpInterface function,
+                                  mlir::BlockArgument arg, Layout &layout);
   /// The layout of an argument whose dimension `dim` is the sequence.
   llvm::LogicalResult assignSequence(mlir::FunctionOpInterface function,
                                      mlir::BlockArgument arg, int64_t dim,
@@ -42,12 +45,17 @@ private:
   /// A sum goes back to where an operand was gathered from for it: the
   /// cotangent of gathered keys travels no farther than they did.
   void returnAsTheyCame(mlir::Operation *op);
+  /// `to` has its sequence and batch where `from` has them.
+  void keepDims(mlir::Value from, mlir::Value to);
   void finish(mlir::FunctionOpInterface function);
 
   /// The cuts of the op's factors: what the operands agree on, or the sequence.
   FactorCuts chooseCuts(mlir::Operation *op, const ShardingRule &rule);
   /// Those of an op that depends along the sequence: by its strategy.
   FactorCuts strategyCuts(SequenceOpInterface op, const ShardingRule &rule);
+  /// Cuts the factor of the batch, if the op has one that may be cut.
+  void addBatchCut(mlir::Operation *op, const ShardingRule &rule,
+                   bool mayBePartial, FactorCuts &cuts);
   /// What tensor parallelism adds to a projection of which it cuts the columns
   /// or, with the sum that this makes partial, the rows.
   void addTensorCut(mlir::Operation *op, const ShardingRule &rule,
@@ -69,6 +77,8 @@ private:
   std::optional<CutRemarks> remarks;
   /// The dimension of a value that is the sequence.
   llvm::DenseMap<mlir::Value, int64_t> sequenceDims;
+  /// That which is the batch.
+  llvm::DenseMap<mlir::Value, int64_t> batchDims;
   Materializer values;
 };
 

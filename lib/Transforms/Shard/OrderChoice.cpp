@@ -19,23 +19,30 @@ int64_t sequenceFactorOf(Operation *op, const ShardingRule &rule,
                          const DenseMap<Value, int64_t> &sequenceDims) {
   if (auto sequenceOp = dyn_cast<SequenceOpInterface>(op))
     return sequenceOp.getSequenceFactor();
-  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-    auto it = sequenceDims.find(value);
-    if (it == sequenceDims.end())
-      continue;
-    const DimFactors &factors = dims[it->second];
-    if (factors.size() == 1)
-      return factors.front();
+  return factorOf(op, rule, sequenceDims);
+}
+
+int64_t factorOf(Operation *op, const ShardingRule &rule,
+                 const DenseMap<Value, int64_t> &dims) {
+  for (auto [value, factors] : llvm::zip(op->getOperands(), rule.operands)) {
+    auto it = dims.find(value);
+    if (it != dims.end() && factors[it->second].size() == 1)
+      return factors[it->second].front();
   }
   return -1;
 }
 
+void noteFactor(Operation *op, const ShardingRule &rule, int64_t factor,
+                DenseMap<Value, int64_t> &dims) {
+  for (auto [result, factors] : llvm::zip_equal(op->getResults(), rule.results))
+    for (auto [dim, of] : llvm::enumerate(factors))
+      if (of.size() == 1 && of.front() == factor)
+        dims[result] = dim;
+}
+
 void noteSequence(Operation *op, const ShardingRule &rule, int64_t sequence,
                   DenseMap<Value, int64_t> &sequenceDims) {
-  for (auto [result, dims] : llvm::zip_equal(op->getResults(), rule.results))
-    for (auto [dim, factors] : llvm::enumerate(dims))
-      if (factors.size() == 1 && factors.front() == sequence)
-        sequenceDims[result] = dim;
+  noteFactor(op, rule, sequence, sequenceDims);
   if (!isa<SequenceOpInterface>(op))
     return;
   // Keys are read whole, and so are the cotangents that go back to them.

@@ -53,7 +53,16 @@ int64_t
 sequenceFactorOf(mlir::Operation *op, const ShardingRule &rule,
                  const llvm::DenseMap<mlir::Value, int64_t> &sequenceDims);
 
-/// Notes which dimensions of the op's results run over the factor `sequence`.
+/// The factor of the first operand's dimension that `dims` name; -1 if none is
+/// of one factor alone.
+int64_t factorOf(mlir::Operation *op, const ShardingRule &rule,
+                 const llvm::DenseMap<mlir::Value, int64_t> &dims);
+
+/// Notes which dimensions of the op's results run over `factor` alone.
+void noteFactor(mlir::Operation *op, const ShardingRule &rule, int64_t factor,
+                llvm::DenseMap<mlir::Value, int64_t> &dims);
+
+/// The same of the factor `sequence`, and of what an op along it reads whole.
 void noteSequence(mlir::Operation *op, const ShardingRule &rule,
                   int64_t sequence,
                   llvm::DenseMap<mlir::Value, int64_t> &sequenceDims);

@@ -94,6 +94,7 @@ template <typename Given> std::unique_ptr<Pass> createFrom(const Given &given) {
   options.mesh = given.mesh;
   options.axis = given.axis;
   options.order = given.order;
+  options.batch = given.batch;
   options.mixer = given.mixer;
   options.attention = given.attention;
   options.tensorAxis = given.tensorAxis;

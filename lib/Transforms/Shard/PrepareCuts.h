@@ -33,6 +33,7 @@ template <typename Base> struct ShardingPass : Base {
     text.mesh = this->mesh;
     text.axis = this->axis;
     text.order = this->order;
+    text.batch = this->batch;
     text.mixer = this->mixer;
     text.attention = this->attention;
     text.tensorAxis = this->tensorAxis;

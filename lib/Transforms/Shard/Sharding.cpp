@@ -73,6 +73,7 @@ public:
         error = next();
     };
     then([&] { return readSequence(); });
+    then([&] { return readBatch(); });
     then([&] { return readTensorAxis(); });
     then([&] { return readWord("mixer", text.mixer, sharding.mixer); });
     then([&] {
@@ -116,6 +117,15 @@ private:
     return llvm::Error::success();
   }
 
+  llvm::Error readBatch() {
+    if (text.batch.empty())
+      return llvm::Error::success();
+    for (StringRef name : llvm::split(text.batch, ','))
+      if (llvm::Error error = addAxis(name, sharding.batch))
+        return error;
+    return llvm::Error::success();
+  }
+
   llvm::Error readTensorAxis() {
     if (text.tensorAxis.empty())
       return llvm::Error::success();
@@ -129,12 +139,13 @@ private:
       return llvm::createStringError("axis '" + name.str() +
                                      "' is not an axis of mesh '" +
                                      meshText(sharding.mesh) + "'");
-    for (const Cut &cut : sharding.sequence)
+    for (const Cut &cut :
+         llvm::concat<const Cut>(sharding.sequence, sharding.batch))
       if (cut.axis == axis)
         return llvm::createStringError(
             "axis '" + name.str() +
-            "' is used twice; an axis cuts the sequence once, or is that of "
-            "tensor parallelism");
+            "' is used twice; an axis cuts the sequence once, or the batch, or "
+            "is that of tensor parallelism");
     cuts.push_back(Cut{axis});
     return llvm::Error::success();
   }
@@ -168,6 +179,7 @@ ShardingText textOf(const Sharding &sharding) {
   text.mesh = meshText(sharding.mesh);
   text.axis = llvm::join(llvm::map_range(sharding.sequence, nameOf), ",");
   text.order = orderText(sharding.sequence.front());
+  text.batch = llvm::join(llvm::map_range(sharding.batch, nameOf), ",");
   text.mixer = stringifyEnum(sharding.mixer);
   text.attention = stringifyEnum(sharding.attention);
   text.scan = stringifyEnum(sharding.scan);
