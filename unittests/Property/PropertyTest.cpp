@@ -171,7 +171,7 @@ protected:
             << model.text;
       }
     }
-    ++drawn["gradients"];
+    ++drawn[sharding.batch.empty() ? "gradients" : "gradients, batch cut"];
   }
 
   std::map<std::string, double> worstOf;
@@ -193,6 +193,7 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
       EXPECT_GT(drawn[std::string(order) + rest], 0) << order << rest;
   EXPECT_GT(drawn["final states"], 0);
   EXPECT_GT(drawn["gradients"], 0);
+  EXPECT_GT(drawn["gradients, batch cut"], 0);
   for (Decay decay : {Decay::AsPublished, Decay::Slow, Decay::Resets})
     EXPECT_GT(drawn[describe(decay)], 0) << describe(decay);
 }

@@ -76,9 +76,9 @@ Layout layoutOf(const Share &share, const std::vector<int> &axes, size_t rank,
 ///   AllToAll       (g-1)/g n
 ///   AllGather      (g-1) n
 ///   Slice, Unslice 0
-///   AllReduce      (g-1) n; if shared (below), n + (g-2) m, where m is what
-///   the
-///                  rank adds up: 2(g-1)/g n where g divides the rows
+///   AllReduce      (g-1) n, or, if it is shared (see below), n + (g-2) m with
+///                  m what the rank adds up: 2(g-1)/g n where g divides the
+///                  rows
 ///   ReduceScatter  (g-1)/g n
 ///   Reorder        the elements that the rank holds before and not after
 int64_t elementsSent(const Step &step, const Layout &before,

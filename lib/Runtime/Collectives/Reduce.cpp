@@ -106,16 +106,6 @@ private:
 };
 } // namespace
 
-static Error sumAll(Context &context, const Descriptor &call,
-                    const Group &group, List<Summation> sums) {
-  Exchange exchange(context, call, group);
-  if (Error failure = exchange.enter())
-    return failure;
-  for (Summation &each : sums)
-    each.run(exchange, group.size);
-  return std::nullopt;
-}
-
 namespace {
 /// One of the tensors of an all_reduce. If it is large, each rank adds up a
 /// slice, and takes those of the others from their outputs (a reduce-scatter
@@ -229,7 +219,10 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   for (const Run &run : runsAt(*group, order, whole, group->position))
     part.segments.push_back(
         {run.local, run.global, run.length, run.count, run.length, run.step});
-  List<Summation> sums;
-  sums.push_back({call, 0, std::move(part)});
-  return sumAll(context, call, *group, std::move(sums));
+  Summation sum(call, 0, std::move(part));
+  Exchange exchange(context, call, *group);
+  if (Error failure = exchange.enter())
+    return failure;
+  sum.run(exchange, group->size);
+  return std::nullopt;
 }

@@ -32,7 +32,8 @@ bool isSequenceOp(Operation *op) {
 bool gathersKeys(Operation *op) {
   auto grad = dyn_cast<AttentionGradOp>(op);
   return isa<AttentionRowsOp>(op) ||
-         (grad && grad.getCutStrategy() != CutStrategy::Hidden);
+         (grad && (grad.getPositions() ||
+                   grad.getCutStrategy() != CutStrategy::Hidden));
 }
 
 /// Why a dimension of a tensor is made whole.
