@@ -185,10 +185,10 @@ def ulysses_formula(m, ranks, dtype_bytes=2):
 
 def backward_formula(m, ranks, name, forward, exchanges, dtype_bytes=2):
     """(bytes, exchanges) of a backward pass: as many as forward. But the cotangents
-    of B and C are sums over heads, so f32 where ranks share a group; and behind a
-    ring keys and values are gathered, and the cotangents of both scattered."""
+    of B and C are sums over heads, so f32 where ranks share a group; and along a
+    ring the sums of keys' and values' cotangents go with these, in f32."""
     if name.startswith("ring"):
-        return 2 * forward, 4
+        return forward + forward * 4 // dtype_bytes, exchanges
     if name.startswith("hidden") and m["G"] < ranks:
         forward += (ranks - 1) * LOCAL_TOKENS * 2 * m["N"] * (4 - dtype_bytes)
     return forward, exchanges

@@ -50,6 +50,12 @@ typedef struct CpShardPipelineOptions {
   MlirStringRef tensorAxis;
   /// "chain", "gather", "doubling", "pipelined" or "transposed".
   MlirStringRef scan;
+  /// What gradients are derived from: "none", "loss" (the result of that name)
+  /// or "cotangents" (an argument for each result).
+  MlirStringRef gradients;
+  /// Which program they are derived on: "global" (whole tensors, before they
+  /// are cut) or "local" (that of one rank, with its exchanges).
+  MlirStringRef differentiate;
   /// Whether the program also returns what every op computes
   /// (cp-expose-values).
   bool expose;
@@ -59,10 +65,10 @@ typedef struct CpShardPipelineOptions {
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong
-/// option is an error when the passes run.
-MLIR_CAPI_EXPORTED void
-cpBuildShardPipeline(MlirOpPassManager manager,
-                     const CpShardPipelineOptions *options);
+/// `gradients` or `differentiate` is told on stderr; nothing is appended then,
+/// and this fails. Any other wrong option is an error when the passes run.
+MLIR_CAPI_EXPORTED MlirLogicalResult cpBuildShardPipeline(
+    MlirOpPassManager manager, const CpShardPipelineOptions *options);
 
 /// Appends the passes from the program of one rank to the LLVM dialect.
 MLIR_CAPI_EXPORTED void cpBuildLowerPipeline(MlirOpPassManager manager);

@@ -19,6 +19,12 @@
 //                    attention gives for the keys of both parts, which are
 //                    disjoint. f32 or f64; o may be bf16 beside f32, which
 //                    rounds it once. o and lse may be o1 and lse1. No attrs.
+//   attention_grad_block
+//                    as cprt_attention_grad, of some of the keys: behind its
+//                    attribute words k_runs, as above. Behind its ins, each of
+//                    which may be absent, what there is of dq, dk and dv, of
+//                    the type that sums and zeros where absent; the outs are
+//                    with these, and may be them. Beside bf16, dq may be f32.
 //
 //===----------------------------------------------------------------------===//
 

@@ -254,11 +254,21 @@ template <typename T>
 const char *decode(const Call &call, AttentionArgs<T> &args);
 
 template <typename T> struct AttentionGradArgs : AttentionGradCall<T> {
+  using Acc = AccumulatorOf<T>;
   AttentionMask mask;
+  /// Of a block: where its keys stand; all keys are in one run.
+  Runs kRuns;
+  /// Of a block: what is added to. No data for zeros.
+  View<const Acc, 4> dqBefore, dkBefore, dvBefore;
+  /// Of a block: dq, which has no data then, as a sum that is not rounded.
+  View<Acc, 4> dqSum;
   int64_t headsPerGroup() const { return this->hkv ? this->hq / this->hkv : 0; }
 };
 template <typename T>
 const char *decode(const Call &call, AttentionGradArgs<T> &args);
+/// A call of attention_grad_block.
+template <typename T>
+const char *decodeBlock(const Call &call, AttentionGradArgs<T> &args);
 
 /// Exactly one of `o` and `rounded` has data.
 template <typename Acc> struct AttentionMergeArgs {

@@ -27,7 +27,8 @@ public:
   using Acc = AccumulatorOf<T>;
 
   KeyHead(const AttentionGradArgs<T> &args, void *memory)
-      : args(args), keyWords{0, args.s, 1} {
+      : args(args), allKeys{0, args.s, 1},
+        keys(args.kRuns.words ? args.kRuns : Runs{allKeys, args.s > 0}) {
     Carver carver(memory);
     dq = carver.take<Acc>(args.d);
     dk = carver.take<Acc>(args.s * args.d);
@@ -48,13 +49,21 @@ public:
       passHead();
     for (int64_t key = 0; key < args.s; ++key) {
       for (int64_t i = 0; i < args.d; ++i)
-        *args.dk.at(b, key, g, i) = T(dk[key * args.d + i]);
+        *args.dk.at(b, key, g, i) =
+            before(args.dkBefore, key, g, i) + dk[key * args.d + i];
       for (int64_t i = 0; i < args.e; ++i)
-        *args.dv.at(b, key, g, i) = T(dv[key * args.e + i]);
+        *args.dv.at(b, key, g, i) =
+            before(args.dvBefore, key, g, i) + dv[key * args.e + i];
     }
   }
 
 private:
+  /// What there was of a sum.
+  Acc before(const View<const Acc, 4> &sums, int64_t row, int64_t head,
+             int64_t i) const {
+    return sums.data ? *sums.at(b, row, head, i) : Acc(0);
+  }
+
   void passHead() {
     View<const int64_t, 1> places;
     if (args.places.data)
@@ -72,14 +81,19 @@ private:
       inner +=
           Acc(*args.dout.at(b, row, h, i)) * Acc(*args.out.at(b, row, h, i));
     std::fill(dq, dq + args.d, Acc(0));
-    Span keys;
-    for (SpanWalk walk(Runs{keyWords, args.s > 0}); walk.next(keys);) {
-      KeyRange seen = keysSeen(reach, 0, keys);
+    Span span;
+    for (SpanWalk walk(keys); walk.next(span);) {
+      KeyRange seen = keysSeen(reach, 0, span);
       for (int64_t key = seen.begin; key < seen.end; ++key)
-        passPair(row, keys.local + key, inner);
+        passPair(row, span.local + key, inner);
     }
-    for (int64_t i = 0; i < args.d; ++i)
-      *args.dq.at(b, row, h, i) = T(dq[i]);
+    for (int64_t i = 0; i < args.d; ++i) {
+      Acc sum = before(args.dqBefore, row, h, i) + dq[i];
+      if (args.dqSum.data)
+        *args.dqSum.at(b, row, h, i) = sum;
+      else
+        *args.dq.at(b, row, h, i) = T(sum);
+    }
   }
 
   void passPair(int64_t row, int64_t key, Acc inner) {
@@ -100,17 +114,14 @@ private:
   }
 
   const AttentionGradArgs<T> &args;
-  /// All keys are here: one run.
-  const int64_t keyWords[Runs::wordsPerRun];
+  const int64_t allKeys[Runs::wordsPerRun];
+  const Runs keys;
   int64_t b = 0, g = 0, h = 0;
   Acc *dq, *dk, *dv;
 };
 } // namespace
 
-template <typename T> const char *attentionGrad(const Call &call) {
-  AttentionGradArgs<T> args;
-  if (const char *message = decode(call, args))
-    return message;
+template <typename T> static const char *run(const AttentionGradArgs<T> &args) {
   void *memory = scratch(Slot::Kernel, KeyHead<T>::bytes(args));
   if (!memory)
     return outOfMemory("attention_grad");
@@ -121,8 +132,23 @@ template <typename T> const char *attentionGrad(const Call &call) {
   return nullptr;
 }
 
+template <typename T> const char *attentionGrad(const Call &call) {
+  AttentionGradArgs<T> args;
+  const char *message = decode(call, args);
+  return message ? message : run(args);
+}
+
+template <typename T> const char *attentionGradBlock(const Call &call) {
+  AttentionGradArgs<T> args;
+  const char *message = decodeBlock(call, args);
+  return message ? message : run(args);
+}
+
 template const char *attentionGrad<float>(const Call &);
 template const char *attentionGrad<double>(const Call &);
 template const char *attentionGrad<BFloat16>(const Call &);
+template const char *attentionGradBlock<float>(const Call &);
+template const char *attentionGradBlock<double>(const Call &);
+template const char *attentionGradBlock<BFloat16>(const Call &);
 
 } // namespace cp::kernels::reference

@@ -34,6 +34,7 @@ template <typename T> const char *rotary(const Call &call);
 template <typename T> const char *linearCrossEntropy(const Call &call);
 template <typename T> const char *linearCrossEntropyGrad(const Call &call);
 template <typename T> const char *attentionGrad(const Call &call);
+template <typename T> const char *attentionGradBlock(const Call &call);
 template <typename T> const char *conv1dGrad(const Call &call);
 template <typename T> const char *rmsNormGrad(const Call &call);
 template <typename T> const char *ssdGrad(const Call &call);

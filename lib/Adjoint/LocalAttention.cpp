@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank has its queries and sees all keys: its terms of their cotangents are
-// added up over ranks.
+// A rank has its queries. Where it has all keys too, it has its terms of their
+// cotangents; along a ring each rank gets the sums of its own keys'.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,58 +19,10 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// Rows along dimension 1 of a part of the sequence and of all of it, in its
-/// natural order. One axis goes after the other: the inner ones cut what the
-/// outer ones have left.
-class AllRows {
-public:
-  AllRows(AdjointContext &context, RingAttentionOp op)
-      : builder(context.getBuilder()), loc(context.getLoc()),
-        mesh(op.getMesh()) {
-    for (auto cut : op.getCuts().getAsRange<CutAttr>())
-      cuts.push_back(ArrayAttr::get(op.getContext(), Attribute(cut)));
-  }
-
-  Value gather(Value rows) {
-    for (ArrayAttr cut : llvm::reverse(cuts)) {
-      int64_t count = sizeOf(rows) * groupSize(mesh, axesOf(cut));
-      rows = AllGatherOp::create(builder, loc, withSize(rows, count), rows,
-                                 mesh, cut, 1);
-    }
-    return rows;
-  }
-
-  Value addAndScatter(Value terms) {
-    for (ArrayAttr cut : cuts) {
-      int64_t count = sizeOf(terms) / groupSize(mesh, axesOf(cut));
-      terms = ReduceScatterOp::create(builder, loc, withSize(terms, count),
-                                      terms, mesh, cut, 1);
-    }
-    return terms;
-  }
-
-private:
-  static int64_t sizeOf(Value rows) {
-    return cast<RankedTensorType>(rows.getType()).getDimSize(1);
-  }
-  static RankedTensorType withSize(Value rows, int64_t count) {
-    auto type = cast<RankedTensorType>(rows.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[1] = count;
-    return type.clone(shape);
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  MeshAttr mesh;
-  SmallVector<ArrayAttr> cuts;
-};
-
-/// dq, and this rank's terms of dk and dv, where `k` and `v` are all keys and
-/// values.
-template <typename OpTy>
-AttentionGradOp createGrad(AdjointContext &context, OpTy op, Value k, Value v) {
+LogicalResult attentionRows(AdjointContext &context, AttentionRowsOp op) {
   Value dlse = context.wideCotangent(1);
+  if (!context.wideCotangent(0) && !dlse)
+    return success();
   OpBuilder &builder = context.getBuilder();
   Value positions;
   if (op.getCausal())
@@ -79,33 +31,28 @@ AttentionGradOp createGrad(AdjointContext &context, OpTy op, Value k, Value v) {
         RankedTensorType::get(op.getQ().getType().getDimSize(1),
                               builder.getI64Type()),
         op.getMesh(), op.getCuts());
-  return AttentionGradOp::create(
-      builder, context.getLoc(), op.getQ().getType(), k.getType(), v.getType(),
-      op.getQ(), k, v, op.getOut(), op.getLse(), context.cotangentOrZeros(0),
-      dlse, op.getPlaces(), positions, op.getCausalAttr(), op.getScaleAttr(),
-      op.getWindowAttr(), StringAttr());
-}
-
-LogicalResult attentionRows(AdjointContext &context, AttentionRowsOp op) {
-  if (!context.wideCotangent(0) && !context.wideCotangent(1))
-    return success();
-  AttentionGradOp grad = createGrad(context, op, op.getK(), op.getV());
+  auto grad = AttentionGradOp::create(
+      builder, context.getLoc(), op.getQ().getType(), summed(op.getK()),
+      summed(op.getV()), op.getQ(), op.getK(), op.getV(), op.getOut(),
+      op.getLse(), context.cotangentOrZeros(0), dlse, op.getPlaces(), positions,
+      op.getCausalAttr(), op.getScaleAttr(), op.getWindowAttr(), StringAttr());
   for (unsigned i : {0, 1, 2})
     context.add(i, grad->getResult(i));
   return success();
 }
 
 LogicalResult ringAttention(AdjointContext &context, RingAttentionOp op) {
-  if (!context.wideCotangent(0) && !context.wideCotangent(1))
+  Value dlse = context.wideCotangent(1);
+  if (!context.wideCotangent(0) && !dlse)
     return success();
-  AllRows all(context, op);
-  AttentionGradOp grad =
-      createGrad(context, op, all.gather(op.getK()), all.gather(op.getV()));
-  context.add(0, grad.getDq());
-  if (context.isWanted(1))
-    context.add(1, all.addAndScatter(grad.getDk()));
-  if (context.isWanted(2))
-    context.add(2, all.addAndScatter(grad.getDv()));
+  auto grad = RingAttentionGradOp::create(
+      context.getBuilder(), context.getLoc(), op.getQ().getType(),
+      summed(op.getK()), summed(op.getV()), op.getQ(), op.getK(), op.getV(),
+      op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
+      op.getPlaces(), op.getMesh(), op.getCuts(), op.getCausalAttr(),
+      op.getScaleAttr(), op.getWindowAttr());
+  for (unsigned i : {0, 1, 2})
+    context.add(i, grad->getResult(i));
   return success();
 }
 

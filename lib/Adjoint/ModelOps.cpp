@@ -169,7 +169,7 @@ LogicalResult attention(AdjointContext &context, AttentionOp op) {
     return success();
   auto grad = AttentionGradOp::create(
       context.getBuilder(), context.getLoc(), op.getQ().getType(),
-      op.getK().getType(), op.getV().getType(), op.getQ(), op.getK(), op.getV(),
+      summed(op.getK()), summed(op.getV()), op.getQ(), op.getK(), op.getV(),
       op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
       op.getPlaces(), /*positions=*/Value(), op.getCausalAttr(),
       op.getScaleAttr(), op.getWindowAttr(), op.getFormAttr());

@@ -19,8 +19,8 @@ void cpRegisterAllDialects(MlirDialectRegistry registry) {
 
 void cpRegisterAllPasses(void) { cp::registerAllPasses(); }
 
-void cpBuildShardPipeline(MlirOpPassManager manager,
-                          const CpShardPipelineOptions *options) {
+MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
+                                       const CpShardPipelineOptions *options) {
   cp::ShardPipelineOptions pipeline;
   auto set = [](auto &option, MlirStringRef text) {
     if (text.length)
@@ -37,7 +37,17 @@ void cpBuildShardPipeline(MlirOpPassManager manager,
   pipeline.expose = options->expose;
   if (options->replicateUnused)
     pipeline.replicateUnused = true;
+  // Choices, which the options know the names of.
+  auto choose = [&](llvm::StringRef name, MlirStringRef text) {
+    return text.length
+               ? pipeline.parseFromString((name + "=" + unwrap(text)).str())
+               : mlir::success();
+  };
+  if (failed(choose("gradients", options->gradients)) ||
+      failed(choose("differentiate", options->differentiate)))
+    return mlirLogicalResultFailure();
   cp::buildShardPipeline(*unwrap(manager), pipeline);
+  return mlirLogicalResultSuccess();
 }
 
 void cpBuildLowerPipeline(MlirOpPassManager manager) {

@@ -23,17 +23,30 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// The loss and its gradients, on whole tensors.
-void addTraining(PassManager &manager, const CompileOptions &options) {
+/// A module of whole tensors that is not to be cut.
+void addWhole(PassManager &manager, const CompileOptions &options) {
+  manager.addPass(createDecompose());
+  if (!options.exposeValues)
+    return;
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createNumberValues());
+  functions.addPass(createExposeValues());
+}
+
+/// A module of whole tensors: its loss, its gradients, and its cuts.
+void addGlobal(PassManager &manager, const CompileOptions &options) {
+  bool isLocal =
+      options.sharding && options.differentiate == DifferentiatedView::Local;
   if (options.nextTokenLoss)
     manager.nest<func::FuncOp>().addPass(createNextTokenLoss());
-  if (!options.gradients)
-    return;
-  manager.addPass(createDecompose());
-  OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (options.gradients && !isLocal)
+    buildGlobalGradientPipeline(manager, options.sharding);
   if (options.sharding)
-    functions.addPass(createPrepareCuts(*options.sharding));
-  functions.addPass(createDifferentiate());
+    buildShardPipeline(manager, *options.sharding, options.exposeValues);
+  else
+    addWhole(manager, options);
+  if (options.gradients && isLocal)
+    buildLocalGradientPipeline(manager);
 }
 
 /// Runs the passes that bring a module of this stage to one rank's program.
@@ -41,21 +54,11 @@ LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {
   PassManager manager(module.getContext());
   if (stage == Stage::Global)
-    addTraining(manager, options);
-  if (stage == Stage::Local) {
-    manager.nest<func::FuncOp>().addPass(createExplainCollectives());
-  } else if (stage == Stage::WithLayouts) {
+    addGlobal(manager, options);
+  else if (stage == Stage::WithLayouts)
     buildPartitionPipeline(manager);
-  } else if (options.sharding) {
-    buildShardPipeline(manager, *options.sharding, options.exposeValues);
-  } else {
-    manager.addPass(createDecompose());
-    if (options.exposeValues) {
-      OpPassManager &functions = manager.nest<func::FuncOp>();
-      functions.addPass(createNumberValues());
-      functions.addPass(createExposeValues());
-    }
-  }
+  else
+    manager.nest<func::FuncOp>().addPass(createExplainCollectives());
   return manager.run(module);
 }
 

@@ -29,16 +29,25 @@ using namespace mlir;
 
 namespace cp {
 
+//===----------------------------------------------------------------------===//
+// To the program of one rank
+//===----------------------------------------------------------------------===//
+
+/// What is computed and exchanged twice is so once.
+static void addSharingPasses(OpPassManager &functions) {
+  functions.addPass(createCSEPass());
+  functions.addPass(createNarrowGathers());
+  functions.addPass(createMergeExchanges());
+  functions.addPass(createExplainCollectives());
+}
+
 void buildPartitionPipeline(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSimplifyReshards());
   functions.addPass(createVerifyLayouts());
   functions.addPass(createPartition());
   functions.addPass(createLowerReshards());
-  functions.addPass(createCSEPass());
-  functions.addPass(createNarrowGathers());
-  functions.addPass(createMergeExchanges());
-  functions.addPass(createExplainCollectives());
+  addSharingPasses(functions);
 }
 
 static void addShardPasses(OpPassManager &manager,
@@ -52,23 +61,52 @@ static void addShardPasses(OpPassManager &manager,
   buildPartitionPipeline(manager);
 }
 
+/// `prepareCuts` may be null, for nothing that is cut.
+static void addGlobalGradientPasses(OpPassManager &manager,
+                                    std::unique_ptr<Pass> prepareCuts,
+                                    const DifferentiateOptions &options) {
+  manager.addPass(createDecompose());
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  if (prepareCuts)
+    functions.addPass(std::move(prepareCuts));
+  functions.addPass(createDifferentiate(options));
+}
+
+void buildGlobalGradientPipeline(OpPassManager &manager,
+                                 const std::optional<Sharding> &sharding,
+                                 const DifferentiateOptions &options) {
+  addGlobalGradientPasses(
+      manager, sharding ? createPrepareCuts(*sharding) : nullptr, options);
+}
+
+void buildLocalGradientPipeline(OpPassManager &manager,
+                                const DifferentiateOptions &options) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createDifferentiate(options));
+  addSharingPasses(functions);
+}
+
 void buildShardPipeline(OpPassManager &manager,
                         const ShardPipelineOptions &options) {
-  if (options.gradients != GradientsFrom::None) {
-    manager.addPass(createDecompose());
-    OpPassManager &functions = manager.nest<func::FuncOp>();
-    functions.addPass(createPrepareCuts(options));
-    DifferentiateOptions differentiate;
-    differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
-    functions.addPass(createDifferentiate(differentiate));
-  }
+  bool isAsked = options.gradients != GradientsFrom::None,
+       isLocal = options.differentiate == DifferentiatedView::Local;
+  DifferentiateOptions differentiate;
+  differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
+  if (isAsked && !isLocal)
+    addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate);
   addShardPasses(manager, createAssignLayouts(options), options.expose);
+  if (isAsked && isLocal)
+    buildLocalGradientPipeline(manager, differentiate);
 }
 
 void buildShardPipeline(OpPassManager &manager, const Sharding &sharding,
                         bool expose) {
   addShardPasses(manager, createAssignLayouts(textOf(sharding)), expose);
 }
+
+//===----------------------------------------------------------------------===//
+// To the LLVM dialect
+//===----------------------------------------------------------------------===//
 
 /// Arithmetic on elements of any type becomes what processors have.
 static void addElementPasses(OpPassManager &kernels) {

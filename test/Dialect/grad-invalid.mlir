@@ -214,6 +214,54 @@ func.func @rows(%q: tensor<1x8x4x16xf32>, %k: tensor<1x16x2x16xf32>, %lse: tenso
 
 // -----
 
+func.func @heads(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %o: tensor<1x8x4x16xbf16>, %lse: tensor<1x4x8xf32>) {
+  // expected-error @below {{attention_grad_c3: dk must hold 'f32', but holds 'bf16'}}
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k gave %o, %lse from %o
+      : (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>, tensor<1x8x4x16xbf16>) -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>)
+  return
+}
+
+// -----
+
+func.func @rows(%q: tensor<1x8x4x16xf32>, %k: tensor<1x16x2x16xf32>, %lse: tensor<1x4x8xf32>) {
+  // expected-error @below {{attention_grad_c4: form = "ring" or "2d" wants as many keys as queries, but there are 16 keys and 8 queries; choose another form}}
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k gave %q, %lse from %q {causal = false, form = "ring"}
+      : (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>) -> (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @ring(%q: tensor<1x8x4x16xf32>, %k: tensor<1x16x2x16xf32>, %lse: tensor<1x4x8xf32>) attributes {cp.view = "local"} {
+  // expected-error @below {{'cp.ring_attention_grad' op attention_grad_c4: a ring wants as many keys as queries, but there are 16 keys and 8 queries; cut both alike}}
+  %dq, %dk, %dv = cp.ring_attention_grad %q, %k, %k gave %q, %lse from %q over ["cp"] of #mesh
+      : (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>) -> (tensor<1x8x4x16xf32>, tensor<1x16x2x16xf32>, tensor<1x16x2x16xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @ring(%q: tensor<1x7x4x16xf32>, %k: tensor<1x7x2x16xf32>, %lse: tensor<1x4x7xf32>) attributes {cp.view = "local"} {
+  // expected-error @below {{'cp.ring_attention_grad' op layout_c5: }}
+  %dq, %dk, %dv = cp.ring_attention_grad %q, %k, %k gave %q, %lse from %q over ["cp" zigzag] of #mesh
+      : (tensor<1x7x4x16xf32>, tensor<1x7x2x16xf32>, tensor<1x7x2x16xf32>, tensor<1x7x4x16xf32>, tensor<1x4x7xf32>, tensor<1x7x4x16xf32>) -> (tensor<1x7x4x16xf32>, tensor<1x7x2x16xf32>, tensor<1x7x2x16xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @ring(%q: tensor<1x8x4x16xf32>, %k: tensor<1x8x2x16xf32>, %lse: tensor<1x4x8xf32>) attributes {cp.view = "local"} {
+  // expected-error @below {{'cp.ring_attention_grad' op group_c1: }}
+  %dq, %dk, %dv = cp.ring_attention_grad %q, %k, %k gave %q, %lse from %q over ["u"] of #mesh
+      : (tensor<1x8x4x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>, tensor<1x8x4x16xf32>) -> (tensor<1x8x4x16xf32>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+  return
+}
+
+// -----
+
 func.func @loss(%h: tensor<1x16x8xf32>, %w: tensor<9x7xf32>, %labels: tensor<1x16xi32>) {
   // expected-error @below {{'cp.linear_cross_entropy' op linear_cross_entropy_c1: W must have shape [9, 8], but has [9, 7]}}
   %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels)

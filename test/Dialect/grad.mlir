@@ -46,9 +46,9 @@ func.func @scan(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>, %a: tensor<2x
 }
 
 // CHECK-LABEL: func.func @rows
-// CHECK: cp.attention_grad %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) positions(%{{.*}}) gave %{{.*}}, %{{.*}} from %{{.*}} {form = "ring"}
+// CHECK: cp.attention_grad %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) positions(%{{.*}}) gave %{{.*}}, %{{.*}} from %{{.*}} {form = "gather"}
 func.func @rows(%q: tensor<1x8x4x16xf32>, %k: tensor<1x32x2x16xf32>, %lse: tensor<1x4x8xf32>, %p: tensor<1x8xi64>, %at: tensor<8xi64>) {
-  %dq, %dk, %dv = cp.attention_grad %q, %k, %k places(%p) positions(%at) gave %q, %lse from %q {form = "ring"}
+  %dq, %dk, %dv = cp.attention_grad %q, %k, %k places(%p) positions(%at) gave %q, %lse from %q {form = "gather"}
       : (tensor<1x8x4x16xf32>, tensor<1x32x2x16xf32>, tensor<1x32x2x16xf32>, tensor<1x8x4x16xf32>, tensor<1x4x8xf32>,
          tensor<1x8x4x16xf32>, tensor<1x8xi64>, tensor<8xi64>)
       -> (tensor<1x8x4x16xf32>, tensor<1x32x2x16xf32>, tensor<1x32x2x16xf32>)
@@ -61,7 +61,25 @@ func.func @heads(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %lse: ten
   %dq, %dk, %dv = cp.attention_grad %q, %k, %k places(%p) gave %q, %lse from %q and %lse {window = 4, scale = 0.5}
       : (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>,
          tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>, tensor<1x8xi64>)
-      -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>)
+      -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+  return
+}
+
+// CHECK-LABEL: func.func @ring
+// CHECK: cp.ring_attention_grad %{{.*}}, %{{.*}}, %{{.*}} places(%{{.*}}) gave %{{.*}}, %{{.*}} from %{{.*}} and %{{.*}} over ["cp" zigzag, "u"] of #mesh {window = 4 : i64}
+// CHECK: cp.ring_attention_grad %{{.*}}, %{{.*}}, %{{.*}} gave %{{.*}}, %{{.*}} from %{{.*}} over ["cp"] of #mesh {causal = false, scale = 5.000000e-01 : f64}
+func.func @ring(%q: tensor<1x8x4x16xbf16>, %k: tensor<1x8x2x16xbf16>, %lse: tensor<1x4x8xf32>, %p: tensor<1x8xi64>)
+    attributes {cp.view = "local"} {
+  %dq, %dk, %dv = cp.ring_attention_grad %q, %k, %k places(%p) gave %q, %lse from %q and %lse
+      over ["cp" zigzag, "u"] of #cp.mesh<"cp" = 4, "u" = 2> {window = 4}
+      : (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>,
+         tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>, tensor<1x8xi64>)
+      -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
+  %dq1, %dk1, %dv1 = cp.ring_attention_grad %q, %k, %k gave %q, %lse from %q
+      over ["cp"] of #cp.mesh<"cp" = 4, "u" = 2> {scale = 0.5, causal = false}
+      : (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x2x16xbf16>, tensor<1x8x4x16xbf16>, tensor<1x4x8xf32>,
+         tensor<1x8x4x16xbf16>)
+      -> (tensor<1x8x4x16xbf16>, tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>)
   return
 }
 

@@ -27,6 +27,7 @@ echo "== a dialect of its own, on the installed package"
 compile gated "$work/cp"
 "$work/gated/gated-run" "$here/gated.mlir" "$here/gated-zigzag.mlir" \
   "$here/gated-window.mlir" "$here/gated-window-broken.mlir"
+"$work/gated/gradient-run" "$here/gated.mlir"
 "$work/gated/delta-run" "$here/gated-delta.mlir" \
   "$here/gated-delta-broken.mlir"
 # Nothing of ours may know that dialect.

@@ -145,6 +145,29 @@ func.func @places(%x: tensor<1x4x24xf32>, %w: tensor<24x4xf32>,
       : tensor<1x4x24xf32>, tensor<1x2xf32>, tensor<1x4x2x8xf32>
 }
 
+// A ring has its group, and orders along it; forward and back.
+// CHECK-LABEL: func.func @ring(
+// CHECK:         cp.call "ring_attention" ins({{.*}}, %[[P:[a-z0-9]+]] : {{.*}}, tensor<1x4xi64>) {{.*}} {axes = array<i64: 0>, causal = true, orders = array<i64: 1>
+// CHECK:         cp.call "ring_attention_grad" ins({{.*}}, none, %[[P]] : {{.*}}, tensor<1x4xi64>) outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<1x4x2x8xbf16>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>) {axes = array<i64: 0>, causal = true, orders = array<i64: 1>
+// CHECK:         cp.call "unslice"
+func.func @ring(%q: tensor<1x4x2x8xbf16>, %k: tensor<1x4x1x8xbf16>,
+    %p: tensor<1x4xi64>, %h: tensor<3xf32>)
+    -> (tensor<1x4x1x8xf32>, tensor<12xf32>) attributes {cp.view = "local"} {
+  %o, %lse = cp.ring_attention %q, %k, %k places(%p)
+      over ["cp" zigzag] of #mesh
+      : (tensor<1x4x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>,
+         tensor<1x4xi64>) -> (tensor<1x4x2x8xbf16>, tensor<1x2x4xf32>)
+  %dq, %dk, %dv = cp.ring_attention_grad %q, %k, %k places(%p)
+      gave %o, %lse from %o over ["cp" zigzag] of #mesh
+      : (tensor<1x4x2x8xbf16>, tensor<1x4x1x8xbf16>, tensor<1x4x1x8xbf16>,
+         tensor<1x4x2x8xbf16>, tensor<1x2x4xf32>, tensor<1x4x2x8xbf16>,
+         tensor<1x4xi64>)
+      -> (tensor<1x4x2x8xbf16>, tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32>)
+  %0 = cp.unslice %h over ["cp"] of #mesh {dim = 0 : i64}
+      : tensor<3xf32> -> tensor<12xf32>
+  return %dk, %0 : tensor<1x4x1x8xf32>, tensor<12xf32>
+}
+
 // A sum over all rows of two tensors, such as a weight's gradient, into what sums
 // of their elements are kept in; whichever of the two gives the result's rows.
 // CHECK-LABEL: func.func @rows(

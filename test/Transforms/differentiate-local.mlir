@@ -1,7 +1,8 @@
 // RUN: %cp-opt %s --split-input-file \
 // RUN:   --pass-pipeline='builtin.module(func.func(cp-differentiate{wrt=x cotangents}))' | FileCheck %s
-// RUN: %cp-opt %S/../../examples/layer.mlir --cp-shard-pipeline="mesh=cp=4 mixer=sequence" \
-// RUN:   --cp-differentiate=cotangents --cse --cp-merge-exchanges | FileCheck %s --check-prefix=LAYER
+// RUN: %cp-opt %S/../../examples/layer.mlir \
+// RUN:   --cp-shard-pipeline="mesh=cp=4 mixer=sequence gradients=cotangents differentiate=local" \
+// RUN:   | FileCheck %s --check-prefix=LAYER
 
 // What ranks exchange is differentiated like any other op: each rank has a term
 // of the cotangent of what several hold.

@@ -105,6 +105,14 @@ void defineData(Options &o) {
         o.withGradients = true;
         o.gradients = value;
       }));
+  static Flag<DifferentiatedView> differentiate(
+      "differentiate", cl::desc("Which program the gradients are derived on:"),
+      cl::values(clEnumValN(DifferentiatedView::Global, "global",
+                            "whole tensors, before they are cut"),
+                 clEnumValN(DifferentiatedView::Local, "local",
+                            "the program of one rank, with its exchanges")),
+      cl::location(o.differentiate), cl::init(DifferentiatedView::Global),
+      cl::cat(category));
   static Flag<std::string> report("report", cl::desc("Write the report (JSON)"),
                                   cl::location(o.report), cl::cat(category));
 }

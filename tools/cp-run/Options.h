@@ -40,6 +40,7 @@ struct Options {
   /// Ids of the tokens that come next; empty: the inputs, one further.
   std::string labels;
   bool withGradients = false;
+  DifferentiatedView differentiate = DifferentiatedView::Global;
   /// Where they are written; empty: nowhere.
   std::string gradients;
   std::string report;

@@ -46,6 +46,10 @@ static llvm::Error checkOptions(const Options &options) {
         std::string(options.labels.empty() ? "--gradients is of"
                                            : "--labels is for") +
         " the loss that --loss=next_token asks for; give it too");
+  if (options.differentiate == DifferentiatedView::Local &&
+      !options.withGradients)
+    return llvm::createStringError("--differentiate is for what --gradients "
+                                   "asks for; give it too");
   if (options.maxMemory < 0)
     return llvm::createStringError("--max-memory must be at least 0, but is " +
                                    std::to_string(options.maxMemory));
@@ -118,6 +122,7 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   compile.entry = options.entry;
   compile.nextTokenLoss = !options.loss.empty();
   compile.gradients = options.withGradients;
+  compile.differentiate = options.differentiate;
   compile.mesh = mesh->value_or(oneRank(options.sharding.axis));
   if (state->stage != Stage::Global)
     return compile;

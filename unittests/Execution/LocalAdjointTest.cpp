@@ -17,7 +17,6 @@
 #include "cp/Model/Random.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 #include "gtest/gtest.h"
 
@@ -41,11 +40,7 @@ std::unique_ptr<Program> cutAndDifferentiated(llvm::StringRef text,
     return nullptr;
   PassManager manager(&context());
   cut(manager);
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createDifferentiate(how));
-  functions.addPass(createCSEPass());
-  functions.addPass(createNarrowGathers());
-  functions.addPass(createMergeExchanges());
+  buildLocalGradientPipeline(manager, how);
   if (failed(manager.run(*module))) {
     ADD_FAILURE() << "not differentiated:\n" << text.str();
     return nullptr;

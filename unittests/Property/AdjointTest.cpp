@@ -15,7 +15,6 @@
 #include "cp/Model/Random.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 #include "gtest/gtest.h"
 
@@ -42,10 +41,7 @@ std::unique_ptr<Program> withAdjoint(const RandomMap &map) {
   options.cotangents = true;
   for (const std::string &name : map.linear)
     options.wrt.push_back(name);
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createDifferentiate(options));
-  functions.addPass(createCSEPass());
-  functions.addPass(createMergeExchanges());
+  buildLocalGradientPipeline(manager, options);
   return succeeded(manager.run(*module)) ? test::compile(*module, {}) : nullptr;
 }
 

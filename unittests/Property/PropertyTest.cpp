@@ -9,7 +9,6 @@
 #include "RandomModel.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 #include "gtest/gtest.h"
 
@@ -62,27 +61,20 @@ std::vector<Distances> distancesFromF64(const RandomModel &model,
 }
 
 /// The module with the gradient of each parameter, from a cotangent of each
-/// result. Null where that fails.
-///
-/// Whole: on whole tensors, prepared to be cut. Cut: the program of one rank,
-/// exchanges and all.
-enum class Route { Whole, Cut };
+/// result: whole tensors, prepared to be cut, or the program of one rank. Null
+/// where that fails.
 OwningOpRef<ModuleOp> withGradients(ModuleOp module, const Sharding &sharding,
-                                    Route route) {
+                                    DifferentiatedView view) {
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
   PassManager manager(module.getContext());
-  if (route == Route::Cut) {
-    buildShardPipeline(manager, sharding, /*expose=*/false);
-  } else {
-    manager.addPass(createDecompose());
-    manager.nest<func::FuncOp>().addPass(createPrepareCuts(sharding));
-  }
   DifferentiateOptions options;
   options.cotangents = true;
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createDifferentiate(options));
-  functions.addPass(createCSEPass());
-  functions.addPass(createMergeExchanges());
+  if (view == DifferentiatedView::Local) {
+    buildShardPipeline(manager, sharding, /*expose=*/false);
+    buildLocalGradientPipeline(manager, options);
+  } else {
+    buildGlobalGradientPipeline(manager, sharding, options);
+  }
   return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
 }
 
@@ -145,8 +137,10 @@ protected:
   /// the gradients of one rank.
   void checkGradients(ModuleOp module, const Sharding &sharding,
                       const RandomModel &model, uint64_t seed) {
-    OwningOpRef<ModuleOp> whole = withGradients(module, sharding, Route::Whole);
-    OwningOpRef<ModuleOp> local = withGradients(module, sharding, Route::Cut);
+    OwningOpRef<ModuleOp> whole = withGradients(module, sharding,
+                                                DifferentiatedView::Global),
+                          local = withGradients(module, sharding,
+                                                DifferentiatedView::Local);
     ASSERT_TRUE(whole && local) << model.text;
     CompileOptions options;
     options.sharding = sharding;

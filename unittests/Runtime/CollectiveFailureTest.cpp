@@ -41,12 +41,22 @@ struct Collective {
   void run(cprt_context *context) const {
     Tensor from(CPRT_F32, in), to(CPRT_F32, out);
     Tensor decay(CPRT_F32, Sizes{in[0]}), outDecay(CPRT_F32, Sizes{in[0]});
-    Tensor lse(CPRT_F32, Sizes{1, 1, 2});
+    Tensor lse(CPRT_F32, Sizes{1, 1, 2}), dk(CPRT_F32, out), dv(CPRT_F32, out);
     Call call;
     if (op == cprt_scan_state)
       call.in(decay).in(from).out(outDecay).out(to);
     else if (op == cprt_ring_attention)
       call.in(from).in(from).in(from).out(to).out(lse);
+    else if (op == cprt_ring_attention_grad)
+      call.in(from)
+          .in(from)
+          .in(from)
+          .in(from)
+          .in(lse)
+          .in(from)
+          .out(to)
+          .out(dk)
+          .out(dv);
     else
       call.in(from).out(to);
     addAttrs(call);
@@ -122,6 +132,11 @@ std::vector<Collective> neighbours() {
       halo("zigzag", 1),
       {"ring_attention",
        cprt_ring_attention,
+       {1, 2, 1, 4},
+       {1, 2, 1, 4},
+       [](Call &call) { call.array({0}).attr(1).array({1}).attr(0).attr(0); }},
+      {"ring_attention_grad",
+       cprt_ring_attention_grad,
        {1, 2, 1, 4},
        {1, 2, 1, 4},
        [](Call &call) { call.array({0}).attr(1).array({1}).attr(0).attr(0); }},

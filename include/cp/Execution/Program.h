@@ -10,6 +10,7 @@
 
 #include "cp/Execution/HostTensor.h"
 #include "cp/Runtime/cprt.h"
+#include "cp/Transforms/Gradients.h"
 #include "cp/Transforms/Sharding.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -72,6 +73,8 @@ struct CompileOptions {
   /// Modules without layouts: the gradient of the loss by each parameter is a
   /// result too, "grad." and its name (cp-differentiate).
   bool gradients = false;
+  /// Of which program these are derived. Without a sharding all are whole.
+  DifferentiatedView differentiate = DifferentiatedView::Global;
   /// Modules without layouts: what every op computes is a result too, after the
   /// module's own (cp-expose-values).
   bool exposeValues = false;

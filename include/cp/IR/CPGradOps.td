@@ -8,9 +8,7 @@
 #ifndef CP_IR_CPGRADOPS_TD
 #define CP_IR_CPGRADOPS_TD
 
-include "cp/IR/CPAttentionOps.td"
 include "cp/IR/CPBase.td"
-include "cp/IR/CPPlaceOps.td"
 
 // Each takes what its op took, and the cotangents of its results. Gradients of
 // weights are sums over tokens, in f32 or better.
@@ -286,72 +284,6 @@ def CP_SsdGradStatesOp : CP_Op<"ssd_grad_states", [
     $dy `dt` `(` $dt `)` `A_log` `(` $A_log `)` `C` `(` $C `)`
     (`dt_bias` `(` $dt_bias^ `)`)? (`places` `(` $places^ `)`)?
     attr-dict `:` functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
-
-def CP_AttentionGradOp : CP_Op<"attention_grad", [
-    Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
-    DeclareOpInterfaceMethods<SequenceOpInterface, ["getCutStrategy"]>,
-    DeclareOpInterfaceMethods<PlacedOpInterface>]> {
-  let summary = "The adjoint of cp.attention";
-  let description = [{
-    From its results out and lse, their cotangents dout and, if there is one, dlse,
-    and the weights w_j = exp(scale q . k_j - lse) that these give again:
-
-        ds_j = scale w_j (dout . v_j - dout . out + dlse)
-        dq = sum_j ds_j k_j    dk_j = sum ds_j q    dv_j = sum w_j dout
-
-    the last two over all queries that see key j, and over the heads of a group.
-
-    `form` is that of the op whose adjoint it is. In those that cut the sequence
-    each rank has its queries and all keys, gathered, and its terms of dk and dv;
-    a scattered sum then gives these to the ranks that have the keys. `positions`
-    `[l]` say where its queries stand.
-
-    Constraints:
-    - attention_grad_c1: q, k, v, out and lse have the shapes of `cp.attention`,
-      and cotangents those of what they are of;
-    - attention_grad_c2: the number of heads of k and v divides that of q;
-    - attention_grad_c3: all but lse, dlse and places have one element type, and
-      these two hold f32 or better;
-    - attention_grad_c4: with `causal` there are positions, or as many keys as
-      queries;
-    - attention_grad_c5: the window is not negative, and one above 0 wants
-      `causal`;
-    - attention_grad_c6: places are `[b, l]` and want `causal`;
-    - attention_grad_c7: positions are `[l]` and want `causal`.
-
-    ```mlir
-    func.func @heads(%q: tensor<1x64x8x16xf32>, %k: tensor<1x64x2x16xf32>,
-                     %lse: tensor<1x8x64xf32>) -> tensor<1x64x2x16xf32> {
-      %dq, %dk, %dv = cp.attention_grad %q, %k, %k gave %q, %lse from %q
-          : (tensor<1x64x8x16xf32>, tensor<1x64x2x16xf32>,
-             tensor<1x64x2x16xf32>, tensor<1x64x8x16xf32>, tensor<1x8x64xf32>,
-             tensor<1x64x8x16xf32>)
-          -> (tensor<1x64x8x16xf32>, tensor<1x64x2x16xf32>,
-              tensor<1x64x2x16xf32>)
-      return %dk : tensor<1x64x2x16xf32>
-    }
-    ```
-  }];
-  let arguments = (ins CP_FloatTensorOfRank<4>:$q, CP_FloatTensorOfRank<4>:$k,
-                       CP_FloatTensorOfRank<4>:$v, CP_FloatTensorOfRank<4>:$out,
-                       CP_FloatTensorOfRank<3>:$lse,
-                       CP_FloatTensorOfRank<4>:$dout,
-                       Optional<CP_FloatTensorOfRank<3>>:$dlse,
-                       Optional<CP_Places>:$places,
-                       Optional<CP_Positions>:$positions,
-                       DefaultValuedAttr<BoolAttr, "true">:$causal,
-                       OptionalAttr<F64Attr>:$scale,
-                       DefaultValuedAttr<I64Attr, "0">:$window,
-                       OptionalAttr<CP_AttentionFormAttr>:$form);
-  let results = (outs CP_FloatTensorOfRank<4>:$dq, CP_FloatTensorOfRank<4>:$dk,
-                      CP_FloatTensorOfRank<4>:$dv);
-  let assemblyFormat = [{
-    $q `,` $k `,` $v (`places` `(` $places^ `)`)?
-    (`positions` `(` $positions^ `)`)? `gave` $out `,` $lse
-    `from` $dout (`and` $dlse^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -370,6 +370,7 @@ def CP_RepeatOp : CP_Op<"repeat", [Pure, HasShardingRule, IsRuntimeOp]> {
 include "cp/IR/CPCollectiveOps.td"
 include "cp/IR/CPAttentionBlockOps.td"
 include "cp/IR/CPAttentionOps.td"
+include "cp/IR/CPAttentionGradOps.td"
 include "cp/IR/CPGradOps.td"
 include "cp/IR/CPLocalOps.td"
 include "cp/IR/CPLossOps.td"

@@ -239,6 +239,27 @@ def CPRT_RingAttention : CPRT_Operation<"ring_attention"> {
                           CPRT_Int<0>:$window);
 }
 
+def CPRT_RingAttentionGrad : CPRT_Operation<"ring_attention_grad"> {
+  let description = [{
+    cprt_attention_grad with all tensors cut along the sequence over `axes`, each
+    by its entry in `orders`. Keys and values go round as in cprt_ring_attention;
+    with them go, one step later, the sums of their dk and dv, in f32 for bf16.
+    The rank behind the one that has a block begins them, each adds its terms, and
+    the one that has it takes them from the rank before it and adds its own, last.
+    Each rank sends R - 1 times the bytes of its k, v, dk and dv.
+  }];
+  let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
+                    CPRT_T<"b,s,hkv,e">:$v, CPRT_T<"b,l,hq,e">:$out,
+                    CPRT_Sum<"b,hq,l">:$lse, CPRT_T<"b,l,hq,e">:$dout,
+                    CPRT_Optional<CPRT_Sum<"b,hq,l">>:$dlse,
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+  let outs = (outputs CPRT_T<"b,l,hq,d">:$dq, CPRT_Sum<"b,s,hkv,d">:$dk,
+                      CPRT_Sum<"b,s,hkv,e">:$dv);
+  let attrs = (attributes CPRT_Axes:$axes, CPRT_Flag:$causal,
+                          CPRT_Orders:$orders, CPRT_Real:$scale,
+                          CPRT_Int<0>:$window);
+}
+
 def CPRT_Reorder : CPRT_Operation<"reorder"> {
   let description = [{
     Changes the order in which `dim` is cut.

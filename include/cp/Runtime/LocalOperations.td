@@ -302,8 +302,8 @@ def CPRT_AttentionGrad : CPRT_Operation<"attention_grad"> {
     w_j = exp(scale q . k_j - lse):
       ds_j = w_j (dout . v_j - dout . o + dlse) scale,
       dq = sum_j ds_j k_j,  dk_j = sum ds_j q,  dv_j = sum w_j dout,
-    the last two over all queries that see key j. A query that sees no key has
-    no part in them. `positions` say where in the sequence of the keys each query
+    the last two over all queries that see key j, in f32 for bf16. A query that
+    sees no key has no part in them. `positions` say where in the sequence of the keys each query
     stands; without them there are, with causal, as many queries as keys.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
@@ -312,8 +312,8 @@ def CPRT_AttentionGrad : CPRT_Operation<"attention_grad"> {
                     CPRT_Optional<CPRT_Sum<"b,hq,l">>:$dlse,
                     CPRT_Optional<CPRT_I64<"b,l">>:$places,
                     CPRT_Optional<CPRT_I64<"l">>:$positions);
-  let outs = (outputs CPRT_T<"b,l,hq,d">:$dq, CPRT_T<"b,s,hkv,d">:$dk,
-                      CPRT_T<"b,s,hkv,e">:$dv);
+  let outs = (outputs CPRT_T<"b,l,hq,d">:$dq, CPRT_Sum<"b,s,hkv,d">:$dk,
+                      CPRT_Sum<"b,s,hkv,e">:$dv);
   let attrs = (attributes CPRT_Flag:$causal, CPRT_Real:$scale,
                           CPRT_Int<0>:$window);
   let isKernel = true;

@@ -8,6 +8,7 @@
 #ifndef CP_TRANSFORMS_PASSES_H
 #define CP_TRANSFORMS_PASSES_H
 
+#include "cp/Transforms/Gradients.h"
 #include "cp/Transforms/Sharding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -20,10 +21,6 @@ namespace cp {
 #include "cp/Transforms/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "cp/Transforms/Passes.h.inc"
-
-/// What a pipeline derives gradients from: nothing, a loss, or cotangents that
-/// are arguments.
-enum class GradientsFrom { None, Loss, Cotangents };
 
 /// Options of `cp-shard-pipeline` and `cp-pipeline`.
 struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
@@ -58,14 +55,22 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       llvm::cl::desc("Let ranks along an axis that cuts nothing do the same"),
       llvm::cl::init(false)};
   Option<GradientsFrom> gradients{
-      *this, "gradients",
-      llvm::cl::desc("Derive gradients first (cp-differentiate)"),
+      *this, "gradients", llvm::cl::desc("Derive gradients (cp-differentiate)"),
       llvm::cl::init(GradientsFrom::None),
       llvm::cl::values(
           clEnumValN(GradientsFrom::None, "none", "no gradients"),
           clEnumValN(GradientsFrom::Loss, "loss", "of the result loss"),
           clEnumValN(GradientsFrom::Cotangents, "cotangents",
                      "by a cotangent of each result"))};
+  Option<DifferentiatedView> differentiate{
+      *this, "differentiate",
+      llvm::cl::desc("Which program the gradients are derived on"),
+      llvm::cl::init(DifferentiatedView::Global),
+      llvm::cl::values(
+          clEnumValN(DifferentiatedView::Global, "global",
+                     "whole tensors, before they are cut"),
+          clEnumValN(DifferentiatedView::Local, "local",
+                     "the program of one rank, with its exchanges"))};
   Option<bool> expose{
       *this, "expose",
       llvm::cl::desc("Return what every op computes (cp-expose-values)"),
@@ -75,9 +80,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
 /// cp-prepare-cuts with these options.
 std::unique_ptr<mlir::Pass> createPrepareCuts(const Sharding &sharding);
 
-/// From whole tensors to the program of one rank: decompose, where gradients
-/// are asked for prepare cuts and differentiate, assign layouts, simplify,
-/// verify, partition, lower reshards, merge exchanges.
+/// From whole tensors to the program of one rank: decompose, assign layouts,
+/// simplify, verify, partition, lower reshards, merge exchanges. Where
+/// gradients are asked for, one of the two pipelines below comes before or
+/// behind it.
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardPipelineOptions &options);
 /// The same, with `expose` as there.
@@ -86,6 +92,19 @@ void buildShardPipeline(mlir::OpPassManager &manager, const Sharding &sharding,
 
 /// The part of it after the layouts are chosen.
 void buildPartitionPipeline(mlir::OpPassManager &manager);
+
+/// From whole tensors to whole tensors and their gradients, before
+/// buildShardPipeline: decompose, prepare what `sharding` will cut (nothing
+/// where there is none), differentiate.
+void buildGlobalGradientPipeline(mlir::OpPassManager &manager,
+                                 const std::optional<Sharding> &sharding,
+                                 const DifferentiateOptions &options = {});
+
+/// From the program of one rank to the one that has its gradients too, behind
+/// buildShardPipeline or buildPartitionPipeline: differentiate, and share what
+/// both passes compute and exchange.
+void buildLocalGradientPipeline(mlir::OpPassManager &manager,
+                                const DifferentiateOptions &options = {});
 
 /// From the program of one rank (or from a function that was never sharded) to
 /// the LLVM dialect: calls, bufferization, outlining, runtime.

@@ -224,18 +224,33 @@ SmallVector<int64_t> ShiftOp::getBytesSent() {
 }
 
 //===----------------------------------------------------------------------===//
-// RingAttentionOp: each rank passes on a block of keys and values in every
-// step.
+// RingAttentionOp, RingAttentionGradOp: each rank passes on a block of keys and
+// values in every step, and what there is of their cotangents.
 //===----------------------------------------------------------------------===//
+
+/// Sent to one rank after the other by each, except the last.
+static SmallVector<int64_t> sentAround(int64_t size, ValueRange block) {
+  int64_t bytes = 0;
+  for (Value tensor : block)
+    bytes = addSaturating(bytes, bytesOf(tensor));
+  return SmallVector<int64_t>(size, multiplySaturating(size - 1, bytes));
+}
 
 SmallVector<Transfer> RingAttentionOp::getTransfers() {
   return {keptCut(*this, getK(), 1), keptCut(*this, getV(), 1)};
 }
 
 SmallVector<int64_t> RingAttentionOp::getBytesSent() {
-  int64_t size = getGroupSize();
-  int64_t block = addSaturating(bytesOf(getK()), bytesOf(getV()));
-  return SmallVector<int64_t>(size, multiplySaturating(size - 1, block));
+  return sentAround(getGroupSize(), {getK(), getV()});
+}
+
+SmallVector<Transfer> RingAttentionGradOp::getTransfers() {
+  return {keptCut(*this, getK(), 1), keptCut(*this, getV(), 1),
+          keptCut(*this, getDk(), 1), keptCut(*this, getDv(), 1)};
+}
+
+SmallVector<int64_t> RingAttentionGradOp::getBytesSent() {
+  return sentAround(getGroupSize(), {getK(), getV(), getDk(), getDv()});
 }
 
 } // namespace cp

@@ -214,27 +214,6 @@ SmallVector<Value> Conv1dGradOp::place(OpBuilder &builder, MeshAttr mesh,
 }
 
 //===----------------------------------------------------------------------===//
-// attention_grad
-//===----------------------------------------------------------------------===//
-
-/// The partitioner has gathered the keys, and adds up dk and dv, which are sums
-/// over queries. Without `causal` all queries see the same.
-SmallVector<Value> AttentionGradOp::place(OpBuilder &builder, MeshAttr mesh,
-                                          ArrayRef<Cut> cuts) {
-  Value positions;
-  if (getCausal())
-    positions = CutPositionsOp::create(
-        builder, getLoc(),
-        RankedTensorType::get(shapeOf(getQ())[1], builder.getI64Type()), mesh,
-        localCutsAttr(mesh, cuts));
-  return AttentionGradOp::create(
-             builder, getLoc(), getResultTypes(), getQ(), getK(), getV(),
-             getOut(), getLse(), getDout(), getDlse(), getPlaces(), positions,
-             getCausalAttr(), getScaleAttr(), getWindowAttr(), getFormAttr())
-      ->getResults();
-}
-
-//===----------------------------------------------------------------------===//
 // ssd_grad
 //===----------------------------------------------------------------------===//
 

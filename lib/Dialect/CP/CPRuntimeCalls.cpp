@@ -80,6 +80,7 @@ APFloat valueOf(AttentionOp op, key::scale) { return scaleOf(op); }
 APFloat valueOf(AttentionRowsOp op, key::scale) { return scaleOf(op); }
 APFloat valueOf(RingAttentionOp op, key::scale) { return scaleOf(op); }
 APFloat valueOf(AttentionGradOp op, key::scale) { return scaleOf(op); }
+APFloat valueOf(RingAttentionGradOp op, key::scale) { return scaleOf(op); }
 
 template <typename Op> Array valueOf(Op, key::k_axes) { return {}; }
 template <typename Op> Array valueOf(Op, key::k_orders) { return {}; }

@@ -21,9 +21,18 @@ static Error checkRank(const Descriptor &call, size_t input) {
                       ", expected 4 dimensions: batch, sequence, heads, head");
 }
 
-const Buffer *cp::runtime::placesOf(const Descriptor &call) {
-  bool isThere = call.numIns() == 4 && call.in(3).dtype != DType::Absent;
-  return isThere ? &call.in(3) : nullptr;
+const Buffer *cp::runtime::optionalInput(const Descriptor &call, size_t i) {
+  bool isThere = i < call.numIns() && call.in(i).dtype != DType::Absent;
+  return isThere ? &call.in(i) : nullptr;
+}
+
+Error cp::runtime::checkHeads(const Descriptor &call, int64_t queryHeads,
+                              int64_t keyHeads) {
+  if (keyHeads ? queryHeads % keyHeads == 0 : queryHeads == 0)
+    return std::nullopt;
+  return call.invalid(std::to_string(queryHeads) + " query heads for " +
+                      std::to_string(keyHeads) +
+                      " key heads, expected a multiple of them");
 }
 
 Error cp::runtime::checkAttentionBuffers(const Descriptor &call) {
@@ -45,17 +54,12 @@ Error cp::runtime::checkAttentionBuffers(const Descriptor &call) {
     return failure;
   if (Error failure = call.expectType(out + 1, sumType(q.dtype), {b, hq, l}))
     return failure;
-  if (hkv ? hq % hkv == 0 : hq == 0)
-    return std::nullopt;
-  return call.invalid(std::to_string(hq) + " query heads for " +
-                      std::to_string(hkv) +
-                      " key heads, expected a multiple of them");
+  return checkHeads(call, hq, hkv);
 }
 
 /// Of a ring before it is entered, so that no peer waits for its blocks.
 static Error checkOwnPlaces(const Descriptor &call, const AttentionRule &rule,
-                            const Positions &queries) {
-  const Buffer *places = placesOf(call);
+                            const Positions &queries, const Buffer *places) {
   if (!places)
     return std::nullopt;
   if (!rule.causal)
@@ -74,7 +78,8 @@ static Error checkOwnPlaces(const Descriptor &call, const AttentionRule &rule,
 Error cp::runtime::checkAttentionRule(const Descriptor &call,
                                       const AttentionRule &rule,
                                       const Positions &queries,
-                                      const Positions &keys) {
+                                      const Positions &keys,
+                                      const Buffer *places) {
   if (rule.window && !rule.causal)
     return call.invalid("attribute 'window' is " + std::to_string(rule.window) +
                         ", expected 0 without causal: it limits how far back a "
@@ -84,7 +89,7 @@ Error cp::runtime::checkAttentionRule(const Descriptor &call,
                         std::to_string(keys.whole) +
                         " keys in all, expected as many: causal compares "
                         "their places in one sequence");
-  return checkOwnPlaces(call, rule, queries);
+  return checkOwnPlaces(call, rule, queries, places);
 }
 
 Error cp::runtime::findAttentionKernels(Context &context,
@@ -99,7 +104,14 @@ Error cp::runtime::findAttentionKernels(Context &context,
                           "; use f32, f64 or bf16");
 }
 
-static void append(List<int64_t> &words, const std::vector<int64_t> &array) {
+List<int64_t> cp::runtime::wordsOf(const AttentionRule &rule) {
+  int64_t scale;
+  std::memcpy(&scale, &rule.scale, sizeof scale);
+  return {rule.causal, scale, rule.window};
+}
+
+void cp::runtime::append(List<int64_t> &words,
+                         const std::vector<int64_t> &array) {
   words.push_back(int64_t(array.size()));
   words.insert(words.end(), array.begin(), array.end());
 }
@@ -111,9 +123,7 @@ const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
                                      const Buffer &k, const Buffer &v,
                                      const std::vector<int64_t> &keyRuns,
                                      const Buffer &o, const Buffer &lse) {
-  int64_t scale;
-  std::memcpy(&scale, &rule.scale, sizeof scale);
-  List<int64_t> words = {rule.causal, scale, rule.window};
+  List<int64_t> words = wordsOf(rule);
   append(words, queryRuns);
   append(words, keyRuns);
   const Buffer *places = placesOf(call);
@@ -138,7 +148,8 @@ Error cp::runtime::operations::attention(Context &context,
           findPositions(context, call, "k_", {attrs.kAxes, attrs.kOrders},
                         call.in(1).sizes[1], keys))
     return failure;
-  if (Error failure = checkAttentionRule(call, rule, *queries, *keys))
+  if (Error failure =
+          checkAttentionRule(call, rule, *queries, *keys, placesOf(call)))
     return failure;
   AttentionKernels kernels;
   if (Error failure = findAttentionKernels(context, call, kernels))

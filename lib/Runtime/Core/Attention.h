@@ -21,12 +21,19 @@ struct AttentionRule {
 
 /// Types and sizes of q, k, v, places, o and lse; see cprt.h.
 Error checkAttentionBuffers(const Descriptor &call);
+/// That as many query heads share each key head.
+Error checkHeads(const Descriptor &call, int64_t queryHeads, int64_t keyHeads);
+/// Input `i`, or null where the call leaves it out.
+const Buffer *optionalInput(const Descriptor &call, size_t i);
 /// The places of the queries; null where the call has none.
-const Buffer *placesOf(const Descriptor &call);
-/// That the rule makes sense, and for these positions; and places, if there are
-/// any, for the queries.
+inline const Buffer *placesOf(const Descriptor &call) {
+  return optionalInput(call, 3);
+}
+/// That the rule makes sense, and for these positions; and places, where they
+/// are not null, for the queries.
 Error checkAttentionRule(const Descriptor &call, const AttentionRule &rule,
-                         const Positions &queries, const Positions &keys);
+                         const Positions &queries, const Positions &keys,
+                         const Buffer *places);
 
 /// The type that lse, and parts of o, are kept in.
 inline DType sumType(DType dtype) {
@@ -39,6 +46,11 @@ struct AttentionKernels {
 };
 Error findAttentionKernels(cprt_context &context, const Descriptor &call,
                            AttentionKernels &found);
+
+/// The attribute words of a rule, as kernels take them.
+List<int64_t> wordsOf(const AttentionRule &rule);
+/// Adds an array of words, its length first.
+void append(List<int64_t> &words, const std::vector<int64_t> &array);
 
 /// One block of keys: o and lse of the call's queries. Null, or what is wrong.
 const char *attendBlock(const AttentionKernels &kernels,

@@ -69,6 +69,10 @@ std::string reasonOf(Operation *op) {
             "cp.attention: each query meets the keys and values of "
             "all ranks");
       })
+      .Case([&](RingAttentionGradOp) {
+        return std::string("cp.attention_grad: keys and values meet all "
+                           "queries, and collect their cotangents");
+      })
       .Case([&](AllToAllOp exchange) {
         return whyWhole(exchange.getConcatDims().front(), consumers);
       })

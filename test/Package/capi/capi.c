@@ -115,9 +115,10 @@ static MlirModule parseFile(MlirContext context, const char *path) {
 static bool shard(MlirModule module, CpShardPipelineOptions options) {
   MlirContext context = mlirModuleGetContext(module);
   MlirPassManager manager = mlirPassManagerCreate(context);
-  cpBuildShardPipeline(mlirPassManagerGetAsOpPassManager(manager), &options);
-  MlirLogicalResult result =
-      mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module));
+  MlirLogicalResult result = cpBuildShardPipeline(
+      mlirPassManagerGetAsOpPassManager(manager), &options);
+  if (mlirLogicalResultIsSuccess(result))
+    result = mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module));
   mlirPassManagerDestroy(manager);
   return mlirLogicalResultIsSuccess(result);
 }
@@ -207,6 +208,53 @@ static void tryExpose(MlirContext context, const char *path) {
   mlirModuleDestroy(module);
 }
 
+static const char *const product =
+    "func.func @main(%x: tensor<1x16x4xf64> {cp.sequence = 1 : i64},\n"
+    "    %w: tensor<4x6xf64> {cp.param = \"w\"}) -> tensor<1x16x6xf64> {\n"
+    "  %e = tensor.empty() : tensor<1x16x6xf64>\n"
+    "  %y = linalg.generic {indexing_maps = [\n"
+    "      affine_map<(b, l, o, i) -> (b, l, i)>,\n"
+    "      affine_map<(b, l, o, i) -> (i, o)>,\n"
+    "      affine_map<(b, l, o, i) -> (b, l, o)>], iterator_types =\n"
+    "      [\"parallel\", \"parallel\", \"parallel\", \"reduction\"]}\n"
+    "      ins(%x, %w : tensor<1x16x4xf64>, tensor<4x6xf64>)\n"
+    "      outs(%e : tensor<1x16x6xf64>) {\n"
+    "  ^bb0(%a: f64, %b: f64, %c: f64):\n"
+    "    %m = arith.mulf %a, %b : f64\n"
+    "    %s = arith.addf %c, %m : f64\n"
+    "    linalg.yield %s : f64\n"
+    "  } -> tensor<1x16x6xf64>\n"
+    "  return %y : tensor<1x16x6xf64>\n"
+    "}\n";
+
+/// Gradients of a weight by both ways: an argument for the result's cotangent,
+/// and a sum over the ranks that have the tokens.
+static void tryGradients(MlirContext context) {
+  static const char *const ways[] = {"global", "local"};
+  for (int i = 0; i < 2; ++i) {
+    MlirModule module = mlirModuleCreateParse(context, ref(product));
+    expect(!mlirModuleIsNull(module), "the product parses");
+    CpShardPipelineOptions options = {.mesh = ref("cp=4"),
+                                      .gradients = ref("cotangents"),
+                                      .differentiate = ref(ways[i])};
+    expect(shard(module, options), "the product is differentiated");
+    expect(numResults(module) == 2, "a result and a gradient");
+    char *text = textOf(module);
+    expect(strstr(text, "cp.gradient = \"w\"") != NULL, ways[i]);
+    expect(strstr(text, "cp.all_reduce") != NULL, ways[i]);
+    free(text);
+    mlirModuleDestroy(module);
+  }
+  MlirModule module = mlirModuleCreateParse(context, ref(product));
+  CpShardPipelineOptions options = {.mesh = ref("cp=4"),
+                                    .gradients = ref("losses")};
+  expect(!shard(module, options), "gradients of what there is not are refused");
+  options.gradients = ref("");
+  options.differentiate = ref("twice");
+  expect(!shard(module, options), "an unknown way is refused");
+  mlirModuleDestroy(module);
+}
+
 static void lower(MlirModule module) {
   MlirPassManager manager = mlirPassManagerCreate(mlirModuleGetContext(module));
   cpBuildLowerPipeline(mlirPassManagerGetAsOpPassManager(manager));
@@ -238,6 +286,7 @@ int main(int argc, char **argv) {
 
   tryExpose(context, argv[1]);
   tryAttentions(context);
+  tryGradients(context);
 
   options.mesh = ref("cp=5");
   module = parseFile(context, argv[1]);

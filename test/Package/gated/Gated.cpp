@@ -74,6 +74,16 @@ bool WindowOp::isReverse() { return getReverse(); }
 Value WindowOp::getInitialRows() { return getInitial(); }
 void WindowOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
 
+FailureOr<cp::ShardingRule> ShiftOp::getShardingRule() {
+  return cp::ShardingRule::parse(
+      getInitial() ? "b l c; b . c -> b l c" : "b l c -> b l c", *this);
+}
+
+int64_t ShiftOp::getWindowRows() { return 1; }
+bool ShiftOp::isReverse() { return getReverse(); }
+Value ShiftOp::getInitialRows() { return getInitial(); }
+void ShiftOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
+
 //===----------------------------------------------------------------------===//
 // What it does at run time
 //===----------------------------------------------------------------------===//
@@ -81,6 +91,7 @@ void WindowOp::setInitialRows(Value rows) { getInitialMutable().assign(rows); }
 StringRef RecurrenceOp::getRuntimeSymbol() { return "gated_recurrence"; }
 StringRef SummaryOp::getRuntimeSymbol() { return "gated_summary"; }
 StringRef WindowOp::getRuntimeSymbol() { return "gated_window"; }
+StringRef ShiftOp::getRuntimeSymbol() { return "gated_shift"; }
 
 namespace {
 #define GET_KEYS
@@ -96,6 +107,9 @@ void SummaryOp::getRuntimeCall(cp::RuntimeCall &call) {
 }
 void WindowOp::getRuntimeCall(cp::RuntimeCall &call) {
   writeGatedWindow(*this, call);
+}
+void ShiftOp::getRuntimeCall(cp::RuntimeCall &call) {
+  writeGatedShift(*this, call);
 }
 
 namespace {
@@ -166,13 +180,33 @@ void window(cprt_context *context, cprt_stream *, const int64_t *desc,
       }
 }
 
+void shift(cprt_context *context, cprt_stream *, const int64_t *desc,
+           void *const *buffers) {
+  gated_shift_call call;
+  if (cprt_context_status(context) != CPRT_OK ||
+      !gated_shift_read(context, desc, buffers, &call))
+    return;
+  View x = call.x, y = call.y, initial = call.initial;
+  int64_t length = x.sizes[1];
+  for (int64_t b = 0; b < x.sizes[0]; ++b)
+    for (int64_t l = 0; l < length; ++l)
+      for (int64_t c = 0; c < x.sizes[2]; ++c) {
+        int64_t from = call.reverse ? l + 1 : l - 1;
+        bool isThere = from >= 0 && from < length;
+        y.at(b, l, c) = isThere   ? x.at(b, from, c)
+                        : initial ? initial.at(b, 0, c)
+                                  : 0;
+      }
+}
+
 } // namespace
 
 std::vector<cp::RuntimeOperation> runtimeOperations() {
   std::vector<cp::RuntimeOperation> operations = deltaOperations();
   operations.insert(operations.end(), {{"gated_recurrence", recurrence},
                                        {"gated_summary", summary},
-                                       {"gated_window", window}});
+                                       {"gated_window", window},
+                                       {"gated_shift", shift}});
   return operations;
 }
 

@@ -8,6 +8,7 @@
 #ifndef GATED_H
 #define GATED_H
 
+#include "cp/Adjoint/Adjoint.h"
 #include "cp/Execution/Program.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Trace/Runs.h"

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+include "cp/Adjoint/AdjointInterface.td"
 include "cp/IR/CPInterfaces.td"
 include "cp/Trace/TraceInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -25,7 +26,7 @@ def Gated_RecurrenceOp : Op<Gated_Dialect, "recurrence", [
     SequenceOpInterface,
     DeclareOpInterfaceMethods<ScanOpInterface, [
       "getScanAlgorithm", "setScanAlgorithm", "isReverse"]>,
-    CallsTheRuntime]> {
+    DeclareOpInterfaceMethods<AdjointOpInterface>, CallsTheRuntime]> {
   let summary = "h_t = gate_t h_{t-1} + x_t, for each channel";
   let description = "In reverse, h_t = gate_t h_{t+1} + x_t.";
   let arguments = (ins TensorRankOf<[F64], [3]>:$gate,
@@ -118,6 +119,25 @@ def Gated_WindowOp : Op<Gated_Dialect, "window", [
   let arguments = (ins TensorRankOf<[F64], [3]>:$x,
                        Optional<TensorRankOf<[F64], [3]>>:$initial,
                        I64Attr:$rows, UnitAttr:$reverse);
+  let results = (outs TensorRankOf<[F64], [3]>:$y);
+  let assemblyFormat = [{
+    $x (`initial` `(` $initial^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Gated_ShiftOp : Op<Gated_Dialect, "shift", [
+    Pure,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getShardingRule"]>,
+    SequenceOpInterface,
+    DeclareOpInterfaceMethods<WindowOpInterface, [
+      "isReverse", "getInitialRows"]>,
+    CallsTheRuntime]> {
+  let summary = "y_t = x_{t-1}";
+  let description = "In reverse, x_{t+1}. A row that is not there is zero.";
+  let arguments = (ins TensorRankOf<[F64], [3]>:$x,
+                       Optional<TensorRankOf<[F64], [3]>>:$initial,
+                       UnitAttr:$reverse);
   let results = (outs TensorRankOf<[F64], [3]>:$y);
   let assemblyFormat = [{
     $x (`initial` `(` $initial^ `)`)? attr-dict

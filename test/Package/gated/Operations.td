@@ -34,6 +34,13 @@ def Window : GatedOperation<"window"> {
   let attrs = (attributes CPRT_Int<0>:$rows, CPRT_Flag:$reverse);
 }
 
+def Shift : GatedOperation<"shift"> {
+  let description = "y_t = x_{t-1}; in reverse x_{t+1}.";
+  let ins = (inputs CPRT_T<"b,l,c">:$x, CPRT_Optional<CPRT_T<"b,n,c">>:$initial);
+  let outs = (outputs CPRT_T<"b,l,c">:$y);
+  let attrs = (attributes CPRT_Flag:$reverse);
+}
+
 def Delta : GatedOperation<"delta"> {
   let description = "The gated delta rule; see Gated.td.";
   let ins = (inputs CPRT_T<"b,l,h,d">:$q, CPRT_T<"b,l,h,d">:$k,

@@ -1,0 +1,67 @@
+//===- KeyRing.cpp - Keys and values that go round ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KeyRing.h"
+
+#include <algorithm>
+
+using namespace cp::runtime;
+
+int64_t StagedParts::add(int64_t bytes) {
+  int64_t begin = end, sum = 0;
+  fits &= !__builtin_add_overflow(begin, bytes, &sum) &&
+          !__builtin_add_overflow(sum, 63, &sum);
+  end = fits ? sum / 64 * 64 : 0;
+  return begin;
+}
+
+std::optional<int64_t> StagedParts::bytes() const {
+  return fits ? std::optional(end) : std::nullopt;
+}
+
+KeySlots::KeySlots(StagedParts &parts, const Buffer &k, const Buffer &v,
+                   int64_t numRanks) {
+  for (int64_t slot = 0; slot < std::min<int64_t>(numRanks - 1, 2); ++slot) {
+    keys[slot] = parts.add(numBytes(k));
+    values[slot] = parts.add(numBytes(v));
+  }
+}
+
+static size_t slotOf(int64_t t) { return size_t(t + 1) % 2; }
+
+Contiguous KeyRing::keys(int64_t t) const {
+  return Contiguous(call.in(1), memory + slots.keys[slotOf(t)]);
+}
+
+Contiguous KeyRing::values(int64_t t) const {
+  return Contiguous(call.in(2), memory + slots.values[slotOf(t)]);
+}
+
+Error KeyRing::take(int64_t t) {
+  if (t + 1 == group.size)
+    return std::nullopt;
+  int64_t previous = around(-1), next = around(1);
+  if (t >= 1)
+    if (Error failure = exchange.await(previous, hasTaken(t - 1)))
+      return failure;
+  // The slot held block t - 1, which is the next rank's block t.
+  if (t >= 2)
+    if (Error failure = exchange.await(next, hasTaken(t - 1)))
+      return failure;
+  KeyRing of(exchange, call, group, slots,
+             const_cast<char *>(exchange.summary(previous)));
+  Contiguous to[] = {keys(t + 1), values(t + 1)};
+  // The previous rank's own block is where its call has it.
+  Contiguous from[] = {of.keys(t), of.values(t)};
+  for (size_t i : {0, 1}) {
+    const Buffer &source =
+        t == 0 ? exchange.input(previous, 1 + i) : from[i].buffer();
+    exchange.took(previous, copyWhole(to[i].buffer(), source));
+  }
+  exchange.publish(hasTaken(t));
+  return std::nullopt;
+}

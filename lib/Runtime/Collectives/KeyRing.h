@@ -1,0 +1,81 @@
+//===- KeyRing.h - Keys and values that go round ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Block t is what a rank meets in step t: its own keys and values in step 0,
+// then those of ever earlier positions, going round. A rank takes block t + 1
+// from the previous one before it works on block t, and hands it on from the
+// slot it has put it in. There are two slots, so a rank may be one block ahead
+// of the next: what it publishes says how far it is, which tells both what the
+// next one can take from it and what the previous one may write over.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_KEYRING_H
+#define CP_LIB_RUNTIME_KEYRING_H
+
+#include "Core/Copy.h"
+#include "Exchange.h"
+
+namespace cp::runtime {
+
+/// Where the parts of a rank's staged memory begin; the same on all ranks.
+class StagedParts {
+public:
+  /// Rounded up to what any element is aligned to.
+  int64_t add(int64_t bytes);
+  /// The bytes of all parts; nothing when they do not fit 63 bits.
+  std::optional<int64_t> bytes() const;
+
+private:
+  int64_t end = 0;
+  bool fits = true;
+};
+
+/// At the start of the memory: peers read them.
+struct KeySlots {
+  KeySlots(StagedParts &parts, const Buffer &k, const Buffer &v,
+           int64_t numRanks);
+  /// By slot.
+  int64_t keys[2] = {}, values[2] = {};
+};
+
+/// One rank's way round, between entering and leaving. The call's inputs 1 and
+/// 2 are keys and values.
+class KeyRing {
+public:
+  /// `memory` is what the exchange shows its peers.
+  KeyRing(Exchange &exchange, const Descriptor &call, const Group &group,
+          const KeySlots &slots, char *memory)
+      : exchange(exchange), call(call), group(group), slots(slots),
+        memory(memory) {}
+
+  /// What a rank has published when it has taken block t + 1, and may publish
+  /// when it has done with block t.
+  static uint64_t hasTaken(int64_t t) { return 2 * uint64_t(t) + 1; }
+  static uint64_t hasDone(int64_t t) { return 2 * uint64_t(t) + 2; }
+
+  /// Takes block t + 1, when there is one.
+  Error take(int64_t t);
+  /// Of block t >= 1.
+  Contiguous keys(int64_t t) const;
+  Contiguous values(int64_t t) const;
+  /// The position that is so far round.
+  int64_t around(int64_t offset) const {
+    return (group.position + offset + group.size) % group.size;
+  }
+
+private:
+  Exchange &exchange;
+  const Descriptor &call;
+  const Group &group;
+  const KeySlots &slots;
+  char *memory;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_KEYRING_H

@@ -1,0 +1,276 @@
+//===- RingAttentionGrad.cpp - Keys' cotangents that go round -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks go round as they do forward. In step t >= 1 a rank adds its terms of
+// block t's dk and dv to what the previous one has of them since step t - 1; in
+// step 1 it begins. What the previous rank has after the last step is of this
+// rank's own block, whose terms it adds then: R - 1 hops for sums as for keys.
+//
+// (Liu et al., "Ring Attention with Blockwise Transformers", 2023, carry the
+// sums R hops, the own block first.)
+//
+//===----------------------------------------------------------------------===//
+
+#include "Core/Attention.h"
+#include "Core/Operations.h"
+#include "KeyRing.h"
+
+using namespace cp::runtime;
+
+namespace {
+
+/// Inputs of the call that it may leave out.
+constexpr size_t dlseInput = 6, placesInput = 7;
+
+/// One checked call.
+struct GradCall {
+  AttentionRule rule;
+  const Positions *queries = nullptr, *keys = nullptr;
+  cp::kernels::KernelFn kernel = nullptr;
+
+  const Group &group() const { return *keys->group; }
+};
+
+/// Where everything is in a rank's memory.
+struct Staging {
+  StagedParts parts;
+  KeySlots keys;
+  int64_t dk[2] = {}, dv[2] = {}, dq = 0, positions;
+
+  Staging(const Descriptor &call, int64_t numRanks)
+      : keys(parts, call.in(1), call.in(2), numRanks) {
+    if (numRanks > 1) {
+      for (int slot : {0, 1}) {
+        dk[slot] = parts.add(numBytes(call.out(1)));
+        dv[slot] = parts.add(numBytes(call.out(2)));
+      }
+      // In f32 for bf16.
+      dq = parts.add(numBytes(call.out(0)));
+      parts.add(numBytes(call.out(0)));
+    }
+    positions = parts.add(call.in(0).sizes[1] * int64_t(sizeof(int64_t)));
+  }
+};
+
+/// This rank's way round, between entering and leaving. Step R is the own
+/// block's.
+class GradRing {
+public:
+  GradRing(Context &context, const Descriptor &call, const GradCall &grad,
+           const Staging &at, char *memory)
+      : call(call), grad(grad), group(grad.group()), at(at), memory(memory),
+        exchange(context, call, group),
+        blocks(exchange, call, group, at.keys, memory),
+        dqSum(call.out(0), memory + at.dq) {
+    exchange.setSummary(memory);
+    writePositions();
+  }
+
+  Error enter() { return exchange.enter(); }
+  int64_t numSteps() const { return group.size; }
+
+  /// Takes what step t needs of the previous rank, and the next step's block.
+  Error take(int64_t t) {
+    if (t < group.size)
+      if (Error failure = blocks.take(t))
+        return failure;
+    return takeSums(t);
+  }
+
+  /// Works on step t's block. Null, or what is wrong.
+  const char *pass(int64_t t) {
+    if (t == group.size)
+      return passBlock(t, call.in(1), call.in(2), call.out(1), call.out(2));
+    Contiguous k = blocks.keys(t), v = blocks.values(t);
+    Contiguous dk = sums(memory, t, 0), dv = sums(memory, t, 1);
+    const char *wrong =
+        passBlock(t, k.buffer(), v.buffer(), dk.buffer(), dv.buffer());
+    if (!wrong)
+      exchange.publish(KeyRing::hasDone(t));
+    return wrong;
+  }
+
+private:
+  /// What there is of step t's dk (`which` 0) or dv.
+  Contiguous sums(char *base, int64_t t, size_t which) const {
+    const int64_t *slots = which == 0 ? at.dk : at.dv;
+    return Contiguous(call.out(1 + which), base + slots[size_t(t) % 2]);
+  }
+
+  Error takeSums(int64_t t) {
+    if (t < 2)
+      return std::nullopt;
+    int64_t previous = blocks.around(-1), next = blocks.around(1);
+    if (Error failure = exchange.await(previous, KeyRing::hasDone(t - 1)))
+      return failure;
+    // The slot held step t - 2's, which the next rank took for its t - 1.
+    if (t >= 3)
+      if (Error failure = exchange.await(next, KeyRing::hasDone(t - 1)))
+        return failure;
+    char *theirs = const_cast<char *>(exchange.summary(previous));
+    for (size_t which : {0, 1}) {
+      Contiguous to = sums(memory, t, which), from = sums(theirs, t - 1, which);
+      exchange.took(previous, copyWhole(to.buffer(), from.buffer()));
+    }
+    return std::nullopt;
+  }
+
+  const char *passBlock(int64_t t, const Buffer &k, const Buffer &v,
+                        const Buffer &dk, const Buffer &dv) {
+    const std::vector<int64_t> &runs =
+        grad.keys->runs[size_t(blocks.around(-t))];
+    List<int64_t> words = wordsOf(grad.rule);
+    append(words, runs);
+    const Buffer absent = {nullptr, DType::Absent, 0, nullptr, nullptr};
+    auto orAbsent = [&](size_t input) {
+      const Buffer *given = optionalInput(call, input);
+      return given ? *given : absent;
+    };
+    Contiguous dkBefore = sums(memory, t, 0), dvBefore = sums(memory, t, 1);
+    bool isFirst = t < 2;
+    const Buffer ins[] = {call.in(0),
+                          k,
+                          v,
+                          call.in(3),
+                          call.in(4),
+                          call.in(5),
+                          orAbsent(dlseInput),
+                          orAbsent(placesInput),
+                          grad.rule.causal ? positions() : absent,
+                          isFirst ? absent : dq(t - 1),
+                          isFirst ? absent : dkBefore.buffer(),
+                          isFirst ? absent : dvBefore.buffer()};
+    const Buffer outs[] = {dq(t), dk, dv};
+    return grad.kernel({ins, 12, outs, 3, words.data(), words.size()});
+  }
+
+  /// Where dq is after step t: rounded at the end only.
+  Buffer dq(int64_t t) const {
+    DType type = sumType(call.out(0).dtype);
+    if (t == group.size || call.out(0).dtype == type)
+      return call.out(0);
+    Buffer buffer = dqSum.buffer();
+    buffer.dtype = type;
+    return buffer;
+  }
+
+  /// Where each query stands.
+  Buffer positions() const {
+    static constexpr int64_t stride = 1;
+    return {memory + at.positions, DType::I64, 1, &call.in(0).sizes[1],
+            &stride};
+  }
+  void writePositions() {
+    auto *to = reinterpret_cast<int64_t *>(memory + at.positions);
+    const std::vector<int64_t> &words = grad.queries->own();
+    for (size_t run = 0; run < words.size(); run += 3)
+      for (int64_t i = 0; i < words[run + 1]; ++i)
+        *to++ = words[run] + i * words[run + 2];
+  }
+
+  const Descriptor &call;
+  const GradCall &grad;
+  const Group &group;
+  const Staging &at;
+  char *memory;
+  Exchange exchange;
+  KeyRing blocks;
+  Contiguous dqSum;
+};
+
+} // namespace
+
+/// Types and sizes; see cprt.h.
+static Error checkBuffers(const Descriptor &call) {
+  for (size_t i : {0, 1, 2})
+    if (call.in(i).rank != 4)
+      return call.invalid(call.label(i) + " is " + typeText(call.in(i)) +
+                          ", expected 4 dimensions: batch, sequence, heads, "
+                          "head");
+  const Buffer &q = call.in(0), &k = call.in(1), &v = call.in(2);
+  int64_t b = q.sizes[0], l = q.sizes[1], hq = q.sizes[2], d = q.sizes[3];
+  int64_t s = k.sizes[1], hkv = k.sizes[2], e = v.sizes[3];
+  if (Error failure = checkHeads(call, hq, hkv))
+    return failure;
+  DType type = q.dtype, sums = sumType(q.dtype);
+  struct Expected {
+    size_t index;
+    DType dtype;
+    List<int64_t> sizes;
+  };
+  size_t out = call.numIns();
+  const Expected expected[] = {
+      {1, type, {b, s, hkv, d}},         {2, type, {b, s, hkv, e}},
+      {3, type, {b, l, hq, e}},          {4, sums, {b, hq, l}},
+      {5, type, {b, l, hq, e}},          {dlseInput, sums, {b, hq, l}},
+      {placesInput, DType::I64, {b, l}}, {out, type, {b, l, hq, d}},
+      {out + 1, sums, {b, s, hkv, d}},   {out + 2, sums, {b, s, hkv, e}}};
+  for (const Expected &each : expected) {
+    bool isOptional = each.index == dlseInput || each.index == placesInput;
+    if (isOptional && !optionalInput(call, each.index))
+      continue;
+    if (Error failure = call.expectType(each.index, each.dtype, each.sizes))
+      return failure;
+  }
+  return std::nullopt;
+}
+
+static Error readGrad(Context &context, const Descriptor &call,
+                      GradCall &grad) {
+  if (Error failure = checkBuffers(call))
+    return failure;
+  if (Error failure = call.expectNotInPlace())
+    return failure;
+  RingAttentionGradAttributes attrs(call);
+  grad.rule = {attrs.causal, attrs.scale, attrs.window};
+  SequenceCut cut = {attrs.axes, attrs.orders};
+  if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
+                                    grad.queries))
+    return failure;
+  if (Error failure =
+          findPositions(context, call, "", cut, call.in(1).sizes[1], grad.keys))
+    return failure;
+  if (Error failure =
+          checkAttentionRule(call, grad.rule, *grad.queries, *grad.keys,
+                             optionalInput(call, placesInput)))
+    return failure;
+  grad.kernel = kernelFor(context, "attention_grad_block", call.in(0).dtype);
+  if (!grad.kernel)
+    return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
+                            "; use f32, f64 or bf16");
+  return std::nullopt;
+}
+
+Error cp::runtime::operations::ringAttentionGrad(Context &context,
+                                                 const Descriptor &call) {
+  GradCall read;
+  if (Error failure = readGrad(context, call, read))
+    return failure;
+  Staging at(call, read.group().size);
+  std::optional<int64_t> bytes = at.parts.bytes();
+  char *memory = bytes ? context.memory.staging(*bytes) : nullptr;
+  if (!memory)
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   call.title() + ": no room for two blocks of keys and values "
+                                  "and of their cotangents; use more ranks"};
+  GradRing ring(context, call, read, at, memory);
+  if (Error failure = ring.enter())
+    return failure;
+  if (Error failure = ring.take(0))
+    return failure;
+  for (int64_t t = 1; t <= ring.numSteps(); ++t) {
+    if (Error failure = ring.take(t))
+      return failure;
+    if (const char *wrong = ring.pass(t)) {
+      Failure failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
+      // Before leaving, for which the peers must know not to wait for sums.
+      context.fail(failure.status, failure.message);
+      return failure;
+    }
+  }
+  return std::nullopt;
+}
