@@ -108,7 +108,12 @@ public:
                 widened(b, loc, value, out.getElementType()));
           linalg::YieldOp::create(b, loc, value);
         });
-    context.add(operand.getOperandNumber(), dropUnused(generic).getResult(0));
+    generic = dropUnused(generic);
+    // It has the same weight, and may be cut along it as the projection is.
+    if (Attribute parallel = op->getAttr(parallelAttr))
+      if (operand.getOperandNumber() == 0)
+        generic->setAttr(parallelAttr, parallel);
+    context.add(operand.getOperandNumber(), generic.getResult(0));
     return success(!hasFailed);
   }
 

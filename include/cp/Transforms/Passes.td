@@ -151,12 +151,12 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     `mixer=hidden`; `mixer=2d` cuts these over the last axis and the sequence over
     the others. The `strategy` of an op overrides this, the form of attention is
     that of `attention` or of the op, and a reshard that is already there stays.
-    Ops that can have neither cut together get the sequence cut back. The axes
-    that `batch` lists cut dimension 0 of the arguments with `cp.sequence`, which
+    Ops that can have neither cut together get the sequence cut back, and keep
+    beside it what `tp` cuts, where they can. The axes that `batch` lists cut dimension 0 of the arguments with `cp.sequence`, which
     must be shared evenly (assign_c7), and of what is made of them. Groups fewer
     than ranks are repeated. The axis `tp` cuts the weights of projections that
-    `cp.parallel` marks, and heads and channels between them. An axis of several
-    ranks over which nothing is cut, by the options or by layouts of the
+    `cp.parallel` marks, and heads and channels between them; sums over these are
+    made behind the op. An axis of several ranks over which nothing is cut, by the options or by layouts of the
     function's own, is an error (assign_c4) unless `replicate-unused` is given.
     Only functions without `cp.view` are changed; they become global. On others,
     which are sharded already, a `mesh` that is not their own is an error (assign_c5);

@@ -35,36 +35,35 @@ static CutRefusal atFactor(Kind kind, Operation *op, const ShardingRule &rule,
   return {kind, 0, 0};
 }
 
-/// Replaces the cuts of a factor that has a dimension by itself.
-static Layout recut(Layout layout, const TensorFactors &dims, int64_t chosen,
-                    const std::vector<Cut> &chosenCuts) {
-  for (auto [cuts, factors] : llvm::zip_equal(layout.dims, dims))
-    if (!cuts.empty() && factors.size() == 1 && factors.front() == chosen)
-      cuts = chosenCuts;
+Layout recut(Layout layout, const TensorFactors &factors, int64_t factor,
+             const std::vector<Cut> &chosen) {
+  for (auto [cuts, of] : llvm::zip_equal(layout.dims, factors))
+    if (!cuts.empty() && of.size() == 1 && of.front() == factor)
+      cuts = chosen;
   return layout;
 }
 
 std::optional<CutRefusal> collectOperandCuts(Operation *op,
                                              const ShardingRule &rule,
-                                             FactorCuts &cuts, int64_t chosen,
-                                             const std::vector<Cut> &chosenCuts,
-                                             bool mayBePartial) {
+                                             FactorCuts &cuts,
+                                             TakenLayout taken, MaySum maySum) {
   for (auto [number, dims] : llvm::enumerate(rule.operands)) {
     LayoutAttr layout = LayoutAttr::of(op->getOperand(number).getType());
     if (!layout || layout.isReplicated())
       continue;
-    Layout taken = recut(layout.toLayout(), dims, chosen, chosenCuts);
-    if (auto dim = collectCuts(rule, dims, taken, cuts))
+    if (auto dim =
+            collectCuts(rule, dims, taken(layout.toLayout(), dims), cuts))
       return CutRefusal{kindOf(dims[*dim], cuts), static_cast<unsigned>(number),
                         *dim};
   }
   llvm::SmallDenseSet<int> seen;
   for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors)) {
-    if (!factorCuts.empty() && !mayBePartial && rule.isReduction(factor))
-      return atFactor(Kind::Summed, op, rule, factor);
-    for (const Cut &cut : factorCuts)
+    for (const Cut &cut : factorCuts) {
+      if (rule.isReduction(factor) && !maySum(cut.axis))
+        return atFactor(Kind::Summed, op, rule, factor);
       if (!seen.insert(cut.axis).second)
         return atFactor(Kind::AxisTwice, op, rule, factor);
+    }
   }
   return std::nullopt;
 }

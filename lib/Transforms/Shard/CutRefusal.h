@@ -32,15 +32,25 @@ struct CutRefusal {
   int64_t dim;
 };
 
-/// The cuts that the operands' layouts put on the factors of the op, or why
-/// they cannot be had together: a dimension against the rule, an axis on two
-/// factors, or, unless results `mayBePartial`, a factor that all sum over.
-/// Whatever cuts the factor `chosen` (-1: none) counts as `chosenCuts`.
+/// What of an operand's layout counts for the op.
+using TakenLayout =
+    llvm::function_ref<Layout(Layout, const TensorFactors &factors)>;
+/// Whether results may be partial sums over the axis.
+using MaySum = llvm::function_ref<bool(int axis)>;
+
+/// The cuts that the operands' layouts, as they are `taken`, put on the factors
+/// of the op, beside those that are there; or why they cannot be had together:
+/// a dimension against the rule, an axis on two factors, or a factor that all
+/// sum over, on an axis over which they may not.
 std::optional<CutRefusal> collectOperandCuts(mlir::Operation *op,
                                              const ShardingRule &rule,
-                                             FactorCuts &cuts, int64_t chosen,
-                                             const std::vector<Cut> &chosenCuts,
-                                             bool mayBePartial);
+                                             FactorCuts &cuts,
+                                             TakenLayout taken, MaySum maySum);
+
+/// With `chosen` in place of what cuts that factor, where it has a dimension by
+/// itself.
+Layout recut(Layout layout, const TensorFactors &factors, int64_t factor,
+             const std::vector<Cut> &chosen);
 
 /// Says which cuts were refused, by remarks of category `cut`.
 class CutRemarks {

@@ -8,10 +8,10 @@
 #include "LayoutAssigner.h"
 
 #include "Explain/RemarkText.h"
-#include "PartialSums.h"
 #include "cp/IR/ShardingAdvice.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -41,100 +41,19 @@ LogicalResult LayoutAssigner::run(FunctionOpInterface function) {
   return success();
 }
 
-LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
-  bool any = false;
-  for (BlockArgument arg : function.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(arg.getType());
-    if (!type)
-      continue;
-    if (LayoutAttr given = LayoutAttr::of(type)) {
-      if (given.getMesh() != meshAttr)
-        return function->emitOpError("argument ")
-               << arg.getArgNumber() << " has a layout on " << given.getMesh()
-               << ", but the option is " << meshAttr;
-      continue;
-    }
-    Layout layout =
-        LayoutAttr::getReplicated(meshAttr, type.getRank()).toLayout();
-    auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
-                                                      sequenceAttr);
-    if (dim) {
-      any = true;
-      if (failed(assignSequence(function, arg, dim.getInt(), layout)) ||
-          failed(assignBatch(function, arg, layout)))
-        return failure();
-    }
-    setLayout(arg, attr(layout));
-  }
-  if (!any)
-    function->emitWarning("no argument has cp.sequence, so nothing is cut");
-  return success();
-}
-
-/// The axes for a message: "cp", or "ring" and "u".
-static std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {
-  std::string text;
-  for (const Cut &cut : cuts)
-    text += (text.empty() ? "\"" : " and \"") + mesh.axes[cut.axis].name + "\"";
-  return (cuts.size() > 1 ? "axes " : "axis ") + text;
-}
-
-/// What a size must be a multiple of so that `cuts` divide it.
-static int64_t neededMultiple(const Mesh &mesh, ArrayRef<Cut> cuts) {
-  int64_t multiple = 1;
-  for (const Cut &cut : llvm::reverse(cuts))
-    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, granuleOf(cut));
-  return multiple;
-}
-
-LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
-                                             BlockArgument arg, int64_t dim,
-                                             Layout &layout) {
-  auto type = cast<RankedTensorType>(arg.getType());
-  if (dim < 0 || dim >= type.getRank())
-    return function->emitOpError("argument ")
-           << arg.getArgNumber() << ": cp.sequence must be below "
-           << type.getRank() << ", but is " << dim;
-  layout.dims[dim] = sharding.sequence;
-  sequenceDims[arg] = dim;
-  int64_t size = type.getShape()[dim];
-  Layout alone{mesh, {sharding.sequence}, {}};
-  if (!ShapedType::isDynamic(size) && !check(alone, {size}))
-    return success();
-  if (ShapedType::isDynamic(size))
-    return function->emitOpError("assign_c1: the sequence of argument ")
-           << arg.getArgNumber() << " must have a known number of tokens, but "
-           << "is '?' in " << type << "; write the number into the type";
-  const Cut &first = sharding.sequence.front();
-  auto error = function->emitOpError("assign_c1: the sequence of argument ");
-  error << arg.getArgNumber() << " (" << size
-        << " tokens) must be a multiple of ";
-  if (first.order == Order::Contiguous)
-    error << "the " << partsOf(mesh, sharding.sequence) << " ranks of ";
-  else
-    error << neededMultiple(mesh, sharding.sequence) << ", to be cut in "
-          << orderName(first.order) << " order over the ranks of ";
-  return error << axesText(mesh, sharding.sequence)
-               << "; use another number of ranks, or pad the sequence";
-}
-
-LogicalResult LayoutAssigner::assignBatch(FunctionOpInterface function,
-                                          BlockArgument arg, Layout &layout) {
-  if (sharding.batch.empty() || sequenceDims.lookup(arg) == 0)
-    return success();
-  layout.dims[0] = sharding.batch;
-  batchDims[arg] = 0;
-  int64_t size = cast<RankedTensorType>(arg.getType()).getDimSize(0);
-  if (!ShapedType::isDynamic(size) &&
-      !check(Layout{mesh, {sharding.batch}, {}}, {size}))
-    return success();
-  auto error = function->emitOpError("assign_c7: the batch of argument ");
-  error << arg.getArgNumber() << " (";
-  ShapedType::isDynamic(size) ? error << "'?'" : error << size;
-  return error << " sequences) must be a multiple of the "
-               << partsOf(mesh, sharding.batch) << " ranks of "
-               << axesText(mesh, sharding.batch)
-               << "; use another number of ranks, or another batch";
+/// Activations are added up at once, since ops between would round; but several
+/// sums of the same tensor, such as its cotangent from each projection that
+/// reads it, become one first.
+PartialSums::Passed LayoutAssigner::passedBy(Operation *op) const {
+  bool isOfTokens = llvm::any_of(op->getOperands(), [&](Value value) {
+    return sequenceDims.contains(value);
+  });
+  if (!isOfTokens)
+    return PartialSums::Passed::SumsAndParts;
+  return isa<arith::AddFOp>(op) &&
+                 !getElementTypeOrSelf(op->getResult(0)).isBF16()
+             ? PartialSums::Passed::Sums
+             : PartialSums::Passed::None;
 }
 
 LogicalResult LayoutAssigner::visit(Operation *op) {
@@ -156,11 +75,7 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
   FactorCuts cuts = chooseCuts(op, *rule);
   if (failed(checkDivides(op, *rule, cuts)))
     return failure();
-  // Activations are added up at once, which ops between would round.
-  bool isOfTokens = llvm::any_of(op->getOperands(), [&](Value value) {
-    return sequenceDims.contains(value);
-  });
-  PartialSums sums(op, *rule, cuts, /*mayPass=*/!isOfTokens);
+  PartialSums sums(op, *rule, cuts, passedBy(op));
   auto layoutOf = [&](const TensorFactors &dims, std::vector<int> partial) {
     Layout layout = layoutFor(*rule, dims, cuts, mesh);
     layout.partial = std::move(partial);
@@ -327,107 +242,6 @@ LogicalResult LayoutAssigner::visitWithoutRule(Operation *op) {
       setLayout(value, LayoutAttr::getReplicated(
                            meshAttr,
                            cast<RankedTensorType>(value.getType()).getRank()));
-  return success();
-}
-
-std::vector<Cut> LayoutAssigner::ordered(Operation *op,
-                                         const std::vector<Cut> &cuts) const {
-  return orders.isContiguous(op) ? inContiguousOrder(cuts) : cuts;
-}
-
-FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
-                                        const ShardingRule &rule) {
-  FactorCuts cuts;
-  cuts.factors.resize(rule.sizes.size());
-  CutStrategy wanted = sharding.strategyOf(op);
-  cuts.factors[op.getSequenceFactor()] =
-      ordered(op, sharding.onSequence(wanted));
-  std::vector<Cut> hidden = sharding.onHidden(wanted);
-  int64_t size = rule.sizes[op.getHiddenFactor()];
-  if (!hidden.empty() &&
-      (!needsWholeSequence(op) || size % partsOf(mesh, hidden) == 0))
-    cuts.factors[op.getHiddenFactor()] = hidden;
-  addBatchCut(op, rule, /*mayBePartial=*/true, cuts);
-  return cuts;
-}
-
-void LayoutAssigner::addBatchCut(Operation *op, const ShardingRule &rule,
-                                 bool mayBePartial, FactorCuts &cuts) {
-  int64_t batch = factorOf(op, rule, batchDims);
-  if (batch >= 0 && cuts.factors[batch].empty() &&
-      (mayBePartial || !rule.isReduction(batch)) &&
-      rule.sizes[batch] % partsOf(mesh, sharding.batch) == 0)
-    cuts.factors[batch] = sharding.batch;
-}
-
-void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
-                                  FactorCuts &cuts) {
-  auto parallel = op->getAttrOfType<StringAttr>(parallelAttr);
-  if (!parallel || sharding.tensorParallel.empty() || rule.operands.size() < 2)
-    return;
-  // The weight is [rows out, rows in]. What is repeated behind the projection
-  // is fewer groups than ranks, of which each needs some whole.
-  bool columns = parallel == "columns";
-  const TensorFactors &weight = rule.operands[1];
-  if (weight.size() != 2)
-    return;
-  const DimFactors &factors = weight[columns ? 0 : 1];
-  if (factors.empty() ||
-      (columns && llvm::any_of(op->getUsers(), llvm::IsaPred<RepeatOp>)) ||
-      (!columns && !startsFromZero(op, rule)))
-    return;
-  std::vector<Cut> &cutsOfFactor = cuts.factors[factors.front()];
-  int64_t size = rule.sizes[factors.front()];
-  if (cutsOfFactor.empty() &&
-      size % partsOf(mesh, sharding.tensorParallel) == 0)
-    cutsOfFactor = sharding.tensorParallel;
-}
-
-FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
-  if (auto sequenceOp = dyn_cast<SequenceOpInterface>(op))
-    return strategyCuts(sequenceOp, rule);
-  FactorCuts cuts;
-  cuts.factors.resize(rule.sizes.size());
-  int64_t sequence = sequenceFactorOf(op, rule, sequenceDims);
-  // A sum over all tokens, or of what is not of tokens: each rank adds up its
-  // own, and the ranks' sums are less to exchange than what they are of.
-  bool mayBePartial =
-      (sequence < 0 || rule.isReduction(sequence)) && startsFromZero(op, rule);
-  bool isSequence =
-      sequence >= 0 && (mayBePartial || !rule.isReduction(sequence));
-  // The order is chosen for the op, whatever its operands come in.
-  int64_t chosen = orders.isMixed() && isSequence ? sequence : -1;
-  std::optional<CutRefusal> refusal = collectOperandCuts(
-      op, rule, cuts, chosen, ordered(op, sharding.sequence), mayBePartial);
-  if (refusal) {
-    cuts.factors.assign(rule.sizes.size(), {});
-    if (isSequence)
-      cuts.factors[sequence] = ordered(op, sharding.sequence);
-    addBatchCut(op, rule, mayBePartial, cuts);
-  }
-  addTensorCut(op, rule, cuts);
-  if (refusal && remarks)
-    remarks->refused(op, *refusal, rule, cuts);
-  return cuts;
-}
-
-LogicalResult LayoutAssigner::checkDivides(Operation *op,
-                                           const ShardingRule &rule,
-                                           const FactorCuts &cuts) {
-  for (auto [size, factorCuts] : llvm::zip(rule.sizes, cuts.factors)) {
-    if (factorCuts.empty())
-      continue;
-    Layout alone{mesh, {factorCuts}, {}};
-    if (ShapedType::isDynamic(size))
-      return op->emitOpError("assign_c2: a dimension that is cut over ")
-             << axesText(mesh, factorCuts) << " must have a known size, but "
-             << "is '?'; write the number into the types";
-    if (check(alone, {size}))
-      return op->emitOpError("assign_c2: a dimension of ")
-             << size << " cannot be cut over the " << partsOf(mesh, factorCuts)
-             << " ranks of " << axesText(mesh, factorCuts)
-             << "; use another number of ranks, or mixer=sequence";
-  }
   return success();
 }
 

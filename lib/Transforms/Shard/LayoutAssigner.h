@@ -11,10 +11,14 @@
 #include "CutRefusal.h"
 #include "Materializer.h"
 #include "OrderChoice.h"
+#include "PartialSums.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace cp {
+
+/// The axes for a message: "cp", or "ring" and "u".
+std::string axesText(const Mesh &mesh, llvm::ArrayRef<Cut> cuts);
 
 /// Gives every tensor of a function a layout, in program order. A value's type
 /// is set once; where an op needs another layout, a reshard goes right behind
@@ -60,6 +64,13 @@ private:
   /// or, with the sum that this makes partial, the rows.
   void addTensorCut(mlir::Operation *op, const ShardingRule &rule,
                     FactorCuts &cuts);
+  bool isTensorAxis(int axis) const;
+  /// An operand's layout with the factors that are `chosen` cut so, and of all
+  /// else what tensor parallelism cuts.
+  Layout onTensorAxes(Layout layout, const TensorFactors &dims,
+                      const FactorCuts &chosen) const;
+  /// Which partial sums the op hands on.
+  PartialSums::Passed passedBy(mlir::Operation *op) const;
   /// The cuts of a sequence in the order on which `op` runs.
   std::vector<Cut> ordered(mlir::Operation *op,
                            const std::vector<Cut> &cuts) const;

@@ -59,13 +59,13 @@ bool startsFromZero(Operation *op, const ShardingRule &rule) {
 }
 
 PartialSums::PartialSums(Operation *op, const ShardingRule &rule,
-                         const FactorCuts &cuts, bool mayPass)
-    : op(op), rule(rule), cuts(cuts) {
-  if (!mayPass || op->getNumResults() != 1)
+                         const FactorCuts &cuts, Passed may)
+    : op(op), rule(rule), cuts(cuts), may(may) {
+  if (may == Passed::None || op->getNumResults() != 1)
     return;
   llvm::SmallSetVector<int, 4> axes;
   for (OpOperand &operand : op->getOpOperands()) {
-    SmallVector<int64_t> own = termAxesOf(operand.get());
+    SmallVector<int64_t> own = axesOf(operand.get());
     bool isTerm = rule.uses[operand.getOperandNumber()] == Use::Term;
     if (!own.empty() && !isTerm && grows(operand.get(), op->getResult(0)))
       return;
@@ -73,6 +73,12 @@ PartialSums::PartialSums(Operation *op, const ShardingRule &rule,
   }
   llvm::copy_if(axes, std::back_inserter(passed),
                 [&](int axis) { return passes(axis); });
+}
+
+SmallVector<int64_t> PartialSums::axesOf(Value operand) const {
+  return may == Passed::SumsAndParts
+             ? termAxesOf(operand)
+             : SmallVector<int64_t>(partialAxesOf(operand));
 }
 
 /// Whether the axis cuts the op.
@@ -88,7 +94,7 @@ bool PartialSums::passes(int axis) const {
   for (OpOperand &operand : op->getOpOperands()) {
     bool isStart = rule.uses[operand.getOperandNumber()] == Use::Term &&
                    isFreeZero(operand.get());
-    bool mayBePartial = llvm::is_contained(termAxesOf(operand.get()), axis);
+    bool mayBePartial = llvm::is_contained(axesOf(operand.get()), axis);
     sums.push_back(isStart || mayBePartial ? Sum::Partial : Sum::Replicated);
   }
   // Where all types must be equal, a partial layout is that of every operand.
@@ -114,7 +120,7 @@ std::vector<int> PartialSums::ofOperand(OpOperand &operand) const {
   if (rule.uses[operand.getOperandNumber()] == Use::Term)
     return ofResult(0);
   std::vector<int> axes;
-  llvm::copy_if(termAxesOf(operand.get()), std::back_inserter(axes),
+  llvm::copy_if(axesOf(operand.get()), std::back_inserter(axes),
                 [&](int axis) { return llvm::is_contained(passed, axis); });
   llvm::sort(axes);
   return axes;

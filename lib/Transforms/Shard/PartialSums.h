@@ -15,9 +15,11 @@ namespace cp {
 /// The axes over which the results of one op with these cuts are partial sums.
 class PartialSums {
 public:
-  /// `mayPass`: whether the op hands partial operands on.
+  /// What an op may hand on as terms of its result: no operand, those that are
+  /// partial sums, or also parts that may be terms (termAxesOf).
+  enum class Passed { None, Sums, SumsAndParts };
   PartialSums(mlir::Operation *op, const ShardingRule &rule,
-              const FactorCuts &cuts, bool mayPass);
+              const FactorCuts &cuts, Passed may);
 
   /// Of a result: those that cut a factor which it sums over, and those over
   /// which operands are partial, or may be (termAxesOf), where the op makes of
@@ -28,12 +30,15 @@ public:
   std::vector<int> ofOperand(mlir::OpOperand &operand) const;
 
 private:
+  /// The axes over which ranks have, or may have, terms of an operand.
+  llvm::SmallVector<int64_t> axesOf(mlir::Value operand) const;
   /// Whether parts over this axis give parts.
   bool passes(int axis) const;
 
   mlir::Operation *op;
   const ShardingRule &rule;
   const FactorCuts &cuts;
+  const Passed may;
   std::vector<int> passed;
 };
 

@@ -1,0 +1,111 @@
+//===- ArgumentLayouts.cpp - How arguments come cut -----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutAssigner.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace cp {
+
+LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
+  bool any = false;
+  for (BlockArgument arg : function.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (!type)
+      continue;
+    if (LayoutAttr given = LayoutAttr::of(type)) {
+      if (given.getMesh() != meshAttr)
+        return function->emitOpError("argument ")
+               << arg.getArgNumber() << " has a layout on " << given.getMesh()
+               << ", but the option is " << meshAttr;
+      continue;
+    }
+    Layout layout =
+        LayoutAttr::getReplicated(meshAttr, type.getRank()).toLayout();
+    auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                      sequenceAttr);
+    if (dim) {
+      any = true;
+      if (failed(assignSequence(function, arg, dim.getInt(), layout)) ||
+          failed(assignBatch(function, arg, layout)))
+        return failure();
+    }
+    setLayout(arg, attr(layout));
+  }
+  if (!any)
+    function->emitWarning("no argument has cp.sequence, so nothing is cut");
+  return success();
+}
+
+std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  std::string text;
+  for (const Cut &cut : cuts)
+    text += (text.empty() ? "\"" : " and \"") + mesh.axes[cut.axis].name + "\"";
+  return (cuts.size() > 1 ? "axes " : "axis ") + text;
+}
+
+/// What a size must be a multiple of so that `cuts` divide it.
+static int64_t neededMultiple(const Mesh &mesh, ArrayRef<Cut> cuts) {
+  int64_t multiple = 1;
+  for (const Cut &cut : llvm::reverse(cuts))
+    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, granuleOf(cut));
+  return multiple;
+}
+
+LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
+                                             BlockArgument arg, int64_t dim,
+                                             Layout &layout) {
+  auto type = cast<RankedTensorType>(arg.getType());
+  if (dim < 0 || dim >= type.getRank())
+    return function->emitOpError("argument ")
+           << arg.getArgNumber() << ": cp.sequence must be below "
+           << type.getRank() << ", but is " << dim;
+  layout.dims[dim] = sharding.sequence;
+  sequenceDims[arg] = dim;
+  int64_t size = type.getShape()[dim];
+  Layout alone{mesh, {sharding.sequence}, {}};
+  if (!ShapedType::isDynamic(size) && !check(alone, {size}))
+    return success();
+  if (ShapedType::isDynamic(size))
+    return function->emitOpError("assign_c1: the sequence of argument ")
+           << arg.getArgNumber() << " must have a known number of tokens, but "
+           << "is '?' in " << type << "; write the number into the type";
+  const Cut &first = sharding.sequence.front();
+  auto error = function->emitOpError("assign_c1: the sequence of argument ");
+  error << arg.getArgNumber() << " (" << size
+        << " tokens) must be a multiple of ";
+  if (first.order == Order::Contiguous)
+    error << "the " << partsOf(mesh, sharding.sequence) << " ranks of ";
+  else
+    error << neededMultiple(mesh, sharding.sequence) << ", to be cut in "
+          << orderName(first.order) << " order over the ranks of ";
+  return error << axesText(mesh, sharding.sequence)
+               << "; use another number of ranks, or pad the sequence";
+}
+
+LogicalResult LayoutAssigner::assignBatch(FunctionOpInterface function,
+                                          BlockArgument arg, Layout &layout) {
+  if (sharding.batch.empty() || sequenceDims.lookup(arg) == 0)
+    return success();
+  layout.dims[0] = sharding.batch;
+  batchDims[arg] = 0;
+  int64_t size = cast<RankedTensorType>(arg.getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(size) &&
+      !check(Layout{mesh, {sharding.batch}, {}}, {size}))
+    return success();
+  auto error = function->emitOpError("assign_c7: the batch of argument ");
+  error << arg.getArgNumber() << " (";
+  ShapedType::isDynamic(size) ? error << "'?'" : error << size;
+  return error << " sequences) must be a multiple of the "
+               << partsOf(mesh, sharding.batch) << " ranks of "
+               << axesText(mesh, sharding.batch)
+               << "; use another number of ranks, or another batch";
+}
+
+} // namespace cp
