@@ -95,7 +95,10 @@ FailureOr<Correspondence> correspondenceOf(Operation *op) {
     found.counted = {2}, found.size = 4;
   else
     fromRule(*rule, found);
+  // What the terms are made of, and how, does not matter to their sum.
   found.sums =
+      llvm::any_of(rule->sums,
+                   [](const auto &sums) { return !sums.empty(); }) ||
       llvm::all_of(found.uses, [](Use use) { return use != Use::Other; });
   return found;
 }

@@ -70,11 +70,11 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
       !options.outputs.empty() || !options.saveWeights.empty() ||
-      options.withGradients)
+      !options.gradients.empty())
     return llvm::createStringError(
         "--trace-tokens moves ids and computes no numbers, so it takes no "
-        "--check, --check-against, --outputs, --gradients or --save-weights; "
-        "give these to a run without it");
+        "--check, --check-against, --outputs, --gradients=FILE or "
+        "--save-weights; give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();

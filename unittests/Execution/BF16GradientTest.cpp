@@ -94,11 +94,11 @@ protected:
     std::vector<HostTensor> inputs;
     for (const TensorSpec &spec : program.arguments()) {
       if (spec.isParam)
-        inputs.push_back(fromDoubles(
-            spec.dtype, spec.shape,
-            fromDoubles(DType::BF16, spec.shape,
-                        weights.at(spec.name).asDoubles())
-                .asDoubles()));
+        inputs.push_back(
+            fromDoubles(spec.dtype, spec.shape,
+                        fromDoubles(DType::BF16, spec.shape,
+                                    weights.at(spec.name).asDoubles())
+                            .asDoubles()));
       else
         inputs.push_back(idsOf(spec, draw));
     }
