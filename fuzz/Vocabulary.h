@@ -137,6 +137,7 @@ inline constexpr llvm::StringLiteral passes[] = {
     "cp-next-token-loss",
     "cp-differentiate",
     "cp-differentiate{cotangents}",
+    "cp-differentiate{cotangents},cp-split-backward",
     "cp-decompose,cp-prepare-cuts{mesh=cp=2 mixer=hidden},cp-differentiate",
     "cp-prepare-cuts{mesh=cp=4 mixer=hidden}",
     "cp-assign-layouts{mesh=cp=4}",

@@ -56,6 +56,8 @@ typedef struct CpShardPipelineOptions {
   /// Which program they are derived on: "global" (whole tensors, before they
   /// are cut) or "local" (that of one rank, with its exchanges).
   MlirStringRef differentiate;
+  /// Whether forward and backward become two functions (cp-split-backward).
+  bool split;
   /// Whether the program also returns what every op computes
   /// (cp-expose-values).
   bool expose;

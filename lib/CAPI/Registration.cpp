@@ -35,6 +35,7 @@ MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
   set(pipeline.tensorAxis, options->tensorAxis);
   set(pipeline.scan, options->scan);
   pipeline.expose = options->expose;
+  pipeline.split = options->split;
   if (options->replicateUnused)
     pipeline.replicateUnused = true;
   // Choices, which the options know the names of.

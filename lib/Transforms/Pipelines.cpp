@@ -97,6 +97,8 @@ void buildShardPipeline(OpPassManager &manager,
   addShardPasses(manager, createAssignLayouts(options), options.expose);
   if (isAsked && isLocal)
     buildLocalGradientPipeline(manager, differentiate);
+  if (options.split)
+    manager.addPass(createSplitBackward());
 }
 
 void buildShardPipeline(OpPassManager &manager, const Sharding &sharding,

@@ -71,6 +71,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
                      "whole tensors, before they are cut"),
           clEnumValN(DifferentiatedView::Local, "local",
                      "the program of one rank, with its exchanges"))};
+  Option<bool> split{*this, "split",
+                     llvm::cl::desc("Forward and backward as two functions "
+                                    "(cp-split-backward)"),
+                     llvm::cl::init(false)};
   Option<bool> expose{
       *this, "expose",
       llvm::cl::desc("Return what every op computes (cp-expose-values)"),

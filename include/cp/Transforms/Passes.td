@@ -76,6 +76,33 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitBackward : Pass<"cp-split-backward", "::mlir::ModuleOp"> {
+  let summary = "Two functions, forward and backward, in place of one";
+  let description = [{
+    For those whose forward and backward passes are called apart, as autograd of a
+    training framework does. A public function `f` with gradients among its results
+    becomes two: `f_forward` gives its other results and, behind them, residuals;
+    `f_backward` gives the gradients. Each takes those arguments of `f` that it
+    uses, in their order; the latter then takes the residuals, in theirs.
+
+    A residual is what the backward pass reads of the forward pass: `cp.name` is
+    "residual0" and so on. What costs nothing, such as constants and views, is
+    made again. In the local view a residual is a rank's own, and its `cp.layout`
+    stacks those of all ranks along dimension 0; a scalar has one dimension then.
+
+    To be run last, when layouts are chosen and collectives are there: layouts of
+    residuals then need no agreement.
+
+    Constraints:
+    - split_backward_c1: the function has one block, no layouts in its types, and
+      nobody calls it;
+    - split_backward_c2: a public function has results with `cp.gradient`.
+
+    See test/Transforms/split-backward.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def NextTokenLoss : Pass<"cp-next-token-loss", "::mlir::func::FuncOp"> {
   let summary = "A language model's loss in place of its logits";
   let description = [{

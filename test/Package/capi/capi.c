@@ -249,6 +249,15 @@ static void tryGradients(MlirContext context) {
   CpShardPipelineOptions options = {.mesh = ref("cp=4"),
                                     .gradients = ref("losses")};
   expect(!shard(module, options), "gradients of what there is not are refused");
+  options.gradients = ref("cotangents");
+  options.split = true;
+  expect(shard(module, options), "the product is split");
+  char *text = textOf(module);
+  expect(strstr(text, "@main_forward") && strstr(text, "@main_backward"), text);
+  free(text);
+  mlirModuleDestroy(module);
+  module = mlirModuleCreateParse(context, ref(product));
+  options.split = false;
   options.gradients = ref("");
   options.differentiate = ref("twice");
   expect(!shard(module, options), "an unknown way is refused");
