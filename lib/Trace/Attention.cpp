@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Gradients.h"
 #include "Models.h"
 #include "cp/Trace/Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -61,13 +62,16 @@ RowCuts rowCutsOf(Operation *op) {
     return rowCutsOf(cut, /*keysToo=*/false);
   if (auto ring = dyn_cast<RingAttentionOp>(op))
     return rowCutsOf(ring, /*keysToo=*/true);
+  if (auto grad = dyn_cast<RingAttentionGradOp>(op))
+    return rowCutsOf(grad, /*keysToo=*/true);
   return {};
 }
 
 /// The operand that says where rows stand in their own sequences.
 Value ownPlacesOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<AttentionOp, AttentionRowsOp, RingAttentionOp>(
+      .Case<AttentionOp, AttentionRowsOp, RingAttentionOp, AttentionGradOp,
+            RingAttentionGradOp>(
           [](auto attention) { return attention.getPlaces(); })
       .Default(Value());
 }
@@ -163,11 +167,23 @@ static void setAttended(OpTrace &trace, const NamedValue &q,
   }
 }
 
-void traceAttention(OpTrace &trace, Operation *op) {
-  NamedValue q{"q", &trace.operand(0u)}, k{"k", &trace.operand(1u)},
-      v{"v", &trace.operand(2u)};
-  if (!q.value->space || !k.value->space || !v.value->space)
-    return trace.setUnknown();
+namespace {
+/// What attention and its adjoint have in common.
+struct AttentionOperands {
+  NamedValue q, k, v;
+  /// Where queries stand, if the op is told that by a tensor.
+  Value positions;
+};
+} // namespace
+
+/// False, with unknown results, without ids.
+static bool checkAttention(OpTrace &trace, Operation *op,
+                           const AttentionOperands &operands) {
+  auto &[q, k, v, positions] = operands;
+  if (!q.value->space || !k.value->space || !v.value->space) {
+    trace.setUnknown();
+    return false;
+  }
   RowCuts rowCuts = rowCutsOf(op);
   bool causal = isCausal(op);
   for (const NamedValue &value : {q, k, v})
@@ -182,11 +198,44 @@ void traceAttention(OpTrace &trace, Operation *op) {
       checkSameRows(trace, q, {"places", &trace.operand(ownPlaces)}, rank,
                     lengthOf(*q.value));
     checkRows(trace, k, rank, rowCuts, rowCuts.keys, causal);
+    if (positions)
+      checkSame(trace, q, 1, {"positions", &trace.operand(positions)}, 0, rank);
     // Where all keys are seen, queries may come from anywhere.
-    if (causal)
+    else if (causal)
       checkRows(trace, q, rank, rowCuts, rowCuts.queries, causal);
   }
-  setAttended(trace, q, v);
+  return true;
+}
+
+void traceAttention(OpTrace &trace, Operation *op) {
+  NamedValue q{"q", &trace.operand(0u)}, k{"k", &trace.operand(1u)},
+      v{"v", &trace.operand(2u)};
+  if (checkAttention(trace, op, {q, k, v, Value()}))
+    setAttended(trace, q, v);
+}
+
+/// Where keys are whole and queries are not, dk and dv are sums over these.
+void traceAttentionGrad(OpTrace &trace, Operation *op) {
+  NamedValue q{"q", &trace.operand(0u)}, k{"k", &trace.operand(1u)},
+      v{"v", &trace.operand(2u)}, out{"out", &trace.operand(3u)},
+      dout{"dout", &trace.operand(5u)};
+  auto grad = dyn_cast<AttentionGradOp>(op);
+  if (!checkAttention(trace, op,
+                      {q, k, v, grad ? grad.getPositions() : Value()}))
+    return;
+  for (const NamedValue &value : {out, dout}) {
+    checkPlain(trace, value);
+    for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+      checkSameRows(trace, q, value, rank, lengthOf(*q.value));
+      checkSame(trace, q, 2, value, 2, rank);
+      checkSame(trace, v, 3, value, 3, rank);
+    }
+  }
+  std::vector<int64_t> whole(trace.numRanks(), 0);
+  setSumLike(trace, 0, *q.value, whole);
+  std::vector<int64_t> terms = grad ? coversOfRows(trace, q) : whole;
+  setSumLike(trace, 1, *k.value, terms);
+  setSumLike(trace, 2, *v.value, terms);
 }
 
 } // namespace cp

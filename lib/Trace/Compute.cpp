@@ -9,6 +9,8 @@
 #include "Rules.h"
 #include "cp/Trace/Runs.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace cp {
@@ -158,13 +160,50 @@ private:
            std::to_string(cover.size) + " terms only";
   }
 
+  /// Whether two sums lack the same: as sums over other numbers of channels do
+  /// that are cut alike.
+  bool isSameShare(int64_t a, int64_t b) const {
+    return a == b || reduced(trace.covers()[a]) == reduced(trace.covers()[b]);
+  }
+  /// Whether two sums are over as many of as many.
+  bool isAsMuch(int64_t a, int64_t b) const {
+    auto count = [&](int64_t word) {
+      int64_t sum = 0;
+      for (auto [begin, end] : trace.covers()[word].intervals)
+        sum += end - begin;
+      return sum;
+    };
+    return trace.covers()[a].size == trace.covers()[b].size &&
+           count(a) == count(b);
+  }
+  /// The intervals, and the size behind them, as small as they can be.
+  static std::vector<std::pair<int64_t, int64_t>> reduced(const Cover &cover) {
+    auto shares = cover.intervals;
+    shares.push_back({0, cover.size});
+    int64_t common = 0;
+    for (auto [begin, end] : shares)
+      common = std::gcd(common, std::gcd(begin, end));
+    for (auto &[begin, end] : shares) {
+      begin /= std::max<int64_t>(common, 1);
+      end /= std::max<int64_t>(common, 1);
+    }
+    return shares;
+  }
+
   void carry(const NamedValue &named, int64_t rank) {
     for (int64_t batch = 0; batch < named.value->numBatches(); ++batch) {
       int64_t word = coverOf(trace, named, rank, batch).value_or(0);
-      if (carried[rank] > 0 && word > 0 && carried[rank] != word)
+      if (carried[rank] > 0 && word > 0 && !isSameShare(carried[rank], word)) {
+        // Each rank's own tokens in one order, beside those in another.
+        if (isAsMuch(carried[rank], word)) {
+          carried[rank] = unknownId;
+          continue;
+        }
         trace.report(rank, named.name + ": is " + sumText(word) + ", beside " +
                                sumText(carried[rank]));
-      carried[rank] = word == 0 ? carried[rank] : word;
+      }
+      carried[rank] =
+          word == 0 || carried[rank] == unknownId ? carried[rank] : word;
     }
   }
 
@@ -177,11 +216,12 @@ private:
     if (auto norm = dyn_cast<RmsNormOp>(op))
       if (auto broken = brokenGroup(known.back(), norm.getGroups()))
         trace.report(rank, *broken);
-    int64_t cover = carried[rank];
-    for (int64_t index : found.reductions)
-      cover = sumOver(index, known[index], rank, cover);
-    for (unsigned i = 0; i < op->getNumResults(); ++i)
+    for (unsigned i = 0; i < op->getNumResults(); ++i) {
+      int64_t cover = carried[rank];
+      for (int64_t index : found.reductions[i])
+        cover = sumOver(index, known[index], rank, cover);
       write(i, known, rank, cover);
+    }
   }
 
   /// What stands along an index, on which all operands must agree.
@@ -197,6 +237,12 @@ private:
             static_cast<int64_t>(i) == source.operand && dim == source.dim;
         if (other != index || isFirst || !isRead(i))
           continue;
+        // Rows are tokens, in however many parts a rank sees them.
+        if (first.value->hasRows && names[i].value->hasRows && dim < 2) {
+          if (dim == 0)
+            checkSameRows(trace, first, names[i], rank, lengthOf(*first.value));
+          continue;
+        }
         checkSame(trace, first, source.dim, names[i], dim, rank);
         Digits more = digitsOf(trace, names[i], rank, dim, dim);
         for (auto [to, from] : llvm::zip(known.at, more.at))

@@ -44,6 +44,12 @@ void registerTraceModels(DialectRegistry &registry) {
     attach<AttentionOp, traceAttention>(context);
     attach<AttentionRowsOp, traceAttention>(context);
     attach<RingAttentionOp, traceAttention>(context);
+    attach<SsdGradOp, traceSsdGrad>(context);
+    attach<SsdGradStatesOp, traceSsdGradStates>(context);
+    attach<Conv1dGradOp, traceConv1dGrad>(context);
+    attach<AttentionGradOp, traceAttentionGrad>(context);
+    attach<RingAttentionGradOp, traceAttentionGrad>(context);
+    attach<UnsliceOp, traceUnslice>(context);
     attach<PositionsOp, tracePositions>(context);
     attach<CutPositionsOp, tracePositions>(context);
   });

@@ -57,6 +57,8 @@ static int64_t coverOfSum(OpTrace &trace, ArrayRef<int64_t> terms,
     if (word == 0)
       continue;
     const Cover &cover = trace.covers()[word];
+    if (sum.size != 0 && sum.size != cover.size)
+      return unknownId;
     sum.size = cover.size;
     llvm::append_range(sum.intervals, cover.intervals);
   }
@@ -90,11 +92,11 @@ public:
         groups(groups) {}
 
   /// The ids of each rank as numbers, whose mean is that id where all are
-  /// equal, whoever adds them up. Constants have none, and add nothing.
+  /// equal, whoever adds them up. Constants, and what is unknown, have none.
   CallBuffer terms() {
     CallBuffer ids{source.shape, {}};
     for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
-      if (source.isConstant()) {
+      if (!source.space) {
         ids.ranks.push_back(wordsOfNumbers(std::vector<double>(
             ShapedType::getNumElements(source.shape), 0.0)));
         continue;
@@ -111,9 +113,10 @@ public:
 
   /// What the sums are of, and what they cover.
   void setResult(const CallBuffer &sums) {
-    if (source.isConstant())
-      return;
     TracedValue &value = trace.result(number);
+    value.isUnknown = source.isUnknown;
+    if (!source.space)
+      return;
     value.space = source.space;
     for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
       auto size = static_cast<int64_t>(groups[rank].size());

@@ -31,9 +31,11 @@ void fromMaps(linalg::LinalgOp op, Correspondence &found) {
     found.operands.push_back(indicesOf(op.getMatchingIndexingMap(&operand)));
   for (OpOperand &init : op.getDpsInitsMutable())
     found.results.push_back(indicesOf(op.getMatchingIndexingMap(&init)));
+  SmallVector<int64_t> reductions;
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     if (kind == utils::IteratorType::reduction)
-      found.reductions.push_back(loop);
+      reductions.push_back(static_cast<int64_t>(loop));
+  found.reductions.assign(found.results.size(), reductions);
   op->walk(
       [&](linalg::IndexOp index) { found.counted.push_back(index.getDim()); });
   found.size = op.getNumLoops();
@@ -49,6 +51,25 @@ void fromNorm(RmsNormOp op, Correspondence &found) {
   if (op.getGate())
     found.operands.push_back(all);
   found.results.push_back(all);
+  found.reductions.resize(1);
+  found.size = rank;
+}
+
+/// Of all these, and dweight a sum over all but the last dimension.
+void fromNormGrad(RmsNormGradOp op, Correspondence &found) {
+  int64_t rank = op.getX().getType().getRank();
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  found.operands = {all, all};
+  if (op.getWeight())
+    found.operands.push_back({rank - 1});
+  if (op.getGate())
+    found.operands.push_back(all);
+  found.results = {all, {rank - 1}};
+  found.reductions = {{}, llvm::to_vector(llvm::seq<int64_t>(0, rank - 1))};
+  if (op.getDgate()) {
+    found.results.push_back(all);
+    found.reductions.emplace_back();
+  }
   found.size = rank;
 }
 
@@ -71,9 +92,14 @@ void fromRule(const ShardingRule &rule, Correspondence &found) {
   read(rule.operands, found.operands);
   read(rule.results, found.results);
   found.size = numbers.size();
-  for (auto &[factors, number] : numbers)
-    if (llvm::all_of(factors, [&](int64_t f) { return rule.isReduction(f); }))
-      found.reductions.push_back(number);
+  for (size_t i = 0; i < rule.results.size(); ++i) {
+    SmallVector<int64_t> &reductions = found.reductions.emplace_back();
+    for (auto &[factors, number] : numbers)
+      if (llvm::all_of(factors, [&](int64_t factor) {
+            return llvm::is_contained(rule.sumsOf(i), factor);
+          }))
+        reductions.push_back(number);
+  }
 }
 
 } // namespace
@@ -90,9 +116,11 @@ FailureOr<Correspondence> correspondenceOf(Operation *op) {
     fromMaps(structured, found);
   else if (auto norm = dyn_cast<RmsNormOp>(op))
     fromNorm(norm, found);
+  else if (auto normGrad = dyn_cast<RmsNormGradOp>(op))
+    fromNormGrad(normGrad, found);
   else if (isa<EmbeddingOp>(op))
     found.operands = {{0, 1}, {2, 3}}, found.results = {{0, 1, 3}},
-    found.counted = {2}, found.size = 4;
+    found.reductions.resize(1), found.counted = {2}, found.size = 4;
   else
     fromRule(*rule, found);
   // What the terms are made of, and how, does not matter to their sum.

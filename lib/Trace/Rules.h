@@ -17,8 +17,8 @@ namespace cp {
 struct Correspondence {
   llvm::SmallVector<llvm::SmallVector<int64_t>> operands, results;
   llvm::SmallVector<Use> uses;
-  /// Indices that are summed, and whether it is a sum.
-  llvm::SmallVector<int64_t> reductions;
+  /// Per result the indices that it takes all of, and whether it is a sum.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> reductions;
   bool sums = false;
   /// Indices whose number the op computes with.
   llvm::SmallVector<int64_t> counted;

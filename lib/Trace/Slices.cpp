@@ -123,7 +123,7 @@ void traceExtractSlice(OpTrace &trace, tensor::ExtractSliceOp slice) {
   Window window(slice, value.shape, source.shape);
   SmallVector<OwnPlaces> places(value.shape.size());
   for (size_t dim = 0; dim < value.shape.size(); ++dim)
-    if (value.shape[dim] != source.shape[dim]) {
+    if (value.shape[dim] != source.shape[dim] && !(source.hasRows && dim < 2)) {
       places[dim] = placesOnEachRank(source, dim, trace.numRanks());
       window.isOwn[dim] = places[dim].has_value();
     }

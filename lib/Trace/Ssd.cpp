@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Gradients.h"
 #include "Models.h"
 #include "cp/Trace/Runs.h"
 
@@ -186,6 +187,79 @@ void traceSsd(OpTrace &trace, SsdOp scan) {
   }
   sameStructure(trace, 0, *x.value);
   setSummary(trace, 1, {x, x, b}, {2, 3, 3}, runs);
+}
+
+void traceSsdGradStates(OpTrace &trace, SsdGradStatesOp op) {
+  NamedValue dy{"dy", &trace.operand(op.getDy())},
+      c{"C", &trace.operand(op.getC())}, dt{"dt", &trace.operand(op.getDt())};
+  ScanOperands operands{dy, c, {dt, c}, {dt}, {c}, {}};
+  if (op.getPlaces())
+    operands.rows.push_back({"places", &trace.operand(op.getPlaces())});
+  operands.heads.push_back({"A_log", &trace.operand(op.getALog())});
+  if (op.getDtBias())
+    operands.heads.push_back({"dt_bias", &trace.operand(op.getDtBias())});
+  if (!beginScan(trace, operands))
+    return;
+  std::vector<std::vector<int64_t>> runs(trace.numRanks());
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    Digits own = checkScan(trace, operands, rank);
+    for (int64_t i = 0; i < dy.value->shape[0]; ++i)
+      runs[rank].push_back(runOf(trace, own, i, dy.value->shape[1]));
+  }
+  setSummary(trace, 0, {dy, dy, c}, {2, 3, 3}, runs);
+}
+
+/// The state in front of a rank's rows is of those before, its cotangent behind
+/// them of those behind.
+void traceSsdGrad(OpTrace &trace, SsdGradOp op) {
+  NamedValue x{"x", &trace.operand(op.getX())},
+      b{"B", &trace.operand(op.getB())}, c{"C", &trace.operand(op.getC())},
+      dt{"dt", &trace.operand(op.getDt())},
+      dy{"dy", &trace.operand(op.getDy())};
+  ScanOperands operands{x, b, {dt, b, c, dy}, {dt}, {b, c}, {}};
+  if (op.getPlaces())
+    operands.rows.push_back({"places", &trace.operand(op.getPlaces())});
+  operands.heads.push_back({"A_log", &trace.operand(op.getALog())});
+  if (op.getD())
+    operands.heads.push_back({"D", &trace.operand(op.getD())});
+  if (op.getDtBias())
+    operands.heads.push_back({"dt_bias", &trace.operand(op.getDtBias())});
+  if (!beginScan(trace, operands))
+    return;
+  int64_t count = x.value->shape[1], length = lengthOf(*x.value);
+  TracedValue zeros;
+  zeros.shape = {x.value->shape[0], 1};
+  NamedValue initial{"initial", &zeros}, dstate{"dstate", &zeros};
+  if (op.getInitial())
+    initial.value = &trace.operand(op.getInitial());
+  if (op.getDstate())
+    dstate.value = &trace.operand(op.getDstate());
+  std::vector<std::vector<int64_t>> runs(trace.numRanks());
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    Digits own = checkScan(trace, operands, rank);
+    checkSame(trace, x, 2, dy, 2, rank);
+    checkSame(trace, x, 3, dy, 3, rank);
+    checkState(trace, x, b, initial, rank);
+    checkState(trace, x, b, dstate, rank);
+    for (int64_t i = 0; i < x.value->shape[0]; ++i) {
+      checkPrefix(trace, initial, rank, i, own.at[i * count], length,
+                  /*mayBePlain=*/true);
+      checkPrefix(trace, dstate, rank, i, own.at[(i + 1) * count - 1], length,
+                  /*mayBePlain=*/true, /*isReverse=*/true);
+      runs[rank].push_back(joinRuns(trace, coverOf(trace, dstate, rank, i),
+                                    runOf(trace, own, i, count)));
+    }
+  }
+  std::vector<int64_t> whole(trace.numRanks(), 0),
+      terms = coversOfRows(trace, x);
+  setSumLike(trace, 0, *x.value, whole);
+  setSumLike(trace, 1, *dt.value, whole);
+  setSumAlong(trace, 2, x, {2}, terms);
+  setSumLike(trace, 3, *b.value, whole);
+  setSumLike(trace, 4, *c.value, whole);
+  setSumAlong(trace, 5, x, {2, 3}, terms);
+  setSumAlong(trace, 6, x, {2}, terms);
+  setSummary(trace, 7, {x, x, b}, {2, 3, 3}, runs);
 }
 
 } // namespace cp

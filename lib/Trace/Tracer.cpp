@@ -160,7 +160,9 @@ llvm::Error Tracer::traceOp(Operation *op) {
   }
   OpTrace traced(*this, op);
   bool isKnown = hasKnownShapes(op);
-  if (isKnown && traced.anyUnknown()) {
+  // What is known of the others goes on.
+  bool isBucket = isa<AllReduceOp>(op) && op->getNumOperands() > 1;
+  if (isKnown && traced.anyUnknown() && !isBucket) {
     // What it is made of has been counted already.
     setUnknown(op);
     return llvm::Error::success();
@@ -176,13 +178,20 @@ llvm::Error Tracer::traceOp(Operation *op) {
   return llvm::Error::success();
 }
 
-void Tracer::noteRepeats(Operation *op) {
+void Tracer::noteKinds(Operation *op) {
   bool repeats = isa<RepeatOp>(op) || op->hasAttr("repeats") ||
                  llvm::any_of(op->getOperands(), [&](Value operand) {
                    return of(operand).isRepeated;
                  });
   for (Value result : op->getResults())
     of(result).isRepeated = repeats;
+  bool keepsRows = isa_and_present<tensor::TensorDialect>(op->getDialect()) ||
+                   isa<HaloOp, arith::AddFOp>(op);
+  if (keepsRows && llvm::any_of(op->getOperands(), [&](Value operand) {
+        return of(operand).hasRows;
+      }))
+    for (Value result : op->getResults())
+      of(result).hasRows = true;
 }
 
 /// What is not read any more.
@@ -305,7 +314,7 @@ llvm::Error Tracer::run() {
     }
     if (llvm::Error error = traceOp(&op))
       return error;
-    noteRepeats(&op);
+    noteKinds(&op);
     if (llvm::Error error = checkMemory(&op))
       return error;
     release(&op);

@@ -42,7 +42,7 @@ private:
   void checkResults(mlir::Operation *terminator);
   llvm::Error checkMemory(mlir::Operation *op) const;
   void release(mlir::Operation *op);
-  void noteRepeats(mlir::Operation *op);
+  void noteKinds(mlir::Operation *op);
 
   LocalProgram &program;
   int64_t maxBytes;

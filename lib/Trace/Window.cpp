@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Gradients.h"
 #include "Models.h"
 #include "Rules.h"
 #include "cp/Trace/Rows.h"
@@ -184,6 +185,71 @@ void traceWindow(OpTrace &trace, WindowOpInterface op) {
       checkSame(trace, x, 2, {"initial", window.initial}, 2, rank);
     checkWindow(trace, window, rank, own);
   }
+}
+
+/// The cotangents of the rows before each part's own, which they are of. Rows
+/// before the first of a sequence have no number.
+static void setBefore(OpTrace &trace, unsigned number, const Window &window) {
+  TracedValue &value = trace.result(number);
+  const IdSpace &space = *window.x.value->space;
+  value.space = window.x.value->space;
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    Digits own = rowsOf(trace, window.x, rank),
+           channel = digitsOf(trace, window.x, rank, 2, 2);
+    auto words = std::make_shared<Words>();
+    for (int64_t part = 0; part < value.shape[0]; ++part) {
+      int64_t edge = own.at[part * window.x.value->shape[1]];
+      for (int64_t step = -window.rows; step < 0; ++step)
+        for (int64_t c : channel.at) {
+          bool isToken =
+              edge >= 0 && c >= 0 && edge % window.length + step >= 0;
+          words->push_back(isToken ? (edge + step) * space.strides[2] +
+                                         c * space.strides[3] + 1
+                                   : unknownId);
+        }
+    }
+    value.ids.push_back(std::move(words));
+  }
+}
+
+void traceConv1dGrad(OpTrace &trace, Conv1dGradOp op) {
+  NamedValue x{"x", &trace.operand(op.getX())},
+      weight{"weight", &trace.operand(op.getWeight())},
+      dy{"dy", &trace.operand(op.getDy())};
+  if (!x.value->space)
+    return trace.setUnknown();
+  checkPlain(trace, x);
+  checkPlain(trace, dy);
+  Window window{x, op.getInitial() ? &trace.operand(op.getInitial()) : nullptr,
+                weight.value->shape[1] - 1, /*isReverse=*/false,
+                lengthOf(*x.value)};
+  for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
+    checkSameRows(trace, x, dy, rank, window.length);
+    checkSame(trace, x, 2, dy, 2, rank);
+    checkSame(trace, x, 2, weight, 0, rank);
+    if (op.getBias())
+      checkSame(trace, x, 2, {"bias", &trace.operand(op.getBias())}, 0, rank);
+    if (op.getPlaces())
+      checkSameRows(trace, x, {"places", &trace.operand(op.getPlaces())}, rank,
+                    window.length);
+    Digits own = rowsOf(trace, x, rank);
+    checkInOrder(trace, "x", rank, own, x.value->shape[0], window.length);
+    if (window.initial)
+      checkSame(trace, x, 2, {"initial", window.initial}, 2, rank);
+    if (window.rows > 0)
+      checkWindow(trace, window, rank, own);
+  }
+  std::vector<int64_t> whole(trace.numRanks(), 0),
+      terms = coversOfRows(trace, x);
+  setSumLike(trace, 0, *x.value, whole);
+  setSumLike(trace, 1, *weight.value, terms);
+  if (op.getBias())
+    setSumLike(trace, 2, trace.operand(op.getBias()), terms);
+  else
+    setSumAlong(trace, 2, x, {2}, terms);
+  setBefore(trace, 3, window);
+  for (unsigned number : {0, 3})
+    trace.result(number).hasRows = true;
 }
 
 } // namespace cp

@@ -405,6 +405,23 @@ TEST_F(ErrorTest, Gradients) {
               {1, bitsOf(1), 0},
               "attention_grad: causal wants as many keys as queries, got 9 and "
               "5; or give the queries' positions");
+  auto expectBlock = [&](const std::vector<int64_t> &attrs, Buffer positions,
+                         const std::string &message) {
+    expectError("attention_grad_block",
+                {q, keys, keys, q, lse, q, absent, absent, positions, absent,
+                 absent, absent},
+                {q, keys, keys}, attrs, "attention_grad_block: " + message);
+  };
+  expectBlock({1, bitsOf(1)}, words({5}, 0),
+              "expected at least 4 attribute words, got 2");
+  expectBlock({1, bitsOf(1), 0, 2, 0, 9}, words({5}, 0),
+              "k_runs needs three words for each run");
+  expectBlock({1, bitsOf(1), 0, 3, 0, 8, 1}, words({5}, 0),
+              "k_runs must hold as many rows as its tensor, 9, got 8");
+  expectBlock({1, bitsOf(1), 0, 3, 0, 9, 1}, absent,
+              "causal wants the queries' positions");
+  expectBlock({1, bitsOf(1), 0, 3, 0, 9, 1}, words({5}, -1),
+              "positions must be at least 0");
   expectError("ssd_grad", {ssdIns()[0], ssdIns()[1]}, {}, ssdAttrs(),
               "ssd_grad: expected 6 to 11 inputs and 8 outputs, got 2 and 0");
 }

@@ -661,7 +661,7 @@ template <typename T> void checkRounding(Problem &problem, double tolerance) {
   auto isSum = [&](const std::string &name) {
     return name == "dweight" || name == "dbias" || name == "dA_log" ||
            name == "dD" || name == "ddt_bias" || name == "dtable" ||
-           (name == "dinitial" && isScan);
+           name == "dk" || name == "dv" || (name == "dinitial" && isScan);
   };
   for (const std::string &name : problem.gradOuts) {
     const auto &size = problem.gradients[name].sizes;

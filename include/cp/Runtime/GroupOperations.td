@@ -57,10 +57,11 @@ def CPRT_Unslice : CPRT_Operation<"unslice"> {
     Zeros, but for this rank's part of `dim`, which is the input; moves nothing
     between ranks.
   }];
-  let ins = (inputs CPRT_T<"...">:$part);
-  let outs = (outputs CPRT_T<"...">:$whole);
+  let ins = (inputs CPRT_Any<"...">:$part);
+  let outs = (outputs CPRT_Any<"...">:$whole);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Int<0>:$dim,
                           CPRT_Order:$order);
+  let onlyMoves = true;
 }
 
 def CPRT_AllReduce : CPRT_Operation<"all_reduce"> {

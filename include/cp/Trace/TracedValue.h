@@ -70,6 +70,9 @@ struct TracedValue {
   /// Whether elements may be there several times: its sizes may not be those of
   /// its space then.
   bool isRepeated = false;
+  /// Whether dimensions 0 and 1 are rows of a sequence whatever is taken of
+  /// them: a part of them is no tensor of its own.
+  bool hasRows = false;
   /// By rank; null where all is noId.
   std::vector<Plane> ids;
   /// By rank: what each element covers (see Covers); empty: plain elements.
