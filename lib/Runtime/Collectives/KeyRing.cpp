@@ -11,6 +11,22 @@
 
 using namespace cp::runtime;
 
+Error cp::runtime::readRingRows(Context &context, const Descriptor &call,
+                                const AttentionRule &rule,
+                                const SequenceCut &cut, const Buffer *places,
+                                RingRows &rows) {
+  rows.rule = rule;
+  if (Error failure = call.expectNotInPlace())
+    return failure;
+  if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
+                                    rows.queries))
+    return failure;
+  if (Error failure =
+          findPositions(context, call, "", cut, call.in(1).sizes[1], rows.keys))
+    return failure;
+  return checkAttentionRule(call, rule, *rows.queries, *rows.keys, places);
+}
+
 int64_t StagedParts::add(int64_t bytes) {
   int64_t begin = end, sum = 0;
   fits &= !__builtin_add_overflow(begin, bytes, &sum) &&

@@ -17,10 +17,25 @@
 #ifndef CP_LIB_RUNTIME_KEYRING_H
 #define CP_LIB_RUNTIME_KEYRING_H
 
+#include "Core/Attention.h"
 #include "Core/Copy.h"
 #include "Exchange.h"
 
 namespace cp::runtime {
+
+/// What a checked call along a ring says of its rows.
+struct RingRows {
+  AttentionRule rule;
+  const Positions *queries = nullptr, *keys = nullptr;
+
+  const Group &group() const { return *keys->group; }
+};
+/// Reads them, of inputs 0 and 1 that are cut alike; `places`, which may be
+/// null, are the queries'. CPRT_INVALID_ARGUMENT for a rule that makes no
+/// sense, and where an output is an input.
+Error readRingRows(Context &context, const Descriptor &call,
+                   const AttentionRule &rule, const SequenceCut &cut,
+                   const Buffer *places, RingRows &rows);
 
 /// Where the parts of a rank's staged memory begin; the same on all ranks.
 class StagedParts {

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Attention.h"
 #include "Core/Operations.h"
 #include "KeyRing.h"
 
@@ -14,12 +13,8 @@ using namespace cp::runtime;
 namespace {
 
 /// One checked call.
-struct RingCall {
-  AttentionRule rule;
-  const Positions *queries = nullptr, *keys = nullptr;
+struct RingCall : RingRows {
   AttentionKernels kernels;
-
-  const Group &group() const { return *keys->group; }
 };
 
 /// Where everything is in a rank's memory.
@@ -114,19 +109,10 @@ static Error readRing(Context &context, const Descriptor &call,
                       RingCall &ring) {
   if (Error failure = checkAttentionBuffers(call))
     return failure;
-  if (Error failure = call.expectNotInPlace())
-    return failure;
   RingAttentionAttributes attrs(call);
-  ring.rule = {attrs.causal, attrs.scale, attrs.window};
-  SequenceCut cut = {attrs.axes, attrs.orders};
-  if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
-                                    ring.queries))
-    return failure;
   if (Error failure =
-          findPositions(context, call, "", cut, call.in(1).sizes[1], ring.keys))
-    return failure;
-  if (Error failure = checkAttentionRule(call, ring.rule, *ring.queries,
-                                         *ring.keys, placesOf(call)))
+          readRingRows(context, call, {attrs.causal, attrs.scale, attrs.window},
+                       {attrs.axes, attrs.orders}, placesOf(call), ring))
     return failure;
   return findAttentionKernels(context, call, ring.kernels);
 }

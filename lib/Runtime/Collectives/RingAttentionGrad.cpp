@@ -15,7 +15,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Core/Attention.h"
 #include "Core/Operations.h"
 #include "KeyRing.h"
 
@@ -27,12 +26,8 @@ namespace {
 constexpr size_t dlseInput = 6, placesInput = 7;
 
 /// One checked call.
-struct GradCall {
-  AttentionRule rule;
-  const Positions *queries = nullptr, *keys = nullptr;
+struct GradCall : RingRows {
   cp::kernels::KernelFn kernel = nullptr;
-
-  const Group &group() const { return *keys->group; }
 };
 
 /// Where everything is in a rank's memory.
@@ -223,20 +218,10 @@ static Error readGrad(Context &context, const Descriptor &call,
                       GradCall &grad) {
   if (Error failure = checkBuffers(call))
     return failure;
-  if (Error failure = call.expectNotInPlace())
-    return failure;
   RingAttentionGradAttributes attrs(call);
-  grad.rule = {attrs.causal, attrs.scale, attrs.window};
-  SequenceCut cut = {attrs.axes, attrs.orders};
-  if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
-                                    grad.queries))
-    return failure;
-  if (Error failure =
-          findPositions(context, call, "", cut, call.in(1).sizes[1], grad.keys))
-    return failure;
-  if (Error failure =
-          checkAttentionRule(call, grad.rule, *grad.queries, *grad.keys,
-                             optionalInput(call, placesInput)))
+  if (Error failure = readRingRows(
+          context, call, {attrs.causal, attrs.scale, attrs.window},
+          {attrs.axes, attrs.orders}, optionalInput(call, placesInput), grad))
     return failure;
   grad.kernel = kernelFor(context, "attention_grad_block", call.in(0).dtype);
   if (!grad.kernel)
