@@ -147,6 +147,7 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
   if (attributes) {
     spec.init = attributes.getAs<DictionaryAttr>(initAttr);
     spec.value = attributes.getAs<DictionaryAttr>(valueAttr);
+    spec.isResidual = attributes.contains(residualAttr);
   }
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::optional<DType> dtype =

@@ -233,7 +233,8 @@ void traceAttentionGrad(OpTrace &trace, Operation *op) {
   }
   std::vector<int64_t> whole(trace.numRanks(), 0);
   setSumLike(trace, 0, *q.value, whole);
-  std::vector<int64_t> terms = grad ? coversOfRows(trace, q) : whole;
+  std::vector<int64_t> terms =
+      grad ? coversOfRows(trace, q, Rows::OfEach) : whole;
   setSumLike(trace, 1, *k.value, terms);
   setSumLike(trace, 2, *v.value, terms);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Gradients.h"
 #include "Models.h"
 #include "Rules.h"
 #include "cp/Trace/Runs.h"
@@ -279,8 +280,8 @@ private:
     if (static_cast<int64_t>(digits.at.size()) == digits.size)
       return cover;
     if (found.sums)
-      return cover == 0
-                 ? trace.covers().wordOf({false, digits.size, *intervals})
+      return carried[rank] == 0
+                 ? coverWithin(trace, cover, {false, digits.size, *intervals})
                  : unknownId;
     trace.report(rank, "works on " + textOf(*intervals) + of +
                            " instead of all " + std::to_string(digits.size));

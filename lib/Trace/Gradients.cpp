@@ -14,6 +14,7 @@
 
 #include "Models.h"
 #include "Tracer.h"
+#include "cp/Trace/Runs.h"
 
 #include <set>
 
@@ -21,7 +22,27 @@ using namespace mlir;
 
 namespace cp {
 
-int64_t coverOfRows(OpTrace &trace, const NamedValue &x, int64_t rank) {
+int64_t coverWithin(OpTrace &trace, int64_t outer, const Cover &inner) {
+  if (outer == 0)
+    return trace.covers().wordOf(inner);
+  if (outer == unknownId)
+    return unknownId;
+  const Cover &sum = trace.covers()[outer];
+  Cover both{false, sum.size * inner.size, {}};
+  for (auto [begin, end] : sum.intervals)
+    for (int64_t at = begin; at < end; ++at)
+      for (auto [first, last] : inner.intervals)
+        both.intervals.push_back(
+            {at * inner.size + first, at * inner.size + last});
+  auto all = joined(both.intervals);
+  if (sum.isRun || !all)
+    return unknownId;
+  both.intervals = *all;
+  return trace.covers().wordOf(both);
+}
+
+int64_t coverOfRows(OpTrace &trace, const NamedValue &x, int64_t rank,
+                    Rows which) {
   Digits rows = rowsOf(trace, x, rank);
   int64_t length = lengthOf(*x.value);
   std::map<int64_t, std::set<int64_t>> tokens;
@@ -29,22 +50,33 @@ int64_t coverOfRows(OpTrace &trace, const NamedValue &x, int64_t rank) {
     if (row < 0 || !tokens[row / length].insert(row % length).second)
       return unknownId;
   }
-  bool areAll = static_cast<int64_t>(tokens.size()) * length == rows.size;
+  int64_t batches = rows.size / length;
+  bool areAll =
+      which == Rows::OfEach || static_cast<int64_t>(tokens.size()) == batches;
   const std::set<int64_t> &first = tokens.begin()->second;
-  if (!areAll ||
-      !llvm::all_of(tokens, [&](const auto &of) { return of.second == first; }))
+  if (!llvm::all_of(tokens, [&](const auto &of) { return of.second == first; }))
     return unknownId;
-  if (static_cast<int64_t>(first.size()) == length)
+  bool isWhole = static_cast<int64_t>(first.size()) == length;
+  if (areAll && isWhole)
     return 0;
-  auto intervals =
-      intervalsOf(std::vector<int64_t>(first.begin(), first.end()));
-  return trace.covers().wordOf({false, length, *intervals});
+  // As a sum over both dimensions counts: by the one that is cut, or by rows.
+  std::vector<int64_t> indices;
+  for (const auto &[batch, of] : tokens) {
+    if (isWhole)
+      indices.push_back(batch);
+    else if (!areAll || indices.empty())
+      for (int64_t token : of)
+        indices.push_back(areAll ? token : batch * length + token);
+  }
+  int64_t size = areAll ? length : isWhole ? batches : rows.size;
+  return trace.covers().wordOf({false, size, *intervalsOf(indices)});
 }
 
-std::vector<int64_t> coversOfRows(OpTrace &trace, const NamedValue &x) {
+std::vector<int64_t> coversOfRows(OpTrace &trace, const NamedValue &x,
+                                  Rows rows) {
   std::vector<int64_t> covers;
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank)
-    covers.push_back(coverOfRows(trace, x, rank));
+    covers.push_back(coverOfRows(trace, x, rank, rows));
   return covers;
 }
 
@@ -112,11 +144,11 @@ llvm::Error traceUnslice(OpTrace &trace, UnsliceOp op) {
     value.ids.push_back(std::move(words));
     int64_t position = llvm::find(group, rank) - group.begin();
     auto size = static_cast<int64_t>(group.size());
+    int64_t own = coverOf(trace, {"the part", &source}, rank, 0).value_or(0);
     covers.push_back(
-        !source.covers.empty() ? unknownId
-        : size == 1
-            ? 0
-            : trace.covers().wordOf({false, size, {{position, position + 1}}}));
+        size == 1 ? own
+                  : coverWithin(trace, own,
+                                {false, size, {{position, position + 1}}}));
   }
   setCovers(trace, value, covers);
   return llvm::Error::success();

@@ -12,11 +12,19 @@
 
 namespace cp {
 
-/// What a sum over a rank's rows of `x` covers: of each sequence the same
-/// tokens. 0 for all of them, unknownId where sequences are not alike.
-int64_t coverOfRows(OpTrace &trace, const NamedValue &x, int64_t rank);
+/// Of a sum over what `outer` covers, 0 for all there is, and within each over
+/// these of another index: both counted as one.
+int64_t coverWithin(OpTrace &trace, int64_t outer, const Cover &inner);
+
+/// What a sum over a rank's rows of `x` covers, or of those of each sequence by
+/// itself: the same tokens of each. 0 for all of them, unknownId where
+/// sequences are not alike.
+enum class Rows { OfAll, OfEach };
+int64_t coverOfRows(OpTrace &trace, const NamedValue &x, int64_t rank,
+                    Rows rows = Rows::OfAll);
 /// The same by rank.
-std::vector<int64_t> coversOfRows(OpTrace &trace, const NamedValue &x);
+std::vector<int64_t> coversOfRows(OpTrace &trace, const NamedValue &x,
+                                  Rows rows = Rows::OfAll);
 
 /// Gives a result the ids of an operand whose cotangent it is, and what each
 /// rank's sum covers. Unknown where the operand's ids are.

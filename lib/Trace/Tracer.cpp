@@ -72,7 +72,7 @@ llvm::Error Tracer::traceArguments() {
                                                program.signature.arguments)) {
     TracedValue &value = of(argument);
     llvm::append_range(value.shape, localShape(spec.layout, spec.shape, 0));
-    value.isUnknown = value.numElements() == 0;
+    value.isUnknown = value.numElements() == 0 || spec.isResidual;
     if (value.isUnknown)
       continue;
     value.space = std::make_shared<IdSpace>(IdSpace::of(spec.shape));
@@ -269,6 +269,8 @@ static std::string wrongCover(const Covers &covers, int64_t cover,
 void Tracer::checkResults(Operation *terminator) {
   for (auto [number, spec] : llvm::enumerate(program.signature.results)) {
     const TracedValue &value = of(terminator->getOperand(number));
+    if (spec.isResidual)
+      continue;
     bool isComparable =
         !value.isUnknown && (!value.isRepeated || hasSizes(value, spec.shape));
     if (!isComparable) {
@@ -285,7 +287,7 @@ void Tracer::checkResults(Operation *terminator) {
       Plane covered = value.coversOf(rank);
       for (size_t i = 0; i < got->size(); ++i) {
         int64_t word = (*got)[i];
-        trace.complete &= word != unknownId;
+        trace.complete &= word != unknownId && (*covered)[i] != unknownId;
         std::string what;
         if (word == noId && value.space)
           what = "holds no element where it should hold " +

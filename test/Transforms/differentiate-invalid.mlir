@@ -167,3 +167,14 @@ func.func @main(%x: tensor<?x4xf32> {cp.param = "x"}) -> tensor<?x4xf32> {
   %0 = math.exp %x : tensor<?x4xf32>
   return %0 : tensor<?x4xf32>
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+// expected-error @below {{differentiate_c1: result 0 is a partial sum; add it up, by a cp.all_reduce}}
+func.func @terms(%x: tensor<4xf64> {cp.param = "x", cp.layout = #cp.layout<#mesh, [{}]>})
+    -> (tensor<4xf64> {cp.layout = #cp.layout<#mesh, [{}], partial = {"cp"}>})
+    attributes {cp.view = "local"} {
+  %0 = math.exp %x : tensor<4xf64>
+  return %0 : tensor<4xf64>
+}

@@ -12,7 +12,7 @@
 // CHECK-SAME:      %[[X:[a-z0-9]+]]: tensor<4x3xf32>
 // CHECK-SAME:      %[[W:[a-z0-9]+]]: tensor<3xf32>
 // CHECK-SAME:      -> (tensor<f32> {{{.*}}cp.name = "loss"}
-// CHECK-SAME:      tensor<4x3xf32> {cp.layout = #layout{{[0-9]*}}, cp.name = "residual{{[01]}}"}
+// CHECK-SAME:      tensor<4x3xf32> {cp.layout = #layout{{[0-9]*}}, cp.name = "residual{{[01]}}", cp.residual}
 // CHECK-SAME:      attributes {cp.view = "local"}
 // CHECK:         math.exp
 // CHECK:         cp.all_reduce

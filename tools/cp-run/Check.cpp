@@ -124,6 +124,10 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
     return nullptr;
   auto expectation = std::make_unique<Expectation>();
   expectation->specs = checked.results();
+  expectation->isNarrow =
+      llvm::any_of(checked.arguments(), [](const TensorSpec &spec) {
+        return spec.dtype == DType::BF16;
+      });
   if (options.check == Check::Results) {
     if (ownResults(checked).size() != checked.results().size())
       return llvm::createStringError(
@@ -144,7 +148,10 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
 
 llvm::Expected<ResultsComparison>
 Expectation::compare(llvm::ArrayRef<const HostTensor *> inputs,
-                     const RunResult &run, const ToleranceOf &toleranceOf) {
+                     const RunResult &run, const ToleranceOf &ofType) {
+  auto toleranceOf = [&](DType dtype) {
+    return ofType(isNarrow && dtype == DType::F32 ? DType::BF16 : dtype);
+  };
   if (!reference)
     return compareResults(specs, run, stored, toleranceOf);
   RunOptions how;

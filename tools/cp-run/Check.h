@@ -52,6 +52,8 @@ public:
 
 private:
   std::vector<TensorSpec> specs;
+  /// Whether what results are computed of is bf16, though sums are f32.
+  bool isNarrow = false;
   /// One of the two.
   std::unique_ptr<Program> reference;
   std::vector<HostTensor> stored;

@@ -138,7 +138,11 @@ protected:
   void expectNear(Program &program, cprt_kernel_set kernels) {
     double worst = 0;
     std::string where;
-    for (auto [name, distance] : distancesOf(gradientsOf(program, kernels))) {
+    std::map<std::string, double> distances =
+        distancesOf(gradientsOf(program, kernels));
+    // All but the ids of the file are distances.
+    EXPECT_EQ(distances.size() + 1, golden.size());
+    for (auto [name, distance] : distances) {
       double allowed = golden.at("distance." + name).asDoubles().front();
       EXPECT_LE(distance, largestRatio * allowed) << name;
       if (distance / allowed > worst) {

@@ -44,6 +44,8 @@ struct TensorSpec {
   mlir::DictionaryAttr init;
   /// `cp.value`: of which op inside this result is the value; or null.
   mlir::DictionaryAttr value;
+  /// `cp.residual`: each rank's own, which is no part of anything.
+  bool isResidual = false;
   DType dtype = DType::F32;
   /// The shape of the whole tensor.
   std::vector<int64_t> shape;

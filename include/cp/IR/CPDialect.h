@@ -67,6 +67,7 @@ inline constexpr llvm::StringLiteral numberAttr = "cp.number";
 inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
 inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
 inline constexpr llvm::StringLiteral valueAttr = "cp.value";
+inline constexpr llvm::StringLiteral residualAttr = "cp.residual";
 inline constexpr llvm::StringLiteral gradientAttr = "cp.gradient";
 
 /// ScanOpInterface::advance of summaries that are a decay and a state: the

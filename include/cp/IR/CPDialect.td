@@ -45,7 +45,9 @@ def CP_Dialect : Dialect {
     - `cp.layout`: in the local view, the layout of the whole tensor;
     - `cp.value`: the result is what an op inside computes, and of which op;
     - `cp.gradient`: the result is the loss's derivative by the argument of that
-      name.
+      name;
+    - `cp.residual`: what a forward function keeps for its backward function, each
+      rank its own.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

@@ -53,7 +53,7 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
     Constraints:
     - differentiate_c1: the function has one block, works on tensors of known sizes
       whose types have no layouts, and neither loops nor branches; in the local view
-      reshards are collectives already;
+      reshards are collectives already, and no argument or result is a partial sum;
     - differentiate_c2: there is a loss, of one float, and what `wrt` names is an
       argument of floats;
     - differentiate_c3: each op between these arguments and the loss has a
@@ -86,7 +86,7 @@ def SplitBackward : Pass<"cp-split-backward", "::mlir::ModuleOp"> {
     uses, in their order; the latter then takes the residuals, in theirs.
 
     A residual is what the backward pass reads of the forward pass: `cp.name` is
-    "residual0" and so on. What costs nothing, such as constants and views, is
+    "residual0" and so on, and it has `cp.residual`. What costs nothing, such as constants and views, is
     made again. In the local view a residual is a rank's own, and its `cp.layout`
     stacks those of all ranks along dimension 0; a scalar has one dimension then.
 
@@ -94,8 +94,9 @@ def SplitBackward : Pass<"cp-split-backward", "::mlir::ModuleOp"> {
     residuals then need no agreement.
 
     Constraints:
-    - split_backward_c1: the function has one block, no layouts in its types, and
-      nobody calls it;
+    - split_backward_c1: the function has one block, no layouts in its types and no
+      ops that write to memory, returns no values of its ops (`cp.value`), and nobody
+      calls it;
     - split_backward_c2: a public function has results with `cp.gradient`.
 
     See test/Transforms/split-backward.mlir.

@@ -138,9 +138,12 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isI64(value), "an i64, a dimension");
   if (name == layoutAttr)
     return expectForm(op, attribute, isa<LayoutAttr>(value), "a #cp.layout");
+  if (name == residualAttr)
+    return expectForm(op, attribute, isa<UnitAttr>(value), "nothing more");
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
-                 "cp.init, cp.sequence, cp.layout and cp.value");
+                 "cp.init, cp.sequence, cp.layout, cp.value, cp.gradient and "
+                 "cp.residual");
 }
 
 } // namespace

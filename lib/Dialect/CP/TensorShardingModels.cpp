@@ -63,8 +63,12 @@ struct ExtractSlice
 /// Upstream's verifier cuts the indices of merged dimensions to 32 bits before
 /// it looks at them, and passes others here as they are.
 LogicalResult checkGroups(Operation *op, ArrayRef<ReassociationIndices> groups,
-                          int64_t rank) {
-  int64_t next = 0;
+                          RankedTensorType expanded) {
+  int64_t next = 0, rank = expanded.getRank();
+  // A scalar, and one element.
+  if (groups.empty() && expanded.hasStaticShape() &&
+      expanded.getNumElements() == 1)
+    return success();
   bool inOrder = llvm::all_of(groups, [&](const ReassociationIndices &group) {
     return llvm::all_of(group, [&](int64_t dim) { return dim == next++; });
   });
@@ -90,6 +94,8 @@ ShardingRule reshapeRule(ArrayRef<ReassociationIndices> groups,
       apart[minor].clear();
     merged.push_back(factors);
   }
+  if (groups.empty())
+    llvm::for_each(apart, [](DimFactors &factors) { factors.clear(); });
   rule.sizes.assign(expanded.getShape().begin(), expanded.getShape().end());
   rule.operands.push_back(expands ? merged : apart);
   rule.results.push_back(expands ? apart : merged);
@@ -103,7 +109,7 @@ struct ExpandShape
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto expand = cast<tensor::ExpandShapeOp>(op);
     if (failed(checkGroups(op, expand.getReassociationIndices(),
-                           expand.getResultType().getRank())))
+                           expand.getResultType())))
       return failure();
     ShardingRule rule = reshapeRule(expand.getReassociationIndices(),
                                     expand.getResultType(), /*expands=*/true);
@@ -124,7 +130,7 @@ struct CollapseShape
   FailureOr<ShardingRule> getShardingRule(Operation *op) const {
     auto collapse = cast<tensor::CollapseShapeOp>(op);
     if (failed(checkGroups(op, collapse.getReassociationIndices(),
-                           collapse.getSrcType().getRank())))
+                           collapse.getSrcType())))
       return failure();
     return reshapeRule(collapse.getReassociationIndices(),
                        collapse.getSrcType(), /*expands=*/false);

@@ -43,9 +43,11 @@ struct Staging {
         dk[slot] = parts.add(numBytes(call.out(1)));
         dv[slot] = parts.add(numBytes(call.out(2)));
       }
-      // In f32 for bf16.
-      dq = parts.add(numBytes(call.out(0)));
-      parts.add(numBytes(call.out(0)));
+      // Sums of bf16, twice as wide; others are made where they stay.
+      if (call.out(0).dtype == DType::BF16) {
+        dq = parts.add(numBytes(call.out(0)));
+        parts.add(numBytes(call.out(0)));
+      }
     }
     positions = parts.add(call.in(0).sizes[1] * int64_t(sizeof(int64_t)));
   }

@@ -69,6 +69,8 @@ private:
       if (view)
         return reshard.emitOpError("differentiate_c1: has no collective yet; "
                                    "run cp-lower-reshards first");
+    if (failed(refusePartial(function)))
+      return failure();
     if (!llvm::hasSingleElement(function.getBody()))
       return function.emitOpError("differentiate_c1: has several blocks; give "
                                   "the program what one step computes");
@@ -77,6 +79,25 @@ private:
     for (Operation &op : function.getBody().front())
       if (failed(checkTypes(op)))
         return failure();
+    return success();
+  }
+
+  /// The cotangent of a value of which ranks have terms is whole on each of
+  /// them, which no layout of an argument says.
+  static LogicalResult refusePartial(func::FuncOp function) {
+    auto isPartial = [](Attribute attribute) {
+      LayoutAttr layout = layoutOf(attribute);
+      return layout && !layout.getPartial().empty();
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (isPartial(function.getArgAttr(i, layoutAttr)))
+        return function.emitOpError("differentiate_c1: argument ")
+               << i
+               << " is a partial sum; add it up before, by a cp.all_reduce";
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (isPartial(function.getResultAttr(i, layoutAttr)))
+        return function.emitOpError("differentiate_c1: result ")
+               << i << " is a partial sum; add it up, by a cp.all_reduce";
     return success();
   }
 

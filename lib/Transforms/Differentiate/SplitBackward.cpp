@@ -11,8 +11,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace cp {
 #define GEN_PASS_DEF_SPLITBACKWARD
@@ -37,8 +39,8 @@ SmallVector<Value> readsOf(Operation *op) {
 bool canBeHeld(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   Type element = tensor ? tensor.getElementType() : Type();
-  return element && (isa<FloatType>(element) || element.isInteger(32) ||
-                     element.isInteger(64));
+  return element && (element.isF32() || element.isF64() || element.isBF16() ||
+                     element.isInteger(32) || element.isInteger(64));
 }
 
 /// Which ops of a function with gradients are of which pass.
@@ -100,11 +102,19 @@ private:
         isa<tensor::EmptyOp, linalg::FillOp, tensor::ExpandShapeOp,
             tensor::CollapseShapeOp, PositionsOp, CutPositionsOp>(op))
       return true;
-    // A part of an argument is as large as that where it is kept.
-    return isa<tensor::ExtractSliceOp, SliceOp>(op) &&
-           llvm::all_of(op->getOperands(), [&](Value operand) {
-             return !operand.getDefiningOp() || isMadeAgain(operand);
-           });
+    return isa<tensor::ExtractSliceOp, SliceOp>(op) && isPartOfArgument(value);
+  }
+
+  /// Which both functions have whole anyway.
+  static bool isPartOfArgument(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tensor::ExtractSliceOp, SliceOp, tensor::ExpandShapeOp,
+               tensor::CollapseShapeOp>(op) ||
+          op->getNumOperands() != 1)
+        return false;
+      value = op->getOperand(0);
+    }
+    return true;
   }
 
   func::FuncOp function;
@@ -227,7 +237,8 @@ struct SplitBackward : impl::SplitBackwardBase<SplitBackward> {
     if (functions.empty()) {
       getOperation().emitError("split_backward_c2: no public function has "
                                "results with cp.gradient; run "
-                               "cp-differentiate first");
+                               "cp-differentiate first, or give the pipeline "
+                               "gradients=loss or gradients=cotangents");
       return signalPassFailure();
     }
     for (func::FuncOp function : functions) {
@@ -251,9 +262,21 @@ private:
     if (!llvm::hasSingleElement(function.getBody()))
       return function.emitOpError("split_backward_c1: has several blocks");
     auto view = function->getAttrOfType<StringAttr>(viewAttr);
-    if (view && view != "local")
+    if ((view && view != "local") ||
+        llvm::any_of(function.getArgumentTypes(),
+                     [](Type type) { return LayoutAttr::of(type); }))
       return function.emitOpError("split_backward_c1: has layouts in its "
                                   "types; run this when it is partitioned");
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, valueAttr))
+        return function.emitOpError("split_backward_c1: returns what its ops "
+                                    "compute, of both passes; split it "
+                                    "without expose");
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (!onlyReads(&op))
+        return op.emitOpError("split_backward_c1: may write to memory, so it "
+                              "belongs to neither pass alone; split the "
+                              "program while it is on tensors");
     if (!SymbolTable::symbolKnownUseEmpty(function, getOperation()))
       return function.emitOpError("split_backward_c1: is called, which two "
                                   "functions cannot be; inline it first");
@@ -262,6 +285,32 @@ private:
         return function.emitOpError("split_backward_c1: there is a '")
                << function.getName() << suffix << "' already; rename it";
     return success();
+  }
+
+  /// Whether nothing but its results depends on when an op runs, or whether.
+  static bool onlyReads(Operation *op) {
+    if (isMemoryEffectFree(op))
+      return true;
+    std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+        getEffectsRecursively(op);
+    return effects && llvm::all_of(*effects, [](const auto &effect) {
+             return isa<MemoryEffects::Read>(effect.getEffect());
+           });
+  }
+
+  /// The names that arguments and results of a function have.
+  static llvm::StringSet<> namesOf(func::FuncOp function) {
+    llvm::StringSet<> names;
+    auto note = [&](Attribute attribute) {
+      if (auto name = dyn_cast_or_null<StringAttr>(attribute))
+        names.insert(name.getValue());
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      for (StringRef attr : {StringRef(nameAttr), StringRef(paramAttr)})
+        note(function.getArgAttr(i, attr));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      note(function.getResultAttr(i, nameAttr));
+    return names;
   }
 
   void split(func::FuncOp function) {
@@ -288,11 +337,17 @@ private:
     }
     forward.endOwnResults();
     Builder builder(&getContext());
-    for (auto [i, value] : llvm::enumerate(passes.residuals)) {
+    llvm::StringSet<> names = namesOf(function);
+    int64_t next = 0;
+    for (Value value : passes.residuals) {
       RankedTensorType type = passedAs(value);
+      std::string name;
+      do
+        name = "residual" + std::to_string(next++);
+      while (names.contains(name));
       NamedAttrList attributes;
-      attributes.append(nameAttr,
-                        builder.getStringAttr("residual" + std::to_string(i)));
+      attributes.append(nameAttr, builder.getStringAttr(name));
+      attributes.append(residualAttr, builder.getUnitAttr());
       if (mesh)
         attributes.append(layoutAttr, stacked(mesh, type.getRank()));
       DictionaryAttr dictionary = attributes.getDictionary(&getContext());

@@ -7,6 +7,8 @@
 
 #include "LayoutAssigner.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 
 namespace cp {
@@ -41,10 +43,14 @@ void LayoutAssigner::addBatchCut(Operation *op, const ShardingRule &rule,
     cuts.factors[batch] = sharding.batch;
 }
 
-/// The weight of a projection, or of its adjoint, which may have it first.
-static const TensorFactors *weightOf(const ShardingRule &rule) {
+/// The weight of a projection, or of its adjoint, which may have it first: what
+/// has two dimensions, and no tokens.
+static const TensorFactors *
+weightOf(Operation *op, const ShardingRule &rule,
+         const DenseMap<Value, int64_t> &sequenceDims) {
   for (size_t number : {1, 0})
-    if (rule.operands.size() > 1 && rule.operands[number].size() == 2)
+    if (rule.operands.size() > 1 && rule.operands[number].size() == 2 &&
+        !sequenceDims.contains(op->getOperand(number)))
       return &rule.operands[number];
   return nullptr;
 }
@@ -52,7 +58,7 @@ static const TensorFactors *weightOf(const ShardingRule &rule) {
 void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
                                   FactorCuts &cuts) {
   auto parallel = op->getAttrOfType<StringAttr>(parallelAttr);
-  const TensorFactors *weight = weightOf(rule);
+  const TensorFactors *weight = weightOf(op, rule, sequenceDims);
   if (!parallel || sharding.tensorParallel.empty() || !weight)
     return;
   // The weight is [rows out, rows in]. What is repeated behind the projection
@@ -100,8 +106,12 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
   // over what tensor parallelism cuts is as much as one token's row.
   bool fromZero = startsFromZero(op, rule);
   bool mayBePartial = (sequence < 0 || rule.isReduction(sequence)) && fromZero;
+  // In bf16 terms are rounded before they are added, as projections are known
+  // to do.
+  bool mayRound = op->hasAttr(parallelAttr) ||
+                  !getElementTypeOrSelf(op->getResult(0)).isBF16();
   auto maySum = [&](int axis) {
-    return mayBePartial || (fromZero && isTensorAxis(axis));
+    return mayBePartial || (fromZero && mayRound && isTensorAxis(axis));
   };
   bool isSequence =
       sequence >= 0 && (mayBePartial || !rule.isReduction(sequence));
