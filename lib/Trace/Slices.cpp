@@ -180,9 +180,7 @@ void traceInsertSlice(OpTrace &trace, tensor::InsertSliceOp slice) {
     Plane ids = source.idsOf(rank), marks = source.coversOf(rank);
     auto words = std::make_shared<Words>(*dest.idsOf(rank));
     auto covers = std::make_shared<Words>(*dest.coversOf(rank));
-    // Constants take the place of what they are written over.
-    for (int64_t i = 0, e = source.numElements();
-         i < e && !(source.isConstant() && dest.space); ++i) {
+    for (int64_t i = 0; i < source.numElements(); ++i) {
       int64_t to = window.elementOf(i);
       (*words)[to] = translated((*ids)[i], known, space, change);
       (*covers)[to] = (*marks)[i];
