@@ -9,6 +9,7 @@
 #include "Models.h"
 #include "Rules.h"
 #include "cp/Trace/Runs.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <numeric>
 
@@ -139,8 +140,7 @@ private:
         trace.giveUp();
         return false;
       }
-      for (int64_t rank = 0; rank < trace.numRanks(); ++rank)
-        carry(names[i], rank);
+      carry(names[i]);
     }
     for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
       if (carried[rank] > 0 && factors > 1)
@@ -166,16 +166,31 @@ private:
   bool isSameShare(int64_t a, int64_t b) const {
     return a == b || reduced(trace.covers()[a]) == reduced(trace.covers()[b]);
   }
-  /// Whether two sums are over as many of as many.
-  bool isAsMuch(int64_t a, int64_t b) const {
-    auto count = [&](int64_t word) {
-      int64_t sum = 0;
-      for (auto [begin, end] : trace.covers()[word].intervals)
-        sum += end - begin;
-      return sum;
-    };
-    return trace.covers()[a].size == trace.covers()[b].size &&
-           count(a) == count(b);
+  /// Whether ranks' sums, of these covers, become whole where all that differ
+  /// are added up.
+  bool becomesWhole(ArrayRef<int64_t> words) const {
+    std::vector<std::pair<int64_t, int64_t>> all;
+    int64_t size = 0;
+    for (int64_t word :
+         llvm::SmallSetVector<int64_t, 8>(words.begin(), words.end())) {
+      if (word <= 0)
+        return false;
+      const Cover &cover = trace.covers()[word];
+      llvm::append_range(all, cover.intervals);
+      size = cover.size;
+    }
+    auto sum = joined(all);
+    return sum && sum->size() == 1 &&
+           sum->front() == std::pair(int64_t(0), size);
+  }
+  /// Whether the same exchange makes both whole: of each rank's own tokens in
+  /// one order, say, and of those in another. Then either stands for both.
+  bool becomeWholeTogether(ArrayRef<int64_t> a, ArrayRef<int64_t> b) const {
+    for (size_t i = 0; i < a.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if ((a[i] == a[j]) != (b[i] == b[j]))
+          return false;
+    return becomesWhole(a) && becomesWhole(b);
   }
   /// The intervals, and the size behind them, as small as they can be.
   static std::vector<std::pair<int64_t, int64_t>> reduced(const Cover &cover) {
@@ -191,20 +206,34 @@ private:
     return shares;
   }
 
-  void carry(const NamedValue &named, int64_t rank) {
+  /// What an operand covers on a rank.
+  int64_t wordOf(const NamedValue &named, int64_t rank) {
+    int64_t word = 0;
     for (int64_t batch = 0; batch < named.value->numBatches(); ++batch) {
-      int64_t word = coverOf(trace, named, rank, batch).value_or(0);
-      if (carried[rank] > 0 && word > 0 && !isSameShare(carried[rank], word)) {
-        // Each rank's own tokens in one order, beside those in another.
-        if (isAsMuch(carried[rank], word)) {
-          carried[rank] = unknownId;
-          continue;
-        }
-        trace.report(rank, named.name + ": is " + sumText(word) + ", beside " +
-                               sumText(carried[rank]));
+      int64_t next = coverOf(trace, named, rank, batch).value_or(0);
+      if (word > 0 && next > 0 && word != next) {
+        trace.report(rank, named.name +
+                               ": its elements do not cover the same tokens");
+        return unknownId;
       }
-      carried[rank] =
-          word == 0 || carried[rank] == unknownId ? carried[rank] : word;
+      word = next == 0 ? word : next;
+    }
+    return word;
+  }
+
+  void carry(const NamedValue &named) {
+    SmallVector<int64_t> words;
+    for (int64_t rank = 0; rank < trace.numRanks(); ++rank)
+      words.push_back(wordOf(named, rank));
+    bool isTogether = becomeWholeTogether(carried, words);
+    for (auto [rank, word] : llvm::enumerate(words)) {
+      int64_t &sum = carried[rank];
+      if (sum > 0 && word > 0 && !isTogether && !isSameShare(sum, word))
+        trace.report(static_cast<int64_t>(rank),
+                     named.name + ": is " + sumText(word) + ", beside " +
+                         sumText(sum));
+      if (sum == 0 || word == unknownId)
+        sum = word;
     }
   }
 
