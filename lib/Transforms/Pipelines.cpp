@@ -126,7 +126,7 @@ void buildLowerPipeline(OpPassManager &manager) {
   functions.addPass(createConvertElementwiseToLinalgPass());
   functions.addPass(createLinalgElementwiseOpFusionPass());
   functions.addPass(createPrepareEntry());
-  functions.addPass(bufferization::createEmptyTensorEliminationPass());
+  functions.addPass(createElideBuffers());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion =

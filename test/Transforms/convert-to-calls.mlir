@@ -209,3 +209,20 @@ func.func @rows(%x: tensor<2x8x4xbf16>, %dy: tensor<2x8x6xbf16>, %start: tensor<
       outs(%z1 : tensor<6x4xbf16>) -> tensor<6x4xbf16>
   return %0, %1, %2 : tensor<6x4xf32>, tensor<4x6xf32>, tensor<6x4xbf16>
 }
+
+// A cotangent of what was projected: its adjoint has the weight first.
+// CHECK-LABEL: func.func @weight_first(
+// CHECK-SAME:    %[[W:[a-z0-9]+]]: tensor<16x8xf32>, %[[DY:[a-z0-9]+]]: tensor<2x4x16xf32>
+// CHECK:         cp.call "matmul" ins(%[[DY]], %[[W]] : {{.*}}) outs(%{{.*}} : tensor<2x4x8xf32>) {accumulate = false, transpose_b = false}
+func.func @weight_first(%w: tensor<16x8xf32>, %dy: tensor<2x4x16xf32>)
+    -> tensor<2x4x8xf32> {
+  %f = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x4x8xf32>
+  %z = linalg.fill ins(%f : f32) outs(%e : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  %0 = linalg.contract indexing_maps = [
+      affine_map<(b, l, n, k) -> (n, k)>, affine_map<(b, l, n, k) -> (b, l, n)>,
+      affine_map<(b, l, n, k) -> (b, l, k)>]
+      ins(%w, %dy : tensor<16x8xf32>, tensor<2x4x16xf32>)
+      outs(%z : tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %0 : tensor<2x4x8xf32>
+}

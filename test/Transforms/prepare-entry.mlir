@@ -25,3 +25,23 @@ func.func @main(%x: tensor<4xf32> {cp.name = "x"})
 func.func private @helper(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+
+// What several ops write to, where it has no values or one, each has for itself.
+
+// CHECK-LABEL: func.func @shared(
+// CHECK:         %[[E:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK:         %[[A:.*]] = linalg.fill ins({{.*}}) outs(%[[E]] :
+// CHECK:         %[[F:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK:         %[[B:.*]] = linalg.fill ins({{.*}}) outs(%[[F]] :
+// CHECK:         linalg.add {{.*}} outs(%[[B]] :
+// CHECK:         linalg.mul {{.*}} outs(%[[A]] :
+func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<4xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+  %2 = linalg.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
+      outs(%1 : tensor<4xf32>) -> tensor<4xf32>
+  %3 = linalg.mul ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
+      outs(%1 : tensor<4xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}

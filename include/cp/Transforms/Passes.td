@@ -371,11 +371,25 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
   let summary = "Make results arguments that are written, and protect the others";
   let description = [{
     The caller owns every buffer: each result becomes a memref argument, and no
-    other argument may be written in place. Loops and branches are refused
+    other argument may be written in place. What several ops would write to, a
+    tensor without values or of one value, is made for each of them. Loops and branches are refused
     (`entry_c1`), and so are ops of which upstream makes no loops (`entry_c2`). See test/Transforms/prepare-entry.mlir.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def ElideBuffers : Pass<"cp-elide-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Let ops write where their results will be put";
+  let description = [{
+    Where an op writes to a tensor without values, and what it gives is then put
+    into a result of the function or into a slice of another tensor, it writes there
+    at once. Upstream's `eliminateEmptyTensors` on an entry function, whose one block
+    lets the order of ops be known beforehand. See
+    test/Transforms/elide-buffers.mlir.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def PlanMemory : Pass<"cp-plan-memory", "::mlir::func::FuncOp"> {

@@ -15,12 +15,36 @@ using namespace mlir::bufferization;
 namespace cp {
 namespace {
 
-/// Reads ins, writes outs in place.
+/// Reads ins, writes outs in place. What is asked of each operand and each
+/// result is answered without a look at the others: the sum of a model's
+/// gradients has thousands, and the ways that hold for any op would go through
+/// all of them for each.
 struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
     auto call = cast<CallOp>(op);
-    return !call.isDpsInit(&operand) || call.accumulates();
+    return !isOut(call, operand) || call.accumulates();
+  }
+
+  bool bufferizesToMemoryWrite(Operation *op, OpOperand &operand,
+                               const AnalysisState &) const {
+    return isOut(cast<CallOp>(op), operand);
+  }
+
+  AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
+                                      const AnalysisState &) const {
+    auto call = cast<CallOp>(op);
+    if (!isOut(call, operand) || call.getNumResults() == 0)
+      return {};
+    unsigned number = operand.getOperandNumber() - firstOut(call);
+    return {{op->getResult(number), BufferRelation::Equivalent}};
+  }
+
+  AliasingOpOperandList getAliasingOpOperands(Operation *op, Value value,
+                                              const AnalysisState &) const {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    OpOperand &out = op->getOpOperand(firstOut(cast<CallOp>(op)) + number);
+    return {{&out, BufferRelation::Equivalent}};
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -48,6 +72,15 @@ struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
                    call.getCallbackAttr());
     replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
+  }
+
+private:
+  /// Outs are the last operands.
+  static unsigned firstOut(CallOp call) {
+    return call.getODSOperandIndexAndLength(1).first;
+  }
+  static bool isOut(CallOp call, OpOperand &operand) {
+    return operand.getOperandNumber() >= firstOut(call);
   }
 };
 

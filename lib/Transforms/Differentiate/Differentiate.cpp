@@ -303,6 +303,7 @@ private:
               OpBuilder &builder) {
     Operation *end = function.getBody().front().getTerminator();
     SmallVector<Value> gradients;
+    SmallVector<DictionaryAttr> names;
     for (BlockArgument argument : wanted) {
       StringAttr name = nameOf(function, argument.getArgNumber());
       Attribute layout =
@@ -317,18 +318,20 @@ private:
             builder, function.getLoc(),
             cast<TypedAttr>(builder.getZeroAttr(argument.getType())));
       }
-      unsigned number = function.getNumResults();
       NamedAttrList attributes;
       attributes.append(gradientAttr, name);
       attributes.append(nameAttr,
                         builder.getStringAttr("grad." + name.getValue()));
       if (layout)
         attributes.append(layoutAttr, layout);
-      (void)function.insertResult(
-          number, gradient.getType(),
-          attributes.getDictionary(builder.getContext()));
+      names.push_back(attributes.getDictionary(builder.getContext()));
       gradients.push_back(gradient);
     }
+    // All at once: a type for each number of results would be kept.
+    unsigned number = function.getNumResults();
+    (void)function.insertResults(
+        SmallVector<unsigned>(gradients.size(), number),
+        SmallVector<Type>(ValueRange(gradients).getTypes()), names);
     replicas.makeSums(builder, gradients);
     end->insertOperands(end->getNumOperands(), gradients);
   }

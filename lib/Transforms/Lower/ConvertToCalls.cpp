@@ -71,19 +71,24 @@ struct Product {
         }))
       return std::nullopt;
     Value x = op.getDpsInputs()[0], w = op.getDpsInputs()[1];
-    if (auto found = projection(op, maps, x, w))
+    if (auto found = inOrder(op, maps[0], maps[1], maps[2], x, w))
       return found;
-    if (auto found = overRows(op, maps[0], maps[1], maps[2], x, w))
-      return found;
-    // y[m, n] with the operands in the other order.
-    return overRows(op, maps[1], maps[0], maps[2], w, x);
+    // Adjoints have the weight first.
+    return inOrder(op, maps[1], maps[0], maps[2], w, x);
   }
 
 private:
-  static std::optional<Product> projection(linalg::LinalgOp op,
-                                           ArrayRef<AffineMap> maps, Value of,
+  static std::optional<Product> inOrder(linalg::LinalgOp op, AffineMap x,
+                                        AffineMap w, AffineMap y, Value of,
+                                        Value by) {
+    if (auto found = projection(op, x, w, y, of, by))
+      return found;
+    return overRows(op, x, w, y, of, by);
+  }
+
+  static std::optional<Product> projection(linalg::LinalgOp op, AffineMap x,
+                                           AffineMap w, AffineMap y, Value of,
                                            Value weight) {
-    AffineMap x = maps[0], w = maps[1], y = maps[2];
     if (op.getNumReductionLoops() != 1 || !haveOneFloatType(op) ||
         w.getNumResults() != 2 || x.getNumResults() != y.getNumResults() ||
         x.getNumResults() == 0 ||

@@ -41,6 +41,7 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
     setArgumentAttrs(function,
                      bufferization::BufferizationDialect::kWritableAttrName,
                      [&](unsigned) { return no; });
+    separateInits(function);
     if (failed(moveResults(function)))
       signalPassFailure();
   }
@@ -58,25 +59,59 @@ private:
     return success();
   }
 
+  /// What an op writes to is its own. Of a tensor without values, or of one
+  /// value, that several ops write to, each would get a copy, and bufferization
+  /// would hold every one of them against every other.
+  static void separateInits(FunctionOpInterface function) {
+    for (Operation &op : function.getFunctionBody().front())
+      if (auto writer = dyn_cast<DestinationStyleOpInterface>(op))
+        for (OpOperand &init : writer.getDpsInitsMutable())
+          separate(init);
+      else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+        separate(insert.getDestMutable());
+  }
+
+  static void separate(OpOperand &init) {
+    Operation *origin = init.get().getDefiningOp();
+    if (!isa_and_present<tensor::EmptyOp, linalg::FillOp>(origin) ||
+        init.get().hasOneUse())
+      return;
+    OpBuilder builder(init.getOwner());
+    Operation *own = builder.clone(*origin);
+    init.set(own->getResult(0));
+    if (auto fill = dyn_cast<linalg::FillOp>(own)) {
+      builder.setInsertionPoint(fill);
+      separate(fill.getDpsInitsMutable()[0]);
+    }
+  }
+
   static LogicalResult moveResults(FunctionOpInterface function) {
     Block &body = function.getFunctionBody().front();
     Operation *terminator = body.getTerminator();
-    OpBuilder builder(terminator);
-    BitVector all(function.getNumResults(), true);
+    SmallVector<Type> buffers;
     for (Value result : terminator->getOperands()) {
       auto tensor = dyn_cast<RankedTensorType>(result.getType());
       if (!tensor || !tensor.hasStaticShape())
         return function->emitOpError("must return tensors of known sizes, but "
                                      "returns ")
                << result.getType();
-      auto memref = MemRefType::get(tensor.getShape(), tensor.getElementType());
-      unsigned index = function.getNumArguments();
-      if (failed(function.insertArgument(index, memref, {}, function.getLoc())))
-        return failure();
+      buffers.push_back(
+          MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    }
+    // All at once: a type for each number of arguments would be kept.
+    unsigned first = function.getNumArguments(), count = buffers.size();
+    if (failed(function.insertArguments(
+            SmallVector<unsigned>(count, first), buffers,
+            SmallVector<DictionaryAttr>(count),
+            SmallVector<Location>(count, function.getLoc()))))
+      return failure();
+    OpBuilder builder(terminator);
+    for (auto [i, result] : llvm::enumerate(terminator->getOperands()))
       bufferization::MaterializeInDestinationOp::create(
           builder, terminator->getLoc(), TypeRange(), result,
-          function.getArgument(index), /*restrict=*/true, /*writable=*/true);
-    }
+          function.getArgument(first + i), /*restrict=*/true,
+          /*writable=*/true);
+    BitVector all(function.getNumResults(), true);
     terminator->setOperands({});
     return function.eraseResults(all);
   }
