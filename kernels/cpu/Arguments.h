@@ -70,11 +70,7 @@ public:
     Dim *given[Rank - 1];
     for (int i = 0; i < Rank - 1; ++i)
       given[i] = dims[i + (i >= lacking)];
-    View<const T, Rank - 1> shorter = input<T>(name, given);
-    View<const T, Rank> whole = {shorter.data, {}};
-    for (int i = 0; i < Rank - 1; ++i)
-      whole.strides[i + (i >= lacking)] = shorter.strides[i];
-    return whole;
+    return spread(input<T>(name, given), lacking);
   }
   /// The next input, or a view of nothing where the call leaves it out.
   template <typename T, int Rank, typename... Lacking>
@@ -107,6 +103,16 @@ public:
   const char *operation() const { return op; }
   /// Null, or the first misfit.
   const char *error() const { return message; }
+
+  /// The same view with one more dimension, in place `lacking`, on which
+  /// nothing depends.
+  template <typename T, int Rank>
+  static View<T, Rank + 1> spread(const View<T, Rank> &shorter, int lacking) {
+    View<T, Rank + 1> whole = {shorter.data, {}};
+    for (int i = 0; i < Rank; ++i)
+      whole.strides[i + (i >= lacking)] = shorter.strides[i];
+    return whole;
+  }
 
 private:
   const Buffer &next(bool isInput, const char *name);

@@ -8,8 +8,6 @@
 #include "Arguments.h"
 #include "OpArguments.h"
 
-#include <type_traits>
-
 namespace cp::kernels {
 
 #define GET_READER_linear_cross_entropy
@@ -20,11 +18,11 @@ namespace {
 /// Reads what the loss and its adjoint have in common.
 class HeadReader {
 public:
-  explicit HeadReader(Arguments &in) : in(in) {}
+  HeadReader(Arguments &in, int64_t vocabulary)
+      : in(in), vocabulary(vocabulary) {}
 
-  /// The first three inputs. Null, or what is wrong with the labels.
-  template <typename Args> const char *readHead(Args &args) {
-    using T = std::remove_const_t<std::remove_pointer_t<decltype(args.h.data)>>;
+  /// The first four inputs. Null, or what is wrong with the labels.
+  template <typename T> const char *readHead(HeadArgs<T> &args) {
     args.h = in.input<T>("h", {&b, &l, &d});
     args.weight = in.input<T>("weight", {&v, &d});
     in.expectAtLeast(v, 1);
@@ -41,39 +39,79 @@ public:
     args.labels = {labels.data,
                    labels.dtype == DType::I64,
                    {labels.strides[0], labels.strides[1]}};
+    isSliced = in.hasNext();
+    args.starts = in.optionalInput<int64_t>("rows", {&s});
+    if (isSliced)
+      in.expectDivides(v, s);
     return in.error();
   }
 
+  /// Numbers of each token and slice.
+  template <typename Acc> View<const Acc, 3> ofTokens(const char *name) {
+    return isSliced ? in.input<Acc>(name, {&b, &l, &s})
+                    : Arguments::spread(in.input<Acc>(name, {&b, &l}), 2);
+  }
+  template <typename Acc> View<Acc, 3> outOfTokens(const char *name) {
+    return isSliced ? in.output<Acc>(name, {&b, &l, &s})
+                    : Arguments::spread(in.output<Acc>(name, {&b, &l}), 2);
+  }
+
   /// The sizes, when all tensors are read; null, or the first misfit.
-  template <typename Args> const char *finish(Args &args) {
+  template <typename T>
+  const char *finish(HeadArgs<T> &args, int64_t ignoreIndex) {
     args.b = b.size;
     args.l = l.size;
     args.d = d.size;
     args.v = v.size;
-    return in.error() ? in.error() : checkLabels(args);
+    args.slices = isSliced ? s.size : 1;
+    args.ignoreIndex = ignoreIndex;
+    if (in.error())
+      return in.error();
+    if (!isSliced)
+      vocabulary = args.v;
+    else if (const char *message = checkSlices(args))
+      return message;
+    return checkLabels(args);
   }
 
-  Dim b = {"b"}, l = {"l"}, d = {"d"}, v = {"v"};
+  Dim b = {"b"}, l = {"l"}, d = {"d"}, v = {"v"}, s = {"s"};
 
 private:
-  /// A label is a row of the weight, or ignored.
-  template <typename Args> const char *checkLabels(const Args &args) const {
+  template <typename T> const char *checkSlices(const HeadArgs<T> &args) const {
+    for (int64_t i = 0; i < args.slices; ++i) {
+      int64_t start = *args.starts.at(i);
+      if (start < 0 || start > vocabulary - args.sliceRows())
+        return fail("%s: slice %lld of %lld rows starts at row %lld, and must "
+                    "lie in [0, %lld), the vocabulary",
+                    in.operation(), static_cast<long long>(i),
+                    static_cast<long long>(args.sliceRows()),
+                    static_cast<long long>(start),
+                    static_cast<long long>(vocabulary));
+    }
+    return nullptr;
+  }
+
+  /// A label is a row of the vocabulary, or ignored.
+  template <typename T> const char *checkLabels(const HeadArgs<T> &args) const {
     for (int64_t row = 0; row < args.b; ++row)
       for (int64_t token = 0; token < args.l; ++token) {
         int64_t label = args.labels.at(row, token);
-        if (label != args.ignoreIndex && (label < 0 || label >= args.v))
+        if (label != args.ignoreIndex && (label < 0 || label >= vocabulary))
           return fail("%s: label %lld of token %lld of row %lld must be in [0, "
                       "%lld), the rows of the weight, or ignore_index = %lld",
                       in.operation(), static_cast<long long>(label),
                       static_cast<long long>(token),
                       static_cast<long long>(row),
-                      static_cast<long long>(args.v),
+                      static_cast<long long>(vocabulary),
                       static_cast<long long>(args.ignoreIndex));
       }
     return nullptr;
   }
 
   Arguments &in;
+  /// All rows of which the weight may be slices.
+  int64_t vocabulary;
+  bool isSliced = false;
 };
 
 } // namespace
@@ -84,13 +122,12 @@ const char *decode(const Call &call, LinearCrossEntropyArgs<T> &args) {
   Arguments in(call, "linear_cross_entropy");
   LinearCrossEntropyAttributes attributes;
   read(in, attributes);
-  HeadReader reader(in);
+  HeadReader reader(in, attributes.vocabulary);
   if (const char *message = reader.readHead(args))
     return message;
-  args.losses = in.output<Acc>("losses", {&reader.b, &reader.l});
-  args.lse = in.output<Acc>("lse", {&reader.b, &reader.l});
-  args.ignoreIndex = attributes.ignoreIndex;
-  return reader.finish(args);
+  args.losses = reader.outOfTokens<Acc>("losses");
+  args.lse = reader.outOfTokens<Acc>("lse");
+  return reader.finish(args, attributes.ignoreIndex);
 }
 
 template <typename T>
@@ -99,16 +136,16 @@ const char *decode(const Call &call, LinearCrossEntropyGradArgs<T> &args) {
   Arguments in(call, "linear_cross_entropy_grad");
   LinearCrossEntropyGradAttributes attributes;
   read(in, attributes);
-  HeadReader reader(in);
+  HeadReader reader(in, attributes.vocabulary);
   if (const char *message = reader.readHead(args))
     return message;
-  args.lse = in.input<Acc>("lse", {&reader.b, &reader.l});
-  args.dloss = in.input<Acc>("dloss", {&reader.b, &reader.l});
-  args.dlse = in.optionalInput<Acc>("dlse", {&reader.b, &reader.l});
+  args.lse = reader.ofTokens<Acc>("lse");
+  args.dloss = reader.ofTokens<Acc>("dloss");
+  if (in.hasNext())
+    args.dlse = reader.ofTokens<Acc>("dlse");
   args.dh = in.output<T>("dh", {&reader.b, &reader.l, &reader.d});
   args.dweight = in.output<Acc>("dweight", {&reader.v, &reader.d});
-  args.ignoreIndex = attributes.ignoreIndex;
-  return reader.finish(args);
+  return reader.finish(args, attributes.ignoreIndex);
 }
 
 template const char *decode(const Call &, LinearCrossEntropyArgs<float> &);

@@ -85,24 +85,48 @@ struct Labels {
   }
 };
 
-template <typename T> struct LinearCrossEntropyArgs {
-  using Acc = AccumulatorOf<T>;
-  int64_t b, l, d, v, ignoreIndex;
+/// What a loss and its adjoint read of a language model's head. Its rows are
+/// slices of a vocabulary, or all of it as one slice.
+template <typename T> struct HeadArgs {
+  int64_t b, l, d, v, slices, ignoreIndex;
   View<const T, 3> h;
   View<const T, 2> weight;
   Labels labels;
-  View<Acc, 2> losses, lse;
+  /// Where each slice starts in the vocabulary. No data for all of it, whose
+  /// losses are whole.
+  View<const int64_t, 1> starts;
+
+  bool isSliced() const { return starts.data != nullptr; }
+  int64_t sliceRows() const { return v / slices; }
+  /// The row that a label has here, if it is one of the slice's; else one that
+  /// no slice has.
+  int64_t rowIn(int64_t slice, int64_t label) const {
+    int64_t row = label - (starts.data ? *starts.at(slice) : 0);
+    return row >= 0 && row < sliceRows() ? slice * sliceRows() + row : -1;
+  }
+};
+
+template <typename T> struct LinearCrossEntropyArgs : HeadArgs<T> {
+  using Acc = AccumulatorOf<T>;
+  /// [b, l, slices]
+  View<Acc, 3> losses, lse;
+
+  /// Of a token without a label.
+  void ignore(int64_t token, int64_t place) const {
+    for (int64_t i = 0; i < this->slices; ++i) {
+      bool isFirst = !this->isSliced() || *this->starts.at(i) == 0;
+      *losses.at(token, place, i) = 0;
+      *lse.at(token, place, i) = isFirst ? Acc(0) : -Acc(__builtin_inf());
+    }
+  }
 };
 template <typename T>
 const char *decode(const Call &call, LinearCrossEntropyArgs<T> &args);
 
-template <typename T> struct LinearCrossEntropyGradArgs {
+template <typename T> struct LinearCrossEntropyGradArgs : HeadArgs<T> {
   using Acc = AccumulatorOf<T>;
-  int64_t b, l, d, v, ignoreIndex;
-  View<const T, 3> h;
-  View<const T, 2> weight;
-  Labels labels;
-  View<const Acc, 2> lse, dloss, dlse;
+  /// [b, l, slices]
+  View<const Acc, 3> lse, dloss, dlse;
   View<T, 3> dh;
   View<Acc, 2> dweight;
 };

@@ -16,6 +16,24 @@
 
 namespace cp::kernels::reference {
 
+template <typename T, typename Acc>
+static void passToken(const LinearCrossEntropyArgs<T> &args, int64_t b,
+                      int64_t l, Acc *logits) {
+  computeLogits(args, b, l, logits);
+  int64_t rows = args.sliceRows();
+  for (int64_t slice = 0; slice < args.slices; ++slice) {
+    const Acc *begin = logits + slice * rows, *end = begin + rows;
+    Acc most = *std::max_element(begin, end), sum = 0;
+    for (const Acc *logit = begin; logit < end; ++logit)
+      sum += std::exp(*logit - most);
+    Acc lse = most + std::log(sum);
+    int64_t row = args.rowIn(slice, args.labels.at(b, l));
+    *args.losses.at(b, l, slice) =
+        (args.isSliced() ? Acc(0) : lse) - (row < 0 ? Acc(0) : logits[row]);
+    *args.lse.at(b, l, slice) = lse;
+  }
+}
+
 template <typename T> const char *linearCrossEntropy(const Call &call) {
   using Acc = AccumulatorOf<T>;
   LinearCrossEntropyArgs<T> args;
@@ -25,19 +43,11 @@ template <typename T> const char *linearCrossEntropy(const Call &call) {
   if (!logits)
     return outOfMemory("linear_cross_entropy");
   for (int64_t b = 0; b < args.b; ++b)
-    for (int64_t l = 0; l < args.l; ++l) {
-      int64_t label = args.labels.at(b, l);
-      Acc lse = 0, loss = 0;
-      if (label != args.ignoreIndex) {
-        Acc most = computeLogits(args, b, l, logits), sum = 0;
-        for (int64_t v = 0; v < args.v; ++v)
-          sum += std::exp(logits[v] - most);
-        lse = most + std::log(sum);
-        loss = lse - logits[label];
-      }
-      *args.losses.at(b, l) = loss;
-      *args.lse.at(b, l) = lse;
-    }
+    for (int64_t l = 0; l < args.l; ++l)
+      if (args.labels.at(b, l) == args.ignoreIndex)
+        args.ignore(b, l);
+      else
+        passToken(args, b, l, logits);
   return nullptr;
 }
 

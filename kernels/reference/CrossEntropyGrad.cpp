@@ -48,11 +48,20 @@ public:
 
 private:
   void passToken(int64_t b, int64_t l) {
-    int64_t label = args.labels.at(b, l);
-    Acc lse = *args.lse.at(b, l), dloss = *args.dloss.at(b, l);
-    Acc dlse = args.dlse.data ? dloss + *args.dlse.at(b, l) : dloss;
     computeLogits(args, b, l, logits);
-    for (int64_t v = 0; v < args.v; ++v) {
+    for (int64_t slice = 0; slice < args.slices; ++slice)
+      passSlice(b, l, slice);
+  }
+
+  void passSlice(int64_t b, int64_t l, int64_t slice) {
+    Acc lse = *args.lse.at(b, l, slice), dloss = *args.dloss.at(b, l, slice);
+    Acc dlse = args.dlse.data ? *args.dlse.at(b, l, slice) : Acc(0);
+    // The loss of all of a vocabulary has lse in it.
+    if (!args.isSliced())
+      dlse += dloss;
+    int64_t label = args.rowIn(slice, args.labels.at(b, l));
+    int64_t rows = args.sliceRows();
+    for (int64_t v = slice * rows; v < (slice + 1) * rows; ++v) {
       Acc dlogit = std::exp(logits[v] - lse) * dlse;
       if (v == label)
         dlogit -= dloss;

@@ -8,22 +8,19 @@
 #ifndef CP_KERNELS_REFERENCE_LOGITS_H
 #define CP_KERNELS_REFERENCE_LOGITS_H
 
-#include <algorithm>
 #include <cstdint>
 
 namespace cp::kernels::reference {
 
-/// The products of a token's h with the rows of the weight, of which there is
-/// one or more; gives the largest.
+/// The products of a token's h with the rows of the weight.
 template <typename Args, typename Acc>
-Acc computeLogits(const Args &args, int64_t b, int64_t l, Acc *logits) {
+void computeLogits(const Args &args, int64_t b, int64_t l, Acc *logits) {
   for (int64_t v = 0; v < args.v; ++v) {
     Acc sum = 0;
     for (int64_t i = 0; i < args.d; ++i)
       sum += Acc(*args.h.at(b, l, i)) * Acc(*args.weight.at(v, i));
     logits[v] = sum;
   }
-  return *std::max_element(logits, logits + args.v);
 }
 
 } // namespace cp::kernels::reference

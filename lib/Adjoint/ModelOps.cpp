@@ -186,7 +186,10 @@ LogicalResult crossEntropy(AdjointContext &context, LinearCrossEntropyOp op) {
   auto grad = LinearCrossEntropyGradOp::create(
       context.getBuilder(), context.getLoc(), op.getH().getType(),
       summed(op.getWeight()), op.getH(), op.getWeight(), op.getLabels(),
-      op.getLse(), context.cotangentOrZeros(0), dlse, op.getIgnoreIndexAttr());
+      op.getRows(), op.getLse(), context.cotangentOrZeros(0), dlse,
+      op.getVocabularyAttr(), op.getIgnoreIndexAttr());
+  if (Attribute parallel = op->getAttr(parallelAttr))
+    grad->setAttr(parallelAttr, parallel);
   context.add(0, grad.getDh());
   context.add(1, grad.getDweight());
   return success();

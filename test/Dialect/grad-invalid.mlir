@@ -290,7 +290,7 @@ func.func @loss(%h: tensor<1x16x8xbf16>, %w: tensor<9x8xbf16>, %labels: tensor<1
 // -----
 
 func.func @loss_grad(%h: tensor<1x16x8xf32>, %w: tensor<9x8xf32>, %labels: tensor<1x16xi32>, %t: tensor<1x16xf32>) {
-  // expected-error @below {{linear_cross_entropy_grad_c1: dh must have type 'tensor<1x16x8xf32>', but has 'tensor<1x16x8xf64>'}}
+  // expected-error @below {{linear_cross_entropy_grad_c1: dh must hold 'f32', but holds 'f64'}}
   %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %t from %t
       : (tensor<1x16x8xf32>, tensor<9x8xf32>, tensor<1x16xi32>, tensor<1x16xf32>, tensor<1x16xf32>)
       -> (tensor<1x16x8xf64>, tensor<9x8xf32>)
@@ -303,6 +303,43 @@ func.func @loss_grad(%h: tensor<1x16x8xf32>, %w: tensor<9x8xf32>, %labels: tenso
   // expected-error @below {{linear_cross_entropy_grad_c2: dW must have shape [9, 8], but has [8, 8]}}
   %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %t from %t
       : (tensor<1x16x8xf32>, tensor<9x8xf32>, tensor<1x16xi32>, tensor<1x16xf32>, tensor<1x16xf32>)
+      -> (tensor<1x16x8xf32>, tensor<8x8xf32>)
+  return
+}
+
+// -----
+
+func.func @slices(%h: tensor<1x16x8xf32>, %w: tensor<9x8xf32>, %labels: tensor<1x16xi32>, %rows: tensor<2xi64>) {
+  // expected-error @below {{linear_cross_entropy_c3: 9 rows of W must be slices of equal size, but 'rows' has 2}}
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) rows(%rows of 9)
+      : (tensor<1x16x8xf32>, tensor<9x8xf32>, tensor<1x16xi32>, tensor<2xi64>) -> (tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+  return
+}
+
+// -----
+
+func.func @slices(%h: tensor<1x16x8xf32>, %w: tensor<8x8xf32>, %labels: tensor<1x16xi32>, %rows: tensor<2xi64>) {
+  // expected-error @below {{linear_cross_entropy_c3: the vocabulary must have W's 8 rows or more, but has 7}}
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) rows(%rows of 7)
+      : (tensor<1x16x8xf32>, tensor<8x8xf32>, tensor<1x16xi32>, tensor<2xi64>) -> (tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+  return
+}
+
+// -----
+
+func.func @slices(%h: tensor<1x16x8xf32>, %w: tensor<8x8xf32>, %labels: tensor<1x16xi32>, %rows: tensor<2xi64>) {
+  // expected-error @below {{linear_cross_entropy_c2: the losses must have shape [1, 16, 2], but has [1, 16]}}
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) rows(%rows of 8)
+      : (tensor<1x16x8xf32>, tensor<8x8xf32>, tensor<1x16xi32>, tensor<2xi64>) -> (tensor<1x16xf32>, tensor<1x16x2xf32>)
+  return
+}
+
+// -----
+
+func.func @slices(%h: tensor<1x16x8xf32>, %w: tensor<8x8xf32>, %labels: tensor<1x16xi32>, %t: tensor<1x16xf32>) {
+  // expected-error @below {{linear_cross_entropy_grad_c3: has a vocabulary of 8 rows but no 'rows'; say with which row of it each slice starts}}
+  %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) gave %t from %t {vocabulary = 8 : i64}
+      : (tensor<1x16x8xf32>, tensor<8x8xf32>, tensor<1x16xi32>, tensor<1x16xf32>, tensor<1x16xf32>)
       -> (tensor<1x16x8xf32>, tensor<8x8xf32>)
   return
 }

@@ -99,6 +99,18 @@ func.func @loss(%h: tensor<1x16x8xbf16>, %w: tensor<?x8xbf16>, %labels: tensor<1
   return
 }
 
+// CHECK-LABEL: func.func @slices
+// CHECK: cp.linear_cross_entropy %{{.*}}, %{{.*}} labels(%{{.*}}) rows(%{{.*}} of 96) {ignore_index = 0 : i64}
+// CHECK: cp.linear_cross_entropy_grad %{{.*}}, %{{.*}} labels(%{{.*}}) rows(%{{.*}} of 96) gave %lse from %losses and %lse :
+func.func @slices(%h: tensor<1x16x8xbf16>, %w: tensor<48x8xbf16>, %labels: tensor<1x16xi64>, %rows: tensor<2xi64>) {
+  %losses, %lse = cp.linear_cross_entropy %h, %w labels(%labels) rows(%rows of 96) {ignore_index = 0 : i64}
+      : (tensor<1x16x8xbf16>, tensor<48x8xbf16>, tensor<1x16xi64>, tensor<2xi64>) -> (tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+  %dh, %dw = cp.linear_cross_entropy_grad %h, %w labels(%labels) rows(%rows of 96) gave %lse from %losses and %lse
+      : (tensor<1x16x8xbf16>, tensor<48x8xbf16>, tensor<1x16xi64>, tensor<2xi64>, tensor<1x16x2xf32>, tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+      -> (tensor<1x16x8xbf16>, tensor<48x8xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @states
 // CHECK: cp.ssd_grad_states %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) C(%{{.*}}) :
 // CHECK: cp.ssd_grad_states %{{.*}} dt(%{{.*}}) A_log(%{{.*}}) C(%{{.*}}) dt_bias(%{{.*}}) places(%{{.*}}) {chunk_size = 8 : i64}

@@ -430,23 +430,41 @@ TEST_F(ErrorTest, Losses) {
   Buffer h = make({1, 3, 2}), w = make({5, 2}), t = make({1, 3});
   for (int32_t label : {-1, 5})
     expectError("linear_cross_entropy", {h, w, indices({1, 3}, label)}, {t, t},
-                {-100},
+                {-100, 0},
                 "linear_cross_entropy: label " + std::to_string(label) +
                     " of token 0 of row 0 must be in [0, 5)");
-  expectError("linear_cross_entropy", {h, w, t}, {t, t}, {-100},
+  expectError("linear_cross_entropy", {h, w, t}, {t, t}, {-100, 0},
               "linear_cross_entropy: labels must be i32 or i64 and have rank "
               "2, got f32 and rank 2");
   expectError("linear_cross_entropy", {h, w, indices({3, 1}, 0)}, {t, t},
-              {-100},
+              {-100, 0},
               "linear_cross_entropy: dimension 0 of labels must be b = 1");
   expectError("linear_cross_entropy", {h, make({5, 3}), indices({1, 3}, 0)},
-              {t, t}, {-100},
+              {t, t}, {-100, 0},
               "linear_cross_entropy: dimension 1 of weight must be d = 2");
   expectError("linear_cross_entropy", {h, make({0, 2}), indices({1, 3}, 0)},
-              {t, t}, {-100}, "linear_cross_entropy: v");
-  expectError("linear_cross_entropy_grad", {h, w, indices({1, 3}, 7), t, t},
-              {h, w}, {-100},
+              {t, t}, {-100, 0}, "linear_cross_entropy: v");
+  expectError("linear_cross_entropy_grad",
+              {h, w, indices({1, 3}, 7), absent, t, t}, {h, w}, {-100, 0},
               "linear_cross_entropy_grad: label 7 of token 0 of row 0");
+  Buffer slices = make({1, 3, 2}), head = make({4, 2});
+  expectError("linear_cross_entropy",
+              {h, head, indices({1, 3}, 8), words({2}, 0)}, {slices, slices},
+              {-100, 8},
+              "linear_cross_entropy: label 8 of token 0 of row 0 must be in "
+              "[0, 8)");
+  expectError("linear_cross_entropy",
+              {h, head, indices({1, 3}, 0), words({2}, 7)}, {slices, slices},
+              {-100, 8},
+              "linear_cross_entropy: slice 0 of 2 rows starts at row 7, and "
+              "must lie in [0, 8)");
+  expectError("linear_cross_entropy",
+              {h, head, indices({1, 3}, 0), words({3}, 0)}, {slices, slices},
+              {-100, 8},
+              "linear_cross_entropy: v = 4 must be a multiple of s = 3");
+  expectError("linear_cross_entropy",
+              {h, head, indices({1, 3}, 0), words({2}, 0)}, {t, t}, {-100, 8},
+              "linear_cross_entropy: losses must have rank 3, got 2");
 }
 
 TEST_F(ErrorTest, NegativeSizesAndNullPointers) {

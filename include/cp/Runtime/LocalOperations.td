@@ -220,11 +220,17 @@ def CPRT_LinearCrossEntropy : CPRT_Operation<"linear_cross_entropy"> {
     Of each token's logits z = h W^T, which are stored for one token at a time:
     lse = log sum_v exp(z[v]), losses = lse - z[label]; both are 0 where the label
     is ignore_index. Another label outside [0, v) is CPRT_INVALID_ARGUMENT.
+
+    With `rows` the weight is s slices, of as many rows each, of one that has
+    `vocabulary`: slice i starts at its row rows[i], and labels are rows of the
+    whole. Of each slice by itself, lse is that of its logits, and losses -z[label]
+    in the slice that has the label, 0 in others; where the label is ignore_index
+    lse is -inf, but 0 in the slice that starts at row 0.
   }];
   let ins = (inputs CPRT_T<"b,l,d">:$h, CPRT_T<"v,d">:$weight,
-                    CPRT_Ids<"b,l">:$labels);
-  let outs = (outputs CPRT_Sum<"b,l">:$losses, CPRT_Sum<"b,l">:$lse);
-  let attrs = (attributes CPRT_Signed:$ignore_index);
+                    CPRT_Ids<"b,l">:$labels, CPRT_Optional<CPRT_I64<"s">>:$rows);
+  let outs = (outputs CPRT_Sum<"b,l,s?">:$losses, CPRT_Sum<"b,l,s?">:$lse);
+  let attrs = (attributes CPRT_Signed:$ignore_index, CPRT_Int<0>:$vocabulary);
   let isKernel = true;
 }
 
@@ -350,13 +356,16 @@ def CPRT_LinearCrossEntropyGrad
     Of cprt_linear_cross_entropy, with its lse, and p = exp(z - lse):
       dz[v] = p[v] (dloss + dlse) - (v = label) dloss,
       dh = dz W,  dweight[v] = sum dz[v] h,
-    nothing of which is of a token whose label is ignore_index.
+    nothing of which is of a token whose label is ignore_index. With `rows`, as
+    there, dz[v] = p[v] dlse - (v = label) dloss, with lse and both cotangents of
+    the slice.
   }];
   let ins = (inputs CPRT_T<"b,l,d">:$h, CPRT_T<"v,d">:$weight,
-                    CPRT_Ids<"b,l">:$labels, CPRT_Sum<"b,l">:$lse,
-                    CPRT_Sum<"b,l">:$dloss, CPRT_Optional<CPRT_Sum<"b,l">>:$dlse);
+                    CPRT_Ids<"b,l">:$labels, CPRT_Optional<CPRT_I64<"s">>:$rows,
+                    CPRT_Sum<"b,l,s?">:$lse, CPRT_Sum<"b,l,s?">:$dloss,
+                    CPRT_Optional<CPRT_Sum<"b,l,s?">>:$dlse);
   let outs = (outputs CPRT_T<"b,l,d">:$dh, CPRT_Sum<"v,d">:$dweight);
-  let attrs = (attributes CPRT_Signed:$ignore_index);
+  let attrs = (attributes CPRT_Signed:$ignore_index, CPRT_Int<0>:$vocabulary);
   let isKernel = true;
 }
 

@@ -158,7 +158,9 @@ def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
     What `cp-assign-layouts` does first, with the same options, as a pass: ops that
     leave it to the options get the form of attention and the way in which states
     travel; where an op's heads will be cut over more ranks than it has groups (of
-    B and C, of keys and values), these are repeated, as far above as they go.
+    B and C, of keys and values), these are repeated, as far above as they go. The
+    vocabulary of `cp.linear_cross_entropy` is taken in slices, one for each rank of
+    tensor parallelism, where they divide it.
 
     For those who put passes between: `cp-differentiate` behind this makes each
     gradient of a repeated group a sum over the ranks that share it, at the place
@@ -166,7 +168,10 @@ def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
     test/Transforms/prepare-cuts.mlir.
   }];
   let options = shardingOptions;
-  let dependentDialects = ["::cp::CPDialect"];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
@@ -195,7 +200,10 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.
   }];
   let options = shardingOptions;
-  let dependentDialects = ["::cp::CPDialect"];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def NumberValues : Pass<"cp-number-values", "::mlir::func::FuncOp"> {

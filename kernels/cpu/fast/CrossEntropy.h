@@ -46,40 +46,46 @@ private:
     sums = carver.take<Acc>(logits.tokens);
     chosen = carver.take<Acc>(logits.tokens);
     logits.take(carver);
-    tokens.find(numbers, [&](int64_t b, int64_t l) {
-      *args.losses.at(b, l) = 0;
-      *args.lse.at(b, l) = 0;
-    });
+    tokens.find(numbers, [&](int64_t b, int64_t l) { args.ignore(b, l); });
     for (int64_t i = 0; i < tokens.count; ++i)
       offsets[i] = tokens.offsetIn(args.h, i);
     return true;
   }
 
   const char *compute() {
-    for (int64_t first = 0; first < tokens.count; first += logits.tokens) {
-      int64_t count = least(logits.tokens, tokens.count - first);
-      for (int64_t i = 0; i < count; ++i) {
-        tops[i] = -Acc(__builtin_inf());
-        sums[i] = 0;
-      }
-      for (int64_t word = 0; word < args.v; word += logits.words) {
-        int64_t wordCount = least(logits.words, args.v - word);
+    for (int64_t first = 0; first < tokens.count; first += logits.tokens)
+      for (int64_t slice = 0; slice < args.slices; ++slice)
         if (const char *message =
-                logits.compute(args, offsets + first, count, word, wordCount))
+                pass(first, least(logits.tokens, tokens.count - first), slice))
           return message;
-        logits.forEach(count, wordCount, [&](int64_t i, const Acc *row) {
-          addWords(i, row, wordCount);
-          int64_t label = tokens.labelOf(first + i) - word;
-          if (label >= 0 && label < wordCount)
-            chosen[i] = row[label];
-        });
-      }
-      for (int64_t i = 0; i < count; ++i) {
-        Acc lse = tops[i] + Acc(__builtin_log(double(sums[i])));
-        int64_t b = tokens.rowOf(first + i), l = tokens.placeOf(first + i);
-        *args.lse.at(b, l) = lse;
-        *args.losses.at(b, l) = lse - chosen[i];
-      }
+    return nullptr;
+  }
+
+  /// `count` tokens from `first` on by the words of a slice.
+  const char *pass(int64_t first, int64_t count, int64_t slice) {
+    for (int64_t i = 0; i < count; ++i) {
+      tops[i] = -Acc(__builtin_inf());
+      sums[i] = chosen[i] = 0;
+    }
+    int64_t begin = slice * args.sliceRows(), end = begin + args.sliceRows();
+    for (int64_t word = begin; word < end; word += logits.words) {
+      int64_t wordCount = least(logits.words, end - word);
+      if (const char *message =
+              logits.compute(args, offsets + first, count, word, wordCount))
+        return message;
+      logits.forEach(count, wordCount, [&](int64_t i, const Acc *row) {
+        addWords(i, row, wordCount);
+        int64_t label = args.rowIn(slice, tokens.labelOf(first + i)) - word;
+        if (label >= 0 && label < wordCount)
+          chosen[i] = row[label];
+      });
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      Acc lse = tops[i] + Acc(__builtin_log(double(sums[i])));
+      int64_t b = tokens.rowOf(first + i), l = tokens.placeOf(first + i);
+      *args.lse.at(b, l, slice) = lse;
+      *args.losses.at(b, l, slice) =
+          (args.isSliced() ? Acc(0) : lse) - chosen[i];
     }
     return nullptr;
   }
@@ -124,7 +130,7 @@ private:
   Logits<Isa, T> logits;
   int64_t *offsets = nullptr;
   /// Of the tokens at hand: the largest logit yet, the sum of exponentials by
-  /// it, and the label's logit.
+  /// it, and the label's logit, 0 where the slice has none.
   Acc *tops = nullptr, *sums = nullptr, *chosen = nullptr;
 };
 

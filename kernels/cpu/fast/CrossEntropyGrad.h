@@ -85,8 +85,8 @@ private:
         for (int64_t i = 0; i < count; ++i)
           Packer::rows({args.h.data + offsets[first + i], 0, args.h.strides[2]},
                        1, args.d, args.d, wideH + wideRows[i], args.d);
-      for (word = 0; word < args.v; word += logits.words)
-        if (const char *message = pass(least(logits.words, args.v - word)))
+      for (slice = 0; slice < args.slices; ++slice)
+        if (const char *message = passSlice())
           return message;
       if constexpr (isNarrow)
         for (int64_t i = 0; i < count; ++i)
@@ -94,6 +94,14 @@ private:
             args.dh.data[dhOffsets[first + i] + j * args.dh.strides[2]] =
                 T(wideDh[wideRows[i] + j]);
     }
+    return nullptr;
+  }
+
+  const char *passSlice() {
+    int64_t end = (slice + 1) * args.sliceRows();
+    for (word = end - args.sliceRows(); word < end; word += logits.words)
+      if (const char *message = pass(least(logits.words, end - word)))
+        return message;
     return nullptr;
   }
 
@@ -113,8 +121,11 @@ private:
   /// Logits become their cotangents.
   void differentiate(int64_t token, Acc *row, int64_t wordCount) const {
     int64_t b = tokens.rowOf(token), l = tokens.placeOf(token);
-    Acc lse = *args.lse.at(b, l), dloss = *args.dloss.at(b, l);
-    Acc factor = args.dlse.data ? dloss + *args.dlse.at(b, l) : dloss;
+    Acc lse = *args.lse.at(b, l, slice), dloss = *args.dloss.at(b, l, slice);
+    // The loss of all of a vocabulary has lse in it.
+    Acc factor = args.isSliced() ? Acc(0) : dloss;
+    if (args.dlse.data)
+      factor += *args.dlse.at(b, l, slice);
     int64_t v = 0;
     for (; v + V::lanes <= wordCount; v += V::lanes)
       V::store(row + v, M::expNegative(V::load(row + v) - lse) * factor);
@@ -122,7 +133,7 @@ private:
       V::storePart(row + v,
                    M::expNegative(V::loadPart(row + v, left) - lse) * factor,
                    left);
-    int64_t label = tokens.labelOf(token) - word;
+    int64_t label = args.rowIn(slice, tokens.labelOf(token)) - word;
     if (label >= 0 && label < wordCount)
       row[label] -= dloss;
   }
@@ -174,8 +185,9 @@ private:
   /// For bf16: of the tokens at hand and the words at hand.
   Acc *wideH = nullptr, *wideDh = nullptr, *wideWeight = nullptr;
   int64_t *wideRows = nullptr;
-  /// Where the tokens at hand start and how many they are, and the first word.
-  int64_t first = 0, count = 0, word = 0;
+  /// Where the tokens at hand start and how many they are, the slice and the
+  /// first word.
+  int64_t first = 0, count = 0, slice = 0, word = 0;
 };
 
 } // namespace cp::kernels::fast

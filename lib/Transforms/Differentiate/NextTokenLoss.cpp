@@ -50,8 +50,9 @@ public:
 
   Value build(Value labels) {
     auto each = RankedTensorType::get(type.getShape().take_front(2), sums);
-    auto losses =
-        LinearCrossEntropyOp::create(b, each, each, h, weight, labels, ignored);
+    auto losses = LinearCrossEntropyOp::create(b, each, each, h, weight, labels,
+                                               /*rows=*/Value(),
+                                               /*vocabulary=*/0, ignored);
     Value total = sum(losses.getLosses(), [](OpBuilder &, Location, Value loss,
                                              Type) { return loss; });
     Value count = sum(labels, isLabel);

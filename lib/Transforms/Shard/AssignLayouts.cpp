@@ -11,6 +11,10 @@
 #include "ControlFlow.h"
 #include "LayoutAssigner.h"
 #include "PrepareCuts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace cp {

@@ -9,6 +9,11 @@
 
 #include "ControlFlow.h"
 #include "RepeatGroups.h"
+#include "SliceVocabulary.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace cp {
@@ -67,6 +72,12 @@ LogicalResult prepareCuts(FunctionOpInterface function,
     if (parts > 1 && failed(op.prepareHiddenCut(builder, parts)))
       return failure();
   }
+  int64_t tensorRanks = partsOf(sharding.mesh, sharding.tensorParallel);
+  SmallVector<LinearCrossEntropyOp> heads;
+  function.walk([&](LinearCrossEntropyOp op) { heads.push_back(op); });
+  for (LinearCrossEntropyOp head : heads)
+    if (tensorRanks > 1)
+      sliceVocabulary(head, tensorRanks);
   SmallVector<RepeatOp> repeats;
   function.walk([&](RepeatOp op) { repeats.push_back(op); });
   for (RepeatOp repeat : repeats)
