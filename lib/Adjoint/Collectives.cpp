@@ -79,64 +79,6 @@ Value wantedCotangent(AdjointContext &context) {
   return context.isWanted(0) ? context.wideCotangent() : Value();
 }
 
-LogicalResult allGather(AdjointContext &context, AllGatherOp op) {
-  Value cotangent = wantedCotangent(context);
-  if (!cotangent)
-    return success();
-  OpBuilder &builder = context.getBuilder();
-  if (std::optional<StringRef> scale = op.getGradScale())
-    cotangent = scaledBy(context, cotangent, *scale, op.getGroupSize());
-  Type type = likeSource(op.getSource(), cotangent);
-  Value part =
-      op.getGradScale()
-          ? SliceOp::create(builder, context.getLoc(), type, cotangent,
-                            op.getMesh(), op.getCuts(), op.getDim())
-                .getResult()
-          : ReduceScatterOp::create(builder, context.getLoc(), type, cotangent,
-                                    op.getMesh(), op.getCuts(), op.getDim())
-                .getResult();
-  context.add(0, part);
-  return success();
-}
-
-LogicalResult slice(AdjointContext &context, SliceOp op) {
-  Value cotangent = wantedCotangent(context);
-  if (!cotangent)
-    return success();
-  OpBuilder &builder = context.getBuilder();
-  if (std::optional<StringRef> scale = op.getGradScale())
-    cotangent = scaledBy(context, cotangent, *scale, op.getGroupSize());
-  Type type = likeSource(op.getSource(), cotangent);
-  Value whole =
-      op.getGradScale()
-          ? AllGatherOp::create(builder, context.getLoc(), type, cotangent,
-                                op.getMesh(), op.getCuts(), op.getDim())
-                .getResult()
-          : UnsliceOp::create(builder, context.getLoc(), type, cotangent,
-                              op.getMesh(), op.getCuts(), op.getDim())
-                .getResult();
-  context.add(0, whole);
-  return success();
-}
-
-LogicalResult unslice(AdjointContext &context, UnsliceOp op) {
-  if (Value cotangent = wantedCotangent(context))
-    context.add(0, SliceOp::create(context.getBuilder(), context.getLoc(),
-                                   likeSource(op.getSource(), cotangent),
-                                   cotangent, op.getMesh(), op.getCuts(),
-                                   op.getDim()));
-  return success();
-}
-
-LogicalResult reduceScatter(AdjointContext &context, ReduceScatterOp op) {
-  if (Value cotangent = wantedCotangent(context))
-    context.add(0, AllGatherOp::create(context.getBuilder(), context.getLoc(),
-                                       likeSource(op.getSource(), cotangent),
-                                       cotangent, op.getMesh(), op.getCuts(),
-                                       op.getDim()));
-  return success();
-}
-
 /// The operands whose cotangents are asked for and there.
 struct Asked {
   SmallVector<unsigned> numbers;
@@ -151,6 +93,81 @@ struct Asked {
       }
   }
 };
+
+/// The types of the sources asked for, with the elements of their cotangents.
+SmallVector<Type> likeSources(ValueRange sources, const Asked &asked) {
+  SmallVector<Type> types;
+  for (auto [i, cotangent] : llvm::zip_equal(asked.numbers, asked.cotangents))
+    types.push_back(likeSource(sources[i], cotangent));
+  return types;
+}
+
+LogicalResult allGather(AdjointContext &context, AllGatherOp op) {
+  Asked asked(context, op.getSources().size());
+  if (asked.numbers.empty())
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  SmallVector<Type> types = likeSources(op.getSources(), asked);
+  std::optional<StringRef> scale = op.getGradScale();
+  if (!scale) {
+    auto sums =
+        ReduceScatterOp::create(builder, loc, types, asked.cotangents,
+                                op.getMesh(), op.getCuts(), op.getDim());
+    for (auto [i, value] : llvm::zip_equal(asked.numbers, sums.getResults()))
+      context.add(i, value);
+    return success();
+  }
+  for (auto [i, cotangent, type] :
+       llvm::zip_equal(asked.numbers, asked.cotangents, types)) {
+    Value factored = scaledBy(context, cotangent, *scale, op.getGroupSize());
+    context.add(i, SliceOp::create(builder, loc, type, factored, op.getMesh(),
+                                   op.getCuts(), op.getDim()));
+  }
+  return success();
+}
+
+LogicalResult slice(AdjointContext &context, SliceOp op) {
+  Value cotangent = wantedCotangent(context);
+  if (!cotangent)
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  if (std::optional<StringRef> scale = op.getGradScale()) {
+    cotangent = scaledBy(context, cotangent, *scale, op.getGroupSize());
+    Type type = likeSource(op.getSource(), cotangent);
+    context.add(0, AllGatherOp::create(builder, loc, type, cotangent,
+                                       op.getMesh(), op.getCuts(), op.getDim())
+                       .getResults()[0]);
+    return success();
+  }
+  context.add(
+      0, UnsliceOp::create(builder, loc, likeSource(op.getSource(), cotangent),
+                           cotangent, op.getMesh(), op.getCuts(), op.getDim()));
+  return success();
+}
+
+LogicalResult unslice(AdjointContext &context, UnsliceOp op) {
+  if (Value cotangent = wantedCotangent(context))
+    context.add(0, SliceOp::create(context.getBuilder(), context.getLoc(),
+                                   likeSource(op.getSource(), cotangent),
+                                   cotangent, op.getMesh(), op.getCuts(),
+                                   op.getDim()));
+  return success();
+}
+
+LogicalResult reduceScatter(AdjointContext &context, ReduceScatterOp op) {
+  Asked asked(context, op.getSources().size());
+  if (asked.numbers.empty())
+    return success();
+  auto wholes = AllGatherOp::create(
+      context.getBuilder(), context.getLoc(),
+      likeSources(op.getSources(), asked), asked.cotangents, op.getMesh(),
+      op.getCuts(), op.getDim(), /*grad_scale=*/StringAttr());
+  for (auto [i, value] : llvm::zip_equal(asked.numbers, wholes.getResults()))
+    context.add(i, value);
+  return success();
+}
 
 LogicalResult allReduce(AdjointContext &context, AllReduceOp op) {
   Asked asked(context, op.getSources().size());

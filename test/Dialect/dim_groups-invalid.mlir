@@ -427,3 +427,32 @@ func.func @grad_scale_not_a_word(%x: tensor<8xf32>) {
       : tensor<8xf32> -> tensor<2xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c1_counts(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_gather' op all_gather_c1: must have as many results as sources, one or more, but has 2 of 1}}
+  %0:2 = "cp.all_gather"(%x) {mesh = #mesh, cuts = [#cp.cut<"cp">], dim = 0 : i64}
+      : (tensor<8xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @all_gather_c2_second(%x: tensor<8xf32>) {
+  // expected-error @below {{'cp.all_gather' op all_gather_c2: the result must have shape [32], but has [16]}}
+  %0:2 = cp.all_gather %x, %x over ["cp"] of #mesh {dim = 0}
+      : tensor<8xf32>, tensor<8xf32> -> tensor<32xf32>, tensor<16xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"dp" = 2, "cp" = 4>
+func.func @reduce_scatter_c1_counts() {
+  // expected-error @below {{'cp.reduce_scatter' op reduce_scatter_c1: must have as many results as sources, one or more, but has 0 of 0}}
+  "cp.reduce_scatter"() {mesh = #mesh, cuts = [#cp.cut<"cp">], dim = 0 : i64} : () -> ()
+  return
+}

@@ -172,3 +172,32 @@ func.func @sums(%x: tensor<8xf32>, %y: tensor<2x4xf64>)
   %2 = cp.all_reduce %y over ["cp"] of #mesh : tensor<2x4xf64>
   return %0, %1, %2 : tensor<8xf32>, tensor<8xf32>, tensor<2x4xf64>
 }
+
+// Along one dimension of each, by one cut: keys and values that all queries meet, and
+// their cotangents on the way back.
+
+// CHECK-LABEL: func.func @keys(
+// CHECK:         %[[G:.*]]:2 = cp.all_gather %{{.*}}, %{{.*}} over ["cp" zigzag] of #mesh {dim = 1 : i64}
+// CHECK-SAME:      : tensor<1x8x2xf32>, tensor<1x8x4xbf16> -> tensor<1x16x2xf32>, tensor<1x16x4xbf16>
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["cp"] of #mesh {dim = 1 : i64}
+// CHECK-NEXT:    cp.all_gather %{{.*}} over ["cp" zigzag] of #mesh {dim = 1 : i64, grad_scale = "up"}
+// CHECK-NEXT:    %[[S:.*]]:2 = cp.reduce_scatter %[[G]]#0, %[[G]]#1 over ["cp" zigzag] of #mesh {dim = 1 : i64}
+// CHECK-NEXT:    return %[[S]]#0, %[[S]]#1,
+func.func @keys(%k: tensor<1x8x2xf32>, %v: tensor<1x8x4xbf16>)
+    -> (tensor<1x8x2xf32>, tensor<1x8x4xbf16>, tensor<1x16x2xf32>, tensor<1x16x2xf32>)
+    attributes {cp.view = "local"} {
+  %0 = cp.all_gather %k over ["cp" zigzag] of #mesh {dim = 1}
+      : tensor<1x8x2xf32> -> tensor<1x16x2xf32>
+  %1 = cp.all_gather %k over ["cp"] of #mesh {dim = 1}
+      : tensor<1x8x2xf32> -> tensor<1x16x2xf32>
+  %2 = cp.all_gather %v over ["cp" zigzag] of #mesh {dim = 1}
+      : tensor<1x8x4xbf16> -> tensor<1x16x4xbf16>
+  %3 = cp.all_gather %k over ["cp" zigzag] of #mesh {dim = 1, grad_scale = "up"}
+      : tensor<1x8x2xf32> -> tensor<1x16x2xf32>
+  %4 = cp.reduce_scatter %0 over ["cp" zigzag] of #mesh {dim = 1}
+      : tensor<1x16x2xf32> -> tensor<1x8x2xf32>
+  %5 = cp.reduce_scatter %2 over ["cp" zigzag] of #mesh {dim = 1}
+      : tensor<1x16x4xbf16> -> tensor<1x8x4xbf16>
+  return %4, %5, %1, %3
+      : tensor<1x8x2xf32>, tensor<1x8x4xbf16>, tensor<1x16x2xf32>, tensor<1x16x2xf32>
+}

@@ -113,8 +113,9 @@ template <typename T> void checkSlices(Random &random, double tolerance) {
         double(Acc(weight[i]));
   for (int64_t i = 0; i < l; ++i)
     wideDloss[i] = double(dloss[i]);
-  Doubles losses({1, l}, Lay::Dense, random), lse = losses,
-          dh({1, l, d}, Lay::Dense, random), dweight({v, d}, Lay::Dense, random);
+  Doubles losses({1, l}, Lay::Dense, random),
+      lse = losses, dh({1, l, d}, Lay::Dense, random),
+      dweight({v, d}, Lay::Dense, random);
   auto plain = [&](const char *op) {
     return findCpuKernel(op, DType::F64, KernelSet::Reference);
   };
@@ -136,12 +137,12 @@ template <typename T> void checkSlices(Random &random, double tolerance) {
         eachDlse({1, l, slices}, pickLay(random), random),
         sliceDweight({v, d}, pickLay(random), random);
     Tensor<T> sliceDh({1, l, d}, pickLay(random), random);
-    ASSERT_EQ(test::run(implementation.find("linear_cross_entropy",
-                                            Element<T>::dtype),
-                        {h.buffer(), weight.buffer(), labels.buffer(),
-                         starts.buffer()},
-                        {eachLoss.buffer(), eachLse.buffer()}, {-100, v}),
-              "");
+    ASSERT_EQ(
+        test::run(
+            implementation.find("linear_cross_entropy", Element<T>::dtype),
+            {h.buffer(), weight.buffer(), labels.buffer(), starts.buffer()},
+            {eachLoss.buffer(), eachLse.buffer()}, {-100, v}),
+        "");
     for (int64_t i = 0; i < l; ++i) {
       double sum = 0, loss = 0;
       for (int64_t s = 0; s < slices; ++s)
@@ -156,13 +157,13 @@ template <typename T> void checkSlices(Random &random, double tolerance) {
             double(dloss[i]) * std::exp(double(eachLse[i * slices + s])) / sum);
       }
     }
-    ASSERT_EQ(test::run(implementation.find("linear_cross_entropy_grad",
-                                            Element<T>::dtype),
-                        {h.buffer(), weight.buffer(), labels.buffer(),
-                         starts.buffer(), eachLse.buffer(), eachDloss.buffer(),
-                         eachDlse.buffer()},
-                        {sliceDh.buffer(), sliceDweight.buffer()}, {-100, v}),
-              "");
+    ASSERT_EQ(
+        test::run(
+            implementation.find("linear_cross_entropy_grad", Element<T>::dtype),
+            {h.buffer(), weight.buffer(), labels.buffer(), starts.buffer(),
+             eachLse.buffer(), eachDloss.buffer(), eachDlse.buffer()},
+            {sliceDh.buffer(), sliceDweight.buffer()}, {-100, v}),
+        "");
     for (int64_t i = 0; i < l * d; ++i)
       EXPECT_NEAR(double(Acc(sliceDh[i])), dh[i],
                   sizeof(T) == 2 ? 0.02 : tolerance * 10);
@@ -232,8 +233,8 @@ template <typename T> void checkFastLoss(Random &random, double tolerance) {
   Doubles dh(wideH.sizes, Lay::Dense, random),
       dweight(wideWeight.sizes, Lay::Dense, random);
   ASSERT_EQ(test::run(plain("linear_cross_entropy_grad"),
-                      {wideH.buffer(), wideWeight.buffer(), labels.buffer(), absent,
-                       wideLse.buffer(), wideDloss.buffer(),
+                      {wideH.buffer(), wideWeight.buffer(), labels.buffer(),
+                       absent, wideLse.buffer(), wideDloss.buffer(),
                        hasDlse ? wideDlse.buffer() : absent},
                       {dh.buffer(), dweight.buffer()}, {ignored, 0}),
             "");

@@ -156,21 +156,27 @@ private:
   RandomMap map;
 };
 
-/// A part of a dimension and the whole of it: gathers, slices and sums.
+/// Parts of a dimension and the whole of it: gathers, slices and sums;
+/// exchanges of several tensors.
 RandomMap drawDimOp(Dice &dice, const Group &group, const std::string &name) {
   size_t dim = dice.between(0, 1);
-  Shape part = {4 * dice.between(1, 2), 4 * dice.between(1, 2)}, whole = part;
-  whole[dim] *= group.ranks;
   bool grows = name == "all_gather" || name == "unslice";
+  bool isExchange = name == "all_gather" || name == "reduce_scatter";
+  std::vector<Shape> from, to;
+  for (int64_t i = isExchange ? dice.between(1, 3) : 1; i > 0; --i) {
+    Shape part = {4 * dice.between(1, 2), 4 * dice.between(1, 2)}, whole = part;
+    whole[dim] *= group.ranks;
+    from.push_back(grows ? part : whole);
+    to.push_back(grows ? whole : part);
+  }
   Stacked program(group);
-  const Shape &from = grows ? part : whole, &to = grows ? whole : part;
-  std::string x = program.argument(from);
+  std::vector<std::string> names = program.argumentsOf(from);
   return program.finish(name,
-                        "cp." + name + " " + x + " over " +
-                            group.cuts(drawOrder(dice)) +
+                        "cp." + name + " " + llvm::join(names, ", ") +
+                            " over " + group.cuts(drawOrder(dice)) +
                             " of #mesh {dim = " + std::to_string(dim) +
-                            "} : " + typeOf(from) + " -> " + typeOf(to),
-                        {to});
+                            "} : " + typesOf(from) + " -> " + typesOf(to),
+                        to);
 }
 
 RandomMap drawAllReduce(Dice &dice, const Group &group) {

@@ -74,6 +74,37 @@ TEST(Move, AllGatherRestoresTheWhole) {
   });
 }
 
+/// Several tensors, of several types, are one exchange.
+TEST(Move, GathersSeveralAtOnce) {
+  World world({3});
+  world.run([](int64_t rank, cprt_context *context) {
+    Array one({1, 2}), two({2});
+    for (double &value : one.values)
+      value = double(rank);
+    for (double &value : two.values)
+      value = double(10 * rank);
+    Tensor a(CPRT_BF16, one), b(CPRT_I64, two);
+    Tensor allOfA(CPRT_BF16, Sizes{3, 2}), allOfB(CPRT_I64, Sizes{6});
+    Call().array({0}).attr(0).attr(0).in(a).in(b).out(allOfA).out(allOfB).run(
+        cprt_all_gather, context);
+    for (size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(allOfA.read().values[i], double(i / 2));
+      EXPECT_EQ(allOfB.read().values[i], double(10 * (i / 2)));
+    }
+  });
+  ASSERT_EQ(world.failures(), "");
+  cprt_counter counter = world.counter(0, "all_gather", maskOf({0}));
+  EXPECT_EQ(counter.calls, 1);
+  EXPECT_EQ(counter.bytes_sent, 2 * (2 * 2 + 2 * 8));
+  // What is given must be one for each.
+  world.run([](int64_t, cprt_context *context) {
+    Tensor in(CPRT_F32, Sizes{1}), out(CPRT_F32, Sizes{3});
+    Call().array({0}).attr(0).attr(0).in(in).in(in).out(out).run(
+        cprt_all_gather, context);
+    EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
+  });
+}
+
 static void checkReorder(RandomCase &c, const Sizes &sizes, int64_t dim,
                          int64_t from, int64_t to) {
   int64_t g = c.groupSize();

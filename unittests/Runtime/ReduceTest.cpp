@@ -191,6 +191,34 @@ TEST(Reduce, SumsSeveralAtOnce) {
   EXPECT_EQ(counter.bytes_sent, 2 * (6 * 2 + 5 * 8));
 }
 
+/// The same of parts, each of its own tensor.
+TEST(Reduce, ScattersSeveralAtOnce) {
+  World world({2});
+  world.run([](int64_t rank, cprt_context *context) {
+    Array one({4, 3}), two({4});
+    for (size_t i = 0; i < one.values.size(); ++i)
+      one.values[i] = double(i) * double(rank + 1);
+    for (size_t i = 0; i < two.values.size(); ++i)
+      two.values[i] = double(100 * i);
+    Tensor a(CPRT_F32, one), b(CPRT_F64, two);
+    Tensor partOfA(CPRT_F32, Sizes{2, 3}), partOfB(CPRT_F64, Sizes{2});
+    Call().array({0}).attr(0).attr(1).in(a).in(b).out(partOfA).out(partOfB).run(
+        cprt_reduce_scatter, context);
+    // In zigzag order rank 0 has rows 0 and 3, rank 1 the two between.
+    int64_t rows[2] = {rank, 3 - rank};
+    for (int64_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(partOfB.read().values[size_t(i)], double(200 * rows[i]));
+      for (int64_t j = 0; j < 3; ++j)
+        EXPECT_EQ(partOfA.read().values[size_t(i * 3 + j)],
+                  double(3 * (rows[i] * 3 + j)));
+    }
+  });
+  ASSERT_EQ(world.failures(), "");
+  cprt_counter counter = world.counter(0, "reduce_scatter", maskOf({0}));
+  EXPECT_EQ(counter.calls, 1);
+  EXPECT_EQ(counter.bytes_sent, 6 * 4 + 2 * 8);
+}
+
 /// A model has hundreds of gradients, which one call adds up.
 TEST(Reduce, SumsAsManyAsAModelHas) {
   World world({2});

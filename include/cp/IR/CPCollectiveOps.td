@@ -269,33 +269,27 @@ def CP_IsGradScale : AttrConstraint<
     "that is \"up\", \"down\" or \"none\"">;
 def CP_GradScaleAttr : ConfinedAttr<StrAttr, [CP_IsGradScale]>;
 
-/// One whose pair is chosen by hand in many programs.
-class CP_PairedDimCutOp<string name, list<Trait> traits>
-    : CP_DimCutOp<name, traits> {
-  let arguments = !con((ins AnyRankedTensor:$source), cutArguments,
-                       (ins I64Attr:$dim,
-                            OptionalAttr<CP_GradScaleAttr>:$grad_scale));
+/// Exchanges that make a cut of one dimension of each tensor or undo it.
+class CP_DimExchangeOp<string name>
+    : CP_CutOp<name, [Communicates, IsPlanStep,
+                      DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $sources `over` custom<Cuts>($cuts) `of` $mesh attr-dict
+    `:` type($sources) `->` type($results)
+  }];
   let builders = [
-    // Without `grad_scale`, as the passes make them.
+    // Of one tensor.
     OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
                    "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
-                   "uint64_t":$dim), [{
-      build($_builder, $_state, result, source, mesh, cuts, dim,
-            ::mlir::StringAttr());
-    }]>,
-    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
-                   "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
-                   "::mlir::IntegerAttr":$dim), [{
-      build($_builder, $_state, result, source, mesh, cuts, dim,
-            ::mlir::StringAttr());
-    }]>];
+                   "int64_t":$dim)>];
 }
 
-def CP_AllGatherOp : CP_PairedDimCutOp<"all_gather", [Communicates]> {
+def CP_AllGatherOp : CP_DimExchangeOp<"all_gather"> {
   let summary = "The whole of a dimension from the ranks' parts";
   let description = [{
     Each rank's part is that of the cuts: blocks in a row, unless they have another
-    order.
+    order. Several tensors travel as one exchange.
 
     Its adjoint is `cp.reduce_scatter`: each rank has a term of the cotangent of
     the whole. A program written by hand in which all ranks hold that cotangent
@@ -307,8 +301,9 @@ def CP_AllGatherOp : CP_PairedDimCutOp<"all_gather", [Communicates]> {
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - all_gather_c1: dim exists;
-    - all_gather_c2: the result is the source with `dim` times the group's size;
+    - all_gather_c1: there are as many results as sources, one or more, and dim exists
+      in each;
+    - all_gather_c2: a result is its source with `dim` times the group's size;
     - layout_c5: the cuts divide the whole dimension;
     - cut_c1: several cuts are all contiguous.
 
@@ -320,11 +315,22 @@ def CP_AllGatherOp : CP_PairedDimCutOp<"all_gather", [Communicates]> {
           : tensor<1x16x8xf32> -> tensor<1x64x8xf32>
       return %0 : tensor<1x64x8xf32>
     }
+    func.func @keys(%k: tensor<1x16x2x8xf32>, %v: tensor<1x16x2x4xf32>)
+        -> (tensor<1x64x2x8xf32>, tensor<1x64x2x4xf32>)
+        attributes {cp.view = "local"} {
+      %0:2 = cp.all_gather %k, %v over ["cp"] of #mesh {dim = 1}
+          : tensor<1x16x2x8xf32>, tensor<1x16x2x4xf32>
+          -> tensor<1x64x2x8xf32>, tensor<1x64x2x4xf32>
+      return %0#0, %0#1 : tensor<1x64x2x8xf32>, tensor<1x64x2x4xf32>
+    }
     ```
   }];
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources), cutArguments,
+                       (ins I64Attr:$dim,
+                            OptionalAttr<CP_GradScaleAttr>:$grad_scale));
 }
 
-def CP_SliceOp : CP_PairedDimCutOp<"slice", [Pure]> {
+def CP_SliceOp : CP_DimCutOp<"slice", [Pure]> {
   let summary = "This rank's part of a dimension of a replicated tensor";
   let description = [{
     How a parameter that every rank holds in full is cut: nothing travels. The
@@ -352,6 +358,17 @@ def CP_SliceOp : CP_PairedDimCutOp<"slice", [Pure]> {
     }
     ```
   }];
+  let arguments = !con((ins AnyRankedTensor:$source), cutArguments,
+                       (ins I64Attr:$dim,
+                            OptionalAttr<CP_GradScaleAttr>:$grad_scale));
+  let builders = [
+    // Without `grad_scale`, as the passes make it.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
+                   "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts,
+                   "uint64_t":$dim), [{
+      build($_builder, $_state, result, source, mesh, cuts, dim,
+            ::mlir::StringAttr());
+    }]>];
 }
 
 def CP_UnsliceOp : CP_DimCutOp<"unslice", [Pure]> {
@@ -385,19 +402,20 @@ def CP_UnsliceOp : CP_DimCutOp<"unslice", [Pure]> {
   }];
 }
 
-def CP_ReduceScatterOp : CP_DimCutOp<"reduce_scatter", [Communicates]> {
+def CP_ReduceScatterOp : CP_DimExchangeOp<"reduce_scatter"> {
   let summary = "Adds the ranks' values and leaves each a part";
   let description = [{
     The terms are added in the order of the group's positions. The parts are as
-    for `cp.all_gather`.
+    for `cp.all_gather`; several tensors travel as one exchange.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - reduce_scatter_c1: dim exists;
-    - reduce_scatter_c2: the result is the source with `dim` divided by the
-      group's size;
+    - reduce_scatter_c1: there are as many results as sources, one or more, and dim
+      exists in each;
+    - reduce_scatter_c2: a result is its source with `dim` divided by the group's
+      size;
     - layout_c5: the cuts divide the dimension;
     - cut_c1: several cuts are all contiguous.
 
@@ -411,6 +429,8 @@ def CP_ReduceScatterOp : CP_DimCutOp<"reduce_scatter", [Communicates]> {
     }
     ```
   }];
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$sources), cutArguments,
+                       (ins I64Attr:$dim));
 }
 
 def CP_AllReduceOp : CP_GroupOp<"all_reduce", [Communicates, IsPlanStep,

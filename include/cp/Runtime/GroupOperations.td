@@ -32,10 +32,10 @@ def CPRT_AllToAll : CPRT_Operation<"all_to_all"> {
 
 def CPRT_AllGather : CPRT_Operation<"all_gather"> {
   let description = [{
-    The whole of `dim` from the parts that `order` gives each rank.
+    The whole of `dim`, of each tensor, from the parts that `order` gives each rank.
   }];
-  let ins = (inputs CPRT_Any<"...">:$part);
-  let outs = (outputs CPRT_Any<"...">:$whole);
+  let ins = (inputs CPRT_Variadic<CPRT_Any<"...">>:$parts);
+  let outs = (outputs CPRT_Variadic<CPRT_Any<"...">>:$wholes);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Int<0>:$dim,
                           CPRT_Order:$order);
   let onlyMoves = true;
@@ -80,10 +80,10 @@ def CPRT_AllReduce : CPRT_Operation<"all_reduce"> {
 
 def CPRT_ReduceScatter : CPRT_Operation<"reduce_scatter"> {
   let description = [{
-    The same sum, each rank keeping its part of `dim`.
+    The same sums, of which each rank keeps its part of `dim`.
   }];
-  let ins = (inputs CPRT_T<"...">:$term);
-  let outs = (outputs CPRT_T<"...">:$part);
+  let ins = (inputs CPRT_Variadic<CPRT_Any<"...">>:$terms);
+  let outs = (outputs CPRT_Variadic<CPRT_Any<"...">>:$parts);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Int<0>:$dim,
                           CPRT_Order:$order);
   let onlyMoves = true;

@@ -103,14 +103,15 @@ LogicalResult AllToAllOp::verify() {
 // One dimension, one group
 //===----------------------------------------------------------------------===//
 
-/// The result must be the source with `dim` multiplied (`grows`) or divided by
-/// the size of the group.
+/// One tensor of an op whose result is its source with dimension `dim`
+/// multiplied (`grows`) or divided by the size of the group. `name` is the
+/// op's, for labels.
 template <typename OpTy>
-static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
-  if (failed(verifyGroup(op, op.getMesh(), op.getAxes())) ||
-      failed(expectDim(op, (name + "_c1").str(), op.getDim(), op.getSource())))
+static LogicalResult verifyDim(OpTy op, StringRef name, bool grows,
+                               Value source, Value result) {
+  if (failed(expectDim(op, (name + "_c1").str(), op.getDim(), source)))
     return failure();
-  SmallVector<int64_t> shape(shapeOf(op.getSource()));
+  SmallVector<int64_t> shape(shapeOf(source));
   int64_t &size = shape[op.getDim()], ranks = op.getGroupSize();
   std::string label = (name + "_c2").str();
   if (!grows && failed(expectDivides(op, label, "the group's size", ranks,
@@ -120,20 +121,43 @@ static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
     return failure();
   if (!grows && !ShapedType::isDynamic(size))
     size /= ranks;
-  if (failed(expectReshaped(op, label, "the result", op.getResult(),
-                            op.getSource(), shape)))
+  if (failed(expectReshaped(op, label, "the result", result, source, shape)))
     return failure();
   if (failed(verifyOneOrder(op, op.getMesh(), op.getCuts())))
     return failure();
   // Of a slice from a known dimension to one that is not, the part is known.
-  Value part = grows ? op.getSource() : op.getResult();
+  Value part = grows ? source : result;
   int64_t known =
       grows || ShapedType::isDynamic(size) ? shapeOf(part)[op.getDim()] : size;
   return verifyDivides(op, op.getMesh(), op.getCuts(), op.getDim(), known);
 }
 
+/// The same for an op of one tensor.
+template <typename OpTy>
+static LogicalResult verifyDimOp(OpTy op, StringRef name, bool grows) {
+  if (failed(verifyGroup(op, op.getMesh(), op.getAxes())))
+    return failure();
+  return verifyDim(op, name, grows, op.getSource(), op.getResult());
+}
+
+/// The same for one of several.
+template <typename OpTy>
+static LogicalResult verifyDimExchange(OpTy op, StringRef name, bool grows) {
+  if (failed(verifyGroup(op, op.getMesh(), op.getAxes())))
+    return failure();
+  if (op.getSources().empty() ||
+      op.getSources().size() != op.getResults().size())
+    return op.emitOpError(name)
+           << "_c1: must have as many results as sources, one or more, but has "
+           << op.getResults().size() << " of " << op.getSources().size();
+  for (auto [source, result] : llvm::zip(op.getSources(), op.getResults()))
+    if (failed(verifyDim(op, name, grows, source, result)))
+      return failure();
+  return success();
+}
+
 LogicalResult AllGatherOp::verify() {
-  return verifyDimOp(*this, "all_gather", /*grows=*/true);
+  return verifyDimExchange(*this, "all_gather", /*grows=*/true);
 }
 LogicalResult SliceOp::verify() {
   return verifyDimOp(*this, "slice", /*grows=*/false);
@@ -147,7 +171,7 @@ LogicalResult UnsliceOp::verify() {
   return verifyDimOp(*this, "unslice", /*grows=*/true);
 }
 LogicalResult ReduceScatterOp::verify() {
-  return verifyDimOp(*this, "reduce_scatter", /*grows=*/false);
+  return verifyDimExchange(*this, "reduce_scatter", /*grows=*/false);
 }
 LogicalResult AllReduceOp::verify() {
   if (getSources().empty())

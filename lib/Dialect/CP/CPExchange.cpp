@@ -115,6 +115,58 @@ Operation *AllReduceOp::mergeWith(OpBuilder &builder, Operation *other) {
 }
 
 //===----------------------------------------------------------------------===//
+// AllGatherOp, ReduceScatterOp
+//===----------------------------------------------------------------------===//
+
+void AllGatherOp::build(OpBuilder &builder, OperationState &state, Type result,
+                        Value source, MeshAttr mesh, ArrayAttr cuts,
+                        int64_t dim) {
+  build(builder, state, TypeRange{result}, ValueRange{source}, mesh, cuts,
+        static_cast<uint64_t>(dim), StringAttr());
+}
+
+void ReduceScatterOp::build(OpBuilder &builder, OperationState &state,
+                            Type result, Value source, MeshAttr mesh,
+                            ArrayAttr cuts, int64_t dim) {
+  build(builder, state, TypeRange{result}, ValueRange{source}, mesh, cuts,
+        static_cast<uint64_t>(dim));
+}
+
+/// What is the same for all tensors of an exchange along one dimension of each.
+template <typename OpTy>
+static Attribute dimRouteOf(OpTy op, StringAttr gradScale) {
+  Builder builder(op.getContext());
+  return builder.getArrayAttr(
+      {builder.getStringAttr(OpTy::getOperationName()), op.getMesh(),
+       op.getCuts(), op.getDimAttr(),
+       gradScale ? gradScale : builder.getStringAttr("")});
+}
+
+Attribute AllGatherOp::getRoute() {
+  return dimRouteOf(*this, getGradScaleAttr());
+}
+
+Operation *AllGatherOp::mergeWith(OpBuilder &builder, Operation *other) {
+  auto next = cast<AllGatherOp>(other);
+  return AllGatherOp::create(
+      builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
+      bothTypes(*this, next), both(getSources(), next.getSources()), getMesh(),
+      getCuts(), getDim(), getGradScaleAttr());
+}
+
+Attribute ReduceScatterOp::getRoute() {
+  return dimRouteOf(*this, StringAttr());
+}
+
+Operation *ReduceScatterOp::mergeWith(OpBuilder &builder, Operation *other) {
+  auto next = cast<ReduceScatterOp>(other);
+  return ReduceScatterOp::create(
+      builder, builder.getFusedLoc({getLoc(), next.getLoc()}),
+      bothTypes(*this, next), both(getSources(), next.getSources()), getMesh(),
+      getCuts(), getDim());
+}
+
+//===----------------------------------------------------------------------===//
 // HaloOp
 //===----------------------------------------------------------------------===//
 

@@ -173,9 +173,10 @@ Value gatherInitial(OpBuilder &builder, Location loc, const WindowCut &cut,
   if (cut.rows == 0)
     return Rows(builder, loc).slice(cut.perRank.join(before), 0, 0);
   Value own = cut.perRank.join(before);
-  Value all = AllGatherOp::create(
-      builder, loc, withRows(own, cut.parts * cut.rows), own, cut.mesh,
-      cut.cuts, builder.getI64IntegerAttr(1));
+  Value all =
+      AllGatherOp::create(builder, loc, withRows(own, cut.parts * cut.rows),
+                          own, cut.mesh, cut.cuts, /*dim=*/1)
+          .getResults()[0];
   Rows rows(builder, loc);
   Value sum = rows.slice(all, 0, cut.rows);
   for (int64_t part = 1; part < cut.parts && part * cut.own < cut.rows; ++part)

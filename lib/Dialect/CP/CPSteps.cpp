@@ -66,12 +66,20 @@ static std::vector<int64_t> partOf(Value value) {
   return {shape.begin(), shape.end()};
 }
 
+/// The same step for each of these.
 template <typename OpTy>
-static SmallVector<TensorStep> oneStep(OpTy op, Share from, Share to) {
+static SmallVector<TensorStep> stepOfEach(OpTy op, ValueRange sources,
+                                          const Share &from, const Share &to) {
   std::vector<int> axes = axisPositions(op.getMesh(), op.getAxes());
-  return {{op.getSource(),
-           partOf(op.getSource()),
-           {std::move(axes), std::move(from), std::move(to)}}};
+  return llvm::map_to_vector(sources, [&](Value source) {
+    return TensorStep{source, partOf(source), {axes, from, to}};
+  });
+}
+
+template <typename OpTy>
+static SmallVector<TensorStep> oneStep(OpTy op, const Share &from,
+                                       const Share &to) {
+  return stepOfEach(op, ValueRange{op.getSource()}, from, to);
 }
 
 /// A rank's part of the dimension that an op cuts.
@@ -105,7 +113,7 @@ SmallVector<TensorStep> AllToAllOp::getSteps() {
 }
 
 SmallVector<TensorStep> AllGatherOp::getSteps() {
-  return oneStep(*this, partsOf(*this), Whole());
+  return stepOfEach(*this, getSources(), partsOf(*this), Whole());
 }
 SmallVector<TensorStep> SliceOp::getSteps() {
   return oneStep(*this, Whole(), partsOf(*this));
@@ -114,13 +122,10 @@ SmallVector<TensorStep> UnsliceOp::getSteps() {
   return oneStep(*this, partsOf(*this), Partial());
 }
 SmallVector<TensorStep> AllReduceOp::getSteps() {
-  std::vector<int> axes = axisPositions(getMesh(), getAxes());
-  return llvm::map_to_vector(getSources(), [&](Value source) {
-    return TensorStep{source, partOf(source), {axes, Partial(), Whole()}};
-  });
+  return stepOfEach(*this, getSources(), Partial(), Whole());
 }
 SmallVector<TensorStep> ReduceScatterOp::getSteps() {
-  return oneStep(*this, Partial(), partsOf(*this));
+  return stepOfEach(*this, getSources(), Partial(), partsOf(*this));
 }
 SmallVector<TensorStep> ReorderOp::getSteps() {
   int dim = getDim();

@@ -13,7 +13,7 @@ using namespace cp::runtime;
 
 namespace {
 
-/// The attributes of the collectives that move parts of one dimension.
+/// One tensor of the collectives that move parts of one dimension.
 struct OneDim {
   cp::Cut order, toOrder;
   const Group *group = nullptr;
@@ -32,22 +32,23 @@ static List<int64_t> sizesOf(const Buffer &buffer) {
   return {buffer.sizes, buffer.sizes + buffer.rank};
 }
 
-/// Checks what is cut: `whole` is the input's size of the dimension times the
-/// group's size unless the input is the whole already.
+/// Checks what is cut of input `index`: `whole` is its size of the dimension
+/// times the group's size unless it is the whole already.
 static Error readOneDim(Context &context, const Descriptor &call, Words axes,
-                        int64_t dim, bool inputIsWhole, OneDim &read) {
-  if (Error failure = expectWithin(call, "dim", dim, 0, call.in(0).rank - 1))
+                        int64_t dim, bool inputIsWhole, OneDim &read,
+                        size_t index = 0) {
+  const Buffer &in = call.in(index);
+  if (Error failure = expectWithin(call, "dim", dim, 0, in.rank - 1))
     return failure;
   read.dim = size_t(dim);
   if (Error failure = findGroup(context, call, axes, read.group))
     return failure;
-  read.inSizes = read.wholeSizes = sizesOf(call.in(0));
+  read.inSizes = read.wholeSizes = sizesOf(in);
   int64_t &whole = read.wholeSizes[read.dim];
   if (!inputIsWhole && __builtin_mul_overflow(whole, read.group->size, &whole))
-    return call.invalid("dim " + std::to_string(read.dim) + " of " +
-                        typeText(call.in(0)) + " times " +
-                        std::to_string(read.group->size) +
-                        " ranks does not fit 63 bits");
+    return call.invalid(
+        "dim " + std::to_string(read.dim) + " of " + typeText(in) + " times " +
+        std::to_string(read.group->size) + " ranks does not fit 63 bits");
   if (Error failure =
           checkCut(call, *read.group, read.wholeSizes, read.dim, read.order))
     return failure;
@@ -56,46 +57,65 @@ static Error readOneDim(Context &context, const Descriptor &call, Words axes,
 
 static CutRuns wholeRun(int64_t size) { return Run{0, 0, size}; }
 
-/// Fills `dstRuns` of the output from what each peer holds by read.order.
+/// Fills output i, each rank by the `runsOf` it, from what each peer holds of
+/// it by its order.
+template <typename Fn>
 static Error pullRuns(Context &context, const Descriptor &call,
-                      const OneDim &read, const CutRuns &runs) {
+                      const List<OneDim> &tensors, Fn runsOf) {
   if (Error failure = call.expectNotInPlace())
     return failure;
-  Exchange exchange(context, call, *read.group);
+  const Group &group = *tensors[0].group;
+  Exchange exchange(context, call, group);
   if (Error failure = exchange.enter())
     return failure;
-  for (int64_t peer = 0; peer < read.group->size; ++peer) {
-    CutRuns held = runsAt(*read.group, read.order, read.wholeSize(), peer);
-    exchange.took(peer, copyMapped(call.out(0), exchange.input(peer, 0),
-                                   {{read.dim, intersect(runs, held)}}));
-  }
+  for (int64_t peer = 0; peer < group.size; ++peer)
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const OneDim &read = tensors[i];
+      CutRuns held = runsAt(group, read.order, read.wholeSize(), peer);
+      exchange.took(peer,
+                    copyMapped(call.out(i), exchange.input(peer, i),
+                               {{read.dim, intersect(runsOf(read), held)}}));
+    }
   return std::nullopt;
 }
 
 Error cp::runtime::operations::allGather(Context &context,
                                          const Descriptor &call) {
   AllGatherAttributes attrs(call);
-  OneDim read(attrs.order);
-  if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
-                                 /*inputIsWhole=*/false, read))
+  size_t count = std::max<size_t>(call.numIns(), 1);
+  if (Error failure = call.expectCounts(count, count))
     return failure;
-  if (Error failure = call.expectType(1, call.in(0).dtype, read.wholeSizes))
-    return failure;
-  return pullRuns(context, call, read, wholeRun(read.wholeSize()));
+  List<OneDim> tensors;
+  for (size_t i = 0; i < count; ++i) {
+    OneDim read(attrs.order);
+    if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
+                                   /*inputIsWhole=*/false, read, i))
+      return failure;
+    if (Error failure =
+            call.expectType(count + i, call.in(i).dtype, read.wholeSizes))
+      return failure;
+    tensors.push_back(std::move(read));
+  }
+  return pullRuns(context, call, tensors, [](const OneDim &read) {
+    return wholeRun(read.wholeSize());
+  });
 }
 
 Error cp::runtime::operations::reorder(Context &context,
                                        const Descriptor &call) {
   ReorderAttributes attrs(call);
-  OneDim read(attrs.fromOrder, attrs.toOrder);
+  List<OneDim> tensors;
+  tensors.push_back(OneDim(attrs.fromOrder, attrs.toOrder));
+  OneDim &read = tensors[0];
   if (Error failure = readOneDim(context, call, attrs.axes, attrs.dim,
                                  /*inputIsWhole=*/false, read))
     return failure;
   if (Error failure = call.expectType(1, call.in(0).dtype, read.inSizes))
     return failure;
-  return pullRuns(context, call, read,
-                  runsAt(*read.group, read.toOrder, read.wholeSize(),
-                         read.group->position));
+  return pullRuns(context, call, tensors, [](const OneDim &tensor) {
+    return runsAt(*tensor.group, tensor.toOrder, tensor.wholeSize(),
+                  tensor.group->position);
+  });
 }
 
 Error cp::runtime::operations::slice(Context &context, const Descriptor &call) {

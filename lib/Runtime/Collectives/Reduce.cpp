@@ -193,36 +193,52 @@ Error cp::runtime::operations::allReduce(Context &context,
   return sumShared(context, call, *group, sums);
 }
 
+/// One tensor of a reduce_scatter: which rows of the inputs make this rank's
+/// part.
+static Error partOf(const Descriptor &call, const Group &group, int64_t place,
+                    cp::Cut order, size_t index, DimMap &part) {
+  const Buffer &in = call.in(index);
+  if (Error failure = expectWithin(call, "dim", place, 0, in.rank - 1))
+    return failure;
+  auto dim = size_t(place);
+  List<int64_t> sizes(in.sizes, in.sizes + in.rank);
+  if (Error failure = checkCut(call, group, sizes, dim, order))
+    return failure;
+  int64_t whole = sizes[dim];
+  sizes[dim] /= group.size;
+  if (Error failure = call.expectType(call.numIns() + index, in.dtype, sizes))
+    return failure;
+  if (Error failure = expectFloats(call, index))
+    return failure;
+  part = {dim, {}};
+  for (const Run &run : runsAt(group, order, whole, group.position))
+    part.segments.push_back(
+        {run.local, run.global, run.length, run.count, run.length, run.step});
+  return std::nullopt;
+}
+
 Error cp::runtime::operations::reduceScatter(Context &context,
                                              const Descriptor &call) {
-  const Buffer &in = call.in(0);
   ReduceScatterAttributes attrs(call);
-  if (Error failure = expectWithin(call, "dim", attrs.dim, 0, in.rank - 1))
-    return failure;
   const Group *group = nullptr;
   if (Error failure = findGroup(context, call, attrs.axes, group))
     return failure;
-  auto dim = size_t(attrs.dim);
-  cp::Cut order = attrs.order;
-  List<int64_t> sizes(in.sizes, in.sizes + in.rank);
-  if (Error failure = checkCut(call, *group, sizes, dim, order))
+  size_t count = std::max<size_t>(call.numIns(), 1);
+  if (Error failure = call.expectCounts(count, count))
     return failure;
-  int64_t whole = sizes[dim];
-  sizes[dim] /= group->size;
-  if (Error failure = call.expectType(1, in.dtype, sizes))
-    return failure;
-  if (Error failure = expectFloats(call, 0))
-    return failure;
+  List<Summation> sums;
+  for (size_t i = 0; i < count; ++i) {
+    DimMap part = {};
+    if (Error failure = partOf(call, *group, attrs.dim, attrs.order, i, part))
+      return failure;
+    sums.push_back({call, i, std::move(part)});
+  }
   if (Error failure = call.expectNotInPlace())
     return failure;
-  DimMap part = {dim, {}};
-  for (const Run &run : runsAt(*group, order, whole, group->position))
-    part.segments.push_back(
-        {run.local, run.global, run.length, run.count, run.length, run.step});
-  Summation sum(call, 0, std::move(part));
   Exchange exchange(context, call, *group);
   if (Error failure = exchange.enter())
     return failure;
-  sum.run(exchange, group->size);
+  for (Summation &sum : sums)
+    sum.run(exchange, group->size);
   return std::nullopt;
 }

@@ -77,7 +77,8 @@ private:
       return allToAll(step, value, type, axes);
     case Step::Kind::AllGather:
       return AllGatherOp::create(builder, loc, type, value, mesh,
-                                 cutsOf(step.from), dimOf(step.from));
+                                 cutsOf(step.from), dimOf(step.from))
+          .getResults()[0];
     case Step::Kind::Slice:
       return SliceOp::create(builder, loc, type, value, mesh, cutsOf(step.to),
                              dimOf(step.to));
@@ -85,7 +86,8 @@ private:
       return AllReduceOp::create(builder, loc, value, mesh, axes).getResult(0);
     case Step::Kind::ReduceScatter:
       return ReduceScatterOp::create(builder, loc, type, value, mesh,
-                                     cutsOf(step.to), dimOf(step.to));
+                                     cutsOf(step.to), dimOf(step.to))
+          .getResults()[0];
     case Step::Kind::Reorder:
       return ReorderOp::create(builder, loc, type, value, mesh,
                                cutsOf(step.from), cutsOf(step.to),

@@ -26,11 +26,15 @@ struct Source {
   int64_t position, start;
 };
 
+RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 /// The one rank that holds elements [offset, offset + size) of the gathered
 /// dimension side by side; nothing when they are of several, or not so.
 std::optional<Source> sourceOf(AllGatherOp gather, int64_t offset,
                                int64_t size) {
-  int64_t whole = gather.getType().getDimSize(gather.getDim());
+  int64_t whole = typeOf(gather.getResults()[0]).getDimSize(gather.getDim());
   Cut cut = jointCut(gather.toCuts());
   int64_t ranks = gather.getGroupSize();
   Holder first = holderOf(cut, ranks, whole, offset);
@@ -68,33 +72,33 @@ tensor::ExtractSliceOp createSlice(OpBuilder &builder, Location loc,
 /// wanted. Gives the slice of the part, or null when it would not be less.
 tensor::ExtractSliceOp narrow(tensor::ExtractSliceOp slice) {
   auto gather = slice.getSource().getDefiningOp<AllGatherOp>();
-  if (!gather || !gather->hasOneUse() || !isPlain(slice) ||
-      !gather.getType().hasStaticShape())
+  if (!gather || gather.getSources().size() != 1 || !gather->hasOneUse() ||
+      !isPlain(slice) || !typeOf(gather.getResults()[0]).hasStaticShape())
     return {};
   int64_t dim = gather.getDim();
-  RankedTensorType part = gather.getSource().getType();
+  Value source = gather.getSources()[0];
+  RankedTensorType part = typeOf(source);
   SmallVector<int64_t> offsets(slice.getStaticOffsets());
   SmallVector<int64_t> sizes(slice.getStaticSizes());
   if (sizes[dim] >= part.getDimSize(dim))
     return {};
-  std::optional<Source> source = sourceOf(gather, offsets[dim], sizes[dim]);
-  if (!source)
+  std::optional<Source> held = sourceOf(gather, offsets[dim], sizes[dim]);
+  if (!held)
     return {};
   OpBuilder builder(gather);
-  offsets[dim] = source->start;
-  auto first = createSlice(builder, slice.getLoc(), part.clone(sizes),
-                           gather.getSource(), offsets, sizes);
+  offsets[dim] = held->start;
+  auto first = createSlice(builder, slice.getLoc(), part.clone(sizes), source,
+                           offsets, sizes);
   SmallVector<int64_t> all = sizes;
   all[dim] *= gather.getGroupSize();
   auto narrowed = AllGatherOp::create(
       builder, gather.getLoc(), part.clone(all), first, gather.getMesh(),
-      cutsAttr(gather.getMesh(), inContiguousOrder(gather.toCuts())),
-      gather.getDimAttr());
+      cutsAttr(gather.getMesh(), inContiguousOrder(gather.toCuts())), dim);
   SmallVector<int64_t> place(sizes.size(), 0);
-  place[dim] = source->position * sizes[dim];
+  place[dim] = held->position * sizes[dim];
   builder.setInsertionPoint(slice);
-  auto wanted = createSlice(builder, slice.getLoc(), slice.getType(), narrowed,
-                            place, sizes);
+  auto wanted = createSlice(builder, slice.getLoc(), slice.getType(),
+                            narrowed.getResults()[0], place, sizes);
   slice.replaceAllUsesWith(wanted.getResult());
   slice.erase();
   gather.erase();

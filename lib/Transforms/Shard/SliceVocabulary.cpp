@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Source: Shoeybi et al., "Megatron-LM", 2019, section 3 (the cross-entropy of a
-// vocabulary that ranks share).
+// Source: Shoeybi et al., "Megatron-LM", 2019, section 3 (the cross-entropy of
+// a vocabulary that ranks share).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,16 +32,17 @@ public:
   /// log sum_s exp(lse[s]). Of the largest, by which exponentials are taken,
   /// nothing depends.
   Value mergedLse(Value lse) {
-    Value top = over(
-        lse, {}, -std::numeric_limits<double>::infinity(),
-        [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-          return arith::MaximumFOp::create(nested, loc, args[0], args[1]);
-        });
+    Value top =
+        over(lse, {}, -std::numeric_limits<double>::infinity(),
+             [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+               return arith::MaximumFOp::create(nested, loc, args[0], args[1]);
+             });
     top = StopGradientOp::create(b, type, top);
     Value sum =
         over(lse, top, 0,
              [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-               Value below = arith::SubFOp::create(nested, loc, args[0], args[1]);
+               Value below =
+                   arith::SubFOp::create(nested, loc, args[0], args[1]);
                Value part = math::ExpOp::create(nested, loc, below);
                return arith::AddFOp::create(nested, loc, part, args[2]);
              });
@@ -56,16 +57,17 @@ public:
   }
 
 private:
-  /// The reduction of `each`, [b, l, s], over s, from `start`. `body` is given an
-  /// element, that of `ofTokens`, [b, l], where there is one, and what there is.
+  /// The reduction of `each`, [b, l, s], over s, from `start`. `body` is given
+  /// an element, that of `ofTokens`, [b, l], where there is one, and what there
+  /// is.
   Value over(Value each, Value ofTokens, double start,
              function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
     Value number = arith::ConstantOp::create(
         b, b.getFloatAttr(type.getElementType(), start));
-    Value init =
-        linalg::FillOp::create(
-            b, number, tensor::EmptyOp::create(b, type, ValueRange()).getResult())
-            .getResult(0);
+    Value init = linalg::FillOp::create(
+                     b, number,
+                     tensor::EmptyOp::create(b, type, ValueRange()).getResult())
+                     .getResult(0);
     AffineMap all = b.getMultiDimIdentityMap(3);
     AffineMap tokens = all.dropResult(2);
     SmallVector<Value> operands = {each};
@@ -101,15 +103,15 @@ void sliceVocabulary(LinearCrossEntropyOp op, int64_t slices) {
   for (int64_t i = 0; i < slices; ++i)
     starts.push_back(i * (rows / slices));
   Value start = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(
-             RankedTensorType::get({slices}, b.getI64Type()), ArrayRef(starts)));
+      b, DenseElementsAttr::get(RankedTensorType::get({slices}, b.getI64Type()),
+                                ArrayRef(starts)));
   auto type = cast<RankedTensorType>(op.getLosses().getType());
   SmallVector<int64_t> shape(type.getShape());
   shape.push_back(slices);
   auto each = RankedTensorType::get(shape, type.getElementType());
-  auto sliced = LinearCrossEntropyOp::create(
-      b, each, each, op.getH(), op.getWeight(), op.getLabels(), start, rows,
-      op.getIgnoreIndex());
+  auto sliced = LinearCrossEntropyOp::create(b, each, each, op.getH(),
+                                             op.getWeight(), op.getLabels(),
+                                             start, rows, op.getIgnoreIndex());
   sliced->setAttr(parallelAttr, b.getStringAttr("columns"));
   SliceMerger merger(b, type);
   Value lse = merger.mergedLse(sliced.getLse());
