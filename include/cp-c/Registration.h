@@ -48,6 +48,8 @@ typedef struct CpShardPipelineOptions {
   MlirStringRef attention;
   /// The axis of tensor parallelism; by default there is none.
   MlirStringRef tensorAxis;
+  /// Whether that cuts the rows between projections too.
+  bool tensorRows;
   /// "chain", "gather", "doubling", "pipelined" or "transposed".
   MlirStringRef scan;
   /// What gradients are derived from: "none", "loss" (the result of that name)

@@ -36,6 +36,8 @@ MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
   set(pipeline.scan, options->scan);
   pipeline.expose = options->expose;
   pipeline.split = options->split;
+  if (options->tensorRows)
+    pipeline.tensorRows = true;
   if (options->replicateUnused)
     pipeline.replicateUnused = true;
   // Choices, which the options know the names of.

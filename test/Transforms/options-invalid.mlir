@@ -14,6 +14,7 @@
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 axis=cp,cp" 2>&1 | FileCheck %s --check-prefix=AXIS-TWICE
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 tp=cp" 2>&1 | FileCheck %s --check-prefix=AXIS-TWICE
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 tp=t" 2>&1 | FileCheck %s --check-prefix=TENSOR
+// RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=4 tp-rows" 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=cp=16 order=zigzag" 2>&1 | FileCheck %s --check-prefix=LENGTH
 // RUN: not %cp-opt %s --cp-assign-layouts="mesh=a=4,b=3 axis=a,b" 2>&1 | FileCheck %s --check-prefix=LENGTH-TWO
 // RUN: not %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=ring" 2>&1 | FileCheck %s --check-prefix=MIXER
@@ -26,6 +27,7 @@
 // AXIS:   error: axis 'tp' is not an axis of mesh 'cp=4'
 // MIXER:  error: mixer must be hidden, sequence or 2d, but is 'ring'
 // ATTENTION: error: attention must be ulysses, ring, gather or 2d, but is 'star'
+// ROWS:   error: tp-rows cuts rows over the axis of tensor parallelism; name that by tp
 // ORDER:  error: order must be contiguous, zigzag, striped or striped:UNIT with a unit of at least 1, but is 'backward'
 // UNIT:   error: order must be contiguous, zigzag, striped or striped:UNIT with a unit of at least 1, but is 'striped:0'
 // AXIS-TWICE: error: axis 'cp' is used twice; an axis cuts the sequence once, or the batch, or is that of tensor parallelism

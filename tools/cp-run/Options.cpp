@@ -53,6 +53,9 @@ void defineWhat(Options &o) {
   static Flag<std::string> tensorAxis(
       "tp", cl::desc("Axis of tensor parallelism (default: none)"),
       cl::location(o.sharding.tensorAxis), cl::cat(category));
+  static Flag<bool> tensorRows(
+      "tp-rows", cl::desc("Cut rows between projections over that axis too"),
+      cl::location(o.sharding.tensorRows), cl::cat(category));
   static Flag<bool> replicate(
       "replicate-unused",
       cl::desc(
@@ -194,7 +197,7 @@ Options parseOptions(int argc, char **argv) {
       argc, argv, "Run a model on N ranks of this process and report\n");
   options.arguments.assign(argv + 1, argv + argc);
   for (const char *name : {"strategy", "attention", "order", "axis", "tp",
-                           "scan", "replicate-unused"})
+                           "tp-rows", "scan", "replicate-unused"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
       options.shardingFlags.push_back(std::string("--") + name);
   return options;

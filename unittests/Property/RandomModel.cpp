@@ -333,10 +333,10 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
   ShardingText text = textOf(sharding.value);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
-                 "tp={6} batch={7} {8} {9}",
+                 "tp={6}{10} batch={7} {8} {9}",
                  text.mesh, text.axis, text.order, text.mixer, text.attention,
                  text.scan, text.tensorAxis, text.batch, model.dtype,
-                 describe(model.decay));
+                 describe(model.decay), text.tensorRows ? " tp-rows" : "");
 }
 
 namespace {

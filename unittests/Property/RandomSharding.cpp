@@ -38,6 +38,7 @@ void drawMesh(Dice &dice, RandomSharding &sharding) {
   if (mesh.numRanks() <= 4 && dice.chance(0.3)) {
     sharding.value.tensorParallel = {Cut{static_cast<int>(mesh.axes.size())}};
     mesh.axes.push_back({"tp", 2});
+    sharding.value.tensorRows = dice.chance(0.5);
     // Some models have nothing that two ranks can share.
     sharding.value.replicateUnused = true;
   }
@@ -47,6 +48,8 @@ void drawOrder(Dice &dice, RandomSharding &sharding) {
   const Mesh &mesh = sharding.value.mesh;
   int64_t outer = mesh.axes[0].size;
   int64_t inner = sharding.hasTwoAxes ? mesh.axes[1].size : 1;
+  if (sharding.value.tensorRows)
+    inner *= partsOf(mesh, sharding.value.tensorParallel);
   Cut &cut = sharding.value.sequence.front();
   cut.order =
       dice.oneOf<Order>({Order::Contiguous, Order::Zigzag, Order::Zigzag,

@@ -16,7 +16,7 @@ namespace {
 
 auto fieldsOf(const ShardingText &text) {
   return std::tuple(text.mesh, text.axis, text.order, text.batch, text.mixer,
-                    text.attention, text.tensorAxis, text.scan,
+                    text.attention, text.tensorAxis, text.tensorRows, text.scan,
                     text.replicateUnused);
 }
 
@@ -47,7 +47,7 @@ TEST(ShardingTest, EveryWordIsReadAsItIsPrinted) {
             text.attention = attention;
             text.scan = scan;
             text.tensorAxis = tensorAxis;
-            text.replicateUnused = *tensorAxis;
+            text.tensorRows = text.replicateUnused = *tensorAxis;
             llvm::Expected<Sharding> sharding = parseSharding(text);
             ASSERT_TRUE(static_cast<bool>(sharding))
                 << llvm::toString(sharding.takeError());

@@ -46,6 +46,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
   Option<std::string> tensorAxis{
       *this, "tp", llvm::cl::desc("The axis of tensor parallelism"),
       llvm::cl::init("")};
+  Option<bool> tensorRows{
+      *this, "tp-rows",
+      llvm::cl::desc("Cut rows between projections over that axis too"),
+      llvm::cl::init(false)};
   Option<std::string> scan{
       *this, "scan",
       llvm::cl::desc("chain, gather, doubling, pipelined or transposed"),

@@ -146,6 +146,8 @@ defvar shardingOptions = [
          "ulysses, ring, gather or 2d">,
   Option<"tensorAxis", "tp", "std::string", /*default=*/"\"\"",
          "The mesh axis of tensor parallelism, if there is one">,
+  Option<"tensorRows", "tp-rows", "bool", /*default=*/"false",
+         "Cut the rows between projections over the axis tp too">,
   Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
          "How states travel over ranks: chain, gather, doubling, pipelined or "
          "transposed">,
@@ -189,7 +191,9 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     must be shared evenly (assign_c7), and of what is made of them. Groups fewer
     than ranks are repeated. The axis `tp` cuts the weights of projections that
     `cp.parallel` marks, and heads and channels between them; sums over these are
-    made behind the op. An axis of several ranks over which nothing is cut, by the options or by layouts of the
+    made behind the op. With `tp-rows` what is between these blocks (residuals, norms)
+    is cut over that axis by rows, behind the axes of the sequence: a block gathers its
+    rows, and its sum leaves each rank its own. An axis of several ranks over which nothing is cut, by the options or by layouts of the
     function's own, is an error (assign_c4) unless `replicate-unused` is given.
     Only functions without `cp.view` are changed; they become global. On others,
     which are sharded already, a `mesh` that is not their own is an error (assign_c5);

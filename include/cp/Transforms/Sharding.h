@@ -27,6 +27,9 @@ struct Sharding {
   std::vector<Cut> batch;
   /// The contiguous cut of tensor parallelism: one, or none.
   std::vector<Cut> tensorParallel;
+  /// Whether it cuts rows too, where it cuts nothing else (Korthikanti et al.,
+  /// "Reducing Activation Recomputation in Large Transformer Models", 2022).
+  bool tensorRows = false;
   /// Of ops that do not say themselves how they are cut.
   CutStrategy mixer = CutStrategy::Sequence;
   AttentionForm attention = AttentionForm::Ring;
@@ -34,6 +37,8 @@ struct Sharding {
   /// Whether ranks along an axis that cuts nothing may do the same work.
   bool replicateUnused = false;
 
+  /// The cuts of a sequence of which nothing but rows is cut.
+  std::vector<Cut> rows() const;
   /// How an op is cut: as it says itself, or as mixers are. One that needs the
   /// sequence whole is cut along its hidden factor, or not at all.
   CutStrategy strategyOf(SequenceOpInterface op) const;

@@ -66,26 +66,27 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
     return function->emitOpError("argument ")
            << arg.getArgNumber() << ": cp.sequence must be below "
            << type.getRank() << ", but is " << dim;
-  layout.dims[dim] = sharding.sequence;
+  std::vector<Cut> rows = sharding.rows();
+  layout.dims[dim] = rows;
   sequenceDims[arg] = dim;
   int64_t size = type.getShape()[dim];
-  Layout alone{mesh, {sharding.sequence}, {}};
+  Layout alone{mesh, {rows}, {}};
   if (!ShapedType::isDynamic(size) && !check(alone, {size}))
     return success();
   if (ShapedType::isDynamic(size))
     return function->emitOpError("assign_c1: the sequence of argument ")
            << arg.getArgNumber() << " must have a known number of tokens, but "
            << "is '?' in " << type << "; write the number into the type";
-  const Cut &first = sharding.sequence.front();
+  const Cut &first = rows.front();
   auto error = function->emitOpError("assign_c1: the sequence of argument ");
   error << arg.getArgNumber() << " (" << size
         << " tokens) must be a multiple of ";
   if (first.order == Order::Contiguous)
-    error << "the " << partsOf(mesh, sharding.sequence) << " ranks of ";
+    error << "the " << partsOf(mesh, rows) << " ranks of ";
   else
-    error << neededMultiple(mesh, sharding.sequence) << ", to be cut in "
+    error << neededMultiple(mesh, rows) << ", to be cut in "
           << orderName(first.order) << " order over the ranks of ";
-  return error << axesText(mesh, sharding.sequence)
+  return error << axesText(mesh, rows)
                << "; use another number of ranks, or pad the sequence";
 }
 

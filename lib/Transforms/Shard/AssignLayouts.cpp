@@ -64,6 +64,7 @@ struct AssignLayouts : ShardingPass<impl::AssignLayoutsBase<AssignLayouts>> {
     set(mixer, options.mixer);
     set(attention, options.attention);
     set(tensorAxis, options.tensorAxis);
+    set(tensorRows, options.tensorRows);
     set(scan, options.scan);
     set(replicateUnused, options.replicateUnused);
   }
@@ -102,6 +103,7 @@ private:
       note(mixer);
       note(attention);
       note(tensorAxis);
+      note(tensorRows);
       note(scan);
       note(replicateUnused);
     }

@@ -76,6 +76,30 @@ void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
     cutsOfFactor = sharding.tensorParallel;
 }
 
+std::vector<Cut> LayoutAssigner::rowsOf(Operation *op, const ShardingRule &rule,
+                                        int64_t sequence) {
+  if (!sharding.tensorRows)
+    return sharding.sequence;
+  FactorCuts others;
+  others.factors.resize(rule.sizes.size());
+  addTensorCut(op, rule, others);
+  if (llvm::any_of(others.factors, [](const auto &c) { return !c.empty(); }))
+    return sharding.sequence;
+  bool areTerms = passedBy(op) == PartialSums::Passed::Sums;
+  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    LayoutAttr attribute = LayoutAttr::of(value.getType());
+    Layout layout = attribute ? attribute.toLayout() : Layout();
+    for (auto [cuts, factors] : llvm::zip(layout.dims, dims))
+      if ((factors.empty() || factors.front() != sequence) &&
+          llvm::any_of(cuts,
+                       [&](const Cut &cut) { return isTensorAxis(cut.axis); }))
+        return sharding.sequence;
+    areTerms &= llvm::any_of(layout.partial,
+                             [&](int axis) { return isTensorAxis(axis); });
+  }
+  return areTerms ? sharding.sequence : sharding.rows();
+}
+
 bool LayoutAssigner::isTensorAxis(int axis) const {
   return llvm::any_of(sharding.tensorParallel,
                       [&](const Cut &cut) { return cut.axis == axis; });
@@ -116,8 +140,9 @@ FactorCuts LayoutAssigner::chooseCuts(Operation *op, const ShardingRule &rule) {
   bool isSequence =
       sequence >= 0 && (mayBePartial || !rule.isReduction(sequence));
   // The order is chosen for the op, whatever its operands come in.
-  int64_t chosen = orders.isMixed() && isSequence ? sequence : -1;
-  std::vector<Cut> inOrder = ordered(op, sharding.sequence);
+  bool isChosen = orders.isMixed() || sharding.tensorRows;
+  int64_t chosen = isChosen && isSequence ? sequence : -1;
+  std::vector<Cut> inOrder = ordered(op, rowsOf(op, rule, sequence));
   std::optional<CutRefusal> refusal = collectOperandCuts(
       op, rule, cuts,
       [&](Layout layout, const TensorFactors &factors) {

@@ -71,6 +71,11 @@ private:
                       const FactorCuts &chosen) const;
   /// Which partial sums the op hands on.
   PartialSums::Passed passedBy(mlir::Operation *op) const;
+  /// The cuts of the sequence of an op that depends along none: all that rows
+  /// are cut by, unless tensor parallelism cuts something else of it, or it
+  /// adds up terms that are yet to be summed over that axis.
+  std::vector<Cut> rowsOf(mlir::Operation *op, const ShardingRule &rule,
+                          int64_t sequence);
   /// The cuts of a sequence in the order on which `op` runs.
   std::vector<Cut> ordered(mlir::Operation *op,
                            const std::vector<Cut> &cuts) const;

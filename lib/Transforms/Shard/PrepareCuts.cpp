@@ -109,6 +109,7 @@ template <typename Given> std::unique_ptr<Pass> createFrom(const Given &given) {
   options.mixer = given.mixer;
   options.attention = given.attention;
   options.tensorAxis = given.tensorAxis;
+  options.tensorRows = given.tensorRows;
   options.scan = given.scan;
   options.replicateUnused = given.replicateUnused;
   return createPrepareCuts(std::move(options));

@@ -37,6 +37,7 @@ template <typename Base> struct ShardingPass : Base {
     text.mixer = this->mixer;
     text.attention = this->attention;
     text.tensorAxis = this->tensorAxis;
+    text.tensorRows = this->tensorRows;
     text.scan = this->scan;
     text.replicateUnused = this->replicateUnused;
     llvm::Expected<Sharding> read = parseSharding(text);

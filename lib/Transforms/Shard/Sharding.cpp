@@ -40,6 +40,13 @@ std::vector<Cut> Sharding::onSequence(CutStrategy strategy) const {
   return cuts;
 }
 
+std::vector<Cut> Sharding::rows() const {
+  std::vector<Cut> cuts = sequence;
+  if (tensorRows)
+    llvm::append_range(cuts, tensorParallel);
+  return cuts;
+}
+
 int64_t partsOf(const Mesh &mesh, ArrayRef<Cut> cuts) {
   int64_t parts = 1;
   for (const Cut &cut : cuts)
@@ -127,9 +134,15 @@ private:
   }
 
   llvm::Error readTensorAxis() {
-    if (text.tensorAxis.empty())
-      return llvm::Error::success();
-    return addAxis(text.tensorAxis, sharding.tensorParallel);
+    sharding.tensorRows = text.tensorRows;
+    if (!text.tensorAxis.empty())
+      return addAxis(text.tensorAxis, sharding.tensorParallel);
+    if (text.tensorRows)
+      return llvm::createStringError(spell("tp-rows") +
+                                     " cuts rows over the axis of tensor "
+                                     "parallelism; name that by " +
+                                     spell("tp"));
+    return llvm::Error::success();
   }
 
   /// Appends a cut over the axis of this name.
@@ -185,6 +198,7 @@ ShardingText textOf(const Sharding &sharding) {
   text.scan = stringifyEnum(sharding.scan);
   if (!sharding.tensorParallel.empty())
     text.tensorAxis = nameOf(sharding.tensorParallel.front());
+  text.tensorRows = sharding.tensorRows;
   text.replicateUnused = sharding.replicateUnused;
   return text;
 }

@@ -186,6 +186,9 @@ static void tryAttentions(MlirContext context) {
   tryAttention(context, options, "over [\"tp\"]");
   options.attention = ref("gather");
   tryAttention(context, options, "cp.attention_rows");
+  options.tensorRows = true;
+  tryAttention(context, options, "striped : 2, \"tp\"}");
+  options.tensorRows = false;
   options.tensorAxis = ref("");
   options.order = ref("sideways");
   MlirModule module = mlirModuleCreateParse(context, ref(attention));
