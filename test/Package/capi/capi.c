@@ -187,7 +187,7 @@ static void tryAttentions(MlirContext context) {
   options.attention = ref("gather");
   tryAttention(context, options, "cp.attention_rows");
   options.tensorRows = true;
-  tryAttention(context, options, "striped : 2, \"tp\"}");
+  tryAttention(context, options, "{\"ring\" striped : 2, \"u\", \"tp\"}");
   options.tensorRows = false;
   options.tensorAxis = ref("");
   options.order = ref("sideways");
