@@ -4,7 +4,7 @@
 // A convolution and a scan have adjoints of their own, and those read what the
 // forward pass has made. Only what is asked for is derived.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<1x16x2x8xf32> {cp.name = "y.cotangent", cp.sequence = 1 : i64})
+// CHECK-SAME: %[[DY:[a-z0-9]+]]: tensor<1x16x2x8xf32> {cp.cotangent = "y", cp.name = "y.cotangent", cp.sequence = 1 : i64})
 // CHECK: %[[X:.*]] = cp.conv1d
 // CHECK: cp.ssd
 // CHECK-NOT: cp.rotary

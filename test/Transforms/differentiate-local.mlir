@@ -10,7 +10,7 @@
 // A gather and the scattered sum are each other's adjoints.
 
 // CHECK-LABEL: func.func @gather(
-// CHECK-SAME:    %[[DY:[a-z0-9]+]]: tensor<32xf32> {cp.name = "result0.cotangent"}
+// CHECK-SAME:    %[[DY:[a-z0-9]+]]: tensor<32xf32> {cp.cotangent = "result0", cp.name = "result0.cotangent"}
 // CHECK:         %[[D:.*]] = cp.reduce_scatter %[[DY]] over ["cp" zigzag] of #mesh {dim = 0 : i64} : tensor<32xf32> -> tensor<8xf32>
 // CHECK:         return %{{.*}}, %[[D]]
 #mesh = #cp.mesh<"cp" = 4>
@@ -56,7 +56,7 @@ func.func @part(%x: tensor<8xf32> {cp.name = "x"}) -> tensor<2xf32>
 // that stands alone is right as well: its pair need not be there.
 
 // CHECK-LABEL: func.func @up(
-// CHECK-SAME:    %[[DY:[a-z0-9]+]]: tensor<32xf32> {cp.layout
+// CHECK-SAME:    %[[DY:[a-z0-9]+]]: tensor<32xf32> {cp.cotangent = "result0", cp.layout
 // CHECK-DAG:     %[[FOUR:.*]] = arith.constant dense<4.000000e+00> : tensor<f32>
 // CHECK:         %[[SCALED:.*]] = linalg.generic {{.*}} ins(%[[DY]], %[[FOUR]] :
 // CHECK:         %[[D:.*]] = cp.slice %[[SCALED]] over ["cp"] of #mesh {dim = 0 : i64} : tensor<32xf32> -> tensor<8xf32>
@@ -93,7 +93,7 @@ func.func @down(%x: tensor<8xf32> {cp.name = "x", cp.layout = #cp.layout<#mesh, 
 // cotangent enters on the first of them, and what it gives is added up.
 
 // CHECK-LABEL: func.func @replicas(
-// CHECK-SAME:    %[[DY:[a-z0-9]+]]: tensor<8xf32> {cp.layout = #{{[a-z]+}}, cp.name = "result0.cotangent"}
+// CHECK-SAME:    %[[DY:[a-z0-9]+]]: tensor<8xf32> {cp.cotangent = "result0", cp.layout = #{{[a-z]+}}, cp.name = "result0.cotangent"}
 // CHECK:         %[[MARK:.*]] = arith.constant dense<[1.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00]> : tensor<4xf32>
 // CHECK:         %[[MINE:.*]] = cp.slice %[[MARK]] over ["cp"]
 // CHECK:         %[[FACTOR:.*]] = tensor.collapse_shape %[[MINE]]
@@ -180,7 +180,7 @@ func.func @halo(%x: tensor<2x4xf32> {cp.name = "x"}) -> tensor<3x4xf32>
 // Cotangents of states come from the other end.
 
 // CHECK-LABEL: func.func @states(
-// CHECK-SAME:    %[[D:[a-z0-9]+]]: tensor<1x2xf32>, %{{.*}}, %[[DY:[a-z0-9]+]]: tensor<1x2x4xf32> {cp.name = "result0.cotangent"}
+// CHECK-SAME:    %[[D:[a-z0-9]+]]: tensor<1x2xf32>, %{{.*}}, %[[DY:[a-z0-9]+]]: tensor<1x2x4xf32> {cp.cotangent = "result0", cp.name = "result0.cotangent"}
 // CHECK:         cp.scan_state %{{.*}} {algorithm = #cp.scan_algorithm<gather>}
 // CHECK:         %{{.*}}, %[[S:.*]] = cp.scan_state %[[D]], %[[DY]] over ["cp"] of #mesh {algorithm = #cp.scan_algorithm<gather>, reverse}
 // CHECK:         return %{{.*}}, %[[S]]

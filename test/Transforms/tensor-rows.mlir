@@ -26,7 +26,7 @@
 // norm's weight has terms on all four ranks, and goes with the other gradients.
 
 // GRAD-LABEL: func.func @block(
-// GRAD-SAME:    %[[DY:[a-z0-9]+]]: tensor<1x4x8xf32> {cp.layout = #layout, cp.name = "y.cotangent"
+// GRAD-SAME:    %[[DY:[a-z0-9]+]]: tensor<1x4x8xf32> {cp.cotangent = "y", cp.layout = #layout, cp.name = "y.cotangent"
 // GRAD:         %[[NORM:.*]] = cp.rms_norm
 // GRAD:         %[[ROWS:.*]]:2 = cp.all_gather %[[DY]], %[[NORM]] over ["tp"] of #mesh {dim = 1 : i64}
 // GRAD-SAME:      -> tensor<1x8x8xf32>, tensor<1x8x8xf32>

@@ -69,6 +69,7 @@ inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
 inline constexpr llvm::StringLiteral valueAttr = "cp.value";
 inline constexpr llvm::StringLiteral residualAttr = "cp.residual";
 inline constexpr llvm::StringLiteral gradientAttr = "cp.gradient";
+inline constexpr llvm::StringLiteral cotangentAttr = "cp.cotangent";
 
 /// ScanOpInterface::advance of summaries that are a decay and a state: the
 /// latter, and in front of it `before`, if that is not null, with the decay.

@@ -46,6 +46,7 @@ def CP_Dialect : Dialect {
     - `cp.value`: the result is what an op inside computes, and of which op;
     - `cp.gradient`: the result is the loss's derivative by the argument of that
       name;
+    - `cp.cotangent`: the argument is a cotangent, that of the result of that name;
     - `cp.residual`: what a forward function keeps for its backward function, each
       rank its own.
   }];

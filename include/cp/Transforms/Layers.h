@@ -18,9 +18,9 @@ namespace cp {
 /// Which layer of a model each op of a function belongs to, in the global and
 /// in the local view. The layer of a parameter is the first number in its
 /// `cp.param` (3 in "backbone.layers.3.norm.weight"), that of an op the largest
-/// among what it reads. Of a backward pass, which begins at the head, the layer
-/// is that of what is read of the forward pass, and never a later one than that
-/// of the cotangents.
+/// among what it reads. Of a backward pass, which begins at the head or with
+/// cotangents, the layer is that of what is read of the forward pass, and never
+/// a later one than that of the cotangents.
 class Layers {
 public:
   explicit Layers(mlir::FunctionOpInterface function);

@@ -36,7 +36,7 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
     the argument's, with elements of f32 where these are bf16. The loss is the result
     with `cp.name` of that name, or the only one.
     With `cotangents`, the function takes a cotangent for each result instead, as
-    a further argument `<name>.cotangent`, which is cut along the sequence where
+    a further argument `<name>.cotangent` with `cp.cotangent`, which is cut along the sequence where
     the result says by `cp.sequence` which of its dimensions that is.
 
     In the local view each collective has the transposed map for its adjoint: a

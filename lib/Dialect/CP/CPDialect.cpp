@@ -129,7 +129,8 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
 LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
-  if (name == nameAttr || name == paramAttr || name == gradientAttr)
+  if (name == nameAttr || name == paramAttr || name == gradientAttr ||
+      name == cotangentAttr)
     return expectForm(op, attribute, isa<StringAttr>(value), "a string");
   if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),
@@ -142,8 +143,8 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isa<UnitAttr>(value), "nothing more");
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
-                 "cp.init, cp.sequence, cp.layout, cp.value, cp.gradient and "
-                 "cp.residual");
+                 "cp.init, cp.sequence, cp.layout, cp.value, cp.gradient, "
+                 "cp.cotangent and cp.residual");
 }
 
 } // namespace

@@ -238,11 +238,11 @@ private:
       if (!isDifferentiable(value.getType()))
         continue;
       auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
-      std::string text =
-          (name ? name.str() : "result" + std::to_string(i)) + ".cotangent";
+      std::string of = name ? name.str() : "result" + std::to_string(i);
       unsigned number = function.getNumArguments();
       NamedAttrList attributes;
-      attributes.append(nameAttr, builder.getStringAttr(text));
+      attributes.append(cotangentAttr, builder.getStringAttr(of));
+      attributes.append(nameAttr, builder.getStringAttr(of + ".cotangent"));
       Attribute layout = function.getResultAttr(i, layoutAttr);
       if (Attribute sequence = function.getResultAttr(i, sequenceAttr))
         attributes.append(sequenceAttr, sequence);

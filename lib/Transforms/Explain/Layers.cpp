@@ -33,6 +33,8 @@ Layers::Layers(FunctionOpInterface function) {
     hasLayers |= number.has_value();
     origins[argument] = {static_cast<bool>(name), /*isBackward=*/false,
                          number.value_or(outside)};
+    if (function.getArgAttr(argument.getArgNumber(), cotangentAttr))
+      origins[argument] = {/*isParameter=*/false, /*isBackward=*/true, head};
   }
   for (Block &block : function.getFunctionBody())
     for (Operation &op : block) {
