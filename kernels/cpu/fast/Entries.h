@@ -10,12 +10,17 @@
 
 #include "FlushToZero.h"
 #include "fast/Attention.h"
+#include "fast/AttentionGrad.h"
 #include "fast/Conv1d.h"
+#include "fast/Conv1dGrad.h"
 #include "fast/CrossEntropy.h"
 #include "fast/CrossEntropyGrad.h"
+#include "fast/EmbeddingGrad.h"
 #include "fast/Matmul.h"
 #include "fast/RmsNorm.h"
+#include "fast/RmsNormGrad.h"
 #include "fast/Ssd.h"
+#include "fast/SsdGrad.h"
 #include "fast/SsdScan.h"
 #include "fast/SsdSegments.h"
 #include "fast/SsdStates.h"
@@ -60,9 +65,46 @@ template <typename Isa> struct Entries {
       {"ssd_scan", DType::F32, set, flushing<SsdScan<Isa, float>::run>},
       {"ssd_scan", DType::F64, set, flushing<SsdScan<Isa, double>::run>},
       {"ssd_scan", DType::BF16, set, flushing<SsdScan<Isa, BFloat16>::run>},
+      {"conv1d_grad", DType::F32, set, flushing<Conv1dGrad<Isa, float>::run>},
+      {"conv1d_grad", DType::F64, set, flushing<Conv1dGrad<Isa, double>::run>},
+      {"conv1d_grad", DType::BF16, set,
+       flushing<Conv1dGrad<Isa, BFloat16>::run>},
+      {"rms_norm_grad", DType::F32, set,
+       flushing<RmsNormGrad<Isa, float>::run>},
+      {"rms_norm_grad", DType::F64, set,
+       flushing<RmsNormGrad<Isa, double>::run>},
+      {"rms_norm_grad", DType::BF16, set,
+       flushing<RmsNormGrad<Isa, BFloat16>::run>},
+      {"embedding_grad", DType::F32, set,
+       flushing<EmbeddingGrad<Isa, float>::run>},
+      {"embedding_grad", DType::F64, set,
+       flushing<EmbeddingGrad<Isa, double>::run>},
+      {"embedding_grad", DType::BF16, set,
+       flushing<EmbeddingGrad<Isa, BFloat16>::run>},
+      {"ssd_grad", DType::F32, set, flushing<SsdGrad<Isa, float>::run>},
+      {"ssd_grad", DType::F64, set, flushing<SsdGrad<Isa, double>::run>},
+      {"ssd_grad", DType::BF16, set, flushing<SsdGrad<Isa, BFloat16>::run>},
+      {"ssd_grad_states", DType::F32, set,
+       flushing<SsdGradStates<Isa, float>::run>},
+      {"ssd_grad_states", DType::F64, set,
+       flushing<SsdGradStates<Isa, double>::run>},
+      {"ssd_grad_states", DType::BF16, set,
+       flushing<SsdGradStates<Isa, BFloat16>::run>},
       {"attention", DType::F32, set, flushing<Attention<Isa, float>::run>},
       {"attention", DType::F64, set, flushing<Attention<Isa, double>::run>},
       {"attention", DType::BF16, set, flushing<Attention<Isa, BFloat16>::run>},
+      {"attention_grad", DType::F32, set,
+       flushing<AttentionGrad<Isa, float>::run>},
+      {"attention_grad", DType::F64, set,
+       flushing<AttentionGrad<Isa, double>::run>},
+      {"attention_grad", DType::BF16, set,
+       flushing<AttentionGrad<Isa, BFloat16>::run>},
+      {"attention_grad_block", DType::F32, set,
+       flushing<AttentionGrad<Isa, float>::runBlock>},
+      {"attention_grad_block", DType::F64, set,
+       flushing<AttentionGrad<Isa, double>::runBlock>},
+      {"attention_grad_block", DType::BF16, set,
+       flushing<AttentionGrad<Isa, BFloat16>::runBlock>},
   };
 };
 

@@ -34,14 +34,25 @@ template <typename Isa, typename T> struct SsdSteps {
   template <typename Storage>
   void compute(const StepArgs<Storage> &step, int64_t b, int64_t first,
                int64_t count, int64_t h) {
-    T bias = step.bias.data ? T(*step.bias.at(h)) : T(0);
-    for (int64_t t = 0; t < tileTokens; ++t)
-      delta[t] = t < count ? T(*step.dt.at(b, first + t, h)) + bias : T(0);
+    load(step, b, first, count, h, delta);
     for (int64_t t = 0; t < tileTokens; t += V::lanes)
       V::store(delta + t, clamp(step, M::softplus(V::load(delta + t))));
     for (int64_t t = count; t < tileTokens; ++t)
       delta[t] = 0;
     sum(decayRate(double(T(*step.aLog.at(h)))), count);
+  }
+
+  /// out[t] = d delta / d dt; 0 where delta is clamped.
+  template <typename Storage>
+  void slopes(const StepArgs<Storage> &step, int64_t b, int64_t first,
+              int64_t count, int64_t h, T *out) const {
+    load(step, b, first, count, h, out);
+    for (int64_t t = 0; t < tileTokens; t += V::lanes) {
+      typename V::Type dt = V::load(out + t), size = M::softplus(dt);
+      typename V::Type slope = T(1) / (T(1) + M::exp(-dt)), none = {};
+      slope = size < T(step.dtMin) ? none : slope;
+      V::store(out + t, size > T(step.dtMax) ? none : slope);
+    }
   }
 
   /// From what ssd_states left.
@@ -79,6 +90,15 @@ template <typename Isa, typename T> struct SsdSteps {
   void decaysFromStart(T *out) const { exponentials(0, 1, out); }
 
 private:
+  /// dt with its bias.
+  template <typename Storage>
+  static void load(const StepArgs<Storage> &step, int64_t b, int64_t first,
+                   int64_t count, int64_t h, T *out) {
+    T bias = step.bias.data ? T(*step.bias.at(h)) : T(0);
+    for (int64_t t = 0; t < tileTokens; ++t)
+      out[t] = t < count ? T(*step.dt.at(b, first + t, h)) + bias : T(0);
+  }
+
   /// exp of it, and of all below it, is 0. A step's log decay is not let below,
   /// which changes no product that it is part of, and keeps sums small: what is
   /// small beside them would be lost.

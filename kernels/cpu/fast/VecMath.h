@@ -114,6 +114,16 @@ template <typename Isa, typename T> struct VecMath {
     });
   }
 
+  /// The derivative of silu; gives silu too, where that is asked for.
+  static Type siluSlope(Type x, Type *silu = nullptr) {
+    Type logistic = T(1) / (T(1) + exp(-x));
+    // 0 where x is too small for the quotient to be more.
+    Type product = x < -T(1) - K::overflow ? Type{} : x * logistic;
+    if (silu)
+      *silu = product;
+    return logistic + product * (T(1) - logistic);
+  }
+
   /// log(1 + exp(x)) = max(x, 0) + log1p(u), u = exp(-|x|) in (0, 1], with
   /// log1p(u) = 2 atanh(u / (2 + u)), whose argument is at most 1/3. Nothing
   /// cancels, so the relative error is a few units also for very negative x.
