@@ -16,8 +16,8 @@ using namespace cp::kernels::test;
 
 namespace {
 
-/// A problem's tensors as a kernel of one type gets them; the problem's own become
-/// the same numbers.
+/// A problem's tensors as a kernel of one type gets them; the problem's own
+/// become the same numbers.
 template <typename T> class Rounded {
 public:
   using Acc = AccumulatorOf<T>;
@@ -53,10 +53,10 @@ public:
       outs.push_back(isSum(name) ? sums[name].buffer()
                                  : results[name].buffer());
     }
-    EXPECT_EQ(
-        test::run(kernel, ins, outs,
-                  problem.gradAttrs.empty() ? problem.attrs : problem.gradAttrs),
-        "");
+    EXPECT_EQ(test::run(kernel, ins, outs,
+                        problem.gradAttrs.empty() ? problem.attrs
+                                                  : problem.gradAttrs),
+              "");
     std::map<std::string, std::vector<double>> got;
     for (const std::string &name : problem.gradOuts) {
       EXPECT_TRUE(isSum(name) ? sums[name].isIntact()
@@ -117,9 +117,9 @@ private:
   std::map<std::string, Tensor<Acc>> wide;
 };
 
-/// Every kernel there is, against the plain one in f64 on the same numbers. Fast
-/// ones give the same bits on one thread and on three, and however tensors lie in
-/// memory.
+/// Every kernel there is, against the plain one in f64 on the same numbers.
+/// Fast ones give the same bits on one thread and on three, and however tensors
+/// lie in memory.
 template <typename T> void checkKernels(Problem problem, double tolerance) {
   Problem same = problem;
   Rounded<T> rounded(problem, 5), elsewhere(same, 6);

@@ -16,9 +16,9 @@
 
 namespace cp::kernels::fast {
 
-/// A head of keys is one thread's, so that the sums of its cotangents are of one
-/// order. Blocks of query tiles of all its heads go through the keys together:
-/// each tile of keys is packed once for them.
+/// A head of keys is one thread's, so that the sums of its cotangents are of
+/// one order. Blocks of query tiles of all its heads go through the keys
+/// together: each tile of keys is packed once for them.
 template <typename Isa, typename T> class AttentionGrad {
 public:
   static const char *run(const Call &call) {
@@ -37,7 +37,8 @@ private:
   static constexpr int64_t blockTiles = 8;
 
   static const char *compute(const AttentionGradArgs<T> &args) {
-    return share(args.b * args.hkv, 3 * args.b * args.hq * args.l * args.s * args.d,
+    return share(args.b * args.hkv,
+                 3 * args.b * args.hq * args.l * args.s * args.d,
                  [&](Items &items) -> const char * {
                    AttentionGrad grad(args);
                    if (!grad.allocate())
@@ -54,9 +55,9 @@ private:
 
   bool allocate() {
     int64_t width = tile.keyWidth() + tile.valueWidth();
-    void *memory = scratch(Slot::Kernel,
-                           tile.bytes() + blockTiles * tile.queryBytes() +
-                               2 * carved<Acc>(args.s * width));
+    void *memory =
+        scratch(Slot::Kernel, tile.bytes() + blockTiles * tile.queryBytes() +
+                                  2 * carved<Acc>(args.s * width));
     if (!memory)
       return false;
     Carver carver(memory);
@@ -176,8 +177,7 @@ private:
   }
 
   void storeKeys(const Acc *from, int64_t width, int64_t columns,
-                 const View<const Acc, 4> &sums,
-                 const View<Acc, 4> &to) const {
+                 const View<const Acc, 4> &sums, const View<Acc, 4> &to) const {
     for (int64_t row = 0; row < args.s; ++row)
       for (int64_t c = 0; c < columns; ++c)
         *to.at(b, row, g, c) =

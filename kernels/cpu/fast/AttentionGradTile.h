@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-// With w = exp(scale q . k - lse) formed again, and ds = w (dout . v - dout . out +
-// dlse) scale,
+// With w = exp(scale q . k - lse) formed again, and ds = w (dout . v - dout .
+// out + dlse) scale,
 //
 //   dq = ds k    dk = ds^T q    dv = w^T dout
 //
 // (Dao et al., "FlashAttention", 2022, appendix B.2). Weights are formed as
-// [queries][keys], which is how the sums over queries read them; for that over keys
-// ds is transposed. They are powers of two: queries are scaled by log2(e) too.
+// [queries][keys], which is how the sums over queries read them; for that over
+// keys ds is transposed. They are powers of two: queries are scaled by log2(e)
+// too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +62,8 @@ public:
   size_t bytes() const {
     return carved<Acc>(d * tile) + carved<Acc>(e * tile) +
            carved<Acc>(tile * paddedD) + carved<Acc>(paddedE) +
-           3 * carved<Acc>(tile * tile) + 3 * carved<int64_t>(tile) + carved<KeyRange>(tile);
+           3 * carved<Acc>(tile * tile) + 3 * carved<int64_t>(tile) +
+           carved<KeyRange>(tile);
   }
   void allocate(Carver &carver) {
     keyColumns = carver.take<Acc>(d * tile);
@@ -98,8 +100,8 @@ public:
   int64_t keyWidth() const { return paddedD; }
   int64_t valueWidth() const { return paddedE; }
 
-  /// Takes q, out and dout, each [rows of the span, ...]; `inner` holds -dlse, and
-  /// `top` is the caller's to fill.
+  /// Takes q, out and dout, each [rows of the span, ...]; `inner` holds -dlse,
+  /// and `top` is the caller's to fill.
   void start(Queries &queries, Matrix<const T> q, Matrix<const T> out,
              Matrix<const T> dout) const {
     int64_t count = queries.span.count;
@@ -134,17 +136,17 @@ public:
                areFinite(valueColumns, e * tile);
   }
 
-  /// What queries see of the keys: adds to their sums, and to dk, [key][paddedD],
-  /// and dv, [key][paddedE], of these keys.
+  /// What queries see of the keys: adds to their sums, and to dk,
+  /// [key][paddedD], and dv, [key][paddedE], of these keys.
   void pass(Queries &queries, Acc *dk, Acc *dv) {
     Sight sight = sightOf(queries.reach, keys);
     if (sight == Sight::None)
       return;
     for (int64_t i = 0; i < tile; ++i)
-      seen[i] = sight == Sight::All
-                    ? KeyRange{0, keys.count}
-                    : keysSeen(queries.reach,
-                               least(i, queries.span.count - 1), keys);
+      seen[i] =
+          sight == Sight::All
+              ? KeyRange{0, keys.count}
+              : keysSeen(queries.reach, least(i, queries.span.count - 1), keys);
     weigh(queries);
     // Of what is hidden by a weight of 0, infinities and NaN are not.
     if (sight == Sight::Some && !(isFinite && queries.isFinite))
@@ -166,10 +168,10 @@ private:
   /// weights[i][j] and slopes[i][j] = ds, 0 where query i does not see key j.
   void weigh(const Queries &queries) {
     int64_t count = queries.span.count;
-    typename P::Operands scores = {queries.columns, tile,    keyColumns,
-                                   tile,            weights, tileRows};
-    typename P::Operands products = {queries.outColumns, tile,   valueColumns,
-                                     tile,               slopes, tileRows};
+    typename P::Operands scores = {queries.columns, tile,    keyColumns, tile,
+                                   weights,         tileRows};
+    typename P::Operands products = {
+        queries.outColumns, tile, valueColumns, tile, slopes, tileRows};
     for (int64_t i = 0; i < count; i += P::rows) {
       int64_t rows = least(P::rows, count - i);
       int64_t end = seen[i + rows - 1].end;
@@ -221,8 +223,9 @@ private:
       int64_t rows = least(P::rows, keys.count - j);
       int64_t i = firstQuery(j, count);
       for (int64_t c = 0; c < paddedE; c += P::columns)
-        P::tile({weights + i * tile + j, tile, queries.outRows + i * paddedE + c,
-                 paddedE, dv + c, rowsE + j, &one, 0},
+        P::tile({weights + i * tile + j, tile,
+                 queries.outRows + i * paddedE + c, paddedE, dv + c, rowsE + j,
+                 &one, 0},
                 rows, count - i);
       for (int64_t c = 0; c < paddedD; c += P::columns)
         P::tile({slopes + i * tile + j, tile, queries.rows + i * paddedD + c,

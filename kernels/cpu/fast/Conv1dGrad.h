@@ -18,11 +18,11 @@
 
 namespace cp::kernels::fast {
 
-/// A block of tokens at a time, and of these a block of channels: each token adds
-/// its cotangent to those of the rows that it has read, of which the last w are at
-/// hand. So that blocks do not wait for each other, each looks at the w - 1 tokens
-/// behind it too; what is of the weights is summed block by block, and then over
-/// blocks in their order.
+/// A block of tokens at a time, and of these a block of channels: each token
+/// adds its cotangent to those of the rows that it has read, of which the last
+/// w are at hand. So that blocks do not wait for each other, each looks at the
+/// w - 1 tokens behind it too; what is of the weights is summed block by block,
+/// and then over blocks in their order.
 template <typename Isa, typename T> class Conv1dGrad {
 public:
   static const char *run(const Call &call) {
@@ -31,22 +31,23 @@ public:
       return message;
     int64_t blocks = ceilDiv(args.l, blockTokens);
     int64_t sums = (args.w + 1) * args.c;
-    auto *partial = static_cast<Acc *>(scratch(
-        Slot::Segments, carved<Acc>(args.b * blocks * sums)));
+    auto *partial = static_cast<Acc *>(
+        scratch(Slot::Segments, carved<Acc>(args.b * blocks * sums)));
     if (!partial)
       return outOfMemory("conv1d_grad");
     if (args.l == 0)
       clearInitial(args);
-    const char *message = share(
-        args.b * blocks, 3 * args.b * args.l * args.c * args.w,
-        [&](Items &items) -> const char * {
-          Conv1dGrad conv(args);
-          if (!conv.allocate())
-            return outOfMemory("conv1d_grad");
-          for (int64_t i; items.take(i);)
-            conv.block(i / blocks, i % blocks * blockTokens, partial + i * sums);
-          return nullptr;
-        });
+    const char *message =
+        share(args.b * blocks, 3 * args.b * args.l * args.c * args.w,
+              [&](Items &items) -> const char * {
+                Conv1dGrad conv(args);
+                if (!conv.allocate())
+                  return outOfMemory("conv1d_grad");
+                for (int64_t i; items.take(i);)
+                  conv.block(i / blocks, i % blocks * blockTokens,
+                             partial + i * sums);
+                return nullptr;
+              });
     if (!message)
       addUp(args, partial, args.b * blocks);
     return message;
@@ -58,7 +59,8 @@ private:
   using M = VecMath<Isa, Acc>;
   using Type = typename V::Type;
   static constexpr int64_t blockTokens = 128;
-  /// Of these, weights, sums and rows of a window of four share the first cache.
+  /// Of these, weights, sums and rows of a window of four share the first
+  /// cache.
   static constexpr int64_t blockChannels = 512;
 
   explicit Conv1dGrad(const Conv1dGradArgs<T> &args)
@@ -87,8 +89,8 @@ private:
     return true;
   }
 
-  /// Its own rows of dx, those of dinitial where it is the first, and its part of
-  /// dweight, [w][c], and dbias.
+  /// Its own rows of dx, those of dinitial where it is the first, and its part
+  /// of dweight, [w][c], and dbias.
   void block(int64_t b, int64_t first, Acc *sums) {
     int64_t end = least(args.l, first + blockTokens);
     for (int64_t i = 0; i < (w + 1) * args.c; ++i)
@@ -150,8 +152,8 @@ private:
     if (args.silu) {
       Type sum = V::load(bias + c);
       for (int64_t back = reach; back >= 0; --back)
-        sum += V::load(weights + (w - 1 - back) * ld + c) *
-               load(window[back] + c);
+        sum +=
+            V::load(weights + (w - 1 - back) * ld + c) * load(window[back] + c);
       ds *= M::siluSlope(sum);
     }
     for (int64_t back = 0; back <= reach; ++back)
@@ -164,8 +166,8 @@ private:
     add(sums + w * args.c + c, ds);
   }
 
-  /// Input row t, where t > -w, as contiguous channels. Of rows that are not, the
-  /// copies of those in the window stay.
+  /// Input row t, where t > -w, as contiguous channels. Of rows that are not,
+  /// the copies of those in the window stay.
   const T *rowAt(int64_t b, int64_t t) {
     if (t < 0 && !args.initial.data)
       return zeros;
@@ -182,8 +184,8 @@ private:
     return copy;
   }
 
-  /// Nobody adds to the cotangent of input row t any more. Those in front of the
-  /// block are another's, but for the first.
+  /// Nobody adds to the cotangent of input row t any more. Those in front of
+  /// the block are another's, but for the first.
   void finishRow(const Part &part, int64_t t) {
     Acc *from = cotangentOf(t);
     if (t >= part.first && t < part.end)

@@ -16,8 +16,8 @@
 
 namespace cp::kernels::fast {
 
-/// A thread has rows of the table, and adds up what the ids give them, in the order
-/// of the ids. Most of the work is to clear the others.
+/// A thread has rows of the table, and adds up what the ids give them, in the
+/// order of the ids. Most of the work is to clear the others.
 template <typename Isa, typename T> class EmbeddingGrad {
 public:
   static const char *run(const Call &call) {
@@ -26,10 +26,11 @@ public:
       return message;
     for (int64_t row = 0; row < args.rows; ++row)
       if (int64_t id = idOf(args, row); id < 0 || id >= args.v)
-        return fail("embedding_grad: id %lld (number %lld) must be in [0, %lld), "
-                    "the rows of the table; check the tokenizer's vocabulary",
-                    static_cast<long long>(id), static_cast<long long>(row),
-                    static_cast<long long>(args.v));
+        return fail(
+            "embedding_grad: id %lld (number %lld) must be in [0, %lld), "
+            "the rows of the table; check the tokenizer's vocabulary",
+            static_cast<long long>(id), static_cast<long long>(row),
+            static_cast<long long>(args.v));
     return share(ceilDiv(args.v, blockRows), args.v * args.d,
                  [&](Items &items) -> const char * {
                    for (int64_t i; items.take(i);)
@@ -61,9 +62,8 @@ private:
       if (args.dy.stride == 1)
         forEach(args, id, [dy](Acc &to, int64_t i) { to += Acc(dy[i]); });
       else
-        forEach(args, id, [&](Acc &to, int64_t i) {
-          to += Acc(dy[i * args.dy.stride]);
-        });
+        forEach(args, id,
+                [&](Acc &to, int64_t i) { to += Acc(dy[i * args.dy.stride]); });
     }
   }
 

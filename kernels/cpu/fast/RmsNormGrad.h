@@ -18,9 +18,9 @@
 
 namespace cp::kernels::fast {
 
-/// Blocks of rows, group by group in two passes: what is normed and the two sums
-/// over it, then the results. What the weight gets is summed block by block, and
-/// then over blocks in their order.
+/// Blocks of rows, group by group in two passes: what is normed and the two
+/// sums over it, then the results. What the weight gets is summed block by
+/// block, and then over blocks in their order.
 template <typename Isa, typename T> class RmsNormGrad {
 public:
   static const char *run(const Call &call) {
@@ -71,10 +71,9 @@ private:
 
   bool allocate() {
     constexpr int64_t numCopies = 5;
-    void *memory =
-        scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
-                                  4 * carved<Acc>(padded) +
-                                  carved<T>(numCopies * padded));
+    void *memory = scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
+                                             4 * carved<Acc>(padded) +
+                                             carved<T>(numCopies * padded));
     if (!memory)
       return false;
     Carver carver(memory);
@@ -103,17 +102,16 @@ private:
   void pass(int64_t row, int64_t group, Acc *dweight) {
     int64_t first = group * count;
     bool hasGate = args.gate.data;
-    Group of = {rowOf(args.x, row, first, copies),
-                rowOf(args.dy, row, first, copies + padded),
-                hasGate ? rowOf(args.gate, row, first, copies + 2 * padded)
-                        : nullptr,
-                weights + group * padded,
-                args.dx.stride == 1 ? args.dx.at(row, first)
-                                    : copies + 3 * padded,
-                !hasGate                 ? nullptr
-                : args.dgate.stride == 1 ? args.dgate.at(row, first)
-                                         : copies + 4 * padded,
-                dweight};
+    Group of = {
+        rowOf(args.x, row, first, copies),
+        rowOf(args.dy, row, first, copies + padded),
+        hasGate ? rowOf(args.gate, row, first, copies + 2 * padded) : nullptr,
+        weights + group * padded,
+        args.dx.stride == 1 ? args.dx.at(row, first) : copies + 3 * padded,
+        !hasGate                 ? nullptr
+        : args.dgate.stride == 1 ? args.dgate.at(row, first)
+                                 : copies + 4 * padded,
+        dweight};
     write(of, read(of));
     scatter(of.dx, args.dx, row, first);
     if (hasGate)
@@ -152,8 +150,8 @@ private:
     Type squares = {}, products = {};
   };
 
-  /// What is normed, the cotangent of the weighted norm, and silu of the gate and
-  /// its slope; the sum of squares, and that of products of the first two.
+  /// What is normed, the cotangent of the weighted norm, and silu of the gate
+  /// and its slope; the sum of squares, and that of products of the first two.
   Sums read(const Group &of) {
     Sums sums;
     forEach([&](int64_t i, auto load, auto) {

@@ -128,8 +128,8 @@ private:
       : args(args), tiles(tiles), states(args.p, args.n) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel, states.bytes() +
-                                             carved<Acc>(states.stateSize()));
+    void *memory =
+        scratch(Slot::Kernel, states.bytes() + carved<Acc>(states.stateSize()));
     if (!memory)
       return false;
     Carver carver(memory);

@@ -13,11 +13,12 @@
 
 namespace cp::kernels::fast {
 
-/// The states in front of tiles and the cotangents of those behind them run along
-/// the sequence, head by head; with these at hand each tile of a group is by itself,
-/// and adds up what its heads share. So no sum is cut between threads. There is
-/// room for the states of a window of tiles: windows go by from the last to the
-/// first, each from a state in front of it that a first pass has left.
+/// The states in front of tiles and the cotangents of those behind them run
+/// along the sequence, head by head; with these at hand each tile of a group is
+/// by itself, and adds up what its heads share. So no sum is cut between
+/// threads. There is room for the states of a window of tiles: windows go by
+/// from the last to the first, each from a state in front of it that a first
+/// pass has left.
 template <typename Isa, typename T> class SsdGrad {
 public:
   static const char *run(const Call &call) {
@@ -53,12 +54,12 @@ private:
     window = least(tiles.most(), most > 1 ? most : 1);
     windows = window > 0 ? ceilDiv(tiles.most(), window) : 0;
     int64_t kept = window * heads;
-    void *memory = scratch(
-        Slot::Segments,
-        2 * carved<Acc>(kept * stateSize) +
-            carved<Acc>(windows * heads * stateSize) +
-            carved<Acc>(heads * stateSize) + 2 * carved<double>(kept) +
-            carved<Acc>(kept * args.p) + 2 * carved<double>(args.h));
+    void *memory =
+        scratch(Slot::Segments,
+                2 * carved<Acc>(kept * stateSize) +
+                    carved<Acc>(windows * heads * stateSize) +
+                    carved<Acc>(heads * stateSize) + 2 * carved<double>(kept) +
+                    carved<Acc>(kept * args.p) + 2 * carved<double>(args.h));
     if (!memory)
       return false;
     Carver carver(memory);
@@ -76,14 +77,14 @@ private:
 
   const char *compute() {
     startSums();
-    if (const char *message = onHeads(1, [&](Worker &worker, int64_t head, int) {
-          worker.findStarts(head);
-        }))
+    if (const char *message = onHeads(1, [&](Worker &worker, int64_t head,
+                                             int) { worker.findStarts(head); }))
       return message;
     for (int64_t w = windows; w-- > 0;) {
-      const char *message = onHeads(2, [&](Worker &worker, int64_t head, int way) {
-        way == 0 ? worker.advance(w, head) : worker.retreat(w, head);
-      });
+      const char *message =
+          onHeads(2, [&](Worker &worker, int64_t head, int way) {
+            way == 0 ? worker.advance(w, head) : worker.retreat(w, head);
+          });
       if (!message)
         message = onTiles(w);
       if (message)
@@ -119,8 +120,8 @@ private:
         : grad(grad), args(grad.args), states(args.p, args.n) {}
 
     bool allocate() {
-      void *memory = scratch(Slot::Kernel,
-                             states.bytes() + carved<Acc>(grad.stateSize));
+      void *memory =
+          scratch(Slot::Kernel, states.bytes() + carved<Acc>(grad.stateSize));
       if (!memory)
         return false;
       Carver carver(memory);
@@ -277,7 +278,8 @@ private:
                  args.ddt.strides[1], &dALogs[kept], &dBiases[kept],
                  dDs + kept * args.p});
     }
-    work.finishGroup(tokens(args.dB, b, first, g), tokens(args.dC, b, first, g));
+    work.finishGroup(tokens(args.dB, b, first, g),
+                     tokens(args.dC, b, first, g));
   }
 
   //===--------------------------------------------------------------------===//
@@ -323,8 +325,8 @@ private:
   int64_t window = 0, windows = 0;
   /// Of a window's tiles and all heads: states in front, cotangents behind.
   Acc *before, *behind;
-  /// Of all heads: states in front of each window, and cotangents that have come
-  /// as far as the window at hand.
+  /// Of all heads: states in front of each window, and cotangents that have
+  /// come as far as the window at hand.
   Acc *starts, *cotangents;
   /// What each tile of a window gives, and the sums.
   double *dALogs, *dBiases;

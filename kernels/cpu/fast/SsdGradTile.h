@@ -5,19 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-// Of the chunked form (SsdTile.h), with U_s = delta_s x_s, the state S in front of
-// the tile, the cotangent G of that behind it, w_ts = exp(cum_t - cum_s) for
+// Of the chunked form (SsdTile.h), with U_s = delta_s x_s, the state S in front
+// of the tile, the cotangent G of that behind it, w_ts = exp(cum_t - cum_s) for
 // s <= t, and e_s = exp(cum_end - cum_s):
 //
 //   dU_s = sum_t (C_t . B_s) w_ts dy_t + e_s G B_s
 //   dC_t = sum_s v_ts B_s + exp(cum_t) S^T dy_t     v_ts = w_ts (dy_t . U_s)
 //   dB_s = sum_t v_ts C_t + e_s G^T U_s
 //
-// summed over the heads of a group for dB and dC. A token's log decay is a factor
-// of all that passes it: of the pairs (t, s) around it, of what S gives to tokens
-// from it on, of what tokens before it give to the state behind, and of what S gives
-// to that. Each is added up by itself, so where a decay is 0 its cotangent is 0, and
-// no difference of large sums.
+// summed over the heads of a group for dB and dC. A token's log decay is a
+// factor of all that passes it: of the pairs (t, s) around it, of what S gives
+// to tokens from it on, of what tokens before it give to the state behind, and
+// of what S gives to that. Each is added up by itself, so where a decay is 0
+// its cotangent is 0, and no difference of large sums.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,8 +90,8 @@ public:
       *columns = carver.take<Acc>(p * tile);
     behindRows = carver.take<Acc>(n * paddedP);
     skips = carver.take<Acc>(paddedP);
-    for (Acc **row : {&fromStart, &toEnd, &passing, &lambda, &outward, &inward,
-                      &positions})
+    for (Acc **row :
+         {&fromStart, &toEnd, &passing, &lambda, &outward, &inward, &positions})
       *row = carver.take<Acc>(tile);
     tokenRows = carver.take<int64_t>(tile);
     nRows = carver.take<int64_t>(tile);
@@ -127,8 +127,8 @@ public:
     addBefore(head);
     for (int64_t s = 0; s < count; s += P::rows)
       for (int64_t j = 0; j < paddedP; j += P::columns)
-        P::tile({weights + s * tile + s, tile, dyRows + s * paddedP + j, paddedP,
-                 dU + j, pRows + s, toEnd + s, 1},
+        P::tile({weights + s * tile + s, tile, dyRows + s * paddedP + j,
+                 paddedP, dU + j, pRows + s, toEnd + s, 1},
                 least(P::rows, count - s), count - s);
     sumDecays(head);
     store(head);
@@ -175,10 +175,10 @@ private:
       }
   }
 
-  /// weights[t][s] = exp(cum_t - cum_s) for s <= t, and 0 beyond. In front of the
-  /// blocks on the diagonal it is one exponential of t times one of s, each of the
-  /// way to the block's first token; within them the difference of sums of two
-  /// numbers each, as sums may be large that differ by little.
+  /// weights[t][s] = exp(cum_t - cum_s) for s <= t, and 0 beyond. In front of
+  /// the blocks on the diagonal it is one exponential of t times one of s, each
+  /// of the way to the block's first token; within them the difference of sums
+  /// of two numbers each, as sums may be large that differ by little.
   void weigh(const Steps &steps) {
     for (int64_t first = 0; first < count; first += block) {
       double start = steps.logDecay[first];
@@ -207,8 +207,9 @@ private:
   }
 
   /// From the last token to the first: what its pairs add to dProducts, the
-  /// factors of dy in place of the weights, and how much of all pairs (t', s) with
-  /// s < t <= t' there is, by `passing`, which holds the sum over t' of each s.
+  /// factors of dy in place of the weights, and how much of all pairs (t', s)
+  /// with s < t <= t' there is, by `passing`, which holds the sum over t' of
+  /// each s.
   void combine() {
     for (int64_t s = 0; s < tile; ++s)
       passing[s] = 0;
@@ -233,8 +234,8 @@ private:
     return V::load(positions + s) <= Acc(t) ? value : Type{};
   }
 
-  /// What G gives: dU = G B, which is still to be decayed, and dB; outward[s] is
-  /// what token s gives to the state behind, times its cotangent.
+  /// What G gives: dU = G B, which is still to be decayed, and dB; outward[s]
+  /// is what token s gives to the state behind, times its cotangent.
   void addBehind(const Head &head) {
     for (int64_t s = 0; s < tile; ++s)
       outward[s] = 0;
@@ -284,8 +285,8 @@ private:
   void sumDecays(const Head &head) {
     Acc through = 0;
     if (head.before && head.behind)
-      through = decayOf(head.steps) *
-                dot(head.before, head.behind, p * paddedN);
+      through =
+          decayOf(head.steps) * dot(head.before, head.behind, p * paddedN);
     Acc behind = through;
     for (int64_t t = count - 1; t >= 0; --t) {
       behind += inward[t];
@@ -345,8 +346,8 @@ private:
       for (int64_t j = 0; j < paddedN; j += P::columns) {
         int64_t first = upTo ? 0 : i;
         int64_t end = upTo ? least(i + P::rows, count) : count;
-        P::tile({a + first * tile + i, tile, rows + first * paddedN + j, paddedN,
-                 out + j, nRows + i, &one, 0},
+        P::tile({a + first * tile + i, tile, rows + first * paddedN + j,
+                 paddedN, out + j, nRows + i, &one, 0},
                 least(P::rows, count - i), end - first);
       }
   }

@@ -20,8 +20,7 @@ namespace cp::kernels::fast {
 template <typename Isa> class SsdTiles {
 public:
   explicit SsdTiles(const SsdSizes &sizes)
-      : batch(sizes.b), length(sizes.l),
-        perRow(ceilDiv(sizes.l, tileTokens)) {}
+      : batch(sizes.b), length(sizes.l), perRow(ceilDiv(sizes.l, tileTokens)) {}
 
   /// Of the memory that allocate() wants. Places cut tiles as short as a token.
   size_t bytes(const PlacesView &places) const {
