@@ -81,6 +81,15 @@ public:
     ++nextIn;
     return {};
   }
+  /// The next input or output, which is one number.
+  template <typename T> const T *scalarInput(const char *name) {
+    return static_cast<const T *>(
+        bind(true, name, Element<T>::dtype, nullptr, 0).data);
+  }
+  template <typename T> T *scalarOutput(const char *name) {
+    return static_cast<T *>(
+        bind(false, name, Element<T>::dtype, nullptr, 0).data);
+  }
   /// The next input or output of any type and of rank `minRank` to maxRank.
   const Buffer &anyInput(const char *name, int32_t minRank);
   const Buffer &anyOutput(const char *name, int32_t minRank);

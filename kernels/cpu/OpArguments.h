@@ -17,6 +17,7 @@
 
 #include "AttentionTiles.h"
 #include "CeilDiv.h"
+#include "ElementRuns.h"
 #include "Elements.h"
 #include "Pieces.h"
 
@@ -308,6 +309,39 @@ const char *decode(const Call &call, AttentionMergeArgs<Acc> &args);
 
 template <typename T> using RotaryArgs = RotaryCall<T>;
 template <typename T> const char *decode(const Call &call, RotaryArgs<T> &args);
+
+template <typename T> struct SquaredNormArgs {
+  /// Of x.
+  ElementRuns runs;
+  const T *x;
+  double *sum;
+};
+template <typename T>
+const char *decode(const Call &call, SquaredNormArgs<T> &args);
+
+/// What all updates have. `runs` are of the tensors in the order in which they
+/// stand in the structures, `rounded` last, which may be null.
+template <typename T> struct UpdateArgs {
+  ElementRuns runs;
+  const T *param, *grad;
+  double rate, scale, weightDecay;
+};
+
+template <typename T> struct SgdArgs : UpdateArgs<T> {
+  T *updated;
+  BFloat16 *rounded;
+};
+template <typename T> const char *decode(const Call &call, SgdArgs<T> &args);
+
+template <typename T> struct AdamwArgs : UpdateArgs<T> {
+  const T *expAvg, *expAvgSq;
+  T *updated, *expAvgOut, *expAvgSqOut;
+  BFloat16 *rounded;
+  /// From 1.
+  int64_t step;
+  double beta1, beta2, eps;
+};
+template <typename T> const char *decode(const Call &call, AdamwArgs<T> &args);
 
 } // namespace cp::kernels
 

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -32,13 +33,14 @@ static int64_t multiply(int64_t a, int64_t b) {
 }
 
 int64_t MemoryUse::total() const {
-  return add(add(add(program, weights), add(inputs, outputs)), check);
+  return add(add(add(program, weights), add(inputs, outputs)),
+             add(state, check));
 }
 
 MemoryUse operator+(const MemoryUse &a, const MemoryUse &b) {
   return {add(a.program, b.program), add(a.weights, b.weights),
-          add(a.inputs, b.inputs), add(a.outputs, b.outputs),
-          add(a.check, b.check)};
+          add(a.state, b.state),     add(a.inputs, b.inputs),
+          add(a.outputs, b.outputs), add(a.check, b.check)};
 }
 
 static bool isWhole(const TensorSpec &spec) {
@@ -66,12 +68,19 @@ MemoryNeed memoryNeed(llvm::ArrayRef<TensorSpec> arguments,
     if (!isShared)
       need.process.*kind = add(need.process.*kind, multiply(part, ranks));
   };
-  for (const TensorSpec &spec : arguments)
-    count(spec, spec.isParam ? &MemoryUse::weights : &MemoryUse::inputs,
-          isWhole(spec));
+  llvm::StringSet<> updated;
   // Each rank writes a result of its own, replicas too.
   for (const TensorSpec &spec : results)
-    count(spec, &MemoryUse::outputs, /*isShared=*/false);
+    if (spec.updates.empty())
+      count(spec, &MemoryUse::outputs, /*isShared=*/false);
+    else
+      updated.insert(spec.updates);
+  for (const TensorSpec &spec : arguments)
+    count(spec,
+          spec.isParam   ? &MemoryUse::weights
+          : spec.isState ? &MemoryUse::state
+                         : &MemoryUse::inputs,
+          isWhole(spec) && !updated.contains(spec.name));
   return need;
 }
 
@@ -171,6 +180,7 @@ llvm::Error checkFits(const MemoryUse &needed, int64_t available) {
   return llvm::createStringError(
       "the run needs " + bytesText(needed.total()) + " (program " +
       bytesText(needed.program) + ", weights " + bytesText(needed.weights) +
+      (needed.state ? ", optimizer " + bytesText(needed.state) : "") +
       ", inputs " + bytesText(needed.inputs) + ", outputs " +
       bytesText(needed.outputs) +
       (needed.check ? ", check " + bytesText(needed.check) : "") + "), but " +

@@ -40,7 +40,7 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
   if (options.nextTokenLoss)
     manager.nest<func::FuncOp>().addPass(createNextTokenLoss());
   if (options.gradients && !isLocal)
-    buildGlobalGradientPipeline(manager, options.sharding);
+    buildGlobalGradientPipeline(manager, options.sharding, {}, options.update);
   if (options.sharding)
     buildShardPipeline(manager, *options.sharding, options.exposeValues);
   else

@@ -148,6 +148,9 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
     spec.init = attributes.getAs<DictionaryAttr>(initAttr);
     spec.value = attributes.getAs<DictionaryAttr>(valueAttr);
     spec.isResidual = attributes.contains(residualAttr);
+    spec.isState = attributes.contains(stateAttr);
+    if (StringAttr updated = text(updatesAttr))
+      spec.updates = updated.str();
   }
   auto tensor = dyn_cast<RankedTensorType>(type);
   std::optional<DType> dtype =

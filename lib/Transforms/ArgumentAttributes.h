@@ -12,6 +12,23 @@
 
 namespace cp {
 
+/// The name that an argument goes by: its `cp.param` or `cp.name`, or "argN".
+mlir::StringAttr nameOf(mlir::FunctionOpInterface function, unsigned argument);
+
+/// A function's arguments by their names. Of several with one name the first
+/// counts.
+class ArgumentNames {
+public:
+  explicit ArgumentNames(mlir::FunctionOpInterface function);
+  /// Null where none has the name.
+  mlir::BlockArgument find(mlir::StringAttr name) const {
+    return arguments.lookup(name);
+  }
+
+private:
+  llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> arguments;
+};
+
 /// Adds attribute `name` to each list for which `valueOf(index)` is not null.
 inline llvm::SmallVector<mlir::DictionaryAttr>
 withAttrs(llvm::SmallVector<mlir::DictionaryAttr> lists, llvm::StringRef name,

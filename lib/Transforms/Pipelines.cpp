@@ -64,19 +64,31 @@ static void addShardPasses(OpPassManager &manager,
 /// `prepareCuts` may be null, for nothing that is cut.
 static void addGlobalGradientPasses(OpPassManager &manager,
                                     std::unique_ptr<Pass> prepareCuts,
-                                    const DifferentiateOptions &options) {
+                                    const DifferentiateOptions &options,
+                                    const UpdateOptions &update) {
   manager.addPass(createDecompose());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   if (prepareCuts)
     functions.addPass(std::move(prepareCuts));
   functions.addPass(createDifferentiate(options));
+  if (update.optimizer == Optimizer::None)
+    return;
+  AddUpdateOptions step;
+  step.optimizer = update.optimizer;
+  step.beta1 = update.beta1;
+  step.beta2 = update.beta2;
+  step.eps = update.eps;
+  step.weightDecay = update.weightDecay;
+  functions.addPass(createAddUpdate(step));
 }
 
 void buildGlobalGradientPipeline(OpPassManager &manager,
                                  const std::optional<Sharding> &sharding,
-                                 const DifferentiateOptions &options) {
-  addGlobalGradientPasses(
-      manager, sharding ? createPrepareCuts(*sharding) : nullptr, options);
+                                 const DifferentiateOptions &options,
+                                 const UpdateOptions &update) {
+  addGlobalGradientPasses(manager,
+                          sharding ? createPrepareCuts(*sharding) : nullptr,
+                          options, update);
 }
 
 void buildLocalGradientPipeline(OpPassManager &manager,
@@ -93,7 +105,9 @@ void buildShardPipeline(OpPassManager &manager,
   DifferentiateOptions differentiate;
   differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
   if (isAsked && !isLocal)
-    addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate);
+    addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate,
+                            {options.optimizer, options.beta1, options.beta2,
+                             options.eps, options.weightDecay});
   addShardPasses(manager, createAssignLayouts(options), options.expose);
   if (isAsked && isLocal)
     buildLocalGradientPipeline(manager, differentiate);

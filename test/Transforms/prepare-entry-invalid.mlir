@@ -54,3 +54,39 @@ func.func @entry_c2_softmax(%x: tensor<4x8xf32>, %o: tensor<4x8xf32>)
       outs(%o : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// expected-error @below {{entry_c3: result 0 updates 'v', but no argument has that name}}
+func.func @entry_c3_unknown(%w: tensor<4xf32> {cp.name = "w"})
+    -> (tensor<4xf32> {cp.updates = "v"}) {
+  return %w : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{entry_c3: result 0 updates 'w', a 'tensor<4xf32>', but is 'tensor<2x2xf32>'}}
+func.func @entry_c3_type(%w: tensor<4xf32> {cp.name = "w"}, %x: tensor<2x2xf32>)
+    -> (tensor<2x2xf32> {cp.updates = "w"}) {
+  return %x : tensor<2x2xf32>
+}
+
+// -----
+
+// expected-error @below {{entry_c3: result 1 updates 'w', as result 0 does; return one new value of an argument}}
+func.func @entry_c3_twice(%w: tensor<4xf32> {cp.name = "w"})
+    -> (tensor<4xf32> {cp.updates = "w"}, tensor<4xf32> {cp.updates = "w"}) {
+  %0 = math.exp %w : tensor<4xf32>
+  %1 = math.absf %w : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @entry_c3_read(%w: tensor<4xf32> {cp.name = "w"})
+    -> (tensor<4xf32> {cp.updates = "w"}, tensor<4xf32>) {
+  %0 = math.exp %w : tensor<4xf32>
+  // expected-error @below {{'math.absf' op entry_c3: reads argument 'w' behind the math.exp that makes its new value, which is written where the old one was; read it before}}
+  %1 = math.absf %w : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -52,11 +52,9 @@ static json::Array toJson(llvm::ArrayRef<CollectiveCount> counts) {
 }
 
 static json::Object toJson(const MemoryUse &use) {
-  return json::Object{{"program", use.program},
-                      {"weights", use.weights},
-                      {"inputs", use.inputs},
-                      {"outputs", use.outputs},
-                      {"total", use.total()}};
+  return json::Object{{"program", use.program}, {"weights", use.weights},
+                      {"optimizer", use.state}, {"inputs", use.inputs},
+                      {"outputs", use.outputs}, {"total", use.total()}};
 }
 
 static json::Object memoryOf(const Program &program) {
@@ -204,8 +202,10 @@ static void printCollective(const CollectiveCount &count,
 static void printMemory(const char *title, const MemoryUse &use,
                         llvm::raw_ostream &os) {
   os << title << bytesText(use.total()) << ": program "
-     << bytesText(use.program) << ", weights " << bytesText(use.weights)
-     << ", inputs " << bytesText(use.inputs) << ", outputs "
+     << bytesText(use.program) << ", weights " << bytesText(use.weights);
+  if (use.state)
+    os << ", optimizer " << bytesText(use.state);
+  os << ", inputs " << bytesText(use.inputs) << ", outputs "
      << bytesText(use.outputs) << "\n";
 }
 

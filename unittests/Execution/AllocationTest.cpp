@@ -112,7 +112,7 @@ TEST(CollectiveAllocationTest, NoStepOfACollectiveButTheFirstAllocates) {
   }
 }
 
-/// Adjoints, and the exchanges of a backward pass.
+/// Adjoints, the exchanges of a backward pass, and updates in place.
 TEST(GradientAllocationTest, NoStepWithGradientsButTheFirstAllocates) {
   for (const GradientCase &testCase : gradientCases()) {
     OwningOpRef<ModuleOp> module = parse(textOf(testCase));
@@ -124,10 +124,13 @@ TEST(GradientAllocationTest, NoStepWithGradientsButTheFirstAllocates) {
       CompileOptions options;
       options.sharding = sharding;
       options.gradients = true;
-      std::unique_ptr<Program> program = compileWith(*module, options);
-      ASSERT_TRUE(program);
-      expectNoneAfterTheFirstStep(*program,
-                                  drawForGradients(program->arguments()));
+      for (Optimizer optimizer : {Optimizer::None, Optimizer::Sgd}) {
+        options.update.optimizer = optimizer;
+        std::unique_ptr<Program> program = compileWith(*module, options);
+        ASSERT_TRUE(program);
+        expectNoneAfterTheFirstStep(*program,
+                                    drawForGradients(program->arguments()));
+      }
     }
   }
 }

@@ -51,6 +51,27 @@ TEST(MemoryNeedTest, WholeArgumentsAreSharedAndPartsAreNot) {
   EXPECT_EQ(need.rank.total(), 1000 + 88 + 8 + 72);
 }
 
+TEST(MemoryNeedTest, WhatIsUpdatedIsARanksOwn) {
+  TensorSpec weight = specOf({8, 2}, false, true),
+             moment = specOf({8, 2}, false, false),
+             rate = specOf({}, false, false);
+  weight.name = "w";
+  moment.name = "exp_avg.w";
+  moment.isState = true;
+  TensorSpec updated = weight, kept = moment;
+  updated.updates = "w";
+  kept.updates = "exp_avg.w";
+  MemoryNeed need =
+      memoryNeed({weight, moment, rate}, {rate, updated, kept}, 1000, 4);
+  EXPECT_EQ(need.rank.weights, 64);
+  EXPECT_EQ(need.rank.state, 64);
+  EXPECT_EQ(need.rank.outputs, 4);
+  EXPECT_EQ(need.process.weights, 5 * 64);
+  EXPECT_EQ(need.process.state, 5 * 64);
+  EXPECT_EQ(need.process.inputs, 4);
+  EXPECT_EQ(need.rank.total(), 1000 + 64 + 64 + 4 + 4);
+}
+
 TEST(MemoryNeedTest, SumsSaturate) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   TensorSpec large = specOf({int64_t(1) << 60}, false, true);
@@ -62,7 +83,7 @@ TEST(MemoryNeedTest, SumsSaturate) {
 }
 
 TEST(MemoryNeedTest, WhatDoesNotFitIsRefusedWithWhatTakesIt) {
-  MemoryUse use{1, 3 << 20, 4, int64_t(5) << 30, 0};
+  MemoryUse use{1, 3 << 20, 0, 4, int64_t(5) << 30, 0};
   EXPECT_FALSE(llvm::errorToBool(checkFits(use, use.total())));
   EXPECT_THAT(llvm::toString(checkFits(use, use.total() - 1)),
               HasSubstr("the run needs 5.0 GiB (program 1 bytes, weights 3.0 "

@@ -300,7 +300,8 @@ INSTANTIATE_TEST_SUITE_P(All, CollectiveFailure,
 
 /// The table has every operation but those that move nothing between ranks.
 TEST(CollectiveTable, HasEveryCollective) {
-  std::set<std::string> known = {"attention",
+  std::set<std::string> known = {"adamw",
+                                 "attention",
                                  "attention_grad",
                                  "contract_rows",
                                  "conv1d",
@@ -316,12 +317,15 @@ TEST(CollectiveTable, HasEveryCollective) {
                                  "rms_norm",
                                  "rms_norm_grad",
                                  "rotary",
+                                 "sgd",
                                  "slice",
+                                 "squared_norm",
                                  "ssd",
                                  "ssd_grad",
                                  "ssd_grad_states",
                                  "ssd_scan",
                                  "ssd_states",
+                                 "sum",
                                  "unslice"};
   std::set<std::string> all = {
 #define CPRT_OPERATION(symbol) #symbol,

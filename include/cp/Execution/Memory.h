@@ -19,7 +19,10 @@ namespace cp {
 struct MemoryUse {
   /// The arena that the compiler has planned.
   int64_t program = 0;
-  int64_t weights = 0, inputs = 0, outputs = 0;
+  int64_t weights = 0;
+  /// What an optimizer keeps of them.
+  int64_t state = 0;
+  int64_t inputs = 0, outputs = 0;
   /// What a check takes beside them; not part of a program's own need.
   int64_t check = 0;
 
@@ -32,8 +35,8 @@ struct MemoryNeed {
   /// What each rank works on: its arena, its parts of arguments and results.
   MemoryUse rank;
   /// What the process holds for all ranks: whole arguments and results once,
-  /// and each rank's parts of those that are cut. The compiler's own memory,
-  /// code and what collectives and kernels work with are not counted.
+  /// and each rank's parts of those that are cut or updated. The compiler's own
+  /// memory, code and what collectives and kernels work with are not counted.
   MemoryUse process;
 };
 MemoryNeed memoryNeed(const Program &program);

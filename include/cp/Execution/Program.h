@@ -12,6 +12,7 @@
 #include "cp/Runtime/cprt.h"
 #include "cp/Transforms/Gradients.h"
 #include "cp/Transforms/Sharding.h"
+#include "cp/Transforms/Update.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -46,6 +47,11 @@ struct TensorSpec {
   mlir::DictionaryAttr value;
   /// `cp.residual`: each rank's own, which is no part of anything.
   bool isResidual = false;
+  /// `cp.state`: what an optimizer keeps of a parameter.
+  bool isState = false;
+  /// `cp.updates`: the argument of which this result is the new value, and in
+  /// whose buffer it is; empty for other results.
+  std::string updates;
   DType dtype = DType::F32;
   /// The shape of the whole tensor.
   std::vector<int64_t> shape;
@@ -75,7 +81,10 @@ struct CompileOptions {
   /// Modules without layouts: the gradient of the loss by each parameter is a
   /// result too, "grad." and its name (cp-differentiate).
   bool gradients = false;
-  /// Of which program these are derived. Without a sharding all are whole.
+  /// With gradients of whole tensors: a step of an optimizer in their place
+  /// (cp-add-update).
+  UpdateOptions update;
+  /// Of which program gradients are derived. Without a sharding all are whole.
   DifferentiatedView differentiate = DifferentiatedView::Global;
   /// Modules without layouts: what every op computes is a result too, after the
   /// module's own (cp-expose-values).
@@ -115,7 +124,8 @@ struct RunResult {
   std::vector<int64_t> allocationsPerStep;
 };
 
-/// A module compiled for this machine. Runs on threads, one a rank.
+/// A module compiled for this machine. Runs on threads, one a rank; for many
+/// steps see Session.h.
 class Program {
 public:
   /// Compiles a copy of `module`; errors come as diagnostics on its ops, and
@@ -134,12 +144,14 @@ public:
   int64_t arenaBytes() const;
 
   /// Runs on mesh().numRanks() ranks. `inputs` are whole tensors, one for each
-  /// argument, not changed. Errors: an input of another type or shape; the
-  /// first failure of a rank, with what each rank says.
+  /// argument, not changed: arguments that results update (`cp.updates`) are
+  /// copies, which go on from step to step. Errors: an input of another type or
+  /// shape; the first failure of a rank, with what each rank says.
   llvm::Expected<RunResult> run(llvm::ArrayRef<const HostTensor *> inputs,
                                 const RunOptions &options);
 
 private:
+  friend class Session;
   Program();
   struct Impl;
   std::unique_ptr<Impl> impl;

@@ -70,6 +70,9 @@ inline constexpr llvm::StringLiteral valueAttr = "cp.value";
 inline constexpr llvm::StringLiteral residualAttr = "cp.residual";
 inline constexpr llvm::StringLiteral gradientAttr = "cp.gradient";
 inline constexpr llvm::StringLiteral cotangentAttr = "cp.cotangent";
+inline constexpr llvm::StringLiteral updatesAttr = "cp.updates";
+inline constexpr llvm::StringLiteral stateAttr = "cp.state";
+inline constexpr llvm::StringLiteral noDecayAttr = "cp.no_decay";
 
 /// ScanOpInterface::advance of summaries that are a decay and a state: the
 /// latter, and in front of it `before`, if that is not null, with the decay.

@@ -48,7 +48,12 @@ def CP_Dialect : Dialect {
       name;
     - `cp.cotangent`: the argument is a cotangent, that of the result of that name;
     - `cp.residual`: what a forward function keeps for its backward function, each
-      rank its own.
+      rank its own;
+    - `cp.updates`: the result is the new value of the argument of that name, which a
+      lowered program writes where the old one was;
+    - `cp.state`: the argument is what an optimizer keeps of the parameter of that
+      name;
+    - `cp.no_decay`: the parameter is not drawn to zero by `cp-add-update`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

@@ -207,6 +207,19 @@ def RuntimeOpInterface : OpInterface<"RuntimeOpInterface"> {
   ];
 }
 
+def UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::cp";
+  let description = [{
+    What an optimizer does to one parameter, element by element: each result may lie
+    where the operand lay that it is a new value of. The gradient gets the layout of
+    what it changes; sums over ranks are made there, and not where they arise.
+  }];
+  let methods = [
+    InterfaceMethod<"What is changed.", "::mlir::Value", "getParam">,
+    InterfaceMethod<"The gradient by it.", "::mlir::Value", "getGrad">,
+  ];
+}
+
 def GroupOpInterface : OpInterface<"GroupOpInterface"> {
   let cppNamespace = "::cp";
   let description = [{

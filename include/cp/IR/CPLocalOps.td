@@ -135,7 +135,8 @@ def CP_CallOp : CP_Op<"call", [
     to it; on memrefs none. What stands in braces (`#cp.config`) are the words of
     its attributes, in the order of the runtime's table. `none` stands for an
     optional input that is left out before others. `with "f"` hands the function
-    `cprt_f` to `cprt_<symbol>_with`.
+    `cprt_f` to `cprt_<symbol>_with`. `elementwise` says that an element of an out goes
+    by the same elements of ins, so that outs may be buffers of ins.
 
     Lifetime: made by `convert-cp-to-calls`, removed by `convert-cp-to-runtime`.
 
@@ -164,15 +165,22 @@ def CP_CallOp : CP_Op<"call", [
           {silu = true}
       return
     }
+    func.func @in_place(%w: memref<8xf32>, %g: memref<8xf32>, %rate: memref<f64>,
+                        %scale: memref<f64>) {
+      cp.call "sgd" elementwise ins(%w, %g, %rate, %scale : memref<8xf32>,
+          memref<8xf32>, memref<f64>, memref<f64>) outs(%w : memref<8xf32>)
+          {weight_decay = 0.0}
+      return
+    }
     ```
   }];
   let arguments = (ins StrAttr:$symbol, CP_ConfigAttr:$config,
                        Variadic<AnyType>:$ins, Variadic<AnyType>:$outs,
                        OptionalAttr<DenseI64ArrayAttr>:$absent,
-                       OptionalAttr<StrAttr>:$callback);
+                       OptionalAttr<StrAttr>:$callback, UnitAttr:$elementwise);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $symbol (`with` $callback^)? `` custom<Inputs>($ins, type($ins), $absent)
+    $symbol (`with` $callback^)? (`elementwise` $elementwise^)? `` custom<Inputs>($ins, type($ins), $absent)
     `outs` `(` $outs `:` type($outs) `)` custom<Config>($config) attr-dict
     (`->` type($results)^)?
   }];

@@ -375,5 +375,6 @@ include "cp/IR/CPGradOps.td"
 include "cp/IR/CPLocalOps.td"
 include "cp/IR/CPLossOps.td"
 include "cp/IR/CPPlaceOps.td"
+include "cp/IR/CPUpdateOps.td"
 
 #endif // CP_IR_CPOPS_TD

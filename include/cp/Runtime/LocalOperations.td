@@ -369,4 +369,53 @@ def CPRT_LinearCrossEntropyGrad
   let isKernel = true;
 }
 
+def CPRT_SquaredNorm : CPRT_Operation<"squared_norm"> {
+  let description = "outs sum = sum of x[...]^2, in f64.";
+  let ins = (inputs CPRT_T<"...">:$x);
+  let outs = (outputs CPRT_Tensor<"f64", "">:$sum);
+  let isKernel = true;
+}
+
+def CPRT_Sum : CPRT_Operation<"sum"> {
+  let description = "outs sum = the sum of all ins, in their order.";
+  let ins = (inputs CPRT_Variadic<CPRT_Tensor<"f64", "">>:$terms);
+  let outs = (outputs CPRT_Tensor<"f64", "">:$sum);
+  let isKernel = true;
+}
+
+def CPRT_Sgd : CPRT_Operation<"sgd"> {
+  let description = [{
+    outs updated = param - rate * (scale * grad + weight_decay * param), and a copy
+    where scale is NaN. `rounded`, if it is there, is updated in bf16. Results may be the buffers of what they are made of, element by element.
+  }];
+  let ins = (inputs CPRT_T<"...">:$param, CPRT_T<"...">:$grad,
+                    CPRT_Tensor<"f64", "">:$rate, CPRT_Tensor<"f64", "">:$scale);
+  let outs = (outputs CPRT_T<"...">:$updated,
+                      CPRT_Variadic<CPRT_Tensor<"bf16", "...">>:$rounded);
+  let attrs = (attributes CPRT_Real:$weight_decay);
+  let isKernel = true;
+}
+
+def CPRT_Adamw : CPRT_Operation<"adamw"> {
+  let description = [{
+    With g = scale * grad, and step counted from 1:
+      exp_avg_out = beta1 * exp_avg + (1 - beta1) * g,
+      exp_avg_sq_out = beta2 * exp_avg_sq + (1 - beta2) * g^2,
+      updated = (1 - rate * weight_decay) * param - rate / (1 - beta1^step)
+        * exp_avg_out / (sqrt(exp_avg_sq_out / (1 - beta2^step)) + eps),
+    and copies where scale is NaN. `rounded`, if it is there, is updated in bf16. Results may be the buffers of what they are made of, element
+    by element.
+  }];
+  let ins = (inputs CPRT_T<"...">:$param, CPRT_T<"...">:$grad,
+                    CPRT_T<"...">:$exp_avg, CPRT_T<"...">:$exp_avg_sq,
+                    CPRT_Tensor<"f64", "">:$rate, CPRT_I64<"">:$step,
+                    CPRT_Tensor<"f64", "">:$scale);
+  let outs = (outputs CPRT_T<"...">:$updated, CPRT_T<"...">:$exp_avg_out,
+                      CPRT_T<"...">:$exp_avg_sq_out,
+                      CPRT_Variadic<CPRT_Tensor<"bf16", "...">>:$rounded);
+  let attrs = (attributes CPRT_Real:$beta1, CPRT_Real:$beta2, CPRT_Real:$eps,
+                          CPRT_Real:$weight_decay);
+  let isKernel = true;
+}
+
 #endif // CP_RUNTIME_LOCALOPERATIONS_TD

@@ -10,6 +10,7 @@
 
 #include "cp/Transforms/Gradients.h"
 #include "cp/Transforms/Sharding.h"
+#include "cp/Transforms/Update.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
@@ -75,6 +76,22 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
                      "whole tensors, before they are cut"),
           clEnumValN(DifferentiatedView::Local, "local",
                      "the program of one rank, with its exchanges"))};
+  Option<Optimizer> optimizer{
+      *this, "optimizer",
+      llvm::cl::desc("Steps in place of gradients (cp-add-update)"),
+      llvm::cl::init(Optimizer::None),
+      llvm::cl::values(clEnumValN(Optimizer::None, "none", "gradients"),
+                       clEnumValN(Optimizer::Sgd, "sgd", "cp.sgd"),
+                       clEnumValN(Optimizer::Adamw, "adamw", "cp.adamw"))};
+  Option<double> beta1{*this, "beta1", llvm::cl::desc("See cp-add-update"),
+                       llvm::cl::init(0.9)};
+  Option<double> beta2{*this, "beta2", llvm::cl::desc("See cp-add-update"),
+                       llvm::cl::init(0.999)};
+  Option<double> eps{*this, "eps", llvm::cl::desc("See cp-add-update"),
+                     llvm::cl::init(1e-8)};
+  Option<double> weightDecay{*this, "weight-decay",
+                             llvm::cl::desc("See cp-add-update"),
+                             llvm::cl::init(0.0)};
   Option<bool> split{*this, "split",
                      llvm::cl::desc("Forward and backward as two functions "
                                     "(cp-split-backward)"),
@@ -103,10 +120,11 @@ void buildPartitionPipeline(mlir::OpPassManager &manager);
 
 /// From whole tensors to whole tensors and their gradients, before
 /// buildShardPipeline: decompose, prepare what `sharding` will cut (nothing
-/// where there is none), differentiate.
+/// where there is none), differentiate, and end with the step of `update`.
 void buildGlobalGradientPipeline(mlir::OpPassManager &manager,
                                  const std::optional<Sharding> &sharding,
-                                 const DifferentiateOptions &options = {});
+                                 const DifferentiateOptions &options = {},
+                                 const UpdateOptions &update = {});
 
 /// From the program of one rank to the one that has its gradients too, behind
 /// buildShardPipeline or buildPartitionPipeline: differentiate, and share what

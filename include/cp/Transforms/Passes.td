@@ -76,6 +76,51 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def AddUpdate : Pass<"cp-add-update", "::mlir::func::FuncOp"> {
+  let summary = "A step of an optimizer in place of gradients";
+  let description = [{
+    To be run on whole tensors behind `cp-differentiate`. Each result with
+    `cp.gradient` becomes the new value of what it is the gradient of, with
+    `cp.updates`; in front of these is `grad_norm`, the norm of all gradients together,
+    of f64. What changes from step to step are arguments behind the others: `rate`;
+    `clip`, the largest norm, above which gradients are scaled down to it (infinity
+    for none), as PyTorch's `clip_grad_norm_` does; with AdamW `step`, counted from 1.
+    A step whose norm is not finite changes nothing.
+
+    What the optimizer keeps of a parameter `w` are arguments with `cp.state`, and
+    results that update them: `exp_avg.w` and `exp_avg_sq.w`, zeros in front of the
+    first step, and, where `w` is in bf16, `master.w`, the parameter in f32, which is
+    stepped and rounded.
+
+    Weights decay but for those of one dimension or none, such as norms and biases,
+    those named `A_log`, `D` or `dt_bias`, and those with `cp.no_decay`.
+
+    Constraints:
+    - add_update_c1: the function works on whole tensors without layouts, and a public
+      one has results with `cp.gradient`, each of an argument;
+    - add_update_c2: no argument or result has a name that is to be added, and none
+      updates anything yet.
+
+    See test/Transforms/add-update.mlir.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "::cp::Optimizer",
+           /*default=*/"::cp::Optimizer::Adamw", "The kind of step",
+           [{::llvm::cl::values(
+               clEnumValN(::cp::Optimizer::Sgd, "sgd", "cp.sgd"),
+               clEnumValN(::cp::Optimizer::Adamw, "adamw", "cp.adamw"))}]>,
+    Option<"beta1", "beta1", "double", /*default=*/"0.9",
+           "AdamW: how much of the mean of gradients stays in a step">,
+    Option<"beta2", "beta2", "double", /*default=*/"0.999",
+           "AdamW: how much of the mean of their squares stays">,
+    Option<"eps", "eps", "double", /*default=*/"1e-8",
+           "AdamW: what is added to the root that steps are divided by">,
+    Option<"weightDecay", "weight-decay", "double", /*default=*/"0.0",
+           "How fast weights decay">];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def SplitBackward : Pass<"cp-split-backward", "::mlir::ModuleOp"> {
   let summary = "Two functions, forward and backward, in place of one";
   let description = [{
@@ -384,8 +429,15 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
   let description = [{
     The caller owns every buffer: each result becomes a memref argument, and no
     other argument may be written in place. What several ops would write to, a
-    tensor without values or of one value, is made for each of them. Loops and branches are refused
-    (`entry_c1`), and so are ops of which upstream makes no loops (`entry_c2`). See test/Transforms/prepare-entry.mlir.
+    tensor without values or of one value, is made for each of them. Loops and branches
+    are refused (`entry_c1`), and so are ops of which upstream makes no loops
+    (`entry_c2`).
+
+    Where a result has `cp.updates`, the argument of that name becomes a memref in its
+    place, and is written where it lies. Two new values of one argument, one of an
+    argument that is not there or of another type, and reads of the old value behind
+    the op that makes the new one are refused (`entry_c3`). See
+    test/Transforms/prepare-entry.mlir.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect"];

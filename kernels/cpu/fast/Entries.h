@@ -25,6 +25,7 @@
 #include "fast/SsdSegments.h"
 #include "fast/SsdStates.h"
 #include "fast/Table.h"
+#include "fast/Update.h"
 
 namespace cp::kernels::fast {
 
@@ -105,6 +106,15 @@ template <typename Isa> struct Entries {
        flushing<AttentionGrad<Isa, double>::runBlock>},
       {"attention_grad_block", DType::BF16, set,
        flushing<AttentionGrad<Isa, BFloat16>::runBlock>},
+      {"squared_norm", DType::F32, set, flushing<SquaredNorm<Isa, float>::run>},
+      {"squared_norm", DType::F64, set,
+       flushing<SquaredNorm<Isa, double>::run>},
+      {"squared_norm", DType::BF16, set,
+       flushing<SquaredNorm<Isa, BFloat16>::run>},
+      {"sgd", DType::F32, set, flushing<Update<Isa, float>::sgd>},
+      {"sgd", DType::F64, set, flushing<Update<Isa, double>::sgd>},
+      {"adamw", DType::F32, set, flushing<Update<Isa, float>::adamw>},
+      {"adamw", DType::F64, set, flushing<Update<Isa, double>::adamw>},
   };
 };
 

@@ -31,6 +31,11 @@ struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
     return isOut(cast<CallOp>(op), operand);
   }
 
+  bool bufferizesToElementwiseAccess(Operation *op, const AnalysisState &,
+                                     ArrayRef<OpOperand *>) const {
+    return cast<CallOp>(op).getElementwise();
+  }
+
   AliasingValueList getAliasingValues(Operation *op, OpOperand &operand,
                                       const AnalysisState &) const {
     auto call = cast<CallOp>(op);
@@ -69,7 +74,7 @@ struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
       return failure();
     CallOp::create(rewriter, op->getLoc(), TypeRange(), call.getSymbolAttr(),
                    call.getConfigAttr(), ins, outs, call.getAbsentAttr(),
-                   call.getCallbackAttr());
+                   call.getCallbackAttr(), call.getElementwise());
     replaceOpWithBufferizedValues(rewriter, op, outs);
     return success();
   }

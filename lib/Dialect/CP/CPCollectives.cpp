@@ -7,6 +7,7 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 

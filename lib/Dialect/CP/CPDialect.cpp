@@ -130,7 +130,7 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
   if (name == nameAttr || name == paramAttr || name == gradientAttr ||
-      name == cotangentAttr)
+      name == cotangentAttr || name == updatesAttr || name == stateAttr)
     return expectForm(op, attribute, isa<StringAttr>(value), "a string");
   if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),
@@ -139,12 +139,13 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isI64(value), "an i64, a dimension");
   if (name == layoutAttr)
     return expectForm(op, attribute, isa<LayoutAttr>(value), "a #cp.layout");
-  if (name == residualAttr)
+  if (name == residualAttr || name == noDecayAttr)
     return expectForm(op, attribute, isa<UnitAttr>(value), "nothing more");
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
                  "cp.init, cp.sequence, cp.layout, cp.value, cp.gradient, "
-                 "cp.cotangent and cp.residual");
+                 "cp.cotangent, cp.residual, cp.updates, cp.state and "
+                 "cp.no_decay");
 }
 
 } // namespace

@@ -32,15 +32,6 @@ LayoutAttr layoutOf(Attribute attribute) {
   return dyn_cast_or_null<LayoutAttr>(attribute);
 }
 
-/// The name by which an argument is asked for: its `cp.param` or `cp.name`.
-StringAttr nameOf(FunctionOpInterface function, unsigned argument) {
-  for (StringRef attr : {paramAttr, nameAttr})
-    if (auto name = function.getArgAttrOfType<StringAttr>(argument, attr))
-      return name;
-  return StringAttr::get(function.getContext(),
-                         "arg" + std::to_string(argument));
-}
-
 struct Differentiate : impl::DifferentiateBase<Differentiate> {
   using DifferentiateBase::DifferentiateBase;
 
@@ -314,9 +305,11 @@ private:
       } else {
         function.emitWarning("differentiate: the loss does not depend on '")
             << name.getValue() << "', whose gradient is 0";
+        auto type = cast<RankedTensorType>(argument.getType());
+        type = type.clone(sumsOf(type.getElementType()));
         gradient = arith::ConstantOp::create(
             builder, function.getLoc(),
-            cast<TypedAttr>(builder.getZeroAttr(argument.getType())));
+            cast<TypedAttr>(builder.getZeroAttr(type)));
       }
       NamedAttrList attributes;
       attributes.append(gradientAttr, name);

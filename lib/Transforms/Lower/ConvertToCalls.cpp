@@ -49,7 +49,8 @@ void convert(RuntimeOpInterface op) {
       ConfigAttr::get(op.getContext(), made.getAttributes()), ins, outs,
       absent.empty() ? DenseI64ArrayAttr()
                      : builder.getDenseI64ArrayAttr(absent),
-      callback.empty() ? StringAttr() : builder.getStringAttr(callback));
+      callback.empty() ? StringAttr() : builder.getStringAttr(callback),
+      isa<UpdateOpInterface>(*op));
   op->replaceAllUsesWith(call.getResults());
   op->erase();
 }
@@ -160,7 +161,7 @@ void convertContraction(linalg::LinalgOp op) {
                      ConfigAttr::get(op.getContext(), made.getAttributes()),
                      ValueRange{product->x, product->w}, ValueRange{out},
                      /*absent=*/DenseI64ArrayAttr(),
-                     /*callback=*/StringAttr());
+                     /*callback=*/StringAttr(), /*elementwise=*/false);
   op->replaceAllUsesWith(call.getResults());
   op->erase();
   Operation *fill = init.getDefiningOp();

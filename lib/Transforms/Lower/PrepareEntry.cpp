@@ -8,10 +8,12 @@
 #include "ArgumentAttributes.h"
 #include "ControlFlow.h"
 
+#include "cp/IR/CPDialect.h"
 #include "cp/IR/ShardingAdvice.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -37,13 +39,16 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
     if (failed(refuseControlFlow(function, "entry_c1")) ||
         failed(refuseUnlowered(function)))
       return signalPassFailure();
+    separateInits(function);
+    if (failed(moveResults(function)))
+      return signalPassFailure();
     Attribute no = BoolAttr::get(&getContext(), false);
     setArgumentAttrs(function,
                      bufferization::BufferizationDialect::kWritableAttrName,
-                     [&](unsigned) { return no; });
-    separateInits(function);
-    if (failed(moveResults(function)))
-      signalPassFailure();
+                     [&](unsigned i) {
+                       Type type = function.getArgumentTypes()[i];
+                       return isa<TensorType>(type) ? no : Attribute();
+                     });
   }
 
 private:
@@ -85,18 +90,113 @@ private:
     }
   }
 
+  /// The argument that each result is the new value of; null for other results.
+  static FailureOr<SmallVector<BlockArgument>>
+  findUpdates(FunctionOpInterface function) {
+    ArgumentNames arguments(function);
+    SmallVector<BlockArgument> updated;
+    llvm::SmallDenseMap<BlockArgument, unsigned> known;
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto name = function.getResultAttrOfType<StringAttr>(i, updatesAttr);
+      BlockArgument argument = name ? arguments.find(name) : BlockArgument();
+      updated.push_back(argument);
+      if (!name)
+        continue;
+      auto error = [&]() {
+        return function->emitOpError("entry_c3: result ")
+               << i << " updates '" << name.getValue() << "', ";
+      };
+      if (!argument)
+        return error() << "but no argument has that name";
+      if (argument.getType() != function.getResultTypes()[i])
+        return error() << "a " << argument.getType() << ", but is "
+                       << function.getResultTypes()[i];
+      auto [entry, isNew] = known.try_emplace(argument, i);
+      if (!isNew)
+        return error() << "as result " << entry->second
+                       << " does; return one new value of an argument";
+    }
+    return updated;
+  }
+
+  /// Whoever reads an argument behind the op that makes its new value would see
+  /// that.
+  static LogicalResult refuseReadsBehind(FunctionOpInterface function,
+                                         ArrayRef<BlockArgument> updated) {
+    Block &body = function.getFunctionBody().front();
+    DenseMap<Operation *, size_t> numbers;
+    for (auto [index, op] : llvm::enumerate(body))
+      numbers[&op] = index;
+    for (auto [result, argument] :
+         llvm::zip_equal(body.getTerminator()->getOperands(), updated)) {
+      Operation *update = argument ? result.getDefiningOp() : nullptr;
+      SmallVector<Value> values;
+      if (update)
+        values.push_back(argument);
+      // Views of it grow the list as it is read.
+      for (size_t i = 0; i < values.size(); ++i)
+        for (Operation *reader : values[i].getUsers()) {
+          if (numbers.lookup(reader) > numbers.lookup(update))
+            return reader->emitOpError("entry_c3: reads argument '")
+                   << nameOf(function, argument.getArgNumber()).getValue()
+                   << "' behind the " << update->getName()
+                   << " that makes its new value, which is written where the "
+                      "old one was; read it before";
+          if (isa<tensor::ExtractSliceOp, tensor::ExpandShapeOp,
+                  tensor::CollapseShapeOp>(reader))
+            values.push_back(reader->getResult(0));
+        }
+    }
+    return success();
+  }
+
+  /// An op that goes element by element writes where it reads.
+  static void writeInPlace(Value result, Value argument) {
+    auto op = result.getDefiningOp<DestinationStyleOpInterface>();
+    if (!op)
+      return;
+    auto structured = dyn_cast<linalg::LinalgOp>(op.getOperation());
+    auto call = dyn_cast<CallOp>(op.getOperation());
+    bool isElementwise = structured ? linalg::isElementwise(structured)
+                                    : call && call.getElementwise();
+    OpOperand *init = op.getTiedOpOperand(cast<OpResult>(result));
+    if (isElementwise && init->get().getDefiningOp<tensor::EmptyOp>())
+      init->set(argument);
+  }
+
+  /// An argument with a new value is a buffer that is read and written.
+  static Value openArgument(FunctionOpInterface function,
+                            BlockArgument argument) {
+    auto tensor = cast<RankedTensorType>(argument.getType());
+    OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+    argument.setType(
+        MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    auto value = bufferization::ToTensorOp::create(
+        builder, function.getLoc(), tensor, argument, /*restrict=*/true,
+        /*writable=*/true);
+    argument.replaceAllUsesExcept(value, value);
+    return value;
+  }
+
+  /// Where each result goes: new values of arguments where the old ones were,
+  /// and others to buffers of their own.
   static LogicalResult moveResults(FunctionOpInterface function) {
+    FailureOr<SmallVector<BlockArgument>> updated = findUpdates(function);
+    if (failed(updated) || failed(refuseReadsBehind(function, *updated)))
+      return failure();
     Block &body = function.getFunctionBody().front();
     Operation *terminator = body.getTerminator();
     SmallVector<Type> buffers;
-    for (Value result : terminator->getOperands()) {
+    for (auto [result, argument] :
+         llvm::zip_equal(terminator->getOperands(), *updated)) {
       auto tensor = dyn_cast<RankedTensorType>(result.getType());
       if (!tensor || !tensor.hasStaticShape())
         return function->emitOpError("must return tensors of known sizes, but "
                                      "returns ")
                << result.getType();
-      buffers.push_back(
-          MemRefType::get(tensor.getShape(), tensor.getElementType()));
+      if (!argument)
+        buffers.push_back(
+            MemRefType::get(tensor.getShape(), tensor.getElementType()));
     }
     // All at once: a type for each number of arguments would be kept.
     unsigned first = function.getNumArguments(), count = buffers.size();
@@ -105,12 +205,20 @@ private:
             SmallVector<DictionaryAttr>(count),
             SmallVector<Location>(count, function.getLoc()))))
       return failure();
+    for (auto [i, argument] : llvm::enumerate(*updated))
+      if (argument) {
+        Value old = openArgument(function, argument);
+        writeInPlace(terminator->getOperand(i), old);
+      }
+    function.setType(function.cloneTypeWith(body.getArgumentTypes(),
+                                            function.getResultTypes()));
     OpBuilder builder(terminator);
-    for (auto [i, result] : llvm::enumerate(terminator->getOperands()))
+    for (auto [result, argument] :
+         llvm::zip_equal(terminator->getOperands(), *updated))
       bufferization::MaterializeInDestinationOp::create(
           builder, terminator->getLoc(), TypeRange(), result,
-          function.getArgument(first + i), /*restrict=*/true,
-          /*writable=*/true);
+          argument ? argument : function.getArgument(first++),
+          /*restrict=*/true, /*writable=*/true);
     BitVector all(function.getNumResults(), true);
     terminator->setOperands({});
     return function.eraseResults(all);

@@ -209,6 +209,9 @@ LogicalResult RuntimeEmitter::emitCall(CallOp op) {
 }
 
 LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
+  // A new value of an argument, made where the old one was.
+  if (op.getSource() == op.getTarget())
+    return success();
   return emitRuntimeCall(op.getLoc(), "copy", {op.getSource()}, op.getTarget(),
                          {});
 }

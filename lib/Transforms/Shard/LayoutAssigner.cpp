@@ -29,6 +29,7 @@ LogicalResult LayoutAssigner::run(FunctionOpInterface function) {
     return failure();
   if (failed(orders.run(function)))
     return failure();
+  findGradients(function);
   if (wantsRemarks(function))
     remarks.emplace(function);
   SmallVector<Operation *> ops;
@@ -69,6 +70,7 @@ LogicalResult LayoutAssigner::visit(Operation *op) {
   FailureOr<ShardingRule> rule = rules.getShardingRule();
   if (failed(rule))
     return failure();
+  layGradients(op);
   noteSequence(op, *rule, sequenceFactorOf(op, *rule, sequenceDims),
                sequenceDims);
   noteFactor(op, *rule, factorOf(op, *rule, batchDims), batchDims);
@@ -149,60 +151,6 @@ void LayoutAssigner::returnAsTheyCame(Operation *op) {
       break;
     }
   }
-}
-
-/// The layout when sums are made.
-static LayoutAttr withoutSums(LayoutAttr layout) {
-  Layout whole = layout.toLayout();
-  whole.partial.clear();
-  return LayoutAttr::get(layout.getContext(), whole);
-}
-
-/// A layout `want` but for sums that are yet to be made: of what ranks have
-/// terms of, or parts that may be terms.
-static LayoutAttr asTerms(Value value, LayoutAttr want) {
-  Layout layout = want.toLayout();
-  for (int64_t axis : termAxesOf(value))
-    if (!isCutOver(layout, static_cast<int>(axis)))
-      layout.partial.push_back(static_cast<int>(axis));
-  llvm::sort(layout.partial);
-  return LayoutAttr::get(want.getContext(), layout);
-}
-
-/// The argument that a result of the function is the gradient of, or null.
-static BlockArgument argumentOf(FunctionOpInterface function, unsigned result) {
-  auto name = function.getResultAttrOfType<StringAttr>(result, gradientAttr);
-  if (!name)
-    return nullptr;
-  for (BlockArgument argument : function.getArguments())
-    for (StringRef attr : {paramAttr, nameAttr})
-      if (function.getArgAttr(argument.getArgNumber(), attr) == name)
-        return argument;
-  return nullptr;
-}
-
-/// Sums are made at last where the caller gets them, and a gradient lies as
-/// what it is of.
-LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
-  auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
-  for (OpOperand &operand : op->getOpOperands()) {
-    LayoutAttr have = isTensor(operand.get())
-                          ? LayoutAttr::of(operand.get().getType())
-                          : LayoutAttr();
-    if (!function || !have)
-      continue;
-    BlockArgument of = argumentOf(function, operand.getOperandNumber());
-    if (!of) {
-      values.materialize(operand, withoutSums(have), op);
-      continue;
-    }
-    // What is cut and wanted whole is one of the sums, and goes with them.
-    LayoutAttr want = LayoutAttr::of(of.getType());
-    if (LayoutAttr terms = asTerms(operand.get(), want); terms != want)
-      values.materialize(operand, terms);
-    values.materialize(operand, want, op);
-  }
-  return success();
 }
 
 /// A reshard that is already there pins its result's layout.

@@ -17,6 +17,9 @@
 
 namespace cp {
 
+/// The layout when sums are made.
+LayoutAttr withoutSums(LayoutAttr layout);
+
 /// The axes for a message: "cp", or "ring" and "u".
 std::string axesText(const Mesh &mesh, llvm::ArrayRef<Cut> cuts);
 
@@ -46,6 +49,12 @@ private:
   llvm::LogicalResult visitReshard(ReshardOp op);
   llvm::LogicalResult visitWithoutRule(mlir::Operation *op);
   llvm::LogicalResult visitTerminator(mlir::Operation *op);
+  /// Notes which values are gradients, and of what.
+  void findGradients(mlir::FunctionOpInterface function);
+  /// Operands that are gradients get the layout of what they are of.
+  void layGradients(mlir::Operation *op);
+  /// A gradient with the layout `want`, by way of the sums that it is one of.
+  void layGradient(mlir::OpOperand &operand, LayoutAttr want);
   /// A sum goes back to where an operand was gathered from for it: the
   /// cotangent of gathered keys travels no farther than they did.
   void returnAsTheyCame(mlir::Operation *op);
@@ -93,6 +102,8 @@ private:
   std::optional<CutRemarks> remarks;
   /// The dimension of a value that is the sequence.
   llvm::DenseMap<mlir::Value, int64_t> sequenceDims;
+  /// What each gradient is of.
+  llvm::DenseMap<mlir::Value, mlir::Value> gradients;
   /// That which is the batch.
   llvm::DenseMap<mlir::Value, int64_t> batchDims;
   Materializer values;

@@ -9,7 +9,7 @@ import sys
 report = json.load(open(sys.argv[1], encoding="utf-8"))
 memory = report["memory"]
 for use in (memory["rank"], memory["process"]):
-    parts = use["program"] + use["weights"] + use["inputs"] + use["outputs"]
+    parts = sum(bytes for kind, bytes in use.items() if kind != "total")
     if use["total"] != parts:
         sys.exit(f"a total of {use['total']}, but its parts are {parts}")
 if memory["rank"]["program"] != report["peak_bytes_per_rank"]:

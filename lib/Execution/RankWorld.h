@@ -1,0 +1,64 @@
+//===- RankWorld.h - The ranks of one process -------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_EXECUTION_RANKWORLD_H
+#define CP_LIB_EXECUTION_RANKWORLD_H
+
+#include "Jit.h"
+#include "RankThreads.h"
+#include "cp/Execution/Program.h"
+
+namespace cp {
+
+/// A world of the runtime, and one thread for each of its ranks.
+class RankWorld {
+public:
+  /// Errors: what the runtime says against the options; no thread for each
+  /// rank.
+  static llvm::Expected<std::unique_ptr<RankWorld>>
+  create(const Mesh &mesh, const RunOptions &options);
+
+  int64_t numRanks() const { return cprt_world_size(world.get()); }
+
+  /// All ranks call the entry function with the buffers of `table(rank)`;
+  /// returns the seconds. A rank that beforeRank keeps from it fails, though it
+  /// may be only after the others are done. Errors: what each rank that failed
+  /// says; then no step runs any more.
+  llvm::Expected<double> step(EntryFn function,
+                              std::function<void *const *(int64_t)> table);
+
+  /// Of all ranks in the last step.
+  int64_t numAllocations() const;
+  std::vector<CollectiveCount> counts() const;
+  /// The most so far, by rank.
+  std::vector<int64_t> peakBytes() const;
+
+private:
+  RankWorld() = default;
+  void run(int64_t rank);
+  llvm::Error failures() const;
+  cprt_context *context(int64_t rank) const {
+    return cprt_world_context(world.get(), rank);
+  }
+
+  struct Deleter {
+    void operator()(cprt_world *world) const { cprt_world_destroy(world); }
+  };
+  std::unique_ptr<cprt_world, Deleter> world;
+  Mesh mesh;
+  std::function<bool(int64_t, cprt_context *)> beforeRank;
+  /// Of the step that runs.
+  EntryFn function = nullptr;
+  std::function<void *const *(int64_t)> table;
+  std::vector<char> ran;
+  /// Last: its threads use all of the above.
+  std::unique_ptr<RankThreads> threads;
+};
+
+} // namespace cp
+
+#endif // CP_LIB_EXECUTION_RANKWORLD_H

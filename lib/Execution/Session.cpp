@@ -1,0 +1,275 @@
+//===- Session.cpp - Tensors that stay on the ranks --------------------------
+//===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SessionImpl.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace cp {
+
+//===----------------------------------------------------------------------===//
+// The tensors
+//===----------------------------------------------------------------------===//
+
+static bool isWhole(const TensorSpec &spec) {
+  return llvm::all_of(spec.layout.dims,
+                      [](const auto &dim) { return dim.empty(); });
+}
+
+static llvm::Error checkInput(const TensorSpec &spec, const HostTensor &input) {
+  if (input.dtype == spec.dtype && input.shape == spec.shape)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "'" + spec.name + "' must be " + dtypeName(spec.dtype).str() + " " +
+      shapeText(spec.shape) + ", but is " + dtypeName(input.dtype).str() + " " +
+      shapeText(input.shape));
+}
+
+/// What ranks have of a tensor, put together.
+static HostTensor joined(const TensorSpec &spec,
+                         llvm::ArrayRef<HostTensor> parts) {
+  // Replicas are all the same.
+  if (isWhole(spec))
+    return parts.back();
+  HostTensor whole = HostTensor::zeros(spec.dtype, spec.shape);
+  for (auto [rank, part] : llvm::enumerate(parts))
+    putPart(part, spec.layout, int64_t(rank), whole);
+  return whole;
+}
+
+llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
+                               bool mayShare) {
+  Argument &argument = arguments[number];
+  if (llvm::Error error = checkInput(argument.spec, whole))
+    return error;
+  bool isShared = mayShare && isWhole(argument.spec) && !argument.isUpdated;
+  argument.shared = isShared ? &whole : nullptr;
+  argument.parts.clear();
+  for (int64_t rank = 0; rank < world->numRanks() && !isShared; ++rank)
+    argument.parts.push_back(partOf(whole, argument.spec.layout, rank));
+  return llvm::Error::success();
+}
+
+llvm::Expected<HostTensor> Session::Impl::get(size_t number) const {
+  const Argument &argument = arguments[number];
+  if (argument.shared)
+    return *argument.shared;
+  if (argument.parts.empty())
+    return llvm::createStringError("'" + argument.spec.name +
+                                   "' was never set");
+  return joined(argument.spec, argument.parts);
+}
+
+llvm::Expected<size_t> Session::Impl::find(llvm::StringRef name) const {
+  auto found = numbers.find(name);
+  if (found != numbers.end())
+    return found->second;
+  return llvm::createStringError("no program has an argument '" + name.str() +
+                                 "'");
+}
+
+//===----------------------------------------------------------------------===//
+// The programs
+//===----------------------------------------------------------------------===//
+
+/// Arguments of one name are one tensor.
+static llvm::Error checkSame(const TensorSpec &a, const TensorSpec &b) {
+  if (a.dtype == b.dtype && a.shape == b.shape && a.layout == b.layout)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "two programs have an argument '" + a.name + "' each, of " +
+      dtypeName(a.dtype).str() + " " + shapeText(a.shape) + " and " +
+      dtypeName(b.dtype).str() + " " + shapeText(b.shape) +
+      ", but it must be one tensor in one layout; compile them with the same "
+      "options");
+}
+
+llvm::Expected<size_t> Session::Impl::addArgument(const TensorSpec &spec,
+                                                  llvm::StringSet<> &own) {
+  auto [entry, isNew] = numbers.try_emplace(spec.name, arguments.size());
+  // Of several of one name in a program the first is known by it.
+  bool isFirst = own.insert(spec.name).second;
+  if (isNew || !isFirst) {
+    arguments.push_back({spec, false, nullptr, {}});
+    return arguments.size() - 1;
+  }
+  if (llvm::Error error = checkSame(arguments[entry->second].spec, spec))
+    return error;
+  return entry->second;
+}
+
+llvm::Error Session::Impl::add(const Program &program) {
+  Bound bound;
+  bound.program = &program;
+  llvm::StringSet<> own;
+  for (const TensorSpec &spec : program.arguments()) {
+    llvm::Expected<size_t> number = addArgument(spec, own);
+    if (!number)
+      return number.takeError();
+    bound.arguments.push_back(*number);
+  }
+  int64_t ranks = world->numRanks();
+  for (const TensorSpec &spec : program.results()) {
+    bound.results.emplace_back();
+    if (!spec.updates.empty()) {
+      arguments[numbers.lookup(spec.updates)].isUpdated = true;
+      continue;
+    }
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      bound.results.back().push_back(HostTensor::zeros(
+          spec.dtype, localShape(spec.layout, spec.shape, rank)));
+  }
+  bound.tables.resize(size_t(ranks));
+  programs.push_back(std::move(bound));
+  return llvm::Error::success();
+}
+
+/// The pointers that a rank's entry function gets. Those of arguments may be
+/// others since the last step.
+void Session::Impl::fillTable(Bound &bound, int64_t rank) {
+  std::vector<void *> &table = bound.tables[size_t(rank)];
+  table.clear();
+  for (size_t number : bound.arguments) {
+    Argument &argument = arguments[number];
+    const HostTensor &tensor =
+        argument.shared ? *argument.shared : argument.parts[size_t(rank)];
+    // What is shared is not written.
+    table.push_back(const_cast<uint8_t *>(tensor.bytes.data()));
+  }
+  for (std::vector<HostTensor> &result : bound.results)
+    if (!result.empty())
+      table.push_back(result[size_t(rank)].bytes.data());
+}
+
+llvm::Error Session::Impl::step(size_t number) {
+  Bound &bound = programs[number];
+  for (size_t i : bound.arguments)
+    if (!arguments[i].shared && arguments[i].parts.empty())
+      return llvm::createStringError("'" + arguments[i].spec.name +
+                                     "' was never set");
+  for (int64_t rank = 0; rank < world->numRanks(); ++rank)
+    fillTable(bound, rank);
+  last = nullptr;
+  llvm::Expected<double> passed = world->step(
+      bound.program->impl->compiled.function,
+      [&bound](int64_t rank) { return bound.tables[size_t(rank)].data(); });
+  if (!passed)
+    return passed.takeError();
+  seconds = *passed;
+  last = &bound;
+  return llvm::Error::success();
+}
+
+llvm::Expected<HostTensor> Session::Impl::result(size_t number) const {
+  const TensorSpec &spec = last->program->results()[number];
+  if (spec.updates.empty())
+    return joined(spec, last->results[number]);
+  return get(numbers.lookup(spec.updates));
+}
+
+std::vector<HostTensor> Session::Impl::partsOf(int64_t rank) const {
+  std::vector<HostTensor> found;
+  for (auto [spec, parts] :
+       llvm::zip_equal(last->program->results(), last->results))
+    found.push_back(
+        spec.updates.empty()
+            ? parts[size_t(rank)]
+            : arguments[numbers.lookup(spec.updates)].parts[size_t(rank)]);
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// What a caller sees
+//===----------------------------------------------------------------------===//
+
+Session::Session(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Session::~Session() = default;
+
+llvm::Expected<std::unique_ptr<Session>>
+Session::create(llvm::ArrayRef<const Program *> programs,
+                const RunOptions &options) {
+  if (programs.empty())
+    return llvm::createStringError("a session must have a program");
+  auto impl = std::make_unique<Impl>();
+  const Mesh &mesh = programs.front()->mesh();
+  if (llvm::Error error =
+          RankWorld::create(mesh, options).moveInto(impl->world))
+    return error;
+  for (const Program *program : programs) {
+    if (!(program->mesh() == mesh))
+      return llvm::createStringError(
+          "all programs of a session must be of one mesh, but they are of '" +
+          meshText(mesh) + "' and '" + meshText(program->mesh()) + "'");
+    if (llvm::Error error = impl->add(*program))
+      return error;
+  }
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+llvm::Error Session::set(llvm::StringRef argument, const HostTensor &whole) {
+  llvm::Expected<size_t> number = impl->find(argument);
+  return number ? impl->set(*number, whole, /*mayShare=*/false)
+                : number.takeError();
+}
+
+llvm::Error Session::share(llvm::StringRef argument, const HostTensor &whole) {
+  llvm::Expected<size_t> number = impl->find(argument);
+  return number ? impl->set(*number, whole, /*mayShare=*/true)
+                : number.takeError();
+}
+
+llvm::Expected<HostTensor> Session::get(llvm::StringRef argument) const {
+  llvm::Expected<size_t> number = impl->find(argument);
+  if (!number)
+    return number.takeError();
+  return impl->get(*number);
+}
+
+llvm::Expected<std::vector<HostTensor>>
+Session::parts(llvm::StringRef argument) const {
+  llvm::Expected<size_t> number = impl->find(argument);
+  if (!number)
+    return number.takeError();
+  const Impl::Argument &found = impl->arguments[*number];
+  if (found.shared)
+    return std::vector<HostTensor>(size_t(impl->world->numRanks()),
+                                   *found.shared);
+  return found.parts;
+}
+
+llvm::Error Session::step(size_t program) {
+  if (program >= impl->programs.size())
+    return llvm::createStringError(
+        "the session has " + std::to_string(impl->programs.size()) +
+        " programs, but number " + std::to_string(program) + " was to run");
+  return impl->step(program);
+}
+
+llvm::Expected<HostTensor> Session::result(llvm::StringRef name) const {
+  if (!impl->last)
+    return llvm::createStringError("no step has given a result yet");
+  llvm::ArrayRef<TensorSpec> specs = impl->last->program->results();
+  const auto *found = llvm::find_if(specs, [&](const TensorSpec &spec) {
+    return spec.name == name && spec.updates.empty();
+  });
+  if (found == specs.end())
+    return llvm::createStringError("the program has no result '" + name.str() +
+                                   "'");
+  return impl->result(size_t(found - specs.begin()));
+}
+
+double Session::seconds() const { return impl->seconds; }
+int64_t Session::allocations() const { return impl->world->numAllocations(); }
+std::vector<CollectiveCount> Session::collectives() const {
+  return impl->world->counts();
+}
+std::vector<int64_t> Session::peakBytesPerRank() const {
+  return impl->world->peakBytes();
+}
+
+} // namespace cp

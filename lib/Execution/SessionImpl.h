@@ -1,0 +1,66 @@
+//===- SessionImpl.h - What a session consists of ---------------*- C++ -*-
+//===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_EXECUTION_SESSIONIMPL_H
+#define CP_LIB_EXECUTION_SESSIONIMPL_H
+
+#include "ProgramImpl.h"
+#include "RankWorld.h"
+#include "cp/Execution/Session.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace cp {
+
+struct Session::Impl {
+  struct Argument {
+    TensorSpec spec;
+    /// By a result of a program.
+    bool isUpdated = false;
+    /// What all ranks read, or null; `parts` then are empty.
+    const HostTensor *shared = nullptr;
+    std::vector<HostTensor> parts;
+  };
+  struct Bound {
+    const Program *program;
+    /// Numbers of arguments.
+    std::vector<size_t> arguments;
+    /// Per result one part a rank; none of those that update an argument.
+    std::vector<std::vector<HostTensor>> results;
+    std::vector<std::vector<void *>> tables;
+  };
+
+  llvm::Error add(const Program &program);
+  llvm::Expected<size_t> find(llvm::StringRef name) const;
+  llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
+  llvm::Expected<HostTensor> get(size_t number) const;
+  llvm::Error step(size_t number);
+  /// Of the last step; of one that updates an argument what that is now.
+  llvm::Expected<HostTensor> result(size_t number) const;
+  /// A rank's parts of the results.
+  std::vector<HostTensor> partsOf(int64_t rank) const;
+
+  std::vector<Argument> arguments;
+  std::vector<Bound> programs;
+  /// By name.
+  llvm::StringMap<size_t> numbers;
+  /// The program of the last step, or null.
+  const Bound *last = nullptr;
+  double seconds = 0;
+  /// Last: its threads use all of the above.
+  std::unique_ptr<RankWorld> world;
+
+private:
+  llvm::Expected<size_t> addArgument(const TensorSpec &spec,
+                                     llvm::StringSet<> &own);
+  void fillTable(Bound &bound, int64_t rank);
+};
+
+} // namespace cp
+
+#endif // CP_LIB_EXECUTION_SESSIONIMPL_H

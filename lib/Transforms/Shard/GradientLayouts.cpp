@@ -1,0 +1,79 @@
+//===- GradientLayouts.cpp - A gradient lies as what it is of -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArgumentAttributes.h"
+#include "LayoutAssigner.h"
+
+using namespace mlir;
+
+namespace cp {
+
+LayoutAttr withoutSums(LayoutAttr layout) {
+  Layout whole = layout.toLayout();
+  whole.partial.clear();
+  return LayoutAttr::get(layout.getContext(), whole);
+}
+
+/// A layout `want` but for sums that are yet to be made: of what ranks have
+/// terms of, or parts that may be terms.
+static LayoutAttr asTerms(Value value, LayoutAttr want) {
+  Layout layout = want.toLayout();
+  for (int64_t axis : termAxesOf(value))
+    if (!isCutOver(layout, static_cast<int>(axis)))
+      layout.partial.push_back(static_cast<int>(axis));
+  llvm::sort(layout.partial);
+  return LayoutAttr::get(want.getContext(), layout);
+}
+
+void LayoutAssigner::findGradients(FunctionOpInterface function) {
+  for (Operation &op : function.getFunctionBody().front())
+    if (auto update = dyn_cast<UpdateOpInterface>(op))
+      gradients.try_emplace(update.getGrad(), update.getParam());
+}
+
+void LayoutAssigner::layGradient(OpOperand &operand, LayoutAttr want) {
+  // What is cut and wanted whole is one of the sums, and goes with them.
+  if (LayoutAttr terms = asTerms(operand.get(), want); terms != want)
+    values.materialize(operand, terms);
+  values.materialize(operand, want, operand.getOwner());
+}
+
+void LayoutAssigner::layGradients(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value param = gradients.lookup(operand.get());
+    if (param && LayoutAttr::of(operand.get().getType()))
+      layGradient(operand, LayoutAttr::of(param.getType()));
+  }
+}
+
+/// Sums are made at last where the caller gets them, and what is of an argument
+/// lies as that does.
+LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
+  auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
+  if (!function)
+    return success();
+  ArgumentNames arguments(function);
+  for (OpOperand &operand : op->getOpOperands()) {
+    LayoutAttr have = isTensor(operand.get())
+                          ? LayoutAttr::of(operand.get().getType())
+                          : LayoutAttr();
+    if (!have)
+      continue;
+    BlockArgument of;
+    for (StringRef attr : {gradientAttr, updatesAttr})
+      if (auto name = function.getResultAttrOfType<StringAttr>(
+              operand.getOperandNumber(), attr))
+        of = arguments.find(name);
+    if (of)
+      layGradient(operand, LayoutAttr::of(of.getType()));
+    else
+      values.materialize(operand, withoutSums(have), op);
+  }
+  return success();
+}
+
+} // namespace cp
