@@ -2,7 +2,8 @@
 
 usage: run_cp_run.py PAGE INPUTS
 
-- Of the ```sh blocks the lines that begin with build/bin/cp-, one behind the other.
+- Of the ```sh blocks the lines that begin with build/bin/cp-, one behind the other;
+  but of those that train (run_training.py).
 - The ```json block behind them is the report that they wrote: the same keys, and
   the same values but for times, memory in use, threads and versions.
 - Each ```console block whose command is cp-run: what it prints. `model.mlir` is what
@@ -79,7 +80,8 @@ def same_report(shown, found, path="report"):
 def main():
     page, inputs = map(pathlib.Path, sys.argv[1:])
     text = page.read_text(encoding="utf-8")
-    lines = [line for block in SHELL.findall(text) for line in block.splitlines()
+    blocks = [block for block in SHELL.findall(text) if "cp-train" not in block]
+    lines = [line for block in blocks for line in block.splitlines()
              if line.startswith("build/bin/cp-")]
     consoles = CONSOLE.findall(text)
     if not lines or not consoles:

@@ -118,7 +118,7 @@ plugin --pass-pipeline="$pipeline" "$root/examples/layer.mlir" >"$work/plugin.ml
   cmp - "$work/plugin.mlir"
 
 echo "== installed tools"
-for tool in cp-opt cp-run cp-translate cp-lsp-server cp-reduce cp-tblgen; do
+for tool in cp-opt cp-run cp-train cp-translate cp-lsp-server cp-reduce cp-tblgen; do
   "$work/cp/bin/$tool" --help >/dev/null
 done
 echo "== the package is good"

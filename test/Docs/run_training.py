@@ -1,0 +1,28 @@
+"""Runs the commands of a page that train.
+
+usage: run_training.py PAGE SOURCE FOLDER
+Those of the ```sh block with cp-train, in an empty FOLDER; files of the project
+are those of SOURCE.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+page, source, folder = sys.argv[1:]
+text = pathlib.Path(page).read_text(encoding="utf-8")
+blocks = [
+    block
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    if "cp-train" in block
+]
+if len(blocks) != 1:
+    sys.exit(f"{page}: one ```sh block should have cp-train, {len(blocks)} have")
+shutil.rmtree(folder, ignore_errors=True)
+pathlib.Path(folder).mkdir(parents=True)
+commands = blocks[0].replace("build/bin/", "")
+commands = commands.replace("examples/", f"{source}/examples/")
+commands = commands.replace("README.md", f"{source}/README.md")
+subprocess.run(["bash", "-euc", commands], check=True, cwd=folder)

@@ -1,0 +1,132 @@
+//===- Checkpoint.cpp - A run that can go on --------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Checkpoint.h"
+
+#include "ReadTensors.h"
+#include "cp/Files/Safetensors.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+
+namespace cp {
+
+static std::string inFolder(llvm::StringRef folder, const llvm::Twine &name) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, name);
+  return std::string(path);
+}
+
+std::string weightsOfCheckpoint(const std::string &checkpoint) {
+  return inFolder(checkpoint, "model.safetensors");
+}
+static std::string optimizerOf(const std::string &checkpoint) {
+  return inFolder(checkpoint, "optimizer.safetensors");
+}
+
+static HostTensor scalar(int64_t value) {
+  HostTensor tensor = HostTensor::zeros(DType::I64, {});
+  std::memcpy(tensor.bytes.data(), &value, sizeof(value));
+  return tensor;
+}
+
+/// The program's parameters, or what an optimizer keeps of them.
+static llvm::Error writeTensors(const std::string &path, bool areParams,
+                                const Program &program, const Session &session,
+                                std::vector<TensorView> views) {
+  std::vector<HostTensor> tensors;
+  std::vector<const TensorSpec *> specs;
+  for (const TensorSpec &spec : program.arguments()) {
+    if (areParams ? !spec.isParam : !spec.isState)
+      continue;
+    llvm::Expected<HostTensor> tensor = session.get(spec.name);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+    specs.push_back(&spec);
+  }
+  for (auto [spec, tensor] : llvm::zip_equal(specs, tensors))
+    views.push_back({spec->name, spec->dtype, spec->shape, tensor.bytes});
+  return writeSafetensors(path, views, {{"format", "pt"}});
+}
+
+llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
+                            const Program &program, const Session &session) {
+  std::string name = "step-" + std::to_string(progress.steps);
+  std::string place = inFolder(folder, name);
+  std::string partial = inFolder(folder, "." + name + ".partial");
+  auto failed = [](const std::string &path, std::error_code code) {
+    return llvm::createStringError(path + ": " + code.message());
+  };
+  // Of a run that was stopped while it wrote.
+  if (std::error_code code = llvm::sys::fs::remove_directories(partial))
+    return failed(partial, code);
+  if (std::error_code code = llvm::sys::fs::create_directories(partial))
+    return failed(partial, code);
+  HostTensor steps = scalar(progress.steps), taken = scalar(progress.taken);
+  if (llvm::Error error = writeTensors(weightsOfCheckpoint(partial), true,
+                                       program, session, {}))
+    return error;
+  if (llvm::Error error =
+          writeTensors(optimizerOf(partial), false, program, session,
+                       {{"steps", DType::I64, {}, steps.bytes},
+                        {"taken", DType::I64, {}, taken.bytes}}))
+    return error;
+  // A folder cannot be renamed onto one that has files.
+  if (std::error_code code = llvm::sys::fs::remove_directories(place))
+    return failed(place, code);
+  if (std::error_code code = llvm::sys::fs::rename(partial, place))
+    return failed(place, code);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<int64_t> readNumber(const TensorFile &file,
+                                          llvm::StringRef name) {
+  const TensorView *view = file.find(name);
+  int64_t value = -1;
+  if (view && view->dtype == DType::I64 && view->shape.empty())
+    std::memcpy(&value, view->bytes.data(), sizeof(value));
+  if (value >= 0)
+    return value;
+  return llvm::createStringError(file.label() + ": '" + name +
+                                 "' must be a number of steps; give --resume a "
+                                 "folder that --checkpoint has written");
+}
+
+llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
+                                       const Program &program,
+                                       Session &session) {
+  llvm::Expected<TensorFile> file = TensorFile::open(optimizerOf(checkpoint));
+  if (!file)
+    return file.takeError();
+  Progress progress;
+  if (llvm::Error error = readNumber(*file, "steps").moveInto(progress.steps))
+    return error;
+  if (llvm::Error error = readNumber(*file, "taken").moveInto(progress.taken))
+    return error;
+  size_t known = 2;
+  Conversions conversions;
+  for (const TensorSpec &spec : program.arguments()) {
+    if (!spec.isState)
+      continue;
+    ++known;
+    llvm::Expected<HostTensor> tensor = readTensor(*file, spec, conversions);
+    if (!tensor)
+      return tensor.takeError();
+    if (llvm::Error error = session.set(spec.name, *tensor))
+      return error;
+  }
+  if (file->tensors().size() != known)
+    return llvm::createStringError(
+        file->label() + ": has " + std::to_string(file->tensors().size() - 2) +
+        " tensors of an optimizer, but this one keeps " +
+        std::to_string(known - 2) + "; give the --optimizer of that run");
+  return progress;
+}
+
+} // namespace cp

@@ -1,0 +1,95 @@
+//===- TokenData.cpp - Tokens of a file, a batch at a time ------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenData.h"
+
+#include "cp/Files/Convert.h"
+#include "cp/Files/Npy.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cp {
+
+static llvm::Expected<std::vector<int64_t>> readArray(const std::string &path) {
+  llvm::Expected<NpyArray> array = readNpy(path);
+  if (!array)
+    return array.takeError();
+  if (array->dtype != DType::I32 && array->dtype != DType::I64)
+    return llvm::createStringError(path +
+                                   ": token ids must be I32 or I64, "
+                                   "but are " +
+                                   dtypeName(array->dtype).str());
+  auto bytes = convertElements(array->bytes, array->dtype, DType::I64, path);
+  if (!bytes)
+    return bytes.takeError();
+  std::vector<int64_t> tokens(bytes->size() / sizeof(int64_t));
+  std::memcpy(tokens.data(), bytes->data(), bytes->size());
+  return tokens;
+}
+
+static llvm::Expected<std::vector<int64_t>>
+readTokens(const std::string &path) {
+  llvm::StringRef extension = llvm::sys::path::extension(path);
+  if (extension == ".npy")
+    return readArray(path);
+  if (extension == ".ids")
+    return readTokenIds(path);
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError(path + ": " + buffer.getError().message());
+  std::vector<int64_t> tokens;
+  for (char c : (*buffer)->getBuffer())
+    tokens.push_back(static_cast<uint8_t>(c));
+  return tokens;
+}
+
+llvm::Expected<TokenData> TokenData::read(const std::string &path,
+                                          int64_t batch, int64_t length,
+                                          int64_t vocabulary) {
+  llvm::Expected<std::vector<int64_t>> tokens = readTokens(path);
+  if (!tokens)
+    return tokens.takeError();
+  for (auto [i, token] : llvm::enumerate(*tokens))
+    if (token < 0 || (vocabulary && token >= vocabulary))
+      return llvm::createStringError(
+          path + ": token number " + std::to_string(i) + " is " +
+          std::to_string(token) + ", but the model's vocabulary has " +
+          std::to_string(vocabulary) + " ids");
+  TokenData data;
+  data.batch = batch;
+  data.length = length;
+  data.windows = std::max<int64_t>(int64_t(tokens->size()) - 1, 0) / length;
+  if (data.windows < batch)
+    return llvm::createStringError(
+        path + ": a batch takes " + std::to_string(batch) + " times " +
+        std::to_string(length) + " tokens and one more, but the file has " +
+        std::to_string(tokens->size()) +
+        "; import the model with a smaller --batch or --seq");
+  data.tokens = std::move(*tokens);
+  return data;
+}
+
+Batch TokenData::at(int64_t step) const {
+  Batch result = {HostTensor::zeros(DType::I32, {batch, length}),
+                  HostTensor::zeros(DType::I32, {batch, length})};
+  auto *ids = reinterpret_cast<int32_t *>(result.ids.bytes.data());
+  auto *labels = reinterpret_cast<int32_t *>(result.labels.bytes.data());
+  for (int64_t row = 0; row < batch; ++row) {
+    int64_t window = (step * batch + row) % windows;
+    for (int64_t i = 0; i < length; ++i) {
+      *ids++ = static_cast<int32_t>(tokens[window * length + i]);
+      *labels++ = static_cast<int32_t>(tokens[window * length + i + 1]);
+    }
+  }
+  return result;
+}
+
+} // namespace cp

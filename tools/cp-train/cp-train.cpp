@@ -1,0 +1,45 @@
+//===- cp-train.cpp - Train a model on N ranks ------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Trainer.h"
+#include "cp/IR/CPDialect.h"
+#include "cp/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+static llvm::Error train(const cp::TrainOptions &options) {
+  DialectRegistry registry;
+  cp::registerAllDialects(registry);
+  cp::registerAllExtensions(registry);
+  MLIRContext context(registry);
+  // Ops of whole models are too long to print with an error.
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  std::string message;
+  auto file = openInputFile(options.run.model, &message);
+  if (!file)
+    return llvm::createStringError(message);
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return llvm::createStringError("the model cannot be read");
+  return cp::trainModel(*module, options);
+}
+
+int main(int argc, char **argv) {
+  if (llvm::Error error = train(cp::parseTrainOptions(argc, argv))) {
+    llvm::errs() << "cp-train: error: " << llvm::toString(std::move(error))
+                 << "\n";
+    return 1;
+  }
+  return 0;
+}
