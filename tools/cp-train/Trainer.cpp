@@ -224,6 +224,10 @@ private:
       *csv << step + 1 << ","
            << llvm::format("%.17g,%.17g,%.1f,", loss, norm, perSecond)
            << *llvm::max_element(session->peakBytesPerRank()) << "\n";
+    // Who watches a pipe or a file sees each step.
+    llvm::outs().flush();
+    if (csv)
+      csv->flush();
   }
 
   /// One that cannot be written does not end the run.
