@@ -1,5 +1,4 @@
-//===- ElementRuns.cpp - Several tensors, run by run --------------------------
-//===//
+//===- ElementRuns.cpp - Several tensors, run by run ----------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

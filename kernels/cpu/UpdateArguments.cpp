@@ -1,5 +1,4 @@
-//===- UpdateArguments.cpp - Decoding of squared_norm, sgd and adamw ----------
-//===//
+//===- UpdateArguments.cpp - Decoding of squared_norm, sgd and adamw ------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- reference/Update.cpp - Steps of optimizers ----------------------------
-//===//
+//===- reference/Update.cpp - Steps of optimizers -------------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

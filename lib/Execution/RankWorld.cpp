@@ -1,5 +1,4 @@
-//===- RankWorld.cpp - The ranks of one process ------------------------------
-//===//
+//===- RankWorld.cpp - The ranks of one process ---------------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

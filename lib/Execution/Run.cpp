@@ -1,5 +1,4 @@
-//===- Run.cpp - Running a program on threads -------------------*- C++ -*-
-//===//
+//===- Run.cpp - Running a program on threads -----------------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

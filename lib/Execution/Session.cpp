@@ -1,5 +1,4 @@
-//===- Session.cpp - Tensors that stay on the ranks --------------------------
-//===//
+//===- Session.cpp - Tensors that stay on the ranks -----------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- SessionImpl.h - What a session consists of ---------------*- C++ -*-
-//===//
+//===- SessionImpl.h - What a session consists of ---------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

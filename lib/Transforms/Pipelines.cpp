@@ -61,6 +61,19 @@ static void addShardPasses(OpPassManager &manager,
   buildPartitionPipeline(manager);
 }
 
+static void addUpdatePass(OpPassManager &functions,
+                          const UpdateOptions &update) {
+  if (update.optimizer == Optimizer::None)
+    return;
+  AddUpdateOptions step;
+  step.optimizer = update.optimizer;
+  step.beta1 = update.beta1;
+  step.beta2 = update.beta2;
+  step.eps = update.eps;
+  step.weightDecay = update.weightDecay;
+  functions.addPass(createAddUpdate(step));
+}
+
 /// `prepareCuts` may be null, for nothing that is cut.
 static void addGlobalGradientPasses(OpPassManager &manager,
                                     std::unique_ptr<Pass> prepareCuts,
@@ -71,15 +84,7 @@ static void addGlobalGradientPasses(OpPassManager &manager,
   if (prepareCuts)
     functions.addPass(std::move(prepareCuts));
   functions.addPass(createDifferentiate(options));
-  if (update.optimizer == Optimizer::None)
-    return;
-  AddUpdateOptions step;
-  step.optimizer = update.optimizer;
-  step.beta1 = update.beta1;
-  step.beta2 = update.beta2;
-  step.eps = update.eps;
-  step.weightDecay = update.weightDecay;
-  functions.addPass(createAddUpdate(step));
+  addUpdatePass(functions, update);
 }
 
 void buildGlobalGradientPipeline(OpPassManager &manager,
@@ -104,10 +109,13 @@ void buildShardPipeline(OpPassManager &manager,
        isLocal = options.differentiate == DifferentiatedView::Local;
   DifferentiateOptions differentiate;
   differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
+  UpdateOptions update = {options.optimizer, options.beta1, options.beta2,
+                          options.eps, options.weightDecay};
   if (isAsked && !isLocal)
     addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate,
-                            {options.optimizer, options.beta1, options.beta2,
-                             options.eps, options.weightDecay});
+                            update);
+  else // Without gradients of whole tensors it says so.
+    addUpdatePass(manager.nest<func::FuncOp>(), update);
   addShardPasses(manager, createAssignLayouts(options), options.expose);
   if (isAsked && isLocal)
     buildLocalGradientPipeline(manager, differentiate);

@@ -77,11 +77,18 @@ llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
                        {{"steps", DType::I64, {}, steps.bytes},
                         {"taken", DType::I64, {}, taken.bytes}}))
     return error;
-  // A folder cannot be renamed onto one that has files.
-  if (std::error_code code = llvm::sys::fs::remove_directories(place))
-    return failed(place, code);
+  // A folder cannot be renamed onto one that has files, and to empty that first
+  // would leave neither for a while.
+  std::string old = inFolder(folder, "." + name + ".old");
+  if (std::error_code code = llvm::sys::fs::remove_directories(old))
+    return failed(old, code);
+  if (llvm::sys::fs::exists(place))
+    if (std::error_code code = llvm::sys::fs::rename(place, old))
+      return failed(place, code);
   if (std::error_code code = llvm::sys::fs::rename(partial, place))
     return failed(place, code);
+  if (std::error_code code = llvm::sys::fs::remove_directories(old))
+    return failed(old, code);
   return llvm::Error::success();
 }
 

@@ -27,8 +27,9 @@ struct Progress {
   int64_t steps = 0, taken = 0;
 };
 
-/// Writes `folder`/step-N, or one that replaces it. Errors name the file; what
-/// was there stays whole.
+/// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
+/// One of the same step is replaced: a run that is killed between two renames
+/// leaves it as .step-N.old.
 llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
                             const Program &program, const Session &session);
 

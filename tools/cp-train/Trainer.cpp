@@ -173,8 +173,7 @@ private:
       return error;
     if (options.update.optimizer != Optimizer::Adamw)
       return llvm::Error::success();
-    // Steps that changed nothing do not count.
-    int64_t number = ++progress.taken;
+    int64_t number = progress.taken + 1;
     return session->set(update::step, scalar(DType::I64, &number));
   }
 
@@ -201,13 +200,13 @@ private:
   }
 
   void report(int64_t step, double loss, double norm) {
-    if (!std::isfinite(norm)) {
-      if (options.update.optimizer == Optimizer::Adamw)
-        --progress.taken;
+    // Steps that changed nothing do not count.
+    if (std::isfinite(norm))
+      ++progress.taken;
+    else
       llvm::errs() << "cp-train: warning: step " << step + 1
                    << ": the norm of the gradients is " << norm
                    << ", so this step changed nothing\n";
-    }
     double perSecond =
         double(data->tokensOfBatch()) / std::max(session->seconds(), 1e-9);
     seconds += session->seconds();

@@ -1,5 +1,4 @@
-//===- fast/Update.h - Fast steps of optimizers --------------------*- C++ -*-
-//===//
+//===- fast/Update.h - Fast steps of optimizers -----------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
