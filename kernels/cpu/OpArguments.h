@@ -343,6 +343,17 @@ template <typename T> struct AdamwArgs : UpdateArgs<T> {
 };
 template <typename T> const char *decode(const Call &call, AdamwArgs<T> &args);
 
+/// Its runs are of grad, sum and updated.
+template <typename T> struct AccumulateArgs {
+  ElementRuns runs;
+  const T *grad, *sum;
+  T *updated;
+  /// Nothing is in the sum yet.
+  bool isFirst;
+};
+template <typename T>
+const char *decode(const Call &call, AccumulateArgs<T> &args);
+
 } // namespace cp::kernels
 
 #endif // CP_KERNELS_CPU_OPARGUMENTS_H

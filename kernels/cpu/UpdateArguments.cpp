@@ -1,4 +1,4 @@
-//===- UpdateArguments.cpp - Decoding of squared_norm, sgd and adamw ------===//
+//===- UpdateArguments.cpp - What updates take ----------------------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,14 +15,14 @@ namespace cp::kernels {
 #define GET_READER_squared_norm
 #define GET_READER_sgd
 #define GET_READER_adamw
+#define GET_READER_accumulate
 #include "KernelReaders.inc"
 
 namespace {
-/// Reads an update's tensors, which all have the sizes of the first, and its
-/// scalars.
-template <typename T> class UpdateReader {
+/// Reads tensors that all have the sizes of the first.
+template <typename T> class ElementReader {
 public:
-  UpdateReader(Arguments &in, UpdateArgs<T> &args) : in(in), args(args) {}
+  ElementReader(Arguments &in, ElementRuns &runs) : in(in), runs(runs) {}
 
   const T *input(const char *name) {
     const Buffer &buffer = in.anyInput(name, 0);
@@ -35,12 +35,40 @@ public:
     return static_cast<T *>(buffer.data);
   }
 
-  void readParam() {
-    args.param = input("param");
-    args.grad = input("grad");
+protected:
+  void add(const Buffer &buffer, const char *name, DType dtype) {
+    in.expectType(buffer, name, dtype);
+    if (in.error())
+      return;
+    if (!first)
+      first = &buffer, firstName = name;
+    in.expectSameSizes(buffer, name, *first, firstName, first->rank);
+    if (!in.error())
+      runs.add(buffer);
   }
-  void readRate() { rate = in.scalarInput<double>("rate"); }
-  void readScale() { scale = in.scalarInput<double>("scale"); }
+
+  Arguments &in;
+
+private:
+  ElementRuns &runs;
+  const Buffer *first = nullptr;
+  const char *firstName = nullptr;
+};
+
+/// The same, and an update's scalars.
+template <typename T> class UpdateReader : public ElementReader<T> {
+  using ElementReader<T>::in;
+
+public:
+  UpdateReader(Arguments &in, UpdateArgs<T> &args)
+      : ElementReader<T>(in, args.runs), args(args) {}
+
+  void readParam() {
+    args.param = this->input("param");
+    args.grad = this->input("grad");
+  }
+  void readRate() { rate = in.template scalarInput<double>("rate"); }
+  void readScale() { scale = in.template scalarInput<double>("scale"); }
 
   /// Behind `count` outputs there may be one more. The rounded parameters, or
   /// null.
@@ -48,7 +76,7 @@ public:
     if (in.error() || call.numOuts == count)
       return nullptr;
     const Buffer &buffer = in.anyOutput("rounded", 0);
-    add(buffer, "rounded", DType::BF16);
+    this->add(buffer, "rounded", DType::BF16);
     return static_cast<BFloat16 *>(buffer.data);
   }
 
@@ -65,20 +93,7 @@ public:
   }
 
 private:
-  void add(const Buffer &buffer, const char *name, DType dtype) {
-    in.expectType(buffer, name, dtype);
-    if (in.error())
-      return;
-    if (!first)
-      first = &buffer;
-    in.expectSameSizes(buffer, name, *first, "param", first->rank);
-    if (!in.error())
-      args.runs.add(buffer);
-  }
-
-  Arguments &in;
   UpdateArgs<T> &args;
-  const Buffer *first = nullptr;
   const double *rate = nullptr, *scale = nullptr;
 };
 
@@ -144,6 +159,23 @@ template <typename T> const char *decode(const Call &call, AdamwArgs<T> &args) {
   return nullptr;
 }
 
+template <typename T>
+const char *decode(const Call &call, AccumulateArgs<T> &args) {
+  Arguments in(call, "accumulate");
+  AccumulateAttributes attributes;
+  read(in, attributes);
+  ElementReader<T> reader(in, args.runs);
+  args.grad = reader.input("grad");
+  args.sum = reader.input("sum");
+  const int64_t *index = in.scalarInput<int64_t>("micro_batch");
+  args.updated = reader.output("updated");
+  if (in.error())
+    return in.error();
+  args.runs.finish();
+  args.isFirst = *index == 0;
+  return nullptr;
+}
+
 template const char *decode(const Call &, SquaredNormArgs<float> &);
 template const char *decode(const Call &, SquaredNormArgs<double> &);
 template const char *decode(const Call &, SquaredNormArgs<BFloat16> &);
@@ -151,5 +183,7 @@ template const char *decode(const Call &, SgdArgs<float> &);
 template const char *decode(const Call &, SgdArgs<double> &);
 template const char *decode(const Call &, AdamwArgs<float> &);
 template const char *decode(const Call &, AdamwArgs<double> &);
+template const char *decode(const Call &, AccumulateArgs<float> &);
+template const char *decode(const Call &, AccumulateArgs<double> &);
 
 } // namespace cp::kernels

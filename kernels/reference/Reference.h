@@ -45,6 +45,7 @@ template <typename T> const char *squaredNorm(const Call &call);
 /// For float and double.
 template <typename T> const char *sgd(const Call &call);
 template <typename T> const char *adamw(const Call &call);
+template <typename T> const char *accumulate(const Call &call);
 /// For float and double.
 template <typename Acc> const char *attentionMerge(const Call &call);
 

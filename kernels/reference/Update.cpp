@@ -95,6 +95,17 @@ template <typename T> const char *adamw(const Call &call) {
   return nullptr;
 }
 
+template <typename T> const char *accumulate(const Call &call) {
+  AccumulateArgs<T> args;
+  if (const char *message = decode(call, args))
+    return message;
+  forEach(args.runs, [&](auto offset) {
+    T grad = args.grad[offset(0)];
+    args.updated[offset(2)] = args.isFirst ? grad : args.sum[offset(1)] + grad;
+  });
+  return nullptr;
+}
+
 template const char *squaredNorm<float>(const Call &);
 template const char *squaredNorm<double>(const Call &);
 template const char *squaredNorm<BFloat16>(const Call &);
@@ -102,5 +113,7 @@ template const char *sgd<float>(const Call &);
 template const char *sgd<double>(const Call &);
 template const char *adamw<float>(const Call &);
 template const char *adamw<double>(const Call &);
+template const char *accumulate<float>(const Call &);
+template const char *accumulate<double>(const Call &);
 
 } // namespace cp::kernels::reference

@@ -77,9 +77,9 @@ MemoryNeed memoryNeed(llvm::ArrayRef<TensorSpec> arguments,
       updated.insert(spec.updates);
   for (const TensorSpec &spec : arguments)
     count(spec,
-          spec.isParam   ? &MemoryUse::weights
-          : spec.isState ? &MemoryUse::state
-                         : &MemoryUse::inputs,
+          spec.isParam                         ? &MemoryUse::weights
+          : spec.isState || spec.isAccumulator ? &MemoryUse::state
+                                               : &MemoryUse::inputs,
           isWhole(spec) && !updated.contains(spec.name));
   return need;
 }

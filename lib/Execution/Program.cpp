@@ -37,8 +37,11 @@ void addWhole(PassManager &manager, const CompileOptions &options) {
 void addGlobal(PassManager &manager, const CompileOptions &options) {
   bool isLocal =
       options.sharding && options.differentiate == DifferentiatedView::Local;
-  if (options.nextTokenLoss)
-    manager.nest<func::FuncOp>().addPass(createNextTokenLoss());
+  if (options.nextTokenLoss) {
+    NextTokenLossOptions loss;
+    loss.sums = options.update.accumulate;
+    manager.nest<func::FuncOp>().addPass(createNextTokenLoss(loss));
+  }
   if (options.gradients && !isLocal)
     buildGlobalGradientPipeline(manager, options.sharding, {}, options.update);
   if (options.sharding)
@@ -47,6 +50,8 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
     addWhole(manager, options);
   if (options.gradients && isLocal)
     buildLocalGradientPipeline(manager);
+  if (options.update.accumulate)
+    manager.addPass(createSplitUpdate());
 }
 
 /// Runs the passes that bring a module of this stage to one rank's program.
@@ -76,6 +81,21 @@ void keepOnly(ModuleOp module, StringRef entry) {
       function.erase();
 }
 
+/// What no pass would say of options that go together in no program.
+llvm::Error checkUpdate(const CompileOptions &options) {
+  const UpdateOptions &update = options.update;
+  bool isLocal =
+      options.sharding && options.differentiate == DifferentiatedView::Local;
+  if (update.optimizer == Optimizer::None && update.accumulate)
+    return llvm::createStringError("micro-batches are summed for a step; give "
+                                   "the update an optimizer");
+  if (update.optimizer != Optimizer::None && (!options.gradients || isLocal))
+    return llvm::createStringError(
+        "an update is of gradients of whole tensors; ask for gradients, with "
+        "the global program differentiated");
+  return llvm::Error::success();
+}
+
 llvm::Error checkMesh(const Mesh &mesh) {
   constexpr int64_t most = 1024;
   if (mesh.numRanks() <= most)
@@ -100,26 +120,55 @@ ArrayRef<TensorSpec> Program::results() const {
 double Program::compileSeconds() const { return impl->compileSeconds; }
 int64_t Program::arenaBytes() const { return impl->arenaBytes; }
 
-llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
-                                       const CompileOptions &options) {
-  LocalProgram local;
-  local.module = original.clone();
-  llvm::Expected<func::FuncOp> entry = findEntry(*local.module, options.entry);
+/// A copy of a module, of which the public functions are programs of one rank.
+struct ShardedModule {
+  OwningOpRef<ModuleOp> module;
+  /// Of the function that it was made of.
+  std::string name;
+  Stage stage = Stage::Global;
+  Mesh mesh;
+};
+
+static llvm::Expected<ShardedModule>
+shardModule(ModuleOp original, const CompileOptions &options) {
+  if (llvm::Error error = checkUpdate(options))
+    return error;
+  ShardedModule sharded;
+  sharded.module = original.clone();
+  llvm::Expected<func::FuncOp> entry =
+      findEntry(*sharded.module, options.entry);
   if (!entry)
     return entry.takeError();
-  local.stage = stageOf(*entry);
+  sharded.stage = stageOf(*entry);
+  if (sharded.stage != Stage::Global &&
+      options.update.optimizer != Optimizer::None)
+    return llvm::createStringError(
+        "an update is added to whole tensors, but the module is " +
+        stageName(sharded.stage) + "; give it as it was before");
   llvm::Expected<std::optional<Mesh>> mesh = meshOf(*entry);
   if (!mesh)
     return mesh.takeError();
   const Mesh &asked = options.sharding ? options.sharding->mesh : options.mesh;
-  local.mesh = mesh->value_or(asked);
-  if (llvm::Error error = checkMesh(local.mesh))
+  sharded.mesh = mesh->value_or(asked);
+  if (llvm::Error error = checkMesh(sharded.mesh))
     return error;
-  std::string name = entry->getName().str();
-  keepOnly(*local.module, name);
-  if (failed(shard(*local.module, local.stage, options)))
+  sharded.name = entry->getName().str();
+  keepOnly(*sharded.module, sharded.name);
+  if (failed(shard(*sharded.module, sharded.stage, options)))
     return llvm::createStringError("the module could not be sharded");
-  entry = findEntry(*local.module, name);
+  return sharded;
+}
+
+/// The program of the function of this name.
+static llvm::Expected<LocalProgram> localOf(const ShardedModule &sharded,
+                                            OwningOpRef<ModuleOp> module,
+                                            StringRef name) {
+  LocalProgram local;
+  local.module = std::move(module);
+  local.stage = sharded.stage;
+  local.mesh = sharded.mesh;
+  keepOnly(*local.module, name);
+  llvm::Expected<func::FuncOp> entry = findEntry(*local.module, name);
   if (!entry)
     return entry.takeError();
   local.entry = *entry;
@@ -130,6 +179,33 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
   return local;
 }
 
+llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
+                                       const CompileOptions &options) {
+  if (options.update.accumulate)
+    return llvm::createStringError("a step of micro-batches is two programs; "
+                                   "let Program::compileSteps make them");
+  llvm::Expected<ShardedModule> sharded = shardModule(original, options);
+  if (!sharded)
+    return sharded.takeError();
+  return localOf(*sharded, std::move(sharded->module), sharded->name);
+}
+
+llvm::Error Program::lowerLocal(LocalProgram &local,
+                                const CompileOptions &options) {
+  impl->stage = local.stage;
+  impl->mesh = local.mesh;
+  impl->signature = std::move(local.signature);
+  std::string name = local.entry.getName().str();
+  if (failed(lower(*local.module)))
+    return llvm::createStringError("the module could not be lowered");
+  // A program without buffers has no arena.
+  if (Operation *entry = local.module->lookupSymbol(name))
+    if (auto bytes = entry->getAttrOfType<IntegerAttr>(arenaAttr))
+      impl->arenaBytes = bytes.getInt();
+  return compileToMachineCode(*local.module, name, options.operations)
+      .moveInto(impl->compiled);
+}
+
 llvm::Expected<std::unique_ptr<Program>>
 Program::compile(ModuleOp original, const CompileOptions &options) {
   auto start = std::chrono::steady_clock::now();
@@ -137,24 +213,39 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
   if (!local)
     return local.takeError();
   std::unique_ptr<Program> program(new Program);
-  Impl &impl = *program->impl;
-  impl.stage = local->stage;
-  impl.mesh = local->mesh;
-  impl.signature = std::move(local->signature);
-  std::string name = local->entry.getName().str();
-  if (failed(lower(*local->module)))
-    return llvm::createStringError("the module could not be lowered");
-  // A program without buffers has no arena.
-  if (Operation *entry = local->module->lookupSymbol(name))
-    if (auto bytes = entry->getAttrOfType<IntegerAttr>(arenaAttr))
-      impl.arenaBytes = bytes.getInt();
-  llvm::Expected<CompiledEntry> compiled =
-      compileToMachineCode(*local->module, name, options.operations);
-  if (!compiled)
-    return compiled.takeError();
-  impl.compiled = std::move(*compiled);
-  impl.compileSeconds = secondsSince(start);
+  if (llvm::Error error = program->lowerLocal(*local, options))
+    return error;
+  program->impl->compileSeconds = secondsSince(start);
   return program;
+}
+
+llvm::Expected<std::vector<std::unique_ptr<Program>>>
+Program::compileSteps(ModuleOp original, const CompileOptions &options) {
+  std::vector<std::unique_ptr<Program>> programs;
+  if (!options.update.accumulate) {
+    programs.emplace_back();
+    if (llvm::Error error =
+            compile(original, options).moveInto(programs.back()))
+      return error;
+    return programs;
+  }
+  auto start = std::chrono::steady_clock::now();
+  llvm::Expected<ShardedModule> sharded = shardModule(original, options);
+  if (!sharded)
+    return sharded.takeError();
+  for (StringRef suffix : {"_accumulate", "_update"}) {
+    llvm::Expected<LocalProgram> local = localOf(
+        *sharded, sharded->module->clone(), sharded->name + suffix.str());
+    if (!local)
+      return local.takeError();
+    std::unique_ptr<Program> program(new Program);
+    if (llvm::Error error = program->lowerLocal(*local, options))
+      return error;
+    program->impl->compileSeconds = secondsSince(start);
+    start = std::chrono::steady_clock::now();
+    programs.push_back(std::move(program));
+  }
+  return programs;
 }
 
 } // namespace cp

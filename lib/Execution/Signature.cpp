@@ -149,6 +149,7 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
     spec.value = attributes.getAs<DictionaryAttr>(valueAttr);
     spec.isResidual = attributes.contains(residualAttr);
     spec.isState = attributes.contains(stateAttr);
+    spec.isAccumulator = attributes.contains(accumulatesAttr);
     if (StringAttr updated = text(updatesAttr))
       spec.updates = updated.str();
   }

@@ -11,7 +11,9 @@
 #include "Files/JsonText.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
 #include <limits>
@@ -204,6 +206,19 @@ void FieldReader::remarkIgnored(LanguageModel &model, StringRef key,
                              " is ignored by " +
                              semanticsName(model.semantics) + ": " + why)
                                 .str());
+}
+
+void FieldReader::readDropout(LanguageModel &model,
+                              llvm::ArrayRef<StringRef> keys) {
+  for (StringRef key : keys) {
+    double probability = real(key, 0, 0, /*open=*/false);
+    if (probability == 0)
+      continue;
+    std::string text = name(key) + " = ";
+    llvm::raw_string_ostream(text) << llvm::format("%g", probability);
+    model.remarks.push_back(text + " is of training: nothing is dropped here");
+    model.dropout.push_back(std::move(text));
+  }
 }
 
 void FieldReader::ignore(llvm::ArrayRef<StringRef> keys) {

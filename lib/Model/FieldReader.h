@@ -72,6 +72,8 @@ public:
   /// `why` says what holds instead.
   void remarkIgnored(LanguageModel &model, llvm::StringRef key,
                      llvm::StringRef why);
+  /// Probabilities with which training drops values.
+  void readDropout(LanguageModel &model, llvm::ArrayRef<llvm::StringRef> keys);
   /// The field changes nothing here, whatever its value.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
 

@@ -25,14 +25,10 @@ namespace json = llvm::json;
 static constexpr StringRef library = "transformers";
 
 /// Fields of training, generation, caches and of experts that are not there.
-static constexpr StringRef unread[] = {"max_position_embeddings",
-                                       "attention_dropout",
-                                       "intermediate_size",
-                                       "num_experts_per_tok",
-                                       "output_router_logits",
-                                       "router_aux_loss_coef",
-                                       "init_method",
-                                       "use_mamba_kernels"};
+static constexpr StringRef unread[] = {
+    "max_position_embeddings", "intermediate_size",    "num_experts_per_tok",
+    "output_router_logits",    "router_aux_loss_coef", "init_method",
+    "use_mamba_kernels"};
 
 static void refuseExperts(FieldReader &fields) {
   constexpr StringRef key = "num_local_experts";
@@ -173,6 +169,7 @@ static Error readGranite(const json::Object &object, StringRef label,
     fields.fail("normalization_function",
                 "expected rmsnorm, got " + quoted(norm));
   readCommonFields(fields, object, "GraniteMoeHybrid", config.tieEmbeddings);
+  fields.readDropout(config, {"attention_dropout"});
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;

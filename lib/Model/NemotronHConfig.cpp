@@ -27,8 +27,6 @@ static constexpr StringRef library = "transformers";
 /// further tokens, none of which a dense model's logits need.
 static constexpr StringRef unread[] = {"num_logits_to_keep",
                                        "max_position_embeddings",
-                                       "attention_dropout",
-                                       "hidden_dropout",
                                        "use_mamba_kernels",
                                        "mamba_ssm_cache_dtype",
                                        "auto_map",
@@ -203,6 +201,7 @@ static Error readNemotronH(const json::Object &object, StringRef label,
   for (StringRef key : {"rms_norm_eps", "norm_eps"})
     fields.remarkIgnored(config, key, "layer_norm_epsilon says it");
   readCommonFields(fields, object, "NemotronH", /*tiesEmbeddings=*/false);
+  fields.readDropout(config, {"attention_dropout", "hidden_dropout"});
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;

@@ -71,6 +71,8 @@ static void addUpdatePass(OpPassManager &functions,
   step.beta2 = update.beta2;
   step.eps = update.eps;
   step.weightDecay = update.weightDecay;
+  if (update.accumulate)
+    step.count = update::count.str();
   functions.addPass(createAddUpdate(step));
 }
 
@@ -84,6 +86,8 @@ static void addGlobalGradientPasses(OpPassManager &manager,
   if (prepareCuts)
     functions.addPass(std::move(prepareCuts));
   functions.addPass(createDifferentiate(options));
+  if (update.accumulate)
+    functions.addPass(createAccumulate());
   addUpdatePass(functions, update);
 }
 
@@ -110,7 +114,8 @@ void buildShardPipeline(OpPassManager &manager,
   DifferentiateOptions differentiate;
   differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
   UpdateOptions update = {options.optimizer, options.beta1, options.beta2,
-                          options.eps, options.weightDecay};
+                          options.eps,       options.weightDecay,
+                          options.accumulate};
   if (isAsked && !isLocal)
     addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate,
                             update);
@@ -119,6 +124,8 @@ void buildShardPipeline(OpPassManager &manager,
   addShardPasses(manager, createAssignLayouts(options), options.expose);
   if (isAsked && isLocal)
     buildLocalGradientPipeline(manager, differentiate);
+  if (options.accumulate)
+    manager.addPass(createSplitUpdate());
   if (options.split)
     manager.addPass(createSplitBackward());
 }

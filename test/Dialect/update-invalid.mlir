@@ -45,6 +45,15 @@ func.func @sgd(%w: tensor<4xf32>, %g: tensor<4xf32>, %s: tensor<f64>) {
 
 // -----
 
+func.func @accumulate(%s: tensor<4xf32>, %g: tensor<4xf64>, %i: tensor<i64>) {
+  // expected-error @below {{accumulate_c1: what goes with a parameter must have type 'tensor<4xf32>', but has 'tensor<4xf64>'}}
+  %0 = cp.accumulate %g into %s at(%i)
+      : (tensor<4xf64>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @adamw(%w: tensor<4xf32>, %m: tensor<2x2xf32>, %r: tensor<f64>, %s: tensor<i64>) {
   // expected-error @below {{adamw_c1: what goes with a parameter must have type 'tensor<4xf32>', but has 'tensor<2x2xf32>'}}
   %0:3 = cp.adamw %w by %w moments(%m, %m) rate(%r) step(%s) scale(%r)

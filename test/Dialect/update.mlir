@@ -49,3 +49,17 @@ func.func @adamw(%w: tensor<4xf64>, %g: tensor<4xf64>, %m: tensor<4xf64>,
       -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
   return %0#0, %0#1, %0#2 : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
 }
+
+// CHECK-LABEL: func.func @accumulate
+// CHECK:         cp.accumulate %{{.*}} into %{{.*}} at(%{{.*}}) : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+// DEAD-LABEL:  func.func @accumulate
+// DEAD-COUNT-1:  cp.accumulate
+// DEAD-NOT:      cp.accumulate
+func.func @accumulate(%s: tensor<4xf32>, %g: tensor<4xf32>, %i: tensor<i64>)
+    -> tensor<4xf32> {
+  %0 = cp.accumulate %g into %s at(%i)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+  %1 = cp.accumulate %s into %s at(%i)
+      : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,4 +1,10 @@
 // RUN: %cp-opt %s --cp-next-token-loss --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: %cp-opt %s --cp-next-token-loss=sums --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=SUMS
+
+// SUMS-LABEL: func.func @main(
+// SUMS-SAME:    -> (tensor<f32> {cp.name = "loss"}, tensor<f32> {cp.name = "count"})
+// SUMS-NOT:     arith.divf
+// SUMS:         return
 
 // The head is part of the loss; the mean is over all labels that count.
 

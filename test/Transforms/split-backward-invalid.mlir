@@ -4,7 +4,7 @@
 
 func.func @writes(%x: tensor<4xf64> {cp.name = "x"}, %ok: i1)
     -> (tensor<4xf64>, tensor<4xf64> {cp.gradient = "x"}) {
-  // expected-error @below {{'cf.assert' op split_backward_c1: may write to memory, so it belongs to neither pass alone; split the program while it is on tensors}}
+  // expected-error @below {{'cf.assert' op split_backward_c1: may write to memory, so it belongs to neither function alone; split the program while it is on tensors}}
   cf.assert %ok, "not so"
   %0 = math.exp %x : tensor<4xf64>
   return %0, %0 : tensor<4xf64>, tensor<4xf64>

@@ -103,19 +103,27 @@ void printTotals(llvm::ArrayRef<Decision> decisions, int64_t ranks,
 /// What holds the bytes, for one rank and for the process, in which ranks share
 /// what is whole.
 void printUse(const MemoryNeed &memory, llvm::raw_ostream &os) {
-  auto row = [](const char *title, const MemoryUse &use) {
-    return Row{title,
-               std::to_string(use.program),
-               std::to_string(use.weights),
-               std::to_string(use.inputs),
-               std::to_string(use.outputs),
-               std::to_string(use.total())};
+  std::vector<std::pair<const char *, int64_t MemoryUse::*>> kinds = {
+      {"program", &MemoryUse::program}, {"weights", &MemoryUse::weights}};
+  if (memory.rank.state)
+    kinds.emplace_back("optimizer", &MemoryUse::state);
+  kinds.emplace_back("inputs", &MemoryUse::inputs);
+  kinds.emplace_back("outputs", &MemoryUse::outputs);
+  auto row = [&](const char *title, const MemoryUse &use) {
+    Row cells = {title};
+    for (auto [name, kind] : kinds)
+      cells.push_back(std::to_string(use.*kind));
+    cells.push_back(std::to_string(use.total()));
+    return cells;
   };
+  Row heads = {""};
+  for (auto [name, kind] : kinds)
+    heads.emplace_back(name);
+  heads.emplace_back("total");
   os << "bytes in all, without the compiler's\n";
-  printAligned({{"", "program", "weights", "inputs", "outputs", "total"},
-                row("a rank", memory.rank),
-                row("process", memory.process)},
-               5, os);
+  printAligned(
+      {heads, row("a rank", memory.rank), row("process", memory.process)},
+      kinds.size() + 1, os);
 }
 
 void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {

@@ -153,4 +153,11 @@ RunOptions runOptions(const Options &options, int64_t ranks) {
   return run;
 }
 
+llvm::Error checkMemory(const MemoryUse &needed, const Options &options) {
+  std::optional<int64_t> available = options.maxMemory;
+  if (!options.maxMemory)
+    available = availableMemory();
+  return available ? checkFits(needed, *available) : llvm::Error::success();
+}
+
 } // namespace cp

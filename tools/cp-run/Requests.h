@@ -9,6 +9,7 @@
 #define CP_TOOLS_CPRUN_REQUESTS_H
 
 #include "Options.h"
+#include "cp/Execution/Memory.h"
 #include "cp/Execution/Program.h"
 
 namespace cp {
@@ -23,6 +24,10 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
 /// What they ask of the runtime on so many ranks. The number of threads is
 /// given, so that a report can name it.
 RunOptions runOptions(const Options &options, int64_t ranks);
+
+/// Fails when what a run holds at once is more than the machine has available,
+/// or than --max-memory.
+llvm::Error checkMemory(const MemoryUse &needed, const Options &options);
 
 } // namespace cp
 

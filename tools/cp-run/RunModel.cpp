@@ -145,13 +145,6 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
 
 } // namespace
 
-llvm::Error checkMemory(const MemoryUse &needed, const Options &options) {
-  std::optional<int64_t> available = options.maxMemory;
-  if (!options.maxMemory)
-    available = availableMemory();
-  return available ? checkFits(needed, *available) : llvm::Error::success();
-}
-
 llvm::Error runModel(ModuleOp module, ModuleOp reference,
                      const Options &options) {
   Progress progress(options.quiet);

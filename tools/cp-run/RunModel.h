@@ -21,10 +21,6 @@ namespace cp {
 llvm::Error runModel(mlir::ModuleOp module, mlir::ModuleOp reference,
                      const Options &options);
 
-/// Fails when what a run holds at once is more than the machine has available,
-/// or than --max-memory.
-llvm::Error checkMemory(const MemoryUse &needed, const Options &options);
-
 } // namespace cp
 
 #endif // CP_TOOLS_CPRUN_RUNMODEL_H

@@ -29,6 +29,15 @@ static std::string optimizerOf(const std::string &checkpoint) {
   return inFolder(checkpoint, "optimizer.safetensors");
 }
 
+/// What a checkpoint says of the run, as tensors beside the optimizer's.
+struct Number {
+  const char *name;
+  int64_t Progress::*field;
+};
+static constexpr Number numbersOf[] = {{"steps", &Progress::steps},
+                                       {"taken", &Progress::taken},
+                                       {"batches", &Progress::batches}};
+
 static HostTensor scalar(int64_t value) {
   HostTensor tensor = HostTensor::zeros(DType::I64, {});
   std::memcpy(tensor.bytes.data(), &value, sizeof(value));
@@ -37,11 +46,12 @@ static HostTensor scalar(int64_t value) {
 
 /// The program's parameters, or what an optimizer keeps of them.
 static llvm::Error writeTensors(const std::string &path, bool areParams,
-                                const Program &program, const Session &session,
+                                llvm::ArrayRef<TensorSpec> arguments,
+                                const Session &session,
                                 std::vector<TensorView> views) {
   std::vector<HostTensor> tensors;
   std::vector<const TensorSpec *> specs;
-  for (const TensorSpec &spec : program.arguments()) {
+  for (const TensorSpec &spec : arguments) {
     if (areParams ? !spec.isParam : !spec.isState)
       continue;
     llvm::Expected<HostTensor> tensor = session.get(spec.name);
@@ -56,7 +66,8 @@ static llvm::Error writeTensors(const std::string &path, bool areParams,
 }
 
 llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
-                            const Program &program, const Session &session) {
+                            llvm::ArrayRef<TensorSpec> arguments,
+                            const Session &session) {
   std::string name = "step-" + std::to_string(progress.steps);
   std::string place = inFolder(folder, name);
   std::string partial = inFolder(folder, "." + name + ".partial");
@@ -68,14 +79,17 @@ llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
     return failed(partial, code);
   if (std::error_code code = llvm::sys::fs::create_directories(partial))
     return failed(partial, code);
-  HostTensor steps = scalar(progress.steps), taken = scalar(progress.taken);
+  std::vector<HostTensor> numbers;
+  std::vector<TensorView> views;
+  for (const Number &number : numbersOf)
+    numbers.push_back(scalar(progress.*number.field));
+  for (auto [number, tensor] : llvm::zip_equal(numbersOf, numbers))
+    views.push_back({number.name, DType::I64, {}, tensor.bytes});
   if (llvm::Error error = writeTensors(weightsOfCheckpoint(partial), true,
-                                       program, session, {}))
+                                       arguments, session, {}))
     return error;
-  if (llvm::Error error =
-          writeTensors(optimizerOf(partial), false, program, session,
-                       {{"steps", DType::I64, {}, steps.bytes},
-                        {"taken", DType::I64, {}, taken.bytes}}))
+  if (llvm::Error error = writeTensors(optimizerOf(partial), false, arguments,
+                                       session, std::move(views)))
     return error;
   // A folder cannot be renamed onto one that has files, and to empty that first
   // would leave neither for a while.
@@ -106,19 +120,19 @@ static llvm::Expected<int64_t> readNumber(const TensorFile &file,
 }
 
 llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
-                                       const Program &program,
+                                       llvm::ArrayRef<TensorSpec> arguments,
                                        Session &session) {
   llvm::Expected<TensorFile> file = TensorFile::open(optimizerOf(checkpoint));
   if (!file)
     return file.takeError();
   Progress progress;
-  if (llvm::Error error = readNumber(*file, "steps").moveInto(progress.steps))
-    return error;
-  if (llvm::Error error = readNumber(*file, "taken").moveInto(progress.taken))
-    return error;
-  size_t known = 2;
+  for (const Number &number : numbersOf)
+    if (llvm::Error error =
+            readNumber(*file, number.name).moveInto(progress.*number.field))
+      return error;
+  size_t known = std::size(numbersOf);
   Conversions conversions;
-  for (const TensorSpec &spec : program.arguments()) {
+  for (const TensorSpec &spec : arguments) {
     if (!spec.isState)
       continue;
     ++known;
@@ -130,9 +144,11 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
   }
   if (file->tensors().size() != known)
     return llvm::createStringError(
-        file->label() + ": has " + std::to_string(file->tensors().size() - 2) +
+        file->label() + ": has " +
+        std::to_string(file->tensors().size() - std::size(numbersOf)) +
         " tensors of an optimizer, but this one keeps " +
-        std::to_string(known - 2) + "; give the --optimizer of that run");
+        std::to_string(known - std::size(numbersOf)) +
+        "; give the --optimizer of that run");
   return progress;
 }
 

@@ -25,18 +25,21 @@ namespace cp {
 struct Progress {
   /// Steps made, those included that changed nothing, and those that did.
   int64_t steps = 0, taken = 0;
+  /// Batches that were read of the data.
+  int64_t batches = 0;
 };
 
 /// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
 /// One of the same step is replaced: a run that is killed between two renames
 /// leaves it as .step-N.old.
 llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
-                            const Program &program, const Session &session);
+                            llvm::ArrayRef<TensorSpec> arguments,
+                            const Session &session);
 
 /// Sets all that the optimizer keeps. Errors: names, types or shapes that are
 /// not the program's.
 llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
-                                       const Program &program,
+                                       llvm::ArrayRef<TensorSpec> arguments,
                                        Session &session);
 
 /// The file of a checkpoint that --weights would take.

@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <random>
 
 namespace cp {
 
@@ -53,7 +55,8 @@ readTokens(const std::string &path) {
 
 llvm::Expected<TokenData> TokenData::read(const std::string &path,
                                           int64_t batch, int64_t length,
-                                          int64_t vocabulary) {
+                                          int64_t vocabulary,
+                                          std::optional<uint64_t> seed) {
   llvm::Expected<std::vector<int64_t>> tokens = readTokens(path);
   if (!tokens)
     return tokens.takeError();
@@ -66,6 +69,7 @@ llvm::Expected<TokenData> TokenData::read(const std::string &path,
   TokenData data;
   data.batch = batch;
   data.length = length;
+  data.seed = seed;
   data.windows = std::max<int64_t>(int64_t(tokens->size()) - 1, 0) / length;
   if (data.windows < batch)
     return llvm::createStringError(
@@ -77,13 +81,31 @@ llvm::Expected<TokenData> TokenData::read(const std::string &path,
   return data;
 }
 
-Batch TokenData::at(int64_t step) const {
+int64_t TokenData::windowAt(int64_t place) {
+  int64_t pass = place / windows, number = place % windows;
+  if (!seed)
+    return number;
+  if (pass != shuffledPass) {
+    order.resize(size_t(windows));
+    std::iota(order.begin(), order.end(), 0);
+    // Fisher and Yates, by an engine whose numbers the standard fixes. What
+    // the remainder prefers is less than one part in 2^32.
+    std::seed_seq both{uint32_t(*seed), uint32_t(*seed >> 32), uint32_t(pass)};
+    std::mt19937_64 engine(both);
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[engine() % i]);
+    shuffledPass = pass;
+  }
+  return order[size_t(number)];
+}
+
+Batch TokenData::at(int64_t number) {
   Batch result = {HostTensor::zeros(DType::I32, {batch, length}),
                   HostTensor::zeros(DType::I32, {batch, length})};
   auto *ids = reinterpret_cast<int32_t *>(result.ids.bytes.data());
   auto *labels = reinterpret_cast<int32_t *>(result.labels.bytes.data());
   for (int64_t row = 0; row < batch; ++row) {
-    int64_t window = (step * batch + row) % windows;
+    int64_t window = windowAt(number * batch + row);
     for (int64_t i = 0; i < length; ++i) {
       *ids++ = static_cast<int32_t>(tokens[window * length + i]);
       *labels++ = static_cast<int32_t>(tokens[window * length + i + 1]);

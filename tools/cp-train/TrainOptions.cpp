@@ -20,10 +20,21 @@ cl::OptionCategory category("cp-train options");
 
 template <typename T> using Flag = cl::opt<T, /*ExternalStorage=*/true>;
 
-void defineModel(Options &o) {
+void defineModel(TrainOptions &all) {
+  Options &o = all.run;
   static cl::opt<std::string, true> model(
-      cl::Positional, cl::desc("<model.mlir, of whole tensors>"),
+      cl::Positional,
+      cl::desc("<model.mlir, of whole tensors, or config.json>"),
       cl::location(o.model), cl::init("-"), cl::cat(category));
+  static Flag<int64_t> batchSize(
+      "batch-size", cl::desc("config.json: sequences of a batch (default: 1)"),
+      cl::location(all.batchSize), cl::init(0), cl::cat(category));
+  static Flag<int64_t> sequence(
+      "seq", cl::desc("config.json: tokens of a sequence (default: 1024)"),
+      cl::location(all.sequence), cl::init(0), cl::cat(category));
+  static Flag<std::string> dtype(
+      "dtype", cl::desc("config.json: f32, f64 or bf16 (default: f32)"),
+      cl::location(all.dtype), cl::cat(category));
   static cl::opt<int64_t> ranks(
       "ranks", cl::desc("Number of ranks"), cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));
@@ -45,12 +56,22 @@ void defineModel(Options &o) {
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors to start from (default: drawn)"),
       cl::location(o.weights), cl::cat(category));
-  static Flag<uint64_t> seed("seed", cl::desc("Of drawn weights"),
+  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
                              cl::location(o.seed), cl::init(0),
                              cl::cat(category));
   static Flag<int64_t> threads(
       "rank-threads", cl::desc("Threads of a rank (default: processors/ranks)"),
       cl::location(o.threads), cl::init(0), cl::cat(category));
+  static Flag<int64_t> memory(
+      "max-memory",
+      cl::desc("Bytes that the run may take (default: what the "
+               "machine has available)"),
+      cl::location(o.maxMemory), cl::init(0), cl::cat(category));
+  static Flag<bool> explain(
+      "explain",
+      cl::desc("Print what travels in a step, layer by layer, and "
+               "what takes the memory, and stop"),
+      cl::location(o.explain), cl::cat(category));
   static Flag<bool> quiet("quiet", cl::desc("Print no line a step"),
                           cl::location(o.quiet), cl::cat(category));
 }
@@ -59,7 +80,13 @@ void defineTraining(TrainOptions &o) {
   static Flag<std::string> data(
       "data",
       cl::desc("Text, whose bytes are the tokens, or ids as .npy or .ids"),
-      cl::location(o.data), cl::Required, cl::cat(category));
+      cl::location(o.data), cl::cat(category));
+  static Flag<bool> shuffle(
+      "shuffle", cl::desc("Draw the order of the data's windows, by --seed"),
+      cl::location(o.shuffle), cl::cat(category));
+  static Flag<int64_t> accumulate(
+      "accumulate", cl::desc("Batches of a step, one in memory (default: 1)"),
+      cl::location(o.accumulate), cl::init(1), cl::cat(category));
   static Flag<int64_t> steps("steps", cl::desc("Number of steps"),
                              cl::location(o.steps), cl::init(100),
                              cl::cat(category));
@@ -107,7 +134,7 @@ void defineCheckpoints(TrainOptions &o) {
 TrainOptions parseTrainOptions(int argc, char **argv) {
   // Flags write into it, and are never taken away.
   static TrainOptions options;
-  defineModel(options.run);
+  defineModel(options);
   defineTraining(options);
   defineCheckpoints(options);
   cl::HideUnrelatedOptions(category);
@@ -121,6 +148,7 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
   for (const char *name : {"strategy", "attention", "order"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
       options.run.shardingFlags.push_back(std::string("--") + name);
+  options.update.accumulate = options.accumulate > 1;
   return options;
 }
 
@@ -135,6 +163,15 @@ llvm::Error checkTrainOptions(const TrainOptions &options) {
   if (options.steps < 1)
     return llvm::createStringError("--steps must be at least 1, but is " +
                                    std::to_string(options.steps));
+  if (options.accumulate < 1)
+    return llvm::createStringError("--accumulate must be at least 1, but is " +
+                                   std::to_string(options.accumulate));
+  if (options.data.empty() && !options.run.explain)
+    return llvm::createStringError("--data says what to train on; give a text, "
+                                   "or ids as .npy or .ids");
+  if (options.run.maxMemory < 0)
+    return llvm::createStringError("--max-memory must be at least 0, but is " +
+                                   std::to_string(options.run.maxMemory));
   if (options.every < 0)
     return llvm::createStringError(
         "--checkpoint-every must be at least 0, but is " +

@@ -16,8 +16,15 @@ namespace cp {
 struct TrainOptions {
   /// The model, its ranks and weights, as cp-run takes them.
   Options run;
+  /// Sizes and type of a model that is a configuration; 0 and empty: not given.
+  int64_t batchSize = 0, sequence = 0;
+  std::string dtype;
   std::string data;
+  /// Draw the order of the windows.
+  bool shuffle = false;
   int64_t steps = 100;
+  /// Batches of a step.
+  int64_t accumulate = 1;
   UpdateOptions update;
   double rate = 1e-3;
   /// Steps over which the rate grows to that.

@@ -8,10 +8,14 @@
 #include "Trainer.h"
 
 #include "Checkpoint.h"
+#include "Curve.h"
+#include "Explain.h"
 #include "Inputs.h"
 #include "Requests.h"
 #include "Saving.h"
+#include "StepPrograms.h"
 #include "TokenData.h"
+#include "cp/Execution/Decisions.h"
 #include "cp/Execution/Session.h"
 #include "cp/Files/Convert.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,13 +39,17 @@ HostTensor scalar(DType dtype, const void *value) {
 
 class Trainer {
 public:
-  Trainer(Program &program, const TrainOptions &options)
-      : program(program), options(options) {}
+  Trainer(const StepPrograms &programs, const TrainOptions &options)
+      : programs(programs), options(options) {}
 
   llvm::Error run() {
     if (llvm::Error error = open())
       return error;
     first = progress.steps;
+    if (first >= options.steps)
+      llvm::errs() << "cp-train: " << options.resume << " is of step " << first
+                   << " of " << options.steps
+                   << ", so there is no step to make; give more --steps\n";
     while (progress.steps < options.steps) {
       if (llvm::Error error = runStep(progress.steps))
         return error;
@@ -61,18 +69,23 @@ private:
       return error;
     if (llvm::Error error = openData())
       return error;
-    if (llvm::Error error =
-            Session::create({&program},
-                            runOptions(options.run, program.mesh().numRanks()))
-                .moveInto(session))
+    std::vector<const Program *> all;
+    for (const auto &program : programs.programs)
+      all.push_back(program.get());
+    int64_t ranks = programs.first().mesh().numRanks();
+    if (llvm::Error error = Session::create(all, runOptions(options.run, ranks))
+                                .moveInto(session))
       return error;
     if (llvm::Error error = setParameters())
       return error;
     if (!options.resume.empty())
-      if (llvm::Error error = readOptimizer(options.resume, program, *session)
-                                  .moveInto(progress))
+      if (llvm::Error error =
+              readOptimizer(options.resume, programs.arguments, *session)
+                  .moveInto(progress))
         return error;
-    return openCsv();
+    if (options.csv.empty())
+      return llvm::Error::success();
+    return Curve::open(options.csv, progress.steps).moveInto(curve);
   }
 
   /// What could not be written in the end is told now.
@@ -85,16 +98,15 @@ private:
   }
 
   llvm::Error openData() {
-    const auto *labels =
-        llvm::find_if(program.arguments(), [](const TensorSpec &spec) {
-          return !spec.isParam && spec.name == "labels";
-        });
-    const auto *ids =
-        llvm::find_if(program.arguments(), [&](const TensorSpec &spec) {
-          return !spec.isParam && &spec != labels && spec.dtype == DType::I32 &&
-                 spec.shape == labels->shape;
-        });
-    if (ids == program.arguments().end())
+    llvm::ArrayRef<TensorSpec> specs = programs.arguments;
+    const auto *labels = llvm::find_if(specs, [](const TensorSpec &spec) {
+      return !spec.isParam && spec.name == "labels";
+    });
+    const auto *ids = llvm::find_if(specs, [&](const TensorSpec &spec) {
+      return !spec.isParam && &spec != labels && spec.dtype == DType::I32 &&
+             spec.shape == labels->shape;
+    });
+    if (ids == specs.end())
       return llvm::createStringError(
           "the model takes no i32 ids of the labels' shape; import it by "
           "cp-translate");
@@ -102,15 +114,17 @@ private:
     auto below = ids->init ? ids->init.getAs<mlir::IntegerAttr>("below")
                            : mlir::IntegerAttr();
     return TokenData::read(options.data, ids->shape[0], ids->shape[1],
-                           below ? below.getInt() : 0)
+                           below ? below.getInt() : 0,
+                           options.shuffle ? std::optional(options.run.seed)
+                                           : std::nullopt)
         .moveInto(data);
   }
 
-  /// Parameters as cp-run has them, and what an optimizer keeps: masters are
-  /// parameters, moments are zero.
+  /// Parameters as cp-run has them, and what goes with them: masters are
+  /// parameters, moments and sums are zero.
   llvm::Error setParameters() {
     std::vector<TensorSpec> params;
-    for (const TensorSpec &spec : program.arguments())
+    for (const TensorSpec &spec : programs.arguments)
       if (spec.isParam)
         params.push_back(spec);
     Options sources = options.run;
@@ -123,8 +137,8 @@ private:
     for (auto [spec, tensor] : llvm::zip_equal(params, *tensors))
       if (llvm::Error error = session->set(spec.name, tensor))
         return error;
-    for (const TensorSpec &spec : program.arguments()) {
-      if (!spec.isState)
+    for (const TensorSpec &spec : programs.arguments) {
+      if (!spec.isState && !spec.isAccumulator)
         continue;
       HostTensor kept = HostTensor::zeros(spec.dtype, spec.shape);
       if (StringRef name = spec.name; name.consume_front("master.")) {
@@ -144,27 +158,11 @@ private:
     return session->set(update::clip, scalar(DType::F64, &clip));
   }
 
-  llvm::Error openCsv() {
-    if (options.csv.empty())
-      return llvm::Error::success();
-    std::error_code code;
-    csv = std::make_unique<llvm::raw_fd_ostream>(options.csv, code);
-    if (code)
-      return llvm::createStringError(options.csv + ": " + code.message());
-    *csv << "step,loss,grad_norm,tokens_per_second,peak_bytes\n";
-    return llvm::Error::success();
-  }
-
   //===--------------------------------------------------------------------===//
   // Steps
   //===--------------------------------------------------------------------===//
 
-  llvm::Error setStep(int64_t step) {
-    Batch batch = data->at(step);
-    if (llvm::Error error = session->set(idsName, batch.ids))
-      return error;
-    if (llvm::Error error = session->set("labels", batch.labels))
-      return error;
+  llvm::Error setScalars(int64_t step) {
     double rate = options.rate;
     if (step < options.warmup)
       rate *= double(step + 1) / double(options.warmup);
@@ -177,6 +175,23 @@ private:
     return session->set(update::step, scalar(DType::I64, &number));
   }
 
+  /// One batch more of a step.
+  llvm::Error runBatch(int64_t microBatch) {
+    Batch batch = data->at(progress.batches++);
+    if (llvm::Error error = session->set(idsName, batch.ids))
+      return error;
+    if (llvm::Error error = session->set("labels", batch.labels))
+      return error;
+    if (programs.accumulate())
+      if (llvm::Error error =
+              session->set(update::microBatch, scalar(DType::I64, &microBatch)))
+        return error;
+    if (llvm::Error error = session->step())
+      return error;
+    stepSeconds += session->seconds();
+    return llvm::Error::success();
+  }
+
   llvm::Expected<double> number(StringRef name) {
     llvm::Expected<HostTensor> tensor = session->result(name);
     if (!tensor)
@@ -185,10 +200,17 @@ private:
   }
 
   llvm::Error runStep(int64_t step) {
-    if (llvm::Error error = setStep(step))
+    if (llvm::Error error = setScalars(step))
       return error;
-    if (llvm::Error error = session->step())
-      return error;
+    stepSeconds = 0;
+    for (int64_t i = 0; i < options.accumulate; ++i)
+      if (llvm::Error error = runBatch(i))
+        return error;
+    if (programs.accumulate()) {
+      if (llvm::Error error = session->step(1))
+        return error;
+      stepSeconds += session->seconds();
+    }
     llvm::Expected<double> loss = number("loss");
     if (!loss)
       return loss.takeError();
@@ -207,9 +229,9 @@ private:
       llvm::errs() << "cp-train: warning: step " << step + 1
                    << ": the norm of the gradients is " << norm
                    << ", so this step changed nothing\n";
-    double perSecond =
-        double(data->tokensOfBatch()) / std::max(session->seconds(), 1e-9);
-    seconds += session->seconds();
+    double perSecond = double(data->tokensOfBatch() * options.accumulate) /
+                       std::max(stepSeconds, 1e-9);
+    seconds += stepSeconds;
     int64_t left = std::llround(seconds / double(step + 1 - first) *
                                 double(options.steps - step - 1));
     if (!options.run.quiet)
@@ -219,14 +241,10 @@ private:
                    << llvm::format("  %lld:%02lld left\n",
                                    (long long)(left / 60),
                                    (long long)(left % 60));
-    if (csv)
-      *csv << step + 1 << ","
-           << llvm::format("%.17g,%.17g,%.1f,", loss, norm, perSecond)
-           << *llvm::max_element(session->peakBytesPerRank()) << "\n";
-    // Who watches a pipe or a file sees each step.
     llvm::outs().flush();
-    if (csv)
-      csv->flush();
+    if (curve)
+      curve->add(step + 1, loss, norm, perSecond,
+                 *llvm::max_element(session->peakBytesPerRank()));
   }
 
   /// One that cannot be written does not end the run.
@@ -235,8 +253,8 @@ private:
     if (options.checkpoint.empty() ||
         !(isDue || progress.steps == options.steps))
       return;
-    if (llvm::Error error =
-            writeCheckpoint(options.checkpoint, progress, program, *session))
+    if (llvm::Error error = writeCheckpoint(options.checkpoint, progress,
+                                            programs.arguments, *session))
       llvm::errs() << "cp-train: warning: no checkpoint of step "
                    << progress.steps << ": " << llvm::toString(std::move(error))
                    << "; the run goes on\n";
@@ -247,18 +265,13 @@ private:
   //===--------------------------------------------------------------------===//
 
   llvm::Error save() {
-    if (csv) {
-      csv->close();
-      if (csv->has_error()) {
-        std::error_code code = csv->error();
-        csv->clear_error();
-        return llvm::createStringError(options.csv + ": " + code.message());
-      }
-    }
+    if (curve)
+      if (llvm::Error error = curve->close())
+        return error;
     if (options.saveWeights.empty())
       return llvm::Error::success();
     std::vector<HostTensor> tensors;
-    for (const TensorSpec &spec : program.arguments()) {
+    for (const TensorSpec &spec : programs.arguments) {
       tensors.emplace_back();
       if (!spec.isParam)
         continue;
@@ -267,23 +280,39 @@ private:
     }
     return writeSafetensors(
         options.saveWeights,
-        viewsOf(program.arguments(), tensors, /*paramsOnly=*/true),
+        viewsOf(programs.arguments, tensors, /*paramsOnly=*/true),
         {{"format", "pt"}});
   }
 
-  Program &program;
+  const StepPrograms &programs;
   const TrainOptions &options;
   std::unique_ptr<Session> session;
   std::optional<TokenData> data;
   std::string idsName;
-  std::unique_ptr<llvm::raw_fd_ostream> csv;
+  std::optional<Curve> curve;
   Progress progress;
   /// Steps of the run that this one goes on with.
   int64_t first = 0;
-  double seconds = 0;
+  /// Of the step, and of all.
+  double stepSeconds = 0, seconds = 0;
 };
 
 } // namespace
+
+/// Compiles, and prints what was decided.
+static llvm::Error explain(mlir::ModuleOp module,
+                           const CompileOptions &compile) {
+  auto recorder = DecisionRecorder::attach(*module.getContext());
+  if (!recorder)
+    return recorder.takeError();
+  llvm::Expected<StepPrograms> programs =
+      StepPrograms::compile(module, compile);
+  if (!programs)
+    return programs.takeError();
+  printDecisions((*recorder)->decisions(), programs->first().mesh().numRanks(),
+                 programs->memory(), llvm::outs());
+  return llvm::Error::success();
+}
 
 llvm::Error trainModel(mlir::ModuleOp module, const TrainOptions &options) {
   if (llvm::Error error = checkTrainOptions(options))
@@ -292,11 +321,15 @@ llvm::Error trainModel(mlir::ModuleOp module, const TrainOptions &options) {
   if (!compile)
     return compile.takeError();
   compile->update = options.update;
-  llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, *compile);
-  if (!program)
-    return program.takeError();
-  return Trainer(**program, options).run();
+  if (options.run.explain)
+    return explain(module, *compile);
+  llvm::Expected<StepPrograms> programs =
+      StepPrograms::compile(module, *compile);
+  if (!programs)
+    return programs.takeError();
+  if (llvm::Error error = checkMemory(programs->memory().process, options.run))
+    return error;
+  return Trainer(*programs, options).run();
 }
 
 } // namespace cp

@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReadModel.h"
 #include "Trainer.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -24,15 +23,11 @@ static llvm::Error train(const cp::TrainOptions &options) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  std::string message;
-  auto file = openInputFile(options.run.model, &message);
-  if (!file)
-    return llvm::createStringError(message);
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  auto module = parseSourceFile<ModuleOp>(sources, &context);
+  llvm::Expected<OwningOpRef<ModuleOp>> module =
+      cp::readModel(options, context, sources);
   if (!module)
-    return llvm::createStringError("the model cannot be read");
-  return cp::trainModel(*module, options);
+    return module.takeError();
+  return cp::trainModel(**module, options);
 }
 
 int main(int argc, char **argv) {

@@ -7,6 +7,7 @@
 
 #include "GradientCases.h"
 #include "TestModel.h"
+#include "TrainingRun.h"
 #include "cp/Execution/Session.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
@@ -26,131 +27,14 @@ using namespace cp::test;
 namespace {
 
 constexpr int numSteps = 50;
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// What each step gave, and what the parameters were at last.
-struct Curve {
-  std::vector<double> losses, norms;
-  std::vector<HostTensor> trained;
-};
-
-double numberOf(llvm::Expected<HostTensor> tensor) {
-  if (tensor)
-    return tensor->asDoubles().front();
-  ADD_FAILURE() << llvm::toString(tensor.takeError());
-  return NAN;
-}
-
-void succeed(llvm::Error error) {
-  if (error)
-    ADD_FAILURE() << llvm::toString(std::move(error));
-}
-
-HostTensor scalar(double value) { return fromDoubles(DType::F64, {}, {value}); }
-HostTensor scalar(int64_t value) {
-  HostTensor tensor = HostTensor::zeros(DType::I64, {});
-  std::memcpy(tensor.bytes.data(), &value, sizeof(value));
-  return tensor;
-}
-
-/// A session with a step's program. Parameters and inputs are set, what an
-/// optimizer keeps is zero.
-class Training {
-public:
-  Training(Program &program, llvm::ArrayRef<TensorSpec> specs,
-           llvm::ArrayRef<HostTensor> inputs)
-      : program(program) {
-    llvm::Expected<std::unique_ptr<Session>> made =
-        Session::create({&program}, RunOptions());
-    if (!made) {
-      ADD_FAILURE() << llvm::toString(made.takeError());
-      return;
-    }
-    session = std::move(*made);
-    for (auto [spec, input] : llvm::zip_equal(specs, inputs))
-      succeed(session->set(spec.name, input));
-    for (const TensorSpec &spec : program.arguments()) {
-      if (spec.isState)
-        succeed(
-            session->set(spec.name, HostTensor::zeros(spec.dtype, spec.shape)));
-      hasStep |= spec.name == update::step;
-    }
-    succeed(session->set(update::rate, scalar(1e-2)));
-    succeed(session->set(update::clip, scalar(1.0)));
-  }
-
-  void step(int64_t number) {
-    if (hasStep)
-      succeed(session->set(update::step, scalar(number)));
-    succeed(session->step());
-    curve.losses.push_back(
-        numberOf(session->result(program.results().front().name)));
-    curve.norms.push_back(numberOf(session->result(update::gradNorm)));
-  }
-
-  Curve finish() {
-    for (const TensorSpec &spec : program.results()) {
-      if (spec.updates.empty())
-        continue;
-      llvm::Expected<HostTensor> whole = session->get(spec.updates);
-      if (whole)
-        curve.trained.push_back(std::move(*whole));
-      else
-        ADD_FAILURE() << llvm::toString(whole.takeError());
-    }
-    return curve;
-  }
-
-  /// What ranks have in full is the same, bit by bit.
-  void expectSameReplicas() {
-    for (const TensorSpec &spec : program.results()) {
-      bool isCut = llvm::any_of(spec.layout.dims,
-                                [](const auto &dim) { return !dim.empty(); });
-      if (spec.updates.empty() || isCut)
-        continue;
-      llvm::Expected<std::vector<HostTensor>> parts =
-          session->parts(spec.updates);
-      ASSERT_TRUE(bool(parts)) << llvm::toString(parts.takeError());
-      for (const HostTensor &part : *parts)
-        EXPECT_EQ(part.bytes, parts->front().bytes) << spec.updates;
-    }
-  }
-
-  std::unique_ptr<Session> session;
-
-private:
-  Program &program;
-  bool hasStep = false;
-  Curve curve;
-};
 
 Curve train(Program &program, llvm::ArrayRef<TensorSpec> specs,
             llvm::ArrayRef<HostTensor> inputs) {
-  Training training(program, specs, inputs);
+  TrainingRun training({&program}, specs, inputs);
   for (int64_t step = 1; step <= numSteps; ++step)
     training.step(step);
   training.expectSameReplicas();
   return training.finish();
-}
-
-/// The largest difference of two curves, in parts of the second.
-double farthest(llvm::ArrayRef<double> curve, llvm::ArrayRef<double> expected) {
-  double most = 0;
-  for (auto [a, b] : llvm::zip_equal(curve, expected)) {
-    double apart = std::fabs(a - b) / std::fabs(b);
-    // What is no number is far from all.
-    most = apart <= most ? most : std::isfinite(apart) ? apart : infinity;
-  }
-  return most;
-}
-
-void expectSame(const Curve &curve, const Curve &expected, double tolerance) {
-  EXPECT_LE(farthest(curve.losses, expected.losses), tolerance);
-  EXPECT_LE(farthest(curve.norms, expected.norms), tolerance);
-  ASSERT_EQ(curve.trained.size(), expected.trained.size());
-  for (size_t i = 0; i < curve.trained.size(); ++i)
-    EXPECT_LE(compare(curve.trained[i], expected.trained[i]).relL2, tolerance)
-        << "number " << i;
 }
 
 CompileOptions updating(Optimizer optimizer) {
@@ -222,7 +106,7 @@ TEST_P(TrainingTest, AStepWithoutANumberChangesNothing) {
                             std::vector<double>(size_t(spec.shape[0]), 1e300));
         break;
       }
-    Training training(*program, model.specs(), inputs);
+    TrainingRun training({program.get()}, model.specs(), inputs);
     Curve before = training.finish();
     training.step(1);
     Curve after = training.finish();

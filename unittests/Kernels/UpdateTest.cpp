@@ -225,6 +225,47 @@ TEST(UpdateTest, SquaredNorm) {
   checkNorm<BFloat16>();
 }
 
+/// The first term takes nothing of what was in the sum.
+template <typename T> void checkAccumulate() {
+  for (uint64_t seed = 0; seed < 60; ++seed)
+    for (const Implementation &implementation : implementations())
+      for (int64_t index : {0, 1, 7}) {
+        SCOPED_TRACE(testing::Message()
+                     << "seed " << seed << ", " << implementation.name << ", "
+                     << index);
+        Random random(seed);
+        std::vector<int64_t> sizes = drawSizes(random);
+        Tensor<T> grad(sizes, pickLay(random), random),
+            sum(sizes, pickLay(random), random),
+            updated(sizes, pickLay(random), random);
+        Tensor<int64_t> microBatch({}, Lay::Dense, random);
+        microBatch[0] = index;
+        grad.fill(random, -1, 1);
+        sum.fill(random, -1, 1);
+        updated.fill(random, 0, 1);
+        std::vector<T> wanted;
+        for (int64_t i = 0; i < grad.count(); ++i) {
+          if (index == 0)
+            sum[i] = std::numeric_limits<T>::quiet_NaN();
+          wanted.push_back(index ? sum[i] + grad[i] : grad[i]);
+        }
+        KernelFn kernel = implementation.find("accumulate", Element<T>::dtype);
+        std::vector<Buffer> ins = {grad.buffer(), sum.buffer(),
+                                   microBatch.buffer()};
+        ASSERT_EQ(run(kernel, ins, {updated.buffer()}, {}), "");
+        EXPECT_TRUE(sameBits(wanted, updated));
+        EXPECT_TRUE(updated.isIntact());
+        WithThreads threads(3);
+        ASSERT_EQ(run(kernel, ins, {sum.buffer()}, {}), "");
+        EXPECT_TRUE(sameBits(wanted, sum));
+      }
+}
+
+TEST(UpdateTest, Accumulate) {
+  checkAccumulate<float>();
+  checkAccumulate<double>();
+}
+
 TEST(UpdateTest, ErrorsSayWhatToDo) {
   for (const Implementation &implementation : implementations()) {
     Random random(1);
@@ -238,6 +279,13 @@ TEST(UpdateTest, ErrorsSayWhatToDo) {
     EXPECT_EQ(step.run(implementation),
               "adamw: rate must be a number, got nan; give another one");
     step.rate[0] = 0.1;
+    Tensor<float> sum({2}, Lay::Dense, random), grad({3}, Lay::Dense, random);
+    Tensor<int64_t> index({}, Lay::Dense, random);
+    EXPECT_EQ(run(implementation.find("accumulate", DType::F32),
+                  {grad.buffer(), sum.buffer(), index.buffer()}, {sum.buffer()},
+                  {})
+                  .substr(0, 20),
+              "accumulate: dimensio");
     step.m = Tensor<float>({3, 3, 3, 3, 3}, Lay::Dense, random);
     EXPECT_EQ(step.run(implementation).substr(0, 30),
               "adamw: exp_avg must have rank ");

@@ -20,7 +20,7 @@ struct MemoryUse {
   /// The arena that the compiler has planned.
   int64_t program = 0;
   int64_t weights = 0;
-  /// What an optimizer keeps of them.
+  /// What an optimizer keeps of them, and sums over micro-batches.
   int64_t state = 0;
   int64_t inputs = 0, outputs = 0;
   /// What a check takes beside them; not part of a program's own need.

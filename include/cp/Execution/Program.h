@@ -24,6 +24,8 @@
 
 namespace cp {
 
+struct LocalProgram;
+
 /// How far a module has come.
 enum class Stage {
   /// Whole tensors, no layouts.
@@ -49,6 +51,9 @@ struct TensorSpec {
   bool isResidual = false;
   /// `cp.state`: what an optimizer keeps of a parameter.
   bool isState = false;
+  /// `cp.accumulates`: a sum over micro-batches, which the first one starts
+  /// anew.
+  bool isAccumulator = false;
   /// `cp.updates`: the argument of which this result is the new value, and in
   /// whose buffer it is; empty for other results.
   std::string updates;
@@ -132,6 +137,11 @@ public:
   /// the return value says which stage failed.
   static llvm::Expected<std::unique_ptr<Program>>
   compile(mlir::ModuleOp module, const CompileOptions &options);
+  /// One that trains: as above, or, where `options.update.accumulate` is asked
+  /// for, the two of cp-split-update: to be run for each micro-batch of a step,
+  /// and then for the step.
+  static llvm::Expected<std::vector<std::unique_ptr<Program>>>
+  compileSteps(mlir::ModuleOp module, const CompileOptions &options);
   ~Program();
 
   Stage stage() const;
@@ -153,6 +163,7 @@ public:
 private:
   friend class Session;
   Program();
+  llvm::Error lowerLocal(LocalProgram &local, const CompileOptions &options);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

@@ -63,6 +63,7 @@ inline constexpr llvm::StringLiteral initAttr = "cp.init";
 inline constexpr llvm::StringLiteral sequenceAttr = "cp.sequence";
 inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
 inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
+inline constexpr llvm::StringLiteral dropoutAttr = "cp.dropout";
 inline constexpr llvm::StringLiteral numberAttr = "cp.number";
 inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
 inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
@@ -72,6 +73,7 @@ inline constexpr llvm::StringLiteral gradientAttr = "cp.gradient";
 inline constexpr llvm::StringLiteral cotangentAttr = "cp.cotangent";
 inline constexpr llvm::StringLiteral updatesAttr = "cp.updates";
 inline constexpr llvm::StringLiteral stateAttr = "cp.state";
+inline constexpr llvm::StringLiteral accumulatesAttr = "cp.accumulates";
 inline constexpr llvm::StringLiteral noDecayAttr = "cp.no_decay";
 
 /// ScanOpInterface::advance of summaries that are a decay and a state: the

@@ -29,6 +29,10 @@ def CP_Dialect : Dialect {
     `cp.arena` on a function is the size in bytes of the memory that
     `cp-plan-memory` has planned for a rank.
 
+    `cp.dropout` on a function is a list of strings, `field = probability` of a model's
+    configuration, that its training drops values by. The function does not, so it
+    has the loss and the gradients of evaluation, and no update can be added to it.
+
     `cp.number` on an op is the number by which `cp-expose-values` knows it;
     `cp.repeated` says of such an op that sharding has repeated its results, as
     `cp.repeat` does with that dim, unit and times.
@@ -53,6 +57,8 @@ def CP_Dialect : Dialect {
       lowered program writes where the old one was;
     - `cp.state`: the argument is what an optimizer keeps of the parameter of that
       name;
+    - `cp.accumulates`: the argument is the sum over the micro-batches of a step so
+      far, of the gradient by the argument of that name, or of the result of that name;
     - `cp.no_decay`: the parameter is not drawn to zero by `cp-add-update`.
   }];
   let useDefaultAttributePrinterParser = 1;

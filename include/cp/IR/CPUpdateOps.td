@@ -61,8 +61,8 @@ def CP_SumOp : CP_Op<"sum", [
   let assemblyFormat = "$terms attr-dict `:` type($result)";
 }
 
-class CP_UpdateOp<string name>
-    : CP_Op<name, [Pure, HasShardingRule, IsRuntimeOp, UpdateOpInterface]> {
+class CP_UpdateOp<string name, list<Trait> traits = [IsRuntimeOp]>
+    : CP_Op<name, traits # [Pure, HasShardingRule, UpdateOpInterface]> {
   let hasVerifier = 1;
 }
 
@@ -153,6 +153,39 @@ def CP_AdamwOp : CP_UpdateOp<"adamw"> {
     $param `by` $grad `moments` `(` $exp_avg `,` $exp_avg_sq `)`
     `rate` `(` $rate `)` `step` `(` $step `)` `scale` `(` $scale `)` attr-dict
     `:` functional-type(operands, results)
+  }];
+}
+
+def CP_AccumulateOp : CP_UpdateOp<"accumulate", [
+    DeclareOpInterfaceMethods<RuntimeOpInterface>]> {
+  let summary = "One term more of a sum over micro-batches";
+  let description = [{
+    `updated` is `grad` where `micro_batch` is 0, whatever is in `sum`, and else the
+    sum of both: what one step takes of several batches, of which only one is in
+    memory.
+
+    Constraints:
+    - accumulate_c1: sum, the gradient and updated have one type, which is in f32 or
+      better.
+
+    ```mlir
+    func.func @add(%sum: tensor<8x4xf32>, %g: tensor<8x4xf32>, %i: tensor<i64>)
+        -> tensor<8x4xf32> {
+      %0 = cp.accumulate %g into %sum at(%i)
+          : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<i64>) -> tensor<8x4xf32>
+      return %0 : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins CP_FloatTensor:$grad, CP_FloatTensor:$sum,
+                       CP_I64Scalar:$micro_batch);
+  let results = (outs CP_FloatTensor:$updated);
+  let assemblyFormat = [{
+    $grad `into` $sum `at` `(` $micro_batch `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::Value getParam() { return getSum(); }
   }];
 }
 

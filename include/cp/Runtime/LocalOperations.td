@@ -418,4 +418,15 @@ def CPRT_Adamw : CPRT_Operation<"adamw"> {
   let isKernel = true;
 }
 
+def CPRT_Accumulate : CPRT_Operation<"accumulate"> {
+  let description = [{
+    outs updated = grad where micro_batch is 0, and else sum + grad. It may be the
+    buffer of either, element by element.
+  }];
+  let ins = (inputs CPRT_T<"...">:$grad, CPRT_T<"...">:$sum,
+                    CPRT_I64<"">:$micro_batch);
+  let outs = (outputs CPRT_T<"...">:$updated);
+  let isKernel = true;
+}
+
 #endif // CP_RUNTIME_LOCALOPERATIONS_TD

@@ -92,6 +92,11 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
   Option<double> weightDecay{*this, "weight-decay",
                              llvm::cl::desc("See cp-add-update"),
                              llvm::cl::init(0.0)};
+  Option<bool> accumulate{
+      *this, "accumulate",
+      llvm::cl::desc("A step takes several micro-batches (cp-accumulate, "
+                     "cp-split-update)"),
+      llvm::cl::init(false)};
   Option<bool> split{*this, "split",
                      llvm::cl::desc("Forward and backward as two functions "
                                     "(cp-split-backward)"),

@@ -76,6 +76,52 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def Accumulate : Pass<"cp-accumulate", "::mlir::func::FuncOp"> {
+  let summary = "Sums over micro-batches in place of gradients";
+  let description = [{
+    To be run on whole tensors behind `cp-differentiate`, where a step takes more than
+    one batch. Each gradient, and the results `loss` (a sum over tokens) and `count`
+    (how many), become their sums over the micro-batches of a step so far
+    (`cp.accumulate`). Such a sum of `w` is an argument behind the others,
+    `accumulated.w` with `cp.accumulates`, and a result that updates it; the last
+    argument, `micro_batch`, says which one of the step it is, from 0.
+
+    Nothing is divided here: what has different numbers of labels in its batches has
+    no mean of means. `cp-add-update{count=count}` divides once, and
+    `cp-split-update` parts what is done for each micro-batch from what is done once.
+
+    Constraints:
+    - accumulate_c1: a public function works on whole tensors without layouts, in one
+      block;
+    - accumulate_c2: it has results with `cp.gradient`, and one whose `cp.name` is
+      `count`; all are of f64 or less, and that and `loss` are scalars;
+    - accumulate_c3: no argument has a name that is to be added.
+
+    See test/Transforms/accumulate.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect"];
+}
+
+def SplitUpdate : Pass<"cp-split-update", "::mlir::ModuleOp"> {
+  let summary = "Two functions, for each micro-batch and for the step";
+  let description = [{
+    To be run last, when layouts are chosen and collectives are there. A public
+    function `f` that accumulates becomes two: `f_accumulate` adds a micro-batch to the
+    sums, `f_update` makes the step of them. Each takes those arguments of `f` that it
+    uses, in their order, so that arguments of one name are one tensor, in one layout.
+
+    Constraints:
+    - split_update_c1: the function has one block, no layouts in its types and no ops
+      that write to memory, and nobody calls it;
+    - split_update_c2: a public function has a `cp.accumulate` whose result updates its
+      argument, and results that are made of such;
+    - split_update_c3: nothing is read of a sum from before the micro-batch.
+
+    See test/Transforms/accumulate.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AddUpdate : Pass<"cp-add-update", "::mlir::func::FuncOp"> {
   let summary = "A step of an optimizer in place of gradients";
   let description = [{
@@ -92,6 +138,9 @@ def AddUpdate : Pass<"cp-add-update", "::mlir::func::FuncOp"> {
     first step, and, where `w` is in bf16, `master.w`, the parameter in f32, which is
     stepped and rounded.
 
+    With `count` gradients are sums, and so is the result `loss`, if there is one. Both
+    are divided by the result of that name, a scalar, and by 1 where that is less.
+
     Weights decay but for those of one dimension or none, such as norms and biases,
     those named `A_log`, `D` or `dt_bias`, and those with `cp.no_decay`.
 
@@ -99,7 +148,9 @@ def AddUpdate : Pass<"cp-add-update", "::mlir::func::FuncOp"> {
     - add_update_c1: the function works on whole tensors without layouts, and a public
       one has results with `cp.gradient`, each of an argument;
     - add_update_c2: no argument or result has a name that is to be added, and none
-      updates anything yet.
+      updates anything yet but sums of `cp-accumulate`;
+    - add_update_c3: the result that `count` says is a scalar of f64 or less;
+    - add_update_c4: the function has no `cp.dropout`, for nothing is dropped.
 
     See test/Transforms/add-update.mlir.
   }];
@@ -116,7 +167,9 @@ def AddUpdate : Pass<"cp-add-update", "::mlir::func::FuncOp"> {
     Option<"eps", "eps", "double", /*default=*/"1e-8",
            "AdamW: what is added to the root that steps are divided by">,
     Option<"weightDecay", "weight-decay", "double", /*default=*/"0.0",
-           "How fast weights decay">];
+           "How fast weights decay">,
+    Option<"count", "count", "std::string", /*default=*/"\"\"",
+           "The cp.name of a result that gradients are divided by">];
   let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
@@ -157,7 +210,9 @@ def NextTokenLoss : Pass<"cp-next-token-loss", "::mlir::func::FuncOp"> {
     argument: `labels`, `[b, l]`, each the id of the token that comes next, or -100
     where there is none. Logits are never stored for all tokens
     (`cp.linear_cross_entropy`). The mean is over all labels of all ranks, and 0
-    where there are none. The result's name is then `loss`.
+    where there are none. The result's name is then `loss`. With `sums` it is the sum
+    of the cross-entropies, and one more result, `count`, is the number of labels, for
+    `cp-accumulate`.
 
     Constraints:
     - next_token_loss_c1: a public function has one block and no layouts;
@@ -169,7 +224,9 @@ def NextTokenLoss : Pass<"cp-next-token-loss", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"logits", "logits", "std::string", /*default=*/"\"logits\"",
-           "The cp.name of the result that is the logits">];
+           "The cp.name of the result that is the logits">,
+    Option<"sums", "sums", "bool", /*default=*/"false",
+           "The sum of the losses, and how many there are">];
   let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -115,6 +115,9 @@ template <typename Isa> struct Entries {
       {"sgd", DType::F64, set, flushing<Update<Isa, double>::sgd>},
       {"adamw", DType::F32, set, flushing<Update<Isa, float>::adamw>},
       {"adamw", DType::F64, set, flushing<Update<Isa, double>::adamw>},
+      {"accumulate", DType::F32, set, flushing<Update<Isa, float>::accumulate>},
+      {"accumulate", DType::F64, set,
+       flushing<Update<Isa, double>::accumulate>},
   };
 };
 

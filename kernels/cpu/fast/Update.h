@@ -154,7 +154,8 @@ private:
   }
 };
 
-/// The steps of SGD and of AdamW. Where there is no step, all is copied.
+/// The steps of SGD and of AdamW, and sums over micro-batches. Where there is
+/// no step, all is copied.
 template <typename Isa, typename T> class Update {
 public:
   static const char *sgd(const Call &call) {
@@ -163,7 +164,7 @@ public:
       return message;
     Type rate = V::splat(T(args.rate)), scale = V::splat(T(args.scale)),
          decay = V::splat(T(args.weightDecay));
-    return overBlocks(args, [&](auto at) {
+    return overBlocks(args.runs, [&](auto at) {
       Type param = at.load(0, args.param);
       if (args.scale == args.scale)
         param -= rate * (scale * at.load(1, args.grad) + decay * param);
@@ -179,7 +180,7 @@ public:
       return message;
     Adamw step(args);
     Type scale = V::splat(T(args.scale));
-    return overBlocks(args, [&](auto at) {
+    return overBlocks(args.runs, [&](auto at) {
       Type param = at.load(0, args.param), m = at.load(2, args.expAvg),
            v = at.load(3, args.expAvgSq);
       if (args.scale == args.scale)
@@ -189,6 +190,17 @@ public:
       at.store(6, args.expAvgSqOut, v);
       if (args.rounded)
         storeRounded(at, 7, args.rounded, param);
+    });
+  }
+
+  static const char *accumulate(const Call &call) {
+    AccumulateArgs<T> args;
+    if (const char *message = decode(call, args))
+      return message;
+    return overBlocks(args.runs, [&](auto at) {
+      Type grad = at.load(0, args.grad);
+      at.store(2, args.updated,
+               args.isFirst ? grad : at.load(1, args.sum) + grad);
     });
   }
 
@@ -225,8 +237,8 @@ private:
   };
 
   template <typename Fn>
-  static const char *overBlocks(const UpdateArgs<T> &args, Fn fn) {
-    Blocks blocks(args.runs);
+  static const char *overBlocks(const ElementRuns &runs, Fn fn) {
+    Blocks blocks(runs);
     // Beside what memory takes the arithmetic is little.
     return share(blocks.count(), 8 * blocks.numElements(),
                  [&](Items &items) -> const char * {

@@ -112,14 +112,21 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute,
                       text && (text == "columns" || text == "rows"),
                       "\"columns\" or \"rows\"");
-  if (name != viewAttr && name != arenaAttr)
+  if (name != viewAttr && name != arenaAttr && name != dropoutAttr)
     return unknown(op, attribute,
-                   "a function can have cp.view and cp.arena, an op cp.number, "
+                   "a function can have cp.view, cp.arena and cp.dropout, an "
+                   "op cp.number, "
                    "cp.repeated and cp.parallel");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
   if (name == arenaAttr)
     return expectForm(op, attribute, isI64(value), "an i64, a number of bytes");
+  if (name == dropoutAttr) {
+    auto fields = dyn_cast<ArrayAttr>(value);
+    return expectForm(op, attribute,
+                      fields && llvm::all_of(fields, llvm::IsaPred<StringAttr>),
+                      "a list of strings");
+  }
   return expectForm(op, attribute,
                     text && (text == "global" || text == "local"),
                     "\"global\" or \"local\"");
@@ -130,7 +137,8 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
   if (name == nameAttr || name == paramAttr || name == gradientAttr ||
-      name == cotangentAttr || name == updatesAttr || name == stateAttr)
+      name == cotangentAttr || name == updatesAttr || name == stateAttr ||
+      name == accumulatesAttr)
     return expectForm(op, attribute, isa<StringAttr>(value), "a string");
   if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),
@@ -144,8 +152,8 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
                  "cp.init, cp.sequence, cp.layout, cp.value, cp.gradient, "
-                 "cp.cotangent, cp.residual, cp.updates, cp.state and "
-                 "cp.no_decay");
+                 "cp.cotangent, cp.residual, cp.updates, cp.state, "
+                 "cp.accumulates and cp.no_decay");
 }
 
 } // namespace

@@ -72,6 +72,12 @@ LogicalResult AdamwOp::verify() {
   return verifyReal(*this, c3, "weight_decay", getWeightDecay());
 }
 
+LogicalResult AccumulateOp::verify() {
+  // Nothing is rounded.
+  return verifyTensors(*this, "accumulate_c1", "", getSum(),
+                       {getGrad(), getUpdated()}, Value());
+}
+
 //===----------------------------------------------------------------------===//
 // Sharding rules
 //===----------------------------------------------------------------------===//
@@ -102,6 +108,9 @@ FailureOr<ShardingRule> SgdOp::getShardingRule() {
 }
 FailureOr<ShardingRule> AdamwOp::getShardingRule() {
   return updateRule(*this, getParam());
+}
+FailureOr<ShardingRule> AccumulateOp::getShardingRule() {
+  return updateRule(*this, getSum());
 }
 
 FailureOr<ShardingRule> SumOp::getShardingRule() {

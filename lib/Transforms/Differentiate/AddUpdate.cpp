@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ArgumentAttributes.h"
+#include "Differentiate/NewSignature.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,71 +31,6 @@ struct Gradient {
   unsigned result;
   BlockArgument param;
   StringAttr name;
-};
-
-/// Arguments behind those that a function has, which are added at once: a type
-/// for each number of arguments would be kept.
-class NewArguments {
-public:
-  explicit NewArguments(FunctionOpInterface function)
-      : function(function), first(function.getNumArguments()) {}
-
-  /// Its number, and of another attribute `value`, if there is one.
-  unsigned add(Type type, const Twine &name, StringRef attribute = {},
-               Attribute value = {}) {
-    Builder builder(function.getContext());
-    NamedAttrList list;
-    list.append(nameAttr, builder.getStringAttr(name));
-    if (value)
-      list.append(attribute, value);
-    types.push_back(type);
-    attributes.push_back(list.getDictionary(builder.getContext()));
-    return first + types.size() - 1;
-  }
-  LogicalResult insert() {
-    SmallVector<Location> locs(types.size(), function.getLoc());
-    return function.insertArguments(SmallVector<unsigned>(types.size(), first),
-                                    types, attributes, locs);
-  }
-
-private:
-  FunctionOpInterface function;
-  unsigned first;
-  SmallVector<Type> types;
-  SmallVector<DictionaryAttr> attributes;
-};
-
-/// The same for results. Those that stay come first.
-class NewResults {
-public:
-  explicit NewResults(FunctionOpInterface function) : function(function) {
-    auto *end = function.getFunctionBody().front().getTerminator();
-    for (auto [i, value] : llvm::enumerate(end->getOperands()))
-      if (!function.getResultAttr(i, gradientAttr))
-        keep(value, function.getResultAttrDict(i));
-  }
-
-  void add(Value value, StringRef attribute, Attribute of) {
-    NamedAttribute entry(attribute, of);
-    keep(value, DictionaryAttr::get(function.getContext(), entry));
-  }
-  void set() {
-    auto *end = function.getFunctionBody().front().getTerminator();
-    end->setOperands(values);
-    function.setType(function.cloneTypeWith(function.getArgumentTypes(),
-                                            TypeRange(ValueRange(values))));
-    function.setAllResultAttrs(attributes);
-  }
-
-private:
-  void keep(Value value, DictionaryAttr list) {
-    values.push_back(value);
-    attributes.push_back(list);
-  }
-
-  FunctionOpInterface function;
-  SmallVector<Value> values;
-  SmallVector<DictionaryAttr> attributes;
 };
 
 struct AddUpdate : impl::AddUpdateBase<AddUpdate> {
@@ -123,6 +59,12 @@ private:
     if (!llvm::hasSingleElement(function.getBody()))
       return function.emitOpError("add_update_c1: has several blocks; give the "
                                   "program what one step computes");
+    if (auto fields = function->getAttrOfType<ArrayAttr>(dropoutAttr))
+      return function.emitOpError("add_update_c4: is of a model that drops "
+                                  "values while it trains (")
+             << fields
+             << "), which its program does not; set these fields of the "
+                "configuration to 0";
     llvm::StringSet<> added = {update::rate, update::clip};
     if (optimizer == Optimizer::Adamw)
       added.insert(update::step);
@@ -132,7 +74,8 @@ private:
                << i << " has the name '" << name.getValue()
                << "', which the update is to take; give it another cp.name";
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      if (Attribute of = function.getResultAttr(i, updatesAttr))
+      auto of = function.getResultAttrOfType<StringAttr>(i, updatesAttr);
+      if (of && !isSum(function, of))
         return function.emitOpError("add_update_c2: result ")
                << i << " updates " << of
                << " already; add the update to the function with gradients";
@@ -143,6 +86,12 @@ private:
                << "', which the update is to give; give it another cp.name";
     }
     return success();
+  }
+
+  /// Whether an argument is a sum over micro-batches.
+  static bool isSum(func::FuncOp function, StringAttr name) {
+    BlockArgument found = ArgumentNames(function).find(name);
+    return found && function.getArgAttr(found.getArgNumber(), accumulatesAttr);
   }
 
   LogicalResult find(func::FuncOp function, SmallVectorImpl<Gradient> &found) {
@@ -210,19 +159,86 @@ private:
     SmallVector<Value> values;
     for (const Gradient &gradient : gradients)
       values.push_back(end->getOperand(gradient.result));
+    FailureOr<Value> divisor = divisorOf(builder, function);
+    if (failed(divisor))
+      return failure();
     NewResults results(function);
-    Value norm = normOf(builder, values);
+    keepResults(builder, function, *divisor, results);
+    Value norm = quotient(builder, normOf(builder, values), *divisor);
     results.add(norm, nameAttr, builder.getStringAttr(update::gradNorm));
     auto argument = [&](unsigned i) -> Value {
       return function.getArgument(i);
     };
+    Value scale = scaleOf(builder, norm, argument(clip));
     Scalars scalars = {argument(rate), argument(step),
-                       scaleOf(builder, norm, argument(clip))};
+                       quotient(builder, scale, *divisor)};
     for (auto [gradient, value, state] :
          llvm::zip_equal(gradients, values, states))
       addStep(builder, function, gradient, value, state, scalars, results);
     results.set();
     return success();
+  }
+
+  /// What sums are divided by, of f64, or null.
+  FailureOr<Value> divisorOf(ImplicitLocOpBuilder &builder,
+                             func::FuncOp function) {
+    if (count.empty())
+      return Value();
+    auto real = RankedTensorType::get({}, builder.getF64Type());
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
+      if (!name || name.getValue() != count)
+        continue;
+      Type type = function.getResultTypes()[i];
+      if (!isScalar(type))
+        return function.emitOpError("add_update_c3: result '")
+               << count << "' must be a scalar of f64 or less, but is " << type;
+      Value one =
+          arith::ConstantOp::create(builder, DenseElementsAttr::get(real, 1.0));
+      return Value(arith::MaximumFOp::create(
+          builder, inF64(builder, returned(function, i)), one));
+    }
+    return function.emitOpError("add_update_c3: has no result with cp.name = '")
+           << count << "', which gradients are to be divided by; return it, or "
+           << "leave the option count out";
+  }
+
+  static bool isScalar(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    auto real = tensor ? dyn_cast<FloatType>(tensor.getElementType()) : nullptr;
+    return real && tensor.getRank() == 0 && real.getWidth() <= 64;
+  }
+
+  static Value returned(func::FuncOp function, unsigned result) {
+    return function.getBody().front().getTerminator()->getOperand(result);
+  }
+
+  static Value inF64(ImplicitLocOpBuilder &builder, Value scalar) {
+    auto real = RankedTensorType::get({}, builder.getF64Type());
+    if (scalar.getType() == real)
+      return scalar;
+    return arith::ExtFOp::create(builder, real, scalar);
+  }
+
+  /// `divisor` may be null.
+  static Value quotient(ImplicitLocOpBuilder &builder, Value value,
+                        Value divisor) {
+    return divisor ? Value(arith::DivFOp::create(builder, value, divisor))
+                   : value;
+  }
+
+  /// All but gradients; a loss that is a sum is divided as they are.
+  static void keepResults(ImplicitLocOpBuilder &builder, func::FuncOp function,
+                          Value divisor, NewResults &results) {
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      if (function.getResultAttr(i, gradientAttr))
+        continue;
+      Value value = returned(function, i);
+      auto name = function.getResultAttrOfType<StringAttr>(i, nameAttr);
+      if (divisor && name && name == "loss" && isScalar(value.getType()))
+        value = quotient(builder, inF64(builder, value), divisor);
+      results.keep(i, value);
+    }
   }
 
   State addState(func::FuncOp function, const Gradient &gradient,

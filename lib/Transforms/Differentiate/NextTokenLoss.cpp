@@ -36,7 +36,7 @@ bool isProjection(linalg::ContractOp op) {
          fill && matchPattern(fill.getInputs()[0], m_AnyZeroFloat());
 }
 
-/// Builds the mean of a batch's losses.
+/// Builds the sum or the mean of a batch's losses.
 class LossBuilder {
 public:
   LossBuilder(OpBuilder &builder, linalg::ContractOp head)
@@ -48,14 +48,19 @@ public:
     return RankedTensorType::get(type.getShape().take_front(2), b.getI32Type());
   }
 
-  Value build(Value labels) {
+  /// The sum of the losses, and how many there are.
+  std::pair<Value, Value> buildSums(Value labels) {
     auto each = RankedTensorType::get(type.getShape().take_front(2), sums);
     auto losses = LinearCrossEntropyOp::create(b, each, each, h, weight, labels,
                                                /*rows=*/Value(),
                                                /*vocabulary=*/0, ignored);
     Value total = sum(losses.getLosses(), [](OpBuilder &, Location, Value loss,
                                              Type) { return loss; });
-    Value count = sum(labels, isLabel);
+    return {total, sum(labels, isLabel)};
+  }
+
+  Value buildMean(Value labels) {
+    auto [total, count] = buildSums(labels);
     // No labels at all are a loss of 0.
     Value one = arith::ConstantOp::create(
         b, DenseElementsAttr::get(cast<ShapedType>(count.getType()),
@@ -141,15 +146,28 @@ private:
              << loss.labelType().getDimSize(1)
              << " tokens, and no argument with cp.sequence has as many; give "
                 "the logits of all tokens";
-    Value mean = loss.build(addLabels(function, loss.labelType(), head));
-    end->setOperand(*number, mean);
-    function.setResultAttr(*number, nameAttr,
-                           StringAttr::get(&getContext(), "loss"));
+    Value labels = addLabels(function, loss.labelType(), head);
+    if (sums) {
+      auto [total, count] = loss.buildSums(labels);
+      end->setOperand(*number, total);
+      end->insertOperands(end->getNumOperands(), count);
+    } else {
+      end->setOperand(*number, loss.buildMean(labels));
+    }
     function.setType(function.cloneTypeWith(function.getArgumentTypes(),
                                             end->getOperandTypes()));
+    nameResult(function, *number, "loss");
+    if (sums)
+      nameResult(function, function.getNumResults() - 1, update::count);
     if (head->use_empty())
       head->erase();
     return success();
+  }
+
+  static void nameResult(func::FuncOp function, unsigned result,
+                         StringRef name) {
+    function.setResultAttr(result, nameAttr,
+                           StringAttr::get(function.getContext(), name));
   }
 
   std::optional<unsigned> findLogits(func::FuncOp function) {

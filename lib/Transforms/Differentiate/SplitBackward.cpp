@@ -5,15 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Differentiate/HalfFunction.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace cp {
@@ -25,15 +22,6 @@ using namespace mlir;
 
 namespace cp {
 namespace {
-
-/// All that an op reads, in its regions too.
-SmallVector<Value> readsOf(Operation *op) {
-  SmallVector<Value> values(op->getOperands());
-  llvm::SetVector<Value> above;
-  getUsedValuesDefinedAbove(op->getRegions(), above);
-  llvm::append_range(values, above);
-  return values;
-}
 
 /// Whether a residual can be of this type: what a caller can hold.
 bool canBeHeld(Type type) {
@@ -121,91 +109,6 @@ private:
   Operation *terminator;
 };
 
-/// Builds one of the two functions.
-class Half {
-public:
-  Half(func::FuncOp whole, StringRef suffix)
-      : whole(whole), name((whole.getName() + suffix).str()) {}
-
-  void addArgument(Value value, Type type, DictionaryAttr attributes) {
-    originals.push_back(value);
-    types.push_back(type);
-    argumentAttrs.push_back(attributes);
-  }
-  /// The arguments of the whole that `isTaken` says.
-  void addArguments(llvm::function_ref<bool(BlockArgument)> isTaken) {
-    for (BlockArgument argument : whole.getArguments())
-      if (isTaken(argument))
-        addArgument(argument, argument.getType(),
-                    whole.getArgAttrDict(argument.getArgNumber()));
-  }
-  void addResult(Value value, DictionaryAttr attributes) {
-    results.push_back(value);
-    resultAttrs.push_back(attributes);
-  }
-
-  /// Of these ops; `passedAs` says how a residual is passed.
-  void build(const llvm::DenseSet<Operation *> &ops,
-             const llvm::SetVector<Value> &residuals,
-             llvm::function_ref<RankedTensorType(Value)> passedAs) {
-    OpBuilder builder(whole);
-    Location loc = whole.getLoc();
-    auto function = func::FuncOp::create(
-        builder, loc, name, builder.getFunctionType(types, TypeRange()));
-    function->setDiscardableAttrs(whole->getDiscardableAttrDictionary());
-    Block *block = function.addEntryBlock();
-    builder.setInsertionPointToStart(block);
-    IRMapping mapping;
-    for (auto [original, argument] :
-         llvm::zip_equal(originals, block->getArguments()))
-      mapping.map(original,
-                  residuals.contains(original)
-                      ? reshaped(builder, argument,
-                                 cast<RankedTensorType>(original.getType()))
-                      : Value(argument));
-    for (Operation &op : whole.getBody().front().without_terminator())
-      if (ops.contains(&op))
-        builder.clone(op, mapping);
-    SmallVector<Value> values;
-    for (Value result : results) {
-      Value value = mapping.lookup(result);
-      bool isPassed = values.size() >= numOwn && residuals.contains(result);
-      values.push_back(isPassed ? reshaped(builder, value, passedAs(result))
-                                : value);
-    }
-    func::ReturnOp::create(builder, loc, values);
-    function.setType(
-        builder.getFunctionType(types, ValueRange(values).getTypes()));
-    function.setAllArgAttrs(argumentAttrs);
-    function.setAllResultAttrs(resultAttrs);
-  }
-
-  /// What follows are residuals.
-  void endOwnResults() { numOwn = results.size(); }
-
-private:
-  /// A scalar as one element, and back.
-  static Value reshaped(OpBuilder &builder, Value value,
-                        RankedTensorType type) {
-    auto from = cast<RankedTensorType>(value.getType());
-    if (from == type)
-      return value;
-    ArrayRef<ReassociationIndices> none;
-    if (from.getRank() == 0)
-      return tensor::ExpandShapeOp::create(builder, value.getLoc(), type, value,
-                                           none);
-    return tensor::CollapseShapeOp::create(builder, value.getLoc(), type, value,
-                                           none);
-  }
-
-  func::FuncOp whole;
-  std::string name;
-  SmallVector<Value> originals, results;
-  SmallVector<Type> types;
-  SmallVector<DictionaryAttr> argumentAttrs, resultAttrs;
-  size_t numOwn = SIZE_MAX;
-};
-
 /// The mesh of a program of one rank, or null.
 MeshAttr meshOf(func::FuncOp function) {
   MeshAttr mesh;
@@ -259,43 +162,15 @@ private:
   }
 
   LogicalResult check(func::FuncOp function) {
-    if (!llvm::hasSingleElement(function.getBody()))
-      return function.emitOpError("split_backward_c1: has several blocks");
-    auto view = function->getAttrOfType<StringAttr>(viewAttr);
-    if ((view && view != "local") ||
-        llvm::any_of(function.getArgumentTypes(),
-                     [](Type type) { return LayoutAttr::of(type); }))
-      return function.emitOpError("split_backward_c1: has layouts in its "
-                                  "types; run this when it is partitioned");
+    if (failed(checkSplits(function, {"_forward", "_backward"},
+                           "split_backward_c1")))
+      return failure();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (function.getResultAttr(i, valueAttr))
         return function.emitOpError("split_backward_c1: returns what its ops "
                                     "compute, of both passes; split it "
                                     "without expose");
-    for (Operation &op : function.getBody().front().without_terminator())
-      if (!onlyReads(&op))
-        return op.emitOpError("split_backward_c1: may write to memory, so it "
-                              "belongs to neither pass alone; split the "
-                              "program while it is on tensors");
-    if (!SymbolTable::symbolKnownUseEmpty(function, getOperation()))
-      return function.emitOpError("split_backward_c1: is called, which two "
-                                  "functions cannot be; inline it first");
-    for (StringRef suffix : {"_forward", "_backward"})
-      if (getOperation().lookupSymbol(function.getName().str() + suffix.str()))
-        return function.emitOpError("split_backward_c1: there is a '")
-               << function.getName() << suffix << "' already; rename it";
     return success();
-  }
-
-  /// Whether nothing but its results depends on when an op runs, or whether.
-  static bool onlyReads(Operation *op) {
-    if (isMemoryEffectFree(op))
-      return true;
-    std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
-        getEffectsRecursively(op);
-    return effects && llvm::all_of(*effects, [](const auto &effect) {
-             return isa<MemoryEffects::Read>(effect.getEffect());
-           });
   }
 
   /// The names that arguments and results of a function have.
@@ -316,12 +191,7 @@ private:
   void split(func::FuncOp function) {
     Split passes(function);
     MeshAttr mesh = meshOf(function);
-    auto passedAs = [&](Value residual) {
-      auto type = cast<RankedTensorType>(residual.getType());
-      return mesh && type.getRank() == 0 ? type.clone(ArrayRef<int64_t>{1})
-                                         : type;
-    };
-    Half forward(function, "_forward"), backward(function, "_backward");
+    HalfFunction forward(function, "_forward"), backward(function, "_backward");
     forward.addArguments([&](BlockArgument argument) {
       return passes.readForward.contains(argument) ||
              !passes.readBackward.contains(argument);
@@ -329,18 +199,15 @@ private:
     backward.addArguments([&](BlockArgument argument) {
       return passes.readBackward.contains(argument);
     });
-    Operation *end = function.getBody().front().getTerminator();
-    for (OpOperand &operand : end->getOpOperands()) {
-      unsigned number = operand.getOperandNumber();
-      Half &half = passes.isGradient(number) ? backward : forward;
-      half.addResult(operand.get(), function.getResultAttrDict(number));
-    }
-    forward.endOwnResults();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      (passes.isGradient(i) ? backward : forward).addResult(i);
     Builder builder(&getContext());
     llvm::StringSet<> names = namesOf(function);
     int64_t next = 0;
     for (Value value : passes.residuals) {
-      RankedTensorType type = passedAs(value);
+      auto type = cast<RankedTensorType>(value.getType());
+      if (mesh && type.getRank() == 0)
+        type = type.clone(ArrayRef<int64_t>{1});
       std::string name;
       do
         name = "residual" + std::to_string(next++);
@@ -351,11 +218,11 @@ private:
       if (mesh)
         attributes.append(layoutAttr, stacked(mesh, type.getRank()));
       DictionaryAttr dictionary = attributes.getDictionary(&getContext());
-      forward.addResult(value, dictionary);
+      forward.addResult(value, type, dictionary);
       backward.addArgument(value, type, dictionary);
     }
-    forward.build(passes.forward, passes.residuals, passedAs);
-    backward.build(passes.backward, passes.residuals, passedAs);
+    forward.build(passes.forward);
+    backward.build(passes.backward);
     function.erase();
   }
 };
