@@ -54,6 +54,8 @@ public:
     for (const auto &argument : remark.getArgs())
       decision.facts[argument.key] = argument.val;
     std::lock_guard<std::mutex> lock(mutex);
+    if (decision.category == "restart")
+      return decisions.clear();
     decisions.push_back(std::move(decision));
   }
 
@@ -79,6 +81,11 @@ DecisionRecorder::attach(MLIRContext &context) {
   std::unique_ptr<DecisionRecorder> recorder(new DecisionRecorder(context));
   recorder->streamer = kept;
   return recorder;
+}
+
+void forgetDecisions(Location place) {
+  remark::analysis(place,
+                   remark::RemarkOpts::name("restart").category("restart"));
 }
 
 DecisionRecorder::~DecisionRecorder() { context.setRemarkEngine(nullptr); }

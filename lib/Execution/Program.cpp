@@ -8,6 +8,7 @@
 #include "LocalProgram.h"
 #include "ProgramImpl.h"
 
+#include "cp/Execution/Decisions.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -26,9 +27,10 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 /// A module of whole tensors that is not to be cut.
 void addWhole(PassManager &manager, const CompileOptions &options) {
   manager.addPass(createDecompose());
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  addResidualPass(functions, options.memory);
   if (!options.exposeValues)
     return;
-  OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createNumberValues());
   functions.addPass(createExposeValues());
 }
@@ -45,11 +47,12 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
   if (options.gradients && !isLocal)
     buildGlobalGradientPipeline(manager, options.sharding, {}, options.update);
   if (options.sharding)
-    buildShardPipeline(manager, *options.sharding, options.exposeValues);
+    buildShardPipeline(manager, *options.sharding, options.exposeValues,
+                       isLocal ? ResidualOptions() : options.memory);
   else
     addWhole(manager, options);
   if (options.gradients && isLocal)
-    buildLocalGradientPipeline(manager);
+    buildLocalGradientPipeline(manager, {}, options.memory);
   if (options.update.accumulate)
     manager.addPass(createSplitUpdate());
 }
@@ -61,7 +64,7 @@ LogicalResult shard(ModuleOp module, Stage stage,
   if (stage == Stage::Global)
     addGlobal(manager, options);
   else if (stage == Stage::WithLayouts)
-    buildPartitionPipeline(manager);
+    buildPartitionPipeline(manager, options.memory);
   else
     manager.nest<func::FuncOp>().addPass(createExplainCollectives());
   return manager.run(module);
@@ -190,58 +193,127 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
   return localOf(*sharded, std::move(sharded->module), sharded->name);
 }
 
-llvm::Error Program::lowerLocal(LocalProgram &local,
-                                const CompileOptions &options) {
-  impl->stage = local.stage;
-  impl->mesh = local.mesh;
-  impl->signature = std::move(local.signature);
-  std::string name = local.entry.getName().str();
-  if (failed(lower(*local.module)))
+/// One rank's program in the LLVM dialect.
+struct LoweredProgram {
+  LocalProgram local;
+  std::string name;
+  int64_t arenaBytes = 0;
+};
+
+static llvm::Expected<LoweredProgram> lowerLocal(LocalProgram local) {
+  LoweredProgram lowered;
+  lowered.local = std::move(local);
+  lowered.name = lowered.local.entry.getName().str();
+  ModuleOp module = *lowered.local.module;
+  if (failed(lower(module)))
     return llvm::createStringError("the module could not be lowered");
   // A program without buffers has no arena.
-  if (Operation *entry = local.module->lookupSymbol(name))
+  if (Operation *entry = module.lookupSymbol(lowered.name))
     if (auto bytes = entry->getAttrOfType<IntegerAttr>(arenaAttr))
-      impl->arenaBytes = bytes.getInt();
-  return compileToMachineCode(*local.module, name, options.operations)
-      .moveInto(impl->compiled);
+      lowered.arenaBytes = bytes.getInt();
+  return lowered;
+}
+
+/// All programs that are made of the entry.
+static llvm::Expected<std::vector<LoweredProgram>>
+lowerAll(ModuleOp original, const CompileOptions &options) {
+  llvm::Expected<ShardedModule> sharded = shardModule(original, options);
+  if (!sharded)
+    return sharded.takeError();
+  llvm::SmallVector<std::string> names = {sharded->name};
+  if (options.update.accumulate)
+    names = {sharded->name + "_accumulate", sharded->name + "_update"};
+  std::vector<LoweredProgram> programs;
+  for (const std::string &name : names) {
+    llvm::Expected<LocalProgram> local =
+        localOf(*sharded, sharded->module->clone(), name);
+    if (!local)
+      return local.takeError();
+    llvm::Expected<LoweredProgram> lowered = lowerLocal(std::move(*local));
+    if (!lowered)
+      return lowered.takeError();
+    programs.push_back(std::move(*lowered));
+  }
+  return programs;
+}
+
+static int64_t arenaOf(llvm::ArrayRef<LoweredProgram> programs) {
+  int64_t most = 0;
+  for (const LoweredProgram &program : programs)
+    most = std::max(most, program.arenaBytes);
+  return most;
+}
+
+/// The same within the limit of memory. Plans go by tensors, and what
+/// bufferization and the placing of buffers add is known behind them: a plan
+/// that ends above is made anew for as much less.
+static llvm::Expected<std::vector<LoweredProgram>>
+lowerWithin(ModuleOp original, const CompileOptions &options) {
+  llvm::Expected<std::vector<LoweredProgram>> programs =
+      lowerAll(original, options);
+  int64_t limit = options.memory.limit;
+  if (!programs || limit == 0)
+    return programs;
+  CompileOptions tried = options;
+  int64_t least = arenaOf(*programs);
+  // Each try comes nearer; a plan that is not found by then is too near.
+  constexpr int mostTries = 8;
+  for (int i = 0; i < mostTries && arenaOf(*programs) > limit; ++i) {
+    tried.memory.limit -= arenaOf(*programs) - limit;
+    if (tried.memory.limit <= 0)
+      break;
+    forgetDecisions(original.getLoc());
+    // That nothing is so small is said below.
+    ScopedDiagnosticHandler silent(original.getContext(), [](Diagnostic &) {});
+    programs = lowerAll(original, tried);
+    if (!programs) {
+      llvm::consumeError(programs.takeError());
+      break;
+    }
+    least = std::min(least, arenaOf(*programs));
+  }
+  if (programs && arenaOf(*programs) <= limit)
+    return programs;
+  if (!programs)
+    llvm::consumeError(programs.takeError());
+  return llvm::createStringError(
+      "the program of a rank may work on " + std::to_string(limit) +
+      " bytes, but the smallest that was found works on " +
+      std::to_string(least) +
+      "; give it as much, take more ranks or shorter sequences" +
+      (options.memory.exchanges ? "" : ", or let exchanges be made again too"));
 }
 
 llvm::Expected<std::unique_ptr<Program>>
 Program::compile(ModuleOp original, const CompileOptions &options) {
-  auto start = std::chrono::steady_clock::now();
-  llvm::Expected<LocalProgram> local = makeLocal(original, options);
-  if (!local)
-    return local.takeError();
-  std::unique_ptr<Program> program(new Program);
-  if (llvm::Error error = program->lowerLocal(*local, options))
-    return error;
-  program->impl->compileSeconds = secondsSince(start);
-  return program;
+  if (options.update.accumulate)
+    return llvm::createStringError("a step of micro-batches is two programs; "
+                                   "let Program::compileSteps make them");
+  auto programs = compileSteps(original, options);
+  if (!programs)
+    return programs.takeError();
+  return std::move(programs->front());
 }
 
 llvm::Expected<std::vector<std::unique_ptr<Program>>>
 Program::compileSteps(ModuleOp original, const CompileOptions &options) {
-  std::vector<std::unique_ptr<Program>> programs;
-  if (!options.update.accumulate) {
-    programs.emplace_back();
-    if (llvm::Error error =
-            compile(original, options).moveInto(programs.back()))
-      return error;
-    return programs;
-  }
   auto start = std::chrono::steady_clock::now();
-  llvm::Expected<ShardedModule> sharded = shardModule(original, options);
-  if (!sharded)
-    return sharded.takeError();
-  for (StringRef suffix : {"_accumulate", "_update"}) {
-    llvm::Expected<LocalProgram> local = localOf(
-        *sharded, sharded->module->clone(), sharded->name + suffix.str());
-    if (!local)
-      return local.takeError();
+  auto lowered = lowerWithin(original, options);
+  if (!lowered)
+    return lowered.takeError();
+  std::vector<std::unique_ptr<Program>> programs;
+  for (LoweredProgram &part : *lowered) {
     std::unique_ptr<Program> program(new Program);
-    if (llvm::Error error = program->lowerLocal(*local, options))
+    Impl &impl = *program->impl;
+    impl.stage = part.local.stage;
+    impl.mesh = part.local.mesh;
+    impl.signature = std::move(part.local.signature);
+    impl.arenaBytes = part.arenaBytes;
+    if (llvm::Error error = compileToMachineCode(*part.local.module, part.name,
+                                                 options.operations)
+                                .moveInto(impl.compiled))
       return error;
-    program->impl->compileSeconds = secondsSince(start);
+    impl.compileSeconds = secondsSince(start);
     start = std::chrono::steady_clock::now();
     programs.push_back(std::move(program));
   }

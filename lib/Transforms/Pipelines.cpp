@@ -33,32 +33,46 @@ namespace cp {
 // To the program of one rank
 //===----------------------------------------------------------------------===//
 
-/// What is computed and exchanged twice is so once.
-static void addSharingPasses(OpPassManager &functions) {
+void addResidualPass(OpPassManager &functions,
+                     const ResidualOptions &residuals) {
+  if (residuals.limit == 0)
+    return;
+  PlanResidualsOptions plan;
+  plan.limit = residuals.limit;
+  plan.exchanges = residuals.exchanges;
+  functions.addPass(createPlanResiduals(plan));
+}
+
+/// What is computed and exchanged twice is so once, unless memory is wanted.
+static void addSharingPasses(OpPassManager &functions,
+                             const ResidualOptions &residuals) {
   functions.addPass(createCSEPass());
   functions.addPass(createNarrowGathers());
   functions.addPass(createMergeExchanges());
+  addResidualPass(functions, residuals);
   functions.addPass(createExplainCollectives());
 }
 
-void buildPartitionPipeline(OpPassManager &manager) {
+void buildPartitionPipeline(OpPassManager &manager,
+                            const ResidualOptions &residuals) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSimplifyReshards());
   functions.addPass(createVerifyLayouts());
   functions.addPass(createPartition());
   functions.addPass(createLowerReshards());
-  addSharingPasses(functions);
+  addSharingPasses(functions, residuals);
 }
 
 static void addShardPasses(OpPassManager &manager,
-                           std::unique_ptr<Pass> assignLayouts, bool expose) {
+                           std::unique_ptr<Pass> assignLayouts, bool expose,
+                           const ResidualOptions &residuals) {
   manager.addPass(createDecompose());
   if (expose)
     manager.nest<func::FuncOp>().addPass(createNumberValues());
   manager.nest<func::FuncOp>().addPass(std::move(assignLayouts));
   if (expose)
     manager.nest<func::FuncOp>().addPass(createExposeValues());
-  buildPartitionPipeline(manager);
+  buildPartitionPipeline(manager, residuals);
 }
 
 static void addUpdatePass(OpPassManager &functions,
@@ -101,10 +115,11 @@ void buildGlobalGradientPipeline(OpPassManager &manager,
 }
 
 void buildLocalGradientPipeline(OpPassManager &manager,
-                                const DifferentiateOptions &options) {
+                                const DifferentiateOptions &options,
+                                const ResidualOptions &residuals) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createDifferentiate(options));
-  addSharingPasses(functions);
+  addSharingPasses(functions, residuals);
 }
 
 void buildShardPipeline(OpPassManager &manager,
@@ -113,17 +128,21 @@ void buildShardPipeline(OpPassManager &manager,
        isLocal = options.differentiate == DifferentiatedView::Local;
   DifferentiateOptions differentiate;
   differentiate.cotangents = options.gradients == GradientsFrom::Cotangents;
-  UpdateOptions update = {options.optimizer, options.beta1, options.beta2,
-                          options.eps,       options.weightDecay,
-                          options.accumulate};
+  UpdateOptions update = {options.optimizer,   options.beta1,
+                          options.beta2,       options.eps,
+                          options.weightDecay, options.accumulate};
   if (isAsked && !isLocal)
     addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate,
                             update);
   else // Without gradients of whole tensors it says so.
     addUpdatePass(manager.nest<func::FuncOp>(), update);
-  addShardPasses(manager, createAssignLayouts(options), options.expose);
-  if (isAsked && isLocal)
-    buildLocalGradientPipeline(manager, differentiate);
+  // Of a local program the backward pass comes later.
+  ResidualOptions residuals = {options.memory, options.recomputeExchanges};
+  bool isLater = isAsked && isLocal;
+  addShardPasses(manager, createAssignLayouts(options), options.expose,
+                 isLater ? ResidualOptions() : residuals);
+  if (isLater)
+    buildLocalGradientPipeline(manager, differentiate, residuals);
   if (options.accumulate)
     manager.addPass(createSplitUpdate());
   if (options.split)
@@ -131,8 +150,9 @@ void buildShardPipeline(OpPassManager &manager,
 }
 
 void buildShardPipeline(OpPassManager &manager, const Sharding &sharding,
-                        bool expose) {
-  addShardPasses(manager, createAssignLayouts(textOf(sharding)), expose);
+                        bool expose, const ResidualOptions &residuals) {
+  addShardPasses(manager, createAssignLayouts(textOf(sharding)), expose,
+                 residuals);
 }
 
 //===----------------------------------------------------------------------===//

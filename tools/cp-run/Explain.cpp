@@ -100,6 +100,21 @@ void printTotals(llvm::ArrayRef<Decision> decisions, int64_t ranks,
     printAligned(rows, 2, os);
 }
 
+/// Of which layers something is computed again, and what of it.
+void printResiduals(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
+  std::vector<Row> rows = {
+      {"layer", "kept bytes", "of forward", "computed again"}};
+  for (const Decision &decision : decisions)
+    if (decision.category == "residual" && decision.name == "layer")
+      rows.push_back({decision.text("layer"), decision.text("kept_bytes"),
+                      decision.text("of_forward"),
+                      decision.text("recomputed")});
+  if (rows.size() == 1)
+    return;
+  os << "what is computed again\n";
+  printAligned(rows, 0, os);
+}
+
 /// What holds the bytes, for one rank and for the process, in which ranks share
 /// what is whole.
 void printUse(const MemoryNeed &memory, llvm::raw_ostream &os) {
@@ -145,6 +160,7 @@ void printDecisions(llvm::ArrayRef<Decision> decisions, int64_t ranks,
     os << "\n";
   }
   printTotals(decisions, ranks, os);
+  printResiduals(decisions, os);
   printMemory(decisions, os);
   printUse(memory, os);
 }

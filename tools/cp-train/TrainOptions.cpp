@@ -108,6 +108,15 @@ void defineTraining(TrainOptions &o) {
   static Flag<double> decay("weight-decay", cl::desc("How fast weights decay"),
                             cl::location(o.update.weightDecay), cl::init(0.0),
                             cl::cat(category));
+  static Flag<int64_t> memory(
+      "memory",
+      cl::desc("Bytes that a rank's program may work on: what does not fit of "
+               "the forward pass is computed again"),
+      cl::location(o.memory.limit), cl::init(0), cl::cat(category));
+  static Flag<bool> exchanges(
+      "recompute-exchanges",
+      cl::desc("With --memory: what has travelled may travel again"),
+      cl::location(o.memory.exchanges), cl::cat(category));
   static Flag<std::string> csv("csv", cl::desc("The curve, a line a step"),
                                cl::location(o.csv), cl::cat(category));
   static Flag<std::string> saveWeights(
@@ -169,6 +178,9 @@ llvm::Error checkTrainOptions(const TrainOptions &options) {
   if (options.data.empty() && !options.run.explain)
     return llvm::createStringError("--data says what to train on; give a text, "
                                    "or ids as .npy or .ids");
+  if (options.memory.limit < 0)
+    return llvm::createStringError("--memory must be at least 0, but is " +
+                                   std::to_string(options.memory.limit));
   if (options.run.maxMemory < 0)
     return llvm::createStringError("--max-memory must be at least 0, but is " +
                                    std::to_string(options.run.maxMemory));

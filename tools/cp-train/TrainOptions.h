@@ -9,6 +9,7 @@
 #define CP_TOOLS_CPTRAIN_TRAINOPTIONS_H
 
 #include "Options.h"
+#include "cp/Transforms/Residuals.h"
 #include "cp/Transforms/Update.h"
 
 namespace cp {
@@ -31,6 +32,8 @@ struct TrainOptions {
   int64_t warmup = 0;
   /// The largest norm; 0: none.
   double clip = 1;
+  /// Of a rank's program.
+  ResidualOptions memory;
   std::string csv;
   std::string saveWeights;
   /// Where checkpoints are written, every so many steps (0: behind the last),

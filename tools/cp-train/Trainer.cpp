@@ -321,6 +321,7 @@ llvm::Error trainModel(mlir::ModuleOp module, const TrainOptions &options) {
   if (!compile)
     return compile.takeError();
   compile->update = options.update;
+  compile->memory = options.memory;
   if (options.run.explain)
     return explain(module, *compile);
   llvm::Expected<StepPrograms> programs =

@@ -52,6 +52,10 @@ private:
   Streamer *streamer = nullptr;
 };
 
+/// What was decided so far in the context of `place` is not what will be done:
+/// recorders begin anew.
+void forgetDecisions(mlir::Location place);
+
 /// Collectives that are alike but for their place: how often, and what each
 /// rank sends in all of them together.
 struct ExplainedMove {

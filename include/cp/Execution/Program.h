@@ -11,6 +11,7 @@
 #include "cp/Execution/HostTensor.h"
 #include "cp/Runtime/cprt.h"
 #include "cp/Transforms/Gradients.h"
+#include "cp/Transforms/Residuals.h"
 #include "cp/Transforms/Sharding.h"
 #include "cp/Transforms/Update.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -23,8 +24,6 @@
 #include <vector>
 
 namespace cp {
-
-struct LocalProgram;
 
 /// How far a module has come.
 enum class Stage {
@@ -89,6 +88,10 @@ struct CompileOptions {
   /// With gradients of whole tensors: a step of an optimizer in their place
   /// (cp-add-update).
   UpdateOptions update;
+  /// Limits the bytes that a rank's program works on, its arena: what does not
+  /// fit of the forward pass is computed again in the backward pass
+  /// (cp-plan-residuals). Errors: what no plan fits into.
+  ResidualOptions memory;
   /// Of which program gradients are derived. Without a sharding all are whole.
   DifferentiatedView differentiate = DifferentiatedView::Global;
   /// Modules without layouts: what every op computes is a result too, after the
@@ -163,7 +166,6 @@ public:
 private:
   friend class Session;
   Program();
-  llvm::Error lowerLocal(LocalProgram &local, const CompileOptions &options);
   struct Impl;
   std::unique_ptr<Impl> impl;
 };

@@ -65,6 +65,7 @@ inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
 inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
 inline constexpr llvm::StringLiteral dropoutAttr = "cp.dropout";
 inline constexpr llvm::StringLiteral numberAttr = "cp.number";
+inline constexpr llvm::StringLiteral recomputedAttr = "cp.recomputed";
 inline constexpr llvm::StringLiteral repeatedAttr = "cp.repeated";
 inline constexpr llvm::StringLiteral parallelAttr = "cp.parallel";
 inline constexpr llvm::StringLiteral valueAttr = "cp.value";

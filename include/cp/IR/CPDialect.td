@@ -37,6 +37,9 @@ def CP_Dialect : Dialect {
     `cp.repeated` says of such an op that sharding has repeated its results, as
     `cp.repeat` does with that dim, unit and times.
 
+    `cp.recomputed` on an op says that it computes once more what another op does
+    (`cp-plan-residuals`), and must not be replaced by that.
+
     `cp.parallel` on a projection says which dimension of its weight tensor
     parallelism cuts (option `tp` of `cp-assign-layouts`): `"columns"`, the outputs,
     or `"rows"`, the inputs, which leaves a sum over the ranks to be made.

@@ -9,6 +9,7 @@
 #define CP_TRANSFORMS_PASSES_H
 
 #include "cp/Transforms/Gradients.h"
+#include "cp/Transforms/Residuals.h"
 #include "cp/Transforms/Sharding.h"
 #include "cp/Transforms/Update.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -97,6 +98,16 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       llvm::cl::desc("A step takes several micro-batches (cp-accumulate, "
                      "cp-split-update)"),
       llvm::cl::init(false)};
+  Option<int64_t> memory{
+      *this, "memory",
+      llvm::cl::desc(
+          "Bytes of a rank's tensors at one time, for which residuals "
+          "are computed again (cp-plan-residuals); 0: no limit"),
+      llvm::cl::init(0)};
+  Option<bool> recomputeExchanges{
+      *this, "recompute-exchanges",
+      llvm::cl::desc("With memory: what has travelled may travel again"),
+      llvm::cl::init(false)};
   Option<bool> split{*this, "split",
                      llvm::cl::desc("Forward and backward as two functions "
                                     "(cp-split-backward)"),
@@ -118,10 +129,12 @@ void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardPipelineOptions &options);
 /// The same, with `expose` as there.
 void buildShardPipeline(mlir::OpPassManager &manager, const Sharding &sharding,
-                        bool expose = false);
+                        bool expose = false,
+                        const ResidualOptions &residuals = {});
 
 /// The part of it after the layouts are chosen.
-void buildPartitionPipeline(mlir::OpPassManager &manager);
+void buildPartitionPipeline(mlir::OpPassManager &manager,
+                            const ResidualOptions &residuals = {});
 
 /// From whole tensors to whole tensors and their gradients, before
 /// buildShardPipeline: decompose, prepare what `sharding` will cut (nothing
@@ -135,7 +148,12 @@ void buildGlobalGradientPipeline(mlir::OpPassManager &manager,
 /// buildShardPipeline or buildPartitionPipeline: differentiate, and share what
 /// both passes compute and exchange.
 void buildLocalGradientPipeline(mlir::OpPassManager &manager,
-                                const DifferentiateOptions &options = {});
+                                const DifferentiateOptions &options = {},
+                                const ResidualOptions &residuals = {});
+
+/// cp-plan-residuals with these options, where there is a limit.
+void addResidualPass(mlir::OpPassManager &functions,
+                     const ResidualOptions &residuals);
 
 /// From the program of one rank (or from a function that was never sharded) to
 /// the LLVM dialect: calls, bufferization, outlining, runtime.

@@ -102,6 +102,46 @@ def Accumulate : Pass<"cp-accumulate", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect"];
 }
 
+def PlanResiduals : Pass<"cp-plan-residuals", "::mlir::func::FuncOp"> {
+  let summary = "Compute again what takes too much memory to keep";
+  let description = [{
+    To be run on the program of one rank with its backward pass, when exchanges are
+    there. What the backward pass reads of the forward pass lives until then. Where
+    all of it together takes more than `limit`, some is computed again, right before
+    the first op of the backward pass that reads it: first what takes the least time
+    for its bytes. What goes from one layer to the next is kept, so that one layer is
+    made again at a time. The plan goes by shapes and ops alone, so that all ranks
+    have the same.
+
+    Which ops are made again is the cheapest cut of the graph between what is kept and
+    what is made again, where a byte has a price; the limit sets the price. The first
+    layers come first. Second computations have `cp.recomputed`, so that CSE keeps
+    them. What has travelled is kept, but with `exchanges`, where it may travel again;
+    ranks must then not differ in what they run.
+
+    `limit` is of tensors that live at one time, beside arguments, what is returned and
+    what is updated in place. Bufferization and `cp-plan-memory` come near it; what
+    compiles for a limit of the arena (`CompileOptions::memory`) tries again where they
+    end above.
+
+    A remark of category `residual` for each layer of which something is made again
+    says what, and one for the step what is kept and what lives at most.
+
+    Constraints:
+    - plan_residuals_c1: a public function is the program of one rank, in one block;
+    - plan_residuals_c2: the limit is at least what a rank needs at one time where all
+      that can be is made again.
+
+    See test/Transforms/plan-residuals.mlir.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", /*default=*/"0",
+           "Bytes that may live at one time; 0: nothing is computed again">,
+    Option<"exchanges", "exchanges", "bool", /*default=*/"false",
+           "What has travelled may travel again">];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
 def SplitUpdate : Pass<"cp-split-update", "::mlir::ModuleOp"> {
   let summary = "Two functions, for each micro-batch and for the step";
   let description = [{

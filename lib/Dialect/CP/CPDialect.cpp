@@ -104,6 +104,8 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
   Attribute value = attribute.getValue();
   if (name == numberAttr)
     return expectForm(op, attribute, isI64(value), "an i64");
+  if (name == recomputedAttr)
+    return expectForm(op, attribute, isa<UnitAttr>(value), "nothing more");
   if (name == repeatedAttr)
     return expectForm(op, attribute, isRepeat(value),
                       "array<i64: dim, unit, times>, the last two positive");
@@ -116,7 +118,7 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
     return unknown(op, attribute,
                    "a function can have cp.view, cp.arena and cp.dropout, an "
                    "op cp.number, "
-                   "cp.repeated and cp.parallel");
+                   "cp.repeated, cp.recomputed and cp.parallel");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
   if (name == arenaAttr)

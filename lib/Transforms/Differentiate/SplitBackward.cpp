@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Differentiate/HalfFunction.h"
+#include "Residuals/ForwardPass.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -129,6 +130,39 @@ LayoutAttr stacked(MeshAttr mesh, int64_t rank) {
   return LayoutAttr::get(mesh.getContext(), layout);
 }
 
+/// An exchange of some of the values of another.
+Operation *exchangeOf(OpBuilder &builder, AllReduceOp all,
+                      ArrayRef<unsigned> numbers) {
+  OperationState state(all.getLoc(), all->getName());
+  for (unsigned number : numbers) {
+    state.addOperands(all->getOperand(number));
+    state.addTypes(all->getResult(number).getType());
+  }
+  state.addAttributes(all->getAttrs());
+  return builder.create(state);
+}
+
+/// Sums that go with each other but are not of one pass go apart again: the
+/// forward pass would else have to wait for gradients.
+void partSums(func::FuncOp function) {
+  llvm::DenseSet<Value> forward = forwardValues(function);
+  for (auto all :
+       llvm::make_early_inc_range(function.getOps<AllReduceOp>())) {
+    SmallVector<unsigned> first, second;
+    for (auto [i, result] : llvm::enumerate(all->getResults()))
+      (forward.contains(result) ? first : second).push_back(i);
+    if (first.empty() || second.empty())
+      continue;
+    OpBuilder builder(all);
+    for (ArrayRef<unsigned> numbers : {first, second}) {
+      Operation *part = exchangeOf(builder, all, numbers);
+      for (auto [number, result] : llvm::zip_equal(numbers, part->getResults()))
+        all->getResult(number).replaceAllUsesWith(result);
+    }
+    all.erase();
+  }
+}
+
 struct SplitBackward : impl::SplitBackwardBase<SplitBackward> {
   using SplitBackwardBase::SplitBackwardBase;
 
@@ -189,6 +223,7 @@ private:
   }
 
   void split(func::FuncOp function) {
+    partSums(function);
     Split passes(function);
     MeshAttr mesh = meshOf(function);
     HalfFunction forward(function, "_forward"), backward(function, "_backward");

@@ -9,6 +9,7 @@
 
 #include "Materializer.h"
 #include "cp/Layout/Saturating.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

@@ -1,0 +1,99 @@
+//===- OpCost.cpp - How long an op takes, about -----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpCost.h"
+
+#include "cp/IR/CPDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace cp {
+
+/// While a processor reads or writes an element of what is not in its caches,
+/// it does about this many additions and products of a matrix product.
+constexpr int64_t perMovedElement = 8;
+
+static int64_t elementsOf(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.hasStaticShape() ? tensor.getNumElements() : 0;
+}
+
+static int64_t lastDim(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape().back();
+}
+
+static int64_t movedElements(Operation *op) {
+  int64_t moved = 0;
+  for (Value value : op->getOperands())
+    moved += elementsOf(value);
+  for (Value value : op->getResults())
+    moved += elementsOf(value);
+  return moved;
+}
+
+/// Each point of the loops that a sum is made over is a product and an
+/// addition.
+static int64_t costOfLoops(linalg::LinalgOp op) {
+  int64_t points = 1;
+  for (int64_t range : op.getStaticLoopRanges())
+    points *= ShapedType::isDynamic(range) ? 1 : range;
+  int64_t moved = perMovedElement * movedElements(op);
+  return op.getNumReductionLoops() ? std::max(2 * points, moved) : moved;
+}
+
+bool isView(Operation *op) {
+  return isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp>(op);
+}
+
+int64_t bytesOf(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  if (!tensor || !tensor.getElementType().isIntOrFloat())
+    return 0;
+  return elementsOf(value) *
+         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+}
+
+int64_t costOf(Operation *op) {
+  // Tokens of a tile of the scan, about: of each pair in one it takes a
+  // product (docs/Rationale.md has the kernels' own tiles).
+  constexpr int64_t tile = 64;
+  if (isView(op) || op->hasTrait<OpTrait::ConstantLike>())
+    return 0;
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case([](linalg::FillOp) { return int64_t(0); })
+      .Case([](linalg::LinalgOp loops) { return costOfLoops(loops); })
+      .Case([](SsdOp scan) {
+        return 2 * elementsOf(scan.getX()) * (2 * lastDim(scan.getB()) + tile);
+      })
+      .Case([](SsdStatesOp scan) {
+        return 2 * elementsOf(scan.getX()) * lastDim(scan.getB());
+      })
+      .Case([](SsdScanOp scan) {
+        return 2 * elementsOf(scan.getX()) * (lastDim(scan.getB()) + tile);
+      })
+      .Case([](AttentionOp attention) {
+        return 4 * elementsOf(attention.getQ()) *
+               cast<RankedTensorType>(attention.getK().getType()).getDimSize(1);
+      })
+      .Case([](AttentionRowsOp attention) {
+        return 4 * elementsOf(attention.getQ()) *
+               cast<RankedTensorType>(attention.getK().getType()).getDimSize(1);
+      })
+      .Case([](LinearCrossEntropyOp loss) {
+        return 2 * elementsOf(loss.getH()) *
+               cast<RankedTensorType>(loss.getWeight().getType()).getDimSize(0);
+      })
+      .Default([](Operation *other) {
+        return perMovedElement * movedElements(other);
+      });
+}
+
+} // namespace cp
