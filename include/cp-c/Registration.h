@@ -50,6 +50,9 @@ typedef struct CpShardPipelineOptions {
   MlirStringRef tensorAxis;
   /// Whether that cuts the rows between projections too.
   bool tensorRows;
+  /// The axes that cut parameters where they are kept, such as "dp"; by default
+  /// there are none.
+  MlirStringRef params;
   /// "chain", "gather", "doubling", "pipelined" or "transposed".
   MlirStringRef scan;
   /// What gradients are derived from: "none", "loss" (the result of that name)
@@ -58,6 +61,20 @@ typedef struct CpShardPipelineOptions {
   /// Which program they are derived on: "global" (whole tensors, before they
   /// are cut) or "local" (that of one rank, with its exchanges).
   MlirStringRef differentiate;
+  /// What becomes of the gradients: "none" (they are results), "sgd" or "adamw"
+  /// (cp-add-update).
+  MlirStringRef optimizer;
+  /// Of adamw; 0 for 0.9, 0.999 and 1e-8.
+  double beta1, beta2, eps;
+  double weightDecay;
+  /// Whether a step takes several micro-batches, and so becomes two functions
+  /// (cp-accumulate, cp-split-update).
+  bool accumulate;
+  /// Bytes of a rank's tensors at one time, for which residuals are computed
+  /// again (cp-plan-residuals); 0: no limit.
+  int64_t memory;
+  /// Whether what has travelled may then travel again.
+  bool recomputeExchanges;
   /// Whether forward and backward become two functions (cp-split-backward).
   bool split;
   /// Whether the program also returns what every op computes
@@ -69,7 +86,7 @@ typedef struct CpShardPipelineOptions {
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong
-/// `gradients` or `differentiate` is told on stderr; nothing is appended then,
+/// `gradients`, `differentiate` or `optimizer` is told on stderr; nothing is appended then,
 /// and this fails. Any other wrong option is an error when the passes run.
 MLIR_CAPI_EXPORTED MlirLogicalResult cpBuildShardPipeline(
     MlirOpPassManager manager, const CpShardPipelineOptions *options);

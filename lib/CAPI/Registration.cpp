@@ -33,6 +33,7 @@ MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
   set(pipeline.mixer, options->mixer);
   set(pipeline.attention, options->attention);
   set(pipeline.tensorAxis, options->tensorAxis);
+  set(pipeline.params, options->params);
   set(pipeline.scan, options->scan);
   pipeline.expose = options->expose;
   pipeline.split = options->split;
@@ -40,6 +41,17 @@ MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
     pipeline.tensorRows = true;
   if (options->replicateUnused)
     pipeline.replicateUnused = true;
+  auto setNumber = [](auto &option, auto number) {
+    if (number != 0)
+      option = number;
+  };
+  setNumber(pipeline.beta1, options->beta1);
+  setNumber(pipeline.beta2, options->beta2);
+  setNumber(pipeline.eps, options->eps);
+  setNumber(pipeline.weightDecay, options->weightDecay);
+  setNumber(pipeline.memory, options->memory);
+  pipeline.accumulate = options->accumulate;
+  pipeline.recomputeExchanges = options->recomputeExchanges;
   // Choices, which the options know the names of.
   auto choose = [&](llvm::StringRef name, MlirStringRef text) {
     return text.length
@@ -47,7 +59,8 @@ MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
                : mlir::success();
   };
   if (failed(choose("gradients", options->gradients)) ||
-      failed(choose("differentiate", options->differentiate)))
+      failed(choose("differentiate", options->differentiate)) ||
+      failed(choose("optimizer", options->optimizer)))
     return mlirLogicalResultFailure();
   cp::buildShardPipeline(*unwrap(manager), pipeline);
   return mlirLogicalResultSuccess();

@@ -56,6 +56,11 @@ void defineWhat(Options &o) {
   static Flag<bool> tensorRows(
       "tp-rows", cl::desc("Cut rows between projections over that axis too"),
       cl::location(o.sharding.tensorRows), cl::cat(category));
+  static Flag<std::string> params(
+      "params",
+      cl::desc("Axes that cut parameters where they are kept, and what "
+               "goes with them, e.g. dp"),
+      cl::location(o.sharding.params), cl::cat(category));
   static Flag<bool> replicate(
       "replicate-unused",
       cl::desc(
@@ -197,7 +202,7 @@ Options parseOptions(int argc, char **argv) {
       argc, argv, "Run a model on N ranks of this process and report\n");
   options.arguments.assign(argv + 1, argv + argc);
   for (const char *name : {"strategy", "attention", "order", "axis", "tp",
-                           "tp-rows", "scan", "replicate-unused"})
+                           "tp-rows", "params", "scan", "replicate-unused"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
       options.shardingFlags.push_back(std::string("--") + name);
   return options;

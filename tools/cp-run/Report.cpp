@@ -88,11 +88,15 @@ static std::string strategyOf(const Report &report) {
 /// How the module was sharded, if this run has done it.
 static json::Object shardingOf(const Report &report) {
   ShardingText text = textOf(*report.compile.sharding);
-  return json::Object{
-      {"axis", text.axis},          {"order", text.order},
-      {"batch", text.batch},        {"attention", text.attention},
-      {"scan", text.scan},          {"tp", text.tensorAxis},
-      {"tp_rows", text.tensorRows}, {"replicate_unused", text.replicateUnused}};
+  return json::Object{{"axis", text.axis},
+                      {"order", text.order},
+                      {"batch", text.batch},
+                      {"attention", text.attention},
+                      {"scan", text.scan},
+                      {"tp", text.tensorAxis},
+                      {"tp_rows", text.tensorRows},
+                      {"params", text.params},
+                      {"replicate_unused", text.replicateUnused}};
 }
 
 /// What another run needs to be the same.

@@ -53,6 +53,11 @@ void defineModel(TrainOptions &all) {
   static Flag<std::string> batch(
       "batch", cl::desc("Axes that cut the batch, e.g. dp"),
       cl::location(o.sharding.batch), cl::cat(category));
+  static Flag<std::string> params(
+      "params",
+      cl::desc("Axes that cut parameters where they are kept, and what "
+               "goes with them, e.g. dp"),
+      cl::location(o.sharding.params), cl::cat(category));
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors to start from (default: drawn)"),
       cl::location(o.weights), cl::cat(category));
@@ -154,7 +159,7 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
   options.run.kernels = "fast";
   options.run.loss = "next_token";
   options.run.withGradients = true;
-  for (const char *name : {"strategy", "attention", "order"})
+  for (const char *name : {"strategy", "attention", "order", "params"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
       options.run.shardingFlags.push_back(std::string("--") + name);
   options.update.accumulate = options.accumulate > 1;

@@ -8,6 +8,7 @@
 #include "GradientCases.h"
 #include "TestModel.h"
 #include "TrainingRun.h"
+#include "cp/Execution/Memory.h"
 #include "cp/Execution/Session.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
@@ -29,9 +30,9 @@ namespace {
 constexpr int numSteps = 50;
 
 Curve train(Program &program, llvm::ArrayRef<TensorSpec> specs,
-            llvm::ArrayRef<HostTensor> inputs) {
+            llvm::ArrayRef<HostTensor> inputs, int64_t steps = numSteps) {
   TrainingRun training({&program}, specs, inputs);
-  for (int64_t step = 1; step <= numSteps; ++step)
+  for (int64_t step = 1; step <= steps; ++step)
     training.step(step);
   training.expectSameReplicas();
   return training.finish();
@@ -89,6 +90,29 @@ TEST_P(TrainingTest, RanksTrainAsOne) {
     std::unique_ptr<Program> cut = compileStep(&sharding);
     ASSERT_TRUE(cut);
     expectSame(train(*cut, model.specs(), model.inputs), expected, 1e-9);
+  }
+}
+
+/// Parameters, moments and gradients in parts over any axes, and layers made
+/// again, train as those that are whole.
+TEST_P(TrainingTest, ParametersMayBeCut) {
+  for (Sharding sharding : gradientShardings()) {
+    SCOPED_TRACE(describe(sharding));
+    std::unique_ptr<Program> whole = compileStep(&sharding);
+    ASSERT_TRUE(whole);
+    Curve expected = train(*whole, model.specs(), model.inputs, 10);
+    for (int axis = 0; axis < int(sharding.mesh.axes.size()); ++axis)
+      sharding.params.push_back(Cut{axis});
+    std::unique_ptr<Program> cut = compileStep(&sharding);
+    ASSERT_TRUE(cut);
+    expectSame(train(*cut, model.specs(), model.inputs, 10), expected, 1e-12);
+    auto keptBy = [](const Program &program) {
+      MemoryUse rank = memoryNeed(program).rank;
+      return rank.weights + rank.state;
+    };
+    // A few parameters are too small to be cut.
+    EXPECT_LE(double(keptBy(*cut)),
+              1.05 * double(keptBy(*whole)) / double(sharding.mesh.numRanks()));
   }
 }
 

@@ -52,6 +52,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       *this, "tp-rows",
       llvm::cl::desc("Cut rows between projections over that axis too"),
       llvm::cl::init(false)};
+  Option<std::string> params{
+      *this, "params",
+      llvm::cl::desc("The axes that cut parameters where they are kept"),
+      llvm::cl::init("")};
   Option<std::string> scan{
       *this, "scan",
       llvm::cl::desc("chain, gather, doubling, pipelined or transposed"),

@@ -117,7 +117,7 @@ def PlanResiduals : Pass<"cp-plan-residuals", "::mlir::func::FuncOp"> {
     what is made again, where a byte has a price; the limit sets the price. The first
     layers come first. Second computations have `cp.recomputed`, so that CSE keeps
     them. What has travelled is kept, but with `exchanges`, where it may travel again;
-    ranks must then not differ in what they run.
+    parameters that are kept in parts (`params`) may be gathered again in any case.
 
     `limit` is of tensors that live at one time, beside arguments, what is returned and
     what is updated in place. Bufferization and `cp-plan-memory` come near it; what
@@ -293,6 +293,9 @@ defvar shardingOptions = [
   Option<"scan", "scan", "std::string", /*default=*/"\"chain\"",
          "How states travel over ranks: chain, gather, doubling, pipelined or "
          "transposed">,
+  Option<"params", "params", "std::string", /*default=*/"\"\"",
+         "The axes that cut parameters where they are kept: gathered before "
+         "use, their gradients reduce-scattered">,
   Option<"replicateUnused", "replicate-unused", "bool", /*default=*/"false",
          "Let ranks along an axis that cuts nothing do the same work">];
 

@@ -30,6 +30,9 @@ struct Sharding {
   /// Whether it cuts rows too, where it cuts nothing else (Korthikanti et al.,
   /// "Reducing Activation Recomputation in Large Transformer Models", 2022).
   bool tensorRows = false;
+  /// What parameters are cut over where nobody computes with them, and what an
+  /// optimizer keeps of them (ZeRO: Rajbhandari et al., 2020).
+  std::vector<Cut> params;
   /// Of ops that do not say themselves how they are cut.
   CutStrategy mixer = CutStrategy::Sequence;
   AttentionForm attention = AttentionForm::Ring;

@@ -13,6 +13,16 @@ using namespace mlir;
 
 namespace cp {
 
+/// Whether a caller keeps it from step to step: a parameter, or what an
+/// optimizer or a sum over micro-batches has of one.
+static bool isKept(FunctionOpInterface function, BlockArgument arg) {
+  return llvm::any_of(
+      ArrayRef<StringRef>{paramAttr, stateAttr, accumulatesAttr},
+      [&](StringRef name) {
+        return function.getArgAttr(arg.getArgNumber(), name);
+      });
+}
+
 LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
   bool any = false;
   for (BlockArgument arg : function.getArguments()) {
@@ -35,12 +45,62 @@ LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
       if (failed(assignSequence(function, arg, dim.getInt(), layout)) ||
           failed(assignBatch(function, arg, layout)))
         return failure();
+    } else if (isKept(function, arg)) {
+      layout.dims = keptCuts(type.getShape());
     }
     setLayout(arg, attr(layout));
+    gatherForUse(arg);
   }
   if (!any)
     function->emitWarning("no argument has cp.sequence, so nothing is cut");
   return success();
+}
+
+/// Along the first dimension that all of the axes divide; else along none.
+std::vector<std::vector<Cut>>
+LayoutAssigner::keptCuts(ArrayRef<int64_t> shape) const {
+  std::vector<std::vector<Cut>> dims(shape.size());
+  int64_t parts = partsOf(mesh, sharding.params);
+  if (sharding.params.empty())
+    return dims;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (!ShapedType::isDynamic(size) && size % parts == 0) {
+      dims[dim] = sharding.params;
+      break;
+    }
+  return dims;
+}
+
+/// What computes with an argument that is kept in parts reads all of it, which
+/// is gathered right before the first one does. An update works on parts.
+void LayoutAssigner::gatherForUse(BlockArgument arg) {
+  LayoutAttr layout = LayoutAttr::of(arg.getType());
+  if (sharding.params.empty() || sequenceDims.contains(arg) ||
+      layout == LayoutAttr::getReplicated(meshAttr, layout.getRank()))
+    return;
+  Operation *first = nullptr;
+  llvm::SmallPtrSet<Operation *, 4> kept;
+  Block *block = arg.getOwner();
+  for (Operation *user : arg.getUsers()) {
+    if (isa<UpdateOpInterface>(user) ||
+        user->hasTrait<OpTrait::IsTerminator>()) {
+      kept.insert(user);
+      continue;
+    }
+    Operation *op = block->findAncestorOpInBlock(*user);
+    if (!first || op->isBeforeInBlock(first))
+      first = op;
+  }
+  if (!first)
+    return;
+  OpBuilder builder(first);
+  auto whole = cast<RankedTensorType>(arg.getType())
+                   .cloneWithEncoding(
+                       LayoutAttr::getReplicated(meshAttr, layout.getRank()));
+  auto gather = ReshardOp::create(builder, first->getLoc(), whole, arg,
+                                  LayoutAttr(), LayoutAttr());
+  kept.insert(gather);
+  arg.replaceAllUsesExcept(gather, kept);
 }
 
 std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {

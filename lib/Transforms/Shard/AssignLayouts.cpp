@@ -65,6 +65,7 @@ struct AssignLayouts : ShardingPass<impl::AssignLayoutsBase<AssignLayouts>> {
     set(attention, options.attention);
     set(tensorAxis, options.tensorAxis);
     set(tensorRows, options.tensorRows);
+    set(params, options.params);
     set(scan, options.scan);
     set(replicateUnused, options.replicateUnused);
   }
@@ -104,6 +105,7 @@ private:
       note(attention);
       note(tensorAxis);
       note(tensorRows);
+      note(params);
       note(scan);
       note(replicateUnused);
     }

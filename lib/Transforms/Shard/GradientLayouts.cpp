@@ -39,7 +39,11 @@ void LayoutAssigner::layGradient(OpOperand &operand, LayoutAttr want) {
   // What is cut and wanted whole is one of the sums, and goes with them.
   if (LayoutAttr terms = asTerms(operand.get(), want); terms != want)
     values.materialize(operand, terms);
-  values.materialize(operand, want, operand.getOwner());
+  // Parts are kept as soon as they are made, since the whole takes memory; sums
+  // of whole gradients wait for each other, since they can travel together.
+  bool isCut =
+      withoutSums(want) != LayoutAttr::getReplicated(meshAttr, want.getRank());
+  values.materialize(operand, want, isCut ? nullptr : operand.getOwner());
 }
 
 void LayoutAssigner::layGradients(Operation *op) {

@@ -38,6 +38,9 @@ public:
 
 private:
   llvm::LogicalResult assignArguments(mlir::FunctionOpInterface function);
+  /// How an argument of this shape is kept.
+  std::vector<std::vector<Cut>> keptCuts(llvm::ArrayRef<int64_t> shape) const;
+  void gatherForUse(mlir::BlockArgument arg);
   /// Cuts dimension 0 of an argument that has a sequence behind it.
   llvm::LogicalResult assignBatch(mlir::FunctionOpInterface function,
                                   mlir::BlockArgument arg, Layout &layout);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cp/Transforms/Layers.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -109,21 +110,34 @@ Operation *merge(IRRewriter &rewriter, Hoister &hoister, Operation *first,
 struct MergeExchanges : impl::MergeExchangesBase<MergeExchanges> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    Layers layers(getOperation());
     for (Block &block : getOperation().getFunctionBody())
-      mergeIn(block, rewriter);
+      mergeIn(block, rewriter, layers);
   }
 
 private:
+  /// What makes parameters whole, or gradients parts, takes memory: those of
+  /// one layer go together, and no more. Null for all other exchanges.
+  Attribute bucketOf(Operation *op, const Layers &layers) {
+    bool isOfArguments = llvm::all_of(op->getOperands(), [](Value value) {
+      return isa<BlockArgument>(value);
+    });
+    if (!isa<ReduceScatterOp>(op) && !(isa<AllGatherOp>(op) && isOfArguments))
+      return Attribute();
+    return StringAttr::get(&getContext(), layers.of(op));
+  }
+
   /// Of each route the last exchange leads; the next one joins it, or leads.
-  static void mergeIn(Block &block, IRRewriter &rewriter) {
+  void mergeIn(Block &block, IRRewriter &rewriter, const Layers &layers) {
     SmallVector<Operation *> exchanges;
     for (Operation &op : block)
       if (isa<ExchangeOpInterface>(op))
         exchanges.push_back(&op);
     Hoister hoister(block);
-    llvm::DenseMap<Attribute, Operation *> leaders;
+    llvm::DenseMap<std::pair<Attribute, Attribute>, Operation *> leaders;
     for (Operation *op : exchanges) {
-      Operation *&leader = leaders[cast<ExchangeOpInterface>(op).getRoute()];
+      Attribute route = cast<ExchangeOpInterface>(op).getRoute();
+      Operation *&leader = leaders[{route, bucketOf(op, layers)}];
       Operation *merged =
           leader ? merge(rewriter, hoister, leader, op) : nullptr;
       leader = merged ? merged : op;

@@ -110,6 +110,7 @@ template <typename Given> std::unique_ptr<Pass> createFrom(const Given &given) {
   options.attention = given.attention;
   options.tensorAxis = given.tensorAxis;
   options.tensorRows = given.tensorRows;
+  options.params = given.params;
   options.scan = given.scan;
   options.replicateUnused = given.replicateUnused;
   return createPrepareCuts(std::move(options));

@@ -38,6 +38,7 @@ template <typename Base> struct ShardingPass : Base {
     text.attention = this->attention;
     text.tensorAxis = this->tensorAxis;
     text.tensorRows = this->tensorRows;
+    text.params = this->params;
     text.scan = this->scan;
     text.replicateUnused = this->replicateUnused;
     llvm::Expected<Sharding> read = parseSharding(text);

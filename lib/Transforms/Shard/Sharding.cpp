@@ -82,6 +82,7 @@ public:
     then([&] { return readSequence(); });
     then([&] { return readBatch(); });
     then([&] { return readTensorAxis(); });
+    then([&] { return readParams(); });
     then([&] { return readWord("mixer", text.mixer, sharding.mixer); });
     then([&] {
       return readWord("attention", text.attention, sharding.attention);
@@ -145,13 +146,37 @@ private:
     return llvm::Error::success();
   }
 
+  /// Any axes: what is cut over them elsewhere is other tensors.
+  llvm::Error readParams() {
+    if (text.params.empty())
+      return llvm::Error::success();
+    for (StringRef name : llvm::split(text.params, ',')) {
+      llvm::Expected<int> axis = findAxis(name);
+      if (!axis)
+        return axis.takeError();
+      if (llvm::any_of(sharding.params,
+                       [&](const Cut &cut) { return cut.axis == *axis; }))
+        return llvm::createStringError(spell("params") + " names axis '" +
+                                       name.str() + "' twice");
+      sharding.params.push_back(Cut{*axis});
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<int> findAxis(StringRef name) const {
+    int axis = sharding.mesh.findAxis(name);
+    if (axis >= 0)
+      return axis;
+    return llvm::createStringError("axis '" + name.str() +
+                                   "' is not an axis of mesh '" +
+                                   meshText(sharding.mesh) + "'");
+  }
+
   /// Appends a cut over the axis of this name.
   llvm::Error addAxis(StringRef name, std::vector<Cut> &cuts) const {
-    int axis = sharding.mesh.findAxis(name);
-    if (axis < 0)
-      return llvm::createStringError("axis '" + name.str() +
-                                     "' is not an axis of mesh '" +
-                                     meshText(sharding.mesh) + "'");
+    int axis;
+    if (llvm::Error error = findAxis(name).moveInto(axis))
+      return error;
     for (const Cut &cut :
          llvm::concat<const Cut>(sharding.sequence, sharding.batch))
       if (cut.axis == axis)
@@ -199,6 +224,7 @@ ShardingText textOf(const Sharding &sharding) {
   if (!sharding.tensorParallel.empty())
     text.tensorAxis = nameOf(sharding.tensorParallel.front());
   text.tensorRows = sharding.tensorRows;
+  text.params = llvm::join(llvm::map_range(sharding.params, nameOf), ",");
   text.replicateUnused = sharding.replicateUnused;
   return text;
 }
