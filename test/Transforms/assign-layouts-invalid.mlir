@@ -76,7 +76,7 @@ func.func @blocks(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
 // -----
 
 // expected-warning @below {{no argument has cp.sequence, so nothing is cut}}
-// expected-error @below {{'func.func' op assign_c4: nothing is cut over axis "cp" (4 ranks) of mesh 'cp=4', so its ranks would all do the same work; leave it out of the mesh, name it in axis or tp, or give replicate-unused if that is meant}}
+// expected-error @below {{'func.func' op assign_c4: nothing is cut over axis "cp" (4 ranks) of mesh 'cp=4', so its ranks would all do the same work; leave it out of the mesh, name it in axis, batch or tp, or give replicate-unused if that is meant}}
 func.func @no_sequence(%x: tensor<1x16xf32>) -> tensor<1x16xf32> {
   return %x : tensor<1x16xf32>
 }

@@ -8,7 +8,7 @@
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=2,cp=2 replicate-unused" | FileCheck %s --check-prefix=ASKED
 // RUN: %cp-opt %s --cp-assign-layouts="mesh=dp=2,cp=2 replicate-unused=true" | FileCheck %s --check-prefix=ASKED
 
-// ONE: [[@LINE+7]]:1: error: 'func.func' op assign_c4: nothing is cut over axis "dp" (2 ranks) of mesh 'dp=2,cp=2', so its ranks would all do the same work; leave it out of the mesh, name it in axis or tp, or give replicate-unused if that is meant
+// ONE: [[@LINE+7]]:1: error: 'func.func' op assign_c4: nothing is cut over axis "dp" (2 ranks) of mesh 'dp=2,cp=2', so its ranks would all do the same work; leave it out of the mesh, name it in axis, batch or tp, or give replicate-unused if that is meant
 // ONE-NOT: error
 // TWO: error: 'func.func' op assign_c4: nothing is cut over axis "dp" (2 ranks) and axis "e" (3 ranks) of mesh
 // TENSOR: error: 'func.func' op assign_c4: nothing is cut over axis "tp" (2 ranks)

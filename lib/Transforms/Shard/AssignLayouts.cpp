@@ -119,9 +119,27 @@ private:
               "options out";
   }
 
+  /// Whether an axis may cut something that is computed, and not only
+  /// parameters where they are kept.
+  bool cutsWork(int axis) const {
+    return llvm::any_of(llvm::concat<const Cut>(sharding.sequence,
+                                                sharding.batch,
+                                                sharding.tensorParallel),
+                        [&](const Cut &cut) { return cut.axis == axis; });
+  }
+
   /// Ranks that all do the same are seldom meant.
   LogicalResult checkAxes(FunctionOpInterface function) {
     SmallVector<Mesh::Axis> unused = unusedAxes(function, sharding.mesh);
+    auto isKnown = [&](const Mesh::Axis &axis) {
+      return llvm::any_of(unused, [&](const Mesh::Axis &other) {
+        return other.name == axis.name;
+      });
+    };
+    for (const Cut &cut : sharding.params)
+      if (const Mesh::Axis &axis = sharding.mesh.axes[cut.axis];
+          axis.size > 1 && !cutsWork(cut.axis) && !isKnown(axis))
+        unused.push_back(axis);
     if (unused.empty() || sharding.replicateUnused || !function.isPublic())
       return success();
     auto error = function->emitOpError("assign_c4: nothing is cut over ");
@@ -133,7 +151,7 @@ private:
         [&] { error << " and "; });
     return error << " of mesh '" << mesh
                  << "', so its ranks would all do the same work; leave it out "
-                    "of the mesh, name it in axis or tp, or give "
+                    "of the mesh, name it in axis, batch or tp, or give "
                     "replicate-unused if that is meant";
   }
 

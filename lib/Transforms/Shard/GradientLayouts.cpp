@@ -36,14 +36,15 @@ void LayoutAssigner::findGradients(FunctionOpInterface function) {
 }
 
 void LayoutAssigner::layGradient(OpOperand &operand, LayoutAttr want) {
-  // What is cut and wanted whole is one of the sums, and goes with them.
-  if (LayoutAttr terms = asTerms(operand.get(), want); terms != want)
-    values.materialize(operand, terms);
-  // Parts are kept as soon as they are made, since the whole takes memory; sums
-  // of whole gradients wait for each other, since they can travel together.
+  // What is cut and wanted whole is one of the sums, and goes with them. What
+  // is kept in parts is cut as soon as it is made, since the whole takes
+  // memory; sums over the other axes wait for each other, to travel together.
   bool isCut =
       withoutSums(want) != LayoutAttr::getReplicated(meshAttr, want.getRank());
-  values.materialize(operand, want, isCut ? nullptr : operand.getOwner());
+  LayoutAttr terms = asTerms(operand.get(), want);
+  if (isCut || terms != want)
+    values.materialize(operand, terms);
+  values.materialize(operand, want, operand.getOwner());
 }
 
 void LayoutAssigner::layGradients(Operation *op) {

@@ -56,6 +56,15 @@ public:
     return true;
   }
 
+  /// Whether all that reads what `first` gives stands behind `next`.
+  bool isReadBehind(Operation *first, Operation *next) const {
+    size_t place = numbers.lookup(next).now;
+    return llvm::all_of(first->getUsers(), [&](Operation *user) {
+      Operation *reader = next->getBlock()->findAncestorOpInBlock(*user);
+      return reader != next && numbers.lookup(reader).now > place;
+    });
+  }
+
   /// `merged` now stands where `first` stood.
   void replace(Operation *first, Operation *merged) {
     // By value: what the map holds moves when it grows.
@@ -91,16 +100,22 @@ private:
   llvm::DenseMap<Operation *, Number> numbers;
 };
 
-/// Merges `next` into `first`, which comes before it. Null when `next` needs a
-/// result of `first`.
+/// Merges `next` and `first`, which comes before it: there, or, where exchanges
+/// that `next` needs stand between them, nothing reads `first` yet, and it
+/// `mayWait`, here.
+/// Null when `next` needs a result of `first`.
 Operation *merge(IRRewriter &rewriter, Hoister &hoister, Operation *first,
-                 Operation *next) {
-  if (!hoister.hoistNeeds(next, first))
-    return nullptr;
-  rewriter.setInsertionPoint(first);
+                 Operation *next, bool mayWait) {
+  Operation *place = first;
+  if (!hoister.hoistNeeds(next, first)) {
+    if (!mayWait || !hoister.isReadBehind(first, next))
+      return nullptr;
+    place = next;
+  }
+  rewriter.setInsertionPoint(place);
   Operation *merged =
       cast<ExchangeOpInterface>(first).mergeWith(rewriter, next);
-  hoister.replace(first, merged);
+  hoister.replace(place, merged);
   unsigned count = first->getNumResults();
   rewriter.replaceOp(first, merged->getResults().take_front(count));
   rewriter.replaceOp(next, merged->getResults().drop_front(count));
@@ -116,13 +131,28 @@ struct MergeExchanges : impl::MergeExchangesBase<MergeExchanges> {
   }
 
 private:
+  bool isOfParameters(Operation *op) {
+    return isa<AllGatherOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value value) {
+             auto argument = dyn_cast<BlockArgument>(value);
+             return argument && getOperation().getArgAttr(
+                                    argument.getArgNumber(), paramAttr);
+           });
+  }
+
+  /// Nothing but an update reads what it gives, or a sum over other axes.
+  static bool isOfGradients(Operation *op) {
+    return isa<ReduceScatterOp>(op) &&
+           llvm::all_of(op->getUsers(), [](Operation *user) {
+             return isa<UpdateOpInterface, SquaredNormOp, AllReduceOp>(user) ||
+                    user->hasTrait<OpTrait::IsTerminator>();
+           });
+  }
+
   /// What makes parameters whole, or gradients parts, takes memory: those of
   /// one layer go together, and no more. Null for all other exchanges.
   Attribute bucketOf(Operation *op, const Layers &layers) {
-    bool isOfArguments = llvm::all_of(op->getOperands(), [](Value value) {
-      return isa<BlockArgument>(value);
-    });
-    if (!isa<ReduceScatterOp>(op) && !(isa<AllGatherOp>(op) && isOfArguments))
+    if (!isOfParameters(op) && !isOfGradients(op))
       return Attribute();
     return StringAttr::get(&getContext(), layers.of(op));
   }
@@ -137,9 +167,12 @@ private:
     llvm::DenseMap<std::pair<Attribute, Attribute>, Operation *> leaders;
     for (Operation *op : exchanges) {
       Attribute route = cast<ExchangeOpInterface>(op).getRoute();
-      Operation *&leader = leaders[{route, bucketOf(op, layers)}];
+      Attribute bucket = bucketOf(op, layers);
+      Operation *&leader = leaders[{route, bucket}];
+      // What makes no ops wait but those of the bucket.
+      bool mayWait = bucket && isa<ReduceScatterOp>(op);
       Operation *merged =
-          leader ? merge(rewriter, hoister, leader, op) : nullptr;
+          leader ? merge(rewriter, hoister, leader, op, mayWait) : nullptr;
       leader = merged ? merged : op;
     }
   }
