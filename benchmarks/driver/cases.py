@@ -185,6 +185,106 @@ def rms_norm(cores):
     )
 
 
+def ssd_step(cores):
+    """Forward and backward: of each head and token 4NP + QP and 10NP + 2QP."""
+    length, heads, size, state = 2048, 128, 64, 128
+    shape = f"heads={heads} length={length}"
+    work = ssd_operations(length, heads) + 2 * length * heads * (
+        5 * size * state + size * (TILE + 1)
+    )
+    best, peak = ratio("ours", "torch"), share("ours", work)
+    yield Case(
+        "ssd-step",
+        {
+            "ours": ("ours", f"ssd_step {shape} threads={cores}"),
+            "torch": ("torch", f"ssd_step {shape}"),
+        },
+        [
+            Row(
+                "ssd-step", "2.8 x torch, or 60 % of FMA peak", "ours",
+                lambda m: max(best(m) / 2.8, peak(m) / 60), 1, "of goal",
+            )
+        ],
+        {"ours": fma("f32", cores)},
+    )
+
+
+def attention_step(cores):
+    heads, size, length = 16, 128, 2048
+    shape = f"heads={heads} length={length} size={size}"
+    # Two products forward and five backward.
+    work = 14 * size * heads * length * (length + 1) / 2
+    best, peak = ratio("ours", "torch"), share("ours", work)
+    yield Case(
+        "attention-step",
+        {
+            "ours": ("ours", f"attention_step {shape} threads={cores}"),
+            "torch": ("torch", f"attention_step {shape}"),
+        },
+        [
+            Row(
+                "attention-step", "1.3 x torch, or 65 % of FMA peak", "ours",
+                lambda m: max(best(m) / 1.3, peak(m) / 65), 1, "of goal",
+            )
+        ],
+        {"ours": fma("f32", cores)},
+    )
+
+
+def gradients(cores):
+    for label, n, k in (("130m-in", 3352, 768), ("130m-out", 768, 1536)):
+        shape = f"m=2048 n={n} k={k}"
+        yield Case(
+            f"weight-grad-{label}",
+            {
+                "ours": ("ours", f"weight_grad {shape} threads={cores}"),
+                "torch": ("torch", f"weight_grad {shape}"),
+            },
+            [Row(f"weight-grad-{label}", "torch", "ours", ratio("ours", "torch"), 1)],
+        )
+    # What is read and written: x and dy, and dx; and the gate and its gradient.
+    for op, channels, tensors in (("conv1d", 5376, 3), ("rms_norm", 5120, 5)):
+        shape = f"length=8192 channels={channels}"
+        yield Case(
+            f"{op}-grad",
+            {"ours": ("ours", f"{op}_grad {shape} threads={cores}")},
+            [
+                Row(
+                    f"{op}-grad-copy", "copy bandwidth", "ours",
+                    share("ours", tensors * 4 * 8192 * channels), 75, "%",
+                )
+            ],
+            {"ours": ("ours", [f"{op} {shape} threads={cores} measure=copy"])},
+        )
+
+
+def step(cores, config):
+    question = f"step config={config} tokens=1024"
+    yield Case(
+        "mamba2-130m-step",
+        {
+            "ours": ("ours", f"{question} threads={cores}"),
+            "ranks": ("ours", f"{question} ranks={cores} threads=1"),
+            "scan replaced": ("torch", f"{question} scan=batched"),
+            "released": ("released", f"{question} scan=released"),
+        },
+        [
+            Row(
+                "mamba2-130m-step-released", "transformers as released", "ours",
+                ratio("ours", "released"), 4,
+            ),
+            Row(
+                "mamba2-130m-step-batched", "transformers, batched scan", "ours",
+                ratio("ours", "scan replaced"), 1.2,
+            ),
+            Row(
+                "mamba2-130m-step-ranks", f"1 rank of {cores} threads", "ranks",
+                lambda m: ratio("ranks", "ours")(m) * 100, 93, "%",
+            ),
+        ],
+    )
+
+
 def exchange(cores):
     for name, size, goal, iterations in (
         ("64KiB", 65536, 2.5, 500),
@@ -310,6 +410,10 @@ def model(cores, config):
 
 
 def all_cases(cores, config):
-    for make in (ssd, gemm, attention, conv1d, rms_norm, exchange, threads, ranks, dispatch):
+    for make in (
+        ssd, gemm, attention, conv1d, rms_norm, ssd_step, attention_step, gradients,
+        exchange, threads, ranks, dispatch,
+    ):
         yield from make(cores)
     yield from model(cores, config)
+    yield from step(cores, config)

@@ -26,11 +26,16 @@ ROWS = [
     "all_to_all bytes=4096 ranks=3 rounds=2 iterations=3",
     "mixer tokens=64 hidden=16 head_size=8 state=8 layers=2 ranks=2 threads=1",
     "mixer tokens=64 hidden=16 head_size=8 state=8 ranks=2 strategy=hidden",
+    "ssd_step length=70 heads=3 threads=2",
+    "attention_step length=40 heads=2 size=16",
+    "weight_grad m=33 n=48 k=20",
+    "conv1d_grad length=50 channels=40",
+    "rms_norm_grad length=20 channels=64 threads=2",
     "copy threads=2 megabytes=1",
     "fma-f32",
 ]
 ERRORS = {
-    "nope": "there are: all_to_all, attention, conv1d",
+    "nope": "there are: all_to_all, attention, attention_step, conv1d",
     "": "a question starts with the name of a row",
     "ssd length=0": "length must be a whole number from 1 on, but is '0'",
     "ssd length=8 tokens=8": "ssd has no setting 'tokens'; it has: dtype, heads, length",
@@ -49,8 +54,9 @@ def ask(worker, questions):
     return dict(zip(questions, answers))
 
 
-def check_rows(worker):
-    for question, answer in ask(worker, ROWS).items():
+def check_rows(worker, config):
+    rows = [*ROWS, f"step config={config} tokens=8 ranks=2 threads=1"]
+    for question, answer in ask(worker, rows).items():
         number = float(answer.split()[0])
         assert 0 < number < math.inf, f"{question}: {answer}"
 
@@ -105,7 +111,7 @@ def check_cases(worker, config):
 
 def main():
     worker, config = sys.argv[1:]
-    check_rows(worker)
+    check_rows(worker, config)
     check_errors(worker)
     check_evaluate(worker)
     check_halves(worker)

@@ -56,11 +56,17 @@ def batched(x, delta, A, B, C, D, chunk):
     B, C = (t.reshape(b, c, chunk, g, n).transpose(2, 3) for t in (B, C))
     sums = (step * A.to(wide)[:, None]).cumsum(-1)
     products = C @ B.transpose(-1, -2)
-    weights = (sums[..., :, None] - sums[..., None, :]).tril_().exp_().tril_()
+    # Autograd needs what was there before; without it nothing is made anew.
+    tril, exp, mul = (
+        getattr(torch.Tensor, name + ("" if torch.is_grad_enabled() else "_"))
+        for name in ("tril", "exp", "mul")
+    )
+    weights = tril(exp(tril(sums[..., :, None] - sums[..., None, :])))
     weights = weights.reshape(b, c, g, r, chunk, chunk)
-    weights.mul_(products[:, :, :, None]).mul_(step.reshape(b, c, g, r, 1, chunk))
+    weights = mul(weights, products[:, :, :, None])
+    weights = mul(weights, step.reshape(b, c, g, r, 1, chunk))
     y = weights.to(dtype).reshape(b, c, h, chunk, chunk) @ X
-    to_end = (sums[..., -1:] - sums).exp_().mul_(step)
+    to_end = mul(exp(sums[..., -1:] - sums), step)
     decayed = (X * to_end[..., None].to(dtype)).reshape(b, c, g, r, chunk, p)
     # [b, c, g, n, q] times [b, c, g, q, r p].
     side = decayed.permute(0, 1, 2, 4, 3, 5).reshape(b, c, g, chunk, r * p)

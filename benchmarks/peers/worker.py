@@ -19,7 +19,7 @@ import time
 from timing import seconds_of
 
 ROWS = {
-    "torch": ["torch_kernels", "torch_ssd", "torch_model"],
+    "torch": ["torch_kernels", "torch_ssd", "torch_model", "torch_gradients"],
     "onnxruntime": ["onnx_kernels"],
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradientModules.h"
 #include "Kept.h"
 #include "MixerModule.h"
 #include "Rows.h"
@@ -15,6 +16,8 @@
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/HFConfig.h"
 #include "cp/Transforms/Passes.h"
+
+#include <cstring>
 
 using namespace mlir;
 
@@ -27,14 +30,41 @@ struct Ready {
   std::vector<HostTensor> tensors;
 };
 
+/// What a first step of training takes beside parameters and tokens: moments of
+/// nothing yet, and scalars. Nothing for other tensors.
+std::optional<HostTensor> ofTraining(const TensorSpec &spec) {
+  auto scalar = [&](auto value) {
+    HostTensor tensor = HostTensor::zeros(spec.dtype, spec.shape);
+    std::memcpy(tensor.bytes.data(), &value, sizeof(value));
+    return tensor;
+  };
+  if (spec.isState)
+    return HostTensor::zeros(spec.dtype, spec.shape);
+  if (spec.name == update::rate)
+    return scalar(1e-3);
+  if (spec.name == update::clip)
+    return scalar(1.0);
+  if (spec.name == update::step)
+    return scalar(int64_t(1));
+  return std::nullopt;
+}
+
 llvm::Expected<Ready> prepare(ModuleOp module, const CompileOptions &options) {
   auto program = Program::compile(module, options);
   if (!program)
     return program.takeError();
-  auto tensors = gatherInputs((*program)->arguments(), Options());
-  if (!tensors)
-    return tensors.takeError();
-  return Ready{std::move(*program), std::move(*tensors)};
+  Ready ready{std::move(*program), {}};
+  for (const TensorSpec &spec : ready.program->arguments()) {
+    if (std::optional<HostTensor> tensor = ofTraining(spec)) {
+      ready.tensors.push_back(std::move(*tensor));
+      continue;
+    }
+    auto drawn = gatherInputs(spec, Options());
+    if (!drawn)
+      return drawn.takeError();
+    ready.tensors.push_back(std::move(drawn->front()));
+  }
+  return ready;
 }
 
 /// The median seconds of a step on all ranks, without the first.
@@ -67,24 +97,45 @@ public:
     return ask(q, [&] { return mixerModule(context, shape); });
   }
 
-  llvm::Expected<double> model(const Question &q) {
+  /// Forward, loss, backward and a step of AdamW.
+  llvm::Expected<double> step(const Question &q) {
+    return model(q, /*isTraining=*/true);
+  }
+
+  llvm::Expected<double> model(const Question &q, bool isTraining = false) {
     std::string path = q.text("config", "config.json");
     ImportOptions import;
     import.sequence = q.integer("tokens", 1024);
-    return ask(q, [&]() -> OwningOpRef<ModuleOp> {
-      llvm::Expected<Mamba2Config> config = readMamba2Config(path);
-      if (!config) {
-        llvm::errs() << llvm::toString(config.takeError()) << "\n";
-        return {};
-      }
-      return importMamba2(*config, import, UnknownLoc::get(&context));
-    });
+    return ask(
+        q,
+        [&]() -> OwningOpRef<ModuleOp> {
+          llvm::Expected<Mamba2Config> config = readMamba2Config(path);
+          if (!config) {
+            llvm::errs() << llvm::toString(config.takeError()) << "\n";
+            return {};
+          }
+          return importMamba2(*config, import, UnknownLoc::get(&context));
+        },
+        isTraining);
+  }
+
+  /// A program as it stands, on one rank.
+  llvm::Expected<double> gradient(
+      const Question &q,
+      llvm::function_ref<OwningOpRef<ModuleOp>(MLIRContext &, const Question &)>
+          make) {
+    OwningOpRef<ModuleOp> module = make(context, q);
+    return ask(q, [&] { return std::move(module); });
   }
 
 private:
   llvm::Expected<double> ask(const Question &q,
-                             llvm::function_ref<OwningOpRef<ModuleOp>()> make) {
+                             llvm::function_ref<OwningOpRef<ModuleOp>()> make,
+                             bool isTraining = false) {
     CompileOptions compile;
+    compile.nextTokenLoss = compile.gradients = isTraining;
+    if (isTraining)
+      compile.update.optimizer = Optimizer::Adamw;
     compile.mesh = Mesh{{{"cp", q.integer("ranks", 1)}}};
     bool isSharded = compile.mesh.numRanks() > 1;
     std::string strategy = q.text("strategy", isSharded ? "sequence" : "");
@@ -122,6 +173,15 @@ void addProgramRows(RowTable &rows, MLIRContext &context) {
   auto programs = std::make_shared<ProgramRows>(context);
   rows["mixer"] = [=](const Question &q) { return programs->mixer(q); };
   rows["model"] = [=](const Question &q) { return programs->model(q); };
+  rows["step"] = [=](const Question &q) { return programs->step(q); };
+  using Make = OwningOpRef<ModuleOp> (*)(MLIRContext &, const Question &);
+  for (auto [name, make] : std::initializer_list<std::pair<const char *, Make>>{
+           {"ssd_step", ssdStep},
+           {"attention_step", attentionStep},
+           {"weight_grad", weightGrad},
+           {"conv1d_grad", conv1dGrad},
+           {"rms_norm_grad", rmsNormGrad}})
+    rows[name] = [=](const Question &q) { return programs->gradient(q, make); };
 }
 
 } // namespace cp::bench

@@ -86,8 +86,9 @@ typedef struct CpShardPipelineOptions {
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong
-/// `gradients`, `differentiate` or `optimizer` is told on stderr; nothing is appended then,
-/// and this fails. Any other wrong option is an error when the passes run.
+/// `gradients`, `differentiate` or `optimizer` is told on stderr; nothing is
+/// appended then, and this fails. Any other wrong option is an error when the
+/// passes run.
 MLIR_CAPI_EXPORTED MlirLogicalResult cpBuildShardPipeline(
     MlirOpPassManager manager, const CpShardPipelineOptions *options);
 

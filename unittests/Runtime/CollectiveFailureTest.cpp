@@ -300,7 +300,8 @@ INSTANTIATE_TEST_SUITE_P(All, CollectiveFailure,
 
 /// The table has every operation but those that move nothing between ranks.
 TEST(CollectiveTable, HasEveryCollective) {
-  std::set<std::string> known = {"adamw",
+  std::set<std::string> known = {"accumulate",
+                                 "adamw",
                                  "attention",
                                  "attention_grad",
                                  "contract_rows",

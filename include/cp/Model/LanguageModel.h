@@ -63,8 +63,8 @@ struct LanguageModel {
   /// out_proj starts smaller by 1/sqrt(numLayers).
   bool rescaleResidual = false;
 
-  /// Fields by which training drops values, "attention_dropout = 0.1"; none that
-  /// are 0.
+  /// Fields by which training drops values, "attention_dropout = 0.1"; none
+  /// that are 0.
   std::vector<std::string> dropout;
 
   /// For people: each field that the semantics ignores, and each size that was

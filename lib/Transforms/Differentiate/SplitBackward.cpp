@@ -146,8 +146,7 @@ Operation *exchangeOf(OpBuilder &builder, AllReduceOp all,
 /// forward pass would else have to wait for gradients.
 void partSums(func::FuncOp function) {
   llvm::DenseSet<Value> forward = forwardValues(function);
-  for (auto all :
-       llvm::make_early_inc_range(function.getOps<AllReduceOp>())) {
+  for (auto all : llvm::make_early_inc_range(function.getOps<AllReduceOp>())) {
     SmallVector<unsigned> first, second;
     for (auto [i, result] : llvm::enumerate(all->getResults()))
       (forward.contains(result) ? first : second).push_back(i);
