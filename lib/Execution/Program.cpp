@@ -255,27 +255,27 @@ lowerWithin(ModuleOp original, const CompileOptions &options) {
   if (!programs || limit == 0)
     return programs;
   CompileOptions tried = options;
-  int64_t least = arenaOf(*programs);
+  int64_t arena = arenaOf(*programs), least = arena;
   // Each try comes nearer; a plan that is not found by then is too near.
   constexpr int mostTries = 8;
-  for (int i = 0; i < mostTries && arenaOf(*programs) > limit; ++i) {
-    tried.memory.limit -= arenaOf(*programs) - limit;
+  for (int i = 0; i < mostTries && arena > limit; ++i) {
+    tried.memory.limit -= arena - limit;
     if (tried.memory.limit <= 0)
       break;
     forgetDecisions(original.getLoc());
     // That nothing is so small is said below.
     ScopedDiagnosticHandler silent(original.getContext(), [](Diagnostic &) {});
-    programs = lowerAll(original, tried);
-    if (!programs) {
-      llvm::consumeError(programs.takeError());
+    auto smaller = lowerAll(original, tried);
+    if (!smaller) {
+      llvm::consumeError(smaller.takeError());
       break;
     }
-    least = std::min(least, arenaOf(*programs));
+    programs = std::move(smaller);
+    arena = arenaOf(*programs);
+    least = std::min(least, arena);
   }
-  if (programs && arenaOf(*programs) <= limit)
+  if (arena <= limit)
     return programs;
-  if (!programs)
-    llvm::consumeError(programs.takeError());
   return llvm::createStringError(
       "the program of a rank may work on " + std::to_string(limit) +
       " bytes, but the smallest that was found works on " +

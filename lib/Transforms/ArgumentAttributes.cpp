@@ -26,4 +26,16 @@ ArgumentNames::ArgumentNames(FunctionOpInterface function) {
     arguments.try_emplace(nameOf(function, argument.getArgNumber()), argument);
 }
 
+bool gathersParameters(Operation *op) {
+  return isa<AllGatherOp>(op) &&
+         llvm::all_of(op->getOperands(), [](Value value) {
+           auto argument = dyn_cast<BlockArgument>(value);
+           auto function = argument ? dyn_cast<FunctionOpInterface>(
+                                          argument.getOwner()->getParentOp())
+                                    : FunctionOpInterface();
+           return function &&
+                  function.getArgAttr(argument.getArgNumber(), paramAttr);
+         });
+}
+
 } // namespace cp

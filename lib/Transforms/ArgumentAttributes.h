@@ -29,6 +29,9 @@ private:
   llvm::DenseMap<mlir::StringAttr, mlir::BlockArgument> arguments;
 };
 
+/// Whether an op makes parameters whole that are kept in parts.
+bool gathersParameters(mlir::Operation *op);
+
 /// Adds attribute `name` to each list for which `valueOf(index)` is not null.
 inline llvm::SmallVector<mlir::DictionaryAttr>
 withAttrs(llvm::SmallVector<mlir::DictionaryAttr> lists, llvm::StringRef name,

@@ -52,10 +52,10 @@ Compiled compileWithin(ModuleOp module, CompileOptions options, int64_t limit,
   return {std::move(*program), "", partAgain(recorder->decisions())};
 }
 
-/// Ten limits from all that is kept down to less than any plan takes.
+/// All that is kept, and ten limits down to less than any plan takes.
 std::vector<int64_t> drawLimits(int64_t arena, uint64_t seed) {
   std::mt19937_64 engine(seed);
-  std::vector<int64_t> limits;
+  std::vector<int64_t> limits = {arena};
   for (int i = 0; i < 10; ++i)
     limits.push_back(
         std::uniform_int_distribution<int64_t>(arena / 3, arena)(engine));
@@ -147,6 +147,10 @@ TEST(ResidualTest, ExchangesAreCounted) {
   ASSERT_TRUE(less.program) << less.error;
   EXPECT_GT(less.partAgain, 0);
   EXPECT_EQ(callsOf(*less.program), expected);
+  Compiled least = compileWithin(*module, options, all->arenaBytes() * 7 / 10,
+                                 /*exchanges=*/true);
+  ASSERT_TRUE(least.program) << least.error;
+  EXPECT_GT(callsOf(*least.program), expected);
 }
 
 class ResidualOfOpTest : public testing::TestWithParam<GradientCase> {};

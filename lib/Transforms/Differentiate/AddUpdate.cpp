@@ -73,9 +73,15 @@ private:
         return function.emitOpError("add_update_c2: argument ")
                << i << " has the name '" << name.getValue()
                << "', which the update is to take; give it another cp.name";
+    ArgumentNames arguments(function);
+    auto isSum = [&](StringAttr name) {
+      BlockArgument found = arguments.find(name);
+      return found &&
+             function.getArgAttr(found.getArgNumber(), accumulatesAttr);
+    };
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
       auto of = function.getResultAttrOfType<StringAttr>(i, updatesAttr);
-      if (of && !isSum(function, of))
+      if (of && !isSum(of))
         return function.emitOpError("add_update_c2: result ")
                << i << " updates " << of
                << " already; add the update to the function with gradients";
@@ -86,12 +92,6 @@ private:
                << "', which the update is to give; give it another cp.name";
     }
     return success();
-  }
-
-  /// Whether an argument is a sum over micro-batches.
-  static bool isSum(func::FuncOp function, StringAttr name) {
-    BlockArgument found = ArgumentNames(function).find(name);
-    return found && function.getArgAttr(found.getArgNumber(), accumulatesAttr);
   }
 
   LogicalResult find(func::FuncOp function, SmallVectorImpl<Gradient> &found) {

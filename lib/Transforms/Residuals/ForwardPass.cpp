@@ -67,6 +67,10 @@ llvm::DenseSet<Value> forwardValues(func::FuncOp function) {
   for (OpOperand &operand : end->getOpOperands()) {
     if (function.getResultAttr(operand.getOperandNumber(), gradientAttr))
       continue;
+    // Of hundreds of updates each would be the slice of the whole step.
+    auto update = operand.get().getDefiningOp<UpdateOpInterface>();
+    if (update && gradients.contains(update.getGrad()))
+      continue;
     llvm::DenseSet<Value> slice;
     addSlice(operand.get(), slice);
     if (llvm::none_of(gradients,

@@ -63,7 +63,7 @@ int64_t bytesOf(Value value) {
 
 int64_t costOf(Operation *op) {
   // Tokens of a tile of the scan, about: of each pair in one it takes a
-  // product (docs/Rationale.md has the kernels' own tiles).
+  // product.
   constexpr int64_t tile = 64;
   if (isView(op) || op->hasTrait<OpTrait::ConstantLike>())
     return 0;

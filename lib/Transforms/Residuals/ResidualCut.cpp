@@ -7,6 +7,7 @@
 
 #include "ResidualCut.h"
 
+#include "ArgumentAttributes.h"
 #include "Differentiate/HalfFunction.h"
 #include "ForwardPass.h"
 #include "OpCost.h"
@@ -38,20 +39,13 @@ ResidualCut::ResidualCut(func::FuncOp function, bool exchanges)
       candidates.insert(op);
 }
 
-/// Parameters that are kept in parts are gathered again where their layer is
-/// made again: who cuts them wants the memory.
-static bool makesArgumentsWhole(Operation *op) {
-  return isa<AllGatherOp>(op) &&
-         llvm::all_of(op->getOperands(),
-                      [](Value value) { return isa<BlockArgument>(value); });
-}
-
 bool ResidualCut::canBeAgain(Operation *op, bool exchanges) const {
   if (costOf(op) == 0)
     return true;
   if (leavesLayer(op))
     return false;
-  if (isMemoryEffectFree(op) || makesArgumentsWhole(op))
+  // Who keeps parameters in parts wants the memory.
+  if (isMemoryEffectFree(op) || gathersParameters(op))
     return true;
   return exchanges && isa<GroupOpInterface>(op);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentAttributes.h"
 #include "cp/Transforms/Layers.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/Dominance.h"
@@ -131,15 +132,6 @@ struct MergeExchanges : impl::MergeExchangesBase<MergeExchanges> {
   }
 
 private:
-  bool isOfParameters(Operation *op) {
-    return isa<AllGatherOp>(op) &&
-           llvm::all_of(op->getOperands(), [&](Value value) {
-             auto argument = dyn_cast<BlockArgument>(value);
-             return argument && getOperation().getArgAttr(
-                                    argument.getArgNumber(), paramAttr);
-           });
-  }
-
   /// Nothing but an update reads what it gives, or a sum over other axes.
   static bool isOfGradients(Operation *op) {
     return isa<ReduceScatterOp>(op) &&
@@ -152,7 +144,7 @@ private:
   /// What makes parameters whole, or gradients parts, takes memory: those of
   /// one layer go together, and no more. Null for all other exchanges.
   Attribute bucketOf(Operation *op, const Layers &layers) {
-    if (!isOfParameters(op) && !isOfGradients(op))
+    if (!gathersParameters(op) && !isOfGradients(op))
       return Attribute();
     return StringAttr::get(&getContext(), layers.of(op));
   }
