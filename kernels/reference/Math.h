@@ -22,7 +22,9 @@ template <typename T> T silu(T x) {
 template <typename T> T siluSlope(T x) {
   T e = std::exp(-std::fabs(x));
   T sigmoid = (x >= T(0) ? T(1) : e) / (T(1) + e);
-  return sigmoid * (T(1) + x * (T(1) - sigmoid));
+  // Without 1 - sigmoid, which loses what is small beside 1; 0 times infinity
+  // is 0 here.
+  return e > T(0) ? sigmoid + x * (e / ((T(1) + e) * (T(1) + e))) : sigmoid;
 }
 
 /// log(1 + exp(x)) without overflow, and without losing exp(x) beside 1.

@@ -95,7 +95,7 @@ static Error outOfRange(StringRef label, size_t index, const Twine &value,
 
 template <typename From, typename To>
 static Error convertFloats(ArrayRef<uint8_t> in, DType to, StringRef label,
-                           std::vector<uint8_t> &out) {
+                           Bytes &out) {
   size_t count = in.size() / sizeof(From);
   out.resize(count * sizeof(To));
   for (size_t i = 0; i < count; ++i) {
@@ -111,7 +111,7 @@ static Error convertFloats(ArrayRef<uint8_t> in, DType to, StringRef label,
 
 template <typename From, typename To>
 static Error convertIntegers(ArrayRef<uint8_t> in, DType to, StringRef label,
-                             std::vector<uint8_t> &out) {
+                             Bytes &out) {
   size_t count = in.size() / sizeof(From);
   out.resize(count * sizeof(To));
   for (size_t i = 0; i < count; ++i) {
@@ -124,8 +124,7 @@ static Error convertIntegers(ArrayRef<uint8_t> in, DType to, StringRef label,
   return Error::success();
 }
 
-using Converter = Error (*)(ArrayRef<uint8_t>, DType, StringRef,
-                            std::vector<uint8_t> &);
+using Converter = Error (*)(ArrayRef<uint8_t>, DType, StringRef, Bytes &);
 
 template <typename From> static Converter floatsFrom(DType to) {
   if (to == DType::F64)
@@ -181,12 +180,11 @@ bool cp::isExact(DType from, DType to) {
   return from == to || dtypeBytes(from) < dtypeBytes(to);
 }
 
-Expected<std::vector<uint8_t>> cp::convertElements(ArrayRef<uint8_t> bytes,
-                                                   DType from, DType to,
-                                                   StringRef label) {
+Expected<Bytes> cp::convertElements(ArrayRef<uint8_t> bytes, DType from,
+                                    DType to, StringRef label) {
   if (from == to)
-    return bytes.vec();
-  std::vector<uint8_t> out;
+    return Bytes(bytes.begin(), bytes.end());
+  Bytes out;
   if (Error error = converterOf(from, to)(bytes, to, label, out))
     return error;
   return out;

@@ -20,6 +20,9 @@ struct Small {
   static constexpr int bytes = 16;
   static constexpr bool streams = false;
   static constexpr bool fuses = false;
+  template <typename Vector> static Vector inverse(Vector value) {
+    return 1 / value;
+  }
 };
 
 template <typename T> class MathTest : public testing::Test {
@@ -30,6 +33,11 @@ public:
   static T expNegative(T x) { return M::expNegative(V::splat(x))[0]; }
   static T exp2Negative(T x) { return M::exp2Negative(V::splat(x))[0]; }
   static T silu(T x) { return M::silu(V::splat(x))[0]; }
+  static T siluSlope(T x) {
+    typename V::Type slope[1] = {V::splat(x)}, silu[1];
+    M::siluSlope(slope, silu);
+    return slope[0][0];
+  }
   static T softplus(T x) { return M::softplus(V::splat(x))[0]; }
 
   /// The distance of `got` from `exact` in units in the last place.
@@ -151,5 +159,30 @@ TYPED_TEST(MathTest, SiluMatchesDefinition) {
   EXPECT_EQ(this->silu(T(-1e5)), T(0));
   EXPECT_EQ(reference::silu(T(-1e5)), T(0));
   EXPECT_EQ(reference::silu(T(1e5)), T(1e5));
+}
+
+TYPED_TEST(MathTest, SlopeOfSiluMatchesDefinition) {
+  using T = TypeParam;
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<T> draw(T(-40), T(40));
+  for (int i = 0; i < 100000; ++i) {
+    T x = draw(random);
+    long double logistic = 1 / (1 + std::exp(-(long double)x));
+    long double product = x * logistic * (std::exp(-(long double)x) * logistic);
+    // Both parts are as exact as numbers are; near -1.28 their sum is not.
+    long double unit =
+        std::numeric_limits<T>::epsilon() * (logistic + std::fabs(product));
+    long double exact = logistic + product;
+    ASSERT_LE(std::fabs(this->siluSlope(x) - exact), 4 * unit) << x;
+    ASSERT_LE(std::fabs(reference::siluSlope(x) - exact), 4 * unit) << x;
+  }
+  EXPECT_EQ(this->siluSlope(T(-1e5)), T(0));
+  EXPECT_EQ(this->siluSlope(T(1e5)), T(1));
+  EXPECT_EQ(this->siluSlope(-std::numeric_limits<T>::infinity()), T(0));
+  EXPECT_EQ(reference::siluSlope(-std::numeric_limits<T>::infinity()), T(0));
+  EXPECT_EQ(this->siluSlope(std::numeric_limits<T>::infinity()), T(1));
+  EXPECT_EQ(reference::siluSlope(std::numeric_limits<T>::infinity()), T(1));
+  EXPECT_TRUE(std::isnan(this->siluSlope(T(NAN))));
+  EXPECT_TRUE(std::isnan(reference::siluSlope(T(NAN))));
 }
 } // namespace

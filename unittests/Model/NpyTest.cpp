@@ -60,7 +60,7 @@ TEST(Npy, RoundTripsEveryTypeAndRank) {
       {}, {5}, {2, 3}, {0, 7}, {1, 2, 3}};
   for (DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64})
     for (const std::vector<int64_t> &shape : shapes) {
-      std::vector<uint8_t> bytes(*tensorBytes(shape, dtype));
+      Bytes bytes(*tensorBytes(shape, dtype));
       for (size_t i = 0; i < bytes.size(); ++i)
         bytes[i] = uint8_t(3 * i + 1);
       ASSERT_EQ(errorOf(writeNpy(dir.path("f"), dtype, shape, bytes)), "");

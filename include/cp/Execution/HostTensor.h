@@ -8,6 +8,7 @@
 #ifndef CP_EXECUTION_HOSTTENSOR_H
 #define CP_EXECUTION_HOSTTENSOR_H
 
+#include "cp/Files/Bytes.h"
 #include "cp/Files/DType.h"
 #include "cp/Layout/Layout.h"
 
@@ -20,7 +21,7 @@ namespace cp {
 struct HostTensor {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  std::vector<uint8_t> bytes;
+  Bytes bytes;
 
   /// Of that shape, zero. Precondition: tensorBytes(shape, dtype) exists.
   static HostTensor zeros(DType dtype, std::vector<int64_t> shape);

@@ -8,6 +8,7 @@
 #ifndef CP_FILES_CONVERT_H
 #define CP_FILES_CONVERT_H
 
+#include "cp/Files/Bytes.h"
 #include "cp/Files/DType.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -35,9 +36,8 @@ bool isExact(DType from, DType to);
 /// stays NaN. Errors start with `label`: a number that `to` has not, an
 /// integer or a finite one beyond its largest, with its place and its value.
 /// Precondition: isConvertible(from, to), and bytes of whole elements.
-llvm::Expected<std::vector<uint8_t>>
-convertElements(llvm::ArrayRef<uint8_t> bytes, DType from, DType to,
-                llvm::StringRef label);
+llvm::Expected<Bytes> convertElements(llvm::ArrayRef<uint8_t> bytes, DType from,
+                                      DType to, llvm::StringRef label);
 
 /// Token ids as text: whole decimal numbers between white space, a comma, or
 /// both. Errors start with `label` and name the line: anything else, a number

@@ -8,6 +8,7 @@
 #ifndef CP_FILES_NPY_H
 #define CP_FILES_NPY_H
 
+#include "cp/Files/Bytes.h"
 #include "cp/Files/DType.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -23,7 +24,7 @@ namespace cp {
 struct NpyArray {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  std::vector<uint8_t> bytes;
+  Bytes bytes;
 };
 
 /// Reads a .npy file of format version 1.0 or 2.0 with little-endian f4, f8, i4

@@ -23,6 +23,9 @@ struct Avx2 {
       _mm_stream_si128(static_cast<__m128i *>(to), (__m128i)value);
   }
   static void finishStreams() { _mm_sfence(); }
+  template <typename Vector> static Vector inverse(Vector value) {
+    return 1 / value;
+  }
 };
 } // namespace
 

@@ -13,6 +13,7 @@
 #include "OpArguments.h"
 #include "Scratch.h"
 #include "Team.h"
+#include "fast/BlockSums.h"
 #include "fast/Pack.h"
 #include "fast/VecMath.h"
 
@@ -23,33 +24,36 @@ namespace cp::kernels::fast {
 /// w are at hand. So that blocks do not wait for each other, each looks at the
 /// w - 1 tokens behind it too; what is of the weights is summed block by block,
 /// and then over blocks in their order.
+///
+/// Tokens that read all of their window go by in groups, whose sums stay in
+/// registers; every sum has the order of tokens, so either way has the same
+/// bits.
 template <typename Isa, typename T> class Conv1dGrad {
 public:
   static const char *run(const Call &call) {
     Conv1dGradArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    int64_t blocks = ceilDiv(args.l, blockTokens);
-    int64_t sums = (args.w + 1) * args.c;
+    int64_t ofRow = ceilDiv(args.l, blockTokens), blocks = args.b * ofRow;
+    int64_t sums = (args.w + 1) * roundUp(args.c, V::lanes);
     auto *partial = static_cast<Acc *>(
-        scratch(Slot::Segments, carved<Acc>(args.b * blocks * sums)));
+        scratch(Slot::Segments, carved<Acc>((blocks ? blocks : 1) * sums)));
     if (!partial)
       return outOfMemory("conv1d_grad");
     if (args.l == 0)
       clearInitial(args);
-    const char *message =
-        share(args.b * blocks, 3 * args.b * args.l * args.c * args.w,
-              [&](Items &items) -> const char * {
-                Conv1dGrad conv(args);
-                if (!conv.allocate())
-                  return outOfMemory("conv1d_grad");
-                for (int64_t i; items.take(i);)
-                  conv.block(i / blocks, i % blocks * blockTokens,
-                             partial + i * sums);
-                return nullptr;
-              });
+    const char *message = share(
+        blocks, 3 * args.b * args.l * args.c * args.w,
+        [&](Items &items) -> const char * {
+          Conv1dGrad conv(args);
+          if (!conv.allocate())
+            return outOfMemory("conv1d_grad");
+          for (int64_t i; items.take(i);)
+            conv.block(i / ofRow, i % ofRow * blockTokens, partial + i * sums);
+          return nullptr;
+        });
     if (!message)
-      addUp(args, partial, args.b * blocks);
+      writeSums(args, sumOverBlocks(partial, blocks, sums));
     return message;
   }
 
@@ -62,23 +66,29 @@ private:
   /// Of these, weights, sums and rows of a window of four share the first
   /// cache.
   static constexpr int64_t blockChannels = 512;
+  /// Tokens of a group.
+  static constexpr int together = V::together;
 
   explicit Conv1dGrad(const Conv1dGradArgs<T> &args)
-      : args(args), w(args.w), ld(roundUp(args.c, V::lanes)) {}
+      : args(args), w(args.w), ld(roundUp(args.c, V::lanes)),
+        numCopies(args.w - 1 + together) {}
 
   bool allocate() {
-    void *memory = scratch(Slot::Kernel,
-                           2 * carved<Acc>(w * ld) + carved<Acc>(ld) +
-                               carved<T>((w + 2) * ld) + carved<const T *>(w));
+    void *memory = scratch(
+        Slot::Kernel, 2 * carved<Acc>(w * ld) + carved<Acc>(ld) +
+                          carved<T>(numCopies * ld) + carved<T>(ld) +
+                          2 * carved<T>(together * ld) + carved<const T *>(w));
     if (!memory)
       return false;
     Carver carver(memory);
     weights = carver.take<Acc>(w * ld);
     cotangents = carver.take<Acc>(w * ld);
     bias = carver.take<Acc>(ld);
-    copies = carver.take<T>((w + 2) * ld);
+    copies = carver.take<T>(numCopies * ld);
+    zeros = carver.take<T>(ld);
+    results = carver.take<T>(together * ld);
+    dyCopies = carver.take<T>(together * ld);
     window = carver.take<const T *>(w);
-    zeros = copies + (w + 1) * ld;
     Pack<Isa, T>::transposed(
         {args.weight.data, args.weight.strides[0], args.weight.strides[1]},
         args.c, w, ld, weights, ld);
@@ -90,13 +100,14 @@ private:
   }
 
   /// Its own rows of dx, those of dinitial where it is the first, and its part
-  /// of dweight, [w][c], and dbias.
+  /// of dweight, [w][ld], and dbias.
   void block(int64_t b, int64_t first, Acc *sums) {
     int64_t end = least(args.l, first + blockTokens);
-    for (int64_t i = 0; i < (w + 1) * args.c; ++i)
+    for (int64_t i = 0; i < (w + 1) * ld; ++i)
       sums[i] = 0;
     for (int64_t c = 0; c < args.c; c += blockChannels)
       channels({b, first, end, c, least(args.c, c + blockChannels)}, sums);
+    V::finishStreams();
   }
 
   struct Part {
@@ -105,17 +116,31 @@ private:
 
   void channels(const Part &part, Acc *sums) {
     for (int64_t i = 0; i < w; ++i)
-      for (int64_t c = part.begin; c < part.last; ++c)
-        cotangents[i * ld + c] = 0;
+      clear(part, cotangents + i * ld);
+    newestCopy = part.first - w;
     int64_t end = least(args.l, part.end + w - 1);
-    for (int64_t t = part.first; t < end; ++t) {
-      int64_t reach = reachOf(part.b, t);
-      if (reach >= 0)
-        token(part, t, reach, t < part.end ? sums : nullptr);
-      finishRow(part, t - (w - 1));
-    }
+    for (int64_t t = part.first; t < end;)
+      if (isGroup(part, t)) {
+        w == 4 ? group<4>(part, t, sums) : group<3>(part, t, sums);
+        t += together;
+      } else {
+        token(part, t, t < part.end ? sums : nullptr);
+        finishRow(part, t - (w - 1));
+        ++t;
+      }
     for (int64_t t = end - (w - 1); t < end; ++t)
       finishRow(part, t);
+  }
+
+  /// Whether the tokens from t on go by together: each has sums in this block,
+  /// and reads all of its window.
+  bool isGroup(const Part &part, int64_t t) const {
+    if ((w != 4 && w != 3) || t + together > part.end)
+      return false;
+    for (int64_t i = 0; i < together && args.places.data; ++i)
+      if (reachOf(part.b, t + i) < w - 1)
+        return false;
+    return true;
   }
 
   /// How many rows before its own token t reads; -1 where there is none.
@@ -126,10 +151,16 @@ private:
   /// Where the cotangent of input row t is summed up.
   Acc *cotangentOf(int64_t t) const { return cotangents + (t + w) % w * ld; }
 
-  void token(const Part &part, int64_t t, int64_t reach, Acc *sums) {
-    for (int64_t back = 0; back <= reach; ++back)
-      window[back] = rowAt(part.b, t - back);
-    const T *dy = contiguous(args.dy.at(part.b, t), args.dy.strides[2], w);
+  //===--- Tokens one by one ---------------------------------------------===//
+
+  void token(const Part &part, int64_t t, Acc *sums) {
+    clear(part, cotangentOf(t));
+    int64_t reach = reachOf(part.b, t);
+    for (int64_t back = reach; back >= 0; --back)
+      window[back] = rowAt(part, t - back);
+    if (reach < 0)
+      return;
+    const T *dy = cotangentRow(part, t, 0);
     int64_t c = part.begin;
     for (; c + V::lanes <= part.last; c += V::lanes)
       vector(t, reach, c, dy, sums, V::lanes);
@@ -139,22 +170,18 @@ private:
 
   [[gnu::always_inline]] void vector(int64_t t, int64_t reach, int64_t c,
                                      const T *dy, Acc *sums, int64_t lanes) {
-    auto load = [&](const auto *from) {
+    auto load = [&](const T *from) {
       return lanes == V::lanes ? V::load(from) : V::loadPart(from, lanes);
     };
-    auto add = [&](Acc *to, Type value) {
-      if (lanes == V::lanes)
-        V::store(to, V::load(to) + value);
-      else
-        V::storePart(to, V::loadPart(to, lanes) + value, lanes);
-    };
+    auto add = [&](Acc *to, Type value) { V::store(to, V::load(to) + value); };
     Type ds = load(dy + c);
     if (args.silu) {
-      Type sum = V::load(bias + c);
+      Type slope[1] = {V::load(bias + c)}, silu[1];
       for (int64_t back = reach; back >= 0; --back)
-        sum +=
+        slope[0] +=
             V::load(weights + (w - 1 - back) * ld + c) * load(window[back] + c);
-      ds *= M::siluSlope(sum);
+      M::siluSlope(slope, silu);
+      ds *= slope[0];
     }
     for (int64_t back = 0; back <= reach; ++back)
       add(cotangentOf(t - back) + c,
@@ -162,42 +189,169 @@ private:
     if (!sums)
       return;
     for (int64_t back = 0; back <= reach; ++back)
-      add(sums + (w - 1 - back) * args.c + c, load(window[back] + c) * ds);
-    add(sums + w * args.c + c, ds);
+      add(sums + (w - 1 - back) * ld + c, load(window[back] + c) * ds);
+    add(sums + w * ld + c, ds);
   }
 
-  /// Input row t, where t > -w, as contiguous channels. Of rows that are not,
-  /// the copies of those in the window stay.
-  const T *rowAt(int64_t b, int64_t t) {
+  //===--- Tokens in groups ----------------------------------------------===//
+
+  /// Row `Width - 1 + i` is that of token i; those of `pending` have cotangents
+  /// from before, and the first `together` of all are done after the group.
+  template <int Width> struct Group {
+    const T *rows[Width - 1 + together], *dy[together];
+    /// What is fetched meanwhile: the same of the group behind.
+    const T *nextRows[together], *nextDy[together];
+    const Acc *before[Width - 1];
+    Acc *pending[Width - 1];
+    T *to[together];
+    Acc *sums;
+  };
+
+  template <int Width> void group(const Part &part, int64_t t, Acc *sums) {
+    Group<Width> of;
+    of.sums = sums;
+    for (int i = 0; i < Width - 1 + together; ++i)
+      of.rows[i] = rowAt(part, t - (Width - 1) + i);
+    for (int i = 0; i < together; ++i) {
+      of.dy[i] = cotangentRow(part, t + i, i);
+      int64_t next = least(t + i + together, args.l - 1);
+      of.nextRows[i] = args.x.at(part.b, next);
+      of.nextDy[i] = args.dy.at(part.b, next);
+      int64_t row = t + i - (Width - 1);
+      of.to[i] =
+          isDirect(part, row) ? args.dx.at(part.b, row) : results + i * ld;
+    }
+    for (int i = 0; i < Width - 1; ++i) {
+      of.before[i] = cotangentOf(t - (Width - 1) + i);
+      of.pending[i] = cotangentOf(t + together - (Width - 1) + i);
+    }
+    int64_t c = isStreamed(of.to) ? wholeVectors<true>(part, of)
+                                  : wholeVectors<false>(part, of);
+    if (int64_t left = part.last - c; left > 0)
+      vectors(
+          of, c, [left](const T *from) { return V::loadPart(from, left); },
+          [left](T *to, Type value) { V::storePart(to, value, left); });
+    for (int i = 0; i < together; ++i)
+      if (int64_t row = t + i - (Width - 1); !isDirect(part, row))
+        storeRow(part, row, results + i * ld);
+  }
+
+  /// Whether results go past the caches, which could not hold them anyway.
+  bool isStreamed(T *const (&to)[together]) const {
+    bool result =
+        Isa::streams && args.l * args.c * int64_t(sizeof(T)) >= leastStreamed;
+    for (const T *row : to)
+      result = result && reinterpret_cast<size_t>(row) % 64 == 0;
+    return result;
+  }
+
+  /// Returns the first channel that is left.
+  template <bool Streamed, int Width>
+  int64_t wholeVectors(const Part &part, const Group<Width> &of) const {
+    int64_t c = part.begin;
+    for (; c + V::lanes <= part.last; c += V::lanes)
+      vectors(
+          of, c, [](const T *from) { return V::load(from); },
+          [](T *to, Type value) { V::template put<Streamed>(to, value); });
+    return c;
+  }
+
+  /// One vector of channels of a group.
+  template <int Width, typename Load, typename Store>
+  [[gnu::always_inline]] void vectors(const Group<Width> &of, int64_t c,
+                                      Load load, Store store) const {
+    constexpr int numRows = Width - 1 + together;
+    Type rows[numRows], factors[Width], ds[together], sums[numRows];
+    V::template each<numRows>([&](int i) { rows[i] = load(of.rows[i] + c); });
+    V::template each<Width>(
+        [&](int k) { factors[k] = V::load(weights + k * ld + c); });
+    V::template each<together>([&](int i) {
+      __builtin_prefetch(of.nextRows[i] + c);
+      __builtin_prefetch(of.nextDy[i] + c);
+      ds[i] = load(of.dy[i] + c);
+    });
+    if (args.silu) {
+      Type slopes[together], silu[together];
+      V::template each<together>([&](int i) {
+        slopes[i] = V::load(bias + c);
+        V::template each<Width>(
+            [&](int k) { slopes[i] += factors[k] * rows[i + k]; });
+      });
+      M::siluSlope(slopes, silu);
+      V::template each<together>([&](int i) { ds[i] *= slopes[i]; });
+    }
+    V::template each<numRows>([&](int i) {
+      sums[i] =
+          i < Width - 1 ? V::load(of.before[i % (Width - 1)] + c) : Type{};
+    });
+    V::template each<together>([&](int i) {
+      V::template each<Width>(
+          [&](int k) { sums[i + k] += factors[k] * ds[i]; });
+    });
+    V::template each<together>([&](int i) { store(of.to[i] + c, sums[i]); });
+    V::template each<Width - 1>(
+        [&](int i) { V::store(of.pending[i] + c, sums[together + i]); });
+    V::template each<Width + 1>([&](int k) {
+      Type sum = V::load(of.sums + k * ld + c);
+      V::template each<together>([&](int i) {
+        sum += k < Width ? rows[(i + k) % numRows] * ds[i] : ds[i];
+      });
+      V::store(of.sums + k * ld + c, sum);
+    });
+  }
+
+  //===--- Rows ----------------------------------------------------------===//
+
+  /// The part of input row t, where t > -w, as contiguous channels. Rows are
+  /// asked for in their order, but for those of the last window: of rows that
+  /// are not contiguous, the copies of these stay.
+  const T *rowAt(const Part &part, int64_t t) {
     if (t < 0 && !args.initial.data)
       return zeros;
-    return t < 0 ? contiguous(args.initial.at(b, t + w - 1),
-                              args.initial.strides[2], (t + w) % w)
-                 : contiguous(args.x.at(b, t), args.x.strides[2], t % w);
-  }
-  const T *contiguous(const T *row, int64_t stride, int64_t slot) {
-    if (stride == 1)
+    const View<const T, 3> &from = t < 0 ? args.initial : args.x;
+    const T *row = from.at(part.b, t < 0 ? t + w - 1 : t);
+    if (from.strides[2] == 1)
       return row;
-    T *copy = copies + slot * ld;
-    for (int64_t c = 0; c < args.c; ++c)
-      copy[c] = row[c * stride];
+    T *copy = copies + (t + numCopies) % numCopies * ld;
+    if (t > newestCopy)
+      gather(part, row, from.strides[2], copy);
+    newestCopy = t > newestCopy ? t : newestCopy;
     return copy;
+  }
+  const T *cotangentRow(const Part &part, int64_t t, int64_t slot) {
+    const T *row = args.dy.at(part.b, t);
+    if (args.dy.strides[2] == 1)
+      return row;
+    T *copy = dyCopies + slot * ld;
+    gather(part, row, args.dy.strides[2], copy);
+    return copy;
+  }
+  static void gather(const Part &part, const T *from, int64_t stride, T *to) {
+    for (int64_t c = part.begin; c < part.last; ++c)
+      to[c] = from[c * stride];
+  }
+
+  /// Whether the cotangent of input row t goes to dx as it is.
+  bool isDirect(const Part &part, int64_t t) const {
+    return t >= part.first && t < part.end && args.dx.strides[2] == 1;
   }
 
   /// Nobody adds to the cotangent of input row t any more. Those in front of
   /// the block are another's, but for the first.
   void finishRow(const Part &part, int64_t t) {
-    Acc *from = cotangentOf(t);
-    if (t >= part.first && t < part.end)
-      storeRow(part, from, args.dx.at(part.b, t), args.dx.strides[2]);
-    else if (t < 0 && part.first == 0 && t >= -(w - 1))
-      storeRow(part, from, args.dinitial.at(part.b, t + w - 1),
-               args.dinitial.strides[2]);
-    for (int64_t c = part.begin; c < part.last; ++c)
-      from[c] = 0;
+    storeRow(part, t, cotangentOf(t));
   }
-  void storeRow(const Part &part, const Acc *from, T *to,
-                int64_t stride) const {
+  template <typename From>
+  void storeRow(const Part &part, int64_t t, const From *from) const {
+    if (t >= part.first && t < part.end)
+      scatter(part, from, args.dx.at(part.b, t), args.dx.strides[2]);
+    else if (t < 0 && part.first == 0 && t >= -(w - 1))
+      scatter(part, from, args.dinitial.at(part.b, t + w - 1),
+              args.dinitial.strides[2]);
+  }
+  template <typename From>
+  static void scatter(const Part &part, const From *from, T *to,
+                      int64_t stride) {
     if (stride == 1)
       for (int64_t c = part.begin; c < part.last; ++c)
         to[c] = T(from[c]);
@@ -205,17 +359,19 @@ private:
       for (int64_t c = part.begin; c < part.last; ++c)
         to[c * stride] = T(from[c]);
   }
+  static void clear(const Part &part, Acc *row) {
+    for (int64_t c = part.begin; c < part.last; ++c)
+      row[c] = 0;
+  }
 
-  static void addUp(const Conv1dGradArgs<T> &args, const Acc *partial,
-                    int64_t blocks) {
-    int64_t each = (args.w + 1) * args.c;
-    for (int64_t k = 0; k <= args.w; ++k)
-      for (int64_t c = 0; c < args.c; ++c) {
-        Acc sum = 0;
-        for (int64_t i = 0; i < blocks; ++i)
-          sum += partial[i * each + k * args.c + c];
-        *(k < args.w ? args.dweight.at(c, k) : args.dbias.at(c)) = sum;
-      }
+  /// From sums, [w + 1][ld].
+  static void writeSums(const Conv1dGradArgs<T> &args, const Acc *sums) {
+    int64_t ld = roundUp(args.c, V::lanes);
+    for (int64_t c = 0; c < args.c; ++c) {
+      for (int64_t k = 0; k < args.w; ++k)
+        *args.dweight.at(c, k) = sums[k * ld + c];
+      *args.dbias.at(c) = sums[args.w * ld + c];
+    }
   }
 
   static void clearInitial(const Conv1dGradArgs<T> &args) {
@@ -226,10 +382,12 @@ private:
   }
 
   const Conv1dGradArgs<T> &args;
-  int64_t w, ld;
+  int64_t w, ld, numCopies;
   /// [w][ld]; cotangents of the last w input rows, row t at t mod w.
   Acc *weights, *cotangents, *bias;
-  T *copies, *zeros;
+  T *copies, *zeros, *results, *dyCopies;
+  /// The last input row that was copied.
+  int64_t newestCopy;
   /// The input rows of a token, its own first.
   const T **window;
 };

@@ -13,6 +13,9 @@ struct Portable {
   static constexpr int rows = 4;
   static constexpr bool streams = false;
   static constexpr bool fuses = false;
+  template <typename Vector> static Vector inverse(Vector value) {
+    return 1 / value;
+  }
 };
 } // namespace
 

@@ -13,6 +13,7 @@
 #include "OpArguments.h"
 #include "Scratch.h"
 #include "Team.h"
+#include "fast/BlockSums.h"
 #include "fast/Pack.h"
 #include "fast/VecMath.h"
 
@@ -28,8 +29,9 @@ public:
     if (const char *message = decode(call, args))
       return message;
     int64_t blocks = ceilDiv(args.rows, blockRows);
+    int64_t sums = args.groups * roundUp(args.c / args.groups, V::lanes);
     auto *partial = static_cast<Acc *>(
-        scratch(Slot::Segments, carved<Acc>(blocks * args.c)));
+        scratch(Slot::Segments, carved<Acc>((blocks ? blocks : 1) * sums)));
     if (!partial)
       return outOfMemory("rms_norm_grad");
     const char *message = share(
@@ -38,15 +40,11 @@ public:
           if (!norm.allocate())
             return outOfMemory("rms_norm_grad");
           for (int64_t i; items.take(i);)
-            norm.block(i * blockRows, partial + i * args.c);
+            norm.block(i * blockRows, partial + i * sums);
           return nullptr;
         });
-    for (int64_t c = 0; c < args.c && !message; ++c) {
-      Acc sum = 0;
-      for (int64_t i = 0; i < blocks; ++i)
-        sum += partial[i * args.c + c];
-      *args.dweight.at(c) = sum;
-    }
+    if (!message)
+      writeSums(args, sumOverBlocks(partial, blocks, sums));
     return message;
   }
 
@@ -56,6 +54,7 @@ private:
   using M = VecMath<Isa, Acc>;
   using Type = typename V::Type;
   static constexpr int64_t blockRows = 32;
+  static constexpr int together = V::together;
 
   /// A group of a row, as contiguous elements.
   struct Group {
@@ -63,6 +62,9 @@ private:
     const Acc *weight;
     T *dx, *dgate;
     Acc *dweight;
+    /// The inputs behind these: they are fetched while results are made, and
+    /// memory works all the time.
+    const T *nextX, *nextDy, *nextGate;
   };
 
   explicit RmsNormGrad(const RmsNormGradArgs<T> &args)
@@ -72,14 +74,14 @@ private:
   bool allocate() {
     constexpr int64_t numCopies = 5;
     void *memory = scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
-                                             4 * carved<Acc>(padded) +
+                                             2 * carved<Acc>(padded) +
                                              carved<T>(numCopies * padded));
     if (!memory)
       return false;
     Carver carver(memory);
     weights = carver.take<Acc>(args.groups * padded);
-    for (Acc **row : {&values, &cotangents, &gates, &slopes})
-      *row = carver.take<Acc>(padded);
+    gates = carver.take<Acc>(padded);
+    slopes = carver.take<Acc>(padded);
     copies = carver.take<T>(numCopies * padded);
     for (int64_t i = 0; i < args.groups * padded; ++i)
       weights[i] = 1;
@@ -90,18 +92,22 @@ private:
     return true;
   }
 
+  /// Its rows of the results, and what they give the weight: [groups][padded].
   void block(int64_t first, Acc *dweight) {
-    for (int64_t c = 0; c < args.c; ++c)
-      dweight[c] = 0;
+    for (int64_t i = 0; i < args.groups * padded; ++i)
+      dweight[i] = 0;
     int64_t end = least(args.rows, first + blockRows);
     for (int64_t row = first; row < end; ++row)
       for (int64_t group = 0; group < args.groups; ++group)
-        pass(row, group, dweight + group * count);
+        pass(row, group, dweight + group * padded);
+    V::finishStreams();
   }
 
   void pass(int64_t row, int64_t group, Acc *dweight) {
     int64_t first = group * count;
-    bool hasGate = args.gate.data;
+    bool hasGate = args.gate.data, isLast = group + 1 == args.groups;
+    int64_t nextRow = least(row + isLast, args.rows - 1);
+    int64_t next = isLast ? 0 : first + count;
     Group of = {
         rowOf(args.x, row, first, copies),
         rowOf(args.dy, row, first, copies + padded),
@@ -111,11 +117,33 @@ private:
         !hasGate                 ? nullptr
         : args.dgate.stride == 1 ? args.dgate.at(row, first)
                                  : copies + 4 * padded,
-        dweight};
-    write(of, read(of));
+        dweight,
+        args.x.at(nextRow, next),
+        args.dy.at(nextRow, next),
+        hasGate ? args.gate.at(nextRow, next) : nullptr};
+    isStreamed(of) ? transform<true>(of) : transform<false>(of);
     scatter(of.dx, args.dx, row, first);
     if (hasGate)
       scatter(of.dgate, args.dgate, row, first);
+  }
+
+  /// Whether results go past the caches, which could not hold them anyway.
+  bool isStreamed(const Group &of) const {
+    return Isa::streams &&
+           args.rows * args.c * int64_t(sizeof(T)) >= leastStreamed &&
+           (reinterpret_cast<size_t>(of.dx) |
+            reinterpret_cast<size_t>(of.dgate)) %
+                   64 ==
+               0;
+  }
+
+  template <bool Streamed> void transform(const Group &of) const {
+    if (!of.gate)
+      write<Gate::None, Streamed>(of, read<Gate::None, Streamed>(of));
+    else if (args.gateFirst)
+      write<Gate::First, Streamed>(of, read<Gate::First, Streamed>(of));
+    else
+      write<Gate::Last, Streamed>(of, read<Gate::Last, Streamed>(of));
   }
 
   const T *rowOf(const RowTensor<const T> &from, int64_t row, int64_t first,
@@ -133,75 +161,119 @@ private:
       *to.at(row, first + i) = from[i];
   }
 
-  /// Calls fn(i, load, store) for the vectors of a group.
-  template <typename Fn> [[gnu::always_inline]] void forEach(Fn fn) const {
+  /// Calls `fn`, a generic lambda, for N vectors of a group at a time:
+  /// fn(N, i, load, store), with N as a type. What is stored is streamed, or
+  /// not.
+  template <bool Streamed, typename Fn>
+  [[gnu::always_inline]] static void forEach(int64_t count, Fn fn) {
+    auto load = [](const auto *from) { return V::load(from); };
+    auto store = [](T *to, Type value) {
+      V::template put<Streamed>(to, value);
+    };
+    constexpr int64_t step = together * V::lanes;
     int64_t i = 0;
+    for (; i + step <= count; i += step)
+      fn(Several<together>(), i, load, store);
     for (; i + V::lanes <= count; i += V::lanes)
-      fn(
-          i, [](const auto *from) { return V::load(from); },
-          [](auto *to, Type value) { V::store(to, value); });
+      fn(Several<1>(), i, load, store);
     if (int64_t left = count - i; left > 0)
       fn(
-          i, [left](const auto *from) { return V::loadPart(from, left); },
-          [left](auto *to, Type value) { V::storePart(to, value, left); });
+          Several<1>(), i,
+          [left](const auto *from) { return V::loadPart(from, left); },
+          [left](T *to, Type value) { V::storePart(to, value, left); });
   }
+  template <int N> using Several = std::integral_constant<int, N>;
+
+  enum class Gate { None, First, Last };
 
   struct Sums {
-    Type squares = {}, products = {};
+    Type squares[together] = {}, products[together] = {};
   };
 
-  /// What is normed, the cotangent of the weighted norm, and silu of the gate
-  /// and its slope; the sum of squares, and that of products of the first two.
-  Sums read(const Group &of) {
+  /// Silu of the gate and its slope; the sum of squares of what is normed, and
+  /// that of its products with the cotangent of the norm.
+  template <Gate G, bool Streamed> Sums read(const Group &group) const {
     Sums sums;
-    forEach([&](int64_t i, auto load, auto) {
-      Type value = load(of.x + i), cotangent = load(of.dy + i);
-      if (of.gate) {
-        Type gate;
-        Type slope = M::siluSlope(load(of.gate + i), &gate);
-        V::store(gates + i, gate);
-        V::store(slopes + i, slope);
-        (args.gateFirst ? value : cotangent) *= gate;
+    // Its own, so that stores leave it in registers.
+    const Group of = group;
+    Acc *const gates = this->gates, *const slopes = this->slopes;
+    forEach<Streamed>(count, [&](auto several, int64_t i, auto load,
+                                 auto) __attribute__((always_inline)) {
+      constexpr int n = several;
+      Type gate[n], slope[n];
+      if constexpr (G != Gate::None) {
+        V::template each<n>(
+            [&](int v) { slope[v] = load(of.gate + i + v * V::lanes); });
+        M::siluSlope(slope, gate);
       }
-      V::store(values + i, value);
-      V::store(cotangents + i, cotangent);
-      sums.squares += value * value;
-      sums.products += value * cotangent * V::load(of.weight + i);
+      V::template each<n>([&](int v) __attribute__((always_inline)) {
+        int64_t at = i + v * V::lanes;
+        if constexpr (!Streamed)
+          __builtin_prefetch(of.dx + at, 1);
+        Type value = load(of.x + at), cotangent = load(of.dy + at);
+        if constexpr (G != Gate::None) {
+          if constexpr (!Streamed)
+            __builtin_prefetch(of.dgate + at, 1);
+          V::store(gates + at, gate[v]);
+          V::store(slopes + at, slope[v]);
+          (G == Gate::First ? value : cotangent) *= gate[v];
+        }
+        sums.squares[v] += value * value;
+        sums.products[v] += value * cotangent * V::load(of.weight + at);
+      });
     });
     return sums;
   }
 
-  void write(const Group &of, const Sums &sums) {
+  template <Gate G, bool Streamed>
+  void write(const Group &group, const Sums &sums) const {
+    const Group of = group;
     double square = sumOf(sums.squares) / double(count) + args.eps;
-    Acc scale = Acc(1 / __builtin_sqrt(square));
-    Acc mean = Acc(sumOf(sums.products) / double(count) * double(scale));
-    forEach([&](int64_t i, auto load, auto store) {
-      Type normed = V::load(values + i) * scale;
-      Type cotangent = V::load(cotangents + i), weight = V::load(of.weight + i);
-      store(of.dweight + i, load(of.dweight + i) + cotangent * normed);
-      Type value = (cotangent * weight - normed * mean) * scale;
-      if (of.gate) {
-        Type slope = V::load(slopes + i);
-        Type factor = args.gateFirst ? value * load(of.x + i)
-                                     : load(of.dy + i) * normed * weight;
-        if (args.gateFirst)
-          value *= V::load(gates + i);
-        store(of.dgate + i, factor * slope);
-      }
-      store(of.dx + i, value);
+    const Acc scale = Acc(1 / __builtin_sqrt(square));
+    const Acc mean = Acc(sumOf(sums.products) / double(count) * double(scale));
+    const Acc *const gates = this->gates, *const slopes = this->slopes;
+    Acc *const dweight = of.dweight;
+    forEach<Streamed>(count, [&](auto several, int64_t i, auto load,
+                                 auto store) __attribute__((always_inline)) {
+      V::template each<several>([&](int v) __attribute__((always_inline)) {
+        int64_t at = i + v * V::lanes;
+        __builtin_prefetch(of.nextX + at);
+        __builtin_prefetch(of.nextDy + at);
+        Type x = load(of.x + at), dy = load(of.dy + at);
+        Type weight = V::load(of.weight + at), gate = V::splat(1);
+        if constexpr (G != Gate::None)
+          gate = V::load(gates + at);
+        Type normed = (G == Gate::First ? x * gate : x) * scale;
+        Type cotangent = G == Gate::Last ? dy * gate : dy;
+        V::store(dweight + at, V::load(dweight + at) + cotangent * normed);
+        Type value = (cotangent * weight - normed * mean) * scale;
+        if constexpr (G != Gate::None) {
+          __builtin_prefetch(of.nextGate + at);
+          Type factor = G == Gate::First ? value * x : dy * normed * weight;
+          store(of.dgate + at, factor * V::load(slopes + at));
+        }
+        store(of.dx + at, G == Gate::First ? value * gate : value);
+      });
     });
   }
 
-  static double sumOf(Type value) {
+  static double sumOf(const Type (&values)[together]) {
     double sum = 0;
-    for (int lane = 0; lane < V::lanes; ++lane)
-      sum += double(value[lane]);
+    for (const Type &value : values)
+      for (int lane = 0; lane < V::lanes; ++lane)
+        sum += double(value[lane]);
     return sum;
+  }
+
+  static void writeSums(const RmsNormGradArgs<T> &args, const Acc *sums) {
+    int64_t count = args.c / args.groups, padded = roundUp(count, V::lanes);
+    for (int64_t c = 0; c < args.c; ++c)
+      *args.dweight.at(c) = sums[c / count * padded + c % count];
   }
 
   const RmsNormGradArgs<T> &args;
   int64_t count, padded;
-  Acc *weights, *values, *cotangents, *gates, *slopes;
+  Acc *weights, *gates, *slopes;
   T *copies;
 };
 

@@ -13,6 +13,8 @@
 //   streams whether there is stream(to, vector): a store past the caches, to an
 //           address that is a multiple of the vector's bytes
 //   fuses   whether a product goes into a sum unrounded
+//   inverse(vector) 1 / vector within a unit in the last place, where both are
+//           normal numbers
 //
 // What multiplies pairs of bf16 has more: see PairedEntries.h.
 //

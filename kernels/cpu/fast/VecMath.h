@@ -103,25 +103,30 @@ template <typename Isa, typename T> struct VecMath {
   /// The same of each, with the same bits. They go side by side: each alone
   /// would wait for itself most of the time.
   template <int N> [[gnu::always_inline]] static void silu(Type (&x)[N]) {
-    constexpr T limit = -1 - K::normal;
     Type power[N];
-    V::template each<N>(
-        [&](int v) { power[v] = x[v] > limit ? V::splat(limit) : x[v]; });
-    expOfMinus(power);
+    clampedExpOfMinus(x, power);
     V::template each<N>([&](int v) {
       Type result = x[v] / (T(1) + power[v]);
-      x[v] = x[v] < -limit ? Type{} : result;
+      x[v] = x[v] < -siluLimit ? Type{} : result;
     });
   }
 
-  /// The derivative of silu; gives silu too, where that is asked for.
-  static Type siluSlope(Type x, Type *silu = nullptr) {
-    Type logistic = T(1) / (T(1) + exp(-x));
-    // 0 where x is too small for the quotient to be more.
-    Type product = x < -T(1) - K::overflow ? Type{} : x * logistic;
-    if (silu)
-      *silu = product;
-    return logistic + product * (T(1) - logistic);
+  /// Each x becomes the derivative of silu there, and `silu` silu of it; 0
+  /// where that is.
+  template <int N>
+  [[gnu::always_inline]] static void siluSlope(Type (&x)[N], Type (&silu)[N]) {
+    Type power[N];
+    clampedExpOfMinus(x, power);
+    V::template each<N>([&](int v) {
+      auto isNone = x[v] < -siluLimit;
+      Type logistic = isNone ? Type{} : Isa::inverse(T(1) + power[v]);
+      silu[v] = isNone ? Type{} : x[v] * logistic;
+      // 1 - logistic would lose what is small beside 1; and where x is large,
+      // its product with what is left is 0, but not of infinity.
+      Type clamped = x[v] > siluLimit ? V::splat(siluLimit) : x[v];
+      Type rest = isNone ? Type{} : clamped * logistic * (power[v] * logistic);
+      x[v] = logistic + rest;
+    });
   }
 
   /// log(1 + exp(x)) = max(x, 0) + log1p(u), u = exp(-|x|) in (0, 1], with
@@ -138,6 +143,20 @@ template <typename Isa, typename T> struct VecMath {
   }
 
 private:
+  /// -x of what silu is 0 for: beyond it exp(-x) is next to the largest
+  /// numbers.
+  static constexpr T siluLimit = -1 - K::normal;
+
+  /// exp(-x) where -siluLimit <= x; no more than small above siluLimit.
+  template <int N>
+  [[gnu::always_inline]] static void clampedExpOfMinus(const Type (&x)[N],
+                                                       Type (&power)[N]) {
+    V::template each<N>([&](int v) {
+      power[v] = x[v] > siluLimit ? V::splat(siluLimit) : x[v];
+    });
+    expOfMinus(power);
+  }
+
   /// Each x becomes exp(-x), which is a normal number and not next to the
   /// largest ones.
   template <int N> [[gnu::always_inline]] static void expOfMinus(Type (&x)[N]) {
