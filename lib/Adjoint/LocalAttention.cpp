@@ -30,7 +30,7 @@ LogicalResult attentionRows(AdjointContext &context, AttentionRowsOp op) {
         builder, context.getLoc(),
         RankedTensorType::get(op.getQ().getType().getDimSize(1),
                               builder.getI64Type()),
-        op.getMesh(), op.getCuts());
+        /*documents=*/Value(), op.getMesh(), op.getCuts());
   auto grad = AttentionGradOp::create(
       builder, context.getLoc(), op.getQ().getType(), summed(op.getK()),
       summed(op.getV()), op.getQ(), op.getK(), op.getV(), op.getOut(),

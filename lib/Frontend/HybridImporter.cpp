@@ -53,7 +53,7 @@ private:
     }
     return AttentionBlockOp::create(
         b, u.getType(), u, weight(".q"), bias(".q"), weight(".k"), bias(".k"),
-        weight(".v"), bias(".v"), weight(".o"), bias(".o"),
+        weight(".v"), bias(".v"), weight(".o"), bias(".o"), model.documents(),
         b.getI64IntegerAttr(c.heads), b.getI64IntegerAttr(c.keyHeads),
         b.getI64IntegerAttr(c.headDim), /*causal=*/b.getBoolAttr(true),
         c.scale ? b.getF64FloatAttr(*c.scale) : FloatAttr(),

@@ -65,6 +65,12 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
   b.setInsertionPointToEnd(module->getBody());
   SmallVector<Type> types = {
       RankedTensorType::get({options.batch, options.sequence}, b.getI32Type())};
+  SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
+  if (options.documents) {
+    types.push_back(RankedTensorType::get(
+        {options.batch, options.documents + 1}, b.getI32Type()));
+    attributes.push_back(documentAttributes());
+  }
   for (const WeightSpec &spec : weights)
     types.push_back(tensor(spec.shape));
   int64_t tokens = options.lastToken ? 1 : options.sequence;
@@ -75,13 +81,14 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
     SmallVector<StringRef> fields(model.dropout.begin(), model.dropout.end());
     function->setAttr(dropoutAttr, b.getStrArrayAttr(fields));
   }
-  SmallVector<DictionaryAttr> attributes = {tokenAttributes()};
   Block *body = function.addEntryBlock();
-  for (auto [index, spec] : llvm::enumerate(weights)) {
+  if (options.documents)
+    arguments[documentsName] = body->getArgument(1);
+  for (const WeightSpec &spec : weights) {
+    arguments[spec.name] = body->getArgument(attributes.size());
     attributes.push_back(b.getDictionaryAttr(
         {b.getNamedAttr(paramAttr, b.getStringAttr(spec.name)),
          b.getNamedAttr(initAttr, toAttr(b.getContext(), spec.init))}));
-    arguments[spec.name] = body->getArgument(index + 1);
   }
   // All at once: each new list would live as long as the context.
   function.setAllArgAttrs(attributes);
@@ -127,6 +134,15 @@ DictionaryAttr ModelBuilder::tokenAttributes() {
   return b.getDictionaryAttr(
       {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
        b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
+       b.getNamedAttr(initAttr, init)});
+}
+
+DictionaryAttr ModelBuilder::documentAttributes() {
+  DictionaryAttr init = b.getDictionaryAttr(
+      {b.getNamedAttr("kind", b.getStringAttr("documents")),
+       b.getNamedAttr("length", b.getI64IntegerAttr(options.sequence))});
+  return b.getDictionaryAttr(
+      {b.getNamedAttr(nameAttr, b.getStringAttr(documentsName)),
        b.getNamedAttr(initAttr, init)});
 }
 
@@ -184,7 +200,7 @@ Value ModelBuilder::mixer(Value u, const std::string &name,
       weight(name + ".conv1d.bias"), weight(name + ".dt_bias"),
       weight(name + ".A_log"), skip(weight(name + ".D"), config),
       weight(name + ".norm.weight"), weight(name + ".out_proj.weight"),
-      weight(name + ".out_proj.bias"), i64(config.numHeads),
+      weight(name + ".out_proj.bias"), documents(), i64(config.numHeads),
       i64(config.headDim), i64(config.numGroups), i64(config.stateSize),
       // A published chunk serves GPUs; on a CPU states stay in cache with
       // less.

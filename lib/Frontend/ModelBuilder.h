@@ -50,9 +50,14 @@ public:
     return arguments.lookup(name.str());
   }
 
+  /// `cu_seqlens`, or null where each row is one document.
+  mlir::Value documents() const { return arguments.lookup(documentsName); }
+
   mlir::ImplicitLocOpBuilder &builder() { return b; }
 
 private:
+  static constexpr llvm::StringLiteral documentsName = "cu_seqlens";
+
   ModelBuilder(const LanguageModel &model, const ImportOptions &options,
                mlir::FloatType element, mlir::Location location,
                const Multipliers &multipliers);
@@ -62,6 +67,7 @@ private:
   }
   mlir::RankedTensorType stateType() const;
   mlir::DictionaryAttr tokenAttributes();
+  mlir::DictionaryAttr documentAttributes();
   bool residualIsWider();
   mlir::Value toResidual(mlir::Value x);
   mlir::Value toElement(mlir::Value x);

@@ -31,9 +31,45 @@ void drawIds(HostTensor &tensor, uint64_t key, int64_t below) {
     ids[i] = static_cast<T>(splitMix64(key, i) % static_cast<uint64_t>(below));
 }
 
-/// Integers below `below` of cp.init = {kind = "ids", below = ...}.
+/// What cuts `length` tokens into documents somewhere, some of them empty: a
+/// list of the last dimension for each index of the others.
+template <typename T>
+void drawDocuments(HostTensor &tensor, uint64_t key, int64_t length) {
+  llvm::MutableArrayRef<T> all = elements<T>(tensor);
+  size_t count = size_t(tensor.shape.back());
+  for (size_t first = 0; count && first < all.size(); first += count) {
+    llvm::MutableArrayRef<T> ends = all.slice(first, count);
+    for (size_t i = 0; i < count; ++i)
+      ends[i] = static_cast<T>(splitMix64(key, first + i) %
+                               static_cast<uint64_t>(length + 1));
+    llvm::sort(ends);
+    ends.back() = static_cast<T>(length);
+    ends.front() = 0;
+  }
+}
+
+/// Documents of cp.init = {kind = "documents", length = ...}; false for another
+/// kind.
+bool drawDocumentsOf(const TensorSpec &spec, uint64_t key, HostTensor &tensor) {
+  auto kind = spec.init.getAs<mlir::StringAttr>("kind");
+  auto length = spec.init.getAs<mlir::IntegerAttr>("length");
+  if (!kind || kind.getValue() != "documents" || !length ||
+      length.getInt() < 0 || spec.shape.empty())
+    return false;
+  if (spec.dtype == DType::I32)
+    drawDocuments<int32_t>(tensor, key, length.getInt());
+  else
+    drawDocuments<int64_t>(tensor, key, length.getInt());
+  return true;
+}
+
+/// Documents, or integers below `below` of cp.init = {kind = "ids", below =
+/// ...}.
 llvm::Error drawIntegers(const TensorSpec &spec, uint64_t seed,
                          HostTensor &tensor) {
+  uint64_t key = seed ^ fnv1a64(spec.name);
+  if (spec.init && drawDocumentsOf(spec, key, tensor))
+    return llvm::Error::success();
   auto below = spec.init ? spec.init.getAs<mlir::IntegerAttr>("below")
                          : mlir::IntegerAttr();
   if (!below || below.getInt() < 1)
@@ -41,7 +77,6 @@ llvm::Error drawIntegers(const TensorSpec &spec, uint64_t seed,
         "'" + spec.name +
         "' holds integers and has no cp.init = {kind = \"ids\", below = N}; "
         "give it by --inputs");
-  uint64_t key = seed ^ fnv1a64(spec.name);
   if (spec.dtype == DType::I32)
     drawIds<int32_t>(tensor, key, below.getInt());
   else

@@ -29,6 +29,12 @@ struct ImportFlags {
   llvm::cl::opt<bool> lastToken{
       "last-token",
       llvm::cl::desc("Logits of the last token of each sequence only")};
+  llvm::cl::opt<int64_t> documents{
+      "documents",
+      llvm::cl::desc(
+          "The most documents behind each other in a row, whose ends "
+          "an argument cu_seqlens then says; 0: a row is one"),
+      llvm::cl::init(0)};
   llvm::cl::opt<std::string> semantics{
       "semantics",
       llvm::cl::desc(
@@ -70,7 +76,7 @@ OwningOpRef<Operation *> importConfig(llvm::SourceMgr &source,
   for (const std::string &remark : cp::remarksOf(*config))
     emitRemark(location) << remark;
   cp::ImportOptions options{flags.batch, flags.sequence, flags.dtype,
-                            flags.lastToken};
+                            flags.lastToken, flags.documents};
   OwningOpRef<ModuleOp> module = cp::importModel(*config, options, location);
   return module ? OwningOpRef<Operation *>(module.release()) : nullptr;
 }

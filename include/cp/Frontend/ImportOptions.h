@@ -21,6 +21,10 @@ struct ImportOptions {
   std::string dtype = "f32";
   /// Logits of the last token of each sequence only, `[batch, 1, vocabulary]`.
   bool lastToken = false;
+  /// The most documents that a row of the batch holds behind each other: an
+  /// argument `cu_seqlens`, `[batch, documents + 1]`, then says where they end.
+  /// 0: each row is one, and there is no such argument.
+  int64_t documents = 0;
 };
 
 } // namespace cp

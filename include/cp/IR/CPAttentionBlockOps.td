@@ -26,6 +26,10 @@ def CP_AttentionBlockOp : CP_Op<"attention_block", [
     are those of `cp.attention`, `rope_theta` and `rotary_dims` (a whole head
     unless given) the theta and dims of `cp.rotary`.
 
+    With `documents` (`cu_seqlens`, see `cp.positions`) each row of the batch holds
+    several documents: a query sees keys of its own, and rotary places count in each
+    from 0.
+
     Lifetime: made by frontends, opened by `cp-decompose`; no later pass knows
     it.
 
@@ -34,11 +38,12 @@ def CP_AttentionBlockOp : CP_Op<"attention_block", [
     - attention_block_c2: num_heads, num_kv_heads and head_dim are positive, and
       num_kv_heads divides num_heads;
     - attention_block_c3: each weight and bias has the shape above;
-    - attention_block_c4: all element types agree;
+    - attention_block_c4: all element types but that of documents agree;
     - attention_block_c5: the window is not negative, and one above 0 wants
       `causal`;
     - attention_block_c6: rope_theta is a number above 0; rotary_dims wants it, is
-      even, at least 2 and at most head_dim.
+      even, at least 2 and at most head_dim;
+    - attention_block_c7: documents are `[b, n + 1]`, and want `causal`.
 
     ```mlir
     func.func @layer(%u: tensor<1x16x32xf32>, %q: tensor<32x32xf32>,
@@ -63,6 +68,7 @@ def CP_AttentionBlockOp : CP_Op<"attention_block", [
     Optional<CP_FloatTensorOfRank<1>>:$v_bias,
     CP_FloatTensorOfRank<2>:$o_proj,
     Optional<CP_FloatTensorOfRank<1>>:$o_bias,
+    Optional<CP_Documents>:$documents,
     I64Attr:$num_heads, I64Attr:$num_kv_heads, I64Attr:$head_dim,
     DefaultValuedAttr<BoolAttr, "true">:$causal,
     OptionalAttr<F64Attr>:$scale,
@@ -76,6 +82,7 @@ def CP_AttentionBlockOp : CP_Op<"attention_block", [
     `k_proj` `(` $k_proj (`,` $k_bias^)? `)`
     `v_proj` `(` $v_proj (`,` $v_bias^)? `)`
     `o_proj` `(` $o_proj (`,` $o_bias^)? `)`
+    (`documents` `(` $documents^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -40,6 +40,9 @@ class CP_FloatTensorOfRank<int rank> : TensorRankOf<[AnyFloat], [rank]>;
 /// token.
 defvar CP_Places = TensorRankOf<[I64], [2]>;
 
+/// Where the documents in each element of the batch end, `cu_seqlens`.
+defvar CP_Documents = TensorRankOf<[I32], [2]>;
+
 /// How a layer is cut, where that differs from the option of the pass.
 def CP_IsStrategy : AttrConstraint<
     CPred<"::cp::symbolizeCutStrategy("

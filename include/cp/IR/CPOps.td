@@ -72,6 +72,9 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
     first and the gate last. `norm_groups` parts of d_inner are normed each by
     itself. `strategy` overrides the option of `cp-assign-layouts` for this layer.
 
+    With `documents` (`cu_seqlens`, see `cp.positions`) each row of the batch holds
+    several documents, and nothing passes from one to the next.
+
     Lifetime: made by frontends, opened by `cp-decompose`; no later pass knows it.
 
     Constraints:
@@ -80,8 +83,9 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
       norm_groups are positive, num_groups divides num_heads and norm_groups
       divides d_inner;
     - mixer_c3: each weight has the shape above, with w at least 1;
-    - mixer_c4: all element types agree;
-    - mixer_c5: dt_min is at most dt_max.
+    - mixer_c4: all element types but that of documents agree;
+    - mixer_c5: dt_min is at most dt_max;
+    - mixer_c6: documents are `[b, n + 1]`.
 
     ```mlir
     func.func @layer(%u: tensor<1x16x8xf32>, %in: tensor<42x8xf32>,
@@ -110,6 +114,7 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
     Optional<CP_FloatTensorOfRank<1>>:$norm_weight,
     CP_FloatTensorOfRank<2>:$out_proj,
     Optional<CP_FloatTensorOfRank<1>>:$out_proj_bias,
+    Optional<CP_Documents>:$documents,
     I64Attr:$num_heads, I64Attr:$head_dim, I64Attr:$num_groups,
     I64Attr:$state_size,
     DefaultValuedAttr<I64Attr, "64">:$chunk_size,
@@ -126,6 +131,7 @@ def CP_MambaMixerOp : CP_Op<"mamba_mixer", [Pure, AttrSizedOperandSegments]> {
     `dt_bias` `(` $dt_bias `)` `A_log` `(` $A_log `)` `D` `(` $D `)`
     (`norm` `(` $norm_weight^ `)`)?
     `out_proj` `(` $out_proj (`,` $out_proj_bias^)? `)`
+    (`documents` `(` $documents^ `)`)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

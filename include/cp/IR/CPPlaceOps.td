@@ -12,51 +12,85 @@ include "cp/IR/CPBase.td"
 include "cp/IR/CPCollectiveOps.td"
 
 defvar CP_Positions = TensorRankOf<[I64], [1]>;
+defvar CP_AnyPositions = TensorRankOf<[I64], [1, 2]>;
 
 def CP_PositionsOp : CP_Op<"positions", [
     Pure, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
       "getSequenceFactor", "getHiddenFactor"]>,
     DeclareOpInterfaceMethods<PlacedOpInterface>]> {
-  let summary = "The place of each token in the whole sequence";
+  let summary = "The place of each token in its sequence";
   let description = [{
     0, 1, 2, ... along a sequence of l tokens. It takes the layout that its user
     needs; cut in whatever order, each rank's part says where its rows stand in
     the whole.
 
+    With `documents`, `[b, n + 1]`, the field's `cu_seqlens`, each element of the
+    batch is n documents behind each other, and the result, `[b, l]`, counts in
+    each from 0. Document i ends where the next begins, at
+    `documents[b, i + 1]`; each list begins with 0, does not fall (a document may
+    be empty) and ends with l, which is checked when the program runs. n is the
+    most that there may be: what is left of the list repeats l. Padding at the end
+    is a document of its own.
+
+    Constraints:
+    - positions_c1: with documents the result is `[b, l]`, without `[l]`;
+    - positions_c2: the lists of documents are as many as elements of the batch,
+      and not empty.
+
     ```mlir
-    func.func @places() -> tensor<64xi64> {
+    func.func @places(%cu_seqlens: tensor<2x4xi32>)
+        -> (tensor<64xi64>, tensor<2x64xi64>) {
       %0 = cp.positions : tensor<64xi64>
-      return %0 : tensor<64xi64>
+      %1 = cp.positions documents(%cu_seqlens : tensor<2x4xi32>) : tensor<2x64xi64>
+      return %0, %1 : tensor<64xi64>, tensor<2x64xi64>
     }
     ```
   }];
-  let results = (outs CP_Positions:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let arguments = (ins Optional<CP_Documents>:$documents);
+  let results = (outs CP_AnyPositions:$result);
+  let assemblyFormat = [{
+    (`documents` `(` $documents^ `:` type($documents) `)`)?
+    attr-dict `:` type($result)
+  }];
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getRuntimeSymbol();
+  }];
+  let hasVerifier = 1;
 }
 
-def CP_CutPositionsOp : CP_CutOp<"cut_positions", [Pure]> {
+def CP_CutPositionsOp : CP_CutOp<"cut_positions", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "The places of this rank's tokens";
   let description = [{
-    `cp.positions` of a sequence that is cut over a group.
+    `cp.positions` of a sequence that is cut over a group. With `documents` the
+    ranks of the group make sure that they have the same ones; nothing else passes
+    between them.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
-    - layout_c5: the cuts divide the sequence.
+    - layout_c5: the cuts divide the sequence;
+    - positions_c1 and positions_c2, as of `cp.positions`.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
-    func.func @places() -> tensor<16xi64> attributes {cp.view = "local"} {
+    func.func @places(%cu_seqlens: tensor<2x4xi32>)
+        -> (tensor<16xi64>, tensor<2x16xi64>) attributes {cp.view = "local"} {
       %0 = cp.cut_positions over ["cp" zigzag] of #mesh : tensor<16xi64>
-      return %0 : tensor<16xi64>
+      %1 = cp.cut_positions documents(%cu_seqlens : tensor<2x4xi32>)
+          over ["cp" zigzag] of #mesh : tensor<2x16xi64>
+      return %0, %1 : tensor<16xi64>, tensor<2x16xi64>
     }
     ```
   }];
-  let arguments = cutArguments;
-  let results = (outs CP_Positions:$result);
-  let assemblyFormat = "`over` custom<Cuts>($cuts) `of` $mesh attr-dict `:` type($result)";
+  let arguments = !con((ins Optional<CP_Documents>:$documents), cutArguments);
+  let results = (outs CP_AnyPositions:$result);
+  let assemblyFormat = [{
+    (`documents` `(` $documents^ `:` type($documents) `)`)?
+    `over` custom<Cuts>($cuts) `of` $mesh attr-dict `:` type($result)
+  }];
   let extraClassDeclaration = cutDeclaration # [{
     ::llvm::StringRef getRuntimeSymbol();
   }];

@@ -100,6 +100,23 @@ def CPRT_Shift : CPRT_Operation<"shift"> {
   let onlyMoves = true;
 }
 
+def CPRT_DocumentPositions : CPRT_Operation<"document_positions"> {
+  let description = [{
+    The places of this rank's rows within their documents, when each row of the
+    batch is n - 1 documents behind each other: document i has the tokens
+    cu_seqlens[b, i] to cu_seqlens[b, i + 1] - 1 of the whole sequence, which is
+    cut over `axes`, major to minor, each by its entry in `orders`.
+    Documents may be empty. Each row of cu_seqlens begins with 0, does not fall
+    and ends with the length of the whole sequence; CPRT_INVALID_ARGUMENT
+    otherwise. The ranks of the group have the same, or all get CPRT_MISMATCH;
+    nothing else passes between them.
+  }];
+  let ins = (inputs CPRT_Tensor<"i32", "b,n">:$cu_seqlens);
+  let outs = (outputs CPRT_I64<"b,l">:$positions);
+  let attrs = (attributes CPRT_Axes:$axes, CPRT_Orders:$orders);
+  let hasMethod = false;
+}
+
 def CPRT_Halo : CPRT_Operation<"halo"> {
   let description = [{
     k inputs x_i, and none or k inputs initial_i; k outputs: the `rows` rows

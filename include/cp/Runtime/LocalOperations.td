@@ -181,6 +181,7 @@ def CPRT_Positions : CPRT_Operation<"positions"> {
   }];
   let outs = (outputs CPRT_I64<"l">:$positions);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Orders:$orders);
+  let hasMethod = false;
 }
 
 def CPRT_Embedding : CPRT_Operation<"embedding"> {

@@ -62,12 +62,23 @@ static LogicalResult verifyRotary(AttentionBlockOp op) {
   return success();
 }
 
+static LogicalResult verifyDocuments(AttentionBlockOp op) {
+  constexpr StringRef label = "attention_block_c7";
+  if (op.getDocuments() && !op.getCausal())
+    return op.emitOpError(label)
+           << ": documents say how far back a query sees, and without causal "
+              "it sees what is behind it; make it causal, or give it documents "
+              "as elements of the batch";
+  return expectDocuments(op, label, op.getDocuments(), shapeOf(op.getU())[0]);
+}
+
 LogicalResult AttentionBlockOp::verify() {
   if (failed(expectType(*this, "attention_block_c1", "the result", getResult(),
                         getU().getType())) ||
       failed(verifySizes(*this)) || failed(verifyWeights(*this)) ||
-      failed(
-          verifyWindow(*this, "attention_block_c5", getCausal(), getWindow())))
+      failed(verifyWindow(*this, "attention_block_c5", getCausal(),
+                          getWindow())) ||
+      failed(verifyDocuments(*this)))
     return failure();
   return verifyRotary(*this);
 }

@@ -132,8 +132,8 @@ SmallVector<Value> AttentionGradOp::place(OpBuilder &builder, MeshAttr mesh,
   if (getCausal())
     positions = CutPositionsOp::create(
         builder, getLoc(),
-        RankedTensorType::get(shapeOf(getQ())[1], builder.getI64Type()), mesh,
-        local);
+        RankedTensorType::get(shapeOf(getQ())[1], builder.getI64Type()),
+        /*documents=*/Value(), mesh, local);
   return AttentionGradOp::create(
              builder, getLoc(), getResultTypes(), getQ(), getK(), getV(),
              getOut(), getLse(), getDout(), getDlse(), getPlaces(), positions,

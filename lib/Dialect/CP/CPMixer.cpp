@@ -60,6 +60,9 @@ LogicalResult MambaMixerOp::verify() {
       {"norm", getNormWeight(), {inner}},
       {"out_proj", getOutProj(), {width, inner}},
       {"out_proj bias", getOutProjBias(), {width}}};
+  if (failed(expectDocuments(*this, "mixer_c6", getDocuments(),
+                             shapeOf(getU())[0])))
+    return failure();
   for (auto &[what, value, shape] : shapes)
     if (failed(expectShape(*this, "mixer_c3", what, value, shape)))
       return failure();

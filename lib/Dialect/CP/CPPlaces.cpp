@@ -41,17 +41,32 @@ LogicalResult verifyRotatedDims(Operation *op, StringRef label,
 // PositionsOp
 //===----------------------------------------------------------------------===//
 
-FailureOr<ShardingRule> PositionsOp::getShardingRule() {
-  return ShardingRule::parse("-> l", *this);
+/// That documents are a list for each element of the batch.
+template <typename Op> static LogicalResult verifyDocuments(Op op) {
+  ArrayRef<int64_t> places = shapeOf(op.getResult());
+  size_t rank = op.getDocuments() ? 2 : 1;
+  if (places.size() != rank)
+    return op.emitOpError("positions_c1: the result must be ")
+           << (rank == 2 ? "[b, l], as there are documents"
+                         : "[l], as there are no documents")
+           << ", but has " << places.size() << " dimensions";
+  return expectDocuments(op, "positions_c2", op.getDocuments(), places[0]);
 }
 
-int64_t PositionsOp::getSequenceFactor() { return 0; }
-int64_t PositionsOp::getHiddenFactor() { return 0; }
+LogicalResult PositionsOp::verify() { return verifyDocuments(*this); }
+
+FailureOr<ShardingRule> PositionsOp::getShardingRule() {
+  return ShardingRule::parse(getDocuments() ? "b . -> b l" : "-> l", *this);
+}
+
+int64_t PositionsOp::getSequenceFactor() { return getDocuments() ? 1 : 0; }
+int64_t PositionsOp::getHiddenFactor() { return getSequenceFactor(); }
 
 SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {
-  auto local = CutPositionsOp::create(builder, getLoc(), getType(), mesh,
-                                      localCutsAttr(mesh, cuts));
+  auto local =
+      CutPositionsOp::create(builder, getLoc(), getType(), getDocuments(), mesh,
+                             localCutsAttr(mesh, cuts));
   return {local.getResult()};
 }
 
@@ -60,9 +75,21 @@ SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
 //===----------------------------------------------------------------------===//
 
 LogicalResult CutPositionsOp::verify() {
-  if (failed(verifyGroup(*this, getMesh(), getAxes())))
+  if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
+      failed(verifyDocuments(*this)))
     return failure();
-  return verifyDivides(*this, getMesh(), getCuts(), 0, shapeOf(getResult())[0]);
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  return verifyDivides(*this, getMesh(), getCuts(), shape.size() - 1,
+                       shape.back());
+}
+
+void CutPositionsOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  // Ranks compare their documents.
+  if (getDocuments())
+    effects.emplace_back(MemoryEffects::Read::get(),
+                         CommunicationResource::get());
 }
 
 //===----------------------------------------------------------------------===//

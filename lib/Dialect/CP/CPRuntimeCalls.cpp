@@ -145,10 +145,27 @@ void AttentionRowsOp::getRuntimeCall(RuntimeCall &call) {
   writeAttention(*this, call);
 }
 
-StringRef CutPositionsOp::getRuntimeSymbol() { return "positions"; }
+template <typename Op> static StringRef symbolOfPositions(Op op) {
+  return op.getDocuments() ? "document_positions" : "positions";
+}
+template <typename Op>
+static void writePositionsCall(Op op, RuntimeCall &call) {
+  if (op.getDocuments())
+    writeDocumentPositions(op, call);
+  else
+    writePositions(op, call);
+}
 
+StringRef PositionsOp::getRuntimeSymbol() { return symbolOfPositions(*this); }
+StringRef CutPositionsOp::getRuntimeSymbol() {
+  return symbolOfPositions(*this);
+}
+
+void PositionsOp::getRuntimeCall(RuntimeCall &call) {
+  writePositionsCall(*this, call);
+}
 void CutPositionsOp::getRuntimeCall(RuntimeCall &call) {
-  writePositions(*this, call);
+  writePositionsCall(*this, call);
 }
 
 void ScanStateOp::getRuntimeCall(RuntimeCall &call) {

@@ -71,6 +71,20 @@ LogicalResult expectTensor(Operation *op, StringRef label, StringRef what,
          << getElementTypeOrSelf(value);
 }
 
+LogicalResult expectDocuments(Operation *op, StringRef label, Value documents,
+                              int64_t batch) {
+  if (!documents)
+    return success();
+  int64_t count = shapeOf(documents)[1];
+  if (failed(expectShape(op, label, "documents", documents, {batch, count})))
+    return failure();
+  if (count != 0)
+    return success();
+  return op->emitOpError() << label
+                           << ": documents must begin with 0 and end with the "
+                              "length of the sequence, but have no elements";
+}
+
 LogicalResult expectOneElementType(Operation *op, StringRef label) {
   Type first;
   for (Type type :

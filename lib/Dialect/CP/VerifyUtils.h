@@ -43,6 +43,11 @@ llvm::LogicalResult expectTensor(mlir::Operation *op, llvm::StringRef label,
                                  llvm::ArrayRef<int64_t> shape,
                                  mlir::Type element);
 
+/// Fails with `label` unless `documents`, which may be null, are a list for
+/// each of `batch` elements, with an element or more.
+llvm::LogicalResult expectDocuments(mlir::Operation *op, llvm::StringRef label,
+                                    mlir::Value documents, int64_t batch);
+
 /// Fails with `label` unless all operands and results of floating-point numbers
 /// have one element type.
 llvm::LogicalResult expectOneElementType(mlir::Operation *op,

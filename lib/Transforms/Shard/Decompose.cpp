@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DocumentPlaces.h"
 #include "Heads.h"
 #include "OpenAttentionBlock.h"
 #include "ProveMask.h"
@@ -38,6 +39,8 @@ public:
     // All contractions first, so that exchanges behind them can be merged.
     Value z = project(0), x = project(1), bState = project(2),
           cState = project(3), dt = project(4);
+    if (mixer.getDocuments())
+      places = createPlaces(b, mixer.getU(), mixer.getDocuments());
     int64_t inner = mixer.getInnerSize(), shared = sections[2];
     x = convolve(x, 0, inner);
     bState = convolve(bState, inner, shared);
@@ -83,7 +86,7 @@ private:
     if (mixer.getConvBias())
       bias = rows(mixer.getConvBias(), offset, size);
     return Conv1dOp::create(b, x.getType(), x, weight, bias,
-                            /*initial=*/Value(), /*places=*/Value(),
+                            /*initial=*/Value(), places,
                             /*silu=*/b.getBoolAttr(true),
                             mixer.getStrategyAttr());
   }
@@ -98,7 +101,7 @@ private:
         b, heads4.getType(), tensor({shape[0], heads, headDim, states}), heads4,
         dt, mixer.getALog(), splitHeads(b, bState, groups, states),
         splitHeads(b, cState, groups, states), mixer.getD(), mixer.getDtBias(),
-        /*initial=*/Value(), /*places=*/Value(), mixer.getChunkSizeAttr(),
+        /*initial=*/Value(), places, mixer.getChunkSizeAttr(),
         mixer.getDtMinAttr(), mixer.getDtMaxAttr(), mixer.getStrategyAttr(),
         ScanAlgorithmAttr());
     return mergeHeads(b, ssd.getY());
@@ -123,6 +126,8 @@ private:
   ImplicitLocOpBuilder b;
   Type element;
   SmallVector<int64_t, 5> sections;
+  /// Of tokens in their documents, or null.
+  Value places;
 };
 
 struct Decompose : impl::DecomposeBase<Decompose> {

@@ -42,6 +42,14 @@ bool isFreeZero(Value value) {
   return succeeded(rule) && rule->isZero;
 }
 
+/// Of a list for each row of a tensor that lies so: whole, where its row is.
+static LayoutAttr ofRows(LayoutAttr rows) {
+  Layout layout = rows.toLayout();
+  layout.dims.resize(1);
+  layout.dims.resize(2);
+  return LayoutAttr::get(rows.getContext(), layout);
+}
+
 Value Materializer::adopt(Value value, LayoutAttr want) {
   Operation *op = value.getDefiningOp();
   if (!op || !isFree(op)) {
@@ -56,6 +64,9 @@ Value Materializer::adopt(Value value, LayoutAttr want) {
     OpOperand &out = fill.getDpsInitsMutable()[0];
     out.set(adopt(out.get(), want));
   }
+  if (auto positions = dyn_cast<PositionsOp>(op);
+      positions && positions.getDocuments())
+    materialize(positions.getDocumentsMutable()[0], ofRows(want), op);
   setLayout(op->getResult(0), want);
   // A constant's value has its type.
   if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))

@@ -7,6 +7,7 @@
 
 #include "OpenAttentionBlock.h"
 
+#include "DocumentPlaces.h"
 #include "Heads.h"
 #include "cp/IR/Projection.h"
 
@@ -26,10 +27,12 @@ public:
     Value q = project(block.getQProj(), block.getQBias(), heads);
     Value k = project(block.getKProj(), block.getKBias(), groups);
     Value v = project(block.getVProj(), block.getVBias(), groups);
+    if (block.getDocuments())
+      places = createPlaces(b, block.getU(), block.getDocuments());
     if (block.getRopeTheta()) {
-      Value places = positions();
-      q = rotate(q, places);
-      k = rotate(k, places);
+      Value turns = places ? places : wholePlaces();
+      q = rotate(q, turns);
+      k = rotate(k, turns);
     }
     return createLinear(b, mergeHeads(b, attend(q, k, v)), block.getOProj(),
                         block.getOBias(), Parallel::Rows);
@@ -46,13 +49,14 @@ private:
         heads, block.getHeadDim());
   }
 
-  Value positions() {
+  Value wholePlaces() {
     return PositionsOp::create(
-        b, RankedTensorType::get({input().getDimSize(1)}, b.getI64Type()));
+        b, RankedTensorType::get({input().getDimSize(1)}, b.getI64Type()),
+        /*documents=*/Value());
   }
 
-  Value rotate(Value x, Value places) {
-    return RotaryOp::create(b, x.getType(), x, places, block.getRopeThetaAttr(),
+  Value rotate(Value x, Value turns) {
+    return RotaryOp::create(b, x.getType(), x, turns, block.getRopeThetaAttr(),
                             block.getRotaryDimsAttr());
   }
 
@@ -64,7 +68,7 @@ private:
                                       input().getDimSize(1)},
                                      sums);
     return AttentionOp::create(b, q.getType(), lse, q, k, v, /*mask=*/Value(),
-                               /*places=*/Value(), block.getCausalAttr(),
+                               places, block.getCausalAttr(),
                                block.getScaleAttr(), block.getWindowAttr(),
                                block.getFormAttr())
         .getOut();
@@ -72,6 +76,8 @@ private:
 
   AttentionBlockOp block;
   ImplicitLocOpBuilder b;
+  /// Of tokens in their documents, or null.
+  Value places;
 };
 
 } // namespace

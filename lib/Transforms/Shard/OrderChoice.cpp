@@ -149,10 +149,10 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
     noteSequence(&op, *rule, sequence, sequenceDims);
     auto sequenceOp = dyn_cast<SequenceOpInterface>(op);
     // Where heads are cut, the exchange before has the rows in any order; and
-    // who reads nothing, positions say, can give any.
+    // positions, which read no rows, can give any.
     if ((sequenceOp &&
          sharding.onSequence(sharding.strategyOf(sequenceOp)).empty()) ||
-        op.getNumOperands() == 0)
+        op.getNumOperands() == 0 || isa<PositionsOp>(op))
       continue;
     graph.addOp(&op);
     if (sequenceOp && needsContiguous(sequenceOp))
