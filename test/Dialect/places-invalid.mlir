@@ -1,7 +1,7 @@
 // RUN: %cp-opt %s --split-input-file --verify-diagnostics
 
 func.func @positions_of_i32() {
-  // expected-error @below {{result #0 must be 1D tensor of 64-bit signless integer values}}
+  // expected-error @below {{result #0 must be 1D/2D tensor of 64-bit signless integer values}}
   %0 = cp.positions : tensor<64xi32>
   return
 }

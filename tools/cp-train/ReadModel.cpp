@@ -28,7 +28,7 @@ importFrom(const llvm::MemoryBuffer &text, const TrainOptions &options,
   ImportOptions import = {options.batchSize ? options.batchSize : 1,
                           options.sequence ? options.sequence : usualLength,
                           options.dtype.empty() ? "f32" : options.dtype,
-                          /*lastToken=*/false};
+                          /*lastToken=*/false, options.documents};
   OwningOpRef<ModuleOp> module =
       importModel(*config, import, FileLineColLoc::get(&context, label, 1, 1));
   if (!module)
@@ -46,11 +46,12 @@ llvm::Expected<OwningOpRef<ModuleOp>> readModel(const TrainOptions &options,
     return llvm::createStringError(message);
   if (StringRef(path).ends_with(".json"))
     return importFrom(*file, options, context);
-  if (options.batchSize || options.sequence || !options.dtype.empty())
+  if (options.batchSize || options.sequence || !options.dtype.empty() ||
+      options.documents)
     return llvm::createStringError(
-        "--batch-size, --seq and --dtype are for a config.json; a module has "
-        "sizes and types of its own, so leave them out, or import it by "
-        "cp-translate with others");
+        "--batch-size, --seq, --dtype and --documents are for a config.json; a "
+        "module has sizes and types of its own, so leave them out, or import "
+        "it by cp-translate with others");
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)

@@ -53,10 +53,10 @@ readTokens(const std::string &path) {
   return tokens;
 }
 
-llvm::Expected<TokenData> TokenData::read(const std::string &path,
-                                          int64_t batch, int64_t length,
-                                          int64_t vocabulary,
-                                          std::optional<uint64_t> seed) {
+llvm::Expected<TokenData>
+TokenData::read(const std::string &path, int64_t batch, int64_t length,
+                int64_t vocabulary, std::optional<uint64_t> seed,
+                std::optional<DocumentEnds> documents) {
   llvm::Expected<std::vector<int64_t>> tokens = readTokens(path);
   if (!tokens)
     return tokens.takeError();
@@ -78,7 +78,37 @@ llvm::Expected<TokenData> TokenData::read(const std::string &path,
         std::to_string(tokens->size()) +
         "; import the model with a smaller --batch or --seq");
   data.tokens = std::move(*tokens);
+  data.documents = documents;
+  if (llvm::Error error = data.checkDocuments(path))
+    return error;
   return data;
+}
+
+std::vector<int32_t> TokenData::documentsOf(int64_t window) const {
+  std::vector<int32_t> ends = {0};
+  for (int64_t i = 0; i < length; ++i)
+    if (i + 1 == length || tokens[window * length + i] == documents->token)
+      ends.push_back(static_cast<int32_t>(i + 1));
+  return ends;
+}
+
+llvm::Error TokenData::checkDocuments(const std::string &path) const {
+  int64_t most = 0, where = 0;
+  for (int64_t window = 0; documents && window < windows; ++window)
+    if (int64_t count = int64_t(documentsOf(window).size()) - 1; count > most) {
+      most = count;
+      where = window;
+    }
+  if (!documents || most <= documents->most)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      path + ": tokens " + std::to_string(where * length) + " to " +
+      std::to_string((where + 1) * length - 1) + " are " +
+      std::to_string(most) + " documents that end with " +
+      std::to_string(documents->token) +
+      ", but a row of the model has at most " +
+      std::to_string(documents->most) +
+      "; import it with --documents=" + std::to_string(most));
 }
 
 int64_t TokenData::windowAt(int64_t place) {
@@ -100,16 +130,31 @@ int64_t TokenData::windowAt(int64_t place) {
 }
 
 Batch TokenData::at(int64_t number) {
-  Batch result = {HostTensor::zeros(DType::I32, {batch, length}),
-                  HostTensor::zeros(DType::I32, {batch, length})};
+  // What no loss is asked of: a document says nothing about the next one.
+  constexpr int32_t ignored = -100;
+  int64_t most = documents ? documents->most : 0;
+  Batch result = {
+      HostTensor::zeros(DType::I32, {batch, length}),
+      HostTensor::zeros(DType::I32, {batch, length}),
+      HostTensor::zeros(DType::I32, {documents ? batch : 0, most + 1})};
   auto *ids = reinterpret_cast<int32_t *>(result.ids.bytes.data());
   auto *labels = reinterpret_cast<int32_t *>(result.labels.bytes.data());
+  auto *ends = reinterpret_cast<int32_t *>(result.documents.bytes.data());
   for (int64_t row = 0; row < batch; ++row) {
     int64_t window = windowAt(number * batch + row);
     for (int64_t i = 0; i < length; ++i) {
-      *ids++ = static_cast<int32_t>(tokens[window * length + i]);
-      *labels++ = static_cast<int32_t>(tokens[window * length + i + 1]);
+      int64_t token = tokens[window * length + i];
+      bool isLast = documents && token == documents->token;
+      *ids++ = static_cast<int32_t>(token);
+      *labels++ = isLast
+                      ? ignored
+                      : static_cast<int32_t>(tokens[window * length + i + 1]);
     }
+    if (!documents)
+      continue;
+    std::vector<int32_t> own = documentsOf(window);
+    own.resize(size_t(most + 1), static_cast<int32_t>(length));
+    ends = std::copy(own.begin(), own.end(), ends);
   }
   return result;
 }

@@ -35,6 +35,11 @@ void defineModel(TrainOptions &all) {
   static Flag<std::string> dtype(
       "dtype", cl::desc("config.json: f32, f64 or bf16 (default: f32)"),
       cl::location(all.dtype), cl::cat(category));
+  static Flag<int64_t> documents(
+      "documents",
+      cl::desc("config.json: the most documents of a row (default: a row is "
+               "one); needs --document-end"),
+      cl::location(all.documents), cl::init(0), cl::cat(category));
   static cl::opt<int64_t> ranks(
       "ranks", cl::desc("Number of ranks"), cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));
@@ -86,6 +91,11 @@ void defineTraining(TrainOptions &o) {
       "data",
       cl::desc("Text, whose bytes are the tokens, or ids as .npy or .ids"),
       cl::location(o.data), cl::cat(category));
+  static Flag<int64_t> documentEnd(
+      "document-end",
+      cl::desc("Token behind which a document of the data ends: nothing passes "
+               "from one to the next (10: lines of a text)"),
+      cl::location(o.documentEnd), cl::init(-1), cl::cat(category));
   static Flag<bool> shuffle(
       "shuffle", cl::desc("Draw the order of the data's windows, by --seed"),
       cl::location(o.shuffle), cl::cat(category));
@@ -183,6 +193,9 @@ llvm::Error checkTrainOptions(const TrainOptions &options) {
   if (options.data.empty() && !options.run.explain)
     return llvm::createStringError("--data says what to train on; give a text, "
                                    "or ids as .npy or .ids");
+  if (options.documents < 0)
+    return llvm::createStringError("--documents must be at least 0, but is " +
+                                   std::to_string(options.documents));
   if (options.memory.limit < 0)
     return llvm::createStringError("--memory must be at least 0, but is " +
                                    std::to_string(options.memory.limit));

@@ -20,7 +20,11 @@ struct TrainOptions {
   /// Sizes and type of a model that is a configuration; 0 and empty: not given.
   int64_t batchSize = 0, sequence = 0;
   std::string dtype;
+  /// The most documents of a row of it; 0: each row is one.
+  int64_t documents = 0;
   std::string data;
+  /// The token behind which a document ends; below 0: there are none.
+  int64_t documentEnd = -1;
   /// Draw the order of the windows.
   bool shuffle = false;
   int64_t steps = 100;

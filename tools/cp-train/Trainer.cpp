@@ -37,6 +37,9 @@ HostTensor scalar(DType dtype, const void *value) {
   return tensor;
 }
 
+/// The importers' name of where documents end.
+constexpr llvm::StringLiteral documentsName = "cu_seqlens";
+
 class Trainer {
 public:
   Trainer(const StepPrograms &programs, const TrainOptions &options)
@@ -113,11 +116,36 @@ private:
     idsName = ids->name;
     auto below = ids->init ? ids->init.getAs<mlir::IntegerAttr>("below")
                            : mlir::IntegerAttr();
+    std::optional<DocumentEnds> documents;
+    if (llvm::Error error = documentEnds().moveInto(documents))
+      return error;
     return TokenData::read(options.data, ids->shape[0], ids->shape[1],
                            below ? below.getInt() : 0,
                            options.shuffle ? std::optional(options.run.seed)
-                                           : std::nullopt)
+                                           : std::nullopt,
+                           documents)
         .moveInto(data);
+  }
+
+  /// The model and the data must both have documents, or none.
+  llvm::Expected<std::optional<DocumentEnds>> documentEnds() {
+    auto lists =
+        llvm::find_if(programs.arguments, [](const TensorSpec &spec) {
+          return !spec.isParam && spec.name == documentsName;
+        });
+    bool has = lists != programs.arguments.end();
+    if (has && options.documentEnd < 0)
+      return llvm::createStringError(
+          "a row of the model holds several documents (" + documentsName.str() +
+          "); say by --document-end behind which token "
+          "one ends");
+    if (!has && options.documentEnd >= 0)
+      return llvm::createStringError(
+          "--document-end is for a model whose rows hold several documents; "
+          "import it with --documents=N, the most of a row");
+    if (!has)
+      return std::nullopt;
+    return DocumentEnds{options.documentEnd, lists->shape.back() - 1};
   }
 
   /// Parameters as cp-run has them, and what goes with them: masters are
@@ -182,6 +210,9 @@ private:
       return error;
     if (llvm::Error error = session->set("labels", batch.labels))
       return error;
+    if (batch.documents.numElements())
+      if (llvm::Error error = session->set(documentsName, batch.documents))
+        return error;
     if (programs.accumulate())
       if (llvm::Error error =
               session->set(update::microBatch, scalar(DType::I64, &microBatch)))

@@ -204,6 +204,30 @@ func.func @main(%u: tensor<2x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
          tensor<4x8xf64>) -> tensor<2x8x4xf64>
 )",
        /*hasTwoGroups=*/true},
+      {"Documents",
+       {2, 8, 4},
+       R"(
+func.func @main(%u: tensor<2x8x4xf64> {cp.param = "u", cp.sequence = 1 : i64},
+    %in: tensor<28x4xf64> {cp.param = "in_proj"},
+    %cw: tensor<16x4xf64> {cp.param = "conv"},
+    %dtb: tensor<4xf64> {cp.param = "dt_bias"}, %a: tensor<4xf64> {cp.param = "A_log"},
+    %d: tensor<4xf64> {cp.param = "D"}, %out: tensor<4x8xf64> {cp.param = "out_proj"},
+    %q: tensor<8x4xf64> {cp.param = "q_proj"},
+    %k: tensor<4x4xf64> {cp.param = "k_proj"}) -> tensor<f64> {
+  %documents = arith.constant dense<[[0, 3, 3, 8], [0, 1, 6, 8]]> : tensor<2x4xi32>
+  %0 = cp.mamba_mixer %u in_proj(%in) conv(%cw) dt_bias(%dtb) A_log(%a) D(%d)
+      out_proj(%out) documents(%documents)
+      {num_heads = 4, head_dim = 2, num_groups = 2, state_size = 2, chunk_size = 3}
+      : (tensor<2x8x4xf64>, tensor<28x4xf64>, tensor<16x4xf64>, tensor<4xf64>,
+         tensor<4xf64>, tensor<4xf64>, tensor<4x8xf64>, tensor<2x4xi32>)
+      -> tensor<2x8x4xf64>
+  %y = cp.attention_block %0 q_proj(%q) k_proj(%k) v_proj(%k) o_proj(%out)
+      documents(%documents)
+      {num_heads = 4, num_kv_heads = 2, head_dim = 2, rope_theta = 10.0}
+      : (tensor<2x8x4xf64>, tensor<8x4xf64>, tensor<4x4xf64>, tensor<4x4xf64>,
+         tensor<4x8xf64>, tensor<2x4xi32>) -> tensor<2x8x4xf64>
+)",
+       /*hasTwoGroups=*/true},
       {"Attention",
        {2, 8, 4, 3},
        R"(

@@ -159,6 +159,8 @@ TYPED_TEST(MathTest, SiluMatchesDefinition) {
   EXPECT_EQ(this->silu(T(-1e5)), T(0));
   EXPECT_EQ(reference::silu(T(-1e5)), T(0));
   EXPECT_EQ(reference::silu(T(1e5)), T(1e5));
+  EXPECT_TRUE(std::isnan(this->silu(T(NAN))));
+  EXPECT_TRUE(std::isinf(this->silu(std::numeric_limits<T>::infinity())));
 }
 
 TYPED_TEST(MathTest, SlopeOfSiluMatchesDefinition) {

@@ -308,6 +308,7 @@ TEST(CollectiveTable, HasEveryCollective) {
                                  "conv1d",
                                  "conv1d_grad",
                                  "copy",
+                                 "document_positions",
                                  "embedding",
                                  "embedding_grad",
                                  "linear_cross_entropy",

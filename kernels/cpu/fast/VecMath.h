@@ -57,6 +57,8 @@ template <typename Isa, typename T> struct VecMath {
   using V = Vec<Isa, T>;
   using Type = typename V::Type;
   using IntType = typename V::IntType;
+  /// Of infinity and NaN integers run over, which only these may.
+  using Words = typename V::Words;
   using K = ExpConstants<T>;
 
   /// exp(x) within 2 units in the last place; infinity above the range, 0 below
@@ -178,16 +180,17 @@ private:
     // The integer in the low bits goes to the exponent, all else falls off.
     V::template each<N>([&](int v) {
       x[v] = reinterpret_cast<Type>(
-          reinterpret_cast<IntType>(x[v]) +
-          (reinterpret_cast<IntType>(shifted[v]) << K::mantissaBits));
+          reinterpret_cast<Words>(x[v]) +
+          (reinterpret_cast<Words>(shifted[v]) << K::mantissaBits));
     });
   }
 
   /// exp(x) = result * 2^power.
   static Type reducedExp(Type x, IntType &power) {
     Type shifted = x * K::log2e + K::rounder;
-    power = reinterpret_cast<IntType>(shifted) -
-            reinterpret_cast<IntType>(V::splat(K::rounder));
+    power = reinterpret_cast<IntType>(
+        reinterpret_cast<Words>(shifted) -
+        reinterpret_cast<Words>(V::splat(K::rounder)));
     Type n = shifted - K::rounder;
     Type r = (x - n * K::ln2High) - n * K::ln2Low;
     Type sum = V::splat(inverseFactorial(K::degree));
@@ -217,7 +220,8 @@ private:
     return T(result);
   }
   static Type powerOfTwo(IntType n) {
-    return reinterpret_cast<Type>((n + K::bias) << K::mantissaBits);
+    return reinterpret_cast<Type>((reinterpret_cast<Words>(n) + K::bias)
+                                  << K::mantissaBits);
   }
 };
 

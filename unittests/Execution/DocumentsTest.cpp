@@ -1,0 +1,323 @@
+//===- DocumentsTest.cpp - A model on rows of several documents -----------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A hybrid on a batch whose rows are documents behind each other, against the
+// same model on each document alone, on every way to cut it: what it says, and
+// what its gradients are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientCases.h"
+#include "TestModel.h"
+#include "cp/Execution/Session.h"
+#include "cp/Frontend/HybridImporter.h"
+#include "cp/Model/HFConfig.h"
+#include "cp/Model/Random.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+using namespace mlir;
+using namespace cp;
+using namespace cp::test;
+
+namespace {
+
+constexpr int64_t numRows = 2, length = 64, most = 4;
+constexpr int32_t ignored = -100;
+
+/// Where documents end in each row, and in front of them 0.
+using Ends = std::vector<std::vector<int64_t>>;
+
+/// One of a token and an empty one; borders at cuts over 2 and 4 ranks, beside
+/// them, and one over all ranks; and a list with room to spare.
+const Ends usualEnds = {{0, 24, 25, 25, 64}, {0, 16, 63, 64, 64}};
+
+OwningOpRef<ModuleOp> modelOf(int64_t rows, int64_t tokens, int64_t documents) {
+  std::string path = CP_SOURCE_DIR "/test/Integration/goldens-hybrid/bamba";
+  auto file = llvm::MemoryBuffer::getFile(path + "/config.json");
+  llvm::Expected<ModelConfig> config =
+      parseModelConfig(file ? (*file)->getBuffer() : "", path);
+  if (!config) {
+    ADD_FAILURE() << llvm::toString(config.takeError());
+    return {};
+  }
+  return importModel(*config, {rows, tokens, "f64", false, documents},
+                     UnknownLoc::get(&context()));
+}
+
+int32_t *idsOf(HostTensor &tensor) {
+  return reinterpret_cast<int32_t *>(tensor.bytes.data());
+}
+
+HostTensor tensorOf(const Ends &ends) {
+  HostTensor tensor = HostTensor::zeros(DType::I32, {numRows, most + 1});
+  int32_t *next = idsOf(tensor);
+  for (const std::vector<int64_t> &row : ends)
+    next = std::copy(row.begin(), row.end(), next);
+  return tensor;
+}
+
+/// Each token's next one in its document, and nothing behind the last.
+HostTensor labelsOf(const HostTensor &tokens, const Ends &ends) {
+  HostTensor labels = tokens;
+  const auto *ids = reinterpret_cast<const int32_t *>(tokens.bytes.data());
+  int64_t width = tokens.shape[1];
+  for (size_t row = 0; row < ends.size(); ++row)
+    for (size_t i = 1; i < ends[row].size(); ++i)
+      for (int64_t t = ends[row][i - 1]; t < ends[row][i]; ++t) {
+        int64_t at = int64_t(row) * width + t;
+        idsOf(labels)[at] = t + 1 < ends[row][i] ? ids[at + 1] : ignored;
+      }
+  return labels;
+}
+
+HostTensor partOfRow(const HostTensor &tensor, int64_t row, int64_t first,
+                     int64_t count) {
+  std::vector<int64_t> shape = tensor.shape;
+  size_t each = tensor.bytes.size() / size_t(shape[0] * shape[1]);
+  size_t from = size_t(row * shape[1] + first) * each;
+  shape[0] = 1;
+  shape[1] = count;
+  HostTensor part = HostTensor::zeros(tensor.dtype, shape);
+  std::memcpy(part.bytes.data(), tensor.bytes.data() + from, part.bytes.size());
+  return part;
+}
+
+/// Of a head's width in a row, so that no state is lost for being small.
+std::vector<HostTensor> draw(llvm::ArrayRef<TensorSpec> specs,
+                             const Ends &ends) {
+  std::vector<HostTensor> inputs = drawForGradients(specs);
+  for (auto [spec, input] : llvm::zip_equal(specs, inputs))
+    if (spec.name == "cu_seqlens")
+      input = tensorOf(ends);
+    else if (llvm::StringRef(spec.name).ends_with("A_log"))
+      std::fill_n(reinterpret_cast<double *>(input.bytes.data()),
+                  input.numElements() / 2, std::log(0.02));
+  return inputs;
+}
+
+/// The same weights, and `ids` and `labels` as they are given.
+std::vector<HostTensor> drawWith(llvm::ArrayRef<TensorSpec> specs,
+                                 const Ends &ends, const HostTensor &ids,
+                                 const HostTensor &labels) {
+  std::vector<HostTensor> inputs = draw(specs, ends);
+  for (auto [spec, input] : llvm::zip_equal(specs, inputs))
+    if (spec.name == "input_ids")
+      input = ids;
+    else if (spec.name == "labels")
+      input = labels;
+  return inputs;
+}
+
+struct Document {
+  int64_t row, first, count;
+};
+std::vector<Document> documentsOf(const Ends &ends) {
+  std::vector<Document> all;
+  for (size_t row = 0; row < ends.size(); ++row)
+    for (size_t i = 1; i < ends[row].size(); ++i)
+      if (int64_t count = ends[row][i] - ends[row][i - 1])
+        all.push_back({int64_t(row), ends[row][i - 1], count});
+  return all;
+}
+
+class DocumentsTest : public testing::Test {
+protected:
+  /// The model on a document alone, on one rank.
+  RunResult runAlone(const Document &document, bool withGradients) {
+    CompileOptions options;
+    options.nextTokenLoss = options.gradients = withGradients;
+    OwningOpRef<ModuleOp> module = modelOf(1, document.count, 0);
+    std::unique_ptr<Program> program = compileWith(*module, options);
+    if (!program)
+      return {};
+    HostTensor own =
+        partOfRow(ids, document.row, document.first, document.count);
+    HostTensor next = labelsOf(own, {{0, document.count}});
+    return runOrFail(*program, drawWith(program->arguments(), {}, own, next),
+                     CPRT_KERNELS_REFERENCE);
+  }
+
+  /// Calls `fn` with the program of every sharding.
+  template <typename Fn> void forEach(CompileOptions options, Fn fn) {
+    OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
+    ASSERT_TRUE(module);
+    std::vector<std::optional<Sharding>> all = {std::nullopt};
+    llvm::append_range(all, gradientShardings());
+    for (const std::optional<Sharding> &sharding : all) {
+      SCOPED_TRACE(sharding ? describe(*sharding) : "one rank");
+      if (sharding)
+        options.sharding = *sharding;
+      std::unique_ptr<Program> program = compileWith(*module, options);
+      ASSERT_TRUE(program);
+      fn(*program);
+      if (HasFailure())
+        return;
+    }
+  }
+
+  HostTensor ids = [] {
+    HostTensor tensor = HostTensor::zeros(DType::I32, {numRows, length});
+    for (int64_t i = 0; i < numRows * length; ++i)
+      idsOf(tensor)[i] = int32_t(splitMix64(3, uint64_t(i)) % 48);
+    return tensor;
+  }();
+};
+
+TEST_F(DocumentsTest, ARowIsEachDocumentAlone) {
+  std::vector<Document> documents = documentsOf(usualEnds);
+  std::vector<HostTensor> expected;
+  for (const Document &document : documents)
+    expected.push_back(runAlone(document, false).outputs.at(0));
+  forEach({}, [&](Program &program) {
+    for (cprt_kernel_set kernels :
+         {CPRT_KERNELS_REFERENCE, CPRT_KERNELS_FAST}) {
+      RunResult run = runOrFail(
+          program, drawWith(program.arguments(), usualEnds, ids, ids), kernels);
+      ASSERT_EQ(run.outputs.size(), 1u);
+      for (auto [document, alone] : llvm::zip_equal(documents, expected))
+        EXPECT_LE(compare(partOfRow(run.outputs[0], document.row,
+                                    document.first, document.count),
+                          alone)
+                      .relL2,
+                  1e-12)
+            << "tokens from " << document.first << " of row " << document.row;
+    }
+  });
+}
+
+/// What a test must see: the same row as one document is another one's numbers
+/// from its second document on.
+TEST_F(DocumentsTest, OneDocumentIsAnotherRow) {
+  OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
+  std::unique_ptr<Program> program = compileWith(*module, {});
+  ASSERT_TRUE(program);
+  auto logitsOf = [&](const Ends &ends) {
+    return runOrFail(*program, drawWith(program->arguments(), ends, ids, ids),
+                     CPRT_KERNELS_FAST)
+        .outputs.at(0);
+  };
+  HostTensor cut = logitsOf(usualEnds),
+             whole = logitsOf({{0, 64, 64, 64, 64}, {0, 0, 0, 0, 64}});
+  auto difference = [&](int64_t first, int64_t count) {
+    return compare(partOfRow(cut, 0, first, count),
+                   partOfRow(whole, 0, first, count))
+        .relL2;
+  };
+  EXPECT_LE(difference(0, 24), 1e-12);
+  EXPECT_GE(difference(24, 1), 1e-2);
+  EXPECT_GE(difference(63, 1), 1e-3);
+}
+
+/// Mean losses and their gradients, times the labels that there are.
+TEST_F(DocumentsTest, GradientsAreThoseOfDocumentsAlone) {
+  std::map<std::string, std::vector<double>> sums;
+  double labels = 0;
+  for (const Document &document : documentsOf(usualEnds)) {
+    CompileOptions options;
+    options.nextTokenLoss = options.gradients = true;
+    OwningOpRef<ModuleOp> module = modelOf(1, document.count, 0);
+    std::unique_ptr<Program> program = compileWith(*module, options);
+    ASSERT_TRUE(program);
+    RunResult run = runAlone(document, true);
+    labels += double(document.count - 1);
+    for (auto [spec, output] :
+         llvm::zip_equal(program->results(), run.outputs)) {
+      std::vector<double> values = output.asDoubles();
+      std::vector<double> &sum = sums[spec.name];
+      sum.resize(values.size());
+      for (size_t i = 0; i < values.size(); ++i)
+        sum[i] += values[i] * double(document.count - 1);
+    }
+  }
+  CompileOptions options;
+  options.nextTokenLoss = options.gradients = true;
+  forEach(options, [&](Program &program) {
+    RunResult run = runOrFail(
+        program,
+        drawWith(program.arguments(), usualEnds, ids, labelsOf(ids, usualEnds)),
+        CPRT_KERNELS_FAST);
+    for (auto [spec, output] :
+         llvm::zip_equal(program.results(), run.outputs)) {
+      std::vector<double> expected = sums.at(spec.name);
+      for (double &value : expected)
+        value /= labels;
+      EXPECT_LE(
+          compare(output, fromDoubles(DType::F64, spec.shape, expected)).relL2,
+          1e-11)
+          << spec.name;
+    }
+  });
+}
+
+/// A list of borders is data: no new program, and nothing of the system.
+TEST_F(DocumentsTest, OtherDocumentsNeedNothingNew) {
+  CompileOptions options;
+  Sharding &sharding = options.sharding.emplace();
+  sharding.mesh = Mesh{{{"cp", 4}}};
+  sharding.sequence.front().order = Order::Zigzag;
+  OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
+  std::unique_ptr<Program> program = compileWith(*module, options);
+  ASSERT_TRUE(program);
+  auto session = Session::create({program.get()}, {});
+  ASSERT_TRUE(static_cast<bool>(session))
+      << llvm::toString(session.takeError());
+  std::vector<HostTensor> inputs = draw(program->arguments(), usualEnds);
+  for (auto [spec, input] : llvm::zip_equal(program->arguments(), inputs))
+    ASSERT_FALSE((*session)->set(spec.name, input));
+  for (uint64_t batch = 0; batch < 100; ++batch) {
+    Ends ends;
+    for (uint64_t row = 0; row < numRows; ++row) {
+      std::vector<int64_t> own = {0, length};
+      while (own.size() < most + 1)
+        own.push_back(int64_t(splitMix64(batch, 8 * row + own.size()) %
+                              uint64_t(length + 1)));
+      std::sort(own.begin(), own.end());
+      ends.push_back(own);
+    }
+    inputs = draw(program->arguments(), ends);
+    ASSERT_FALSE((*session)->set("cu_seqlens", tensorOf(ends)));
+    ASSERT_FALSE((*session)->step());
+    if (batch) {
+      EXPECT_EQ((*session)->allocations(), 0) << "batch " << batch;
+    }
+    llvm::Expected<HostTensor> logits = (*session)->result("logits");
+    ASSERT_TRUE(static_cast<bool>(logits));
+    if (batch % 10 == 0) {
+      RunResult fresh = runOrFail(*program, inputs, CPRT_KERNELS_FAST);
+      EXPECT_EQ(fresh.outputs.at(0).bytes, logits->bytes) << "batch " << batch;
+    }
+  }
+}
+
+TEST_F(DocumentsTest, ListsThatAreNoneAreRefusedOnAllRanks) {
+  CompileOptions options;
+  options.sharding.emplace().mesh = Mesh{{{"cp", 4}}};
+  OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
+  std::unique_ptr<Program> program = compileWith(*module, options);
+  ASSERT_TRUE(program);
+  const std::pair<Ends, const char *> wrong[] = {
+      {{{1, 24, 25, 25, 64}, {0, 16, 63, 64, 64}},
+       "row 0 of cu_seqlens begins"},
+      {{{0, 24, 25, 25, 64}, {0, 17, 16, 64, 64}}, "row 1 of cu_seqlens falls"},
+      {{{0, 24, 25, 25, 63}, {0, 16, 63, 64, 64}},
+       "ends with 63, expected 64"}};
+  for (const auto &[ends, text] : wrong) {
+    llvm::Expected<RunResult> result =
+        program->run(pointersTo(draw(program->arguments(), ends)), {});
+    ASSERT_FALSE(result);
+    std::string message = llvm::toString(result.takeError());
+    EXPECT_NE(message.find(text), std::string::npos) << message;
+  }
+}
+
+} // namespace
