@@ -90,22 +90,51 @@ static int64_t ranksOf(const std::vector<Cut> &cuts, const Mesh &mesh) {
   return mesh.groupSize(axes);
 }
 
+/// Of places that count in documents, the elements of the batch that a rank
+/// has: those that its documents are of.
+static std::vector<int64_t> batchOf(OpTrace &trace, Value documents,
+                                    int64_t rank, int64_t &size) {
+  size = 1;
+  if (!documents)
+    return {0};
+  Digits rows = digitsAlong(
+      trace.operand(documents), rank, 0, 0, [&](int64_t, int64_t, int64_t) {
+        trace.report(rank, "documents: a list is of several elements of the "
+                           "batch");
+      });
+  size = rows.size;
+  return rows.at;
+}
+
 /// Each place is the token there: what meets it must be that token's.
-void tracePositions(OpTrace &trace, Operation *op) {
-  RowCuts rowCuts;
-  if (auto cut = dyn_cast<CutPositionsOp>(op))
-    rowCuts = rowCutsOf(cut, /*keysToo=*/false);
+template <typename Op>
+static void tracePlaces(OpTrace &trace, Op op, const RowCuts &rowCuts) {
   TracedValue &value = trace.result(0);
-  int64_t count = value.shape[0];
+  Value documents = op.getDocuments();
+  if (documents && !trace.operand(documents).space)
+    return trace.setUnknown();
+  int64_t count = value.shape.back();
   int64_t length = count * ranksOf(rowCuts.queries, rowCuts.mesh);
-  value.space = std::make_shared<IdSpace>(IdSpace::of({length}));
   for (int64_t rank = 0; rank < trace.numRanks(); ++rank) {
     auto ids = std::make_shared<Words>();
-    for (int64_t i = 0; i < count; ++i)
-      ids->push_back(
-          globalIndex(rowCuts.mesh, rowCuts.queries, length, rank, i) + 1);
+    int64_t size = 0;
+    for (int64_t row : batchOf(trace, documents, rank, size))
+      for (int64_t i = 0; i < count; ++i)
+        ids->push_back(
+            row * length + 1 +
+            globalIndex(rowCuts.mesh, rowCuts.queries, length, rank, i));
     value.ids.push_back(std::move(ids));
+    if (rank == 0)
+      value.space = std::make_shared<IdSpace>(
+          documents ? IdSpace::of({size, length}) : IdSpace::of({length}));
   }
+}
+
+void tracePositions(OpTrace &trace, Operation *op) {
+  if (auto cut = dyn_cast<CutPositionsOp>(op))
+    tracePlaces(trace, cut, rowCutsOf(cut, /*keysToo=*/false));
+  else
+    tracePlaces(trace, cast<PositionsOp>(op), {});
 }
 
 /// That all rows of a sequence are there and, if that counts, in order.

@@ -196,7 +196,7 @@ static void printCollective(const CollectiveCount &count,
     axes += (axes.empty() ? "" : ",") + axis;
   int64_t most = *std::max_element(count.bytesSentPerRank.begin(),
                                    count.bytesSentPerRank.end());
-  os << llvm::format("  %-16s %-8s %6lld calls  %14lld bytes sent by the "
+  os << llvm::format("  %-20s %-8s %6lld calls  %14lld bytes sent by the "
                      "busiest rank\n",
                      count.op.c_str(), axes.c_str(),
                      static_cast<long long>(count.calls),

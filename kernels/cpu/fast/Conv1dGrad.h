@@ -65,7 +65,7 @@ private:
   static constexpr int64_t blockTokens = 128;
   /// Of these, weights, sums and rows of a window of four share the first
   /// cache.
-  static constexpr int64_t blockChannels = 512;
+  static constexpr int64_t blockChannels = 24576 / sizeof(T);
   /// Tokens of a group.
   static constexpr int together = V::together;
 
@@ -262,38 +262,47 @@ private:
                                       Load load, Store store) const {
     constexpr int numRows = Width - 1 + together;
     Type rows[numRows], factors[Width], ds[together], sums[numRows];
-    V::template each<numRows>([&](int i) { rows[i] = load(of.rows[i] + c); });
-    V::template each<Width>(
-        [&](int k) { factors[k] = V::load(weights + k * ld + c); });
-    V::template each<together>([&](int i) {
+    V::template each<numRows>([&](int i) __attribute__((always_inline)) {
+      rows[i] = load(of.rows[i] + c);
+    });
+    V::template each<Width>([&](int k) __attribute__((always_inline)) {
+      factors[k] = V::load(weights + k * ld + c);
+    });
+    V::template each<together>([&](int i) __attribute__((always_inline)) {
       __builtin_prefetch(of.nextRows[i] + c);
       __builtin_prefetch(of.nextDy[i] + c);
       ds[i] = load(of.dy[i] + c);
     });
     if (args.silu) {
       Type slopes[together], silu[together];
-      V::template each<together>([&](int i) {
+      V::template each<together>([&](int i) __attribute__((always_inline)) {
         slopes[i] = V::load(bias + c);
-        V::template each<Width>(
-            [&](int k) { slopes[i] += factors[k] * rows[i + k]; });
+        V::template each<Width>([&](int k) __attribute__((always_inline)) {
+          slopes[i] += factors[k] * rows[i + k];
+        });
       });
       M::siluSlope(slopes, silu);
-      V::template each<together>([&](int i) { ds[i] *= slopes[i]; });
+      V::template each<together>(
+          [&](int i) __attribute__((always_inline)) { ds[i] *= slopes[i]; });
     }
-    V::template each<numRows>([&](int i) {
+    V::template each<numRows>([&](int i) __attribute__((always_inline)) {
       sums[i] =
           i < Width - 1 ? V::load(of.before[i % (Width - 1)] + c) : Type{};
     });
-    V::template each<together>([&](int i) {
-      V::template each<Width>(
-          [&](int k) { sums[i + k] += factors[k] * ds[i]; });
+    V::template each<together>([&](int i) __attribute__((always_inline)) {
+      V::template each<Width>([&](int k) __attribute__((always_inline)) {
+        sums[i + k] += factors[k] * ds[i];
+      });
     });
-    V::template each<together>([&](int i) { store(of.to[i] + c, sums[i]); });
-    V::template each<Width - 1>(
-        [&](int i) { V::store(of.pending[i] + c, sums[together + i]); });
-    V::template each<Width + 1>([&](int k) {
+    V::template each<together>([&](int i) __attribute__((always_inline)) {
+      store(of.to[i] + c, sums[i]);
+    });
+    V::template each<Width - 1>([&](int i) __attribute__((always_inline)) {
+      V::store(of.pending[i] + c, sums[together + i]);
+    });
+    V::template each<Width + 1>([&](int k) __attribute__((always_inline)) {
       Type sum = V::load(of.sums + k * ld + c);
-      V::template each<together>([&](int i) {
+      V::template each<together>([&](int i) __attribute__((always_inline)) {
         sum += k < Width ? rows[(i + k) % numRows] * ds[i] : ds[i];
       });
       V::store(of.sums + k * ld + c, sum);

@@ -119,7 +119,7 @@ template <typename Isa, typename T> struct VecMath {
   [[gnu::always_inline]] static void siluSlope(Type (&x)[N], Type (&silu)[N]) {
     Type power[N];
     clampedExpOfMinus(x, power);
-    V::template each<N>([&](int v) {
+    V::template each<N>([&](int v) __attribute__((always_inline)) {
       auto isNone = x[v] < -siluLimit;
       Type logistic = isNone ? Type{} : Isa::inverse(T(1) + power[v]);
       silu[v] = isNone ? Type{} : x[v] * logistic;
