@@ -11,7 +11,7 @@ TOKENS, RANKS = 131072, 8
 
 
 def lognormal(seed):
-    """Documents of median 1 800 tokens; one in a hundred has 30 000 or more."""
+    """Documents of median 1 800 tokens; one in a hundred has 29 000 or more."""
     draw = random.Random(seed)
     lengths, left = [], TOKENS
     while left:
