@@ -131,6 +131,7 @@ protected:
     ShardingText text = textOf(sharding.value);
     ++drawn[text.order.substr(0, 4) + " " + text.mixer + " " + text.attention];
     ++drawn[describe(model.decay)];
+    drawn["packed " + text.order.substr(0, 4)] += model.isPacked;
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
@@ -166,6 +167,7 @@ protected:
       }
     }
     ++drawn[sharding.batch.empty() ? "gradients" : "gradients, batch cut"];
+    drawn["packed gradients"] += model.isPacked;
   }
 
   std::map<std::string, double> worstOf;
@@ -185,6 +187,9 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
     for (const char *rest : {" hidden ring", " hidden ulysses",
                              " sequence ring", " sequence ulysses"})
       EXPECT_GT(drawn[std::string(order) + rest], 0) << order << rest;
+  for (const char *packed :
+       {"packed cont", "packed zigz", "packed stri", "packed gradients"})
+    EXPECT_GT(drawn[packed], 0) << packed;
   EXPECT_GT(drawn["final states"], 0);
   EXPECT_GT(drawn["gradients"], 0);
   EXPECT_GT(drawn["gradients, batch cut"], 0);

@@ -33,7 +33,11 @@ public:
     // A rank's rows may be fewer than the three before them that a window of
     // four reads.
     length = sharding.sequenceMultiple * dice.between(1, 6);
+    if (dice.chance(0.4))
+      addDocuments();
   }
+
+  bool isPacked() const { return !documents.empty(); }
 
   std::string write() {
     std::string x = "%x";
@@ -62,6 +66,24 @@ private:
     return type({batch, length, channels});
   }
   std::string fresh() { return "%v" + std::to_string(values++); }
+
+  /// Rows of up to so many documents.
+  void addDocuments() {
+    documents = formatv("tensor<{0}x{1}xi32>", batch, dice.between(2, 7));
+    arguments += formatv(", %cu: {0} {{cp.name = \"cu_seqlens\", cp.init = "
+                         "{{kind = \"documents\", length = {1} : i64}}",
+                         documents, length);
+  }
+  std::string placesType() const {
+    return formatv("tensor<{0}{1}xi64>",
+                   isPacked() ? formatv("{0}x", batch).str() : "", length);
+  }
+  /// Of tokens in their documents, or in the row.
+  std::string places() {
+    return emit("cp.positions {0}: {1}",
+                isPacked() ? "documents(%cu : " + documents + ") " : "",
+                placesType());
+  }
 
   /// A weight, drawn by the kind that its name starts with.
   std::string weight(llvm::StringRef kind, const Sizes &shape) {
@@ -179,12 +201,13 @@ private:
         heads, headDim, groups, states, dice.between(1, 9), normGroups,
         dice.chance(0.5) ? "true" : "false", strategy());
     return emit("cp.mamba_mixer {0} in_proj({1}) conv({2}, {3}) dt_bias({4}) "
-                "A_log({5}) D({6}) norm({7}) out_proj({8}) {{{9}} : ({10}, "
-                "{11}, {12}, {13}, {14}, {14}, {15}, {16}, {17}) -> {10}",
+                "A_log({5}) D({6}) norm({7}) out_proj({8}){18} {{{9}} : ({10}, "
+                "{11}, {12}, {13}, {14}, {14}, {15}, {16}, {17}{19}) -> {10}",
                 x, in, conv, convBias, dtBias, decay, d, norm, out, attributes,
                 residual(), type({rows, width}), type({channels, window}),
                 type({channels}), type({heads}), type(skip), type({inner}),
-                type({width, inner}));
+                type({width, inner}), isPacked() ? " documents(%cu)" : "",
+                isPacked() ? ", " + documents : "");
   }
 
   std::string split(const std::string &x, int64_t major, int64_t minor) {
@@ -198,8 +221,7 @@ private:
                 x, type({batch, length, major, minor}), tokens(major * minor));
   }
 
-  std::string attentionAttributes() {
-    bool causal = dice.chance(0.8);
+  std::string attentionAttributes(bool causal) {
     std::string text = formatv("causal = {0}", causal ? "true" : "false");
     if (causal && dice.chance(0.4))
       text += formatv(", window = {0} : i64", dice.between(1, length));
@@ -214,11 +236,10 @@ private:
   /// Rotary embedding, of some channels of a head.
   std::string rotated(const std::string &x, int64_t heads, int64_t keys,
                       int64_t dims) {
-    std::string places =
-        emit("cp.positions : tensor<{0}xi64>", std::to_string(length));
     return emit("cp.rotary {0} positions({1}) {{theta = 50.0 : f64, dims = {2} "
-                ": i64} : ({3}, tensor<{4}xi64>) -> {3}",
-                x, places, dims, type({batch, length, heads, keys}), length);
+                ": i64} : ({3}, {4}) -> {3}",
+                x, places(), dims, type({batch, length, heads, keys}),
+                placesType());
   }
 
   std::string attention(const std::string &x) {
@@ -239,13 +260,19 @@ private:
     for (int64_t size : {batch, heads, length})
       sums += std::to_string(size) + "x";
     sums += dtype == "f64" ? "f64>" : "f32>";
+    bool causal = dice.chance(0.8);
+    std::string own, ownType;
+    if (causal && isPacked()) {
+      own = formatv(" places({0})", places());
+      ownType = ", " + placesType();
+    }
     body += formatv(
-        "  {0}:2 = cp.attention {1}, {2}, {3} {{{4}} : ({5}, {6}, {7}) -> "
-        "({8}, {9})\n",
-        name, q, k, v, attentionAttributes(),
+        "  {0}:2 = cp.attention {1}, {2}, {3}{10} {{{4}} : ({5}, {6}, {7}{11}) "
+        "-> ({8}, {9})\n",
+        name, q, k, v, attentionAttributes(causal),
         type({batch, length, heads, keys}), type({batch, length, groups, keys}),
         type({batch, length, groups, channels}),
-        type({batch, length, heads, channels}), sums);
+        type({batch, length, heads, channels}), sums, own, ownType);
     return project(merge(name + "#0", heads, channels), heads * channels, width,
                    "rows");
   }
@@ -259,12 +286,17 @@ private:
     int64_t window = dice.between(2, 4);
     std::string chosen = strategy();
     std::string u = project(x, width, inner, "columns");
+    std::string own, ownType;
+    if (isPacked()) {
+      own = formatv(" places({0})", places());
+      ownType = ", " + placesType();
+    }
     std::string conv = emit(
-        "cp.conv1d {0} weight({1}) initial({2}) {{silu = true{3}} : ({4}, {5}, "
-        "{6}) -> {4}",
+        "cp.conv1d {0} weight({1}) initial({2}){7} {{silu = true{3}} : ({4}, "
+        "{5}, {6}{8}) -> {4}",
         u, weight("matrix", {inner, window}),
         weight("state", {batch, window - 1, inner}), chosen, tokens(inner),
-        type({inner, window}), type({batch, window - 1, inner}));
+        type({inner, window}), type({batch, window - 1, inner}), own, ownType);
     std::string dt = project(x, width, heads, "columns", "steps");
     std::string b = split(project(x, width, shared, "columns"), groups, states);
     std::string c = split(project(x, width, shared, "columns"), groups, states);
@@ -285,6 +317,8 @@ private:
           " initial(" + weight("state", {batch, heads, headDim, states}) + ")";
       types += ", " + state;
     }
+    operands += own;
+    types += ownType;
     std::string name = fresh();
     body += formatv("  {0}:2 = cp.ssd {1} {{{2}} : ({3}) -> ({4}, {5})\n", name,
                     operands, attributes, types, heads4, state);
@@ -312,6 +346,8 @@ private:
   Dice &dice;
   const RandomSharding &sharding;
   std::string dtype, arguments, body, results, resultTypes;
+  /// Their type; empty where rows are one each.
+  std::string documents;
   int64_t batch, length, width, values = 0, weights = 0;
 };
 
@@ -326,17 +362,20 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
   // A rounding of a step in bf16 is a large part of what a state fades by.
   if (model.dtype == "bf16" && model.decay == Decay::Resets)
     model.decay = Decay::Slow;
-  model.text = Writer(dice, sharding, model.dtype).write();
+  Writer writer(dice, sharding, model.dtype);
+  model.isPacked = writer.isPacked();
+  model.text = writer.write();
   return model;
 }
 
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
   ShardingText text = textOf(sharding.value);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
-                 "tp={6}{10} batch={7} {8} {9}",
+                 "tp={6}{10} batch={7} {8} {9}{11}",
                  text.mesh, text.axis, text.order, text.mixer, text.attention,
                  text.scan, text.tensorAxis, text.batch, model.dtype,
-                 describe(model.decay), text.tensorRows ? " tp-rows" : "");
+                 describe(model.decay), text.tensorRows ? " tp-rows" : "",
+                 model.isPacked ? " packed" : "");
 }
 
 namespace {
@@ -358,6 +397,27 @@ double drawValue(llvm::StringRef name, Decay decay, double u, size_t i) {
   return name.starts_with("matrix") ? 0.7 * around : around;
 }
 
+/// Documents of each row: anywhere, some of them empty, and often at or beside
+/// what cuts over 2, 4 and 8 ranks are.
+HostTensor drawDocuments(const TensorSpec &spec, uint64_t key) {
+  int64_t length = spec.init.getAs<mlir::IntegerAttr>("length").getInt();
+  HostTensor tensor = HostTensor::zeros(DType::I32, spec.shape);
+  auto *next = reinterpret_cast<int32_t *>(tensor.bytes.data());
+  Dice dice(key);
+  for (int64_t row = 0; row < spec.shape[0]; ++row) {
+    std::vector<int32_t> ends = {0, int32_t(length)};
+    while (int64_t(ends.size()) < spec.shape[1]) {
+      int64_t end = dice.between(0, length);
+      if (dice.chance(0.5))
+        end = dice.between(1, 7) * length / 8 + dice.between(-1, 1);
+      ends.push_back(int32_t(std::clamp<int64_t>(end, 0, length)));
+    }
+    std::sort(ends.begin(), ends.end());
+    next = std::copy(ends.begin(), ends.end(), next);
+  }
+  return tensor;
+}
+
 } // namespace
 
 std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
@@ -365,6 +425,10 @@ std::vector<HostTensor> drawInputs(llvm::ArrayRef<TensorSpec> specs,
   std::vector<HostTensor> tensors;
   for (const TensorSpec &spec : specs) {
     uint64_t key = seed ^ fnv1a64(spec.name) ^ 1;
+    if (spec.dtype == DType::I32) {
+      tensors.push_back(drawDocuments(spec, key));
+      continue;
+    }
     std::vector<double> values(*tensorBytes(spec.shape, DType::I8));
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = drawValue(spec.name, decay, uniform01(key, i), i);

@@ -49,6 +49,8 @@ RandomSharding drawSharding(Dice &dice);
 struct RandomModel {
   std::string text, dtype;
   Decay decay = Decay::AsPublished;
+  /// Whether rows hold several documents.
+  bool isPacked = false;
 };
 RandomModel drawModel(Dice &dice, const RandomSharding &sharding);
 

@@ -201,7 +201,8 @@ std::string broken(Operation *op) {
   return "";
 }
 
-/// What the trace lets pass must not change a bit of the results.
+/// What the trace lets pass must not change results, but for roundings: keys of
+/// an attention that is not causal may come in any order.
 void expectSameNumbers(ModuleOp good, ModuleOp bad, const Case &drawn,
                        uint64_t seed) {
   std::unique_ptr<Program> first = compile(good, TestSharding());
@@ -211,8 +212,11 @@ void expectSameNumbers(ModuleOp good, ModuleOp bad, const Case &drawn,
       drawInputs(first->arguments(), drawn.model.decay, seed);
   RunResult expected = runOrFail(*first, inputs, CPRT_KERNELS_REFERENCE);
   RunResult result = runOrFail(*second, inputs, CPRT_KERNELS_REFERENCE);
+  double tolerance = drawn.model.dtype == "f64"   ? 1e-12
+                     : drawn.model.dtype == "f32" ? 1e-5
+                                                  : 2e-2;
   for (auto [got, wanted] : llvm::zip_equal(result.outputs, expected.outputs))
-    EXPECT_TRUE(compare(got, wanted).bitwiseEqual);
+    EXPECT_LE(compare(got, wanted).relL2, tolerance);
 }
 
 TEST(TracePropertyTest, OneBrokenOpIsSeen) {

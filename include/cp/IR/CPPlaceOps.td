@@ -53,6 +53,12 @@ def CP_PositionsOp : CP_Op<"positions", [
     (`documents` `(` $documents^ `:` type($documents) `)`)?
     attr-dict `:` type($result)
   }];
+  let builders = [
+    /// Of a sequence that is one.
+    OpBuilder<(ins "::mlir::Type":$result), [{
+      build($_builder, $_state, result, ::mlir::Value());
+    }]>
+  ];
   let extraClassDeclaration = [{
     ::llvm::StringRef getRuntimeSymbol();
   }];

@@ -51,8 +51,7 @@ private:
 
   Value wholePlaces() {
     return PositionsOp::create(
-        b, RankedTensorType::get({input().getDimSize(1)}, b.getI64Type()),
-        /*documents=*/Value());
+        b, RankedTensorType::get({input().getDimSize(1)}, b.getI64Type()));
   }
 
   Value rotate(Value x, Value turns) {
