@@ -22,7 +22,9 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -216,6 +218,41 @@ TEST_F(DocumentsTest, OneDocumentIsAnotherRow) {
   EXPECT_LE(difference(0, 24), 1e-12);
   EXPECT_GE(difference(24, 1), 1e-2);
   EXPECT_GE(difference(63, 1), 1e-3);
+}
+
+/// A token whose embedding is NaN, in one document: no bit of another changes.
+TEST_F(DocumentsTest, ANaNStaysInItsDocument) {
+  constexpr int32_t bad = 47;
+  // The last of its row, which ranks' borders cut, and where a state goes on.
+  const Document spoiled = {0, 25, 39};
+  HostTensor marked = ids;
+  for (int64_t i = 0; i < numRows * length; ++i)
+    if (idsOf(marked)[i] == bad)
+      idsOf(marked)[i] = 0;
+  idsOf(marked)[spoiled.first + 2] = bad;
+  forEach({}, [&](Program &program) {
+    std::vector<HostTensor> inputs =
+        drawWith(program.arguments(), usualEnds, marked, marked);
+    HostTensor clean =
+        runOrFail(program, inputs, CPRT_KERNELS_FAST).outputs.at(0);
+    for (auto [spec, input] : llvm::zip_equal(program.arguments(), inputs))
+      if (spec.name == "model.embed_tokens.weight")
+        std::fill_n(reinterpret_cast<double *>(input.bytes.data()) +
+                        bad * spec.shape[1],
+                    spec.shape[1], std::numeric_limits<double>::quiet_NaN());
+    HostTensor got =
+        runOrFail(program, inputs, CPRT_KERNELS_FAST).outputs.at(0);
+    for (const Document &document : documentsOf(usualEnds)) {
+      auto part = [&](const HostTensor &of) {
+        return partOfRow(of, document.row, document.first, document.count);
+      };
+      bool isSpoiled =
+          document.row == spoiled.row && document.first == spoiled.first;
+      EXPECT_EQ(part(got).bytes == part(clean).bytes, !isSpoiled)
+          << "tokens from " << document.first << " of row " << document.row;
+    }
+    EXPECT_GT(findNotFinite(got).count, 0);
+  });
 }
 
 /// Mean losses and their gradients, times the labels that there are.
