@@ -65,32 +65,33 @@ static llvm::Error writeTensors(const std::string &path, bool areParams,
   return writeSafetensors(path, views, {{"format", "pt"}});
 }
 
-llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
-                            llvm::ArrayRef<TensorSpec> arguments,
-                            const Session &session) {
-  std::string name = "step-" + std::to_string(progress.steps);
-  std::string place = inFolder(folder, name);
-  std::string partial = inFolder(folder, "." + name + ".partial");
-  auto failed = [](const std::string &path, std::error_code code) {
-    return llvm::createStringError(path + ": " + code.message());
-  };
-  // Of a run that was stopped while it wrote.
-  if (std::error_code code = llvm::sys::fs::remove_directories(partial))
-    return failed(partial, code);
-  if (std::error_code code = llvm::sys::fs::create_directories(partial))
-    return failed(partial, code);
+static llvm::Error failed(const std::string &path, std::error_code code) {
+  return llvm::createStringError(path + ": " + code.message());
+}
+
+/// Both files, in a folder of their own.
+static llvm::Error writeFiles(const std::string &folder, Progress progress,
+                              llvm::ArrayRef<TensorSpec> arguments,
+                              const Session &session) {
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return failed(folder, code);
   std::vector<HostTensor> numbers;
   std::vector<TensorView> views;
   for (const Number &number : numbersOf)
     numbers.push_back(scalar(progress.*number.field));
   for (auto [number, tensor] : llvm::zip_equal(numbersOf, numbers))
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
-  if (llvm::Error error = writeTensors(weightsOfCheckpoint(partial), true,
+  if (llvm::Error error = writeTensors(weightsOfCheckpoint(folder), true,
                                        arguments, session, {}))
     return error;
-  if (llvm::Error error = writeTensors(optimizerOf(partial), false, arguments,
-                                       session, std::move(views)))
-    return error;
+  return writeTensors(optimizerOf(folder), false, arguments, session,
+                      std::move(views));
+}
+
+/// Puts `partial` in the place of `name` in `folder`.
+static llvm::Error publish(const std::string &partial,
+                           const std::string &folder, const std::string &name) {
+  std::string place = inFolder(folder, name);
   // A folder cannot be renamed onto one that has files, and to empty that first
   // would leave neither for a while.
   std::string old = inFolder(folder, "." + name + ".old");
@@ -104,6 +105,22 @@ llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
   if (std::error_code code = llvm::sys::fs::remove_directories(old))
     return failed(old, code);
   return llvm::Error::success();
+}
+
+llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
+                            llvm::ArrayRef<TensorSpec> arguments,
+                            const Session &session) {
+  std::string name = "step-" + std::to_string(progress.steps);
+  std::string partial = inFolder(folder, "." + name + ".partial");
+  // Of a run that was stopped while it wrote.
+  if (std::error_code code = llvm::sys::fs::remove_directories(partial))
+    return failed(partial, code);
+  llvm::Error error = writeFiles(partial, progress, arguments, session);
+  if (!error)
+    return publish(partial, folder, name);
+  // What is half written would keep a full disk full.
+  (void)llvm::sys::fs::remove_directories(partial);
+  return error;
 }
 
 static llvm::Expected<int64_t> readNumber(const TensorFile &file,
