@@ -14,6 +14,7 @@
 #include "Scratch.h"
 #include "Team.h"
 #include "fast/BlockSums.h"
+#include "fast/Conv1dGradGroup.h"
 #include "fast/Pack.h"
 #include "fast/VecMath.h"
 
@@ -195,21 +196,13 @@ private:
 
   //===--- Tokens in groups ----------------------------------------------===//
 
-  /// Row `Width - 1 + i` is that of token i; those of `pending` have cotangents
-  /// from before, and the first `together` of all are done after the group.
-  template <int Width> struct Group {
-    const T *rows[Width - 1 + together], *dy[together];
-    /// What is fetched meanwhile: the same of the group behind.
-    const T *nextRows[together], *nextDy[together];
-    const Acc *before[Width - 1];
-    Acc *pending[Width - 1];
-    T *to[together];
-    Acc *sums;
-  };
-
   template <int Width> void group(const Part &part, int64_t t, Acc *sums) {
-    Group<Width> of;
+    Conv1dGradGroup<Isa, T, Width> of;
     of.sums = sums;
+    of.weights = weights;
+    of.bias = bias;
+    of.ld = ld;
+    of.silu = args.silu;
     for (int i = 0; i < Width - 1 + together; ++i)
       of.rows[i] = rowAt(part, t - (Width - 1) + i);
     for (int i = 0; i < together; ++i) {
@@ -225,12 +218,7 @@ private:
       of.before[i] = cotangentOf(t - (Width - 1) + i);
       of.pending[i] = cotangentOf(t + together - (Width - 1) + i);
     }
-    int64_t c = isStreamed(of.to) ? wholeVectors<true>(part, of)
-                                  : wholeVectors<false>(part, of);
-    if (int64_t left = part.last - c; left > 0)
-      vectors(
-          of, c, [left](const T *from) { return V::loadPart(from, left); },
-          [left](T *to, Type value) { V::storePart(to, value, left); });
+    of.run(part.begin, part.last, isStreamed(of.to));
     for (int i = 0; i < together; ++i)
       if (int64_t row = t + i - (Width - 1); !isDirect(part, row))
         storeRow(part, row, results + i * ld);
@@ -243,70 +231,6 @@ private:
     for (const T *row : to)
       result = result && reinterpret_cast<size_t>(row) % 64 == 0;
     return result;
-  }
-
-  /// Returns the first channel that is left.
-  template <bool Streamed, int Width>
-  int64_t wholeVectors(const Part &part, const Group<Width> &of) const {
-    int64_t c = part.begin;
-    for (; c + V::lanes <= part.last; c += V::lanes)
-      vectors(
-          of, c, [](const T *from) { return V::load(from); },
-          [](T *to, Type value) { V::template put<Streamed>(to, value); });
-    return c;
-  }
-
-  /// One vector of channels of a group.
-  template <int Width, typename Load, typename Store>
-  [[gnu::always_inline]] void vectors(const Group<Width> &of, int64_t c,
-                                      Load load, Store store) const {
-    constexpr int numRows = Width - 1 + together;
-    Type rows[numRows], factors[Width], ds[together], sums[numRows];
-    V::template each<numRows>([&](int i) __attribute__((always_inline)) {
-      rows[i] = load(of.rows[i] + c);
-    });
-    V::template each<Width>([&](int k) __attribute__((always_inline)) {
-      factors[k] = V::load(weights + k * ld + c);
-    });
-    V::template each<together>([&](int i) __attribute__((always_inline)) {
-      __builtin_prefetch(of.nextRows[i] + c);
-      __builtin_prefetch(of.nextDy[i] + c);
-      ds[i] = load(of.dy[i] + c);
-    });
-    if (args.silu) {
-      Type slopes[together], silu[together];
-      V::template each<together>([&](int i) __attribute__((always_inline)) {
-        slopes[i] = V::load(bias + c);
-        V::template each<Width>([&](int k) __attribute__((always_inline)) {
-          slopes[i] += factors[k] * rows[i + k];
-        });
-      });
-      M::siluSlope(slopes, silu);
-      V::template each<together>(
-          [&](int i) __attribute__((always_inline)) { ds[i] *= slopes[i]; });
-    }
-    V::template each<numRows>([&](int i) __attribute__((always_inline)) {
-      sums[i] =
-          i < Width - 1 ? V::load(of.before[i % (Width - 1)] + c) : Type{};
-    });
-    V::template each<together>([&](int i) __attribute__((always_inline)) {
-      V::template each<Width>([&](int k) __attribute__((always_inline)) {
-        sums[i + k] += factors[k] * ds[i];
-      });
-    });
-    V::template each<together>([&](int i) __attribute__((always_inline)) {
-      store(of.to[i] + c, sums[i]);
-    });
-    V::template each<Width - 1>([&](int i) __attribute__((always_inline)) {
-      V::store(of.pending[i] + c, sums[together + i]);
-    });
-    V::template each<Width + 1>([&](int k) __attribute__((always_inline)) {
-      Type sum = V::load(of.sums + k * ld + c);
-      V::template each<together>([&](int i) __attribute__((always_inline)) {
-        sum += k < Width ? rows[(i + k) % numRows] * ds[i] : ds[i];
-      });
-      V::store(of.sums + k * ld + c, sum);
-    });
   }
 
   //===--- Rows ----------------------------------------------------------===//
