@@ -129,10 +129,9 @@ private:
 
   /// The model and the data must both have documents, or none.
   llvm::Expected<std::optional<DocumentEnds>> documentEnds() {
-    auto lists =
-        llvm::find_if(programs.arguments, [](const TensorSpec &spec) {
-          return !spec.isParam && spec.name == documentsName;
-        });
+    auto lists = llvm::find_if(programs.arguments, [](const TensorSpec &spec) {
+      return !spec.isParam && spec.name == documentsName;
+    });
     bool has = lists != programs.arguments.end();
     if (has && options.documentEnd < 0)
       return llvm::createStringError(
