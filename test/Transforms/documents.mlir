@@ -41,3 +41,22 @@ func.func @layers(%u: tensor<2x64x8xf32> {cp.sequence = 1}, %cu: tensor<2x5xi32>
          tensor<8x8xf32>, tensor<2x5xi32>) -> tensor<2x64x8xf32>
   return %1 : tensor<2x64x8xf32>
 }
+
+// Both kinds of places are made of the slice that is there first.
+
+// CHECK:       func.func @swapped(
+// CHECK:       cp.slice %{{.*}} over ["dp"]
+// CHECK-NOT:   cp.slice
+// CHECK:       %[[A:.*]] = cp.cut_positions documents
+// CHECK:       cp.rotary %{{.*}} positions(%[[A]])
+// CHECK:       cp.rotary %{{.*}} positions(%[[A]])
+func.func @swapped(%x: tensor<2x64x2x4xf32> {cp.sequence = 1},
+                   %cu: tensor<2x5xi32>) -> tensor<2x64x2x4xf32> {
+  %second = cp.positions documents(%cu : tensor<2x5xi32>) : tensor<2x64xi64>
+  %first = cp.positions documents(%cu : tensor<2x5xi32>) : tensor<2x64xi64>
+  %0 = cp.rotary %x positions(%first)
+      : (tensor<2x64x2x4xf32>, tensor<2x64xi64>) -> tensor<2x64x2x4xf32>
+  %1 = cp.rotary %0 positions(%second)
+      : (tensor<2x64x2x4xf32>, tensor<2x64xi64>) -> tensor<2x64x2x4xf32>
+  return %1 : tensor<2x64x2x4xf32>
+}

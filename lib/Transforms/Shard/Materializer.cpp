@@ -66,7 +66,7 @@ Value Materializer::adopt(Value value, LayoutAttr want) {
   }
   if (auto positions = dyn_cast<PositionsOp>(op);
       positions && positions.getDocuments())
-    materialize(positions.getDocumentsMutable()[0], ofRows(want), op);
+    materialize(positions.getDocumentsMutable()[0], ofRows(want));
   setLayout(op->getResult(0), want);
   // A constant's value has its type.
   if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
