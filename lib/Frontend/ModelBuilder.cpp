@@ -45,6 +45,14 @@ std::optional<ModelBuilder> ModelBuilder::create(const LanguageModel &model,
                         << options.sequence;
     return std::nullopt;
   }
+  if (options.documents < 0 || options.documents >= most ||
+      (options.documents && options.sequence == most)) {
+    emitError(location) << "documents must be between 0 and " << most - 1
+                        << ", of no more than " << most - 1
+                        << " tokens, but are " << options.documents << " of "
+                        << options.sequence;
+    return std::nullopt;
+  }
   FloatType element = elementType(options.dtype, context);
   if (!element) {
     emitError(location) << "dtype must be f32, f64 or bf16, but is '"
