@@ -7,7 +7,7 @@
 
 #include "cp-c/Registration.h"
 
-#include "cp/Transforms/Passes.h"
+#include "PipelineOptions.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Pass.h"
 #include "mlir/CAPI/Support.h"
@@ -19,48 +19,54 @@ void cpRegisterAllDialects(MlirDialectRegistry registry) {
 
 void cpRegisterAllPasses(void) { cp::registerAllPasses(); }
 
-MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
-                                       const CpShardPipelineOptions *options) {
-  cp::ShardPipelineOptions pipeline;
+llvm::LogicalResult cp::readOptions(const CpShardPipelineOptions &options,
+                                    ShardPipelineOptions &pipeline) {
   auto set = [](auto &option, MlirStringRef text) {
     if (text.length)
       option = unwrap(text).str();
   };
-  set(pipeline.mesh, options->mesh);
-  set(pipeline.axis, options->axis);
-  set(pipeline.order, options->order);
-  set(pipeline.batch, options->batch);
-  set(pipeline.mixer, options->mixer);
-  set(pipeline.attention, options->attention);
-  set(pipeline.tensorAxis, options->tensorAxis);
-  set(pipeline.params, options->params);
-  set(pipeline.scan, options->scan);
-  pipeline.expose = options->expose;
-  pipeline.split = options->split;
-  if (options->tensorRows)
+  set(pipeline.mesh, options.mesh);
+  set(pipeline.axis, options.axis);
+  set(pipeline.order, options.order);
+  set(pipeline.batch, options.batch);
+  set(pipeline.mixer, options.mixer);
+  set(pipeline.attention, options.attention);
+  set(pipeline.tensorAxis, options.tensorAxis);
+  set(pipeline.params, options.params);
+  set(pipeline.scan, options.scan);
+  pipeline.expose = options.expose;
+  pipeline.split = options.split;
+  if (options.tensorRows)
     pipeline.tensorRows = true;
-  if (options->replicateUnused)
+  if (options.replicateUnused)
     pipeline.replicateUnused = true;
   auto setNumber = [](auto &option, auto number) {
     if (number != 0)
       option = number;
   };
-  setNumber(pipeline.beta1, options->beta1);
-  setNumber(pipeline.beta2, options->beta2);
-  setNumber(pipeline.eps, options->eps);
-  setNumber(pipeline.weightDecay, options->weightDecay);
-  setNumber(pipeline.memory, options->memory);
-  pipeline.accumulate = options->accumulate;
-  pipeline.recomputeExchanges = options->recomputeExchanges;
+  setNumber(pipeline.beta1, options.beta1);
+  setNumber(pipeline.beta2, options.beta2);
+  setNumber(pipeline.eps, options.eps);
+  setNumber(pipeline.weightDecay, options.weightDecay);
+  setNumber(pipeline.memory, options.memory);
+  pipeline.accumulate = options.accumulate;
+  pipeline.recomputeExchanges = options.recomputeExchanges;
   // Choices, which the options know the names of.
   auto choose = [&](llvm::StringRef name, MlirStringRef text) {
     return text.length
                ? pipeline.parseFromString((name + "=" + unwrap(text)).str())
                : mlir::success();
   };
-  if (failed(choose("gradients", options->gradients)) ||
-      failed(choose("differentiate", options->differentiate)) ||
-      failed(choose("optimizer", options->optimizer)))
+  return llvm::success(
+      succeeded(choose("gradients", options.gradients)) &&
+      succeeded(choose("differentiate", options.differentiate)) &&
+      succeeded(choose("optimizer", options.optimizer)));
+}
+
+MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
+                                       const CpShardPipelineOptions *options) {
+  cp::ShardPipelineOptions pipeline;
+  if (failed(cp::readOptions(*options, pipeline)))
     return mlirLogicalResultFailure();
   cp::buildShardPipeline(*unwrap(manager), pipeline);
   return mlirLogicalResultSuccess();

@@ -17,6 +17,15 @@
 using llvm::StringRef;
 
 namespace cp {
+bool isDocuments(const TensorSpec &spec) {
+  auto kind = spec.init ? spec.init.getAs<mlir::StringAttr>("kind")
+                        : mlir::StringAttr();
+  bool isNamed =
+      kind ? kind.getValue() == "documents" : spec.name == "cu_seqlens";
+  return isNamed && !spec.isParam && spec.dtype == DType::I32 &&
+         spec.shape.size() == 2;
+}
+
 namespace {
 
 template <typename T> llvm::MutableArrayRef<T> elements(HostTensor &tensor) {
@@ -75,8 +84,8 @@ llvm::Error drawIntegers(const TensorSpec &spec, uint64_t seed,
   if (!below || below.getInt() < 1)
     return llvm::createStringError(
         "'" + spec.name +
-        "' holds integers and has no cp.init = {kind = \"ids\", below = N}; "
-        "give it by --inputs");
+        "' holds integers and has no cp.init = {kind = \"ids\", below = N}, or "
+        "{kind = \"documents\", length = L}; give it by --inputs");
   if (spec.dtype == DType::I32)
     drawIds<int32_t>(tensor, key, below.getInt());
   else

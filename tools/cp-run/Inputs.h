@@ -14,6 +14,10 @@
 
 namespace cp {
 
+/// Whether an argument says where the documents of each row end: by its
+/// cp.init, or by the importers' name, `cu_seqlens`.
+bool isDocuments(const TensorSpec &spec);
+
 /// One whole tensor for each argument: parameters from --weights, other
 /// arguments from --inputs, what no file gives from --seed. What had to be
 /// converted is one remark a file, on standard error. Errors name the

@@ -7,6 +7,7 @@
 
 #include "Training.h"
 
+#include "Inputs.h"
 #include "ReadTensors.h"
 
 #include <cmath>
@@ -21,15 +22,29 @@ bool isLabels(const TensorSpec &spec, const Options &options) {
   return !options.loss.empty() && !spec.isParam && spec.name == "labels";
 }
 
+/// What no loss is asked of.
+static constexpr int32_t ignored = -100;
+
 /// `[batch, sequence]` of i32, of which each row becomes the next tokens.
 static void shiftRows(HostTensor &ids) {
-  constexpr int32_t ignored = -100;
   int64_t length = ids.shape[1];
   auto *row = reinterpret_cast<int32_t *>(ids.bytes.data());
   for (int64_t b = 0; b < ids.shape[0]; ++b, row += length) {
     std::memmove(row, row + 1, static_cast<size_t>(length - 1) * sizeof *row);
     row[length - 1] = ignored;
   }
+}
+
+/// Takes the labels of the last tokens of documents: none says anything about
+/// the next. What is no list of documents is refused when the program runs.
+static void endDocuments(HostTensor &labels, const HostTensor &documents) {
+  auto *row = reinterpret_cast<int32_t *>(labels.bytes.data());
+  const auto *end = reinterpret_cast<const int32_t *>(documents.bytes.data());
+  int64_t length = labels.shape[1], count = documents.shape[1];
+  for (int64_t b = 0; b < labels.shape[0]; ++b, row += length)
+    for (int64_t i = 0; i < count; ++i, ++end)
+      if (*end > 0 && *end <= length)
+        row[*end - 1] = ignored;
 }
 
 llvm::Expected<HostTensor> gatherLabels(const TensorSpec &labels,
@@ -40,10 +55,14 @@ llvm::Expected<HostTensor> gatherLabels(const TensorSpec &labels,
     return readSingle(options.labels, labels);
   for (auto [spec, tensor] : llvm::zip(specs, tensors)) {
     if (spec.isParam || spec.dtype != DType::I32 ||
-        spec.shape != labels.shape || isLabels(spec, options))
+        spec.shape != labels.shape || isLabels(spec, options) ||
+        isDocuments(spec))
       continue;
     HostTensor next = tensor;
     shiftRows(next);
+    for (auto [other, documents] : llvm::zip(specs, tensors))
+      if (isDocuments(other) && other.shape[0] == labels.shape[0])
+        endDocuments(next, documents);
     return next;
   }
   return llvm::createStringError(

@@ -66,6 +66,14 @@ TokenData::read(const std::string &path, int64_t batch, int64_t length,
           path + ": token number " + std::to_string(i) + " is " +
           std::to_string(token) + ", but the model's vocabulary has " +
           std::to_string(vocabulary) + " ids");
+  if (documents &&
+      (documents->token < 0 || (vocabulary && documents->token >= vocabulary)))
+    return llvm::createStringError(
+        "--document-end is " + std::to_string(documents->token) +
+        ", but ids are from 0 to " +
+        (vocabulary ? std::to_string(vocabulary - 1)
+                    : "the vocabulary's last") +
+        "; give the token behind which a document of the data ends");
   TokenData data;
   data.batch = batch;
   data.length = length;

@@ -91,11 +91,12 @@ void defineTraining(TrainOptions &o) {
       "data",
       cl::desc("Text, whose bytes are the tokens, or ids as .npy or .ids"),
       cl::location(o.data), cl::cat(category));
-  static Flag<int64_t> documentEnd(
+  static cl::opt<int64_t> documentEnd(
       "document-end",
       cl::desc("Token behind which a document of the data ends: nothing passes "
                "from one to the next (10: lines of a text)"),
-      cl::location(o.documentEnd), cl::init(-1), cl::cat(category));
+      cl::cat(category),
+      cl::callback([&o](const int64_t &value) { o.documentEnd = value; }));
   static Flag<bool> shuffle(
       "shuffle", cl::desc("Draw the order of the data's windows, by --seed"),
       cl::location(o.shuffle), cl::cat(category));
@@ -193,9 +194,6 @@ llvm::Error checkTrainOptions(const TrainOptions &options) {
   if (options.data.empty() && !options.run.explain)
     return llvm::createStringError("--data says what to train on; give a text, "
                                    "or ids as .npy or .ids");
-  if (options.documents < 0)
-    return llvm::createStringError("--documents must be at least 0, but is " +
-                                   std::to_string(options.documents));
   if (options.memory.limit < 0)
     return llvm::createStringError("--memory must be at least 0, but is " +
                                    std::to_string(options.memory.limit));

@@ -12,6 +12,8 @@
 #include "cp/Transforms/Residuals.h"
 #include "cp/Transforms/Update.h"
 
+#include <optional>
+
 namespace cp {
 
 struct TrainOptions {
@@ -23,8 +25,8 @@ struct TrainOptions {
   /// The most documents of a row of it; 0: each row is one.
   int64_t documents = 0;
   std::string data;
-  /// The token behind which a document ends; below 0: there are none.
-  int64_t documentEnd = -1;
+  /// The token behind which a document ends.
+  std::optional<int64_t> documentEnd;
   /// Draw the order of the windows.
   bool shuffle = false;
   int64_t steps = 100;

@@ -37,9 +37,6 @@ HostTensor scalar(DType dtype, const void *value) {
   return tensor;
 }
 
-/// The importers' name of where documents end.
-constexpr llvm::StringLiteral documentsName = "cu_seqlens";
-
 class Trainer {
 public:
   Trainer(const StepPrograms &programs, const TrainOptions &options)
@@ -129,22 +126,21 @@ private:
 
   /// The model and the data must both have documents, or none.
   llvm::Expected<std::optional<DocumentEnds>> documentEnds() {
-    auto lists = llvm::find_if(programs.arguments, [](const TensorSpec &spec) {
-      return !spec.isParam && spec.name == documentsName;
-    });
+    auto lists = llvm::find_if(programs.arguments, isDocuments);
     bool has = lists != programs.arguments.end();
-    if (has && options.documentEnd < 0)
+    if (has && !options.documentEnd)
       return llvm::createStringError(
-          "a row of the model holds several documents (" + documentsName.str() +
+          "a row of the model holds several documents (" + lists->name +
           "); say by --document-end behind which token "
           "one ends");
-    if (!has && options.documentEnd >= 0)
+    if (!has && options.documentEnd)
       return llvm::createStringError(
           "--document-end is for a model whose rows hold several documents; "
           "import it with --documents=N, the most of a row");
     if (!has)
       return std::nullopt;
-    return DocumentEnds{options.documentEnd, lists->shape.back() - 1};
+    documentsName = lists->name;
+    return DocumentEnds{*options.documentEnd, lists->shape.back() - 1};
   }
 
   /// Parameters as cp-run has them, and what goes with them: masters are
@@ -318,7 +314,7 @@ private:
   const TrainOptions &options;
   std::unique_ptr<Session> session;
   std::optional<TokenData> data;
-  std::string idsName;
+  std::string idsName, documentsName;
   std::optional<Curve> curve;
   Progress progress;
   /// Steps of the run that this one goes on with.

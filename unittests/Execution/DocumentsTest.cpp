@@ -344,8 +344,9 @@ TEST_F(DocumentsTest, ListsThatAreNoneAreRefusedOnAllRanks) {
   ASSERT_TRUE(program);
   const std::pair<Ends, const char *> wrong[] = {
       {{{1, 24, 25, 25, 64}, {0, 16, 63, 64, 64}},
-       "row 0 of cu_seqlens begins"},
-      {{{0, 24, 25, 25, 64}, {0, 17, 16, 64, 64}}, "row 1 of cu_seqlens falls"},
+       "row 0 of this rank's cu_seqlens begins"},
+      {{{0, 24, 25, 25, 64}, {0, 17, 16, 64, 64}},
+       "row 1 of this rank's cu_seqlens falls"},
       {{{0, 24, 25, 25, 63}, {0, 16, 63, 64, 64}},
        "ends with 63, expected 64"}};
   for (const auto &[ends, text] : wrong) {

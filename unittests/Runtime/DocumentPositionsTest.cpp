@@ -106,7 +106,7 @@ TEST(DocumentPositions, MoveNoBytes) {
 
 TEST(DocumentPositions, RefuseWhatIsNoListOfDocuments) {
   expectRefused({{0, 8}, {1, 8}},
-                "row 1 of cu_seqlens begins with 1, expected");
+                "row 1 of this rank's cu_seqlens begins with 1, expected");
   expectRefused({{0, 5, 4, 8}}, "falls from 5 to 4 at 2");
   expectRefused({{0, 5, 7}}, "ends with 7, expected 8");
   expectRefused({{0, 9}}, "ends with 9, expected 8");

@@ -64,8 +64,9 @@ public:
 private:
   Error wrong(const Descriptor &call, const std::string &what,
               const std::string &expected) const {
-    return call.invalid("row " + std::to_string(row) + " of cu_seqlens " +
-                        what + ", expected " + expected);
+    return call.invalid("row " + std::to_string(row) +
+                        " of this rank's cu_seqlens " + what + ", expected " +
+                        expected);
   }
 
   const int32_t *data;
@@ -83,13 +84,13 @@ static Error expectSameDocuments(const Descriptor &call,
     for (int64_t row = 0; row < call.in(0).sizes[0]; ++row)
       if (!Documents(exchange.input(peer, 0), row)
                .isSameAs(Documents(exchange.input(0, 0), row)))
-        return Failure{CPRT_MISMATCH,
-                       call.title() + ": positions 0 and " +
-                           std::to_string(peer) +
-                           " of the group have other documents in row " +
-                           std::to_string(row) +
-                           " of cu_seqlens; give all ranks of a sequence the "
-                           "same"};
+        return Failure{
+            CPRT_MISMATCH,
+            call.title() + ": positions 0 and " + std::to_string(peer) +
+                " of the group have other documents in row " +
+                std::to_string(row) +
+                " of their cu_seqlens; give all ranks of a sequence the "
+                "same"};
   return std::nullopt;
 }
 
