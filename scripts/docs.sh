@@ -24,7 +24,7 @@ tblgen dialect-doc IR/CPOps.td -dialect=cp >"$out/Dialect.md"
   tblgen pass-doc Transforms/Passes.td
 } >"$out/Passes.md"
 python3 scripts/c_header_docs.py "C API" include/cp-c/Registration.h \
-  include/cp-c/Attributes.h >"$out/CAPI.md"
+  include/cp-c/Attributes.h include/cp-c/Session.h >"$out/CAPI.md"
 mkdir "$out/made"
 made=()
 for part in Local Group; do
