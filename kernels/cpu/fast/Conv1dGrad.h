@@ -64,8 +64,9 @@ private:
   using M = VecMath<Isa, Acc>;
   using Type = typename V::Type;
   static constexpr int64_t blockTokens = 128;
-  /// Of these, weights, sums and rows of a window of four share the first
-  /// cache.
+  /// Weights, sums and what waits of a window of four share the second cache;
+  /// memory delivers long parts of rows faster than short ones that would share
+  /// the first.
   static constexpr int64_t blockChannels = 24576 / sizeof(T);
   /// Tokens of a group.
   static constexpr int together = V::together;

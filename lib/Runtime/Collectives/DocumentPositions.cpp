@@ -9,8 +9,6 @@
 #include "Core/Positions.h"
 #include "Exchange.h"
 
-#include <algorithm>
-
 using namespace cp::runtime;
 
 namespace {
