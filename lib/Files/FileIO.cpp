@@ -21,8 +21,7 @@ Error cp::makeError(const Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-std::string cp::quoted(StringRef text) {
-  constexpr size_t limit = 96;
+static std::string quoteUpTo(StringRef text, size_t limit) {
   std::string out;
   llvm::raw_string_ostream stream(out);
   stream << '\'';
@@ -31,23 +30,28 @@ std::string cp::quoted(StringRef text) {
   return out;
 }
 
+std::string cp::quoted(StringRef text) { return quoteUpTo(text, 96); }
+
+std::string cp::quotedPath(StringRef path) { return quoteUpTo(path, 4096); }
+
 Expected<std::unique_ptr<MemoryBuffer>> cp::openRegularFile(StringRef path,
                                                             uint64_t maxBytes) {
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(path, status))
-    return makeError(quoted(path) + ": cannot open: " + code.message());
+    return makeError(quotedPath(path) + ": cannot open: " + code.message());
   if (!llvm::sys::fs::is_regular_file(status))
-    return makeError(quoted(path) + ": expected a regular file, got " +
+    return makeError(quotedPath(path) + ": expected a regular file, got " +
                      (llvm::sys::fs::is_directory(status)
                           ? "a directory"
                           : "a pipe, socket or device"));
   if (status.getSize() > maxBytes)
-    return makeError(quoted(path) + ": expected at most " + Twine(maxBytes) +
-                     " bytes, got " + Twine(status.getSize()));
+    return makeError(quotedPath(path) + ": expected at most " +
+                     Twine(maxBytes) + " bytes, got " +
+                     Twine(status.getSize()));
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return makeError(quoted(path) +
+    return makeError(quotedPath(path) +
                      ": cannot read: " + buffer.getError().message());
   return std::move(*buffer);
 }
@@ -71,18 +75,18 @@ Error cp::writeAtomically(StringRef path,
   // The rename would put a file in the place of a device such as /dev/null.
   if (!llvm::sys::fs::status(path, status) && !is_regular_file(status))
     return makeError(
-        quoted(path) + ": expected a regular file or none, got " +
+        quotedPath(path) + ": expected a regular file or none, got " +
         (is_directory(status) ? "a directory" : "a pipe, socket or device"));
   auto temp = llvm::sys::fs::TempFile::create(path + ".tmp-%%%%%%%%");
   if (!temp)
-    return makeError(quoted(path) + ": cannot create a file beside it: " +
+    return makeError(quotedPath(path) + ": cannot create a file beside it: " +
                      llvm::toString(temp.takeError()));
   if (std::error_code code = fill(*temp, write)) {
     llvm::consumeError(temp->discard());
-    return makeError(quoted(path) + ": cannot write: " + code.message());
+    return makeError(quotedPath(path) + ": cannot write: " + code.message());
   }
   if (Error error = temp->keep(path))
-    return makeError(quoted(path) + ": cannot rename the finished file: " +
+    return makeError(quotedPath(path) + ": cannot rename the finished file: " +
                      llvm::toString(std::move(error)));
   return Error::success();
 }

@@ -28,6 +28,10 @@ llvm::Error makeError(const llvm::Twine &message);
 /// bytes, so that a hostile name can neither flood nor steer a terminal.
 std::string quoted(llvm::StringRef text);
 
+/// The same of a file's name, which comes whole up to the 4096 bytes a system
+/// takes: what tells files apart is mostly at its end.
+std::string quotedPath(llvm::StringRef path);
+
 /// The bytes of a regular file of at most `maxBytes`, mapped where the system
 /// can. A pipe or a device is refused, for it may never end.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>

@@ -169,7 +169,7 @@ static Expected<NpyArray> checkHeader(const DictParser &dict,
 }
 
 Expected<NpyArray> cp::parseNpy(StringRef file, StringRef label) {
-  std::string start = quoted(label);
+  std::string start = quotedPath(label);
   StringRef data = file;
   Expected<StringRef> header = splitHeader(data, start);
   if (!header)
@@ -217,7 +217,7 @@ static std::string headerText(StringRef descr, ArrayRef<int64_t> shape) {
 
 Error cp::writeNpy(StringRef path, DType dtype, ArrayRef<int64_t> shape,
                    ArrayRef<uint8_t> bytes) {
-  std::string label = quoted(path);
+  std::string label = quotedPath(path);
   const auto *row = llvm::find_if(
       descrs, [&](const auto &entry) { return entry.first == dtype; });
   if (row == std::end(descrs))

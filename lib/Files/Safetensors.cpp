@@ -86,7 +86,7 @@ Expected<TensorFile> TensorFile::openIndex(StringRef path) {
   auto buffer = openRegularFile(path, maxHeaderBytes);
   if (!buffer)
     return buffer.takeError();
-  auto shards = readWeightMap((*buffer)->getBuffer(), quoted(path));
+  auto shards = readWeightMap((*buffer)->getBuffer(), quotedPath(path));
   if (!shards)
     return shards.takeError();
   TensorFile file;
@@ -106,13 +106,13 @@ Error TensorFile::addShard(StringRef shardPath,
   // Never an index again, which could name itself.
   Expected<TensorFile> shard = openOne(shardPath);
   if (!shard)
-    return makeError(quoted(path) +
+    return makeError(quotedPath(path) +
                      ": in its shard: " + llvm::toString(shard.takeError()));
   for (const std::string &name : names) {
     const TensorView *view = shard->find(name);
     if (!view)
-      return makeError(quoted(path) + ": tensor " + quoted(name) +
-                       ": expected in shard " + quoted(shardPath) +
+      return makeError(quotedPath(path) + ": tensor " + quoted(name) +
+                       ": expected in shard " + quotedPath(shardPath) +
                        ", which does not hold it");
     views.push_back(*view);
   }

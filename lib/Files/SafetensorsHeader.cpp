@@ -36,7 +36,7 @@ struct Entry {
 class HeaderParser {
 public:
   HeaderParser(StringRef file, StringRef label)
-      : file(file), label(quoted(label)) {}
+      : file(file), label(quotedPath(label)) {}
 
   Expected<std::vector<TensorView>> parse();
 

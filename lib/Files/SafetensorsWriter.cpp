@@ -101,7 +101,7 @@ static std::string headerText(const Ordered &ordered, Metadata metadata) {
 
 Error cp::writeSafetensors(StringRef path, ArrayRef<TensorView> tensors,
                            Metadata metadata) {
-  std::string label = quoted(path);
+  std::string label = quotedPath(path);
   for (const TensorView &tensor : tensors)
     if (Error error = checkTensor(label, tensor))
       return error;

@@ -42,7 +42,7 @@ static Error missing(const TensorFile &file, StringRef name) {
   std::string hint =
       near.empty() ? "no name in the file is like it"
                    : "the names most like it are " + llvm::join(near, ", ");
-  return makeError(quoted(file.label()) + ": expected a tensor " +
+  return makeError(quotedPath(file.label()) + ": expected a tensor " +
                    quoted(name) + ", got none; " + hint);
 }
 
@@ -52,7 +52,7 @@ Expected<TensorView> cp::bindWeight(const TensorFile &file, StringRef name,
   if (!view)
     return missing(file, name);
   std::string start =
-      quoted(file.label()) + ": tensor " + quoted(view->name) + ": ";
+      quotedPath(file.label()) + ": tensor " + quoted(view->name) + ": ";
   if (ArrayRef<int64_t>(view->shape) != shape)
     return makeError(start + "expected shape " + shapeText(shape) + ", got " +
                      shapeText(view->shape) +
