@@ -32,7 +32,8 @@ for part in Local Group; do
   cp-tblgen -gen-declarations -I include "include/$name.td" >"$out/made/$part"
   made+=("$name.h.inc=$out/made/$part")
 done
-python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h "${made[@]}" \
+python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h \
+  include/cp/Runtime/cprt_batch.h "${made[@]}" \
   >"$out/Runtime.md"
 rm -r "$out/made"
 

@@ -62,7 +62,7 @@ llvm::Expected<Ready> prepare(ModuleOp module, const CompileOptions &options) {
     auto drawn = gatherInputs(spec, Options());
     if (!drawn)
       return drawn.takeError();
-    ready.tensors.push_back(std::move(drawn->front()));
+    ready.tensors.push_back(std::move(drawn->tensors.front()));
   }
   return ready;
 }

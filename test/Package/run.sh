@@ -58,6 +58,10 @@ python3 "$here/page_projects.py" "$root/docs/Embedding.md" "$from"
 grep -q 'int gated_recurrence_read(' "$work/calls.h"
 cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I "$work/cp/include" -fsyntax-only \
   -x c "$work/calls.h"
+shows_batches() { # as the page does
+  "$work/batch/my-batches" | sed 's/^/    /' >"$work/batches"
+  grep '^    rank ' "$root/docs/Embedding.md" | cmp - "$work/batches"
+}
 for package in "$work/cp" "$build"; do
   rm -rf "$work/compiler" "$work/c" "$work/runtime"
   compile compiler "$package"
@@ -68,18 +72,23 @@ for package in "$work/cp" "$build"; do
   "$llvm/FileCheck" --check-prefix=HIDDEN --input-file="$work/page.mlir" "$here/expected.txt"
   compile runtime "$package"
   test "$("$work/runtime/my-program")" = $'3\n3'
+  rm -rf "$work/batch"
+  compile batch "$package"
+  shows_batches
 done
 
 echo "== the runtime alone, where there is no MLIR"
 cmake --install "$build" --prefix "$work/alone" --component runtime >/dev/null
-if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/cprt\.h$\|/[A-Z][a-z]*Operations\.h\.inc$\|/CP[^/]*\.cmake$'; then
+if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/cprt\(_batch\)\?\.h$\|/[A-Z][a-z]*Operations\.h\.inc$\|/CP[^/]*\.cmake$'; then
   echo "the files above are not of the runtime" >&2
   exit 1
 fi
 for package in "$work/alone" "$work/cp"; do
-  rm -rf "$work/runtime"
+  rm -rf "$work/runtime" "$work/batch"
   compile runtime "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
   test "$("$work/runtime/my-program")" = $'3\n3'
+  compile batch "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
+  shows_batches
 done
 sed -i 's/COMPONENTS runtime/& OPTIONAL_COMPONENTS compiler/' "$from/runtime/CMakeLists.txt"
 for package in "$work/alone" "$work/cp"; do

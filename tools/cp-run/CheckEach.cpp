@@ -82,12 +82,11 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
   if (llvm::Error error =
           checkMemory(memoryNeed(**program).process + ofCheck, options))
     return error;
-  auto tensors = gatherInputs((*program)->arguments(), options);
-  if (!tensors)
-    return tensors.takeError();
-  std::vector<const HostTensor *> inputs;
-  for (const HostTensor &tensor : *tensors)
-    inputs.push_back(&tensor);
+  llvm::Expected<Inputs> gathered =
+      gatherInputs((*program)->arguments(), options);
+  if (!gathered)
+    return gathered.takeError();
+  std::vector<const HostTensor *> inputs = gathered->pointers();
   RunOptions onReference;
   onReference.kernels = CPRT_KERNELS_REFERENCE;
   llvm::Expected<RunResult> expected = (*plain)->run(inputs, onReference);

@@ -8,6 +8,7 @@
 #include "Inputs.h"
 
 #include "ReadTensors.h"
+#include "Rows.h"
 #include "Training.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/Random.h"
@@ -133,6 +134,7 @@ llvm::Expected<HostTensor> draw(const TensorSpec &spec, uint64_t seed) {
 /// Where arguments come from.
 struct Sources {
   std::optional<TensorFile> weights, inputs;
+  const RowBatch *rows = nullptr;
   Conversions ofWeights, ofInputs;
 };
 
@@ -152,6 +154,8 @@ llvm::Expected<HostTensor> gather(const TensorSpec &spec, Sources &sources,
     return sources.weights
                ? readTensor(*sources.weights, spec, sources.ofWeights)
                : draw(spec, options.seed);
+  if (sources.rows)
+    return sources.rows->take(spec);
   if (holdsOneTensor(options.inputs))
     return readSingle(options.inputs, spec);
   return sources.inputs ? readTensor(*sources.inputs, spec, sources.ofInputs)
@@ -199,36 +203,57 @@ llvm::Error checkUnused(const Sources &sources,
 
 } // namespace
 
-llvm::Expected<std::vector<HostTensor>>
-gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options) {
-  Sources sources;
-  if (llvm::Error error = openFile(options.weights, sources.weights))
-    return error;
-  bool single = holdsOneTensor(options.inputs);
+/// Opens what holds the arguments that are no parameters.
+static llvm::Error openInputs(llvm::ArrayRef<TensorSpec> specs,
+                              const Options &options, Inputs &gathered,
+                              Sources &sources) {
+  if (!options.rows.empty()) {
+    if (llvm::Error error = readRows(options, specs).moveInto(gathered.rows))
+      return error;
+    sources.rows = &*gathered.rows;
+    return llvm::Error::success();
+  }
+  if (!holdsOneTensor(options.inputs))
+    return openFile(options.inputs, sources.inputs);
   size_t others = llvm::count_if(specs, [&](const TensorSpec &spec) {
     return !spec.isParam && !isLabels(spec, options);
   });
-  if (single && others != 1)
-    return llvm::createStringError(
-        options.inputs + " holds one input, but the model takes " +
-        std::to_string(others) + "; give them by name in a .safetensors file");
-  if (!single)
-    if (llvm::Error error = openFile(options.inputs, sources.inputs))
-      return error;
-  std::vector<HostTensor> tensors;
+  if (others == 1)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      options.inputs + " holds one input, but the model takes " +
+      std::to_string(others) + "; give them by name in a .safetensors file");
+}
+
+std::vector<const HostTensor *> Inputs::pointers() const {
+  std::vector<const HostTensor *> all;
+  for (const HostTensor &tensor : tensors)
+    all.push_back(&tensor);
+  return all;
+}
+
+llvm::Expected<Inputs> gatherInputs(llvm::ArrayRef<TensorSpec> specs,
+                                    const Options &options) {
+  Sources sources;
+  Inputs gathered;
+  if (llvm::Error error = openFile(options.weights, sources.weights))
+    return error;
+  if (llvm::Error error = openInputs(specs, options, gathered, sources))
+    return error;
   for (const TensorSpec &spec : specs) {
     llvm::Expected<HostTensor> tensor =
-        isLabels(spec, options) ? gatherLabels(spec, specs, tensors, options)
-                                : gather(spec, sources, options);
+        isLabels(spec, options) && !sources.rows
+            ? gatherLabels(spec, specs, gathered.tensors, options)
+            : gather(spec, sources, options);
     if (!tensor)
       return tensor.takeError();
-    tensors.push_back(std::move(*tensor));
+    gathered.tensors.push_back(std::move(*tensor));
   }
   if (llvm::Error error = checkUnused(sources, specs, options))
     return error;
   sources.ofWeights.print(options.weights);
   sources.ofInputs.print(options.inputs);
-  return tensors;
+  return gathered;
 }
 
 std::vector<TensorView> viewsOf(llvm::ArrayRef<TensorSpec> specs,

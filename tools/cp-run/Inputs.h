@@ -9,8 +9,7 @@
 #define CP_TOOLS_CPRUN_INPUTS_H
 
 #include "Options.h"
-#include "cp/Execution/Program.h"
-#include "cp/Files/Safetensors.h"
+#include "cp/Execution/RowBatch.h"
 
 namespace cp {
 
@@ -18,13 +17,23 @@ namespace cp {
 /// cp.init, or by the importers' name, `cu_seqlens`.
 bool isDocuments(const TensorSpec &spec);
 
+/// What arguments are, one whole tensor for each.
+struct Inputs {
+  std::vector<HostTensor> tensors;
+  /// Where they are from, with --rows.
+  std::optional<RowBatch> rows;
+
+  std::vector<const HostTensor *> pointers() const;
+};
+
 /// One whole tensor for each argument: parameters from --weights, other
 /// arguments from --inputs, what no file gives from --seed. What had to be
 /// converted is one remark a file, on standard error. Errors name the
 /// tensor and the file: one that is missing or of another shape or type, and,
 /// unless --ignore-unused-weights only says it, one that no argument takes.
-llvm::Expected<std::vector<HostTensor>>
-gatherInputs(llvm::ArrayRef<TensorSpec> specs, const Options &options);
+/// With --rows other arguments than parameters are from there.
+llvm::Expected<Inputs> gatherInputs(llvm::ArrayRef<TensorSpec> specs,
+                                    const Options &options);
 
 /// The tensors of the arguments that are parameters, or of all results.
 std::vector<TensorView> viewsOf(llvm::ArrayRef<TensorSpec> specs,

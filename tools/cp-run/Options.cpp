@@ -78,6 +78,13 @@ void defineData(Options &o) {
                "as text, between white space or commas) or .txt (its bytes are "
                "the token ids); default: drawn"),
       cl::location(o.inputs), cl::cat(category));
+  static Flag<std::string> rows(
+      "rows",
+      cl::desc(".safetensors with the rows of a batch in place of --inputs, as "
+               "cprt_batch.h takes them: padded to the model's length, packed "
+               "into its rows, with lists of their documents; --outputs are "
+               "those of the rows"),
+      cl::location(o.rows), cl::cat(category));
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),
       cl::location(o.weights), cl::cat(category));

@@ -31,6 +31,8 @@ struct Options {
   /// empty.
   ShardingText sharding;
   std::string inputs;
+  /// Rows of any length, in place of inputs.
+  std::string rows;
   std::string weights;
   bool ignoreUnusedWeights = false;
   std::string saveWeights;

@@ -113,6 +113,7 @@ static json::Object repeatOf(const Report &report) {
       {"files",
        json::Object{{"model", json::fixUTF8(options.model)},
                     {"inputs", json::fixUTF8(options.inputs)},
+                    {"rows", json::fixUTF8(options.rows)},
                     {"weights", json::fixUTF8(options.weights)},
                     {"reference", json::fixUTF8(options.reference)},
                     {"check_against", json::fixUTF8(options.checkAgainst)}}},

@@ -92,19 +92,19 @@ llvm::Error checkResults(Expectation &expectation,
 
 /// Saves results, checks them, and reports; goes on after an error, and returns
 /// all.
-llvm::Error finish(Prepared &prepared, llvm::ArrayRef<HostTensor> tensors,
-                   llvm::ArrayRef<const HostTensor *> inputs,
+llvm::Error finish(Prepared &prepared, const Inputs &inputs,
                    const Progress &progress, Report &report) {
   const Options &options = report.options;
   warnOf(report.notFinite, llvm::errs());
   llvm::Error errors =
-      saveTensors(options, report.program, tensors, report.run.outputs);
+      saveTensors(options, report.program, inputs, report.run.outputs);
   if (prepared.expectation) {
     progress(options.checkAgainst.empty()
                  ? "checking on reference kernels"
                  : "checking against " + options.checkAgainst);
     errors = llvm::joinErrors(
-        std::move(errors), checkResults(*prepared.expectation, inputs, report));
+        std::move(errors),
+        checkResults(*prepared.expectation, inputs.pointers(), report));
   }
   if (!options.report.empty())
     errors = llvm::joinErrors(std::move(errors),
@@ -123,24 +123,21 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
   progress(options.weights.empty()
                ? "drawing weights from seed " + std::to_string(options.seed)
                : "reading " + options.weights);
-  llvm::Expected<std::vector<HostTensor>> tensors =
-      gatherInputs(program.arguments(), options);
-  if (!tensors)
-    return tensors.takeError();
-  std::vector<const HostTensor *> inputs;
-  for (const HostTensor &tensor : *tensors)
-    inputs.push_back(&tensor);
+  llvm::Expected<Inputs> inputs = gatherInputs(program.arguments(), options);
+  if (!inputs)
+    return inputs.takeError();
   int64_t ranks = program.mesh().numRanks();
   progress("running on " + std::to_string(ranks) +
            (ranks == 1 ? " rank" : " ranks"));
   RunOptions how = runOptions(options, ranks);
   how.keepParts = prepared.expectation != nullptr;
-  llvm::Expected<RunResult> run = prepared.program->run(inputs, how);
+  llvm::Expected<RunResult> run =
+      prepared.program->run(inputs->pointers(), how);
   if (!run)
     return run.takeError();
   Report report{options, compile, how, program, std::move(*run), {}, {}, ""};
   report.notFinite = notFiniteResults(program.results(), report.run.outputs);
-  return finish(prepared, *tensors, inputs, progress, report);
+  return finish(prepared, *inputs, progress, report);
 }
 
 } // namespace

@@ -90,6 +90,7 @@ std::vector<Named> inputsOf(const Options &options) {
   note("the model", options.model == "-" ? "" : options.model);
   note("--reference", options.reference);
   note("--inputs", options.inputs);
+  note("--rows", options.rows);
   note("--weights", options.weights);
   for (const std::string &shard : shardsOf(options.weights))
     note("a shard of --weights", shard);
@@ -207,14 +208,14 @@ llvm::Error checkNames(const Options &options, const Program &program) {
 }
 
 llvm::Error saveTensors(const Options &options, const Program &program,
-                        llvm::ArrayRef<HostTensor> inputs,
+                        const Inputs &inputs,
                         llvm::ArrayRef<HostTensor> results) {
   llvm::Error errors = llvm::Error::success();
   if (!options.saveWeights.empty())
     errors = llvm::joinErrors(
         std::move(errors),
         writeSafetensors(targetOf(options.saveWeights),
-                         viewsOf(program.arguments(), inputs, true),
+                         viewsOf(program.arguments(), inputs.tensors, true),
                          {{"format", "pt"}}));
   if (!options.gradients.empty())
     errors = llvm::joinErrors(
@@ -222,11 +223,18 @@ llvm::Error saveTensors(const Options &options, const Program &program,
         writeSafetensors(targetOf(options.gradients),
                          gradientsOf(program.results(), results),
                          {{"format", "pt"}}));
+  std::vector<HostTensor> trimmed;
+  for (const HostTensor &result : results)
+    if (inputs.rows && !options.outputs.empty())
+      trimmed.push_back(inputs.rows->trim(result));
   if (!options.outputs.empty())
     errors = llvm::joinErrors(
         std::move(errors),
-        writeSafetensors(targetOf(options.outputs),
-                         viewsOf(program.results(), results, false)));
+        writeSafetensors(
+            targetOf(options.outputs),
+            viewsOf(program.results(),
+                    inputs.rows ? llvm::ArrayRef<HostTensor>(trimmed) : results,
+                    false)));
   return errors;
 }
 

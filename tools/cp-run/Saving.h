@@ -8,8 +8,8 @@
 #ifndef CP_TOOLS_CPRUN_SAVING_H
 #define CP_TOOLS_CPRUN_SAVING_H
 
+#include "Inputs.h"
 #include "Options.h"
-#include "cp/Execution/Program.h"
 #include "llvm/Support/JSON.h"
 
 namespace cp {
@@ -24,10 +24,11 @@ llvm::Error checkOutputs(const Options &options);
 /// Refuses two tensors of one name in one file.
 llvm::Error checkNames(const Options &options, const Program &program);
 
-/// Writes --save-weights and --outputs. Links are followed. Tries both; errors
+/// Writes --save-weights and --outputs; with --rows results for each token are
+/// those of the rows. Links are followed. Tries both; errors
 /// name the files.
 llvm::Error saveTensors(const Options &options, const Program &program,
-                        llvm::ArrayRef<HostTensor> inputs,
+                        const Inputs &inputs,
                         llvm::ArrayRef<HostTensor> results);
 
 /// Writes a report.

@@ -119,7 +119,8 @@ llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
   if (!error)
     return publish(partial, folder, name);
   // What is half written would keep a full disk full.
-  (void)llvm::sys::fs::remove_directories(partial);
+  if (std::error_code code = llvm::sys::fs::remove_directories(partial))
+    error = llvm::joinErrors(std::move(error), failed(partial, code));
   return error;
 }
 

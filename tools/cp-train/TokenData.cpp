@@ -15,8 +15,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-#include <random>
 
 namespace cp {
 
@@ -53,112 +51,94 @@ readTokens(const std::string &path) {
   return tokens;
 }
 
-llvm::Expected<TokenData>
-TokenData::read(const std::string &path, int64_t batch, int64_t length,
-                int64_t vocabulary, std::optional<uint64_t> seed,
-                std::optional<DocumentEnds> documents) {
+TokenData::TokenData(const DataShape &shape, std::vector<int64_t> tokens,
+                     int64_t windows, int64_t documentEnd)
+    : TrainingData(shape), tokens(std::move(tokens)), windows(windows),
+      documentEnd(documentEnd), order(windows, shape.seed) {}
+
+llvm::Expected<std::unique_ptr<TrainingData>>
+TokenData::read(const std::string &path, const DataShape &shape,
+                int64_t documentEnd) {
   llvm::Expected<std::vector<int64_t>> tokens = readTokens(path);
   if (!tokens)
     return tokens.takeError();
   for (auto [i, token] : llvm::enumerate(*tokens))
-    if (token < 0 || (vocabulary && token >= vocabulary))
-      return llvm::createStringError(
-          path + ": token number " + std::to_string(i) + " is " +
-          std::to_string(token) + ", but the model's vocabulary has " +
-          std::to_string(vocabulary) + " ids");
-  if (documents &&
-      (documents->token < 0 || (vocabulary && documents->token >= vocabulary)))
+    if (auto wrong = outsideVocabulary("token number " + std::to_string(i),
+                                       token, shape.vocabulary))
+      return llvm::createStringError(path + ": " + *wrong);
+  if (shape.documents && (documentEnd < 0 || (shape.vocabulary &&
+                                              documentEnd >= shape.vocabulary)))
     return llvm::createStringError(
-        "--document-end is " + std::to_string(documents->token) +
+        "--document-end is " + std::to_string(documentEnd) +
         ", but ids are from 0 to " +
-        (vocabulary ? std::to_string(vocabulary - 1)
-                    : "the vocabulary's last") +
+        (shape.vocabulary ? std::to_string(shape.vocabulary - 1)
+                          : "the vocabulary's last") +
         "; give the token behind which a document of the data ends");
-  TokenData data;
-  data.batch = batch;
-  data.length = length;
-  data.seed = seed;
-  data.windows = std::max<int64_t>(int64_t(tokens->size()) - 1, 0) / length;
-  if (data.windows < batch)
+  int64_t windows =
+      std::max<int64_t>(int64_t(tokens->size()) - 1, 0) / shape.length;
+  if (windows < shape.batch)
     return llvm::createStringError(
-        path + ": a batch takes " + std::to_string(batch) + " times " +
-        std::to_string(length) + " tokens and one more, but the file has " +
+        path + ": a batch takes " + std::to_string(shape.batch) + " times " +
+        std::to_string(shape.length) +
+        " tokens and one more, but the file has " +
         std::to_string(tokens->size()) +
         "; import the model with a smaller --batch or --seq");
-  data.tokens = std::move(*tokens);
-  data.documents = documents;
-  if (llvm::Error error = data.checkDocuments(path))
+  std::unique_ptr<TokenData> data(
+      new TokenData(shape, std::move(*tokens), windows, documentEnd));
+  if (llvm::Error error = data->checkDocuments(path))
     return error;
   return data;
 }
 
 std::vector<int32_t> TokenData::documentsOf(int64_t window) const {
   std::vector<int32_t> ends = {0};
+  int64_t length = shape.length;
   for (int64_t i = 0; i < length; ++i)
-    if (i + 1 == length || tokens[window * length + i] == documents->token)
+    if (i + 1 == length || tokens[window * length + i] == documentEnd)
       ends.push_back(static_cast<int32_t>(i + 1));
   return ends;
 }
 
 llvm::Error TokenData::checkDocuments(const std::string &path) const {
   int64_t most = 0, where = 0;
-  for (int64_t window = 0; documents && window < windows; ++window)
+  for (int64_t window = 0; shape.documents && window < windows; ++window)
     if (int64_t count = int64_t(documentsOf(window).size()) - 1; count > most) {
       most = count;
       where = window;
     }
-  if (!documents || most <= documents->most)
+  if (most <= shape.documents)
     return llvm::Error::success();
+  int64_t length = shape.length;
   return llvm::createStringError(
       path + ": tokens " + std::to_string(where * length) + " to " +
       std::to_string((where + 1) * length - 1) + " are " +
       std::to_string(most) + " documents that end with " +
-      std::to_string(documents->token) +
-      ", but a row of the model has at most " +
-      std::to_string(documents->most) +
+      std::to_string(documentEnd) + ", but a row of the model has at most " +
+      std::to_string(shape.documents) +
       "; import it with --documents=" + std::to_string(most));
 }
 
-int64_t TokenData::windowAt(int64_t place) {
-  int64_t pass = place / windows, number = place % windows;
-  if (!seed)
-    return number;
-  if (pass != shuffledPass) {
-    order.resize(size_t(windows));
-    std::iota(order.begin(), order.end(), 0);
-    // Fisher and Yates, by an engine whose numbers the standard fixes. What
-    // the remainder prefers is less than one part in 2^32.
-    std::seed_seq both{uint32_t(*seed), uint32_t(*seed >> 32), uint32_t(pass)};
-    std::mt19937_64 engine(both);
-    for (size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[engine() % i]);
-    shuffledPass = pass;
-  }
-  return order[size_t(number)];
-}
-
-Batch TokenData::at(int64_t number) {
+llvm::Expected<Batch> TokenData::at(int64_t number) {
   // What no loss is asked of: a document says nothing about the next one.
   constexpr int32_t ignored = -100;
-  int64_t most = documents ? documents->most : 0;
-  Batch result = {
-      HostTensor::zeros(DType::I32, {batch, length}),
-      HostTensor::zeros(DType::I32, {batch, length}),
-      HostTensor::zeros(DType::I32, {documents ? batch : 0, most + 1})};
+  int64_t batch = shape.batch, length = shape.length, most = shape.documents;
+  Batch result = {HostTensor::zeros(DType::I32, {batch, length}),
+                  HostTensor::zeros(DType::I32, {batch, length}),
+                  HostTensor::zeros(DType::I32, {most ? batch : 0, most + 1})};
   auto *ids = reinterpret_cast<int32_t *>(result.ids.bytes.data());
   auto *labels = reinterpret_cast<int32_t *>(result.labels.bytes.data());
   auto *ends = reinterpret_cast<int32_t *>(result.documents.bytes.data());
   for (int64_t row = 0; row < batch; ++row) {
-    int64_t window = windowAt(number * batch + row);
+    int64_t window = order.at(number * batch + row);
     for (int64_t i = 0; i < length; ++i) {
       int64_t token = tokens[window * length + i];
-      bool isLast = documents && token == documents->token;
+      bool isLast = most && token == documentEnd;
       *ids++ = static_cast<int32_t>(token);
       *labels++ = isLast
                       ? ignored
                       : static_cast<int32_t>(tokens[window * length + i + 1]);
     }
-    if (!documents)
+    if (!most)
       continue;
     std::vector<int32_t> own = documentsOf(window);
     own.resize(size_t(most + 1), static_cast<int32_t>(length));

@@ -89,7 +89,8 @@ void defineModel(TrainOptions &all) {
 void defineTraining(TrainOptions &o) {
   static Flag<std::string> data(
       "data",
-      cl::desc("Text, whose bytes are the tokens, or ids as .npy or .ids"),
+      cl::desc("Text, whose bytes are the tokens; ids as .npy or .ids; or rows "
+               "of a .safetensors file, as cprt_batch.h takes them"),
       cl::location(o.data), cl::cat(category));
   static cl::opt<int64_t> documentEnd(
       "document-end",

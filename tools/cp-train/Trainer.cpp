@@ -12,6 +12,7 @@
 #include "Explain.h"
 #include "Inputs.h"
 #include "Requests.h"
+#include "RowData.h"
 #include "Saving.h"
 #include "StepPrograms.h"
 #include "TokenData.h"
@@ -113,34 +114,42 @@ private:
     idsName = ids->name;
     auto below = ids->init ? ids->init.getAs<mlir::IntegerAttr>("below")
                            : mlir::IntegerAttr();
-    std::optional<DocumentEnds> documents;
-    if (llvm::Error error = documentEnds().moveInto(documents))
+    DataShape shape;
+    shape.batch = ids->shape[0];
+    shape.length = ids->shape[1];
+    shape.vocabulary = below ? below.getInt() : 0;
+    if (options.shuffle)
+      shape.seed = options.run.seed;
+    const auto *lists = llvm::find_if(specs, isDocuments);
+    if (lists != specs.end()) {
+      documentsName = lists->name;
+      shape.documents = lists->shape.back() - 1;
+    }
+    bool hasRows = StringRef(options.data).ends_with(".safetensors");
+    if (llvm::Error error = checkDocumentEnd(hasRows))
       return error;
-    return TokenData::read(options.data, ids->shape[0], ids->shape[1],
-                           below ? below.getInt() : 0,
-                           options.shuffle ? std::optional(options.run.seed)
-                                           : std::nullopt,
-                           documents)
+    if (hasRows)
+      return RowData::read(options.data, shape).moveInto(data);
+    return TokenData::read(options.data, shape, options.documentEnd.value_or(0))
         .moveInto(data);
   }
 
   /// The model and the data must both have documents, or none.
-  llvm::Expected<std::optional<DocumentEnds>> documentEnds() {
-    auto lists = llvm::find_if(programs.arguments, isDocuments);
-    bool has = lists != programs.arguments.end();
-    if (has && !options.documentEnd)
+  llvm::Error checkDocumentEnd(bool hasRows) {
+    if (hasRows && options.documentEnd)
       return llvm::createStringError(
-          "a row of the model holds several documents (" + lists->name +
+          "--document-end is for tokens that run on; rows say by seq_lens "
+          "where their documents end");
+    if (!documentsName.empty() && !hasRows && !options.documentEnd)
+      return llvm::createStringError(
+          "a row of the model holds several documents (" + documentsName +
           "); say by --document-end behind which token "
           "one ends");
-    if (!has && options.documentEnd)
+    if (documentsName.empty() && options.documentEnd)
       return llvm::createStringError(
           "--document-end is for a model whose rows hold several documents; "
           "import it with --documents=N, the most of a row");
-    if (!has)
-      return std::nullopt;
-    documentsName = lists->name;
-    return DocumentEnds{*options.documentEnd, lists->shape.back() - 1};
+    return llvm::Error::success();
   }
 
   /// Parameters as cp-run has them, and what goes with them: masters are
@@ -153,11 +162,11 @@ private:
     Options sources = options.run;
     if (!options.resume.empty())
       sources.weights = weightsOfCheckpoint(options.resume);
-    llvm::Expected<std::vector<HostTensor>> tensors =
-        gatherInputs(params, sources);
-    if (!tensors)
-      return tensors.takeError();
-    for (auto [spec, tensor] : llvm::zip_equal(params, *tensors))
+    llvm::Expected<Inputs> gathered = gatherInputs(params, sources);
+    if (!gathered)
+      return gathered.takeError();
+    const std::vector<HostTensor> &tensors = gathered->tensors;
+    for (auto [spec, tensor] : llvm::zip_equal(params, tensors))
       if (llvm::Error error = session->set(spec.name, tensor))
         return error;
     for (const TensorSpec &spec : programs.arguments) {
@@ -167,7 +176,7 @@ private:
       if (StringRef name = spec.name; name.consume_front("master.")) {
         auto param = llvm::find_if(
             params, [&](const TensorSpec &of) { return of.name == name; });
-        const HostTensor &tensor = (*tensors)[param - params.begin()];
+        const HostTensor &tensor = tensors[param - params.begin()];
         if (llvm::Error error = convertElements(tensor.bytes, tensor.dtype,
                                                 spec.dtype, spec.name)
                                     .moveInto(kept.bytes))
@@ -200,7 +209,9 @@ private:
 
   /// One batch more of a step.
   llvm::Error runBatch(int64_t microBatch) {
-    Batch batch = data->at(progress.batches++);
+    Batch batch;
+    if (llvm::Error error = data->at(progress.batches++).moveInto(batch))
+      return error;
     if (llvm::Error error = session->set(idsName, batch.ids))
       return error;
     if (llvm::Error error = session->set("labels", batch.labels))
@@ -313,7 +324,7 @@ private:
   const StepPrograms &programs;
   const TrainOptions &options;
   std::unique_ptr<Session> session;
-  std::optional<TokenData> data;
+  std::unique_ptr<TrainingData> data;
   std::string idsName, documentsName;
   std::optional<Curve> curve;
   Progress progress;

@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 double cpTestSumInC(cprt_context *context, double number);
+int cpTestBatchInC(void);
 
 #ifdef __cplusplus
 }

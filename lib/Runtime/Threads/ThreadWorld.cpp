@@ -7,10 +7,11 @@
 
 #include "ThreadWorld.h"
 
+#include "Core/CText.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <thread>
 
 using namespace cp::runtime;
@@ -39,32 +40,7 @@ void ThreadWorld::spread(Failure first) {
 }
 
 static Failure invalid(std::string text) {
-  return {CPRT_INVALID_ARGUMENT, "threads_create: " + std::move(text)};
-}
-
-/// The caller's options as this library knows them. A caller that was compiled
-/// with an older cprt.h has fewer fields, one with a newer one more. New fields
-/// go behind the last: padding of an older caller may hold anything.
-static Error readOptions(const cprt_options *options, cprt_options &read) {
-  if (!options)
-    return invalid("the options are null, expected a cprt_options");
-  constexpr size_t least = offsetof(cprt_options, deadline_ms), most = 4096;
-  size_t size = options->struct_size;
-  if (size < least || size > most || size % alignof(cprt_options) != 0)
-    return invalid("struct_size is " + std::to_string(size) + ", expected " +
-                   std::to_string(sizeof(read)) +
-                   ", the sizeof(cprt_options) of this library, or that of an "
-                   "older or newer cprt.h");
-  const char *bytes = reinterpret_cast<const char *>(options);
-  const char *tail = bytes + std::min(size, sizeof(read));
-  if (std::any_of(tail, bytes + size, [](char byte) { return byte != 0; }))
-    return invalid("struct_size is " + std::to_string(size) + ", and behind " +
-                   std::to_string(sizeof(read)) +
-                   " bytes, which are what this library knows, an option is "
-                   "not zero; link the runtime that belongs to the caller's "
-                   "cprt.h, or leave that option at its default");
-  std::memcpy(&read, options, std::min(size, sizeof(read)));
-  return std::nullopt;
+  return {CPRT_INVALID_ARGUMENT, std::move(text)};
 }
 
 static Error checkOptions(const cprt_options &options) {
@@ -123,37 +99,25 @@ static Error fillWorld(const cprt_options &options, ThreadWorld &world) {
   return std::nullopt;
 }
 
-static void copyText(const std::string &text, char *message, size_t capacity) {
-  if (!message || !capacity)
-    return;
-  size_t length = std::min(text.size(), capacity - 1);
-  std::memcpy(message, text.data(), length);
-  message[length] = '\0';
-}
-
 extern "C" cprt_status cprt_threads_create(const cprt_options *options,
                                            cprt_world **world, char *message,
                                            size_t capacity) {
-  copyText("", message, capacity);
   if (world)
     *world = nullptr;
-  try {
+  return reportToC("threads_create", message, capacity, [&]() -> Error {
     cprt_options read = {};
-    Error failure = readOptions(options, read);
-    if (!failure)
-      failure = checkOptions(read);
-    if (!failure && !world)
-      failure = invalid("the place for the world is null");
+    if (Error failure =
+            readSizedOptions(options, offsetof(cprt_options, deadline_ms),
+                             "cprt_options", &read, sizeof(read)))
+      return failure;
+    if (Error failure = checkOptions(read))
+      return failure;
+    if (!world)
+      return invalid("the place for the world is null");
     auto made = std::make_unique<ThreadWorld>();
-    if (!failure)
-      failure = fillWorld(read, *made);
-    if (!failure) {
-      *world = made.release();
-      return CPRT_OK;
-    }
-    copyText(failure->message, message, capacity);
-    return failure->status;
-  } catch (const std::bad_alloc &) {
-    return CPRT_OUT_OF_MEMORY;
-  }
+    if (Error failure = fillWorld(read, *made))
+      return failure;
+    *world = made.release();
+    return std::nullopt;
+  });
 }

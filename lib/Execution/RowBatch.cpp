@@ -1,0 +1,310 @@
+//===- RowBatch.cpp - Rows of any length for a program --------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Execution/RowBatch.h"
+
+#include "cp/Files/Convert.h"
+#include "cp/Runtime/cprt_batch.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cstring>
+#include <deque>
+
+using namespace cp;
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+void RowBatch::Destroy::operator()(cprt_batch *batch) const {
+  cprt_batch_destroy(batch);
+}
+
+/// The type that holds a file's numbers in a batch.
+static DType batchType(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+  case DType::BF16:
+  case DType::I32:
+  case DType::I64:
+    return dtype;
+  case DType::F16:
+  case DType::F32:
+    return DType::F32;
+  default:
+    return DType::I64;
+  }
+}
+
+static constexpr std::pair<DType, cprt_dtype> typePairs[] = {
+    {DType::F32, CPRT_F32},
+    {DType::F64, CPRT_F64},
+    {DType::BF16, CPRT_BF16},
+    {DType::I32, CPRT_I32},
+    {DType::I64, CPRT_I64}};
+
+static cprt_dtype toC(DType dtype) {
+  for (auto [ours, theirs] : typePairs)
+    if (ours == dtype)
+      return theirs;
+  return CPRT_ABSENT;
+}
+
+static DType fromC(cprt_dtype dtype) {
+  for (auto [ours, theirs] : typePairs)
+    if (theirs == dtype)
+      return ours;
+  llvm_unreachable("a batch gives no other types");
+}
+
+std::optional<RowBatch::Shape> RowBatch::shapeFor(ArrayRef<TensorSpec> specs) {
+  const TensorSpec *tokens = nullptr, *documents = nullptr;
+  for (const TensorSpec &spec : specs) {
+    if (spec.isParam || spec.isState || spec.shape.size() < 2)
+      continue;
+    if (spec.name == "cu_seqlens")
+      documents = &spec;
+    else if (!tokens || spec.name == "input_ids")
+      tokens = &spec;
+  }
+  if (!tokens)
+    return std::nullopt;
+  return Shape{tokens->shape[0], tokens->shape[1],
+               documents ? documents->shape[1] - 1 : 0};
+}
+
+/// The elements in the type that a batch has for them. Masks are mostly bool.
+static llvm::Expected<Bytes> inBatchType(const TensorView &view) {
+  DType dtype = batchType(view.dtype);
+  if (view.dtype == DType::Bool) {
+    Bytes wide(view.bytes.size() * sizeof(int64_t));
+    for (size_t i = 0; i < view.bytes.size(); ++i)
+      wide[i * sizeof(int64_t)] = view.bytes[i]; // little-endian, as files are
+    return wide;
+  }
+  if (!isConvertible(view.dtype, dtype))
+    return llvm::createStringError("'" + view.name + "' is of the type " +
+                                   dtypeName(view.dtype) +
+                                   ", which no batch has; convert it to I64");
+  return convertElements(view.bytes, view.dtype, dtype, view.name);
+}
+
+namespace {
+/// Tensors in the form of the C interface, and the memory of converted ones.
+struct CTensors {
+  std::vector<cprt_batch_tensor> list;
+  std::deque<Bytes> converted;
+
+  llvm::Error add(const TensorView &view) {
+    if (view.shape.size() > CPRT_BATCH_MAX_RANK)
+      return llvm::createStringError(
+          "'" + view.name + "' has " + llvm::Twine(view.shape.size()) +
+          " dimensions, expected at most " + llvm::Twine(CPRT_BATCH_MAX_RANK));
+    cprt_batch_tensor tensor = {};
+    tensor.name = view.name.c_str();
+    tensor.dtype = toC(batchType(view.dtype));
+    tensor.rank = int32_t(view.shape.size());
+    llvm::copy(view.shape, tensor.shape);
+    tensor.sequence_dim = 1;
+    tensor.data = view.bytes.data();
+    if (batchType(view.dtype) != view.dtype) {
+      llvm::Expected<Bytes> bytes = inBatchType(view);
+      if (!bytes)
+        return bytes.takeError();
+      converted.push_back(std::move(*bytes));
+      tensor.data = converted.back().data();
+    }
+    list.push_back(tensor);
+    return llvm::Error::success();
+  }
+};
+} // namespace
+
+static int64_t rowsOf(ArrayRef<TensorView> tensors) {
+  for (const TensorView &view : tensors)
+    if (view.name == "input_ids" || view.name == "inputs_embeds" ||
+        view.name == "seq_lens")
+      return view.shape.empty() ? 0 : view.shape[0];
+  return tensors.empty() || tensors[0].shape.empty() ? 0 : tensors[0].shape[0];
+}
+
+/// The integers of one of a batch's own lists.
+static std::vector<int32_t> listOf(const cprt_batch *batch, const char *name,
+                                   int64_t &perRow) {
+  cprt_batch_tensor described;
+  cprt_batch_get(batch, name, CPRT_BATCH_WHOLE, &described, nullptr, 0, nullptr,
+                 0);
+  perRow = described.shape[1];
+  std::vector<int32_t> list(size_t(described.shape[0] * perRow));
+  cprt_batch_get(batch, name, CPRT_BATCH_WHOLE, nullptr, list.data(),
+                 list.size() * sizeof(int32_t), nullptr, 0);
+  return list;
+}
+
+/// A program without lists sees a row as one document.
+static llvm::Error checkOneDocument(const cprt_batch *batch) {
+  int64_t perRow = 0;
+  std::vector<int32_t> sums = listOf(batch, "cu_seqlens", perRow);
+  for (size_t row = 0; row < sums.size() / size_t(perRow); ++row) {
+    int64_t count = 0;
+    for (size_t i = row * size_t(perRow); i + 1 < (row + 1) * size_t(perRow);
+         ++i)
+      count += sums[i] < sums[i + 1];
+    if (count > 1)
+      return llvm::createStringError(
+          "row " + llvm::Twine(row) + " of the program holds " +
+          llvm::Twine(count) +
+          " documents, but the program takes no cu_seqlens, and would read "
+          "them as one; import the model with --documents=" +
+          llvm::Twine(perRow - 1));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<RowBatch> RowBatch::make(ArrayRef<TensorView> tensors,
+                                        Shape shape) {
+  CTensors given;
+  bool hasLabels = false;
+  for (const TensorView &view : tensors) {
+    hasLabels |= view.name == "labels";
+    if (llvm::Error error = given.add(view))
+      return error;
+  }
+  cprt_batch_options options = {};
+  options.struct_size = sizeof(options);
+  options.ranks = 1;
+  options.length = shape.length;
+  options.documents = shape.documents;
+  options.shift_labels = !hasLabels;
+  if (rowsOf(tensors) != shape.rows) {
+    options.format = CPRT_BATCH_THD;
+    options.chunks = shape.rows;
+  }
+  char message[1024];
+  cprt_batch *made = nullptr;
+  if (cprt_batch_create(&options, given.list.data(), given.list.size(), &made,
+                        message, sizeof(message)) != CPRT_OK)
+    return llvm::createStringError(message);
+  RowBatch result;
+  result.batch.reset(made);
+  if (!shape.documents)
+    if (llvm::Error error = checkOneDocument(made))
+      return error;
+  return result;
+}
+
+/// What a program takes as a list of documents lies in memory.
+static StringRef nameInBatch(StringRef name) {
+  return name == "cu_seqlens" ? "cu_seqlens_padded" : name;
+}
+
+bool RowBatch::has(StringRef name) const {
+  return cprt_batch_get(batch.get(), nameInBatch(name).str().c_str(),
+                        CPRT_BATCH_WHOLE, nullptr, nullptr, 0, nullptr,
+                        0) == CPRT_OK;
+}
+
+static HostTensor emptyOf(const cprt_batch_tensor &described) {
+  return HostTensor::zeros(
+      fromC(described.dtype),
+      std::vector<int64_t>(described.shape, described.shape + described.rank));
+}
+
+static std::string listText(ArrayRef<int64_t> shape) {
+  return "[" +
+         llvm::join(
+             llvm::map_range(shape,
+                             [](int64_t size) { return std::to_string(size); }),
+             ", ") +
+         "]";
+}
+
+llvm::Expected<HostTensor> RowBatch::take(const TensorSpec &spec) const {
+  char message[1024];
+  std::string name = nameInBatch(spec.name).str();
+  cprt_batch_tensor described;
+  if (cprt_batch_get(batch.get(), name.c_str(), CPRT_BATCH_WHOLE, &described,
+                     nullptr, 0, message, sizeof(message)) != CPRT_OK)
+    return llvm::createStringError(message);
+  HostTensor tensor = emptyOf(described);
+  if (tensor.shape != spec.shape)
+    return llvm::createStringError(
+        "'" + spec.name + "' is " + listText(tensor.shape) +
+        " in the batch, but the program takes " + listText(spec.shape));
+  if (cprt_batch_get(batch.get(), name.c_str(), CPRT_BATCH_WHOLE, nullptr,
+                     tensor.bytes.data(), tensor.bytes.size(), message,
+                     sizeof(message)) != CPRT_OK)
+    return llvm::createStringError(message);
+  if (tensor.dtype == spec.dtype)
+    return tensor;
+  if (!isConvertible(tensor.dtype, spec.dtype))
+    return llvm::createStringError(
+        "'" + spec.name + "' is " + dtypeName(tensor.dtype) +
+        " in the batch, but the program takes " + dtypeName(spec.dtype));
+  llvm::Expected<Bytes> bytes =
+      convertElements(tensor.bytes, tensor.dtype, spec.dtype, spec.name);
+  if (!bytes)
+    return bytes.takeError();
+  tensor.dtype = spec.dtype;
+  tensor.bytes = std::move(*bytes);
+  return tensor;
+}
+
+llvm::Error RowBatch::checkPositions() const {
+  cprt_batch_tensor described;
+  cprt_batch_get(batch.get(), "position_ids", CPRT_BATCH_WHOLE, &described,
+                 nullptr, 0, nullptr, 0);
+  HostTensor positions = emptyOf(described);
+  cprt_batch_get(batch.get(), "position_ids", CPRT_BATCH_WHOLE, nullptr,
+                 positions.bytes.data(), positions.bytes.size(), nullptr, 0);
+  std::vector<double> places = positions.asDoubles();
+  int64_t lists = 0, sums = 0, length = described.shape[described.rank - 1];
+  std::vector<int32_t> starts = listOf(batch.get(), "cu_seqlens_padded", lists);
+  std::vector<int32_t> tokens = listOf(batch.get(), "cu_seqlens", sums);
+  int64_t rows = int64_t(starts.size()) / lists;
+  for (size_t line = 0; line < places.size() / size_t(length); ++line)
+    for (int64_t i = 0; i + 1 < lists; ++i) {
+      size_t at = size_t(int64_t(line) % rows * lists + i);
+      for (int64_t j = 0; j < tokens[at + 1] - tokens[at]; ++j)
+        if (double got = places[line * size_t(length) + size_t(starts[at] + j)];
+            got != double(j))
+          return llvm::createStringError(
+              "position_ids, row " + llvm::Twine(int64_t(line) % rows) +
+              " of the program: token " + llvm::Twine(j) + " of document " +
+              llvm::Twine(i) + " is at " + llvm::Twine(int64_t(got)) +
+              ", but the program counts them from 0 in each document; leave "
+              "position_ids out, or say by seq_lens where documents are");
+    }
+  return llvm::Error::success();
+}
+
+HostTensor RowBatch::trim(const HostTensor &result) const {
+  cprt_batch_info info;
+  cprt_batch_describe(batch.get(), &info);
+  cprt_dtype dtype = toC(result.dtype);
+  bool isOfTokens = result.shape.size() >= 2 &&
+                    result.shape.size() <= CPRT_BATCH_MAX_RANK &&
+                    result.shape[0] == info.rows &&
+                    result.shape[1] == info.length && dtype != CPRT_ABSENT;
+  if (!isOfTokens)
+    return result;
+  cprt_batch_tensor part = {}, whole = {};
+  part.name = "result";
+  part.dtype = dtype;
+  part.rank = int32_t(result.shape.size());
+  llvm::copy(result.shape, part.shape);
+  part.sequence_dim = 1;
+  part.data = result.bytes.data();
+  if (cprt_batch_gather(batch.get(), &part, /*keep_padding=*/0, &whole, nullptr,
+                        0, nullptr, 0) != CPRT_OK)
+    return result;
+  HostTensor trimmed = emptyOf(whole);
+  if (cprt_batch_gather(batch.get(), &part, /*keep_padding=*/0, nullptr,
+                        trimmed.bytes.data(), trimmed.bytes.size(), nullptr,
+                        0) != CPRT_OK)
+    return result;
+  return trimmed;
+}

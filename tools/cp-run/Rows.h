@@ -1,0 +1,28 @@
+//===- Rows.h - Rows of a batch for a model -----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_CPRUN_ROWS_H
+#define CP_TOOLS_CPRUN_ROWS_H
+
+#include "Options.h"
+#include "cp/Execution/RowBatch.h"
+
+namespace cp {
+
+/// The rows of a .safetensors file for the arguments that are no parameters.
+/// Errors name the file: what RowBatch::make refuses, tensors that neither the
+/// model takes nor a batch is described by.
+llvm::Expected<RowBatch> readRows(const std::string &path,
+                                  llvm::ArrayRef<TensorSpec> specs);
+
+/// Those of --rows, which is there.
+llvm::Expected<RowBatch> readRows(const Options &options,
+                                  llvm::ArrayRef<TensorSpec> specs);
+
+} // namespace cp
+
+#endif // CP_TOOLS_CPRUN_ROWS_H

@@ -1,0 +1,43 @@
+//===- TrainingData.cpp - What a run trains on ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainingData.h"
+
+#include <numeric>
+#include <random>
+
+namespace cp {
+
+int64_t PassOrder::at(int64_t place) {
+  int64_t pass = place / count, number = place % count;
+  if (!seed)
+    return number;
+  if (pass != shuffledPass) {
+    order.resize(size_t(count));
+    std::iota(order.begin(), order.end(), 0);
+    // Fisher and Yates, by an engine whose numbers the standard fixes. What
+    // the remainder prefers is less than one part in 2^32.
+    std::seed_seq both{uint32_t(*seed), uint32_t(*seed >> 32), uint32_t(pass)};
+    std::mt19937_64 engine(both);
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[engine() % i]);
+    shuffledPass = pass;
+  }
+  return order[size_t(number)];
+}
+
+std::optional<std::string> outsideVocabulary(const std::string &what,
+                                             int64_t token,
+                                             int64_t vocabulary) {
+  if (token >= 0 && (!vocabulary || token < vocabulary))
+    return std::nullopt;
+  return what + " is " + std::to_string(token) +
+         ", but the model's vocabulary has " + std::to_string(vocabulary) +
+         " ids";
+}
+
+} // namespace cp
