@@ -144,24 +144,43 @@ static std::vector<int32_t> listOf(const cprt_batch *batch, const char *name,
   return list;
 }
 
-/// A program without lists sees a row as one document.
+/// A program without lists sees a row as one document from its first token on.
 static llvm::Error checkOneDocument(const cprt_batch *batch) {
   int64_t perRow = 0;
   std::vector<int32_t> sums = listOf(batch, "cu_seqlens", perRow);
+  std::vector<int32_t> starts = listOf(batch, "cu_seqlens_padded", perRow);
   for (size_t row = 0; row < sums.size() / size_t(perRow); ++row) {
-    int64_t count = 0;
+    int64_t count = 0, begin = 0;
     for (size_t i = row * size_t(perRow); i + 1 < (row + 1) * size_t(perRow);
          ++i)
-      count += sums[i] < sums[i + 1];
-    if (count > 1)
+      if (sums[i] < sums[i + 1] && count++ == 0)
+        begin = starts[i];
+    if (count > 1 || begin > 0)
       return llvm::createStringError(
-          "row " + llvm::Twine(row) + " of the program holds " +
-          llvm::Twine(count) +
-          " documents, but the program takes no cu_seqlens, and would read "
-          "them as one; import the model with --documents=" +
+          "row " + llvm::Twine(row) + " of the program " +
+          (count > 1
+               ? "holds " + llvm::Twine(count) + " documents"
+               : "begins with " + llvm::Twine(begin) + " places of padding") +
+          ", but the program takes no cu_seqlens, and would read it all as one "
+          "document; import the model with --documents=" +
           llvm::Twine(perRow - 1));
   }
   return llvm::Error::success();
+}
+
+/// What an option of the C interface is to who imports a model.
+static std::string forImporters(StringRef message, int64_t given,
+                                RowBatch::Shape shape) {
+  if (message.contains("batch_c7"))
+    return "the model has " + std::to_string(shape.rows) +
+           " rows, which do not divide the " + std::to_string(given) +
+           " that there are; import it with --batch=" + std::to_string(given) +
+           ", or give a multiple of its rows";
+  if (message.contains("batch_c6"))
+    return message.str() + ": import the model with a larger --seq";
+  if (message.contains("batch_c8"))
+    return message.str() + " as --documents";
+  return message.str();
 }
 
 llvm::Expected<RowBatch> RowBatch::make(ArrayRef<TensorView> tensors,
@@ -187,7 +206,8 @@ llvm::Expected<RowBatch> RowBatch::make(ArrayRef<TensorView> tensors,
   cprt_batch *made = nullptr;
   if (cprt_batch_create(&options, given.list.data(), given.list.size(), &made,
                         message, sizeof(message)) != CPRT_OK)
-    return llvm::createStringError(message);
+    return llvm::createStringError(
+        forImporters(message, rowsOf(tensors), shape));
   RowBatch result;
   result.batch.reset(made);
   if (!shape.documents)

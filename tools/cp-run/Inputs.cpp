@@ -154,8 +154,13 @@ llvm::Expected<HostTensor> gather(const TensorSpec &spec, Sources &sources,
     return sources.weights
                ? readTensor(*sources.weights, spec, sources.ofWeights)
                : draw(spec, options.seed);
-  if (sources.rows)
-    return sources.rows->take(spec);
+  if (sources.rows) {
+    llvm::Expected<HostTensor> tensor = sources.rows->take(spec);
+    if (!tensor)
+      return llvm::createStringError(options.rows + ": " +
+                                     llvm::toString(tensor.takeError()));
+    return tensor;
+  }
   if (holdsOneTensor(options.inputs))
     return readSingle(options.inputs, spec);
   return sources.inputs ? readTensor(*sources.inputs, spec, sources.ofInputs)

@@ -20,14 +20,15 @@ static bool isTaken(llvm::ArrayRef<TensorSpec> specs, StringRef name) {
 }
 
 /// What says how rows lie; and labels, which a run without a loss asks no one.
-static constexpr StringRef describing[] = {
-    "attention_mask", "padding_mask", "position_ids",
-    "seq_lens",       "seq_lens_padded", "labels"};
+static constexpr StringRef describing[] = {"attention_mask",  "padding_mask",
+                                           "position_ids",    "seq_lens",
+                                           "seq_lens_padded", "labels"};
 
 static llvm::Error checkTaken(const TensorFile &file,
                               llvm::ArrayRef<TensorSpec> specs) {
   for (const TensorView &view : file.tensors())
-    if (!isTaken(specs, view.name) && !llvm::is_contained(describing, view.name))
+    if (!isTaken(specs, view.name) &&
+        !llvm::is_contained(describing, view.name))
       return llvm::createStringError(
           file.label() + ": the model does not take '" + view.name +
           "', and a batch is not described by it; leave it out of the file");

@@ -1,4 +1,5 @@
-//===- Rows.h - Rows of a batch for a model -----------------------*- C++ -*-===//
+//===- Rows.h - Rows of a batch for a model -----------------------*- C++
+//-*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -7,22 +7,27 @@
 
 #include "RowData.h"
 
-#include "cp/Execution/RowBatch.h"
-
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
 #include <deque>
+#include <numeric>
 
 using llvm::ArrayRef;
 
 namespace cp {
 
 static constexpr llvm::StringRef known[] = {
-    "input_ids", "labels",       "attention_mask", "padding_mask",
+    "input_ids", "labels",          "attention_mask", "padding_mask",
     "seq_lens",  "seq_lens_padded", "position_ids"};
 
 /// What no loss is asked of.
 static constexpr int64_t ignored = -100;
+
+/// One row of position_ids for all.
+static bool isShared(const TensorView &view) {
+  return view.name == "position_ids" && view.shape[0] == 1;
+}
 
 RowData::RowData(const DataShape &shape, TensorFile file, int64_t rows)
     : TrainingData(shape), file(std::move(file)), rows(rows),
@@ -49,9 +54,12 @@ RowData::read(const std::string &path, const DataShape &shape) {
       return llvm::createStringError(
           path + ": no training takes '" + view.name +
           "'; leave it out (what no loss is asked of has the label -100)");
-    else if (view.shape.empty() || view.shape[0] != rows)
-      return llvm::createStringError(path + ": '" + view.name + "' is not of " +
-                                     llvm::Twine(rows) + " rows");
+    else if (view.shape.size() != 2 ||
+             (view.shape[0] != rows && !isShared(view)))
+      return llvm::createStringError(
+          path + ": '" + view.name +
+          "' must have two dimensions, the first of " + llvm::Twine(rows) +
+          " rows");
   std::unique_ptr<RowData> data(new RowData(shape, std::move(*file), rows));
   if (llvm::Error error = data->check())
     return llvm::createStringError(path + ": " +
@@ -84,17 +92,33 @@ static llvm::Error checkIds(const HostTensor &tensor, int64_t vocabulary,
   return llvm::Error::success();
 }
 
-/// All rows at once, so that none is found to be wrong at its step.
-llvm::Error RowData::check() const {
-  llvm::Expected<RowBatch> all =
-      RowBatch::make(file.tensors(), {rows, shape.length, shape.documents});
-  if (!all)
-    return all.takeError();
-  if (llvm::Error error = all->checkPositions())
+/// All rows, so that none is found to be wrong at its step; some at a time, as
+/// a batch is larger than the file that it is made of.
+llvm::Error RowData::check() {
+  int64_t most = std::max<int64_t>(1, (int64_t(1) << 20) / shape.length);
+  for (int64_t first = 0; first < rows; first += most) {
+    std::vector<int64_t> wanted(size_t(std::min(most, rows - first)));
+    std::iota(wanted.begin(), wanted.end(), first);
+    if (llvm::Error error = check(wanted)) {
+      std::string where = rows <= most
+                              ? ""
+                              : "of the rows from " + std::to_string(first) +
+                                    " on, counted from there: ";
+      return llvm::createStringError(where + llvm::toString(std::move(error)));
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error RowData::check(ArrayRef<int64_t> wanted) {
+  llvm::Expected<RowBatch> some = batchOf(wanted);
+  if (!some)
+    return some.takeError();
+  if (llvm::Error error = some->checkPositions())
     return error;
   for (llvm::StringRef name : {"input_ids", "labels"}) {
     llvm::Expected<HostTensor> tensor =
-        all->take(specOf(name, rows, shape.length));
+        some->take(specOf(name, int64_t(wanted.size()), shape.length));
     if (!tensor)
       return tensor.takeError();
     if (llvm::Error error =
@@ -106,6 +130,8 @@ llvm::Error RowData::check() const {
 
 TensorView RowData::take(const TensorView &view, ArrayRef<int64_t> wanted,
                          std::vector<uint8_t> &memory) const {
+  if (isShared(view))
+    return view;
   size_t each = view.bytes.size() / size_t(rows);
   for (int64_t row : wanted)
     llvm::append_range(memory, view.bytes.slice(size_t(row) * each, each));
@@ -115,16 +141,20 @@ TensorView RowData::take(const TensorView &view, ArrayRef<int64_t> wanted,
   return taken;
 }
 
-llvm::Expected<Batch> RowData::at(int64_t number) {
-  std::vector<int64_t> wanted;
-  for (int64_t row = 0; row < shape.batch; ++row)
-    wanted.push_back(order.at(number * shape.batch + row));
+llvm::Expected<RowBatch> RowData::batchOf(ArrayRef<int64_t> wanted) const {
   std::deque<std::vector<uint8_t>> memory;
   std::vector<TensorView> taken;
   for (const TensorView &view : file.tensors())
     taken.push_back(take(view, wanted, memory.emplace_back()));
-  llvm::Expected<RowBatch> rowBatch =
-      RowBatch::make(taken, {shape.batch, shape.length, shape.documents});
+  return RowBatch::make(
+      taken, {int64_t(wanted.size()), shape.length, shape.documents});
+}
+
+llvm::Expected<Batch> RowData::at(int64_t number) {
+  std::vector<int64_t> wanted;
+  for (int64_t row = 0; row < shape.batch; ++row)
+    wanted.push_back(order.at(number * shape.batch + row));
+  llvm::Expected<RowBatch> rowBatch = batchOf(wanted);
   if (!rowBatch)
     return rowBatch.takeError();
   Batch batch;

@@ -9,7 +9,7 @@
 #define CP_TOOLS_CPTRAIN_ROWDATA_H
 
 #include "TrainingData.h"
-#include "cp/Files/Safetensors.h"
+#include "cp/Execution/RowBatch.h"
 
 #include <memory>
 
@@ -30,7 +30,10 @@ public:
 
 private:
   RowData(const DataShape &shape, TensorFile file, int64_t rows);
-  llvm::Error check() const;
+  llvm::Error check();
+  /// Of some rows.
+  llvm::Error check(llvm::ArrayRef<int64_t> wanted);
+  llvm::Expected<RowBatch> batchOf(llvm::ArrayRef<int64_t> wanted) const;
   /// Rows of one of the file's tensors, in this order.
   TensorView take(const TensorView &view, llvm::ArrayRef<int64_t> rows,
                   std::vector<uint8_t> &memory) const;

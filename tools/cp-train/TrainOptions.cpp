@@ -38,7 +38,7 @@ void defineModel(TrainOptions &all) {
   static Flag<int64_t> documents(
       "documents",
       cl::desc("config.json: the most documents of a row (default: a row is "
-               "one); needs --document-end"),
+               "one); of running text, --document-end says where they end"),
       cl::location(all.documents), cl::init(0), cl::cat(category));
   static cl::opt<int64_t> ranks(
       "ranks", cl::desc("Number of ranks"), cl::cat(category),

@@ -125,7 +125,8 @@ private:
       documentsName = lists->name;
       shape.documents = lists->shape.back() - 1;
     }
-    bool hasRows = StringRef(options.data).ends_with(".safetensors");
+    bool hasRows =
+        StringRef(options.data).ends_with_insensitive(".safetensors");
     if (llvm::Error error = checkDocumentEnd(hasRows))
       return error;
     if (hasRows)

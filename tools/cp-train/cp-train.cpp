@@ -30,7 +30,14 @@ static llvm::Error train(const cp::TrainOptions &options) {
   return cp::trainModel(**module, options);
 }
 
+/// Data of an absurd size is an error like any other.
+static void failOutOfMemory() {
+  std::fputs("cp-train: error: out of memory\n", stderr);
+  std::_Exit(1);
+}
+
 int main(int argc, char **argv) {
+  std::set_new_handler(failOutOfMemory);
   if (llvm::Error error = train(cp::parseTrainOptions(argc, argv))) {
     llvm::errs() << "cp-train: error: " << llvm::toString(std::move(error))
                  << "\n";

@@ -54,9 +54,12 @@ TEST(BatchErrorTest, Options) {
       {"batch_c6: the option length is 10, which order and pad_multiple do not "
        "cut for 2 ranks; take a multiple of 4",
        [](cprt_batch_options &o) { o.length = 10; }},
-      {"batch_c6: the option length is 4, but a row takes 5 places",
+      {"batch_c6: row 0 of the result takes 5 places, but the option length is "
+       "4; give a larger one",
        [](cprt_batch_options &o) { o.length = 4; }},
-      {"struct_size is 8, expected", // of no header there ever was
+      {"batch_c1: the option order (a cprt_batch_order) is -1",
+       [](cprt_batch_options &o) { o.order = cprt_batch_order(-1); }},
+      {"batch_c1: struct_size is 8, expected", // of no header there ever was
        [](cprt_batch_options &o) { o.struct_size = 8; }},
   };
   for (const Row &row : rows) {
@@ -82,7 +85,7 @@ TEST(BatchErrorTest, Tensors) {
   EXPECT_THAT(rowsOf(2, 5)
                   .withFloats("labels", {2, 5}, std::vector<float>(10))
                   .create(),
-              HasSubstr("has the type 0, expected CPRT_I32 or CPRT_I64"));
+              HasSubstr("is of the type f32, expected whole numbers"));
   EXPECT_THAT(rowsOf(2, 5).with("input_ids", {2, 5}, Longs(10)).create(),
               HasSubstr("batch_c2: two tensors are named 'input_ids'"));
   EXPECT_THAT(rowsOf(2, 5).with("cu_seqlens", {2, 2}, Longs(4)).create(),
@@ -95,8 +98,17 @@ TEST(BatchErrorTest, Tensors) {
                         "rows before that of its tokens"));
   EXPECT_THAT(BatchOf(2, CPRT_BATCH_ZIGZAG).create(),
               HasSubstr("batch_c3: there are no tokens"));
-  EXPECT_THAT(rowsOf(0, 5).create(),
-              HasSubstr("batch_c3: there are no tokens"));
+  constexpr int64_t large = int64_t(1) << 40;
+  EXPECT_THAT(rowsOf(1, 4).with("teacher", {large, 4, 0}, {}).create(),
+              HasSubstr("batch_c2: 'teacher' of [1099511627776, 4, 0] has a "
+                        "size below 0, or more than 2^40 elements"));
+  BatchOf wide = rowsOf(1, 1);
+  wide.options.length = 2048;
+  // Refused before its data is read, of which there is less.
+  wide.withFloats("inputs_embeds", {1, 1, 1 << 28}, {1});
+  EXPECT_THAT(wide.create(),
+              HasSubstr("batch_c2: 'inputs_embeds' of [1, 1, 268435456] takes "
+                        "more than 2^40 bytes with 2048 places a row"));
 }
 
 TEST(BatchErrorTest, Lengths) {
@@ -116,8 +128,9 @@ TEST(BatchErrorTest, Lengths) {
   BatchOf few = rowsOf(1, 5);
   few.with("seq_lens", {1, 3}, {1, 1, 1});
   few.options.documents = 3;
-  EXPECT_THAT(few.create(), HasSubstr("batch_c8: row 0 has 4 documents, what "
-                                      "is behind the last included"));
+  EXPECT_THAT(few.create(),
+              HasSubstr("batch_c8: row 0 of the result has 4 documents, "
+                        "what is behind the last included"));
 }
 
 /// Automodel filters the two lists by the sentinel separately.
@@ -268,6 +281,14 @@ TEST(BatchErrorTest, Results) {
                               message, 512),
             CPRT_INVALID_ARGUMENT);
   EXPECT_THAT(message, HasSubstr("has 3 tokens in dimension 1, expected 4"));
+  EXPECT_EQ(
+      cprt_batch_gather(nullptr, parts, 0, nullptr, nullptr, 0, message, 512),
+      CPRT_INVALID_ARGUMENT);
+  EXPECT_THAT(message, HasSubstr("batch_gather: the batch is null"));
+  EXPECT_EQ(cprt_batch_split(batch.get(), nullptr, 0, nullptr, nullptr, 0,
+                             message, 512),
+            CPRT_INVALID_ARGUMENT);
+  EXPECT_THAT(message, HasSubstr("batch_split: the tensor is null"));
 }
 
 } // namespace

@@ -200,6 +200,36 @@ TEST(BatchTest, LabelsOfTokensBecomeThoseOfTheNext) {
   EXPECT_EQ(batch.take("labels"), Longs({-100, 3, -100, -100}));
 }
 
+/// A mask of labels is shifted with them, and a position beyond all is counted
+/// on somehow.
+TEST(BatchTest, MasksGoWithTheirLabels) {
+  BatchOf batch(1, CPRT_BATCH_CONTIGUOUS);
+  batch.options.shift_labels = 1;
+  batch.options.length = 7;
+  batch.with("input_ids", {1, 6}, {1, 2, 3, 4, 5, 6})
+      .with("seq_lens", {1, 2}, {3, 3})
+      .with("loss_mask", {1, 6}, {0, 0, 1, 1, 1, 0})
+      .with("position_ids", {1, 6}, Longs(6, INT64_MAX));
+  ASSERT_EQ(batch.create(), "");
+  EXPECT_EQ(batch.take("labels"), Longs({2, 3, -100, 5, 6, -100, -100}));
+  EXPECT_EQ(batch.take("loss_mask"), Longs({0, 1, 0, 1, 0, 0, 0}));
+}
+
+/// Whatever comes first, tensors say the same rows.
+TEST(BatchTest, SharedPositionsSayNoRows) {
+  for (bool first : {false, true}) {
+    BatchOf batch(1, CPRT_BATCH_CONTIGUOUS, CPRT_BATCH_THD);
+    if (first)
+      batch.with("position_ids", {1, 3}, {0, 1, 2});
+    batch.with("teacher", {4, 3}, Longs(12, 5));
+    if (!first)
+      batch.with("position_ids", {1, 3}, {0, 1, 2});
+    ASSERT_EQ(batch.create(), "");
+    EXPECT_EQ(batch.info().original_rows, 4);
+    EXPECT_EQ(batch.info().length, 12);
+  }
+}
+
 TEST(BatchTest, ServesProgramsInC) { EXPECT_EQ(cpTestBatchInC(), 0); }
 
 } // namespace

@@ -39,8 +39,9 @@ public:
   /// dimension 1 is that of tokens. More rows than the program has are packed
   /// end to end. With labels among them these are taken as they are, otherwise
   /// they are the next token of each document. Errors: those of
-  /// cprt_batch_create, in which rows have the numbers of `tensors`; several
-  /// documents in a row of a program that takes none.
+  /// cprt_batch_create, in which rows have the numbers of `tensors`; a row of
+  /// several documents, or one that begins with padding, of a program that
+  /// takes no list of them.
   static llvm::Expected<RowBatch> make(llvm::ArrayRef<TensorView> tensors,
                                        Shape shape);
 

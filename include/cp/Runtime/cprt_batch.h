@@ -30,7 +30,8 @@
 //   input_ids         [B, S]     padded with padding_id
 //   inputs_embeds     [B, S, H]  padded with 0
 //   labels            [B, S]     -100 where there is no token
-//   loss_mask         [B, S]     0 where there is no token
+//   loss_mask         [B, S]     of the labels, with which it is shifted; 0
+//                                where there is no token
 //   position_ids      [B, S], [1, S] or [k, B, S]; counted on in padding. Made,
 //                     from 0 in each document, where there are none
 //   attention_mask, padding_mask
@@ -39,6 +40,9 @@
 //   seq_lens          [B, n]     the tokens of each document of a row
 //   seq_lens_padded   [B, n]     what each takes of the row, padding included;
 //                     seq_lens alone says that nothing is between documents
+//
+// What the caller's own rows have where seq_lens or a mask says that there is
+// no token stays there, but for labels and loss_mask.
 //
 // What a batch gives, T tokens a row, beside the tensors above (but the last
 // four) and those of other names:
@@ -49,7 +53,8 @@
 //                      with T, which is repeated: what is behind the last
 //                      document is one more. Compiled programs take this one
 //   cu_seqlens         [rows, n + 1]  sums of their tokens alone
-//   max_seqlen         [rows]         the longest document, padding included
+//   max_seqlen         [rows]         the longest document, padding included,
+//                      and what is behind the last one
 //   indices            [rows, T]      for each token of a rank, in its order,
 //                      its place in the padded row
 //
@@ -106,7 +111,8 @@ typedef struct cprt_batch_options {
   int64_t length;
   /// Rows of CPRT_BATCH_THD; 0 means 1. Must divide B.
   int64_t chunks;
-  /// n, documents that a row can hold; 0 means what this batch needs.
+  /// n, documents that a row can hold, what is behind the last included; 0
+  /// means what this batch needs.
   int64_t documents;
   int64_t padding_id;
   /// Entries of seq_lens and seq_lens_padded that stand for none; 0 means
@@ -114,7 +120,7 @@ typedef struct cprt_batch_options {
   int64_t sentinel;
   /// Labels are those of each token itself, or missing, and become those of the
   /// next one of its document; a document's last is -100. Otherwise they are
-  /// taken as they are.
+  /// taken as they are. Without input_ids there are none to make labels of.
   int32_t shift_labels;
 } cprt_batch_options;
 
@@ -130,19 +136,24 @@ typedef struct cprt_batch_tensor {
   int32_t rank;
   int64_t shape[CPRT_BATCH_MAX_RANK];
   const void *data;
-  /// The dimension of tokens; of tensors that are known by their names it is
-  /// not read. The rows are the dimension before it.
+  /// The dimension of tokens, -1 in what a batch gives without; of tensors that
+  /// are known by their names it is not read. The rows are the dimension before
+  /// it. Where the order cuts rows and they are not packed, all are cut in one
+  /// way, and other dimensions may stand there, or none.
   int32_t sequence_dim;
-  /// One element for padding; null means 0. As above.
+  /// One element for padding; null means 0. Not read of tensors that are known
+  /// by their names either.
   const void *fill;
 } cprt_batch_tensor;
 
 /// Makes a batch of `count` tensors, which are copied. Errors, in `message`
 /// (when not null, at most `capacity` bytes, terminated) with the tensor, the
-/// row and what to do; `*batch` is null then. CPRT_INVALID_ARGUMENT:
+/// row and what to do; `*batch` is null then. CPRT_OUT_OF_MEMORY, or
+/// CPRT_INVALID_ARGUMENT:
 ///   batch_c1   options outside their ranges, an unknown format
 ///   batch_c2   a tensor without a name or data, two of one name, a type or
-///              number of dimensions that its name does not have
+///              number of dimensions that its name does not have, more than
+///              2^40 elements or bytes
 ///   batch_c3   rows or tokens of two tensors that differ; no tokens at all
 ///   batch_c4   lengths: below 0, more tokens than places, in one of the two
 ///              lists only, beyond the row

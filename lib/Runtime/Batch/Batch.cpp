@@ -69,8 +69,12 @@ extern "C" void cprt_batch_destroy(cprt_batch *batch) { delete batch; }
 
 extern "C" void cprt_batch_describe(const cprt_batch *batch,
                                     cprt_batch_info *info) {
-  const Stream &stream = batch->stream;
+  if (!info)
+    return;
   *info = {};
+  if (!batch)
+    return;
+  const Stream &stream = batch->stream;
   info->original_rows = stream.originalRows;
   info->original_length = stream.originalLength;
   info->rows = stream.rows;
@@ -86,6 +90,8 @@ extern "C" void cprt_batch_describe(const cprt_batch *batch,
 extern "C" size_t cprt_batch_names(const cprt_batch *batch, const char **names,
                                    size_t capacity) {
   size_t at = 0;
+  if (!batch)
+    return at;
   for (const auto &[name, stored] : batch->tensors) {
     if (at < capacity)
       names[at] = name.c_str();
@@ -135,7 +141,10 @@ static Error deliver(const Result &result, cprt_batch_tensor *described,
   return std::nullopt;
 }
 
-static Error checkRank(const Stream &stream, int64_t rank) {
+static Error checkRank(const cprt_batch *batch, int64_t rank) {
+  if (!batch)
+    return invalid("the batch is null");
+  const Stream &stream = batch->stream;
   if (rank >= CPRT_BATCH_WHOLE && rank < stream.ranks)
     return std::nullopt;
   return invalid("the rank is " + std::to_string(rank) + ", expected 0 to " +
@@ -184,7 +193,7 @@ extern "C" cprt_status cprt_batch_get(const cprt_batch *batch, const char *name,
                                       void *data, size_t bytes, char *message,
                                       size_t capacity) {
   return reportToC("batch_get", message, capacity, [&]() -> Error {
-    if (Error failure = checkRank(batch->stream, rank))
+    if (Error failure = checkRank(batch, rank))
       return failure;
     auto found = batch->tensors.find(std::string_view(name ? name : ""));
     if (found == batch->tensors.end())
@@ -195,14 +204,15 @@ extern "C" cprt_status cprt_batch_get(const cprt_batch *batch, const char *name,
   });
 }
 
-static Error checkSequence(const cprt_batch_tensor *tensor, bool needsData) {
+static Error checkSequence(const cprt_batch_tensor *tensor,
+                           const std::string &name, bool needsData) {
   if (!tensor)
-    return invalid("the tensor is null");
-  if (Error failure = checkTensor(*tensor, "the tensor", needsData))
+    return invalid(name + " is null");
+  if (Error failure = checkTensor(*tensor, name, needsData))
     return failure;
   if (tensor->sequence_dim >= 0 && tensor->sequence_dim < tensor->rank)
     return std::nullopt;
-  return refuse(2, describe("the tensor", *tensor) + " has no dimension " +
+  return refuse(2, describe(name, *tensor) + " has no dimension " +
                        std::to_string(tensor->sequence_dim) +
                        ", its sequence_dim");
 }
@@ -213,10 +223,10 @@ extern "C" cprt_status cprt_batch_split(const cprt_batch *batch,
                                         void *data, size_t bytes, char *message,
                                         size_t capacity) {
   return reportToC("batch_split", message, capacity, [&]() -> Error {
-    const Stream &stream = batch->stream;
-    if (Error failure = checkRank(stream, rank))
+    if (Error failure = checkRank(batch, rank))
       return failure;
-    if (Error failure = checkSequence(whole, /*needsData=*/data))
+    const Stream &stream = batch->stream;
+    if (Error failure = checkSequence(whole, "the tensor", /*needsData=*/data))
       return failure;
     Field field = {"the tensor", whole, whole->sequence_dim};
     Stored stored;
@@ -232,7 +242,7 @@ extern "C" cprt_status cprt_batch_split(const cprt_batch *batch,
 /// The parts of all ranks are of one type and shape.
 static Error checkParts(const Stream &stream, const cprt_batch_tensor *parts,
                         bool needsData) {
-  if (Error failure = checkSequence(parts, needsData))
+  if (Error failure = checkSequence(parts, "the part of rank 0", needsData))
     return failure;
   for (int64_t rank = 1; rank < stream.ranks; ++rank) {
     std::string name = "the part of rank " + std::to_string(rank);
@@ -253,6 +263,8 @@ cprt_batch_gather(const cprt_batch *batch, const cprt_batch_tensor *parts,
                   int32_t keep_padding, cprt_batch_tensor *whole, void *data,
                   size_t bytes, char *message, size_t capacity) {
   return reportToC("batch_gather", message, capacity, [&]() -> Error {
+    if (!batch)
+      return invalid("the batch is null");
     const Stream &stream = batch->stream;
     if (Error failure = checkParts(stream, parts, /*needsData=*/data))
       return failure;
@@ -261,6 +273,9 @@ cprt_batch_gather(const cprt_batch *batch, const cprt_batch_tensor *parts,
     if (Error failure = viewOf(*parts, dim, stream.rows, stream.localLength,
                                stream.isUniform, "the part of rank 0", view))
       return failure;
+    for (int64_t tokens : {stream.length, originalTokens(stream)})
+      if (Error failure = checkSize(view, tokens, "the whole tensor"))
+        return failure;
     std::vector<int64_t> shape =
         keep_padding ? shapeWith(*parts, dim, stream.rows, stream.length,
                                  stream.isUniform)

@@ -46,6 +46,12 @@ const Field *Fields::find(std::string_view name) const {
   return found == list.end() ? nullptr : &*found;
 }
 
+static const char *typeName(cprt_dtype dtype) {
+  static constexpr const char *names[] = {"f32", "f64", "bf16", "i32", "i64"};
+  static_assert(CPRT_F32 == 0 && CPRT_I64 == 4);
+  return names[dtype];
+}
+
 bool cp::batch::isIntegral(cprt_dtype dtype) {
   return dtype == CPRT_I32 || dtype == CPRT_I64;
 }
@@ -89,16 +95,18 @@ Error cp::batch::checkTensor(const cprt_batch_tensor &tensor,
     return refuse(2, "'" + name + "' has " + std::to_string(tensor.rank) +
                          " dimensions, expected 1 to " +
                          std::to_string(CPRT_BATCH_MAX_RANK));
-  constexpr int64_t most = int64_t(1) << 48;
+  // Also where there are none, the other sizes are counted to.
+  bool isEmpty = false;
   int64_t elements = 1;
   for (int i = 0; i < tensor.rank; ++i) {
     int64_t size = tensor.shape[i];
-    if (size < 0 || (size > 0 && elements > most / size))
+    isEmpty |= size == 0;
+    if (size < 0 || (size > 0 && elements > mostElements / size))
       return refuse(2, describe(name, tensor) +
-                           " has a size below 0, or more than 2^48 elements");
-    elements *= size;
+                           " has a size below 0, or more than 2^40 elements");
+    elements *= size ? size : 1;
   }
-  if (needsData && elements > 0 && !tensor.data)
+  if (needsData && !isEmpty && !tensor.data)
     return refuse(2, describe(name, tensor) + " has null in place of data");
   return std::nullopt;
 }
@@ -110,6 +118,8 @@ static const KnownField *findKnown(const std::string &name) {
   return nullptr;
 }
 
+bool cp::batch::isKnown(const std::string &name) { return findKnown(name); }
+
 static Error readKnown(const KnownField &known, Field &field) {
   const cprt_batch_tensor &tensor = *field.tensor;
   field.sequenceDim = tensor.rank == 3 && known.most == 3 && known.least == 2
@@ -119,9 +129,9 @@ static Error readKnown(const KnownField &known, Field &field) {
     return refuse(2,
                   describe(field.name, tensor) + ", expected " + known.shape);
   if (known.integral && !isIntegral(tensor.dtype))
-    return refuse(2, describe(field.name, tensor) + " has the type " +
-                         std::to_string(int(tensor.dtype)) +
-                         ", expected CPRT_I32 or CPRT_I64");
+    return refuse(2, describe(field.name, tensor) + " is of the type " +
+                         typeName(tensor.dtype) +
+                         ", expected whole numbers: i32 or i64");
   return std::nullopt;
 }
 
@@ -167,7 +177,7 @@ static bool isShared(const Field &field) {
 
 /// Rows and tokens are those of the first tensor that says them.
 static Error agree(Fields &fields) {
-  const Field *rowsFrom = nullptr, *lengthFrom = nullptr;
+  const Field *rowsFrom = nullptr, *lengthFrom = nullptr, *other = nullptr;
   for (const Field &field : fields.list) {
     const cprt_batch_tensor &tensor = *field.tensor;
     int dim = rowsDimOf(field);
@@ -178,20 +188,25 @@ static Error agree(Fields &fields) {
       } else if (tensor.shape[dim] != fields.rows)
         return refuse(3, describe(field.name, tensor) + " and " +
                              describe(rowsFrom->name, *rowsFrom->tensor) +
-                             " have not the same rows");
+                             " have not the same rows; give tensors of one "
+                             "batch");
     }
     if (field.sequenceDim < 0)
       continue;
+    if (!other && field.sequenceDim > 0 && !findKnown(field.name))
+      other = &field;
     if (!lengthFrom) {
       lengthFrom = &field;
       fields.length = tensor.shape[field.sequenceDim];
     } else if (tensor.shape[field.sequenceDim] != fields.length)
       return refuse(3, describe(field.name, tensor) + " and " +
                            describe(lengthFrom->name, *lengthFrom->tensor) +
-                           " have not the same tokens");
+                           " have not the same tokens; give tensors of one "
+                           "batch");
   }
-  if (!rowsFrom && lengthFrom && lengthFrom->sequenceDim > 0)
-    fields.rows = lengthFrom->tensor->shape[lengthFrom->sequenceDim - 1];
+  // Tensors of other names say it where there are none but them.
+  if (!rowsFrom && other)
+    fields.rows = other->tensor->shape[other->sequenceDim - 1];
   if (fields.rows < 1 || fields.length < 1)
     return refuse(3, "there are no tokens: " + std::to_string(fields.rows) +
                          " rows of " + std::to_string(fields.length) +

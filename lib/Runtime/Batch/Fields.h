@@ -36,7 +36,10 @@ struct Fields {
 Error readFields(const cprt_batch_tensor *tensors, size_t count,
                  Fields &fields);
 
-/// The number of elements must fit in memory, and data be there: batch_c2.
+/// How many elements a tensor may have, padded or not.
+inline constexpr int64_t mostElements = int64_t(1) << 40;
+
+/// Errors batch_c2: more elements than that, no data where there is to be some.
 Error checkTensor(const cprt_batch_tensor &tensor, const std::string &name,
                   bool needsData);
 
@@ -49,6 +52,8 @@ void setInt(cprt_dtype dtype, char *element, int64_t value);
 std::string describe(const std::string &name, const cprt_batch_tensor &tensor);
 
 bool isIntegral(cprt_dtype dtype);
+/// Whether the name says what a tensor is.
+bool isKnown(const std::string &name);
 
 } // namespace cp::batch
 

@@ -7,6 +7,7 @@
 
 #include "Move.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace cp;
@@ -38,6 +39,8 @@ Error cp::batch::viewOf(const cprt_batch_tensor &tensor, int sequenceDim,
 /// Calls fn(group, source, place) for each place of the padded rows of `view`.
 template <typename Fn>
 static void forEachPlace(const Stream &stream, const View &view, Fn fn) {
+  if (!view.bytes)
+    return;
   int64_t place = 0;
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t row = 0; row < view.rows; ++row)
@@ -45,8 +48,16 @@ static void forEachPlace(const Stream &stream, const View &view, Fn fn) {
         fn(o, stream.sourceOf(row, at), place++);
 }
 
-/// The caller's tokens in one group of rows.
-static int64_t originalTokens(const Stream &stream) {
+Error cp::batch::checkSize(const View &view, int64_t tokens,
+                           const std::string &where) {
+  if (!view.bytes || tokens <= mostElements / view.bytes /
+                                   std::max<int64_t>(view.outer, 1) / view.rows)
+    return std::nullopt;
+  return refuse(2, where + " takes more than 2^40 bytes with " +
+                       std::to_string(tokens) + " places a row");
+}
+
+int64_t cp::batch::originalTokens(const Stream &stream) {
   return stream.isUniform ? stream.originalLength
                           : stream.originalRows * stream.originalLength;
 }
@@ -69,7 +80,7 @@ void cp::batch::padRows(const Stream &stream, const View &view,
 void cp::batch::unpadRows(const Stream &stream, const View &view,
                           const char *padded, char *rows) {
   int64_t each = originalTokens(stream);
-  std::memset(rows, 0, size_t(view.outer * each * view.bytes));
+  std::fill_n(rows, view.outer * each * view.bytes, '\0');
   forEachPlace(stream, view, [&](int64_t o, int64_t source, int64_t place) {
     if (source >= 0)
       std::memcpy(rows + (o * each + source) * view.bytes,
@@ -81,6 +92,8 @@ void cp::batch::unpadRows(const Stream &stream, const View &view,
 template <typename Fn>
 static void forEachOfPart(const Stream &stream, const View &view, int64_t rank,
                           Fn fn) {
+  if (!view.bytes)
+    return;
   int64_t local = 0;
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t row = 0; row < view.rows; ++row)

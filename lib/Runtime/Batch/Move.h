@@ -25,6 +25,12 @@ Error viewOf(const cprt_batch_tensor &tensor, int sequenceDim, int64_t rows,
              int64_t tokens, bool isUniform, const std::string &where,
              View &view);
 
+/// Error batch_c2: more than 2^40 bytes with rows of so many tokens.
+Error checkSize(const View &view, int64_t tokens, const std::string &where);
+
+/// The caller's tokens in one group of rows.
+int64_t originalTokens(const Stream &stream);
+
 /// The caller's rows to padded ones. `fill` is one element of `elementBytes`.
 void padRows(const Stream &stream, const View &view, const char *rows,
              const void *fill, size_t elementBytes, char *padded);

@@ -47,7 +47,7 @@ static Error checkRange(const Range &range) {
 
 /// A C caller may have stored any number: copied, not read as an enum.
 template <typename Enum> static int64_t numberOf(const Enum &value) {
-  unsigned number = 0;
+  int number = 0;
   static_assert(sizeof(number) == sizeof(value));
   std::memcpy(&number, &value, sizeof(number));
   return int64_t(number);
@@ -100,7 +100,7 @@ Error cp::batch::readOptions(const cprt_batch_options *given,
   cprt_batch_options read = {};
   if (Error failure = runtime::readSizedOptions(
           given, sizeof(read), "cprt_batch_options", &read, sizeof(read)))
-    return failure;
+    return refuse(1, failure->message);
   if (Error failure = checkRanges(read))
     return failure;
   takeCut(read, options);

@@ -45,7 +45,11 @@ static Error slotsOf(const Document &document, const Documents &documents,
     return std::nullopt;
   if (!documents.slotsAreGiven) {
     slots = roundUp(slots, options.padTo);
-    return std::nullopt;
+    if (slots <= INT32_MAX)
+      return std::nullopt;
+    return refuse(6, where + " takes " + std::to_string(slots) +
+                         " places with its padding, expected at most 2^31 - 1; "
+                         "take fewer ranks, a smaller unit or pad_multiple");
   }
   if (slots % options.divisor == 0)
     return std::nullopt;
@@ -89,13 +93,18 @@ static Error addRow(int64_t row, const Fields &fields,
 static Error level(const Documents &documents, const Options &options,
                    std::vector<PlacedRow> &rows, int64_t &length) {
   int64_t longest = 1; // also where no row has a token
-  for (const PlacedRow &row : rows)
-    longest = std::max(longest, endOf(row));
+  size_t which = 0;
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (endOf(rows[i]) > longest) {
+      longest = endOf(rows[i]);
+      which = i;
+    }
   length = options.length ? options.length : roundUp(longest, options.padTo);
   if (length < longest)
-    return refuse(6, "the option length is " + std::to_string(length) +
-                         ", but a row takes " + std::to_string(longest) +
-                         " places");
+    return refuse(6, "row " + std::to_string(which) + " of the result takes " +
+                         std::to_string(longest) +
+                         " places, but the option length is " +
+                         std::to_string(length) + "; give a larger one");
   constexpr int64_t mostInAll = int64_t(1) << 40;
   if (length > INT32_MAX || int64_t(rows.size()) > mostInAll / length)
     return refuse(6, std::to_string(rows.size()) + " rows take " +
@@ -122,7 +131,7 @@ static Error countDocuments(const std::vector<PlacedRow> &rows,
   for (size_t row = 0; row < rows.size(); ++row) {
     auto count = int64_t(rows[row].size());
     if (options.documents && count > options.documents)
-      return refuse(8, "row " + std::to_string(row) + " has " +
+      return refuse(8, "row " + std::to_string(row) + " of the result has " +
                            std::to_string(count) +
                            " documents, what is behind the last included, but "
                            "the option documents is " +

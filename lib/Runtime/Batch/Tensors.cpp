@@ -56,7 +56,7 @@ static Error fillOf(const Field &field, const Options &options,
     setInt(dtype, fill.data(), options.paddingId);
   } else if (field.name == "labels") {
     setInt(dtype, fill.data(), -100);
-  } else if (field.tensor->fill) {
+  } else if (field.tensor->fill && !isKnown(field.name)) {
     std::memcpy(fill.data(), field.tensor->fill, cprt_dtype_size(dtype));
   }
   return std::nullopt;
@@ -70,6 +70,9 @@ Error cp::batch::outline(const Field &field, const Stream &stream,
                              describe(field.name, tensor), view))
     return failure;
   view.rows = stream.isUniform ? 1 : stream.rows;
+  if (Error failure =
+          checkSize(view, stream.length, describe(field.name, tensor)))
+    return failure;
   stored.dtype = tensor.dtype;
   stored.sequenceDim = field.sequenceDim;
   stored.shape = shapeWith(tensor, field.sequenceDim, stream.rows,

@@ -67,13 +67,23 @@ static void finishLabels(const Stream &stream, bool shifts, Stored &stored) {
   });
 }
 
-static void clearPadding(const Stream &stream, Stored &stored) {
+/// A mask goes with the labels that it is of.
+static void finishMask(const Stream &stream, bool shifts, Stored &stored) {
   size_t size = cprt_dtype_size(stored.dtype);
   forEachDocument(stream, [&](int64_t row, const Document &document) {
-    auto first = size_t(row + document.begin + document.tokens);
-    std::memset(stored.bytes.data() + first * size, 0,
-                size_t(document.slots - document.tokens) * size);
+    char *first = stored.bytes.data() + size_t(row + document.begin) * size;
+    auto tokens = size_t(document.tokens), slots = size_t(document.slots);
+    if (shifts && tokens) {
+      --tokens;
+      std::memmove(first, first + size, tokens * size);
+    }
+    std::memset(first + tokens * size, 0, (slots - tokens) * size);
   });
+}
+
+/// The one behind, of any number that a caller has as a position.
+static int64_t next(int64_t position) {
+  return int64_t(uint64_t(position) + 1);
 }
 
 /// Places count on in padding, and from 0 in a document of nothing else.
@@ -87,7 +97,8 @@ static void finishPositions(const Stream &stream, Stored &stored) {
         int64_t source =
             stream.source[size_t(stream.isUniform ? at - row : at)];
         if (source < 0)
-          positions.set(first + at, i ? positions.get(first + at - 1) + 1 : 0);
+          positions.set(first + at,
+                        i ? next(positions.get(first + at - 1)) : 0);
       }
     });
 }
@@ -110,7 +121,7 @@ void cp::batch::finishTokens(const Stream &stream, const Options &options,
   if (auto labels = tensors.find("labels"); labels != tensors.end())
     finishLabels(stream, options.shiftLabels, labels->second);
   if (auto mask = tensors.find("loss_mask"); mask != tensors.end())
-    clearPadding(stream, mask->second);
+    finishMask(stream, options.shiftLabels, mask->second);
   if (auto places = tensors.find("position_ids"); places != tensors.end())
     finishPositions(stream, places->second);
   else

@@ -11,7 +11,7 @@
 
 using namespace cp::runtime;
 
-void cp::runtime::copyText(const std::string &text, char *message,
+void cp::runtime::copyText(std::string_view text, char *message,
                            size_t capacity) {
   if (!message || !capacity)
     return;

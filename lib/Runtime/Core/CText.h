@@ -12,11 +12,12 @@
 
 #include <cstring>
 #include <new>
+#include <string_view>
 
 namespace cp::runtime {
 
 /// At most `capacity` bytes of it, terminated, unless `message` is null.
-void copyText(const std::string &text, char *message, size_t capacity);
+void copyText(std::string_view text, char *message, size_t capacity);
 
 /// Copies the caller's options, which begin with their `struct_size`, to
 /// `known`, `size` bytes of zeros. A caller that was compiled with an older
@@ -39,6 +40,7 @@ cprt_status reportToC(const char *name, char *message, size_t capacity,
     copyText(std::string(name) + ": " + failure->message, message, capacity);
     return failure->status;
   } catch (const std::bad_alloc &) {
+    copyText("out of memory", message, capacity); // of which this needs none
     return CPRT_OUT_OF_MEMORY;
   }
 }
