@@ -60,20 +60,28 @@ static DType fromC(cprt_dtype dtype) {
   llvm_unreachable("a batch gives no other types");
 }
 
-std::optional<RowBatch::Shape> RowBatch::shapeFor(ArrayRef<TensorSpec> specs) {
-  const TensorSpec *tokens = nullptr, *documents = nullptr;
-  for (const TensorSpec &spec : specs) {
-    if (spec.isParam || spec.isState || spec.shape.size() < 2)
-      continue;
-    if (spec.name == "cu_seqlens")
-      documents = &spec;
-    else if (!tokens || spec.name == "input_ids")
+static bool isRows(const TensorSpec &spec) {
+  return !spec.isParam && !spec.isState && spec.shape.size() >= 2;
+}
+
+const TensorSpec *RowBatch::tokensOf(ArrayRef<TensorSpec> specs) {
+  const TensorSpec *tokens = nullptr;
+  for (const TensorSpec &spec : specs)
+    if (isRows(spec) && spec.name != "cu_seqlens" &&
+        (!tokens || spec.name == "input_ids"))
       tokens = &spec;
-  }
+  return tokens;
+}
+
+std::optional<RowBatch::Shape> RowBatch::shapeFor(ArrayRef<TensorSpec> specs) {
+  const TensorSpec *tokens = tokensOf(specs);
   if (!tokens)
     return std::nullopt;
-  return Shape{tokens->shape[0], tokens->shape[1],
-               documents ? documents->shape[1] - 1 : 0};
+  Shape shape = {tokens->shape[0], tokens->shape[1], 0};
+  for (const TensorSpec &spec : specs)
+    if (isRows(spec) && spec.name == "cu_seqlens")
+      shape.documents = spec.shape[1] - 1;
+  return shape;
 }
 
 /// The elements in the type that a batch has for them. Masks are mostly bool.
@@ -132,29 +140,41 @@ static int64_t rowsOf(ArrayRef<TensorView> tensors) {
 }
 
 /// The integers of one of a batch's own lists.
-static std::vector<int32_t> listOf(const cprt_batch *batch, const char *name,
-                                   int64_t &perRow) {
+static std::vector<int32_t> listOf(const cprt_batch *batch, const char *name) {
   cprt_batch_tensor described;
   cprt_batch_get(batch, name, CPRT_BATCH_WHOLE, &described, nullptr, 0, nullptr,
                  0);
-  perRow = described.shape[1];
-  std::vector<int32_t> list(size_t(described.shape[0] * perRow));
+  std::vector<int32_t> list(size_t(described.shape[0] * described.shape[1]));
   cprt_batch_get(batch, name, CPRT_BATCH_WHOLE, nullptr, list.data(),
                  list.size() * sizeof(int32_t), nullptr, 0);
   return list;
 }
 
+std::vector<std::vector<RowBatch::Document>> RowBatch::documents() const {
+  cprt_batch_info info;
+  cprt_batch_describe(batch.get(), &info);
+  std::vector<int32_t> sums = listOf(batch.get(), "cu_seqlens");
+  std::vector<int32_t> starts = listOf(batch.get(), "cu_seqlens_padded");
+  std::vector<std::vector<Document>> rows{size_t(info.rows)};
+  for (size_t row = 0; row < rows.size(); ++row)
+    for (int64_t i = 0; i < info.documents; ++i) {
+      size_t at = row * size_t(info.documents + 1) + size_t(i);
+      if (starts[at] < starts[at + 1])
+        rows[row].push_back(
+            {starts[at], sums[at + 1] - sums[at], starts[at + 1] - starts[at]});
+    }
+  return rows;
+}
+
 /// A program without lists sees a row as one document from its first token on.
-static llvm::Error checkOneDocument(const cprt_batch *batch) {
-  int64_t perRow = 0;
-  std::vector<int32_t> sums = listOf(batch, "cu_seqlens", perRow);
-  std::vector<int32_t> starts = listOf(batch, "cu_seqlens_padded", perRow);
-  for (size_t row = 0; row < sums.size() / size_t(perRow); ++row) {
-    int64_t count = 0, begin = 0;
-    for (size_t i = row * size_t(perRow); i + 1 < (row + 1) * size_t(perRow);
-         ++i)
-      if (sums[i] < sums[i + 1] && count++ == 0)
-        begin = starts[i];
+static llvm::Error
+checkOneDocument(ArrayRef<std::vector<RowBatch::Document>> rows) {
+  for (auto [row, documents] : llvm::enumerate(rows)) {
+    auto isReal = [](const RowBatch::Document &document) {
+      return document.tokens > 0;
+    };
+    int64_t count = llvm::count_if(documents, isReal);
+    int64_t begin = count ? llvm::find_if(documents, isReal)->begin : 0;
     if (count > 1 || begin > 0)
       return llvm::createStringError(
           "row " + llvm::Twine(row) + " of the program " +
@@ -163,7 +183,7 @@ static llvm::Error checkOneDocument(const cprt_batch *batch) {
                : "begins with " + llvm::Twine(begin) + " places of padding") +
           ", but the program takes no cu_seqlens, and would read it all as one "
           "document; import the model with --documents=" +
-          llvm::Twine(perRow - 1));
+          llvm::Twine(documents.size()));
   }
   return llvm::Error::success();
 }
@@ -211,7 +231,7 @@ llvm::Expected<RowBatch> RowBatch::make(ArrayRef<TensorView> tensors,
   RowBatch result;
   result.batch.reset(made);
   if (!shape.documents)
-    if (llvm::Error error = checkOneDocument(made))
+    if (llvm::Error error = checkOneDocument(result.documents()))
       return error;
   return result;
 }
@@ -281,23 +301,19 @@ llvm::Error RowBatch::checkPositions() const {
   cprt_batch_get(batch.get(), "position_ids", CPRT_BATCH_WHOLE, nullptr,
                  positions.bytes.data(), positions.bytes.size(), nullptr, 0);
   std::vector<double> places = positions.asDoubles();
-  int64_t lists = 0, sums = 0, length = described.shape[described.rank - 1];
-  std::vector<int32_t> starts = listOf(batch.get(), "cu_seqlens_padded", lists);
-  std::vector<int32_t> tokens = listOf(batch.get(), "cu_seqlens", sums);
-  int64_t rows = int64_t(starts.size()) / lists;
-  for (size_t line = 0; line < places.size() / size_t(length); ++line)
-    for (int64_t i = 0; i + 1 < lists; ++i) {
-      size_t at = size_t(int64_t(line) % rows * lists + i);
-      for (int64_t j = 0; j < tokens[at + 1] - tokens[at]; ++j)
-        if (double got = places[line * size_t(length) + size_t(starts[at] + j)];
+  auto length = size_t(described.shape[described.rank - 1]);
+  std::vector<std::vector<Document>> rows = documents();
+  for (size_t line = 0; line < places.size() / length; ++line)
+    for (auto [i, document] : llvm::enumerate(rows[line % rows.size()]))
+      for (int64_t j = 0; j < document.tokens; ++j)
+        if (double got = places[line * length + size_t(document.begin + j)];
             got != double(j))
           return llvm::createStringError(
-              "position_ids, row " + llvm::Twine(int64_t(line) % rows) +
+              "position_ids, row " + llvm::Twine(line % rows.size()) +
               " of the program: token " + llvm::Twine(j) + " of document " +
               llvm::Twine(i) + " is at " + llvm::Twine(int64_t(got)) +
               ", but the program counts them from 0 in each document; leave "
               "position_ids out, or say by seq_lens where documents are");
-    }
   return llvm::Error::success();
 }
 

@@ -7,7 +7,9 @@
 
 #include "Explain.h"
 #include "Options.h"
+#include "Packing.h"
 #include "Requests.h"
+#include "Rows.h"
 #include "RunModel.h"
 #include "Saving.h"
 #include "ShortDiagnostics.h"
@@ -63,6 +65,12 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
     return program.takeError();
   printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),
                  memoryNeed(**program), llvm::outs());
+  if (options.rows.empty())
+    return llvm::Error::success();
+  llvm::Expected<RowBatch> rows = readRows(options, (*program)->arguments());
+  if (!rows)
+    return rows.takeError();
+  printPacking(*rows, (*program)->arguments(), llvm::outs());
   return llvm::Error::success();
 }
 

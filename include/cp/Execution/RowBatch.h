@@ -29,10 +29,10 @@ public:
   struct Shape {
     int64_t rows, length, documents;
   };
-  /// Of a program's arguments: rows and length of its input_ids, or of its
-  /// first argument that is neither a parameter nor a list of documents;
-  /// documents of cu_seqlens, 0 without. Nothing where no argument has rows of
-  /// tokens.
+  /// Of a program's arguments its input_ids, or the first one that has rows of
+  /// tokens and is neither a parameter nor a list of documents; null for none.
+  static const TensorSpec *tokensOf(llvm::ArrayRef<TensorSpec> specs);
+  /// Its rows and length, and the documents of cu_seqlens, 0 without.
   static std::optional<Shape> shapeFor(llvm::ArrayRef<TensorSpec> specs);
 
   /// Tensors by the names of cprt_batch.h, which are copied; of other ones
@@ -44,6 +44,13 @@ public:
   /// takes no list of them.
   static llvm::Expected<RowBatch> make(llvm::ArrayRef<TensorView> tensors,
                                        Shape shape);
+
+  /// `slots` places of a row from `begin` on, the first of which hold tokens.
+  struct Document {
+    int64_t begin, tokens, slots;
+  };
+  /// Of each row of the program, those that have places; padding is one too.
+  std::vector<std::vector<Document>> documents() const;
 
   /// Whether there is a tensor for an argument of this name.
   bool has(llvm::StringRef name) const;

@@ -1,0 +1,75 @@
+//===- Packing.cpp - What packing rows costs ------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Packing.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+
+namespace cp {
+
+using Documents = std::vector<std::vector<RowBatch::Document>>;
+
+/// The keys that the tokens of [begin, end) of a row see, each its own too.
+static int64_t keysOf(llvm::ArrayRef<RowBatch::Document> row, int64_t begin,
+                      int64_t end) {
+  int64_t keys = 0;
+  for (const RowBatch::Document &document : row) {
+    int64_t first = std::max(begin, document.begin) - document.begin;
+    int64_t last = std::min(end, document.begin + document.slots) -
+                   document.begin;
+    if (first < last)
+      keys += (last * (last + 1) - first * (first + 1)) / 2;
+  }
+  return keys;
+}
+
+/// What a rank does of a tensor of tokens, [rows, length].
+static int64_t workOf(const Documents &rows, const TensorSpec &tokens,
+                      int64_t rank) {
+  const Layout &layout = tokens.layout;
+  int64_t work = 0;
+  for (const Run &ofRows :
+       runsOf(layout.mesh, layout.dims[0], tokens.shape[0], rank))
+    ofRows.forEach([&](int64_t first, int64_t, int64_t count) {
+      for (int64_t row = first; row < first + count; ++row)
+        for (const Run &run :
+             runsOf(layout.mesh, layout.dims[1], tokens.shape[1], rank))
+          run.forEach([&](int64_t begin, int64_t, int64_t length) {
+            work += keysOf(rows[size_t(row)], begin, begin + length);
+          });
+    });
+  return work;
+}
+
+void printPacking(const RowBatch &batch, llvm::ArrayRef<TensorSpec> specs,
+                  llvm::raw_ostream &os) {
+  Documents rows = batch.documents();
+  const TensorSpec &tokens = *RowBatch::tokensOf(specs);
+  int64_t held = 0, count = 0, places = tokens.shape[0] * tokens.shape[1];
+  for (const auto &row : rows)
+    for (const RowBatch::Document &document : row) {
+      held += document.tokens;
+      count += document.tokens > 0;
+    }
+  int64_t most = 0, ranks = tokens.layout.mesh.numRanks();
+  double sum = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    int64_t work = workOf(rows, tokens, rank);
+    most = std::max(most, work);
+    sum += double(work);
+  }
+  os << "packing\n  " << held << " tokens in " << count << " documents, "
+     << places - held << " of " << places << " places without one ("
+     << llvm::format("%.1f", 100.0 * double(places - held) / double(places))
+     << " %)\n  attention where queries stay with their tokens: the busiest "
+        "rank does "
+     << llvm::format("%.3f", double(most) * double(ranks) / sum)
+     << " times the mean\n";
+}
+
+} // namespace cp

@@ -1,0 +1,24 @@
+//===- Packing.h - What packing rows costs ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_CPRUN_PACKING_H
+#define CP_TOOLS_CPRUN_PACKING_H
+
+#include "cp/Execution/RowBatch.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace cp {
+
+/// Prints how many places hold no token, and how uneven ranks' attention is
+/// where queries stay with their tokens. A token's work is the number of keys
+/// of its document that it sees.
+void printPacking(const RowBatch &rows, llvm::ArrayRef<TensorSpec> specs,
+                  llvm::raw_ostream &os);
+
+} // namespace cp
+
+#endif // CP_TOOLS_CPRUN_PACKING_H
