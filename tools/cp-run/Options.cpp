@@ -80,10 +80,13 @@ void defineData(Options &o) {
       cl::location(o.inputs), cl::cat(category));
   static Flag<std::string> rows(
       "rows",
-      cl::desc(".safetensors with the rows of a batch in place of --inputs, as "
-               "cprt_batch.h takes them: padded to the model's length, packed "
-               "into its rows, with lists of their documents; --outputs are "
-               "those of the rows"),
+      cl::desc(
+          ".safetensors with the rows of a batch in place of --inputs, as "
+          "cprt_batch.h takes them: padded to the model's length, packed "
+          "into its rows, with lists of their documents; --outputs are "
+          "those of the rows. Or documents, each a file of token ids (.npy, "
+          ".ids, or a text's bytes), with commas between: they fill the "
+          "model's rows in turn"),
       cl::location(o.rows), cl::cat(category));
   static Flag<std::string> weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),

@@ -20,8 +20,8 @@ static int64_t keysOf(llvm::ArrayRef<RowBatch::Document> row, int64_t begin,
   int64_t keys = 0;
   for (const RowBatch::Document &document : row) {
     int64_t first = std::max(begin, document.begin) - document.begin;
-    int64_t last = std::min(end, document.begin + document.slots) -
-                   document.begin;
+    int64_t last =
+        std::min(end, document.begin + document.slots) - document.begin;
     if (first < last)
       keys += (last * (last + 1) - first * (first + 1)) / 2;
   }

@@ -14,13 +14,10 @@
 
 namespace cp {
 
-/// The rows of a .safetensors file for the arguments that are no parameters.
-/// Errors name the file: what RowBatch::make refuses, tensors that neither the
-/// model takes nor a batch is described by.
-llvm::Expected<RowBatch> readRows(const std::string &path,
-                                  llvm::ArrayRef<TensorSpec> specs);
-
-/// Those of --rows, which is there.
+/// What --rows, which is there, gives for the arguments that are no parameters:
+/// the rows of a .safetensors file, or documents that are a file each. Errors
+/// name the file: what RowBatch::make refuses, tensors that neither the model
+/// takes nor a batch is described by, documents that do not fit.
 llvm::Expected<RowBatch> readRows(const Options &options,
                                   llvm::ArrayRef<TensorSpec> specs);
 

@@ -90,7 +90,8 @@ std::vector<Named> inputsOf(const Options &options) {
   note("the model", options.model == "-" ? "" : options.model);
   note("--reference", options.reference);
   note("--inputs", options.inputs);
-  note("--rows", options.rows);
+  for (llvm::StringRef file : llvm::split(options.rows, ','))
+    note("--rows", file.str());
   note("--weights", options.weights);
   for (const std::string &shard : shardsOf(options.weights))
     note("a shard of --weights", shard);

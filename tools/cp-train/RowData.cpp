@@ -7,6 +7,8 @@
 
 #include "RowData.h"
 
+#include "ReadTokens.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>

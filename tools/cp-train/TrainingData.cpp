@@ -30,13 +30,4 @@ int64_t PassOrder::at(int64_t place) {
   return order[size_t(number)];
 }
 
-std::optional<std::string>
-outsideVocabulary(const std::string &what, int64_t token, int64_t vocabulary) {
-  if (token >= 0 && (!vocabulary || token < vocabulary))
-    return std::nullopt;
-  return what + " is " + std::to_string(token) +
-         ", but the model's vocabulary has " + std::to_string(vocabulary) +
-         " ids";
-}
-
 } // namespace cp

@@ -64,10 +64,6 @@ private:
   int64_t shuffledPass = -1;
 };
 
-/// "token number 3 is 999, but the model's vocabulary has 256 ids", or nothing.
-std::optional<std::string> outsideVocabulary(const std::string &what,
-                                             int64_t token, int64_t vocabulary);
-
 } // namespace cp
 
 #endif // CP_TOOLS_CPTRAIN_TRAININGDATA_H

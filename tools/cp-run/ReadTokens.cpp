@@ -1,0 +1,62 @@
+//===- ReadTokens.cpp - Token ids of a file -------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReadTokens.h"
+
+#include "cp/Files/Convert.h"
+#include "cp/Files/Npy.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+
+namespace cp {
+
+static llvm::Expected<std::vector<int64_t>> readArray(const std::string &path) {
+  llvm::Expected<NpyArray> array = readNpy(path);
+  if (!array)
+    return array.takeError();
+  if (array->dtype != DType::I32 && array->dtype != DType::I64)
+    return llvm::createStringError(path +
+                                   ": token ids must be I32 or I64, "
+                                   "but are " +
+                                   dtypeName(array->dtype).str());
+  auto bytes = convertElements(array->bytes, array->dtype, DType::I64, path);
+  if (!bytes)
+    return bytes.takeError();
+  std::vector<int64_t> tokens(bytes->size() / sizeof(int64_t));
+  std::memcpy(tokens.data(), bytes->data(), bytes->size());
+  return tokens;
+}
+
+llvm::Expected<std::vector<int64_t>> readTokens(const std::string &path) {
+  llvm::StringRef extension = llvm::sys::path::extension(path);
+  if (extension == ".npy")
+    return readArray(path);
+  if (extension == ".ids")
+    return readTokenIds(path);
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError(path + ": " + buffer.getError().message());
+  std::vector<int64_t> tokens;
+  for (char c : (*buffer)->getBuffer())
+    tokens.push_back(static_cast<uint8_t>(c));
+  return tokens;
+}
+
+std::optional<std::string> outsideVocabulary(const std::string &what,
+                                             int64_t token,
+                                             int64_t vocabulary) {
+  if (token >= 0 && (!vocabulary || token < vocabulary))
+    return std::nullopt;
+  return what + " is " + std::to_string(token) +
+         ", but the model's vocabulary has " + std::to_string(vocabulary) +
+         " ids";
+}
+
+} // namespace cp
