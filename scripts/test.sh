@@ -18,7 +18,6 @@ plain_tests=(CPLayoutTests CPRuntimeTests CPKernelTests CPModelTests)
 run_suite() { # preset, ctest arguments...
   local preset=$1
   shift
-  echo "== tests of the $preset build"
   ctest --test-dir "build${preset_dir[$preset]}" --output-on-failure -j "$(nproc)" "$@"
 }
 declare -A preset_dir=([release]="" [asan]="-asan" [tsan]="-tsan")
@@ -56,6 +55,24 @@ if [[ $mode == --fuzz=* ]]; then
   exec scripts/fuzz.sh "${mode#--fuzz=}"
 fi
 scripts/build.sh release
+# What fails is told at once and again at the end: what comes behind it may say
+# more, and took hours to come to.
+failed=()
+stage() { # name, command...
+  echo "== $1"
+  # In a shell of its own, which ends where something fails; a condition would let
+  # it go on.
+  local status=0
+  set +e
+  (
+    set -e
+    "${@:2}"
+  )
+  status=$?
+  set -e
+  [[ $status == 0 ]] || failed+=("$1")
+}
+
 case $mode in
 --quick) ;;
 --long)
@@ -63,24 +80,30 @@ case $mode in
   scripts/build.sh asan
   scripts/build.sh tsan "${plain_tests[@]}"
   scripts/build.sh fuzz
-  scripts/tidy.sh
+  stage "clang-format" scripts/format.sh --check
+  stage "clang-tidy" scripts/tidy.sh
   # LLVM's own libraries are not built with the sanitizer: its allocators, inlined
   # into our code, would poison what theirs then hand out.
   CP_OPT_CHECK_IR_ROUNDTRIP=1 \
-    ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 run_suite asan
-  sanitized_parts tsan '*'
-  run_properties 10000
-  scripts/fuzz.sh 60
+    ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 \
+    stage "tests of the asan build" run_suite asan
+  stage "races" sanitized_parts tsan '*'
+  stage "properties" run_properties 10000
+  stage "fuzz targets" scripts/fuzz.sh 60
   ;;
 everyday)
-  sanitized_parts asan '*'
+  stage "sanitizers" sanitized_parts asan '*'
   # A race is not of an element type, and AttentionTiles has no threads: the rest
   # is in --long.
-  sanitized_parts tsan '*-*/1.*:*/2.*:AttentionTiles.*'
+  stage "races" sanitized_parts tsan '*-*/1.*:*/2.*:AttentionTiles.*'
   ;;
 *)
   sed -n '2,10p' "$0" >&2
   exit 2
   ;;
 esac
-run_suite release
+stage "tests of the release build" run_suite release
+if [[ ${#failed[@]} != 0 ]]; then
+  printf 'failed: %s\n' "${failed[@]}" >&2
+  exit 1
+fi

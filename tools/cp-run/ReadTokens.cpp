@@ -49,9 +49,8 @@ llvm::Expected<std::vector<int64_t>> readTokens(const std::string &path) {
   return tokens;
 }
 
-std::optional<std::string> outsideVocabulary(const std::string &what,
-                                             int64_t token,
-                                             int64_t vocabulary) {
+std::optional<std::string>
+outsideVocabulary(const std::string &what, int64_t token, int64_t vocabulary) {
   if (token >= 0 && (!vocabulary || token < vocabulary))
     return std::nullopt;
   return what + " is " + std::to_string(token) +
