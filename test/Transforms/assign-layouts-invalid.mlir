@@ -196,3 +196,12 @@ func.func @assign_c3(%x: tensor<1x16x8xf32> {cp.sequence = 1 : i64},
       : (tensor<1x16x8xf32>, tensor<8x4xf32>) -> tensor<1x16x8xf32>
   return %0 : tensor<1x16x8xf32>
 }
+
+// -----
+
+// expected-error @below {{assign_c8: result 0 is that of argument 0 by its cp.gradient or cp.updates, but has other sizes; name the right argument}}
+func.func @assign_c8(%x: tensor<1x16x24xf32> {cp.name = "x", cp.sequence = 1 : i64},
+                     %w: tensor<9x9xf32> {cp.param = "w"})
+    -> (tensor<9x9xf32> {cp.gradient = "x"}) {
+  return %w : tensor<9x9xf32>
+}

@@ -178,3 +178,12 @@ func.func @terms(%x: tensor<4xf64> {cp.param = "x", cp.layout = #cp.layout<#mesh
   %0 = math.exp %x : tensor<4xf64>
   return %0 : tensor<4xf64>
 }
+
+// -----
+
+// expected-error @below {{differentiate_c2: arguments 0 and 1 both have the name 'w', so nothing says whose gradient a result is; give each a name of its own}}
+func.func @main(%x: tensor<f64> {cp.name = "w"}, %w: tensor<f64> {cp.param = "w"})
+    -> tensor<f64> {
+  %0 = arith.mulf %x, %w : tensor<f64>
+  return %0 : tensor<f64>
+}

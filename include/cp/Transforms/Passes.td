@@ -55,7 +55,7 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
       whose types have no layouts, and neither loops nor branches; in the local view
       reshards are collectives already, and no argument or result is a partial sum;
     - differentiate_c2: there is a loss, of one float, and what `wrt` names is an
-      argument of floats;
+      argument of floats, with a name of its own;
     - differentiate_c3: each op between these arguments and the loss has a
       derivative;
     - differentiate_c4: reductions are sums, each loop of a structured op indexes
@@ -343,7 +343,9 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     Only functions without `cp.view` are changed; they become global. On others,
     which are sharded already, a `mesh` that is not their own is an error (assign_c5);
     so are other options when no public function but this one is there to need them.
-    Loops and branches are refused (`assign_c6`).
+    Loops and branches are refused (`assign_c6`). A result with `cp.gradient` or
+    `cp.updates` lies as the argument of that name, and must have its sizes
+    (`assign_c8`).
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.

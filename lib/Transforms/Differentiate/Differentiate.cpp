@@ -40,7 +40,7 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
     if (function.isExternal() || !function.isPublic())
       return;
     if (failed(check(function)) || failed(findWanted(function)) ||
-        failed(differentiate(function)))
+        failed(checkNames(function)) || failed(differentiate(function)))
       return signalPassFailure();
   }
 
@@ -140,6 +140,24 @@ private:
                << ", and only tensors of floats have derivatives; leave it out "
                   "of wrt";
       wanted.push_back(*found);
+    }
+    return success();
+  }
+
+  /// Whose gradient a result is, the name of the argument says.
+  LogicalResult checkNames(func::FuncOp function) {
+    ArgumentNames first(function);
+    for (BlockArgument argument : function.getArguments()) {
+      StringAttr name = nameOf(function, argument.getArgNumber());
+      BlockArgument other = first.find(name);
+      if (other == argument || !(llvm::is_contained(wanted, argument) ||
+                                 llvm::is_contained(wanted, other)))
+        continue;
+      return function.emitOpError("differentiate_c2: arguments ")
+             << other.getArgNumber() << " and " << argument.getArgNumber()
+             << " both have the name '" << name.getValue()
+             << "', so nothing says whose gradient a result is; give each a "
+                "name of its own";
     }
     return success();
   }

@@ -73,10 +73,18 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
       if (auto name = function.getResultAttrOfType<StringAttr>(
               operand.getOperandNumber(), attr))
         of = arguments.find(name);
-    if (of)
-      layGradient(operand, LayoutAttr::of(of.getType()));
-    else
+    if (!of) {
       values.materialize(operand, withoutSums(have), op);
+      continue;
+    }
+    auto type = dyn_cast<RankedTensorType>(of.getType());
+    if (!type || type.getShape() !=
+                     cast<RankedTensorType>(operand.get().getType()).getShape())
+      return function->emitOpError("assign_c8: result ")
+             << operand.getOperandNumber() << " is that of argument "
+             << of.getArgNumber() << " by its " << gradientAttr << " or "
+             << updatesAttr << ", but has other sizes; name the right argument";
+    layGradient(operand, LayoutAttr::of(of.getType()));
   }
   return success();
 }
