@@ -21,6 +21,17 @@ static constexpr llvm::StringLiteral patterns[] = {
     // The verifiers of reshapes cut an index to 32 bits and take -2^63 for 0;
     // bufferization then leaves it to verifiers that do not.
     "(expand|collapse)_shape[^:]*\\[[^:]*-[0-9]",
+    // The parsers of reductions, transposes and broadcasts keep the null that a
+    // list of numbers is which does not parse: what is no list, has another
+    // character, or a comma or a number too many.
+    "(dimensions|permutation)[[:space:]]*=[[:space:]]*[^[[:space:]]",
+    "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[^]]*[^]0-9,[:space:]"
+    "]",
+    "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[[:space:]]*,",
+    "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[^]]*,[[:space:]]*[],"
+    "]",
+    "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[^]]*[0-9][[:space:]]+"
+    "[0-9]",
 };
 
 bool cp::fuzz::hasUpstreamBug(llvm::StringRef text) {
