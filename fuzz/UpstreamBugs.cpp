@@ -23,7 +23,8 @@ static constexpr llvm::StringLiteral patterns[] = {
     "(expand|collapse)_shape[^:]*\\[[^:]*-[0-9]",
     // The parsers of reductions, transposes and broadcasts keep the null that a
     // list of numbers is which does not parse: what is no list, has another
-    // character, or a comma or a number too many.
+    // character, a comma or a number too many, or one beyond 64 bits.
+    "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[^]]*[0-9]{18}",
     "(dimensions|permutation)[[:space:]]*=[[:space:]]*[^[[:space:]]",
     "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[^]]*[^]0-9,[:space:]"
     "]",
