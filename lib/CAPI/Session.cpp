@@ -8,6 +8,7 @@
 #include "cp-c/Session.h"
 
 #include "PipelineOptions.h"
+#include "cp/Execution/RuntimeType.h"
 #include "cp/Execution/Session.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
@@ -108,26 +109,9 @@ start(mlir::ModuleOp module, const CompileOptions &compile, int64_t threads) {
   return running;
 }
 
-cprt_dtype dtypeOf(DType dtype) {
-  switch (dtype) {
-  case DType::F32:
-    return CPRT_F32;
-  case DType::F64:
-    return CPRT_F64;
-  case DType::BF16:
-    return CPRT_BF16;
-  case DType::I32:
-    return CPRT_I32;
-  case DType::I64:
-    return CPRT_I64;
-  default:
-    return CPRT_ABSENT;
-  }
-}
-
 CpTensor tensorOf(const TensorSpec &spec) {
   return {{spec.name.data(), spec.name.size()},
-          dtypeOf(spec.dtype),
+          toRuntimeType(spec.dtype),
           intptr_t(spec.shape.size()),
           spec.shape.data(),
           size_t(*tensorBytes(spec.shape, spec.dtype)),

@@ -7,12 +7,12 @@
 
 #include "cp/Execution/RowBatch.h"
 
+#include "cp/Execution/RuntimeType.h"
 #include "cp/Files/Convert.h"
 #include "cp/Runtime/cprt_batch.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/STLExtras.h"
 
-#include <cstring>
 #include <deque>
 
 using namespace cp;
@@ -37,27 +37,6 @@ static DType batchType(DType dtype) {
   default:
     return DType::I64;
   }
-}
-
-static constexpr std::pair<DType, cprt_dtype> typePairs[] = {
-    {DType::F32, CPRT_F32},
-    {DType::F64, CPRT_F64},
-    {DType::BF16, CPRT_BF16},
-    {DType::I32, CPRT_I32},
-    {DType::I64, CPRT_I64}};
-
-static cprt_dtype toC(DType dtype) {
-  for (auto [ours, theirs] : typePairs)
-    if (ours == dtype)
-      return theirs;
-  return CPRT_ABSENT;
-}
-
-static DType fromC(cprt_dtype dtype) {
-  for (auto [ours, theirs] : typePairs)
-    if (theirs == dtype)
-      return ours;
-  llvm_unreachable("a batch gives no other types");
 }
 
 static bool isRows(const TensorSpec &spec) {
@@ -113,7 +92,7 @@ struct CTensors {
           " dimensions, expected at most " + llvm::Twine(CPRT_BATCH_MAX_RANK));
     cprt_batch_tensor tensor = {};
     tensor.name = view.name.c_str();
-    tensor.dtype = toC(batchType(view.dtype));
+    tensor.dtype = toRuntimeType(batchType(view.dtype));
     tensor.rank = int32_t(view.shape.size());
     llvm::copy(view.shape, tensor.shape);
     tensor.sequence_dim = 1;
@@ -241,25 +220,10 @@ static StringRef nameInBatch(StringRef name) {
   return name == "cu_seqlens" ? "cu_seqlens_padded" : name;
 }
 
-bool RowBatch::has(StringRef name) const {
-  return cprt_batch_get(batch.get(), nameInBatch(name).str().c_str(),
-                        CPRT_BATCH_WHOLE, nullptr, nullptr, 0, nullptr,
-                        0) == CPRT_OK;
-}
-
 static HostTensor emptyOf(const cprt_batch_tensor &described) {
   return HostTensor::zeros(
-      fromC(described.dtype),
+      *fromRuntimeType(described.dtype),
       std::vector<int64_t>(described.shape, described.shape + described.rank));
-}
-
-static std::string listText(ArrayRef<int64_t> shape) {
-  return "[" +
-         llvm::join(
-             llvm::map_range(shape,
-                             [](int64_t size) { return std::to_string(size); }),
-             ", ") +
-         "]";
 }
 
 llvm::Expected<HostTensor> RowBatch::take(const TensorSpec &spec) const {
@@ -272,8 +236,8 @@ llvm::Expected<HostTensor> RowBatch::take(const TensorSpec &spec) const {
   HostTensor tensor = emptyOf(described);
   if (tensor.shape != spec.shape)
     return llvm::createStringError(
-        "'" + spec.name + "' is " + listText(tensor.shape) +
-        " in the batch, but the program takes " + listText(spec.shape));
+        "'" + spec.name + "' is " + shapeText(tensor.shape) +
+        " in the batch, but the program takes " + shapeText(spec.shape));
   if (cprt_batch_get(batch.get(), name.c_str(), CPRT_BATCH_WHOLE, nullptr,
                      tensor.bytes.data(), tensor.bytes.size(), message,
                      sizeof(message)) != CPRT_OK)
@@ -320,7 +284,7 @@ llvm::Error RowBatch::checkPositions() const {
 HostTensor RowBatch::trim(const HostTensor &result) const {
   cprt_batch_info info;
   cprt_batch_describe(batch.get(), &info);
-  cprt_dtype dtype = toC(result.dtype);
+  cprt_dtype dtype = toRuntimeType(result.dtype);
   bool isOfTokens = result.shape.size() >= 2 &&
                     result.shape.size() <= CPRT_BATCH_MAX_RANK &&
                     result.shape[0] == info.rows &&

@@ -7,11 +7,11 @@
 
 #include "ReadTensors.h"
 
+#include "ReadTokens.h"
 #include "cp/Files/Convert.h"
 #include "cp/Files/Npy.h"
 #include "cp/Model/Weights.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -83,20 +83,17 @@ static int64_t numElements(const TensorSpec &spec) {
 
 static llvm::Expected<HostTensor> readText(StringRef path,
                                            const TensorSpec &spec) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return llvm::createStringError(path + ": " + buffer.getError().message());
-  StringRef text = (*buffer)->getBuffer();
+  llvm::Expected<std::vector<int64_t>> ids = readTokens(path.str());
+  if (!ids)
+    return ids.takeError();
   size_t needed = numElements(spec);
-  if (text.size() < needed)
+  if (ids->size() < needed)
     return llvm::createStringError(
         path + ": '" + spec.name + "' needs " + std::to_string(needed) +
-        " bytes, but the file has " + std::to_string(text.size()) +
+        " bytes, but the file has " + std::to_string(ids->size()) +
         "; import the model with a smaller --seq");
-  std::vector<int64_t> ids;
-  for (char c : text.take_front(needed))
-    ids.push_back(static_cast<uint8_t>(c));
-  return fromIds(ids, spec, path);
+  ids->resize(needed);
+  return fromIds(*ids, spec, path);
 }
 
 static llvm::Expected<HostTensor> readIds(StringRef path,
@@ -133,18 +130,6 @@ static llvm::Expected<HostTensor> readArray(StringRef path,
 bool holdsOneTensor(StringRef path) {
   StringRef extension = llvm::sys::path::extension(path);
   return extension == ".npy" || extension == ".ids" || extension == ".txt";
-}
-
-/// To open a pipe that nobody writes to would wait for ever.
-static llvm::Error checkRegular(StringRef path) {
-  llvm::sys::fs::file_status status;
-  if (llvm::sys::fs::status(path, status) ||
-      llvm::sys::fs::is_regular_file(status))
-    return llvm::Error::success();
-  return llvm::createStringError(path + ": expected a regular file, got " +
-                                 (llvm::sys::fs::is_directory(status)
-                                      ? "a directory"
-                                      : "a pipe, socket or device"));
 }
 
 llvm::Expected<HostTensor> readSingle(StringRef path, const TensorSpec &spec) {

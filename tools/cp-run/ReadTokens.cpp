@@ -34,7 +34,20 @@ static llvm::Expected<std::vector<int64_t>> readArray(const std::string &path) {
   return tokens;
 }
 
+llvm::Error checkRegular(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status) ||
+      llvm::sys::fs::is_regular_file(status))
+    return llvm::Error::success();
+  return llvm::createStringError(path + ": expected a regular file, got " +
+                                 (llvm::sys::fs::is_directory(status)
+                                      ? "a directory"
+                                      : "a pipe, socket or device"));
+}
+
 llvm::Expected<std::vector<int64_t>> readTokens(const std::string &path) {
+  if (llvm::Error error = checkRegular(path))
+    return error;
   llvm::StringRef extension = llvm::sys::path::extension(path);
   if (extension == ".npy")
     return readArray(path);

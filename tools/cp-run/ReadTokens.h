@@ -16,6 +16,10 @@
 
 namespace cp {
 
+/// Refuses what is there and no regular file: to open a pipe that nobody writes
+/// to would wait for ever.
+llvm::Error checkRegular(llvm::StringRef path);
+
 /// All token ids of a file:
 ///   .npy  the elements of an array of I32 or I64
 ///   .ids  whole numbers as text (readTokenIds())

@@ -135,6 +135,10 @@ llvm::Expected<RowBatch> readRows(const Options &options,
     return readFile(options.rows, specs, *shape);
   llvm::SmallVector<llvm::StringRef> paths;
   all.split(paths, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (paths.empty())
+    return llvm::createStringError(
+        "--rows names no file; give a .safetensors file, or documents with "
+        "commas between");
   return readDocuments(paths, *shape);
 }
 

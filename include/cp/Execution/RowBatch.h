@@ -52,8 +52,6 @@ public:
   /// Of each row of the program, those that have places; padding is one too.
   std::vector<std::vector<Document>> documents() const;
 
-  /// Whether there is a tensor for an argument of this name.
-  bool has(llvm::StringRef name) const;
   /// The whole tensor for an argument; `cu_seqlens` says where documents lie.
   /// Errors: none of the name, another shape, a number that the type of the
   /// argument has not.

@@ -258,6 +258,22 @@ static Error checkParts(const Stream &stream, const cprt_batch_tensor *parts,
   return std::nullopt;
 }
 
+static void putTogether(const Stream &stream, const View &view,
+                        const cprt_batch_tensor *parts, bool keepsPadding,
+                        char *whole) {
+  std::vector<char> memory;
+  char *padded = whole;
+  if (!keepsPadding) {
+    memory.resize(size_t(view.outer * view.rows * stream.length * view.bytes));
+    padded = memory.data();
+  }
+  for (int64_t rank = 0; rank < stream.ranks; ++rank)
+    putPart(stream, view, static_cast<const char *>(parts[rank].data), rank,
+            padded);
+  if (!keepsPadding)
+    unpadRows(stream, view, padded, whole);
+}
+
 extern "C" cprt_status
 cprt_batch_gather(const cprt_batch *batch, const cprt_batch_tensor *parts,
                   int32_t keep_padding, cprt_batch_tensor *whole, void *data,
@@ -287,18 +303,7 @@ cprt_batch_gather(const cprt_batch *batch, const cprt_batch_tensor *parts,
       return failure;
     if (!writes)
       return std::nullopt;
-    std::vector<char> padded;
-    auto *rows = static_cast<char *>(data);
-    if (!keep_padding) {
-      padded.resize(
-          size_t(view.outer * view.rows * stream.length * view.bytes));
-      rows = padded.data();
-    }
-    for (int64_t rank = 0; rank < stream.ranks; ++rank)
-      putPart(stream, view, static_cast<const char *>(parts[rank].data), rank,
-              rows);
-    if (!keep_padding)
-      unpadRows(stream, view, rows, static_cast<char *>(data));
+    putTogether(stream, view, parts, keep_padding, static_cast<char *>(data));
     return std::nullopt;
   });
 }
