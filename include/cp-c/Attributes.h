@@ -41,6 +41,13 @@ MLIR_CAPI_EXPORTED int64_t cpMeshAttrGetAxisSize(MlirAttribute mesh,
 /// The product of the sizes.
 MLIR_CAPI_EXPORTED int64_t cpMeshAttrGetNumRanks(MlirAttribute mesh);
 
+/// The coarsest mesh of which each axis of `numMeshes` meshes over the same
+/// ranks, one or more, is some neighbouring axes: what cp-unify-meshes brings
+/// the layouts of a function to that has bridges between them. Null, after an
+/// error to the context's diagnostics, where they have no common parts.
+MLIR_CAPI_EXPORTED MlirAttribute cpMeshAttrRefine(intptr_t numMeshes,
+                                                  const MlirAttribute *meshes);
+
 //===----------------------------------------------------------------------===//
 // #cp.layout
 //===----------------------------------------------------------------------===//
@@ -84,6 +91,28 @@ MLIR_CAPI_EXPORTED CpCut cpLayoutAttrGetCut(MlirAttribute layout,
 MLIR_CAPI_EXPORTED intptr_t cpLayoutAttrGetNumPartial(MlirAttribute layout);
 MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetPartial(MlirAttribute layout,
                                                   intptr_t position);
+
+/// The same layout, whose mesh is one of `numMeshes`, on their refinement.
+/// Null, after an error, where there is none, or a zigzag cut is over an axis
+/// that has several parts.
+MLIR_CAPI_EXPORTED MlirAttribute cpLayoutAttrRefine(
+    MlirAttribute layout, intptr_t numMeshes, const MlirAttribute *meshes);
+
+/// Into how many parts dimension `dim` is cut; 1 where it is not, 0 where the
+/// layout has no such dimension. What goes from a layout with more parts of the
+/// batch to one with fewer is a fan-in, the other way a fan-out, and the scale
+/// is the quotient.
+MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetNumParts(MlirAttribute layout,
+                                                   intptr_t dim);
+
+/// Which elements of dimension `dim`, of `size` in all, a rank holds: writes
+/// their numbers to `indices`, in the order in which it has them, unless that
+/// is null. Returns how many they are; -1 where the layout has no such
+/// dimension, does not divide it, or its mesh has no such rank.
+MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetIndices(MlirAttribute layout,
+                                                  intptr_t dim, int64_t size,
+                                                  int64_t rank,
+                                                  int64_t *indices);
 
 /// The type of one rank's part of a tensor, without layout; `type` itself when
 /// it has none.

@@ -8,6 +8,7 @@
 #include "cp-c/Attributes.h"
 
 #include "cp/IR/CPDialect.h"
+#include "cp/Layout/Refinement.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
 
@@ -55,6 +56,34 @@ int64_t cpMeshAttrGetAxisSize(MlirAttribute mesh, intptr_t axis) {
 
 int64_t cpMeshAttrGetNumRanks(MlirAttribute mesh) {
   return meshOf(mesh).toMesh().numRanks();
+}
+
+/// What refines the meshes; nothing after an error.
+static std::optional<cp::Refinement>
+refinementOf(ArrayRef<MlirAttribute> attributes) {
+  std::vector<cp::Mesh> meshes;
+  for (MlirAttribute attribute : attributes) {
+    auto mesh = dyn_cast_if_present<cp::MeshAttr>(unwrap(attribute));
+    if (!mesh)
+      return std::nullopt;
+    meshes.push_back(mesh.toMesh());
+  }
+  if (meshes.empty())
+    return std::nullopt;
+  std::string error;
+  std::optional<cp::Refinement> found = cp::refine(meshes, error);
+  if (!found)
+    errorsTo(unwrap(attributes.front()).getContext())() << error;
+  return found;
+}
+
+MlirAttribute cpMeshAttrRefine(intptr_t numMeshes,
+                               const MlirAttribute *meshes) {
+  std::optional<cp::Refinement> found =
+      refinementOf(ArrayRef(meshes, numMeshes));
+  if (!found)
+    return wrap(Attribute());
+  return wrap(cp::MeshAttr::get(unwrap(meshes[0]).getContext(), found->mesh));
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,6 +179,57 @@ intptr_t cpLayoutAttrGetNumPartial(MlirAttribute layout) {
 
 int64_t cpLayoutAttrGetPartial(MlirAttribute layout, intptr_t position) {
   return layoutOf(layout).getPartial()[position];
+}
+
+MlirAttribute cpLayoutAttrRefine(MlirAttribute layout, intptr_t numMeshes,
+                                 const MlirAttribute *meshes) {
+  std::optional<cp::Refinement> found =
+      refinementOf(ArrayRef(meshes, numMeshes));
+  if (!found)
+    return wrap(Attribute());
+  cp::Layout value = layoutOf(layout).toLayout();
+  MLIRContext *context = unwrap(layout).getContext();
+  auto own = llvm::find(found->meshes, value.mesh);
+  if (own == found->meshes.end()) {
+    errorsTo(context)() << "the layout's mesh '" << meshText(value.mesh)
+                        << "' is none of those to refine; give it too";
+    return wrap(Attribute());
+  }
+  std::string error;
+  std::optional<cp::Layout> refined =
+      cp::refine(*found, own - found->meshes.begin(), value, error);
+  if (refined)
+    return wrap(cp::LayoutAttr::get(context, *refined));
+  errorsTo(context)() << error;
+  return wrap(Attribute());
+}
+
+int64_t cpLayoutAttrGetNumParts(MlirAttribute layout, intptr_t dim) {
+  cp::Layout value = layoutOf(layout).toLayout();
+  if (dim < 0 || dim >= intptr_t(value.dims.size()))
+    return 0;
+  int64_t parts = 1;
+  for (const cp::Cut &cut : value.dims[dim])
+    parts *= value.mesh.axes[cut.axis].size;
+  return parts;
+}
+
+int64_t cpLayoutAttrGetIndices(MlirAttribute layout, intptr_t dim, int64_t size,
+                               int64_t rank, int64_t *indices) {
+  cp::Layout value = layoutOf(layout).toLayout();
+  if (dim < 0 || dim >= intptr_t(value.dims.size()) || rank < 0 ||
+      rank >= value.mesh.numRanks())
+    return -1;
+  cp::Layout alone = {value.mesh, {value.dims[dim]}, {}};
+  if (check(alone, {size}))
+    return -1;
+  int64_t count = 0;
+  for (const cp::Run &run : runsOf(alone.mesh, alone.dims[0], size, rank)) {
+    for (int64_t i = 0; indices && i < run.size(); ++i)
+      indices[count + i] = run.globalOf(run.local + i);
+    count += run.size();
+  }
+  return count;
 }
 
 MlirType cpLayoutGetLocalType(MlirType type) {

@@ -169,12 +169,16 @@ static llvm::Expected<LocalProgram> localOf(const ShardedModule &sharded,
   LocalProgram local;
   local.module = std::move(module);
   local.stage = sharded.stage;
-  local.mesh = sharded.mesh;
   keepOnly(*local.module, name);
   llvm::Expected<func::FuncOp> entry = findEntry(*local.module, name);
   if (!entry)
     return entry.takeError();
   local.entry = *entry;
+  // Between parts of a model on several meshes another one was found.
+  llvm::Expected<std::optional<Mesh>> mesh = meshOf(*entry);
+  if (!mesh)
+    return mesh.takeError();
+  local.mesh = mesh->value_or(sharded.mesh);
   llvm::Expected<Signature> signature = signatureOf(*entry, local.mesh);
   if (!signature)
     return signature.takeError();

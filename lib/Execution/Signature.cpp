@@ -8,6 +8,7 @@
 #include "Signature.h"
 
 #include "cp/IR/CPDialect.h"
+#include "cp/Layout/Refinement.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -60,6 +61,19 @@ Stage stageOf(func::FuncOp function) {
   return view == "global" ? Stage::WithLayouts : Stage::Local;
 }
 
+/// As cp-unify-meshes makes it of these, if it knows no others.
+static llvm::Expected<std::optional<Mesh>>
+refinedMesh(ArrayRef<MeshAttr> meshes) {
+  std::vector<Mesh> all;
+  for (MeshAttr mesh : meshes)
+    all.push_back(mesh.toMesh());
+  std::string error;
+  std::optional<Refinement> refined = refine(all, error);
+  if (!refined)
+    return llvm::createStringError(error);
+  return std::move(refined->mesh);
+}
+
 llvm::Expected<std::optional<Mesh>> meshOf(func::FuncOp function) {
   llvm::SmallSetVector<MeshAttr, 1> meshes;
   auto note = [&](Attribute attribute) {
@@ -79,6 +93,8 @@ llvm::Expected<std::optional<Mesh>> meshOf(func::FuncOp function) {
     return std::nullopt;
   if (meshes.size() == 1)
     return meshes.front().toMesh();
+  if (stageOf(function) != Stage::Local)
+    return refinedMesh(meshes.getArrayRef());
   std::string text;
   llvm::raw_string_ostream(text) << meshes[0] << " and " << meshes[1];
   return llvm::createStringError("'" + function.getName() +

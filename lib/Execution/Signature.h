@@ -20,8 +20,10 @@ llvm::Expected<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
 /// The stage of a function, by its `cp.view`.
 Stage stageOf(mlir::func::FuncOp function);
 
-/// The mesh that the function's layouts and ops are on, if it names one; an
-/// error if it names two.
+/// The mesh that the function's layouts and ops are on, if it names one. Of
+/// several, between which a global program has bridges, that which has the
+/// common parts of their axes; an error if there is none, or a program of one
+/// rank names two.
 llvm::Expected<std::optional<Mesh>> meshOf(mlir::func::FuncOp function);
 
 struct Signature {

@@ -95,6 +95,14 @@ bool cp::operator==(const Mesh &a, const Mesh &b) {
   return true;
 }
 
+std::string cp::meshText(const Mesh &mesh) {
+  std::string text;
+  for (const Mesh::Axis &axis : mesh.axes)
+    text +=
+        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
+  return text;
+}
+
 static std::optional<std::string> checkName(const Mesh &mesh, size_t axis) {
   const std::string &name = mesh.axes[axis].name;
   if (name.empty())

@@ -55,6 +55,7 @@ static void addSharingPasses(OpPassManager &functions,
 
 void buildPartitionPipeline(OpPassManager &manager,
                             const ResidualOptions &residuals) {
+  manager.addPass(createUnifyMeshes());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSimplifyReshards());
   functions.addPass(createVerifyLayouts());

@@ -49,10 +49,50 @@ func.func @reshard_c2_rank(%x: tensor<8xf32>) {
 // -----
 
 #a = #cp.layout<#cp.mesh<"cp" = 4>, [{}]>
-#b = #cp.layout<#cp.mesh<"tp" = 4>, [{}]>
+#b = #cp.layout<#cp.mesh<"cp" = 8>, [{}]>
 func.func @reshard_c3(%x: tensor<8xf32, #a>) {
-  // expected-error @below {{reshard_c3: both layouts must be of one mesh, but #cp.mesh<"cp" = 4> and #cp.mesh<"tp" = 4> were found}}
+  // expected-error @below {{reshard_c3: refine_c1: expected meshes of as many ranks, but 'cp=4' has 4 and 'cp=8' has 8}}
   %0 = cp.reshard %x : tensor<8xf32, #a> to tensor<8xf32, #b>
+  return
+}
+
+// -----
+
+#a = #cp.layout<#cp.mesh<"a" = 2, "b" = 3>, [{}]>
+#b = #cp.layout<#cp.mesh<"a" = 3, "b" = 2>, [{}]>
+func.func @reshard_c3_strides(%x: tensor<8xf32, #a>) {
+  // expected-error @below {{reshard_c3: refine_c2: neighbours on axis "a" of 'a=2,b=3' are 3 ranks apart and on axis "a" of 'a=3,b=2' are 2 ranks apart}}
+  %0 = cp.reshard %x : tensor<8xf32, #a> to tensor<8xf32, #b>
+  return
+}
+
+// -----
+
+#a = #cp.layout<#cp.mesh<"cp" = 4>, [{"cp" zigzag}]>
+#b = #cp.layout<#cp.mesh<"dp" = 2, "tp" = 2>, [{"dp"}]>
+func.func @reshard_c3_zigzag(%x: tensor<8xf32, #a>) {
+  // expected-error @below {{reshard_c3: refine_c3: a zigzag cut over axis "cp" of 'cp=4', which is 2 axes of 'cp/0=2,cp/1=2' on the same ranks}}
+  %0 = cp.reshard %x : tensor<8xf32, #a> to tensor<8xf32, #b>
+  return
+}
+
+// -----
+
+#a = #cp.layout<#cp.mesh<"cp" = 4>, [{}]>
+#b = #cp.layout<#cp.mesh<"tp" = 4>, [{}]>
+func.func @reshard_c3_local(%x: tensor<8xf32>) {
+  // expected-error @below {{reshard_c3: in the local view both layouts must be of one mesh, but #cp.mesh<"cp" = 4> and #cp.mesh<"tp" = 4> were found; run cp-unify-meshes before cp-partition}}
+  %0 = cp.reshard %x from #a to #b : tensor<8xf32> to tensor<8xf32>
+  return
+}
+
+// -----
+
+#whole = #cp.layout<#cp.mesh<"dp" = 2, "cp" = 2>, [{"dp"}]>
+#sum = #cp.layout<#cp.mesh<"tp" = 4>, [{}], partial = {"tp"}>
+func.func @reshard_c4_meshes(%x: tensor<8xf32, #whole>) {
+  // expected-error @below {{reshard_c4: axis "cp" cannot become partial: it does not cut the source}}
+  %0 = cp.reshard %x : tensor<8xf32, #whole> to tensor<8xf32, #sum>
   return
 }
 

@@ -85,7 +85,7 @@ func.func @no_sequence(%x: tensor<1x16xf32>) -> tensor<1x16xf32> {
 
 #mesh = #cp.mesh<"cp" = 2>
 
-// expected-error @below {{'func.func' op argument 0 has a layout on #cp.mesh<"cp" = 2>, but the option is #cp.mesh<"cp" = 4>}}
+// expected-error @below {{'func.func' op unify_c1: refine_c1: expected meshes of as many ranks, but 'cp=4' has 4 and 'cp=2' has 2}}
 func.func @other_mesh(%x: tensor<1x16xf32, #cp.layout<#mesh, [{}, {"cp"}]>>) {
   return
 }
@@ -95,9 +95,9 @@ func.func @other_mesh(%x: tensor<1x16xf32, #cp.layout<#mesh, [{}, {"cp"}]>>) {
 #mesh = #cp.mesh<"cp" = 2>
 #rows = #cp.layout<#mesh, [{}, {"cp"}]>
 
+// expected-error @below {{'func.func' op unify_c1: refine_c1: expected meshes of as many ranks, but 'cp=4' has 4 and 'cp=2' has 2}}
 func.func @other_mesh_pinned(%x: tensor<1x16xf32> {cp.sequence = 1 : i64})
     -> tensor<1x16xf32, #rows> {
-  // expected-error @below {{'cp.reshard' op has a layout on #cp.mesh<"cp" = 2>, but the option is #cp.mesh<"cp" = 4>}}
   %0 = cp.reshard %x : tensor<1x16xf32> to tensor<1x16xf32, #rows>
   return %0 : tensor<1x16xf32, #rows>
 }

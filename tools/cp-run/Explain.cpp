@@ -141,6 +141,14 @@ void printUse(const MemoryNeed &memory, llvm::raw_ostream &os) {
       kinds.size() + 1, os);
 }
 
+/// Which meshes the function's parts are on, and which one has their axes.
+void printMeshes(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
+  for (const Decision &decision : decisions)
+    if (decision.category == "mesh")
+      os << "meshes " << decision.text("meshes") << "\n  on one, "
+         << decision.text("mesh") << "\n\n";
+}
+
 void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
   for (const Decision &decision : decisions)
     if (decision.category == "memory")
@@ -153,6 +161,7 @@ void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
 
 void printDecisions(llvm::ArrayRef<Decision> decisions, int64_t ranks,
                     const MemoryNeed &memory, llvm::raw_ostream &os) {
+  printMeshes(decisions, os);
   for (const ExplainedLayers &entry : explainLayers(decisions, ranks)) {
     os << titleOf(entry.layers) << "\n";
     printMoves(entry.moves, os);

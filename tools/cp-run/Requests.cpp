@@ -64,7 +64,8 @@ static llvm::Error checkModule(const ModuleState &state, const Options &options,
                                    ", but the module's own mesh has " +
                                    std::to_string(state.mesh->numRanks()) +
                                    " ranks");
-  if (state.mesh && !options.mesh.empty() && !(*mesh == *state.mesh))
+  if (state.stage != Stage::Global && state.mesh && !options.mesh.empty() &&
+      !(*mesh == *state.mesh))
     return llvm::createStringError("--mesh=" + options.mesh +
                                    ", but the module has another mesh of its "
                                    "own; leave --mesh out");

@@ -9,7 +9,9 @@
 
 #include "TestModel.h"
 #include "cp/Model/Random.h"
-#include "cp/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstring>
@@ -49,6 +51,22 @@ std::vector<Sharding> gradientShardings() {
     add(CutStrategy::Sequence, AttentionForm::Ring, order);
   }
   return all;
+}
+
+std::unique_ptr<Program> cutAndDifferentiated(llvm::StringRef text,
+                                              AddPasses cut,
+                                              const DifferentiateOptions &how) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = parse(text);
+  if (!module)
+    return nullptr;
+  mlir::PassManager manager(&context());
+  cut(manager);
+  buildLocalGradientPipeline(manager, how);
+  if (failed(manager.run(*module))) {
+    ADD_FAILURE() << "not differentiated:\n" << text.str();
+    return nullptr;
+  }
+  return test::compile(*module, {});
 }
 
 std::string describe(const Sharding &sharding) {

@@ -10,6 +10,7 @@
 
 #include "cp/Execution/HostTensor.h"
 #include "cp/Execution/Program.h"
+#include "cp/Transforms/Passes.h"
 #include "cp/Transforms/Sharding.h"
 
 #include <ostream>
@@ -38,6 +39,15 @@ std::string textOf(const GradientCase &testCase);
 /// and heads inside a ring.
 std::vector<Sharding> gradientShardings();
 std::string describe(const Sharding &sharding);
+
+/// How a program becomes one without layouts, or one rank's with them.
+using AddPasses = llvm::function_ref<void(mlir::OpPassManager &)>;
+
+/// Cuts a program, differentiates what came of it, and compiles that; null
+/// after a test failure.
+std::unique_ptr<Program> cutAndDifferentiated(llvm::StringRef text,
+                                              AddPasses cut,
+                                              const DifferentiateOptions &how);
 
 /// Each argument of f64 in [-1, 1), ids in the same small vocabulary.
 std::vector<HostTensor> drawForGradients(llvm::ArrayRef<TensorSpec> specs);

@@ -15,7 +15,6 @@
 #include "MixerText.h"
 #include "TestModel.h"
 #include "cp/Model/Random.h"
-#include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
 #include "gtest/gtest.h"
@@ -27,26 +26,6 @@ using namespace cp;
 using namespace cp::test;
 
 namespace {
-
-/// How a program becomes one without layouts, or one rank's with them.
-using AddPasses = llvm::function_ref<void(OpPassManager &)>;
-
-/// Cuts a program, differentiates what came of it, and compiles that.
-std::unique_ptr<Program> cutAndDifferentiated(llvm::StringRef text,
-                                              AddPasses cut,
-                                              const DifferentiateOptions &how) {
-  OwningOpRef<ModuleOp> module = parse(text);
-  if (!module)
-    return nullptr;
-  PassManager manager(&context());
-  cut(manager);
-  buildLocalGradientPipeline(manager, how);
-  if (failed(manager.run(*module))) {
-    ADD_FAILURE() << "not differentiated:\n" << text.str();
-    return nullptr;
-  }
-  return test::compile(*module, {});
-}
 
 void expectNear(const RunResult &result, const RunResult &expected,
                 const Program &program) {

@@ -129,3 +129,8 @@ TEST(Mesh, mesh_c4) {
   mesh.axes.push_back({"more", 1});
   expectError(check(mesh), {"mesh_c4", "at most 64", "got 65", "merge"});
 }
+
+TEST(Mesh, meshText) {
+  EXPECT_EQ(meshText(makeMesh({})), "");
+  EXPECT_EQ(meshText(makeMesh({2, 3})), "a=2,b=3");
+}

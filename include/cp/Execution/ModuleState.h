@@ -22,7 +22,8 @@ struct ModuleState {
 };
 
 /// The state of the function `entry` (empty: the only public one). Errors: no
-/// such function, or several; a function of two meshes.
+/// such function, or several; meshes without common parts; the program of one
+/// rank on two meshes.
 llvm::Expected<ModuleState> stateOf(mlir::ModuleOp module,
                                     llvm::StringRef entry);
 

@@ -17,6 +17,10 @@ def CP_ReshardOp : CP_Op<"reshard", [
     The only op that changes a layout. From a tensor without a layout it is how
     a user pins one: `cp-assign-layouts` keeps it and gives the source a layout.
 
+    The two layouts may arrange the ranks as two meshes: a bridge between parts of
+    a model that are sharded in different ways. `cp-unify-meshes` brings both to
+    one mesh.
+
     In the local view, where types carry no layouts, `from` and `to` hold them;
     `cp-partition` writes these and `cp-lower-reshards` removes the op.
 
@@ -25,7 +29,8 @@ def CP_ReshardOp : CP_Op<"reshard", [
     - reshard_c2: in the global view the result has a layout and `from` and `to`
       are not there; in the local view both are, have the types' ranks, and the
       types have no layouts;
-    - reshard_c3: both layouts are of one mesh;
+    - reshard_c3: both layouts are of one mesh, or in the global view of meshes of
+      as many ranks whose axes have common parts, which no zigzag cut is over;
     - reshard_c4: no axis becomes partial that was not, and did not cut;
     - reshard_c5: in the local view the types are parts of one shape, which both
       layouts can cut.
@@ -39,6 +44,17 @@ def CP_ReshardOp : CP_Op<"reshard", [
       %0 = cp.reshard %x : tensor<1x64x32xf32, #sequence>
                         to tensor<1x64x32xf32, #channels>
       return %0 : tensor<1x64x32xf32, #channels>
+    }
+
+    // An encoder on two replicas, a language model on four, and the same 8 ranks.
+    #encoder = #cp.mesh<"dp" = 2, "tp" = 4>
+    #model = #cp.mesh<"dp" = 4, "tp" = 2>
+    #few = #cp.layout<#encoder, [{"dp"}, {}, {} ]>
+    #many = #cp.layout<#model, [{"dp"}, {}, {} ]>
+    func.func @bridge(%x: tensor<8x64x32xf32, #few>)
+        -> tensor<8x64x32xf32, #many> {
+      %0 = cp.reshard %x : tensor<8x64x32xf32, #few> to tensor<8x64x32xf32, #many>
+      return %0 : tensor<8x64x32xf32, #many>
     }
     ```
   }];

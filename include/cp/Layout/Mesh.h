@@ -88,6 +88,10 @@ bool operator==(const Mesh &a, const Mesh &b);
 ///   mesh_c4  more than 64 axes
 std::optional<std::string> check(const Mesh &mesh);
 
+/// As pass options have it.
+///   <"a" = 2, "b" = 3>  "a=2,b=3"
+std::string meshText(const Mesh &mesh);
+
 } // namespace cp
 
 #endif // CP_LAYOUT_MESH_H

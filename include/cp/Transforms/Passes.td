@@ -398,6 +398,37 @@ def ExposeValues : Pass<"cp-expose-values", "::mlir::func::FuncOp"> {
   }];
 }
 
+def UnifyMeshes : Pass<"cp-unify-meshes", "::mlir::ModuleOp"> {
+  let summary = "Write all layouts of a function down on one mesh";
+  let description = [{
+    Parts of a model may arrange the same ranks as different meshes, between which
+    a `cp.reshard` is a bridge: an encoder as `<"dp" = 2, "tp" = 4>`, a language model
+    as `<"dp" = 4, "tp" = 2>`. In a global function with several meshes all layouts
+    become such on the coarsest mesh of which each axis of theirs is some axes, here
+    `<"dp" = 2, "tp/0" = 2, "tp/1" = 2>`; the bridge is then a change of layout like any
+    other, of which `cp-lower-reshards` makes the collectives: a gather where fewer
+    replicas come (in the groups 0 2, 1 3, 4 6, 5 7 from the second to the first), a slice
+    where more do, an exchange where another dimension is cut, nothing where all stays.
+    An axis is called as in the first mesh of the function, its parts `tp/0`, the major
+    one, and so on; axes of one rank go.
+
+    `cp-assign-layouts` does the same with its options' mesh as the first. Functions
+    of one mesh stay as they are.
+
+    A remark `unified` of category `mesh` says which meshes became which.
+
+    Constraints:
+    - unify_c1: the meshes have as many ranks, of the distances of neighbours on any
+      two axes one divides the other, and no zigzag cut is over an axis of several
+      parts;
+    - unify_c2: a function of several meshes neither passes tensors with layouts to
+      another one nor is called.
+
+    See test/Transforms/unify-meshes.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
 def SimplifyReshards
     : Pass<"cp-simplify-reshards", "::mlir::func::FuncOp"> {
   let summary = "Compose and cancel reshards";

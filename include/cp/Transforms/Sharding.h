@@ -22,10 +22,14 @@ struct Sharding {
   /// How the sequence is cut between ops that depend along it, major to minor;
   /// one cut at least. All but the first are contiguous.
   std::vector<Cut> sequence = {Cut{0}};
+  /// How many of them, from the last on, cut the hidden factor under "2d": the
+  /// parts of the last axis.
+  int64_t hiddenCuts = 1;
   /// How dimension 0 of what has a sequence is cut, major to minor: contiguous,
   /// or not at all.
   std::vector<Cut> batch;
-  /// The contiguous cut of tensor parallelism: one, or none.
+  /// The contiguous cuts of tensor parallelism, by the parts of one axis; or
+  /// none.
   std::vector<Cut> tensorParallel;
   /// Whether it cuts rows too, where it cuts nothing else (Korthikanti et al.,
   /// "Reducing Activation Recomputation in Large Transformer Models", 2022).
@@ -66,10 +70,9 @@ llvm::Expected<Sharding> parseSharding(
 /// The inverse.
 ShardingText textOf(const Sharding &sharding);
 
-/// Reads "dp=2,cp=4"; nothing when the text is no mesh, `message` says why.
+/// Reads "dp=2,cp=4", the inverse of meshText; nothing when the text is no
+/// mesh, `message` says why.
 std::optional<Mesh> parseMesh(llvm::StringRef text, std::string &message);
-/// The inverse: "dp=2,cp=4".
-std::string meshText(const Mesh &mesh);
 
 /// The number of ranks that share what `cuts` cut.
 int64_t partsOf(const Mesh &mesh, llvm::ArrayRef<Cut> cuts);

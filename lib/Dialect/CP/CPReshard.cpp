@@ -7,6 +7,7 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/Layout/Refinement.h"
 
 using namespace mlir;
 
@@ -62,6 +63,47 @@ static LogicalResult verifyLocalReshard(ReshardOp op) {
   return success();
 }
 
+/// Two layouts of one tensor.
+struct LayoutPair {
+  Layout from, to;
+};
+
+/// Both on one mesh: their own, or in the global view the one that refines
+/// both.
+static FailureOr<LayoutPair> onOneMesh(ReshardOp op, LayoutAttr from,
+                                       LayoutAttr to) {
+  LayoutPair pair = {from.toLayout(), to.toLayout()};
+  if (from.getMesh() == to.getMesh())
+    return pair;
+  if (op.getFrom())
+    return op.emitOpError("reshard_c3: in the local view both layouts must be "
+                          "of one mesh, but ")
+           << from.getMesh() << " and " << to.getMesh()
+           << " were found; run cp-unify-meshes before cp-partition";
+  std::string error;
+  std::optional<Refinement> both =
+      refine({pair.from.mesh, pair.to.mesh}, error);
+  if (both) {
+    std::optional<Layout> before = refine(*both, 0, pair.from, error);
+    std::optional<Layout> after = refine(*both, 1, pair.to, error);
+    if (before && after)
+      return LayoutPair{std::move(*before), std::move(*after)};
+  }
+  return op.emitOpError("reshard_c3: ") << error;
+}
+
+/// A full value has no summands to give.
+static LogicalResult verifySums(ReshardOp op, const LayoutPair &layouts) {
+  for (int axis : layouts.to.partial)
+    if (!llvm::is_contained(layouts.from.partial, axis) &&
+        !isCutOver(layouts.from, axis))
+      return op.emitOpError("reshard_c4: axis \"")
+             << layouts.to.mesh.axes[axis].name
+             << "\" cannot become partial: it does not cut the source, and a "
+                "full value has no summands to give";
+  return success();
+}
+
 LogicalResult ReshardOp::verify() {
   RankedTensorType source = getSource().getType();
   RankedTensorType result = getResult().getType();
@@ -76,18 +118,8 @@ LogicalResult ReshardOp::verify() {
   LayoutAttr to = getTo().value_or(LayoutAttr::of(result));
   if (!from)
     return success();
-  if (from.getMesh() != to.getMesh())
-    return emitOpError("reshard_c3: both layouts must be of one mesh, but ")
-           << from.getMesh() << " and " << to.getMesh() << " were found";
-  for (int64_t axis : to.getPartial())
-    if (!llvm::is_contained(from.getPartial(), axis) &&
-        !isCutOver(from.toLayout(), static_cast<int>(axis)))
-      return emitOpError("reshard_c4: axis ")
-             << to.getMesh().getNames()[axis]
-             << " cannot become partial: it does not cut the source, and a "
-                "full "
-                "value has no summands to give";
-  return success();
+  FailureOr<LayoutPair> layouts = onOneMesh(*this, from, to);
+  return failed(layouts) ? failure() : verifySums(*this, *layouts);
 }
 
 OpFoldResult ReshardOp::fold(FoldAdaptor) {

@@ -29,13 +29,8 @@ LogicalResult LayoutAssigner::assignArguments(FunctionOpInterface function) {
     auto type = dyn_cast<RankedTensorType>(arg.getType());
     if (!type)
       continue;
-    if (LayoutAttr given = LayoutAttr::of(type)) {
-      if (given.getMesh() != meshAttr)
-        return function->emitOpError("argument ")
-               << arg.getArgNumber() << " has a layout on " << given.getMesh()
-               << ", but the option is " << meshAttr;
+    if (LayoutAttr::of(type))
       continue;
-    }
     Layout layout =
         LayoutAttr::getReplicated(meshAttr, type.getRank()).toLayout();
     auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),

@@ -11,6 +11,7 @@
 #include "ControlFlow.h"
 #include "LayoutAssigner.h"
 #include "PrepareCuts.h"
+#include "UnifyMeshes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,7 +42,8 @@ struct AssignLayouts : ShardingPass<impl::AssignLayoutsBase<AssignLayouts>> {
     }
     FailureOr<Sharding> read = readSharding();
     if (failed(refuseControlFlow(function, "assign_c6")) || failed(read) ||
-        failed(prepareCuts(function, *read)))
+        failed(prepareCuts(function, *read)) ||
+        failed(unifyMeshes(function, &*read)))
       return signalPassFailure();
     sharding = std::move(*read);
     LayoutAssigner assigner(MeshAttr::get(&getContext(), sharding.mesh),

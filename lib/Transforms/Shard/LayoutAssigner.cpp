@@ -160,9 +160,6 @@ LogicalResult LayoutAssigner::visitReshard(ReshardOp op) {
     return op.emitOpError("is of the local view ('from' and 'to'), but its "
                           "function has no cp.view; give it cp.view = "
                           "\"local\", or the types layouts");
-  if (to.getMesh() != meshAttr)
-    return op.emitOpError("has a layout on ")
-           << to.getMesh() << ", but the option is " << meshAttr;
   if (!LayoutAttr::of(op.getSource().getType()))
     op.getSourceMutable().set(values.adopt(op.getSource(), to));
   keepDims(op.getSource(), op.getResult());

@@ -33,12 +33,4 @@ std::optional<Mesh> parseMesh(StringRef text, std::string &message) {
   return mesh;
 }
 
-std::string meshText(const Mesh &mesh) {
-  std::string text;
-  for (const Mesh::Axis &axis : mesh.axes)
-    text +=
-        (text.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-  return text;
-}
-
 } // namespace cp

@@ -25,7 +25,7 @@ std::vector<Cut> Sharding::onHidden(CutStrategy strategy) const {
   if (strategy == CutStrategy::Sequence)
     first = sequence.end();
   else if (strategy == CutStrategy::TwoD)
-    first = std::prev(sequence.end());
+    first = std::prev(sequence.end(), hiddenCuts);
   for (; first != sequence.end(); ++first)
     cuts.push_back({first->axis, Order::Contiguous, 1});
   return cuts;
@@ -36,7 +36,7 @@ std::vector<Cut> Sharding::onSequence(CutStrategy strategy) const {
     return {};
   std::vector<Cut> cuts = sequence;
   if (strategy == CutStrategy::TwoD)
-    cuts.pop_back();
+    cuts.resize(cuts.size() - hiddenCuts);
   return cuts;
 }
 

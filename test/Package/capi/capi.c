@@ -100,6 +100,55 @@ static void tryLayout(MlirContext context, MlirAttribute mesh) {
       "an axis that no int holds is not axis 0");
 }
 
+/// What goes from four replicas to two, on the same eight ranks.
+static void tryBridge(MlirContext context) {
+  MlirStringRef names[] = {ref("dp"), ref("tp")};
+  int64_t four[] = {4, 2}, two[] = {2, 4};
+  MlirAttribute meshes[] = {cpMeshAttrGet(context, 2, names, four),
+                            cpMeshAttrGet(context, 2, names, two)};
+  MlirAttribute both = cpMeshAttrRefine(2, meshes);
+  expect(cpMeshAttrGetNumAxes(both) == 3 && cpMeshAttrGetNumRanks(both) == 8,
+         "eight ranks on three axes");
+  expect(mlirStringRefEqual(cpMeshAttrGetAxisName(both, 1), ref("dp/1")),
+         "the parts of an axis have its name");
+
+  CpCut batch = {0, 0, CP_ORDER_CONTIGUOUS, 1};
+  MlirAttribute from = cpLayoutAttrGet(meshes[0], 2, 1, &batch, 0, NULL),
+                to = cpLayoutAttrGet(meshes[1], 2, 1, &batch, 0, NULL);
+  expect(cpLayoutAttrGetNumParts(from, 0) == 4 &&
+             cpLayoutAttrGetNumParts(to, 0) == 2 &&
+             cpLayoutAttrGetNumParts(to, 1) == 1 &&
+             cpLayoutAttrGetNumParts(to, 2) == 0,
+         "a fan-in of scale 2");
+  int64_t indices[8];
+  expect(cpLayoutAttrGetIndices(from, 0, 8, 5, NULL) == 2 &&
+             cpLayoutAttrGetIndices(from, 0, 8, 5, indices) == 2 &&
+             indices[0] == 4 && indices[1] == 5,
+         "rank 5 holds 4 and 5");
+  expect(cpLayoutAttrGetIndices(to, 0, 8, 5, indices) == 4 && indices[0] == 4 &&
+             indices[3] == 7,
+         "and then 4 to 7");
+  expect(cpLayoutAttrGetIndices(from, 0, 6, 5, indices) == -1 &&
+             cpLayoutAttrGetIndices(from, 0, 8, 8, indices) == -1 &&
+             cpLayoutAttrGetIndices(from, 2, 8, 5, indices) == -1,
+         "6 do not divide, and there is neither rank 8 nor dimension 2");
+  MlirAttribute refined = cpLayoutAttrRefine(from, 2, meshes);
+  expect(cpLayoutAttrGetNumCuts(refined) == 2 &&
+             mlirAttributeEqual(cpLayoutAttrGetMesh(refined), both),
+         "two axes cut the batch");
+
+  CpCut zigzag = {0, 0, CP_ORDER_ZIGZAG, 1};
+  expect(mlirAttributeIsNull(cpLayoutAttrRefine(
+             cpLayoutAttrGet(meshes[0], 2, 1, &zigzag, 0, NULL), 2, meshes)),
+         "two axes make no zigzag");
+  expect(mlirAttributeIsNull(cpLayoutAttrRefine(to, 1, meshes)),
+         "a layout on another mesh is not refined");
+  int64_t three[] = {3, 2};
+  meshes[1] = cpMeshAttrGet(context, 2, names, three);
+  expect(mlirAttributeIsNull(cpMeshAttrRefine(2, meshes)),
+         "meshes of six and of eight ranks have no common parts");
+}
+
 static MlirModule parseFile(MlirContext context, const char *path) {
   static char text[1 << 16];
   FILE *file = fopen(path, "rb");
@@ -396,6 +445,7 @@ int main(int argc, char **argv) {
   mlirContextLoadAllAvailableDialects(context);
 
   tryLayout(context, makeMesh(context));
+  tryBridge(context);
 
   CpShardPipelineOptions options = {.mesh = ref("cp=4"),
                                     .mixer = ref("hidden")};
