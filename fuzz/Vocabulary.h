@@ -41,6 +41,7 @@ inline constexpr llvm::StringLiteral operations[] = {
     "cp.reshard",
     "cp.mamba_mixer",
     "cp.cut_positions",
+    "cp.shift_tokens",
     "cp.attention_block",
     "cp.attention_rows",
     "cp.stop_gradient",

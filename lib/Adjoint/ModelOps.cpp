@@ -123,6 +123,54 @@ LogicalResult conv1d(AdjointContext &context, Conv1dOp op) {
   return success();
 }
 
+/// The last rows of `cotangent` `[b, l, ...]`, or the first ones, with zeros
+/// before or behind them where there are fewer than `rows` has.
+Value endOf(OpBuilder &builder, Location loc, Value cotangent,
+            RankedTensorType rows, bool isLast) {
+  auto type = cast<RankedTensorType>(cotangent.getType());
+  int64_t length = type.getDimSize(1), n = rows.getDimSize(1),
+          count = std::min(length, n);
+  SmallVector<int64_t> shape(rows.getShape()), read(type.getRank(), 0),
+      written(read);
+  SmallVector<OpFoldResult> ones(type.getRank(), builder.getIndexAttr(1));
+  shape[1] = count;
+  if (isLast) {
+    read[1] = length - count;
+    written[1] = n - count;
+  }
+  auto indices = [&](ArrayRef<int64_t> numbers) {
+    return getAsIndexOpFoldResult(builder.getContext(), numbers);
+  };
+  Value end =
+      tensor::ExtractSliceOp::create(builder, loc, type.clone(shape), cotangent,
+                                     indices(read), indices(shape), ones);
+  if (count == n)
+    return end;
+  Value zeros = zerosOf(builder, loc, type.clone(rows.getShape()));
+  return tensor::InsertSliceOp::create(builder, loc, end, zeros,
+                                       indices(written), indices(shape), ones);
+}
+
+/// Back by as many tokens; what came from the rows goes to them.
+LogicalResult shiftTokens(AdjointContext &context, ShiftTokensOp op) {
+  Value cotangent = context.cotangent();
+  if (!cotangent)
+    return success();
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  auto type = cast<RankedTensorType>(cotangent.getType());
+  RankedTensorType rows = op.getRows().getType();
+  if (context.isWanted(0))
+    context.add(0, ShiftTokensOp::create(
+                       builder, loc, type, cotangent,
+                       zerosOf(builder, loc, type.clone(rows.getShape())),
+                       !op.getDelay()));
+  if (context.isWanted(1))
+    context.add(
+        1, endOf(builder, loc, cotangent, rows, /*isLast=*/!op.getDelay()));
+  return success();
+}
+
 LogicalResult ssd(AdjointContext &context, SsdOp op) {
   Value dstate = context.wideCotangent(1);
   if (!context.wideCotangent(0) && !dstate)
@@ -205,6 +253,7 @@ void registerModelAdjoints(DialectRegistry &registry) {
     attachAdjoint<RepeatOp, repeat>(context);
     attachAdjoint<RmsNormOp, rmsNorm>(context);
     attachAdjoint<Conv1dOp, conv1d>(context);
+    attachAdjoint<ShiftTokensOp, shiftTokens>(context);
     attachAdjoint<SsdOp, ssd>(context);
     attachAdjoint<AttentionOp, attention>(context);
     attachAdjoint<LinearCrossEntropyOp, crossEntropy>(context);

@@ -37,6 +37,14 @@ struct Window {
   int64_t length;
 };
 
+/// Of a value `[b, l, ...]`.
+int64_t elementsOfRow(const TracedValue &value) {
+  int64_t elements = 1;
+  for (int64_t size : ArrayRef(value.shape).drop_front(2))
+    elements *= size;
+  return elements;
+}
+
 /// Row `row` of all batch elements' rows of `initial`. Where a sequence has as
 /// many rows as stand outside of it, a row may be of either: `isOutside`
 /// decides.
@@ -46,7 +54,7 @@ WindowRow windowRow(const Window &window, int64_t rank, int64_t row,
     return {};
   const TracedValue &initial = *window.initial;
   Plane plane = initial.idsOf(rank);
-  int64_t channels = initial.shape[2];
+  int64_t channels = elementsOfRow(initial);
   int64_t stride = initial.space->strides[2];
   SmallVector<int64_t> sizes =
       initial.space->sizesBetween(initial.space->strides[0], stride);
@@ -164,7 +172,7 @@ void checkMeeting(OpTrace &trace, WindowOpInterface op, const Window &window,
 void traceWindow(OpTrace &trace, WindowOpInterface op) {
   FailureOr<Correspondence> found = correspondenceOf(op);
   NamedValue x{"x", &trace.operand(op.getWindowOperand().get())};
-  bool hasRows = x.value->shape.size() == 3 && op->getNumResults() == 1 &&
+  bool hasRows = x.value->shape.size() >= 2 && op->getNumResults() == 1 &&
                  trace.result(0).shape == x.value->shape;
   if (failed(found) || !hasRows)
     return trace.giveUp();
@@ -181,8 +189,8 @@ void traceWindow(OpTrace &trace, WindowOpInterface op) {
       continue;
     Digits own = rowsOf(trace, x, rank);
     checkInOrder(trace, "x", rank, own, x.value->shape[0], window.length);
-    if (initial)
-      checkSame(trace, x, 2, {"initial", window.initial}, 2, rank);
+    for (size_t dim = 2; initial && dim < x.value->shape.size(); ++dim)
+      checkSame(trace, x, dim, {"initial", window.initial}, dim, rank);
     checkWindow(trace, window, rank, own);
   }
 }

@@ -6,6 +6,15 @@
 // SUMS-NOT:     arith.divf
 // SUMS:         return
 
+// RUN: %cp-opt %s --cp-next-token-loss=ids=input_ids --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=MADE
+
+// MADE-LABEL: func.func @main(
+// MADE-SAME:    %[[IDS:[a-z0-9]+]]: tensor<1x8xi32>
+// MADE-SAME:    %{{[a-z0-9]+}}: tensor<9x4xbf16> {cp.param = "w"}) -> (tensor<f32> {cp.name = "loss"})
+// MADE:         %[[NONE:.*]] = arith.constant dense<-100> : tensor<1x1xi32>
+// MADE:         %[[LABELS:.*]] = cp.shift_tokens %[[IDS]] then %[[NONE]]
+// MADE:         cp.linear_cross_entropy {{.*}} labels(%[[LABELS]])
+
 // The head is part of the loss; the mean is over all labels that count.
 
 #x = affine_map<(b, l, o, i) -> (b, l, i)>

@@ -192,6 +192,16 @@ func.func @main(%x: tensor<2x8x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
     linalg.yield %silu : f64
   } -> tensor<2x8x5xf64>
 )"},
+      // Rows of a rank's next two neighbours, and of the three before.
+      {"Shift", {2, 8, 3}, R"(
+func.func @main(%x: tensor<2x8x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
+                %rows: tensor<2x3x3xf64> {cp.param = "rows"}) -> tensor<f64> {
+  %zeros = arith.constant dense<0.0> : tensor<2x2x3xf64>
+  %0 = math.sin %x : tensor<2x8x3xf64>
+  %1 = cp.shift_tokens %0 then %zeros : tensor<2x8x3xf64>, tensor<2x2x3xf64>
+  %2 = cp.shift_tokens %x then %rows {delay} : tensor<2x8x3xf64>, tensor<2x3x3xf64>
+  %y = arith.mulf %1, %2 : tensor<2x8x3xf64>
+)"},
       {"Shapes", {24}, R"(
 func.func @main(%x: tensor<4x6xf64> {cp.param = "x"}) -> tensor<f64> {
   %0 = tensor.extract_slice %x[0, 0] [4, 2] [1, 1] : tensor<4x6xf64> to tensor<4x2xf64>

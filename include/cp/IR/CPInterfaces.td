@@ -49,7 +49,8 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     }], "int64_t", "getSequenceFactor", (ins), [{}], [{ return 1; }]>,
     InterfaceMethod<[{
       The factor that may be cut instead of the sequence without any exchange
-      inside the op: channels, heads or groups of heads.
+      inside the op: channels, heads or groups of heads. -1 for none: it is cut
+      along the sequence alone.
     }], "int64_t", "getHiddenFactor", (ins), [{}], [{ return 2; }]>,
     InterfaceMethod<[{
       How the op is cut, if it says so itself.

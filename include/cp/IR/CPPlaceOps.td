@@ -147,4 +147,60 @@ def CP_RotaryOp : CP_Op<"rotary", [Pure, HasShardingRule, IsRuntimeOp]> {
   let hasVerifier = 1;
 }
 
+def CP_ShiftTokensOp : CP_Op<"shift_tokens", [
+    Pure, HasShardingRule, AllTypesMatch<["source", "result"]>,
+    DeclareOpInterfaceMethods<SequenceOpInterface, [
+      "getHiddenFactor", "getCutStrategy"]>,
+    DeclareOpInterfaceMethods<WindowOpInterface, [
+      "getInitialRows", "isReverse"]>]> {
+  let summary = "What stands some tokens further on";
+  let description = [{
+    For a source `[b, l, ...]` and n rows `[b, n, ...]` that come behind its last:
+
+        result[t] = source[t + n]     or rows[t + n - l] where that is beyond it
+
+    so labels are the tokens shifted by one, with what is no label behind them,
+    and n tokens further on is what the n-th head of multi-token prediction is
+    asked for. With `delay` the rows come before the first and what stood n tokens
+    earlier is given. A window op: each rank gets the rows that it lacks from those
+    that hold them, however its sequence is cut.
+
+    Of several documents in a row the last tokens would get the first ones of the
+    next: shift the places too, and select where they are n more.
+
+    Lifetime: becomes slices in `convert-cp-to-calls`.
+
+    Constraints:
+    - shift_tokens_c1: the source has two dimensions or more;
+    - shift_tokens_c2: the rows are one or more, a known number, and otherwise
+      as the source.
+
+    ```mlir
+    func.func @labels(%ids: tensor<2x16xi32>, %places: tensor<2x16xi64>)
+        -> tensor<2x16xi32> {
+      %none = arith.constant dense<-100> : tensor<2x1xi32>
+      %next = cp.shift_tokens %ids then %none : tensor<2x16xi32>, tensor<2x1xi32>
+
+      %outside = arith.constant dense<-1> : tensor<2x1xi64>
+      %one = arith.constant dense<1> : tensor<2x16xi64>
+      %place = cp.shift_tokens %places then %outside
+          : tensor<2x16xi64>, tensor<2x1xi64>
+      %wanted = arith.addi %places, %one : tensor<2x16xi64>
+      %same = arith.cmpi eq, %place, %wanted : tensor<2x16xi64>
+      %ignored = arith.constant dense<-100> : tensor<2x16xi32>
+      %labels = arith.select %same, %next, %ignored
+          : tensor<2x16xi1>, tensor<2x16xi32>
+      return %labels : tensor<2x16xi32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$rows,
+                       UnitAttr:$delay);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source `then` $rows attr-dict `:` type($source) `,` type($rows)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // CP_IR_CPPLACEOPS_TD

@@ -126,9 +126,9 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
 std::unique_ptr<mlir::Pass> createPrepareCuts(const Sharding &sharding);
 
 /// From whole tensors to the program of one rank: decompose, assign layouts,
-/// simplify, verify, partition, lower reshards, merge exchanges. Where
-/// gradients are asked for, one of the two pipelines below comes before or
-/// behind it.
+/// unify meshes, simplify, verify, partition, lower reshards, merge exchanges.
+/// Where gradients are asked for, one of the two pipelines below comes before
+/// or behind it.
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardPipelineOptions &options);
 /// The same, with `expose` as there.

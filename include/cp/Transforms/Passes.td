@@ -254,11 +254,17 @@ def NextTokenLoss : Pass<"cp-next-token-loss", "::mlir::func::FuncOp"> {
     of the cross-entropies, and one more result, `count`, is the number of labels, for
     `cp-accumulate`.
 
+    With `ids`, the cp.name of the argument that holds the tokens, the program makes the
+    labels itself (`cp.shift_tokens`), wherever its ranks' parts end; with `documents`,
+    that of `cu_seqlens`, the last token of each document has none. Padding has no
+    labels only where they are an argument.
+
     Constraints:
     - next_token_loss_c1: a public function has one block and no layouts;
     - next_token_loss_c2: a result has that name;
     - next_token_loss_c3: it is a projection by a weight `[v, d]`;
-    - next_token_loss_c4: there is an argument with `cp.sequence` of as many tokens.
+    - next_token_loss_c4: there is an argument with `cp.sequence` of as many tokens;
+    - next_token_loss_c5: `ids` and `documents` name arguments of these.
 
     See test/Transforms/next-token-loss.mlir.
   }];
@@ -266,7 +272,11 @@ def NextTokenLoss : Pass<"cp-next-token-loss", "::mlir::func::FuncOp"> {
     Option<"logits", "logits", "std::string", /*default=*/"\"logits\"",
            "The cp.name of the result that is the logits">,
     Option<"sums", "sums", "bool", /*default=*/"false",
-           "The sum of the losses, and how many there are">];
+           "The sum of the losses, and how many there are">,
+    Option<"ids", "ids", "std::string", /*default=*/"\"\"",
+           "The cp.name of the token ids, to make the labels of them">,
+    Option<"documents", "documents", "std::string", /*default=*/"\"\"",
+           "With ids, the cp.name of the documents' cu_seqlens">];
   let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -330,7 +340,9 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     keep that cut with `mixer=sequence`, or are cut along channels and heads with
     `mixer=hidden`; `mixer=2d` cuts these over the last axis and the sequence over
     the others. The `strategy` of an op overrides this, the form of attention is
-    that of `attention` or of the op, and a reshard that is already there stays.
+    that of `attention` or of the op, and a reshard that is already there stays. What is
+    pinned on another mesh over the same ranks comes to the options' by a bridge, for which
+    the axes that both have in parts are named by their parts (see `cp-unify-meshes`).
     Ops that can have neither cut together get the sequence cut back, and keep
     beside it what `tp` cuts, where they can. The axes that `batch` lists cut dimension 0 of the arguments with `cp.sequence`, which
     must be shared evenly (assign_c7), and of what is made of them. Groups fewer

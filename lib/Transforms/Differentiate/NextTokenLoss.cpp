@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NextTokens.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -39,6 +40,8 @@ bool isProjection(linalg::ContractOp op) {
 /// Builds the sum or the mean of a batch's losses.
 class LossBuilder {
 public:
+  static constexpr int64_t ignored = -100;
+
   LossBuilder(OpBuilder &builder, linalg::ContractOp head)
       : b(head.getLoc(), builder), h(head.getInputs()[0]),
         weight(head.getInputs()[1]), type(cast<RankedTensorType>(h.getType())),
@@ -70,8 +73,6 @@ public:
   }
 
 private:
-  static constexpr int64_t ignored = -100;
-
   static Value isLabel(OpBuilder &nested, Location loc, Value label,
                        Type sums) {
     Value none = arith::ConstantOp::create(
@@ -146,13 +147,15 @@ private:
              << loss.labelType().getDimSize(1)
              << " tokens, and no argument with cp.sequence has as many; give "
                 "the logits of all tokens";
-    Value labels = addLabels(function, loss.labelType(), head);
+    FailureOr<Value> labels = makeLabels(function, loss.labelType(), head);
+    if (failed(labels))
+      return failure();
     if (sums) {
-      auto [total, count] = loss.buildSums(labels);
+      auto [total, count] = loss.buildSums(*labels);
       end->setOperand(*number, total);
       end->insertOperands(end->getNumOperands(), count);
     } else {
-      end->setOperand(*number, loss.buildMean(labels));
+      end->setOperand(*number, loss.buildMean(*labels));
     }
     function.setType(function.cloneTypeWith(function.getArgumentTypes(),
                                             end->getOperandTypes()));
@@ -187,6 +190,47 @@ private:
       return dim && dim.getInt() == 1 && type && type.getRank() >= 2 &&
              type.getShape().take_front(2) == labels.getShape();
     });
+  }
+
+  static BlockArgument findArgument(func::FuncOp function, StringRef name) {
+    for (BlockArgument argument : function.getArguments())
+      if (auto own = function.getArgAttrOfType<StringAttr>(
+              argument.getArgNumber(), nameAttr);
+          own && own.getValue() == name)
+        return argument;
+    return {};
+  }
+
+  /// An argument, or by the option made of the ids of the tokens.
+  FailureOr<Value> makeLabels(func::FuncOp function, RankedTensorType type,
+                              linalg::ContractOp head) {
+    if (ids.empty() && documents.empty())
+      return addLabels(function, type, head);
+    BlockArgument tokens = findArgument(function, ids);
+    auto given = tokens ? dyn_cast<RankedTensorType>(tokens.getType())
+                        : RankedTensorType();
+    if (!given || given.getShape() != type.getShape() ||
+        !given.getElementType().isSignlessInteger())
+      return function.emitOpError("next_token_loss_c5: ids must be the cp.name "
+                                  "of an argument of ")
+             << type << " or i64, but is '" << ids << "'";
+    BlockArgument lists;
+    if (!documents.empty()) {
+      lists = findArgument(function, documents);
+      auto of = lists ? dyn_cast<RankedTensorType>(lists.getType())
+                      : RankedTensorType();
+      if (!of || of.getRank() != 2 || of.getDimSize(0) != type.getDimSize(0) ||
+          of.getDimSize(1) < 1 || !of.getElementType().isInteger(32))
+        return function.emitOpError(
+                   "next_token_loss_c5: documents must be the cp.name of an "
+                   "argument of cu_seqlens, a tensor of ")
+               << type.getDimSize(0) << " x (n + 1) i32, but is '" << documents
+               << "'";
+    }
+    OpBuilder builder(&getContext());
+    builder.setInsertionPoint(head);
+    ImplicitLocOpBuilder b(head.getLoc(), builder);
+    return buildNextTokens(b, tokens, lists, LossBuilder::ignored);
   }
 
   /// One more argument, the last.

@@ -26,10 +26,11 @@ FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
   cuts.factors[op.getSequenceFactor()] =
       ordered(op, sharding.onSequence(wanted));
   std::vector<Cut> hidden = sharding.onHidden(wanted);
-  int64_t size = rule.sizes[op.getHiddenFactor()];
-  if (!hidden.empty() &&
-      (!needsWholeSequence(op) || size % partsOf(mesh, hidden) == 0))
-    cuts.factors[op.getHiddenFactor()] = hidden;
+  int64_t factor = op.getHiddenFactor();
+  if (!hidden.empty() && factor >= 0 &&
+      (!needsWholeSequence(op) ||
+       rule.sizes[factor] % partsOf(mesh, hidden) == 0))
+    cuts.factors[factor] = hidden;
   addBatchCut(op, rule, /*mayBePartial=*/true, cuts);
   return cuts;
 }

@@ -60,12 +60,15 @@ private:
 
   /// Each layout, in the order of the program, with the first op that has it.
   void collect() {
+    Operation *current = nullptr;
+    // It goes into an attribute or type once, however many ops have it.
+    AttrTypeWalker walker;
+    walker.addWalk([&](LayoutAttr layout) {
+      if (layouts.try_emplace(layout, current).second)
+        note(layout.getMesh().toMesh());
+    });
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      AttrTypeWalker walker;
-      walker.addWalk([&](LayoutAttr layout) {
-        if (layouts.try_emplace(layout, op).second)
-          note(layout.getMesh().toMesh());
-      });
+      current = op;
       walker.walk(op->getAttrDictionary());
       for (Type type : op->getResultTypes())
         walker.walk(type);
