@@ -12,8 +12,6 @@
 
 namespace cp {
 
-using Documents = std::vector<std::vector<RowBatch::Document>>;
-
 /// The keys that the tokens of [begin, end) of a row see, each its own too.
 static int64_t keysOf(llvm::ArrayRef<RowBatch::Document> row, int64_t begin,
                       int64_t end) {
@@ -29,7 +27,7 @@ static int64_t keysOf(llvm::ArrayRef<RowBatch::Document> row, int64_t begin,
 }
 
 /// What a rank does of a tensor of tokens, [rows, length].
-static int64_t workOf(const Documents &rows, const TensorSpec &tokens,
+static int64_t workOf(const PackedRows &rows, const TensorSpec &tokens,
                       int64_t rank) {
   const Layout &layout = tokens.layout;
   int64_t work = 0;
@@ -46,9 +44,28 @@ static int64_t workOf(const Documents &rows, const TensorSpec &tokens,
   return work;
 }
 
-void printPacking(const RowBatch &batch, llvm::ArrayRef<TensorSpec> specs,
+llvm::Expected<PackedRows> packedRows(const HostTensor &list, int64_t length) {
+  PackedRows rows(size_t(list.shape[0]));
+  std::vector<double> ends = list.asDoubles();
+  size_t each = size_t(list.shape[1]);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    llvm::ArrayRef<double> of = llvm::ArrayRef(ends).slice(row * each, each);
+    if (of.front() != 0 || of.back() != double(length) || !llvm::is_sorted(of))
+      return llvm::createStringError(
+          "row " + std::to_string(row) +
+          " of cu_seqlens must begin with 0, not fall, and end with " +
+          std::to_string(length));
+    for (size_t i = 1; i < each; ++i) {
+      auto begin = int64_t(of[i - 1]), places = int64_t(of[i]) - begin;
+      if (places > 0)
+        rows[row].push_back({begin, places, places});
+    }
+  }
+  return rows;
+}
+
+void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
                   llvm::raw_ostream &os) {
-  Documents rows = batch.documents();
   const TensorSpec &tokens = *RowBatch::tokensOf(specs);
   int64_t held = 0, count = 0, places = tokens.shape[0] * tokens.shape[1];
   for (const auto &row : rows)

@@ -13,10 +13,18 @@
 
 namespace cp {
 
+/// Of each row the documents that have places.
+using PackedRows = std::vector<std::vector<RowBatch::Document>>;
+
+/// Where documents lie by their list, `cu_seqlens` `[b, n + 1]` of i32, all of
+/// whose places count as tokens. Errors: one that is no list of documents in
+/// rows of `length` tokens, with its row.
+llvm::Expected<PackedRows> packedRows(const HostTensor &list, int64_t length);
+
 /// Prints how many places hold no token, and how uneven ranks' attention is
 /// where queries stay with their tokens. A token's work is the number of keys
 /// of its document that it sees.
-void printPacking(const RowBatch &rows, llvm::ArrayRef<TensorSpec> specs,
+void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
                   llvm::raw_ostream &os);
 
 } // namespace cp

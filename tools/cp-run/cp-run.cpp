@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explain.h"
+#include "Inputs.h"
 #include "Options.h"
 #include "Packing.h"
 #include "Requests.h"
@@ -43,6 +44,37 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 
+/// Where documents lie in the rows that are given, by --rows or by --inputs for
+/// a program that takes lists of them; nothing for others.
+llvm::Expected<std::optional<PackedRows>>
+rowsFor(const Options &options, llvm::ArrayRef<TensorSpec> specs) {
+  if (!options.rows.empty()) {
+    llvm::Expected<RowBatch> rows = readRows(options, specs);
+    if (!rows)
+      return rows.takeError();
+    return rows->documents();
+  }
+  const TensorSpec *tokens = RowBatch::tokensOf(specs);
+  if (options.inputs.empty() || !tokens || llvm::none_of(specs, isDocuments))
+    return std::nullopt;
+  // Weights say nothing about them.
+  Options ofInputs = options;
+  ofInputs.weights.clear();
+  std::vector<TensorSpec> given;
+  llvm::copy_if(specs, std::back_inserter(given),
+                [](const TensorSpec &spec) { return !spec.isParam; });
+  llvm::Expected<Inputs> inputs = gatherInputs(given, ofInputs);
+  if (!inputs)
+    return inputs.takeError();
+  auto list = llvm::find_if(given, isDocuments);
+  llvm::Expected<PackedRows> rows = packedRows(
+      inputs->tensors[size_t(list - given.begin())], tokens->shape[1]);
+  if (!rows)
+    return llvm::createStringError(options.inputs + ": " +
+                                   llvm::toString(rows.takeError()));
+  return std::move(*rows);
+}
+
 /// Compiles, and prints what was decided.
 llvm::Error explainModel(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
@@ -65,12 +97,12 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
     return program.takeError();
   printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),
                  memoryNeed(**program), llvm::outs());
-  if (options.rows.empty())
-    return llvm::Error::success();
-  llvm::Expected<RowBatch> rows = readRows(options, (*program)->arguments());
+  llvm::Expected<std::optional<PackedRows>> rows =
+      rowsFor(options, (*program)->arguments());
   if (!rows)
     return rows.takeError();
-  printPacking(*rows, (*program)->arguments(), llvm::outs());
+  if (*rows)
+    printPacking(**rows, (*program)->arguments(), llvm::outs());
   return llvm::Error::success();
 }
 
