@@ -7,6 +7,7 @@
 
 #include "ArgumentAttributes.h"
 #include "ControlFlow.h"
+#include "SplitReads.h"
 
 #include "cp/IR/CPDialect.h"
 #include "cp/IR/ShardingAdvice.h"
@@ -40,6 +41,7 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
         failed(refuseUnlowered(function)))
       return signalPassFailure();
     separateInits(function);
+    splitReads(function);
     if (failed(moveResults(function)))
       return signalPassFailure();
     Attribute no = BoolAttr::get(&getContext(), false);
