@@ -131,19 +131,31 @@ struct WindowCut {
   }
 };
 
+/// The same halo where the forward pass, which is partitioned before, has made
+/// it. CSE would find it, but goes through all ops between the two for each.
+HaloOp sharedWithForward(HaloOp halo) {
+  for (Operation *user : halo.getSources()[0].getUsers())
+    if (user != halo && user->getBlock() == halo->getBlock() &&
+        OperationEquivalence::isEquivalentTo(
+            user, halo, OperationEquivalence::exactValueMatch,
+            /*markEquivalent=*/nullptr,
+            OperationEquivalence::IgnoreLocations)) {
+      halo.erase();
+      return cast<HaloOp>(user);
+    }
+  return halo;
+}
+
 /// The rows beside each part of `source`, which holds both parts of a rank.
 Value createHalo(OpBuilder &builder, Location loc, const WindowCut &cut,
                  Value source, Value initial, HaloRows rows) {
   SmallVector<Value> given;
   if (initial)
     given.push_back(initial);
-  Value beside =
-      HaloOp::create(
-          builder, loc,
-          TypeRange{withRows(source, rows.count * cut.perRank.count)},
-          ValueRange{source}, given, cut.mesh, cut.cuts, 1, rows)
-          .getResults()[0];
-  return cut.perRank.split(beside);
+  auto halo = HaloOp::create(
+      builder, loc, TypeRange{withRows(source, rows.count * cut.perRank.count)},
+      ValueRange{source}, given, cut.mesh, cut.cuts, 1, rows);
+  return cut.perRank.split(sharedWithForward(halo).getResults()[0]);
 }
 
 /// dx with what parts behind this one have of its last rows. `before` are the
