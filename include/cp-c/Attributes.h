@@ -43,8 +43,9 @@ MLIR_CAPI_EXPORTED int64_t cpMeshAttrGetNumRanks(MlirAttribute mesh);
 
 /// The coarsest mesh of which each axis of `numMeshes` meshes over the same
 /// ranks, one or more, is some neighbouring axes: what cp-unify-meshes brings
-/// the layouts of a function to that has bridges between them. Null, after an
-/// error to the context's diagnostics, where they have no common parts.
+/// the layouts of a function to that has bridges between them. Null where there
+/// is none or one is no mesh and, after an error to the context's diagnostics,
+/// where they have no common parts.
 MLIR_CAPI_EXPORTED MlirAttribute cpMeshAttrRefine(intptr_t numMeshes,
                                                   const MlirAttribute *meshes);
 
@@ -92,9 +93,10 @@ MLIR_CAPI_EXPORTED intptr_t cpLayoutAttrGetNumPartial(MlirAttribute layout);
 MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetPartial(MlirAttribute layout,
                                                   intptr_t position);
 
-/// The same layout, whose mesh is one of `numMeshes`, on their refinement.
-/// Null, after an error, where there is none, or a zigzag cut is over an axis
-/// that has several parts.
+/// The same layout, whose mesh is one of `numMeshes`, on their refinement. Null
+/// for null and where there is no refinement, as above, and after an error
+/// where its mesh is none of them or a zigzag cut is over an axis that has
+/// several parts.
 MLIR_CAPI_EXPORTED MlirAttribute cpLayoutAttrRefine(
     MlirAttribute layout, intptr_t numMeshes, const MlirAttribute *meshes);
 

@@ -60,10 +60,10 @@ int64_t cpMeshAttrGetNumRanks(MlirAttribute mesh) {
 
 /// What refines the meshes; nothing after an error.
 static std::optional<cp::Refinement>
-refinementOf(ArrayRef<MlirAttribute> attributes) {
+refinementOf(intptr_t count, const MlirAttribute *attributes) {
   std::vector<cp::Mesh> meshes;
-  for (MlirAttribute attribute : attributes) {
-    auto mesh = dyn_cast_if_present<cp::MeshAttr>(unwrap(attribute));
+  for (intptr_t i = 0; i < count; ++i) {
+    auto mesh = dyn_cast_if_present<cp::MeshAttr>(unwrap(attributes[i]));
     if (!mesh)
       return std::nullopt;
     meshes.push_back(mesh.toMesh());
@@ -73,14 +73,13 @@ refinementOf(ArrayRef<MlirAttribute> attributes) {
   std::string error;
   std::optional<cp::Refinement> found = cp::refine(meshes, error);
   if (!found)
-    errorsTo(unwrap(attributes.front()).getContext())() << error;
+    errorsTo(unwrap(attributes[0]).getContext())() << error;
   return found;
 }
 
 MlirAttribute cpMeshAttrRefine(intptr_t numMeshes,
                                const MlirAttribute *meshes) {
-  std::optional<cp::Refinement> found =
-      refinementOf(ArrayRef(meshes, numMeshes));
+  std::optional<cp::Refinement> found = refinementOf(numMeshes, meshes);
   if (!found)
     return wrap(Attribute());
   return wrap(cp::MeshAttr::get(unwrap(meshes[0]).getContext(), found->mesh));
@@ -183,8 +182,9 @@ int64_t cpLayoutAttrGetPartial(MlirAttribute layout, intptr_t position) {
 
 MlirAttribute cpLayoutAttrRefine(MlirAttribute layout, intptr_t numMeshes,
                                  const MlirAttribute *meshes) {
-  std::optional<cp::Refinement> found =
-      refinementOf(ArrayRef(meshes, numMeshes));
+  std::optional<cp::Refinement> found;
+  if (!mlirAttributeIsNull(layout))
+    found = refinementOf(numMeshes, meshes);
   if (!found)
     return wrap(Attribute());
   cp::Layout value = layoutOf(layout).toLayout();

@@ -61,7 +61,7 @@ Stage stageOf(func::FuncOp function) {
   return view == "global" ? Stage::WithLayouts : Stage::Local;
 }
 
-/// As cp-unify-meshes makes it of these, if it knows no others.
+/// As cp-unify-meshes makes it of these.
 static llvm::Expected<std::optional<Mesh>>
 refinedMesh(ArrayRef<MeshAttr> meshes) {
   std::vector<Mesh> all;
@@ -88,7 +88,12 @@ llvm::Expected<std::optional<Mesh>> meshOf(func::FuncOp function) {
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     note(function.getResultAttr(i, layoutAttr));
-  function.walk([&](GroupOpInterface op) { note(op.getMesh()); });
+  function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      note(LayoutAttr::of(type));
+    if (auto group = dyn_cast<GroupOpInterface>(op))
+      note(group.getMesh());
+  });
   if (meshes.empty())
     return std::nullopt;
   if (meshes.size() == 1)

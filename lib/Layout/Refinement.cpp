@@ -44,9 +44,9 @@ static std::string unlikeRanks(const Mesh &a, const Mesh &b) {
   return "refine_c1: expected meshes of as many ranks, but '" + meshText(a) +
          "' has " + std::to_string(a.numRanks()) + " and '" + meshText(b) +
          "' has " + std::to_string(b.numRanks()) +
-         "; both must arrange the same ranks: parts of a model on ranks of "
-         "their own are programs of their own, between which a caller moves "
-         "tensors";
+         "; both must arrange the same ranks, so size one as the other. (Parts "
+         "of a model on ranks of their own are programs of their own, between "
+         "which a caller moves tensors.)";
 }
 
 static std::string noCommonParts(const Span &a, const Span &b) {
@@ -132,6 +132,9 @@ std::optional<Refinement> cp::refine(const std::vector<Mesh> &meshes,
     }
     result.mesh.axes = namedAxes(meshes.front(), result.parts.front(), begins);
     wrong = check(result.mesh);
+    if (wrong)
+      wrong = *wrong + " (parts of an axis are named after it, \"" +
+              meshes.front().axes.front().name + "/0\" and so on)";
   }
   if (!wrong)
     return result;

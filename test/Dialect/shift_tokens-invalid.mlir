@@ -37,3 +37,11 @@ func.func @elements(%x: tensor<2x16xi32>, %rows: tensor<2x1xi64>) {
   %0 = cp.shift_tokens %x then %rows : tensor<2x16xi32>, tensor<2x1xi64>
   return
 }
+
+// -----
+
+func.func @bits(%x: tensor<2x16xi1>, %rows: tensor<2x1xi1>) {
+  // expected-error @below {{shift_tokens_c1: elements that travel between ranks are f32, f64, bf16, i32 or i64, but the source is 'tensor<2x16xi1>'; convert it}}
+  %0 = cp.shift_tokens %x then %rows : tensor<2x16xi1>, tensor<2x1xi1>
+  return
+}

@@ -5,10 +5,18 @@
 // RUN: not cp-opt %s --cp-next-token-loss="ids=tokens documents=tokens2" 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not cp-opt %s --cp-next-token-loss="documents=lists" 2>&1 | FileCheck %s --check-prefix=EMPTY
 
-// NONE: next_token_loss_c5: ids must be the cp.name of an argument of 'tensor<2x8xi32>' or i64, but is 'none'
-// FLOATS: next_token_loss_c5: ids must be the cp.name of an argument of 'tensor<2x8xi32>' or i64, but is 'w'
-// WRONG: next_token_loss_c5: documents must be the cp.name of an argument of cu_seqlens, a tensor of 2 x (n + 1) i32, but is 'tokens2'
-// EMPTY: next_token_loss_c5: ids must be the cp.name of an argument of 'tensor<2x8xi32>' or i64, but is ''
+// NONE: next_token_loss_c5: ids must be the cp.name of an argument of tensor<2x8xi32> or i64, of known sizes, but is 'none'
+// FLOATS: next_token_loss_c5: ids must be the cp.name of an argument of tensor<2x8xi32> or i64, of known sizes, but is 'w'
+// WRONG: next_token_loss_c5: documents must be the cp.name of an argument of cu_seqlens, 2 x (n + 1) i32, but is 'tokens2'
+// EMPTY: next_token_loss_c5: ids must be the cp.name of an argument of tensor<2x8xi32> or i64, of known sizes, but is ''
+
+// Documents that the program has are not forgotten.
+// RUN: sed 's/cp.name = "lists"/cp.name = "lists", cp.init = {kind = "documents", length = 8 : i64}/' %s | not cp-opt --cp-next-token-loss="ids=tokens" 2>&1 | FileCheck %s --check-prefix=FORGOTTEN
+// FORGOTTEN: next_token_loss_c5: argument 1 is a list of documents, of whose last tokens no label may be asked; name it by the option documents, too
+
+// Ids that no loss takes.
+// RUN: sed 's/2x8xi64/2x8xi8/g' %s | not cp-opt --cp-next-token-loss="ids=tokens" 2>&1 | FileCheck %s --check-prefix=NARROW
+// NARROW: {{error:}}
 
 // The last token of each document has no label. Ids may have 64 bits.
 

@@ -85,3 +85,18 @@ func.func @others(%x: tensor<1x16x8xf32, #rows>) -> tensor<1x16x8xf32, #rows>
   %1 = arith.mulf %0, %0 : tensor<1x16x8xf32, #rows>
   return %0 : tensor<1x16x8xf32, #rows>
 }
+
+// -----
+
+// Of bridges each two may have common parts where the ends have none.
+
+#a = #cp.layout<#cp.mesh<"b" = 4, "c" = 3>, [{"b"}]>
+#b = #cp.layout<#cp.mesh<"a" = 12>, [{}]>
+#c = #cp.layout<#cp.mesh<"d" = 3, "e" = 4>, [{"d"}]>
+// CHECK-LABEL: func.func @bridges(
+// CHECK-COUNT-2: cp.reshard
+func.func @bridges(%x: tensor<12xf32, #a>) -> tensor<12xf32, #c> {
+  %0 = cp.reshard %x : tensor<12xf32, #a> to tensor<12xf32, #b>
+  %1 = cp.reshard %0 : tensor<12xf32, #b> to tensor<12xf32, #c>
+  return %1 : tensor<12xf32, #c>
+}

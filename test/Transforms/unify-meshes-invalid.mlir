@@ -15,7 +15,7 @@ func.func @unify_c1(%x: tensor<12xf32, #a>, %y: tensor<12xf32, #b>,
 
 #a = #cp.layout<#cp.mesh<"a" = 4>, [{}]>
 #b = #cp.layout<#cp.mesh<"a" = 2>, [{}]>
-// expected-error @below {{unify_c1: refine_c1: expected meshes of as many ranks, but 'a=4' has 4 and 'a=2' has 2; both must arrange the same ranks: parts of a model on ranks of their own are programs of their own, between which a caller moves tensors}}
+// expected-error @below {{unify_c1: refine_c1: expected meshes of as many ranks, but 'a=4' has 4 and 'a=2' has 2; both must arrange the same ranks, so size one as the other. (Parts of a model on ranks of their own are programs of their own, between which a caller moves tensors.)}}
 func.func @ranks(%x: tensor<8xf32, #a>, %y: tensor<8xf32, #b>)
     attributes {cp.view = "global"} {
   return

@@ -192,7 +192,7 @@ func.func @main(%x: tensor<2x8x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
     linalg.yield %silu : f64
   } -> tensor<2x8x5xf64>
 )"},
-      // Rows of a rank's next two neighbours, and of the three before.
+      // Two rows behind a rank's own, and three before, more than it has.
       {"Shift", {2, 8, 3}, R"(
 func.func @main(%x: tensor<2x8x3xf64> {cp.param = "x", cp.sequence = 1 : i64},
                 %rows: tensor<2x3x3xf64> {cp.param = "rows"}) -> tensor<f64> {

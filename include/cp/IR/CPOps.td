@@ -30,7 +30,8 @@ def CP_ReshardOp : CP_Op<"reshard", [
       are not there; in the local view both are, have the types' ranks, and the
       types have no layouts;
     - reshard_c3: both layouts are of one mesh, or in the global view of meshes of
-      as many ranks whose axes have common parts, which no zigzag cut is over;
+      as many ranks whose axes have common parts; no zigzag cut is over an axis of
+      several parts;
     - reshard_c4: no axis becomes partial that was not, and did not cut;
     - reshard_c5: in the local view the types are parts of one shape, which both
       layouts can cut.

@@ -166,12 +166,14 @@ def CP_ShiftTokensOp : CP_Op<"shift_tokens", [
     that hold them, however its sequence is cut.
 
     Of several documents in a row the last tokens would get the first ones of the
-    next: shift the places too, and select where they are n more.
+    next: shift the places too, and select where they are n more (n less, with
+    `delay`).
 
     Lifetime: becomes slices in `convert-cp-to-calls`.
 
     Constraints:
-    - shift_tokens_c1: the source has two dimensions or more;
+    - shift_tokens_c1: the source has two dimensions or more, of f32, f64, bf16, i32 or
+      i64;
     - shift_tokens_c2: the rows are one or more, a known number, and otherwise
       as the source.
 

@@ -434,7 +434,7 @@ def UnifyMeshes : Pass<"cp-unify-meshes", "::mlir::ModuleOp"> {
       two axes one divides the other, and no zigzag cut is over an axis of several
       parts;
     - unify_c2: a function of several meshes neither passes tensors with layouts to
-      another one nor is called.
+      another one nor, where its type changes, is called.
 
     See test/Transforms/unify-meshes.mlir.
   }];
@@ -448,7 +448,7 @@ def SimplifyReshards
     A reshard of a reshard becomes one from the first layout to the last, and
     disappears when they are equal; each time a remark `folded` of category
     `reshard` says so. Parts that were made terms of a sum stay so up to the sum:
-    others go with it. See test/Transforms/simplify-reshards.mlir.
+    others go with it. Those between two meshes stay (`cp-unify-meshes` comes before). See test/Transforms/simplify-reshards.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect"];
 }

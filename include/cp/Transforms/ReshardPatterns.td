@@ -20,6 +20,7 @@ def ComposeReshards : Pat<
                        $from2, $to2),
   (CP_ReshardOp $source, $from2, $to2),
   [(Constraint<CPred<"!$0 && !$1">> $from1, $from2),
+   (Constraint<CPred<"onOneMesh($0, $1)">> $inner, $outer),
    (Constraint<CPred<"!addsUpParts($0, $1)">> $inner, $outer)]>;
 
 #endif // CP_TRANSFORMS_RESHARDPATTERNS_TD

@@ -60,7 +60,7 @@ FailureOr<ShardingRule> PositionsOp::getShardingRule() {
 }
 
 int64_t PositionsOp::getSequenceFactor() { return getDocuments() ? 1 : 0; }
-int64_t PositionsOp::getHiddenFactor() { return getSequenceFactor(); }
+int64_t PositionsOp::getHiddenFactor() { return -1; }
 
 SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {

@@ -19,6 +19,13 @@ LogicalResult ShiftTokensOp::verify() {
                "shift_tokens_c1: the source must be [b, l] or have more "
                "dimensions behind these, but is ")
            << type;
+  Type element = type.getElementType();
+  if (!element.isF32() && !element.isF64() && !element.isBF16() &&
+      !element.isInteger(32) && !element.isInteger(64))
+    return emitOpError(
+               "shift_tokens_c1: elements that travel between ranks are "
+               "f32, f64, bf16, i32 or i64, but the source is ")
+           << type << "; convert it";
   SmallVector<int64_t> shape(type.getShape());
   ArrayRef<int64_t> rows = shapeOf(getRows());
   shape[1] = ShapedType::kDynamic;

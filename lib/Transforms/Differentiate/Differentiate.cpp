@@ -55,7 +55,8 @@ private:
       return function.emitOpError("differentiate_c1: has layouts already (")
              << viewAttr << " = " << view
              << "); differentiate it before it is sharded, or when it is "
-                "partitioned and its reshards are lowered";
+                "partitioned and its reshards are lowered (differentiate=local "
+                "of the pipelines)";
     for (ReshardOp reshard : function.getOps<ReshardOp>())
       if (view)
         return reshard.emitOpError("differentiate_c1: has no collective yet; "

@@ -201,36 +201,72 @@ private:
     return {};
   }
 
+  /// Fails after an error where `name` is that of no argument that will do.
+  FailureOr<BlockArgument>
+  checkArgument(func::FuncOp function, StringRef option, StringRef name,
+                const std::string &wanted,
+                function_ref<bool(RankedTensorType)> fits) {
+    BlockArgument found = findArgument(function, name);
+    auto type = found ? dyn_cast<RankedTensorType>(found.getType())
+                      : RankedTensorType();
+    if (type && type.hasStaticShape() && fits(type))
+      return found;
+    return function.emitOpError("next_token_loss_c5: ")
+           << option << " must be the cp.name of an argument of " << wanted
+           << ", but is '" << name << "'";
+  }
+
+  /// Documents that the program has and the labels would not know of.
+  static LogicalResult refuseForgotten(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto init = function.getArgAttrOfType<DictionaryAttr>(i, initAttr);
+      auto kind = init ? init.getAs<StringAttr>("kind") : StringAttr();
+      if (kind && kind.getValue() == "documents")
+        return function.emitOpError("next_token_loss_c5: argument ")
+               << i << " is a list of documents, of whose last tokens no label "
+               << "may be asked; name it by the option documents, too";
+    }
+    return success();
+  }
+
   /// An argument, or by the option made of the ids of the tokens.
   FailureOr<Value> makeLabels(func::FuncOp function, RankedTensorType type,
                               linalg::ContractOp head) {
     if (ids.empty() && documents.empty())
       return addLabels(function, type, head);
-    BlockArgument tokens = findArgument(function, ids);
-    auto given = tokens ? dyn_cast<RankedTensorType>(tokens.getType())
-                        : RankedTensorType();
-    if (!given || given.getShape() != type.getShape() ||
-        !given.getElementType().isSignlessInteger())
-      return function.emitOpError("next_token_loss_c5: ids must be the cp.name "
-                                  "of an argument of ")
-             << type << " or i64, but is '" << ids << "'";
-    BlockArgument lists;
-    if (!documents.empty()) {
-      lists = findArgument(function, documents);
-      auto of = lists ? dyn_cast<RankedTensorType>(lists.getType())
-                      : RankedTensorType();
-      if (!of || of.getRank() != 2 || of.getDimSize(0) != type.getDimSize(0) ||
-          of.getDimSize(1) < 1 || !of.getElementType().isInteger(32))
-        return function.emitOpError(
-                   "next_token_loss_c5: documents must be the cp.name of an "
-                   "argument of cu_seqlens, a tensor of ")
-               << type.getDimSize(0) << " x (n + 1) i32, but is '" << documents
-               << "'";
+    std::string text;
+    llvm::raw_string_ostream(text) << type << " or i64, of known sizes";
+    auto tokens =
+        checkArgument(function, "ids", ids, text, [&](RankedTensorType given) {
+          Type element = given.getElementType();
+          return given.getShape() == type.getShape() &&
+                 (element.isSignlessInteger(32) ||
+                  element.isSignlessInteger(64));
+        });
+    if (failed(tokens))
+      return failure();
+    FailureOr<BlockArgument> lists = BlockArgument();
+    if (documents.empty()) {
+      if (failed(refuseForgotten(function)))
+        return failure();
+    } else {
+      std::string rows = std::to_string(type.getDimSize(0));
+      lists =
+          checkArgument(function, "documents", documents,
+                        "cu_seqlens, " + rows + " x (n + 1) i32",
+                        [&](RankedTensorType given) {
+                          return given.getRank() == 2 &&
+                                 given.getDimSize(0) == type.getDimSize(0) &&
+                                 given.getDimSize(1) > 1 &&
+                                 given.getElementType().isSignlessInteger(32) &&
+                                 documents != ids;
+                        });
+      if (failed(lists))
+        return failure();
     }
-    OpBuilder builder(&getContext());
-    builder.setInsertionPoint(head);
+    OpBuilder builder(head);
     ImplicitLocOpBuilder b(head.getLoc(), builder);
-    return buildNextTokens(b, tokens, lists, LossBuilder::ignored);
+    return buildNextTokens(b, *tokens, *lists, LossBuilder::ignored);
   }
 
   /// One more argument, the last.

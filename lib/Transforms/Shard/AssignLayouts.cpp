@@ -151,7 +151,7 @@ private:
           error << "axis \"" << axis.name << "\" (" << axis.size << " ranks)";
         },
         [&] { error << " and "; });
-    return error << " of mesh '" << mesh
+    return error << " of mesh '" << meshText(sharding.mesh)
                  << "', so its ranks would all do the same work; leave it out "
                     "of the mesh, name it in axis, batch or tp, or give "
                     "replicate-unused if that is meant";

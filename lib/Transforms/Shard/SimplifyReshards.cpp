@@ -36,6 +36,17 @@ bool addsUpParts(Value inner, Value outer) {
   });
 }
 
+/// Whether all three layouts are of one mesh: of bridges two may have common
+/// parts where the first mesh and the last have none.
+bool onOneMesh(Value inner, Value outer) {
+  LayoutAttr from =
+      LayoutAttr::of(inner.getDefiningOp<ReshardOp>().getSource().getType());
+  LayoutAttr between = LayoutAttr::of(inner.getType());
+  LayoutAttr to = LayoutAttr::of(outer.getType());
+  return (!from || !between || from.getMesh() == between.getMesh()) &&
+         (!between || !to || between.getMesh() == to.getMesh());
+}
+
 #include "cp/Transforms/ReshardPatterns.inc"
 
 /// Says of each reshard that goes what it was.

@@ -143,6 +143,12 @@ static void tryBridge(MlirContext context) {
          "two axes make no zigzag");
   expect(mlirAttributeIsNull(cpLayoutAttrRefine(to, 1, meshes)),
          "a layout on another mesh is not refined");
+  expect(mlirAttributeIsNull(cpMeshAttrRefine(0, NULL)) &&
+             mlirAttributeIsNull(cpMeshAttrRefine(-1, meshes)) &&
+             mlirAttributeIsNull(cpMeshAttrRefine(1, &from)) &&
+             mlirAttributeIsNull(
+                 cpLayoutAttrRefine(mlirAttributeGetNull(), 2, meshes)),
+         "nothing is refined to nothing");
   int64_t three[] = {3, 2};
   meshes[1] = cpMeshAttrGet(context, 2, names, three);
   expect(mlirAttributeIsNull(cpMeshAttrRefine(2, meshes)),
