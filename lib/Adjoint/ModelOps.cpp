@@ -8,6 +8,7 @@
 #include "Models.h"
 #include "Values.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/RowSlices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -130,25 +131,12 @@ Value endOf(OpBuilder &builder, Location loc, Value cotangent,
   auto type = cast<RankedTensorType>(cotangent.getType());
   int64_t length = type.getDimSize(1), n = rows.getDimSize(1),
           count = std::min(length, n);
-  SmallVector<int64_t> shape(rows.getShape()), read(type.getRank(), 0),
-      written(read);
-  SmallVector<OpFoldResult> ones(type.getRank(), builder.getIndexAttr(1));
-  shape[1] = count;
-  if (isLast) {
-    read[1] = length - count;
-    written[1] = n - count;
-  }
-  auto indices = [&](ArrayRef<int64_t> numbers) {
-    return getAsIndexOpFoldResult(builder.getContext(), numbers);
-  };
   Value end =
-      tensor::ExtractSliceOp::create(builder, loc, type.clone(shape), cotangent,
-                                     indices(read), indices(shape), ones);
+      sliceRows(builder, loc, cotangent, isLast ? length - count : 0, count);
   if (count == n)
     return end;
   Value zeros = zerosOf(builder, loc, type.clone(rows.getShape()));
-  return tensor::InsertSliceOp::create(builder, loc, end, zeros,
-                                       indices(written), indices(shape), ones);
+  return putRows(builder, loc, end, zeros, isLast ? n - count : 0);
 }
 
 /// Back by as many tokens; what came from the rows goes to them.

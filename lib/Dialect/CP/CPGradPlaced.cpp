@@ -13,6 +13,7 @@
 
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/IR/RowSlices.h"
 #include "cp/IR/SequenceParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -76,34 +77,14 @@ public:
   Value add(Value into, int64_t at, Value from, int64_t first, int64_t count) {
     Value sum = arith::AddFOp::create(builder, loc, slice(into, at, count),
                                       slice(from, first, count));
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    describe(sum, at, count, offsets, sizes, strides);
-    return tensor::InsertSliceOp::create(builder, loc, sum, into, offsets,
-                                         sizes, strides);
+    return putRows(builder, loc, sum, into, at);
   }
 
   Value slice(Value value, int64_t first, int64_t count) {
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    describe(value, first, count, offsets, sizes, strides);
-    return tensor::ExtractSliceOp::create(builder, loc, value, offsets, sizes,
-                                          strides);
+    return sliceRows(builder, loc, value, first, count);
   }
 
 private:
-  void describe(Value value, int64_t first, int64_t count,
-                SmallVectorImpl<OpFoldResult> &offsets,
-                SmallVectorImpl<OpFoldResult> &sizes,
-                SmallVectorImpl<OpFoldResult> &strides) {
-    SmallVector<int64_t> shape(shapeOf(value)), zeros(shape.size(), 0),
-        ones(shape.size(), 1);
-    shape[1] = count;
-    zeros[1] = first;
-    MLIRContext *context = builder.getContext();
-    offsets = getAsIndexOpFoldResult(context, zeros);
-    sizes = getAsIndexOpFoldResult(context, shape);
-    strides = getAsIndexOpFoldResult(context, ones);
-  }
-
   OpBuilder &builder;
   Location loc;
 };

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentAttributes.h"
 #include "NextTokens.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -192,21 +193,13 @@ private:
     });
   }
 
-  static BlockArgument findArgument(func::FuncOp function, StringRef name) {
-    for (BlockArgument argument : function.getArguments())
-      if (auto own = function.getArgAttrOfType<StringAttr>(
-              argument.getArgNumber(), nameAttr);
-          own && own.getValue() == name)
-        return argument;
-    return {};
-  }
-
   /// Fails after an error where `name` is that of no argument that will do.
   FailureOr<BlockArgument>
   checkArgument(func::FuncOp function, StringRef option, StringRef name,
                 const std::string &wanted,
                 function_ref<bool(RankedTensorType)> fits) {
-    BlockArgument found = findArgument(function, name);
+    BlockArgument found = ArgumentNames(function).find(
+        StringAttr::get(function.getContext(), name));
     auto type = found ? dyn_cast<RankedTensorType>(found.getType())
                       : RankedTensorType();
     if (type && type.hasStaticShape() && fits(type))
@@ -229,6 +222,22 @@ private:
     return success();
   }
 
+  /// The lists for so many rows; null for none.
+  FailureOr<BlockArgument> findDocuments(func::FuncOp function, int64_t rows) {
+    if (documents.empty())
+      return failed(refuseForgotten(function))
+                 ? FailureOr<BlockArgument>(failure())
+                 : BlockArgument();
+    auto fits = [&](RankedTensorType given) {
+      return given.getRank() == 2 && given.getDimSize(0) == rows &&
+             given.getDimSize(1) > 1 &&
+             given.getElementType().isSignlessInteger(32) && documents != ids;
+    };
+    return checkArgument(
+        function, "documents", documents,
+        "cu_seqlens, " + std::to_string(rows) + " x (n + 1) i32", fits);
+  }
+
   /// An argument, or by the option made of the ids of the tokens.
   FailureOr<Value> makeLabels(func::FuncOp function, RankedTensorType type,
                               linalg::ContractOp head) {
@@ -245,25 +254,10 @@ private:
         });
     if (failed(tokens))
       return failure();
-    FailureOr<BlockArgument> lists = BlockArgument();
-    if (documents.empty()) {
-      if (failed(refuseForgotten(function)))
-        return failure();
-    } else {
-      std::string rows = std::to_string(type.getDimSize(0));
-      lists =
-          checkArgument(function, "documents", documents,
-                        "cu_seqlens, " + rows + " x (n + 1) i32",
-                        [&](RankedTensorType given) {
-                          return given.getRank() == 2 &&
-                                 given.getDimSize(0) == type.getDimSize(0) &&
-                                 given.getDimSize(1) > 1 &&
-                                 given.getElementType().isSignlessInteger(32) &&
-                                 documents != ids;
-                        });
-      if (failed(lists))
-        return failure();
-    }
+    FailureOr<BlockArgument> lists =
+        findDocuments(function, type.getDimSize(0));
+    if (failed(lists))
+      return failure();
     OpBuilder builder(head);
     ImplicitLocOpBuilder b(head.getLoc(), builder);
     return buildNextTokens(b, *tokens, *lists, LossBuilder::ignored);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cp/IR/RowSlices.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -24,24 +25,6 @@ Value emptyLike(OpBuilder &builder, Location loc, Type type) {
   return tensor::EmptyOp::create(builder, loc, type, ValueRange());
 }
 
-/// The `count` rows from `from` on of a tensor `[b, l, ...]`.
-struct RowRange {
-  SmallVector<OpFoldResult> offsets, sizes, strides;
-  RankedTensorType type;
-
-  RowRange(RankedTensorType whole, int64_t from, int64_t count) {
-    Builder builder(whole.getContext());
-    SmallVector<int64_t> shape(whole.getShape());
-    shape[1] = count;
-    type = whole.clone(shape);
-    for (auto [dim, size] : llvm::enumerate(shape)) {
-      offsets.push_back(builder.getIndexAttr(dim == 1 ? from : 0));
-      sizes.push_back(builder.getIndexAttr(size));
-      strides.push_back(builder.getIndexAttr(1));
-    }
-  }
-};
-
 /// What stays of the source in a shift, and what comes to it, side by side.
 void convert(ShiftTokensOp op) {
   OpBuilder builder(op);
@@ -51,16 +34,10 @@ void convert(ShiftTokensOp op) {
           stay = std::max<int64_t>(length - n, 0), come = length - stay;
   Value result = emptyLike(builder, loc, type);
   auto copy = [&](Value source, int64_t from, int64_t count, int64_t to) {
-    if (count == 0)
-      return;
-    RowRange read(cast<RankedTensorType>(source.getType()), from, count),
-        written(type, to, count);
-    Value rows =
-        tensor::ExtractSliceOp::create(builder, loc, read.type, source,
-                                       read.offsets, read.sizes, read.strides);
-    result = tensor::InsertSliceOp::create(builder, loc, rows, result,
-                                           written.offsets, written.sizes,
-                                           written.strides);
+    if (count > 0)
+      result =
+          putRows(builder, loc, sliceRows(builder, loc, source, from, count),
+                  result, to);
   };
   // By more than there are, the rows themselves are shifted.
   copy(op.getSource(), op.getDelay() ? 0 : length - stay, stay,
