@@ -110,6 +110,7 @@ public:
   void expectDivides(const Dim &size, const Dim &parts);
 
   const char *operation() const { return op; }
+  bool isOnDevice() const { return call.isOnDevice; }
   /// Null, or the first misfit.
   const char *error() const { return message; }
 

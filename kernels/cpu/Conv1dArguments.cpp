@@ -19,8 +19,9 @@ template <typename Args>
 static const char *finish(Arguments &in, const Args &args) {
   if (in.error())
     return in.error();
-  return args.w == 1 ? nullptr
-                     : checkPlaces(in.operation(), args.places, args.b, args.l);
+  return args.w == 1 || in.isOnDevice()
+             ? nullptr
+             : checkPlaces(in.operation(), args.places, args.b, args.l);
 }
 
 template <typename T>

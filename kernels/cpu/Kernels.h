@@ -64,6 +64,9 @@ struct Call {
   size_t numOuts;
   const int64_t *attrs;
   size_t numAttrs;
+  /// Whether the buffers are in a device's memory, which is not read to check
+  /// the call.
+  bool isOnDevice = false;
 };
 
 /// Returns null, or a message (static storage) that says which argument does

@@ -146,12 +146,21 @@ template <typename T> struct EmbeddingGradArgs {
 template <typename T>
 const char *decode(const Call &call, EmbeddingGradArgs<T> &args);
 
-template <typename T> struct RmsNormArgs {
+template <typename T> struct RmsNormShape {
   int64_t rows, c, groups;
   double eps;
   bool gateFirst;
-  RowTensor<const T> x, gate;
   View<const T, 1> weight;
+};
+/// A call as it came; `gate` is null where there is none.
+template <typename T> struct RmsNormBuffers : RmsNormShape<T> {
+  const Buffer *x, *gate, *y;
+};
+template <typename T>
+const char *decode(const Call &call, RmsNormBuffers<T> &args);
+
+template <typename T> struct RmsNormArgs : RmsNormShape<T> {
+  RowTensor<const T> x, gate;
   RowTensor<T> y;
 };
 template <typename T>

@@ -75,21 +75,29 @@ private:
 } // namespace
 
 template <typename T>
-const char *decode(const Call &call, RmsNormArgs<T> &args) {
+const char *decode(const Call &call, RmsNormBuffers<T> &args) {
   Arguments in(call, "rms_norm");
   RmsNormAttributes attributes;
   read(in, attributes);
   NormReader<T> reader(in);
   reader.readX();
+  args.x = reader.x;
   args.weight = in.optionalInput<T>("weight", {&reader.c});
-  const Buffer *gate = in.hasNext() ? reader.input("gate") : nullptr;
-  const Buffer *y = reader.output("y");
-  if (const char *wrong = reader.finish(attributes, args))
+  args.gate = in.hasNext() ? reader.input("gate") : nullptr;
+  args.y = reader.output("y");
+  return reader.finish(attributes, args);
+}
+
+template <typename T>
+const char *decode(const Call &call, RmsNormArgs<T> &args) {
+  RmsNormBuffers<T> from;
+  if (const char *wrong = decode(call, from))
     return wrong;
-  args.x = rowTensor<const T>(reader.x, Slot::RowsIn);
-  args.y = rowTensor<T>(y, Slot::RowsOut);
-  args.gate = rowTensor<const T>(gate, Slot::RowsGate);
-  if (!args.x.rows || !args.y.rows || (gate && !args.gate.rows))
+  static_cast<RmsNormShape<T> &>(args) = from;
+  args.x = rowTensor<const T>(from.x, Slot::RowsIn);
+  args.y = rowTensor<T>(from.y, Slot::RowsOut);
+  args.gate = rowTensor<const T>(from.gate, Slot::RowsGate);
+  if (!args.x.rows || !args.y.rows || (from.gate && !args.gate.rows))
     return outOfMemory("rms_norm");
   return nullptr;
 }
@@ -123,6 +131,10 @@ const char *decode(const Call &call, RmsNormGradArgs<T> &args) {
     return outOfMemory("rms_norm_grad");
   return nullptr;
 }
+
+template const char *decode(const Call &, RmsNormBuffers<float> &);
+template const char *decode(const Call &, RmsNormBuffers<double> &);
+template const char *decode(const Call &, RmsNormBuffers<BFloat16> &);
 
 template const char *decode(const Call &, RmsNormArgs<float> &);
 template const char *decode(const Call &, RmsNormArgs<double> &);

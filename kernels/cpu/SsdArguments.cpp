@@ -27,7 +27,9 @@ static const char *finish(Arguments &in, const CallOf &read, SsdSizes &sizes) {
   if (in.error())
     return in.error();
   sizes = {read.b, read.l, read.h, read.p, read.g, read.n, read.chunkSize};
-  return checkPlaces(in.operation(), read.places, read.b, read.l);
+  return in.isOnDevice()
+             ? nullptr
+             : checkPlaces(in.operation(), read.places, read.b, read.l);
 }
 
 template <typename CallOf, typename T>

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Support.h"
-#include "PairedTable.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,35 +17,6 @@ KernelFn Implementation::find(const char *op, DType dtype) const {
     if (entries[i].dtype == dtype && std::strcmp(entries[i].op, op) == 0)
       return entries[i].fn;
   return nullptr;
-}
-
-static std::vector<Implementation> listImplementations() {
-  static std::vector<KernelEntry> plain;
-  size_t count;
-  const KernelEntry *entries = cpuKernels(count);
-  for (size_t i = 0; i < count; ++i)
-    if (entries[i].set == KernelSet::Reference)
-      plain.push_back(entries[i]);
-  std::vector<Implementation> list = {
-      {"reference", plain.data(), plain.size()},
-      {"portable", fast::portableTable(), fast::tableSize},
-      {"paired", pairedTable(), fast::tableSize, true}};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v3"))
-    list.push_back({"avx2", fast::avx2Table(), fast::tableSize});
-  if (__builtin_cpu_supports("x86-64-v4"))
-    list.push_back({"avx512", fast::avx512Table(), fast::tableSize});
-  if (__builtin_cpu_supports("x86-64-v4") &&
-      __builtin_cpu_supports("avx512bf16"))
-    list.push_back(
-        {"avx512bf16", fast::avx512Bf16Table(), fast::tableSize, true});
-#endif
-  return list;
-}
-
-const std::vector<Implementation> &implementations() {
-  static const std::vector<Implementation> list = listImplementations();
-  return list;
 }
 
 int64_t pick(Random &random, int64_t low, int64_t high) {

@@ -1,0 +1,37 @@
+//===- Conv1d.cu - Causal depthwise convolution on a card -----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conv1d.h"
+#include "CudaKernels.h"
+#include "Tile.h"
+
+namespace cp::kernels::cuda {
+
+template <typename T> const char *conv1d(const Call &call, void *stream) {
+  Conv1dArgs<T> args;
+  if (const char *message = decode(call, args))
+    return message;
+  if constexpr (!std::is_same_v<T, double>) {
+    using Kernel = Conv1dVectors<T>;
+    if (args.w == Kernel::window && isVectorised(args.x, args.c) &&
+        isVectorised(args.y, args.c) &&
+        (!args.initial.data || isVectorised(args.initial, args.c)))
+      return launch("conv1d", Kernel{args},
+                    {ceilDiv(args.l, Kernel::blockRows),
+                     ceilDiv(args.c, warpSize * Kernel::width), args.b},
+                    stream);
+  }
+  using Kernel = Conv1dPlain<T>;
+  return launch("conv1d", Kernel{args},
+                {ceilDiv(args.l * args.c, Kernel::threads), 1, args.b}, stream);
+}
+
+template const char *conv1d<float>(const Call &, void *);
+template const char *conv1d<double>(const Call &, void *);
+template const char *conv1d<BFloat16>(const Call &, void *);
+
+} // namespace cp::kernels::cuda

@@ -1,0 +1,37 @@
+//===- Device.cu - What launches ask of a card ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+namespace cp::kernels::cuda {
+
+// Of the device's own pool: what is freed is taken again without a wait.
+void *Workspace::allocate(size_t bytes) {
+  void *block = nullptr;
+  if (cudaMallocAsync(&block, bytes ? bytes : 1, cudaStream_t(stream)) !=
+      cudaSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  return blocks[count++] = block;
+}
+
+Workspace::~Workspace() {
+  for (int i = 0; i < count; ++i)
+    (void)cudaFreeAsync(blocks[i], cudaStream_t(stream));
+}
+
+int multiprocessors() {
+  int device = 0, count = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) !=
+          cudaSuccess)
+    return 1;
+  return count;
+}
+
+} // namespace cp::kernels::cuda

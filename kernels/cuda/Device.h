@@ -1,0 +1,188 @@
+//===- Device.h - What a kernel's thread may do -----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is a structure that is copied to the device, with its block's
+// `threads`, the blocks that should fit a multiprocessor, the structure that
+// its block keeps in shared memory, and a call operator that every thread runs.
+// It is one source for two compilers: nvcc, and any C++ compiler, for which an
+// executor of blocks stands in for the card; see "Testing without a card" in
+// docs/GPU.md. So it says thread() and barrier(), not threadIdx and
+// __syncthreads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_DEVICE_H
+#define CP_KERNELS_CUDA_DEVICE_H
+
+#include "Elements.h"
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define CP_DEVICE __device__ __forceinline__
+#define CP_UNROLL _Pragma("unroll")
+#define CP_NO_UNROLL _Pragma("unroll 1")
+#else
+#include "Executor.h"
+#define CP_DEVICE inline
+#define CP_UNROLL
+#define CP_NO_UNROLL
+#endif
+
+namespace cp::kernels::cuda {
+
+constexpr int warpSize = 32;
+
+#ifdef __CUDACC__
+CP_DEVICE int thread() { return int(threadIdx.x); }
+CP_DEVICE int blockX() { return int(blockIdx.x); }
+CP_DEVICE int blockY() { return int(blockIdx.y); }
+CP_DEVICE int blockZ() { return int(blockIdx.z); }
+CP_DEVICE void barrier() { __syncthreads(); }
+CP_DEVICE void warpBarrier() { __syncwarp(); }
+/// The value of the lane that many below, or of this one where there is none.
+template <typename T> CP_DEVICE T shuffleUp(T value, int lanes) {
+  return __shfl_up_sync(0xffffffffu, value, unsigned(lanes));
+}
+template <typename T> CP_DEVICE T shuffleXor(T value, int mask) {
+  return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+template <typename T> CP_DEVICE T shuffle(T value, int from) {
+  return __shfl_sync(0xffffffffu, value, from);
+}
+/// The bit of each lane says whether it is so there.
+CP_DEVICE uint32_t vote(bool value) {
+  return __ballot_sync(0xffffffffu, value);
+}
+/// The block's shared memory.
+template <typename S> CP_DEVICE S &shared() {
+  extern __shared__ __align__(128) unsigned char sharedMemory[];
+  return *reinterpret_cast<S *>(sharedMemory);
+}
+/// 2^x, with an error of two units in the last place; subnormals are 0.
+CP_DEVICE float exp2Fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+CP_DEVICE float divideFast(float a, float b) { return __fdividef(a, b); }
+CP_DEVICE uint32_t bitsOf(float x) { return __float_as_uint(x); }
+CP_DEVICE float floatOf(uint32_t bits) { return __uint_as_float(bits); }
+/// Both rounded to bf16, `low` in the lower half.
+CP_DEVICE uint32_t packed(float low, float high) {
+  uint32_t both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+}
+/// The first bit that is set, from the lowest; 32 where none is.
+CP_DEVICE int firstBit(uint32_t bits) { return bits ? __ffs(int(bits)) - 1 : 32; }
+/// 16 bytes that nobody reads a second time.
+CP_DEVICE uint4 loadOnce(const uint4 *from) { return __ldcs(from); }
+CP_DEVICE void storeOnce(uint4 *to, uint4 value) { __stcs(to, value); }
+#else
+inline int thread() { return exec::thread(); }
+inline int blockX() { return exec::block(0); }
+inline int blockY() { return exec::block(1); }
+inline int blockZ() { return exec::block(2); }
+inline void barrier(int line = __builtin_LINE()) { exec::barrier(line); }
+inline void warpBarrier(int line = __builtin_LINE()) {
+  exec::warpBarrier(line);
+}
+template <typename T>
+T shuffleUp(T value, int lanes, int line = __builtin_LINE()) {
+  return exec::exchange(
+      value, [=](int lane) { return lane >= lanes ? lane - lanes : lane; },
+      line);
+}
+template <typename T>
+T shuffleXor(T value, int mask, int line = __builtin_LINE()) {
+  return exec::exchange(value, [=](int lane) { return lane ^ mask; }, line);
+}
+template <typename T>
+T shuffle(T value, int from, int line = __builtin_LINE()) {
+  return exec::exchange(value, [=](int) { return from; }, line);
+}
+inline uint32_t vote(bool value, int line = __builtin_LINE()) {
+  return exec::vote(value, line);
+}
+template <typename S> S &shared() { return *static_cast<S *>(exec::shared()); }
+inline float exp2Fast(float x) { return std::exp2(x); }
+inline float divideFast(float a, float b) { return a / b; }
+inline uint32_t bitsOf(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+inline float floatOf(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+inline uint32_t packed(float low, float high) {
+  return BFloat16(low).bits | uint32_t(BFloat16(high).bits) << 16;
+}
+inline int firstBit(uint32_t bits) { return bits ? __builtin_ctz(bits) : 32; }
+struct alignas(16) uint4 {
+  uint32_t x, y, z, w;
+};
+inline uint4 loadOnce(const uint4 *from) { return *from; }
+inline void storeOnce(uint4 *to, uint4 value) { *to = value; }
+#endif
+
+CP_DEVICE int lane() { return thread() % warpSize; }
+CP_DEVICE int warp() { return thread() / warpSize; }
+
+/// Of a pair of bf16.
+CP_DEVICE float lowOf(uint32_t pair) { return floatOf(pair << 16); }
+CP_DEVICE float highOf(uint32_t pair) { return floatOf(pair & 0xffff0000u); }
+
+/// A stored number as what it is computed with.
+CP_DEVICE float widened(BFloat16 value) {
+  return floatOf(uint32_t(value.bits) << 16);
+}
+CP_DEVICE float widened(float value) { return value; }
+CP_DEVICE double widened(double value) { return value; }
+/// The number nearest to `value` that can be stored as T.
+template <typename T> CP_DEVICE T narrowed(AccumulatorOf<T> value) {
+  if constexpr (sizeof(T) == 2) {
+    BFloat16 rounded;
+    rounded.bits = uint16_t(packed(value, 0));
+    return rounded;
+  } else {
+    return value;
+  }
+}
+
+CP_DEVICE bool isFinite(float x) {
+  return (bitsOf(x) & 0x7f800000u) != 0x7f800000u;
+}
+
+CP_DEVICE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/// An element of a view, which the host's own accessor is not for.
+template <typename T, int Rank, typename... Index>
+CP_DEVICE T *at(const View<T, Rank> &view, Index... index) {
+  static_assert(sizeof...(Index) <= Rank);
+  const int64_t indices[] = {int64_t(index)...};
+  int64_t offset = 0;
+  CP_UNROLL
+  for (int i = 0; i < int(sizeof...(Index)); ++i)
+    offset += indices[i] * view.strides[i];
+  return view.data + offset;
+}
+
+/// The sum over a warp, in every lane; in one order, so always the same.
+template <typename T> CP_DEVICE T warpSum(T value) {
+  CP_UNROLL
+  for (int mask = warpSize / 2; mask; mask /= 2)
+    value += shuffleXor(value, mask);
+  return value;
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_DEVICE_H

@@ -1,0 +1,93 @@
+//===- Launch.h - Starting a kernel -----------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_LAUNCH_H
+#define CP_KERNELS_CUDA_LAUNCH_H
+
+#include "Arguments.h"
+#include "Device.h"
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+#endif
+
+namespace cp::kernels::cuda {
+
+struct Grid {
+  int64_t x = 1, y = 1, z = 1;
+};
+
+/// What a kernel without shared memory says it has there.
+struct Nothing {};
+
+/// Device memory for the length of a call: freed, in the order of the stream,
+/// behind what was started before.
+class Workspace {
+public:
+  explicit Workspace(void *stream) : stream(stream) {}
+  ~Workspace();
+  Workspace(const Workspace &) = delete;
+  Workspace &operator=(const Workspace &) = delete;
+  /// Null where there is none left. Starts at a multiple of 256 bytes.
+  void *allocate(size_t bytes);
+
+private:
+  void *stream;
+  void *blocks[4] = {};
+  int count = 0;
+};
+
+/// How many multiprocessors the device has that is in use; 1 on the host.
+int multiprocessors();
+
+#ifdef __CUDACC__
+template <typename Kernel>
+__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
+    entry(const __grid_constant__ Kernel kernel) {
+  kernel();
+}
+
+inline const char *checked(const char *op, cudaError_t status) {
+  if (status == cudaSuccess)
+    return nullptr;
+  return fail("%s: %s (%s)", op, cudaGetErrorString(status),
+              cudaGetErrorName(status));
+}
+
+template <typename Kernel>
+const char *launch(const char *op, const Kernel &kernel, Grid grid,
+                   void *stream) {
+  if (!grid.x || !grid.y || !grid.z)
+    return nullptr;
+  if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
+    return fail("%s: a grid of %lld x %lld x %lld blocks is more than a card "
+                "takes; split the batch",
+                op, (long long)grid.x, (long long)grid.y, (long long)grid.z);
+  size_t bytes = sizeof(typename Kernel::Shared);
+  if (bytes > 48 * 1024) {
+    static const cudaError_t status = cudaFuncSetAttribute(
+        entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        int(sizeof(typename Kernel::Shared)));
+    if (status != cudaSuccess)
+      return checked(op, status);
+  }
+  entry<Kernel><<<dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z)),
+                  Kernel::threads, bytes, cudaStream_t(stream)>>>(kernel);
+  return checked(op, cudaGetLastError());
+}
+#else
+template <typename Kernel>
+const char *launch(const char *op, const Kernel &kernel, Grid grid,
+                   void *stream) {
+  return exec::run(op, {grid.x, grid.y, grid.z}, Kernel::threads,
+                   sizeof(typename Kernel::Shared), [&] { kernel(); });
+}
+#endif
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_LAUNCH_H

@@ -1,0 +1,99 @@
+//===- RmsNorm.cu - Gated RMS norm on a card ------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include "OpArguments.h"
+#include "RmsNorm.h"
+
+namespace cp::kernels::cuda {
+
+template <typename T> static DeviceRows<T> deviceRows(const Buffer *buffer) {
+  DeviceRows<T> rows;
+  if (!buffer)
+    return rows;
+  rows.data = static_cast<T *>(buffer->data);
+  rows.step = buffer->strides[buffer->rank - 1];
+  for (int i = 0; i + 1 < buffer->rank; ++i) {
+    int64_t size = buffer->sizes[i], stride = buffer->strides[i];
+    if (size == 1)
+      continue;
+    // The dimension before goes on where this one ends.
+    if (rows.rank && rows.strides[rows.rank - 1] == size * stride) {
+      rows.sizes[rows.rank - 1] *= size;
+      rows.strides[rows.rank - 1] = stride;
+      continue;
+    }
+    rows.sizes[rows.rank] = size;
+    rows.strides[rows.rank++] = stride;
+  }
+  return rows;
+}
+
+template <typename T>
+static bool isVectorised(const DeviceRows<T> &rows, int64_t width) {
+  bool fits = reinterpret_cast<uintptr_t>(rows.data) % 16 == 0 &&
+              rows.step == 1 && width % vectorWidth<T> == 0;
+  for (int i = 0; i < rows.rank; ++i)
+    fits = fits && rows.strides[i] % vectorWidth<T> == 0;
+  return fits;
+}
+
+template <typename T, int Threads, int Vectors>
+static const char *start(const NormWork<T> &work, void *stream) {
+  using Kernel = RmsNormVectors<T, Threads, Vectors>;
+  return launch(
+      "rms_norm", Kernel{work},
+      {ceilDiv(work.rows * work.groups, Kernel::threads / Threads)}, stream);
+}
+
+template <typename T>
+static const char *startVectors(const NormWork<T> &work, void *stream) {
+  int64_t vectors = work.c / work.groups / vectorWidth<T>;
+  if (vectors <= 32)
+    return start<T, 32, 1>(work, stream);
+  if (vectors <= 128)
+    return start<T, 32, 4>(work, stream);
+  if (vectors <= 256)
+    return start<T, 256, 1>(work, stream);
+  if (vectors <= 512)
+    return start<T, 256, 2>(work, stream);
+  return start<T, 256, 4>(work, stream);
+}
+
+template <typename T> const char *rmsNorm(const Call &call, void *stream) {
+  RmsNormBuffers<T> from;
+  if (const char *message = decode(call, from))
+    return message;
+  NormWork<T> work = {from.rows,
+                      from.c,
+                      from.groups,
+                      from.eps,
+                      from.gateFirst,
+                      deviceRows<const T>(from.x),
+                      deviceRows<const T>(from.gate),
+                      from.weight,
+                      deviceRows<T>(from.y)};
+  if (!work.c)
+    return nullptr;
+  if constexpr (!std::is_same_v<T, double>) {
+    int64_t count = work.c / work.groups;
+    if (isVectorised(work.x, count) && isVectorised(work.y, count) &&
+        (!work.gate.data || isVectorised(work.gate, count)) &&
+        count <= 1024 * vectorWidth<T>)
+      return startVectors(work, stream);
+  }
+  using Kernel = RmsNormPlain<T>;
+  return launch("rms_norm", Kernel{work},
+                {ceilDiv(work.rows * work.groups, Kernel::threads / warpSize)},
+                stream);
+}
+
+template const char *rmsNorm<float>(const Call &, void *);
+template const char *rmsNorm<double>(const Call &, void *);
+template const char *rmsNorm<BFloat16>(const Call &, void *);
+
+} // namespace cp::kernels::cuda

@@ -1,0 +1,256 @@
+//===- Ssd.cu - The scan and its halves on a card -------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include "SsdFold.h"
+#include "SsdPlain.h"
+#include "SsdTiles.h"
+
+namespace cp::kernels::cuda {
+
+namespace {
+
+constexpr const char *outOfDeviceMemory =
+    "ssd: the device has no memory left for the states of a scan; free some, or "
+    "split the batch";
+
+/// A message ends the launches of a call.
+#define CP_RETURN_IF(call)                                                     \
+  if (const char *message = call)                                              \
+    return message
+
+/// What decides how a call runs.
+template <typename T> class SsdLaunch {
+public:
+  using Acc = AccumulatorOf<T>;
+
+  SsdLaunch(const char *op, void *stream)
+      : op(op), stream(stream), memory(stream) {}
+
+  /// Everything of a scan but its results and its state in front.
+  template <typename Args> SsdWork<T> workOf(const Args &args) {
+    SsdWork<T> work = {};
+    static_cast<SsdSizes &>(work) = args;
+    work.x = args.x;
+    work.B = args.B;
+    work.places = args.places;
+    work.segment = args.l ? args.l : 1;
+    work.segments = 1;
+    return work;
+  }
+
+  const char *run(const SsdWork<T> &work) {
+    if (!work.b || !work.h || !work.p)
+      return nullptr;
+    if constexpr (std::is_same_v<T, BFloat16>)
+      if (work.n && work.n <= 128)
+        return runTiles(work);
+    return runPlain(work);
+  }
+  template <typename Kernel> const char *start(const Kernel &kernel, Grid grid) {
+    return launch(op, kernel, grid, stream);
+  }
+  const char *fold(const SsdFold<T> &kernel) {
+    const SsdSizes &s = kernel.sizes;
+    // One element of none, for the decays of states that have none.
+    int64_t elements = std::max<int64_t>(s.p * s.n, 1);
+    return start(kernel, {ceilDiv(elements, 128), s.h, s.b});
+  }
+  Acc *states(const SsdSizes &s, int64_t segments) {
+    return static_cast<Acc *>(memory.allocate(
+        size_t(s.b * segments * s.h * s.p * s.n) * sizeof(Acc)));
+  }
+  Acc *decays(const SsdSizes &s, int64_t segments) {
+    return static_cast<Acc *>(
+        memory.allocate(size_t(s.b * segments * s.h) * sizeof(Acc)));
+  }
+
+  /// In how many segments a scan fills the card: each takes at least four
+  /// tiles, which pays for its part in the fold.
+  int64_t segmentTokens(const SsdSizes &s) const {
+    if (!std::is_same_v<T, BFloat16> || !s.n || s.n > 128 || !s.b || !s.h ||
+        !s.p)
+      return s.l ? s.l : 1;
+    int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64);
+    int64_t blocks = s.b * s.g * ceilDiv(perGroup, headsPerBlock(perGroup));
+    int64_t segments = std::max<int64_t>(2 * multiprocessors() / blocks, 1);
+    segments = std::min(segments, ceilDiv(s.l, 256));
+    return std::max<int64_t>(
+        ceilDiv(ceilDiv(s.l, std::max<int64_t>(segments, 1)), 64) * 64, 64);
+  }
+
+private:
+  static int64_t headsPerBlock(int64_t perGroup) {
+    return perGroup > 1 ? 2 : 1;
+  }
+
+  const char *runPlain(const SsdWork<T> &work) {
+    Grid grid = {ceilDiv(work.p, 4), work.h, work.b};
+    if (work.n <= 32)
+      return start(SsdPlain<T, 1>{work}, grid);
+    if (work.n <= 128)
+      return start(SsdPlain<T, 4>{work}, grid);
+    if (work.n <= 512)
+      return start(SsdPlain<T, 16>{work}, grid);
+    return fail("%s: n = %lld is more than the 512 that kernels for cards take",
+                op, (long long)work.n);
+  }
+
+  const char *runTiles(const SsdWork<T> &work) {
+    int64_t perGroup = work.h / work.g * ceilDiv(work.p, 64);
+    if (headsPerBlock(perGroup) == 2)
+      return work.n <= 64 ? runTilesOf<64, 2>(work) : runTilesOf<128, 2>(work);
+    return work.n <= 64 ? runTilesOf<64, 1>(work) : runTilesOf<128, 1>(work);
+  }
+  template <int N, int Heads> const char *runTilesOf(const SsdWork<T> &work) {
+    return work.y.data ? runTilesOf<N, Heads, true>(work)
+                       : runTilesOf<N, Heads, false>(work);
+  }
+  template <int N, int Heads, bool Outputs>
+  const char *runTilesOf(const SsdWork<T> &work) {
+    SsdTiles<N, Heads, Outputs> kernel = {};
+    kernel.work = work;
+    kernel.slices = int(ceilDiv(work.p, 64));
+    kernel.blocksPerGroup =
+        int(ceilDiv(work.h / work.g * kernel.slices, Heads));
+    kernel.fastX = isVectorised(work.x, work.p);
+    kernel.fastB = isVectorised(work.B, work.n);
+    kernel.fastC = isVectorised(work.C, work.n);
+    return start(kernel,
+                 {work.g * kernel.blocksPerGroup, work.segments, work.b});
+  }
+
+  const char *op;
+  void *stream;
+  Workspace memory;
+};
+
+} // namespace
+
+template <typename T> const char *ssd(const Call &call, void *stream) {
+  SsdArgs<T> args;
+  CP_RETURN_IF(decode(call, args));
+  SsdLaunch<T> run("ssd", stream);
+  SsdWork<T> work = run.workOf(args);
+  work.step = args.step;
+  work.aLog = args.step.aLog;
+  work.segment = run.segmentTokens(args);
+  work.segments = std::max<int64_t>(ceilDiv(args.l, work.segment), 1);
+  SsdFold<T> fold = {};
+  fold.sizes = args;
+  fold.segments = work.segments;
+  fold.every = 1;
+  fold.initial = args.initial;
+  if (work.segments > 1) {
+    AccumulatorOf<T> *states = run.states(args, work.segments);
+    work.decays = run.decays(args, work.segments);
+    if (!states || !work.decays)
+      return outOfDeviceMemory;
+    work.after = {states,
+                  {work.segments * args.h * args.p * args.n,
+                   args.h * args.p * args.n, args.p * args.n, args.n, 1}};
+    CP_RETURN_IF(run.run(work));
+    fold.states = {states, {}};
+    std::copy(work.after.strides, work.after.strides + 5, fold.states.strides);
+    fold.decays = work.decays;
+    work.after = {};
+    work.decays = nullptr;
+  }
+  if (work.segments > 1 || args.initial.data) {
+    fold.before = run.states(args, work.segments);
+    if (!fold.before)
+      return outOfDeviceMemory;
+    CP_RETURN_IF(run.fold(fold));
+    work.before = fold.before;
+  }
+  work.C = args.C;
+  work.D = args.D;
+  work.y = args.y;
+  work.finalState = args.finalState;
+  return run.run(work);
+}
+
+template <typename T> const char *ssdStates(const Call &call, void *stream) {
+  SsdStatesArgs<T> args;
+  CP_RETURN_IF(decode(call, args));
+  SsdLaunch<T> run("ssd_states", stream);
+  SsdWork<T> work = run.workOf(args);
+  work.step = args.step;
+  work.aLog = args.step.aLog;
+  work.segment = args.chunk;
+  work.segments = args.chunks();
+  work.decays = run.decays(args, std::max<int64_t>(work.segments, 1));
+  if (!work.decays)
+    return outOfDeviceMemory;
+  work.after = args.chunkStates;
+  work.formed = args.delta;
+  CP_RETURN_IF(run.run(work));
+  SsdFold<T> fold = {};
+  fold.sizes = args;
+  fold.segments = work.segments;
+  fold.every = 1;
+  fold.states = {args.chunkStates.data, {}};
+  std::copy(args.chunkStates.strides, args.chunkStates.strides + 5,
+            fold.states.strides);
+  fold.decays = work.decays;
+  fold.whole = args.state;
+  fold.decay = args.decay;
+  return run.fold(fold);
+}
+
+template <typename T> const char *ssdScan(const Call &call, void *stream) {
+  SsdScanArgs<T> args;
+  CP_RETURN_IF(decode(call, args));
+  SsdLaunch<T> run("ssd_scan", stream);
+  SsdWork<T> work = run.workOf(args);
+  work.aLog = args.aLog;
+  work.delta = args.delta;
+  // Whole chunks are a segment, as many as are wanted.
+  int64_t every = std::min<int64_t>(ceilDiv(run.segmentTokens(args), args.chunk),
+                                    std::max<int64_t>(args.chunks(), 1));
+  SsdFold<T> fold = {};
+  fold.sizes = args;
+  fold.segments = std::max<int64_t>(args.chunks(), 1);
+  fold.every = every;
+  fold.initialSum = args.initial;
+  fold.prefixState = args.prefixState;
+  fold.prefixDecay = args.prefixDecay;
+  work.segments = ceilDiv(fold.segments, every);
+  if (work.segments > 1) {
+    SsdWork<T> chunks = work;
+    chunks.segment = args.chunk;
+    chunks.segments = fold.segments;
+    chunks.decays = run.decays(args, fold.segments);
+    if (!chunks.decays)
+      return outOfDeviceMemory;
+    CP_RETURN_IF(run.start(SsdDecays<T>{chunks},
+                           {ceilDiv(args.h, 128), chunks.segments, args.b}));
+    fold.states = args.chunkStates;
+    fold.decays = chunks.decays;
+    work.segment = args.chunk * every;
+  }
+  fold.before = run.states(args, work.segments);
+  if (!fold.before)
+    return outOfDeviceMemory;
+  CP_RETURN_IF(run.fold(fold));
+  work.before = fold.before;
+  work.C = args.C;
+  work.D = args.D;
+  work.y = args.y;
+  work.finalSum = args.finalState;
+  return run.run(work);
+}
+
+#define CP_INSTANTIATE(T)                                                      \
+  template const char *ssd<T>(const Call &, void *);                           \
+  template const char *ssdStates<T>(const Call &, void *);                     \
+  template const char *ssdScan<T>(const Call &, void *);
+CP_INSTANTIATE(float)
+CP_INSTANTIATE(double)
+CP_INSTANTIATE(BFloat16)
+
+} // namespace cp::kernels::cuda

@@ -1,0 +1,209 @@
+//===- Tile.h - Blocks of bf16 for the matrix units -------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product of m16n8k16 as PTX has it ("Warp-level matrix instructions"), which
+// every card from sm_80 on has. Of a fragment a lane holds, with q = lane / 4
+// and r = lane % 4,
+//   a (16 x 16)  rows q and q + 8, columns 2r, 2r + 1 and 8 further on
+//   b (16 x 8)   rows 2r, 2r + 1 and 8 further on, column q
+//   d (16 x 8)   rows q and q + 8, columns 2r, 2r + 1.
+// So a d of two products side by side is, packed, a b of its transpose.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_TILE_H
+#define CP_KERNELS_CUDA_TILE_H
+
+#include "Device.h"
+
+namespace cp::kernels::cuda {
+
+/// Rows in shared memory. The 16-byte parts of a row are exchanged by its
+/// number, so that the same part of eight rows lies in different banks.
+template <int Rows, int Columns> struct alignas(128) Tile {
+  static_assert(Columns % 64 == 0, "parts are exchanged among eight");
+  static constexpr int rows = Rows, columns = Columns;
+
+  uint16_t elements[Rows * Columns];
+
+  CP_DEVICE static int offset(int row, int column) {
+    return row * Columns + ((column / 8 ^ row % 8) * 8) + column % 8;
+  }
+};
+
+#ifdef __CUDACC__
+CP_DEVICE uint32_t sharedAddress(const void *pointer) {
+  return uint32_t(__cvta_generic_to_shared(pointer));
+}
+/// Starts to copy 16 bytes to shared memory, of zeros where not `valid`.
+CP_DEVICE void copy16(void *to, const void *from, bool valid) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   sharedAddress(to)),
+               "l"(from), "r"(valid ? 16 : 0)
+               : "memory");
+}
+/// What was started since the last call is a group.
+CP_DEVICE void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// All but the `Groups` newest groups of this thread have arrived.
+template <int Groups> CP_DEVICE void waitCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+}
+CP_DEVICE void loadMatrices(uint32_t (&to)[4], const uint16_t *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(sharedAddress(row))
+               : "memory");
+}
+CP_DEVICE void loadTransposed(uint32_t (&to)[4], const uint16_t *row) {
+  asm volatile(
+      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+      : "r"(sharedAddress(row))
+      : "memory");
+}
+/// d += a b.
+CP_DEVICE void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
+                        uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, "
+      "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+template <typename T> CP_DEVICE T sharedLoad(const T *from) { return *from; }
+template <typename T> CP_DEVICE void sharedStore(T *to, T value) {
+  *to = value;
+}
+#else
+inline void copy16(void *to, const void *from, bool valid,
+                   int line = __builtin_LINE()) {
+  exec::copy16(to, from, valid, line);
+}
+inline void commitCopies() { exec::commitCopies(); }
+template <int Groups> void waitCopies() { exec::waitCopies(Groups); }
+inline void loadMatrices(uint32_t (&to)[4], const uint16_t *row,
+                         int line = __builtin_LINE()) {
+  exec::loadMatrices(to, row, false, line);
+}
+inline void loadTransposed(uint32_t (&to)[4], const uint16_t *row,
+                           int line = __builtin_LINE()) {
+  exec::loadMatrices(to, row, true, line);
+}
+inline void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
+                     uint32_t b1, int line = __builtin_LINE()) {
+  exec::multiply(d, a, b0, b1, line);
+}
+template <typename T>
+T sharedLoad(const T *from, int line = __builtin_LINE()) {
+  exec::note(from, sizeof(T), false, line);
+  return *from;
+}
+template <typename T>
+void sharedStore(T *to, T value, int line = __builtin_LINE()) {
+  exec::note(to, sizeof(T), true, line);
+  *to = value;
+}
+#endif
+
+// Fragments of what starts at (row, column) of a tile. One of b is of two
+// products side by side: its first two registers are of columns 0 to 7, the
+// others of 8 to 15.
+
+/// a = the tile's block.
+template <typename Tile>
+CP_DEVICE void loadA(uint32_t (&a)[4], const Tile &tile, int row, int column) {
+  loadMatrices(a, tile.elements + Tile::offset(row + lane() % 16,
+                                               column + lane() / 16 * 8));
+}
+/// a = the block's transpose.
+template <typename Tile>
+CP_DEVICE void loadATransposed(uint32_t (&a)[4], const Tile &tile, int row,
+                               int column) {
+  int matrix = lane() / 8;
+  loadTransposed(a, tile.elements +
+                        Tile::offset(row + lane() % 8 + matrix / 2 * 8,
+                                     column + matrix % 2 * 8));
+}
+/// b = the block.
+template <typename Tile>
+CP_DEVICE void loadB(uint32_t (&b)[4], const Tile &tile, int row, int column) {
+  int matrix = lane() / 8;
+  loadTransposed(b, tile.elements +
+                        Tile::offset(row + lane() % 8 + matrix % 2 * 8,
+                                     column + matrix / 2 * 8));
+}
+/// b = the block's transpose.
+template <typename Tile>
+CP_DEVICE void loadBTransposed(uint32_t (&b)[4], const Tile &tile, int row,
+                               int column) {
+  int matrix = lane() / 8;
+  loadMatrices(b, tile.elements +
+                      Tile::offset(row + lane() % 8 + matrix / 2 * 8,
+                                   column + matrix % 2 * 8));
+}
+
+/// A pair of neighbours in a row, `column` even.
+template <typename Tile>
+CP_DEVICE uint32_t pairAt(const Tile &tile, int row, int column) {
+  return sharedLoad(reinterpret_cast<const uint32_t *>(
+      tile.elements + Tile::offset(row, column)));
+}
+template <typename Tile>
+CP_DEVICE void setPair(Tile &tile, int row, int column, uint32_t pair) {
+  sharedStore(
+      reinterpret_cast<uint32_t *>(tile.elements + Tile::offset(row, column)),
+      pair);
+}
+template <typename Tile>
+CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
+  return floatOf(
+      uint32_t(sharedLoad(tile.elements + Tile::offset(row, column))) << 16);
+}
+
+/// Whether rows of a view can be read 16 bytes at a time.
+template <typename T, int Rank>
+bool isVectorised(const View<T, Rank> &view, int64_t width) {
+  constexpr int64_t step = 16 / int64_t(sizeof(T));
+  bool fits = reinterpret_cast<uintptr_t>(view.data) % 16 == 0 &&
+              width % step == 0 && view.strides[Rank - 1] == 1;
+  for (int i = 0; i + 1 < Rank; ++i)
+    fits = fits && view.strides[i] % step == 0;
+  return fits;
+}
+
+/// Starts to fill a tile from `rows` rows of `width` elements; zeros beyond.
+/// Row i starts at from + i * stride, and its elements are `step` apart.
+/// `vectorised` says that they can be copied 16 bytes at a time; else they are
+/// stored at once. The `threads` first threads of the block do it.
+template <int Threads, typename Tile>
+CP_DEVICE void fillTile(Tile &tile, const BFloat16 *from, int64_t stride,
+                        int64_t step, int rows, int width, bool vectorised) {
+  if (vectorised) {
+    constexpr int parts = Tile::columns / 8;
+    static_assert(Threads % parts == 0, "a thread keeps its column");
+    int column = thread() % parts * 8;
+    CP_UNROLL
+    for (int i = 0; i < Tile::rows / (Threads / parts); ++i) {
+      int row = i * (Threads / parts) + thread() / parts;
+      bool valid = row < rows && column < width;
+      copy16(tile.elements + Tile::offset(row, column),
+             valid ? from + row * stride + column : from, valid);
+    }
+    return;
+  }
+  CP_NO_UNROLL
+  for (int i = thread(); i < Tile::rows * Tile::columns; i += Threads) {
+    int row = i / Tile::columns, column = i % Tile::columns;
+    bool valid = row < rows && column < width;
+    sharedStore(tile.elements + Tile::offset(row, column),
+                valid ? from[row * stride + column * step].bits
+                      : uint16_t(0));
+  }
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_TILE_H

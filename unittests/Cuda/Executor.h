@@ -1,0 +1,98 @@
+//===- Executor.h - Blocks of a kernel without a card -----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs the blocks of a kernel one after another, each of its threads as a
+// fiber, on the calling thread. What a kernel may do of which the result depends
+// on other threads goes through here, and is checked:
+//   - shared memory starts as 0xff bytes in every block; addresses are within it
+//   - two accesses, one of them a write, by threads between which there is no
+//     barrier (of the block, or for one warp of the warp) are a race
+//   - what an asynchronous copy brings is 0xff bytes until it was waited for
+//   - every lane of a warp takes part in what is the warp's, in the same line,
+//     and every thread in a barrier.
+// The first misfit ends the launch, which tells it with the lines. Threads run in
+// an order that is drawn anew for each block.
+//
+// What it cannot see: time, banks, how many blocks fit, memory that is weakly
+// ordered, how the card rounds, races in global memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_UNITTESTS_CUDA_EXECUTOR_H
+#define CP_UNITTESTS_CUDA_EXECUTOR_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+namespace cp::kernels::cuda::exec {
+
+constexpr int lanes = 32;
+
+/// Of the running thread.
+int thread();
+int block(int dimension);
+void *shared();
+
+void barrier(int line);
+void warpBarrier(int line);
+uint32_t vote(bool value, int line);
+
+/// One lane's part in what all lanes of a warp do together, in one line.
+struct Part {
+  virtual ~Part() = default;
+  /// Run once, by the lane that comes last.
+  virtual void together(Part *const (&parts)[lanes]) = 0;
+};
+void collect(Part &mine, int line);
+
+/// The value of the lane that `from` names for this one.
+template <typename T, typename From>
+T exchange(T value, From from, int line) {
+  struct Value : Part {
+    T in, out;
+    int source;
+    void together(Part *const (&parts)[lanes]) override {
+      for (Part *part : parts) {
+        auto &to = static_cast<Value &>(*part);
+        to.out = static_cast<Value &>(*parts[to.source & (lanes - 1)]).in;
+      }
+    }
+  } mine;
+  mine.in = value;
+  mine.source = from(thread() % lanes);
+  collect(mine, line);
+  return mine.out;
+}
+
+/// An access of this thread to shared memory.
+void note(const void *address, size_t bytes, bool isWrite, int line);
+
+void copy16(void *to, const void *from, bool valid, int line);
+void commitCopies();
+void waitCopies(int groups);
+void loadMatrices(uint32_t (&to)[4], const uint16_t *row, bool transposed,
+                  int line);
+void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+              int line);
+
+struct GridSize {
+  int64_t x, y, z;
+};
+/// Runs `body` as every thread of a grid. Null, or what went wrong, in storage
+/// that the calling thread's next launch overwrites.
+const char *run(const char *op, GridSize grid, int threads, size_t sharedBytes,
+                const std::function<void()> &body);
+
+/// How many launches the calling thread has made.
+int64_t launches();
+
+} // namespace cp::kernels::cuda::exec
+
+#endif // CP_UNITTESTS_CUDA_EXECUTOR_H

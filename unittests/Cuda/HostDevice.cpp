@@ -1,0 +1,31 @@
+//===- HostDevice.cpp - A device that is the host -------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+#include <cstdlib>
+
+namespace cp::kernels::cuda {
+
+void *Workspace::allocate(size_t bytes) {
+  void *block = std::malloc(bytes ? bytes : 1);
+  if (!block)
+    return nullptr;
+  // What nobody has written is not a number.
+  std::memset(block, 0xff, bytes);
+  return blocks[count++] = block;
+}
+
+Workspace::~Workspace() {
+  for (int i = 0; i < count; ++i)
+    std::free(blocks[i]);
+}
+
+// So few that scans of tests are cut into segments.
+int multiprocessors() { return 6; }
+
+} // namespace cp::kernels::cuda
