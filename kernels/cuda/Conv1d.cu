@@ -7,7 +7,6 @@
 
 #include "Conv1d.h"
 #include "CudaKernels.h"
-#include "Tile.h"
 
 namespace cp::kernels::cuda {
 
@@ -20,7 +19,11 @@ template <typename T> const char *conv1d(const Call &call, void *stream) {
     if (args.w == Kernel::window && isVectorised(args.x, args.c) &&
         isVectorised(args.y, args.c) &&
         (!args.initial.data || isVectorised(args.initial, args.c)))
-      return launch("conv1d", Kernel{args},
+      return launch("conv1d",
+                    Kernel{args,
+                           isVectorised(args.weight, 4 * args.c) &&
+                               args.weight.strides[0] == 4,
+                           isVectorised(args.bias, args.c)},
                     {ceilDiv(args.l, Kernel::blockRows),
                      ceilDiv(args.c, warpSize * Kernel::width), args.b},
                     stream);

@@ -21,15 +21,17 @@ CP_DEVICE int64_t rowsBefore(const Conv1dArgs<T> &args, int64_t b, int64_t t) {
   return args.places.data ? *at(args.places, b, t) : args.w;
 }
 
-/// A window of four rows, 16 bytes of channels and eight rows a thread, whose
-/// window slides in registers.
+/// A window of four rows, 16 bytes of channels and 32 rows a thread, whose
+/// window slides in registers; rows are loaded four ahead of their use.
 template <typename T> struct Conv1dVectors {
   static constexpr int threads = 256, blocks = 2;
-  static constexpr int width = vectorWidth<T>, window = 4, rows = 8;
+  static constexpr int width = vectorWidth<T>, window = 4, rows = 32, ahead = 4;
   static constexpr int blockRows = rows * threads / warpSize;
   using Shared = Nothing;
 
   Conv1dArgs<T> args;
+  /// Whether weight and bias can be read 16 bytes at a time.
+  bool fastWeight, fastBias;
 
   CP_DEVICE void operator()() const {
     int64_t c = (int64_t(blockY()) * warpSize + lane()) * width;
@@ -37,41 +39,42 @@ template <typename T> struct Conv1dVectors {
     int64_t b = blockZ();
     if (c >= args.c || first >= args.l)
       return;
-    uint4 read[window - 1 + rows];
+    float weight[window][width], bias[width] = {};
+    loadWeight(c, weight);
+    if (args.bias.data)
+      loadParameters(args.bias, c, fastBias, bias);
+    // The three rows in front, and those that are on their way.
+    float behind[window - 1][width];
     CP_UNROLL
-    for (int i = 0; i < window - 1 + rows; ++i)
-      read[i] = load(b, first + i - (window - 1), c);
-    float weight[width][window], bias[width];
+    for (int i = 0; i < window - 1; ++i)
+      widen(load(b, first + i - (window - 1), c), behind[i]);
+    uint4 next[ahead];
     CP_UNROLL
-    for (int i = 0; i < width; ++i) {
-      CP_UNROLL
-      for (int k = 0; k < window; ++k)
-        weight[i][k] = widened(*at(args.weight, c + i, k));
-      bias[i] = args.bias.data ? widened(*at(args.bias, c + i)) : 0;
-    }
-    CP_UNROLL
-    for (int i = 0; i < rows; ++i) {
-      int64_t t = first + i;
-      if (t >= args.l)
-        return;
-      float sum[width];
+    for (int i = 0; i < ahead; ++i)
+      next[i] = load(b, first + i, c);
+    CP_NO_UNROLL
+    for (int64_t t = first; t < least(first + rows, args.l); t += ahead) {
+      float now[window - 1 + ahead][width];
       CP_UNROLL
       for (int j = 0; j < width; ++j)
-        sum[j] = bias[j];
-      int64_t before = rowsBefore(args, b, t);
-      CP_UNROLL
-      for (int k = 0; k < window; ++k) {
-        float x[width];
-        // Of another sequence not even 0 times a NaN is read.
-        widen(window - 1 - k <= before ? read[i + k] : zeros(), x);
         CP_UNROLL
-        for (int j = 0; j < width; ++j)
-          sum[j] += weight[j][k] * x[j];
+      for (int i = 0; i < window - 1; ++i)
+        now[i][j] = behind[i][j];
+      CP_UNROLL
+      for (int i = 0; i < ahead; ++i) {
+        widen(next[i], now[window - 1 + i]);
+        bool isMine = t + ahead < first + rows;
+        next[i] = isMine ? load(b, t + ahead + i, c) : zeros();
       }
       CP_UNROLL
+      for (int i = 0; i < ahead; ++i)
+        if (t + i < args.l)
+          store(b, t + i, c, i, now, weight, bias);
+      CP_UNROLL
       for (int j = 0; j < width; ++j)
-        sum[j] = before < 0 ? 0 : args.silu ? siluOf(sum[j]) : sum[j];
-      *reinterpret_cast<uint4 *>(at(args.y, b, t, c)) = narrow(sum);
+        CP_UNROLL
+      for (int i = 0; i < window - 1; ++i)
+        behind[i][j] = now[ahead + i][j];
     }
   }
 
@@ -82,6 +85,49 @@ private:
     const T *from = t < 0 ? at(args.initial, b, t + window - 1, c)
                           : at(args.x, b, t, c);
     return *reinterpret_cast<const uint4 *>(from);
+  }
+
+  CP_DEVICE void loadWeight(int64_t c, float (&weight)[window][width]) const {
+    if (fastWeight) {
+      const T *from = args.weight.data + c * window;
+      CP_UNROLL
+      for (int i = 0; i < window; ++i) {
+        float some[width];
+        widen(reinterpret_cast<const uint4 *>(from)[i], some);
+        CP_UNROLL
+        for (int j = 0; j < width; ++j)
+          weight[j % window][(i * width + j) / window] = some[j];
+      }
+      return;
+    }
+    CP_UNROLL
+    for (int i = 0; i < width; ++i)
+      CP_UNROLL
+    for (int k = 0; k < window; ++k)
+      weight[k][i] = widened(*at(args.weight, c + i, k));
+  }
+
+  /// Row t, whose window starts with rows[first].
+  CP_DEVICE void store(int64_t b, int64_t t, int64_t c, int first,
+                       const float (&rows)[window - 1 + ahead][width],
+                       const float (&weight)[window][width],
+                       const float (&bias)[width]) const {
+    float sum[width];
+    CP_UNROLL
+    for (int j = 0; j < width; ++j)
+      sum[j] = bias[j];
+    int64_t before = rowsBefore(args, b, t);
+    CP_UNROLL
+    for (int k = 0; k < window; ++k)
+      // Of another sequence not even 0 times a NaN is added.
+      if (window - 1 - k <= before)
+        CP_UNROLL
+    for (int j = 0; j < width; ++j)
+      sum[j] += weight[k][j] * rows[first + k][j];
+    CP_UNROLL
+    for (int j = 0; j < width; ++j)
+      sum[j] = before < 0 ? 0 : args.silu ? siluOf(sum[j]) : sum[j];
+    storeOnce(reinterpret_cast<uint4 *>(at(args.y, b, t, c)), narrow(sum));
   }
 };
 

@@ -69,7 +69,12 @@ CP_DEVICE float exp2Fast(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-CP_DEVICE float divideFast(float a, float b) { return __fdividef(a, b); }
+/// 1 / x, with an error of one unit in the last place.
+CP_DEVICE float reciprocalFast(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 CP_DEVICE uint32_t bitsOf(float x) { return __float_as_uint(x); }
 CP_DEVICE float floatOf(uint32_t bits) { return __uint_as_float(bits); }
 /// Both rounded to bf16, `low` in the lower half.
@@ -111,7 +116,7 @@ inline uint32_t vote(bool value, int line = __builtin_LINE()) {
 }
 template <typename S> S &shared() { return *static_cast<S *>(exec::shared()); }
 inline float exp2Fast(float x) { return std::exp2(x); }
-inline float divideFast(float a, float b) { return a / b; }
+inline float reciprocalFast(float x) { return 1 / x; }
 inline uint32_t bitsOf(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);

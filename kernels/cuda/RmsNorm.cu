@@ -46,7 +46,8 @@ template <typename T, int Threads, int Vectors>
 static const char *start(const NormWork<T> &work, void *stream) {
   using Kernel = RmsNormVectors<T, Threads, Vectors>;
   return launch(
-      "rms_norm", Kernel{work},
+      "rms_norm",
+      Kernel{work, isVectorised(work.weight, work.c / work.groups)},
       {ceilDiv(work.rows * work.groups, Kernel::threads / Threads)}, stream);
 }
 

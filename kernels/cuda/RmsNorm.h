@@ -44,7 +44,7 @@ template <typename T> struct NormWork {
 /// A row's group in the registers of `Threads` threads, `Vectors` times 16 bytes
 /// each: it is read once.
 template <typename T, int Threads, int Vectors> struct RmsNormVectors {
-  static constexpr int threads = 256, blocks = Vectors > 2 ? 4 : 6;
+  static constexpr int threads = 256, blocks = Vectors > 2 ? 3 : 4;
   static constexpr int width = vectorWidth<T>;
   static constexpr int warps = Threads / warpSize;
   struct Shared {
@@ -52,6 +52,8 @@ template <typename T, int Threads, int Vectors> struct RmsNormVectors {
   };
 
   NormWork<T> work;
+  /// Whether the weight can be read 16 bytes at a time.
+  bool fastWeight;
 
   CP_DEVICE void operator()() const {
     int64_t index = int64_t(blockX()) * (threads / Threads) + thread() / Threads;
@@ -73,20 +75,15 @@ template <typename T, int Threads, int Vectors> struct RmsNormVectors {
                      ? loadOnce(reinterpret_cast<const uint4 *>(gate + column))
                      : zeros();
     }
-    float squares = 0;
+    float value[Vectors][width], squares = 0;
     CP_UNROLL
     for (int i = 0; i < Vectors; ++i) {
-      float value[width], factor[width];
-      widen(values[i], value);
-      if (gate && work.gateFirst) {
-        widen(gates[i], factor);
-        CP_UNROLL
-        for (int j = 0; j < width; ++j)
-          value[j] *= siluOf(factor[j]);
-      }
+      widen(values[i], value[i]);
+      if (gate && work.gateFirst)
+        multiplyBySilu(gates[i], value[i]);
       CP_UNROLL
       for (int j = 0; j < width; ++j)
-        squares += value[j] * value[j];
+        squares += value[i][j] * value[i][j];
     }
     float scale = 1 / sqrtf(sumOf(squares) / float(count) + float(work.eps));
     T *y = work.y.row(row) + begin;
@@ -95,23 +92,31 @@ template <typename T, int Threads, int Vectors> struct RmsNormVectors {
       int column = columnAt(i);
       if (column >= count)
         continue;
-      float value[width], factor[width];
-      widen(values[i], value);
-      widen(gates[i], factor);
       CP_UNROLL
-      for (int j = 0; j < width; ++j) {
-        float gated = gate ? siluOf(factor[j]) : 1;
-        value[j] = (work.gateFirst ? value[j] * gated : value[j]) * scale;
-        if (work.weight.data)
-          value[j] *= widened(*at(work.weight, begin + column + j));
-        if (!work.gateFirst)
-          value[j] *= gated;
+      for (int j = 0; j < width; ++j)
+        value[i][j] *= scale;
+      if (work.weight.data) {
+        float weight[width];
+        loadParameters(work.weight, begin + column, fastWeight, weight);
+        CP_UNROLL
+        for (int j = 0; j < width; ++j)
+          value[i][j] *= weight[j];
       }
-      storeOnce(reinterpret_cast<uint4 *>(y + column), narrow(value));
+      if (gate && !work.gateFirst)
+        multiplyBySilu(gates[i], value[i]);
+      storeOnce(reinterpret_cast<uint4 *>(y + column), narrow(value[i]));
     }
   }
 
 private:
+  CP_DEVICE static void multiplyBySilu(const uint4 &gates,
+                                       float (&value)[width]) {
+    float gate[width];
+    widen(gates, gate);
+    CP_UNROLL
+    for (int j = 0; j < width; ++j)
+      value[j] *= siluOf(gate[j]);
+  }
   CP_DEVICE static int columnAt(int i) {
     return (i * Threads + thread() % Threads) * width;
   }

@@ -8,7 +8,9 @@
 #include "CudaKernels.h"
 #include "SsdFold.h"
 #include "SsdPlain.h"
+#include "SsdSteps.h"
 #include "SsdTiles.h"
+#include "Vectors.h"
 
 namespace cp::kernels::cuda {
 
@@ -43,13 +45,21 @@ public:
     return work;
   }
 
-  const char *run(const SsdWork<T> &work) {
-    if (!work.b || !work.h || !work.p)
+  /// Of a call with several, only the first one's segments need what tiles are
+  /// given of steps.
+  const char *run(SsdWork<T> &work) {
+    if (!work.b || !work.h)
       return nullptr;
-    if constexpr (std::is_same_v<T, BFloat16>)
-      if (work.n && work.n <= 128)
-        return runTiles(work);
-    return runPlain(work);
+    if (!work.p)
+      return work.formed.data ? fail("%s: p must be at least 1", op) : nullptr;
+    if (!hasTiles(work))
+      return runPlain(work);
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      if (!work.deltas)
+        CP_RETURN_IF(formSteps(work));
+      return runTiles(work);
+    }
+    return nullptr;
   }
   template <typename Kernel> const char *start(const Kernel &kernel, Grid grid) {
     return launch(op, kernel, grid, stream);
@@ -72,19 +82,37 @@ public:
   /// In how many segments a scan fills the card: each takes at least four
   /// tiles, which pays for its part in the fold.
   int64_t segmentTokens(const SsdSizes &s) const {
-    if (!std::is_same_v<T, BFloat16> || !s.n || s.n > 128 || !s.b || !s.h ||
-        !s.p)
+    if (!hasTiles(s) || !s.b || !s.h || !s.p)
       return s.l ? s.l : 1;
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64);
-    int64_t blocks = s.b * s.g * ceilDiv(perGroup, headsPerBlock(perGroup));
-    int64_t segments = std::max<int64_t>(2 * multiprocessors() / blocks, 1);
+    int64_t heads = headsPerBlock(perGroup);
+    int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
+    int64_t segments = std::max<int64_t>((heads == 1 ? 2 : 1) * multiprocessors() / blocks, 1);
     segments = std::min(segments, ceilDiv(s.l, 256));
     return std::max<int64_t>(
         ceilDiv(ceilDiv(s.l, std::max<int64_t>(segments, 1)), 64) * 64, 64);
   }
 
 private:
+  static bool hasTiles(const SsdSizes &s) {
+    return std::is_same_v<T, BFloat16> && s.n && s.n <= 128;
+  }
+  const char *formSteps(SsdWork<BFloat16> &work) {
+    int64_t count = work.b * work.h * work.l;
+    auto *steps = static_cast<float *>(
+        memory.allocate(size_t(3 * count) * sizeof(float)));
+    if (!steps)
+      return outOfDeviceMemory;
+    work.deltas = steps;
+    work.highs = steps + count;
+    work.lows = steps + 2 * count;
+    return start(SsdSteps{work, steps, steps + count, steps + 2 * count},
+                 {ceilDiv(work.h, SsdSteps::heads), work.segments, work.b});
+  }
   static int64_t headsPerBlock(int64_t perGroup) {
+#ifdef CP_HEADS
+    return CP_HEADS;
+#endif
     return perGroup > 1 ? 2 : 1;
   }
 
@@ -120,6 +148,9 @@ private:
     kernel.fastX = isVectorised(work.x, work.p);
     kernel.fastB = isVectorised(work.B, work.n);
     kernel.fastC = isVectorised(work.C, work.n);
+    const int64_t *y = work.y.strides;
+    kernel.fastY = reinterpret_cast<uintptr_t>(work.y.data) % 4 == 0 &&
+                   y[3] == 1 && (y[0] | y[1] | y[2] | work.p) % 2 == 0;
     return start(kernel,
                  {work.g * kernel.blocksPerGroup, work.segments, work.b});
   }

@@ -33,6 +33,8 @@ template <typename T> struct SsdWork : SsdSizes {
 
   /// Tokens of a segment, and how many segments there are.
   int64_t segment, segments;
+  /// What tiles are given of the steps: see SsdSteps.
+  const float *deltas, *highs, *lows;
   /// [b, segments, h, p, n]: the state in front of each; null for zeros.
   const Acc *before;
 

@@ -46,6 +46,12 @@ CP_DEVICE void copy16(void *to, const void *from, bool valid) {
                "l"(from), "r"(valid ? 16 : 0)
                : "memory");
 }
+CP_DEVICE void copy4(float *to, const float *from, bool valid) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
+                   sharedAddress(to)),
+               "l"(from), "r"(valid ? 4 : 0)
+               : "memory");
+}
 /// What was started since the last call is a group.
 CP_DEVICE void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// All but the `Groups` newest groups of this thread have arrived.
@@ -80,7 +86,11 @@ template <typename T> CP_DEVICE void sharedStore(T *to, T value) {
 #else
 inline void copy16(void *to, const void *from, bool valid,
                    int line = __builtin_LINE()) {
-  exec::copy16(to, from, valid, line);
+  exec::copy(to, from, 16, valid, line);
+}
+inline void copy4(float *to, const float *from, bool valid,
+                  int line = __builtin_LINE()) {
+  exec::copy(to, from, 4, valid, line);
 }
 inline void commitCopies() { exec::commitCopies(); }
 template <int Groups> void waitCopies() { exec::waitCopies(Groups); }
@@ -161,17 +171,6 @@ template <typename Tile>
 CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
   return floatOf(
       uint32_t(sharedLoad(tile.elements + Tile::offset(row, column))) << 16);
-}
-
-/// Whether rows of a view can be read 16 bytes at a time.
-template <typename T, int Rank>
-bool isVectorised(const View<T, Rank> &view, int64_t width) {
-  constexpr int64_t step = 16 / int64_t(sizeof(T));
-  bool fits = reinterpret_cast<uintptr_t>(view.data) % 16 == 0 &&
-              width % step == 0 && view.strides[Rank - 1] == 1;
-  for (int i = 0; i + 1 < Rank; ++i)
-    fits = fits && view.strides[i] % step == 0;
-  return fits;
 }
 
 /// Starts to fill a tile from `rows` rows of `width` elements; zeros beyond.

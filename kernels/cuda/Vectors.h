@@ -15,6 +15,17 @@ namespace cp::kernels::cuda {
 /// As many elements as fill 16 bytes.
 template <typename T> constexpr int vectorWidth = 16 / int(sizeof(T));
 
+/// Whether rows of a view can be read 16 bytes at a time.
+template <typename T, int Rank>
+bool isVectorised(const View<T, Rank> &view, int64_t width) {
+  constexpr int64_t step = vectorWidth<T>;
+  bool fits = reinterpret_cast<uintptr_t>(view.data) % 16 == 0 &&
+              width % step == 0 && view.strides[Rank - 1] == 1;
+  for (int i = 0; i + 1 < Rank; ++i)
+    fits = fits && view.strides[i] % step == 0;
+  return fits;
+}
+
 /// The numbers of what was loaded as one.
 CP_DEVICE void widen(const uint4 &from, float (&to)[8]) {
   const uint32_t pairs[] = {from.x, from.y, from.z, from.w};
@@ -52,10 +63,24 @@ CP_DEVICE uint4 zeros() {
   return none;
 }
 
-/// x * sigmoid(x). The exponent is never positive, so nothing overflows.
+/// `count` numbers of a vector of parameters, as many as fill 16 bytes; 16 bytes
+/// at a time where `isFast`.
+template <typename T, int Width>
+CP_DEVICE void loadParameters(const View<const T, 1> &from, int64_t first,
+                              bool isFast, float (&to)[Width]) {
+  if (isFast) {
+    widen(*reinterpret_cast<const uint4 *>(from.data + first), to);
+    return;
+  }
+  CP_UNROLL
+  for (int i = 0; i < Width; ++i)
+    to[i] = widened(*at(from, first + i));
+}
+
+/// x * sigmoid(x). Where the exponential is infinite the result is -0, which is
+/// nearer than floats are.
 CP_DEVICE float siluOf(float x) {
-  float e = exp2Fast((x < 0 ? x : -x) * 1.4426950408889634f);
-  return divideFast(x >= 0 ? x : x * e, 1 + e);
+  return x * reciprocalFast(1 + exp2Fast(x * -1.4426950408889634f));
 }
 CP_DEVICE double siluOf(double x) {
   double e = exp(x < 0 ? x : -x);

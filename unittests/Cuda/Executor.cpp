@@ -26,7 +26,8 @@ enum class State { Ready, AtWarp, AtBlock, Done };
 
 struct Copy {
   void *to;
-  unsigned char bytes[16];
+  size_t bytes;
+  unsigned char content[16];
 };
 
 struct Thread {
@@ -224,16 +225,16 @@ uint32_t vote(bool value, int line) {
   return mine.all;
 }
 
-void copy16(void *to, const void *from, bool valid, int line) {
-  note(to, 16, true, line);
-  if (reinterpret_cast<uintptr_t>(to) % 16 ||
-      reinterpret_cast<uintptr_t>(from) % 16)
-    current->wrong("a copy of 16 bytes in line " + std::to_string(line) +
-                   " is not aligned");
-  Copy copy = {to, {}};
+void copy(void *to, const void *from, size_t bytes, bool valid, int line) {
+  note(to, bytes, true, line);
+  if (reinterpret_cast<uintptr_t>(to) % bytes ||
+      reinterpret_cast<uintptr_t>(from) % bytes)
+    current->wrong("a copy of " + std::to_string(bytes) + " bytes in line " +
+                   std::to_string(line) + " is not aligned");
+  Copy copy = {to, bytes, {}};
   if (valid)
-    std::memcpy(copy.bytes, from, sizeof copy.bytes);
-  std::memset(to, 0xff, sizeof copy.bytes);
+    std::memcpy(copy.content, from, bytes);
+  std::memset(to, 0xff, bytes);
   current->thisThread().copies.back().push_back(copy);
 }
 
@@ -243,7 +244,7 @@ void waitCopies(int groups) {
   std::vector<std::vector<Copy>> &copies = current->thisThread().copies;
   while (int(copies.size()) - 1 > groups) {
     for (const Copy &copy : copies.front())
-      std::memcpy(copy.to, copy.bytes, sizeof copy.bytes);
+      std::memcpy(copy.to, copy.content, copy.bytes);
     copies.erase(copies.begin());
   }
 }

@@ -74,7 +74,7 @@ T exchange(T value, From from, int line) {
 /// An access of this thread to shared memory.
 void note(const void *address, size_t bytes, bool isWrite, int line);
 
-void copy16(void *to, const void *from, bool valid, int line);
+void copy(void *to, const void *from, size_t bytes, bool valid, int line);
 void commitCopies();
 void waitCopies(int groups);
 void loadMatrices(uint32_t (&to)[4], const uint16_t *row, bool transposed,
