@@ -10,24 +10,38 @@
 
 namespace cp::kernels::cuda {
 
+template <typename T>
+static bool hasVectors(const Conv1dArgs<T> &args) {
+  return !std::is_same_v<T, double> && args.w == 4 &&
+         isVectorised(args.x, args.c) && isVectorised(args.y, args.c) &&
+         (!args.initial.data || isVectorised(args.initial, args.c));
+}
+
+template <typename T, bool Silu, bool Places>
+static const char *startVectors(const Conv1dArgs<T> &args, void *stream) {
+  using Kernel = Conv1dVectors<T, Silu, Places>;
+  return launch("conv1d",
+                Kernel{args,
+                       isVectorised(args.weight, 4 * args.c) &&
+                           args.weight.strides[0] == 4,
+                       isVectorised(args.bias, args.c)},
+                {ceilDiv(args.l, Kernel::blockRows),
+                 ceilDiv(args.c, warpSize * Kernel::width), args.b},
+                stream);
+}
+
 template <typename T> const char *conv1d(const Call &call, void *stream) {
   Conv1dArgs<T> args;
   if (const char *message = decode(call, args))
     return message;
-  if constexpr (!std::is_same_v<T, double>) {
-    using Kernel = Conv1dVectors<T>;
-    if (args.w == Kernel::window && isVectorised(args.x, args.c) &&
-        isVectorised(args.y, args.c) &&
-        (!args.initial.data || isVectorised(args.initial, args.c)))
-      return launch("conv1d",
-                    Kernel{args,
-                           isVectorised(args.weight, 4 * args.c) &&
-                               args.weight.strides[0] == 4,
-                           isVectorised(args.bias, args.c)},
-                    {ceilDiv(args.l, Kernel::blockRows),
-                     ceilDiv(args.c, warpSize * Kernel::width), args.b},
-                    stream);
-  }
+  if constexpr (!std::is_same_v<T, double>)
+    if (hasVectors(args)) {
+      if (args.places.data)
+        return args.silu ? startVectors<T, true, true>(args, stream)
+                         : startVectors<T, false, true>(args, stream);
+      return args.silu ? startVectors<T, true, false>(args, stream)
+                       : startVectors<T, false, false>(args, stream);
+    }
   using Kernel = Conv1dPlain<T>;
   return launch("conv1d", Kernel{args},
                 {ceilDiv(args.l * args.c, Kernel::threads), 1, args.b}, stream);

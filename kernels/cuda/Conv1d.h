@@ -23,7 +23,7 @@ CP_DEVICE int64_t rowsBefore(const Conv1dArgs<T> &args, int64_t b, int64_t t) {
 
 /// A window of four rows, 16 bytes of channels and 32 rows a thread, whose
 /// window slides in registers; rows are loaded four ahead of their use.
-template <typename T> struct Conv1dVectors {
+template <typename T, bool Silu, bool Places> struct Conv1dVectors {
   static constexpr int threads = 256, blocks = 2;
   static constexpr int width = vectorWidth<T>, window = 4, rows = 32, ahead = 4;
   static constexpr int blockRows = rows * threads / warpSize;
@@ -43,48 +43,53 @@ template <typename T> struct Conv1dVectors {
     loadWeight(c, weight);
     if (args.bias.data)
       loadParameters(args.bias, c, fastBias, bias);
-    // The three rows in front, and those that are on their way.
-    float behind[window - 1][width];
+    // The rows in front, and those that are on their way.
+    float now[window - 1 + ahead][width];
     CP_UNROLL
     for (int i = 0; i < window - 1; ++i)
-      widen(load(b, first + i - (window - 1), c), behind[i]);
+      widen(loadInFront(b, first + i - (window - 1), c), now[ahead + i]);
+    const T *from = at(args.x, b, first, c);
+    T *to = at(args.y, b, first, c);
+    int left = int(least(rows, args.l - first));
     uint4 next[ahead];
-    CP_UNROLL
-    for (int i = 0; i < ahead; ++i)
-      next[i] = load(b, first + i, c);
+    load(from, left, next);
     CP_NO_UNROLL
-    for (int64_t t = first; t < least(first + rows, args.l); t += ahead) {
-      float now[window - 1 + ahead][width];
+    for (int t = 0; t < left; t += ahead) {
       CP_UNROLL
-      for (int j = 0; j < width; ++j)
-        CP_UNROLL
       for (int i = 0; i < window - 1; ++i)
-        now[i][j] = behind[i][j];
-      CP_UNROLL
-      for (int i = 0; i < ahead; ++i) {
-        widen(next[i], now[window - 1 + i]);
-        bool isMine = t + ahead < first + rows;
-        next[i] = isMine ? load(b, t + ahead + i, c) : zeros();
-      }
+        CP_UNROLL
+      for (int j = 0; j < width; ++j)
+        now[i][j] = now[ahead + i][j];
       CP_UNROLL
       for (int i = 0; i < ahead; ++i)
-        if (t + i < args.l)
-          store(b, t + i, c, i, now, weight, bias);
+        widen(next[i], now[window - 1 + i]);
+      from += ahead * args.x.strides[1];
+      load(from, left - t - ahead, next);
       CP_UNROLL
-      for (int j = 0; j < width; ++j)
-        CP_UNROLL
-      for (int i = 0; i < window - 1; ++i)
-        behind[i][j] = now[ahead + i][j];
+      for (int i = 0; i < ahead; ++i) {
+        if (t + i < left)
+          store(to, Places ? *at(args.places, b, first + t + i) : window, i,
+                now, weight, bias);
+        to += args.y.strides[1];
+      }
     }
   }
 
 private:
-  CP_DEVICE uint4 load(int64_t b, int64_t t, int64_t c) const {
-    if (t >= args.l || (t < 0 && !args.initial.data))
+  CP_DEVICE uint4 loadInFront(int64_t b, int64_t t, int64_t c) const {
+    if (t < 0 && !args.initial.data)
       return zeros();
-    const T *from = t < 0 ? at(args.initial, b, t + window - 1, c)
-                          : at(args.x, b, t, c);
-    return *reinterpret_cast<const uint4 *>(from);
+    return *reinterpret_cast<const uint4 *>(
+        t < 0 ? at(args.initial, b, t + window - 1, c) : at(args.x, b, t, c));
+  }
+
+  /// The next rows of which `left` are there.
+  CP_DEVICE void load(const T *from, int left, uint4 (&next)[ahead]) const {
+    CP_UNROLL
+    for (int i = 0; i < ahead; ++i) {
+      next[i] = i < left ? *reinterpret_cast<const uint4 *>(from) : zeros();
+      from += args.x.strides[1];
+    }
   }
 
   CP_DEVICE void loadWeight(int64_t c, float (&weight)[window][width]) const {
@@ -107,27 +112,33 @@ private:
       weight[k][i] = widened(*at(args.weight, c + i, k));
   }
 
-  /// Row t, whose window starts with rows[first].
-  CP_DEVICE void store(int64_t b, int64_t t, int64_t c, int first,
-                       const float (&rows)[window - 1 + ahead][width],
-                       const float (&weight)[window][width],
-                       const float (&bias)[width]) const {
+  /// A row whose window starts with rows[first], and which may look at `before`
+  /// of them in front of itself.
+  CP_DEVICE static void store(T *to, int64_t before, int first,
+                              const float (&rows)[window - 1 + ahead][width],
+                              const float (&weight)[window][width],
+                              const float (&bias)[width]) {
     float sum[width];
     CP_UNROLL
     for (int j = 0; j < width; ++j)
       sum[j] = bias[j];
-    int64_t before = rowsBefore(args, b, t);
     CP_UNROLL
-    for (int k = 0; k < window; ++k)
+    for (int k = 0; k < window; ++k) {
       // Of another sequence not even 0 times a NaN is added.
-      if (window - 1 - k <= before)
-        CP_UNROLL
-    for (int j = 0; j < width; ++j)
-      sum[j] += weight[k][j] * rows[first + k][j];
+      if (Places && window - 1 - k > before)
+        continue;
+      CP_UNROLL
+      for (int j = 0; j < width; ++j)
+        sum[j] += weight[k][j] * rows[first + k][j];
+    }
     CP_UNROLL
-    for (int j = 0; j < width; ++j)
-      sum[j] = before < 0 ? 0 : args.silu ? siluOf(sum[j]) : sum[j];
-    storeOnce(reinterpret_cast<uint4 *>(at(args.y, b, t, c)), narrow(sum));
+    for (int j = 0; j < width; ++j) {
+      if (Silu)
+        sum[j] = siluOf(sum[j]);
+      if (Places && before < 0)
+        sum[j] = 0;
+    }
+    storeOnce(reinterpret_cast<uint4 *>(to), narrow(sum));
   }
 };
 

@@ -63,6 +63,11 @@ template <typename S> CP_DEVICE S &shared() {
   extern __shared__ __align__(128) unsigned char sharedMemory[];
   return *reinterpret_cast<S *>(sharedMemory);
 }
+/// Accesses to shared memory.
+template <typename T> CP_DEVICE T sharedLoad(const T *from) { return *from; }
+template <typename T> CP_DEVICE void sharedStore(T *to, T value) {
+  *to = value;
+}
 /// 2^x, with an error of two units in the last place; subnormals are 0.
 CP_DEVICE float exp2Fast(float x) {
   float y;
@@ -115,6 +120,16 @@ inline uint32_t vote(bool value, int line = __builtin_LINE()) {
   return exec::vote(value, line);
 }
 template <typename S> S &shared() { return *static_cast<S *>(exec::shared()); }
+template <typename T>
+T sharedLoad(const T *from, int line = __builtin_LINE()) {
+  exec::note(from, sizeof(T), false, line);
+  return *from;
+}
+template <typename T>
+void sharedStore(T *to, T value, int line = __builtin_LINE()) {
+  exec::note(to, sizeof(T), true, line);
+  *to = value;
+}
 inline float exp2Fast(float x) { return std::exp2(x); }
 inline float reciprocalFast(float x) { return 1 / x; }
 inline uint32_t bitsOf(float x) {

@@ -9,6 +9,8 @@
 #include "OpArguments.h"
 #include "RmsNorm.h"
 
+#include <algorithm>
+
 namespace cp::kernels::cuda {
 
 template <typename T> static DeviceRows<T> deviceRows(const Buffer *buffer) {
@@ -42,27 +44,31 @@ static bool isVectorised(const DeviceRows<T> &rows, int64_t width) {
   return fits;
 }
 
-template <typename T, int Threads, int Vectors>
+template <typename T, Gate Order, int Threads, int Vectors>
 static const char *start(const NormWork<T> &work, void *stream) {
-  using Kernel = RmsNormVectors<T, Threads, Vectors>;
-  return launch(
-      "rms_norm",
-      Kernel{work, isVectorised(work.weight, work.c / work.groups)},
-      {ceilDiv(work.rows * work.groups, Kernel::threads / Threads)}, stream);
+  using Kernel = RmsNormVectors<T, Order, Threads, Vectors>;
+  int64_t blocks = ceilDiv(work.rows, Kernel::rowsOfBlock);
+  // What a card takes at once, for all groups.
+  int64_t most = ceilDiv(Kernel::blocks * multiprocessors(), work.groups);
+  blocks = std::min(blocks, most);
+  return launch("rms_norm",
+                Kernel{work, blocks * Kernel::rowsOfBlock,
+                       isVectorised(work.weight, work.c / work.groups)},
+                {blocks, work.groups}, stream);
 }
 
-template <typename T>
+template <typename T, Gate Order>
 static const char *startVectors(const NormWork<T> &work, void *stream) {
   int64_t vectors = work.c / work.groups / vectorWidth<T>;
   if (vectors <= 32)
-    return start<T, 32, 1>(work, stream);
+    return start<T, Order, 32, 1>(work, stream);
   if (vectors <= 128)
-    return start<T, 32, 4>(work, stream);
+    return start<T, Order, 64, 2>(work, stream);
   if (vectors <= 256)
-    return start<T, 256, 1>(work, stream);
+    return start<T, Order, 128, 2>(work, stream);
   if (vectors <= 512)
-    return start<T, 256, 2>(work, stream);
-  return start<T, 256, 4>(work, stream);
+    return start<T, Order, 256, 2>(work, stream);
+  return start<T, Order, 256, 4>(work, stream);
 }
 
 template <typename T> const char *rmsNorm(const Call &call, void *stream) {
@@ -85,7 +91,9 @@ template <typename T> const char *rmsNorm(const Call &call, void *stream) {
     if (isVectorised(work.x, count) && isVectorised(work.y, count) &&
         (!work.gate.data || isVectorised(work.gate, count)) &&
         count <= 1024 * vectorWidth<T>)
-      return startVectors(work, stream);
+      return !work.gate.data ? startVectors<T, Gate::None>(work, stream)
+             : work.gateFirst ? startVectors<T, Gate::First>(work, stream)
+                              : startVectors<T, Gate::Last>(work, stream);
   }
   using Kernel = RmsNormPlain<T>;
   return launch("rms_norm", Kernel{work},

@@ -41,74 +41,102 @@ template <typename T> struct NormWork {
   DeviceRows<T> y;
 };
 
+enum class Gate { None, First, Last };
+
 /// A row's group in the registers of `Threads` threads, `Vectors` times 16 bytes
-/// each: it is read once.
-template <typename T, int Threads, int Vectors> struct RmsNormVectors {
-  static constexpr int threads = 256, blocks = Vectors > 2 ? 3 : 4;
-  static constexpr int width = vectorWidth<T>;
-  static constexpr int warps = Threads / warpSize;
+/// each. A block goes through rows, and loads the next one while it works on one.
+template <typename T, Gate Order, int Threads, int Vectors>
+struct RmsNormVectors {
+  static constexpr int threads = 256, blocks = 2;
+  static constexpr int width = vectorWidth<T>, warps = Threads / warpSize;
+  static constexpr int rowsOfBlock = threads / Threads;
   struct Shared {
-    float sums[threads / warpSize];
+    /// Two, so that one barrier is enough.
+    float sums[2][threads / warpSize];
   };
 
   NormWork<T> work;
+  /// How many threads' rows there are in the grid. Those of a group follow each
+  /// other, so that a thread keeps its part of the weight.
+  int64_t stride;
   /// Whether the weight can be read 16 bytes at a time.
   bool fastWeight;
 
   CP_DEVICE void operator()() const {
-    int64_t index = int64_t(blockX()) * (threads / Threads) + thread() / Threads;
-    int64_t row = index / work.groups, count = work.c / work.groups;
-    int64_t begin = index % work.groups * count;
-    // With several warps a row there is one row a block.
-    if (row >= work.rows)
-      return;
-    const T *x = work.x.row(row) + begin;
-    const T *gate = work.gate.data ? work.gate.row(row) + begin : nullptr;
+    int count = int(work.c / work.groups), begin = blockY() * count;
+    // As it is stored, which takes fewer registers.
+    uint4 weights[Vectors];
+    CP_UNROLL
+    for (int i = 0; i < Vectors; ++i) {
+      float weight[width];
+      CP_UNROLL
+      for (int j = 0; j < width; ++j)
+        weight[j] = 1;
+      if (work.weight.data && columnAt(i) < count)
+        loadParameters(work.weight, begin + columnAt(i), fastWeight, weight);
+      weights[i] = narrow(weight);
+    }
+    int64_t row = int64_t(blockX()) * rowsOfBlock + thread() / Threads;
+    // All warps of a row take part in its sums, those of others that are behind
+    // the last row too.
+    int64_t last = int64_t(blockX()) * rowsOfBlock;
     uint4 values[Vectors], gates[Vectors];
-    CP_UNROLL
-    for (int i = 0; i < Vectors; ++i) {
-      int column = columnAt(i);
-      bool valid = column < count;
-      values[i] = valid ? loadOnce(reinterpret_cast<const uint4 *>(x + column))
-                        : zeros();
-      gates[i] = valid && gate
-                     ? loadOnce(reinterpret_cast<const uint4 *>(gate + column))
-                     : zeros();
-    }
-    float value[Vectors][width], squares = 0;
-    CP_UNROLL
-    for (int i = 0; i < Vectors; ++i) {
-      widen(values[i], value[i]);
-      if (gate && work.gateFirst)
-        multiplyBySilu(gates[i], value[i]);
+    load(row, begin, count, values, gates);
+    CP_NO_UNROLL
+    for (int slot = 0; last < work.rows; slot ^= 1) {
+      float value[Vectors][width], squares = 0;
+      uint4 late[Vectors];
       CP_UNROLL
-      for (int j = 0; j < width; ++j)
-        squares += value[i][j] * value[i][j];
-    }
-    float scale = 1 / sqrtf(sumOf(squares) / float(count) + float(work.eps));
-    T *y = work.y.row(row) + begin;
-    CP_UNROLL
-    for (int i = 0; i < Vectors; ++i) {
-      int column = columnAt(i);
-      if (column >= count)
-        continue;
-      CP_UNROLL
-      for (int j = 0; j < width; ++j)
-        value[i][j] *= scale;
-      if (work.weight.data) {
-        float weight[width];
-        loadParameters(work.weight, begin + column, fastWeight, weight);
+      for (int i = 0; i < Vectors; ++i) {
+        widen(values[i], value[i]);
+        if (Order == Gate::First)
+          multiplyBySilu(gates[i], value[i]);
+        late[i] = gates[i];
         CP_UNROLL
         for (int j = 0; j < width; ++j)
-          value[i][j] *= weight[j];
+          squares += value[i][j] * value[i][j];
       }
-      if (gate && !work.gateFirst)
-        multiplyBySilu(gates[i], value[i]);
-      storeOnce(reinterpret_cast<uint4 *>(y + column), narrow(value[i]));
+      load(row + stride, begin, count, values, gates);
+      float scale =
+          1 / sqrtf(sumOf(squares, slot) / float(count) + float(work.eps));
+      CP_UNROLL
+      for (int i = 0; i < Vectors; ++i) {
+        int column = columnAt(i);
+        float weight[width];
+        widen(weights[i], weight);
+        CP_UNROLL
+        for (int j = 0; j < width; ++j)
+          value[i][j] *= scale * weight[j];
+        if (Order == Gate::Last)
+          multiplyBySilu(late[i], value[i]);
+        if (row < work.rows && column < count)
+          storeOnce(reinterpret_cast<uint4 *>(work.y.row(row) + begin + column),
+                    narrow(value[i]));
+      }
+      row += stride;
+      last += stride;
     }
   }
 
 private:
+  CP_DEVICE void load(int64_t row, int begin, int count,
+                      uint4 (&values)[Vectors], uint4 (&gates)[Vectors]) const {
+    bool isThere = row < work.rows;
+    const T *x = work.x.row(isThere ? row : 0) + begin;
+    const T *gate =
+        Order == Gate::None ? x : work.gate.row(isThere ? row : 0) + begin;
+    CP_UNROLL
+    for (int i = 0; i < Vectors; ++i) {
+      bool valid = isThere && columnAt(i) < count;
+      values[i] = valid ? loadOnce(reinterpret_cast<const uint4 *>(
+                              x + columnAt(i)))
+                        : zeros();
+      if (Order != Gate::None)
+        gates[i] = valid ? loadOnce(reinterpret_cast<const uint4 *>(
+                               gate + columnAt(i)))
+                         : zeros();
+    }
+  }
   CP_DEVICE static void multiplyBySilu(const uint4 &gates,
                                        float (&value)[width]) {
     float gate[width];
@@ -120,17 +148,17 @@ private:
   CP_DEVICE static int columnAt(int i) {
     return (i * Threads + thread() % Threads) * width;
   }
-  CP_DEVICE static float sumOf(float value) {
+  CP_DEVICE static float sumOf(float value, int slot) {
     value = warpSum(value);
     if constexpr (warps > 1) {
-      auto &sums = shared<Shared>().sums;
+      float *sums = shared<Shared>().sums[slot];
       if (lane() == 0)
-        sums[warp()] = value;
+        sharedStore(&sums[warp()], value);
       barrier();
       value = 0;
       CP_UNROLL
       for (int i = 0; i < warps; ++i)
-        value += sums[i];
+        value += sharedLoad(&sums[warp() / warps * warps + i]);
     }
     return value;
   }

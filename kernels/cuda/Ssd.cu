@@ -55,7 +55,7 @@ public:
     if (!hasTiles(work))
       return runPlain(work);
     if constexpr (std::is_same_v<T, BFloat16>) {
-      if (!work.deltas)
+      if (!work.sums)
         CP_RETURN_IF(formSteps(work));
       return runTiles(work);
     }
@@ -87,7 +87,7 @@ public:
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64);
     int64_t heads = headsPerBlock(perGroup);
     int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
-    int64_t segments = std::max<int64_t>((heads == 1 ? 2 : 1) * multiprocessors() / blocks, 1);
+    int64_t segments = std::max<int64_t>(SsdTiles<128, 4, true>::residents(int(heads)) * multiprocessors() / blocks, 1);
     segments = std::min(segments, ceilDiv(s.l, 256));
     return std::max<int64_t>(
         ceilDiv(ceilDiv(s.l, std::max<int64_t>(segments, 1)), 64) * 64, 64);
@@ -100,20 +100,25 @@ private:
   const char *formSteps(SsdWork<BFloat16> &work) {
     int64_t count = work.b * work.h * work.l;
     auto *steps = static_cast<float *>(
-        memory.allocate(size_t(3 * count) * sizeof(float)));
+        memory.allocate(size_t(2 * count) * sizeof(float)));
     if (!steps)
       return outOfDeviceMemory;
-    work.deltas = steps;
-    work.highs = steps + count;
-    work.lows = steps + 2 * count;
-    return start(SsdSteps{work, steps, steps + count, steps + 2 * count},
-                 {ceilDiv(work.h, SsdSteps::heads), work.segments, work.b});
+    work.sums = steps;
+    work.inputs = steps + count;
+    int64_t chunks = ceilDiv(std::min(work.segment, work.l), SsdSteps::chunk);
+    CP_RETURN_IF(start(SsdSteps{work, int(chunks), steps, steps + count},
+                       {ceilDiv(work.h, SsdSteps::heads),
+                        work.segments * chunks, work.b}));
+    return work.decays ? start(SsdTileDecays{work},
+                               {ceilDiv(work.h, 4), work.segments, work.b})
+                       : nullptr;
   }
+  /// As many heads as there are in a group, up to four.
   static int64_t headsPerBlock(int64_t perGroup) {
-#ifdef CP_HEADS
-    return CP_HEADS;
+#ifdef CP_MOST_HEADS
+    return std::min<int64_t>(perGroup, CP_MOST_HEADS);
 #endif
-    return perGroup > 1 ? 2 : 1;
+    return perGroup > 2 ? 4 : perGroup;
   }
 
   const char *runPlain(const SsdWork<T> &work) {
@@ -130,9 +135,14 @@ private:
 
   const char *runTiles(const SsdWork<T> &work) {
     int64_t perGroup = work.h / work.g * ceilDiv(work.p, 64);
-    if (headsPerBlock(perGroup) == 2)
+    switch (headsPerBlock(perGroup)) {
+    case 1:
+      return work.n <= 64 ? runTilesOf<64, 1>(work) : runTilesOf<128, 1>(work);
+    case 2:
       return work.n <= 64 ? runTilesOf<64, 2>(work) : runTilesOf<128, 2>(work);
-    return work.n <= 64 ? runTilesOf<64, 1>(work) : runTilesOf<128, 1>(work);
+    default:
+      return work.n <= 64 ? runTilesOf<64, 4>(work) : runTilesOf<128, 4>(work);
+    }
   }
   template <int N, int Heads> const char *runTilesOf(const SsdWork<T> &work) {
     return work.y.data ? runTilesOf<N, Heads, true>(work)

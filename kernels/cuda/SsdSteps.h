@@ -13,18 +13,24 @@
 
 namespace cp::kernels::cuda {
 
-/// For each head and token [b, h, l] delta, and the sum of log2 decays up to it
-/// from the first token of its sequence in its segment on: as two floats, since
-/// what is exponentiated is the difference of two sums, which large steps would
-/// spoil. And the decay of each segment, and delta as it is handed over. A warp goes
-/// through a segment of a head.
+/// For each head and token [b, h, l], of logarithms to the base 2:
+///   sums    of the decays of its tile's tokens up to it
+///   inputs  log delta - sums, so that 2^(sums[t] + inputs[s]) is what is left
+///           at t of what token s puts in
+/// and delta as it is handed over. A tile's sums are short, so that floats hold
+/// them: what fades by more than 2^-200 is gone.
 struct SsdSteps {
   static constexpr int threads = 512, blocks = 1;
   static constexpr int heads = threads / warpSize, each = 4;
+  /// Tokens of a block: with places a tile may begin anywhere, so that the sums
+  /// begin earlier.
+  static constexpr int64_t chunk = 512, early = warpSize * each;
   using Shared = Nothing;
 
   SsdWork<BFloat16> work;
-  float *deltas, *highs, *lows;
+  /// Blocks of a segment.
+  int chunks;
+  float *sums, *inputs;
 
   CP_DEVICE void operator()() const {
     int64_t head = int64_t(blockX()) * heads + warp(), b = blockZ();
@@ -32,36 +38,36 @@ struct SsdSteps {
       return;
     double rate = decayRateOf(double(widened(*at(work.aLog, head))));
     float bias = work.delta.data ? 0 : biasOf(work, head);
-    int64_t begin = blockY() * work.segment;
-    int64_t end = least(begin + work.segment, work.l);
+    int64_t begin = blockY() / chunks * work.segment;
+    int64_t stored = begin + blockY() % chunks * chunk;
+    int64_t end = least(stored + chunk, least(begin + work.segment, work.l));
+    bool isEarly = work.places.data && stored > begin;
     double before = 0;
-    bool anyStart = false;
-    for (int64_t first = begin; first < end; first += warpSize * each) {
+    for (int64_t first = isEarly ? stored - early : stored; first < end;
+         first += warpSize * each) {
       int64_t t = first + lane() * each;
       Sums own;
       float delta[each];
       CP_UNROLL
       for (int i = 0; i < each; ++i) {
-        bool starts = false;
-        delta[i] = deltaAt(b, t + i, end, head, bias, starts);
+        bool startsTile = false;
+        delta[i] = t + i < end ? deltaAt(b, t + i, begin, head, bias, startsTile)
+                               : 0;
         // The rate may be the largest number, so that it is not made larger
-        // first. More leaves nothing either; sums stay finite, and NaN is NaN.
+        // first. NaN stays.
         double log = rate * double(delta[i]) * log2e;
-        own.add(i, log < -4096 ? -4096 : log, starts);
+        own.add(i, log < -200 ? -200 : log, startsTile);
       }
-      before = own.finish(before, anyStart);
+      before = own.finish(before);
       CP_UNROLL
       for (int i = 0; i < each; ++i)
-        if (t + i < end)
+        if (t + i >= stored && t + i < end)
           store(b, t + i, head, delta[i], own.upTo[i]);
     }
-    if (work.decays && lane() == 0)
-      work.decays[(b * work.segments + blockY()) * work.h + head] =
-          anyStart ? startOfSequence<float>() : float(exp2(before));
   }
 
 private:
-  /// Sums up to each of a lane's tokens, from where its sequence starts.
+  /// Sums up to each of a lane's tokens, from where its tile starts.
   struct Sums {
     double upTo[each], sum = 0;
     bool isBehindStart[each], hasStart = false;
@@ -74,7 +80,7 @@ private:
     }
     /// Adds what is in front of the lane, `before` of it in front of the warp;
     /// returns what is in front of the next tokens.
-    CP_DEVICE double finish(double before, bool &anyStart) {
+    CP_DEVICE double finish(double before) {
       double scanned = sum;
       bool starts = hasStart;
       CP_UNROLL
@@ -93,17 +99,16 @@ private:
       for (int i = 0; i < each; ++i)
         upTo[i] = isBehindStart[i] ? upTo[i] : upTo[i] + base;
       bool isCut = shuffle(int(starts), warpSize - 1);
-      anyStart |= isCut;
       return shuffle(scanned, warpSize - 1) + (isCut ? 0 : before);
     }
   };
 
-  CP_DEVICE float deltaAt(int64_t b, int64_t t, int64_t end, int64_t head,
-                          float bias, bool &starts) const {
-    if (t >= end)
-      return 0;
-    int64_t place = work.places.data ? *at(work.places, b, t) : 1;
-    starts = place == 0;
+  CP_DEVICE float deltaAt(int64_t b, int64_t t, int64_t begin, int64_t head,
+                          float bias, bool &startsTile) const {
+    int64_t place = work.places.data ? *at(work.places, b, t) : t + 1;
+    startsTile = (place >= 0 && t - place >= begin ? place : t - begin) %
+                     tileTokens ==
+                 0;
     if (place < 0)
       return 0;
     return work.delta.data
@@ -113,12 +118,43 @@ private:
   CP_DEVICE void store(int64_t b, int64_t t, int64_t head, float delta,
                        double sum) const {
     int64_t to = (b * work.h + head) * work.l + t;
-    float high = float(sum);
-    deltas[to] = delta;
-    highs[to] = high;
-    lows[to] = float(sum - double(high));
+    sums[to] = float(sum);
+    inputs[to] = log2f(delta) - float(sum);
     if (work.formed.data)
       *at(work.formed, b, t, head) = delta;
+  }
+};
+
+/// The decay of each segment, [b, segments, h], from the sums of its tiles: a
+/// warp each.
+struct SsdTileDecays {
+  static constexpr int threads = 128, blocks = 1;
+  using Shared = Nothing;
+
+  SsdWork<BFloat16> work;
+
+  CP_DEVICE void operator()() const {
+    int64_t head = int64_t(blockX()) * (threads / warpSize) + warp();
+    int64_t segment = blockY(), b = blockZ();
+    if (head >= work.h)
+      return;
+    int64_t begin = segment * work.segment;
+    int64_t end = least(begin + work.segment, work.l);
+    bool hasStart = false;
+    if (work.places.data)
+      for (int64_t t = begin + lane(); t < end; t += warpSize)
+        hasStart |= *at(work.places, b, t) == 0;
+    // Without a start tiles lie side by side from the segment's first token on.
+    const float *sums = work.sums + (b * work.h + head) * work.l;
+    double total = 0;
+    for (int64_t t = begin + lane() * tileTokens; t < end;
+         t += warpSize * tileTokens)
+      total += double(sums[least(t + tileTokens, end) - 1]);
+    total = warpSum(total);
+    bool anyStart = vote(hasStart) != 0;
+    if (lane() == 0)
+      work.decays[(b * work.segments + segment) * work.h + head] =
+          anyStart ? startOfSequence<float>() : float(exp2(total));
   }
 };
 

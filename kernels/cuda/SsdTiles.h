@@ -33,14 +33,13 @@ namespace cp::kernels::cuda {
 /// channels counts as several.
 template <int N, int Heads, bool Outputs> struct SsdTiles {
   static constexpr int threads = 128 * Heads, blocks = Heads == 1 ? 2 : 1;
-  static constexpr int tokens = 64, width = 64, band = 16;
+  static constexpr int tokens = tileTokens, width = 64, band = 16;
   /// Products side by side along n, and those that one fragment of b is for.
   static constexpr int columnTiles = N / 8, columnPairs = N / 16;
 
-  /// What SsdSteps gives: delta of each token, and the sum of log2 decays in
-  /// front of the tile and up to each token.
+  /// What SsdSteps gives of each token.
   struct Steps {
-    float delta[tokens], high[tokens + 1], low[tokens + 1];
+    float sums[tokens], inputs[tokens];
   };
   struct Stage {
     Tile<tokens, N> B;
@@ -51,6 +50,8 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
   struct Shared {
     Stage stages[2];
     Tile<Outputs ? tokens : 1, tokens> weights[Heads];
+    /// D of each channel; zeros where there is none.
+    float skips[Heads][width];
   };
 
   SsdWork<BFloat16> work;
@@ -59,6 +60,8 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
   /// Whether tiles can be filled 16 bytes at a time, and y stored in pairs.
   bool fastX, fastB, fastC, fastY;
 
+  /// How many of its blocks a multiprocessor takes.
+  static int residents(int heads) { return heads == 1 ? 2 : 1; }
   CP_DEVICE void operator()() const;
 };
 
@@ -68,6 +71,8 @@ struct TilePiece {
   int count;
   bool starts, hasTokens;
 };
+
+constexpr float infinity = __builtin_inff();
 
 /// Where a row of blocks of 16 x 16 on and below the diagonal is, of ten.
 CP_DEVICE int rowOfBlock(int i) { return i < 4 ? 3 : i < 7 ? 2 : i < 9 ? 1 : 0; }
@@ -83,6 +88,8 @@ public:
   using Stage = typename Kernel::Stage;
   using Steps = typename Kernel::Steps;
   static constexpr int tokens = Kernel::tokens, band = Kernel::band;
+  /// Rows of blocks whose outputs are formed at once: as many as registers allow.
+  static constexpr int height = 2;
 
   CP_DEVICE explicit SsdTilesThread(const Kernel &kernel);
   CP_DEVICE void run();
@@ -92,7 +99,7 @@ private:
   struct Head {
     int head, channel, width;
   };
-  CP_DEVICE Head headAt(int i) const;
+  CP_DEVICE Head ownHead() const;
   CP_DEVICE TilePiece pieceAt(int64_t first) const;
   CP_DEVICE void fill(Stage &stage, const TilePiece &piece) const;
   CP_DEVICE void fillSteps(Stage &stage, const TilePiece &piece) const;
@@ -105,12 +112,13 @@ private:
   CP_DEVICE void formBlock(const Stage &stage, int row, int column) const;
   /// False where an output is not finite.
   CP_DEVICE bool formOutputs(const Stage &stage, const TilePiece &piece) const;
-  CP_DEVICE bool storeOutputs(const Stage &stage, const TilePiece &piece,
-                              const float (&y)[tokens / band][2][4]) const;
+  CP_DEVICE void formRows(const Stage &stage, int top, int count,
+                          float (&y)[height][2][4]) const;
+  CP_DEVICE float storeRows(const Stage &stage, const TilePiece &piece, int top,
+                            const float (&y)[height][2][4]) const;
   CP_DEVICE void update(const Stage &stage, int count);
   CP_DEVICE void goTokenByToken(const Stage &stage, const TilePiece &piece);
   CP_DEVICE void clearOutputs(const TilePiece &piece) const;
-  CP_DEVICE float skipAt(int channel) const;
 
   const Kernel &kernel;
   const Work &work;
@@ -121,6 +129,8 @@ private:
   /// lane's part of a fragment are; see Tile.h.
   int own, channels, q, r;
   Head head;
+  Fragments<Tile<tokens, N>> rowsOfN;
+  Fragments<Tile<tokens, 64>> rowsOf64;
   /// [channel, n] of 16 channels: d of products side by side.
   float state[Kernel::columnTiles][4];
 };
@@ -138,12 +148,19 @@ CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
       begin(int64_t(segment) * work.segment),
       end(least(begin + work.segment, work.l)), own(warp() / 4),
       channels(warp() % 4 * band), q(lane() / 4), r(lane() % 4 * 2),
-      head(headAt(own)) {}
+      head(ownHead()) {
+  if constexpr (Outputs)
+    for (int i = thread() % 128; i < Kernel::width; i += 128)
+      sharedStore(&memory.skips[own][i],
+                  work.D.data && i < head.width
+                      ? widened(*at(work.D, head.head, head.channel + i))
+                      : 0.f);
+}
 
 /// One that is not there has no channels.
 template <int N, int Heads, bool Outputs>
-CP_DEVICE auto SsdTilesThread<N, Heads, Outputs>::headAt(int i) const -> Head {
-  int inGroup = blockX() % kernel.blocksPerGroup * Heads + i;
+CP_DEVICE auto SsdTilesThread<N, Heads, Outputs>::ownHead() const -> Head {
+  int inGroup = blockX() % kernel.blocksPerGroup * Heads + own;
   int perGroup = int(work.h / work.g);
   bool isThere = inGroup < perGroup * kernel.slices;
   int at = isThere ? inGroup / kernel.slices : 0;
@@ -182,43 +199,42 @@ SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
                                         const TilePiece &piece) const {
   if (piece.count && piece.hasTokens) {
     fillSteps(stage, piece);
-    fillTile<Kernel::threads>(stage.B, at(work.B, b, piece.first, group),
-                              work.B.strides[1], work.B.strides[3],
-                              piece.count, int(work.n), kernel.fastB);
+    auto rowsOf = [&](const View<const BFloat16, 4> &view, int head,
+                      int64_t channel, int64_t width, bool isFast) -> TileRows {
+      return {at(view, b, piece.first, head, channel),
+              view.strides[1],
+              view.strides[3],
+              piece.count,
+              int(width),
+              isFast};
+    };
+    fillTile<Kernel::threads>(stage.B,
+                              rowsOf(work.B, group, 0, work.n, kernel.fastB));
     if constexpr (Outputs)
-      fillTile<Kernel::threads>(stage.C, at(work.C, b, piece.first, group),
-                                work.C.strides[1], work.C.strides[3],
-                                piece.count, int(work.n), kernel.fastC);
-    CP_UNROLL
-    for (int i = 0; i < Heads; ++i) {
-      Head of = headAt(i);
-      fillTile<Kernel::threads>(
-          stage.x[i], at(work.x, b, piece.first, of.head, of.channel),
-          work.x.strides[1], work.x.strides[3], piece.count, of.width,
-          kernel.fastX);
-    }
+      fillTile<Kernel::threads>(stage.C,
+                                rowsOf(work.C, group, 0, work.n, kernel.fastC));
+    fillTile<128>(stage.x[own], rowsOf(work.x, head.head, head.channel,
+                                       head.width, kernel.fastX));
   }
   commitCopies();
 }
 
-/// Zeros behind the last token, and in front of a segment or a sequence.
+/// A token that is not there adds nothing.
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void
 SsdTilesThread<N, Heads, Outputs>::fillSteps(Stage &stage,
                                              const TilePiece &piece) const {
-  int i = thread() % 128;
+  int i = thread() % 128 % tokens;
+  bool valid = i < piece.count;
+  int64_t from = (int64_t(b) * work.h + head.head) * work.l + piece.first +
+                 (valid ? i : 0);
   Steps &steps = stage.steps[own];
-  int64_t from = (b * work.h + head.head) * work.l + piece.first;
-  if (i < tokens)
-    copy4(&steps.delta[i], work.deltas + from + (i < piece.count ? i : 0),
-          i < piece.count);
-  if (i <= tokens) {
-    bool valid = i <= piece.count &&
-                 (i > 0 || (piece.first > begin && !piece.starts));
-    int64_t at = valid ? from + i - 1 : from;
-    copy4(&steps.high[i], work.highs + at, valid);
-    copy4(&steps.low[i], work.lows + at, valid);
-  }
+  if (thread() % 128 < tokens)
+    copy4(&steps.sums[i], work.sums + from, valid);
+  else if (valid)
+    copy4(&steps.inputs[i], work.inputs + from, true);
+  else
+    sharedStore(&steps.inputs[i], -infinity);
 }
 
 template <int N, int Heads, bool Outputs>
@@ -288,31 +304,36 @@ template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
                                                             int row,
                                                             int column) const {
-  float sums[2][4] = {};
+  float products[2][4] = {};
   CP_UNROLL
   for (int k = 0; k < Kernel::columnPairs; ++k) {
     uint32_t a[4], b[4];
-    loadA(a, stage.C, row, k * band);
-    loadBTransposed(b, stage.B, column, k * band);
-    multiply(sums[0], a, b[0], b[1]);
-    multiply(sums[1], a, b[2], b[3]);
+    rowsOfN.loadA(a, stage.C, row, k * band);
+    rowsOfN.loadBTransposed(b, stage.B, column, k * band);
+    multiply(products[0], a, b[0], b[1]);
+    multiply(products[1], a, b[2], b[3]);
   }
   CP_UNROLL
   for (int i = 0; i < Heads; ++i) {
     const Steps &steps = stage.steps[i];
+    // Read before anything is stored, so that each is read once.
+    float sums[2], inputs[4];
+    CP_UNROLL
+    for (int j = 0; j < 2; ++j)
+      sums[j] = sharedLoad(&steps.sums[row + q + j * 8]);
+    CP_UNROLL
+    for (int j = 0; j < 4; ++j)
+      inputs[j] = sharedLoad(&steps.inputs[column + r + j / 2 * 8 + j % 2]);
     CP_UNROLL
     for (int j = 0; j < 4; ++j) {
       int t = row + q + j / 2 * 8, s = column + r + j % 2 * 8;
       float weights[2];
       CP_UNROLL
       for (int k = 0; k < 2; ++k) {
-        float decay = exp2Fast((sharedLoad(&steps.high[t + 1]) -
-                                sharedLoad(&steps.high[s + k + 1])) +
-                               (sharedLoad(&steps.low[t + 1]) -
-                                sharedLoad(&steps.low[s + k + 1])));
-        float weight = sums[j % 2][j / 2 * 2 + k] * decay *
-                       sharedLoad(&steps.delta[s + k]);
-        weights[k] = s + k <= t ? weight : 0;
+        weights[k] = products[j % 2][j / 2 * 2 + k] *
+                     exp2Fast(sums[j / 2] + inputs[j % 2 * 2 + k]);
+        if (row == column)
+          weights[k] = s + k <= t ? weights[k] : 0;
       }
       setPair(memory.weights[i], t, s, packed(weights[0], weights[1]));
     }
@@ -320,10 +341,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
-    const Stage &stage, const TilePiece &piece) const {
-  constexpr int rows = tokens / band;
-  float y[rows][2][4] = {};
+CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
+    const Stage &stage, int top, int count, float (&y)[height][2][4]) const {
   CP_UNROLL
   for (int k = 0; k < Kernel::columnPairs; ++k) {
     uint32_t states[4];
@@ -333,87 +352,91 @@ CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
       states[j] = packed(from[0], from[1]);
     }
     CP_UNROLL
-    for (int row = 0; row < rows; ++row) {
+    for (int row = 0; row < height; ++row) {
       uint32_t c[4];
-      loadA(c, stage.C, row * band, k * band);
+      rowsOfN.loadA(c, stage.C, (top + row) * band, k * band);
       multiply(y[row][0], c, states[0], states[1]);
       multiply(y[row][1], c, states[2], states[3]);
     }
   }
-  const Steps &steps = stage.steps[own];
-  float high = sharedLoad(&steps.high[0]), low = sharedLoad(&steps.low[0]);
   CP_UNROLL
-  for (int row = 0; row < rows; ++row)
+  for (int row = 0; row < height; ++row)
     CP_UNROLL
   for (int j = 0; j < 2; ++j) {
-    int t = row * band + q + j * 8;
-    float fromStart = exp2Fast((sharedLoad(&steps.high[t + 1]) - high) +
-                               (sharedLoad(&steps.low[t + 1]) - low));
+    float fromStart = exp2Fast(sharedLoad(
+        &stage.steps[own].sums[(top + row) * band + q + j * 8]));
     CP_UNROLL
     for (int k = 0; k < 4; ++k)
       y[row][k / 2][2 * j + k % 2] *= fromStart;
   }
-  CP_UNROLL
-  for (int column = 0; column < rows; ++column) {
-    if (column * band >= piece.count)
-      break;
+  // A block above the diagonal has no weights, nor one behind the last token.
+  int last = top + height < (count + band - 1) / band
+                 ? top + height
+                 : (count + band - 1) / band;
+  CP_NO_UNROLL
+  for (int column = 0; column < last; ++column) {
     uint32_t x[4];
-    loadB(x, stage.x[own], column * band, channels);
+    rowsOf64.loadB(x, stage.x[own], column * band, channels);
     CP_UNROLL
-    for (int row = column; row < rows; ++row) {
-      if (row * band >= piece.count)
-        break;
+    for (int row = 0; row < height; ++row) {
+      if (top + row < column || top + row >= last)
+        continue;
       uint32_t w[4];
-      loadA(w, memory.weights[own], row * band, column * band);
+      rowsOf64.loadA(w, memory.weights[own], (top + row) * band, column * band);
       multiply(y[row][0], w, x[0], x[1]);
       multiply(y[row][1], w, x[2], x[3]);
     }
   }
-  return storeOutputs(stage, piece, y);
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::skipAt(int channel) const {
-  return work.D.data && channel < head.width
-             ? widened(*at(work.D, head.head, head.channel + channel))
-             : 0;
+CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
+    const Stage &stage, const TilePiece &piece) const {
+  // 0 times each output: not 0 where one is not finite.
+  float check = 0;
+  CP_NO_UNROLL
+  for (int top = 0; top < tokens / band; top += height) {
+    if (top * band >= piece.count)
+      break;
+    float y[height][2][4] = {};
+    formRows(stage, top, piece.count, y);
+    check += storeRows(stage, piece, top, y);
+  }
+  return !vote(!(check == 0));
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::storeOutputs(
-    const Stage &stage, const TilePiece &piece,
-    const float (&y)[tokens / band][2][4]) const {
-  bool isFine = true;
+CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
+    const Stage &stage, const TilePiece &piece, int top,
+    const float (&y)[height][2][4]) const {
+  float check = 0;
   CP_UNROLL
   for (int k = 0; k < 2; ++k) {
     int channel = channels + k * 8 + r;
-    float skips[2] = {skipAt(channel), skipAt(channel + 1)};
-    BFloat16 *to =
-        at(work.y, b, piece.first + q, head.head, head.channel + channel);
+    const float *skip = &memory.skips[own][channel];
+    float skips[2] = {sharedLoad(skip), sharedLoad(skip + 1)};
+    BFloat16 *to = at(work.y, b, piece.first + top * band + q, head.head,
+                      head.channel + channel);
     CP_UNROLL
-    for (int row = 0; row < tokens / band; ++row)
-      CP_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      int t = row * band + q + j * 8;
-      if (t >= piece.count)
-        continue;
+    for (int row = 0; row < 2 * height; ++row) {
+      int t = top * band + q + row * 8;
       uint32_t x = pairAt(stage.x[own], t, channel);
-      float first = y[row][k][2 * j] + skips[0] * lowOf(x);
-      float second = y[row][k][2 * j + 1] + skips[1] * highOf(x);
-      isFine &= isFinite(first) && isFinite(second);
-      BFloat16 *there = to + (row * band + j * 8) * work.y.strides[1];
-      if (kernel.fastY) {
-        if (channel < head.width)
-          *reinterpret_cast<uint32_t *>(there) = packed(first, second);
-        continue;
+      float first = y[row / 2][k][row % 2 * 2] + skips[0] * lowOf(x);
+      float second = y[row / 2][k][row % 2 * 2 + 1] + skips[1] * highOf(x);
+      if (t < piece.count && channel < head.width) {
+        check += 0 * first + 0 * second;
+        if (kernel.fastY) {
+          *reinterpret_cast<uint32_t *>(to) = packed(first, second);
+        } else {
+          *to = narrowed<BFloat16>(first);
+          if (channel + 1 < head.width)
+            to[work.y.strides[3]] = narrowed<BFloat16>(second);
+        }
       }
-      if (channel < head.width)
-        *there = narrowed<BFloat16>(first);
-      if (channel + 1 < head.width)
-        there[work.y.strides[3]] = narrowed<BFloat16>(second);
+      to += 8 * work.y.strides[1];
     }
   }
-  return !vote(!isFine);
+  return check;
 }
 
 template <int N, int Heads, bool Outputs>
@@ -424,10 +447,9 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
   const Steps &steps = stage.steps[own];
   CP_NO_UNROLL
   for (int t = 0; t < piece.count; ++t) {
-    float decay = exp2Fast(
-        (sharedLoad(&steps.high[t + 1]) - sharedLoad(&steps.high[t])) +
-        (sharedLoad(&steps.low[t + 1]) - sharedLoad(&steps.low[t])));
-    float delta = sharedLoad(&steps.delta[t]);
+    float sum = sharedLoad(&steps.sums[t]);
+    float delta = exp2Fast(sum + sharedLoad(&steps.inputs[t]));
+    float decay = exp2Fast(t ? sum - sharedLoad(&steps.sums[t - 1]) : sum);
     float x[2], y[2] = {};
     CP_UNROLL
     for (int k = 0; k < 2; ++k)
@@ -451,8 +473,10 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
       int channel = channels + q + k * 8;
       if (r == 0 && channel < head.width)
         *at(work.y, b, piece.first + t, head.head, head.channel + channel) =
-            narrowed<BFloat16>(work.D.data ? y[k] + skipAt(channel) * x[k]
-                                           : y[k]);
+            narrowed<BFloat16>(
+                work.D.data
+                    ? y[k] + sharedLoad(&memory.skips[own][channel]) * x[k]
+                    : y[k]);
     }
   }
 }
@@ -461,39 +485,30 @@ template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
                                                          int count) {
   const Steps &steps = stage.steps[own];
-  float high = sharedLoad(&steps.high[count]);
-  float low = sharedLoad(&steps.low[count]);
-  float whole = exp2Fast((high - sharedLoad(&steps.high[0])) +
-                         (low - sharedLoad(&steps.low[0])));
+  float last = sharedLoad(&steps.sums[count - 1]);
+  float whole = exp2Fast(last);
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
     CP_UNROLL
   for (int k = 0; k < 4; ++k)
     state[j][k] *= whole;
-  CP_UNROLL
-  for (int row = 0; row < tokens; row += band) {
-    if (row >= count)
-      break;
+  CP_NO_UNROLL
+  for (int row = 0; row < count; row += band) {
     uint32_t x[4];
-    loadATransposed(x, stage.x[own], row, channels);
+    rowsOf64.loadATransposed(x, stage.x[own], row, channels);
     CP_UNROLL
     for (int j = 0; j < 2; ++j) {
-      float toEnd[2];
-      CP_UNROLL
-      for (int k = 0; k < 2; ++k) {
-        int t = row + r + j * 8 + k;
-        toEnd[k] = exp2Fast((high - sharedLoad(&steps.high[t + 1])) +
-                            (low - sharedLoad(&steps.low[t + 1]))) *
-                   sharedLoad(&steps.delta[t]);
-      }
+      const float *inputs = &steps.inputs[row + r + j * 8];
+      float first = exp2Fast(last + sharedLoad(inputs));
+      float second = exp2Fast(last + sharedLoad(inputs + 1));
       CP_UNROLL
       for (int k = 2 * j; k < 2 * j + 2; ++k)
-        x[k] = packed(lowOf(x[k]) * toEnd[0], highOf(x[k]) * toEnd[1]);
+        x[k] = packed(lowOf(x[k]) * first, highOf(x[k]) * second);
     }
     CP_UNROLL
     for (int column = 0; column < Kernel::columnPairs; ++column) {
       uint32_t b[4];
-      loadB(b, stage.B, row, column * band);
+      rowsOfN.loadB(b, stage.B, row, column * band);
       multiply(state[2 * column], x, b[0], b[1]);
       multiply(state[2 * column + 1], x, b[2], b[3]);
     }

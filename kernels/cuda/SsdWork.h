@@ -34,7 +34,7 @@ template <typename T> struct SsdWork : SsdSizes {
   /// Tokens of a segment, and how many segments there are.
   int64_t segment, segments;
   /// What tiles are given of the steps: see SsdSteps.
-  const float *deltas, *highs, *lows;
+  const float *sums, *inputs;
   /// [b, segments, h, p, n]: the state in front of each; null for zeros.
   const Acc *before;
 
@@ -50,6 +50,9 @@ template <typename T> struct SsdWork : SsdSizes {
 };
 
 constexpr double log2e = 1.4426950408889634;
+
+/// Tokens of a tile; tiles of a segment begin with it and with each sequence.
+constexpr int tileTokens = 64;
 
 /// Decays as they are computed with on the device; see Decay.h.
 CP_DEVICE double decayRateOf(double aLog) {

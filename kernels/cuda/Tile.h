@@ -24,7 +24,7 @@ namespace cp::kernels::cuda {
 
 /// Rows in shared memory. The 16-byte parts of a row are exchanged by its
 /// number, so that the same part of eight rows lies in different banks.
-template <int Rows, int Columns> struct alignas(128) Tile {
+template <int Rows, int Columns> struct alignas(2 * Columns) Tile {
   static_assert(Columns % 64 == 0, "parts are exchanged among eight");
   static constexpr int rows = Rows, columns = Columns;
 
@@ -79,10 +79,6 @@ CP_DEVICE void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-template <typename T> CP_DEVICE T sharedLoad(const T *from) { return *from; }
-template <typename T> CP_DEVICE void sharedStore(T *to, T value) {
-  *to = value;
-}
 #else
 inline void copy16(void *to, const void *from, bool valid,
                    int line = __builtin_LINE()) {
@@ -106,54 +102,48 @@ inline void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
                      uint32_t b1, int line = __builtin_LINE()) {
   exec::multiply(d, a, b0, b1, line);
 }
-template <typename T>
-T sharedLoad(const T *from, int line = __builtin_LINE()) {
-  exec::note(from, sizeof(T), false, line);
-  return *from;
-}
-template <typename T>
-void sharedStore(T *to, T value, int line = __builtin_LINE()) {
-  exec::note(to, sizeof(T), true, line);
-  *to = value;
-}
 #endif
 
-// Fragments of what starts at (row, column) of a tile. One of b is of two
-// products side by side: its first two registers are of columns 0 to 7, the
-// others of 8 to 15.
+/// What a lane reads of the fragments of a tile, each of which begins at a row and
+/// a column that 16 divides: then the exchange of parts is one exclusive or with
+/// the column. A fragment of b is of two products side by side: its first two
+/// registers are of columns 0 to 7, the others of 8 to 15.
+template <typename Tile> class Fragments {
+public:
+  CP_DEVICE Fragments()
+      : straight(Tile::offset(lane() % 16, lane() / 16 * 8)),
+        crossed(Tile::offset(lane() % 8 + lane() / 16 * 8,
+                             lane() / 8 % 2 * 8)) {}
 
-/// a = the tile's block.
-template <typename Tile>
-CP_DEVICE void loadA(uint32_t (&a)[4], const Tile &tile, int row, int column) {
-  loadMatrices(a, tile.elements + Tile::offset(row + lane() % 16,
-                                               column + lane() / 16 * 8));
-}
-/// a = the block's transpose.
-template <typename Tile>
-CP_DEVICE void loadATransposed(uint32_t (&a)[4], const Tile &tile, int row,
-                               int column) {
-  int matrix = lane() / 8;
-  loadTransposed(a, tile.elements +
-                        Tile::offset(row + lane() % 8 + matrix / 2 * 8,
-                                     column + matrix % 2 * 8));
-}
-/// b = the block.
-template <typename Tile>
-CP_DEVICE void loadB(uint32_t (&b)[4], const Tile &tile, int row, int column) {
-  int matrix = lane() / 8;
-  loadTransposed(b, tile.elements +
-                        Tile::offset(row + lane() % 8 + matrix % 2 * 8,
-                                     column + matrix / 2 * 8));
-}
-/// b = the block's transpose.
-template <typename Tile>
-CP_DEVICE void loadBTransposed(uint32_t (&b)[4], const Tile &tile, int row,
-                               int column) {
-  int matrix = lane() / 8;
-  loadMatrices(b, tile.elements +
-                      Tile::offset(row + lane() % 8 + matrix / 2 * 8,
-                                   column + matrix % 2 * 8));
-}
+  /// a = the tile's block.
+  CP_DEVICE void loadA(uint32_t (&a)[4], const Tile &tile, int row,
+                       int column) const {
+    loadMatrices(a, at(tile, straight, row, column));
+  }
+  /// a = the block's transpose.
+  CP_DEVICE void loadATransposed(uint32_t (&a)[4], const Tile &tile, int row,
+                                 int column) const {
+    loadTransposed(a, at(tile, crossed, row, column));
+  }
+  /// b = the block.
+  CP_DEVICE void loadB(uint32_t (&b)[4], const Tile &tile, int row,
+                       int column) const {
+    loadTransposed(b, at(tile, straight, row, column));
+  }
+  /// b = the block's transpose.
+  CP_DEVICE void loadBTransposed(uint32_t (&b)[4], const Tile &tile, int row,
+                                 int column) const {
+    loadMatrices(b, at(tile, crossed, row, column));
+  }
+
+private:
+  CP_DEVICE static const uint16_t *at(const Tile &tile, int lane, int row,
+                                      int column) {
+    return tile.elements + (lane ^ column) + row * Tile::columns;
+  }
+
+  int straight, crossed;
+};
 
 /// A pair of neighbours in a row, `column` even.
 template <typename Tile>
@@ -173,32 +163,45 @@ CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
       uint32_t(sharedLoad(tile.elements + Tile::offset(row, column))) << 16);
 }
 
-/// Starts to fill a tile from `rows` rows of `width` elements; zeros beyond.
-/// Row i starts at from + i * stride, and its elements are `step` apart.
-/// `vectorised` says that they can be copied 16 bytes at a time; else they are
-/// stored at once. The `threads` first threads of the block do it.
+/// Rows of a tensor that tiles are filled from: row i starts at data + i * stride,
+/// and its elements are `step` apart.
+struct TileRows {
+  const BFloat16 *data;
+  int64_t stride, step;
+  int rows, width;
+  /// Whether they can be copied 16 bytes at a time.
+  bool isFast;
+};
+
+/// Starts to fill a tile; zeros beyond the rows. Those that are not fast are stored
+/// at once. `Threads` threads do it, of which this one is thread() % Threads.
 template <int Threads, typename Tile>
-CP_DEVICE void fillTile(Tile &tile, const BFloat16 *from, int64_t stride,
-                        int64_t step, int rows, int width, bool vectorised) {
-  if (vectorised) {
+CP_DEVICE void fillTile(Tile &tile, const TileRows &from) {
+  if (from.isFast) {
     constexpr int parts = Tile::columns / 8;
-    static_assert(Threads % parts == 0, "a thread keeps its column");
-    int column = thread() % parts * 8;
+    // Of a thread's rows the number modulo eight is one.
+    constexpr int step = Threads / parts;
+    static_assert(step % 8 == 0, "a thread keeps its column");
+    int column = thread() % parts * 8, row = thread() % Threads / parts;
+    uint16_t *to = tile.elements + Tile::offset(row, column);
+    const BFloat16 *at = from.data + row * from.stride + column;
+    int rows = column < from.width ? from.rows : 0;
     CP_UNROLL
-    for (int i = 0; i < Tile::rows / (Threads / parts); ++i) {
-      int row = i * (Threads / parts) + thread() / parts;
-      bool valid = row < rows && column < width;
-      copy16(tile.elements + Tile::offset(row, column),
-             valid ? from + row * stride + column : from, valid);
+    for (int i = 0; i < (Tile::rows + step - 1) / step; ++i) {
+      bool valid = row + i * step < rows;
+      if (Tile::rows % step == 0 || row + i * step < Tile::rows)
+        copy16(to + i * step * Tile::columns, valid ? at : from.data, valid);
+      at += step * from.stride;
     }
     return;
   }
   CP_NO_UNROLL
-  for (int i = thread(); i < Tile::rows * Tile::columns; i += Threads) {
+  for (int i = thread() % Threads; i < Tile::rows * Tile::columns;
+       i += Threads) {
     int row = i / Tile::columns, column = i % Tile::columns;
-    bool valid = row < rows && column < width;
+    bool valid = row < from.rows && column < from.width;
     sharedStore(tile.elements + Tile::offset(row, column),
-                valid ? from[row * stride + column * step].bits
+                valid ? from.data[row * from.stride + column * from.step].bits
                       : uint16_t(0));
   }
 }
