@@ -153,6 +153,9 @@ inline uint4 loadOnce(const uint4 *from) { return *from; }
 inline void storeOnce(uint4 *to, uint4 value) { *to = value; }
 #endif
 
+/// Makes what stands behind it in a branch be jumped over, not selected.
+CP_DEVICE void keepBranch() { asm volatile(""); }
+
 CP_DEVICE int lane() { return thread() % warpSize; }
 CP_DEVICE int warp() { return thread() / warpSize; }
 

@@ -49,7 +49,7 @@ template <typename T> struct SsdFold {
       if (before && segment % every == 0)
         before[stateOffset(sizes, kept, b, segment / every, head) + element] =
             state;
-      if (!states.data)
+      if (!states.data || (!whole.data && segment + 1 == segments))
         continue;
       Acc decay = decays[(b * segments + segment) * sizes.h + head];
       state = decayedBy(decay, state,

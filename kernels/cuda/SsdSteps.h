@@ -20,7 +20,7 @@ namespace cp::kernels::cuda {
 /// and delta as it is handed over. A tile's sums are short, so that floats hold
 /// them: what fades by more than 2^-200 is gone.
 struct SsdSteps {
-  static constexpr int threads = 512, blocks = 1;
+  static constexpr int threads = 256, blocks = 3;
   static constexpr int heads = threads / warpSize, each = 4;
   /// Tokens of a block: with places a tile may begin anywhere, so that the sums
   /// begin earlier.

@@ -101,7 +101,8 @@ private:
   };
   CP_DEVICE Head ownHead() const;
   CP_DEVICE TilePiece pieceAt(int64_t first) const;
-  CP_DEVICE void fill(Stage &stage, const TilePiece &piece) const;
+  CP_DEVICE void pointAtSegment();
+  CP_DEVICE void fill(Stage &stage, const TilePiece &piece);
   CP_DEVICE void fillSteps(Stage &stage, const TilePiece &piece) const;
   CP_DEVICE void clearStates();
   CP_DEVICE void loadStates();
@@ -114,7 +115,8 @@ private:
   CP_DEVICE bool formOutputs(const Stage &stage, const TilePiece &piece) const;
   CP_DEVICE void formRows(const Stage &stage, int top, int count,
                           float (&y)[height][2][4]) const;
-  CP_DEVICE float storeRows(const Stage &stage, const TilePiece &piece, int top,
+  template <bool Whole>
+  CP_DEVICE float storeRows(const Stage &stage, int count, int top,
                             const float (&y)[height][2][4]) const;
   CP_DEVICE void update(const Stage &stage, int count);
   CP_DEVICE void goTokenByToken(const Stage &stage, const TilePiece &piece);
@@ -129,8 +131,14 @@ private:
   /// lane's part of a fragment are; see Tile.h.
   int own, channels, q, r;
   Head head;
+  /// What the thread copies next of B, C, x and the steps, and where in y its part
+  /// of d goes next.
+  TileCursor nextB, nextC, nextX;
+  const float *nextSteps;
+  BFloat16 *nextY;
   Fragments<Tile<tokens, N>> rowsOfN;
   Fragments<Tile<tokens, 64>> rowsOf64;
+  Pairs<Tile<tokens, 64>> pairs;
   /// [channel, n] of 16 channels: d of products side by side.
   float state[Kernel::columnTiles][4];
 };
@@ -194,28 +202,38 @@ SsdTilesThread<N, Heads, Outputs>::pieceAt(int64_t first) const {
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE void
-SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
-                                        const TilePiece &piece) const {
+CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::pointAtSegment() {
+  nextB = {at(work.B, b, begin, group), work.B.strides[1]};
+  nextX = {at(work.x, b, begin, head.head, head.channel), work.x.strides[1]};
+  nextSteps = (thread() % 128 < tokens ? work.sums : work.inputs) +
+              (int64_t(b) * work.h + head.head) * work.l + begin +
+              thread() % tokens;
+  if constexpr (Outputs) {
+    nextC = {at(work.C, b, begin, group), work.C.strides[1]};
+    nextY = at(work.y, b, begin + q, head.head, head.channel + channels + r);
+  }
+}
+
+template <int N, int Heads, bool Outputs>
+CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
+                                                       const TilePiece &piece) {
   if (piece.count && piece.hasTokens) {
     fillSteps(stage, piece);
-    auto rowsOf = [&](const View<const BFloat16, 4> &view, int head,
-                      int64_t channel, int64_t width, bool isFast) -> TileRows {
-      return {at(view, b, piece.first, head, channel),
-              view.strides[1],
-              view.strides[3],
-              piece.count,
-              int(width),
-              isFast};
-    };
-    fillTile<Kernel::threads>(stage.B,
-                              rowsOf(work.B, group, 0, work.n, kernel.fastB));
+    fillTile<Kernel::threads>(
+        stage.B, nextB,
+        {piece.count, int(work.n), work.B.strides[3], kernel.fastB});
     if constexpr (Outputs)
-      fillTile<Kernel::threads>(stage.C,
-                                rowsOf(work.C, group, 0, work.n, kernel.fastC));
-    fillTile<128>(stage.x[own], rowsOf(work.x, head.head, head.channel,
-                                       head.width, kernel.fastX));
+      fillTile<Kernel::threads>(
+          stage.C, nextC,
+          {piece.count, int(work.n), work.C.strides[3], kernel.fastC});
+    fillTile<128>(stage.x[own], nextX,
+                  {piece.count, head.width, work.x.strides[3], kernel.fastX});
   }
+  nextB.skip(piece.count);
+  nextX.skip(piece.count);
+  nextSteps += piece.count;
+  if constexpr (Outputs)
+    nextC.skip(piece.count);
   commitCopies();
 }
 
@@ -224,17 +242,14 @@ template <int N, int Heads, bool Outputs>
 CP_DEVICE void
 SsdTilesThread<N, Heads, Outputs>::fillSteps(Stage &stage,
                                              const TilePiece &piece) const {
-  int i = thread() % 128 % tokens;
-  bool valid = i < piece.count;
-  int64_t from = (int64_t(b) * work.h + head.head) * work.l + piece.first +
-                 (valid ? i : 0);
+  int i = thread() % tokens;
+  bool valid = i < piece.count, isSum = thread() % 128 < tokens;
   Steps &steps = stage.steps[own];
-  if (thread() % 128 < tokens)
-    copy4(&steps.sums[i], work.sums + from, valid);
-  else if (valid)
-    copy4(&steps.inputs[i], work.inputs + from, true);
+  float *to = isSum ? &steps.sums[i] : &steps.inputs[i];
+  if (valid || isSum)
+    copy4(to, valid ? nextSteps : nextSteps - i, valid);
   else
-    sharedStore(&steps.inputs[i], -infinity);
+    sharedStore(to, -infinity);
 }
 
 template <int N, int Heads, bool Outputs>
@@ -335,7 +350,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
         if (row == column)
           weights[k] = s + k <= t ? weights[k] : 0;
       }
-      setPair(memory.weights[i], t, s, packed(weights[0], weights[1]));
+      pairs.store(memory.weights[i], row + j / 2 * 8, column + j % 2 * 8,
+                  packed(weights[0], weights[1]));
     }
   }
 }
@@ -394,20 +410,25 @@ CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
     const Stage &stage, const TilePiece &piece) const {
   // 0 times each output: not 0 where one is not finite.
   float check = 0;
+  bool isWhole = kernel.fastY && piece.count == tokens &&
+                 head.width == Kernel::width;
   CP_NO_UNROLL
   for (int top = 0; top < tokens / band; top += height) {
     if (top * band >= piece.count)
       break;
     float y[height][2][4] = {};
     formRows(stage, top, piece.count, y);
-    check += storeRows(stage, piece, top, y);
+    check += isWhole ? storeRows<true>(stage, piece.count, top, y)
+                     : storeRows<false>(stage, piece.count, top, y);
   }
   return !vote(!(check == 0));
 }
 
+/// Of whole tiles no row or channel is missing, and y is stored in pairs.
 template <int N, int Heads, bool Outputs>
+template <bool Whole>
 CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
-    const Stage &stage, const TilePiece &piece, int top,
+    const Stage &stage, int count, int top,
     const float (&y)[height][2][4]) const {
   float check = 0;
   CP_UNROLL
@@ -415,23 +436,24 @@ CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
     int channel = channels + k * 8 + r;
     const float *skip = &memory.skips[own][channel];
     float skips[2] = {sharedLoad(skip), sharedLoad(skip + 1)};
-    BFloat16 *to = at(work.y, b, piece.first + top * band + q, head.head,
-                      head.channel + channel);
+    BFloat16 *to =
+        nextY + top * band * work.y.strides[1] + k * 8 * work.y.strides[3];
     CP_UNROLL
     for (int row = 0; row < 2 * height; ++row) {
-      int t = top * band + q + row * 8;
-      uint32_t x = pairAt(stage.x[own], t, channel);
+      uint32_t x = pairs.load(stage.x[own], top * band + row * 8,
+                              channels + k * 8);
       float first = y[row / 2][k][row % 2 * 2] + skips[0] * lowOf(x);
       float second = y[row / 2][k][row % 2 * 2 + 1] + skips[1] * highOf(x);
-      if (t < piece.count && channel < head.width) {
-        check += 0 * first + 0 * second;
-        if (kernel.fastY) {
-          *reinterpret_cast<uint32_t *>(to) = packed(first, second);
-        } else {
-          *to = narrowed<BFloat16>(first);
-          if (channel + 1 < head.width)
-            to[work.y.strides[3]] = narrowed<BFloat16>(second);
-        }
+      if (Whole) {
+        check += 0 * first;
+        check += 0 * second;
+        *reinterpret_cast<uint32_t *>(to) = packed(first, second);
+      } else if (top * band + q + row * 8 < count) {
+        for (int i = 0; i < 2; ++i)
+          if (channel + i < head.width) {
+            check += 0 * (i ? second : first);
+            to[i * work.y.strides[3]] = narrowed<BFloat16>(i ? second : first);
+          }
       }
       to += 8 * work.y.strides[1];
     }
@@ -526,6 +548,7 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::clearOutputs(
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
   TilePiece piece = pieceAt(begin);
+  pointAtSegment();
   fill(memory.stages[0], piece);
   loadStates();
   for (int slot = 0; piece.count; slot ^= 1) {
@@ -535,8 +558,11 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
     // The tile is there, and the other stage is nobody's any more.
     barrier();
     fill(memory.stages[slot ^ 1], next);
-    if (piece.starts)
+    if (piece.starts) {
+      // Else every tile selects among 0 and the state.
+      keepBranch();
       clearStates();
+    }
     bool isFine = true;
     if constexpr (Outputs) {
       if (piece.hasTokens) {
@@ -551,6 +577,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
     }
     if (piece.hasTokens && isFine)
       update(stage, piece.count);
+    if constexpr (Outputs)
+      nextY += piece.count * work.y.strides[1];
     piece = next;
   }
   storeStates();

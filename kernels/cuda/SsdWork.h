@@ -33,6 +33,8 @@ template <typename T> struct SsdWork : SsdSizes {
 
   /// Tokens of a segment, and how many segments there are.
   int64_t segment, segments;
+  /// Of how many of the first ones the state is wanted; 0 for all.
+  int64_t summarised;
   /// What tiles are given of the steps: see SsdSteps.
   const float *sums, *inputs;
   /// [b, segments, h, p, n]: the state in front of each; null for zeros.

@@ -139,23 +139,42 @@ public:
 private:
   CP_DEVICE static const uint16_t *at(const Tile &tile, int lane, int row,
                                       int column) {
-    return tile.elements + (lane ^ column) + row * Tile::columns;
+    // In this order: what all lanes have in common is added first.
+    const uint16_t *first = tile.elements + row * Tile::columns;
+    return first + (lane ^ column);
   }
 
   int straight, crossed;
 };
 
-/// A pair of neighbours in a row, `column` even.
+/// A lane's pairs of a fragment d, in a row `row` further than q and columns
+/// `column` further than 2r, both of which 8 divides.
+template <typename Tile> class Pairs {
+public:
+  CP_DEVICE Pairs() : offset(Tile::offset(lane() / 4, lane() % 4 * 2)) {}
+
+  CP_DEVICE uint32_t load(const Tile &tile, int row, int column) const {
+    return sharedLoad(reinterpret_cast<const uint32_t *>(
+        tile.elements + at(row, column)));
+  }
+  CP_DEVICE void store(Tile &tile, int row, int column, uint32_t pair) const {
+    sharedStore(reinterpret_cast<uint32_t *>(tile.elements + at(row, column)),
+                pair);
+  }
+
+private:
+  CP_DEVICE int at(int row, int column) const {
+    return (offset ^ column) + row * Tile::columns;
+  }
+
+  int offset;
+};
+
+/// A pair of neighbours in any row, `column` even.
 template <typename Tile>
 CP_DEVICE uint32_t pairAt(const Tile &tile, int row, int column) {
   return sharedLoad(reinterpret_cast<const uint32_t *>(
       tile.elements + Tile::offset(row, column)));
-}
-template <typename Tile>
-CP_DEVICE void setPair(Tile &tile, int row, int column, uint32_t pair) {
-  sharedStore(
-      reinterpret_cast<uint32_t *>(tile.elements + Tile::offset(row, column)),
-      pair);
 }
 template <typename Tile>
 CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
@@ -163,46 +182,61 @@ CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
       uint32_t(sharedLoad(tile.elements + Tile::offset(row, column))) << 16);
 }
 
-/// Rows of a tensor that tiles are filled from: row i starts at data + i * stride,
-/// and its elements are `step` apart.
-struct TileRows {
+/// Where rows that tiles are filled from begin, and how far apart they are.
+struct TileCursor {
   const BFloat16 *data;
-  int64_t stride, step;
+  int64_t stride;
+
+  CP_DEVICE void skip(int rows) { data += rows * stride; }
+};
+
+/// What there is of a tile: so many rows of `width` elements, which are `step`
+/// apart. `isFast` says that they can be copied 16 bytes at a time.
+struct TileExtent {
   int rows, width;
-  /// Whether they can be copied 16 bytes at a time.
+  int64_t step;
   bool isFast;
 };
 
 /// Starts to fill a tile; zeros beyond the rows. Those that are not fast are stored
 /// at once. `Threads` threads do it, of which this one is thread() % Threads.
 template <int Threads, typename Tile>
-CP_DEVICE void fillTile(Tile &tile, const TileRows &from) {
-  if (from.isFast) {
-    constexpr int parts = Tile::columns / 8;
-    // Of a thread's rows the number modulo eight is one.
-    constexpr int step = Threads / parts;
-    static_assert(step % 8 == 0, "a thread keeps its column");
-    int column = thread() % parts * 8, row = thread() % Threads / parts;
-    uint16_t *to = tile.elements + Tile::offset(row, column);
-    const BFloat16 *at = from.data + row * from.stride + column;
-    int rows = column < from.width ? from.rows : 0;
+CP_DEVICE void fillTile(Tile &tile, const TileCursor &from,
+                        const TileExtent &extent) {
+  if (!extent.isFast) {
+    CP_NO_UNROLL
+    for (int i = thread() % Threads; i < Tile::rows * Tile::columns;
+         i += Threads) {
+      int row = i / Tile::columns, column = i % Tile::columns;
+      bool valid = row < extent.rows && column < extent.width;
+      int64_t at = row * from.stride + column * extent.step;
+      sharedStore(tile.elements + Tile::offset(row, column),
+                  valid ? from.data[at].bits : uint16_t(0));
+    }
+    return;
+  }
+  constexpr int parts = Tile::columns / 8;
+  // Of a thread's rows the number modulo eight is one.
+  constexpr int step = Threads / parts;
+  static_assert(step % 8 == 0 && Tile::rows % step == 0,
+                "a thread keeps its column");
+  int column = thread() % parts * 8, row = thread() % Threads / parts;
+  uint16_t *to = tile.elements + Tile::offset(row, column);
+  const BFloat16 *at = from.data + row * from.stride + column;
+  if (extent.rows == Tile::rows && extent.width == Tile::columns) {
     CP_UNROLL
-    for (int i = 0; i < (Tile::rows + step - 1) / step; ++i) {
-      bool valid = row + i * step < rows;
-      if (Tile::rows % step == 0 || row + i * step < Tile::rows)
-        copy16(to + i * step * Tile::columns, valid ? at : from.data, valid);
+    for (int i = 0; i < Tile::rows; i += step) {
+      copy16(to + i * Tile::columns, at, true);
       at += step * from.stride;
     }
     return;
   }
+  int rows = column < extent.width ? extent.rows : 0;
   CP_NO_UNROLL
-  for (int i = thread() % Threads; i < Tile::rows * Tile::columns;
-       i += Threads) {
-    int row = i / Tile::columns, column = i % Tile::columns;
-    bool valid = row < from.rows && column < from.width;
-    sharedStore(tile.elements + Tile::offset(row, column),
-                valid ? from.data[row * from.stride + column * from.step].bits
-                      : uint16_t(0));
+  for (int i = 0; i < Tile::rows; i += step) {
+    bool valid = row + i < rows;
+    copy16(to + i * Tile::columns, valid ? at : from.data, valid);
+    at += step * from.stride;
   }
 }
 
