@@ -87,7 +87,7 @@ public:
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64);
     int64_t heads = headsPerBlock(perGroup);
     int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
-    int64_t segments = std::max<int64_t>(SsdTiles<128, 4, true>::residents(int(heads)) * multiprocessors() / blocks, 1);
+    int64_t segments = std::max<int64_t>(SsdTiles<128, 3, true>::residents(int(heads)) * multiprocessors() / blocks, 1);
     segments = std::min(segments, ceilDiv(s.l, 256));
     return std::max<int64_t>(
         ceilDiv(ceilDiv(s.l, std::max<int64_t>(segments, 1)), 64) * 64, 64);
@@ -113,12 +113,9 @@ private:
                                {ceilDiv(work.h, 4), work.segments, work.b})
                        : nullptr;
   }
-  /// As many heads as there are in a group, up to four.
+  /// As many heads as there are in a group, up to three.
   static int64_t headsPerBlock(int64_t perGroup) {
-#ifdef CP_MOST_HEADS
-    return std::min<int64_t>(perGroup, CP_MOST_HEADS);
-#endif
-    return perGroup > 2 ? 4 : perGroup;
+    return std::min<int64_t>(perGroup, 3);
   }
 
   const char *runPlain(const SsdWork<T> &work) {
@@ -141,7 +138,7 @@ private:
     case 2:
       return work.n <= 64 ? runTilesOf<64, 2>(work) : runTilesOf<128, 2>(work);
     default:
-      return work.n <= 64 ? runTilesOf<64, 4>(work) : runTilesOf<128, 4>(work);
+      return work.n <= 64 ? runTilesOf<64, 3>(work) : runTilesOf<128, 3>(work);
     }
   }
   template <int N, int Heads> const char *runTilesOf(const SsdWork<T> &work) {

@@ -157,12 +157,18 @@ CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
       end(least(begin + work.segment, work.l)), own(warp() / 4),
       channels(warp() % 4 * band), q(lane() / 4), r(lane() % 4 * 2),
       head(ownHead()) {
-  if constexpr (Outputs)
+  if constexpr (Outputs) {
     for (int i = thread() % 128; i < Kernel::width; i += 128)
       sharedStore(&memory.skips[own][i],
                   work.D.data && i < head.width
                       ? widened(*at(work.D, head.head, head.channel + i))
                       : 0.f);
+    // Blocks above the diagonal that formRows reads and nobody writes.
+    if (int half = warp() % 4 * 32; half < tokens)
+      for (int i = 0; i < 4; ++i)
+        pairs.store(memory.weights[own], half + i / 2 * 8,
+                    half + band + i % 2 * 8, 0);
+  }
 }
 
 /// One that is not there has no channels.
@@ -219,14 +225,18 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
                                                        const TilePiece &piece) {
   if (piece.count && piece.hasTokens) {
     fillSteps(stage, piece);
-    fillTile<Kernel::threads>(
-        stage.B, nextB,
-        {piece.count, int(work.n), work.B.strides[3], kernel.fastB});
+    // B by the first threads, C by the last ones.
+    constexpr int some = Heads == 1 ? 128 : 256;
+    if (int index = thread(); index < some)
+      fillTile<some>(
+          stage.B, index, nextB,
+          {piece.count, int(work.n), work.B.strides[3], kernel.fastB});
     if constexpr (Outputs)
-      fillTile<Kernel::threads>(
-          stage.C, nextC,
-          {piece.count, int(work.n), work.C.strides[3], kernel.fastC});
-    fillTile<128>(stage.x[own], nextX,
+      if (int index = Kernel::threads - 1 - thread(); index < some)
+        fillTile<some>(
+            stage.C, index, nextC,
+            {piece.count, int(work.n), work.C.strides[3], kernel.fastC});
+    fillTile<128>(stage.x[own], thread() % 128, nextX,
                   {piece.count, head.width, work.x.strides[3], kernel.fastX});
   }
   nextB.skip(piece.count);
@@ -319,15 +329,19 @@ template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
                                                             int row,
                                                             int column) const {
-  float products[2][4] = {};
+  // In two sums each, which do not wait for each other.
+  float products[2][4] = {}, others[2][4] = {};
   CP_UNROLL
   for (int k = 0; k < Kernel::columnPairs; ++k) {
     uint32_t a[4], b[4];
     rowsOfN.loadA(a, stage.C, row, k * band);
     rowsOfN.loadBTransposed(b, stage.B, column, k * band);
-    multiply(products[0], a, b[0], b[1]);
-    multiply(products[1], a, b[2], b[3]);
+    multiply((k % 2 ? others : products)[0], a, b[0], b[1]);
+    multiply((k % 2 ? others : products)[1], a, b[2], b[3]);
   }
+  CP_UNROLL
+  for (int i = 0; i < 8; ++i)
+    products[i / 4][i % 4] += others[i / 4][i % 4];
   CP_UNROLL
   for (int i = 0; i < Heads; ++i) {
     const Steps &steps = stage.steps[i];
@@ -385,7 +399,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
     for (int k = 0; k < 4; ++k)
       y[row][k / 2][2 * j + k % 2] *= fromStart;
   }
-  // A block above the diagonal has no weights, nor one behind the last token.
+  // Behind the last token there is nothing; of a block above the diagonal the
+  // weights are zeros.
   int last = top + height < (count + band - 1) / band
                  ? top + height
                  : (count + band - 1) / band;
@@ -395,8 +410,6 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
     rowsOf64.loadB(x, stage.x[own], column * band, channels);
     CP_UNROLL
     for (int row = 0; row < height; ++row) {
-      if (top + row < column || top + row >= last)
-        continue;
       uint32_t w[4];
       rowsOf64.loadA(w, memory.weights[own], (top + row) * band, column * band);
       multiply(y[row][0], w, x[0], x[1]);

@@ -199,14 +199,13 @@ struct TileExtent {
 };
 
 /// Starts to fill a tile; zeros beyond the rows. Those that are not fast are stored
-/// at once. `Threads` threads do it, of which this one is thread() % Threads.
+/// at once. `Threads` threads do it, of which this one has number `index`.
 template <int Threads, typename Tile>
-CP_DEVICE void fillTile(Tile &tile, const TileCursor &from,
+CP_DEVICE void fillTile(Tile &tile, int index, const TileCursor &from,
                         const TileExtent &extent) {
   if (!extent.isFast) {
     CP_NO_UNROLL
-    for (int i = thread() % Threads; i < Tile::rows * Tile::columns;
-         i += Threads) {
+    for (int i = index; i < Tile::rows * Tile::columns; i += Threads) {
       int row = i / Tile::columns, column = i % Tile::columns;
       bool valid = row < extent.rows && column < extent.width;
       int64_t at = row * from.stride + column * extent.step;
@@ -220,7 +219,7 @@ CP_DEVICE void fillTile(Tile &tile, const TileCursor &from,
   constexpr int step = Threads / parts;
   static_assert(step % 8 == 0 && Tile::rows % step == 0,
                 "a thread keeps its column");
-  int column = thread() % parts * 8, row = thread() % Threads / parts;
+  int column = index % parts * 8, row = index / parts;
   uint16_t *to = tile.elements + Tile::offset(row, column);
   const BFloat16 *at = from.data + row * from.stride + column;
   if (extent.rows == Tile::rows && extent.width == Tile::columns) {
