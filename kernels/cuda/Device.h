@@ -21,14 +21,17 @@
 #include "Elements.h"
 
 #include <cstdint>
+#include <cstring>
 
 #ifdef __CUDACC__
 #define CP_DEVICE __device__ __forceinline__
+#define CP_DEVICE_CALL __device__ __noinline__
 #define CP_UNROLL _Pragma("unroll")
 #define CP_NO_UNROLL _Pragma("unroll 1")
 #else
 #include "Executor.h"
 #define CP_DEVICE inline
+#define CP_DEVICE_CALL
 #define CP_UNROLL
 #define CP_NO_UNROLL
 #endif

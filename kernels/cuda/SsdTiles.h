@@ -67,7 +67,8 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
 
 /// Rows of a tile, which are one sequence's, or have no tokens.
 struct TilePiece {
-  int64_t first;
+  /// In its segment.
+  int first;
   int count;
   bool starts, hasTokens;
 };
@@ -87,6 +88,7 @@ public:
   using Work = SsdWork<BFloat16>;
   using Stage = typename Kernel::Stage;
   using Steps = typename Kernel::Steps;
+  using States = float[Kernel::columnTiles][4];
   static constexpr int tokens = Kernel::tokens, band = Kernel::band;
   /// Rows of blocks whose outputs are formed at once: as many as registers allow.
   static constexpr int height = 2;
@@ -100,10 +102,10 @@ private:
     int head, channel, width;
   };
   CP_DEVICE Head ownHead() const;
-  CP_DEVICE TilePiece pieceAt(int64_t first) const;
-  CP_DEVICE void pointAtSegment();
+  CP_DEVICE TilePiece pieceAt(int first) const;
   CP_DEVICE void fill(Stage &stage, const TilePiece &piece);
   CP_DEVICE void fillSteps(Stage &stage, const TilePiece &piece) const;
+  CP_DEVICE void prepareMemory() const;
   CP_DEVICE void clearStates();
   CP_DEVICE void loadStates();
   CP_DEVICE void storeStates() const;
@@ -120,27 +122,40 @@ private:
                             const float (&y)[height][2][4]) const;
   CP_DEVICE void update(const Stage &stage, int count);
   CP_DEVICE void goTokenByToken(const Stage &stage, const TilePiece &piece);
+  /// The same, from and to a copy of the states.
+  CP_DEVICE_CALL static void goTokenByToken(const Kernel &kernel, int slot,
+                                            TilePiece piece,
+                                            States &states);
   CP_DEVICE void clearOutputs(const TilePiece &piece) const;
+
+  // Few of what follows is kept, since registers are.
+
+  CP_DEVICE static int64_t b() { return blockZ(); }
+  CP_DEVICE static int64_t segment() { return blockY(); }
+  CP_DEVICE int64_t begin() const { return segment() * work.segment; }
+  CP_DEVICE int group() const { return blockX() / kernel.blocksPerGroup; }
+  /// Which of the block's heads this warp is for, and where its channels and the
+  /// lane's part of a fragment are; see Tile.h.
+  CP_DEVICE static int own() { return warp() / 4; }
+  CP_DEVICE static int channels() { return warp() % 4 * band; }
+  CP_DEVICE static int q() { return lane() / 4; }
+  CP_DEVICE static int r() { return lane() % 4 * 2; }
 
   const Kernel &kernel;
   const Work &work;
   typename Kernel::Shared &memory;
-  int group, b, segment;
-  int64_t begin, end;
-  /// Which of the block's heads this warp is for, and where its channels and the
-  /// lane's part of a fragment are; see Tile.h.
-  int own, channels, q, r;
-  Head head;
+  /// Of the head's channels there are here.
+  int width;
   /// What the thread copies next of B, C, x and the steps, and where in y its part
   /// of d goes next.
-  TileCursor nextB, nextC, nextX;
+  const BFloat16 *nextB, *nextC, *nextX;
   const float *nextSteps;
   BFloat16 *nextY;
   Fragments<Tile<tokens, N>> rowsOfN;
   Fragments<Tile<tokens, 64>> rowsOf64;
   Pairs<Tile<tokens, 64>> pairs;
   /// [channel, n] of 16 channels: d of products side by side.
-  float state[Kernel::columnTiles][4];
+  States state;
 };
 
 template <int N, int Heads, bool Outputs>
@@ -151,22 +166,33 @@ CP_DEVICE void SsdTiles<N, Heads, Outputs>::operator()() const {
 template <int N, int Heads, bool Outputs>
 CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
     : kernel(from), work(from.work),
-      memory(shared<typename Kernel::Shared>()),
-      group(blockX() / from.blocksPerGroup), b(blockZ()), segment(blockY()),
-      begin(int64_t(segment) * work.segment),
-      end(least(begin + work.segment, work.l)), own(warp() / 4),
-      channels(warp() % 4 * band), q(lane() / 4), r(lane() % 4 * 2),
-      head(ownHead()) {
+      memory(shared<typename Kernel::Shared>()) {
+  Head head = ownHead();
+  width = head.width;
+  nextB = at(work.B, b(), begin(), group());
+  nextX = at(work.x, b(), begin(), head.head, head.channel);
+  nextSteps = (thread() % 128 < tokens ? work.sums : work.inputs) +
+              (b() * work.h + head.head) * work.l + begin() + thread() % tokens;
   if constexpr (Outputs) {
+    nextC = at(work.C, b(), begin(), group());
+    nextY = at(work.y, b(), begin() + q(), head.head,
+               head.channel + channels() + r());
+  }
+}
+
+template <int N, int Heads, bool Outputs>
+CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::prepareMemory() const {
+  if constexpr (Outputs) {
+    Head head = ownHead();
     for (int i = thread() % 128; i < Kernel::width; i += 128)
-      sharedStore(&memory.skips[own][i],
-                  work.D.data && i < head.width
+      sharedStore(&memory.skips[own()][i],
+                  work.D.data && i < width
                       ? widened(*at(work.D, head.head, head.channel + i))
                       : 0.f);
     // Blocks above the diagonal that formRows reads and nobody writes.
     if (int half = warp() % 4 * 32; half < tokens)
       for (int i = 0; i < 4; ++i)
-        pairs.store(memory.weights[own], half + i / 2 * 8,
+        pairs.store(memory.weights[own()], half + i / 2 * 8,
                     half + band + i % 2 * 8, 0);
   }
 }
@@ -174,12 +200,12 @@ CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
 /// One that is not there has no channels.
 template <int N, int Heads, bool Outputs>
 CP_DEVICE auto SsdTilesThread<N, Heads, Outputs>::ownHead() const -> Head {
-  int inGroup = blockX() % kernel.blocksPerGroup * Heads + own;
+  int inGroup = blockX() % kernel.blocksPerGroup * Heads + own();
   int perGroup = int(work.h / work.g);
   bool isThere = inGroup < perGroup * kernel.slices;
   int at = isThere ? inGroup / kernel.slices : 0;
   int channel = isThere ? inGroup % kernel.slices * Kernel::width : 0;
-  return {group * perGroup + at, channel,
+  return {group() * perGroup + at, channel,
           isThere ? int(least(Kernel::width, work.p - channel)) : 0};
 }
 
@@ -190,34 +216,22 @@ CP_DEVICE bool isCut(int64_t first, int64_t place) {
 
 template <int N, int Heads, bool Outputs>
 CP_DEVICE TilePiece
-SsdTilesThread<N, Heads, Outputs>::pieceAt(int64_t first) const {
-  int most = int(least(tokens, end > first ? end - first : 0));
-  if (!work.places.data || !most)
-    return {first, most, false, true};
-  int64_t place = *at(work.places, b, first);
+SsdTilesThread<N, Heads, Outputs>::pieceAt(int first) const {
+  int64_t length = least(work.segment, work.l - begin());
+  int most = int(least(tokens, length - first));
+  if (!work.places.data || most <= 0)
+    return {first, most > 0 ? most : 0, false, true};
+  int64_t place = *at(work.places, b(), begin() + first);
   int count = most;
   for (int part = 1; part >= 0; --part) {
     int row = part * warpSize + lane();
     bool cut = row > 0 && row < most &&
-               isCut(place, *at(work.places, b, first + row));
+               isCut(place, *at(work.places, b(), begin() + first + row));
     int found = firstBit(vote(cut));
     if (found < warpSize)
       count = part * warpSize + found;
   }
   return {first, count, place == 0, place >= 0};
-}
-
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::pointAtSegment() {
-  nextB = {at(work.B, b, begin, group), work.B.strides[1]};
-  nextX = {at(work.x, b, begin, head.head, head.channel), work.x.strides[1]};
-  nextSteps = (thread() % 128 < tokens ? work.sums : work.inputs) +
-              (int64_t(b) * work.h + head.head) * work.l + begin +
-              thread() % tokens;
-  if constexpr (Outputs) {
-    nextC = {at(work.C, b, begin, group), work.C.strides[1]};
-    nextY = at(work.y, b, begin + q, head.head, head.channel + channels + r);
-  }
 }
 
 template <int N, int Heads, bool Outputs>
@@ -230,20 +244,23 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
     if (int index = thread(); index < some)
       fillTile<some>(
           stage.B, index, nextB,
-          {piece.count, int(work.n), work.B.strides[3], kernel.fastB});
+          {piece.count, int(work.n), work.B.strides[1], work.B.strides[3],
+           kernel.fastB});
     if constexpr (Outputs)
       if (int index = Kernel::threads - 1 - thread(); index < some)
         fillTile<some>(
             stage.C, index, nextC,
-            {piece.count, int(work.n), work.C.strides[3], kernel.fastC});
-    fillTile<128>(stage.x[own], thread() % 128, nextX,
-                  {piece.count, head.width, work.x.strides[3], kernel.fastX});
+            {piece.count, int(work.n), work.C.strides[1], work.C.strides[3],
+             kernel.fastC});
+    fillTile<128>(stage.x[own()], thread() % 128, nextX,
+                  {piece.count, width, work.x.strides[1], work.x.strides[3],
+                   kernel.fastX});
   }
-  nextB.skip(piece.count);
-  nextX.skip(piece.count);
+  nextB += piece.count * work.B.strides[1];
+  nextX += piece.count * work.x.strides[1];
   nextSteps += piece.count;
   if constexpr (Outputs)
-    nextC.skip(piece.count);
+    nextC += piece.count * work.C.strides[1];
   commitCopies();
 }
 
@@ -254,7 +271,7 @@ SsdTilesThread<N, Heads, Outputs>::fillSteps(Stage &stage,
                                              const TilePiece &piece) const {
   int i = thread() % tokens;
   bool valid = i < piece.count, isSum = thread() % 128 < tokens;
-  Steps &steps = stage.steps[own];
+  Steps &steps = stage.steps[own()];
   float *to = isSum ? &steps.sums[i] : &steps.inputs[i];
   if (valid || isSum)
     copy4(to, valid ? nextSteps : nextSteps - i, valid);
@@ -276,14 +293,15 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::loadStates() {
   clearStates();
   if (!work.before)
     return;
+  Head head = ownHead();
   const float *from =
-      work.before + stateOffset(work, work.segments, b, segment, head.head) +
-      (head.channel + channels + q) * work.n + r;
+      work.before + stateOffset(work, work.segments, b(), segment(), head.head) +
+      (head.channel + channels() + q()) * work.n + r();
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
     CP_UNROLL
   for (int k = 0; k < 4; ++k)
-    if (channels + q + k / 2 * 8 < head.width && j * 8 + r + k % 2 < work.n)
+    if (channels() + q() + k / 2 * 8 < width && j * 8 + r() + k % 2 < work.n)
       state[j][k] = from[k / 2 * 8 * work.n + j * 8 + k % 2];
 }
 
@@ -291,27 +309,28 @@ template <int N, int Heads, bool Outputs>
 template <typename T>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::storeStates(
     T *to, int64_t row, int64_t column) const {
-  to += (channels + q) * row + r * column;
+  to += (channels() + q()) * row + r() * column;
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
     CP_UNROLL
   for (int k = 0; k < 4; ++k)
-    if (channels + q + k / 2 * 8 < head.width && j * 8 + r + k % 2 < work.n)
+    if (channels() + q() + k / 2 * 8 < width && j * 8 + r() + k % 2 < work.n)
       to[k / 2 * 8 * row + (j * 8 + k % 2) * column] = narrowed<T>(state[j][k]);
 }
 
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::storeStates() const {
+  Head head = ownHead();
   if (work.after.data)
-    storeStates(at(work.after, b, segment, head.head, head.channel),
+    storeStates(at(work.after, b(), segment(), head.head, head.channel),
                 work.after.strides[3], work.after.strides[4]);
-  if (segment + 1 != work.segments)
+  if (segment() + 1 != work.segments)
     return;
   if (work.finalState.data)
-    storeStates(at(work.finalState, b, head.head, head.channel),
+    storeStates(at(work.finalState, b(), head.head, head.channel),
                 work.finalState.strides[2], work.finalState.strides[3]);
   if (work.finalSum.data)
-    storeStates(at(work.finalSum, b, head.head, head.channel),
+    storeStates(at(work.finalSum, b(), head.head, head.channel),
                 work.finalSum.strides[2], work.finalSum.strides[3]);
 }
 
@@ -331,13 +350,19 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
                                                             int column) const {
   // In two sums each, which do not wait for each other.
   float products[2][4] = {}, others[2][4] = {};
+  uint32_t a[2][4], b[2][4];
+  auto load = [&](int k) {
+    rowsOfN.loadA(a[k % 2], stage.C, row, k * band);
+    rowsOfN.loadBTransposed(b[k % 2], stage.B, column, k * band);
+  };
+  load(0);
   CP_UNROLL
   for (int k = 0; k < Kernel::columnPairs; ++k) {
-    uint32_t a[4], b[4];
-    rowsOfN.loadA(a, stage.C, row, k * band);
-    rowsOfN.loadBTransposed(b, stage.B, column, k * band);
-    multiply((k % 2 ? others : products)[0], a, b[0], b[1]);
-    multiply((k % 2 ? others : products)[1], a, b[2], b[3]);
+    if (k + 1 < Kernel::columnPairs)
+      load(k + 1);
+    auto &sums = k % 2 ? others : products;
+    multiply(sums[0], a[k % 2], b[k % 2][0], b[k % 2][1]);
+    multiply(sums[1], a[k % 2], b[k % 2][2], b[k % 2][3]);
   }
   CP_UNROLL
   for (int i = 0; i < 8; ++i)
@@ -349,13 +374,13 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
     float sums[2], inputs[4];
     CP_UNROLL
     for (int j = 0; j < 2; ++j)
-      sums[j] = sharedLoad(&steps.sums[row + q + j * 8]);
+      sums[j] = sharedLoad(&steps.sums[row + q() + j * 8]);
     CP_UNROLL
     for (int j = 0; j < 4; ++j)
-      inputs[j] = sharedLoad(&steps.inputs[column + r + j / 2 * 8 + j % 2]);
+      inputs[j] = sharedLoad(&steps.inputs[column + r() + j / 2 * 8 + j % 2]);
     CP_UNROLL
     for (int j = 0; j < 4; ++j) {
-      int t = row + q + j / 2 * 8, s = column + r + j % 2 * 8;
+      int t = row + q() + j / 2 * 8, s = column + r() + j % 2 * 8;
       float weights[2];
       CP_UNROLL
       for (int k = 0; k < 2; ++k) {
@@ -373,8 +398,18 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
     const Stage &stage, int top, int count, float (&y)[height][2][4]) const {
+  // Fragments are loaded one step ahead of their use.
+  uint32_t c[2][height][4];
+  auto load = [&](int k) {
+    CP_UNROLL
+    for (int row = 0; row < height; ++row)
+      rowsOfN.loadA(c[k % 2][row], stage.C, (top + row) * band, k * band);
+  };
+  load(0);
   CP_UNROLL
   for (int k = 0; k < Kernel::columnPairs; ++k) {
+    if (k + 1 < Kernel::columnPairs)
+      load(k + 1);
     uint32_t states[4];
     CP_UNROLL
     for (int j = 0; j < 4; ++j) {
@@ -383,10 +418,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
     }
     CP_UNROLL
     for (int row = 0; row < height; ++row) {
-      uint32_t c[4];
-      rowsOfN.loadA(c, stage.C, (top + row) * band, k * band);
-      multiply(y[row][0], c, states[0], states[1]);
-      multiply(y[row][1], c, states[2], states[3]);
+      multiply(y[row][0], c[k % 2][row], states[0], states[1]);
+      multiply(y[row][1], c[k % 2][row], states[2], states[3]);
     }
   }
   CP_UNROLL
@@ -394,7 +427,7 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
     CP_UNROLL
   for (int j = 0; j < 2; ++j) {
     float fromStart = exp2Fast(sharedLoad(
-        &stage.steps[own].sums[(top + row) * band + q + j * 8]));
+        &stage.steps[own()].sums[(top + row) * band + q() + j * 8]));
     CP_UNROLL
     for (int k = 0; k < 4; ++k)
       y[row][k / 2][2 * j + k % 2] *= fromStart;
@@ -406,14 +439,16 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
                  : (count + band - 1) / band;
   CP_NO_UNROLL
   for (int column = 0; column < last; ++column) {
-    uint32_t x[4];
-    rowsOf64.loadB(x, stage.x[own], column * band, channels);
+    uint32_t x[4], w[height][4];
+    rowsOf64.loadB(x, stage.x[own()], column * band, channels());
+    CP_UNROLL
+    for (int row = 0; row < height; ++row)
+      rowsOf64.loadA(w[row], memory.weights[own()], (top + row) * band,
+                     column * band);
     CP_UNROLL
     for (int row = 0; row < height; ++row) {
-      uint32_t w[4];
-      rowsOf64.loadA(w, memory.weights[own], (top + row) * band, column * band);
-      multiply(y[row][0], w, x[0], x[1]);
-      multiply(y[row][1], w, x[2], x[3]);
+      multiply(y[row][0], w[row], x[0], x[1]);
+      multiply(y[row][1], w[row], x[2], x[3]);
     }
   }
 }
@@ -424,7 +459,7 @@ CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
   // 0 times each output: not 0 where one is not finite.
   float check = 0;
   bool isWhole = kernel.fastY && piece.count == tokens &&
-                 head.width == Kernel::width;
+                 width == Kernel::width;
   CP_NO_UNROLL
   for (int top = 0; top < tokens / band; top += height) {
     if (top * band >= piece.count)
@@ -446,24 +481,27 @@ CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
   float check = 0;
   CP_UNROLL
   for (int k = 0; k < 2; ++k) {
-    int channel = channels + k * 8 + r;
-    const float *skip = &memory.skips[own][channel];
+    int channel = channels() + k * 8 + r();
+    const float *skip = &memory.skips[own()][channel];
     float skips[2] = {sharedLoad(skip), sharedLoad(skip + 1)};
     BFloat16 *to =
         nextY + top * band * work.y.strides[1] + k * 8 * work.y.strides[3];
+    uint32_t x[2 * height];
+    CP_UNROLL
+    for (int row = 0; row < 2 * height; ++row)
+      x[row] = pairs.load(stage.x[own()], top * band + row * 8, channels() + k * 8);
     CP_UNROLL
     for (int row = 0; row < 2 * height; ++row) {
-      uint32_t x = pairs.load(stage.x[own], top * band + row * 8,
-                              channels + k * 8);
-      float first = y[row / 2][k][row % 2 * 2] + skips[0] * lowOf(x);
-      float second = y[row / 2][k][row % 2 * 2 + 1] + skips[1] * highOf(x);
+      const float *of = &y[row / 2][k][row % 2 * 2];
+      float first = of[0] + skips[0] * lowOf(x[row]);
+      float second = of[1] + skips[1] * highOf(x[row]);
       if (Whole) {
         check += 0 * first;
         check += 0 * second;
         *reinterpret_cast<uint32_t *>(to) = packed(first, second);
-      } else if (top * band + q + row * 8 < count) {
+      } else if (top * band + q() + row * 8 < count) {
         for (int i = 0; i < 2; ++i)
-          if (channel + i < head.width) {
+          if (channel + i < width) {
             check += 0 * (i ? second : first);
             to[i * work.y.strides[3]] = narrowed<BFloat16>(i ? second : first);
           }
@@ -479,7 +517,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
     const Stage &stage, const TilePiece &piece) {
   // What was stored comes first.
   warpBarrier();
-  const Steps &steps = stage.steps[own];
+  Head head = ownHead();
+  const Steps &steps = stage.steps[own()];
   CP_NO_UNROLL
   for (int t = 0; t < piece.count; ++t) {
     float sum = sharedLoad(&steps.sums[t]);
@@ -488,11 +527,11 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
     float x[2], y[2] = {};
     CP_UNROLL
     for (int k = 0; k < 2; ++k)
-      x[k] = valueAt(stage.x[own], t, channels + q + k * 8);
+      x[k] = valueAt(stage.x[own()], t, channels() + q() + k * 8);
     CP_UNROLL
     for (int j = 0; j < Kernel::columnTiles; ++j) {
-      uint32_t b2 = pairAt(stage.B, t, j * 8 + r);
-      uint32_t c2 = pairAt(stage.C, t, j * 8 + r);
+      uint32_t b2 = pairAt(stage.B, t, j * 8 + r());
+      uint32_t c2 = pairAt(stage.C, t, j * 8 + r());
       CP_UNROLL
       for (int k = 0; k < 4; ++k) {
         float &now = state[j][k];
@@ -505,21 +544,32 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
     for (int k = 0; k < 2; ++k) {
       y[k] += shuffleXor(y[k], 1);
       y[k] += shuffleXor(y[k], 2);
-      int channel = channels + q + k * 8;
-      if (r == 0 && channel < head.width)
-        *at(work.y, b, piece.first + t, head.head, head.channel + channel) =
+      int channel = channels() + q() + k * 8;
+      if (r() == 0 && channel < width)
+        *at(work.y, b(), begin() + piece.first + t, head.head,
+            head.channel + channel) =
             narrowed<BFloat16>(
                 work.D.data
-                    ? y[k] + sharedLoad(&memory.skips[own][channel]) * x[k]
+                    ? y[k] + sharedLoad(&memory.skips[own()][channel]) * x[k]
                     : y[k]);
     }
   }
 }
 
+/// Not inlined, so that its registers are not those of the common way.
+template <int N, int Heads, bool Outputs>
+CP_DEVICE_CALL void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
+    const Kernel &kernel, int slot, TilePiece piece, States &states) {
+  SsdTilesThread thread(kernel);
+  std::memcpy(thread.state, states, sizeof states);
+  thread.goTokenByToken(thread.memory.stages[slot], piece);
+  std::memcpy(states, thread.state, sizeof states);
+}
+
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
                                                          int count) {
-  const Steps &steps = stage.steps[own];
+  const Steps &steps = stage.steps[own()];
   float last = sharedLoad(&steps.sums[count - 1]);
   float whole = exp2Fast(last);
   CP_UNROLL
@@ -529,11 +579,12 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
     state[j][k] *= whole;
   CP_NO_UNROLL
   for (int row = 0; row < count; row += band) {
-    uint32_t x[4];
-    rowsOf64.loadATransposed(x, stage.x[own], row, channels);
+    uint32_t x[4], b[2][4];
+    rowsOf64.loadATransposed(x, stage.x[own()], row, channels());
+    rowsOfN.loadB(b[0], stage.B, row, 0);
     CP_UNROLL
     for (int j = 0; j < 2; ++j) {
-      const float *inputs = &steps.inputs[row + r + j * 8];
+      const float *inputs = &steps.inputs[row + r() + j * 8];
       float first = exp2Fast(last + sharedLoad(inputs));
       float second = exp2Fast(last + sharedLoad(inputs + 1));
       CP_UNROLL
@@ -542,10 +593,10 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
     }
     CP_UNROLL
     for (int column = 0; column < Kernel::columnPairs; ++column) {
-      uint32_t b[4];
-      rowsOfN.loadB(b, stage.B, row, column * band);
-      multiply(state[2 * column], x, b[0], b[1]);
-      multiply(state[2 * column + 1], x, b[2], b[3]);
+      if (column + 1 < Kernel::columnPairs)
+        rowsOfN.loadB(b[(column + 1) % 2], stage.B, row, (column + 1) * band);
+      multiply(state[2 * column], x, b[column % 2][0], b[column % 2][1]);
+      multiply(state[2 * column + 1], x, b[column % 2][2], b[column % 2][3]);
     }
   }
 }
@@ -553,15 +604,16 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::clearOutputs(
     const TilePiece &piece) const {
-  for (int k = thread() % 128; k < piece.count * head.width; k += 128)
-    *at(work.y, b, piece.first + k / head.width, head.head,
-        head.channel + k % head.width) = narrowed<BFloat16>(0);
+  Head head = ownHead();
+  for (int k = thread() % 128; k < piece.count * width; k += 128)
+    *at(work.y, b(), begin() + piece.first + k / width, head.head,
+        head.channel + k % width) = narrowed<BFloat16>(0);
 }
 
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
-  TilePiece piece = pieceAt(begin);
-  pointAtSegment();
+  TilePiece piece = pieceAt(0);
+  prepareMemory();
   fill(memory.stages[0], piece);
   loadStates();
   for (int slot = 0; piece.count; slot ^= 1) {
@@ -585,8 +637,12 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
       } else {
         clearOutputs(piece);
       }
-      if (!isFine)
-        goTokenByToken(stage, piece);
+      if (!isFine) {
+        States copy;
+        std::memcpy(copy, state, sizeof state);
+        goTokenByToken(kernel, slot, piece, copy);
+        std::memcpy(state, copy, sizeof state);
+      }
     }
     if (piece.hasTokens && isFine)
       update(stage, piece.count);

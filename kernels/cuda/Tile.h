@@ -182,35 +182,28 @@ CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
       uint32_t(sharedLoad(tile.elements + Tile::offset(row, column))) << 16);
 }
 
-/// Where rows that tiles are filled from begin, and how far apart they are.
-struct TileCursor {
-  const BFloat16 *data;
-  int64_t stride;
-
-  CP_DEVICE void skip(int rows) { data += rows * stride; }
-};
-
-/// What there is of a tile: so many rows of `width` elements, which are `step`
-/// apart. `isFast` says that they can be copied 16 bytes at a time.
+/// What there is of a tile: so many rows of `width` elements. Row i starts
+/// i * stride behind the first one, and its elements are `step` apart. `isFast`
+/// says that they can be copied 16 bytes at a time.
 struct TileExtent {
   int rows, width;
-  int64_t step;
+  int64_t stride, step;
   bool isFast;
 };
 
 /// Starts to fill a tile; zeros beyond the rows. Those that are not fast are stored
 /// at once. `Threads` threads do it, of which this one has number `index`.
 template <int Threads, typename Tile>
-CP_DEVICE void fillTile(Tile &tile, int index, const TileCursor &from,
+CP_DEVICE void fillTile(Tile &tile, int index, const BFloat16 *from,
                         const TileExtent &extent) {
   if (!extent.isFast) {
     CP_NO_UNROLL
     for (int i = index; i < Tile::rows * Tile::columns; i += Threads) {
       int row = i / Tile::columns, column = i % Tile::columns;
       bool valid = row < extent.rows && column < extent.width;
-      int64_t at = row * from.stride + column * extent.step;
+      int64_t at = row * extent.stride + column * extent.step;
       sharedStore(tile.elements + Tile::offset(row, column),
-                  valid ? from.data[at].bits : uint16_t(0));
+                  valid ? from[at].bits : uint16_t(0));
     }
     return;
   }
@@ -221,12 +214,12 @@ CP_DEVICE void fillTile(Tile &tile, int index, const TileCursor &from,
                 "a thread keeps its column");
   int column = index % parts * 8, row = index / parts;
   uint16_t *to = tile.elements + Tile::offset(row, column);
-  const BFloat16 *at = from.data + row * from.stride + column;
+  const BFloat16 *at = from + row * extent.stride + column;
   if (extent.rows == Tile::rows && extent.width == Tile::columns) {
     CP_UNROLL
     for (int i = 0; i < Tile::rows; i += step) {
       copy16(to + i * Tile::columns, at, true);
-      at += step * from.stride;
+      at += step * extent.stride;
     }
     return;
   }
@@ -234,8 +227,8 @@ CP_DEVICE void fillTile(Tile &tile, int index, const TileCursor &from,
   CP_NO_UNROLL
   for (int i = 0; i < Tile::rows; i += step) {
     bool valid = row + i < rows;
-    copy16(to + i * Tile::columns, valid ? at : from.data, valid);
-    at += step * from.stride;
+    copy16(to + i * Tile::columns, valid ? at : from, valid);
+    at += step * extent.stride;
   }
 }
 
