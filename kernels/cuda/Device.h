@@ -25,13 +25,11 @@
 
 #ifdef __CUDACC__
 #define CP_DEVICE __device__ __forceinline__
-#define CP_DEVICE_CALL __device__ __noinline__
 #define CP_UNROLL _Pragma("unroll")
 #define CP_NO_UNROLL _Pragma("unroll 1")
 #else
 #include "Executor.h"
 #define CP_DEVICE inline
-#define CP_DEVICE_CALL
 #define CP_UNROLL
 #define CP_NO_UNROLL
 #endif
@@ -181,10 +179,6 @@ template <typename T> CP_DEVICE T narrowed(AccumulatorOf<T> value) {
   } else {
     return value;
   }
-}
-
-CP_DEVICE bool isFinite(float x) {
-  return (bitsOf(x) & 0x7f800000u) != 0x7f800000u;
 }
 
 CP_DEVICE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

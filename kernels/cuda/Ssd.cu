@@ -79,18 +79,13 @@ public:
         memory.allocate(size_t(s.b * segments * s.h) * sizeof(Acc)));
   }
 
-  /// In how many segments a scan fills the card: each takes at least four
-  /// tiles, which pays for its part in the fold.
+  /// Tokens of a segment.
   int64_t segmentTokens(const SsdSizes &s) const {
     if (!hasTiles(s) || !s.b || !s.h || !s.p)
       return s.l ? s.l : 1;
-    int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64);
-    int64_t heads = headsPerBlock(perGroup);
-    int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
-    int64_t segments = std::max<int64_t>(SsdTiles<128, 3, true>::residents(int(heads)) * multiprocessors() / blocks, 1);
-    segments = std::min(segments, ceilDiv(s.l, 256));
     return std::max<int64_t>(
-        ceilDiv(ceilDiv(s.l, std::max<int64_t>(segments, 1)), 64) * 64, 64);
+        ceilDiv(ceilDiv(s.l, shapeOf(s).segments), tileTokens) * tileTokens,
+        tileTokens);
   }
 
 private:
@@ -99,23 +94,51 @@ private:
   }
   const char *formSteps(SsdWork<BFloat16> &work) {
     int64_t count = work.b * work.h * work.l;
-    auto *steps = static_cast<float *>(
-        memory.allocate(size_t(2 * count) * sizeof(float)));
+    int64_t marks = work.b * work.segments * work.h;
+    auto *steps = static_cast<float *>(memory.allocate(
+        size_t(2 * count) * sizeof(float) + size_t(marks) * sizeof(bool)));
     if (!steps)
       return outOfDeviceMemory;
     work.sums = steps;
     work.inputs = steps + count;
-    int64_t chunks = ceilDiv(std::min(work.segment, work.l), SsdSteps::chunk);
-    CP_RETURN_IF(start(SsdSteps{work, int(chunks), steps, steps + count},
-                       {ceilDiv(work.h, SsdSteps::heads),
-                        work.segments * chunks, work.b}));
+    spoiled = reinterpret_cast<bool *>(steps + 2 * count);
+    int64_t chunks = std::max<int64_t>(
+        ceilDiv(std::min(work.segment, work.l), SsdSteps::chunk), 1);
+    CP_RETURN_IF(
+        start(SsdSteps{work, int(chunks), steps, steps + count, spoiled},
+              {ceilDiv(work.h, SsdSteps::heads), work.segments * chunks,
+               work.b}));
     return work.decays ? start(SsdTileDecays{work},
                                {ceilDiv(work.h, 4), work.segments, work.b})
                        : nullptr;
   }
-  /// As many heads as there are in a group, up to three.
-  static int64_t headsPerBlock(int64_t perGroup) {
-    return std::min<int64_t>(perGroup, 3);
+
+  /// How many heads share a block, and how many segments fill the card with such
+  /// blocks, each of which should have at least four tiles, which pays for its
+  /// part in the fold.
+  struct Shape {
+    int64_t heads, segments;
+  };
+  static Shape shapeOf(const SsdSizes &s) {
+    // What a multiprocessor does with blocks of so many heads, beside the best.
+    constexpr double rates[] = {0.8, 0.9, 1};
+    int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64), all = multiprocessors();
+    Shape best = {1, 1};
+    double most = 0;
+    for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, 3); ++heads) {
+      int64_t room = all * SsdTiles<128, 3, true>::residents(int(heads));
+      int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
+      int64_t segments = std::min(std::max<int64_t>(room / blocks, 1),
+                                  std::max<int64_t>(ceilDiv(s.l, 256), 1));
+      int64_t rounds = ceilDiv(blocks * segments, room);
+      double used = double(s.b * s.g * perGroup * segments) /
+                    double(rounds * all * heads);
+      if (used * rates[heads - 1] <= most)
+        continue;
+      most = used * rates[heads - 1];
+      best = {heads, segments};
+    }
+    return best;
   }
 
   const char *runPlain(const SsdWork<T> &work) {
@@ -131,8 +154,7 @@ private:
   }
 
   const char *runTiles(const SsdWork<T> &work) {
-    int64_t perGroup = work.h / work.g * ceilDiv(work.p, 64);
-    switch (headsPerBlock(perGroup)) {
+    switch (shapeOf(work).heads) {
     case 1:
       return work.n <= 64 ? runTilesOf<64, 1>(work) : runTilesOf<128, 1>(work);
     case 2:
@@ -158,15 +180,21 @@ private:
     const int64_t *y = work.y.strides;
     kernel.fastY = reinterpret_cast<uintptr_t>(work.y.data) % 4 == 0 &&
                    y[3] == 1 && (y[0] | y[1] | y[2] | work.p) % 2 == 0;
-    return start(kernel,
-                 {work.g * kernel.blocksPerGroup,
-                  Outputs || !work.summarised ? work.segments : work.summarised,
-                  work.b});
+    kernel.spoiled = spoiled;
+    CP_RETURN_IF(start(
+        kernel, {work.g * kernel.blocksPerGroup,
+                 Outputs || !work.summarised ? work.segments : work.summarised,
+                 work.b}));
+    return Outputs ? start(SsdRepair<T, N / 32>{work, spoiled},
+                           {work.h, work.segments, work.b})
+                   : nullptr;
   }
 
   const char *op;
   void *stream;
   Workspace memory;
+  /// Where outputs of tiles are not finite.
+  bool *spoiled = nullptr;
 };
 
 } // namespace

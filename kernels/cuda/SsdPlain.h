@@ -13,98 +13,149 @@
 
 namespace cp::kernels::cuda {
 
-/// Token by token, a warp for each channel of a head, of whose state a lane has
-/// every 32nd column: for types and sizes that tiles are not for. The segments
-/// are one where it gives y. Of n up to 32 PerLane.
+/// A channel of a head, token by token: a lane of a warp has every 32nd column of
+/// its state, of up to 32 PerLane.
+template <typename T, int PerLane> class SsdChannel {
+public:
+  using Acc = AccumulatorOf<T>;
+
+  /// With the state in front of segment `segment`.
+  CP_DEVICE SsdChannel(const SsdWork<T> &work, int64_t b, int64_t segment,
+                       int64_t head, int64_t channel)
+      : work(work), b(b), head(head), channel(channel),
+        rate(decayRateOf(double(widened(*at(work.aLog, head))))),
+        bias(work.delta.data ? Acc(0) : biasOf(work, head)) {
+    if (!work.before)
+      return;
+    int64_t from = stateOffset(work, work.segments, b, segment, head);
+    for (int i = 0; i < PerLane; ++i)
+      if (columnAt(i) < work.n)
+        state[i] = work.before[from + channel * work.n + columnAt(i)];
+  }
+
+  /// Stores y, or where `repairs` only one in place of what is not finite.
+  CP_DEVICE void step(int64_t t, bool repairs = false) {
+    int64_t place = work.places.data ? *at(work.places, b, t) : 1;
+    if (place == 0)
+      for (int i = 0; i < PerLane; ++i)
+        state[i] = own[i] = 0;
+    hasStart |= place == 0;
+    Acc delta = place < 0         ? Acc(0)
+                : work.delta.data ? *at(work.delta, b, t, head)
+                                  : stepSizeOf(
+                                        work, *at(work.step.dt, b, t, head),
+                                        bias);
+    double decay = place < 0 ? 1 : exp(rate * double(delta));
+    product *= decay;
+    Acc y = place < 0 ? Acc(0) : advance(t, Acc(decay), delta);
+    if (lane())
+      return;
+    if (work.y.data) {
+      T *to = at(work.y, b, t, head, channel);
+      if (!repairs || !(0 * widened(*to) == 0))
+        *to = narrowed<T>(y);
+    }
+    if (work.formed.data && channel == 0)
+      *at(work.formed, b, t, head) = delta;
+  }
+
+  /// Stores what the segment gives by itself, and begins the next one.
+  CP_DEVICE void finishSegment(int64_t segment) {
+    if (work.decays && lane() == 0 && channel == 0)
+      work.decays[(b * work.segments + segment) * work.h + head] =
+          hasStart ? startOfSequence<Acc>() : Acc(product);
+    for (int i = 0; i < PerLane; ++i) {
+      if (work.after.data && columnAt(i) < work.n)
+        *at(work.after, b, segment, head, channel, columnAt(i)) = own[i];
+      own[i] = 0;
+    }
+    product = 1;
+    hasStart = false;
+  }
+
+  CP_DEVICE void finish() const {
+    for (int i = 0; i < PerLane; ++i) {
+      if (columnAt(i) >= work.n)
+        continue;
+      if (work.finalState.data)
+        *at(work.finalState, b, head, channel, columnAt(i)) =
+            narrowed<T>(state[i]);
+      if (work.finalSum.data)
+        *at(work.finalSum, b, head, channel, columnAt(i)) = state[i];
+    }
+  }
+
+private:
+  CP_DEVICE static int64_t columnAt(int i) { return i * warpSize + lane(); }
+
+  CP_DEVICE Acc advance(int64_t t, Acc decay, Acc delta) {
+    int64_t group = head / (work.h / work.g);
+    Acc x = widened(*at(work.x, b, t, head, channel)), in = delta * x, sum = 0;
+    for (int i = 0; i < PerLane; ++i) {
+      if (columnAt(i) >= work.n)
+        continue;
+      Acc added = in * widened(*at(work.B, b, t, group, columnAt(i)));
+      state[i] = decay * state[i] + added;
+      own[i] = decay * own[i] + added;
+      if (work.y.data)
+        sum += state[i] * widened(*at(work.C, b, t, group, columnAt(i)));
+    }
+    sum = warpSum(sum);
+    return work.D.data ? sum + Acc(widened(*at(work.D, head, channel))) * x
+                       : sum;
+  }
+
+  const SsdWork<T> &work;
+  int64_t b, head, channel;
+  double rate, product = 1;
+  Acc bias;
+  bool hasStart = false;
+  /// Since the first token, and since the segment's.
+  Acc state[PerLane] = {}, own[PerLane] = {};
+};
+
+/// Of types and sizes that tiles are not for: all segments in a row, from the
+/// state in front of the first, a warp for each channel.
 template <typename T, int PerLane> struct SsdPlain {
   static constexpr int threads = 128, blocks = 1;
-  using Acc = AccumulatorOf<T>;
   using Shared = Nothing;
 
   SsdWork<T> work;
 
   CP_DEVICE void operator()() const {
-    int64_t channel = int64_t(blockX()) * (threads / warpSize) + warp();
-    int64_t head = blockY(), b = blockZ(), group = head / (work.h / work.g);
-    if (channel >= work.p)
+    int64_t number = int64_t(blockX()) * (threads / warpSize) + warp();
+    if (number >= work.p)
       return;
-    // The state since the first token, and since its segment's.
-    Acc state[PerLane] = {}, own[PerLane] = {};
-    if (work.before)
-      for (int i = 0; i < PerLane; ++i)
-        if (int64_t column = i * warpSize + lane(); column < work.n)
-          state[i] = work.before[stateOffset(work, 1, b, 0, head) +
-                                 channel * work.n + column];
-    double rate = decayRateOf(double(widened(*at(work.aLog, head))));
-    Acc bias = work.delta.data ? Acc(0) : biasOf(work, head);
-    double product = 1;
-    bool hasStart = false;
+    SsdChannel<T, PerLane> channel(work, blockZ(), 0, blockY(), number);
     for (int64_t t = 0; t < work.l; ++t) {
-      int64_t segment = t / work.segment;
-      int64_t place = work.places.data ? *at(work.places, b, t) : 1;
-      if (place == 0)
-        for (int i = 0; i < PerLane; ++i)
-          state[i] = own[i] = 0;
-      hasStart |= place == 0;
-      Acc delta = place < 0         ? Acc(0)
-                  : work.delta.data ? *at(work.delta, b, t, head)
-                                    : stepSizeOf(
-                                          work, *at(work.step.dt, b, t, head),
-                                          bias);
-      double decay = place < 0 ? 1 : exp(rate * double(delta));
-      product *= decay;
-      Acc sum = 0;
-      if (place >= 0)
-        sum = step(b, t, head, group, channel, Acc(decay), delta, state, own);
-      if (lane() == 0) {
-        if (work.y.data)
-          *at(work.y, b, t, head, channel) = narrowed<T>(sum);
-        if (work.formed.data && channel == 0)
-          *at(work.formed, b, t, head) = delta;
-      }
-      if (t + 1 < work.l && (t + 1) % work.segment)
-        continue;
-      if (work.decays && lane() == 0 && channel == 0)
-        work.decays[(b * work.segments + segment) * work.h + head] =
-            hasStart ? startOfSequence<Acc>() : Acc(product);
-      for (int i = 0; i < PerLane; ++i) {
-        int64_t column = i * warpSize + lane();
-        if (work.after.data && column < work.n)
-          *at(work.after, b, segment, head, channel, column) = own[i];
-        own[i] = 0;
-      }
-      product = 1;
-      hasStart = false;
+      channel.step(t);
+      if (t + 1 == work.l || (t + 1) % work.segment == 0)
+        channel.finishSegment(t / work.segment);
     }
-    for (int i = 0; i < PerLane; ++i) {
-      int64_t column = i * warpSize + lane();
-      if (column >= work.n)
-        continue;
-      if (work.finalState.data)
-        *at(work.finalState, b, head, channel, column) = narrowed<T>(state[i]);
-      if (work.finalSum.data)
-        *at(work.finalSum, b, head, channel, column) = state[i];
-    }
+    channel.finish();
   }
+};
 
-private:
-  CP_DEVICE Acc step(int64_t b, int64_t t, int64_t head, int64_t group,
-                     int64_t channel, Acc decay, Acc delta,
-                     Acc (&state)[PerLane], Acc (&own)[PerLane]) const {
-    Acc x = widened(*at(work.x, b, t, head, channel)), in = delta * x, sum = 0;
-    for (int i = 0; i < PerLane; ++i) {
-      int64_t column = i * warpSize + lane();
-      if (column >= work.n)
-        continue;
-      Acc added = in * widened(*at(work.B, b, t, group, column));
-      state[i] = decay * state[i] + added;
-      own[i] = decay * own[i] + added;
-      if (work.y.data)
-        sum += state[i] * widened(*at(work.C, b, t, group, column));
+/// In segments where tiles left outputs that are not finite, those again: a number
+/// that is finite depends on finite ones only.
+template <typename T, int PerLane> struct SsdRepair {
+  static constexpr int threads = 128, blocks = 1;
+  using Shared = Nothing;
+
+  SsdWork<T> work;
+  /// [b, segments, h]
+  const bool *spoiled;
+
+  CP_DEVICE void operator()() const {
+    int64_t head = blockX(), segment = blockY(), b = blockZ();
+    if (!spoiled[(b * work.segments + segment) * work.h + head])
+      return;
+    int64_t end = least((segment + 1) * work.segment, work.l);
+    for (int64_t number = warp(); number < work.p; number += threads / warpSize) {
+      SsdChannel<T, PerLane> channel(work, b, segment, head, number);
+      for (int64_t t = segment * work.segment; t < end; ++t)
+        channel.step(t, true);
     }
-    sum = warpSum(sum);
-    return work.D.data ? sum + Acc(widened(*at(work.D, head, channel))) * x
-                       : sum;
   }
 };
 

@@ -16,8 +16,9 @@
 //   update   S = whole S + (to_end x)^T B
 //
 // In W x a masked weight of 0 meets tokens behind the output's own: where an
-// output is not finite, the warp goes through its tile token by token instead, so
-// that what is not finite reaches no earlier token. Tiles begin with documents.
+// output is not finite, its segment is marked, and SsdRepair goes through it token
+// by token, so that what is not finite reaches no earlier token. Tiles begin with
+// documents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +60,8 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
   int slices, blocksPerGroup;
   /// Whether tiles can be filled 16 bytes at a time, and y stored in pairs.
   bool fastX, fastB, fastC, fastY;
+  /// [b, segments, h]: where an output is not finite.
+  bool *spoiled;
 
   /// How many of its blocks a multiprocessor takes.
   static int residents(int heads) { return heads == 1 ? 2 : 1; }
@@ -88,7 +91,6 @@ public:
   using Work = SsdWork<BFloat16>;
   using Stage = typename Kernel::Stage;
   using Steps = typename Kernel::Steps;
-  using States = float[Kernel::columnTiles][4];
   static constexpr int tokens = Kernel::tokens, band = Kernel::band;
   /// Rows of blocks whose outputs are formed at once: as many as registers allow.
   static constexpr int height = 2;
@@ -113,19 +115,13 @@ private:
   CP_DEVICE void storeStates(T *to, int64_t row, int64_t column) const;
   CP_DEVICE void formWeights(const Stage &stage, int count) const;
   CP_DEVICE void formBlock(const Stage &stage, int row, int column) const;
-  /// False where an output is not finite.
-  CP_DEVICE bool formOutputs(const Stage &stage, const TilePiece &piece) const;
+  CP_DEVICE void formOutputs(const Stage &stage, const TilePiece &piece);
   CP_DEVICE void formRows(const Stage &stage, int top, int count,
                           float (&y)[height][2][4]) const;
   template <bool Whole>
   CP_DEVICE float storeRows(const Stage &stage, int count, int top,
                             const float (&y)[height][2][4]) const;
   CP_DEVICE void update(const Stage &stage, int count);
-  CP_DEVICE void goTokenByToken(const Stage &stage, const TilePiece &piece);
-  /// The same, from and to a copy of the states.
-  CP_DEVICE_CALL static void goTokenByToken(const Kernel &kernel, int slot,
-                                            TilePiece piece,
-                                            States &states);
   CP_DEVICE void clearOutputs(const TilePiece &piece) const;
 
   // Few of what follows is kept, since registers are.
@@ -154,8 +150,10 @@ private:
   Fragments<Tile<tokens, N>> rowsOfN;
   Fragments<Tile<tokens, 64>> rowsOf64;
   Pairs<Tile<tokens, 64>> pairs;
+  /// Sum of 0 times each output: not 0 where one is not finite.
+  float check = 0;
   /// [channel, n] of 16 channels: d of products side by side.
-  States state;
+  float state[Kernel::columnTiles][4];
 };
 
 template <int N, int Heads, bool Outputs>
@@ -454,10 +452,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
-    const Stage &stage, const TilePiece &piece) const {
-  // 0 times each output: not 0 where one is not finite.
-  float check = 0;
+CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formOutputs(
+    const Stage &stage, const TilePiece &piece) {
   bool isWhole = kernel.fastY && piece.count == tokens &&
                  width == Kernel::width;
   CP_NO_UNROLL
@@ -469,7 +465,6 @@ CP_DEVICE bool SsdTilesThread<N, Heads, Outputs>::formOutputs(
     check += isWhole ? storeRows<true>(stage, piece.count, top, y)
                      : storeRows<false>(stage, piece.count, top, y);
   }
-  return !vote(!(check == 0));
 }
 
 /// Of whole tiles no row or channel is missing, and y is stored in pairs.
@@ -510,60 +505,6 @@ CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
     }
   }
   return check;
-}
-
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
-    const Stage &stage, const TilePiece &piece) {
-  // What was stored comes first.
-  warpBarrier();
-  Head head = ownHead();
-  const Steps &steps = stage.steps[own()];
-  CP_NO_UNROLL
-  for (int t = 0; t < piece.count; ++t) {
-    float sum = sharedLoad(&steps.sums[t]);
-    float delta = exp2Fast(sum + sharedLoad(&steps.inputs[t]));
-    float decay = exp2Fast(t ? sum - sharedLoad(&steps.sums[t - 1]) : sum);
-    float x[2], y[2] = {};
-    CP_UNROLL
-    for (int k = 0; k < 2; ++k)
-      x[k] = valueAt(stage.x[own()], t, channels() + q() + k * 8);
-    CP_UNROLL
-    for (int j = 0; j < Kernel::columnTiles; ++j) {
-      uint32_t b2 = pairAt(stage.B, t, j * 8 + r());
-      uint32_t c2 = pairAt(stage.C, t, j * 8 + r());
-      CP_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        float &now = state[j][k];
-        now = decay * now +
-              delta * x[k / 2] * (k % 2 ? highOf(b2) : lowOf(b2));
-        y[k / 2] += now * (k % 2 ? highOf(c2) : lowOf(c2));
-      }
-    }
-    CP_UNROLL
-    for (int k = 0; k < 2; ++k) {
-      y[k] += shuffleXor(y[k], 1);
-      y[k] += shuffleXor(y[k], 2);
-      int channel = channels() + q() + k * 8;
-      if (r() == 0 && channel < width)
-        *at(work.y, b(), begin() + piece.first + t, head.head,
-            head.channel + channel) =
-            narrowed<BFloat16>(
-                work.D.data
-                    ? y[k] + sharedLoad(&memory.skips[own()][channel]) * x[k]
-                    : y[k]);
-    }
-  }
-}
-
-/// Not inlined, so that its registers are not those of the common way.
-template <int N, int Heads, bool Outputs>
-CP_DEVICE_CALL void SsdTilesThread<N, Heads, Outputs>::goTokenByToken(
-    const Kernel &kernel, int slot, TilePiece piece, States &states) {
-  SsdTilesThread thread(kernel);
-  std::memcpy(thread.state, states, sizeof states);
-  thread.goTokenByToken(thread.memory.stages[slot], piece);
-  std::memcpy(states, thread.state, sizeof states);
 }
 
 template <int N, int Heads, bool Outputs>
@@ -628,28 +569,25 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
       keepBranch();
       clearStates();
     }
-    bool isFine = true;
     if constexpr (Outputs) {
       if (piece.hasTokens) {
         formWeights(stage, piece.count);
         barrier();
-        isFine = formOutputs(stage, piece);
+        formOutputs(stage, piece);
       } else {
         clearOutputs(piece);
       }
-      if (!isFine) {
-        States copy;
-        std::memcpy(copy, state, sizeof state);
-        goTokenByToken(kernel, slot, piece, copy);
-        std::memcpy(state, copy, sizeof state);
-      }
     }
-    if (piece.hasTokens && isFine)
+    if (piece.hasTokens)
       update(stage, piece.count);
     if constexpr (Outputs)
       nextY += piece.count * work.y.strides[1];
     piece = next;
   }
+  if constexpr (Outputs)
+    if (!(check == 0))
+      kernel.spoiled[(b() * work.segments + segment()) * work.h +
+                     ownHead().head] = true;
   storeStates();
 }
 

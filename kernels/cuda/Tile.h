@@ -170,18 +170,6 @@ private:
   int offset;
 };
 
-/// A pair of neighbours in any row, `column` even.
-template <typename Tile>
-CP_DEVICE uint32_t pairAt(const Tile &tile, int row, int column) {
-  return sharedLoad(reinterpret_cast<const uint32_t *>(
-      tile.elements + Tile::offset(row, column)));
-}
-template <typename Tile>
-CP_DEVICE float valueAt(const Tile &tile, int row, int column) {
-  return floatOf(
-      uint32_t(sharedLoad(tile.elements + Tile::offset(row, column))) << 16);
-}
-
 /// What there is of a tile: so many rows of `width` elements. Row i starts
 /// i * stride behind the first one, and its elements are `step` apart. `isFast`
 /// says that they can be copied 16 bytes at a time.

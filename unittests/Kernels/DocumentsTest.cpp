@@ -396,6 +396,9 @@ TYPED_TEST(DocumentsTest, AttentionIsThatOfEachAlone) {
     for (const Implementation &each : implementations()) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << each.name);
       KernelFn kernel = each.find("attention", Element<T>::dtype);
+      // Cards have none yet.
+      if (!kernel)
+        continue;
       auto runOn = [&](Tensor<T> &q, Tensor<T> &k, Tensor<T> &v) {
         return run(kernel,
                    {q.buffer(), k.buffer(), v.buffer(), batch.places.buffer()},

@@ -7,6 +7,8 @@
 
 #include "OpCalls.h"
 
+#include <algorithm>
+
 using namespace cp::kernels::test;
 
 static const int64_t inf = bitsOf(std::numeric_limits<double>::infinity());
@@ -65,5 +67,14 @@ std::vector<OpCall> cp::kernels::test::allCalls() {
                      {1, bitsOf(0.2), window, 3, 0, 150, 1, 3, 0, 150, 1},
                      SIZE_MAX,
                      1});
+  // Cards have not all of them yet.
+  auto isMissing = [](const OpCall &call) {
+    for (const Implementation &implementation : implementations())
+      if (!implementation.find(call.op, DType::F32))
+        return true;
+    return false;
+  };
+  calls.erase(std::remove_if(calls.begin(), calls.end(), isMissing),
+              calls.end());
   return calls;
 }

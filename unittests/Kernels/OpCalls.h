@@ -97,7 +97,8 @@ Tensors<T> resultsOf(const OpCall &call, const Implementation &implementation,
   return outs;
 }
 
-/// Calls of all operations that have fast kernels.
+/// Calls of all operations that have fast kernels, and one in each of
+/// implementations().
 std::vector<OpCall> allCalls();
 
 } // namespace cp::kernels::test
