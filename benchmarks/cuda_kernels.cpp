@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Prints a line of CSV for each kernel and shape: the median of the times between
-// two events around a call, in microseconds, the bytes that a call must move at
-// least, and the rate that this makes. The first rows are the card's own: a copy
-// from device to device, counting what is read and what is written.
+// Prints a line of CSV for each kernel and shape: the median of the times
+// between two events around a call, in microseconds, the bytes that a call must
+// move at least, and the rate that this makes. The first rows are the card's
+// own: a copy from device to device, counting what is read and what is written.
 //
 //   cp-bench-cuda [--rounds=N] [--rows=PREFIX]
 //
@@ -206,8 +206,7 @@ void scan(Bench &bench, const Model &model, int64_t l) {
       dt(type, {1, l, model.h}, -4, 0), aLog(type, {model.h}, 0, 2.7),
       B(type, {1, l, model.g, model.n}, -1, 1),
       C(type, {1, l, model.g, model.n}, -1, 1), D(type, {model.h}, -1, 1),
-      bias(type, {model.h}, -1, 1),
-      y(type, {1, l, model.h, model.p}, 0, 0),
+      bias(type, {model.h}, -1, 1), y(type, {1, l, model.h, model.p}, 0, 0),
       state(type, {1, model.h, model.p, model.n}, 0, 0);
   double least = 2 * x.totalBytes() + 2 * B.totalBytes() + dt.totalBytes();
   bench.run(row, "ssd", l, least,
@@ -218,8 +217,10 @@ void scan(Bench &bench, const Model &model, int64_t l) {
   const DType sums = DType::F32;
   DeviceTensor decay(sums, {1, model.h}, 1, 1),
       whole(sums, {1, model.h, model.p, model.n}, 0, 0),
-      chunks(sums, {1, (l + model.chunk - 1) / model.chunk, model.h, model.p, model.n}, 0,
-             0),
+      chunks(
+          sums,
+          {1, (l + model.chunk - 1) / model.chunk, model.h, model.p, model.n},
+          0, 0),
       delta(sums, {1, l, model.h}, 0, 0);
   bench.run(row + "-states", "ssd_states", l,
             x.totalBytes() + B.totalBytes() + dt.totalBytes() +

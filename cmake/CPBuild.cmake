@@ -109,3 +109,15 @@ function(cp_add_tool name)
   target_link_libraries(${name} PRIVATE ${tool_LINK})
   cp_export(${name})
 endfunction()
+
+# cp_add_card_program(<target>): a program that runs on a card, on a machine where
+# nothing else of ours is: with the C++ library inside.
+function(cp_add_card_program target)
+  target_compile_options(${target} PRIVATE ${CP_WARNINGS} -O2)
+  target_link_libraries(${target} PRIVATE CPKernelsCUDA)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  if(NOT TARGET cp-card)
+    add_custom_target(cp-card)
+  endif()
+  add_dependencies(cp-card ${target})
+endfunction()

@@ -10,8 +10,7 @@
 
 namespace cp::kernels::cuda {
 
-template <typename T>
-static bool hasVectors(const Conv1dArgs<T> &args) {
+template <typename T> static bool hasVectors(const Conv1dArgs<T> &args) {
   return !std::is_same_v<T, double> && args.w == 4 &&
          isVectorised(args.x, args.c) && isVectorised(args.y, args.c) &&
          (!args.initial.data || isVectorised(args.initial, args.c));

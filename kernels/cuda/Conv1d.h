@@ -134,7 +134,7 @@ private:
     CP_UNROLL
     for (int j = 0; j < width; ++j) {
       if (Silu)
-        sum[j] = siluOf(sum[j]);
+        sum[j] = siluFor<T>(sum[j]);
       if (Places && before < 0)
         sum[j] = 0;
     }

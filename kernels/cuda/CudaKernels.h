@@ -20,8 +20,8 @@
 namespace cp::kernels::cuda {
 
 /// `stream` is a cudaStream_t of the current device, null for its default one.
-/// Returns null, or a message (storage of this thread, until its next call) that
-/// says what does not fit or what the card refused.
+/// Returns null, or a message (storage of this thread, until its next call)
+/// that says what does not fit or what the card refused.
 using KernelFn = const char *(*)(const Call &call, void *stream);
 
 struct KernelEntry {

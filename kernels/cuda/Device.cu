@@ -25,13 +25,18 @@ Workspace::~Workspace() {
     (void)cudaFreeAsync(blocks[i], cudaStream_t(stream));
 }
 
-int multiprocessors() {
-  int device = 0, count = 0;
+static int attribute(cudaDeviceAttr which, int otherwise) {
+  int device = 0, value = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) !=
-          cudaSuccess)
-    return 1;
-  return count;
+      cudaDeviceGetAttribute(&value, which, device) != cudaSuccess)
+    return otherwise;
+  return value;
+}
+
+int multiprocessors() { return attribute(cudaDevAttrMultiProcessorCount, 1); }
+
+size_t mostSharedMemory() {
+  return size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, 48 << 10));
 }
 
 } // namespace cp::kernels::cuda

@@ -90,7 +90,9 @@ CP_DEVICE uint32_t packed(float low, float high) {
   return both;
 }
 /// The first bit that is set, from the lowest; 32 where none is.
-CP_DEVICE int firstBit(uint32_t bits) { return bits ? __ffs(int(bits)) - 1 : 32; }
+CP_DEVICE int firstBit(uint32_t bits) {
+  return bits ? __ffs(int(bits)) - 1 : 32;
+}
 /// 16 bytes that nobody reads a second time.
 CP_DEVICE uint4 loadOnce(const uint4 *from) { return __ldcs(from); }
 CP_DEVICE void storeOnce(uint4 *to, uint4 value) { __stcs(to, value); }
@@ -121,8 +123,7 @@ inline uint32_t vote(bool value, int line = __builtin_LINE()) {
   return exec::vote(value, line);
 }
 template <typename S> S &shared() { return *static_cast<S *>(exec::shared()); }
-template <typename T>
-T sharedLoad(const T *from, int line = __builtin_LINE()) {
+template <typename T> T sharedLoad(const T *from, int line = __builtin_LINE()) {
   exec::note(from, sizeof(T), false, line);
   return *from;
 }
@@ -194,6 +195,9 @@ CP_DEVICE T *at(const View<T, Rank> &view, Index... index) {
     offset += indices[i] * view.strides[i];
   return view.data + offset;
 }
+
+CP_DEVICE float exponential(float x) { return expf(x); }
+CP_DEVICE double exponential(double x) { return exp(x); }
 
 /// The sum over a warp, in every lane; in one order, so always the same.
 template <typename T> CP_DEVICE T warpSum(T value) {

@@ -13,8 +13,9 @@
 namespace cp::kernels::cuda {
 
 #define CP_ENTRIES(op, fn)                                                     \
-  {op, DType::F32, fn<float>}, {op, DType::F64, fn<double>},                   \
-      {op, DType::BF16, fn<BFloat16>}
+  {op, DType::F32, fn<float>}, {op, DType::F64, fn<double>}, {                 \
+    op, DType::BF16, fn<BFloat16>                                              \
+  }
 static const KernelEntry entries[] = {
     CP_ENTRIES("ssd", ssd), CP_ENTRIES("ssd_states", ssdStates),
     CP_ENTRIES("ssd_scan", ssdScan), CP_ENTRIES("conv1d", conv1d),

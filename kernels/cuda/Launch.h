@@ -41,8 +41,10 @@ private:
   int count = 0;
 };
 
-/// How many multiprocessors the device has that is in use; 1 on the host.
+/// Of the device that is in use: its multiprocessors, and the bytes of shared
+/// memory that a block may have.
 int multiprocessors();
+size_t mostSharedMemory();
 
 #ifdef __CUDACC__
 template <typename Kernel>

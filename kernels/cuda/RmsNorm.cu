@@ -91,7 +91,7 @@ template <typename T> const char *rmsNorm(const Call &call, void *stream) {
     if (isVectorised(work.x, count) && isVectorised(work.y, count) &&
         (!work.gate.data || isVectorised(work.gate, count)) &&
         count <= 1024 * vectorWidth<T>)
-      return !work.gate.data ? startVectors<T, Gate::None>(work, stream)
+      return !work.gate.data  ? startVectors<T, Gate::None>(work, stream)
              : work.gateFirst ? startVectors<T, Gate::First>(work, stream)
                               : startVectors<T, Gate::Last>(work, stream);
   }

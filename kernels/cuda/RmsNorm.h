@@ -43,8 +43,9 @@ template <typename T> struct NormWork {
 
 enum class Gate { None, First, Last };
 
-/// A row's group in the registers of `Threads` threads, `Vectors` times 16 bytes
-/// each. A block goes through rows, and loads the next one while it works on one.
+/// A row's group in the registers of `Threads` threads, `Vectors` times 16
+/// bytes each. A block goes through rows, and loads the next one while it works
+/// on one.
 template <typename T, Gate Order, int Threads, int Vectors>
 struct RmsNormVectors {
   static constexpr int threads = 256, blocks = 2;
@@ -128,13 +129,14 @@ private:
     CP_UNROLL
     for (int i = 0; i < Vectors; ++i) {
       bool valid = isThere && columnAt(i) < count;
-      values[i] = valid ? loadOnce(reinterpret_cast<const uint4 *>(
-                              x + columnAt(i)))
-                        : zeros();
+      values[i] =
+          valid ? loadOnce(reinterpret_cast<const uint4 *>(x + columnAt(i)))
+                : zeros();
       if (Order != Gate::None)
-        gates[i] = valid ? loadOnce(reinterpret_cast<const uint4 *>(
-                               gate + columnAt(i)))
-                         : zeros();
+        gates[i] =
+            valid
+                ? loadOnce(reinterpret_cast<const uint4 *>(gate + columnAt(i)))
+                : zeros();
     }
   }
   CP_DEVICE static void multiplyBySilu(const uint4 &gates,
@@ -143,7 +145,7 @@ private:
     widen(gates, gate);
     CP_UNROLL
     for (int j = 0; j < width; ++j)
-      value[j] *= siluOf(gate[j]);
+      value[j] *= siluFor<T>(gate[j]);
   }
   CP_DEVICE static int columnAt(int i) {
     return (i * Threads + thread() % Threads) * width;

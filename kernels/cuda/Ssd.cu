@@ -17,13 +17,14 @@ namespace cp::kernels::cuda {
 namespace {
 
 constexpr const char *outOfDeviceMemory =
-    "ssd: the device has no memory left for the states of a scan; free some, or "
+    "ssd: the device has no memory left for the states of a scan; free some, "
+    "or "
     "split the batch";
 
 /// A message ends the launches of a call.
 #define CP_RETURN_IF(call)                                                     \
-  if (const char *message = call)                                              \
-    return message
+  if (const char *message = (call))                                            \
+  return message
 
 /// What decides how a call runs.
 template <typename T> class SsdLaunch {
@@ -61,7 +62,8 @@ public:
     }
     return nullptr;
   }
-  template <typename Kernel> const char *start(const Kernel &kernel, Grid grid) {
+  template <typename Kernel>
+  const char *start(const Kernel &kernel, Grid grid) {
     return launch(op, kernel, grid, stream);
   }
   const char *fold(const SsdFold<T> &kernel) {
@@ -104,28 +106,32 @@ private:
     spoiled = reinterpret_cast<bool *>(steps + 2 * count);
     int64_t chunks = std::max<int64_t>(
         ceilDiv(std::min(work.segment, work.l), SsdSteps::chunk), 1);
-    CP_RETURN_IF(
-        start(SsdSteps{work, int(chunks), steps, steps + count, spoiled},
-              {ceilDiv(work.h, SsdSteps::heads), work.segments * chunks,
-               work.b}));
+    CP_RETURN_IF(start(
+        SsdSteps{work, int(chunks), steps, steps + count, spoiled},
+        {ceilDiv(work.h, SsdSteps::heads), work.segments * chunks, work.b}));
     return work.decays ? start(SsdTileDecays{work},
                                {ceilDiv(work.h, 4), work.segments, work.b})
                        : nullptr;
   }
 
-  /// How many heads share a block, and how many segments fill the card with such
-  /// blocks, each of which should have at least four tiles, which pays for its
-  /// part in the fold.
+  /// How many heads share a block, and how many segments fill the card with
+  /// such blocks, each of which should have at least four tiles, which pays for
+  /// its part in the fold.
   struct Shape {
     int64_t heads, segments;
   };
   static Shape shapeOf(const SsdSizes &s) {
     // What a multiprocessor does with blocks of so many heads, beside the best.
     constexpr double rates[] = {0.8, 0.9, 1};
+    constexpr size_t bytes[] = {sizeof(SsdTiles<128, 1, true>::Shared),
+                                sizeof(SsdTiles<128, 2, true>::Shared),
+                                sizeof(SsdTiles<128, 3, true>::Shared)};
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64), all = multiprocessors();
     Shape best = {1, 1};
     double most = 0;
     for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, 3); ++heads) {
+      if (heads > 1 && bytes[heads - 1] > mostSharedMemory())
+        break;
       int64_t room = all * SsdTiles<128, 3, true>::residents(int(heads));
       int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
       int64_t segments = std::min(std::max<int64_t>(room / blocks, 1),
@@ -280,8 +286,9 @@ template <typename T> const char *ssdScan(const Call &call, void *stream) {
   work.aLog = args.aLog;
   work.delta = args.delta;
   // Whole chunks are a segment, as many as are wanted.
-  int64_t every = std::min<int64_t>(ceilDiv(run.segmentTokens(args), args.chunk),
-                                    std::max<int64_t>(args.chunks(), 1));
+  int64_t every =
+      std::min<int64_t>(ceilDiv(run.segmentTokens(args), args.chunk),
+                        std::max<int64_t>(args.chunks(), 1));
   SsdFold<T> fold = {};
   fold.sizes = args;
   fold.segments = std::max<int64_t>(args.chunks(), 1);

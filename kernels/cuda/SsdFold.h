@@ -27,8 +27,8 @@ template <typename T> struct SsdFold {
   View<const T, 4> initial;
   View<const Acc, 4> initialSum, prefixState;
   View<const Acc, 2> prefixDecay;
-  /// [b, segments, h, p, n] and [b, segments, h]; null for one segment, of which
-  /// nothing is known.
+  /// [b, segments, h, p, n] and [b, segments, h]; null for one segment, of
+  /// which nothing is known.
   View<const Acc, 5> states;
   const Acc *decays;
   /// [b, ceil(segments / every), h, p, n], or null.

@@ -13,8 +13,8 @@
 
 namespace cp::kernels::cuda {
 
-/// A channel of a head, token by token: a lane of a warp has every 32nd column of
-/// its state, of up to 32 PerLane.
+/// A channel of a head, token by token: a lane of a warp has every 32nd column
+/// of its state, of up to 32 PerLane.
 template <typename T, int PerLane> class SsdChannel {
 public:
   using Acc = AccumulatorOf<T>;
@@ -40,11 +40,10 @@ public:
       for (int i = 0; i < PerLane; ++i)
         state[i] = own[i] = 0;
     hasStart |= place == 0;
-    Acc delta = place < 0         ? Acc(0)
-                : work.delta.data ? *at(work.delta, b, t, head)
-                                  : stepSizeOf(
-                                        work, *at(work.step.dt, b, t, head),
-                                        bias);
+    Acc delta = place < 0 ? Acc(0)
+                : work.delta.data
+                    ? *at(work.delta, b, t, head)
+                    : stepSizeOf(work, *at(work.step.dt, b, t, head), bias);
     double decay = place < 0 ? 1 : exp(rate * double(delta));
     product *= decay;
     Acc y = place < 0 ? Acc(0) : advance(t, Acc(decay), delta);
@@ -136,8 +135,8 @@ template <typename T, int PerLane> struct SsdPlain {
   }
 };
 
-/// In segments where tiles left outputs that are not finite, those again: a number
-/// that is finite depends on finite ones only.
+/// In segments where tiles left outputs that are not finite, those again: a
+/// number that is finite depends on finite ones only.
 template <typename T, int PerLane> struct SsdRepair {
   static constexpr int threads = 128, blocks = 1;
   using Shared = Nothing;
@@ -151,7 +150,8 @@ template <typename T, int PerLane> struct SsdRepair {
     if (!spoiled[(b * work.segments + segment) * work.h + head])
       return;
     int64_t end = least((segment + 1) * work.segment, work.l);
-    for (int64_t number = warp(); number < work.p; number += threads / warpSize) {
+    for (int64_t number = warp(); number < work.p;
+         number += threads / warpSize) {
       SsdChannel<T, PerLane> channel(work, b, segment, head, number);
       for (int64_t t = segment * work.segment; t < end; ++t)
         channel.step(t, true);

@@ -55,8 +55,8 @@ struct SsdSteps {
       CP_UNROLL
       for (int i = 0; i < each; ++i) {
         bool startsTile = false;
-        delta[i] = t + i < end ? deltaAt(b, t + i, begin, head, bias, startsTile)
-                               : 0;
+        delta[i] =
+            t + i < end ? deltaAt(b, t + i, begin, head, bias, startsTile) : 0;
         // The rate may be the largest number, so that it is not made larger
         // first. NaN stays.
         double log = rate * double(delta[i]) * log2e;
@@ -110,9 +110,9 @@ private:
   CP_DEVICE float deltaAt(int64_t b, int64_t t, int64_t begin, int64_t head,
                           float bias, bool &startsTile) const {
     int64_t place = work.places.data ? *at(work.places, b, t) : t + 1;
-    startsTile = (place >= 0 && t - place >= begin ? place : t - begin) %
-                     tileTokens ==
-                 0;
+    startsTile =
+        (place >= 0 && t - place >= begin ? place : t - begin) % tileTokens ==
+        0;
     if (place < 0)
       return 0;
     return work.delta.data

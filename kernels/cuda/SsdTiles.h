@@ -7,8 +7,9 @@
 //
 // The chunked form of Dao and Gu, "Transformers are SSMs" (2024), section 6, in
 // bf16 with sums, states and decays in f32. A block goes through a segment in
-// tiles of 64 tokens. Of its heads, which share a group's B and C, each has four
-// warps, of which each has 16 channels, whose states stay in its registers:
+// tiles of 64 tokens. Of its heads, which share a group's B and C, each has
+// four warps, of which each has 16 channels, whose states stay in its
+// registers:
 //
 //   weights  W = (C B^T) * decay * delta on and below the diagonal, in bf16,
 //            made by all warps and kept in shared memory
@@ -16,9 +17,9 @@
 //   update   S = whole S + (to_end x)^T B
 //
 // In W x a masked weight of 0 meets tokens behind the output's own: where an
-// output is not finite, its segment is marked, and SsdRepair goes through it token
-// by token, so that what is not finite reaches no earlier token. Tiles begin with
-// documents.
+// output is not finite, its segment is marked, and SsdRepair goes through it
+// token by token, so that what is not finite reaches no earlier token. Tiles
+// begin with documents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +80,9 @@ struct TilePiece {
 constexpr float infinity = __builtin_inff();
 
 /// Where a row of blocks of 16 x 16 on and below the diagonal is, of ten.
-CP_DEVICE int rowOfBlock(int i) { return i < 4 ? 3 : i < 7 ? 2 : i < 9 ? 1 : 0; }
+CP_DEVICE int rowOfBlock(int i) {
+  return i < 4 ? 3 : i < 7 ? 2 : i < 9 ? 1 : 0;
+}
 CP_DEVICE int columnOfBlock(int i) {
   return i < 4 ? i : i < 7 ? i - 4 : i < 9 ? i - 7 : 0;
 }
@@ -92,7 +95,8 @@ public:
   using Stage = typename Kernel::Stage;
   using Steps = typename Kernel::Steps;
   static constexpr int tokens = Kernel::tokens, band = Kernel::band;
-  /// Rows of blocks whose outputs are formed at once: as many as registers allow.
+  /// Rows of blocks whose outputs are formed at once: as many as registers
+  /// allow.
   static constexpr int height = 2;
 
   CP_DEVICE explicit SsdTilesThread(const Kernel &kernel);
@@ -130,8 +134,8 @@ private:
   CP_DEVICE static int64_t segment() { return blockY(); }
   CP_DEVICE int64_t begin() const { return segment() * work.segment; }
   CP_DEVICE int group() const { return blockX() / kernel.blocksPerGroup; }
-  /// Which of the block's heads this warp is for, and where its channels and the
-  /// lane's part of a fragment are; see Tile.h.
+  /// Which of the block's heads this warp is for, and where its channels and
+  /// the lane's part of a fragment are; see Tile.h.
   CP_DEVICE static int own() { return warp() / 4; }
   CP_DEVICE static int channels() { return warp() % 4 * band; }
   CP_DEVICE static int q() { return lane() / 4; }
@@ -142,8 +146,8 @@ private:
   typename Kernel::Shared &memory;
   /// Of the head's channels there are here.
   int width;
-  /// What the thread copies next of B, C, x and the steps, and where in y its part
-  /// of d goes next.
+  /// What the thread copies next of B, C, x and the steps, and where in y its
+  /// part of d goes next.
   const BFloat16 *nextB, *nextC, *nextX;
   const float *nextSteps;
   BFloat16 *nextY;
@@ -163,8 +167,7 @@ CP_DEVICE void SsdTiles<N, Heads, Outputs>::operator()() const {
 
 template <int N, int Heads, bool Outputs>
 CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
-    : kernel(from), work(from.work),
-      memory(shared<typename Kernel::Shared>()) {
+    : kernel(from), work(from.work), memory(shared<typename Kernel::Shared>()) {
   Head head = ownHead();
   width = head.width;
   nextB = at(work.B, b(), begin(), group());
@@ -240,16 +243,14 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
     // B by the first threads, C by the last ones.
     constexpr int some = Heads == 1 ? 128 : 256;
     if (int index = thread(); index < some)
-      fillTile<some>(
-          stage.B, index, nextB,
-          {piece.count, int(work.n), work.B.strides[1], work.B.strides[3],
-           kernel.fastB});
+      fillTile<some>(stage.B, index, nextB,
+                     {piece.count, int(work.n), work.B.strides[1],
+                      work.B.strides[3], kernel.fastB});
     if constexpr (Outputs)
       if (int index = Kernel::threads - 1 - thread(); index < some)
-        fillTile<some>(
-            stage.C, index, nextC,
-            {piece.count, int(work.n), work.C.strides[1], work.C.strides[3],
-             kernel.fastC});
+        fillTile<some>(stage.C, index, nextC,
+                       {piece.count, int(work.n), work.C.strides[1],
+                        work.C.strides[3], kernel.fastC});
     fillTile<128>(stage.x[own()], thread() % 128, nextX,
                   {piece.count, width, work.x.strides[1], work.x.strides[3],
                    kernel.fastX});
@@ -293,7 +294,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::loadStates() {
     return;
   Head head = ownHead();
   const float *from =
-      work.before + stateOffset(work, work.segments, b(), segment(), head.head) +
+      work.before +
+      stateOffset(work, work.segments, b(), segment(), head.head) +
       (head.channel + channels() + q()) * work.n + r();
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
@@ -305,8 +307,9 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::loadStates() {
 
 template <int N, int Heads, bool Outputs>
 template <typename T>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::storeStates(
-    T *to, int64_t row, int64_t column) const {
+CP_DEVICE void
+SsdTilesThread<N, Heads, Outputs>::storeStates(T *to, int64_t row,
+                                               int64_t column) const {
   to += (channels() + q()) * row + r() * column;
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
@@ -424,8 +427,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
   for (int row = 0; row < height; ++row)
     CP_UNROLL
   for (int j = 0; j < 2; ++j) {
-    float fromStart = exp2Fast(sharedLoad(
-        &stage.steps[own()].sums[(top + row) * band + q() + j * 8]));
+    float fromStart = exp2Fast(
+        sharedLoad(&stage.steps[own()].sums[(top + row) * band + q() + j * 8]));
     CP_UNROLL
     for (int k = 0; k < 4; ++k)
       y[row][k / 2][2 * j + k % 2] *= fromStart;
@@ -452,10 +455,11 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formOutputs(
-    const Stage &stage, const TilePiece &piece) {
-  bool isWhole = kernel.fastY && piece.count == tokens &&
-                 width == Kernel::width;
+CP_DEVICE void
+SsdTilesThread<N, Heads, Outputs>::formOutputs(const Stage &stage,
+                                               const TilePiece &piece) {
+  bool isWhole =
+      kernel.fastY && piece.count == tokens && width == Kernel::width;
   CP_NO_UNROLL
   for (int top = 0; top < tokens / band; top += height) {
     if (top * band >= piece.count)
@@ -484,7 +488,8 @@ CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
     uint32_t x[2 * height];
     CP_UNROLL
     for (int row = 0; row < 2 * height; ++row)
-      x[row] = pairs.load(stage.x[own()], top * band + row * 8, channels() + k * 8);
+      x[row] =
+          pairs.load(stage.x[own()], top * band + row * 8, channels() + k * 8);
     CP_UNROLL
     for (int row = 0; row < 2 * height; ++row) {
       const float *of = &y[row / 2][k][row % 2 * 2];
@@ -543,8 +548,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
 }
 
 template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::clearOutputs(
-    const TilePiece &piece) const {
+CP_DEVICE void
+SsdTilesThread<N, Heads, Outputs>::clearOutputs(const TilePiece &piece) const {
   Head head = ownHead();
   for (int k = thread() % 128; k < piece.count * width; k += 128)
     *at(work.y, b(), begin() + piece.first + k / width, head.head,

@@ -62,7 +62,9 @@ CP_DEVICE double decayRateOf(double aLog) {
   return rate > 1.7976931348623157e308 ? -1.7976931348623157e308 : -rate;
 }
 template <typename T> CP_DEVICE T startOfSequence() { return -T(0); }
-CP_DEVICE bool isStartDecay(float decay) { return bitsOf(decay) == 0x80000000u; }
+CP_DEVICE bool isStartDecay(float decay) {
+  return bitsOf(decay) == 0x80000000u;
+}
 CP_DEVICE bool isStartDecay(double decay) {
   return decay == 0 && 1 / decay < 0;
 }
@@ -74,8 +76,6 @@ template <typename T> CP_DEVICE T joinedDecays(T left, T right) {
                                                    : left * right;
 }
 
-CP_DEVICE float exponential(float x) { return expf(x); }
-CP_DEVICE double exponential(double x) { return exp(x); }
 CP_DEVICE float logOfOneMore(float x) { return log1pf(x); }
 CP_DEVICE double logOfOneMore(double x) { return log1p(x); }
 
@@ -97,8 +97,9 @@ CP_DEVICE AccumulatorOf<T> stepSizeOf(const SsdWork<T> &work, T dt,
 
 template <typename T>
 CP_DEVICE AccumulatorOf<T> biasOf(const SsdWork<T> &work, int64_t head) {
-  return work.step.bias.data ? AccumulatorOf<T>(widened(*at(work.step.bias, head)))
-                             : AccumulatorOf<T>(0);
+  return work.step.bias.data
+             ? AccumulatorOf<T>(widened(*at(work.step.bias, head)))
+             : AccumulatorOf<T>(0);
 }
 
 /// Where the state of a head is among those of all segments.

@@ -41,19 +41,21 @@ CP_DEVICE uint32_t sharedAddress(const void *pointer) {
 }
 /// Starts to copy 16 bytes to shared memory, of zeros where not `valid`.
 CP_DEVICE void copy16(void *to, const void *from, bool valid) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   sharedAddress(to)),
-               "l"(from), "r"(valid ? 16 : 0)
-               : "memory");
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sharedAddress(to)),
+      "l"(from), "r"(valid ? 16 : 0)
+      : "memory");
 }
 CP_DEVICE void copy4(float *to, const float *from, bool valid) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
-                   sharedAddress(to)),
-               "l"(from), "r"(valid ? 4 : 0)
-               : "memory");
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(sharedAddress(to)),
+      "l"(from), "r"(valid ? 4 : 0)
+      : "memory");
 }
 /// What was started since the last call is a group.
-CP_DEVICE void commitCopies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+CP_DEVICE void commitCopies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
 /// All but the `Groups` newest groups of this thread have arrived.
 template <int Groups> CP_DEVICE void waitCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
@@ -104,16 +106,16 @@ inline void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
 }
 #endif
 
-/// What a lane reads of the fragments of a tile, each of which begins at a row and
-/// a column that 16 divides: then the exchange of parts is one exclusive or with
-/// the column. A fragment of b is of two products side by side: its first two
-/// registers are of columns 0 to 7, the others of 8 to 15.
+/// What a lane reads of the fragments of a tile, each of which begins at a row
+/// and a column that 16 divides: then the exchange of parts is one exclusive or
+/// with the column. A fragment of b is of two products side by side: its first
+/// two registers are of columns 0 to 7, the others of 8 to 15.
 template <typename Tile> class Fragments {
 public:
   CP_DEVICE Fragments()
       : straight(Tile::offset(lane() % 16, lane() / 16 * 8)),
-        crossed(Tile::offset(lane() % 8 + lane() / 16 * 8,
-                             lane() / 8 % 2 * 8)) {}
+        crossed(
+            Tile::offset(lane() % 8 + lane() / 16 * 8, lane() / 8 % 2 * 8)) {}
 
   /// a = the tile's block.
   CP_DEVICE void loadA(uint32_t (&a)[4], const Tile &tile, int row,
@@ -154,8 +156,8 @@ public:
   CP_DEVICE Pairs() : offset(Tile::offset(lane() / 4, lane() % 4 * 2)) {}
 
   CP_DEVICE uint32_t load(const Tile &tile, int row, int column) const {
-    return sharedLoad(reinterpret_cast<const uint32_t *>(
-        tile.elements + at(row, column)));
+    return sharedLoad(
+        reinterpret_cast<const uint32_t *>(tile.elements + at(row, column)));
   }
   CP_DEVICE void store(Tile &tile, int row, int column, uint32_t pair) const {
     sharedStore(reinterpret_cast<uint32_t *>(tile.elements + at(row, column)),
@@ -179,8 +181,9 @@ struct TileExtent {
   bool isFast;
 };
 
-/// Starts to fill a tile; zeros beyond the rows. Those that are not fast are stored
-/// at once. `Threads` threads do it, of which this one has number `index`.
+/// Starts to fill a tile; zeros beyond the rows. Those that are not fast are
+/// stored at once. `Threads` threads do it, of which this one has number
+/// `index`.
 template <int Threads, typename Tile>
 CP_DEVICE void fillTile(Tile &tile, int index, const BFloat16 *from,
                         const TileExtent &extent) {

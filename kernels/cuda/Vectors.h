@@ -63,8 +63,8 @@ CP_DEVICE uint4 zeros() {
   return none;
 }
 
-/// `count` numbers of a vector of parameters, as many as fill 16 bytes; 16 bytes
-/// at a time where `isFast`.
+/// `count` numbers of a vector of parameters, as many as fill 16 bytes; 16
+/// bytes at a time where `isFast`.
 template <typename T, int Width>
 CP_DEVICE void loadParameters(const View<const T, 1> &from, int64_t first,
                               bool isFast, float (&to)[Width]) {
@@ -77,14 +77,18 @@ CP_DEVICE void loadParameters(const View<const T, 1> &from, int64_t first,
     to[i] = widened(*at(from, first + i));
 }
 
-/// x * sigmoid(x). Where the exponential is infinite the result is -0, which is
-/// nearer than floats are.
-CP_DEVICE float siluOf(float x) {
-  return x * reciprocalFast(1 + exp2Fast(x * -1.4426950408889634f));
-}
-CP_DEVICE double siluOf(double x) {
-  double e = exp(x < 0 ? x : -x);
+/// x * sigmoid(x), to a few units in the last place. The exponent is never
+/// positive, so nothing overflows.
+template <typename Acc> CP_DEVICE Acc siluOf(Acc x) {
+  Acc e = exponential(x < 0 ? x : -x);
   return (x >= 0 ? x : x * e) / (1 + e);
+}
+/// The same for what is rounded to T.
+template <typename T> CP_DEVICE float siluFor(float x) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return siluOf(x);
+  // Where the exponential is infinite this is -0, which is nearer than bf16 is.
+  return x * reciprocalFast(1 + exp2Fast(x * -1.4426950408889634f));
 }
 
 } // namespace cp::kernels::cuda

@@ -6,16 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs the blocks of a kernel one after another, each of its threads as a
-// fiber, on the calling thread. What a kernel may do of which the result depends
-// on other threads goes through here, and is checked:
-//   - shared memory starts as 0xff bytes in every block; addresses are within it
+// fiber, on the calling thread. What a kernel may do of which the result
+// depends on other threads goes through here, and is checked:
+//   - shared memory starts as 0xff bytes in every block; addresses are within
+//   it
 //   - two accesses, one of them a write, by threads between which there is no
 //     barrier (of the block, or for one warp of the warp) are a race
 //   - what an asynchronous copy brings is 0xff bytes until it was waited for
 //   - every lane of a warp takes part in what is the warp's, in the same line,
 //     and every thread in a barrier.
-// The first misfit ends the launch, which tells it with the lines. Threads run in
-// an order that is drawn anew for each block.
+// The first misfit ends the launch, which tells it with the lines. Threads run
+// in an order that is drawn anew for each block.
 //
 // What it cannot see: time, banks, how many blocks fit, memory that is weakly
 // ordered, how the card rounds, races in global memory.
@@ -53,8 +54,7 @@ struct Part {
 void collect(Part &mine, int line);
 
 /// The value of the lane that `from` names for this one.
-template <typename T, typename From>
-T exchange(T value, From from, int line) {
+template <typename T, typename From> T exchange(T value, From from, int line) {
   struct Value : Part {
     T in, out;
     int source;

@@ -58,7 +58,8 @@ cpFiberSwitch:
 )");
 
 static void *prepare(void *stack, void (*body)()) {
-  auto *top = reinterpret_cast<void **>(static_cast<char *>(stack) + stackBytes);
+  auto *top =
+      reinterpret_cast<void **>(static_cast<char *>(stack) + stackBytes);
   // As behind a call: the address to return to lies below a multiple of 16.
   *--top = nullptr;
   *--top = reinterpret_cast<void *>(body);

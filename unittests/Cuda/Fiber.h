@@ -22,8 +22,8 @@ public:
   Fiber(Fiber &&) = delete;
   ~Fiber();
 
-  /// Sets it to the start of `function(argument)`; it does not run yet. What was
-  /// left of an earlier function is forgotten, not unwound.
+  /// Sets it to the start of `function(argument)`; it does not run yet. What
+  /// was left of an earlier function is forgotten, not unwound.
   void start(Function function, void *argument);
   /// Goes on with it, until it leaves or ends; true when it has ended.
   bool enter();

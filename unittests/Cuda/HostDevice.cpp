@@ -27,5 +27,6 @@ Workspace::~Workspace() {
 
 // So few that scans of tests are cut into segments.
 int multiprocessors() { return 6; }
+size_t mostSharedMemory() { return 227 << 10; }
 
 } // namespace cp::kernels::cuda

@@ -17,8 +17,9 @@ template <cuda::KernelFn Kernel> static const char *onHost(const Call &call) {
 
 #define CP_ENTRIES(op, fn)                                                     \
   {op, DType::F32, KernelSet::Fast, onHost<cuda::fn<float>>},                  \
-      {op, DType::F64, KernelSet::Fast, onHost<cuda::fn<double>>},             \
-      {op, DType::BF16, KernelSet::Fast, onHost<cuda::fn<BFloat16>>}
+      {op, DType::F64, KernelSet::Fast, onHost<cuda::fn<double>>}, {           \
+    op, DType::BF16, KernelSet::Fast, onHost<cuda::fn<BFloat16>>               \
+  }
 static const KernelEntry entries[] = {
     CP_ENTRIES("ssd", ssd), CP_ENTRIES("ssd_states", ssdStates),
     CP_ENTRIES("ssd_scan", ssdScan), CP_ENTRIES("conv1d", conv1d),

@@ -16,8 +16,8 @@
 namespace cp::kernels::cuda::exec {
 
 /// For each two bytes of a block's shared memory the last write, and the last
-/// reads of two warps. Two accesses are ordered when a barrier of the block lies
-/// between them, or one of their warp when it is the same.
+/// reads of two warps. Two accesses are ordered when a barrier of the block
+/// lies between them, or one of their warp when it is the same.
 class SharedShadow {
 public:
   explicit SharedShadow(int threads) : warpEpochs(size_t(threads) / 32) {}

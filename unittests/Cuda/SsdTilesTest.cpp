@@ -1,0 +1,133 @@
+//===- SsdTilesTest.cpp - The scan on matrix units ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sizes of models, whose tiles are copied 16 bytes at a time, and each term
+// of the chunked form by itself: a state that comes in is so much larger than
+// what a tile adds that it hides a wrong index within the tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SsdParts.h"
+
+#include <gtest/gtest.h>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+
+using Problem = SsdProblem<BFloat16>;
+
+Problem denseProblem(const SsdShape &shape, uint64_t seed) {
+  Random random(seed);
+  Problem problem(shape, Fading::Mixed, random);
+  auto dense = [&](Tensor<BFloat16> &tensor) {
+    Tensor<BFloat16> copy(tensor.sizes, Lay::Dense, random);
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      copy[i] = tensor[i];
+    tensor = copy;
+  };
+  for (Tensor<BFloat16> *tensor :
+       {&problem.x, &problem.dt, &problem.B, &problem.C, &problem.y})
+    dense(*tensor);
+  return problem;
+}
+
+void fillWith(Tensor<BFloat16> &tensor, float value) {
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor[i] = BFloat16(value);
+}
+
+void check(Problem &problem) {
+  problem.prepare();
+  const Implementation &cuda = implementations().back();
+  ASSERT_STREQ(cuda.name, "cuda");
+  ASSERT_EQ(problem.run(cuda.find("ssd", DType::BF16)), "");
+  problem.allowFor(cuda);
+  expectMatches(problem);
+}
+
+/// Heads and groups that fill blocks and that do not, channels that are slices
+/// of 64 and a rest, and columns of both widths and between.
+const SsdShape modelShapes[] = {
+    {1, 200, 2, 64, 1, 128, 64}, {1, 130, 6, 64, 2, 128, 64},
+    {2, 77, 1, 64, 1, 128, 64},  {1, 129, 2, 128, 1, 64, 64},
+    {1, 64, 5, 72, 1, 96, 64},   {1, 300, 4, 64, 4, 16, 64},
+};
+
+TEST(SsdTilesTest, ModelShapes) {
+  for (const SsdShape &shape : modelShapes)
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      SCOPED_TRACE(testing::Message() << "heads " << shape.h << ", channels "
+                                      << shape.p << ", seed " << seed);
+      Problem problem = denseProblem(shape, seed);
+      if (seed == 2) {
+        Random random(seed);
+        problem.documents = Batch(shape.b, shape.l, random);
+      }
+      check(problem);
+      if (testing::Test::HasFatalFailure())
+        return;
+    }
+}
+
+/// What a tile adds: no state comes in, and D is nothing.
+TEST(SsdTilesTest, WithinTiles) {
+  Problem problem = denseProblem({1, 200, 3, 64, 1, 128, 64}, 1);
+  problem.hasInitial = problem.hasD = false;
+  check(problem);
+}
+
+/// A state that fades, and tokens that add nothing to it.
+TEST(SsdTilesTest, StateAlone) {
+  Problem problem = denseProblem({1, 200, 3, 64, 1, 128, 64}, 2);
+  problem.hasInitial = true;
+  problem.hasD = false;
+  fillWith(problem.x, 0);
+  check(problem);
+}
+
+/// D x alone: nothing is read of any state.
+TEST(SsdTilesTest, SkipAlone) {
+  Problem problem = denseProblem({1, 200, 3, 64, 1, 128, 64}, 3);
+  problem.hasInitial = false;
+  problem.hasD = true;
+  fillWith(problem.C, 0);
+  check(problem);
+}
+
+/// One token after the other puts in one number, which every later one of its
+/// tile must find at its place.
+TEST(SsdTilesTest, OneTokenAtATime) {
+  for (int64_t token : {0, 1, 15, 16, 31, 32, 47, 63, 64, 100, 127, 128}) {
+    SCOPED_TRACE(testing::Message() << "token " << token);
+    Problem problem = denseProblem({1, 130, 2, 64, 1, 128, 64}, 4);
+    problem.hasInitial = problem.hasD = false;
+    for (int64_t t = 0; t < problem.s.l; ++t)
+      for (int64_t h = 0; h < problem.s.h; ++h)
+        for (int64_t i = 0; i < problem.s.p; ++i)
+          if (t != token)
+            problem.x(0, t, h, i) = BFloat16(0.f);
+    check(problem);
+  }
+}
+
+/// A scan in two parts, as ranks cut it, in chunks that are not tiles.
+TEST(SsdTilesTest, PartsOfModelShapes) {
+  Random random(5);
+  const Implementation &cuda = implementations().back();
+  for (int64_t chunk : {48, 64, 128}) {
+    SCOPED_TRACE(testing::Message() << "chunks of " << chunk);
+    Problem problem = denseProblem({1, 300, 3, 64, 1, 128, chunk}, 6);
+    problem.prepare();
+    runInParts(problem, 100, cuda, random);
+    problem.allowFor(cuda);
+    expectMatches(problem);
+  }
+}
+
+} // namespace
