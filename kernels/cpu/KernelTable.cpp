@@ -179,13 +179,29 @@ const KernelEntry *cpuKernels(size_t &count) {
   return all.entries;
 }
 
+static const KernelEntry *replacements = nullptr;
+static size_t numReplacements = 0;
+
+void replaceFastKernels(const KernelEntry *entries, size_t count) {
+  replacements = entries;
+  numReplacements = count;
+}
+
+static bool isFor(const KernelEntry &entry, const char *op, DType dtype) {
+  return entry.dtype == dtype && std::strcmp(entry.op, op) == 0;
+}
+
 KernelFn findCpuKernel(const char *op, DType dtype, KernelSet set) {
+  if (set == KernelSet::Fast)
+    for (size_t i = 0; i < numReplacements; ++i)
+      if (isFor(replacements[i], op, dtype))
+        return replacements[i].fn;
   size_t count;
   const KernelEntry *entries = cpuKernels(count);
   KernelFn plain = nullptr;
   for (size_t i = 0; i < count; ++i) {
     const KernelEntry &entry = entries[i];
-    if (entry.dtype != dtype || std::strcmp(entry.op, op) != 0)
+    if (!isFor(entry, op, dtype))
       continue;
     if (entry.set == set)
       return entry.fn;

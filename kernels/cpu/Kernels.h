@@ -91,6 +91,12 @@ const KernelEntry *cpuKernels(size_t &count);
 /// there is no fast one; null when there is neither.
 KernelFn findCpuKernel(const char *op, DType dtype, KernelSet set);
 
+/// From now on findCpuKernel gives these in place of fast ones of the same
+/// operation and type; static storage, and none to end it. For tests that run
+/// programs on kernels of other devices. To be called while nobody else looks
+/// for kernels; worlds keep those they have found.
+void replaceFastKernels(const KernelEntry *entries, size_t count);
+
 /// How many threads (1 to 1024, clamped) the fast kernels that the calling
 /// thread runs may use, itself included; 1 until told. The others are made on
 /// first use, belong to the calling thread and end with it. No result depends

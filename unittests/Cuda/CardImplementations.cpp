@@ -9,54 +9,37 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BFloat16.h"
 #include "CardTensors.h"
-#include "CudaKernels.h"
-#include "Support.h"
+#include "EmulatedKernels.h"
+#include "ListWith.h"
 
 namespace cp::kernels::test {
 
-template <cuda::KernelFn Kernel> static const char *onCard(const Call &call) {
-  CardTensors tensors;
-  std::vector<Buffer> ins, outs;
-  for (size_t i = 0; i < call.numIns; ++i)
-    ins.push_back(tensors.bring(call.ins[i]));
-  for (size_t i = 0; i < call.numOuts; ++i)
-    outs.push_back(tensors.bring(call.outs[i]));
-  Call there = call;
-  there.ins = ins.data();
-  there.outs = outs.data();
-  there.isOnDevice = true;
-  if (const char *message = Kernel(there, nullptr))
-    return message;
-  for (size_t i = 0; i < call.numOuts; ++i)
-    tensors.takeBack(call.outs[i], outs[i]);
-  return tensors.error();
-}
-
-#define CP_ENTRIES(op, fn)                                                     \
-  {op, DType::F32, KernelSet::Fast, onCard<cuda::fn<float>>},                  \
-      {op, DType::F64, KernelSet::Fast, onCard<cuda::fn<double>>}, {           \
-    op, DType::BF16, KernelSet::Fast, onCard<cuda::fn<BFloat16>>               \
+namespace {
+template <cuda::KernelFn Kernel> struct OnCard {
+  static const char *run(const Call &call) {
+    CardTensors tensors;
+    std::vector<Buffer> ins, outs;
+    for (size_t i = 0; i < call.numIns; ++i)
+      ins.push_back(tensors.bring(call.ins[i]));
+    for (size_t i = 0; i < call.numOuts; ++i)
+      outs.push_back(tensors.bring(call.outs[i]));
+    Call there = call;
+    there.ins = ins.data();
+    there.outs = outs.data();
+    there.isOnDevice = true;
+    if (const char *message = Kernel(there, nullptr))
+      return message;
+    for (size_t i = 0; i < call.numOuts; ++i)
+      tensors.takeBack(call.outs[i], outs[i]);
+    return tensors.error();
   }
-static const KernelEntry entries[] = {
-    CP_ENTRIES("ssd", ssd), CP_ENTRIES("ssd_states", ssdStates),
-    CP_ENTRIES("ssd_scan", ssdScan), CP_ENTRIES("conv1d", conv1d),
-    CP_ENTRIES("rms_norm", rmsNorm)};
-
-static std::vector<Implementation> listImplementations() {
-  static std::vector<KernelEntry> plain;
-  size_t count;
-  const KernelEntry *all = cpuKernels(count);
-  for (size_t i = 0; i < count; ++i)
-    if (all[i].set == KernelSet::Reference)
-      plain.push_back(all[i]);
-  return {{"reference", plain.data(), plain.size()},
-          {"cuda", entries, sizeof entries / sizeof *entries, true}};
-}
+};
+} // namespace
 
 const std::vector<Implementation> &implementations() {
-  static const std::vector<Implementation> list = listImplementations();
+  static const std::vector<Implementation> list =
+      plainAnd("cuda", kernelsThrough<OnCard>());
   return list;
 }
 

@@ -5,39 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BFloat16.h"
-#include "CudaKernels.h"
-#include "Support.h"
+#include "EmulatedKernels.h"
+#include "ListWith.h"
 
 namespace cp::kernels::test {
 
-template <cuda::KernelFn Kernel> static const char *onHost(const Call &call) {
-  return Kernel(call, nullptr);
-}
-
-#define CP_ENTRIES(op, fn)                                                     \
-  {op, DType::F32, KernelSet::Fast, onHost<cuda::fn<float>>},                  \
-      {op, DType::F64, KernelSet::Fast, onHost<cuda::fn<double>>}, {           \
-    op, DType::BF16, KernelSet::Fast, onHost<cuda::fn<BFloat16>>               \
-  }
-static const KernelEntry entries[] = {
-    CP_ENTRIES("ssd", ssd), CP_ENTRIES("ssd_states", ssdStates),
-    CP_ENTRIES("ssd_scan", ssdScan), CP_ENTRIES("conv1d", conv1d),
-    CP_ENTRIES("rms_norm", rmsNorm)};
-
-static std::vector<Implementation> listImplementations() {
-  static std::vector<KernelEntry> plain;
-  size_t count;
-  const KernelEntry *all = cpuKernels(count);
-  for (size_t i = 0; i < count; ++i)
-    if (all[i].set == KernelSet::Reference)
-      plain.push_back(all[i]);
-  return {{"reference", plain.data(), plain.size()},
-          {"cuda", entries, sizeof entries / sizeof *entries, true}};
-}
-
 const std::vector<Implementation> &implementations() {
-  static const std::vector<Implementation> list = listImplementations();
+  static const std::vector<Implementation> list =
+      plainAnd("cuda", kernelsThrough<OnHost>());
   return list;
 }
 
