@@ -125,8 +125,8 @@ public:
   void run(const std::string &row, const char *op, int64_t tokens, double bytes,
            const std::vector<Buffer> &ins, const std::vector<Buffer> &outs,
            const std::vector<int64_t> &attrs) {
-    Call call = {ins.data(),   ins.size(),   outs.data(), outs.size(),
-                 attrs.data(), attrs.size(), true};
+    Call call = {ins.data(),  ins.size(),   outs.data(),
+                 outs.size(), attrs.data(), attrs.size()};
     cuda::KernelFn kernel = cuda::findKernel(op, DType::BF16);
     time(row, tokens, bytes, [&] { return kernel(call, stream); });
   }

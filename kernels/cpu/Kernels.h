@@ -65,7 +65,7 @@ struct Call {
   const int64_t *attrs;
   size_t numAttrs;
   /// Whether the buffers are in a device's memory, which is not read to check
-  /// the call.
+  /// the call; kernels for devices set it.
   bool isOnDevice = false;
 };
 

@@ -31,7 +31,7 @@ static const char *startVectors(const Conv1dArgs<T> &args, void *stream) {
 
 template <typename T> const char *conv1d(const Call &call, void *stream) {
   Conv1dArgs<T> args;
-  if (const char *message = decode(call, args))
+  if (const char *message = decode(onDevice(call), args))
     return message;
   if constexpr (!std::is_same_v<T, double>)
     if (hasVectors(args)) {

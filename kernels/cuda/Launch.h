@@ -46,6 +46,14 @@ private:
 int multiprocessors();
 size_t mostSharedMemory();
 
+/// The call, whose buffers are not read to check it where they are on a card.
+inline Call onDevice(Call call) {
+#ifdef __CUDACC__
+  call.isOnDevice = true;
+#endif
+  return call;
+}
+
 #ifdef __CUDACC__
 template <typename Kernel>
 __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
@@ -70,13 +78,13 @@ const char *launch(const char *op, const Kernel &kernel, Grid grid,
                 "takes; split the batch",
                 op, (long long)grid.x, (long long)grid.y, (long long)grid.z);
   size_t bytes = sizeof(typename Kernel::Shared);
-  if (bytes > 48 * 1024) {
-    static const cudaError_t status = cudaFuncSetAttribute(
-        entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        int(sizeof(typename Kernel::Shared)));
-    if (status != cudaSuccess)
+  // Each time, since it holds for the device that is current.
+  if (bytes > 48 * 1024)
+    if (cudaError_t status = cudaFuncSetAttribute(
+            entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+            int(bytes));
+        status != cudaSuccess)
       return checked(op, status);
-  }
   entry<Kernel><<<dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z)),
                   Kernel::threads, bytes, cudaStream_t(stream)>>>(kernel);
   return checked(op, cudaGetLastError());

@@ -73,7 +73,7 @@ static const char *startVectors(const NormWork<T> &work, void *stream) {
 
 template <typename T> const char *rmsNorm(const Call &call, void *stream) {
   RmsNormBuffers<T> from;
-  if (const char *message = decode(call, from))
+  if (const char *message = decode(onDevice(call), from))
     return message;
   NormWork<T> work = {from.rows,
                       from.c,

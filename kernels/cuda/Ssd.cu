@@ -17,9 +17,8 @@ namespace cp::kernels::cuda {
 namespace {
 
 constexpr const char *outOfDeviceMemory =
-    "ssd: the device has no memory left for the states of a scan; free some, "
-    "or "
-    "split the batch";
+    "ssd: the device has no memory left for the states of a scan; "
+    "free some, or split the batch";
 
 /// A message ends the launches of a call.
 #define CP_RETURN_IF(call)                                                     \
@@ -46,8 +45,8 @@ public:
     return work;
   }
 
-  /// Of a call with several, only the first one's segments need what tiles are
-  /// given of steps.
+  /// The first time with what tiles are given of the steps, which later calls
+  /// with the same segments take over.
   const char *run(SsdWork<T> &work) {
     if (!work.b || !work.h)
       return nullptr;
@@ -207,7 +206,7 @@ private:
 
 template <typename T> const char *ssd(const Call &call, void *stream) {
   SsdArgs<T> args;
-  CP_RETURN_IF(decode(call, args));
+  CP_RETURN_IF(decode(onDevice(call), args));
   SsdLaunch<T> run("ssd", stream);
   SsdWork<T> work = run.workOf(args);
   work.step = args.step;
@@ -252,7 +251,7 @@ template <typename T> const char *ssd(const Call &call, void *stream) {
 
 template <typename T> const char *ssdStates(const Call &call, void *stream) {
   SsdStatesArgs<T> args;
-  CP_RETURN_IF(decode(call, args));
+  CP_RETURN_IF(decode(onDevice(call), args));
   SsdLaunch<T> run("ssd_states", stream);
   SsdWork<T> work = run.workOf(args);
   work.step = args.step;
@@ -280,7 +279,7 @@ template <typename T> const char *ssdStates(const Call &call, void *stream) {
 
 template <typename T> const char *ssdScan(const Call &call, void *stream) {
   SsdScanArgs<T> args;
-  CP_RETURN_IF(decode(call, args));
+  CP_RETURN_IF(decode(onDevice(call), args));
   SsdLaunch<T> run("ssd_scan", stream);
   SsdWork<T> work = run.workOf(args);
   work.aLog = args.aLog;

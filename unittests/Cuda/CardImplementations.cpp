@@ -27,7 +27,6 @@ template <cuda::KernelFn Kernel> struct OnCard {
     Call there = call;
     there.ins = ins.data();
     there.outs = outs.data();
-    there.isOnDevice = true;
     if (const char *message = Kernel(there, nullptr))
       return message;
     for (size_t i = 0; i < call.numOuts; ++i)

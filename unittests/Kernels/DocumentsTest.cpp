@@ -151,9 +151,10 @@ void expectOthersSame(Tensor<T> &got, Tensor<T> &expected, int64_t b,
   for (int64_t i = 0; i < got.count(); ++i) {
     bool isSpoiled =
         i / perRow / rows == b && documents.of(i / perRow % rows) == spoiled;
-    if (!isSpoiled)
+    if (!isSpoiled) {
       ASSERT_TRUE(isSame(got[i], expected[i]))
           << i << ": " << double(got[i]) << " for " << double(expected[i]);
+    }
   }
 }
 

@@ -164,8 +164,9 @@ template <typename T> void expectMatches(SsdProblem<T> &problem) {
     }
   }
   // Few elements may cancel by chance.
-  if (problem.roundsFactors && problem.y.count() >= 1000)
+  if (problem.roundsFactors && problem.y.count() >= 1000) {
     EXPECT_LE(std::sqrt(errors / squares), 1.0 / 256);
+  }
 }
 
 template struct SsdProblem<float>;
