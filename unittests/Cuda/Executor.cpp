@@ -187,7 +187,7 @@ void Block::note(const void *address, size_t size, bool isWrite, int line) {
   std::string race =
       shadow.access(size_t(at - base), size, running, isWrite, line);
   if (!race.empty())
-    wrong(race);
+    wrong(std::move(race));
 }
 
 int thread() { return current->running; }

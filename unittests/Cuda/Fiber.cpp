@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #define CP_ASAN 1
 #else
@@ -99,6 +100,10 @@ void Fiber::start(Function toRun, void *with) {
     if (stack == MAP_FAILED)
       std::abort();
   }
+#if CP_ASAN
+  // Of a function that was given up frames are still marked.
+  __asan_unpoison_memory_region(stack, stackBytes);
+#endif
   function = toRun;
   argument = with;
   hasEnded = false;
