@@ -116,13 +116,17 @@ TEST(SsdTilesTest, OneTokenAtATime) {
   }
 }
 
-/// A scan in two parts, as ranks cut it, in chunks that are not tiles.
+/// A scan in two parts, as ranks cut it, in chunks that are not tiles, and in
+/// more chunks than segments.
 TEST(SsdTilesTest, PartsOfModelShapes) {
   Random random(5);
   const Implementation &cuda = implementations().back();
-  for (int64_t chunk : {48, 64, 128}) {
-    SCOPED_TRACE(testing::Message() << "chunks of " << chunk);
-    Problem problem = denseProblem({1, 300, 3, 64, 1, 128, chunk}, 6);
+  for (const SsdShape &shape : {SsdShape{1, 300, 3, 64, 1, 128, 48},
+                                SsdShape{1, 300, 3, 64, 1, 128, 128},
+                                SsdShape{1, 900, 1, 64, 1, 64, 64}}) {
+    SCOPED_TRACE(testing::Message() << "chunks of " << shape.chunk);
+    Problem problem = denseProblem(shape, 6);
+    problem.hasInitial = true;
     problem.prepare();
     runInParts(problem, 100, cuda, random);
     problem.allowFor(cuda);
