@@ -16,17 +16,21 @@ template <typename T> static bool hasVectors(const Conv1dArgs<T> &args) {
          (!args.initial.data || isVectorised(args.initial, args.c));
 }
 
+/// Whether the weights lie one behind the other.
+template <typename T> static bool hasWeightVectors(const Conv1dArgs<T> &args) {
+  return reinterpret_cast<uintptr_t>(args.weight.data) % 16 == 0 &&
+         args.weight.strides[0] == args.w && args.weight.strides[1] == 1;
+}
+
 template <typename T, bool Silu, bool Places>
 static const char *startVectors(const Conv1dArgs<T> &args, void *stream) {
   using Kernel = Conv1dVectors<T, Silu, Places>;
-  return launch("conv1d",
-                Kernel{args,
-                       isVectorised(args.weight, 4 * args.c) &&
-                           args.weight.strides[0] == 4,
-                       isVectorised(args.bias, args.c)},
-                {ceilDiv(args.l, Kernel::blockRows),
-                 ceilDiv(args.c, warpSize * Kernel::width), args.b},
-                stream);
+  return launch(
+      "conv1d",
+      Kernel{args, hasWeightVectors(args), isVectorised(args.bias, args.c)},
+      {ceilDiv(args.l, Kernel::blockRows),
+       ceilDiv(args.c, warpSize * Kernel::width), args.b},
+      stream);
 }
 
 template <typename T> const char *conv1d(const Call &call, void *stream) {

@@ -61,7 +61,8 @@ CP_DEVICE uint32_t vote(bool value) {
 }
 /// The block's shared memory.
 template <typename S> CP_DEVICE S &shared() {
-  extern __shared__ __align__(128) unsigned char sharedMemory[];
+  static_assert(alignof(S) <= 256, "aligned no further");
+  extern __shared__ __align__(256) unsigned char sharedMemory[];
   return *reinterpret_cast<S *>(sharedMemory);
 }
 /// Accesses to shared memory.
@@ -122,7 +123,10 @@ T shuffle(T value, int from, int line = __builtin_LINE()) {
 inline uint32_t vote(bool value, int line = __builtin_LINE()) {
   return exec::vote(value, line);
 }
-template <typename S> S &shared() { return *static_cast<S *>(exec::shared()); }
+template <typename S> S &shared() {
+  static_assert(alignof(S) <= exec::alignment);
+  return *static_cast<S *>(exec::shared());
+}
 template <typename T> T sharedLoad(const T *from, int line = __builtin_LINE()) {
   exec::note(from, sizeof(T), false, line);
   return *from;

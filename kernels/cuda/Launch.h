@@ -19,7 +19,18 @@ namespace cp::kernels::cuda {
 
 struct Grid {
   int64_t x = 1, y = 1, z = 1;
+
+  bool isEmpty() const { return !x || !y || !z; }
 };
+
+/// Null, or that a grid has more blocks than cards take.
+inline const char *checked(const char *op, const Grid &grid) {
+  if (grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535)
+    return nullptr;
+  return fail("%s: a grid of %lld x %lld x %lld blocks is more than a card "
+              "takes; use larger chunks, or split the batch",
+              op, (long long)grid.x, (long long)grid.y, (long long)grid.z);
+}
 
 /// What a kernel without shared memory says it has there.
 struct Nothing {};
@@ -64,6 +75,8 @@ __global__ void __launch_bounds__(Kernel::threads, Kernel::blocks)
 inline const char *checked(const char *op, cudaError_t status) {
   if (status == cudaSuccess)
     return nullptr;
+  // Told once.
+  (void)cudaGetLastError();
   return fail("%s: %s (%s)", op, cudaGetErrorString(status),
               cudaGetErrorName(status));
 }
@@ -71,12 +84,10 @@ inline const char *checked(const char *op, cudaError_t status) {
 template <typename Kernel>
 const char *launch(const char *op, const Kernel &kernel, Grid grid,
                    void *stream) {
-  if (!grid.x || !grid.y || !grid.z)
+  if (grid.isEmpty())
     return nullptr;
-  if (grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535)
-    return fail("%s: a grid of %lld x %lld x %lld blocks is more than a card "
-                "takes; split the batch",
-                op, (long long)grid.x, (long long)grid.y, (long long)grid.z);
+  if (const char *message = checked(op, grid))
+    return message;
   size_t bytes = sizeof(typename Kernel::Shared);
   // Each time, since it holds for the device that is current.
   if (bytes > 48 * 1024)
@@ -85,14 +96,21 @@ const char *launch(const char *op, const Kernel &kernel, Grid grid,
             int(bytes));
         status != cudaSuccess)
       return checked(op, status);
-  entry<Kernel><<<dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z)),
-                  Kernel::threads, bytes, cudaStream_t(stream)>>>(kernel);
-  return checked(op, cudaGetLastError());
+  void *arguments[] = {const_cast<Kernel *>(&kernel)};
+  return checked(
+      op, cudaLaunchKernel(
+              reinterpret_cast<const void *>(entry<Kernel>),
+              dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z)),
+              dim3(Kernel::threads), arguments, bytes, cudaStream_t(stream)));
 }
 #else
 template <typename Kernel>
 const char *launch(const char *op, const Kernel &kernel, Grid grid,
                    void *stream) {
+  if (grid.isEmpty())
+    return nullptr;
+  if (const char *message = checked(op, grid))
+    return message;
   return exec::run(op, {grid.x, grid.y, grid.z}, Kernel::threads,
                    sizeof(typename Kernel::Shared), [&] { kernel(); });
 }

@@ -16,10 +16,6 @@ namespace cp::kernels::cuda {
 
 namespace {
 
-constexpr const char *outOfDeviceMemory =
-    "ssd: the device has no memory left for the states of a scan; "
-    "free some, or split the batch";
-
 /// A message ends the launches of a call.
 #define CP_RETURN_IF(call)                                                     \
   if (const char *message = (call))                                            \
@@ -50,16 +46,25 @@ public:
   const char *run(SsdWork<T> &work) {
     if (!work.b || !work.h)
       return nullptr;
-    if (!work.p)
-      return work.formed.data ? fail("%s: p must be at least 1", op) : nullptr;
+    if (!work.p && !work.formed.data)
+      return nullptr;
     if (!hasTiles(work))
       return runPlain(work);
     if constexpr (std::is_same_v<T, BFloat16>) {
+      if (work.step.dtMax < 0)
+        return fail("%s: dt_max = %g is below 0, which cards take in f32 and "
+                    "f64 only",
+                    op, work.step.dtMax);
       if (!work.sums)
         CP_RETURN_IF(formSteps(work));
-      return runTiles(work);
+      return work.p ? runTiles(work) : nullptr;
     }
     return nullptr;
+  }
+  const char *outOfDeviceMemory() const {
+    return fail("%s: the device has no memory left for the states of a scan; "
+                "free some, or split the batch",
+                op);
   }
   template <typename Kernel>
   const char *start(const Kernel &kernel, Grid grid) {
@@ -99,7 +104,7 @@ private:
     auto *steps = static_cast<float *>(memory.allocate(
         size_t(2 * count) * sizeof(float) + size_t(marks) * sizeof(bool)));
     if (!steps)
-      return outOfDeviceMemory;
+      return outOfDeviceMemory();
     work.sums = steps;
     work.inputs = steps + count;
     spoiled = reinterpret_cast<bool *>(steps + 2 * count);
@@ -147,14 +152,15 @@ private:
   }
 
   const char *runPlain(const SsdWork<T> &work) {
-    Grid grid = {ceilDiv(work.p, 4), work.h, work.b};
+    Grid grid = {ceilDiv(std::max<int64_t>(work.p, 1), 4), work.h, work.b};
     if (work.n <= 32)
       return start(SsdPlain<T, 1>{work}, grid);
     if (work.n <= 128)
       return start(SsdPlain<T, 4>{work}, grid);
     if (work.n <= 512)
       return start(SsdPlain<T, 16>{work}, grid);
-    return fail("%s: n = %lld is more than the 512 that kernels for cards take",
+    return fail("%s: n = %lld is more than the 512 that kernels for cards "
+                "take; use a processor's",
                 op, (long long)work.n);
   }
 
@@ -222,7 +228,7 @@ template <typename T> const char *ssd(const Call &call, void *stream) {
     AccumulatorOf<T> *states = run.states(args, work.segments);
     work.decays = run.decays(args, work.segments);
     if (!states || !work.decays)
-      return outOfDeviceMemory;
+      return run.outOfDeviceMemory();
     work.after = {states,
                   {work.segments * args.h * args.p * args.n,
                    args.h * args.p * args.n, args.p * args.n, args.n, 1}};
@@ -238,7 +244,7 @@ template <typename T> const char *ssd(const Call &call, void *stream) {
   if (work.segments > 1 || args.initial.data) {
     fold.before = run.states(args, work.segments);
     if (!fold.before)
-      return outOfDeviceMemory;
+      return run.outOfDeviceMemory();
     CP_RETURN_IF(run.fold(fold));
     work.before = fold.before;
   }
@@ -260,7 +266,7 @@ template <typename T> const char *ssdStates(const Call &call, void *stream) {
   work.segments = args.chunks();
   work.decays = run.decays(args, std::max<int64_t>(work.segments, 1));
   if (!work.decays)
-    return outOfDeviceMemory;
+    return run.outOfDeviceMemory();
   work.after = args.chunkStates;
   work.formed = args.delta;
   CP_RETURN_IF(run.run(work));
@@ -273,7 +279,7 @@ template <typename T> const char *ssdStates(const Call &call, void *stream) {
             fold.states.strides);
   fold.decays = work.decays;
   fold.whole = args.state;
-  fold.decay = args.decay;
+  fold.decayOfAll = args.decay;
   return run.fold(fold);
 }
 
@@ -302,7 +308,7 @@ template <typename T> const char *ssdScan(const Call &call, void *stream) {
     chunks.segments = fold.segments;
     chunks.decays = run.decays(args, fold.segments);
     if (!chunks.decays)
-      return outOfDeviceMemory;
+      return run.outOfDeviceMemory();
     CP_RETURN_IF(run.start(SsdDecays<T>{chunks},
                            {ceilDiv(args.h, 128), chunks.segments, args.b}));
     fold.states = args.chunkStates;
@@ -311,7 +317,7 @@ template <typename T> const char *ssdScan(const Call &call, void *stream) {
   }
   fold.before = run.states(args, work.segments);
   if (!fold.before)
-    return outOfDeviceMemory;
+    return run.outOfDeviceMemory();
   CP_RETURN_IF(run.fold(fold));
   work.before = fold.before;
   work.C = args.C;

@@ -35,31 +35,37 @@ template <typename T> struct SsdFold {
   Acc *before;
   /// Absent or both there.
   View<Acc, 4> whole;
-  View<Acc, 2> decay;
+  View<Acc, 2> decayOfAll;
 
   CP_DEVICE void operator()() const {
     int64_t element = int64_t(blockX()) * threads + thread();
     int64_t head = blockY(), b = blockZ();
-    if (element >= sizes.p * sizes.n)
+    // States may have no elements; their decays are there.
+    bool hasState = element < sizes.p * sizes.n;
+    if (!hasState && element > 0)
       return;
-    int64_t channel = element / sizes.n, column = element % sizes.n;
+    int64_t channel = hasState ? element / sizes.n : 0;
+    int64_t column = hasState ? element % sizes.n : 0;
     int64_t kept = (segments + every - 1) / every;
-    Acc state = incoming(b, head, channel, column), product = 1;
+    Acc state = hasState ? incoming(b, head, channel, column) : Acc(0);
+    Acc product = 1;
     for (int64_t segment = 0; segment < segments; ++segment) {
-      if (before && segment % every == 0)
+      if (before && hasState && segment % every == 0)
         before[stateOffset(sizes, kept, b, segment / every, head) + element] =
             state;
-      if (!states.data || (!whole.data && segment + 1 == segments))
+      // Of the last one there may be no state, where nobody asks for it.
+      if (!decays || (!decayOfAll.data && segment + 1 == segments))
         continue;
       Acc decay = decays[(b * segments + segment) * sizes.h + head];
-      state = decayedBy(decay, state,
-                        *at(states, b, segment, head, channel, column));
+      if (hasState)
+        state = decayedBy(decay, state,
+                          *at(states, b, segment, head, channel, column));
       product = joinedDecays(product, decay);
     }
-    if (whole.data)
+    if (whole.data && hasState)
       *at(whole, b, head, channel, column) = state;
-    if (decay.data && element == 0)
-      *at(decay, b, head) = product;
+    if (decayOfAll.data && element == 0)
+      *at(decayOfAll, b, head) = product;
   }
 
 private:
@@ -95,8 +101,10 @@ template <typename T> struct SsdDecays {
     bool hasStart = false;
     int64_t end = least((segment + 1) * work.segment, work.l);
     for (int64_t t = segment * work.segment; t < end; ++t) {
-      product *= exp(rate * double(*at(work.delta, b, t, head)));
-      hasStart |= work.places.data && *at(work.places, b, t) == 0;
+      int64_t place = work.places.data ? *at(work.places, b, t) : 1;
+      hasStart |= place == 0;
+      if (place >= 0)
+        product *= exp(rate * double(*at(work.delta, b, t, head)));
     }
     work.decays[(b * work.segments + segment) * work.h + head] =
         hasStart ? startOfSequence<Acc>() : Acc(product);

@@ -64,7 +64,7 @@ public:
       work.decays[(b * work.segments + segment) * work.h + head] =
           hasStart ? startOfSequence<Acc>() : Acc(product);
     for (int i = 0; i < PerLane; ++i) {
-      if (work.after.data && columnAt(i) < work.n)
+      if (work.after.data && channel < work.p && columnAt(i) < work.n)
         *at(work.after, b, segment, head, channel, columnAt(i)) = own[i];
       own[i] = 0;
     }
@@ -88,6 +88,9 @@ private:
   CP_DEVICE static int64_t columnAt(int i) { return i * warpSize + lane(); }
 
   CP_DEVICE Acc advance(int64_t t, Acc decay, Acc delta) {
+    // Without channels a head has steps and decays.
+    if (channel >= work.p)
+      return 0;
     int64_t group = head / (work.h / work.g);
     Acc x = widened(*at(work.x, b, t, head, channel)), in = delta * x, sum = 0;
     for (int i = 0; i < PerLane; ++i) {
@@ -123,7 +126,7 @@ template <typename T, int PerLane> struct SsdPlain {
 
   CP_DEVICE void operator()() const {
     int64_t number = int64_t(blockX()) * (threads / warpSize) + warp();
-    if (number >= work.p)
+    if (number > 0 && number >= work.p)
       return;
     SsdChannel<T, PerLane> channel(work, blockZ(), 0, blockY(), number);
     for (int64_t t = 0; t < work.l; ++t) {

@@ -50,9 +50,9 @@ class Block {
 public:
   Block(int threads, size_t sharedBytes, const std::function<void()> &body)
       : threads(size_t(threads)), warps(size_t(threads) / lanes),
-        memory(sharedBytes + 128), shadow(threads), body(body) {
+        memory(sharedBytes + alignment), shadow(threads), body(body) {
     auto address = reinterpret_cast<uintptr_t>(memory.data());
-    base = memory.data() + (128 - address % 128) % 128;
+    base = memory.data() + (alignment - address % alignment) % alignment;
     bytes = sharedBytes;
   }
 

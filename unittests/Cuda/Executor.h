@@ -35,6 +35,8 @@
 namespace cp::kernels::cuda::exec {
 
 constexpr int lanes = 32;
+/// Of a block's shared memory.
+constexpr size_t alignment = 256;
 
 /// Of the running thread.
 int thread();

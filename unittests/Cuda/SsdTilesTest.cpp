@@ -134,4 +134,64 @@ TEST(SsdTilesTest, PartsOfModelShapes) {
   }
 }
 
+/// Heads without channels or without states have steps and decays.
+TEST(SsdTilesTest, DecaysOfStatesWithoutElements) {
+  for (const SsdShape &shape :
+       {SsdShape{1, 10, 2, 4, 1, 0, 4}, SsdShape{1, 10, 2, 0, 1, 4, 4},
+        SsdShape{1, 0, 2, 4, 1, 0, 4}}) {
+    SCOPED_TRACE(testing::Message() << shape.p << " channels, " << shape.n
+                                    << " states, " << shape.l << " tokens");
+    Random random(1);
+    Problem problem(shape, Fading::Mixed, random);
+    Part<BFloat16> got(problem, 0, shape.l, random);
+    ASSERT_EQ(got.runStates(implementations().back()), "");
+    Part<BFloat16> plain(problem, 0, shape.l, random);
+    ASSERT_EQ(plain.runStates(implementations().front()), "");
+    for (int64_t h = 0; h < shape.h; ++h) {
+      EXPECT_NEAR(got.decay(0, h), plain.decay(0, h), 1e-5);
+      for (int64_t t = 0; t < shape.l; ++t)
+        EXPECT_NEAR(got.delta(0, t, h), plain.delta(0, t, h), 1e-5);
+    }
+  }
+}
+
+/// What stands in rows without a token is not read.
+TEST(SsdTilesTest, StepsOfRowsWithoutTokens) {
+  Random random(2);
+  Problem problem = denseProblem({1, 900, 1, 8, 1, 8, 64}, 2);
+  problem.documents = Batch(1, 900, random);
+  for (int64_t t = 0; t < 900; ++t)
+    problem.documents.places(0, t) = t < 500 ? t + 1 : -1;
+  Part<BFloat16> part(problem, 0, 900, random);
+  const Implementation &cuda = implementations().back();
+  ASSERT_EQ(part.runStates(cuda), "");
+  for (int64_t t = 500; t < 900; ++t)
+    part.delta(0, t, 0) = NAN;
+  for (int64_t i = 0; i < part.prefixState.count(); ++i)
+    part.prefixState[i] = 0;
+  part.prefixDecay(0, 0) = 1;
+  ASSERT_EQ(part.runScan(cuda), "");
+  for (int64_t i = 0; i < part.finalState.count(); ++i)
+    ASSERT_TRUE(std::isfinite(part.finalState[i])) << i;
+}
+
+TEST(SsdTilesTest, RefusesStepsBelowZero) {
+  Problem problem = denseProblem({1, 8, 1, 8, 1, 8, 64}, 3);
+  problem.dtMin = -2;
+  problem.dtMax = -0.5;
+  EXPECT_EQ(problem.run(implementations().back().find("ssd", DType::BF16)),
+            "ssd: dt_max = -0.5 is below 0, which cards take in f32 and f64 "
+            "only");
+}
+
+/// More blocks than cards take.
+TEST(SsdTilesTest, RefusesTooManyChunks) {
+  Problem problem = denseProblem({1, 70000, 1, 1, 1, 1, 1}, 4);
+  Random random(4);
+  Part<BFloat16> part(problem, 0, 70000, random);
+  EXPECT_EQ(part.runStates(implementations().back()),
+            "ssd_states: a grid of 1 x 70000 x 1 blocks is more than a card "
+            "takes; use larger chunks, or split the batch");
+}
+
 } // namespace
