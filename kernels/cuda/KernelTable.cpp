@@ -12,14 +12,23 @@
 
 namespace cp::kernels::cuda {
 
-#define CP_ENTRIES(op, fn)                                                     \
-  {op, DType::F32, fn<float>}, {op, DType::F64, fn<double>}, {                 \
-    op, DType::BF16, fn<BFloat16>                                              \
-  }
 static const KernelEntry entries[] = {
-    CP_ENTRIES("ssd", ssd), CP_ENTRIES("ssd_states", ssdStates),
-    CP_ENTRIES("ssd_scan", ssdScan), CP_ENTRIES("conv1d", conv1d),
-    CP_ENTRIES("rms_norm", rmsNorm)};
+    {"ssd", DType::F32, ssd<float>},
+    {"ssd", DType::F64, ssd<double>},
+    {"ssd", DType::BF16, ssd<BFloat16>},
+    {"ssd_states", DType::F32, ssdStates<float>},
+    {"ssd_states", DType::F64, ssdStates<double>},
+    {"ssd_states", DType::BF16, ssdStates<BFloat16>},
+    {"ssd_scan", DType::F32, ssdScan<float>},
+    {"ssd_scan", DType::F64, ssdScan<double>},
+    {"ssd_scan", DType::BF16, ssdScan<BFloat16>},
+    {"conv1d", DType::F32, conv1d<float>},
+    {"conv1d", DType::F64, conv1d<double>},
+    {"conv1d", DType::BF16, conv1d<BFloat16>},
+    {"rms_norm", DType::F32, rmsNorm<float>},
+    {"rms_norm", DType::F64, rmsNorm<double>},
+    {"rms_norm", DType::BF16, rmsNorm<BFloat16>},
+};
 
 const KernelEntry *kernels(size_t &count) {
   count = sizeof entries / sizeof *entries;
