@@ -82,12 +82,8 @@ inline const char *checked(const char *op, cudaError_t status) {
 }
 
 template <typename Kernel>
-const char *launch(const char *op, const Kernel &kernel, Grid grid,
-                   void *stream) {
-  if (grid.isEmpty())
-    return nullptr;
-  if (const char *message = checked(op, grid))
-    return message;
+const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
+                        void *stream) {
   size_t bytes = sizeof(typename Kernel::Shared);
   // Each time, since it holds for the device that is current.
   if (bytes > 48 * 1024)
@@ -105,16 +101,23 @@ const char *launch(const char *op, const Kernel &kernel, Grid grid,
 }
 #else
 template <typename Kernel>
-const char *launch(const char *op, const Kernel &kernel, Grid grid,
+const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
+                        void *stream) {
+  return exec::run(op, {grid.x, grid.y, grid.z}, Kernel::threads,
+                   sizeof(typename Kernel::Shared), [&] { kernel(); });
+}
+#endif
+
+/// Starts the blocks of a grid, of which there may be none.
+template <typename Kernel>
+const char *launch(const char *op, const Kernel &kernel, const Grid &grid,
                    void *stream) {
   if (grid.isEmpty())
     return nullptr;
   if (const char *message = checked(op, grid))
     return message;
-  return exec::run(op, {grid.x, grid.y, grid.z}, Kernel::threads,
-                   sizeof(typename Kernel::Shared), [&] { kernel(); });
+  return startBlocks(op, kernel, grid, stream);
 }
-#endif
 
 } // namespace cp::kernels::cuda
 

@@ -90,7 +90,7 @@ template <typename T> const char *rmsNorm(const Call &call, void *stream) {
     int64_t count = work.c / work.groups;
     if (isVectorised(work.x, count) && isVectorised(work.y, count) &&
         (!work.gate.data || isVectorised(work.gate, count)) &&
-        count <= 1024 * vectorWidth<T>)
+        count <= 1024 * vectorWidth<T> && work.groups <= 65535)
       return !work.gate.data  ? startVectors<T, Gate::None>(work, stream)
              : work.gateFirst ? startVectors<T, Gate::First>(work, stream)
                               : startVectors<T, Gate::Last>(work, stream);

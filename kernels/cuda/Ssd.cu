@@ -16,6 +16,13 @@ namespace cp::kernels::cuda {
 
 namespace {
 
+template <typename T, int Rank>
+View<const T, Rank> readOnly(const View<T, Rank> &view) {
+  View<const T, Rank> same = {view.data, {}};
+  std::copy(view.strides, view.strides + Rank, same.strides);
+  return same;
+}
+
 /// A message ends the launches of a call.
 #define CP_RETURN_IF(call)                                                     \
   if (const char *message = (call))                                            \
@@ -235,8 +242,7 @@ template <typename T> const char *ssd(const Call &call, void *stream) {
     // Of the last one nobody asks for the state from zeros.
     work.summarised = work.segments - 1;
     CP_RETURN_IF(run.run(work));
-    fold.states = {states, {}};
-    std::copy(work.after.strides, work.after.strides + 5, fold.states.strides);
+    fold.states = readOnly(work.after);
     fold.decays = work.decays;
     work.after = {};
     work.decays = nullptr;
@@ -274,9 +280,7 @@ template <typename T> const char *ssdStates(const Call &call, void *stream) {
   fold.sizes = args;
   fold.segments = work.segments;
   fold.every = 1;
-  fold.states = {args.chunkStates.data, {}};
-  std::copy(args.chunkStates.strides, args.chunkStates.strides + 5,
-            fold.states.strides);
+  fold.states = readOnly(args.chunkStates);
   fold.decays = work.decays;
   fold.whole = args.state;
   fold.decayOfAll = args.decay;

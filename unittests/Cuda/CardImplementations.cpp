@@ -11,7 +11,7 @@
 
 #include "CardTensors.h"
 #include "EmulatedKernels.h"
-#include "ListWith.h"
+#include "Support.h"
 
 namespace cp::kernels::test {
 
@@ -37,8 +37,9 @@ template <cuda::KernelFn Kernel> struct OnCard {
 } // namespace
 
 const std::vector<Implementation> &implementations() {
-  static const std::vector<Implementation> list =
-      plainAnd("cuda", kernelsThrough<OnCard>());
+  const std::vector<KernelEntry> &entries = kernelsThrough<OnCard>();
+  static const std::vector<Implementation> list = {
+      plainImplementation(), {"cuda", entries.data(), entries.size(), true}};
   return list;
 }
 

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernels.h"
-#include "ListWith.h"
+#include "Support.h"
 
 namespace cp::kernels::test {
 
 const std::vector<Implementation> &implementations() {
-  static const std::vector<Implementation> list =
-      plainAnd("cuda", kernelsThrough<OnHost>());
+  const std::vector<KernelEntry> &entries = kernelsThrough<OnHost>();
+  static const std::vector<Implementation> list = {
+      plainImplementation(), {"cuda", entries.data(), entries.size(), true}};
   return list;
 }
 

@@ -11,14 +11,8 @@
 namespace cp::kernels::test {
 
 static std::vector<Implementation> listImplementations() {
-  static std::vector<KernelEntry> plain;
-  size_t count;
-  const KernelEntry *entries = cpuKernels(count);
-  for (size_t i = 0; i < count; ++i)
-    if (entries[i].set == KernelSet::Reference)
-      plain.push_back(entries[i]);
   std::vector<Implementation> list = {
-      {"reference", plain.data(), plain.size()},
+      plainImplementation(),
       {"portable", fast::portableTable(), fast::tableSize},
       {"paired", pairedTable(), fast::tableSize, true}};
 #if defined(__x86_64__)

@@ -19,6 +19,21 @@ KernelFn Implementation::find(const char *op, DType dtype) const {
   return nullptr;
 }
 
+static std::vector<KernelEntry> listPlain() {
+  std::vector<KernelEntry> plain;
+  size_t count;
+  const KernelEntry *entries = cpuKernels(count);
+  for (size_t i = 0; i < count; ++i)
+    if (entries[i].set == KernelSet::Reference)
+      plain.push_back(entries[i]);
+  return plain;
+}
+
+Implementation plainImplementation() {
+  static const std::vector<KernelEntry> plain = listPlain();
+  return {"reference", plain.data(), plain.size()};
+}
+
 int64_t pick(Random &random, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(random);
 }

@@ -34,7 +34,8 @@ struct Implementation {
 
   KernelFn find(const char *op, DType dtype) const;
 };
-/// The plain set first.
+Implementation plainImplementation();
+/// The plain set first. Each program of tests says which others.
 const std::vector<Implementation> &implementations();
 
 using Random = std::mt19937_64;
