@@ -130,25 +130,17 @@ static List<Segment> splitSegments(const Route &route, const CutRuns &part) {
   return segments;
 }
 
-/// Takes what tensor `i` gets from the next `count` ranks, from the one that is
-/// `first` behind this one on.
-static void pullTensor(const Exchange &exchange, const Descriptor &call,
-                       const Group &group, size_t i, const Route &route,
-                       int64_t first, int64_t count) {
+/// What the rank at `to` takes of tensor `i` of the one at `from`.
+static Move moveOf(const Descriptor &call, const Group &group, size_t i,
+                   const Route &route, int64_t to, int64_t from) {
   DimMap split = {
       route.splitDim,
-      splitSegments(route, runsAt(group, route.splitOrder, route.splitSize,
-                                  group.position))};
-  for (int64_t step = first; step < first + count; ++step) {
-    int64_t peer = (group.position + step) % group.size;
-    DimMap concat = {route.concatDim, {}};
-    for (const Run &run :
-         runsAt(group, route.concatOrder, route.concatSize, peer))
-      concat.segments.push_back(
-          {run.global, run.local, run.length, run.count, run.step, run.length});
-    exchange.took(peer, copyMapped(call.out(i), exchange.input(peer, i),
-                                   {concat, split}));
-  }
+      splitSegments(route, runsAt(group, route.splitOrder, route.splitSize, to))};
+  DimMap concat = {route.concatDim, {}};
+  for (const Run &run : runsAt(group, route.concatOrder, route.concatSize, from))
+    concat.segments.push_back(
+        {run.global, run.local, run.length, run.count, run.step, run.length});
+  return {i, &call.out(i), {std::move(concat), std::move(split)}};
 }
 
 Error cp::runtime::operations::allToAll(Context &context,
@@ -159,15 +151,12 @@ Error cp::runtime::operations::allToAll(Context &context,
     return failure;
   if (Error failure = call.expectNotInPlace())
     return failure;
+  auto moves = [&](int64_t to, int64_t from, List<Move> &list) {
+    for (size_t i = 0; i < routes.size(); ++i)
+      list.push_back(moveOf(call, *group, i, routes[i], to, from));
+  };
   Exchange exchange(context, call, *group);
-  if (Error failure = exchange.enter())
+  if (Error failure = exchange.enter(moves))
     return failure;
-  // Each rank starts behind itself and goes round, so that not all of them read
-  // the same peer's memory at once. Its own part is nobody else's business.
-  for (size_t i = 0; i < routes.size(); ++i)
-    pullTensor(exchange, call, *group, i, routes[i], 1, group->size - 1);
-  exchange.depart();
-  for (size_t i = 0; i < routes.size(); ++i)
-    pullTensor(exchange, call, *group, i, routes[i], 0, 1);
-  return std::nullopt;
+  return exchange.pullAll();
 }

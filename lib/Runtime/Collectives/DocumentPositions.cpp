@@ -76,12 +76,17 @@ private:
 } // namespace
 
 /// CPRT_MISMATCH, on every rank, where two have other documents.
-static Error expectSameDocuments(const Descriptor &call,
-                                 const Exchange &exchange, const Group &group) {
-  for (int64_t peer = 0; peer < group.size; ++peer)
+static Error expectSameDocuments(const Descriptor &call, Exchange &exchange,
+                                 const Group &group) {
+  Taken first, other;
+  if (Error failure = exchange.take(0, first))
+    return failure;
+  for (int64_t peer = 1; peer < group.size; ++peer) {
+    if (Error failure = exchange.take(peer, other))
+      return failure;
     for (int64_t row = 0; row < call.in(0).sizes[0]; ++row)
-      if (!Documents(exchange.input(peer, 0), row)
-               .isSameAs(Documents(exchange.input(0, 0), row)))
+      if (!Documents(other.views[0].buffer, row)
+               .isSameAs(Documents(first.views[0].buffer, row)))
         return Failure{
             CPRT_MISMATCH,
             call.title() + ": positions 0 and " + std::to_string(peer) +
@@ -89,6 +94,7 @@ static Error expectSameDocuments(const Descriptor &call,
                 std::to_string(row) +
                 " of their cu_seqlens; give all ranks of a sequence the "
                 "same"};
+  }
   return std::nullopt;
 }
 
@@ -114,8 +120,12 @@ Error cp::runtime::operations::documentPositions(Context &context,
   for (int64_t row = 0; row < lengths.sizes[0]; ++row)
     if (Error failure = Documents(lengths, row).check(call, positions->whole))
       return failure;
+  auto all = [](int64_t, int64_t, List<Move> &list) {
+    list.push_back({0, nullptr, {}});
+  };
   Exchange exchange(context, call, *positions->group);
-  if (Error failure = exchange.enter())
+  exchange.countNoMoves();
+  if (Error failure = exchange.enter(all))
     return failure;
   if (Error failure = expectSameDocuments(call, exchange, *positions->group))
     return failure;

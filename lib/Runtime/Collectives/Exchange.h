@@ -8,58 +8,63 @@
 #ifndef CP_LIB_RUNTIME_EXCHANGE_H
 #define CP_LIB_RUNTIME_EXCHANGE_H
 
+#include "Core/Channel.h"
 #include "Core/Context.h"
-#include "Participant.h"
 
 namespace cp::runtime {
 
-/// Makes peers' inputs readable between enter() and depart() or leave(); its
-/// destruction waits for the peers. Whatever peers read must outlive it.
+/// One rank's stay in a collective: its channel (see Core/Channel.h), and what
+/// it takes of itself, which needs none. Its destruction waits for the peers;
+/// whatever they take must outlive it.
 class Exchange {
 public:
-  Exchange(Context &context, const Descriptor &call, const Group &group);
+  Exchange(Context &context, const Descriptor &call, const Group &group,
+           char *staged = nullptr);
   Exchange(const Exchange &) = delete;
   Exchange &operator=(const Exchange &) = delete;
   ~Exchange() { leave(); }
 
-  /// Returns when all ranks of the group are here with the same call; in a
-  /// group of one at once. CPRT_MISMATCH when calls differ or ranks wait for
-  /// each other in different groups, CPRT_TIMEOUT when one stays away, and the
-  /// world's failure when there is one.
-  Error enter();
-  /// Lets the peers go as far as it is up to this rank: it reads nothing of
+  /// Moves of what comes next do not count as traffic.
+  void countNoMoves() { visit.countsMoves = false; }
+
+  /// Enters, with the moves of the first round. The function that says them
+  /// must outlive the exchange. Failures as Channel::enter has them.
+  Error enter(MovesFn moves = {});
+  /// Begins another round; what `moves` take of this rank is complete.
+  Error nextRound(MovesFn moves);
+  /// Waits for what this rank takes of `from`, to be looked at.
+  Error take(int64_t from, Taken &taken);
+  /// Takes it, and copies it to where it goes.
+  Error pull(int64_t from);
+  /// The same of all ranks, beginning behind this one so that not all of them
+  /// turn to the same one at once, and of this one when the others are free.
+  Error pullAll();
+  /// Lets the peers go as far as it is up to this rank: it takes nothing of
   /// theirs any more, and asks nothing of them below, but goes on with what is
   /// its own.
   void depart();
-  /// Waits until no peer reads from this rank any more.
+  /// Waits until no peer takes of this rank any more.
   void leave();
 
-  /// The call of the rank at `position`, and input `i` of it.
-  const Descriptor &call(int64_t position) const { return *at(position).call; }
-  const Buffer &input(int64_t position, size_t i) const {
-    return call(position).in(i);
-  }
-  /// Counts bytes copied from the rank at `position`; own ones do not count.
-  void took(int64_t position, int64_t bytes) const;
-
-  /// For collectives that hand on what they compute: memory that peers may
-  /// read, set before entering. How much of it is ready is a number that only
-  /// grows from 0, and means what the collective says.
-  void setSummary(const char *summary) { mine.summary = summary; }
-  const char *summary(int64_t position) const { return at(position).summary; }
+  /// Of staged memory, as in Channel; a rank offers nothing to itself, and what
+  /// it wants of itself is there.
+  void offer(int64_t to, Piece piece, Lane lane = Lane::First);
   void publish(uint64_t progress);
-  /// Waits until the rank at `position` has published `progress` or more; its
-  /// own is not waited for.
-  Error await(int64_t position, uint64_t progress) const;
+  Error reclaim(Lane lane = Lane::First, int64_t pending = 0);
+  Error window(int64_t from, Piece piece, const char *&data) const;
+  Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,
+              Lane lane = Lane::First) const;
+  Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
+              Lane lane = Lane::First) const;
 
 private:
-  Participant &at(int64_t position) const;
+  bool isOwn(int64_t position) const { return position == group.position; }
 
-  Context &context;
+  const Descriptor &call;
   const Group &group;
-  mutable Participant mine;
+  Visit visit;
+  MovesFn moves;
   bool isInside = false, hasDeparted = false;
-  uint64_t departure = 0;
 };
 
 } // namespace cp::runtime

@@ -57,26 +57,27 @@ static Error readOneDim(Context &context, const Descriptor &call, Words axes,
 
 static CutRuns wholeRun(int64_t size) { return Run{0, 0, size}; }
 
-/// Fills output i, each rank by the `runsOf` it, from what each peer holds of
-/// it by its order.
+/// Fills output i: the rank at each position by the runs that `runsOf` it has
+/// of the whole, from what each peer holds of it by its order.
 template <typename Fn>
 static Error pullRuns(Context &context, const Descriptor &call,
                       const List<OneDim> &tensors, Fn runsOf) {
   if (Error failure = call.expectNotInPlace())
     return failure;
   const Group &group = *tensors[0].group;
-  Exchange exchange(context, call, group);
-  if (Error failure = exchange.enter())
-    return failure;
-  for (int64_t peer = 0; peer < group.size; ++peer)
+  auto moves = [&](int64_t to, int64_t from, List<Move> &list) {
     for (size_t i = 0; i < tensors.size(); ++i) {
       const OneDim &read = tensors[i];
-      CutRuns held = runsAt(group, read.order, read.wholeSize(), peer);
-      exchange.took(peer,
-                    copyMapped(call.out(i), exchange.input(peer, i),
-                               {{read.dim, intersect(runsOf(read), held)}}));
+      CutRuns held = runsAt(group, read.order, read.wholeSize(), from);
+      list.push_back({i,
+                      &call.out(i),
+                      {{read.dim, intersect(runsOf(read, to), held)}}});
     }
-  return std::nullopt;
+  };
+  Exchange exchange(context, call, group);
+  if (Error failure = exchange.enter(moves))
+    return failure;
+  return exchange.pullAll();
 }
 
 Error cp::runtime::operations::allGather(Context &context,
@@ -96,7 +97,7 @@ Error cp::runtime::operations::allGather(Context &context,
       return failure;
     tensors.push_back(std::move(read));
   }
-  return pullRuns(context, call, tensors, [](const OneDim &read) {
+  return pullRuns(context, call, tensors, [](const OneDim &read, int64_t) {
     return wholeRun(read.wholeSize());
   });
 }
@@ -112,9 +113,8 @@ Error cp::runtime::operations::reorder(Context &context,
     return failure;
   if (Error failure = call.expectType(1, call.in(0).dtype, read.inSizes))
     return failure;
-  return pullRuns(context, call, tensors, [](const OneDim &tensor) {
-    return runsAt(*tensor.group, tensor.toOrder, tensor.wholeSize(),
-                  tensor.group->position);
+  return pullRuns(context, call, tensors, [](const OneDim &tensor, int64_t to) {
+    return runsAt(*tensor.group, tensor.toOrder, tensor.wholeSize(), to);
   });
 }
 

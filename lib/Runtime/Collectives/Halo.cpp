@@ -28,14 +28,17 @@ Error cp::runtime::operations::shift(Context &context, const Descriptor &call) {
     return failure;
   if (Error failure = call.expectNotInPlace())
     return failure;
+  auto moves = [&](int64_t to, int64_t from, List<Move> &list) {
+    if (from == to - attrs.offset)
+      list.push_back({0, &call.out(0), {}});
+  };
   Exchange exchange(context, call, *group);
-  if (Error failure = exchange.enter())
+  if (Error failure = exchange.enter(moves))
     return failure;
   int64_t source = group->position - attrs.offset;
-  if (source < 0 || source >= group->size)
-    fillZeros(call.out(0));
-  else
-    exchange.took(source, copyWhole(call.out(0), exchange.input(source, 0)));
+  if (source >= 0 && source < group->size)
+    return exchange.pull(source);
+  fillZeros(call.out(0));
   return std::nullopt;
 }
 
@@ -116,27 +119,39 @@ static int64_t firstOf(const HaloCall &read, int64_t size, int64_t distance,
   return read.sequence.isReverse ? distance : size - distance - count;
 }
 
-/// Fills the rows of output i that stand before this rank's part in `slot`:
-/// the nearest ones from the part before it, and so on until there are enough.
-/// Says how many there are not.
-static int64_t takeRows(const Exchange &exchange, const Descriptor &call,
-                        const HaloCall &read, size_t i, int64_t slot) {
-  const Buffer &out = call.out(i);
+/// Calls fn(position, rows) for the rows of output i that stand before the part
+/// in `slot` of the rank at `to`: the nearest ones from the part before it, and
+/// so on until there are enough. Says how many there are not.
+template <typename Fn>
+static int64_t forEachPiece(const Descriptor &call, const HaloCall &read,
+                            size_t i, int64_t to, int64_t slot, Fn fn) {
   const Sequence &sequence = read.sequence;
   int64_t first = sequence.inBuffer(slot) * read.count, taken = 0;
-  for (int64_t part = sequence.partAt({read.group->position, slot});
+  int64_t size = read.rowsIn(call.in(i));
+  for (int64_t part = sequence.partAt({to, slot});
        part > 0 && taken < read.count; --part) {
-    auto [position, from] = sequence.seatOf(part - 1);
-    const Buffer &in = exchange.input(position, i);
-    int64_t size = read.rowsIn(in);
+    auto [position, seat] = sequence.seatOf(part - 1);
     int64_t count = std::min(size, read.count - taken);
-    Segment rows = {
-        first + firstOf(read, read.count, taken, count),
-        sequence.inBuffer(from) * size + firstOf(read, size, 0, count), count};
-    exchange.took(position, copyMapped(out, in, {{read.dim, {rows}}}));
+    fn(position,
+       Segment{first + firstOf(read, read.count, taken, count),
+               sequence.inBuffer(seat) * size + firstOf(read, size, 0, count),
+               count});
     taken += count;
   }
   return read.count - taken;
+}
+
+/// What the rank at `to` takes of input i of the one at `from`.
+static Move moveOf(const Descriptor &call, const HaloCall &read, size_t i,
+                   int64_t to, int64_t from) {
+  DimMap rows = {read.dim, {}};
+  for (int64_t slot = 0; slot < read.sequence.partsPerRank(); ++slot)
+    forEachPiece(call, read, i, to, slot,
+                 [&](int64_t position, const Segment &piece) {
+                   if (position == from)
+                     rows.segments.push_back(piece);
+                 });
+  return {i, &call.out(i), {std::move(rows)}};
 }
 
 /// The `count` rows of output i that are farthest from the part in `slot`, as
@@ -157,21 +172,31 @@ static bool reachesBegin(const HaloCall &read, const Buffer &in) {
   return size == 0 || read.count / size >= part + (read.count % size == 0);
 }
 
+/// Fills what no rank has the rows of.
+static void fillBegin(const Descriptor &call, const HaloCall &read, size_t i) {
+  if (!read.hasInitial && reachesBegin(read, call.in(i)))
+    fillZeros(call.out(i));
+  if (!read.hasInitial)
+    return;
+  for (int64_t slot = 0; slot < read.sequence.partsPerRank(); ++slot)
+    if (int64_t missing =
+            forEachPiece(call, read, i, read.group->position, slot,
+                         [](int64_t, const Segment &) {}))
+      takeInitial(call, read, i, slot, missing);
+}
+
 Error cp::runtime::operations::halo(Context &context, const Descriptor &call) {
   HaloCall read;
   if (Error failure = readHalo(context, call, read))
     return failure;
+  auto moves = [&](int64_t to, int64_t from, List<Move> &list) {
+    for (size_t i = 0; i < call.numOuts(); ++i)
+      list.push_back(moveOf(call, read, i, to, from));
+  };
+  for (size_t i = 0; i < call.numOuts(); ++i)
+    fillBegin(call, read, i);
   Exchange exchange(context, call, *read.group);
-  if (Error failure = exchange.enter())
+  if (Error failure = exchange.enter(moves))
     return failure;
-  for (size_t i = 0; i < call.numOuts(); ++i) {
-    if (!read.hasInitial && reachesBegin(read, call.in(i)))
-      fillZeros(call.out(i));
-    for (int64_t slot = 0; slot < read.sequence.partsPerRank(); ++slot) {
-      int64_t missing = takeRows(exchange, call, read, i, slot);
-      if (missing && read.hasInitial)
-        takeInitial(call, read, i, slot, missing);
-    }
-  }
-  return std::nullopt;
+  return exchange.pullAll();
 }

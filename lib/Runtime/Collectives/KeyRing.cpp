@@ -57,27 +57,42 @@ Contiguous KeyRing::values(int64_t t) const {
   return Contiguous(call.in(2), memory + slots.values[slotOf(t)]);
 }
 
+void KeyRing::moveOwn(int64_t to, int64_t from, List<Move> &list) const {
+  if (group.size > 1 && from == (to + group.size - 1) % group.size)
+    for (size_t i : {0, 1})
+      list.push_back({1 + i, &firstSlots[i].buffer(), {}});
+}
+
+/// Block t of a rank, of its keys (`which` 0) or values, where it staged them.
+Piece KeyRing::piece(int64_t t, size_t which) const {
+  return {(which == 0 ? slots.keys : slots.values)[slotOf(t)],
+          numBytes(call.in(1 + which))};
+}
+
 Error KeyRing::take(int64_t t) {
   if (t + 1 == group.size)
     return std::nullopt;
   int64_t previous = around(-1), next = around(1);
-  if (t >= 1)
-    if (Error failure = exchange.await(previous, hasTaken(t - 1)))
+  if (t == 0) {
+    // The previous rank's own block is where its call has it.
+    if (Error failure = exchange.pull(previous))
       return failure;
+    exchange.publish(hasTaken(t));
+    return std::nullopt;
+  }
+  for (size_t which : {0, 1})
+    exchange.offer(next, piece(t, which));
   // The slot held block t - 1, which is the next rank's block t.
   if (t >= 2)
-    if (Error failure = exchange.await(next, hasTaken(t - 1)))
+    if (Error failure = exchange.await(next, hasTaken(t - 1), nullptr, 0))
       return failure;
-  KeyRing of(exchange, call, group, slots,
-             const_cast<char *>(exchange.summary(previous)));
-  Contiguous to[] = {keys(t + 1), values(t + 1)};
-  // The previous rank's own block is where its call has it.
-  Contiguous from[] = {of.keys(t), of.values(t)};
-  for (size_t i : {0, 1}) {
-    const Buffer &source =
-        t == 0 ? exchange.input(previous, 1 + i) : from[i].buffer();
-    exchange.took(previous, copyWhole(to[i].buffer(), source));
-  }
+  if (Error failure = exchange.reclaim(Lane::First, 2))
+    return failure;
+  for (size_t which : {0, 1})
+    if (Error failure =
+            exchange.fetch(previous, hasTaken(t - 1), piece(t, which),
+                           memory + piece(t + 1, which).offset))
+      return failure;
   exchange.publish(hasTaken(t));
   return std::nullopt;
 }

@@ -62,17 +62,24 @@ struct KeySlots {
 /// 2 are keys and values.
 class KeyRing {
 public:
-  /// `memory` is what the exchange shows its peers.
+  /// `memory` is what the exchange has staged.
   KeyRing(Exchange &exchange, const Descriptor &call, const Group &group,
           const KeySlots &slots, char *memory)
       : exchange(exchange), call(call), group(group), slots(slots),
-        memory(memory) {}
+        memory(memory), firstSlots{keys(1), values(1)} {}
 
   /// What a rank has published when it has taken block t + 1, and may publish
   /// when it has done with block t.
   static uint64_t hasTaken(int64_t t) { return 2 * uint64_t(t) + 1; }
   static uint64_t hasDone(int64_t t) { return 2 * uint64_t(t) + 2; }
 
+  /// The moves of the first round: every rank's own block, to the next one.
+  struct OwnBlock {
+    const KeyRing &ring;
+    void operator()(int64_t to, int64_t from, List<Move> &list) const {
+      ring.moveOwn(to, from, list);
+    }
+  };
   /// Takes block t + 1, when there is one.
   Error take(int64_t t);
   /// Of block t >= 1.
@@ -84,11 +91,16 @@ public:
   }
 
 private:
+  void moveOwn(int64_t to, int64_t from, List<Move> &list) const;
+  Piece piece(int64_t t, size_t which) const;
+
   Exchange &exchange;
   const Descriptor &call;
   const Group &group;
   const KeySlots &slots;
   char *memory;
+  /// Where block 1 comes.
+  Contiguous firstSlots[2];
 };
 
 } // namespace cp::runtime

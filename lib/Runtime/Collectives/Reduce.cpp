@@ -53,58 +53,101 @@ static List<Segment> tilesOf(const List<Segment> &segments, int64_t rows) {
 }
 
 namespace {
-/// One of the tensors, whose elements along `part.dim` come from
-/// `part.segments` of the inputs.
+/// One of the tensors.
 class Summation {
 public:
-  Summation(const Descriptor &call, size_t index, DimMap part)
-      : index(index), out(call.out(index)), part(std::move(part)),
-        dim(out.rank ? tileDim(out) : 0) {
+  explicit Summation(const Buffer &out)
+      : out(out), dim(out.rank ? tileDim(out) : 0) {
     int64_t perRow =
         out.rank ? numElements(out) / std::max<int64_t>(out.sizes[dim], 1) : 1;
-    int64_t rows =
+    rowsPerTile =
         std::max<int64_t>(tileElements / std::max<int64_t>(perRow, 1), 1);
-    tiles = tilesPart() ? tilesOf(this->part.segments, rows)
-                        : tilesOf({{0, 0, out.sizes[dim]}}, rows);
     if (out.dtype == DType::BF16)
-      sums.resize(size_t(rows * std::max<int64_t>(perRow, 1)));
+      sums.resize(size_t(rowsPerTile * std::max<int64_t>(perRow, 1)));
   }
 
-  /// Adds the inputs of `peers` ranks, in the order of their positions.
-  void run(const Exchange &exchange, int64_t peers) {
-    for (const Segment &tile : tiles) {
+  /// Adds up, in the order of positions, what has been taken of all ranks as
+  /// their move number `number`.
+  void run(const List<Taken> &peers, size_t number) {
+    // Elements that have been sent lie elsewhere in their buffer.
+    struct Terms {
+      const Buffer *in;
+      List<Segment> tiles;
       List<DimMap> maps;
-      if (out.rank)
-        maps.push_back({dim, {tile}});
-      if (!tilesPart())
-        maps.push_back(part);
-      for (int64_t peer = 0; peer < peers; ++peer)
-        exchange.took(peer,
-                      addPeer(exchange.input(peer, index), peer == 0, maps));
+    };
+    List<Terms> terms;
+    for (const Taken &peer : peers) {
+      const Taken::View &view = peer.views[number];
+      terms.push_back({&view.buffer, tilesOf(*view.maps), *view.maps});
+    }
+    for (size_t tile = 0; tile < terms[0].tiles.size(); ++tile) {
+      for (size_t peer = 0; peer < terms.size(); ++peer) {
+        Terms &each = terms[peer];
+        setTile(each.maps, each.tiles[tile]);
+        add(*each.in, peer == 0, each.maps);
+      }
       if (!sums.empty())
-        storeRounded(out, sums.data(), maps);
+        storeRounded(out, sums.data(), terms[0].maps);
     }
   }
 
 private:
-  bool tilesPart() const { return dim == part.dim || !out.rank; }
-
-  int64_t addPeer(const Buffer &in, bool isFirst, const List<DimMap> &maps) {
-    if (!sums.empty())
-      return addWidened(sums.data(), out, in, maps, isFirst);
-    return isFirst ? copyMapped(out, in, maps) : addMapped(out, in, maps);
+  /// Which the tiles are of the same rows of the result, whatever the maps.
+  List<Segment> tilesOf(const List<DimMap> &maps) const {
+    bool tilesPart = !maps.empty() && maps[0].dim == dim;
+    if (tilesPart)
+      return ::tilesOf(maps[0].segments, rowsPerTile);
+    return ::tilesOf({{0, 0, out.rank ? out.sizes[dim] : 1}}, rowsPerTile);
+  }
+  /// Restricts maps, which may be restricted already, to one tile.
+  void setTile(List<DimMap> &maps, const Segment &tile) const {
+    if (!out.rank)
+      return;
+    for (DimMap &map : maps)
+      if (map.dim == dim) {
+        map.segments = {tile};
+        return;
+      }
+    maps.push_back({dim, {tile}});
   }
 
-  size_t index;
+  void add(const Buffer &in, bool isFirst, const List<DimMap> &maps) {
+    if (!sums.empty())
+      addWidened(sums.data(), out, in, maps, isFirst);
+    else if (isFirst)
+      copyMapped(out, in, maps);
+    else
+      addMapped(out, in, maps);
+  }
+
   const Buffer &out;
-  DimMap part;
   /// The dimension that is walked in tiles.
   size_t dim;
-  List<Segment> tiles;
+  int64_t rowsPerTile;
   /// For bf16: the tile's sums in f32, which are rounded once.
   List<float> sums;
 };
 } // namespace
+
+/// The elements of input `index` that are summed to make `out`: looked at where
+/// they are.
+static Move termsOf(const Buffer &out, size_t index, DimMap part) {
+  Move move = {index, nullptr, {}};
+  if (out.rank)
+    move.maps.push_back(std::move(part));
+  return move;
+}
+
+/// Takes of all ranks what they have of the round.
+static Error takeAll(Exchange &exchange, const Group &group,
+                     List<Taken> &peers) {
+  for (int64_t peer = 0; peer < group.size; ++peer) {
+    peers.emplace_back();
+    if (Error failure = exchange.take(peer, peers.back()))
+      return failure;
+  }
+  return std::nullopt;
+}
 
 namespace {
 /// One of the tensors of an all_reduce. If it is large, each rank adds up a
@@ -117,27 +160,23 @@ public:
       : index(index), out(call.out(index)), group(group),
         isShared(group.size > 1 && numElements(out) >= cp::sharedSumElements) {}
 
-  void addUp(const Descriptor &call, const Exchange &exchange) const {
-    cp::SumSlice slice =
-        isShared ? sliceAt(group.position)
-                 : cp::sumSliceOf(out.sizes, size_t(out.rank), 1, 0);
-    if (slice.count == 0)
-      return;
-    Summation sum(call, index, mapOf(slice));
-    sum.run(exchange, group.size);
+  bool shares() const { return isShared; }
+
+  /// Of what the rank at `position` adds up.
+  Move termMove(int64_t position) const {
+    return termsOf(out, index, mapOf(sliceAt(position)));
   }
 
-  /// The slice of the rank at `position`, which has added it up.
-  void take(const Exchange &exchange, int64_t position) const {
-    if (!isShared)
-      return;
-    const Buffer &peer = exchange.call(position).out(index);
-    exchange.took(position, copyMapped(out, peer, {mapOf(sliceAt(position))}));
+  /// What all ranks take of the one at `position`, which has added it up.
+  Move sumMove(const Descriptor &call, int64_t position) const {
+    return {call.numIns() + index, &out, {mapOf(sliceAt(position))}};
   }
 
 private:
   cp::SumSlice sliceAt(int64_t position) const {
-    return cp::sumSliceOf(out.sizes, size_t(out.rank), group.size, position);
+    return isShared ? cp::sumSliceOf(out.sizes, size_t(out.rank), group.size,
+                                     position)
+                    : cp::sumSliceOf(out.sizes, size_t(out.rank), 1, 0);
   }
   static DimMap mapOf(const cp::SumSlice &slice) {
     return {slice.dim, {{slice.first, slice.first, slice.count}}};
@@ -152,21 +191,29 @@ private:
 
 static Error sumShared(Context &context, const Descriptor &call,
                        const Group &group, const List<SharedSum> &sums) {
-  Exchange exchange(context, call, group);
-  if (Error failure = exchange.enter())
-    return failure;
-  for (const SharedSum &each : sums)
-    each.addUp(call, exchange);
-  exchange.publish(1);
-  for (int64_t step = 1; step < group.size; ++step) {
-    // Not all from the same rank at a time.
-    int64_t peer = (group.position + step) % group.size;
-    if (Error failure = exchange.await(peer, 1))
-      return failure;
+  auto terms = [&](int64_t to, int64_t, List<Move> &list) {
     for (const SharedSum &each : sums)
-      each.take(exchange, peer);
-  }
-  return std::nullopt;
+      list.push_back(each.termMove(to));
+  };
+  auto results = [&](int64_t to, int64_t from, List<Move> &list) {
+    for (const SharedSum &each : sums)
+      if (each.shares() && to != from)
+        list.push_back(each.sumMove(call, from));
+  };
+  Exchange exchange(context, call, group);
+  if (Error failure = exchange.enter(terms))
+    return failure;
+  List<Taken> peers;
+  if (Error failure = takeAll(exchange, group, peers))
+    return failure;
+  for (size_t i = 0; i < sums.size(); ++i)
+    Summation(call.out(i)).run(peers, i);
+  if (std::none_of(sums.begin(), sums.end(),
+                   [](const SharedSum &each) { return each.shares(); }))
+    return std::nullopt;
+  if (Error failure = exchange.nextRound(results))
+    return failure;
+  return exchange.pullAll();
 }
 
 Error cp::runtime::operations::allReduce(Context &context,
@@ -193,28 +240,41 @@ Error cp::runtime::operations::allReduce(Context &context,
   return sumShared(context, call, *group, sums);
 }
 
-/// One tensor of a reduce_scatter: which rows of the inputs make this rank's
-/// part.
-static Error partOf(const Descriptor &call, const Group &group, int64_t place,
-                    cp::Cut order, size_t index, DimMap &part) {
+namespace {
+/// What a reduce_scatter cuts of one tensor.
+struct Scattered {
+  size_t dim;
+  cp::Cut order;
+  int64_t size;
+};
+} // namespace
+
+static Error readScattered(const Descriptor &call, const Group &group,
+                           const ReduceScatterAttributes &attrs, size_t index,
+                           Scattered &read) {
   const Buffer &in = call.in(index);
-  if (Error failure = expectWithin(call, "dim", place, 0, in.rank - 1))
+  if (Error failure = expectWithin(call, "dim", attrs.dim, 0, in.rank - 1))
     return failure;
-  auto dim = size_t(place);
+  read.dim = size_t(attrs.dim);
+  read.order = attrs.order;
   List<int64_t> sizes(in.sizes, in.sizes + in.rank);
-  if (Error failure = checkCut(call, group, sizes, dim, order))
+  if (Error failure = checkCut(call, group, sizes, read.dim, read.order))
     return failure;
-  int64_t whole = sizes[dim];
-  sizes[dim] /= group.size;
+  read.size = sizes[read.dim];
+  sizes[read.dim] /= group.size;
   if (Error failure = call.expectType(call.numIns() + index, in.dtype, sizes))
     return failure;
-  if (Error failure = expectFloats(call, index))
-    return failure;
-  part = {dim, {}};
-  for (const Run &run : runsAt(group, order, whole, group.position))
+  return expectFloats(call, index);
+}
+
+/// Which rows of the inputs make the part of the rank at `position`.
+static DimMap partOf(const Group &group, const Scattered &whole,
+                     int64_t position) {
+  DimMap part = {whole.dim, {}};
+  for (const Run &run : runsAt(group, whole.order, whole.size, position))
     part.segments.push_back(
         {run.local, run.global, run.length, run.count, run.length, run.step});
-  return std::nullopt;
+  return part;
 }
 
 Error cp::runtime::operations::reduceScatter(Context &context,
@@ -226,19 +286,24 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   size_t count = std::max<size_t>(call.numIns(), 1);
   if (Error failure = call.expectCounts(count, count))
     return failure;
-  List<Summation> sums;
-  for (size_t i = 0; i < count; ++i) {
-    DimMap part = {};
-    if (Error failure = partOf(call, *group, attrs.dim, attrs.order, i, part))
+  List<Scattered> wholes(count);
+  for (size_t i = 0; i < count; ++i)
+    if (Error failure = readScattered(call, *group, attrs, i, wholes[i]))
       return failure;
-    sums.push_back({call, i, std::move(part)});
-  }
   if (Error failure = call.expectNotInPlace())
     return failure;
+  auto terms = [&](int64_t to, int64_t, List<Move> &list) {
+    for (size_t i = 0; i < count; ++i)
+      list.push_back(
+          termsOf(call.out(i), i, partOf(*group, wholes[i], to)));
+  };
   Exchange exchange(context, call, *group);
-  if (Error failure = exchange.enter())
+  if (Error failure = exchange.enter(terms))
     return failure;
-  for (Summation &sum : sums)
-    sum.run(exchange, group->size);
+  List<Taken> peers;
+  if (Error failure = takeAll(exchange, *group, peers))
+    return failure;
+  for (size_t i = 0; i < count; ++i)
+    Summation(call.out(i)).run(peers, i);
   return std::nullopt;
 }

@@ -48,15 +48,13 @@ public:
   Ring(Context &context, const Descriptor &call, const RingCall &ring,
        const Staging &at, char *memory)
       : call(call), ring(ring), group(ring.group()),
-        exchange(context, call, group),
+        exchange(context, call, group, memory),
         blocks(exchange, call, group, at.keys, memory),
         part(call.out(0), memory + at.part),
         partLse(call.out(1), memory + at.partLse),
-        sums(call.out(0), memory + at.sums) {
-    exchange.setSummary(memory);
-  }
+        sums(call.out(0), memory + at.sums) {}
 
-  Error enter() { return exchange.enter(); }
+  Error enter() { return exchange.enter(ownBlock); }
   /// Takes block t + 1, when there is one.
   Error take(int64_t t) { return blocks.take(t); }
 
@@ -100,6 +98,7 @@ private:
   const Group &group;
   Exchange exchange;
   KeyRing blocks;
+  KeyRing::OwnBlock ownBlock = {blocks};
   Contiguous part, partLse, sums;
 };
 

@@ -60,14 +60,13 @@ public:
   GradRing(Context &context, const Descriptor &call, const GradCall &grad,
            const Staging &at, char *memory)
       : call(call), grad(grad), group(grad.group()), at(at), memory(memory),
-        exchange(context, call, group),
+        exchange(context, call, group, memory),
         blocks(exchange, call, group, at.keys, memory),
         dqSum(call.out(0), memory + at.dq) {
-    exchange.setSummary(memory);
     writePositions();
   }
 
-  Error enter() { return exchange.enter(); }
+  Error enter() { return exchange.enter(ownBlock); }
   int64_t numSteps() const { return group.size; }
 
   /// Takes what step t needs of the previous rank, and the next step's block.
@@ -83,36 +82,43 @@ public:
     if (t == group.size)
       return passBlock(t, call.in(1), call.in(2), call.out(1), call.out(2));
     Contiguous k = blocks.keys(t), v = blocks.values(t);
-    Contiguous dk = sums(memory, t, 0), dv = sums(memory, t, 1);
+    Contiguous dk = sums(t, 0), dv = sums(t, 1);
     const char *wrong =
         passBlock(t, k.buffer(), v.buffer(), dk.buffer(), dv.buffer());
-    if (!wrong)
-      exchange.publish(KeyRing::hasDone(t));
-    return wrong;
+    if (wrong)
+      return wrong;
+    for (size_t which : {0, 1})
+      exchange.offer(blocks.around(1), piece(t, which), Lane::Second);
+    exchange.publish(KeyRing::hasDone(t));
+    return nullptr;
   }
 
 private:
   /// What there is of step t's dk (`which` 0) or dv.
-  Contiguous sums(char *base, int64_t t, size_t which) const {
+  Piece piece(int64_t t, size_t which) const {
     const int64_t *slots = which == 0 ? at.dk : at.dv;
-    return Contiguous(call.out(1 + which), base + slots[size_t(t) % 2]);
+    return {slots[size_t(t) % 2], numBytes(call.out(1 + which))};
+  }
+  Contiguous sums(int64_t t, size_t which) const {
+    return Contiguous(call.out(1 + which), memory + piece(t, which).offset);
   }
 
   Error takeSums(int64_t t) {
     if (t < 2)
       return std::nullopt;
     int64_t previous = blocks.around(-1), next = blocks.around(1);
-    if (Error failure = exchange.await(previous, KeyRing::hasDone(t - 1)))
-      return failure;
     // The slot held step t - 2's, which the next rank took for its t - 1.
     if (t >= 3)
-      if (Error failure = exchange.await(next, KeyRing::hasDone(t - 1)))
+      if (Error failure = exchange.await(next, KeyRing::hasDone(t - 1),
+                                         nullptr, 0))
         return failure;
-    char *theirs = const_cast<char *>(exchange.summary(previous));
-    for (size_t which : {0, 1}) {
-      Contiguous to = sums(memory, t, which), from = sums(theirs, t - 1, which);
-      exchange.took(previous, copyWhole(to.buffer(), from.buffer()));
-    }
+    if (Error failure = exchange.reclaim(Lane::Second, 2))
+      return failure;
+    for (size_t which : {0, 1})
+      if (Error failure = exchange.fetch(
+              previous, KeyRing::hasDone(t - 1), piece(t - 1, which),
+              memory + piece(t, which).offset, Lane::Second))
+        return failure;
     return std::nullopt;
   }
 
@@ -127,7 +133,7 @@ private:
       const Buffer *given = optionalInput(call, input);
       return given ? *given : absent;
     };
-    Contiguous dkBefore = sums(memory, t, 0), dvBefore = sums(memory, t, 1);
+    Contiguous dkBefore = sums(t, 0), dvBefore = sums(t, 1);
     bool isFirst = t < 2;
     const Buffer ins[] = {call.in(0),
                           k,
@@ -176,6 +182,7 @@ private:
   char *memory;
   Exchange exchange;
   KeyRing blocks;
+  KeyRing::OwnBlock ownBlock = {blocks};
   Contiguous dqSum;
 };
 

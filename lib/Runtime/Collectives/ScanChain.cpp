@@ -55,68 +55,98 @@ private:
       return uint64_t(block + 1 + std::max<int64_t>(block - delay, 0));
     return uint64_t(std::min(block + delay + 1, numBlocks) + block + 1);
   }
-  char *own(int64_t slot) const { return memory + slot * scan.shape.bytes(); }
+  /// The summary in a slot, in the memory of the rank whose it is.
+  Piece whole(int64_t slot) const {
+    return {slot * scan.shape.bytes(), scan.shape.bytes()};
+  }
+  Piece piece(int64_t slot, int64_t block) const {
+    Range range = scan.shape.block(numBlocks, block);
+    return {whole(slot).offset + range.begin * scan.shape.elementBytes(),
+            range.length() * scan.shape.elementBytes()};
+  }
+  char *own(int64_t slot) const { return memory + whole(slot).offset; }
 
   Error pass(int64_t slot, int64_t block);
-  void finish(int64_t slot, Seat previous, const char *prefix);
+  Error takeIn(int64_t slot, int64_t block);
+  void handOn(int64_t slot, int64_t block);
   Error takeTotal();
 
   const Scan &scan;
   Exchange &exchange;
   int64_t numBlocks;
   char *memory;
+  /// By slot: where the previous part's prefix is seen.
+  const char *prefixes[2] = {};
 };
 } // namespace
 
 /// Takes one block of the previous part's inclusive prefix, and hands on this
 /// part's.
 Error Chain::pass(int64_t slot, int64_t block) {
-  int64_t part = scan.partIn(slot);
-  if (part == 0) {
-    if (block == 0) {
-      exchange.publish(uint64_t(numBlocks));
-      writeIdentity(scan.call, scan.shape, slot);
-    }
+  if (scan.partIn(slot) > 0)
+    return takeIn(slot, block);
+  if (block > 0)
     return std::nullopt;
-  }
-  Seat previous = scan.sequence.seatOf(part - 1);
-  if (Error failure =
-          exchange.await(previous.position, readyAfter(previous, block)))
-    return failure;
-  const char *prefix =
-      exchange.summary(previous.position) + previous.slot * scan.shape.bytes();
-  if (part < scan.lastPart() || scan.hasTotal) {
-    combine(own(slot), prefix, own(slot), scan.shape,
-            scan.shape.block(numBlocks, block));
-    exchange.publish(readyAfter({scan.group.position, slot}, block));
-  }
-  if (block + 1 == numBlocks)
-    finish(slot, previous, prefix);
+  for (int64_t each = 0; each < numBlocks; ++each)
+    handOn(slot, each);
+  exchange.publish(uint64_t(numBlocks));
+  writeIdentity(scan.call, scan.shape, slot);
   return std::nullopt;
 }
 
-void Chain::finish(int64_t slot, Seat previous, const char *prefix) {
-  unpack(prefix, scan.call, scan.shape, slot);
-  exchange.took(previous.position, scan.shape.bytes());
+Error Chain::takeIn(int64_t slot, int64_t block) {
+  int64_t part = scan.partIn(slot);
+  Seat previous = scan.sequence.seatOf(part - 1);
+  const char *&prefix = prefixes[slot];
+  if (block == 0)
+    if (Error failure =
+            exchange.window(previous.position, whole(previous.slot), prefix))
+      return failure;
+  Piece taken = piece(slot, block);
+  if (Error failure =
+          exchange.await(previous.position, readyAfter(previous, block),
+                         prefix + taken.offset - whole(slot).offset,
+                         taken.bytes))
+    return failure;
+  if (part < scan.lastPart() || scan.hasTotal) {
+    combine(own(slot), prefix, own(slot), scan.shape,
+            scan.shape.block(numBlocks, block));
+    handOn(slot, block);
+    exchange.publish(readyAfter({scan.group.position, slot}, block));
+  }
+  if (block + 1 == numBlocks)
+    unpack(prefix, scan.call, scan.shape, slot);
+  return std::nullopt;
+}
+
+/// To the next part, or what the last one has in the end to everybody.
+void Chain::handOn(int64_t slot, int64_t block) {
+  int64_t part = scan.partIn(slot);
+  if (part < scan.lastPart())
+    exchange.offer(scan.sequence.seatOf(part + 1).position, piece(slot, block));
+  else if (scan.hasTotal && block + 1 == numBlocks)
+    for (int64_t peer = 0; peer < scan.group.size; ++peer)
+      exchange.offer(peer, whole(slot));
 }
 
 /// The last part's inclusive prefix.
 Error Chain::takeTotal() {
   Seat last = scan.sequence.seatOf(scan.lastPart());
-  if (Error failure =
-          exchange.await(last.position, readyAfter(last, numBlocks - 1)))
+  const char *total = nullptr;
+  if (Error failure = exchange.window(last.position, whole(last.slot), total))
     return failure;
-  unpackTotal(exchange.summary(last.position) + last.slot * scan.shape.bytes(),
-              scan.call, scan.shape);
-  exchange.took(last.position, scan.shape.bytes());
+  if (Error failure =
+          exchange.await(last.position, readyAfter(last, numBlocks - 1), total,
+                         scan.shape.bytes()))
+    return failure;
+  unpackTotal(total, scan.call, scan.shape);
   return std::nullopt;
 }
 
 static Error passOn(const Scan &scan, int64_t numBlocks, char *memory) {
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
     pack(memory + slot * scan.shape.bytes(), scan.call, scan.shape, slot);
-  Exchange exchange(scan.context, scan.call, scan.group);
-  exchange.setSummary(memory);
+  Exchange exchange(scan.context, scan.call, scan.group, memory);
   if (Error failure = exchange.enter())
     return failure;
   return Chain(scan, exchange, numBlocks, memory).run();

@@ -51,9 +51,14 @@ public:
   Error takeTotal();
   /// Bytes from the start of the owner's memory.
   int64_t offsetOf(Held held) const;
+  Piece pieceOf(Held held) const {
+    return {offsetOf(held), scan.shape.bytes()};
+  }
 
 private:
   Error take(Held held, const char *&summary);
+  void offerFor(int64_t step);
+  void offerResults();
   Error fold(int64_t slot, int64_t step);
   uint64_t readyAfter(Held held) const;
 
@@ -85,11 +90,32 @@ uint64_t Doubling::readyAfter(Held held) const {
 Error Doubling::take(Held held, const char *&summary) {
   held.step = std::min(held.step, stepsOf(held.part));
   int64_t owner = scan.sequence.seatOf(held.part).position;
-  if (Error failure = exchange.await(owner, readyAfter(held)))
+  if (Error failure = exchange.window(owner, pieceOf(held), summary))
     return failure;
-  summary = exchange.summary(owner) + offsetOf(held);
-  exchange.took(owner, scan.shape.bytes());
-  return std::nullopt;
+  return exchange.await(owner, readyAfter(held), summary, scan.shape.bytes());
+}
+
+/// Whom this rank's parts are taken by in a step.
+void Doubling::offerFor(int64_t step) {
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
+    int64_t part = scan.partIn(slot), taker = part + (int64_t(1) << step);
+    if (taker <= scan.lastPart())
+      exchange.offer(scan.sequence.seatOf(taker).position,
+                     pieceOf({part, std::min(step, stepsOf(part))}));
+  }
+}
+
+/// Whom they are taken by in the end.
+void Doubling::offerResults() {
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
+    int64_t part = scan.partIn(slot);
+    if (part < scan.lastPart())
+      exchange.offer(scan.sequence.seatOf(part + 1).position,
+                     pieceOf({part, stepsOf(part)}));
+    else if (scan.hasTotal)
+      for (int64_t peer = 0; peer < scan.group.size; ++peer)
+        exchange.offer(peer, pieceOf({part, stepsOf(part)}));
+  }
 }
 
 Error Doubling::fold(int64_t slot, int64_t step) {
@@ -130,11 +156,13 @@ Error Doubling::takeTotal() {
 
 Error Doubling::run() {
   int64_t numSlots = scan.shape.perRank;
-  int64_t numSteps = stepsOf(scan.partIn(numSlots - 1));
-  for (int64_t step = 0; step < numSteps; ++step)
+  for (int64_t step = 0; step < stepsOf(scan.lastPart()); ++step) {
+    offerFor(step);
     for (int64_t slot = 0; slot < numSlots; ++slot)
       if (Error failure = fold(slot, step))
         return failure;
+  }
+  offerResults();
   for (int64_t slot = 0; slot < numSlots; ++slot)
     if (Error failure = finish(slot))
       return failure;
@@ -142,12 +170,11 @@ Error Doubling::run() {
 }
 
 Error cp::runtime::scanByDoubling(const Scan &scan, char *memory) {
-  Exchange exchange(scan.context, scan.call, scan.group);
+  Exchange exchange(scan.context, scan.call, scan.group, memory);
   Doubling doubling(scan, exchange, memory);
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
     pack(memory + doubling.offsetOf({scan.partIn(slot), 0}), scan.call,
          scan.shape, slot);
-  exchange.setSummary(memory);
   if (Error failure = exchange.enter())
     return failure;
   return doubling.run();

@@ -13,15 +13,24 @@ int64_t cp::runtime::bytesOfGather(const Scan &scan) {
   return scan.sequence.numParts() * scan.shape.bytes();
 }
 
+/// Puts the summaries of all parts in a row.
 static Error takeAll(const Scan &scan, char *summaries) {
-  const SummaryShape &shape = scan.shape;
-  Exchange exchange(scan.context, scan.call, scan.group);
+  int64_t bytes = scan.shape.bytes();
+  auto piece = [&](int64_t part) { return Piece{part * bytes, bytes}; };
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    pack(summaries + piece(scan.partIn(slot)).offset, scan.call, scan.shape,
+         slot);
+  Exchange exchange(scan.context, scan.call, scan.group, summaries);
   if (Error failure = exchange.enter())
     return failure;
+  for (int64_t peer = 0; peer < scan.group.size; ++peer)
+    for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+      exchange.offer(peer, piece(scan.partIn(slot)));
   for (int64_t part = 0; part < scan.sequence.numParts(); ++part) {
-    auto [peer, slot] = scan.sequence.seatOf(part);
-    pack(summaries + part * shape.bytes(), exchange.call(peer), shape, slot);
-    exchange.took(peer, shape.bytes());
+    int64_t peer = scan.sequence.seatOf(part).position;
+    if (Error failure = exchange.fetch(peer, 0, piece(part),
+                                       summaries + piece(part).offset))
+      return failure;
   }
   return std::nullopt;
 }

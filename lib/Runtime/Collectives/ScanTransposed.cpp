@@ -48,6 +48,17 @@ struct Staging {
   int64_t decays(int64_t owner, int64_t part) const {
     return prefix(owner, numParts + 1) + part * shape.decayBytes;
   }
+  /// In the memory of any rank: the owner's slice of one of its summaries, and
+  /// its decays; in the owner's, what it has folded before a part.
+  Piece slice(int64_t slot, int64_t owner) const {
+    return {summary(slot) + inSummary(owner), sliceBytes(owner)};
+  }
+  Piece ownDecays(int64_t slot) const {
+    return {summary(slot) + shape.stateBytes, shape.decayBytes};
+  }
+  Piece folded(int64_t owner, int64_t part) const {
+    return {prefix(owner, part), sliceBytes(owner)};
+  }
 
   const SummaryShape &shape;
   int64_t size, numParts;
@@ -64,19 +75,30 @@ static void copyBytes(char *dst, const char *src, int64_t bytes) {
   std::memcpy(dst, src, size_t(bytes));
 }
 
-static void takeSlices(const Scan &scan, const Exchange &exchange,
-                       char *memory) {
+/// To each owner its slices of this rank's parts, and their decays.
+static void offerSlices(const Scan &scan, Exchange &exchange) {
   Staging at(scan);
-  int64_t own = scan.group.position, bytes = at.sliceBytes(own);
+  for (int64_t owner = 0; owner < scan.group.size; ++owner)
+    for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
+      exchange.offer(owner, at.slice(slot, owner));
+      exchange.offer(owner, at.ownDecays(slot));
+    }
+}
+
+static Error takeSlices(const Scan &scan, const Exchange &exchange,
+                        char *memory) {
+  Staging at(scan);
+  int64_t own = scan.group.position;
   for (int64_t part = 0; part < at.numParts; ++part) {
     auto [peer, slot] = scan.sequence.seatOf(part);
-    const char *summary = exchange.summary(peer) + at.summary(slot);
-    copyBytes(memory + at.prefix(own, part + 1), summary + at.inSummary(own),
-              bytes);
-    copyBytes(memory + at.decays(own, part), summary + scan.shape.stateBytes,
-              scan.shape.decayBytes);
-    exchange.took(peer, bytes + scan.shape.decayBytes);
+    if (Error failure = exchange.fetch(peer, 0, at.slice(slot, own),
+                                       memory + at.prefix(own, part + 1)))
+      return failure;
+    if (Error failure = exchange.fetch(peer, 0, at.ownDecays(slot),
+                                       memory + at.decays(own, part)))
+      return failure;
   }
+  return std::nullopt;
 }
 
 static void foldSlices(const Scan &scan, char *memory) {
@@ -91,20 +113,29 @@ static void foldSlices(const Scan &scan, char *memory) {
   }
 }
 
+/// To each rank the slices that this one has folded for its parts, and for the
+/// total.
+static void offerPrefixes(const Scan &scan, Exchange &exchange) {
+  Staging at(scan);
+  int64_t own = scan.group.position;
+  for (int64_t peer = 0; peer < scan.group.size; ++peer) {
+    for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+      exchange.offer(peer, at.folded(own, scan.sequence.partAt({peer, slot})));
+    if (scan.hasTotal)
+      exchange.offer(peer, at.folded(own, at.numParts));
+  }
+}
+
 /// Takes the slices that `owner` has folded. Their place in this rank's
 /// summaries is free: only the owner read it, and has.
 static Error takePrefixes(const Scan &scan, const Exchange &exchange,
                           int64_t owner, char *memory) {
-  if (Error failure = exchange.await(owner, 1))
-    return failure;
   Staging at(scan);
-  int64_t bytes = at.sliceBytes(owner);
-  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
-    copyBytes(memory + at.summary(slot) + at.inSummary(owner),
-              exchange.summary(owner) + at.prefix(owner, scan.partIn(slot)),
-              bytes);
-    exchange.took(owner, bytes);
-  }
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    if (Error failure =
+            exchange.fetch(owner, 1, at.folded(owner, scan.partIn(slot)),
+                           memory + at.slice(slot, owner).offset))
+      return failure;
   return std::nullopt;
 }
 
@@ -131,36 +162,38 @@ static void writePrefix(const Scan &scan, int64_t slot, char *memory) {
 
 /// From the slices behind the last part, which all owners have folded; once the
 /// summary in slot 0 is written out.
-static void writeTotal(const Scan &scan, const Exchange &exchange,
-                       char *memory) {
+static Error writeTotal(const Scan &scan, const Exchange &exchange,
+                        char *memory) {
   Staging at(scan);
-  for (int64_t owner = 0; owner < scan.group.size; ++owner) {
-    int64_t bytes = at.sliceBytes(owner);
-    copyBytes(memory + at.summary(0) + at.inSummary(owner),
-              exchange.summary(owner) + at.prefix(owner, at.numParts), bytes);
-    exchange.took(owner, bytes);
-  }
+  for (int64_t owner = 0; owner < scan.group.size; ++owner)
+    if (Error failure = exchange.fetch(owner, 1, at.folded(owner, at.numParts),
+                                       memory + at.slice(0, owner).offset))
+      return failure;
   multiplyFirst(scan, at.numParts, 0, memory);
   unpackTotal(memory + at.summary(0), scan.call, scan.shape);
+  return std::nullopt;
 }
 
 Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
   int64_t numSlots = scan.shape.perRank;
   for (int64_t slot = 0; slot < numSlots; ++slot)
     pack(memory + Staging(scan).summary(slot), scan.call, scan.shape, slot);
-  Exchange exchange(scan.context, scan.call, scan.group);
-  exchange.setSummary(memory);
+  Exchange exchange(scan.context, scan.call, scan.group, memory);
   if (Error failure = exchange.enter())
     return failure;
-  takeSlices(scan, exchange, memory);
+  offerSlices(scan, exchange);
+  if (Error failure = takeSlices(scan, exchange, memory))
+    return failure;
   foldSlices(scan, memory);
+  // The slices that were offered make way for those that come back.
+  if (Error failure = exchange.reclaim())
+    return failure;
+  offerPrefixes(scan, exchange);
   exchange.publish(1);
   for (int64_t owner = 0; owner < scan.group.size; ++owner)
     if (Error failure = takePrefixes(scan, exchange, owner, memory))
       return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
     writePrefix(scan, slot, memory);
-  if (scan.hasTotal)
-    writeTotal(scan, exchange, memory);
-  return std::nullopt;
+  return scan.hasTotal ? writeTotal(scan, exchange, memory) : std::nullopt;
 }

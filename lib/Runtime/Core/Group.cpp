@@ -31,21 +31,14 @@ static Error checkAxes(const Context &context, const Descriptor &call,
 static Group makeGroup(Context &context, const std::vector<int> &axes) {
   const cp::Mesh &mesh = context.world.mesh;
   std::vector<int64_t> ranks = mesh.group(context.rank, axes);
-  std::vector<int64_t> ascending = ranks;
-  std::sort(ascending.begin(), ascending.end());
-
   Group group;
   group.size = int64_t(ranks.size());
   group.position = mesh.positionInGroup(context.rank, axes);
   group.mesh.axes.push_back({"group", group.size});
   for (int axis : axes)
     group.axesMask |= uint64_t(1) << axis;
-  for (int64_t rank : ranks)
-    group.slots.push_back(
-        size_t(std::lower_bound(ascending.begin(), ascending.end(), rank) -
-               ascending.begin()));
   if (group.size > 1)
-    group.meeting = &context.world.meetingOf(ascending);
+    group.channel = context.world.openChannel(context, ranks, group.position);
   return group;
 }
 

@@ -8,14 +8,14 @@
 #ifndef CP_LIB_RUNTIME_GROUP_H
 #define CP_LIB_RUNTIME_GROUP_H
 
-#include "Runs.h"
+#include "Channel.h"
 #include "Signature.h"
 
 #include "cp/Layout/Layout.h"
 
-namespace cp::runtime {
+#include <memory>
 
-class Meeting;
+namespace cp::runtime {
 
 /// One rank's view of a group: who is at which position.
 struct Group {
@@ -23,13 +23,9 @@ struct Group {
   int64_t position = 0;
   uint64_t axesMask = 0;
   /// Null in a group of one, which never waits.
-  Meeting *meeting = nullptr;
-  /// By position: the slot in the meeting, which counts ranks ascending.
-  std::vector<size_t> slots;
+  std::unique_ptr<Channel> channel;
   /// One axis whose coordinate is the position.
   Mesh mesh;
-
-  size_t slot(int64_t at) const { return slots[size_t(at)]; }
 };
 
 /// The group of this rank over `axes` of the world's mesh, major to minor; made

@@ -27,9 +27,10 @@ struct cprt_world {
   cprt_world &operator=(const cprt_world &) = delete;
   virtual ~cprt_world() = default;
 
-  /// Where these ranks (ascending) meet, made on first use. Takes the mutex.
-  virtual cp::runtime::Meeting &
-  meetingOf(const std::vector<int64_t> &ranks) = 0;
+  /// How `context`, which is at `position` of these ranks, reaches the others.
+  virtual std::unique_ptr<cp::runtime::Channel>
+  openChannel(cprt_context &context, const std::vector<int64_t> &ranks,
+              int64_t position) = 0;
 
   /// Ends every present and coming wait with `failure`; an earlier one stays.
   /// To be called with the mutex held.

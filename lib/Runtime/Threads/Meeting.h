@@ -17,7 +17,7 @@
 #ifndef CP_LIB_RUNTIME_THREADS_MEETING_H
 #define CP_LIB_RUNTIME_THREADS_MEETING_H
 
-#include "Collectives/Participant.h"
+#include "Participant.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -55,7 +55,7 @@ public:
     return *participants[slot].load(std::memory_order_relaxed);
   }
 
-  /// Lets peers read more of `mine.summary`.
+  /// Lets peers read more of `mine.staged`.
   void publish(Participant &mine, uint64_t progress);
   /// Waits until the participant in `slot` has published `least`; `call` is for
   /// the message. CPRT_TIMEOUT, or the world's failure when there is one.

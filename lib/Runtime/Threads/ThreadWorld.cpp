@@ -7,6 +7,8 @@
 
 #include "ThreadWorld.h"
 
+#include "DirectChannel.h"
+
 #include "Core/CText.h"
 
 #include <algorithm>
@@ -28,6 +30,20 @@ Meeting &ThreadWorld::meetingOf(const std::vector<int64_t> &ranks) {
   if (!meeting)
     meeting = std::make_unique<Meeting>(*this, ranks);
   return *meeting;
+}
+
+std::unique_ptr<Channel>
+ThreadWorld::openChannel(cprt_context &context,
+                         const std::vector<int64_t> &ranks, int64_t position) {
+  std::vector<int64_t> ascending = ranks;
+  std::sort(ascending.begin(), ascending.end());
+  std::vector<size_t> slots;
+  for (int64_t rank : ranks)
+    slots.push_back(
+        size_t(std::lower_bound(ascending.begin(), ascending.end(), rank) -
+               ascending.begin()));
+  return std::make_unique<DirectChannel>(context, meetingOf(ascending),
+                                         std::move(slots), position);
 }
 
 void ThreadWorld::spread(Failure first) {

@@ -21,7 +21,9 @@ namespace cp::runtime {
 
 class ThreadWorld : public cprt_world {
 public:
-  Meeting &meetingOf(const std::vector<int64_t> &ranks) override;
+  std::unique_ptr<Channel> openChannel(cprt_context &context,
+                                       const std::vector<int64_t> &ranks,
+                                       int64_t position) override;
   void spread(Failure failure) override;
 
   std::chrono::milliseconds deadline{60'000};
@@ -43,6 +45,9 @@ public:
   Failure failure{CPRT_OK, ""};
 
 private:
+  /// Where these ranks (ascending) meet, made on first use. Takes the mutex.
+  Meeting &meetingOf(const std::vector<int64_t> &ranks);
+
   std::map<std::vector<int64_t>, std::unique_ptr<Meeting>> meetings;
 };
 

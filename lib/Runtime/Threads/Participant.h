@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_RUNTIME_PARTICIPANT_H
-#define CP_LIB_RUNTIME_PARTICIPANT_H
+#ifndef CP_LIB_RUNTIME_THREADS_PARTICIPANT_H
+#define CP_LIB_RUNTIME_THREADS_PARTICIPANT_H
 
 #include "Core/Counters.h"
 #include "Core/Descriptor.h"
@@ -22,7 +22,7 @@ struct alignas(64) Participant {
   const Descriptor *call = nullptr;
   Counter *counter = nullptr;
   /// Memory that peers may read as far as `progress` says it is ready.
-  const char *summary = nullptr;
+  const char *staged = nullptr;
   std::atomic<uint64_t> progress{0};
   /// The least progress that a parked rank waits for; changes under the mutex.
   std::atomic<uint64_t> awaited{UINT64_MAX};
@@ -30,4 +30,4 @@ struct alignas(64) Participant {
 
 } // namespace cp::runtime
 
-#endif // CP_LIB_RUNTIME_PARTICIPANT_H
+#endif // CP_LIB_RUNTIME_THREADS_PARTICIPANT_H

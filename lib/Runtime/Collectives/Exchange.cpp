@@ -1,0 +1,117 @@
+//===- Exchange.cpp - One collective, from entering to leaving ------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exchange.h"
+
+#include <cstring>
+
+using namespace cp::runtime;
+
+Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
+                   char *staged)
+    : call(call), group(group),
+      visit{call, context.counters.at(call.op(), group.axesMask), staged} {}
+
+Error Exchange::enter(MovesFn first) {
+  moves = first;
+  if (group.channel) {
+    if (Error failure = group.channel->enter(visit, moves))
+      return failure;
+    isInside = true;
+  }
+  ++visit.counter.calls;
+  return std::nullopt;
+}
+
+Error Exchange::nextRound(MovesFn next) {
+  moves = next;
+  return group.channel ? group.channel->nextRound(moves) : std::nullopt;
+}
+
+Error Exchange::take(int64_t from, Taken &taken) {
+  taken.moves.clear();
+  taken.views.clear();
+  if (!moves)
+    return std::nullopt;
+  if (!isOwn(from))
+    return group.channel->take(from, taken);
+  moves(from, from, taken.moves);
+  for (const Move &move : taken.moves)
+    taken.views.push_back(
+        {call.allBuffers()[move.source], &move.maps, false, false});
+  return std::nullopt;
+}
+
+Error Exchange::pull(int64_t from) {
+  Taken taken;
+  if (Error failure = take(from, taken))
+    return failure;
+  for (size_t i = 0; i < taken.moves.size(); ++i) {
+    const Taken::View &view = taken.views[i];
+    if (!view.isThere)
+      copyMapped(*taken.moves[i].target, view.buffer, *view.maps);
+  }
+  return std::nullopt;
+}
+
+Error Exchange::pullAll() {
+  for (int64_t step = 1; step < group.size; ++step)
+    if (Error failure = pull((group.position + step) % group.size))
+      return failure;
+  depart();
+  return pull(group.position);
+}
+
+void Exchange::depart() {
+  if (isInside && !hasDeparted)
+    group.channel->depart();
+  hasDeparted = true;
+}
+
+void Exchange::leave() {
+  depart();
+  if (isInside)
+    group.channel->leave();
+  isInside = false;
+}
+
+void Exchange::offer(int64_t to, Piece piece, Lane lane) {
+  if (!isOwn(to) && piece.bytes)
+    group.channel->offer(to, visit.staged + piece.offset, piece.bytes, lane);
+}
+
+void Exchange::publish(uint64_t progress) {
+  if (group.channel)
+    group.channel->publish(progress);
+}
+
+Error Exchange::reclaim(Lane lane, int64_t pending) {
+  return group.channel ? group.channel->reclaim(lane, pending) : std::nullopt;
+}
+
+Error Exchange::window(int64_t from, Piece piece, const char *&data) const {
+  if (!isOwn(from))
+    return group.channel->window(from, piece, data);
+  data = visit.staged + piece.offset;
+  return std::nullopt;
+}
+
+Error Exchange::await(int64_t from, uint64_t progress, const char *data,
+                      int64_t bytes, Lane lane) const {
+  if (isOwn(from))
+    return std::nullopt;
+  return group.channel->await(from, progress, data, bytes, lane);
+}
+
+Error Exchange::fetch(int64_t from, uint64_t progress, Piece piece, char *data,
+                      Lane lane) const {
+  if (!isOwn(from))
+    return group.channel->fetch(from, progress, piece, data, lane);
+  if (piece.bytes && data != visit.staged + piece.offset)
+    std::memcpy(data, visit.staged + piece.offset, size_t(piece.bytes));
+  return std::nullopt;
+}

@@ -1,0 +1,112 @@
+//===- Channel.h - How a rank reaches the others of a group -----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The seam between collectives and whatever carries their bytes. A collective
+// moves data in two ways, and says of both what either side does:
+//
+//  - Moves between the buffers of the call, in rounds in which every rank may
+//    take of every other.
+//  - Pieces of *staged* memory, which a rank fills as it goes on. It offers
+//    each piece to the rank that wants it; that one looks at it through a
+//    window, or copies it. Between two ranks, pieces of one lane are asked for
+//    in the order in which they were offered.
+//
+// Where ranks share memory (Threads), who takes reads, and offering does
+// nothing but count: what a piece waits for is the progress that its owner has
+// published, a number that only grows and means what the collective says. Where
+// they do not (Messages), offering sends, windows are memory of the taker's,
+// and progress means nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_CHANNEL_H
+#define CP_LIB_RUNTIME_CHANNEL_H
+
+#include "Counters.h"
+#include "Moves.h"
+#include "Status.h"
+
+namespace cp::runtime {
+
+/// Moves as the taker finds them.
+struct Taken {
+  List<Move> moves;
+  /// One for each move: what to read, and the maps to read it by.
+  struct View {
+    Buffer buffer;
+    const List<DimMap> *maps;
+    /// Whether the elements are in the move's target already.
+    bool isThere;
+    /// Whether the maps read elements that are packed.
+    bool isPacked;
+  };
+  List<View> views;
+};
+
+/// A piece of what a rank has staged, from its start.
+struct Piece {
+  int64_t offset, bytes;
+};
+
+/// Which of a rank's pieces are in order among each other.
+enum class Lane : int32_t { First = 0, Second = 1 };
+
+/// What a rank brings to a collective; stays where it is until the rank leaves.
+struct Visit {
+  const Descriptor &call;
+  Counter &counter;
+  /// Null when the collective stages nothing.
+  char *staged = nullptr;
+  /// Whether moves between buffers count as traffic.
+  bool countsMoves = true;
+};
+
+/// One rank's end of a group of several, for one collective at a time. Calls
+/// come between enter() and leave(), in this order but for leave(), which may
+/// come after any failure. Positions are never this rank's own.
+class Channel {
+public:
+  virtual ~Channel() = default;
+
+  /// Begins a collective and its first round. CPRT_MISMATCH when calls differ,
+  /// CPRT_TIMEOUT when a rank stays away, the world's failure when there is
+  /// one: now, or when something is awaited.
+  virtual Error enter(const Visit &visit, MovesFn moves) = 0;
+  /// Begins another round, of buffers that are complete by now.
+  virtual Error nextRound(MovesFn moves) = 0;
+  /// Waits for what this rank takes of `from` in this round.
+  virtual Error take(int64_t from, Taken &taken) = 0;
+  /// This rank takes no more of the others, and asks nothing of them below.
+  virtual void depart() = 0;
+  /// Returns when nobody reads this rank's memory any more.
+  virtual void leave() = 0;
+
+  /// Lets `to` have bytes of this rank's staged memory, which do not change
+  /// before leave() or reclaim() has returned.
+  virtual void offer(int64_t to, const char *data, int64_t bytes,
+                     Lane lane) = 0;
+  /// Says how far this rank is; once what that means has been offered.
+  virtual void publish(uint64_t progress) = 0;
+  /// Returns when but the last `pending` pieces that this rank offered in a
+  /// lane may be written over, as far as the collective does not know by what
+  /// it took since.
+  virtual Error reclaim(Lane lane, int64_t pending) = 0;
+  /// Where a piece of what `from` has staged, or parts of it, are once they are
+  /// awaited; until leave().
+  virtual Error window(int64_t from, Piece piece, const char *&data) = 0;
+  /// Waits for a piece (of a window) at `data`, and that `from` has published
+  /// `progress`.
+  virtual Error await(int64_t from, uint64_t progress, const char *data,
+                      int64_t bytes, Lane lane) = 0;
+  /// Waits for a piece, and copies it to `data`.
+  virtual Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
+                      Lane lane) = 0;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_CHANNEL_H
