@@ -140,7 +140,7 @@ static Move moveOf(const Descriptor &call, const Group &group, size_t i,
   for (const Run &run : runsAt(group, route.concatOrder, route.concatSize, from))
     concat.segments.push_back(
         {run.global, run.local, run.length, run.count, run.step, run.length});
-  return {i, &call.out(i), {std::move(concat), std::move(split)}};
+  return Move(i, &call.out(i)).with(std::move(concat)).with(std::move(split));
 }
 
 Error cp::runtime::operations::allToAll(Context &context,

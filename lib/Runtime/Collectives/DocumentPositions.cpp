@@ -121,7 +121,7 @@ Error cp::runtime::operations::documentPositions(Context &context,
     if (Error failure = Documents(lengths, row).check(call, positions->whole))
       return failure;
   auto all = [](int64_t, int64_t, List<Move> &list) {
-    list.push_back({0, nullptr, {}});
+    list.push_back({0, nullptr});
   };
   Exchange exchange(context, call, *positions->group);
   exchange.countNoMoves();

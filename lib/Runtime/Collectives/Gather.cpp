@@ -69,9 +69,8 @@ static Error pullRuns(Context &context, const Descriptor &call,
     for (size_t i = 0; i < tensors.size(); ++i) {
       const OneDim &read = tensors[i];
       CutRuns held = runsAt(group, read.order, read.wholeSize(), from);
-      list.push_back({i,
-                      &call.out(i),
-                      {{read.dim, intersect(runsOf(read, to), held)}}});
+      list.push_back(Move(i, &call.out(i))
+                         .with({read.dim, intersect(runsOf(read, to), held)}));
     }
   };
   Exchange exchange(context, call, group);

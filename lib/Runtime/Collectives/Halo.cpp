@@ -30,7 +30,7 @@ Error cp::runtime::operations::shift(Context &context, const Descriptor &call) {
     return failure;
   auto moves = [&](int64_t to, int64_t from, List<Move> &list) {
     if (from == to - attrs.offset)
-      list.push_back({0, &call.out(0), {}});
+      list.push_back({0, &call.out(0)});
   };
   Exchange exchange(context, call, *group);
   if (Error failure = exchange.enter(moves))
@@ -151,7 +151,7 @@ static Move moveOf(const Descriptor &call, const HaloCall &read, size_t i,
                    if (position == from)
                      rows.segments.push_back(piece);
                  });
-  return {i, &call.out(i), {std::move(rows)}};
+  return Move(i, &call.out(i)).with(std::move(rows));
 }
 
 /// The `count` rows of output i that are farthest from the part in `slot`, as

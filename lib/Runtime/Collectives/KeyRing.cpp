@@ -60,7 +60,7 @@ Contiguous KeyRing::values(int64_t t) const {
 void KeyRing::moveOwn(int64_t to, int64_t from, List<Move> &list) const {
   if (group.size > 1 && from == (to + group.size - 1) % group.size)
     for (size_t i : {0, 1})
-      list.push_back({1 + i, &firstSlots[i].buffer(), {}});
+      list.push_back({1 + i, &firstSlots[i].buffer()});
 }
 
 /// Block t of a rank, of its keys (`which` 0) or values, where it staged them.

@@ -132,10 +132,8 @@ private:
 /// The elements of input `index` that are summed to make `out`: looked at where
 /// they are.
 static Move termsOf(const Buffer &out, size_t index, DimMap part) {
-  Move move = {index, nullptr, {}};
-  if (out.rank)
-    move.maps.push_back(std::move(part));
-  return move;
+  Move move(index, nullptr);
+  return out.rank ? std::move(move).with(std::move(part)) : move;
 }
 
 /// Takes of all ranks what they have of the round.
@@ -169,7 +167,7 @@ public:
 
   /// What all ranks take of the one at `position`, which has added it up.
   Move sumMove(const Descriptor &call, int64_t position) const {
-    return {call.numIns() + index, &out, {mapOf(sliceAt(position))}};
+    return Move(call.numIns() + index, &out).with(mapOf(sliceAt(position)));
   }
 
 private:

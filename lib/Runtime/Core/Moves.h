@@ -28,6 +28,13 @@ struct Move {
   const Buffer *target = nullptr;
   /// Of the target, or of what else is made of them, from the source.
   List<DimMap> maps;
+
+  Move(size_t source, const Buffer *target) : source(source), target(target) {}
+  /// Adds a map, without a copy as an initializer list would make.
+  Move &&with(DimMap map) && {
+    maps.push_back(std::move(map));
+    return std::move(*this);
+  }
 };
 
 /// Appends what the rank at `to` takes of the one at `from`: the same, but for
