@@ -61,6 +61,7 @@ struct Collective {
       call.in(from).out(to);
     addAttrs(call);
     call.run(op, context);
+    meetAll(context, {numRanks});
   }
 };
 

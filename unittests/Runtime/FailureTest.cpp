@@ -51,11 +51,14 @@ void scan(cprt_context *context, int64_t algorithm) {
 class Failing {
 public:
   explicit Failing(Sizes mesh, int64_t deadline = deadlineMs)
-      : world(mesh, deadline) {}
+      : world(mesh, deadline), mesh(mesh) {}
 
   void run(const std::function<void(int64_t, cprt_context *)> &body) {
     Clock::time_point start = Clock::now();
-    world.run(body);
+    world.run([&](int64_t rank, cprt_context *context) {
+      body(rank, context);
+      meetAll(context, mesh);
+    });
     EXPECT_LT(Clock::now() - start, Milliseconds(deadlineMs + 1000));
     World fresh({4});
     fresh.run([](int64_t, cprt_context *context) { gather(context); });
@@ -72,6 +75,7 @@ public:
   }
 
   World world;
+  Sizes mesh;
 };
 
 void sleepMs(int64_t time) { std::this_thread::sleep_for(Milliseconds(time)); }

@@ -7,10 +7,13 @@
 
 #include "Harness.h"
 
+#include "Mailbox.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <ostream>
 #include <thread>
 
@@ -256,6 +259,21 @@ void Call::runWith(cprt_op *combine, cprt_context *context) const {
                        combine);
 }
 
+bool cp::test::sendsMessages() {
+  const char *name = std::getenv("CP_TEST_TRANSPORT");
+  return name && std::strcmp(name, "mailbox") == 0;
+}
+
+void cp::test::meetAll(cprt_context *context, const Sizes &mesh) {
+  if (!sendsMessages())
+    return;
+  Sizes axes(mesh.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  Tensor in(CPRT_F32, Sizes{1}), out(CPRT_F32, Sizes{product(mesh)});
+  Call(/*id=*/-1).in(in).out(out).array(axes).attr(0).attr(0).run(
+      cprt_all_gather, context);
+}
+
 World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   cprt_options options = {};
   options.struct_size = sizeof(options);
@@ -263,7 +281,17 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   options.axis_sizes = axes.data();
   options.deadline_ms = deadlineMs;
   options.kernels = kernels;
-  cprt_threads_create(&options, &world, nullptr, 0);
+  if (sendsMessages()) {
+    worlds = makeMessageWorlds(options, product(axes));
+    return;
+  }
+  worlds.push_back(nullptr);
+  cprt_threads_create(&options, worlds.data(), nullptr, 0);
+}
+
+World::~World() {
+  for (cprt_world *world : worlds)
+    cprt_world_destroy(world);
 }
 
 void World::run(const std::function<void(int64_t, cprt_context *)> &body) {

@@ -91,18 +91,19 @@ private:
   Sizes attrs;
 };
 
-/// A world that destroys itself.
+/// A world that destroys itself: of threads, or with CP_TEST_TRANSPORT=mailbox
+/// in the environment of ranks that send messages.
 class World {
 public:
   explicit World(Sizes axes, int64_t deadlineMs = 0,
                  cprt_kernel_set kernels = CPRT_KERNELS_FAST);
   World(const World &) = delete;
   World &operator=(const World &) = delete;
-  ~World() { cprt_world_destroy(world); }
+  ~World();
 
-  int64_t size() const { return cprt_world_size(world); }
+  int64_t size() const { return cprt_world_size(worlds[0]); }
   cprt_context *context(int64_t rank) const {
-    return cprt_world_context(world, rank);
+    return cprt_world_context(worlds[size_t(rank) % worlds.size()], rank);
   }
   /// Runs `body` on a thread for each rank and waits for all.
   void run(const std::function<void(int64_t rank, cprt_context *)> &body);
@@ -113,8 +114,17 @@ public:
                        uint64_t axes) const;
 
 private:
-  cprt_world *world = nullptr;
+  /// One, or one for each rank.
+  std::vector<cprt_world *> worlds;
 };
+
+/// Whether worlds are of ranks that send messages.
+bool sendsMessages();
+
+/// Where ranks send messages, one that needs nothing of another goes on without
+/// it. This makes it need something of all ranks of the mesh, so that it learns
+/// what became of them; it does nothing on threads.
+void meetAll(cprt_context *context, const Sizes &mesh);
 
 /// A rank as a member of its groups over some axes, worked out by division.
 struct Member {

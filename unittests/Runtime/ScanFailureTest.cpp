@@ -54,7 +54,10 @@ struct ScanFailure : testing::TestWithParam<std::tuple<int64_t, int64_t>> {
   /// Runs `body` to its end in time, then the same scan in a new world.
   void run(const Body &body) {
     Clock::time_point start = Clock::now();
-    world.run(body);
+    world.run([&](int64_t rank, cprt_context *context) {
+      body(rank, context);
+      meetAll(context, {numRanks});
+    });
     EXPECT_LT(Clock::now() - start, Milliseconds(deadlineMs + 1000));
     World fresh({numRanks});
     fresh.run([](int64_t, cprt_context *context) { scan(context, way()); });

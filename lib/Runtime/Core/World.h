@@ -17,6 +17,7 @@
 
 #include "cp/Layout/Mesh.h"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -40,7 +41,10 @@ struct cprt_world {
   cp::kernels::KernelSet kernelSet = cp::kernels::KernelSet::Fast;
   /// Of each rank's kernels.
   int64_t threads = 1;
+  /// How long one collective may wait for its peers.
+  std::chrono::milliseconds deadline{60'000};
 
+  /// By rank; null for one that lives elsewhere.
   std::vector<std::unique_ptr<cprt_context>> contexts;
 
   /// Guards failures, and all that ranks do with each other beside meeting in

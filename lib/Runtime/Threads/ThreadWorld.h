@@ -12,7 +12,6 @@
 #include "Meeting.h"
 
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <vector>
@@ -26,7 +25,6 @@ public:
                                        int64_t position) override;
   void spread(Failure failure) override;
 
-  std::chrono::milliseconds deadline{60'000};
   /// More threads than processors: spinning would only keep peers from running.
   bool oversubscribed = false;
 

@@ -1,0 +1,120 @@
+//===- cprt_transport.h - Worlds whose ranks send messages ------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain C11. A world of processes, or of anything else that shares no memory:
+// each of them makes a world of its own with one context, that of its rank, and
+// all that goes between them is messages of a *transport*, a table of functions
+// that the caller fills in. Programs run as on threads: results are the same
+// bit by bit, and so are the bytes that are counted.
+//
+// Beside the transport every world has a connection to that of rank 0, which
+// carries no data: over it ranks learn of failures of others with their texts,
+// of processes that are gone, and, when one has waited for a while, of calls
+// that differ or wait for each other.
+//
+//   cprt_job job = {0};
+//   job.struct_size = sizeof(job);
+//   job.rank = rank;
+//   job.address = "node1:29500";
+//   job.token = getenv("MY_JOB_TOKEN");
+//   cprt_messages_create(&options, &job, &transport, &world, ...);
+//   program(cprt_world_context(world, rank), buffers);
+//   cprt_world_destroy(world);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_RUNTIME_CPRT_TRANSPORT_H
+#define CP_RUNTIME_CPRT_TRANSPORT_H
+
+#include "cp/Runtime/cprt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bytes from one rank to another. Between two ranks, messages of one tag are
+/// received in the order in which they were sent; what is sent and what is
+/// received as one have the same number of bytes, unless ranks run different
+/// programs, which is an error to be reported.
+typedef struct cprt_message {
+  /// The rank that it goes to or comes from, never the own one.
+  int64_t peer;
+  int32_t is_receive;
+  /// 0 to 32767.
+  int32_t tag;
+  /// Not null; sent without being written to.
+  void *data;
+  /// From 1 on.
+  int64_t bytes;
+} cprt_message;
+
+/// What carries messages, for one rank. Its functions are called from one
+/// thread at a time. A failure's text is what `error` says next.
+typedef struct cprt_transport {
+  size_t struct_size;
+  /// Handed to each function.
+  void *state;
+  /// For messages: "mpi". Lives as long as the transport.
+  const char *name;
+  int64_t rank;
+  int64_t size;
+  /// Starts all messages, in any order or at once, and returns without waiting
+  /// for other ranks. `requests` gets a handle for each. After a failure none
+  /// is of use.
+  cprt_status (*post)(void *state, const cprt_message *messages, int64_t count,
+                      void **requests);
+  /// Sets `*done` to whether a message has been sent, so that its memory may be
+  /// written over, or has been received. The handle is gone then.
+  cprt_status (*test)(void *state, void **request, int32_t *done);
+  /// Gives a message up, with its handle: its memory is left alone from now on.
+  /// Called for what is under way when a rank has failed.
+  void (*cancel)(void *state, void *request);
+  /// The text of the last failure; never null, and lives until the next call.
+  const char *(*error)(void *state);
+  /// With the world. `failed` says whether messages may be under way that
+  /// nobody waits for.
+  void (*destroy)(void *state, int32_t failed);
+} cprt_transport;
+
+/// Where a process stands in its job. Set `struct_size` to sizeof(cprt_job).
+typedef struct cprt_job {
+  size_t struct_size;
+  /// Of the mesh in the options.
+  int64_t rank;
+  /// Where rank 0 listens and the others find it: "node1:29500",
+  /// "[::1]:29500", or "unix:/run/job.socket" within one machine.
+  const char *address;
+  /// A secret that the processes of a job share, so that no other one joins it;
+  /// at most 256 bytes. Without one (null or "") the address must be a loopback
+  /// one. Is in no message and no log.
+  const char *token;
+  /// Any number that tells programs apart: ranks with unlike ones do not make a
+  /// world together.
+  uint64_t program;
+  /// Ranks that share this machine's processors, for options.threads 0; 0 means
+  /// all of them.
+  int64_t local_ranks;
+} cprt_job;
+
+/// Makes this rank's world, once all others make theirs: within the deadline of
+/// the options. The world owns what `transport` refers to, and destroys it, on
+/// failure too. CPRT_MISMATCH when ranks differ in their mesh or their program,
+/// CPRT_INVALID_ARGUMENT for a wrong token, CPRT_TIMEOUT when one does not
+/// come, and CPRT_UNSUPPORTED for an address that cannot be used. The context
+/// of any other rank is null. Counters are this rank's own: bytes_sent counts
+/// what it sends.
+cprt_status cprt_messages_create(const cprt_options *options,
+                                 const cprt_job *job,
+                                 const cprt_transport *transport,
+                                 cprt_world **world, char *message,
+                                 size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CP_RUNTIME_CPRT_TRANSPORT_H */

@@ -1,0 +1,85 @@
+//===- WorldOptions.cpp - What all worlds are made with -------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WorldOptions.h"
+
+#include "CText.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+
+using namespace cp::runtime;
+
+static constexpr int64_t maxKernelThreads = 1024;
+/// A year; keeps sums of times far from overflow.
+static constexpr int64_t maxDeadlineMs = 365LL * 24 * 3600 * 1000;
+
+static Failure invalid(std::string text) {
+  return {CPRT_INVALID_ARGUMENT, std::move(text)};
+}
+
+static Error checkOptions(const cprt_options &options) {
+  int32_t axes = options.num_axes;
+  if (axes < 0 || axes > 64 || (axes > 0 && !options.axis_sizes))
+    return invalid("num_axes is " + std::to_string(axes) +
+                   ", expected 0 to 64, with axis_sizes unless it is 0");
+  if (options.deadline_ms < 0 || options.deadline_ms > maxDeadlineMs)
+    return invalid("deadline_ms is " + std::to_string(options.deadline_ms) +
+                   ", expected 0 (default) to " +
+                   std::to_string(maxDeadlineMs));
+  // A C caller may have stored any number: copied, not read as an enum.
+  unsigned set = 0;
+  static_assert(sizeof(set) == sizeof(options.kernels));
+  std::memcpy(&set, &options.kernels, sizeof(set));
+  if (set != CPRT_KERNELS_FAST && set != CPRT_KERNELS_REFERENCE)
+    return invalid("kernels is " + std::to_string(set) +
+                   ", expected a cprt_kernel_set (0 or 1)");
+  if (options.threads < 0 || options.threads > maxKernelThreads)
+    return invalid("threads is " + std::to_string(options.threads) +
+                   ", expected 0 (share the processors) to " +
+                   std::to_string(maxKernelThreads));
+  return std::nullopt;
+}
+
+Error cp::runtime::readOptions(const cprt_options *options,
+                               cprt_options &read) {
+  read = {};
+  if (Error failure =
+          readSizedOptions(options, offsetof(cprt_options, deadline_ms),
+                           "cprt_options", &read, sizeof(read)))
+    return failure;
+  return checkOptions(read);
+}
+
+Error cp::runtime::applyOptions(const cprt_options &read, int64_t maxRanks,
+                                const char *what, cprt_world &world) {
+  for (int32_t i = 0; i < read.num_axes; ++i)
+    world.mesh.axes.push_back({"axis" + std::to_string(i), read.axis_sizes[i]});
+  if (std::optional<std::string> wrong = cp::check(world.mesh))
+    return invalid(*wrong);
+  if (int64_t ranks = world.mesh.numRanks(); ranks > maxRanks)
+    return invalid("the mesh has " + std::to_string(ranks) +
+                   " ranks, expected at most " + std::to_string(maxRanks) +
+                   " " + what);
+  if (read.deadline_ms)
+    world.deadline = std::chrono::milliseconds(read.deadline_ms);
+  if (read.kernels == CPRT_KERNELS_REFERENCE)
+    world.kernelSet = cp::kernels::KernelSet::Reference;
+  return std::nullopt;
+}
+
+bool cp::runtime::shareProcessors(const cprt_options &read, int64_t ranks,
+                                  cprt_world &world) {
+  // Unknown is 0.
+  int64_t processors =
+      std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  world.threads =
+      read.threads ? read.threads : std::max<int64_t>(processors / ranks, 1);
+  return ranks * world.threads > processors;
+}

@@ -1,0 +1,199 @@
+//===- Joining.cpp - How a job's processes come together ------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Joining.h"
+
+#include <algorithm>
+#include <poll.h>
+#include <sys/socket.h>
+
+using namespace cp::runtime;
+
+std::string cp::runtime::toText(const Failure &failure) {
+  return TextWriter()
+      .number(uint64_t(failure.status))
+      .text(std::string_view(failure.message).substr(0, maxLetterBytes / 2))
+      .take();
+}
+
+Failure cp::runtime::failureOf(const Letter &letter) {
+  TextReader reader(letter.text);
+  uint64_t status = reader.number();
+  std::string text = reader.text();
+  bool isKnown = status > CPRT_OK && status <= CPRT_UNSUPPORTED;
+  if (reader.hasFailed() || !isKnown)
+    return {CPRT_PEER_FAILED, "rank " + std::to_string(letter.from) +
+                                  " failed, and its text is not readable"};
+  return {cprt_status(status), std::move(text)};
+}
+
+/// In time that depends on the lengths alone.
+static bool isSameSecret(const std::string &a, const std::string &b) {
+  unsigned difference = a.size() != b.size();
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i)
+    difference |= unsigned(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+std::string Joining::hello() const {
+  return TextWriter()
+      .text(job.token)
+      .numbers(job.mesh)
+      .number(job.program)
+      .take();
+}
+
+static int msUntil(Clock::time_point deadline) {
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - Clock::now());
+  return int(std::clamp<int64_t>(left.count(), 0, 1000));
+}
+
+Error Joining::enter(std::vector<Connection> &connections) {
+  File socket;
+  if (Error failure = job.address.connect(deadline, socket))
+    return failure;
+  connections.emplace_back(std::move(socket));
+  Connection &hub = connections[0];
+  hub.send({Letter::Kind::Hello, job.rank, 0, hello()});
+  while (hub.isOpen()) {
+    hub.flush();
+    pollfd polled = {hub.fd(), POLLIN, 0};
+    ::poll(&polled, 1, std::max(msUntil(deadline), 1));
+    hub.fill();
+    if (std::optional<Letter> letter = hub.next()) {
+      if (letter->kind == Letter::Kind::Welcome)
+        return std::nullopt;
+      return failureOf(*letter);
+    }
+    if (Clock::now() >= deadline)
+      return Failure{CPRT_TIMEOUT,
+                     "the ranks did not all join within the deadline; look at "
+                     "what rank 0 says"};
+  }
+  return Failure{CPRT_PEER_FAILED,
+                 "rank 0 closed the connection at '" + job.address.text() +
+                     "'; look whether it is this job's, and at what it says"};
+}
+
+/// Gives a guest its place. What it gets wrong is told to it, and is a failure
+/// of this job if it belongs to it.
+Error Joining::seat(Connection &guest, const Letter &hello,
+                    std::vector<Connection> &connections) {
+  TextReader reader(hello.text);
+  std::string token = reader.text();
+  std::vector<int64_t> mesh = reader.numbers();
+  uint64_t program = reader.number();
+  auto turnAway = [&](const Failure &failure) {
+    guest.send({Letter::Kind::Failure, 0, hello.from, toText(failure)});
+    guest.flush();
+    guest.close();
+  };
+  if (hello.kind != Letter::Kind::Hello || reader.hasFailed() ||
+      !isSameSecret(token, job.token)) {
+    turnAway({CPRT_INVALID_ARGUMENT,
+              "the job's token is not the one of rank 0 at '" +
+                  job.address.text() + "'; give all processes of a job one"});
+    return std::nullopt;
+  }
+  std::string who = "rank " + std::to_string(hello.from);
+  if (mesh != job.mesh)
+    return Failure{CPRT_MISMATCH,
+                   who + " has mesh " + listText(mesh.data(), mesh.size()) +
+                       ", rank 0 has " +
+                       listText(job.mesh.data(), job.mesh.size()) +
+                       "; start all of them with one program and mesh"};
+  if (program != job.program)
+    return Failure{CPRT_MISMATCH,
+                   who + " runs program " + std::to_string(program) +
+                       ", rank 0 runs " + std::to_string(job.program) +
+                       "; give all ranks the same file"};
+  if (hello.from < 1 || hello.from >= job.size)
+    return Failure{CPRT_MISMATCH, who + " is not in a mesh of " +
+                                      std::to_string(job.size) + " ranks"};
+  if (connections[size_t(hello.from)].isOpen())
+    return Failure{CPRT_MISMATCH,
+                   "two processes say that they are " + who +
+                       "; give each a rank of its own"};
+  connections[size_t(hello.from)] = std::move(guest);
+  guest = Connection();
+  return std::nullopt;
+}
+
+/// Waits for a while for somebody to come or to say something.
+Error Joining::attend(const File &listener, std::vector<Connection> &guests,
+                      std::vector<Connection> &connections) {
+  std::vector<pollfd> polled = {{listener.get(), POLLIN, 0}};
+  for (const Connection &guest : guests)
+    polled.push_back({guest.fd(), POLLIN, 0});
+  ::poll(polled.data(), nfds_t(polled.size()), msUntil(deadline));
+  for (Connection &guest : guests) {
+    guest.fill();
+    if (std::optional<Letter> letter = guest.next())
+      if (Error failure = seat(guest, *letter, connections))
+        return failure;
+  }
+  guests.erase(std::remove_if(guests.begin(), guests.end(),
+                              [](const Connection &guest) {
+                                return !guest.isOpen();
+                              }),
+               guests.end());
+  if (polled[0].revents)
+    if (File socket{
+            ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)})
+      guests.emplace_back(std::move(socket));
+  return std::nullopt;
+}
+
+void Joining::dismiss(std::vector<Connection> &guests,
+                      std::vector<Connection> &connections,
+                      const Failure &failure) {
+  for (std::vector<Connection> *list : {&guests, &connections})
+    for (Connection &each : *list) {
+      each.send({Letter::Kind::Failure, 0, everyone, toText(failure)});
+      each.flush();
+    }
+}
+
+Error Joining::gather(std::vector<Connection> &connections) {
+  connections.resize(size_t(job.size));
+  if (job.size == 1)
+    return std::nullopt;
+  File listener;
+  if (Error failure = job.address.listen(listener))
+    return failure;
+  std::vector<Connection> guests;
+  auto missing = [&] {
+    std::vector<int64_t> ranks;
+    for (int64_t rank = 1; rank < job.size; ++rank)
+      if (!connections[size_t(rank)].isOpen())
+        ranks.push_back(rank);
+    return ranks;
+  };
+  while (true) {
+    std::vector<int64_t> ranks = missing();
+    if (ranks.empty())
+      break;
+    Error failure = attend(listener, guests, connections);
+    if (!failure && Clock::now() >= deadline)
+      failure = Failure{CPRT_TIMEOUT,
+                        "ranks " + listText(ranks.data(), ranks.size()) +
+                            " did not join at '" + job.address.text() +
+                            "' within the deadline; look whether they run, and "
+                            "reach it"};
+    if (!failure)
+      continue;
+    dismiss(guests, connections, *failure);
+    return failure;
+  }
+  job.address.forget();
+  for (Connection &connection : connections) {
+    connection.send({Letter::Kind::Welcome, 0, everyone, ""});
+    connection.flush();
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,47 @@
+//===- Joining.h - How a job's processes come together ----------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_MESSAGES_JOINING_H
+#define CP_LIB_RUNTIME_MESSAGES_JOINING_H
+
+#include "Control.h"
+
+namespace cp::runtime {
+
+/// Ranks say hello to rank 0, which compares what they bring with its own, and
+/// welcomes all of them once they are there. Who has another token is turned
+/// away, and the others wait on.
+class Joining {
+public:
+  Joining(const Job &job, Clock::time_point deadline)
+      : job(job), deadline(deadline) {}
+
+  /// Of rank 0: a connection for each rank, its own not open.
+  Error gather(std::vector<Connection> &connections);
+  /// Of the others: the one to rank 0.
+  Error enter(std::vector<Connection> &connections);
+
+private:
+  Error seat(Connection &guest, const Letter &hello,
+             std::vector<Connection> &connections);
+  Error attend(const File &listener, std::vector<Connection> &guests,
+               std::vector<Connection> &connections);
+  void dismiss(std::vector<Connection> &guests,
+               std::vector<Connection> &connections, const Failure &failure);
+  std::string hello() const;
+
+  const Job &job;
+  Clock::time_point deadline;
+};
+
+/// A failure as a letter's text, and back.
+std::string toText(const Failure &failure);
+Failure failureOf(const Letter &letter);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_MESSAGES_JOINING_H

@@ -1,0 +1,352 @@
+//===- MessageChannel.cpp - A group whose ranks send messages -------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MessageChannel.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace cp::runtime;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// Messages of calls that differ do not meet, but for one in so many.
+static constexpr uint64_t numTags = 32768 / 4 - 3;
+/// How long a rank waits, at most, before it asks where another is, and asks
+/// again.
+static constexpr milliseconds longestPatience{100};
+/// For how long a rank that waits does nothing else.
+static constexpr milliseconds eagerness{2};
+static constexpr microseconds nap{50};
+
+static constexpr int64_t alignment = 64;
+
+static int64_t aligned(int64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+char *Mirrors::take(int64_t bytes) {
+  size_t wanted = size_t(aligned(bytes));
+  if (blocks.empty() || blocks.back().size - used < wanted) {
+    size_t size = total + wanted + size_t(alignment);
+    blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
+    memory.countAllocations(1);
+    auto begin = reinterpret_cast<uintptr_t>(blocks.back().bytes.get());
+    used = size_t(-begin % uintptr_t(alignment));
+    total = size;
+  }
+  char *taken = blocks.back().bytes.get() + used;
+  used += wanted;
+  return taken;
+}
+
+void Mirrors::reset() {
+  // The last block has room for what all of them hold.
+  if (blocks.size() > 1)
+    blocks.erase(blocks.begin(), blocks.end() - 1);
+  if (!blocks.empty()) {
+    auto begin = reinterpret_cast<uintptr_t>(blocks.back().bytes.get());
+    used = size_t(-begin % uintptr_t(alignment));
+  }
+}
+
+MessageChannel::MessageChannel(MessageWorld &world, cprt_context &context,
+                               std::vector<int64_t> ranks, int64_t position)
+    : world(world), context(context), ranks(std::move(ranks)),
+      position(position), incoming(this->ranks.size()),
+      mirrors(context.memory) {}
+
+MessageChannel::~MessageChannel() { abandon(); }
+
+Error MessageChannel::enter(const Visit &brought, MovesFn moves) {
+  if (world.hasFailed())
+    return world.failure();
+  visit = &brought;
+  uint64_t hash = world.whereabouts->enter(ranks, visit->call);
+  tag = int32_t(hash % numTags) * 4;
+  return startRound(moves);
+}
+
+Error MessageChannel::nextRound(MovesFn moves) { return startRound(moves); }
+
+cprt_message MessageChannel::message(int64_t peer, bool isReceive, int32_t lane,
+                                     const char *data, int64_t bytes) const {
+  return {ranks[size_t(peer)], isReceive, tag + lane, const_cast<char *>(data),
+          bytes};
+}
+
+namespace {
+/// How moves share one message: one after the other, each aligned.
+struct Bundle {
+  int64_t bytes = 0, payload = 0;
+  size_t numMoves = 0;
+
+  void add(int64_t more) {
+    bytes = aligned(bytes) + more;
+    payload += more;
+    numMoves += more != 0;
+  }
+};
+} // namespace
+
+static Bundle bundleOf(const Descriptor &call, const List<Move> &moves) {
+  Bundle bundle;
+  for (const Move &move : moves)
+    bundle.add(bytesOf(call.allBuffers()[move.source], move.maps));
+  return bundle;
+}
+
+/// What goes to a peer; without bytes if nothing does. What lies in a row is
+/// sent from where it is.
+cprt_message MessageChannel::outgoing(int64_t to, MovesFn moves) {
+  List<Move> list;
+  moves(to, position, list);
+  const Buffer *buffers = visit->call.allBuffers();
+  Bundle bundle = bundleOf(visit->call, list);
+  if (visit->countsMoves)
+    visit->counter.bytesSent.fetch_add(bundle.payload,
+                                       std::memory_order_relaxed);
+  if (bundle.numMoves == 1)
+    for (const Move &move : list)
+      if (char *row = rowOf(buffers[move.source], move.maps, false))
+        return message(to, false, roundLane, row, bundle.bytes);
+  char *memory = bundle.bytes ? mirrors.take(bundle.bytes) : nullptr;
+  int64_t offset = 0;
+  for (const Move &move : list) {
+    Packed packed(buffers[move.source], move.maps);
+    offset = aligned(offset);
+    if (packed.bytes())
+      packed.pack(buffers[move.source], memory + offset);
+    offset += packed.bytes();
+  }
+  return message(to, false, roundLane, memory, bundle.bytes);
+}
+
+/// What comes from a peer; to where it belongs, if that is a row.
+cprt_message MessageChannel::incomingOf(int64_t from, MovesFn moves) {
+  Incoming &in = incoming[size_t(from)];
+  moves(position, from, in.moves);
+  for (const Move &move : in.moves)
+    in.packed.emplace_back(visit->call.allBuffers()[move.source], move.maps);
+  Bundle bundle = bundleOf(visit->call, in.moves);
+  if (bundle.numMoves == 1)
+    for (const Move &move : in.moves)
+      if (char *row = move.target ? rowOf(*move.target, move.maps, true)
+                                  : nullptr) {
+        in.isThere = true;
+        return message(from, true, roundLane, row, bundle.bytes);
+      }
+  in.memory = bundle.bytes ? mirrors.take(bundle.bytes) : nullptr;
+  return message(from, true, roundLane, in.memory, bundle.bytes);
+}
+
+Error MessageChannel::startRound(MovesFn moves) {
+  for (Incoming &each : incoming)
+    each = Incoming();
+  if (!moves)
+    return std::nullopt;
+  messages.clear();
+  auto size = int64_t(ranks.size());
+  for (int64_t step = 1; step < size; ++step) {
+    messages.push_back(incomingOf((position - step + size) % size, moves));
+    messages.push_back(outgoing((position + step) % size, moves));
+  }
+  messages.erase(std::remove_if(messages.begin(), messages.end(),
+                                [](const cprt_message &message) {
+                                  return message.bytes == 0;
+                                }),
+                 messages.end());
+  if (Error failure = post(messages, requests))
+    return failure;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    Posted posted = {requests[i], messages[i].peer};
+    if (!messages[i].is_receive) {
+      sent[roundLane].push_back(posted);
+      continue;
+    }
+    auto from = std::find(ranks.begin(), ranks.end(), messages[i].peer);
+    incoming[size_t(from - ranks.begin())].posted = posted;
+  }
+  return std::nullopt;
+}
+
+Error MessageChannel::take(int64_t from, Taken &taken) {
+  Incoming &in = incoming[size_t(from)];
+  if (Error failure = wait(in.posted))
+    return failure;
+  taken.moves = std::move(in.moves);
+  int64_t offset = 0;
+  for (const Packed &packed : in.packed) {
+    offset = aligned(offset);
+    taken.views.push_back(
+        {packed.at(in.memory + offset), &packed.maps(), in.isThere, true});
+    offset += packed.bytes();
+  }
+  return std::nullopt;
+}
+
+/// Gives up what is under way, once a rank has failed.
+void MessageChannel::abandon() {
+  auto cancel = [&](Posted &posted) {
+    if (posted.request)
+      world.transport.cancel(world.transport.state, posted.request);
+    posted.request = nullptr;
+  };
+  cancel(current);
+  for (Incoming &each : incoming)
+    cancel(each.posted);
+  for (Queue &queue : sent) {
+    std::for_each(queue.begin(), queue.end(), cancel);
+    queue.clear();
+  }
+}
+
+void MessageChannel::leave() {
+  Error failure;
+  // Also what a rank does not want any more after an error of its own, which
+  // its peers have sent and wait to be rid of.
+  for (Incoming &each : incoming)
+    if (!failure)
+      failure = wait(each.posted);
+  for (Queue &queue : sent)
+    if (!failure)
+      failure = settle(queue, 0);
+  if (failure) {
+    abandon();
+    context.fail(failure->status, failure->message);
+  }
+  for (Incoming &each : incoming)
+    each = Incoming();
+  mirrors.reset();
+  visit = nullptr;
+}
+
+Error MessageChannel::post(const std::vector<cprt_message> &list,
+                           std::vector<void *> &handles) {
+  handles.assign(list.size(), nullptr);
+  if (list.empty())
+    return std::nullopt;
+  cprt_status status = world.transport.post(
+      world.transport.state, list.data(), int64_t(list.size()), handles.data());
+  return status == CPRT_OK ? Error() : Error(failureOfTransport(status));
+}
+
+void MessageChannel::offer(int64_t to, const char *data, int64_t bytes,
+                           Lane lane) {
+  visit->counter.bytesSent.fetch_add(bytes, std::memory_order_relaxed);
+  messages.assign(1, message(to, false, int32_t(lane), data, bytes));
+  // What is wrong is told to whom waits next, on this rank or on another.
+  if (!post(messages, requests))
+    sent[size_t(lane)].push_back({requests[0], messages[0].peer});
+}
+
+Error MessageChannel::settle(Queue &queue, size_t pending) {
+  while (queue.size() > pending) {
+    if (Error failure = wait(queue.front()))
+      return failure;
+    queue.pop_front();
+  }
+  return std::nullopt;
+}
+
+Error MessageChannel::reclaim(Lane lane, int64_t pending) {
+  return settle(sent[size_t(lane)], size_t(pending));
+}
+
+Error MessageChannel::window(int64_t, Piece piece, const char *&data) {
+  data = mirrors.take(piece.bytes);
+  return std::nullopt;
+}
+
+Error MessageChannel::receive(int64_t from, char *data, int64_t bytes,
+                              Lane lane) {
+  if (bytes == 0)
+    return std::nullopt;
+  messages.assign(1, message(from, true, int32_t(lane), data, bytes));
+  if (Error failure = post(messages, requests))
+    return failure;
+  current = {requests[0], messages[0].peer};
+  return wait(current);
+}
+
+Error MessageChannel::await(int64_t from, uint64_t, const char *data,
+                            int64_t bytes, Lane lane) {
+  return receive(from, const_cast<char *>(data), bytes, lane);
+}
+
+Error MessageChannel::fetch(int64_t from, uint64_t, Piece piece, char *data,
+                            Lane lane) {
+  return receive(from, data, piece.bytes, lane);
+}
+
+Failure MessageChannel::failureOfTransport(cprt_status status) {
+  return world.end({status, visit->call.title() + ": " + world.transport.name +
+                                ": " +
+                                world.transport.error(world.transport.state)});
+}
+
+Failure MessageChannel::lateFailure(int64_t peer) {
+  int64_t rank = world.whereabouts->absentRank(peer);
+  return world.end(
+      {CPRT_TIMEOUT,
+       visit->call.title() + ": waited " +
+           std::to_string(world.deadline.count()) + " ms for ranks " +
+           listText(&rank, 1) +
+           "; look at what they do, or raise deadline_ms"});
+}
+
+Error MessageChannel::test(Posted &posted, bool &isDone) {
+  int32_t done = 0;
+  cprt_status status =
+      world.transport.test(world.transport.state, &posted.request, &done);
+  if (status != CPRT_OK) {
+    posted.request = nullptr;
+    return failureOfTransport(status);
+  }
+  isDone = done != 0;
+  if (isDone)
+    posted.request = nullptr;
+  return std::nullopt;
+}
+
+Error MessageChannel::wait(Posted &posted) {
+  if (!posted.request)
+    return std::nullopt;
+  milliseconds patience = std::min(longestPatience, world.deadline / 8);
+  Clock::time_point start = Clock::now(), ask = start + patience;
+  bool hasAsked = false;
+  Error failure;
+  for (uint64_t turns = 0;; ++turns) {
+    bool isDone = false;
+    failure = test(posted, isDone);
+    if (failure || isDone)
+      break;
+    if (world.hasFailed()) {
+      failure = world.failure();
+      break;
+    }
+    if (world.oversubscribed)
+      std::this_thread::yield();
+    else if (turns < 64)
+      continue;
+    Clock::time_point now = Clock::now();
+    if (now >= ask) {
+      world.whereabouts->waitFor(posted.peer, ranks, visit->call);
+      hasAsked = true;
+      ask = now + patience;
+    }
+    if (now - start >= world.deadline) {
+      failure = lateFailure(posted.peer);
+      break;
+    }
+    if (now - start >= eagerness)
+      std::this_thread::sleep_for(nap);
+  }
+  if (hasAsked)
+    world.whereabouts->stopWaiting();
+  return failure;
+}

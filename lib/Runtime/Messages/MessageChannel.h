@@ -1,0 +1,113 @@
+//===- MessageChannel.h - A group whose ranks send messages -----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_MESSAGES_MESSAGECHANNEL_H
+#define CP_LIB_RUNTIME_MESSAGES_MESSAGECHANNEL_H
+
+#include "Core/Channel.h"
+#include "MessageWorld.h"
+
+#include <deque>
+
+namespace cp::runtime {
+
+/// Memory for one collective, which is kept for the next one.
+class Mirrors {
+public:
+  explicit Mirrors(Memory &memory) : memory(memory) {}
+  /// 64-byte aligned; until reset().
+  char *take(int64_t bytes);
+  void reset();
+
+private:
+  struct Block {
+    std::unique_ptr<char[]> bytes;
+    size_t size;
+  };
+  Memory &memory;
+  std::vector<Block> blocks;
+  size_t used = 0, total = 0;
+};
+
+/// Sends what a peer takes, and receives what this rank does: a message for
+/// each peer and round, and for each piece.
+class MessageChannel final : public Channel {
+public:
+  MessageChannel(MessageWorld &world, cprt_context &context,
+                 std::vector<int64_t> ranks, int64_t position);
+  ~MessageChannel() override;
+
+  Error enter(const Visit &visit, MovesFn moves) override;
+  Error nextRound(MovesFn moves) override;
+  Error take(int64_t from, Taken &taken) override;
+  void depart() override {}
+  void leave() override;
+  void offer(int64_t to, const char *data, int64_t bytes, Lane lane) override;
+  void publish(uint64_t) override {}
+  Error reclaim(Lane lane, int64_t pending) override;
+  Error window(int64_t from, Piece piece, const char *&data) override;
+  Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,
+              Lane lane) override;
+  Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
+              Lane lane) override;
+
+private:
+  /// Messages that have been posted and not waited for.
+  struct Posted {
+    void *request;
+    int64_t peer;
+  };
+  using Queue = std::deque<Posted>;
+  /// What comes from one peer in a round.
+  struct Incoming {
+    List<Move> moves;
+    List<Packed> packed;
+    char *memory = nullptr;
+    bool isThere = false;
+    Posted posted = {nullptr, 0};
+  };
+  /// Tags of what is not a lane's.
+  static constexpr int32_t roundLane = 2, numLanes = 3;
+
+  Error startRound(MovesFn moves);
+  cprt_message outgoing(int64_t to, MovesFn moves);
+  cprt_message incomingOf(int64_t from, MovesFn moves);
+  cprt_message message(int64_t peer, bool isReceive, int32_t lane,
+                       const char *data, int64_t bytes) const;
+  Error post(const std::vector<cprt_message> &messages,
+             std::vector<void *> &requests);
+  Error receive(int64_t from, char *data, int64_t bytes, Lane lane);
+  Error wait(Posted &posted);
+  Error test(Posted &posted, bool &isDone);
+  Failure failureOfTransport(cprt_status status);
+  Failure lateFailure(int64_t peer);
+  Error settle(Queue &queue, size_t pending);
+  void abandon();
+
+  MessageWorld &world;
+  cprt_context &context;
+  /// By position.
+  const std::vector<int64_t> ranks;
+  const int64_t position;
+
+  const Visit *visit = nullptr;
+  int32_t tag = 0;
+  /// By position; of this round.
+  std::vector<Incoming> incoming;
+  /// What has been sent, by lane.
+  Queue sent[numLanes];
+  /// One that is being waited for outside of a queue.
+  Posted current = {nullptr, 0};
+  Mirrors mirrors;
+  /// Kept for their memory.
+  std::vector<cprt_message> messages;
+  std::vector<void *> requests;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_MESSAGES_MESSAGECHANNEL_H

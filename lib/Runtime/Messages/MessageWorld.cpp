@@ -1,0 +1,197 @@
+//===- MessageWorld.cpp - Ranks that send messages ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MessageWorld.h"
+
+#include "Core/CText.h"
+#include "Core/WorldOptions.h"
+#include "Joining.h"
+#include "MessageChannel.h"
+
+#include <cstddef>
+
+using namespace cp::runtime;
+
+/// What 32 bits of a letter's address hold, with room to spare.
+static constexpr int64_t maxProcesses = 1 << 20;
+static constexpr size_t maxTokenBytes = 256;
+
+MessageWorld::MessageWorld(const cprt_transport &transport)
+    : transport(transport) {}
+
+MessageWorld::~MessageWorld() {
+  // What it still hears, it may answer.
+  if (control)
+    control->stop();
+  contexts.clear();
+  transport.destroy(transport.state, hasFailed());
+}
+
+void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
+  contexts.resize(size_t(mesh.numRanks()));
+  contexts[size_t(rank)] = std::make_unique<cprt_context>(*this, rank);
+  control = std::move(joined);
+  whereabouts = std::make_unique<Whereabouts>(
+      rank, [this](Letter letter) { control->send(std::move(letter)); },
+      [this](Failure failure) { end(std::move(failure)); });
+  if (mesh.numRanks() > 1)
+    control->listen(*this);
+}
+
+std::unique_ptr<Channel>
+MessageWorld::openChannel(cprt_context &context,
+                          const std::vector<int64_t> &ranks, int64_t position) {
+  return std::make_unique<MessageChannel>(*this, context, ranks, position);
+}
+
+/// With the mutex held. False if there is one already.
+bool MessageWorld::keep(Failure failure) {
+  if (hasFailure.load(std::memory_order_relaxed))
+    return false;
+  first = std::move(failure);
+  hasFailure.store(true, std::memory_order_release);
+  return true;
+}
+
+void MessageWorld::spread(Failure failure) {
+  if (keep(std::move(failure)))
+    control->send({Letter::Kind::Failure, 0, everyone, toText(first)});
+}
+
+Failure MessageWorld::end(Failure failure) {
+  std::lock_guard<std::mutex> lock(mutex);
+  spread(std::move(failure));
+  return first;
+}
+
+void MessageWorld::hear(const Letter &letter) {
+  if (letter.kind == Letter::Kind::Where)
+    return whereabouts->answer(letter);
+  if (letter.kind == Letter::Kind::Absent)
+    return whereabouts->hearOfAbsence(letter);
+  if (letter.kind != Letter::Kind::Failure)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  keep(failureOf(letter));
+}
+
+void MessageWorld::lose(int64_t rank) {
+  end({CPRT_PEER_FAILED,
+       "rank " + std::to_string(rank) +
+           " has gone: its connection closed without a farewell; look at what "
+           "ended its process"});
+}
+
+static Failure invalid(std::string text) {
+  return {CPRT_INVALID_ARGUMENT, std::move(text)};
+}
+
+static Error readJob(const cprt_job *given, int64_t size, Job &job,
+                     cprt_job &read) {
+  read = {};
+  if (Error failure = readSizedOptions(given, offsetof(cprt_job, token),
+                                       "cprt_job", &read, sizeof(read)))
+    return failure;
+  if (read.rank < 0 || read.rank >= size)
+    return invalid("the job's rank is " + std::to_string(read.rank) +
+                   ", expected 0 to " + std::to_string(size - 1) +
+                   ", the ranks of the mesh");
+  if (read.local_ranks < 0 || read.local_ranks > size)
+    return invalid("local_ranks is " + std::to_string(read.local_ranks) +
+                   ", expected 0 (all) to " + std::to_string(size));
+  job.rank = read.rank;
+  job.size = size;
+  job.token = read.token ? read.token : "";
+  job.program = read.program;
+  if (job.token.size() > maxTokenBytes)
+    return invalid("the job's token has " + std::to_string(job.token.size()) +
+                   " bytes, expected at most " +
+                   std::to_string(maxTokenBytes));
+  if (size == 1)
+    return std::nullopt;
+  if (Error failure = Address::parse(read.address, job.address))
+    return failure;
+  if (job.token.empty() && !job.address.isLocal())
+    return invalid("the address '" + job.address.text() +
+                   "' is reached by other machines, expected a token that the "
+                   "processes of the job share, or a loopback address");
+  return std::nullopt;
+}
+
+static Error checkTransport(const cprt_transport &transport,
+                            const cprt_job &job, int64_t size) {
+  if (transport.rank != job.rank || transport.size != size)
+    return invalid("the transport '" + std::string(transport.name) +
+                   "' is that of rank " + std::to_string(transport.rank) +
+                   " of " + std::to_string(transport.size) +
+                   ", expected rank " + std::to_string(job.rank) + " of " +
+                   std::to_string(size) +
+                   "; start as many processes as the mesh has ranks");
+  return std::nullopt;
+}
+
+/// Takes the transport over, if it is whole.
+static Error takeTransport(const cprt_transport *given,
+                           std::unique_ptr<MessageWorld> &world) {
+  cprt_transport transport = {};
+  if (Error failure =
+          readSizedOptions(given, sizeof(cprt_transport), "cprt_transport",
+                           &transport, sizeof(transport)))
+    return failure;
+  if (!transport.name || !transport.post || !transport.test ||
+      !transport.cancel || !transport.error || !transport.destroy)
+    return invalid("a function of the transport, or its name, is null");
+  world = std::make_unique<MessageWorld>(transport);
+  return std::nullopt;
+}
+
+static Error makeWorld(const cprt_options *options, const cprt_job *job,
+                       const cprt_transport *transport,
+                       std::unique_ptr<MessageWorld> &world) {
+  if (Error failure = takeTransport(transport, world))
+    return failure;
+  cprt_options read;
+  if (Error failure = readOptions(options, read))
+    return failure;
+  if (Error failure = applyOptions(read, maxProcesses, "processes", *world))
+    return failure;
+  int64_t size = world->mesh.numRanks();
+  Job known;
+  cprt_job readOfJob;
+  if (Error failure = readJob(job, size, known, readOfJob))
+    return failure;
+  if (Error failure = checkTransport(world->transport, readOfJob, size))
+    return failure;
+  for (const cp::Mesh::Axis &axis : world->mesh.axes)
+    known.mesh.push_back(axis.size);
+  int64_t local = readOfJob.local_ranks ? readOfJob.local_ranks : size;
+  world->oversubscribed = shareProcessors(read, local, *world);
+  std::unique_ptr<Control> control;
+  if (Error failure =
+          Control::join(known, Clock::now() + world->deadline, control))
+    return failure;
+  world->start(known.rank, std::move(control));
+  return std::nullopt;
+}
+
+extern "C" cprt_status cprt_messages_create(const cprt_options *options,
+                                            const cprt_job *job,
+                                            const cprt_transport *transport,
+                                            cprt_world **world, char *message,
+                                            size_t capacity) {
+  if (world)
+    *world = nullptr;
+  return reportToC("messages_create", message, capacity, [&]() -> Error {
+    if (!world)
+      return invalid("the place for the world is null");
+    std::unique_ptr<MessageWorld> made;
+    if (Error failure = makeWorld(options, job, transport, made))
+      return failure;
+    *world = made.release();
+    return std::nullopt;
+  });
+}

@@ -1,0 +1,206 @@
+//===- Socket.cpp - Connections between the processes of a job ------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Socket.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace cp::runtime;
+
+/// Between attempts to reach rank 0: the first, and the longest.
+static constexpr std::chrono::milliseconds firstRetry{1}, lastRetry{50};
+
+File &File::operator=(File &&other) noexcept {
+  std::swap(fd, other.fd);
+  return *this;
+}
+
+File::~File() {
+  if (fd >= 0)
+    ::close(fd);
+}
+
+static Failure unusable(const std::string &address, const std::string &why) {
+  return {CPRT_UNSUPPORTED,
+          "the address '" + address + "' cannot be used: " + why};
+}
+
+Error Address::parse(const char *text, Address &address) {
+  address.written = text ? text : "";
+  const std::string &all = address.written;
+  static constexpr std::string_view unixPrefix = "unix:";
+  if (all.compare(0, unixPrefix.size(), unixPrefix) == 0) {
+    address.path = all.substr(unixPrefix.size());
+    if (address.path.empty() || address.path.size() >= sizeof(sockaddr_un::sun_path))
+      return unusable(all, "a path has 1 to " +
+                               std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                               " bytes");
+    return std::nullopt;
+  }
+  size_t colon = all.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == all.size())
+    return unusable(all, "expected host:port, [v6 address]:port or unix:path, "
+                         "where rank 0 listens");
+  address.host = all.substr(0, colon);
+  address.port = all.substr(colon + 1);
+  if (address.host.size() > 2 && address.host.front() == '[' &&
+      address.host.back() == ']')
+    address.host = address.host.substr(1, address.host.size() - 2);
+  return std::nullopt;
+}
+
+/// Calls fn(name, bytes) for every name that the address stands for, until it
+/// gives no error.
+template <typename Fn>
+Error Address::forEachName(bool isPassive, Fn fn) const {
+  if (!path.empty()) {
+    sockaddr_un name = {};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, path.data(), path.size());
+    int error = fn(reinterpret_cast<sockaddr *>(&name), sizeof name);
+    return error ? Error(unusable(written, std::strerror(error)))
+                 : std::nullopt;
+  }
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = isPassive ? AI_PASSIVE : 0;
+  if (int code = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found))
+    return unusable(written, ::gai_strerror(code));
+  int error = EADDRNOTAVAIL;
+  for (addrinfo *each = found; each && error; each = each->ai_next)
+    error = fn(each->ai_addr, each->ai_addrlen);
+  ::freeaddrinfo(found);
+  return error ? Error(unusable(written, std::strerror(error))) : std::nullopt;
+}
+
+static bool isLoopback(const sockaddr *name) {
+  if (name->sa_family == AF_INET) {
+    uint32_t word =
+        reinterpret_cast<const sockaddr_in *>(name)->sin_addr.s_addr;
+    return ntohl(word) >> 24 == 127;
+  }
+  return name->sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(
+             &reinterpret_cast<const sockaddr_in6 *>(name)->sin6_addr);
+}
+
+bool Address::isLocal() const {
+  if (!path.empty())
+    return true;
+  bool isLocal = false;
+  (void)forEachName(/*isPassive=*/false, [&](const sockaddr *name, socklen_t) {
+    isLocal = isLoopback(name);
+    return isLocal ? EAGAIN : 0; // The next one, or enough.
+  });
+  return isLocal;
+}
+
+static File socketFor(const sockaddr *name) {
+  return File(::socket(name->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+Error Address::listen(File &listener) const {
+  forget();
+  return forEachName(
+      /*isPassive=*/true, [&](const sockaddr *name, socklen_t size) {
+        File socket = socketFor(name);
+        int on = 1;
+        ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (!socket || ::bind(socket.get(), name, size) ||
+            ::listen(socket.get(), SOMAXCONN))
+          return errno;
+        listener = std::move(socket);
+        return 0;
+      });
+}
+
+void Address::forget() const {
+  struct stat found = {};
+  if (!path.empty() && ::lstat(path.c_str(), &found) == 0 &&
+      S_ISSOCK(found.st_mode))
+    ::unlink(path.c_str());
+}
+
+Error Address::connect(Clock::time_point deadline, File &connection) const {
+  for (auto retry = firstRetry;; retry = std::min(2 * retry, lastRetry)) {
+    Error failure = forEachName(
+        /*isPassive=*/false, [&](const sockaddr *name, socklen_t size) {
+          File socket = socketFor(name);
+          timeval most = {1, 0};
+          ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+          if (!socket || ::connect(socket.get(), name, size))
+            return errno;
+          connection = std::move(socket);
+          return 0;
+        });
+    if (!failure)
+      return std::nullopt;
+    if (Clock::now() >= deadline)
+      return Failure{CPRT_TIMEOUT,
+                     "rank 0 could not be reached within the deadline: " +
+                         failure->message +
+                         "; look whether it runs, and listens there"};
+    std::this_thread::sleep_for(retry);
+  }
+}
+
+Connection::Connection(File taken) : socket(std::move(taken)) {
+  // A machine that is gone is found out about within some seconds.
+  int on = 1, idle = 5, interval = 2, probes = 3;
+  unsigned unacknowledged = 10000;
+  int fd = socket.get();
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged,
+               sizeof unacknowledged);
+}
+
+static bool isLater(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+void Connection::flush() {
+  while (isOpen() && !unsent.empty()) {
+    ssize_t count =
+        ::send(fd(), unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count < 0 && isLater(errno))
+      return;
+    if (count <= 0)
+      return close();
+    unsent.erase(0, size_t(count));
+  }
+}
+
+void Connection::fill() {
+  char bytes[4096];
+  while (isOpen()) {
+    ssize_t count = ::recv(fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count < 0 && isLater(errno))
+      return;
+    if (count <= 0)
+      return close();
+    reader.add(bytes, size_t(count));
+    // Whole letters go first: what floods us is not kept.
+    if (reader.isMalformed())
+      return close();
+    if (count < ssize_t(sizeof bytes))
+      return;
+  }
+}

@@ -1,0 +1,194 @@
+//===- Whereabouts.cpp - Where a rank is, for those who wait for it -------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Whereabouts.h"
+
+#include <algorithm>
+
+using namespace cp::runtime;
+
+namespace {
+/// FNV-1a, by words.
+class Hash {
+public:
+  void add(uint64_t word) { value = (value ^ word) * 0x100000001b3; }
+  void add(const int64_t *words, size_t count) {
+    add(count);
+    for (size_t i = 0; i < count; ++i)
+      add(uint64_t(words[i]));
+  }
+  uint64_t get() const { return value; }
+
+private:
+  uint64_t value = 0xcbf29ce484222325;
+};
+} // namespace
+
+uint64_t cp::runtime::hashOf(const Descriptor &call) {
+  Hash hash;
+  for (const char *letter = call.op(); *letter; ++letter)
+    hash.add(uint64_t(*letter));
+  hash.add(uint64_t(call.id()));
+  hash.add(call.numIns());
+  for (size_t i = 0; i < call.numIns() + call.numOuts(); ++i) {
+    const Buffer &buffer = call.allBuffers()[i];
+    hash.add(uint64_t(buffer.dtype));
+    hash.add(buffer.sizes, size_t(buffer.rank));
+  }
+  hash.add(call.attrs(), call.numAttrs());
+  return hash.get();
+}
+
+uint64_t Whereabouts::enter(const std::vector<int64_t> &group,
+                            const Descriptor &call) {
+  uint64_t hash = hashOf(call);
+  std::lock_guard<std::mutex> lock(mutex);
+  Calls &known = calls[group];
+  known.at(++known.number) = {hash, call.op(), call.id()};
+  return hash;
+}
+
+void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
+                          const Descriptor &call) {
+  std::vector<Wait> path(1);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!isWaiting || mine.peer != peer) {
+      mine = {rank,
+              mine.epoch + 1,
+              peer,
+              group,
+              calls[group].number,
+              hashOf(call),
+              call.describe()};
+      absent = -1;
+      isWaiting = true;
+    }
+    path[0] = mine;
+  }
+  ask(path);
+}
+
+int64_t Whereabouts::absentRank(int64_t peer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return absent >= 0 ? absent : peer;
+}
+
+void Whereabouts::stopWaiting() {
+  std::lock_guard<std::mutex> lock(mutex);
+  isWaiting = false;
+}
+
+void Whereabouts::write(TextWriter &writer, const Wait &wait) {
+  writer.number(uint64_t(wait.rank))
+      .number(wait.epoch)
+      .number(uint64_t(wait.peer))
+      .numbers(wait.group)
+      .number(wait.number)
+      .number(wait.hash)
+      .text(std::string_view(wait.call).substr(0, 4096));
+}
+
+Whereabouts::Wait Whereabouts::read(TextReader &reader) {
+  Wait wait;
+  wait.rank = int64_t(reader.number());
+  wait.epoch = reader.number();
+  wait.peer = int64_t(reader.number());
+  wait.group = reader.numbers();
+  wait.number = reader.number();
+  wait.hash = reader.number();
+  wait.call = reader.text();
+  return wait;
+}
+
+/// The whole way so far, to whom the last rank of it waits for.
+void Whereabouts::ask(const std::vector<Wait> &path) {
+  TextWriter writer;
+  for (const Wait &wait : path)
+    write(writer, wait);
+  std::string text = writer.take();
+  // A way that is too long ends; its cycle is found from elsewhere, or late.
+  if (text.size() <= maxLetterBytes)
+    send({Letter::Kind::Where, rank, path.back().peer, std::move(text)});
+}
+
+/// CPRT_MISMATCH if this rank was or is at another call of the same number.
+Error Whereabouts::compare(const Wait &asker) {
+  auto known = calls.find(asker.group);
+  if (known == calls.end() || !known->second.knows(asker.number))
+    return std::nullopt;
+  const Calls::Call &call = known->second.at(asker.number);
+  if (call.hash == asker.hash)
+    return std::nullopt;
+  bool isHere = isWaiting && mine.group == asker.group &&
+                mine.number == asker.number;
+  return Failure{
+      CPRT_MISMATCH,
+      "collective number " + std::to_string(asker.number - 1) + " of ranks " +
+          listText(asker.group.data(), asker.group.size()) + ": rank " +
+          std::to_string(rank) + " is at " +
+          (isHere ? mine.call
+                  : std::string(call.op) + " (call " + std::to_string(call.id) +
+                        ") or behind it") +
+          ", rank " + std::to_string(asker.rank) + " is at " + asker.call +
+          "; expected the same call on every rank"};
+}
+
+/// What a question means; hands it on if that is not for this rank to say. The
+/// last rank on the way waits for this one.
+Error Whereabouts::judge(const std::vector<Wait> &path) {
+  const Wait &asker = path.back(), &first = path.front();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (Error failure = compare(asker))
+    return failure;
+  bool hasCome = calls[asker.group].number >= asker.number;
+  if (!isWaiting) {
+    // Who has come is about to hand its data on.
+    if (!hasCome)
+      send({Letter::Kind::Absent, rank, first.rank,
+            TextWriter().number(first.epoch).take()});
+    return std::nullopt;
+  }
+  if (first.rank == rank) {
+    if (first.epoch != mine.epoch)
+      return std::nullopt;
+    return Failure{CPRT_MISMATCH,
+                   "ranks wait for each other in different groups: rank " +
+                       std::to_string(rank) + " is at " + mine.call +
+                       ", rank " + std::to_string(asker.rank) + " is at " +
+                       asker.call +
+                       "; expected the same order of calls on every rank"};
+  }
+  bool wasHere = std::any_of(path.begin(), path.end(), [&](const Wait &wait) {
+    return wait.rank == rank;
+  });
+  if (wasHere)
+    return std::nullopt;
+  std::vector<Wait> further = path;
+  further.push_back(mine);
+  ask(further);
+  return std::nullopt;
+}
+
+void Whereabouts::hearOfAbsence(const Letter &letter) {
+  TextReader reader(letter.text);
+  uint64_t epoch = reader.number();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!reader.hasFailed() && isWaiting && mine.epoch == epoch)
+    absent = letter.from;
+}
+
+void Whereabouts::answer(const Letter &letter) {
+  TextReader reader(letter.text);
+  std::vector<Wait> path;
+  while (!reader.isAtEnd() && !reader.hasFailed())
+    path.push_back(read(reader));
+  if (path.empty() || reader.hasFailed())
+    return;
+  if (Error failure = judge(path))
+    fail(std::move(*failure));
+}

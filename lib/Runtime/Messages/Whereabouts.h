@@ -1,0 +1,106 @@
+//===- Whereabouts.h - Where a rank is, for those who wait for it -*- C++ -*-=//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// No collective compares its calls over messages: that would cost each of them
+// a trip. A rank that has waited for a while asks the one it waits for where it
+// is. That one knows from the numbers of their calls in the group whether it is
+// at another call, or has been. If it has not come and waits itself, it hands
+// the question on to whom it waits for; a question that comes back to a rank
+// which still waits has gone round a cycle.
+//
+// (Chandy, Misra and Haas, "Distributed deadlock detection", ACM TOCS 1(2),
+// 1983.)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_MESSAGES_WHEREABOUTS_H
+#define CP_LIB_RUNTIME_MESSAGES_WHEREABOUTS_H
+
+#include "Core/Descriptor.h"
+#include "Letter.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace cp::runtime {
+
+/// Tells calls apart as Descriptor::sameAs does, but for what is as rare as two
+/// equal hashes.
+uint64_t hashOf(const Descriptor &call);
+
+class Whereabouts {
+public:
+  /// `send` sends a question to another rank, `fail` ends the world.
+  Whereabouts(int64_t rank, std::function<void(Letter)> send,
+              std::function<void(Failure)> fail)
+      : rank(rank), send(std::move(send)), fail(std::move(fail)) {}
+
+  /// That this rank begins a call of a group (ranks by position); its hash.
+  uint64_t enter(const std::vector<int64_t> &group, const Descriptor &call);
+
+  /// That it waits for `peer` in its last call of the group; asks where that
+  /// one is, and again whenever it is called.
+  void waitFor(int64_t peer, const std::vector<int64_t> &group,
+               const Descriptor &call);
+  void stopWaiting();
+  /// Whom those who wait wait for in the end, as far as this rank knows, which
+  /// waits for `peer`.
+  int64_t absentRank(int64_t peer);
+
+  /// A question, or the answer to one of this rank's; from any thread.
+  void answer(const Letter &letter);
+  void hearOfAbsence(const Letter &letter);
+
+private:
+  /// The last calls of one group, by their numbers, which begin with 1.
+  struct Calls {
+    struct Call {
+      uint64_t hash = 0;
+      const char *op = "";
+      int64_t id = 0;
+    };
+    uint64_t number = 0;
+    std::array<Call, 16> last = {};
+
+    Call &at(uint64_t n) { return last[n % last.size()]; }
+    bool knows(uint64_t n) const {
+      return n > 0 && n <= number && number - n < last.size();
+    }
+  };
+  /// One wait, as a question tells of it.
+  struct Wait {
+    int64_t rank = 0;
+    uint64_t epoch = 0;
+    int64_t peer = 0;
+    std::vector<int64_t> group;
+    uint64_t number = 0, hash = 0;
+    std::string call;
+  };
+  static void write(TextWriter &writer, const Wait &wait);
+  static Wait read(TextReader &reader);
+  void ask(const std::vector<Wait> &path);
+  Error judge(const std::vector<Wait> &path);
+  Error compare(const Wait &asker);
+
+  const int64_t rank;
+  const std::function<void(Letter)> send;
+  const std::function<void(Failure)> fail;
+
+  std::mutex mutex;
+  /// Guarded by it, by the ranks of the group.
+  std::map<std::vector<int64_t>, Calls> calls;
+  Wait mine;
+  bool isWaiting = false;
+  /// Who has not come; of the wait.
+  int64_t absent = -1;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_MESSAGES_WHEREABOUTS_H

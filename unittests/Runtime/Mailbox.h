@@ -1,0 +1,51 @@
+//===- Mailbox.h - A transport within one process ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_UNITTESTS_RUNTIME_MAILBOX_H
+#define CP_UNITTESTS_RUNTIME_MAILBOX_H
+
+#include "cp/Runtime/cprt_transport.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cp::test {
+
+/// Messages between ranks that are threads here but share nothing else. As
+/// strict as a transport may be: a message is sent only once it is received,
+/// and is found out about after some more questions, drawn from `seed`.
+class Mailbox {
+public:
+  Mailbox(int64_t size, uint64_t seed);
+  /// That of one rank; shares what is in the mailbox.
+  cprt_transport transportOf(int64_t rank) const;
+  /// Messages that somebody waits for still.
+  size_t numPending() const;
+
+  struct State;
+
+private:
+  std::shared_ptr<State> state;
+  int64_t size;
+};
+
+/// A world for each rank, over a mailbox. On failure some are null.
+std::vector<cprt_world *> makeMessageWorlds(const cprt_options &options,
+                                            int64_t size);
+
+/// Makes one rank's world of a job; `job` needs no address.
+cprt_status joinByMailbox(const Mailbox &mailbox, const cprt_options &options,
+                          cprt_job job, cprt_world **world,
+                          std::string &message);
+
+/// An address for rank 0 that nobody else uses.
+std::string freshAddress();
+
+} // namespace cp::test
+
+#endif // CP_UNITTESTS_RUNTIME_MAILBOX_H
