@@ -87,13 +87,13 @@ static Error expectSameDocuments(const Descriptor &call, Exchange &exchange,
     for (int64_t row = 0; row < call.in(0).sizes[0]; ++row)
       if (!Documents(other.views[0].buffer, row)
                .isSameAs(Documents(first.views[0].buffer, row)))
-        return Failure{
-            CPRT_MISMATCH,
+        return exchange.failAll(
+            {CPRT_MISMATCH,
             call.title() + ": positions 0 and " + std::to_string(peer) +
                 " of the group have other documents in row " +
                 std::to_string(row) +
                 " of their cu_seqlens; give all ranks of a sequence the "
-                "same"};
+                "same"});
   }
   return std::nullopt;
 }

@@ -66,6 +66,10 @@ Error Exchange::pullAll() {
   return pull(group.position);
 }
 
+Failure Exchange::failAll(Failure failure) {
+  return group.channel ? group.channel->failAll(std::move(failure)) : failure;
+}
+
 void Exchange::depart() {
   if (isInside && !hasDeparted)
     group.channel->depart();

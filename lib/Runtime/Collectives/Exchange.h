@@ -39,6 +39,8 @@ public:
   /// The same of all ranks, beginning behind this one so that not all of them
   /// turn to the same one at once, and of this one when the others are free.
   Error pullAll();
+  /// For what every rank finds wrong: all get this failure, or an earlier one.
+  Failure failAll(Failure failure);
   /// Lets the peers go as far as it is up to this rank: it takes nothing of
   /// theirs any more, and asks nothing of them below, but goes on with what is
   /// its own.

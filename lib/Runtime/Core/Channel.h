@@ -80,6 +80,9 @@ public:
   virtual Error nextRound(MovesFn moves) = 0;
   /// Waits for what this rank takes of `from` in this round.
   virtual Error take(int64_t from, Taken &taken) = 0;
+  /// Ends the collective, and the world, with a failure that every rank would
+  /// find: all of them get it, or an earlier one, which is returned.
+  virtual Failure failAll(Failure failure) = 0;
   /// This rank takes no more of the others, and asks nothing of them below.
   virtual void depart() = 0;
   /// Returns when nobody reads this rank's memory any more.

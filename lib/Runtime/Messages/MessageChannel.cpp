@@ -29,29 +29,40 @@ static int64_t aligned(int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+void Mirrors::addBlock(size_t bytes) {
+  size_t size = bytes + size_t(alignment);
+  blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
+  memory.countAllocations(1);
+  rewind();
+}
+
+void Mirrors::rewind() {
+  auto begin = reinterpret_cast<uintptr_t>(blocks.back().bytes.get());
+  used = size_t(-begin % uintptr_t(alignment));
+}
+
 char *Mirrors::take(int64_t bytes) {
-  size_t wanted = size_t(aligned(bytes));
-  if (blocks.empty() || blocks.back().size - used < wanted) {
-    size_t size = total + wanted + size_t(alignment);
-    blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
-    memory.countAllocations(1);
-    auto begin = reinterpret_cast<uintptr_t>(blocks.back().bytes.get());
-    used = size_t(-begin % uintptr_t(alignment));
-    total = size;
-  }
+  auto wanted = size_t(aligned(bytes));
+  if (blocks.empty() || blocks.back().size - used < wanted)
+    addBlock(wanted);
   char *taken = blocks.back().bytes.get() + used;
   used += wanted;
+  held += wanted;
   return taken;
 }
 
 void Mirrors::reset() {
-  // The last block has room for what all of them hold.
-  if (blocks.size() > 1)
-    blocks.erase(blocks.begin(), blocks.end() - 1);
-  if (!blocks.empty()) {
-    auto begin = reinterpret_cast<uintptr_t>(blocks.back().bytes.get());
-    used = size_t(-begin % uintptr_t(alignment));
+  if (blocks.size() > 1) {
+    blocks.clear();
+    try {
+      addBlock(held);
+    } catch (const std::bad_alloc &) {
+      // The next collective that needs it says so.
+    }
   }
+  if (!blocks.empty())
+    rewind();
+  held = 0;
 }
 
 MessageChannel::MessageChannel(MessageWorld &world, cprt_context &context,
@@ -223,6 +234,7 @@ void MessageChannel::leave() {
     each = Incoming();
   mirrors.reset();
   visit = nullptr;
+  world.whereabouts->leave();
 }
 
 Error MessageChannel::post(const std::vector<cprt_message> &list,

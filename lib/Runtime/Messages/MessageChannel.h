@@ -21,16 +21,21 @@ public:
   explicit Mirrors(Memory &memory) : memory(memory) {}
   /// 64-byte aligned; until reset().
   char *take(int64_t bytes);
+  /// The next collective that takes as much finds it in one piece.
   void reset();
 
 private:
+  void addBlock(size_t bytes);
+  void rewind();
+
   struct Block {
     std::unique_ptr<char[]> bytes;
     size_t size;
   };
   Memory &memory;
   std::vector<Block> blocks;
-  size_t used = 0, total = 0;
+  /// Of the last block, and of all of them.
+  size_t used = 0, held = 0;
 };
 
 /// Sends what a peer takes, and receives what this rank does: a message for
@@ -44,6 +49,9 @@ public:
   Error enter(const Visit &visit, MovesFn moves) override;
   Error nextRound(MovesFn moves) override;
   Error take(int64_t from, Taken &taken) override;
+  Failure failAll(Failure failure) override {
+    return world.end(std::move(failure));
+  }
   void depart() override {}
   void leave() override;
   void offer(int64_t to, const char *data, int64_t bytes, Lane lane) override;

@@ -49,7 +49,13 @@ uint64_t Whereabouts::enter(const std::vector<int64_t> &group,
   std::lock_guard<std::mutex> lock(mutex);
   Calls &known = calls[group];
   known.at(++known.number) = {hash, call.op(), call.id()};
+  isInside = true;
   return hash;
+}
+
+void Whereabouts::leave() {
+  std::lock_guard<std::mutex> lock(mutex);
+  isInside = false;
 }
 
 void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
@@ -126,6 +132,9 @@ Error Whereabouts::compare(const Wait &asker) {
     return std::nullopt;
   bool isHere = isWaiting && mine.group == asker.group &&
                 mine.number == asker.number;
+  // Waits soon, and says then what its call is.
+  if (isInside && !isWaiting)
+    return std::nullopt;
   return Failure{
       CPRT_MISMATCH,
       "collective number " + std::to_string(asker.number - 1) + " of ranks " +

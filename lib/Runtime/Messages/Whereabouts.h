@@ -43,6 +43,7 @@ public:
 
   /// That this rank begins a call of a group (ranks by position); its hash.
   uint64_t enter(const std::vector<int64_t> &group, const Descriptor &call);
+  void leave();
 
   /// That it waits for `peer` in its last call of the group; asks where that
   /// one is, and again whenever it is called.
@@ -96,7 +97,7 @@ private:
   /// Guarded by it, by the ranks of the group.
   std::map<std::vector<int64_t>, Calls> calls;
   Wait mine;
-  bool isWaiting = false;
+  bool isWaiting = false, isInside = false;
   /// Who has not come; of the wait.
   int64_t absent = -1;
 };

@@ -47,6 +47,10 @@ Error DirectChannel::take(int64_t from, Taken &taken) {
   return std::nullopt;
 }
 
+Failure DirectChannel::failAll(Failure failure) {
+  return meeting.fail(std::move(failure));
+}
+
 void DirectChannel::depart() { departure = meeting.depart(); }
 
 void DirectChannel::leave() { meeting.leave(departure); }

@@ -25,6 +25,7 @@ public:
   Error enter(const Visit &visit, MovesFn moves) override;
   Error nextRound(MovesFn moves) override;
   Error take(int64_t from, Taken &taken) override;
+  Failure failAll(Failure failure) override;
   void depart() override;
   void leave() override;
   void offer(int64_t to, const char *data, int64_t bytes, Lane lane) override;

@@ -59,6 +59,11 @@ Failure Meeting::spread(Failure failure) {
   return world.failure;
 }
 
+Failure Meeting::fail(Failure failure) {
+  Lock lock(world.mutex);
+  return spread(std::move(failure));
+}
+
 Error Meeting::enter(Context &context, size_t slot, Participant &mine) {
   if (world.hasFailure.load(std::memory_order_acquire))
     return world.failure;

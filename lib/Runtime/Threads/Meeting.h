@@ -61,6 +61,9 @@ public:
   /// the message. CPRT_TIMEOUT, or the world's failure when there is one.
   Error awaitProgress(size_t slot, uint64_t least, const Descriptor &call);
 
+  /// Ends the world with a failure; gives its first.
+  Failure fail(Failure failure);
+
   /// With the mutex held.
   void wakeAll() { changed.notify_all(); }
 
