@@ -10,7 +10,10 @@
 
 #include "cp/Execution/Decisions.h"
 #include "cp/Transforms/Passes.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 #include <chrono>
 
@@ -122,6 +125,7 @@ ArrayRef<TensorSpec> Program::results() const {
 }
 double Program::compileSeconds() const { return impl->compileSeconds; }
 int64_t Program::arenaBytes() const { return impl->arenaBytes; }
+uint64_t Program::hash() const { return impl->hash; }
 
 /// A copy of a module, of which the public functions are programs of one rank.
 struct ShardedModule {
@@ -241,6 +245,15 @@ lowerAll(ModuleOp original, const CompileOptions &options) {
   return programs;
 }
 
+/// Of what the processor makes of it nothing.
+static uint64_t hashOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  // To a string it cannot fail.
+  (void)writeBytecodeToFile(module, stream);
+  return llvm::xxh3_64bits(llvm::arrayRefFromStringRef(text));
+}
+
 static int64_t arenaOf(llvm::ArrayRef<LoweredProgram> programs) {
   int64_t most = 0;
   for (const LoweredProgram &program : programs)
@@ -313,6 +326,7 @@ Program::compileSteps(ModuleOp original, const CompileOptions &options) {
     impl.mesh = part.local.mesh;
     impl.signature = std::move(part.local.signature);
     impl.arenaBytes = part.arenaBytes;
+    impl.hash = hashOf(*part.local.module);
     if (llvm::Error error = compileToMachineCode(*part.local.module, part.name,
                                                  options.operations)
                                 .moveInto(impl.compiled))

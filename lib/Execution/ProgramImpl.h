@@ -20,6 +20,7 @@ struct Program::Impl {
   CompiledEntry compiled;
   double compileSeconds = 0;
   int64_t arenaBytes = 0;
+  uint64_t hash = 0;
 };
 
 } // namespace cp

@@ -7,14 +7,32 @@
 
 #include "RankWorld.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <cstring>
 
 namespace cp {
 
+static llvm::Expected<cprt_world *> makeWorld(const cprt_options &wanted,
+                                              const RunOptions &options,
+                                              uint64_t program) {
+  if (options.transport)
+    return options.transport->makeWorld(wanted, program);
+  cprt_world *made = nullptr;
+  char message[512] = "";
+  cprt_status status =
+      cprt_threads_create(&wanted, &made, message, sizeof(message));
+  if (status != CPRT_OK)
+    return llvm::createStringError(std::string(cprt_status_name(status)) +
+                                   ": " + message);
+  return made;
+}
+
 llvm::Expected<std::unique_ptr<RankWorld>>
-RankWorld::create(const Mesh &mesh, const RunOptions &options) {
+RankWorld::create(const Mesh &mesh, const RunOptions &options,
+                  uint64_t program) {
   std::vector<int64_t> sizes;
   for (const Mesh::Axis &axis : mesh.axes)
     sizes.push_back(axis.size);
@@ -25,21 +43,21 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options) {
   wanted.deadline_ms = options.deadlineMs;
   wanted.kernels = options.kernels;
   wanted.threads = options.threads;
-  cprt_world *made = nullptr;
-  char message[512] = "";
-  cprt_status status =
-      cprt_threads_create(&wanted, &made, message, sizeof(message));
-  if (status != CPRT_OK)
-    return llvm::createStringError(std::string(cprt_status_name(status)) +
-                                   ": " + message);
+  llvm::Expected<cprt_world *> made = makeWorld(wanted, options, program);
+  if (!made)
+    return made.takeError();
   std::unique_ptr<RankWorld> ranks(new RankWorld);
-  ranks->world.reset(made);
+  ranks->world.reset(*made);
   ranks->mesh = mesh;
   ranks->beforeRank = options.beforeRank;
   ranks->ran.resize(size_t(ranks->numRanks()));
-  auto work = [of = ranks.get()](int64_t rank) { of->run(rank); };
+  for (int64_t rank = 0; rank < ranks->numRanks(); ++rank)
+    if (ranks->context(rank))
+      ranks->here.push_back(rank);
+  auto work = [of = ranks.get()](int64_t i) { of->run(of->here[size_t(i)]); };
   if (llvm::Error error =
-          RankThreads::create(ranks->numRanks(), work).moveInto(ranks->threads))
+          RankThreads::create(int64_t(ranks->here.size()), work)
+              .moveInto(ranks->threads))
     return error;
   return ranks;
 }
@@ -57,13 +75,13 @@ RankWorld::step(EntryFn entry, std::function<void *const *(int64_t)> buffers) {
   function = entry;
   table = std::move(buffers);
   // Counters are those of one step.
-  for (int64_t rank = 0; rank < numRanks(); ++rank)
+  for (int64_t rank : here)
     cprt_context_reset_counters(context(rank));
   auto start = std::chrono::steady_clock::now();
   threads->step();
   std::chrono::duration<double> passed =
       std::chrono::steady_clock::now() - start;
-  for (int64_t rank = 0; rank < numRanks(); ++rank)
+  for (int64_t rank : here)
     if (!ran[size_t(rank)])
       cprt_context_fail(context(rank), CPRT_TIMEOUT,
                         "this rank never ran its program");
@@ -74,22 +92,33 @@ RankWorld::step(EntryFn entry, std::function<void *const *(int64_t)> buffers) {
 
 int64_t RankWorld::numAllocations() const {
   int64_t sum = 0;
-  for (int64_t rank = 0; rank < numRanks(); ++rank)
+  for (int64_t rank : here)
     sum += cprt_context_allocations(context(rank));
   return sum;
 }
 
-std::vector<int64_t> RankWorld::peakBytes() const {
+llvm::Expected<std::vector<int64_t>> RankWorld::peakBytes() const {
   std::vector<int64_t> bytes;
-  for (int64_t rank = 0; rank < numRanks(); ++rank)
+  for (int64_t rank : here)
     bytes.push_back(cprt_context_peak_bytes(context(rank)));
+  if (hasAll())
+    return bytes;
+  llvm::Expected<std::vector<Bytes>> all =
+      gather(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()),
+                            sizeof(int64_t)));
+  if (!all)
+    return all.takeError();
+  bytes.resize(all->size());
+  for (auto [to, from] : llvm::zip_equal(bytes, *all))
+    std::memcpy(&to, from.data(), sizeof to);
   return bytes;
 }
 
 /// The ranks that failed, those first that did so by themselves.
-static std::vector<int64_t> failedRanks(cprt_world *world) {
+static std::vector<int64_t> failedRanks(cprt_world *world,
+                                        llvm::ArrayRef<int64_t> here) {
   std::vector<int64_t> first, others;
-  for (int64_t rank = 0; rank < cprt_world_size(world); ++rank) {
+  for (int64_t rank : here) {
     cprt_status status = cprt_context_status(cprt_world_context(world, rank));
     if (status == CPRT_PEER_FAILED)
       others.push_back(rank);
@@ -103,7 +132,7 @@ static std::vector<int64_t> failedRanks(cprt_world *world) {
 /// What went wrong, rank by rank; success when nothing did.
 llvm::Error RankWorld::failures() const {
   constexpr size_t most = 10;
-  std::vector<int64_t> failed = failedRanks(world.get());
+  std::vector<int64_t> failed = failedRanks(world.get(), here);
   if (failed.empty())
     return llvm::Error::success();
   std::string text = "the run failed:";
@@ -118,20 +147,109 @@ llvm::Error RankWorld::failures() const {
   return llvm::createStringError(text);
 }
 
-std::vector<CollectiveCount> RankWorld::counts() const {
-  std::map<std::pair<std::string, uint64_t>, CollectiveCount> counts;
-  int64_t ranks = numRanks();
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    cprt_counter counters[64];
-    size_t size = cprt_context_counters(context(rank), counters, 64);
-    for (size_t i = 0; i < std::min<size_t>(size, 64); ++i) {
-      CollectiveCount &count = counts[{counters[i].op, counters[i].axes}];
-      count.op = counters[i].op;
-      count.calls = std::max(count.calls, counters[i].calls);
-      count.bytesSentPerRank.resize(ranks);
-      count.bytesSentPerRank[rank] = counters[i].bytes_sent;
-    }
+//===----------------------------------------------------------------------===//
+// What travels between processes beside the program
+//===----------------------------------------------------------------------===//
+
+/// An all_gather of 32-bit words over all axes, with an id that no call of a
+/// program has.
+static std::vector<int64_t> gatherCall(int64_t axes, int64_t ranks,
+                                       int64_t words) {
+  std::vector<int64_t> table = {1,        1,     axes + 3, -1,
+                                CPRT_I32, 1,     words,    1,
+                                CPRT_I32, 1,     ranks * words, 1,
+                                axes};
+  for (int64_t axis = 0; axis < axes; ++axis)
+    table.push_back(axis);
+  table.insert(table.end(), {/*dim=*/0, /*order=*/0});
+  return table;
+}
+
+llvm::Expected<std::vector<Bytes>>
+RankWorld::gather(llvm::ArrayRef<uint8_t> mine) const {
+  constexpr size_t wordBytes = sizeof(int32_t);
+  size_t words = (mine.size() + wordBytes - 1) / wordBytes;
+  auto ranks = size_t(numRanks());
+  std::vector<int32_t> in(words), out(words * ranks);
+  std::memcpy(in.data(), mine.data(), mine.size());
+  std::vector<int64_t> table =
+      gatherCall(int64_t(mesh.axes.size()), numRanks(), int64_t(words));
+  void *buffers[] = {in.data(), out.data()};
+  cprt_all_gather(context(here.front()), nullptr, table.data(), buffers);
+  if (llvm::Error error = failures())
+    return error;
+  std::vector<Bytes> all(ranks);
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    all[rank].resize(mine.size());
+    std::memcpy(all[rank].data(), out.data() + rank * words, mine.size());
   }
+  return all;
+}
+
+/// As much as a process says of one of its counters to the others.
+namespace {
+struct CounterRecord {
+  char op[48];
+  uint64_t axes;
+  int64_t calls, bytesSent;
+};
+constexpr size_t mostCounters = 64;
+} // namespace
+
+static std::vector<cprt_counter> countersOf(const cprt_context *context) {
+  std::vector<cprt_counter> counters(mostCounters);
+  size_t size =
+      cprt_context_counters(context, counters.data(), counters.size());
+  counters.resize(std::min(size, mostCounters));
+  return counters;
+}
+
+using RankCounts = std::map<std::pair<std::string, uint64_t>, CollectiveCount>;
+
+static void addCount(RankCounts &counts, int64_t ranks, int64_t rank,
+                     const std::string &op, uint64_t axes, int64_t calls,
+                     int64_t bytesSent) {
+  CollectiveCount &count = counts[{op, axes}];
+  count.op = op;
+  count.calls = std::max(count.calls, calls);
+  count.bytesSentPerRank.resize(size_t(ranks));
+  count.bytesSentPerRank[size_t(rank)] = bytesSent;
+}
+
+/// Those of all ranks, as the processes tell each other.
+llvm::Error RankWorld::gatherCounts(RankCounts &counts) const {
+  std::vector<CounterRecord> mine(mostCounters, CounterRecord{});
+  for (auto [to, from] :
+       llvm::zip(mine, countersOf(context(here.front())))) {
+    std::strncpy(to.op, from.op, sizeof to.op - 1);
+    to.axes = from.axes;
+    to.calls = from.calls;
+    to.bytesSent = from.bytes_sent;
+  }
+  size_t bytes = mostCounters * sizeof(CounterRecord);
+  llvm::Expected<std::vector<Bytes>> all = gather(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(mine.data()), bytes));
+  if (!all)
+    return all.takeError();
+  for (auto [rank, part] : llvm::enumerate(*all)) {
+    std::memcpy(mine.data(), part.data(), bytes);
+    for (const CounterRecord &each : mine)
+      if (each.calls || each.bytesSent)
+        addCount(counts, numRanks(), int64_t(rank), each.op, each.axes,
+                 each.calls, each.bytesSent);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<CollectiveCount>> RankWorld::counts() const {
+  RankCounts counts;
+  if (hasAll())
+    for (int64_t rank : here)
+      for (const cprt_counter &each : countersOf(context(rank)))
+        addCount(counts, numRanks(), rank, each.op, each.axes, each.calls,
+                 each.bytes_sent);
+  else if (llvm::Error error = gatherCounts(counts))
+    return error;
   std::vector<CollectiveCount> result;
   for (auto &[key, count] : counts) {
     for (size_t axis = 0; axis < mesh.axes.size(); ++axis)

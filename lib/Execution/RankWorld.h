@@ -12,17 +12,28 @@
 #include "RankThreads.h"
 #include "cp/Execution/Program.h"
 
+#include <map>
+
 namespace cp {
 
-/// A world of the runtime, and one thread for each of its ranks.
+/// A world of the runtime, and one thread for each of its ranks that are in
+/// this process: all of them, or one.
 class RankWorld {
 public:
-  /// Errors: what the runtime says against the options; no thread for each
-  /// rank.
+  /// `program` tells programs apart, for processes that should run one. Errors:
+  /// what the runtime or the transport says against the options; no thread for
+  /// each rank.
   static llvm::Expected<std::unique_ptr<RankWorld>>
-  create(const Mesh &mesh, const RunOptions &options);
+  create(const Mesh &mesh, const RunOptions &options, uint64_t program);
 
   int64_t numRanks() const { return cprt_world_size(world.get()); }
+  /// Those of this process, ascending.
+  llvm::ArrayRef<int64_t> ranksHere() const { return here; }
+  bool hasAll() const { return int64_t(here.size()) == numRanks(); }
+
+  /// What every rank has, from what this process's has, which is of as many
+  /// bytes on each. All processes call it. Errors as of a step.
+  llvm::Expected<std::vector<Bytes>> gather(llvm::ArrayRef<uint8_t> mine) const;
 
   /// All ranks call the entry function with the buffers of `table(rank)`;
   /// returns the seconds. A rank that beforeRank keeps from it fails, though it
@@ -31,16 +42,20 @@ public:
   llvm::Expected<double> step(EntryFn function,
                               std::function<void *const *(int64_t)> table);
 
-  /// Of all ranks in the last step.
+  /// Of the ranks of this process in the last step.
   int64_t numAllocations() const;
-  std::vector<CollectiveCount> counts() const;
-  /// The most so far, by rank.
-  std::vector<int64_t> peakBytes() const;
+  /// Of all ranks; all processes call it.
+  llvm::Expected<std::vector<CollectiveCount>> counts() const;
+  /// The most so far, by rank; all processes call it.
+  llvm::Expected<std::vector<int64_t>> peakBytes() const;
 
 private:
   RankWorld() = default;
   void run(int64_t rank);
   llvm::Error failures() const;
+  /// By op and axes.
+  using Counts = std::map<std::pair<std::string, uint64_t>, CollectiveCount>;
+  llvm::Error gatherCounts(Counts &counts) const;
   cprt_context *context(int64_t rank) const {
     return cprt_world_context(world.get(), rank);
   }
@@ -50,6 +65,7 @@ private:
   };
   std::unique_ptr<cprt_world, Deleter> world;
   Mesh mesh;
+  std::vector<int64_t> here;
   std::function<bool(int64_t, cprt_context *)> beforeRank;
   /// Of the step that runs.
   EntryFn function = nullptr;

@@ -7,7 +7,23 @@
 
 #include "SessionImpl.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace cp {
+
+/// By rank, then by result.
+llvm::Error Program::keepParts(const Session &session, RunResult &result) {
+  result.parts.resize(size_t(session.impl->world->numRanks()));
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    llvm::Expected<std::vector<HostTensor>> parts =
+        session.impl->partsOfResult(i);
+    if (!parts)
+      return parts.takeError();
+    for (auto [of, part] : llvm::zip_equal(result.parts, *parts))
+      of.push_back(std::move(part));
+  }
+  return llvm::Error::success();
+}
 
 llvm::Expected<RunResult>
 Program::run(llvm::ArrayRef<const HostTensor *> inputs,
@@ -32,17 +48,20 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
     result.seconds.push_back(session.seconds);
     result.allocationsPerStep.push_back(session.world->numAllocations());
   }
-  result.collectives = session.world->counts();
-  result.peakBytesPerRank = session.world->peakBytes();
+  if (llvm::Error error = session.world->counts().moveInto(result.collectives))
+    return error;
+  if (llvm::Error error =
+          session.world->peakBytes().moveInto(result.peakBytesPerRank))
+    return error;
   for (size_t i = 0; i < results().size(); ++i) {
     llvm::Expected<HostTensor> whole = session.result(i);
     if (!whole)
       return whole.takeError();
     result.outputs.push_back(std::move(*whole));
   }
-  for (int64_t rank = 0, e = mesh().numRanks(); rank < e && options.keepParts;
-       ++rank)
-    result.parts.push_back(session.partsOf(rank));
+  if (options.keepParts)
+    if (llvm::Error error = keepParts(**made, result))
+      return error;
   return result;
 }
 

@@ -49,19 +49,52 @@ llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
   bool isShared = mayShare && isWhole(argument.spec) && !argument.isUpdated;
   argument.shared = isShared ? &whole : nullptr;
   argument.parts.clear();
-  for (int64_t rank = 0; rank < world->numRanks() && !isShared; ++rank)
-    argument.parts.push_back(partOf(whole, argument.spec.layout, rank));
+  if (isShared)
+    return llvm::Error::success();
+  argument.parts.resize(size_t(world->numRanks()));
+  for (int64_t rank : world->ranksHere())
+    argument.parts[size_t(rank)] = partOf(whole, argument.spec.layout, rank);
   return llvm::Error::success();
+}
+
+/// Those of other processes too.
+llvm::Expected<std::vector<HostTensor>>
+Session::Impl::allParts(const TensorSpec &spec,
+                        llvm::ArrayRef<HostTensor> parts) const {
+  if (world->hasAll())
+    return parts.vec();
+  llvm::Expected<std::vector<Bytes>> all =
+      world->gather(parts[size_t(world->ranksHere().front())].bytes);
+  if (!all)
+    return all.takeError();
+  std::vector<HostTensor> tensors;
+  for (auto [rank, bytes] : llvm::enumerate(*all))
+    tensors.push_back({spec.dtype,
+                       localShape(spec.layout, spec.shape, int64_t(rank)),
+                       std::move(bytes)});
+  return tensors;
+}
+
+llvm::Expected<std::vector<HostTensor>>
+Session::Impl::partsOfArgument(size_t number) const {
+  const Argument &argument = arguments[number];
+  if (argument.shared)
+    return std::vector<HostTensor>(size_t(world->numRanks()),
+                                   *argument.shared);
+  if (argument.parts.empty())
+    return llvm::createStringError("'" + argument.spec.name +
+                                   "' was never set");
+  return allParts(argument.spec, argument.parts);
 }
 
 llvm::Expected<HostTensor> Session::Impl::get(size_t number) const {
   const Argument &argument = arguments[number];
   if (argument.shared)
     return *argument.shared;
-  if (argument.parts.empty())
-    return llvm::createStringError("'" + argument.spec.name +
-                                   "' was never set");
-  return joined(argument.spec, argument.parts);
+  llvm::Expected<std::vector<HostTensor>> parts = partsOfArgument(number);
+  if (!parts)
+    return parts.takeError();
+  return joined(argument.spec, *parts);
 }
 
 llvm::Expected<size_t> Session::Impl::find(llvm::StringRef name) const {
@@ -112,18 +145,19 @@ llvm::Error Session::Impl::add(const Program &program) {
       return number.takeError();
     bound.arguments.push_back(*number);
   }
-  int64_t ranks = world->numRanks();
+  auto ranks = size_t(world->numRanks());
   for (const TensorSpec &spec : program.results()) {
     bound.results.emplace_back();
     if (!spec.updates.empty()) {
       arguments[numbers.lookup(spec.updates)].isUpdated = true;
       continue;
     }
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      bound.results.back().push_back(HostTensor::zeros(
-          spec.dtype, localShape(spec.layout, spec.shape, rank)));
+    bound.results.back().resize(ranks);
+    for (int64_t rank : world->ranksHere())
+      bound.results.back()[size_t(rank)] = HostTensor::zeros(
+          spec.dtype, localShape(spec.layout, spec.shape, rank));
   }
-  bound.tables.resize(size_t(ranks));
+  bound.tables.resize(ranks);
   programs.push_back(std::move(bound));
   return llvm::Error::success();
 }
@@ -151,7 +185,7 @@ llvm::Error Session::Impl::step(size_t number) {
     if (!arguments[i].shared && arguments[i].parts.empty())
       return llvm::createStringError("'" + arguments[i].spec.name +
                                      "' was never set");
-  for (int64_t rank = 0; rank < world->numRanks(); ++rank)
+  for (int64_t rank : world->ranksHere())
     fillTable(bound, rank);
   last = nullptr;
   llvm::Expected<double> passed = world->step(
@@ -166,20 +200,20 @@ llvm::Error Session::Impl::step(size_t number) {
 
 llvm::Expected<HostTensor> Session::Impl::result(size_t number) const {
   const TensorSpec &spec = last->program->results()[number];
-  if (spec.updates.empty())
-    return joined(spec, last->results[number]);
-  return get(numbers.lookup(spec.updates));
+  if (!spec.updates.empty())
+    return get(numbers.lookup(spec.updates));
+  llvm::Expected<std::vector<HostTensor>> parts = partsOfResult(number);
+  if (!parts)
+    return parts.takeError();
+  return joined(spec, *parts);
 }
 
-std::vector<HostTensor> Session::Impl::partsOf(int64_t rank) const {
-  std::vector<HostTensor> found;
-  for (auto [spec, parts] :
-       llvm::zip_equal(last->program->results(), last->results))
-    found.push_back(
-        spec.updates.empty()
-            ? parts[size_t(rank)]
-            : arguments[numbers.lookup(spec.updates)].parts[size_t(rank)]);
-  return found;
+llvm::Expected<std::vector<HostTensor>>
+Session::Impl::partsOfResult(size_t number) const {
+  const TensorSpec &spec = last->program->results()[number];
+  if (!spec.updates.empty())
+    return partsOfArgument(numbers.lookup(spec.updates));
+  return allParts(spec, last->results[number]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,8 +230,11 @@ Session::create(llvm::ArrayRef<const Program *> programs,
     return llvm::createStringError("a session must have a program");
   auto impl = std::make_unique<Impl>();
   const Mesh &mesh = programs.front()->mesh();
+  uint64_t hash = 0;
+  for (const Program *program : programs)
+    hash = 31 * hash + program->hash();
   if (llvm::Error error =
-          RankWorld::create(mesh, options).moveInto(impl->world))
+          RankWorld::create(mesh, options, hash).moveInto(impl->world))
     return error;
   for (const Program *program : programs) {
     if (!(program->mesh() == mesh))
@@ -234,11 +271,7 @@ Session::parts(llvm::StringRef argument) const {
   llvm::Expected<size_t> number = impl->find(argument);
   if (!number)
     return number.takeError();
-  const Impl::Argument &found = impl->arguments[*number];
-  if (found.shared)
-    return std::vector<HostTensor>(size_t(impl->world->numRanks()),
-                                   *found.shared);
-  return found.parts;
+  return impl->partsOfArgument(*number);
 }
 
 llvm::Error Session::step(size_t program) {
@@ -264,10 +297,10 @@ llvm::Expected<HostTensor> Session::result(llvm::StringRef name) const {
 
 double Session::seconds() const { return impl->seconds; }
 int64_t Session::allocations() const { return impl->world->numAllocations(); }
-std::vector<CollectiveCount> Session::collectives() const {
+llvm::Expected<std::vector<CollectiveCount>> Session::collectives() const {
   return impl->world->counts();
 }
-std::vector<int64_t> Session::peakBytesPerRank() const {
+llvm::Expected<std::vector<int64_t>> Session::peakBytesPerRank() const {
   return impl->world->peakBytes();
 }
 

@@ -23,13 +23,15 @@ struct Session::Impl {
     bool isUpdated = false;
     /// What all ranks read, or null; `parts` then are empty.
     const HostTensor *shared = nullptr;
+    /// By rank; empty for those of other processes.
     std::vector<HostTensor> parts;
   };
   struct Bound {
     const Program *program;
     /// Numbers of arguments.
     std::vector<size_t> arguments;
-    /// Per result one part a rank; none of those that update an argument.
+    /// Per result one part a rank (an empty one for those of other processes);
+    /// none of those that update an argument.
     std::vector<std::vector<HostTensor>> results;
     std::vector<std::vector<void *>> tables;
   };
@@ -41,8 +43,10 @@ struct Session::Impl {
   llvm::Error step(size_t number);
   /// Of the last step; of one that updates an argument what that is now.
   llvm::Expected<HostTensor> result(size_t number) const;
-  /// A rank's parts of the results.
-  std::vector<HostTensor> partsOf(int64_t rank) const;
+  /// Each rank's part of an argument, or of a result of the last step. All
+  /// processes call them.
+  llvm::Expected<std::vector<HostTensor>> partsOfArgument(size_t number) const;
+  llvm::Expected<std::vector<HostTensor>> partsOfResult(size_t number) const;
 
   std::vector<Argument> arguments;
   std::vector<Bound> programs;
@@ -58,6 +62,8 @@ private:
   llvm::Expected<size_t> addArgument(const TensorSpec &spec,
                                      llvm::StringSet<> &own);
   void fillTable(Bound &bound, int64_t rank);
+  llvm::Expected<std::vector<HostTensor>>
+  allParts(const TensorSpec &spec, llvm::ArrayRef<HostTensor> parts) const;
 };
 
 } // namespace cp

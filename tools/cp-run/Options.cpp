@@ -186,6 +186,12 @@ void defineHow(Options &o) {
   static Flag<int64_t> deadline(
       "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
       cl::location(o.deadlineMs), cl::cat(category));
+  static Flag<std::string> transport(
+      "transport",
+      cl::desc("Each process of a job is a rank, and this carries what they "
+               "exchange, e.g. openmpi under mpirun (default: ranks are "
+               "threads of this process)"),
+      cl::location(o.transport), cl::cat(category));
   static Flag<int> repeats("repeat", cl::desc("Number of steps"),
                            cl::location(o.repeats), cl::init(1),
                            cl::cat(category));
@@ -209,13 +215,30 @@ Options parseOptions(int argc, char **argv) {
   defineHow(options);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
-      argc, argv, "Run a model on N ranks of this process and report\n");
+      argc, argv, "Run a model on N ranks and report\n");
   options.arguments.assign(argv + 1, argv + argc);
   for (const char *name : {"strategy", "attention", "order", "axis", "tp",
                            "tp-rows", "params", "scan", "replicate-unused"})
     if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
       options.shardingFlags.push_back(std::string("--") + name);
   return options;
+}
+
+llvm::Error joinJob(Options &options, const char *program) {
+  if (options.transport.empty())
+    return llvm::Error::success();
+  if (options.explain || options.traceTokens)
+    return llvm::createStringError("--transport is for a run, and --explain "
+                                   "and --trace-tokens run nothing; leave it "
+                                   "out");
+  llvm::Expected<std::string> path =
+      Transport::find(options.transport, program);
+  if (!path)
+    return path.takeError();
+  if (llvm::Error error = Transport::load(*path).moveInto(options.job))
+    return error;
+  options.quiet |= !options.speaks();
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::optional<Mesh>> meshFrom(const Options &options) {

@@ -8,6 +8,7 @@
 #ifndef CP_TOOLS_CPRUN_OPTIONS_H
 #define CP_TOOLS_CPRUN_OPTIONS_H
 
+#include "cp/Execution/Transport.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/Support/Error.h"
 
@@ -61,6 +62,14 @@ struct Options {
   int64_t maxMemory = 0;
   int64_t deadlineMs = 0, threads = 0;
   int repeats = 1;
+  /// What carries messages between processes; empty: ranks are threads.
+  std::string transport;
+  /// The same, loaded, or null.
+  std::shared_ptr<Transport> job;
+
+  /// Whether this process says and writes what there is to be said: one of a
+  /// job does.
+  bool speaks() const { return !job || job->rank() == 0; }
   /// For tests of failures: the rank that fails, or stalls, before it starts.
   int64_t failRank = -1;
   int64_t stallRank = -1;
@@ -74,6 +83,10 @@ struct Options {
 /// Reads the command line; ends the process on --help or a flag that it does
 /// not know.
 Options parseOptions(int argc, char **argv);
+
+/// Joins the job that --transport names, if it does; `program` is argv[0].
+/// Errors: no such transport; what it says.
+llvm::Error joinJob(Options &options, const char *program);
 
 /// The mesh asked for: --mesh, or one axis "cp" of --ranks. Nothing when
 /// neither is given. Errors: a mesh that is none, --ranks that is not its size.

@@ -139,10 +139,12 @@ RunOptions runOptions(const Options &options, int64_t ranks) {
   run.kernels = options.kernels == "reference" ? CPRT_KERNELS_REFERENCE
                                                : CPRT_KERNELS_FAST;
   run.deadlineMs = options.deadlineMs;
+  run.transport = options.job;
   // As the runtime shares them.
   int64_t processors = std::thread::hardware_concurrency();
+  int64_t here = options.job ? options.job->localSize() : ranks;
   run.threads = options.threads ? options.threads
-                                : std::max<int64_t>(processors / ranks, 1);
+                                : std::max<int64_t>(processors / here, 1);
   run.repeats = options.repeats;
   if (options.failRank >= 0 || options.stallRank >= 0)
     run.beforeRank = [options](int64_t rank, cprt_context *context) {

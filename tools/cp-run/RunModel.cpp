@@ -51,16 +51,18 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
     return program.takeError();
   if (llvm::Error error = checkNames(options, **program))
     return error;
-  auto expectation =
-      Expectation::prepare(reference, options, compile, **program);
-  if (!expectation)
-    return expectation.takeError();
+  std::unique_ptr<Expectation> expectation;
+  if (options.speaks())
+    if (llvm::Error error =
+            Expectation::prepare(reference, options, compile, **program)
+                .moveInto(expectation))
+      return error;
   MemoryUse needed = memoryNeed(**program).process;
-  if (*expectation)
-    needed = needed + (*expectation)->memory();
+  if (expectation)
+    needed = needed + expectation->memory();
   if (llvm::Error error = checkMemory(needed, options))
     return error;
-  return Prepared{std::move(*program), std::move(*expectation)};
+  return Prepared{std::move(*program), std::move(expectation)};
 }
 
 /// Holds the results against what is expected; what is too far, and why the
@@ -130,11 +132,14 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
   progress("running on " + std::to_string(ranks) +
            (ranks == 1 ? " rank" : " ranks"));
   RunOptions how = runOptions(options, ranks);
-  how.keepParts = prepared.expectation != nullptr;
+  how.keepParts =
+      options.check != Check::None || !options.checkAgainst.empty();
   llvm::Expected<RunResult> run =
       prepared.program->run(inputs->pointers(), how);
   if (!run)
     return run.takeError();
+  if (!options.speaks())
+    return llvm::Error::success();
   Report report{options, compile, how, program, std::move(*run), {}, {}, ""};
   report.notFinite = notFiniteResults(program.results(), report.run.outputs);
   return finish(prepared, *inputs, progress, report);
@@ -148,8 +153,9 @@ llvm::Error runModel(ModuleOp module, ModuleOp reference,
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
-  if (llvm::Error error = checkOutputs(options))
-    return error;
+  if (options.speaks())
+    if (llvm::Error error = checkOutputs(options))
+      return error;
   if (options.check == Check::Each)
     return checkEach(module, reference, options, *compile);
   progress("compiling");

@@ -139,6 +139,11 @@ static void failOutOfMemory() {
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
   cp::Options options = cp::parseOptions(argc, argv);
+  if (llvm::Error error = cp::joinJob(options, argv[0])) {
+    llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
+                 << "\n";
+    return 1;
+  }
   DialectRegistry registry;
   cp::registerAllDialects(registry);
   cp::registerAllExtensions(registry);

@@ -44,23 +44,32 @@ static HostTensor scalar(int64_t value) {
   return tensor;
 }
 
-/// The program's parameters, or what an optimizer keeps of them.
-static llvm::Error writeTensors(const std::string &path, bool areParams,
-                                llvm::ArrayRef<TensorSpec> arguments,
-                                const Session &session,
-                                std::vector<TensorView> views) {
+/// Whole tensors, and what they are.
+struct Gathered {
   std::vector<HostTensor> tensors;
   std::vector<const TensorSpec *> specs;
+};
+
+/// The program's parameters, or what an optimizer keeps of them.
+static llvm::Expected<Gathered> gather(bool areParams,
+                                       llvm::ArrayRef<TensorSpec> arguments,
+                                       const Session &session) {
+  Gathered all;
   for (const TensorSpec &spec : arguments) {
     if (areParams ? !spec.isParam : !spec.isState)
       continue;
     llvm::Expected<HostTensor> tensor = session.get(spec.name);
     if (!tensor)
       return tensor.takeError();
-    tensors.push_back(std::move(*tensor));
-    specs.push_back(&spec);
+    all.tensors.push_back(std::move(*tensor));
+    all.specs.push_back(&spec);
   }
-  for (auto [spec, tensor] : llvm::zip_equal(specs, tensors))
+  return all;
+}
+
+static llvm::Error writeTensors(const std::string &path, const Gathered &all,
+                                std::vector<TensorView> views) {
+  for (auto [spec, tensor] : llvm::zip_equal(all.specs, all.tensors))
     views.push_back({spec->name, spec->dtype, spec->shape, tensor.bytes});
   return writeSafetensors(path, views, {{"format", "pt"}});
 }
@@ -69,23 +78,51 @@ static llvm::Error failed(const std::string &path, std::error_code code) {
   return llvm::createStringError(path + ": " + code.message());
 }
 
-/// Both files, in a folder of their own.
-static llvm::Error writeFiles(const std::string &folder, Progress progress,
-                              llvm::ArrayRef<TensorSpec> arguments,
-                              const Session &session) {
-  if (std::error_code code = llvm::sys::fs::create_directories(folder))
-    return failed(folder, code);
+static llvm::Error writeProgress(const std::string &path, Progress progress,
+                                 const Gathered &state) {
   std::vector<HostTensor> numbers;
   std::vector<TensorView> views;
   for (const Number &number : numbersOf)
     numbers.push_back(scalar(progress.*number.field));
   for (auto [number, tensor] : llvm::zip_equal(numbersOf, numbers))
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
-  if (llvm::Error error = writeTensors(weightsOfCheckpoint(folder), true,
-                                       arguments, session, {}))
-    return error;
-  return writeTensors(optimizerOf(folder), false, arguments, session,
-                      std::move(views));
+  return writeTensors(path, state, std::move(views));
+}
+
+/// Makes an empty folder, in the place of what a run has left that was stopped
+/// while it wrote.
+static llvm::Error makeFolder(const std::string &folder) {
+  if (std::error_code code = llvm::sys::fs::remove_directories(folder))
+    return failed(folder, code);
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return failed(folder, code);
+  return llvm::Error::success();
+}
+
+/// Both files, in a folder of their own. Every process of a job gathers all
+/// that there is, whatever becomes of the files of the one that `writes`.
+static llvm::Error writeFiles(const std::string &folder, Progress progress,
+                              llvm::ArrayRef<TensorSpec> arguments,
+                              const Session &session, bool writes) {
+  llvm::Error error =
+      writes ? makeFolder(folder) : llvm::Error::success();
+  bool goesOn = writes && !error;
+  auto add = [&](llvm::Error more) {
+    goesOn &= !more;
+    error = llvm::joinErrors(std::move(error), std::move(more));
+  };
+  llvm::Expected<Gathered> weights = gather(true, arguments, session);
+  if (!weights)
+    return llvm::joinErrors(std::move(error), weights.takeError());
+  if (goesOn)
+    add(writeTensors(weightsOfCheckpoint(folder), *weights, {}));
+  *weights = Gathered();
+  llvm::Expected<Gathered> state = gather(false, arguments, session);
+  if (!state)
+    return llvm::joinErrors(std::move(error), state.takeError());
+  if (goesOn)
+    add(writeProgress(optimizerOf(folder), progress, *state));
+  return error;
 }
 
 /// Puts `partial` in the place of `name` in `folder`.
@@ -109,13 +146,13 @@ static llvm::Error publish(const std::string &partial,
 
 llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
                             llvm::ArrayRef<TensorSpec> arguments,
-                            const Session &session) {
+                            const Session &session, bool writes) {
   std::string name = "step-" + std::to_string(progress.steps);
   std::string partial = inFolder(folder, "." + name + ".partial");
-  // Of a run that was stopped while it wrote.
-  if (std::error_code code = llvm::sys::fs::remove_directories(partial))
-    return failed(partial, code);
-  llvm::Error error = writeFiles(partial, progress, arguments, session);
+  llvm::Error error =
+      writeFiles(partial, progress, arguments, session, writes);
+  if (!writes)
+    return error;
   if (!error)
     return publish(partial, folder, name);
   // What is half written would keep a full disk full.

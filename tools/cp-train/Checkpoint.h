@@ -31,10 +31,10 @@ struct Progress {
 
 /// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
 /// One of the same step is replaced: a run that is killed between two renames
-/// leaves it as .step-N.old.
+/// leaves it as .step-N.old. All processes of a job call it, and one `writes`.
 llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
                             llvm::ArrayRef<TensorSpec> arguments,
-                            const Session &session);
+                            const Session &session, bool writes);
 
 /// Sets all that the optimizer keeps. Errors: names, types or shapes that are
 /// not the program's.

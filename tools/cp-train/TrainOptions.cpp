@@ -72,6 +72,12 @@ void defineModel(TrainOptions &all) {
   static Flag<int64_t> threads(
       "rank-threads", cl::desc("Threads of a rank (default: processors/ranks)"),
       cl::location(o.threads), cl::init(0), cl::cat(category));
+  static Flag<std::string> transport(
+      "transport",
+      cl::desc("Each process of a job is a rank, and this carries what they "
+               "exchange, e.g. openmpi under mpirun (default: ranks are "
+               "threads of this process)"),
+      cl::location(o.transport), cl::cat(category));
   static Flag<int64_t> memory(
       "max-memory",
       cl::desc("Bytes that the run may take (default: what the "
@@ -165,7 +171,7 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
   defineCheckpoints(options);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv,
-                              "Train a model on N ranks of this process\n");
+                              "Train a model on N ranks\n");
   options.run.sharding.axis = "cp";
   options.run.sharding.scan = "chain";
   options.run.kernels = "fast";

@@ -47,7 +47,7 @@ public:
     if (llvm::Error error = open())
       return error;
     first = progress.steps;
-    if (first >= options.steps)
+    if (first >= options.steps && options.run.speaks())
       llvm::errs() << "cp-train: " << options.resume << " is of step " << first
                    << " of " << options.steps
                    << ", so there is no step to make; give more --steps\n";
@@ -84,13 +84,15 @@ private:
               readOptimizer(options.resume, programs.arguments, *session)
                   .moveInto(progress))
         return error;
-    if (options.csv.empty())
+    if (options.csv.empty() || !options.run.speaks())
       return llvm::Error::success();
     return Curve::open(options.csv, progress.steps).moveInto(curve);
   }
 
   /// What could not be written in the end is told now.
   llvm::Error checkFiles() {
+    if (!options.run.speaks())
+      return llvm::Error::success();
     Options files = options.run;
     files.inputs = options.data;
     files.saveWeights = options.saveWeights;
@@ -255,15 +257,14 @@ private:
     llvm::Expected<double> norm = number(update::gradNorm);
     if (!norm)
       return norm.takeError();
-    report(step, *loss, *norm);
-    return llvm::Error::success();
+    return report(step, *loss, *norm);
   }
 
-  void report(int64_t step, double loss, double norm) {
+  llvm::Error report(int64_t step, double loss, double norm) {
     // Steps that changed nothing do not count.
     if (std::isfinite(norm))
       ++progress.taken;
-    else
+    else if (options.run.speaks())
       llvm::errs() << "cp-train: warning: step " << step + 1
                    << ": the norm of the gradients is " << norm
                    << ", so this step changed nothing\n";
@@ -280,9 +281,14 @@ private:
                                    (long long)(left / 60),
                                    (long long)(left % 60));
     llvm::outs().flush();
+    if (options.csv.empty())
+      return llvm::Error::success();
+    llvm::Expected<std::vector<int64_t>> peaks = session->peakBytesPerRank();
+    if (!peaks)
+      return peaks.takeError();
     if (curve)
-      curve->add(step + 1, loss, norm, perSecond,
-                 *llvm::max_element(session->peakBytesPerRank()));
+      curve->add(step + 1, loss, norm, perSecond, *llvm::max_element(*peaks));
+    return llvm::Error::success();
   }
 
   /// One that cannot be written does not end the run.
@@ -292,7 +298,8 @@ private:
         !(isDue || progress.steps == options.steps))
       return;
     if (llvm::Error error = writeCheckpoint(options.checkpoint, progress,
-                                            programs.arguments, *session))
+                                            programs.arguments, *session,
+                                            options.run.speaks()))
       llvm::errs() << "cp-train: warning: no checkpoint of step "
                    << progress.steps << ": " << llvm::toString(std::move(error))
                    << "; the run goes on\n";
@@ -316,6 +323,8 @@ private:
       if (llvm::Error error = session->get(spec.name).moveInto(tensors.back()))
         return error;
     }
+    if (!options.run.speaks())
+      return llvm::Error::success();
     return writeSafetensors(
         options.saveWeights,
         viewsOf(programs.arguments, tensors, /*paramsOnly=*/true),

@@ -14,7 +14,9 @@
 
 using namespace mlir;
 
-static llvm::Error train(const cp::TrainOptions &options) {
+static llvm::Error train(cp::TrainOptions options, const char *program) {
+  if (llvm::Error error = cp::joinJob(options.run, program))
+    return error;
   DialectRegistry registry;
   cp::registerAllDialects(registry);
   cp::registerAllExtensions(registry);
@@ -38,7 +40,7 @@ static void failOutOfMemory() {
 
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
-  if (llvm::Error error = train(cp::parseTrainOptions(argc, argv))) {
+  if (llvm::Error error = train(cp::parseTrainOptions(argc, argv), argv[0])) {
     llvm::errs() << "cp-train: error: " << llvm::toString(std::move(error))
                  << "\n";
     return 1;

@@ -9,6 +9,7 @@
 #define CP_EXECUTION_PROGRAM_H
 
 #include "cp/Execution/HostTensor.h"
+#include "cp/Execution/Transport.h"
 #include "cp/Runtime/cprt.h"
 #include "cp/Transforms/Gradients.h"
 #include "cp/Transforms/Residuals.h"
@@ -107,6 +108,9 @@ struct RunOptions {
   int repeats = 1;
   /// Give each rank's parts of the results too.
   bool keepParts = false;
+  /// Ranks are the processes of its job, one each: all of them make the same
+  /// calls with the same tensors. Null: ranks are threads of this process.
+  std::shared_ptr<Transport> transport;
   /// For tests of failures: called by each rank before its program; false makes
   /// the rank leave without running it, which fails the run.
   std::function<bool(int64_t rank, cprt_context *context)> beforeRank;
@@ -127,10 +131,13 @@ struct RunResult {
   std::vector<double> seconds;
   std::vector<CollectiveCount> collectives;
   std::vector<int64_t> peakBytesPerRank;
-  /// By step, of all ranks together: what cprt_context_allocations counts. A
-  /// program allocates in its first step only.
+  /// By step, of the ranks of this process together: what
+  /// cprt_context_allocations counts. A program allocates in its first step
+  /// only.
   std::vector<int64_t> allocationsPerStep;
 };
+
+class Session;
 
 /// A module compiled for this machine. Runs on threads, one a rank; for many
 /// steps see Session.h.
@@ -156,6 +163,9 @@ public:
   /// beside its arguments and results.
   int64_t arenaBytes() const;
 
+  /// Tells programs apart: of equal ones it is equal.
+  uint64_t hash() const;
+
   /// Runs on mesh().numRanks() ranks. `inputs` are whole tensors, one for each
   /// argument, not changed: arguments that results update (`cp.updates`) are
   /// copies, which go on from step to step. Errors: an input of another type or
@@ -165,6 +175,7 @@ public:
 
 private:
   friend class Session;
+  static llvm::Error keepParts(const Session &session, RunResult &result);
   Program();
   struct Impl;
   std::unique_ptr<Impl> impl;

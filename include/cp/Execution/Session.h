@@ -14,7 +14,9 @@ namespace cp {
 
 /// Ranks that run programs step after step, and keep the programs' tensors: an
 /// argument stays as it was set, or as the last step that updates it
-/// (`cp.updates`) has left it. Not to be used by two threads at once.
+/// (`cp.updates`) has left it. Not to be used by two threads at once. Over a
+/// transport every process has a session with its rank, and all of them make
+/// the same calls: what is asked for is gathered, and errors are its too.
 ///
 ///   auto session = Session::create({&step}, options);
 ///   session->set("w", weights);              // each argument once
@@ -61,10 +63,10 @@ public:
   /// travelled.
   double seconds() const;
   int64_t allocations() const;
-  std::vector<CollectiveCount> collectives() const;
+  llvm::Expected<std::vector<CollectiveCount>> collectives() const;
   /// Of all steps: the most that a rank's programs had, beside arguments and
   /// results.
-  std::vector<int64_t> peakBytesPerRank() const;
+  llvm::Expected<std::vector<int64_t>> peakBytesPerRank() const;
 
 private:
   friend class Program;

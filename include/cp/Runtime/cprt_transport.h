@@ -63,8 +63,8 @@ typedef struct cprt_transport {
   int64_t rank;
   int64_t size;
   /// Starts all messages, in any order or at once, and returns without waiting
-  /// for other ranks. `requests` gets a handle for each. After a failure none
-  /// is of use.
+  /// for other ranks. `requests`, all null before, gets a handle for each.
+  /// After a failure those that are not null are cancelled.
   cprt_status (*post)(void *state, const cprt_message *messages, int64_t count,
                       void **requests);
   /// Sets `*done` to whether a message has been sent, so that its memory may be
@@ -98,6 +98,9 @@ typedef struct cprt_job {
   /// Ranks that share this machine's processors, for options.threads 0; 0 means
   /// all of them.
   int64_t local_ranks;
+  /// Of rank 0: one more than a socket that listens at the address already, and
+  /// which the world takes; 0 for none.
+  int32_t listener;
 } cprt_job;
 
 /// Makes this rank's world, once all others make theirs: within the deadline of
@@ -112,6 +115,21 @@ cprt_status cprt_messages_create(const cprt_options *options,
                                  const cprt_transport *transport,
                                  cprt_world **world, char *message,
                                  size_t capacity);
+
+/// What a plug-in exports, a shared library `libcprt_<name>.so`: fills in a
+/// transport, and of the job all but `program`. Every process of the job calls
+/// it; it may wait for the others, without a deadline, as MPI_Init does. What
+/// the job points to lives as long as the transport. After CPRT_OK the
+/// transport is for cprt_messages_create, or for its own `destroy`.
+typedef cprt_status cprt_transport_open_fn(cprt_transport *transport,
+                                           cprt_job *job, char *message,
+                                           size_t capacity);
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+cprt_status
+cprt_transport_open(cprt_transport *transport, cprt_job *job, char *message,
+                    size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,8 @@ struct Job {
   /// Must be the same on all ranks: the mesh, and the program.
   std::vector<int64_t> mesh;
   uint64_t program;
+  /// Of rank 0, if it listens already.
+  mutable File listener;
 };
 
 class Control {

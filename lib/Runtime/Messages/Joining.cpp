@@ -163,9 +163,10 @@ Error Joining::gather(std::vector<Connection> &connections) {
   connections.resize(size_t(job.size));
   if (job.size == 1)
     return std::nullopt;
-  File listener;
-  if (Error failure = job.address.listen(listener))
-    return failure;
+  File listener = std::move(job.listener);
+  if (!listener)
+    if (Error failure = job.address.listen(listener))
+      return failure;
   std::vector<Connection> guests;
   auto missing = [&] {
     std::vector<int64_t> ranks;

@@ -244,7 +244,13 @@ Error MessageChannel::post(const std::vector<cprt_message> &list,
     return std::nullopt;
   cprt_status status = world.transport.post(
       world.transport.state, list.data(), int64_t(list.size()), handles.data());
-  return status == CPRT_OK ? Error() : Error(failureOfTransport(status));
+  if (status == CPRT_OK)
+    return std::nullopt;
+  Failure failure = failureOfTransport(status);
+  for (void *handle : handles)
+    if (handle)
+      world.transport.cancel(world.transport.state, handle);
+  return failure;
 }
 
 void MessageChannel::offer(int64_t to, const char *data, int64_t bytes,

@@ -96,6 +96,8 @@ static Error readJob(const cprt_job *given, int64_t size, Job &job,
   if (Error failure = readSizedOptions(given, offsetof(cprt_job, token),
                                        "cprt_job", &read, sizeof(read)))
     return failure;
+  if (read.listener > 0)
+    job.listener = File(read.listener - 1);
   if (read.rank < 0 || read.rank >= size)
     return invalid("the job's rank is " + std::to_string(read.rank) +
                    ", expected 0 to " + std::to_string(size - 1) +
