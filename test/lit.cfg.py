@@ -4,6 +4,7 @@
 # compare its input.
 
 import os
+import shutil
 
 import lit.formats
 
@@ -30,3 +31,17 @@ config.substitutions.append(("%source", config.cp_source_dir))
 config.substitutions.append(
     ("%goldens", os.path.join(config.test_source_root, "Integration", "goldens"))
 )
+
+# Transports that were built, each with what starts its jobs: on machines of few
+# processors, and as root where a container has no other user.
+config.environment.update(
+    OMPI_ALLOW_RUN_AS_ROOT="1",
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+    OMPI_MCA_rmaps_base_oversubscribe="1",
+)
+launchers = {"openmpi": "mpirun.openmpi", "mpich": "mpirun.mpich", "mpi": "mpirun"}
+for name, launcher in launchers.items():
+    library = os.path.join(config.cp_lib_dir, f"libcprt_{name}.so")
+    if os.path.exists(library) and shutil.which(launcher):
+        config.available_features.add(name)
+        config.substitutions.append((f"%{name}", launcher))

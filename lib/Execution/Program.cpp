@@ -10,7 +10,6 @@
 
 #include "cp/Execution/Decisions.h"
 #include "cp/Transforms/Passes.h"
-#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -245,12 +244,12 @@ lowerAll(ModuleOp original, const CompileOptions &options) {
   return programs;
 }
 
-/// Of what the processor makes of it nothing.
+/// Of its text: the order of things in bytecode is not the same in every
+/// process.
 static uint64_t hashOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  // To a string it cannot fail.
-  (void)writeBytecodeToFile(module, stream);
+  module.print(stream, OpPrintingFlags().useLocalScope());
   return llvm::xxh3_64bits(llvm::arrayRefFromStringRef(text));
 }
 

@@ -238,6 +238,8 @@ llvm::Error joinJob(Options &options, const char *program) {
   if (llvm::Error error = Transport::load(*path).moveInto(options.job))
     return error;
   options.quiet |= !options.speaks();
+  if (!options.ranks && options.mesh.empty())
+    options.ranks = options.job->size();
   return llvm::Error::success();
 }
 

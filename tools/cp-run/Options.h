@@ -84,8 +84,9 @@ struct Options {
 /// not know.
 Options parseOptions(int argc, char **argv);
 
-/// Joins the job that --transport names, if it does; `program` is argv[0].
-/// Errors: no such transport; what it says.
+/// Joins the job that --transport names, if it does; `program` is argv[0]. Its
+/// processes are the ranks, unless these are given. Errors: no such transport;
+/// what it says.
 llvm::Error joinJob(Options &options, const char *program);
 
 /// The mesh asked for: --mesh, or one axis "cp" of --ranks. Nothing when

@@ -56,6 +56,18 @@ static llvm::Error checkOptions(const Options &options) {
   return llvm::Error::success();
 }
 
+/// That a job has a process for each rank.
+static llvm::Error checkJob(const Options &options, const Mesh &mesh) {
+  if (!options.job || options.job->size() == mesh.numRanks())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the mesh '" + meshText(mesh) + "' has " +
+      std::to_string(mesh.numRanks()) + " ranks, but the job of --transport=" +
+      options.transport + " has " + std::to_string(options.job->size()) +
+      " processes; start as many as there are ranks, e.g. mpirun -n " +
+      std::to_string(mesh.numRanks()));
+}
+
 /// Of options that the module leaves no choice in.
 static llvm::Error checkModule(const ModuleState &state, const Options &options,
                                const std::optional<Mesh> &mesh) {
@@ -117,6 +129,9 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   llvm::Expected<ModuleState> state = stateOf(module, options.entry);
   if (!state)
     return state.takeError();
+  Mesh asked = mesh->value_or(oneRank(options.sharding.axis));
+  if (llvm::Error error = checkJob(options, state->mesh.value_or(asked)))
+    return error;
   if (llvm::Error error = checkModule(*state, options, *mesh))
     return error;
   CompileOptions compile;
@@ -124,7 +139,7 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   compile.nextTokenLoss = !options.loss.empty();
   compile.gradients = options.withGradients;
   compile.differentiate = options.differentiate;
-  compile.mesh = mesh->value_or(oneRank(options.sharding.axis));
+  compile.mesh = asked;
   if (state->stage != Stage::Global)
     return compile;
   auto sharding = shardingFrom(options, compile.mesh);

@@ -28,7 +28,8 @@ MessageWorld::~MessageWorld() {
   if (control)
     control->stop();
   contexts.clear();
-  transport.destroy(transport.state, hasFailed());
+  // Whoever did not get to its peers may be waited for by them.
+  transport.destroy(transport.state, !whereabouts || hasFailed());
 }
 
 void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {

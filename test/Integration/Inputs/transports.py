@@ -1,0 +1,60 @@
+"""transports.py MODEL FOLDER RANKS LAUNCHER TRANSPORT [LAUNCHER TRANSPORT ...]
+
+Runs a model in many ways on threads and on processes: results must be the same
+bytes, and the reports must count the same collectives and bytes.
+"""
+
+import json
+import subprocess
+import sys
+
+SCANS = ("chain", "gather", "doubling", "pipelined", "transposed")
+
+
+def ways(ranks):
+    """Arguments of cp-run that say how to shard, and what to compute."""
+    for scan in SCANS:
+        for order in ("contiguous", "zigzag"):
+            yield ["--strategy=sequence", f"--scan={scan}", f"--order={order}"]
+    yield ["--strategy=hidden", "--attention=ring", "--order=zigzag"]
+    yield ["--strategy=hidden", "--attention=ulysses"]
+    yield ["--strategy=sequence", "--attention=gather", "--order=striped:2"]
+    yield [f"--mesh=dp=2,cp={ranks // 2}", "--batch=dp"]
+    yield [f"--mesh=cp={ranks // 2},tp=2", "--tp=tp", "--attention=ring"]
+    for order in ("contiguous", "zigzag"):
+        yield ["--loss=next_token", "--gradients", f"--order={order}"]
+    yield ["--loss=next_token", "--gradients", "--strategy=hidden", "--params=cp"]
+
+
+def run(command, model, folder, name, way):
+    """What is written: the bytes of the results, and the collectives."""
+    outputs, report = f"{folder}/{name}.safetensors", f"{folder}/{name}.json"
+    subprocess.run(
+        [*command, "--quiet", model, "--rank-threads=1", *way]
+        + [f"--outputs={outputs}", f"--report={report}"],
+        check=True,
+    )
+    with open(outputs, "rb") as file:
+        results = file.read()
+    with open(report, encoding="utf-8") as file:
+        return results, json.load(file)["collectives"]
+
+
+def main():
+    model, folder, ranks, *jobs = sys.argv[1:]
+    launchers = list(zip(jobs[::2], jobs[1::2]))
+    assert launchers
+    for way in ways(int(ranks)):
+        given = way if any("--mesh" in flag for flag in way) else [f"--ranks={ranks}", *way]
+        expected = run(["cp-run"], model, folder, "threads", given)
+        assert len(expected[0]) > 1000 and expected[1], way
+        for launcher, transport in launchers:
+            command = [launcher, "-n", ranks, "cp-run", f"--transport={transport}"]
+            found = run(command, model, folder, transport, given)
+            if found != expected:
+                sys.exit(f"{transport}: {' '.join(given)}: results differ from those on "
+                         f"threads, or collectives: {found[1]}, expected {expected[1]}")
+            print(transport, *given, "same")
+
+
+main()
