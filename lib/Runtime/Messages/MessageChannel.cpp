@@ -68,7 +68,8 @@ void Mirrors::reset() {
 MessageChannel::MessageChannel(MessageWorld &world, cprt_context &context,
                                std::vector<int64_t> ranks, int64_t position)
     : world(world), context(context), ranks(std::move(ranks)),
-      position(position), incoming(this->ranks.size()),
+      position(position), calls(world.whereabouts->callsOf(this->ranks)),
+      incoming(this->ranks.size()),
       mirrors(context.memory) {}
 
 MessageChannel::~MessageChannel() { abandon(); }
@@ -77,7 +78,7 @@ Error MessageChannel::enter(const Visit &brought, MovesFn moves) {
   if (world.hasFailed())
     return world.failure();
   visit = &brought;
-  uint64_t hash = world.whereabouts->enter(ranks, visit->call);
+  uint64_t hash = world.whereabouts->enter(calls, visit->call);
   tag = int32_t(hash % numTags) * 4;
   return startRound(moves);
 }
@@ -141,8 +142,6 @@ cprt_message MessageChannel::outgoing(int64_t to, MovesFn moves) {
 cprt_message MessageChannel::incomingOf(int64_t from, MovesFn moves) {
   Incoming &in = incoming[size_t(from)];
   moves(position, from, in.moves);
-  for (const Move &move : in.moves)
-    in.packed.emplace_back(visit->call.allBuffers()[move.source], move.maps);
   Bundle bundle = bundleOf(visit->call, in.moves);
   if (bundle.numMoves == 1)
     for (const Move &move : in.moves)
@@ -151,6 +150,8 @@ cprt_message MessageChannel::incomingOf(int64_t from, MovesFn moves) {
         in.isThere = true;
         return message(from, true, roundLane, row, bundle.bytes);
       }
+  for (const Move &move : in.moves)
+    in.packed.emplace_back(visit->call.allBuffers()[move.source], move.maps);
   in.memory = bundle.bytes ? mirrors.take(bundle.bytes) : nullptr;
   return message(from, true, roundLane, in.memory, bundle.bytes);
 }
@@ -190,11 +191,14 @@ Error MessageChannel::take(int64_t from, Taken &taken) {
   if (Error failure = wait(in.posted))
     return failure;
   taken.moves = std::move(in.moves);
+  for (const Move &move : taken.moves)
+    if (in.isThere)
+      taken.views.push_back({*move.target, &move.maps, true, false});
   int64_t offset = 0;
   for (const Packed &packed : in.packed) {
     offset = aligned(offset);
     taken.views.push_back(
-        {packed.at(in.memory + offset), &packed.maps(), in.isThere, true});
+        {packed.at(in.memory + offset), &packed.maps(), false, true});
     offset += packed.bytes();
   }
   return std::nullopt;

@@ -101,6 +101,7 @@ private:
   /// By position.
   const std::vector<int64_t> ranks;
   const int64_t position;
+  Whereabouts::Calls &calls;
 
   const Visit *visit = nullptr;
   int32_t tag = 0;

@@ -43,12 +43,16 @@ uint64_t cp::runtime::hashOf(const Descriptor &call) {
   return hash.get();
 }
 
-uint64_t Whereabouts::enter(const std::vector<int64_t> &group,
-                            const Descriptor &call) {
+Whereabouts::Calls &
+Whereabouts::callsOf(const std::vector<int64_t> &group) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return calls[group];
+}
+
+uint64_t Whereabouts::enter(Calls &group, const Descriptor &call) {
   uint64_t hash = hashOf(call);
   std::lock_guard<std::mutex> lock(mutex);
-  Calls &known = calls[group];
-  known.at(++known.number) = {hash, call.op(), call.id()};
+  group.at(++group.number) = {hash, call.op(), call.id()};
   isInside = true;
   return hash;
 }

@@ -41,8 +41,26 @@ public:
               std::function<void(Failure)> fail)
       : rank(rank), send(std::move(send)), fail(std::move(fail)) {}
 
-  /// That this rank begins a call of a group (ranks by position); its hash.
-  uint64_t enter(const std::vector<int64_t> &group, const Descriptor &call);
+  /// The last calls of one group, by their numbers, which begin with 1.
+  struct Calls {
+    struct Call {
+      uint64_t hash = 0;
+      const char *op = "";
+      int64_t id = 0;
+    };
+    uint64_t number = 0;
+    std::array<Call, 16> last = {};
+
+    Call &at(uint64_t n) { return last[n % last.size()]; }
+    bool knows(uint64_t n) const {
+      return n > 0 && n <= number && number - n < last.size();
+    }
+  };
+  /// Those of a group (ranks by position); stay where they are.
+  Calls &callsOf(const std::vector<int64_t> &group);
+
+  /// That this rank begins a call of a group; its hash.
+  uint64_t enter(Calls &group, const Descriptor &call);
   void leave();
 
   /// That it waits for `peer` in its last call of the group; asks where that
@@ -59,21 +77,6 @@ public:
   void hearOfAbsence(const Letter &letter);
 
 private:
-  /// The last calls of one group, by their numbers, which begin with 1.
-  struct Calls {
-    struct Call {
-      uint64_t hash = 0;
-      const char *op = "";
-      int64_t id = 0;
-    };
-    uint64_t number = 0;
-    std::array<Call, 16> last = {};
-
-    Call &at(uint64_t n) { return last[n % last.size()]; }
-    bool knows(uint64_t n) const {
-      return n > 0 && n <= number && number - n < last.size();
-    }
-  };
   /// One wait, as a question tells of it.
   struct Wait {
     int64_t rank = 0;
