@@ -269,6 +269,7 @@ TEST(Context, TakesNoCallWhileItWaits) {
     while (cprt_context_status(context) == CPRT_OK)
       secondCalls.back().second(context);
     sum.run(cprt_all_reduce, own);
+    meetAll(own, {2});
   });
   EXPECT_EQ(cprt_context_status(context), CPRT_INVALID_ARGUMENT);
   EXPECT_EQ(cprt_context_status(world.context(1)), CPRT_PEER_FAILED);
