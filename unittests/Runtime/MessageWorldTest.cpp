@@ -97,7 +97,7 @@ Connection connectTo(const std::string &text) {
 
 Letter helloOf(int64_t rank, const Sizes &mesh) {
   return {Letter::Kind::Hello, rank, 0,
-          TextWriter().text("").numbers(mesh).number(0).take()};
+          TextWriter().text("").numbers(mesh).number(0).text("").take()};
 }
 
 void gather(cprt_context *context, int64_t ranks) {

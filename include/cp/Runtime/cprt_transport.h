@@ -78,6 +78,12 @@ typedef struct cprt_transport {
   /// With the world. `failed` says whether messages may be under way that
   /// nobody waits for.
   void (*destroy)(void *state, int32_t failed);
+  /// For transports whose ends must know each other's addresses, or both null:
+  /// gives this rank's, of at most 4096 bytes, which lives as long as the
+  /// transport; and takes those of all ranks, before the first message.
+  cprt_status (*address)(void *state, const void **data, size_t *bytes);
+  cprt_status (*connect)(void *state, const void *const *addresses,
+                         const size_t *bytes);
 } cprt_transport;
 
 /// Where a process stands in its job. Set `struct_size` to sizeof(cprt_job).

@@ -20,9 +20,10 @@ using namespace cp::runtime;
 static constexpr std::chrono::milliseconds farewellTime{500};
 
 Error Control::join(const Job &job, Clock::time_point deadline,
-                    std::unique_ptr<Control> &control) {
+                    std::unique_ptr<Control> &control,
+                    std::vector<std::string> &addresses) {
   control.reset(new Control(job));
-  Joining joining(job, deadline);
+  Joining joining(job, deadline, addresses);
   if (Error failure = job.rank == 0 ? joining.gather(control->connections)
                                     : joining.enter(control->connections))
     return failure;

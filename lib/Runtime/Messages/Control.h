@@ -31,6 +31,8 @@ struct Job {
   /// Must be the same on all ranks: the mesh, and the program.
   std::vector<int64_t> mesh;
   uint64_t program;
+  /// This rank's in the transport.
+  std::string own;
   /// Of rank 0, if it listens already.
   mutable File listener;
 };
@@ -46,11 +48,12 @@ public:
     virtual void lose(int64_t rank) = 0;
   };
 
-  /// Returns when all ranks have joined: CPRT_TIMEOUT when one does not until
+  /// Returns when all ranks have joined, with their addresses in the transport: CPRT_TIMEOUT when one does not until
   /// the deadline, CPRT_MISMATCH when two differ, CPRT_INVALID_ARGUMENT for a
   /// token that is not rank 0's.
   static Error join(const Job &job, Clock::time_point deadline,
-                    std::unique_ptr<Control> &control);
+                    std::unique_ptr<Control> &control,
+                    std::vector<std::string> &addresses);
   ~Control() { stop(); }
 
   /// From now on the listener hears what comes.

@@ -44,6 +44,7 @@ std::string Joining::hello() const {
       .text(job.token)
       .numbers(job.mesh)
       .number(job.program)
+      .text(job.own)
       .take();
 }
 
@@ -65,10 +66,13 @@ Error Joining::enter(std::vector<Connection> &connections) {
     pollfd polled = {hub.fd(), POLLIN, 0};
     ::poll(&polled, 1, std::max(msUntil(deadline), 1));
     hub.fill();
-    if (std::optional<Letter> letter = hub.next()) {
+    while (std::optional<Letter> letter = hub.next()) {
       if (letter->kind == Letter::Kind::Welcome)
         return std::nullopt;
-      return failureOf(*letter);
+      bool isKnown = letter->from >= 0 && letter->from < job.size;
+      if (letter->kind != Letter::Kind::Address || !isKnown)
+        return failureOf(*letter);
+      addresses[size_t(letter->from)] = std::move(letter->text);
     }
     if (Clock::now() >= deadline)
       return Failure{CPRT_TIMEOUT,
@@ -88,6 +92,7 @@ Error Joining::seat(Connection &guest, const Letter &hello,
   std::string token = reader.text();
   std::vector<int64_t> mesh = reader.numbers();
   uint64_t program = reader.number();
+  std::string address = reader.text();
   auto turnAway = [&](const Failure &failure) {
     guest.send({Letter::Kind::Failure, 0, hello.from, toText(failure)});
     guest.flush();
@@ -119,6 +124,7 @@ Error Joining::seat(Connection &guest, const Letter &hello,
     return Failure{CPRT_MISMATCH,
                    "two processes say that they are " + who +
                        "; give each a rank of its own"};
+  addresses[size_t(hello.from)] = std::move(address);
   connections[size_t(hello.from)] = std::move(guest);
   guest = Connection();
   return std::nullopt;
@@ -159,6 +165,18 @@ void Joining::dismiss(std::vector<Connection> &guests,
     }
 }
 
+/// Rank 0's thread sends what does not go at once.
+void Joining::welcome(std::vector<Connection> &connections) const {
+  for (Connection &connection : connections) {
+    for (int64_t rank = 0; rank < job.size; ++rank)
+      if (!addresses[size_t(rank)].empty())
+        connection.send({Letter::Kind::Address, rank, everyone,
+                         addresses[size_t(rank)]});
+    connection.send({Letter::Kind::Welcome, 0, everyone, ""});
+    connection.flush();
+  }
+}
+
 Error Joining::gather(std::vector<Connection> &connections) {
   connections.resize(size_t(job.size));
   if (job.size == 1)
@@ -192,9 +210,6 @@ Error Joining::gather(std::vector<Connection> &connections) {
     return failure;
   }
   job.address.forget();
-  for (Connection &connection : connections) {
-    connection.send({Letter::Kind::Welcome, 0, everyone, ""});
-    connection.flush();
-  }
+  welcome(connections);
   return std::nullopt;
 }

@@ -17,8 +17,13 @@ namespace cp::runtime {
 /// away, and the others wait on.
 class Joining {
 public:
-  Joining(const Job &job, Clock::time_point deadline)
-      : job(job), deadline(deadline) {}
+  /// Fills in the addresses.
+  Joining(const Job &job, Clock::time_point deadline,
+          std::vector<std::string> &addresses)
+      : job(job), deadline(deadline), addresses(addresses) {
+    addresses.assign(size_t(job.size), "");
+    addresses[size_t(job.rank)] = job.own;
+  }
 
   /// Of rank 0: a connection for each rank, its own not open.
   Error gather(std::vector<Connection> &connections);
@@ -32,10 +37,13 @@ private:
                std::vector<Connection> &connections);
   void dismiss(std::vector<Connection> &guests,
                std::vector<Connection> &connections, const Failure &failure);
+  void welcome(std::vector<Connection> &connections) const;
   std::string hello() const;
 
   const Job &job;
   Clock::time_point deadline;
+  /// By rank.
+  std::vector<std::string> &addresses;
 };
 
 /// A failure as a letter's text, and back.

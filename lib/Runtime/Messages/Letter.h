@@ -26,6 +26,8 @@ struct Letter {
     /// Who joins, and that all have. The answer to who may not is a failure.
     Hello = 1,
     Welcome,
+    /// In front of the welcome: a rank's address in the transport.
+    Address,
     /// A status and its text.
     Failure,
     /// "Where are you?", asked of a rank that another waits for.

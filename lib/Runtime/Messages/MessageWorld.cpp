@@ -18,7 +18,7 @@ using namespace cp::runtime;
 
 /// What 32 bits of a letter's address hold, with room to spare.
 static constexpr int64_t maxProcesses = 1 << 20;
-static constexpr size_t maxTokenBytes = 256;
+static constexpr size_t maxTokenBytes = 256, maxAddressBytes = 4096;
 
 MessageWorld::MessageWorld(const cprt_transport &transport)
     : transport(transport) {}
@@ -137,13 +137,51 @@ static Error checkTransport(const cprt_transport &transport,
   return std::nullopt;
 }
 
+static Failure failureOf(const cprt_transport &transport, cprt_status status) {
+  return {status, std::string(transport.name) + ": " +
+                      transport.error(transport.state)};
+}
+
+/// Of a transport whose ends have addresses.
+static Error readAddress(const cprt_transport &transport, Job &job) {
+  if (!transport.address)
+    return std::nullopt;
+  const void *data = nullptr;
+  size_t bytes = 0;
+  cprt_status status = transport.address(transport.state, &data, &bytes);
+  if (status != CPRT_OK)
+    return failureOf(transport, status);
+  if (bytes > maxAddressBytes)
+    return Failure{CPRT_UNSUPPORTED,
+                   "the transport's address has " + std::to_string(bytes) +
+                       " bytes, expected at most " +
+                       std::to_string(maxAddressBytes)};
+  job.own.assign(static_cast<const char *>(data), bytes);
+  return std::nullopt;
+}
+
+static Error connect(const cprt_transport &transport,
+                     const std::vector<std::string> &addresses) {
+  if (!transport.connect)
+    return std::nullopt;
+  std::vector<const void *> data;
+  std::vector<size_t> bytes;
+  for (const std::string &address : addresses) {
+    data.push_back(address.data());
+    bytes.push_back(address.size());
+  }
+  cprt_status status =
+      transport.connect(transport.state, data.data(), bytes.data());
+  return status == CPRT_OK ? Error() : failureOf(transport, status);
+}
+
 /// Takes the transport over, if it is whole.
 static Error takeTransport(const cprt_transport *given,
                            std::unique_ptr<MessageWorld> &world) {
   cprt_transport transport = {};
   if (Error failure =
-          readSizedOptions(given, sizeof(cprt_transport), "cprt_transport",
-                           &transport, sizeof(transport)))
+          readSizedOptions(given, offsetof(cprt_transport, address),
+                           "cprt_transport", &transport, sizeof(transport)))
     return failure;
   if (!transport.name || !transport.post || !transport.test ||
       !transport.cancel || !transport.error || !transport.destroy)
@@ -173,9 +211,14 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
     known.mesh.push_back(axis.size);
   int64_t local = readOfJob.local_ranks ? readOfJob.local_ranks : size;
   world->oversubscribed = shareProcessors(read, local, *world);
+  if (Error failure = readAddress(world->transport, known))
+    return failure;
   std::unique_ptr<Control> control;
-  if (Error failure =
-          Control::join(known, Clock::now() + world->deadline, control))
+  std::vector<std::string> addresses;
+  if (Error failure = Control::join(known, Clock::now() + world->deadline,
+                                    control, addresses))
+    return failure;
+  if (Error failure = connect(world->transport, addresses))
     return failure;
   world->start(known.rank, std::move(control));
   return std::nullopt;

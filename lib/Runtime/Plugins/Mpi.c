@@ -276,7 +276,8 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
     return status;
   *transport = (cprt_transport){
       sizeof *transport, mpi,    CP_MPI_NAME, rank,      size,
-      post,              test,   cancel,      errorText, destroy};
+      post,              test,   cancel,      errorText, destroy,
+      NULL,              NULL};
   return CPRT_OK;
 }
 

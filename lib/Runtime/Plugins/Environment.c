@@ -1,0 +1,140 @@
+//===- Environment.c - A job as its launcher tells of it ----------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Environment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// Variables of one launcher; null where it has none of that.
+struct launcher {
+  const char *name, *rank, *size, *local_size;
+};
+
+static const struct launcher launchers[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", NULL},
+};
+
+/// 1 and a number from 0 on; 0 where the variable is not set; -1 where it is
+/// something else.
+static int read_number(const char *name, int64_t *value) {
+  const char *text = name ? getenv(name) : NULL;
+  if (!text || !*text)
+    return 0;
+  char *end = NULL;
+  errno = 0;
+  long long number = strtoll(text, &end, 10);
+  if (errno || *end || number < 0 || number > INT32_MAX)
+    return -1;
+  *value = number;
+  return 1;
+}
+
+static int read_launcher(const struct launcher *launcher,
+                         struct cp_environment *found, char *message,
+                         size_t capacity) {
+  const char *names[] = {launcher->rank, launcher->size, launcher->local_size};
+  int64_t *values[] = {&found->rank, &found->size, &found->local_size};
+  int have[3];
+  found->local_size = 0;
+  for (int i = 0; i < 3; ++i) {
+    have[i] = read_number(names[i], values[i]);
+    if (have[i] < 0) {
+      snprintf(message, capacity, "%s is '%s', expected a number from 0 on",
+               names[i], getenv(names[i]));
+      return -1;
+    }
+  }
+  if (have[0] != have[1]) {
+    snprintf(message, capacity,
+             "the environment has %s, but not %s; start the processes by %s, "
+             "or set both",
+             launcher->name == NULL || have[0] ? launcher->rank
+                                               : launcher->size,
+             have[0] ? launcher->size : launcher->rank, launcher->name);
+    return -1;
+  }
+  if (have[0] && found->rank >= found->size) {
+    snprintf(message, capacity, "%s is %lld, expected less than %s, %lld",
+             launcher->rank, (long long)found->rank, launcher->size,
+             (long long)found->size);
+    return -1;
+  }
+  return have[0];
+}
+
+static int read_address(struct cp_environment *environment, char *message,
+                        size_t capacity) {
+  const char *address = getenv("CPRT_ADDRESS"), *host = getenv("MASTER_ADDR");
+  size_t size = sizeof environment->address;
+  int length = 0;
+  int64_t port = 0;
+  if (address && *address) {
+    length = snprintf(environment->address, size, "%s", address);
+  } else if (host && *host) {
+    if (read_number("MASTER_PORT", &port) <= 0 || port < 1 || port > 65534) {
+      snprintf(message, capacity,
+               "MASTER_ADDR is set, but MASTER_PORT is no port from 1 to 65534 "
+               "(the one behind it is taken); set both, or CPRT_ADDRESS");
+      return 1;
+    }
+    int isV6 = strchr(host, ':') != NULL;
+    length = snprintf(environment->address, size, isV6 ? "[%s]:%lld" : "%s:%lld",
+                      host, (long long)port + 1);
+  } else {
+    snprintf(message, capacity,
+             "where rank 0 listens is not known; set CPRT_ADDRESS to host:port, "
+             "or MASTER_ADDR and MASTER_PORT, as torchrun does");
+    return environment->size > 1;
+  }
+  if (length < 0 || (size_t)length >= size) {
+    snprintf(message, capacity, "the address of rank 0 is too long");
+    return 1;
+  }
+  return 0;
+}
+
+int cp_read_environment(struct cp_environment *environment, char *message,
+                        size_t capacity) {
+  const struct launcher *by = NULL;
+  memset(environment, 0, sizeof *environment);
+  environment->size = 1;
+  for (size_t i = 0; i < sizeof launchers / sizeof *launchers; ++i) {
+    struct cp_environment found;
+    memset(&found, 0, sizeof found);
+    int have = read_launcher(&launchers[i], &found, message, capacity);
+    if (have < 0)
+      return 1;
+    if (!have)
+      continue;
+    // srun's are there under an mpirun or torchrun of one task too.
+    int isOuter = by && strcmp(launchers[i].name, "Slurm") == 0 &&
+                  found.size != environment->size;
+    if (by && !isOuter &&
+        (found.rank != environment->rank || found.size != environment->size)) {
+      snprintf(message, capacity,
+               "%s says rank %lld of %lld and %s says rank %lld of %lld; unset "
+               "the variables of one",
+               by->name, (long long)environment->rank,
+               (long long)environment->size, launchers[i].name,
+               (long long)found.rank, (long long)found.size);
+      return 1;
+    }
+    if (!by) {
+      *environment = found;
+      by = &launchers[i];
+    }
+  }
+  environment->token = getenv("CPRT_TOKEN");
+  return read_address(environment, message, capacity);
+}
