@@ -9,6 +9,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   clang-format-22 clang-tidy-22
   clang-22 libclang-rt-22-dev
+  libopenmpi-dev openmpi-bin libmpich-dev mpich libucx-dev
 )
 
 installed() {

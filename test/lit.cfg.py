@@ -40,6 +40,9 @@ config.environment.update(
     OMPI_MCA_rmaps_base_oversubscribe="1",
 )
 launchers = {"openmpi": "mpirun.openmpi", "mpich": "mpirun.mpich", "mpi": "mpirun"}
+launchers["ucx"] = os.path.join(
+    config.test_source_root, "Integration", "Inputs", "launch.py"
+)
 for name, launcher in launchers.items():
     library = os.path.join(config.cp_lib_dir, f"libcprt_{name}.so")
     if os.path.exists(library) and shutil.which(launcher):

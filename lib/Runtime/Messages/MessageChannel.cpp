@@ -14,8 +14,11 @@ using namespace cp::runtime;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+/// A rank that waits for nobody, as the first of a chain, is at most so many
+/// collectives ahead of its group: what it has sent is memory of its peers.
+static constexpr uint64_t longestLead = 32;
 /// Messages of calls that differ do not meet, but for one in so many.
-static constexpr uint64_t numTags = 32768 / 4 - 3;
+static constexpr uint64_t numTags = 8191;
 /// How long a rank waits, at most, before it asks where another is, and asks
 /// again.
 static constexpr milliseconds longestPatience{100};
@@ -79,8 +82,37 @@ Error MessageChannel::enter(const Visit &brought, MovesFn moves) {
     return world.failure();
   visit = &brought;
   uint64_t hash = world.whereabouts->enter(calls, visit->call);
-  tag = int32_t(hash % numTags) * 4;
+  tag = int32_t(hash % numTags) * numLanes;
+  if (Error failure = keepPace())
+    return failure;
   return startRound(moves);
+}
+
+/// A barrier now and then, of ceil(log2 R) messages. (Hensgen, Finkel and
+/// Manber, "Two algorithms for barrier synchronization", 1988.)
+Error MessageChannel::keepPace() {
+  static char nothing = 0;
+  if (++numEntered % longestLead)
+    return std::nullopt;
+  auto size = int64_t(ranks.size());
+  char heard = 0;
+  for (int64_t distance = 1; distance < size; distance *= 2) {
+    int64_t to = (position + distance) % size;
+    int64_t from = (position + size - distance) % size;
+    messages = {message(from, true, paceLane, &heard, 1),
+                message(to, false, paceLane, &nothing, 1)};
+    if (Error failure = post(messages, requests)) {
+      abandon();
+      return failure;
+    }
+    sent[paceLane].push_back({requests[1], messages[1].peer});
+    current = {requests[0], messages[0].peer};
+    if (Error failure = wait(current)) {
+      abandon();
+      return failure;
+    }
+  }
+  return std::nullopt;
 }
 
 Error MessageChannel::nextRound(MovesFn moves) { return startRound(moves); }

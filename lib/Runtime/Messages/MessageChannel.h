@@ -79,8 +79,9 @@ private:
     Posted posted = {nullptr, 0};
   };
   /// Tags of what is not a lane's.
-  static constexpr int32_t roundLane = 2, numLanes = 3;
+  static constexpr int32_t roundLane = 2, paceLane = 3, numLanes = 4;
 
+  Error keepPace();
   Error startRound(MovesFn moves);
   cprt_message outgoing(int64_t to, MovesFn moves);
   cprt_message incomingOf(int64_t from, MovesFn moves);
@@ -105,6 +106,7 @@ private:
 
   const Visit *visit = nullptr;
   int32_t tag = 0;
+  uint64_t numEntered = 0;
   /// By position; of this round.
   std::vector<Incoming> incoming;
   /// What has been sent, by lane.

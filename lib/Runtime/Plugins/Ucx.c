@@ -280,9 +280,36 @@ static void closeEndpoints(struct ucx *ucx, int force) {
   }
 }
 
+/// What came for calls that are not made any more; UCX would warn of each.
+static void discardUnexpected(struct ucx *ucx) {
+  ucp_tag_recv_info_t info;
+  ucp_tag_message_h message;
+  while ((message = ucp_tag_probe_nb(ucx->worker, 0, 0, 1, &info)) != NULL) {
+    void *memory = malloc(info.length ? info.length : 1);
+    ucp_request_param_t params;
+    memset(&params, 0, sizeof params);
+    void *handle = memory ? ucp_tag_msg_recv_nbx(ucx->worker, memory,
+                                                 info.length, message, &params)
+                          : NULL;
+    double most = now() + 0.1;
+    while (UCS_PTR_IS_PTR(handle) &&
+           ucp_request_check_status(handle) == UCS_INPROGRESS && now() < most)
+      ucp_worker_progress(ucx->worker);
+    if (UCS_PTR_IS_PTR(handle)) {
+      // What a rank that is gone would still have to send.
+      if (ucp_request_check_status(handle) == UCS_INPROGRESS)
+        return;
+      ucp_request_free(handle);
+    }
+    free(memory);
+  }
+}
+
 static void destroy(void *state, int32_t failed) {
   struct ucx *ucx = state;
   closeEndpoints(ucx, failed);
+  if (failed)
+    discardUnexpected(ucx);
   if (ucx->own)
     ucp_worker_release_address(ucx->worker, ucx->own);
   ucp_worker_destroy(ucx->worker);
