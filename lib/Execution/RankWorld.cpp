@@ -55,9 +55,8 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
     if (ranks->context(rank))
       ranks->here.push_back(rank);
   auto work = [of = ranks.get()](int64_t i) { of->run(of->here[size_t(i)]); };
-  if (llvm::Error error =
-          RankThreads::create(int64_t(ranks->here.size()), work)
-              .moveInto(ranks->threads))
+  if (llvm::Error error = RankThreads::create(int64_t(ranks->here.size()), work)
+                              .moveInto(ranks->threads))
     return error;
   return ranks;
 }
@@ -103,9 +102,8 @@ llvm::Expected<std::vector<int64_t>> RankWorld::peakBytes() const {
     bytes.push_back(cprt_context_peak_bytes(context(rank)));
   if (hasAll())
     return bytes;
-  llvm::Expected<std::vector<Bytes>> all =
-      gather(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()),
-                            sizeof(int64_t)));
+  llvm::Expected<std::vector<Bytes>> all = gather(llvm::ArrayRef(
+      reinterpret_cast<const uint8_t *>(bytes.data()), sizeof(int64_t)));
   if (!all)
     return all.takeError();
   bytes.resize(all->size());
@@ -155,9 +153,8 @@ llvm::Error RankWorld::failures() const {
 /// program has.
 static std::vector<int64_t> gatherCall(int64_t axes, int64_t ranks,
                                        int64_t words) {
-  std::vector<int64_t> table = {1,        1,     axes + 3, -1,
-                                CPRT_I32, 1,     words,    1,
-                                CPRT_I32, 1,     ranks * words, 1,
+  std::vector<int64_t> table = {1,     1, axes + 3, -1, CPRT_I32,      1,
+                                words, 1, CPRT_I32, 1,  ranks * words, 1,
                                 axes};
   for (int64_t axis = 0; axis < axes; ++axis)
     table.push_back(axis);
@@ -219,8 +216,7 @@ static void addCount(RankCounts &counts, int64_t ranks, int64_t rank,
 /// Those of all ranks, as the processes tell each other.
 llvm::Error RankWorld::gatherCounts(RankCounts &counts) const {
   std::vector<CounterRecord> mine(mostCounters, CounterRecord{});
-  for (auto [to, from] :
-       llvm::zip(mine, countersOf(context(here.front())))) {
+  for (auto [to, from] : llvm::zip(mine, countersOf(context(here.front())))) {
     std::strncpy(to.op, from.op, sizeof to.op - 1);
     to.axes = from.axes;
     to.calls = from.calls;

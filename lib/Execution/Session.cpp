@@ -79,8 +79,7 @@ llvm::Expected<std::vector<HostTensor>>
 Session::Impl::partsOfArgument(size_t number) const {
   const Argument &argument = arguments[number];
   if (argument.shared)
-    return std::vector<HostTensor>(size_t(world->numRanks()),
-                                   *argument.shared);
+    return std::vector<HostTensor>(size_t(world->numRanks()), *argument.shared);
   if (argument.parts.empty())
     return llvm::createStringError("'" + argument.spec.name +
                                    "' was never set");

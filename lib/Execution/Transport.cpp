@@ -52,8 +52,8 @@ llvm::Expected<std::string> Transport::find(llvm::StringRef name,
                                             const std::string &program) {
   std::string executable = llvm::sys::fs::getMainExecutable(
       program.c_str(), reinterpret_cast<void *>(&Transport::find));
-  llvm::SmallString<256> folder = llvm::sys::path::parent_path(
-      llvm::sys::path::parent_path(executable));
+  llvm::SmallString<256> folder =
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(executable));
   llvm::sys::path::append(folder, "lib");
   std::vector<std::string> names;
   std::error_code code;

@@ -214,8 +214,8 @@ Options parseOptions(int argc, char **argv) {
   defineData(options);
   defineHow(options);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(
-      argc, argv, "Run a model on N ranks and report\n");
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Run a model on N ranks and report\n");
   options.arguments.assign(argv + 1, argv + argc);
   for (const char *name : {"strategy", "attention", "order", "axis", "tp",
                            "tp-rows", "params", "scan", "replicate-unused"})

@@ -132,8 +132,7 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
   progress("running on " + std::to_string(ranks) +
            (ranks == 1 ? " rank" : " ranks"));
   RunOptions how = runOptions(options, ranks);
-  how.keepParts =
-      options.check != Check::None || !options.checkAgainst.empty();
+  how.keepParts = options.check != Check::None || !options.checkAgainst.empty();
   llvm::Expected<RunResult> run =
       prepared.program->run(inputs->pointers(), how);
   if (!run)

@@ -104,8 +104,7 @@ static llvm::Error makeFolder(const std::string &folder) {
 static llvm::Error writeFiles(const std::string &folder, Progress progress,
                               llvm::ArrayRef<TensorSpec> arguments,
                               const Session &session, bool writes) {
-  llvm::Error error =
-      writes ? makeFolder(folder) : llvm::Error::success();
+  llvm::Error error = writes ? makeFolder(folder) : llvm::Error::success();
   bool goesOn = writes && !error;
   auto add = [&](llvm::Error more) {
     goesOn &= !more;
@@ -149,8 +148,7 @@ llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
                             const Session &session, bool writes) {
   std::string name = "step-" + std::to_string(progress.steps);
   std::string partial = inFolder(folder, "." + name + ".partial");
-  llvm::Error error =
-      writeFiles(partial, progress, arguments, session, writes);
+  llvm::Error error = writeFiles(partial, progress, arguments, session, writes);
   if (!writes)
     return error;
   if (!error)

@@ -170,8 +170,7 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
   defineTraining(options);
   defineCheckpoints(options);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Train a model on N ranks\n");
+  cl::ParseCommandLineOptions(argc, argv, "Train a model on N ranks\n");
   options.run.sharding.axis = "cp";
   options.run.sharding.scan = "chain";
   options.run.kernels = "fast";

@@ -297,9 +297,9 @@ private:
     if (options.checkpoint.empty() ||
         !(isDue || progress.steps == options.steps))
       return;
-    if (llvm::Error error = writeCheckpoint(options.checkpoint, progress,
-                                            programs.arguments, *session,
-                                            options.run.speaks()))
+    if (llvm::Error error =
+            writeCheckpoint(options.checkpoint, progress, programs.arguments,
+                            *session, options.run.speaks()))
       llvm::errs() << "cp-train: warning: no checkpoint of step "
                    << progress.steps << ": " << llvm::toString(std::move(error))
                    << "; the run goes on\n";

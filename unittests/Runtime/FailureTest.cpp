@@ -152,10 +152,12 @@ TEST(Failure, RankThatStalls) {
 
 TEST(Failure, RankThatNeverComes) {
   Failing test({4});
-  test.run([](int64_t rank, cprt_context *context) {
-    if (rank != 0)
-      gather(context);
-  }, /*comes=*/false);
+  test.run(
+      [](int64_t rank, cprt_context *context) {
+        if (rank != 0)
+          gather(context);
+      },
+      /*comes=*/false);
   for (int64_t rank : {1, 2, 3})
     test.expect(rank, CPRT_TIMEOUT, "for ranks [0]");
   test.expect(0, CPRT_OK, "");
@@ -164,14 +166,16 @@ TEST(Failure, RankThatNeverComes) {
 /// Ranks 0 and 1 wait for each other's row; rank 3 stalls, rank 1 waits for it.
 TEST(Failure, StallSeenThroughAnotherGroup) {
   Failing test({2, 2});
-  test.run([](int64_t rank, cprt_context *context) {
-    if (rank == 1) {
-      gather(context, 0, {0}, 2);
-    } else if (rank == 0) {
-      sleepMs(50);
-      gather(context, 1, {1}, 2);
-    }
-  }, /*comes=*/false);
+  test.run(
+      [](int64_t rank, cprt_context *context) {
+        if (rank == 1) {
+          gather(context, 0, {0}, 2);
+        } else if (rank == 0) {
+          sleepMs(50);
+          gather(context, 1, {1}, 2);
+        }
+      },
+      /*comes=*/false);
   test.expect(0, CPRT_TIMEOUT, "for ranks [3]");
   test.expect(1, CPRT_TIMEOUT, "for ranks [3]");
 }
@@ -241,9 +245,11 @@ TEST(Failure, AxesInAnotherOrder) {
 /// Two groups that share ranks 0 and 1, entered in different order.
 TEST(Failure, RanksThatWaitForEachOtherInDifferentGroups) {
   Failing test({2, 2}, 0);
-  test.run([](int64_t rank, cprt_context *context) {
-    rank == 0 ? gather(context, 0, {0, 1}, 4) : gather(context, 1, {1}, 2);
-  }, /*comes=*/false);
+  test.run(
+      [](int64_t rank, cprt_context *context) {
+        rank == 0 ? gather(context, 0, {0, 1}, 4) : gather(context, 1, {1}, 2);
+      },
+      /*comes=*/false);
   for (int64_t rank : {0, 1})
     test.expect(rank, CPRT_MISMATCH, "wait for each other");
 }

@@ -238,9 +238,10 @@ TEST_F(Joining, JobsThatCannotBe) {
   processes[0].job.local_ranks = 0;
   processes[0].mesh = {3};
   joinAll();
-  expect(0, CPRT_INVALID_ARGUMENT,
-         "the transport 'mailbox' is that of rank 0 of 2, expected rank 0 of 3; "
-         "start as many processes as the mesh has ranks");
+  expect(
+      0, CPRT_INVALID_ARGUMENT,
+      "the transport 'mailbox' is that of rank 0 of 2, expected rank 0 of 3; "
+      "start as many processes as the mesh has ranks");
   std::string token(257, 'x');
   processes[0].mesh = {2};
   processes[0].job.token = token.c_str();
@@ -359,7 +360,8 @@ TEST(Letters, InAnyPieces) {
   std::mt19937_64 random(testSeed());
   std::string wire;
   for (int i = 0; i < 100; ++i)
-    wire += toWire({Letter::Kind::Where, i, i + 1, std::string(random() % 300, 'a')});
+    wire += toWire(
+        {Letter::Kind::Where, i, i + 1, std::string(random() % 300, 'a')});
   LetterReader reader;
   int64_t next = 0;
   for (size_t at = 0; at < wire.size();) {

@@ -28,7 +28,8 @@ class Transport {
 public:
   /// Loads a plug-in and joins its job. Errors: no such file; what exports no
   /// cprt_transport_open; what that says.
-  static llvm::Expected<std::shared_ptr<Transport>> load(const std::string &path);
+  static llvm::Expected<std::shared_ptr<Transport>>
+  load(const std::string &path);
   /// The plug-in of this name among those installed beside a program, or built
   /// with it. Errors: one that is not there, with those that are.
   static llvm::Expected<std::string> find(llvm::StringRef name,

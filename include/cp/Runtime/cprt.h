@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 15
+#define CPRT_VERSION_MINOR 16
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -140,7 +140,7 @@ typedef struct cprt_counter {
   uint64_t axes;
   /// How often this rank took part.
   int64_t calls;
-  /// Bytes that other ranks took from this one.
+  /// Bytes that went from this rank to others.
   int64_t bytes_sent;
 } cprt_counter;
 

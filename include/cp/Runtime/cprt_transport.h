@@ -133,9 +133,8 @@ typedef cprt_status cprt_transport_open_fn(cprt_transport *transport,
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-cprt_status
-cprt_transport_open(cprt_transport *transport, cprt_job *job, char *message,
-                    size_t capacity);
+cprt_status cprt_transport_open(cprt_transport *transport, cprt_job *job,
+                                char *message, size_t capacity);
 
 #ifdef __cplusplus
 }

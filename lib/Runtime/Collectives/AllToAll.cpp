@@ -133,11 +133,12 @@ static List<Segment> splitSegments(const Route &route, const CutRuns &part) {
 /// What the rank at `to` takes of tensor `i` of the one at `from`.
 static Move moveOf(const Descriptor &call, const Group &group, size_t i,
                    const Route &route, int64_t to, int64_t from) {
-  DimMap split = {
-      route.splitDim,
-      splitSegments(route, runsAt(group, route.splitOrder, route.splitSize, to))};
+  DimMap split = {route.splitDim,
+                  splitSegments(route, runsAt(group, route.splitOrder,
+                                              route.splitSize, to))};
   DimMap concat = {route.concatDim, {}};
-  for (const Run &run : runsAt(group, route.concatOrder, route.concatSize, from))
+  for (const Run &run :
+       runsAt(group, route.concatOrder, route.concatSize, from))
     concat.segments.push_back(
         {run.global, run.local, run.length, run.count, run.step, run.length});
   return Move(i, &call.out(i)).with(std::move(concat)).with(std::move(split));

@@ -89,11 +89,11 @@ static Error expectSameDocuments(const Descriptor &call, Exchange &exchange,
                .isSameAs(Documents(first.views[0].buffer, row)))
         return exchange.failAll(
             {CPRT_MISMATCH,
-            call.title() + ": positions 0 and " + std::to_string(peer) +
-                " of the group have other documents in row " +
-                std::to_string(row) +
-                " of their cu_seqlens; give all ranks of a sequence the "
-                "same"});
+             call.title() + ": positions 0 and " + std::to_string(peer) +
+                 " of the group have other documents in row " +
+                 std::to_string(row) +
+                 " of their cu_seqlens; give all ranks of a sequence the "
+                 "same"});
   }
   return std::nullopt;
 }

@@ -179,9 +179,8 @@ static void fillBegin(const Descriptor &call, const HaloCall &read, size_t i) {
   if (!read.hasInitial)
     return;
   for (int64_t slot = 0; slot < read.sequence.partsPerRank(); ++slot)
-    if (int64_t missing =
-            forEachPiece(call, read, i, read.group->position, slot,
-                         [](int64_t, const Segment &) {}))
+    if (int64_t missing = forEachPiece(call, read, i, read.group->position,
+                                       slot, [](int64_t, const Segment &) {}))
       takeInitial(call, read, i, slot, missing);
 }
 

@@ -292,8 +292,7 @@ Error cp::runtime::operations::reduceScatter(Context &context,
     return failure;
   auto terms = [&](int64_t to, int64_t, List<Move> &list) {
     for (size_t i = 0; i < count; ++i)
-      list.push_back(
-          termsOf(call.out(i), i, partOf(*group, wholes[i], to)));
+      list.push_back(termsOf(call.out(i), i, partOf(*group, wholes[i], to)));
   };
   Exchange exchange(context, call, *group);
   if (Error failure = exchange.enter(terms))

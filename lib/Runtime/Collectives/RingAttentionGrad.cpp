@@ -109,8 +109,8 @@ private:
     int64_t previous = blocks.around(-1), next = blocks.around(1);
     // The slot held step t - 2's, which the next rank took for its t - 1.
     if (t >= 3)
-      if (Error failure = exchange.await(next, KeyRing::hasDone(t - 1),
-                                         nullptr, 0))
+      if (Error failure =
+              exchange.await(next, KeyRing::hasDone(t - 1), nullptr, 0))
         return failure;
     if (Error failure = exchange.reclaim(Lane::Second, 2))
       return failure;

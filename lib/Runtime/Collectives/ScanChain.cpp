@@ -103,10 +103,9 @@ Error Chain::takeIn(int64_t slot, int64_t block) {
             exchange.window(previous.position, whole(previous.slot), prefix))
       return failure;
   Piece taken = piece(slot, block);
-  if (Error failure =
-          exchange.await(previous.position, readyAfter(previous, block),
-                         prefix + taken.offset - whole(slot).offset,
-                         taken.bytes))
+  if (Error failure = exchange.await(
+          previous.position, readyAfter(previous, block),
+          prefix + taken.offset - whole(slot).offset, taken.bytes))
     return failure;
   if (part < scan.lastPart() || scan.hasTotal) {
     combine(own(slot), prefix, own(slot), scan.shape,

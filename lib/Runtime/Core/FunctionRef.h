@@ -20,9 +20,9 @@ template <typename Result, typename... Args>
 class FunctionRef<Result(Args...)> {
 public:
   FunctionRef() = default;
-  template <typename Fn,
-            std::enable_if_t<!std::is_same_v<std::decay_t<Fn>, FunctionRef>,
-                             int> = 0>
+  template <
+      typename Fn,
+      std::enable_if_t<!std::is_same_v<std::decay_t<Fn>, FunctionRef>, int> = 0>
   FunctionRef(const Fn &fn)
       : callee(&fn), call([](const void *callee, Args... args) -> Result {
           return (*static_cast<const Fn *>(callee))(args...);

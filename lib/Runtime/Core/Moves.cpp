@@ -84,8 +84,7 @@ static bool isStretch(const DimMap &map, bool ofTarget, Stretch &stretch) {
     int64_t first = ofTarget ? segment.dst : segment.src;
     int64_t step = ofTarget ? segment.dstStep : segment.srcStep;
     bool hasGaps = segment.count > 1 && step != segment.length;
-    if (hasGaps ||
-        (stretch.length && first != stretch.first + stretch.length))
+    if (hasGaps || (stretch.length && first != stretch.first + stretch.length))
       return false;
     if (!stretch.length)
       stretch.first = first;

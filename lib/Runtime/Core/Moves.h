@@ -39,8 +39,7 @@ struct Move {
 
 /// Appends what the rank at `to` takes of the one at `from`: the same, but for
 /// targets, whichever rank asks.
-using MovesFn =
-    FunctionRef<void(int64_t to, int64_t from, List<Move> &moves)>;
+using MovesFn = FunctionRef<void(int64_t to, int64_t from, List<Move> &moves)>;
 
 /// The bytes of the elements that `maps` take of `source`.
 int64_t bytesOf(const Buffer &source, const List<DimMap> &maps);

@@ -48,9 +48,9 @@ public:
     virtual void lose(int64_t rank) = 0;
   };
 
-  /// Returns when all ranks have joined, with their addresses in the transport: CPRT_TIMEOUT when one does not until
-  /// the deadline, CPRT_MISMATCH when two differ, CPRT_INVALID_ARGUMENT for a
-  /// token that is not rank 0's.
+  /// Returns when all ranks have joined, with their addresses in the transport:
+  /// CPRT_TIMEOUT when one does not until the deadline, CPRT_MISMATCH when two
+  /// differ, CPRT_INVALID_ARGUMENT for a token that is not rank 0's.
   static Error join(const Job &job, Clock::time_point deadline,
                     std::unique_ptr<Control> &control,
                     std::vector<std::string> &addresses);

@@ -121,9 +121,8 @@ Error Joining::seat(Connection &guest, const Letter &hello,
     return Failure{CPRT_MISMATCH, who + " is not in a mesh of " +
                                       std::to_string(job.size) + " ranks"};
   if (connections[size_t(hello.from)].isOpen())
-    return Failure{CPRT_MISMATCH,
-                   "two processes say that they are " + who +
-                       "; give each a rank of its own"};
+    return Failure{CPRT_MISMATCH, "two processes say that they are " + who +
+                                      "; give each a rank of its own"};
   addresses[size_t(hello.from)] = std::move(address);
   connections[size_t(hello.from)] = std::move(guest);
   guest = Connection();
@@ -143,14 +142,12 @@ Error Joining::attend(const File &listener, std::vector<Connection> &guests,
       if (Error failure = seat(guest, *letter, connections))
         return failure;
   }
-  guests.erase(std::remove_if(guests.begin(), guests.end(),
-                              [](const Connection &guest) {
-                                return !guest.isOpen();
-                              }),
-               guests.end());
+  guests.erase(
+      std::remove_if(guests.begin(), guests.end(),
+                     [](const Connection &guest) { return !guest.isOpen(); }),
+      guests.end());
   if (polled[0].revents)
-    if (File socket{
-            ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)})
+    if (File socket{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)})
       guests.emplace_back(std::move(socket));
   return std::nullopt;
 }
@@ -170,8 +167,8 @@ void Joining::welcome(std::vector<Connection> &connections) const {
   for (Connection &connection : connections) {
     for (int64_t rank = 0; rank < job.size; ++rank)
       if (!addresses[size_t(rank)].empty())
-        connection.send({Letter::Kind::Address, rank, everyone,
-                         addresses[size_t(rank)]});
+        connection.send(
+            {Letter::Kind::Address, rank, everyone, addresses[size_t(rank)]});
     connection.send({Letter::Kind::Welcome, 0, everyone, ""});
     connection.flush();
   }

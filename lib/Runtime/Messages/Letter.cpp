@@ -23,7 +23,8 @@ struct Header {
 static constexpr uint32_t magic = 0x63707200 + 1;
 
 std::string cp::runtime::toWire(const Letter &letter) {
-  std::string_view text = std::string_view(letter.text).substr(0, maxLetterBytes);
+  std::string_view text =
+      std::string_view(letter.text).substr(0, maxLetterBytes);
   Header header = {magic, uint32_t(letter.kind), int32_t(letter.from),
                    int32_t(letter.to), uint32_t(text.size())};
   std::string wire(sizeof header, '\0');

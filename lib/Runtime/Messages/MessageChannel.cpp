@@ -72,8 +72,7 @@ MessageChannel::MessageChannel(MessageWorld &world, cprt_context &context,
                                std::vector<int64_t> ranks, int64_t position)
     : world(world), context(context), ranks(std::move(ranks)),
       position(position), calls(world.whereabouts->callsOf(this->ranks)),
-      incoming(this->ranks.size()),
-      mirrors(context.memory) {}
+      incoming(this->ranks.size()), mirrors(context.memory) {}
 
 MessageChannel::~MessageChannel() { abandon(); }
 
@@ -177,8 +176,8 @@ cprt_message MessageChannel::incomingOf(int64_t from, MovesFn moves) {
   Bundle bundle = bundleOf(visit->call, in.moves);
   if (bundle.numMoves == 1)
     for (const Move &move : in.moves)
-      if (char *row = move.target ? rowOf(*move.target, move.maps, true)
-                                  : nullptr) {
+      if (char *row =
+              move.target ? rowOf(*move.target, move.maps, true) : nullptr) {
         in.isThere = true;
         return message(from, true, roundLane, row, bundle.bytes);
       }
@@ -346,11 +345,10 @@ Failure MessageChannel::failureOfTransport(cprt_status status) {
 Failure MessageChannel::lateFailure(int64_t peer) {
   int64_t rank = world.whereabouts->absentRank(peer);
   return world.end(
-      {CPRT_TIMEOUT,
-       visit->call.title() + ": waited " +
-           std::to_string(world.deadline.count()) + " ms for ranks " +
-           listText(&rank, 1) +
-           "; look at what they do, or raise deadline_ms"});
+      {CPRT_TIMEOUT, visit->call.title() + ": waited " +
+                         std::to_string(world.deadline.count()) +
+                         " ms for ranks " + listText(&rank, 1) +
+                         "; look at what they do, or raise deadline_ms"});
 }
 
 Error MessageChannel::test(Posted &posted, bool &isDone) {

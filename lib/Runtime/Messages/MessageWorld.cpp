@@ -112,8 +112,7 @@ static Error readJob(const cprt_job *given, int64_t size, Job &job,
   job.program = read.program;
   if (job.token.size() > maxTokenBytes)
     return invalid("the job's token has " + std::to_string(job.token.size()) +
-                   " bytes, expected at most " +
-                   std::to_string(maxTokenBytes));
+                   " bytes, expected at most " + std::to_string(maxTokenBytes));
   if (size == 1)
     return std::nullopt;
   if (Error failure = Address::parse(read.address, job.address))
@@ -152,10 +151,10 @@ static Error readAddress(const cprt_transport &transport, Job &job) {
   if (status != CPRT_OK)
     return failureOf(transport, status);
   if (bytes > maxAddressBytes)
-    return Failure{CPRT_UNSUPPORTED,
-                   "the transport's address has " + std::to_string(bytes) +
-                       " bytes, expected at most " +
-                       std::to_string(maxAddressBytes)};
+    return Failure{CPRT_UNSUPPORTED, "the transport's address has " +
+                                         std::to_string(bytes) +
+                                         " bytes, expected at most " +
+                                         std::to_string(maxAddressBytes)};
   job.own.assign(static_cast<const char *>(data), bytes);
   return std::nullopt;
 }

@@ -44,10 +44,12 @@ Error Address::parse(const char *text, Address &address) {
   static constexpr std::string_view unixPrefix = "unix:";
   if (all.compare(0, unixPrefix.size(), unixPrefix) == 0) {
     address.path = all.substr(unixPrefix.size());
-    if (address.path.empty() || address.path.size() >= sizeof(sockaddr_un::sun_path))
-      return unusable(all, "a path has 1 to " +
-                               std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
-                               " bytes");
+    if (address.path.empty() ||
+        address.path.size() >= sizeof(sockaddr_un::sun_path))
+      return unusable(all,
+                      "a path has 1 to " +
+                          std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                          " bytes");
     return std::nullopt;
   }
   size_t colon = all.rfind(':');
@@ -64,8 +66,7 @@ Error Address::parse(const char *text, Address &address) {
 
 /// Calls fn(name, bytes) for every name that the address stands for, until it
 /// gives no error.
-template <typename Fn>
-Error Address::forEachName(bool isPassive, Fn fn) const {
+template <typename Fn> Error Address::forEachName(bool isPassive, Fn fn) const {
   if (!path.empty()) {
     sockaddr_un name = {};
     name.sun_family = AF_UNIX;
@@ -140,7 +141,8 @@ Error Address::connect(Clock::time_point deadline, File &connection) const {
         /*isPassive=*/false, [&](const sockaddr *name, socklen_t size) {
           File socket = socketFor(name);
           timeval most = {1, 0};
-          ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+          ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most,
+                       sizeof most);
           if (!socket || ::connect(socket.get(), name, size))
             return errno;
           connection = std::move(socket);

@@ -43,8 +43,7 @@ uint64_t cp::runtime::hashOf(const Descriptor &call) {
   return hash.get();
 }
 
-Whereabouts::Calls &
-Whereabouts::callsOf(const std::vector<int64_t> &group) {
+Whereabouts::Calls &Whereabouts::callsOf(const std::vector<int64_t> &group) {
   std::lock_guard<std::mutex> lock(mutex);
   return calls[group];
 }
@@ -68,13 +67,8 @@ void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!isWaiting || mine.peer != peer) {
-      mine = {rank,
-              mine.epoch + 1,
-              peer,
-              group,
-              calls[group].number,
-              hashOf(call),
-              call.describe()};
+      mine = {rank,         mine.epoch + 1, peer, group, calls[group].number,
+              hashOf(call), call.describe()};
       absent = -1;
       isWaiting = true;
     }
@@ -134,21 +128,21 @@ Error Whereabouts::compare(const Wait &asker) {
   const Calls::Call &call = known->second.at(asker.number);
   if (call.hash == asker.hash)
     return std::nullopt;
-  bool isHere = isWaiting && mine.group == asker.group &&
-                mine.number == asker.number;
+  bool isHere =
+      isWaiting && mine.group == asker.group && mine.number == asker.number;
   // Waits soon, and says then what its call is.
   if (isInside && !isWaiting)
     return std::nullopt;
-  return Failure{
-      CPRT_MISMATCH,
-      "collective number " + std::to_string(asker.number - 1) + " of ranks " +
-          listText(asker.group.data(), asker.group.size()) + ": rank " +
-          std::to_string(rank) + " is at " +
-          (isHere ? mine.call
-                  : std::string(call.op) + " (call " + std::to_string(call.id) +
-                        ") or behind it") +
-          ", rank " + std::to_string(asker.rank) + " is at " + asker.call +
-          "; expected the same call on every rank"};
+  return Failure{CPRT_MISMATCH,
+                 "collective number " + std::to_string(asker.number - 1) +
+                     " of ranks " +
+                     listText(asker.group.data(), asker.group.size()) +
+                     ": rank " + std::to_string(rank) + " is at " +
+                     (isHere ? mine.call
+                             : std::string(call.op) + " (call " +
+                                   std::to_string(call.id) + ") or behind it") +
+                     ", rank " + std::to_string(asker.rank) + " is at " +
+                     asker.call + "; expected the same call on every rank"};
 }
 
 /// What a question means; hands it on if that is not for this rank to say. The

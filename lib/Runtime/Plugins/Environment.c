@@ -89,12 +89,14 @@ static int read_address(struct cp_environment *environment, char *message,
       return 1;
     }
     int isV6 = strchr(host, ':') != NULL;
-    length = snprintf(environment->address, size, isV6 ? "[%s]:%lld" : "%s:%lld",
-                      host, (long long)port + 1);
+    length =
+        snprintf(environment->address, size, isV6 ? "[%s]:%lld" : "%s:%lld",
+                 host, (long long)port + 1);
   } else {
-    snprintf(message, capacity,
-             "where rank 0 listens is not known; set CPRT_ADDRESS to host:port, "
-             "or MASTER_ADDR and MASTER_PORT, as torchrun does");
+    snprintf(
+        message, capacity,
+        "where rank 0 listens is not known; set CPRT_ADDRESS to host:port, "
+        "or MASTER_ADDR and MASTER_PORT, as torchrun does");
     return environment->size > 1;
   }
   if (length < 0 || (size_t)length >= size) {

@@ -187,7 +187,8 @@ static int openListener(int isLocal, int *port) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0)
     return -1;
-  if (bind(fd, (struct sockaddr *)&name, sizeof name) || listen(fd, SOMAXCONN) ||
+  if (bind(fd, (struct sockaddr *)&name, sizeof name) ||
+      listen(fd, SOMAXCONN) ||
       getsockname(fd, (struct sockaddr *)&name, &size)) {
     close(fd);
     return -1;
@@ -275,9 +276,8 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
   if (status != CPRT_OK)
     return status;
   *transport = (cprt_transport){
-      sizeof *transport, mpi,    CP_MPI_NAME, rank,      size,
-      post,              test,   cancel,      errorText, destroy,
-      NULL,              NULL};
+      sizeof *transport, mpi,     CP_MPI_NAME, rank, size, post, test, cancel,
+      errorText,         destroy, NULL,        NULL};
   return CPRT_OK;
 }
 

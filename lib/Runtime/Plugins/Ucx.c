@@ -71,8 +71,8 @@ static void onPeerError(void *argument, ucp_ep_h endpoint,
   ((struct peer *)argument)->status = status;
 }
 
-/// Made with the first message. Where no transport tells of peers that are gone,
-/// the runtime's own connections do.
+/// Made with the first message. Where no transport tells of peers that are
+/// gone, the runtime's own connections do.
 static ucs_status_t connectTo(struct ucx *ucx, struct peer *peer) {
   ucp_ep_params_t params;
   memset(&params, 0, sizeof params);
@@ -159,25 +159,23 @@ static cprt_status start(struct ucx *ucx, const cprt_message *message,
   params.user_data = request;
   if (message->is_receive) {
     params.cb.recv = onReceived;
-    request->handle =
-        ucp_tag_recv_nbx(ucx->worker, message->data, (size_t)message->bytes,
-                         tagOf(message->peer, message->tag), ~(ucp_tag_t)0,
-                         &params);
+    request->handle = ucp_tag_recv_nbx(
+        ucx->worker, message->data, (size_t)message->bytes,
+        tagOf(message->peer, message->tag), ~(ucp_tag_t)0, &params);
   } else {
-    ucs_status_t status =
-        peer->endpoint ? peer->status : connectTo(ucx, peer);
+    ucs_status_t status = peer->endpoint ? peer->status : connectTo(ucx, peer);
     if (status != UCS_OK)
       return failed(ucx, "ucp_ep_create", status);
     params.cb.send = onSent;
-    request->handle = ucp_tag_send_nbx(
-        peer->endpoint, message->data, (size_t)message->bytes,
-        tagOf(ucx->job.rank, message->tag), &params);
+    request->handle =
+        ucp_tag_send_nbx(peer->endpoint, message->data, (size_t)message->bytes,
+                         tagOf(ucx->job.rank, message->tag), &params);
   }
   if (UCS_PTR_IS_ERR(request->handle)) {
     ucs_status_t status = UCS_PTR_STATUS(request->handle);
     request->handle = NULL;
-    return failed(ucx, message->is_receive ? "ucp_tag_recv_nbx"
-                                           : "ucp_tag_send_nbx",
+    return failed(ucx,
+                  message->is_receive ? "ucp_tag_recv_nbx" : "ucp_tag_send_nbx",
                   status);
   }
   return CPRT_OK;
@@ -266,8 +264,8 @@ static void closeEndpoints(struct ucx *ucx, int force) {
       ucp_request_param_t params;
       memset(&params, 0, sizeof params);
       params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-      params.flags = force || peer->status != UCS_OK ? UCP_EP_CLOSE_FLAG_FORCE
-                                                     : 0;
+      params.flags =
+          force || peer->status != UCS_OK ? UCP_EP_CLOSE_FLAG_FORCE : 0;
       void *closing = ucp_ep_close_nbx(peer->endpoint, &params);
       if (UCS_PTR_IS_PTR(closing)) {
         while (ucp_request_check_status(closing) == UCS_INPROGRESS &&

@@ -38,7 +38,9 @@ public:
               Lane lane) override;
 
 private:
-  Participant &at(int64_t peer) const { return meeting.at(slots[size_t(peer)]); }
+  Participant &at(int64_t peer) const {
+    return meeting.at(slots[size_t(peer)]);
+  }
   Error awaitProgress(int64_t peer, uint64_t progress);
 
   cprt_context &context;
