@@ -152,10 +152,13 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
   std::lock_guard<std::mutex> lock(mutex);
   if (Error failure = compare(asker))
     return failure;
-  bool hasCome = calls[asker.group].number >= asker.number;
+  uint64_t number = calls[asker.group].number;
+  bool isThere = mine.group == asker.group && mine.number == asker.number;
+  // Who has left the call has sent what it had to; it is on its way.
+  if (number > asker.number || (number == asker.number && !isThere))
+    return std::nullopt;
   if (!isWaiting) {
-    // Who has come is about to hand its data on.
-    if (!hasCome)
+    if (number < asker.number)
       send({Letter::Kind::Absent, rank, first.rank,
             TextWriter().number(first.epoch).take()});
     return std::nullopt;

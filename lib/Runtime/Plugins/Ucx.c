@@ -71,8 +71,7 @@ static void onPeerError(void *argument, ucp_ep_h endpoint,
   ((struct peer *)argument)->status = status;
 }
 
-/// Made with the first message. Where no transport tells of peers that are
-/// gone, the runtime's own connections do.
+/// Made with the first message.
 static ucs_status_t connectTo(struct ucx *ucx, struct peer *peer) {
   ucp_ep_params_t params;
   memset(&params, 0, sizeof params);
@@ -83,12 +82,18 @@ static ucs_status_t connectTo(struct ucx *ucx, struct peer *peer) {
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = onPeerError;
   params.err_handler.arg = peer;
-  ucs_status_t status = ucp_ep_create(ucx->worker, &params, &peer->endpoint);
-  if (status == UCS_ERR_UNREACHABLE || status == UCS_ERR_UNSUPPORTED) {
-    params.err_mode = UCP_ERR_HANDLING_MODE_NONE;
-    status = ucp_ep_create(ucx->worker, &params, &peer->endpoint);
-  }
-  return status;
+  return ucp_ep_create(ucx->worker, &params, &peer->endpoint);
+}
+
+/// By one that tells of peers that are gone: of those that do not, shared memory
+/// may reach another container of the machine in one direction only.
+static cprt_status unreachable(struct ucx *ucx, int64_t rank,
+                               ucs_status_t status) {
+  say(ucx,
+      "rank %lld cannot be reached by a transport that tells of peers that are "
+      "gone: %s; look at its network, and at UCX_TLS and UCX_NET_DEVICES",
+      (long long)rank, ucs_status_string(status));
+  return CPRT_UNSUPPORTED;
 }
 
 static cprt_status giveAddress(void *state, const void **data, size_t *bytes) {
@@ -165,7 +170,8 @@ static cprt_status start(struct ucx *ucx, const cprt_message *message,
   } else {
     ucs_status_t status = peer->endpoint ? peer->status : connectTo(ucx, peer);
     if (status != UCS_OK)
-      return failed(ucx, "ucp_ep_create", status);
+      return peer->endpoint ? failed(ucx, "a peer", status)
+                            : unreachable(ucx, message->peer, status);
     params.cb.send = onSent;
     request->handle =
         ucp_tag_send_nbx(peer->endpoint, message->data, (size_t)message->bytes,
