@@ -10,6 +10,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc")
 install(FILES ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_batch.h
+              ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_program.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_transport.h
               ${PROJECT_BINARY_DIR}/include/cp/Runtime/GroupOperations.h.inc
               ${PROJECT_BINARY_DIR}/include/cp/Runtime/LocalOperations.h.inc

@@ -33,7 +33,8 @@ for part in Local Group; do
   made+=("$name.h.inc=$out/made/$part")
 done
 python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h \
-  include/cp/Runtime/cprt_batch.h include/cp/Runtime/cprt_transport.h \
+  include/cp/Runtime/cprt_batch.h include/cp/Runtime/cprt_program.h \
+  include/cp/Runtime/cprt_transport.h \
   "${made[@]}" \
   >"$out/Runtime.md"
 rm -r "$out/made"

@@ -7,6 +7,8 @@
 
 #include "cp/Execution/HostTensor.h"
 
+#include "cp/Layout/Parts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -34,49 +36,6 @@ void convertAll(const HostTensor &tensor, std::vector<double> &out) {
     out[i] = static_cast<double>(value);
   }
 }
-
-/// Walks the runs of one rank's part, dimension by dimension.
-class PartWalker {
-public:
-  PartWalker(const Layout &layout, const std::vector<int64_t> &whole,
-             const std::vector<int64_t> &part, int64_t rank,
-             int64_t elementSize)
-      : whole(whole), part(part), elementSize(elementSize) {
-    for (size_t dim = 0; dim < whole.size(); ++dim)
-      runs.push_back(runsOf(layout.mesh, layout.dims[dim], whole[dim], rank));
-  }
-
-  /// Calls copy(wholeOffset, partOffset, bytes) for each contiguous piece.
-  template <typename CopyFn> void walk(CopyFn copy) { walkDim(0, 0, 0, copy); }
-
-private:
-  template <typename CopyFn>
-  void walkDim(size_t dim, int64_t wholeIndex, int64_t partIndex, CopyFn copy) {
-    if (dim == whole.size())
-      return copy(wholeIndex * elementSize, partIndex * elementSize,
-                  elementSize);
-    int64_t inner = 1;
-    for (size_t next = dim + 1; next < whole.size(); ++next)
-      inner *= whole[next] == part[next] ? whole[next] : 0;
-    auto walkRun = [&](int64_t global, int64_t local, int64_t length) {
-      int64_t to = wholeIndex * whole[dim] + global;
-      int64_t from = partIndex * part[dim] + local;
-      // The rest is whole, so the run is one piece.
-      if (inner > 0)
-        copy(to * inner * elementSize, from * inner * elementSize,
-             length * inner * elementSize);
-      else
-        for (int64_t i = 0; i < length; ++i)
-          walkDim(dim + 1, to + i, from + i, copy);
-    };
-    for (const Run &run : runs[dim])
-      run.forEach(walkRun);
-  }
-
-  const std::vector<int64_t> &whole, &part;
-  int64_t elementSize;
-  std::vector<std::vector<Run>> runs;
-};
 
 } // namespace
 
@@ -119,7 +78,7 @@ std::vector<double> HostTensor::asDoubles() const {
 HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
   HostTensor part =
       HostTensor::zeros(whole.dtype, localShape(layout, whole.shape, rank));
-  PartWalker(layout, whole.shape, part.shape, rank, dtypeBytes(whole.dtype))
+  PartWalker(layout, whole.shape, rank, dtypeBytes(whole.dtype))
       .walk([&](int64_t from, int64_t to, int64_t size) {
         std::memcpy(part.bytes.data() + to, whole.bytes.data() + from, size);
       });
@@ -128,7 +87,7 @@ HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
 
 void putPart(const HostTensor &part, const Layout &layout, int64_t rank,
              HostTensor &whole) {
-  PartWalker(layout, whole.shape, part.shape, rank, dtypeBytes(whole.dtype))
+  PartWalker(layout, whole.shape, rank, dtypeBytes(whole.dtype))
       .walk([&](int64_t to, int64_t from, int64_t size) {
         std::memcpy(whole.bytes.data() + to, part.bytes.data() + from, size);
       });

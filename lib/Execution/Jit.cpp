@@ -7,62 +7,20 @@
 
 #include "Jit.h"
 
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
+#include "MachineCode.h"
+
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
-#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace llvm;
 
 namespace cp {
 
-static void optimize(Module &module, TargetMachine &machine) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager graphs;
-  ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
-      .run(module, modules);
-}
-
-/// Takes the kernels out of `module`, which keeps `entry` and its tables.
-static std::unique_ptr<Module> splitKernels(Module &module, StringRef entry) {
-  ValueToValueMapTy map;
-  std::unique_ptr<Module> kernels =
-      CloneModule(module, map, [&](const GlobalValue *value) {
-        return isa<Function>(value) && value->getName() != entry;
-      });
-  for (Function &function : module)
-    if (function.getName() != entry)
-      function.deleteBody();
-  return kernels;
-}
-
-/// Adds the object code of `module`, generated at this level.
-static Error addCode(orc::LLJIT &jit, orc::JITTargetMachineBuilder builder,
+static Error addCode(orc::LLJIT &jit,
+                     const orc::JITTargetMachineBuilder &builder,
                      CodeGenOptLevel level, Module &module) {
-  builder.setCodeGenOptLevel(level);
-  Expected<std::unique_ptr<TargetMachine>> machine =
-      builder.createTargetMachine();
-  if (!machine)
-    return machine.takeError();
-  module.setDataLayout((*machine)->createDataLayout());
-  module.setTargetTriple((*machine)->getTargetTriple());
-  if (level != CodeGenOptLevel::None)
-    optimize(module, **machine);
   Expected<std::unique_ptr<MemoryBuffer>> object =
-      orc::SimpleCompiler(**machine)(module);
+      objectOf(builder, level, module);
   if (!object)
     return object.takeError();
   return jit.addObjectFile(std::move(*object));
@@ -91,22 +49,13 @@ makeJit(const orc::JITTargetMachineBuilder &builder,
   return jit;
 }
 
-static std::unique_ptr<Module> translate(mlir::ModuleOp module,
-                                         LLVMContext &context) {
-  mlir::DialectRegistry registry;
-  mlir::registerBuiltinDialectTranslation(registry);
-  mlir::registerLLVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
-  return mlir::translateModuleToLLVMIR(module, context);
-}
-
 Expected<CompiledEntry>
 compileToMachineCode(mlir::ModuleOp module, StringRef entry,
                      ArrayRef<RuntimeOperation> operations) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   LLVMContext context;
-  std::unique_ptr<Module> main = translate(module, context);
+  std::unique_ptr<Module> main = translateToLLVM(module, context);
   if (!main || !main->getFunction(entry))
     return createStringError("the program could not be translated to LLVM IR");
   Expected<orc::JITTargetMachineBuilder> builder =

@@ -27,6 +27,22 @@ struct LocalProgram {
 llvm::Expected<LocalProgram> makeLocal(mlir::ModuleOp module,
                                        const CompileOptions &options);
 
+/// One rank's program in the LLVM dialect.
+struct LoweredProgram {
+  LocalProgram local;
+  std::string name;
+  int64_t arenaBytes = 0;
+};
+
+/// Shards and lowers a copy of `module`: one program, or the two of
+/// Program::compileSteps. Errors as of these.
+llvm::Expected<std::vector<LoweredProgram>>
+lowerPrograms(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Of the text of a lowered module: the order of things in bytecode is not the
+/// same in every process. Says nothing of what a processor makes of it.
+uint64_t hashOf(mlir::ModuleOp lowered);
+
 } // namespace cp
 
 #endif // CP_LIB_EXECUTION_LOCALPROGRAM_H

@@ -200,13 +200,6 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
   return localOf(*sharded, std::move(sharded->module), sharded->name);
 }
 
-/// One rank's program in the LLVM dialect.
-struct LoweredProgram {
-  LocalProgram local;
-  std::string name;
-  int64_t arenaBytes = 0;
-};
-
 static llvm::Expected<LoweredProgram> lowerLocal(LocalProgram local) {
   LoweredProgram lowered;
   lowered.local = std::move(local);
@@ -244,9 +237,7 @@ lowerAll(ModuleOp original, const CompileOptions &options) {
   return programs;
 }
 
-/// Of its text: the order of things in bytecode is not the same in every
-/// process.
-static uint64_t hashOf(ModuleOp module) {
+uint64_t hashOf(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream, OpPrintingFlags().useLocalScope());
@@ -263,8 +254,8 @@ static int64_t arenaOf(llvm::ArrayRef<LoweredProgram> programs) {
 /// The same within the limit of memory. Plans go by tensors, and what
 /// bufferization and the placing of buffers add is known behind them: a plan
 /// that ends above is made anew for as much less.
-static llvm::Expected<std::vector<LoweredProgram>>
-lowerWithin(ModuleOp original, const CompileOptions &options) {
+llvm::Expected<std::vector<LoweredProgram>>
+lowerPrograms(ModuleOp original, const CompileOptions &options) {
   llvm::Expected<std::vector<LoweredProgram>> programs =
       lowerAll(original, options);
   int64_t limit = options.memory.limit;
@@ -314,7 +305,7 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
 llvm::Expected<std::vector<std::unique_ptr<Program>>>
 Program::compileSteps(ModuleOp original, const CompileOptions &options) {
   auto start = std::chrono::steady_clock::now();
-  auto lowered = lowerWithin(original, options);
+  auto lowered = lowerPrograms(original, options);
   if (!lowered)
     return lowered.takeError();
   std::vector<std::unique_ptr<Program>> programs;

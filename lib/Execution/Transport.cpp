@@ -14,6 +14,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <unistd.h>
+
 namespace cp {
 
 static llvm::Error errorOf(cprt_status status, const char *message) {
@@ -102,8 +104,12 @@ llvm::Expected<cprt_world *> Transport::makeWorld(const cprt_options &options,
 }
 
 Transport::~Transport() {
-  if (isOpen)
-    opened.destroy(opened.state, /*failed=*/0);
+  if (!isOpen)
+    return;
+  // The others are about to come, and wait for nobody who has left.
+  if (job.listener > 0)
+    ::close(job.listener - 1);
+  opened.destroy(opened.state, /*failed=*/1);
 }
 
 } // namespace cp

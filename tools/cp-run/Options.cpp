@@ -231,6 +231,14 @@ llvm::Error joinJob(Options &options, const char *program) {
     return llvm::createStringError("--transport is for a run, and --explain "
                                    "and --trace-tokens run nothing; leave it "
                                    "out");
+  if (options.model == "-")
+    return llvm::createStringError(
+        "--transport needs a model that each process "
+        "can read, and standard input goes to one; "
+        "name a file");
+  if (options.check == Check::Each)
+    return llvm::createStringError("--check=each is for threads, and "
+                                   "--transport starts none; leave one out");
   llvm::Expected<std::string> path =
       Transport::find(options.transport, program);
   if (!path)

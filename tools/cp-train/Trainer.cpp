@@ -310,9 +310,12 @@ private:
   //===--------------------------------------------------------------------===//
 
   llvm::Error save() {
-    if (curve)
-      if (llvm::Error error = curve->close())
-        return error;
+    llvm::Error ofCurve = curve ? curve->close() : llvm::Error::success();
+    return llvm::joinErrors(std::move(ofCurve), saveWeights());
+  }
+
+  /// All processes gather them.
+  llvm::Error saveWeights() {
     if (options.saveWeights.empty())
       return llvm::Error::success();
     std::vector<HostTensor> tensors;

@@ -289,9 +289,10 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   cprt_threads_create(&options, worlds.data(), nullptr, 0);
 }
 
+/// Rank 0's waits for the others'.
 World::~World() {
-  for (cprt_world *world : worlds)
-    cprt_world_destroy(world);
+  for (size_t i = worlds.size(); i-- > 0;)
+    cprt_world_destroy(worlds[i]);
 }
 
 void World::run(const std::function<void(int64_t, cprt_context *)> &body) {

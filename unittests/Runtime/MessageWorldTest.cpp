@@ -14,6 +14,7 @@
 #include "Mailbox.h"
 
 #include "Messages/Socket.h"
+#include "Messages/Whereabouts.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,12 +26,14 @@ using namespace cp::test;
 using cp::runtime::Address;
 using cp::runtime::Clock;
 using cp::runtime::Connection;
+using cp::runtime::Descriptor;
 using cp::runtime::File;
 using cp::runtime::Letter;
 using cp::runtime::LetterReader;
 using cp::runtime::TextReader;
 using cp::runtime::TextWriter;
 using cp::runtime::toWire;
+using cp::runtime::Whereabouts;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
@@ -63,8 +66,9 @@ struct Process {
 
 struct Joining : testing::Test {
   ~Joining() override {
-    for (Process &process : processes)
-      cprt_world_destroy(process.world);
+    // Rank 0's waits for the others'.
+    for (size_t i = processes.size(); i-- > 0;)
+      cprt_world_destroy(processes[i].world);
   }
 
   void joinAll() {
@@ -318,6 +322,21 @@ TEST_F(Joining, RankZeroThatDies) {
   cprt_world_destroy(second.world);
 }
 
+/// Nobody waits for the deadline for one that is gone for good.
+TEST_F(Joining, RankThatLeavesEarly) {
+  for (Process &process : processes)
+    process.deadlineMs = 60'000;
+  joinAll();
+  cprt_context *context = cprt_world_context(processes[0].world, 0);
+  cprt_world_destroy(processes[1].world);
+  processes[1].world = nullptr;
+  Clock::time_point start = Clock::now();
+  gather(context, 2);
+  EXPECT_LT(Clock::now() - start, milliseconds(3000));
+  EXPECT_EQ(cprt_context_status(context), CPRT_PEER_FAILED);
+  EXPECT_THAT(cprt_context_message(context), HasSubstr("rank 1 has left"));
+}
+
 /// Nothing stays behind in the transport, and who leaves first says goodbye.
 TEST_F(Joining, LeavesNothingBehind) {
   joinAll();
@@ -333,11 +352,13 @@ TEST_F(Joining, LeavesNothingBehind) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(mailbox.numPending(), 0u);
-  cprt_world_destroy(processes[0].world);
-  processes[0].world = nullptr;
+  std::thread leaving([&] { cprt_world_destroy(processes[0].world); });
   std::this_thread::sleep_for(milliseconds(50));
   EXPECT_EQ(cprt_context_status(cprt_world_context(processes[1].world, 1)),
             CPRT_OK);
+  cprt_world_destroy(processes[1].world);
+  leaving.join();
+  processes.clear();
 }
 
 /// Jobs, one after the other.
@@ -349,11 +370,65 @@ TEST(MessageWorld, ManyWorlds) {
     options.num_axes = 1;
     options.axis_sizes = &size;
     std::vector<cprt_world *> worlds = makeMessageWorlds(options, size);
-    for (cprt_world *world : worlds) {
-      ASSERT_NE(world, nullptr);
-      cprt_world_destroy(world);
+    for (size_t rank = worlds.size(); rank-- > 0;) {
+      ASSERT_NE(worlds[rank], nullptr);
+      cprt_world_destroy(worlds[rank]);
     }
   }
+}
+
+/// Ranks in one call that wait for what is on its way between them wait for
+/// each other, and nothing is wrong.
+TEST(Whereabouts, SlowIsNotWrong) {
+  std::vector<Letter> letters;
+  std::vector<std::string> failures;
+  auto make = [&](int64_t rank) {
+    return std::make_unique<Whereabouts>(
+        rank,
+        [&, rank](Letter letter) {
+          letter.from = rank;
+          letters.push_back(std::move(letter));
+        },
+        [&](cp::runtime::Failure failure) {
+          failures.push_back(failure.message);
+        });
+  };
+  std::unique_ptr<Whereabouts> ranks[] = {make(0), make(1)};
+  const std::vector<int64_t> group = {0, 1}, other = {1, 0};
+  const int64_t table[] = {0, 0, 0, 7};
+  Descriptor call;
+  ASSERT_FALSE(call.decode("all_to_all", table, nullptr));
+  for (auto &rank : ranks)
+    rank->enter(rank->callsOf(group), call);
+  auto exchange = [&] {
+    for (int i = 0; i < 10 && !letters.empty(); ++i) {
+      std::vector<Letter> sent;
+      sent.swap(letters);
+      for (const Letter &letter : sent)
+        if (letter.kind == Letter::Kind::Where)
+          ranks[letter.to]->answer(letter);
+    }
+  };
+  ranks[0]->waitFor(1, group, call);
+  ranks[1]->waitFor(0, group, call);
+  ranks[0]->waitFor(1, group, call);
+  exchange();
+  EXPECT_THAT(failures, testing::IsEmpty());
+  // One that has gone on waits elsewhere, and what it has sent is on its way.
+  ranks[1]->stopWaiting();
+  ranks[1]->leave();
+  ranks[1]->enter(ranks[1]->callsOf(other), call);
+  ranks[1]->waitFor(0, other, call);
+  ranks[0]->waitFor(1, group, call);
+  exchange();
+  EXPECT_THAT(failures, testing::IsEmpty());
+  // A cycle of two that have not come.
+  ranks[0]->stopWaiting();
+  ranks[0]->leave();
+  ranks[0]->enter(ranks[0]->callsOf(group), call);
+  ranks[0]->waitFor(1, group, call);
+  exchange();
+  EXPECT_THAT(failures, testing::ElementsAre(HasSubstr("wait for each other")));
 }
 
 TEST(Letters, InAnyPieces) {

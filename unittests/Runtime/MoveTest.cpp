@@ -286,3 +286,23 @@ TEST(Move, ManyCallsInARowOnTwoAxes) {
   EXPECT_EQ(world.counter(5, "all_gather", 2).calls, rounds);
   EXPECT_EQ(world.counter(5, "all_gather", 2).bytes_sent, rounds * 3 * 64 * 8);
 }
+
+/// Of several tensors some may be empty, and what lies behind the others is not
+/// theirs.
+TEST(AllGather, WritesNothingBehindItsResult) {
+  World world({4});
+  world.run([&](int64_t rank, cprt_context *context) {
+    constexpr float untouched = -1;
+    std::vector<float> in(64, float(rank)), out(256, untouched);
+    // Rows of 25 elements, and an empty tensor.
+    const int64_t table[] = {
+        2,        2,        4,  0, // counts, id
+        CPRT_F32, 1,        25, 1, CPRT_F32, 1, 0, 1, CPRT_F32, 1, 100,
+        1,        CPRT_F32, 1,  0, 1,        1, 0, 0, 0}; // axes, dim, order
+    void *buffers[] = {in.data(), in.data(), out.data(), nullptr};
+    cprt_all_gather(context, nullptr, table, buffers);
+    for (size_t i = 0; i < out.size(); ++i)
+      ASSERT_EQ(out[i], i < 100 ? float(i / 25) : untouched) << i;
+  });
+  EXPECT_EQ(world.failures(), "");
+}

@@ -68,7 +68,8 @@ typedef struct cprt_transport {
   cprt_status (*post)(void *state, const cprt_message *messages, int64_t count,
                       void **requests);
   /// Sets `*done` to whether a message has been sent, so that its memory may be
-  /// written over, or has been received. The handle is gone then.
+  /// written over, or has been received. The handle is gone then, and after a
+  /// failure.
   cprt_status (*test)(void *state, void **request, int32_t *done);
   /// Gives a message up, with its handle: its memory is left alone from now on.
   /// Called for what is under way when a rank has failed.
@@ -96,7 +97,7 @@ typedef struct cprt_job {
   const char *address;
   /// A secret that the processes of a job share, so that no other one joins it;
   /// at most 256 bytes. Without one (null or "") the address must be a loopback
-  /// one. Is in no message and no log.
+  /// one. Goes to whoever listens at the address, as it is, and into no text.
   const char *token;
   /// Any number that tells programs apart: ranks with unlike ones do not make a
   /// world together.
@@ -109,13 +110,16 @@ typedef struct cprt_job {
   int32_t listener;
 } cprt_job;
 
+/// Destroying the world of rank 0 waits for those of the others, at most for
+/// the deadline: it hands on what they have to say to each other.
+///
 /// Makes this rank's world, once all others make theirs: within the deadline of
-/// the options. The world owns what `transport` refers to, and destroys it, on
-/// failure too. CPRT_MISMATCH when ranks differ in their mesh or their program,
-/// CPRT_INVALID_ARGUMENT for a wrong token, CPRT_TIMEOUT when one does not
-/// come, and CPRT_UNSUPPORTED for an address that cannot be used. The context
-/// of any other rank is null. Counters are this rank's own: bytes_sent counts
-/// what it sends.
+/// the options. The world owns what a transport refers to that is whole, and
+/// destroys it, on failure too. CPRT_MISMATCH when ranks differ in their mesh
+/// or their program, CPRT_INVALID_ARGUMENT for a wrong token, CPRT_TIMEOUT when
+/// one does not come, and CPRT_UNSUPPORTED for an address that cannot be used.
+/// The context of any other rank is null. Counters are this rank's own:
+/// bytes_sent counts what it sends.
 cprt_status cprt_messages_create(const cprt_options *options,
                                  const cprt_job *job,
                                  const cprt_transport *transport,

@@ -11,6 +11,7 @@
 #include "Status.h"
 
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string_view>
 
@@ -42,6 +43,11 @@ cprt_status reportToC(const char *name, char *message, size_t capacity,
   } catch (const std::bad_alloc &) {
     copyText("out of memory", message, capacity); // of which this needs none
     return CPRT_OUT_OF_MEMORY;
+  } catch (const std::exception &error) {
+    // No thread, for one.
+    copyText(std::string(name) + ": the system says: " + error.what(), message,
+             capacity);
+    return CPRT_UNSUPPORTED;
   }
 }
 

@@ -33,8 +33,8 @@ void cprt_context::fail(cprt_status failure, std::string text) {
   world.spread({CPRT_PEER_FAILED, peerText(rank, failure, message)});
 }
 
-/// The text is short enough to need no heap, of which there is none left.
-static void failOutOfMemory(Context &context) {
+/// The text is short enough.
+void cp::runtime::failOutOfMemory(Context &context) {
   context.fail(CPRT_OUT_OF_MEMORY, "out of memory");
 }
 

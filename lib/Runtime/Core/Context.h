@@ -58,6 +58,9 @@ namespace cp::runtime {
 
 using Context = cprt_context;
 
+/// Fails a context without the heap, of which there is none left.
+void failOutOfMemory(Context &context);
+
 /// A program call's stay in its context. A second one at the same time fails
 /// the context and must leave it alone: all that it holds is the first one's.
 /// Plain loads and stores, since calls are many: two that come in within the

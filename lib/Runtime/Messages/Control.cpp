@@ -10,6 +10,7 @@
 #include "Joining.h"
 
 #include <algorithm>
+#include <new>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -39,9 +40,10 @@ void Control::listen(Listener &heard) {
   thread = std::thread([this] { run(); });
 }
 
-void Control::stop() {
+void Control::stop(std::chrono::milliseconds most) {
   if (!thread.joinable())
     return;
+  limit = most;
   send({Letter::Kind::Bye, rank, everyone, ""});
   ends = true;
   wake();
@@ -95,15 +97,11 @@ void Control::receive(size_t peer) {
       break;
     }
     bool isForUs = letter->to == rank || letter->to == everyone;
-    if (letter->kind == Letter::Kind::Bye) {
-      // Of others than the one at the other end it means nothing.
-      if (letter->from == int64_t(peer))
-        hasLeft[peer] = true;
-      continue;
-    }
+    if (letter->kind == Letter::Kind::Bye && letter->from == int64_t(peer))
+      hasLeft[peer] = true;
     if (rank == 0)
       route(*letter);
-    if (isForUs)
+    if (isForUs && !ends)
       listener->hear(*letter);
   }
   if (!connection.isOpen() && !hasLeft[peer]) {
@@ -141,19 +139,33 @@ bool Control::turn(int timeoutMs) {
   return !peers.empty();
 }
 
-void Control::run() {
-  while (!ends)
-    turn(-1);
-  auto isSilent = [&] {
-    return std::none_of(connections.begin(), connections.end(),
-                        [](const Connection &connection) {
-                          return connection.isOpen() && connection.hasUnsent();
-                        });
+/// Sends what is left. Rank 0 goes on handing letters on.
+void Control::takeLeave() {
+  Clock::time_point last =
+      Clock::now() + (rank == 0 ? std::max(limit, farewellTime) : farewellTime);
+  auto isNeeded = [&] {
+    for (size_t peer = 0; peer < connections.size(); ++peer)
+      if (connections[peer].isOpen() &&
+          (connections[peer].hasUnsent() || (rank == 0 && !hasLeft[peer])))
+        return true;
+    return false;
   };
   collect();
   for (Connection &connection : connections)
     connection.flush();
-  Clock::time_point last = Clock::now() + farewellTime;
-  while (!isSilent() && Clock::now() < last && turn(20))
-    ;
+  while (isNeeded() && Clock::now() < last)
+    turn(20);
+}
+
+void Control::run() try {
+  // What came together with the welcome.
+  for (size_t peer = 0; peer < connections.size(); ++peer)
+    if (connections[peer].isOpen())
+      receive(peer);
+  while (!ends)
+    turn(-1);
+  takeLeave();
+} catch (const std::bad_alloc &) {
+  // Connections close, which the others see.
+  connections.clear();
 }

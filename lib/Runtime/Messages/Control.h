@@ -54,20 +54,22 @@ public:
   static Error join(const Job &job, Clock::time_point deadline,
                     std::unique_ptr<Control> &control,
                     std::vector<std::string> &addresses);
-  ~Control() { stop(); }
+  ~Control() { stop({}); }
 
   /// From now on the listener hears what comes.
   void listen(Listener &listener);
   /// Sends a letter of this rank's, now or soon. From any thread.
   void send(Letter letter);
-  /// Says goodbye; nothing is heard or sent from now on.
-  void stop();
+  /// Says goodbye; nothing is heard or sent from now on. Rank 0 hands letters
+  /// on until the others have left too, at most for so long.
+  void stop(std::chrono::milliseconds limit);
 
 private:
   explicit Control(const Job &job) : rank(job.rank), size(job.size) {}
 
   void run();
   bool turn(int timeoutMs);
+  void takeLeave();
   void collect();
   void route(const Letter &letter);
   void receive(size_t peer);
@@ -86,6 +88,8 @@ private:
   /// Guarded by it.
   std::vector<Letter> outgoing;
   std::atomic<bool> ends{false};
+  /// Set before.
+  std::chrono::milliseconds limit{0};
 };
 
 } // namespace cp::runtime

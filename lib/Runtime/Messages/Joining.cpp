@@ -146,6 +146,9 @@ Error Joining::attend(const File &listener, std::vector<Connection> &guests,
       std::remove_if(guests.begin(), guests.end(),
                      [](const Connection &guest) { return !guest.isOpen(); }),
       guests.end());
+  // Those who say nothing make way for those who come.
+  while (guests.size() > size_t(job.size) + 64)
+    guests.erase(guests.begin());
   if (polled[0].revents)
     if (File socket{::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)})
       guests.emplace_back(std::move(socket));

@@ -32,19 +32,35 @@ std::string cp::runtime::toWire(const Letter &letter) {
   return wire.append(text);
 }
 
+void LetterReader::add(const char *bytes, size_t count) {
+  if (malformed)
+    return;
+  unread.append(bytes, count);
+  check();
+}
+
+/// Looks at what should be the head of a letter.
+void LetterReader::check() {
+  Header header;
+  if (unread.size() < sizeof header)
+    return;
+  std::memcpy(&header, unread.data(), sizeof header);
+  malformed = header.magic != magic || header.bytes > maxLetterBytes ||
+              header.kind < uint32_t(Letter::Kind::Hello) ||
+              header.kind > uint32_t(Letter::Kind::Bye);
+}
+
 std::optional<Letter> LetterReader::next() {
   Header header;
   if (malformed || unread.size() < sizeof header)
     return std::nullopt;
   std::memcpy(&header, unread.data(), sizeof header);
-  malformed = header.magic != magic || header.bytes > maxLetterBytes ||
-              header.kind < uint32_t(Letter::Kind::Hello) ||
-              header.kind > uint32_t(Letter::Kind::Bye);
-  if (malformed || unread.size() < sizeof header + header.bytes)
+  if (unread.size() < sizeof header + header.bytes)
     return std::nullopt;
   Letter letter = {Letter::Kind(header.kind), header.from, header.to,
                    unread.substr(sizeof header, header.bytes)};
   unread.erase(0, sizeof header + header.bytes);
+  check();
   return letter;
 }
 

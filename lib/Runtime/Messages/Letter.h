@@ -32,7 +32,7 @@ struct Letter {
     Failure,
     /// "Where are you?", asked of a rank that another waits for.
     Where,
-    /// The answer of a rank that has not come, and waits for nobody.
+    /// The answer: who has not come, as far as the one knows who is asked.
     Absent,
     /// The last letter of a rank.
     Bye
@@ -51,13 +51,15 @@ std::string toWire(const Letter &letter);
 /// Letters as they come in, in whatever pieces.
 class LetterReader {
 public:
-  void add(const char *bytes, size_t count) { unread.append(bytes, count); }
+  void add(const char *bytes, size_t count);
   /// The next letter that is whole.
   std::optional<Letter> next();
   /// Whether what came is no letter; nothing comes after it.
   bool isMalformed() const { return malformed; }
 
 private:
+  void check();
+
   std::string unread;
   bool malformed = false;
 };

@@ -22,6 +22,9 @@ static constexpr uint64_t numTags = 8191;
 /// How long a rank waits, at most, before it asks where another is, and asks
 /// again.
 static constexpr milliseconds longestPatience{100};
+static constexpr milliseconds rarestAsking{5000};
+/// For what a rank has sent before it left.
+static constexpr milliseconds departureGrace{1000};
 /// For how long a rank that waits does nothing else.
 static constexpr milliseconds eagerness{2};
 static constexpr microseconds nap{50};
@@ -82,9 +85,20 @@ Error MessageChannel::enter(const Visit &brought, MovesFn moves) {
   visit = &brought;
   uint64_t hash = world.whereabouts->enter(calls, visit->call);
   tag = int32_t(hash % numTags) * numLanes;
-  if (Error failure = keepPace())
+  try {
+    Error failure = keepPace();
+    if (!failure)
+      failure = startRound(moves);
+    if (failure) {
+      abandon();
+      forget();
+    }
     return failure;
-  return startRound(moves);
+  } catch (const std::bad_alloc &) {
+    abandon();
+    forget();
+    throw;
+  }
 }
 
 /// A barrier now and then, of ceil(log2 R) messages. (Hensgen, Finkel and
@@ -94,22 +108,17 @@ Error MessageChannel::keepPace() {
   if (++numEntered % longestLead)
     return std::nullopt;
   auto size = int64_t(ranks.size());
-  char heard = 0;
   for (int64_t distance = 1; distance < size; distance *= 2) {
     int64_t to = (position + distance) % size;
     int64_t from = (position + size - distance) % size;
     messages = {message(from, true, paceLane, &heard, 1),
                 message(to, false, paceLane, &nothing, 1)};
-    if (Error failure = post(messages, requests)) {
-      abandon();
+    if (Error failure = post(messages, requests))
       return failure;
-    }
     sent[paceLane].push_back({requests[1], messages[1].peer});
     current = {requests[0], messages[0].peer};
-    if (Error failure = wait(current)) {
-      abandon();
+    if (Error failure = wait(current))
       return failure;
-    }
   }
   return std::nullopt;
 }
@@ -128,10 +137,15 @@ struct Bundle {
   int64_t bytes = 0, payload = 0;
   size_t numMoves = 0;
 
-  void add(int64_t more) {
-    bytes = aligned(bytes) + more;
+  /// Where it begins.
+  int64_t add(int64_t more) {
+    if (more == 0)
+      return bytes;
+    int64_t begin = aligned(bytes);
+    bytes = begin + more;
     payload += more;
-    numMoves += more != 0;
+    ++numMoves;
+    return begin;
   }
 };
 } // namespace
@@ -158,13 +172,12 @@ cprt_message MessageChannel::outgoing(int64_t to, MovesFn moves) {
       if (char *row = rowOf(buffers[move.source], move.maps, false))
         return message(to, false, roundLane, row, bundle.bytes);
   char *memory = bundle.bytes ? mirrors.take(bundle.bytes) : nullptr;
-  int64_t offset = 0;
+  Bundle places;
   for (const Move &move : list) {
     Packed packed(buffers[move.source], move.maps);
-    offset = aligned(offset);
+    int64_t begin = places.add(packed.bytes());
     if (packed.bytes())
-      packed.pack(buffers[move.source], memory + offset);
-    offset += packed.bytes();
+      packed.pack(buffers[move.source], memory + begin);
   }
   return message(to, false, roundLane, memory, bundle.bytes);
 }
@@ -225,13 +238,10 @@ Error MessageChannel::take(int64_t from, Taken &taken) {
   for (const Move &move : taken.moves)
     if (in.isThere)
       taken.views.push_back({*move.target, &move.maps, true, false});
-  int64_t offset = 0;
-  for (const Packed &packed : in.packed) {
-    offset = aligned(offset);
-    taken.views.push_back(
-        {packed.at(in.memory + offset), &packed.maps(), false, true});
-    offset += packed.bytes();
-  }
+  Bundle places;
+  for (const Packed &packed : in.packed)
+    taken.views.push_back({packed.at(in.memory + places.add(packed.bytes())),
+                           &packed.maps(), false, true});
   return std::nullopt;
 }
 
@@ -251,8 +261,11 @@ void MessageChannel::abandon() {
   }
 }
 
-void MessageChannel::leave() {
+void MessageChannel::leave() try {
   Error failure;
+  // Something was waited for in vain, and its memory is about to go.
+  if (current.request)
+    failure = world.failure();
   // Also what a rank does not want any more after an error of its own, which
   // its peers have sent and wait to be rid of.
   for (Incoming &each : incoming)
@@ -265,6 +278,16 @@ void MessageChannel::leave() {
     abandon();
     context.fail(failure->status, failure->message);
   }
+  forget();
+} catch (const std::bad_alloc &) {
+  // Its peers learn of it; what they have sent is lost.
+  abandon();
+  forget();
+  failOutOfMemory(context);
+}
+
+/// What is left of a collective, on the thread that made it.
+void MessageChannel::forget() {
   for (Incoming &each : incoming)
     each = Incoming();
   mirrors.reset();
@@ -389,7 +412,16 @@ Error MessageChannel::wait(Posted &posted) {
     if (now >= ask) {
       world.whereabouts->waitFor(posted.peer, ranks, visit->call);
       hasAsked = true;
+      patience = std::min(2 * patience, rarestAsking);
       ask = now + patience;
+    }
+    if (now - start >= departureGrace && world.hasLeft(posted.peer)) {
+      failure = world.end(
+          {CPRT_PEER_FAILED, visit->call.title() + ": rank " +
+                                 std::to_string(posted.peer) +
+                                 " has left, which this call waits for; look "
+                                 "at what it said"});
+      break;
     }
     if (now - start >= world.deadline) {
       failure = lateFailure(posted.peer);

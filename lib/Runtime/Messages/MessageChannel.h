@@ -96,6 +96,7 @@ private:
   Failure lateFailure(int64_t peer);
   Error settle(Queue &queue, size_t pending);
   void abandon();
+  void forget();
 
   MessageWorld &world;
   cprt_context &context;
@@ -107,6 +108,8 @@ private:
   const Visit *visit = nullptr;
   int32_t tag = 0;
   uint64_t numEntered = 0;
+  /// What a barrier says.
+  char heard = 0;
   /// By position; of this round.
   std::vector<Incoming> incoming;
   /// What has been sent, by lane.

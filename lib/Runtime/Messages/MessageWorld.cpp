@@ -18,6 +18,8 @@ using namespace cp::runtime;
 
 /// What 32 bits of a letter's address hold, with room to spare.
 static constexpr int64_t maxProcesses = 1 << 20;
+/// For how long rank 0 hands letters on once something has failed.
+static constexpr std::chrono::milliseconds shortFarewell{300};
 static constexpr size_t maxTokenBytes = 256, maxAddressBytes = 4096;
 
 MessageWorld::MessageWorld(const cprt_transport &transport)
@@ -26,14 +28,16 @@ MessageWorld::MessageWorld(const cprt_transport &transport)
 MessageWorld::~MessageWorld() {
   // What it still hears, it may answer.
   if (control)
-    control->stop();
+    control->stop(hasFailed() ? std::min(deadline, shortFarewell) : deadline);
   contexts.clear();
   // Whoever did not get to its peers may be waited for by them.
   transport.destroy(transport.state, !whereabouts || hasFailed());
 }
 
 void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
-  contexts.resize(size_t(mesh.numRanks()));
+  auto size = size_t(mesh.numRanks());
+  contexts.resize(size);
+  departed.reset(new std::atomic<bool>[size]());
   contexts[size_t(rank)] = std::make_unique<cprt_context>(*this, rank);
   control = std::move(joined);
   whereabouts = std::make_unique<Whereabouts>(
@@ -72,6 +76,12 @@ Failure MessageWorld::end(Failure failure) {
 void MessageWorld::hear(const Letter &letter) {
   if (letter.kind == Letter::Kind::Where)
     return whereabouts->answer(letter);
+  if (letter.kind == Letter::Kind::Bye) {
+    bool isKnown = letter.from >= 0 && letter.from < mesh.numRanks();
+    if (isKnown)
+      departed[size_t(letter.from)] = true;
+    return;
+  }
   if (letter.kind == Letter::Kind::Absent)
     return whereabouts->hearOfAbsence(letter);
   if (letter.kind != Letter::Kind::Failure)

@@ -33,6 +33,10 @@ public:
   /// The same, with the mutex not held; gives what ends the world.
   Failure end(Failure failure);
 
+  /// Whether a rank has said goodbye.
+  bool hasLeft(int64_t rank) const {
+    return departed[size_t(rank)].load(std::memory_order_relaxed);
+  }
   bool hasFailed() const { return hasFailure.load(std::memory_order_acquire); }
   /// Once it has.
   const Failure &failure() const { return first; }
@@ -49,6 +53,8 @@ private:
 
   std::unique_ptr<Control> control;
   std::atomic<bool> hasFailure{false};
+  /// By rank.
+  std::unique_ptr<std::atomic<bool>[]> departed;
   /// Written once, before `hasFailure`.
   Failure first{CPRT_OK, ""};
 };

@@ -78,7 +78,9 @@ template <typename Fn> Error Address::forEachName(bool isPassive, Fn fn) const {
   addrinfo hints = {}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = isPassive ? AI_PASSIVE : 0;
-  if (int code = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found))
+  // A name may stand for a loopback address on its own machine.
+  const char *node = isPassive && !isLocal() ? nullptr : host.c_str();
+  if (int code = ::getaddrinfo(node, port.c_str(), &hints, &found))
     return unusable(written, ::gai_strerror(code));
   int error = EADDRNOTAVAIL;
   for (addrinfo *each = found; each && error; each = each->ai_next)
@@ -87,26 +89,10 @@ template <typename Fn> Error Address::forEachName(bool isPassive, Fn fn) const {
   return error ? Error(unusable(written, std::strerror(error))) : std::nullopt;
 }
 
-static bool isLoopback(const sockaddr *name) {
-  if (name->sa_family == AF_INET) {
-    uint32_t word =
-        reinterpret_cast<const sockaddr_in *>(name)->sin_addr.s_addr;
-    return ntohl(word) >> 24 == 127;
-  }
-  return name->sa_family == AF_INET6 &&
-         IN6_IS_ADDR_LOOPBACK(
-             &reinterpret_cast<const sockaddr_in6 *>(name)->sin6_addr);
-}
-
+/// By what is written: a name may stand for another address on each machine.
 bool Address::isLocal() const {
-  if (!path.empty())
-    return true;
-  bool isLocal = false;
-  (void)forEachName(/*isPassive=*/false, [&](const sockaddr *name, socklen_t) {
-    isLocal = isLoopback(name);
-    return isLocal ? EAGAIN : 0; // The next one, or enough.
-  });
-  return isLocal;
+  return !path.empty() || host == "localhost" || host == "::1" ||
+         host.compare(0, 4, "127.") == 0;
 }
 
 static File socketFor(const sockaddr *name) {
@@ -114,6 +100,9 @@ static File socketFor(const sockaddr *name) {
 }
 
 Error Address::listen(File &listener) const {
+  File other;
+  if (!path.empty() && !connectOnce(other))
+    return unusable(written, "another process listens there");
   forget();
   return forEachName(
       /*isPassive=*/true, [&](const sockaddr *name, socklen_t size) {
@@ -135,19 +124,22 @@ void Address::forget() const {
     ::unlink(path.c_str());
 }
 
+Error Address::connectOnce(File &connection) const {
+  return forEachName(
+      /*isPassive=*/false, [&](const sockaddr *name, socklen_t size) {
+        File socket = socketFor(name);
+        timeval most = {1, 0};
+        ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+        if (!socket || ::connect(socket.get(), name, size))
+          return errno;
+        connection = std::move(socket);
+        return 0;
+      });
+}
+
 Error Address::connect(Clock::time_point deadline, File &connection) const {
   for (auto retry = firstRetry;; retry = std::min(2 * retry, lastRetry)) {
-    Error failure = forEachName(
-        /*isPassive=*/false, [&](const sockaddr *name, socklen_t size) {
-          File socket = socketFor(name);
-          timeval most = {1, 0};
-          ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most,
-                       sizeof most);
-          if (!socket || ::connect(socket.get(), name, size))
-            return errno;
-          connection = std::move(socket);
-          return 0;
-        });
+    Error failure = connectOnce(connection);
     if (!failure)
       return std::nullopt;
     if (Clock::now() >= deadline)
@@ -184,22 +176,25 @@ void Connection::flush() {
         ::send(fd(), unsent.data(), unsent.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && isLater(errno))
       return;
-    if (count <= 0)
-      return close();
+    if (count <= 0) {
+      // What it has said before it went is still to be read, and then its end.
+      unsent.clear();
+      return;
+    }
     unsent.erase(0, size_t(count));
   }
 }
 
 void Connection::fill() {
   char bytes[4096];
-  while (isOpen()) {
+  // Whoever floods us is read no faster than others.
+  for (int i = 0; i < 16 && isOpen(); ++i) {
     ssize_t count = ::recv(fd(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (count < 0 && isLater(errno))
       return;
     if (count <= 0)
       return close();
     reader.add(bytes, size_t(count));
-    // Whole letters go first: what floods us is not kept.
     if (reader.isMalformed())
       return close();
     if (count < ssize_t(sizeof bytes))

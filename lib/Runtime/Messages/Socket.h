@@ -49,6 +49,7 @@ public:
   const std::string &text() const { return written; }
 
 private:
+  Error connectOnce(File &connection) const;
   template <typename Fn> Error forEachName(bool isPassive, Fn fn) const;
 
   std::string written, host, port, path;

@@ -145,6 +145,12 @@ Error Whereabouts::compare(const Wait &asker) {
                      asker.call + "; expected the same call on every rank"};
 }
 
+/// Whom the first rank on a way waits for in the end, as far as is known here.
+void Whereabouts::tellAbsent(const Wait &first, int64_t who) {
+  send({Letter::Kind::Absent, rank, first.rank,
+        TextWriter().number(first.epoch).number(uint64_t(who)).take()});
+}
+
 /// What a question means; hands it on if that is not for this rank to say. The
 /// last rank on the way waits for this one.
 Error Whereabouts::judge(const std::vector<Wait> &path) {
@@ -152,19 +158,24 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
   std::lock_guard<std::mutex> lock(mutex);
   if (Error failure = compare(asker))
     return failure;
-  uint64_t number = calls[asker.group].number;
+  auto known = calls.find(asker.group);
+  uint64_t number = known == calls.end() ? 0 : known->second.number;
   bool isThere = mine.group == asker.group && mine.number == asker.number;
   // Who has left the call has sent what it had to; it is on its way.
   if (number > asker.number || (number == asker.number && !isThere))
     return std::nullopt;
   if (!isWaiting) {
     if (number < asker.number)
-      send({Letter::Kind::Absent, rank, first.rank,
-            TextWriter().number(first.epoch).take()});
+      tellAbsent(first, rank);
     return std::nullopt;
   }
   if (first.rank == rank) {
-    if (first.epoch != mine.epoch)
+    // Within one call there is no cycle: what they wait for is on its way.
+    bool isOneCall =
+        std::all_of(path.begin(), path.end(), [&](const Wait &wait) {
+          return wait.group == mine.group && wait.number == mine.number;
+        });
+    if (first.epoch != mine.epoch || isOneCall)
       return std::nullopt;
     return Failure{CPRT_MISMATCH,
                    "ranks wait for each other in different groups: rank " +
@@ -178,6 +189,8 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
   });
   if (wasHere)
     return std::nullopt;
+  // One that is stopped altogether will not answer for itself.
+  tellAbsent(first, mine.peer);
   std::vector<Wait> further = path;
   further.push_back(mine);
   ask(further);
@@ -187,9 +200,10 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
 void Whereabouts::hearOfAbsence(const Letter &letter) {
   TextReader reader(letter.text);
   uint64_t epoch = reader.number();
+  auto who = int64_t(reader.number());
   std::lock_guard<std::mutex> lock(mutex);
   if (!reader.hasFailed() && isWaiting && mine.epoch == epoch)
-    absent = letter.from;
+    absent = who;
 }
 
 void Whereabouts::answer(const Letter &letter) {

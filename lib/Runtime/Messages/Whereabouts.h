@@ -90,6 +90,7 @@ private:
   static Wait read(TextReader &reader);
   void ask(const std::vector<Wait> &path);
   Error judge(const std::vector<Wait> &path);
+  void tellAbsent(const Wait &first, int64_t who);
   Error compare(const Wait &asker);
 
   const int64_t rank;

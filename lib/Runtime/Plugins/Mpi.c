@@ -32,10 +32,19 @@
 /// MPI counts with int.
 enum { largestPart = 1 << 30, tokenBytes = 32 };
 
+/// Whether it is for us to end MPI, which can be done once and begins for the
+/// first world; not once a world has failed.
+static int ends_mpi;
+
+static void end_mpi(void) {
+  int is_over = 0;
+  MPI_Finalized(&is_over);
+  if (ends_mpi && !is_over)
+    MPI_Finalize();
+}
+
 struct mpi {
   MPI_Comm comm;
-  /// Whether it is for us to end MPI.
-  int owns;
   char error[512];
   char address[320];
   char token[2 * tokenBytes + 1];
@@ -111,6 +120,26 @@ static cprt_status post(void *state, const cprt_message *messages,
   return CPRT_OK;
 }
 
+/// What is to be received is not any more, in whatever time MPI takes for that.
+/// What has been sent cannot be taken back: its memory is read until the peer
+/// has it, if that is still there.
+static void cancel(void *state, void *handle) {
+  (void)state;
+  struct request *request = handle;
+  for (int i = 0; i < request->count; ++i) {
+    MPI_Request *part = &request->parts[i];
+    int done = *part == MPI_REQUEST_NULL;
+    if (!done && request->receives)
+      MPI_Cancel(part);
+    double most = MPI_Wtime() + 0.01;
+    while (!done && request->receives && MPI_Wtime() < most)
+      MPI_Test(part, &done, MPI_STATUS_IGNORE);
+    if (!done)
+      MPI_Request_free(part);
+  }
+  free(request);
+}
+
 /// Looks at the parts one by one: statuses of all of them would need memory.
 static cprt_status test(void *state, void **handle, int32_t *done) {
   struct mpi *mpi = state;
@@ -121,7 +150,8 @@ static cprt_status test(void *state, void **handle, int32_t *done) {
     MPI_Status status;
     int code = MPI_Test(&request->parts[last], &flag, &status);
     if (code != MPI_SUCCESS) {
-      free(request);
+      request->count = last;
+      cancel(mpi, request);
       *handle = NULL;
       return failed(mpi, "MPI_Test", code);
     }
@@ -135,7 +165,8 @@ static cprt_status test(void *state, void **handle, int32_t *done) {
         bytes != expected) {
       say(mpi, "a message has %d bytes, expected %lld", bytes,
           (long long)expected);
-      free(request);
+      request->count = last;
+      cancel(mpi, request);
       *handle = NULL;
       return CPRT_MISMATCH;
     }
@@ -147,21 +178,6 @@ static cprt_status test(void *state, void **handle, int32_t *done) {
   return CPRT_OK;
 }
 
-/// What has been sent cannot be taken back; MPI makes no progress with it, as
-/// nothing calls it any more.
-static void cancel(void *state, void *handle) {
-  (void)state;
-  struct request *request = handle;
-  for (int i = 0; i < request->count; ++i) {
-    if (request->parts[i] == MPI_REQUEST_NULL)
-      continue;
-    if (request->receives)
-      MPI_Cancel(&request->parts[i]);
-    MPI_Request_free(&request->parts[i]);
-  }
-  free(request);
-}
-
 static const char *errorText(void *state) {
   return ((struct mpi *)state)->error;
 }
@@ -169,11 +185,10 @@ static const char *errorText(void *state) {
 /// MPI_Finalize would wait for ranks that have failed.
 static void destroy(void *state, int32_t failed) {
   struct mpi *mpi = state;
-  if (!failed) {
+  if (failed)
+    ends_mpi = 0;
+  else
     MPI_Comm_free(&mpi->comm);
-    if (mpi->owns)
-      MPI_Finalize();
-  }
   free(mpi);
 }
 
@@ -259,7 +274,8 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
     say(mpi, "MPI_Init_thread failed; start the program by mpirun");
     return CPRT_UNSUPPORTED;
   }
-  mpi->owns = !isInitialized;
+  if (!isInitialized && atexit(end_mpi) == 0)
+    ends_mpi = 1;
   if (level < MPI_THREAD_SERIALIZED) {
     say(mpi, "MPI was initialized for one thread only; ask MPI_Init_thread for "
              "MPI_THREAD_SERIALIZED");

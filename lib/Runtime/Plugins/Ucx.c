@@ -85,8 +85,8 @@ static ucs_status_t connectTo(struct ucx *ucx, struct peer *peer) {
   return ucp_ep_create(ucx->worker, &params, &peer->endpoint);
 }
 
-/// By one that tells of peers that are gone: of those that do not, shared memory
-/// may reach another container of the machine in one direction only.
+/// By one that tells of peers that are gone: of those that do not, shared
+/// memory may reach another container of the machine in one direction only.
 static cprt_status unreachable(struct ucx *ucx, int64_t rank,
                                ucs_status_t status) {
   say(ucx,
@@ -168,10 +168,11 @@ static cprt_status start(struct ucx *ucx, const cprt_message *message,
         ucx->worker, message->data, (size_t)message->bytes,
         tagOf(message->peer, message->tag), ~(ucp_tag_t)0, &params);
   } else {
-    ucs_status_t status = peer->endpoint ? peer->status : connectTo(ucx, peer);
+    if (peer->status != UCS_OK)
+      return failed(ucx, "a peer", peer->status);
+    ucs_status_t status = peer->endpoint ? UCS_OK : connectTo(ucx, peer);
     if (status != UCS_OK)
-      return peer->endpoint ? failed(ucx, "a peer", status)
-                            : unreachable(ucx, message->peer, status);
+      return unreachable(ucx, message->peer, status);
     params.cb.send = onSent;
     request->handle =
         ucp_tag_send_nbx(peer->endpoint, message->data, (size_t)message->bytes,
@@ -208,53 +209,6 @@ static cprt_status post(void *state, const cprt_message *messages,
   return CPRT_OK;
 }
 
-static cprt_status test(void *state, void **handle, int32_t *done) {
-  struct ucx *ucx = state;
-  struct request *request = *handle;
-  if (!request->isDone)
-    ucp_worker_progress(ucx->worker);
-  *done = request->isDone;
-  if (!request->isDone) {
-    // What is to come of a peer that is gone would stay so.
-    ucs_status_t status = ucx->peers[request->peer].status;
-    return status == UCS_OK ? CPRT_OK : failed(ucx, "a peer", status);
-  }
-  ucs_status_t status = request->status;
-  int64_t bytes = request->bytes;
-  ucp_request_free(request->handle);
-  free(request);
-  *handle = NULL;
-  if (status == UCS_ERR_MESSAGE_TRUNCATED) {
-    say(ucx, "a message has other bytes than the %lld expected",
-        (long long)bytes);
-    return CPRT_MISMATCH;
-  }
-  return status == UCS_OK ? CPRT_OK : failed(ucx, "a message", status);
-}
-
-static void cancel(void *state, void *handle) {
-  struct ucx *ucx = state;
-  struct request *request = handle;
-  if (request->isDone) {
-    ucp_request_free(request->handle);
-    free(request);
-    return;
-  }
-  request->isAbandoned = 1;
-  // Ends a receive at once, within this call or the next progress; what is
-  // being sent goes with its endpoint.
-  ucp_request_cancel(ucx->worker, request->handle);
-  ucp_worker_progress(ucx->worker);
-}
-
-static const char *errorText(void *state) {
-  return ((struct ucx *)state)->error;
-}
-
-//===----------------------------------------------------------------------===//
-// Beginning and end
-//===----------------------------------------------------------------------===//
-
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -279,10 +233,67 @@ static void closeEndpoints(struct ucx *ucx, int force) {
           ucp_worker_progress(ucx->worker);
         ucp_request_free(closing);
       }
+      peer->endpoint = NULL;
+      // It is not made again.
+      if (peer->status == UCS_OK)
+        peer->status = UCS_ERR_CANCELED;
     }
-    free(peer->address);
   }
 }
+
+/// Of all peers, so that nothing is read of what is being sent, and nothing
+/// written: what is under way ends with its endpoint.
+static void cancel(void *state, void *handle) {
+  struct ucx *ucx = state;
+  struct request *request = handle;
+  closeEndpoints(ucx, 1);
+  if (!request->isDone)
+    ucp_request_cancel(ucx->worker, request->handle);
+  for (int i = 0; i < 1000 && !request->isDone; ++i)
+    ucp_worker_progress(ucx->worker);
+  if (request->isDone) {
+    ucp_request_free(request->handle);
+    free(request);
+  } else {
+    request->isAbandoned = 1;
+  }
+}
+
+static cprt_status test(void *state, void **handle, int32_t *done) {
+  struct ucx *ucx = state;
+  struct request *request = *handle;
+  if (!request->isDone)
+    ucp_worker_progress(ucx->worker);
+  *done = request->isDone;
+  if (!request->isDone) {
+    // What is to come of a peer that is gone would stay so.
+    ucs_status_t status = ucx->peers[request->peer].status;
+    if (status == UCS_OK)
+      return CPRT_OK;
+    cancel(ucx, request);
+    *handle = NULL;
+    return failed(ucx, "a peer", status);
+  }
+  ucs_status_t status = request->status;
+  int64_t bytes = request->bytes;
+  ucp_request_free(request->handle);
+  free(request);
+  *handle = NULL;
+  if (status == UCS_ERR_MESSAGE_TRUNCATED) {
+    say(ucx, "a message has other bytes than the %lld expected",
+        (long long)bytes);
+    return CPRT_MISMATCH;
+  }
+  return status == UCS_OK ? CPRT_OK : failed(ucx, "a message", status);
+}
+
+static const char *errorText(void *state) {
+  return ((struct ucx *)state)->error;
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
 
 /// What came for calls that are not made any more; UCX would warn of each.
 static void discardUnexpected(struct ucx *ucx) {
@@ -318,6 +329,8 @@ static void destroy(void *state, int32_t failed) {
     ucp_worker_release_address(ucx->worker, ucx->own);
   ucp_worker_destroy(ucx->worker);
   ucp_cleanup(ucx->context);
+  for (int64_t rank = 0; rank < ucx->job.size; ++rank)
+    free(ucx->peers[rank].address);
   free(ucx->peers);
   free(ucx);
 }

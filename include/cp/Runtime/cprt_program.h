@@ -1,0 +1,128 @@
+//===- cprt_program.h - A compiled program as a file ------------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain C11. `cp-run --emit=model.so` compiles a model to a shared library that
+// exports one function, cp_program. What it returns says what the program takes
+// and gives, and how each tensor is cut over the ranks. It calls this runtime,
+// which whoever loads it must have: nothing else, and no compiler.
+//
+//   void *file = dlopen("./model.so", RTLD_NOW);
+//   const cprt_program *program =
+//       ((cprt_program_fn *)dlsym(file, "cp_program"))();
+//   const cprt_entry *entry = &program->entries[0];
+//   // Of each argument, then of each result that updates none:
+//   cprt_tensor_split(program, &entry->arguments[i], rank, whole, buffers[i]);
+//   ...
+//   entry->run(context, NULL, buffers);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_RUNTIME_CPRT_PROGRAM_H
+#define CP_RUNTIME_CPRT_PROGRAM_H
+
+#include "cp/Runtime/cprt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What this header describes. A program of an older one runs on a newer
+/// runtime as long as the first number is the same.
+#define CPRT_PROGRAM_ABI_MAJOR 1
+#define CPRT_PROGRAM_ABI_MINOR 0
+
+typedef enum cprt_role {
+  CPRT_ROLE_DATA = 0,
+  /// A model's weight.
+  CPRT_ROLE_PARAMETER = 1,
+  /// What an optimizer keeps of one; zeros before the first step.
+  CPRT_ROLE_STATE = 2,
+  /// A sum over micro-batches, which the first one starts anew.
+  CPRT_ROLE_ACCUMULATOR = 3,
+  /// Of one rank, and part of nothing.
+  CPRT_ROLE_RESIDUAL = 4
+} cprt_role;
+
+/// One cut of a dimension: `order` as of operations (cprt.h), in whole units.
+typedef struct cprt_cut {
+  int32_t dim;
+  int32_t axis;
+  int64_t order;
+  int64_t unit;
+} cprt_cut;
+
+/// A tensor of a program. Its parts are dense, in C order.
+typedef struct cprt_program_tensor {
+  const char *name;
+  cprt_dtype dtype;
+  cprt_role role;
+  int32_t rank;
+  int32_t num_cuts;
+  /// Of the whole, and of each rank's part.
+  const int64_t *sizes;
+  const int64_t *local_sizes;
+  /// By dimension, and for one major to minor. Ranks that differ in axes that
+  /// cut nothing have the same.
+  const cprt_cut *cuts;
+  /// Of a result: the argument whose new value it is and in whose memory it
+  /// stays; null for others.
+  const char *updates;
+} cprt_program_tensor;
+
+typedef struct cprt_entry {
+  const char *name;
+  /// `buffers`: of this rank the parts of the arguments, then of the results
+  /// that update no argument; each aligned to 64 bytes for full speed.
+  void (*run)(cprt_context *context, cprt_stream *stream, void *const *buffers);
+  int64_t num_arguments;
+  const cprt_program_tensor *arguments;
+  int64_t num_results;
+  const cprt_program_tensor *results;
+  /// Bytes of a rank's arena beside them.
+  int64_t arena_bytes;
+} cprt_entry;
+
+typedef struct cprt_program {
+  uint16_t abi_major, abi_minor;
+  int32_t num_axes;
+  /// The mesh, major axis first, as of cprt_options.
+  const char *const *axis_names;
+  const int64_t *axis_sizes;
+  /// Tells programs apart: as of cprt_job.
+  uint64_t hash;
+  /// One; two where a step is made of micro-batches: for each of these, and for
+  /// the step.
+  int64_t num_entries;
+  const cprt_entry *entries;
+} cprt_program;
+
+typedef const cprt_program *cprt_program_fn(void);
+
+/// Whether this runtime runs a program: CPRT_UNSUPPORTED, with a text, if it is
+/// of another interface.
+cprt_status cprt_program_check(const cprt_program *program, char *message,
+                               size_t capacity);
+
+/// Bytes of a rank's part, and of the whole.
+int64_t cprt_tensor_part_bytes(const cprt_program_tensor *tensor);
+int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor);
+
+/// Copies what `rank` has of a whole tensor to its part; and a part to its
+/// place in the whole. CPRT_INVALID_ARGUMENT for a rank outside the mesh, a
+/// null pointer, and a table that is none.
+cprt_status cprt_tensor_split(const cprt_program *program,
+                              const cprt_program_tensor *tensor, int64_t rank,
+                              const void *whole, void *part);
+cprt_status cprt_tensor_join(const cprt_program *program,
+                             const cprt_program_tensor *tensor, int64_t rank,
+                             const void *part, void *whole);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CP_RUNTIME_CPRT_PROGRAM_H */

@@ -1,0 +1,121 @@
+//===- Program.cpp - The tables of a compiled program ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Runtime/cprt_program.h"
+
+#include "CText.h"
+
+#include "cp/Layout/Parts.h"
+
+#include <cstring>
+#include <new>
+
+using namespace cp::runtime;
+
+extern "C" cprt_status cprt_program_check(const cprt_program *program,
+                                          char *message, size_t capacity) {
+  return reportToC("program_check", message, capacity, [&]() -> Error {
+    if (!program)
+      return Failure{CPRT_INVALID_ARGUMENT, "the program is null"};
+    bool runs = program->abi_major == CPRT_PROGRAM_ABI_MAJOR &&
+                program->abi_minor <= CPRT_PROGRAM_ABI_MINOR;
+    if (runs)
+      return std::nullopt;
+    return Failure{
+        CPRT_UNSUPPORTED,
+        "the program is of interface " + std::to_string(program->abi_major) +
+            "." + std::to_string(program->abi_minor) +
+            ", and this runtime runs " +
+            std::to_string(CPRT_PROGRAM_ABI_MAJOR) + ".0 to " +
+            std::to_string(CPRT_PROGRAM_ABI_MAJOR) + "." +
+            std::to_string(CPRT_PROGRAM_ABI_MINOR) +
+            "; link the runtime that belongs to its compiler, or compile it "
+            "again"};
+  });
+}
+
+static int64_t bytesOf(const cprt_program_tensor *tensor,
+                       const int64_t *sizes) {
+  if (!tensor)
+    return 0;
+  auto bytes = int64_t(cprt_dtype_size(tensor->dtype));
+  for (int32_t dim = 0; dim < tensor->rank; ++dim)
+    bytes *= sizes[dim];
+  return bytes;
+}
+
+extern "C" int64_t cprt_tensor_part_bytes(const cprt_program_tensor *tensor) {
+  return bytesOf(tensor, tensor ? tensor->local_sizes : nullptr);
+}
+
+extern "C" int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor) {
+  return bytesOf(tensor, tensor ? tensor->sizes : nullptr);
+}
+
+/// What the table says, if it makes sense.
+static bool readLayout(const cprt_program &program,
+                       const cprt_program_tensor &tensor, cp::Layout &layout,
+                       std::vector<int64_t> &sizes) {
+  for (int32_t axis = 0; axis < program.num_axes; ++axis)
+    layout.mesh.axes.push_back(
+        {program.axis_names[axis], program.axis_sizes[axis]});
+  sizes.assign(tensor.sizes, tensor.sizes + tensor.rank);
+  layout.dims.resize(sizes.size());
+  for (int32_t i = 0; i < tensor.num_cuts; ++i) {
+    const cprt_cut &each = tensor.cuts[i];
+    if (each.dim < 0 || each.dim >= tensor.rank || each.order < 0)
+      return false;
+    cp::Cut cut = cp::cutOfWord(each.order);
+    cut.axis = each.axis;
+    cut.unit = each.unit;
+    layout.dims[size_t(each.dim)].push_back(cut);
+  }
+  return !cp::check(layout, sizes);
+}
+
+/// Calls copy(wholeOffset, partOffset, bytes) for what `rank` has.
+template <typename Fn>
+static cprt_status walkPart(const cprt_program *program,
+                            const cprt_program_tensor *tensor, int64_t rank,
+                            bool hasMemory, Fn copy) try {
+  if (!program || !tensor || !hasMemory)
+    return CPRT_INVALID_ARGUMENT;
+  cp::Layout layout;
+  std::vector<int64_t> sizes;
+  if (!readLayout(*program, *tensor, layout, sizes) || rank < 0 ||
+      rank >= layout.mesh.numRanks())
+    return CPRT_INVALID_ARGUMENT;
+  cp::PartWalker(layout, sizes, rank, int64_t(cprt_dtype_size(tensor->dtype)))
+      .walk(copy);
+  return CPRT_OK;
+} catch (const std::bad_alloc &) {
+  return CPRT_OUT_OF_MEMORY;
+}
+
+extern "C" cprt_status cprt_tensor_split(const cprt_program *program,
+                                         const cprt_program_tensor *tensor,
+                                         int64_t rank, const void *whole,
+                                         void *part) {
+  return walkPart(program, tensor, rank, whole && part,
+                  [&](int64_t from, int64_t to, int64_t bytes) {
+                    std::memcpy(static_cast<char *>(part) + to,
+                                static_cast<const char *>(whole) + from,
+                                size_t(bytes));
+                  });
+}
+
+extern "C" cprt_status cprt_tensor_join(const cprt_program *program,
+                                        const cprt_program_tensor *tensor,
+                                        int64_t rank, const void *part,
+                                        void *whole) {
+  return walkPart(program, tensor, rank, whole && part,
+                  [&](int64_t to, int64_t from, int64_t bytes) {
+                    std::memcpy(static_cast<char *>(whole) + to,
+                                static_cast<const char *>(part) + from,
+                                size_t(bytes));
+                  });
+}
