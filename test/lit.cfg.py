@@ -27,6 +27,10 @@ config.substitutions.append(
     ("%cp-opt", "cp-opt --verify-roundtrip" if roundtrip else "cp-opt")
 )
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%cp_include", config.cp_include_dir))
+config.substitutions.append(("%cp_lib", config.cp_lib_dir))
+sanitize = f"-fsanitize={config.cp_sanitize}" if config.cp_sanitize else ""
+config.substitutions.append(("%sanitize", sanitize))
 config.substitutions.append(("%source", config.cp_source_dir))
 config.substitutions.append(
     ("%goldens", os.path.join(config.test_source_root, "Integration", "goldens"))

@@ -155,6 +155,16 @@ void defineHow(Options &o) {
       cl::desc("Compile, print what travels in each layer and why, and stop: "
                "needs no weights and runs nothing"),
       cl::location(o.explain), cl::cat(category));
+  static Flag<std::string> emit(
+      "emit",
+      cl::desc("Compile to a shared library that needs the runtime alone "
+               "(cprt_program.h), and stop"),
+      cl::location(o.emit), cl::cat(category));
+  static Flag<std::string> targetCpu(
+      "target-cpu",
+      cl::desc("The least processor that --emit compiles for, or native "
+               "(default: x86-64-v3)"),
+      cl::location(o.targetCpu), cl::cat(category));
   static Flag<bool> trace(
       "trace-tokens",
       cl::desc("Move ids of tokens and channels in place of numbers and say "
@@ -227,10 +237,10 @@ Options parseOptions(int argc, char **argv) {
 llvm::Error joinJob(Options &options, const char *program) {
   if (options.transport.empty())
     return llvm::Error::success();
-  if (options.explain || options.traceTokens)
-    return llvm::createStringError("--transport is for a run, and --explain "
-                                   "and --trace-tokens run nothing; leave it "
-                                   "out");
+  if (options.explain || options.traceTokens || !options.emit.empty())
+    return llvm::createStringError("--transport is for a run, and --explain, "
+                                   "--trace-tokens and --emit run nothing; "
+                                   "leave it out");
   if (options.model == "-")
     return llvm::createStringError(
         "--transport needs a model that each process "

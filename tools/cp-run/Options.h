@@ -53,6 +53,9 @@ struct Options {
   /// What a module that is sharded already is checked against.
   std::string reference;
   bool explain = false;
+  /// Where the program is written, in place of a run; and the processor that it
+  /// is for.
+  std::string emit, targetCpu;
   bool traceTokens = false;
   bool quiet = false;
   /// Nothing: by the type of the results.

@@ -15,6 +15,7 @@
 #include "Saving.h"
 #include "ShortDiagnostics.h"
 #include "Trace.h"
+#include "cp/Execution/Artifact.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
@@ -106,6 +107,21 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
   return llvm::Error::success();
 }
 
+/// Compiles to a file.
+llvm::Error emitProgram(ModuleOp module, const Options &options) {
+  if (options.check != Check::None || !options.checkAgainst.empty() ||
+      !options.outputs.empty() || !options.gradients.empty() ||
+      !options.saveWeights.empty() || !options.report.empty())
+    return llvm::createStringError(
+        "--emit runs nothing, so it takes no --check, --check-against, "
+        "--outputs, --gradients=FILE, --save-weights or --report; give these "
+        "to a run without it");
+  llvm::Expected<CompileOptions> compile = compileOptions(module, options);
+  if (!compile)
+    return compile.takeError();
+  return writeArtifact(module, *compile, {options.targetCpu}, options.emit);
+}
+
 /// Moves ids, and writes the report.
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
@@ -165,7 +181,8 @@ int main(int argc, char **argv) {
       return 1;
   }
   if (llvm::Error error =
-          options.explain ? cp::explainModel(*module, options)
+          options.explain         ? cp::explainModel(*module, options)
+          : !options.emit.empty() ? cp::emitProgram(*module, options)
           : options.traceTokens
               ? cp::traceProgram(*module, options)
               : cp::runModel(*module, reference ? *reference : *module,
