@@ -17,6 +17,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <functional>
+
 using namespace mlir;
 
 namespace cp {
@@ -40,6 +42,9 @@ struct Prepared {
   std::unique_ptr<Program> program;
   /// Null without a check.
   std::unique_ptr<Expectation> expectation;
+  /// In a job, where the others would wait for the one that checks: makes it
+  /// behind the run.
+  std::function<llvm::Expected<std::unique_ptr<Expectation>>()> expectLater;
 };
 
 llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
@@ -51,18 +56,22 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
     return program.takeError();
   if (llvm::Error error = checkNames(options, **program))
     return error;
+  auto expect = [reference, &options, &compile, checked = program->get()] {
+    return Expectation::prepare(reference, options, compile, *checked);
+  };
   std::unique_ptr<Expectation> expectation;
-  if (options.speaks())
-    if (llvm::Error error =
-            Expectation::prepare(reference, options, compile, **program)
-                .moveInto(expectation))
+  if (!options.job)
+    if (llvm::Error error = expect().moveInto(expectation))
       return error;
   MemoryUse needed = memoryNeed(**program).process;
   if (expectation)
     needed = needed + expectation->memory();
   if (llvm::Error error = checkMemory(needed, options))
     return error;
-  return Prepared{std::move(*program), std::move(expectation)};
+  Prepared prepared = {std::move(*program), std::move(expectation), {}};
+  if (options.job)
+    prepared.expectLater = expect;
+  return prepared;
 }
 
 /// Holds the results against what is expected; what is too far, and why the
@@ -100,6 +109,10 @@ llvm::Error finish(Prepared &prepared, const Inputs &inputs,
   warnOf(report.notFinite, llvm::errs());
   llvm::Error errors =
       saveTensors(options, report.program, inputs, report.run.outputs);
+  if (prepared.expectLater)
+    errors = llvm::joinErrors(
+        std::move(errors),
+        prepared.expectLater().moveInto(prepared.expectation));
   if (prepared.expectation) {
     progress(options.checkAgainst.empty()
                  ? "checking on reference kernels"
