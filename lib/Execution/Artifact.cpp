@@ -13,10 +13,9 @@
 
 #include "cp/Execution/Artifact.h"
 
-#include "LocalProgram.h"
+#include "ArtifactTables.h"
 #include "MachineCode.h"
 
-#include "cp/Runtime/cprt_program.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -33,208 +32,6 @@
 using namespace llvm;
 
 namespace cp {
-
-//===----------------------------------------------------------------------===//
-// The tables
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Writes C. Every array has a name of its own, by a number.
-class TableWriter {
-public:
-  explicit TableWriter(raw_ostream &os) : os(os) {}
-  void write(ArrayRef<LoweredProgram> programs);
-
-private:
-  std::string next(StringRef stem) {
-    return (stem + "_" + Twine(numNames++)).str();
-  }
-  std::string numbers(ArrayRef<int64_t> values);
-  std::string cuts(const Layout &layout);
-  std::string tensors(ArrayRef<TensorSpec> specs);
-  void writeMesh(const Mesh &mesh);
-
-  raw_ostream &os;
-  int64_t numNames = 0;
-};
-} // namespace
-
-/// As a C string, or a null pointer.
-static std::string quoted(StringRef text) {
-  std::string literal;
-  raw_string_ostream os(literal);
-  os << '"';
-  // Octal, which ends after three digits whatever follows.
-  for (char each : text) {
-    auto byte = static_cast<unsigned char>(each);
-    if (isPrint(each) && each != '"' && each != '\\' && each != '?')
-      os << each;
-    else
-      os << '\\' << char('0' + (byte >> 6)) << char('0' + (byte >> 3 & 7))
-         << char('0' + (byte & 7));
-  }
-  os << '"';
-  return literal;
-}
-
-static const char *dtypeWord(DType dtype) {
-  switch (dtype) {
-  case DType::F32:
-    return "CPRT_F32";
-  case DType::F64:
-    return "CPRT_F64";
-  case DType::BF16:
-    return "CPRT_BF16";
-  case DType::I32:
-    return "CPRT_I32";
-  case DType::I64:
-    return "CPRT_I64";
-  default:
-    return nullptr;
-  }
-}
-
-static const char *roleWord(const TensorSpec &spec) {
-  if (spec.isParam)
-    return "CPRT_ROLE_PARAMETER";
-  if (spec.isState)
-    return "CPRT_ROLE_STATE";
-  if (spec.isAccumulator)
-    return "CPRT_ROLE_ACCUMULATOR";
-  return spec.isResidual ? "CPRT_ROLE_RESIDUAL" : "CPRT_ROLE_DATA";
-}
-
-/// The name of an array; a null pointer for none.
-std::string TableWriter::numbers(ArrayRef<int64_t> values) {
-  if (values.empty())
-    return "0";
-  std::string name = next("numbers");
-  os << "static const int64_t " << name << "[] = {";
-  interleaveComma(values, os);
-  os << "};\n";
-  return name;
-}
-
-std::string TableWriter::cuts(const Layout &layout) {
-  std::string name = next("cuts"), text;
-  raw_string_ostream list(text);
-  for (auto [dim, cuts] : enumerate(layout.dims))
-    for (const Cut &cut : cuts)
-      list << "{" << dim << ", " << cut.axis << ", " << orderWord(cut) << ", "
-           << cut.unit << "}, ";
-  if (text.empty())
-    return "0";
-  os << "static const cprt_cut " << name << "[] = {" << text << "};\n";
-  return name;
-}
-
-static int64_t numCuts(const Layout &layout) {
-  int64_t count = 0;
-  for (const auto &cuts : layout.dims)
-    count += int64_t(cuts.size());
-  return count;
-}
-
-std::string TableWriter::tensors(ArrayRef<TensorSpec> specs) {
-  std::string name = next("tensors"), text;
-  raw_string_ostream list(text);
-  for (const TensorSpec &spec : specs) {
-    const Layout &layout = spec.layout;
-    std::vector<int64_t> local = localShape(spec.layout, spec.shape, 0);
-    list << "  {" << quoted(spec.name) << ", " << dtypeWord(spec.dtype) << ", "
-         << roleWord(spec) << ", " << spec.shape.size() << ", "
-         << numCuts(layout) << ", " << numbers(spec.shape) << ", "
-         << numbers(local) << ", " << cuts(layout) << ", "
-         << (spec.updates.empty() ? "0" : quoted(spec.updates)) << "},\n";
-  }
-  if (specs.empty())
-    return "0";
-  os << "static const cprt_program_tensor " << name << "[] = {\n"
-     << text << "};\n";
-  return name;
-}
-
-void TableWriter::writeMesh(const Mesh &mesh) {
-  os << "static const char *const axis_names[] = {";
-  for (const Mesh::Axis &axis : mesh.axes)
-    os << quoted(axis.name) << ", ";
-  os << "0};\nstatic const int64_t axis_sizes[] = {";
-  for (const Mesh::Axis &axis : mesh.axes)
-    os << axis.size << ", ";
-  os << "0};\n";
-}
-
-static std::string entrySymbol(size_t number) {
-  return "cp_entry_" + std::to_string(number);
-}
-
-void TableWriter::write(ArrayRef<LoweredProgram> programs) {
-  os << "#include \"cp/Runtime/cprt_program.h\"\n"
-        "#include <string.h>\n";
-  const Mesh &mesh = programs.front().local.mesh;
-  writeMesh(mesh);
-  std::string entries;
-  raw_string_ostream list(entries);
-  uint64_t hash = 0;
-  for (auto [number, program] : enumerate(programs)) {
-    std::string symbol = entrySymbol(number);
-    os << "void " << symbol
-       << "(cprt_context *, cprt_stream *, void *const *);\n";
-    const Signature &signature = program.local.signature;
-    std::string arguments = tensors(signature.arguments);
-    std::string results = tensors(signature.results);
-    list << "  {" << quoted(program.name) << ", " << symbol << ", "
-         << signature.arguments.size() << ", " << arguments << ", "
-         << signature.results.size() << ", " << results << ", "
-         << program.arenaBytes << "},\n";
-    hash = 31 * hash + hashOf(*program.local.module);
-  }
-  os << "static const cprt_entry entries[] = {\n"
-     << entries << "};\n"
-     << "static const cprt_program program = {" << CPRT_PROGRAM_ABI_MAJOR
-     << ", " << CPRT_PROGRAM_ABI_MINOR << ", " << mesh.axes.size()
-     << ", axis_names, axis_sizes, " << hash << "u, " << programs.size()
-     << ", entries};\n"
-     << "__attribute__((visibility(\"default\")))\n"
-        "const cprt_program *cp_program(void) { return &program; }\n";
-}
-
-/// What code calls to round to bf16 where the processor has no instruction for
-/// it; compiler libraries have it since GCC 13 only. A float is returned whose
-/// low half holds the bits, as on x86-64 and AArch64. As cp::roundToBF16.
-static constexpr StringLiteral roundings = R"(
-static float low_half(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-static uint32_t bits_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-static uint32_t rounded(uint32_t bits) {
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-float __truncsfbf2(float value) {
-  uint32_t bits = bits_of(value);
-  return low_half(value != value ? bits >> 16 | 0x40 : rounded(bits));
-}
-float __truncdfbf2(double value) {
-  float near = (float)value;
-  uint32_t bits = bits_of(near);
-  if (value != value)
-    return low_half(bits >> 16 | 0x40);
-  double distance = (double)near < 0 ? -(double)near : (double)near;
-  double size = value < 0 ? -value : value;
-  if (distance != size) {
-    if (distance > size)
-      --bits;
-    bits |= 1;
-  }
-  return low_half(rounded(bits));
-}
-)";
 
 //===----------------------------------------------------------------------===//
 // The code
@@ -431,18 +228,6 @@ static Error link(const Workshop &workshop, const std::string &path) {
   return Error::success();
 }
 
-static Error checkTypes(ArrayRef<LoweredProgram> programs) {
-  for (const LoweredProgram &program : programs)
-    for (const auto *list :
-         {&program.local.signature.arguments, &program.local.signature.results})
-      for (const TensorSpec &spec : *list)
-        if (!dtypeWord(spec.dtype))
-          return createStringError("'" + spec.name + "' is " +
-                                   dtypeName(spec.dtype) +
-                                   ", which the runtime has not");
-  return Error::success();
-}
-
 Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
                     const ArtifactOptions &artifact, const std::string &path) {
   InitializeNativeTarget();
@@ -453,8 +238,9 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
   auto programs = lowerPrograms(module, options);
   if (!programs)
     return programs.takeError();
-  if (Error error = checkTypes(*programs))
-    return error;
+  Expected<std::string> tables = artifactTables(*programs);
+  if (!tables)
+    return tables.takeError();
   Expected<Workshop> workshop = Workshop::open();
   if (!workshop)
     return workshop.takeError();
@@ -463,11 +249,7 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
       return error;
   if (Error error = writeHeaders(*workshop))
     return error;
-  std::string tables;
-  raw_string_ostream os(tables);
-  TableWriter(os).write(*programs);
-  os << roundings;
-  if (Error error = workshop->write("tables.c", tables))
+  if (Error error = workshop->write("tables.c", *tables))
     return error;
   return link(*workshop, path);
 }

@@ -110,9 +110,9 @@ llvm::Error finish(Prepared &prepared, const Inputs &inputs,
   llvm::Error errors =
       saveTensors(options, report.program, inputs, report.run.outputs);
   if (prepared.expectLater)
-    errors = llvm::joinErrors(
-        std::move(errors),
-        prepared.expectLater().moveInto(prepared.expectation));
+    errors =
+        llvm::joinErrors(std::move(errors),
+                         prepared.expectLater().moveInto(prepared.expectation));
   if (prepared.expectation) {
     progress(options.checkAgainst.empty()
                  ? "checking on reference kernels"

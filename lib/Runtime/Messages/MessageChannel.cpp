@@ -29,47 +29,7 @@ static constexpr milliseconds departureGrace{1000};
 static constexpr milliseconds eagerness{2};
 static constexpr microseconds nap{50};
 
-static constexpr int64_t alignment = 64;
-
-static int64_t aligned(int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-void Mirrors::addBlock(size_t bytes) {
-  size_t size = bytes + size_t(alignment);
-  blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
-  memory.countAllocations(1);
-  rewind();
-}
-
-void Mirrors::rewind() {
-  auto begin = reinterpret_cast<uintptr_t>(blocks.back().bytes.get());
-  used = size_t(-begin % uintptr_t(alignment));
-}
-
-char *Mirrors::take(int64_t bytes) {
-  auto wanted = size_t(aligned(bytes));
-  if (blocks.empty() || blocks.back().size - used < wanted)
-    addBlock(wanted);
-  char *taken = blocks.back().bytes.get() + used;
-  used += wanted;
-  held += wanted;
-  return taken;
-}
-
-void Mirrors::reset() {
-  if (blocks.size() > 1) {
-    blocks.clear();
-    try {
-      addBlock(held);
-    } catch (const std::bad_alloc &) {
-      // The next collective that needs it says so.
-    }
-  }
-  if (!blocks.empty())
-    rewind();
-  held = 0;
-}
+static int64_t aligned(int64_t bytes) { return Mirrors::aligned(bytes); }
 
 MessageChannel::MessageChannel(MessageWorld &world, cprt_context &context,
                                std::vector<int64_t> ranks, int64_t position)
@@ -388,49 +348,54 @@ Error MessageChannel::test(Posted &posted, bool &isDone) {
   return std::nullopt;
 }
 
+Failure MessageChannel::departedFailure(int64_t peer) {
+  return world.end({CPRT_PEER_FAILED,
+                    visit->call.title() + ": rank " + std::to_string(peer) +
+                        " has left, which this call waits for; look at what it "
+                        "said"});
+}
+
+/// Looks around while `peer` is waited for, since `start`: asks where it is, at
+/// `ask` and then ever more seldom. What ends the wait.
+Error MessageChannel::lookAround(int64_t peer, Clock::time_point start,
+                                 Clock::time_point &ask,
+                                 milliseconds &patience) {
+  if (world.hasFailed())
+    return world.failure();
+  Clock::time_point now = Clock::now();
+  if (now >= ask) {
+    world.whereabouts->waitFor(peer, ranks, visit->call);
+    patience = std::min(2 * patience, rarestAsking);
+    ask = now + patience;
+  }
+  if (now - start >= departureGrace && world.hasLeft(peer))
+    return departedFailure(peer);
+  if (now - start >= world.deadline)
+    return lateFailure(peer);
+  if (now - start >= eagerness)
+    std::this_thread::sleep_for(nap);
+  return std::nullopt;
+}
+
 Error MessageChannel::wait(Posted &posted) {
   if (!posted.request)
     return std::nullopt;
   milliseconds patience = std::min(longestPatience, world.deadline / 8);
   Clock::time_point start = Clock::now(), ask = start + patience;
-  bool hasAsked = false;
   Error failure;
   for (uint64_t turns = 0;; ++turns) {
     bool isDone = false;
     failure = test(posted, isDone);
     if (failure || isDone)
       break;
-    if (world.hasFailed()) {
-      failure = world.failure();
-      break;
-    }
     if (world.oversubscribed)
       std::this_thread::yield();
     else if (turns < 64)
       continue;
-    Clock::time_point now = Clock::now();
-    if (now >= ask) {
-      world.whereabouts->waitFor(posted.peer, ranks, visit->call);
-      hasAsked = true;
-      patience = std::min(2 * patience, rarestAsking);
-      ask = now + patience;
-    }
-    if (now - start >= departureGrace && world.hasLeft(posted.peer)) {
-      failure = world.end(
-          {CPRT_PEER_FAILED, visit->call.title() + ": rank " +
-                                 std::to_string(posted.peer) +
-                                 " has left, which this call waits for; look "
-                                 "at what it said"});
+    failure = lookAround(posted.peer, start, ask, patience);
+    if (failure)
       break;
-    }
-    if (now - start >= world.deadline) {
-      failure = lateFailure(posted.peer);
-      break;
-    }
-    if (now - start >= eagerness)
-      std::this_thread::sleep_for(nap);
   }
-  if (hasAsked)
-    world.whereabouts->stopWaiting();
+  world.whereabouts->stopWaiting();
   return failure;
 }

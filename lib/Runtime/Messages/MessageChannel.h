@@ -10,33 +10,11 @@
 
 #include "Core/Channel.h"
 #include "MessageWorld.h"
+#include "Mirrors.h"
 
 #include <deque>
 
 namespace cp::runtime {
-
-/// Memory for one collective, which is kept for the next one.
-class Mirrors {
-public:
-  explicit Mirrors(Memory &memory) : memory(memory) {}
-  /// 64-byte aligned; until reset().
-  char *take(int64_t bytes);
-  /// The next collective that takes as much finds it in one piece.
-  void reset();
-
-private:
-  void addBlock(size_t bytes);
-  void rewind();
-
-  struct Block {
-    std::unique_ptr<char[]> bytes;
-    size_t size;
-  };
-  Memory &memory;
-  std::vector<Block> blocks;
-  /// Of the last block, and of all of them.
-  size_t used = 0, held = 0;
-};
 
 /// Sends what a peer takes, and receives what this rank does: a message for
 /// each peer and round, and for each piece.
@@ -91,9 +69,12 @@ private:
              std::vector<void *> &requests);
   Error receive(int64_t from, char *data, int64_t bytes, Lane lane);
   Error wait(Posted &posted);
+  Error lookAround(int64_t peer, Clock::time_point start,
+                   Clock::time_point &ask, std::chrono::milliseconds &patience);
   Error test(Posted &posted, bool &isDone);
   Failure failureOfTransport(cprt_status status);
   Failure lateFailure(int64_t peer);
+  Failure departedFailure(int64_t peer);
   Error settle(Queue &queue, size_t pending);
   void abandon();
   void forget();

@@ -1,0 +1,26 @@
+//===- ArtifactTables.h - What a program says of itself ---------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_EXECUTION_ARTIFACTTABLES_H
+#define CP_LIB_EXECUTION_ARTIFACTTABLES_H
+
+#include "LocalProgram.h"
+
+namespace cp {
+
+/// The name that the entry function of program `number` has in a file.
+std::string entrySymbol(size_t number);
+
+/// The tables of cprt_program.h in C, with the function cp_program that returns
+/// them, and what else the code calls. Errors: a tensor of a type that the
+/// runtime has not.
+llvm::Expected<std::string>
+artifactTables(llvm::ArrayRef<LoweredProgram> programs);
+
+} // namespace cp
+
+#endif // CP_LIB_EXECUTION_ARTIFACTTABLES_H
