@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets and runs each from its seeds for so many seconds. Ends
 # with an error upon a finding and says where the input lies that repeats it.
-# usage: scripts/fuzz.sh SECONDS [TARGET...]   (all: ir safetensors index npy config batch)
+# usage: scripts/fuzz.sh SECONDS [TARGET...]   (all: ir safetensors index npy config batch letter)
 # CP_FUZZ_SEED=N fixes the order of the mutations.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: scripts/fuzz.sh SECONDS [TARGET...]}
 shift
-[ $# -gt 0 ] || set -- ir safetensors index npy config batch
+[ $# -gt 0 ] || set -- ir safetensors index npy config batch letter
 scripts/build.sh fuzz
 work=build-fuzz/runs
 fuzz/make_seeds.py test "$work/seeds/ir"

@@ -4,7 +4,7 @@
 # compare its input.
 
 import os
-import shutil
+import subprocess
 
 import lit.formats
 
@@ -47,8 +47,21 @@ launchers = {"openmpi": "mpirun.openmpi", "mpich": "mpirun.mpich", "mpi": "mpiru
 launchers["ucx"] = os.path.join(
     config.test_source_root, "Integration", "Inputs", "launch.py"
 )
+
+
+def starts(launcher):
+    """Whether it starts processes here, which takes more than its being there."""
+    try:
+        command = [launcher, "-n", "2", "true"]
+        environment = {**os.environ, **config.environment}
+        return subprocess.run(command, env=environment, timeout=30,
+                              capture_output=True).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
 for name, launcher in launchers.items():
     library = os.path.join(config.cp_lib_dir, f"libcprt_{name}.so")
-    if os.path.exists(library) and shutil.which(launcher):
+    if os.path.exists(library) and starts(launcher):
         config.available_features.add(name)
         config.substitutions.append((f"%{name}", launcher))

@@ -134,13 +134,18 @@ static int64_t peakOf(const RunResult &run) {
   return peak;
 }
 
+/// What carries what ranks exchange.
+static std::string backendOf(const Report &report) {
+  return report.options.job ? report.options.job->name() : "threads";
+}
+
 json::Value toJson(const Report &report) {
   const Program &program = report.program;
   json::Object object{
       {"version", 1},
       {"ranks", program.mesh().numRanks()},
       {"mesh", meshText(program.mesh())},
-      {"backend", "threads"},
+      {"backend", backendOf(report)},
       {"stage", stageName(program.stage())},
       {"strategy", strategyOf(report)},
       {"types", json::Object{{"arguments", typesOf(program.arguments())},
@@ -216,7 +221,8 @@ static void printMemory(const char *title, const MemoryUse &use,
 
 void printTable(const Report &report, llvm::raw_ostream &os) {
   const Program &program = report.program;
-  os << "ranks     " << program.mesh().numRanks() << " (threads)\n";
+  os << "ranks     " << program.mesh().numRanks() << " (" << backendOf(report)
+     << ")\n";
   os << "module    " << stageName(program.stage()) << "\n";
   os << "strategy  " << strategyOf(report) << "\n";
   os << llvm::format("compile   %.2f s\n", program.compileSeconds());

@@ -37,7 +37,9 @@ def run(command, model, folder, name, way):
     with open(outputs, "rb") as file:
         results = file.read()
     with open(report, encoding="utf-8") as file:
-        return results, json.load(file)["collectives"]
+        said = json.load(file)
+    assert said["backend"] == name, said["backend"]
+    return results, said["collectives"]
 
 
 def main():

@@ -1,0 +1,120 @@
+//===- ProgramTableTest.cpp - The tables of a compiled program ------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Harness.h"
+
+#include "cp/Runtime/cprt_program.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace cp::test;
+using testing::HasSubstr;
+
+namespace {
+
+const char *const axisNames[] = {"dp", "cp"};
+const int64_t axisSizes[] = {2, 3};
+
+cprt_program programOf(const cprt_entry *entries = nullptr) {
+  return {CPRT_PROGRAM_ABI_MAJOR,
+          CPRT_PROGRAM_ABI_MINOR,
+          2,
+          axisNames,
+          axisSizes,
+          7,
+          entries ? 1 : 0,
+          entries};
+}
+
+/// x[4, 12, 2] of f64, its rows over dp and its columns over cp in some order.
+struct Cutting {
+  explicit Cutting(int64_t order) : cuts{{0, 0, 0, 1}, {1, 1, order, 1}} {
+    // Of striped cuts the unit is how long each run is.
+    cuts[1].unit = order > 1 ? order - 1 : 1;
+  }
+  cprt_program_tensor tensor() const {
+    return {"x", CPRT_F64, CPRT_ROLE_DATA, 3, 2, sizes, local, cuts, nullptr};
+  }
+  int64_t sizes[3] = {4, 12, 2}, local[3] = {2, 4, 2};
+  cprt_cut cuts[2];
+};
+
+} // namespace
+
+TEST(ProgramTable, CutsAndJoinsAsLayoutsSay) {
+  for (int64_t order : {0, 1, 2, 3}) {
+    SCOPED_TRACE(order);
+    Cutting cutting(order);
+    cprt_program program = programOf();
+    cprt_program_tensor tensor = cutting.tensor();
+    EXPECT_EQ(cprt_tensor_bytes(&tensor), 4 * 12 * 2 * 8);
+    EXPECT_EQ(cprt_tensor_part_bytes(&tensor), 2 * 4 * 2 * 8);
+    std::mt19937_64 random(testSeed());
+    Array whole = randomArray({4, 12, 2}, random), joined({4, 12, 2});
+    for (int64_t rank = 0; rank < 6; ++rank) {
+      Array part({2, 4, 2});
+      ASSERT_EQ(cprt_tensor_split(&program, &tensor, rank, whole.values.data(),
+                                  part.values.data()),
+                CPRT_OK);
+      EXPECT_EQ(part, partOf(partOf(whole, 0, 0, 2, rank / 3), 1, order, 3,
+                             rank % 3));
+      ASSERT_EQ(cprt_tensor_join(&program, &tensor, rank, part.values.data(),
+                                 joined.values.data()),
+                CPRT_OK);
+    }
+    EXPECT_EQ(joined, whole);
+  }
+}
+
+TEST(ProgramTable, RefusesWhatMakesNoSense) {
+  Cutting cutting(0);
+  cprt_program program = programOf();
+  cprt_program_tensor tensor = cutting.tensor();
+  Array whole({4, 12, 2}), part({2, 4, 2});
+  auto split = [&](int64_t rank) {
+    return cprt_tensor_split(&program, &tensor, rank, whole.values.data(),
+                             part.values.data());
+  };
+  EXPECT_EQ(split(5), CPRT_OK);
+  for (int64_t rank : {-1, 6})
+    EXPECT_EQ(split(rank), CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      cprt_tensor_split(&program, &tensor, 0, nullptr, part.values.data()),
+      CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(cprt_tensor_split(nullptr, &tensor, 0, whole.values.data(),
+                              part.values.data()),
+            CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(cprt_tensor_join(&program, nullptr, 0, part.values.data(),
+                             whole.values.data()),
+            CPRT_INVALID_ARGUMENT);
+  for (cprt_cut wrong :
+       {cprt_cut{3, 1, 0, 1}, cprt_cut{1, 2, 0, 1}, cprt_cut{1, 0, 0, 1},
+        cprt_cut{1, 1, -1, 1}, cprt_cut{1, 1, 0, 0}, cprt_cut{1, 1, 0, 5}}) {
+    cutting.cuts[1] = wrong;
+    EXPECT_EQ(split(0), CPRT_INVALID_ARGUMENT)
+        << wrong.dim << " " << wrong.axis << " " << wrong.order << " "
+        << wrong.unit;
+  }
+}
+
+TEST(ProgramTable, InterfacesThatRun) {
+  char message[256];
+  cprt_program program = programOf();
+  EXPECT_EQ(cprt_program_check(&program, message, sizeof message), CPRT_OK);
+  program.abi_minor = CPRT_PROGRAM_ABI_MINOR + 1;
+  EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
+            CPRT_UNSUPPORTED);
+  EXPECT_THAT(message, HasSubstr("the program is of interface 1.1, and this "
+                                 "runtime runs 1.0 to 1.0"));
+  program.abi_minor = 0;
+  program.abi_major = CPRT_PROGRAM_ABI_MAJOR + 1;
+  EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
+            CPRT_UNSUPPORTED);
+  EXPECT_EQ(cprt_program_check(nullptr, message, sizeof message),
+            CPRT_INVALID_ARGUMENT);
+}
