@@ -52,7 +52,7 @@ public:
   Workshop(Workshop &&other) : folder(other.folder) { other.folder.clear(); }
   ~Workshop() {
     if (!folder.empty())
-      sys::fs::remove_directories(folder);
+      (void)sys::fs::remove_directories(folder);
   }
   /// Writes a file, and notes it as one to link if it is `linked`.
   Error write(const Twine &name, StringRef text, bool linked = true) {
@@ -222,7 +222,7 @@ static Error link(const Workshop &workshop, const std::string &path) {
   if (!code)
     code = sys::fs::rename(partial, path);
   if (code) {
-    sys::fs::remove(partial);
+    (void)sys::fs::remove(partial);
     return createStringError(code, path + ": " + code.message());
   }
   return Error::success();

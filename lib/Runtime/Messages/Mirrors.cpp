@@ -40,6 +40,7 @@ void Mirrors::reset() {
       addBlock(held);
     } catch (const std::bad_alloc &) {
       // The next collective that needs it says so.
+      blocks.clear();
     }
   }
   if (!blocks.empty())
