@@ -51,8 +51,9 @@ public:
   }
   Workshop(Workshop &&other) : folder(other.folder) { other.folder.clear(); }
   ~Workshop() {
-    if (!folder.empty())
-      (void)sys::fs::remove_directories(folder);
+    if (folder.empty())
+      return;
+    [[maybe_unused]] std::error_code left = sys::fs::remove_directories(folder);
   }
   /// Writes a file, and notes it as one to link if it is `linked`.
   Error write(const Twine &name, StringRef text, bool linked = true) {
@@ -222,7 +223,7 @@ static Error link(const Workshop &workshop, const std::string &path) {
   if (!code)
     code = sys::fs::rename(partial, path);
   if (code) {
-    (void)sys::fs::remove(partial);
+    [[maybe_unused]] std::error_code left = sys::fs::remove(partial);
     return createStringError(code, path + ": " + code.message());
   }
   return Error::success();
