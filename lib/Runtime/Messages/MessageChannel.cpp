@@ -25,6 +25,8 @@ static constexpr milliseconds longestPatience{100};
 static constexpr milliseconds rarestAsking{5000};
 /// For what a rank has sent before it left.
 static constexpr milliseconds departureGrace{1000};
+/// For what a rank says whose messages have ended.
+static constexpr milliseconds explanationTime{300};
 /// For how long a rank that waits does nothing else.
 static constexpr milliseconds eagerness{2};
 static constexpr microseconds nap{50};
@@ -319,7 +321,17 @@ Error MessageChannel::fetch(int64_t from, uint64_t, Piece piece, char *data,
   return receive(from, data, piece.bytes, lane);
 }
 
+/// A peer that fails ends its messages too, and what it says of it comes by
+/// another way, which may be longer.
 Failure MessageChannel::failureOfTransport(cprt_status status) {
+  Clock::time_point last = Clock::now() + explanationTime;
+  while (status == CPRT_PEER_FAILED || status == CPRT_UNSUPPORTED) {
+    if (world.hasFailed())
+      return world.failure();
+    if (Clock::now() >= last)
+      break;
+    std::this_thread::sleep_for(nap);
+  }
   return world.end({status, visit->call.title() + ": " + world.transport.name +
                                 ": " +
                                 world.transport.error(world.transport.state)});
