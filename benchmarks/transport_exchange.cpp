@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AllToAllCall.h"
+
 #include "cp/Runtime/cprt_transport.h"
 
 #include <algorithm>
@@ -50,20 +52,6 @@ static cprt_world *join(const char *path, int64_t &rank) {
   return world;
 }
 
-/// Of f32 x[1, ranks * count] to y[ranks, count].
-static std::vector<int64_t> callOf(int64_t ranks, int64_t count) {
-  int64_t row = ranks * count;
-  std::vector<int64_t> attributes = {1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0};
-  std::vector<int64_t> words = {1,     1,        int64_t(attributes.size()),
-                                0,     CPRT_F32, 2,
-                                1,     row,      row,
-                                1,     CPRT_F32, 2,
-                                ranks, count,    count,
-                                1};
-  words.insert(words.end(), attributes.begin(), attributes.end());
-  return words;
-}
-
 int main(int argc, char **argv) {
   if (argc != 5)
     fail("usage: cp-bench-transport TRANSPORT.so BYTES ROUNDS ITERATIONS");
@@ -75,7 +63,7 @@ int main(int argc, char **argv) {
   int64_t rounds = std::atoll(argv[3]), iterations = std::atoll(argv[4]);
   std::vector<float> in(size_t(ranks * count), float(rank + 1)), out(in.size());
   void *buffers[] = {in.data(), out.data()};
-  std::vector<int64_t> call = callOf(ranks, count);
+  std::vector<int64_t> call = cp::bench::allToAllCall(ranks, count);
   std::vector<double> seconds;
   for (int64_t round = 0; round <= rounds; ++round) {
     auto start = std::chrono::steady_clock::now();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AllToAllCall.h"
 #include "Rows.h"
 #include "Timing.h"
 #include "cp/Runtime/cprt.h"
@@ -35,23 +36,6 @@ llvm::Expected<World> makeWorld(int64_t ranks) {
   return World(world);
 }
 
-/// Of f32 x[1, ranks * count] to y[ranks, count]: each rank gets `count`
-/// elements from every rank, as from MPI_Alltoall.
-std::vector<int64_t> descriptorOf(int64_t ranks, int64_t count) {
-  int64_t row = ranks * count;
-  // axes, concat_dims, concat_orders, repeat_times, repeat_units, split_dims,
-  // split_orders; each a list of one.
-  std::vector<int64_t> attrs = {1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0};
-  std::vector<int64_t> words = {1,     1,        int64_t(attrs.size()),
-                                0,     CPRT_F32, 2,
-                                1,     row,      row,
-                                1,     CPRT_F32, 2,
-                                ranks, count,    count,
-                                1};
-  words.insert(words.end(), attrs.begin(), attrs.end());
-  return words;
-}
-
 /// Number `to` of rank `from`'s block for `to`: says where it came from.
 float mark(int64_t from, int64_t to) { return float(from * 1000 + to + 1); }
 
@@ -59,7 +43,7 @@ float mark(int64_t from, int64_t to) { return float(from * 1000 + to + 1); }
 class Rank {
 public:
   Rank(cprt_context *context, int64_t ranks, int64_t count)
-      : context(context), count(count), descriptor(descriptorOf(ranks, count)),
+      : context(context), count(count), descriptor(allToAllCall(ranks, count)),
         total(ranks * count), in(allocate()), out(allocate()) {
     int64_t self = cprt_context_rank(context);
     for (int64_t i = 0; in && i < total; ++i)

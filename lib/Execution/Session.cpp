@@ -57,22 +57,44 @@ llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
   return llvm::Error::success();
 }
 
-/// Those of other processes too.
-llvm::Expected<std::vector<HostTensor>>
+llvm::Expected<llvm::ArrayRef<HostTensor>>
 Session::Impl::allParts(const TensorSpec &spec,
-                        llvm::ArrayRef<HostTensor> parts) const {
+                        llvm::ArrayRef<HostTensor> parts,
+                        std::vector<HostTensor> &gathered) const {
   if (world->hasAll())
-    return parts.vec();
+    return parts;
   llvm::Expected<std::vector<Bytes>> all =
       world->gather(parts[size_t(world->ranksHere().front())].bytes);
   if (!all)
     return all.takeError();
-  std::vector<HostTensor> tensors;
   for (auto [rank, bytes] : llvm::enumerate(*all))
-    tensors.push_back({spec.dtype,
-                       localShape(spec.layout, spec.shape, int64_t(rank)),
-                       std::move(bytes)});
-  return tensors;
+    gathered.push_back({spec.dtype,
+                        localShape(spec.layout, spec.shape, int64_t(rank)),
+                        std::move(bytes)});
+  return llvm::ArrayRef<HostTensor>(gathered);
+}
+
+/// Of what every rank has, nothing travels.
+llvm::Expected<HostTensor>
+Session::Impl::whole(const TensorSpec &spec,
+                     llvm::ArrayRef<HostTensor> parts) const {
+  bool isReplica =
+      isWhole(spec) && spec.layout.partial.empty() && !spec.isResidual;
+  if (isReplica)
+    return parts[size_t(world->ranksHere().back())];
+  std::vector<HostTensor> gathered;
+  llvm::Expected<llvm::ArrayRef<HostTensor>> all =
+      allParts(spec, parts, gathered);
+  if (!all)
+    return all.takeError();
+  return joined(spec, *all);
+}
+
+static llvm::Expected<std::vector<HostTensor>>
+copied(llvm::Expected<llvm::ArrayRef<HostTensor>> parts) {
+  if (!parts)
+    return parts.takeError();
+  return parts->vec();
 }
 
 llvm::Expected<std::vector<HostTensor>>
@@ -80,20 +102,21 @@ Session::Impl::partsOfArgument(size_t number) const {
   const Argument &argument = arguments[number];
   if (argument.shared)
     return std::vector<HostTensor>(size_t(world->numRanks()), *argument.shared);
+  // One that was never set has none.
   if (argument.parts.empty())
-    return llvm::createStringError("'" + argument.spec.name +
-                                   "' was never set");
-  return allParts(argument.spec, argument.parts);
+    return std::vector<HostTensor>();
+  std::vector<HostTensor> gathered;
+  return copied(allParts(argument.spec, argument.parts, gathered));
 }
 
 llvm::Expected<HostTensor> Session::Impl::get(size_t number) const {
   const Argument &argument = arguments[number];
   if (argument.shared)
     return *argument.shared;
-  llvm::Expected<std::vector<HostTensor>> parts = partsOfArgument(number);
-  if (!parts)
-    return parts.takeError();
-  return joined(argument.spec, *parts);
+  if (argument.parts.empty())
+    return llvm::createStringError("'" + argument.spec.name +
+                                   "' was never set");
+  return whole(argument.spec, argument.parts);
 }
 
 llvm::Expected<size_t> Session::Impl::find(llvm::StringRef name) const {
@@ -201,10 +224,7 @@ llvm::Expected<HostTensor> Session::Impl::result(size_t number) const {
   const TensorSpec &spec = last->program->results()[number];
   if (!spec.updates.empty())
     return get(numbers.lookup(spec.updates));
-  llvm::Expected<std::vector<HostTensor>> parts = partsOfResult(number);
-  if (!parts)
-    return parts.takeError();
-  return joined(spec, *parts);
+  return whole(spec, last->results[number]);
 }
 
 llvm::Expected<std::vector<HostTensor>>
@@ -212,7 +232,8 @@ Session::Impl::partsOfResult(size_t number) const {
   const TensorSpec &spec = last->program->results()[number];
   if (!spec.updates.empty())
     return partsOfArgument(numbers.lookup(spec.updates));
-  return allParts(spec, last->results[number]);
+  std::vector<HostTensor> gathered;
+  return copied(allParts(spec, last->results[number], gathered));
 }
 
 //===----------------------------------------------------------------------===//

@@ -62,8 +62,12 @@ private:
   llvm::Expected<size_t> addArgument(const TensorSpec &spec,
                                      llvm::StringSet<> &own);
   void fillTable(Bound &bound, int64_t rank);
-  llvm::Expected<std::vector<HostTensor>>
-  allParts(const TensorSpec &spec, llvm::ArrayRef<HostTensor> parts) const;
+  /// Those of other processes too, which are put into `gathered`.
+  llvm::Expected<llvm::ArrayRef<HostTensor>>
+  allParts(const TensorSpec &spec, llvm::ArrayRef<HostTensor> parts,
+           std::vector<HostTensor> &gathered) const;
+  llvm::Expected<HostTensor> whole(const TensorSpec &spec,
+                                   llvm::ArrayRef<HostTensor> parts) const;
 };
 
 } // namespace cp

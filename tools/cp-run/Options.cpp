@@ -196,12 +196,7 @@ void defineHow(Options &o) {
   static Flag<int64_t> deadline(
       "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
       cl::location(o.deadlineMs), cl::cat(category));
-  static Flag<std::string> transport(
-      "transport",
-      cl::desc("Each process of a job is a rank, and this carries what they "
-               "exchange, e.g. openmpi under mpirun (default: ranks are "
-               "threads of this process)"),
-      cl::location(o.transport), cl::cat(category));
+  defineTransport(o, category);
   static Flag<int> repeats("repeat", cl::desc("Number of steps"),
                            cl::location(o.repeats), cl::init(1),
                            cl::cat(category));
@@ -216,6 +211,15 @@ void defineHow(Options &o) {
 }
 
 } // namespace
+
+void defineTransport(Options &options, cl::OptionCategory &of) {
+  static Flag<std::string> transport(
+      "transport",
+      cl::desc("Each process of a job is a rank, and this carries what they "
+               "exchange, e.g. openmpi under mpirun (default: ranks are "
+               "threads of this process)"),
+      cl::location(options.transport), cl::cat(of));
+}
 
 Options parseOptions(int argc, char **argv) {
   // Flags keep pointers into it.

@@ -10,6 +10,7 @@
 
 #include "cp/Execution/Transport.h"
 #include "cp/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
@@ -86,6 +87,9 @@ struct Options {
 /// Reads the command line; ends the process on --help or a flag that it does
 /// not know.
 Options parseOptions(int argc, char **argv);
+
+/// The flag --transport, which more than one tool has.
+void defineTransport(Options &options, llvm::cl::OptionCategory &category);
 
 /// Joins the job that --transport names, if it does; `program` is argv[0]. Its
 /// processes are the ranks, unless these are given. Errors: no such transport;

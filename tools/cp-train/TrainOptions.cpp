@@ -72,12 +72,7 @@ void defineModel(TrainOptions &all) {
   static Flag<int64_t> threads(
       "rank-threads", cl::desc("Threads of a rank (default: processors/ranks)"),
       cl::location(o.threads), cl::init(0), cl::cat(category));
-  static Flag<std::string> transport(
-      "transport",
-      cl::desc("Each process of a job is a rank, and this carries what they "
-               "exchange, e.g. openmpi under mpirun (default: ranks are "
-               "threads of this process)"),
-      cl::location(o.transport), cl::cat(category));
+  defineTransport(o, category);
   static Flag<int64_t> memory(
       "max-memory",
       cl::desc("Bytes that the run may take (default: what the "

@@ -9,6 +9,8 @@
 
 #include "Harness.h"
 
+#include "gtest/gtest.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -149,8 +151,8 @@ cprt_transport Mailbox::transportOf(int64_t rank) const {
 
 std::string cp::test::freshAddress() {
   static std::atomic<int> number{0};
-  return "unix:/tmp/cprt-test-" + std::to_string(::getpid()) + "-" +
-         std::to_string(++number);
+  return "unix:" + testing::TempDir() + "cprt-test-" +
+         std::to_string(::getpid()) + "-" + std::to_string(++number);
 }
 
 cprt_status cp::test::joinByMailbox(const Mailbox &mailbox,

@@ -41,8 +41,7 @@ Error Exchange::take(int64_t from, Taken &taken) {
     return group.channel->take(from, taken);
   moves(from, from, taken.moves);
   for (const Move &move : taken.moves)
-    taken.views.push_back(
-        {call.allBuffers()[move.source], &move.maps, false, false});
+    taken.views.push_back({call.allBuffers()[move.source], &move.maps, false});
   return std::nullopt;
 }
 

@@ -41,8 +41,6 @@ struct Taken {
     const List<DimMap> *maps;
     /// Whether the elements are in the move's target already.
     bool isThere;
-    /// Whether the maps read elements that are packed.
-    bool isPacked;
   };
   List<View> views;
 };

@@ -110,8 +110,8 @@ void Control::receive(size_t peer) {
   }
 }
 
-/// Waits for something to do, and does it. False when no connection is left.
-bool Control::turn(int timeoutMs) {
+/// Waits for something to do, and does it.
+void Control::turn(int timeoutMs) {
   std::vector<pollfd> polled = {{waker.get(), POLLIN, 0}};
   std::vector<size_t> peers;
   for (size_t peer = 0; peer < connections.size(); ++peer) {
@@ -125,7 +125,7 @@ bool Control::turn(int timeoutMs) {
     peers.push_back(peer);
   }
   if (::poll(polled.data(), nfds_t(polled.size()), timeoutMs) < 0)
-    return true;
+    return;
   if (polled[0].revents) {
     uint64_t count;
     [[maybe_unused]] ssize_t read = ::read(waker.get(), &count, sizeof count);
@@ -136,7 +136,6 @@ bool Control::turn(int timeoutMs) {
   collect();
   for (size_t peer : peers)
     connections[peer].flush();
-  return !peers.empty();
 }
 
 /// Sends what is left. Rank 0 goes on handing letters on.

@@ -68,7 +68,7 @@ private:
   explicit Control(const Job &job) : rank(job.rank), size(job.size) {}
 
   void run();
-  bool turn(int timeoutMs);
+  void turn(int timeoutMs);
   void takeLeave();
   void collect();
   void route(const Letter &letter);

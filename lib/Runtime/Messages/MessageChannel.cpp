@@ -199,11 +199,11 @@ Error MessageChannel::take(int64_t from, Taken &taken) {
   taken.moves = std::move(in.moves);
   for (const Move &move : taken.moves)
     if (in.isThere)
-      taken.views.push_back({*move.target, &move.maps, true, false});
+      taken.views.push_back({*move.target, &move.maps, true});
   Bundle places;
   for (const Packed &packed : in.packed)
     taken.views.push_back({packed.at(in.memory + places.add(packed.bytes())),
-                           &packed.maps(), false, true});
+                           &packed.maps(), false});
   return std::nullopt;
 }
 

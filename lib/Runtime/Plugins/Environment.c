@@ -59,8 +59,7 @@ static int read_launcher(const struct launcher *launcher,
     snprintf(message, capacity,
              "the environment has %s, but not %s; start the processes by %s, "
              "or set both",
-             launcher->name == NULL || have[0] ? launcher->rank
-                                               : launcher->size,
+             have[0] ? launcher->rank : launcher->size,
              have[0] ? launcher->size : launcher->rank, launcher->name);
     return -1;
   }

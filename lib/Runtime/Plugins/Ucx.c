@@ -20,11 +20,8 @@
 #include <time.h>
 #include <ucp/api/ucp.h>
 
-struct ucx;
-
 /// The other end of messages.
 struct peer {
-  struct ucx *ucx;
   void *address;
   ucp_ep_h endpoint;
   /// What ended it.
@@ -112,7 +109,6 @@ static cprt_status takeAddresses(void *state, const void *const *addresses,
     struct peer *peer = &ucx->peers[rank];
     if (rank == ucx->job.rank)
       continue;
-    peer->ucx = ucx;
     peer->address = malloc(bytes[rank]);
     if (!peer->address) {
       say(ucx, "no memory for the address of a rank");

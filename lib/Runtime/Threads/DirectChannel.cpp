@@ -40,7 +40,7 @@ Error DirectChannel::take(int64_t from, Taken &taken) {
   for (const Move &move : taken.moves) {
     const Buffer &source = peer.call->allBuffers()[move.source];
     bytes += bytesOf(source, move.maps);
-    taken.views.push_back({source, &move.maps, false, false});
+    taken.views.push_back({source, &move.maps, false});
   }
   if (visit->countsMoves)
     peer.counter->bytesSent.fetch_add(bytes, std::memory_order_relaxed);
