@@ -83,6 +83,9 @@ typedef struct CpShardPipelineOptions {
   /// Whether ranks along an axis over which nothing is cut may all do the same
   /// work; otherwise such an axis is an error.
   bool replicateUnused;
+  /// Whether gradients of parameters stay each rank's terms, which the caller
+  /// adds up.
+  bool partialGradients;
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong

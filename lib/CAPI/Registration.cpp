@@ -40,6 +40,8 @@ llvm::LogicalResult cp::readOptions(const CpShardPipelineOptions &options,
     pipeline.tensorRows = true;
   if (options.replicateUnused)
     pipeline.replicateUnused = true;
+  if (options.partialGradients)
+    pipeline.partialGradients = true;
   auto setNumber = [](auto &option, auto number) {
     if (number != 0)
       option = number;

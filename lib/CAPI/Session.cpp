@@ -53,9 +53,10 @@ compileOptions(const CpShardPipelineOptions &options) {
     return llvm::createStringError(
         "gradients, differentiate or optimizer is none of its words");
   if (pipeline.gradients == GradientsFrom::Cotangents || pipeline.split ||
-      pipeline.expose)
+      pipeline.expose || pipeline.partialGradients)
     return llvm::createStringError(
-        "a session has gradients of a loss, and no split or exposed values; "
+        "a session has gradients of a loss, added up, and no split or exposed "
+        "values; "
         "build the pipeline for these (cpBuildShardPipeline)");
   ShardingText text;
   text.mesh = pipeline.mesh;

@@ -99,6 +99,8 @@ std::string TableWriter::cuts(const Layout &layout) {
     for (const Cut &cut : cuts)
       list << "{" << dim << ", " << cut.axis << ", " << orderWord(cut) << ", "
            << cut.unit << "}, ";
+  for (int axis : layout.partial)
+    list << "{CPRT_CUT_TERMS, " << axis << ", 0, 1}, ";
   if (text.empty())
     return "0";
   os << "static const cprt_cut " << name << "[] = {" << text << "};\n";
@@ -106,7 +108,7 @@ std::string TableWriter::cuts(const Layout &layout) {
 }
 
 static int64_t numCuts(const Layout &layout) {
-  int64_t count = 0;
+  auto count = int64_t(layout.partial.size());
   for (const auto &cuts : layout.dims)
     count += int64_t(cuts.size());
   return count;

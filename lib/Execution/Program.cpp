@@ -37,6 +37,13 @@ void addWhole(PassManager &manager, const CompileOptions &options) {
   functions.addPass(createExposeValues());
 }
 
+DifferentiateOptions byCotangents(const VectorJacobian &vjp) {
+  DifferentiateOptions options;
+  options.cotangents = true;
+  options.wrt.assign(vjp.wrt.begin(), vjp.wrt.end());
+  return options;
+}
+
 /// A module of whole tensors: its loss, its gradients, and its cuts.
 void addGlobal(PassManager &manager, const CompileOptions &options) {
   bool isLocal =
@@ -46,7 +53,10 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
     loss.sums = options.update.accumulate;
     manager.nest<func::FuncOp>().addPass(createNextTokenLoss(loss));
   }
-  if (options.gradients && !isLocal)
+  if (options.vjp)
+    buildGlobalGradientPipeline(manager, options.sharding,
+                                byCotangents(*options.vjp));
+  else if (options.gradients && !isLocal)
     buildGlobalGradientPipeline(manager, options.sharding, {}, options.update);
   if (options.sharding)
     buildShardPipeline(manager, *options.sharding, options.exposeValues,
@@ -57,9 +67,18 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
     buildLocalGradientPipeline(manager, {}, options.memory);
   if (options.update.accumulate)
     manager.addPass(createSplitUpdate());
+  if (options.vjp)
+    manager.addPass(createSplitBackward());
 }
 
 /// Runs the passes that bring a module of this stage to one rank's program.
+/// Gradients by parameters too.
+void addParameters(func::FuncOp entry, VectorJacobian &vjp) {
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (auto name = entry.getArgAttrOfType<StringAttr>(i, paramAttr))
+      vjp.wrt.push_back(name.str());
+}
+
 LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {
   PassManager manager(module.getContext());
@@ -87,6 +106,22 @@ void keepOnly(ModuleOp module, StringRef entry) {
 }
 
 /// What no pass would say of options that go together in no program.
+llvm::Error checkVectorJacobian(const CompileOptions &options, Stage stage) {
+  if (!options.vjp)
+    return llvm::Error::success();
+  if (stage != Stage::Global)
+    return llvm::createStringError(
+        "forward and backward are made of whole tensors, but the module is " +
+        stageName(stage) + "; give it as it was before");
+  if (options.gradients || options.exposeValues ||
+      options.update.optimizer != Optimizer::None)
+    return llvm::createStringError(
+        "forward and backward take cotangents from who calls them; ask for no "
+        "gradients of a loss, no exposed values and no optimizer");
+  return llvm::Error::success();
+}
+
+/// The same.
 llvm::Error checkUpdate(const CompileOptions &options) {
   const UpdateOptions &update = options.update;
   bool isLocal =
@@ -160,7 +195,12 @@ shardModule(ModuleOp original, const CompileOptions &options) {
     return error;
   sharded.name = entry->getName().str();
   keepOnly(*sharded.module, sharded.name);
-  if (failed(shard(*sharded.module, sharded.stage, options)))
+  if (llvm::Error error = checkVectorJacobian(options, sharded.stage))
+    return error;
+  CompileOptions completed = options;
+  if (completed.vjp)
+    addParameters(*entry, *completed.vjp);
+  if (failed(shard(*sharded.module, sharded.stage, completed)))
     return llvm::createStringError("the module could not be sharded");
   return sharded;
 }
@@ -223,6 +263,8 @@ lowerAll(ModuleOp original, const CompileOptions &options) {
   llvm::SmallVector<std::string> names = {sharded->name};
   if (options.update.accumulate)
     names = {sharded->name + "_accumulate", sharded->name + "_update"};
+  else if (options.vjp)
+    names = {sharded->name + "_forward", sharded->name + "_backward"};
   std::vector<LoweredProgram> programs;
   for (const std::string &name : names) {
     llvm::Expected<LocalProgram> local =
@@ -304,6 +346,10 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
 
 llvm::Expected<std::vector<std::unique_ptr<Program>>>
 Program::compileSteps(ModuleOp original, const CompileOptions &options) {
+  if (options.vjp || (options.sharding && options.sharding->partialGradients))
+    return llvm::createStringError(
+        "forward and backward apart, and gradients that are each rank's terms, "
+        "are for a caller of the program; let writeArtifact make it");
   auto start = std::chrono::steady_clock::now();
   auto lowered = lowerPrograms(original, options);
   if (!lowered)

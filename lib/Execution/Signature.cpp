@@ -129,9 +129,10 @@ static llvm::Error tooLarge(const TensorSpec &spec) {
 }
 
 /// From one rank's part, which the IR's type is, to the whole tensor.
-static llvm::Error makeWhole(TensorSpec &spec, const Layout &layout) {
+static llvm::Error makeWhole(TensorSpec &spec, const Layout &layout,
+                             bool mayBeTerms) {
   const Mesh &mesh = spec.layout.mesh;
-  if (!layout.partial.empty())
+  if (!layout.partial.empty() && !mayBeTerms)
     return llvm::createStringError("'" + spec.name +
                                    "' is a partial sum, which has no whole "
                                    "tensor; add it up by a cp.reshard");
@@ -189,7 +190,8 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
   spec.layout.dims.resize(spec.shape.size());
   if (auto layout =
           attributes ? attributes.getAs<LayoutAttr>(layoutAttr) : LayoutAttr())
-    if (llvm::Error error = makeWhole(spec, layout.toLayout()))
+    if (llvm::Error error = makeWhole(spec, layout.toLayout(),
+                                      attributes.contains(gradientAttr)))
       return error;
   if (!tensorBytes(spec.shape, spec.dtype))
     return tooLarge(spec);

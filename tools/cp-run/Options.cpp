@@ -165,6 +165,23 @@ void defineHow(Options &o) {
       cl::desc("The least processor that --emit compiles for, or native "
                "(default: x86-64-v3)"),
       cl::location(o.targetCpu), cl::cat(category));
+  static cl::opt<std::string> vjp(
+      "vjp", cl::ValueOptional,
+      cl::desc("With --emit: forward and backward as two entries, for who calls "
+               "them apart; gradients are by the parameters, and by the "
+               "arguments that are listed"),
+      cl::cat(category), cl::callback([&o](const std::string &value) {
+        o.vjp.emplace();
+        llvm::SmallVector<llvm::StringRef> names;
+        llvm::StringRef(value).split(names, ',', -1, /*KeepEmpty=*/false);
+        for (llvm::StringRef name : names)
+          o.vjp->push_back(name.str());
+      }));
+  static Flag<bool> partialGradients(
+      "partial-gradients",
+      cl::desc("With --vjp: leave the gradients of parameters as each rank's "
+               "terms, for a caller who adds up all of a model at once"),
+      cl::location(o.sharding.partialGradients), cl::cat(category));
   static Flag<bool> trace(
       "trace-tokens",
       cl::desc("Move ids of tokens and channels in place of numbers and say "

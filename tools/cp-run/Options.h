@@ -57,6 +57,9 @@ struct Options {
   /// Where the program is written, in place of a run; and the processor that it
   /// is for.
   std::string emit, targetCpu;
+  /// Nothing: one program. Else forward and backward, with gradients by
+  /// parameters and by these arguments.
+  std::optional<std::vector<std::string>> vjp;
   bool traceTokens = false;
   bool quiet = false;
   /// Nothing: by the type of the results.

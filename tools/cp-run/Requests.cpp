@@ -50,6 +50,16 @@ static llvm::Error checkOptions(const Options &options) {
       !options.withGradients)
     return llvm::createStringError("--differentiate is for what --gradients "
                                    "asks for; give it too");
+  if (options.vjp && options.emit.empty())
+    return llvm::createStringError("--vjp is for who calls a program that is "
+                                   "compiled to a file; give --emit too");
+  if (options.vjp && !options.loss.empty())
+    return llvm::createStringError(
+        "--vjp takes cotangents of the module's results, and --loss puts its "
+        "own in their place; leave one out");
+  if (options.sharding.partialGradients && !options.vjp)
+    return llvm::createStringError(
+        "--partial-gradients is of what --vjp asks for; give it too");
   if (options.maxMemory < 0)
     return llvm::createStringError("--max-memory must be at least 0, but is " +
                                    std::to_string(options.maxMemory));
@@ -140,6 +150,8 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   compile.gradients = options.withGradients;
   compile.differentiate = options.differentiate;
   compile.mesh = asked;
+  if (options.vjp)
+    compile.vjp.emplace(VectorJacobian{*options.vjp});
   if (state->stage != Stage::Global)
     return compile;
   auto sharding = shardingFrom(options, compile.mesh);

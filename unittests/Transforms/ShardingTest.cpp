@@ -17,7 +17,7 @@ namespace {
 auto fieldsOf(const ShardingText &text) {
   return std::tuple(text.mesh, text.axis, text.order, text.batch, text.mixer,
                     text.attention, text.tensorAxis, text.tensorRows, text.scan,
-                    text.replicateUnused);
+                    text.replicateUnused, text.partialGradients);
 }
 
 std::string errorOf(const ShardingText &text) {
@@ -48,6 +48,7 @@ TEST(ShardingTest, EveryWordIsReadAsItIsPrinted) {
             text.scan = scan;
             text.tensorAxis = tensorAxis;
             text.tensorRows = text.replicateUnused = *tensorAxis;
+            text.partialGradients = *tensorAxis;
             llvm::Expected<Sharding> sharding = parseSharding(text);
             ASSERT_TRUE(static_cast<bool>(sharding))
                 << llvm::toString(sharding.takeError());

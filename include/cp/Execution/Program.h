@@ -70,6 +70,12 @@ struct RuntimeOperation {
   cprt_op *function = nullptr;
 };
 
+/// Forward and backward as two programs, for who calls them apart.
+struct VectorJacobian {
+  /// The arguments, beside the parameters, that gradients are of.
+  std::vector<std::string> wrt;
+};
+
 struct CompileOptions {
   /// The entry function; empty: the only public one.
   std::string entry;
@@ -86,6 +92,10 @@ struct CompileOptions {
   /// Modules without layouts: the gradient of the loss by each parameter is a
   /// result too, "grad." and its name (cp-differentiate).
   bool gradients = false;
+  /// Modules without layouts, for writeArtifact: in place of the program one
+  /// that gives its results and residuals, and one that makes of these, and of
+  /// a cotangent of each result, the gradients (cp-split-backward).
+  std::optional<VectorJacobian> vjp;
   /// With gradients of whole tensors: a step of an optimizer in their place
   /// (cp-add-update).
   UpdateOptions update;

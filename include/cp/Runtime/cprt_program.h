@@ -33,7 +33,7 @@ extern "C" {
 /// What this header describes. A program of an older one runs on a newer
 /// runtime as long as the first number is the same.
 #define CPRT_PROGRAM_ABI_MAJOR 1
-#define CPRT_PROGRAM_ABI_MINOR 0
+#define CPRT_PROGRAM_ABI_MINOR 1
 
 typedef enum cprt_role {
   CPRT_ROLE_DATA = 0,
@@ -46,6 +46,10 @@ typedef enum cprt_role {
   /// Of one rank, and part of nothing.
   CPRT_ROLE_RESIDUAL = 4
 } cprt_role;
+
+/// Of a cut's `dim`: the axis cuts no dimension. Each rank along it has a term
+/// of the same size, and the tensor is the sum of all (since 1.1).
+#define CPRT_CUT_TERMS (-1)
 
 /// One cut of a dimension: `order` as of operations (cprt.h), in whole units.
 typedef struct cprt_cut {
@@ -95,7 +99,10 @@ typedef struct cprt_program {
   /// Tells programs apart: as of cprt_job.
   uint64_t hash;
   /// One; two where a step is made of micro-batches: for each of these, and for
-  /// the step.
+  /// the step; and two where forward and backward are called apart. The former
+  /// then gives residuals, CPRT_ROLE_RESIDUAL, which arguments of the latter
+  /// have the names of; of a result y it takes the cotangent as `y.cotangent`,
+  /// and the gradient by w is `grad.w`.
   int64_t num_entries;
   const cprt_entry *entries;
 } cprt_program;
@@ -113,7 +120,8 @@ int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor);
 
 /// Copies what `rank` has of a whole tensor to its part; and a part to its
 /// place in the whole. CPRT_INVALID_ARGUMENT for a rank outside the mesh, a
-/// null pointer, and a table that is none.
+/// null pointer, and a table that is none; CPRT_UNSUPPORTED for what ranks have
+/// terms of, which are to be added up.
 cprt_status cprt_tensor_split(const cprt_program *program,
                               const cprt_program_tensor *tensor, int64_t rank,
                               const void *whole, void *part);

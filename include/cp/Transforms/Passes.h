@@ -64,6 +64,10 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
       *this, "replicate-unused",
       llvm::cl::desc("Let ranks along an axis that cuts nothing do the same"),
       llvm::cl::init(false)};
+  Option<bool> partialGradients{
+      *this, "partial-gradients",
+      llvm::cl::desc("Leave the gradients of parameters as each rank's terms"),
+      llvm::cl::init(false)};
   Option<GradientsFrom> gradients{
       *this, "gradients", llvm::cl::desc("Derive gradients (cp-differentiate)"),
       llvm::cl::init(GradientsFrom::None),

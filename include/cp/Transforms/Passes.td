@@ -307,7 +307,9 @@ defvar shardingOptions = [
          "The axes that cut parameters where they are kept: gathered before "
          "use, their gradients reduce-scattered">,
   Option<"replicateUnused", "replicate-unused", "bool", /*default=*/"false",
-         "Let ranks along an axis that cuts nothing do the same work">];
+         "Let ranks along an axis that cuts nothing do the same work">,
+  Option<"partialGradients", "partial-gradients", "bool", /*default=*/"false",
+         "Leave the gradients of parameters as each rank's terms">];
 
 def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
   let summary = "Repeat shared groups where heads will be cut";
@@ -357,7 +359,10 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     so are other options when no public function but this one is there to need them.
     Loops and branches are refused (`assign_c6`). A result with `cp.gradient` or
     `cp.updates` lies as the argument of that name, and must have its sizes
-    (`assign_c8`).
+    (`assign_c8`). With `partial-gradients` those of parameters are not added up: each
+    rank gets its terms, and the layout names the axes over which they are terms
+    (`partial`). For callers who sum the gradients of a whole model at once, as data
+    parallelism does. An axis that is not named there holds replicas.
     Where an op cannot have the cuts that its operands came with, a remark
     `refused` of category `cut` says which, why, and what it got instead (see
     test/Transforms/cut-remarks.mlir). See test/Transforms/assign-layouts.mlir.

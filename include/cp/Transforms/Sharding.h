@@ -43,6 +43,9 @@ struct Sharding {
   ScanAlgorithm scan = ScanAlgorithm::Chain;
   /// Whether ranks along an axis that cuts nothing may do the same work.
   bool replicateUnused = false;
+  /// Whether each rank gets its terms of a parameter's gradient, for a caller
+  /// who adds them up with what else is summed over these ranks.
+  bool partialGradients = false;
 
   /// The cuts of a sequence of which nothing but rows is cut.
   std::vector<Cut> rows() const;

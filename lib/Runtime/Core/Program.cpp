@@ -84,6 +84,9 @@ static cprt_status walkPart(const cprt_program *program,
                             bool hasMemory, Fn copy) try {
   if (!program || !tensor || !hasMemory)
     return CPRT_INVALID_ARGUMENT;
+  for (int32_t i = 0; i < tensor->num_cuts; ++i)
+    if (tensor->cuts[i].dim == CPRT_CUT_TERMS)
+      return CPRT_UNSUPPORTED;
   cp::Layout layout;
   std::vector<int64_t> sizes;
   if (!readLayout(*program, *tensor, layout, sizes) || rank < 0 ||

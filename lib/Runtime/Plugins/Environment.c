@@ -105,6 +105,30 @@ static int read_address(struct cp_environment *environment, char *message,
   return 0;
 }
 
+int cp_take_place(const cprt_transport *transport, const cprt_job *job,
+                  struct cp_environment *environment, char *message,
+                  size_t capacity) {
+  memset(environment, 0, sizeof *environment);
+  environment->rank = transport->rank;
+  environment->size = transport->size;
+  environment->local_size = job->local_ranks;
+  environment->token = job->token;
+  const char *address = job->address ? job->address : "";
+  int length = snprintf(environment->address, sizeof environment->address, "%s",
+                        address);
+  if (transport->rank < 0 || transport->rank >= transport->size || length < 0 ||
+      (size_t)length >= sizeof environment->address ||
+      (!length && transport->size > 1)) {
+    snprintf(message, capacity,
+             "the caller says rank %lld of %lld at '%s', expected a rank of "
+             "them, and where rank 0 listens in at most %zu characters",
+             (long long)transport->rank, (long long)transport->size, address,
+             sizeof environment->address - 1);
+    return 1;
+  }
+  return 0;
+}
+
 int cp_read_environment(struct cp_environment *environment, char *message,
                         size_t capacity) {
   const struct launcher *by = NULL;

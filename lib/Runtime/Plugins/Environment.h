@@ -18,6 +18,12 @@ struct cp_environment {
   const char *token;
 };
 
+/// Takes the place that the caller of cprt_transport_open says (see there).
+/// 1, and a text, if it is none.
+int cp_take_place(const cprt_transport *transport, const cprt_job *job,
+                  struct cp_environment *environment, char *message,
+                  size_t capacity);
+
 /// Reads what torchrun, mpirun of Open MPI and of MPICH, or srun have put into
 /// the environment; the address is CPRT_ADDRESS, or MASTER_ADDR and the port
 /// behind MASTER_PORT, or else on this machine; the token is CPRT_TOKEN. 0, or

@@ -281,13 +281,25 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
              "MPI_THREAD_SERIALIZED");
     return CPRT_UNSUPPORTED;
   }
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (transport->size > 0 &&
+      (transport->rank != rank || transport->size != size)) {
+    say(mpi,
+        "the caller says rank %lld of %lld, but mpirun made this process rank "
+        "%d of %d; let mpirun start the job's processes alone, or take a "
+        "transport that needs no launcher, such as ucx",
+        (long long)transport->rank, (long long)transport->size, rank, size);
+    return CPRT_UNSUPPORTED;
+  }
   int code = MPI_Comm_dup(MPI_COMM_WORLD, &mpi->comm);
   if (code != MPI_SUCCESS)
     return failed(mpi, "MPI_Comm_dup", code);
   MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
-  int rank = 0, size = 0;
-  MPI_Comm_rank(mpi->comm, &rank);
-  MPI_Comm_size(mpi->comm, &size);
+  // MPI tells all ranks where rank 0 listens.
+  if (job->listener > 0)
+    close(job->listener - 1);
   cprt_status status = makeJob(mpi, rank, size, job);
   if (status != CPRT_OK)
     return status;

@@ -356,8 +356,15 @@ static cprt_status makeWorker(struct ucx *ucx) {
 
 static cprt_status open(struct ucx *ucx, cprt_transport *transport,
                         cprt_job *job) {
-  if (cp_read_environment(&ucx->job, ucx->error, sizeof ucx->error))
+  int32_t listener = 0;
+  if (transport->size > 0) {
+    if (cp_take_place(transport, job, &ucx->job, ucx->error,
+                      sizeof ucx->error))
+      return CPRT_INVALID_ARGUMENT;
+    listener = job->listener;
+  } else if (cp_read_environment(&ucx->job, ucx->error, sizeof ucx->error)) {
     return CPRT_INVALID_ARGUMENT;
+  }
   ucx->peers = calloc((size_t)ucx->job.size, sizeof *ucx->peers);
   if (!ucx->peers)
     return CPRT_OUT_OF_MEMORY;
@@ -370,6 +377,7 @@ static cprt_status open(struct ucx *ucx, cprt_transport *transport,
   job->address = ucx->job.address;
   job->token = ucx->job.token;
   job->local_ranks = ucx->job.local_size;
+  job->listener = listener;
   memset(transport, 0, sizeof *transport);
   transport->struct_size = sizeof *transport;
   transport->state = ucx;

@@ -70,6 +70,7 @@ struct AssignLayouts : ShardingPass<impl::AssignLayoutsBase<AssignLayouts>> {
     set(params, options.params);
     set(scan, options.scan);
     set(replicateUnused, options.replicateUnused);
+    set(partialGradients, options.partialGradients);
   }
 
 private:
@@ -110,6 +111,7 @@ private:
       note(params);
       note(scan);
       note(replicateUnused);
+      note(partialGradients);
     }
     if (ignored.empty())
       return success();

@@ -18,15 +18,25 @@ LayoutAttr withoutSums(LayoutAttr layout) {
   return LayoutAttr::get(layout.getContext(), whole);
 }
 
-/// A layout `want` but for sums that are yet to be made: of what ranks have
-/// terms of, or parts that may be terms.
-static LayoutAttr asTerms(Value value, LayoutAttr want) {
+/// A layout `want` but for sums over these axes that are yet to be made.
+static LayoutAttr asTerms(LayoutAttr want, ArrayRef<int64_t> axes) {
   Layout layout = want.toLayout();
-  for (int64_t axis : termAxesOf(value))
+  for (int64_t axis : axes)
     if (!isCutOver(layout, static_cast<int>(axis)))
       layout.partial.push_back(static_cast<int>(axis));
   llvm::sort(layout.partial);
   return LayoutAttr::get(want.getContext(), layout);
+}
+
+/// The axes over which ranks have terms of a value, or parts: these are terms
+/// too, among zeros, however many.
+static SmallVector<int64_t> allTermAxes(Value value) {
+  Layout layout = LayoutAttr::of(value.getType()).toLayout();
+  SmallVector<int64_t> axes(layout.partial.begin(), layout.partial.end());
+  for (const std::vector<Cut> &cuts : layout.dims)
+    for (const Cut &cut : cuts)
+      axes.push_back(cut.axis);
+  return axes;
 }
 
 void LayoutAssigner::findGradients(FunctionOpInterface function) {
@@ -41,7 +51,7 @@ void LayoutAssigner::layGradient(OpOperand &operand, LayoutAttr want) {
   // memory; sums over the other axes wait for each other, to travel together.
   bool isCut =
       withoutSums(want) != LayoutAttr::getReplicated(meshAttr, want.getRank());
-  LayoutAttr terms = asTerms(operand.get(), want);
+  LayoutAttr terms = asTerms(want, termAxesOf(operand.get()));
   if (isCut || terms != want)
     values.materialize(operand, terms);
   values.materialize(operand, want, operand.getOwner());
@@ -84,7 +94,13 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
              << operand.getOperandNumber() << " is that of argument "
              << of.getArgNumber() << " by its " << gradientAttr << " or "
              << updatesAttr << ", but has other sizes; name the right argument";
-    layGradient(operand, LayoutAttr::of(of.getType()));
+    LayoutAttr want = LayoutAttr::of(of.getType());
+    bool isParam = function.getArgAttr(of.getArgNumber(), paramAttr) != nullptr;
+    if (sharding.partialGradients && isParam)
+      values.materialize(operand, asTerms(want, allTermAxes(operand.get())),
+                         op);
+    else
+      layGradient(operand, want);
   }
   return success();
 }

@@ -113,6 +113,7 @@ template <typename Given> std::unique_ptr<Pass> createFrom(const Given &given) {
   options.params = given.params;
   options.scan = given.scan;
   options.replicateUnused = given.replicateUnused;
+  options.partialGradients = given.partialGradients;
   return createPrepareCuts(std::move(options));
 }
 } // namespace

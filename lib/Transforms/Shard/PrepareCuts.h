@@ -41,6 +41,7 @@ template <typename Base> struct ShardingPass : Base {
     text.params = this->params;
     text.scan = this->scan;
     text.replicateUnused = this->replicateUnused;
+    text.partialGradients = this->partialGradients;
     llvm::Expected<Sharding> read = parseSharding(text);
     if (!read)
       return mlir::emitError(this->getOperation()->getLoc(),

@@ -73,6 +73,7 @@ public:
 
   llvm::Expected<Sharding> read() {
     sharding.replicateUnused = text.replicateUnused;
+    sharding.partialGradients = text.partialGradients;
     llvm::Error error = readMesh();
     // As long as nothing is wrong.
     auto then = [&](llvm::function_ref<llvm::Error()> next) {
@@ -226,6 +227,7 @@ ShardingText textOf(const Sharding &sharding) {
   text.tensorRows = sharding.tensorRows;
   text.params = llvm::join(llvm::map_range(sharding.params, nameOf), ",");
   text.replicateUnused = sharding.replicateUnused;
+  text.partialGradients = sharding.partialGradients;
   return text;
 }
 
