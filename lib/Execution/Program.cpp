@@ -60,14 +60,15 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
     buildGlobalGradientPipeline(manager, options.sharding, {}, options.update);
   if (options.sharding)
     buildShardPipeline(manager, *options.sharding, options.exposeValues,
-                       isLocal ? ResidualOptions() : options.memory);
+                       isLocal ? ResidualOptions() : options.memory,
+                       options.vjp.has_value());
   else
     addWhole(manager, options);
   if (options.gradients && isLocal)
     buildLocalGradientPipeline(manager, {}, options.memory);
   if (options.update.accumulate)
     manager.addPass(createSplitUpdate());
-  if (options.vjp)
+  if (options.vjp && !options.sharding)
     manager.addPass(createSplitBackward());
 }
 

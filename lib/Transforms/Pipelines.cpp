@@ -44,36 +44,45 @@ void addResidualPass(OpPassManager &functions,
 }
 
 /// What is computed and exchanged twice is so once, unless memory is wanted.
-static void addSharingPasses(OpPassManager &functions,
-                             const ResidualOptions &residuals) {
+/// Forward and backward apart exchange apart: what the forward pass sends must
+/// not wait for gradients.
+static void addSharingPasses(OpPassManager &manager,
+                             const ResidualOptions &residuals, bool split) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCSEPass());
   functions.addPass(createNarrowGathers());
-  functions.addPass(createMergeExchanges());
-  addResidualPass(functions, residuals);
-  functions.addPass(createExplainCollectives());
+  if (split) {
+    addResidualPass(functions, residuals);
+    manager.addPass(createSplitBackward());
+  }
+  OpPassManager &halves = manager.nest<func::FuncOp>();
+  halves.addPass(createMergeExchanges());
+  if (!split)
+    addResidualPass(halves, residuals);
+  halves.addPass(createExplainCollectives());
 }
 
 void buildPartitionPipeline(OpPassManager &manager,
-                            const ResidualOptions &residuals) {
+                            const ResidualOptions &residuals, bool split) {
   manager.addPass(createUnifyMeshes());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSimplifyReshards());
   functions.addPass(createVerifyLayouts());
   functions.addPass(createPartition());
   functions.addPass(createLowerReshards());
-  addSharingPasses(functions, residuals);
+  addSharingPasses(manager, residuals, split);
 }
 
 static void addShardPasses(OpPassManager &manager,
                            std::unique_ptr<Pass> assignLayouts, bool expose,
-                           const ResidualOptions &residuals) {
+                           const ResidualOptions &residuals, bool split) {
   manager.addPass(createDecompose());
   if (expose)
     manager.nest<func::FuncOp>().addPass(createNumberValues());
   manager.nest<func::FuncOp>().addPass(std::move(assignLayouts));
   if (expose)
     manager.nest<func::FuncOp>().addPass(createExposeValues());
-  buildPartitionPipeline(manager, residuals);
+  buildPartitionPipeline(manager, residuals, split);
 }
 
 static void addUpdatePass(OpPassManager &functions,
@@ -117,10 +126,9 @@ void buildGlobalGradientPipeline(OpPassManager &manager,
 
 void buildLocalGradientPipeline(OpPassManager &manager,
                                 const DifferentiateOptions &options,
-                                const ResidualOptions &residuals) {
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createDifferentiate(options));
-  addSharingPasses(functions, residuals);
+                                const ResidualOptions &residuals, bool split) {
+  manager.nest<func::FuncOp>().addPass(createDifferentiate(options));
+  addSharingPasses(manager, residuals, split);
 }
 
 void buildShardPipeline(OpPassManager &manager,
@@ -141,19 +149,20 @@ void buildShardPipeline(OpPassManager &manager,
   ResidualOptions residuals = {options.memory, options.recomputeExchanges};
   bool isLater = isAsked && isLocal;
   addShardPasses(manager, createAssignLayouts(options), options.expose,
-                 isLater ? ResidualOptions() : residuals);
+                 isLater ? ResidualOptions() : residuals,
+                 options.split && !isLater);
   if (isLater)
-    buildLocalGradientPipeline(manager, differentiate, residuals);
+    buildLocalGradientPipeline(manager, differentiate, residuals,
+                               options.split);
   if (options.accumulate)
     manager.addPass(createSplitUpdate());
-  if (options.split)
-    manager.addPass(createSplitBackward());
 }
 
 void buildShardPipeline(OpPassManager &manager, const Sharding &sharding,
-                        bool expose, const ResidualOptions &residuals) {
+                        bool expose, const ResidualOptions &residuals,
+                        bool split) {
   addShardPasses(manager, createAssignLayouts(textOf(sharding)), expose,
-                 residuals);
+                 residuals, split);
 }
 
 //===----------------------------------------------------------------------===//

@@ -135,14 +135,17 @@ std::unique_ptr<mlir::Pass> createPrepareCuts(const Sharding &sharding);
 /// or behind it.
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardPipelineOptions &options);
-/// The same, with `expose` as there.
+/// The same, with `expose` and `split` as there.
 void buildShardPipeline(mlir::OpPassManager &manager, const Sharding &sharding,
                         bool expose = false,
-                        const ResidualOptions &residuals = {});
+                        const ResidualOptions &residuals = {},
+                        bool split = false);
 
-/// The part of it after the layouts are chosen.
+/// The part of it after the layouts are chosen. With `split` forward and
+/// backward become two functions (cp-split-backward).
 void buildPartitionPipeline(mlir::OpPassManager &manager,
-                            const ResidualOptions &residuals = {});
+                            const ResidualOptions &residuals = {},
+                            bool split = false);
 
 /// From whole tensors to whole tensors and their gradients, before
 /// buildShardPipeline: decompose, prepare what `sharding` will cut (nothing
@@ -157,7 +160,8 @@ void buildGlobalGradientPipeline(mlir::OpPassManager &manager,
 /// both passes compute and exchange.
 void buildLocalGradientPipeline(mlir::OpPassManager &manager,
                                 const DifferentiateOptions &options = {},
-                                const ResidualOptions &residuals = {});
+                                const ResidualOptions &residuals = {},
+                                bool split = false);
 
 /// cp-plan-residuals with these options, where there is a limit.
 void addResidualPass(mlir::OpPassManager &functions,

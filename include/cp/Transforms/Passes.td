@@ -221,21 +221,23 @@ def SplitBackward : Pass<"cp-split-backward", "::mlir::ModuleOp"> {
     training framework does. A public function `f` with gradients among its results
     becomes two: `f_forward` gives its other results and, behind them, residuals;
     `f_backward` gives the gradients. Each takes those arguments of `f` that it
-    uses, in their order; the latter then takes the residuals, in theirs.
+    uses, in their order, the latter all cotangents, and then the residuals, in theirs.
 
     A residual is what the backward pass reads of the forward pass: `cp.name` is
     "residual0" and so on, and it has `cp.residual`. What costs nothing, such as constants and views, is
     made again. In the local view a residual is a rank's own, and its `cp.layout`
     stacks those of all ranks along dimension 0; a scalar has one dimension then.
 
-    To be run last, when layouts are chosen and collectives are there: layouts of
-    residuals then need no agreement.
+    To be run when layouts are chosen and collectives are there: layouts of residuals
+    then need no agreement. But before `cp-merge-exchanges`, which would send what is of
+    the forward pass together with gradients; sums that went with others go apart again.
 
     Constraints:
     - split_backward_c1: the function has one block, no layouts in its types and no
       ops that write to memory, returns no values of its ops (`cp.value`), and nobody
       calls it;
-    - split_backward_c2: a public function has results with `cp.gradient`.
+    - split_backward_c2: a public function has results with `cp.gradient`;
+    - split_backward_c3: nothing of the forward pass reads a cotangent.
 
     See test/Transforms/split-backward.mlir.
   }];
@@ -359,7 +361,8 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     so are other options when no public function but this one is there to need them.
     Loops and branches are refused (`assign_c6`). A result with `cp.gradient` or
     `cp.updates` lies as the argument of that name, and must have its sizes
-    (`assign_c8`). With `partial-gradients` those of parameters are not added up: each
+    (`assign_c8`). Other results with `cp.sequence` are cut along that dimension as
+    arguments are, in their order (`assign_c9`). With `partial-gradients` those of parameters are not added up: each
     rank gets its terms, and the layout names the axes over which they are terms
     (`partial`). For callers who sum the gradients of a whole model at once, as data
     parallelism does. An axis that is not named there holds replicas.

@@ -178,9 +178,8 @@ struct SplitBackward : impl::SplitBackwardBase<SplitBackward> {
       return signalPassFailure();
     }
     for (func::FuncOp function : functions) {
-      if (failed(check(function)))
+      if (failed(check(function)) || failed(split(function)))
         return signalPassFailure();
-      split(function);
     }
   }
 
@@ -221,17 +220,39 @@ private:
     return names;
   }
 
-  void split(func::FuncOp function) {
+  static LogicalResult checkForward(func::FuncOp function,
+                                    const Split &passes) {
+    for (BlockArgument argument : function.getArguments()) {
+      auto of = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                      cotangentAttr);
+      if (of && passes.readForward.contains(argument))
+        return function.emitOpError("split_backward_c3: its forward pass "
+                                    "reads the cotangent of ")
+               << of
+               << ", with which it shares an exchange; split it before "
+                  "cp-merge-exchanges";
+    }
+    return success();
+  }
+
+  LogicalResult split(func::FuncOp function) {
     partSums(function);
     Split passes(function);
+    if (failed(checkForward(function, passes)))
+      return failure();
     MeshAttr mesh = meshOf(function);
     HalfFunction forward(function, "_forward"), backward(function, "_backward");
+    auto isCotangent = [&](BlockArgument argument) {
+      return function.getArgAttr(argument.getArgNumber(), cotangentAttr) !=
+             nullptr;
+    };
     forward.addArguments([&](BlockArgument argument) {
-      return passes.readForward.contains(argument) ||
-             !passes.readBackward.contains(argument);
+      return !isCotangent(argument) &&
+             (passes.readForward.contains(argument) ||
+              !passes.readBackward.contains(argument));
     });
     backward.addArguments([&](BlockArgument argument) {
-      return passes.readBackward.contains(argument);
+      return isCotangent(argument) || passes.readBackward.contains(argument);
     });
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       (passes.isGradient(i) ? backward : forward).addResult(i);
@@ -258,6 +279,7 @@ private:
     forward.build(passes.forward);
     backward.build(passes.backward);
     function.erase();
+    return success();
   }
 };
 

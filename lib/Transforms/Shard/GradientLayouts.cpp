@@ -65,6 +65,36 @@ void LayoutAssigner::layGradients(Operation *op) {
   }
 }
 
+/// As an argument with this sequence would: what is cut over other axes beside
+/// stays so.
+FailureOr<LayoutAttr> LayoutAssigner::asSequence(FunctionOpInterface function,
+                                                 unsigned result, int64_t dim,
+                                                 LayoutAttr have) {
+  auto type = cast<RankedTensorType>(function.getResultTypes()[result]);
+  auto refuse = [&](const std::string &wrong) -> LogicalResult {
+    return function->emitOpError("assign_c9: result ")
+           << result << " cannot be cut as its " << sequenceAttr << " says: "
+           << wrong;
+  };
+  if (dim < 0 || dim >= type.getRank())
+    return refuse("it must be below " + std::to_string(type.getRank()) +
+                  ", but is " + std::to_string(dim));
+  Layout layout = withoutSums(have).toLayout();
+  Layout rows{mesh, {sharding.rows(), {}}, {}};
+  if (dim != 0)
+    rows.dims[1] = sharding.batch;
+  for (std::vector<Cut> &cuts : layout.dims)
+    llvm::erase_if(cuts, [&](const Cut &cut) {
+      return isCutOver(rows, cut.axis);
+    });
+  layout.dims[dim] = rows.dims[0];
+  if (dim != 0)
+    layout.dims[0] = rows.dims[1];
+  if (std::optional<std::string> wrong = check(layout, type.getShape()))
+    return refuse(*wrong);
+  return attr(layout);
+}
+
 /// Sums are made at last where the caller gets them, and what is of an argument
 /// lies as that does.
 LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
@@ -84,7 +114,16 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
               operand.getOperandNumber(), attr))
         of = arguments.find(name);
     if (!of) {
-      values.materialize(operand, withoutSums(have), op);
+      LayoutAttr want = withoutSums(have);
+      if (auto dim = function.getResultAttrOfType<IntegerAttr>(
+              operand.getOperandNumber(), sequenceAttr)) {
+        FailureOr<LayoutAttr> rows = asSequence(
+            function, operand.getOperandNumber(), dim.getInt(), have);
+        if (failed(rows))
+          return failure();
+        want = *rows;
+      }
+      values.materialize(operand, want, op);
       continue;
     }
     auto type = dyn_cast<RankedTensorType>(of.getType());

@@ -52,6 +52,10 @@ private:
   llvm::LogicalResult visitReshard(ReshardOp op);
   llvm::LogicalResult visitWithoutRule(mlir::Operation *op);
   llvm::LogicalResult visitTerminator(mlir::Operation *op);
+  /// The layout of a result whose dimension `dim` is the sequence.
+  llvm::FailureOr<LayoutAttr> asSequence(mlir::FunctionOpInterface function,
+                                         unsigned result, int64_t dim,
+                                         LayoutAttr have);
   /// Notes which values are gradients, and of what.
   void findGradients(mlir::FunctionOpInterface function);
   /// Operands that are gradients get the layout of what they are of.

@@ -1,0 +1,164 @@
+"""Batches of whole rows, and the part of them that a rank gets (cprt_batch.h)."""
+
+from __future__ import annotations
+
+import ctypes as c
+import weakref
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from . import _native as native
+
+# Of cprt_batch_order, cprt_batch_format and CPRT_BATCH_WHOLE.
+_ORDERS = {"contiguous": 0, "zigzag": 1, "striped": 2}
+_BSHD, _THD = 0, 1
+_WHOLE = -1
+_NUMBERS = {getattr(torch, name): i for i, name in enumerate(native.DTYPES)}
+_DTYPES = {i: dtype for dtype, i in _NUMBERS.items()}
+
+
+class Batch:
+    """Rows `[B, S]` padded, packed and cut over ranks, and what they give back.
+
+    `tensors` by the names of cprt_batch.h: input_ids or inputs_embeds, labels,
+    loss_mask, position_ids, attention_mask or padding_mask (of right padding),
+    seq_lens, seq_lens_padded; others are cut along dimension 1. Errors: CprtError
+    with the tensor, the row, and what to do.
+    """
+
+    def __init__(
+        self,
+        tensors: Mapping[str, Tensor],
+        ranks: int,
+        order: str = "contiguous",
+        *,
+        packed: bool = False,
+        length: int = 0,
+        documents: int = 0,
+        padding_id: int = 0,
+        shift_labels: bool = True,
+    ) -> None:
+        name, _, unit = order.partition(":")
+        if name not in _ORDERS:
+            raise ValueError(
+                f"order must be contiguous, zigzag, striped or striped:UNIT, but is "
+                f"'{order}'"
+            )
+        options = native.BatchOptions()
+        options.struct_size = c.sizeof(options)
+        options.ranks = ranks
+        options.order = _ORDERS[name]
+        options.unit = int(unit or 0)
+        options.format = _THD if packed else _BSHD
+        options.length = length
+        options.documents = documents
+        options.padding_id = padding_id
+        options.shift_labels = int(shift_labels)
+        held = [
+            (name, tensor.detach().cpu().contiguous())
+            for name, tensor in tensors.items()
+        ]
+        table = (native.BatchTensor * len(held))(
+            *[_described(tensor, name) for name, tensor in held]
+        )
+        self._handle = c.c_void_p()
+        native.checked(
+            lambda *text: native.runtime().cprt_batch_create(
+                c.byref(options), table, len(held), c.byref(self._handle), *text
+            )
+        )
+        weakref.finalize(self, native.runtime().cprt_batch_destroy, self._handle)
+        self.ranks = ranks
+
+    def names(self) -> list[str]:
+        capacity = 64
+        names = (c.c_char_p * capacity)()
+        count = native.runtime().cprt_batch_names(self._handle, names, capacity)
+        return [each.decode() for each in names[: min(count, capacity)] if each]
+
+    def part(self, name: str, rank: int) -> Tensor:
+        """Of one of names(), what a rank has."""
+        return self._get(name, rank)
+
+    def whole(self, name: str) -> Tensor:
+        """The padded tensor."""
+        return self._get(name, _WHOLE)
+
+    def _get(self, name: str, rank: int) -> Tensor:
+        described = native.BatchTensor()
+
+        def get(data: int | None, count: int) -> None:
+            native.checked(
+                lambda *text: native.runtime().cprt_batch_get(
+                    self._handle,
+                    name.encode(),
+                    rank,
+                    c.byref(described),
+                    data,
+                    count,
+                    *text,
+                )
+            )
+
+        get(None, 0)
+        tensor = _made_as(described)
+        get(tensor.data_ptr(), tensor.nbytes)
+        return tensor
+
+    def gather(
+        self, parts: Sequence[Tensor], dim: int = 1, *, keep_padding: bool = False
+    ) -> Tensor:
+        """One tensor of the batch's rows of the parts of all ranks, in their order, of
+        which `dim` is that of tokens. Where there was no token it is 0."""
+        held = [part.detach().cpu().contiguous() for part in parts]
+        table = (native.BatchTensor * len(held))(
+            *[_described(part, "", dim) for part in held]
+        )
+        described = native.BatchTensor()
+
+        def gather(data: int | None, count: int) -> None:
+            native.checked(
+                lambda *text: native.runtime().cprt_batch_gather(
+                    self._handle,
+                    table,
+                    int(keep_padding),
+                    c.byref(described),
+                    data,
+                    count,
+                    *text,
+                )
+            )
+
+        gather(None, 0)
+        tensor = _made_as(described)
+        gather(tensor.data_ptr(), tensor.nbytes)
+        return tensor
+
+
+def _described(tensor: Tensor, name: str, dim: int = 1) -> native.BatchTensor:
+    if tensor.dtype not in _NUMBERS:
+        raise TypeError(
+            f"'{name}' is {tensor.dtype}, expected one of "
+            f"{', '.join(map(str, _NUMBERS))}"
+        )
+    if tensor.dim() > native.BATCH_MAX_RANK:
+        raise ValueError(
+            f"'{name}' has {tensor.dim()} dimensions, expected at most "
+            f"{native.BATCH_MAX_RANK}"
+        )
+    described = native.BatchTensor()
+    described.name = name.encode()
+    described.dtype = _NUMBERS[tensor.dtype]
+    described.rank = tensor.dim()
+    described.shape[: tensor.dim()] = list(tensor.shape)
+    described.data = tensor.data_ptr()
+    described.sequence_dim = dim
+    return described
+
+
+def _made_as(described: native.BatchTensor) -> Tensor:
+    return torch.empty(
+        described.shape[: described.rank], dtype=_DTYPES[described.dtype]
+    )

@@ -1,0 +1,169 @@
+"""From IR to a program in a file, by the compiler's own tool."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _native as native
+
+
+class CompileError(RuntimeError):
+    """What the compiler says is wrong with a model."""
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """How a model is cut over ranks; the same words as of cp-run.
+
+    strategy: "sequence", "hidden" or "2d", of Mamba-2 mixers.
+    attention: "ring", "ulysses", "gather" or "2d"; without it what goes with the
+        strategy: ring, ulysses, 2d.
+    order: of tokens, "contiguous", "zigzag", "striped" or "striped:UNIT".
+    scan: how states travel, "chain", "gather", "doubling", "pipelined" or
+        "transposed".
+    inner: under "2d" the ranks that share heads; must divide the ranks.
+    """
+
+    ranks: int = 1
+    strategy: str = "sequence"
+    attention: str | None = None
+    order: str = "contiguous"
+    scan: str = "chain"
+    inner: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ranks < 1:
+            raise ValueError(f"ranks must be at least 1, but are {self.ranks}")
+        if (self.strategy == "2d") != (self.inner is not None):
+            raise ValueError(
+                "strategy='2d' shares heads between inner ranks; give both, e.g. "
+                "strategy='2d', inner=2"
+            )
+        if self.inner is not None and (self.inner < 1 or self.ranks % self.inner):
+            raise ValueError(
+                f"inner must divide the {self.ranks} ranks, but is {self.inner}"
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Of the mesh's axes."""
+        if self.inner is None:
+            return (self.ranks,)
+        return (self.ranks // self.inner, self.inner)
+
+    def flags(self) -> list[str]:
+        forms = {"sequence": "ring", "hidden": "ulysses", "2d": "2d"}
+        attention = self.attention or forms.get(self.strategy, "ring")
+        mesh = (
+            [f"--mesh=cp={self.ranks}"]
+            if self.inner is None
+            else [f"--mesh=ring={self.sizes[0]},u={self.inner}", "--axis=ring,u"]
+        )
+        return [
+            *mesh,
+            f"--strategy={self.strategy}",
+            f"--attention={attention}",
+            f"--order={self.order}",
+            f"--scan={self.scan}",
+        ]
+
+
+def cache_folder() -> Path:
+    """Where programs are kept: CP_MLIR_CACHE, or cp-mlir in the user's cache."""
+    named = os.environ.get("CP_MLIR_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "cp-mlir"
+
+
+def compile_ir(
+    text: str,
+    sharding: Sharding | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    partial_gradients: bool = False,
+    target_cpu: str = "native",
+) -> Path:
+    """Compiles a module of whole tensors; the path of the program, which is that of
+    the last time where nothing has changed.
+
+    `wrt`: with a backward entry, of which gradients are by the parameters and by these
+    arguments. `partial_gradients`: those of parameters are each rank's terms, which
+    the caller adds up with all other gradients of the model. Errors: CompileError with
+    what the compiler says.
+    """
+    sharding = sharding or Sharding()
+    tool = native.find("cp-run")
+    flags = [*sharding.flags(), f"--target-cpu={target_cpu}"]
+    if wrt is not None:
+        flags.append("--vjp=" + ",".join(wrt))
+    if partial_gradients:
+        flags.append("--partial-gradients")
+    version = tool.stat()
+    key = hashlib.sha256(
+        "\0".join(
+            [text, *flags, str(version.st_mtime_ns), str(version.st_size)]
+        ).encode()
+    ).hexdigest()
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{key[:32]}.so"
+    if path.exists():
+        return path
+    with tempfile.NamedTemporaryFile(
+        dir=folder, prefix=key[:8], suffix=".so", delete=False
+    ) as partial:
+        made = Path(partial.name)
+    try:
+        done = subprocess.run(
+            [str(tool), "-", *flags, f"--emit={made}"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise CompileError(done.stderr.strip() or f"{tool} failed")
+        made.rename(path)
+    finally:
+        made.unlink(missing_ok=True)
+    return path
+
+
+def compile_on_first(group: Any, make: Any) -> Path:
+    """make() on the first rank of a group, and its program on all of them: they need
+    no compiler. Its error is that of all ranks."""
+    import torch.distributed as dist
+
+    if not dist.is_initialized() or dist.get_world_size(group) == 1:
+        return make()
+    told: list[Any] = [None]
+    failure: Exception | None = None
+    if dist.get_rank(group) == 0:
+        try:
+            path = make()
+            told = [(path.name, path.read_bytes())]
+        except Exception as error:  # Told to all ranks, which wait for it.
+            failure = error
+            told = [(None, str(error))]
+    first = dist.get_global_rank(group, 0) if group is not None else 0
+    dist.broadcast_object_list(told, src=first, group=group)
+    name, content = told[0]
+    if failure is not None:
+        raise failure
+    if name is None:
+        raise CompileError(content)
+    path = cache_folder() / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_bytes(content)
+        partial.rename(path)
+    return path

@@ -1,0 +1,367 @@
+"""Programs as operators of torch: `cp_mlir::forward` and `cp_mlir::backward`.
+
+Two operators serve all programs, which they are told by a number. They have fake
+tensors, so that torch.compile and torch.export see through them, and forward has the
+program's backward entry for its derivative: what that reads of the forward pass is
+results too, which torch owns.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import itertools
+import logging
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import _native as native
+from .program import Entry, Program, TensorSpec
+from .world import World
+
+log = logging.getLogger("cp_mlir")
+
+
+class Callable:
+    """An entry of a program, with tensors of torch."""
+
+    def __init__(self, program: Program, index: int, world: World) -> None:
+        self.entry: Entry = program.entries[index]
+        self.world = world
+        self.run = program.table.contents.entries[index].run
+        self._pointers = c.c_void_p * (
+            len(self.entry.arguments) + len(self.entry.results)
+        )
+        self._arguments = [
+            (spec, getattr(torch, spec.dtype), torch.Size(spec.local_shape))
+            for spec in self.entry.arguments
+        ]
+        self._results = [
+            (torch.Size(spec.local_shape), getattr(torch, spec.dtype))
+            for spec in self.entry.results
+        ]
+
+    def empty(self, device: torch.device | None = None) -> list[Tensor]:
+        return [
+            torch.empty(shape, dtype=dtype, device=device)
+            for shape, dtype in self._results
+        ]
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        if len(tensors) != len(self._arguments):
+            names = ", ".join(spec.name for spec, _, _ in self._arguments)
+            raise TypeError(
+                f"'{self.entry.name}' takes {len(self._arguments)} tensors ({names}), "
+                f"but got {len(tensors)}"
+            )
+        held = [
+            tensor
+            if tensor.dtype is dtype
+            and tensor.shape == shape
+            and tensor.is_contiguous()
+            and tensor.is_cpu
+            else self._as_taken(tensor, spec, dtype)
+            for tensor, (spec, dtype, shape) in zip(
+                tensors, self._arguments, strict=True
+            )
+        ]
+        results = self.empty()
+        pointers = self._pointers(
+            *[tensor.data_ptr() for tensor in held],
+            *[tensor.data_ptr() for tensor in results],
+        )
+        self.run(self.world.context, None, pointers)
+        self.world.check()
+        return results
+
+    def _as_taken(self, tensor: Tensor, spec: TensorSpec, dtype: torch.dtype) -> Tensor:
+        what = f"'{spec.name}' of '{self.entry.name}'"
+        if not tensor.is_cpu:
+            raise ValueError(
+                f"{what} is on {tensor.device}, but the program runs on the cpu; move "
+                "it there by .cpu()"
+            )
+        if tensor.dtype is not dtype:
+            raise TypeError(
+                f"{what} is {tensor.dtype}, expected {dtype}; convert it, or compile "
+                "the program for that type"
+            )
+        if tuple(tensor.shape) != spec.local_shape:
+            of = (
+                f", this rank's part of {list(spec.shape)}"
+                if spec.shape != spec.local_shape
+                else ""
+            )
+            raise ValueError(
+                f"{what} has shape {list(tensor.shape)}, expected "
+                f"{list(spec.local_shape)}{of}"
+            )
+        log.info("%s has strides %s and is copied", what, tuple(tensor.stride()))
+        return tensor.contiguous()
+
+
+class _Registered:
+    """What the operators know of a program."""
+
+    def __init__(self, program: Program, world: World) -> None:
+        self.forward = Callable(program, 0, world)
+        self.num_results = sum(
+            not spec.is_residual for spec in self.forward.entry.results
+        )
+        self.backward = Callable(program, 1, world) if program.has_backward else None
+        if self.backward:
+            self._read_backward(self.forward.entry, self.backward.entry, world)
+
+    def _read_backward(self, forward: Entry, backward: Entry, world: World) -> None:
+        arguments = {spec.name: i for i, spec in enumerate(forward.arguments)}
+        results = {spec.name: i for i, spec in enumerate(forward.results)}
+        # Where each argument of the backward entry comes from: ("saved", i) of the
+        # forward's arguments, ("result", i) for a residual, ("cotangent", i).
+        self.sources: list[tuple[str, int]] = []
+        for spec in backward.arguments:
+            if spec.is_residual:
+                self.sources.append(("result", results[spec.name]))
+            elif spec.name in arguments:
+                self.sources.append(("saved", arguments[spec.name]))
+            else:
+                name = spec.name.removesuffix(".cotangent")
+                self.sources.append(("cotangent", results[name]))
+        # Which argument each gradient is of, and whether another rank gives it.
+        self.gradient_of = [
+            arguments[spec.name.removeprefix("grad.")] for spec in backward.results
+        ]
+        is_terms = any(spec.terms for spec in backward.results)
+        self.given_elsewhere = [
+            is_terms
+            and forward.arguments[of].is_parameter
+            and _is_replica(spec, world)
+            for spec, of in zip(backward.results, self.gradient_of, strict=True)
+        ]
+
+
+def _is_replica(spec: TensorSpec, world: World) -> bool:
+    """Whether this rank has a value that one before it has too."""
+    return any(
+        world.coordinate(axis) != 0
+        for axis in range(len(world.sizes))
+        if axis not in spec.terms and axis not in spec.cut
+    )
+
+
+_registered: dict[int, _Registered] = {}
+_numbers = itertools.count()
+
+
+def _of(number: int) -> _Registered:
+    try:
+        return _registered[number]
+    except KeyError:
+        raise RuntimeError(
+            f"cp_mlir: operator {number} is gone; keep the Operator that "
+            "cp_mlir.load() gave as long as what was traced of it"
+        ) from None
+
+
+@torch.library.custom_op("cp_mlir::forward", mutates_args=())
+def _forward(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+    return _of(program).forward(tensors)
+
+
+@_forward.register_fake
+def _(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+    device = tensors[0].device if tensors else None
+    return _of(program).forward.empty(device)
+
+
+@torch.library.custom_op("cp_mlir::backward", mutates_args=())
+def _backward(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+    known = _of(program)
+    assert known.backward is not None
+    gradients = known.backward(tensors)
+    for gradient, elsewhere in zip(gradients, known.given_elsewhere, strict=True):
+        if elsewhere:
+            gradient.zero_()
+    return gradients
+
+
+@_backward.register_fake
+def _(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+    known = _of(program)
+    assert known.backward is not None
+    device = tensors[0].device if tensors else None
+    return known.backward.empty(device)
+
+
+def _save(ctx: Any, inputs: tuple[int, Sequence[Tensor]], output: list[Tensor]) -> None:
+    program, tensors = inputs
+    known = _of(program)
+    ctx.program = program
+    ctx.dtypes = [tensor.dtype for tensor in tensors]
+    ctx.set_materialize_grads(False)
+    if known.backward is None:
+        return
+    kept = [
+        tensors[i] if source == "saved" else output[i]
+        for source, i in known.sources
+        if source != "cotangent"
+    ]
+    ctx.save_for_backward(*kept)
+
+
+def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
+    known = _of(ctx.program)
+    if known.backward is None:
+        raise RuntimeError(
+            f"'{known.forward.entry.name}' has no backward entry; compile it with "
+            "vjp=, or call it under torch.no_grad()"
+        )
+    kept = iter(ctx.saved_tensors)
+    tensors = []
+    for (source, i), spec in zip(
+        known.sources, known.backward.entry.arguments, strict=True
+    ):
+        if source != "cotangent":
+            tensors.append(next(kept))
+            continue
+        given = cotangents[i]
+        dtype = getattr(torch, spec.dtype)
+        tensors.append(
+            torch.zeros(spec.local_shape, dtype=dtype) if given is None else given
+        )
+    found: list[Tensor | None] = [None] * len(ctx.dtypes)
+    for of, gradient in zip(
+        known.gradient_of, _backward(ctx.program, tensors), strict=True
+    ):
+        # bf16 parameters have gradients of f32.
+        found[of] = gradient.to(ctx.dtypes[of])
+    return None, found
+
+
+_forward.register_autograd(_derive, setup_context=_save)
+
+
+class Operator:
+    """A program of ranks, called with each rank's parts.
+
+        layer = cp_mlir.load("layer.so", group)
+        y = layer(u, in_proj=weight, ...)
+
+    Arguments come in the order of `parameters`, or by name. It gives its result, or a
+    tuple of several. Of what has a gradient, `y.backward()` calls the other ranks'
+    backward too: all of them call it, in the same order.
+    """
+
+    def __init__(self, program: Program, world: World) -> None:
+        if tuple(program.axes.values()) != world.sizes:
+            raise ValueError(
+                f"{program.path.name} is for the mesh {program.axes}, but the world "
+                f"has {world.sizes}; compile it for as many ranks"
+            )
+        self.program = program
+        self.world = world
+        self.number = next(_numbers)
+        known = _Registered(program, world)
+        self._num_results = known.num_results
+        self._names = [spec.name for spec in known.forward.entry.arguments]
+        _registered[self.number] = known
+        weakref.finalize(self, _registered.pop, self.number, None)
+
+    @property
+    def parameters(self) -> tuple[TensorSpec, ...]:
+        return self.program.entries[0].arguments
+
+    def __call__(self, *tensors: Tensor, **named: Tensor) -> Any:
+        given = list(tensors)
+        if named:
+            given += [self._take(named, name) for name in self._names[len(given) :]]
+            if named:
+                raise TypeError(
+                    f"'{self.program.entries[0].name}' takes no {sorted(named)}; it "
+                    f"takes {self._names}"
+                )
+        results = _forward(self.number, given)[: self._num_results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _take(self, named: dict[str, Tensor], name: str) -> Tensor:
+        try:
+            return named.pop(name)
+        except KeyError:
+            raise TypeError(
+                f"'{self.program.entries[0].name}' needs '{name}'"
+            ) from None
+
+    def split(self, name: str, whole: Tensor, rank: int | None = None) -> Tensor:
+        """This rank's part of an argument, or that of `rank`. Errors: ValueError for
+        a name or a shape that it does not have."""
+        index = self._names.index(name)
+        spec = self.parameters[index]
+        dtype = getattr(torch, spec.dtype)
+        if tuple(whole.shape) != spec.shape or whole.dtype is not dtype:
+            raise ValueError(
+                f"'{name}' is {whole.dtype} {list(whole.shape)}, expected {dtype} "
+                f"{list(spec.shape)}"
+            )
+        part = torch.empty(spec.local_shape, dtype=dtype)
+        self.program.split(
+            0,
+            index,
+            self.world.rank if rank is None else rank,
+            whole.contiguous().data_ptr(),
+            part.data_ptr(),
+        )
+        return part
+
+    def join(self, parts: Sequence[Tensor], result: int = 0) -> Tensor:
+        """A whole result of the parts of all ranks, in their order."""
+        spec = self.program.entries[0].results[result]
+        whole = torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
+        for rank, part in enumerate(parts):
+            self.program.join(
+                0, result, rank, part.contiguous().data_ptr(), whole.data_ptr()
+            )
+        return whole
+
+
+def load(
+    path: str | Path,
+    group: Any = None,
+    *,
+    world: World | None = None,
+    transport: str | None = None,
+    deadline: float = 60.0,
+    threads: int = 0,
+) -> Operator:
+    """A program that `cp-run --emit` or cp_mlir.compile() wrote, as an operator of the
+    ranks of `group`, the default one without it; see World for the rest. All of them
+    call it. ValueError, on all of them, where their programs are not the same."""
+    program = Program(path)
+    if world is None:
+        world = World(
+            tuple(program.axes.values()),
+            group,
+            transport=transport,
+            deadline=deadline,
+            threads=threads,
+        )
+    operator = Operator(program, world)
+    _agree(program, group, world.size)
+    return operator
+
+
+def _agree(program: Program, group: Any, size: int) -> None:
+    if size == 1:
+        return
+    import torch.distributed as dist
+
+    hashes: list[int] = [0] * size
+    dist.all_gather_object(hashes, program.hash, group=group)
+    others = [rank for rank, each in enumerate(hashes) if each != hashes[0]]
+    if others:
+        raise ValueError(
+            f"ranks {others} have loaded another program than rank 0; give all ranks "
+            "the same file"
+        )
