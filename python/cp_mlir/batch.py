@@ -26,6 +26,10 @@ class Batch:
     loss_mask, position_ids, attention_mask or padding_mask (of right padding),
     seq_lens, seq_lens_padded; others are cut along dimension 1. Errors: CprtError
     with the tensor, the row, and what to do.
+
+    `order` is that of `ranks / inner` parts, each of which `inner` ranks, one behind
+    the other, cut once more. With `packed` all rows lie end to end in one; `length` and
+    `documents` are capacities of a row, without them what this batch needs.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class Batch:
         packed: bool = False,
         length: int = 0,
         documents: int = 0,
+        inner: int = 1,
         padding_id: int = 0,
         shift_labels: bool = True,
     ) -> None:
@@ -48,7 +53,10 @@ class Batch:
             )
         options = native.BatchOptions()
         options.struct_size = c.sizeof(options)
-        options.ranks = ranks
+        if ranks % inner:
+            raise ValueError(f"inner must divide the {ranks} ranks, but is {inner}")
+        options.ranks = ranks // inner
+        options.pad_multiple = inner
         options.order = _ORDERS[name]
         options.unit = int(unit or 0)
         options.format = _THD if packed else _BSHD
@@ -71,6 +79,7 @@ class Batch:
         )
         weakref.finalize(self, native.runtime().cprt_batch_destroy, self._handle)
         self.ranks = ranks
+        self.inner = inner
 
     def names(self) -> list[str]:
         capacity = 64
@@ -80,13 +89,18 @@ class Batch:
 
     def part(self, name: str, rank: int) -> Tensor:
         """Of one of names(), what a rank has."""
-        return self._get(name, rank)
+        outer, inner = divmod(rank, self.inner)
+        tensor, dim = self._get(name, outer)
+        if dim < 0 or self.inner == 1:
+            return tensor
+        return tensor.chunk(self.inner, dim)[inner].contiguous()
 
     def whole(self, name: str) -> Tensor:
         """The padded tensor."""
-        return self._get(name, _WHOLE)
+        return self._get(name, _WHOLE)[0]
 
-    def _get(self, name: str, rank: int) -> Tensor:
+    def _get(self, name: str, rank: int) -> tuple[Tensor, int]:
+        """With its dimension of tokens, -1 where it has none."""
         described = native.BatchTensor()
 
         def get(data: int | None, count: int) -> None:
@@ -105,14 +119,20 @@ class Batch:
         get(None, 0)
         tensor = _made_as(described)
         get(tensor.data_ptr(), tensor.nbytes)
-        return tensor
+        return tensor, described.sequence_dim
 
     def gather(
         self, parts: Sequence[Tensor], dim: int = 1, *, keep_padding: bool = False
     ) -> Tensor:
         """One tensor of the batch's rows of the parts of all ranks, in their order, of
         which `dim` is that of tokens. Where there was no token it is 0."""
-        held = [part.detach().cpu().contiguous() for part in parts]
+        if len(parts) != self.ranks:
+            raise ValueError(f"expected {self.ranks} parts, but got {len(parts)}")
+        outer = [
+            torch.cat(list(parts[i : i + self.inner]), dim)
+            for i in range(0, self.ranks, self.inner)
+        ]
+        held = [part.detach().cpu().contiguous() for part in outer]
         table = (native.BatchTensor * len(held))(
             *[_described(part, "", dim) for part in held]
         )

@@ -18,6 +18,12 @@ class CompileError(RuntimeError):
     """What the compiler says is wrong with a model."""
 
 
+STRATEGIES = ("sequence", "hidden", "2d")
+ATTENTION_FORMS = ("ring", "ulysses", "gather", "2d")
+ORDERS = ("contiguous", "zigzag", "striped")
+SCANS = ("chain", "gather", "doubling", "pipelined", "transposed")
+
+
 @dataclass(frozen=True)
 class Sharding:
     """How a model is cut over ranks; the same words as of cp-run.
@@ -39,6 +45,16 @@ class Sharding:
     inner: int | None = None
 
     def __post_init__(self) -> None:
+        for field, value, words in (
+            ("strategy", self.strategy, STRATEGIES),
+            ("attention", self.attention or "ring", ATTENTION_FORMS),
+            ("order", self.order.partition(":")[0], ORDERS),
+            ("scan", self.scan, SCANS),
+        ):
+            if value not in words:
+                raise ValueError(
+                    f"{field} must be one of {', '.join(words)}, but is '{value}'"
+                )
         if self.ranks < 1:
             raise ValueError(f"ranks must be at least 1, but are {self.ranks}")
         if (self.strategy == "2d") != (self.inner is not None):

@@ -1,15 +1,16 @@
 """Programs as operators of torch: `cp_mlir::forward` and `cp_mlir::backward`.
 
-Two operators serve all programs, which they are told by a number. They have fake
-tensors, so that torch.compile and torch.export see through them, and forward has the
-program's backward entry for its derivative: what that reads of the forward pass is
-results too, which torch owns.
+Two operators serve all programs, which they are told by a key: the program's hash, and
+the place of its world among those of the process. It is the same in every process,
+since torch keeps what it compiles. The operators have fake tensors, so that
+torch.compile and torch.export see through them, and forward has the program's backward
+entry for its derivative: what that reads of the forward pass is results too, which
+torch owns.
 """
 
 from __future__ import annotations
 
 import ctypes as c
-import itertools
 import logging
 import weakref
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from . import _native as native
 from .program import Entry, Program, TensorSpec
-from .world import World
+from .world import World, shared_world
 
 log = logging.getLogger("cp_mlir")
 
@@ -43,6 +44,10 @@ class Callable:
         self._results = [
             (torch.Size(spec.local_shape), getattr(torch, spec.dtype))
             for spec in self.entry.results
+        ]
+        # Of one element each; made like them is in half the time of torch.empty.
+        self._prototypes = [
+            torch.empty(1, dtype=dtype).expand(shape) for shape, dtype in self._results
         ]
 
     def empty(self, device: torch.device | None = None) -> list[Tensor]:
@@ -69,7 +74,7 @@ class Callable:
                 tensors, self._arguments, strict=True
             )
         ]
-        results = self.empty()
+        results = list(map(torch.empty_like, self._prototypes))
         pointers = self._pointers(
             *[tensor.data_ptr() for tensor in held],
             *[tensor.data_ptr() for tensor in results],
@@ -145,40 +150,47 @@ class _Registered:
 
 def _is_replica(spec: TensorSpec, world: World) -> bool:
     """Whether this rank has a value that one before it has too."""
+    used = spec.terms | {cut.axis for cut in spec.cuts}
     return any(
         world.coordinate(axis) != 0
         for axis in range(len(world.sizes))
-        if axis not in spec.terms and axis not in spec.cut
+        if axis not in used
     )
 
 
-_registered: dict[int, _Registered] = {}
-_numbers = itertools.count()
+# Kept by operators.
+_registered: weakref.WeakValueDictionary[str, _Registered] = (
+    weakref.WeakValueDictionary()
+)
 
 
-def _of(number: int) -> _Registered:
+def _of(key: str) -> _Registered:
     try:
-        return _registered[number]
+        return _registered[key]
     except KeyError:
         raise RuntimeError(
-            f"cp_mlir: operator {number} is gone; keep the Operator that "
+            f"cp_mlir: operator {key} is gone; keep the Operator that "
             "cp_mlir.load() gave as long as what was traced of it"
         ) from None
 
 
-@torch.library.custom_op("cp_mlir::forward", mutates_args=())
-def _forward(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+# By the library's functions one by one: what torch.library.custom_op adds to each call,
+# checks that results are no inputs, takes as long again as the rest.
+_library = torch.library.Library("cp_mlir", "DEF")
+for _name in ("forward", "backward"):
+    _library.define(f"{_name}(str program, Tensor[] tensors) -> Tensor[]")
+
+
+def _run_forward(program: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     return _of(program).forward(tensors)
 
 
-@_forward.register_fake
-def _(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+def _fake_forward(program: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     device = tensors[0].device if tensors else None
     return _of(program).forward.empty(device)
 
 
-@torch.library.custom_op("cp_mlir::backward", mutates_args=())
-def _backward(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+def _run_backward(program: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     known = _of(program)
     assert known.backward is not None
     gradients = known.backward(tensors)
@@ -188,15 +200,14 @@ def _backward(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
     return gradients
 
 
-@_backward.register_fake
-def _(program: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+def _fake_backward(program: str, tensors: Sequence[Tensor]) -> list[Tensor]:
     known = _of(program)
     assert known.backward is not None
     device = tensors[0].device if tensors else None
     return known.backward.empty(device)
 
 
-def _save(ctx: Any, inputs: tuple[int, Sequence[Tensor]], output: list[Tensor]) -> None:
+def _save(ctx: Any, inputs: tuple[str, Sequence[Tensor]], output: list[Tensor]) -> None:
     program, tensors = inputs
     known = _of(program)
     ctx.program = program
@@ -241,7 +252,18 @@ def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
     return None, found
 
 
-_forward.register_autograd(_derive, setup_context=_save)
+for _name, _run, _fake in (
+    ("forward", _run_forward, _fake_forward),
+    ("backward", _run_backward, _fake_backward),
+):
+    # On another device too: there it says what to do.
+    _library.impl(_name, _run, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"cp_mlir::{_name}", _fake, lib=_library)
+torch.library.register_autograd(
+    "cp_mlir::forward", _derive, setup_context=_save, lib=_library
+)
+_forward = torch.ops.cp_mlir.forward.default
+_backward = torch.ops.cp_mlir.backward.default
 
 
 class Operator:
@@ -263,12 +285,12 @@ class Operator:
             )
         self.program = program
         self.world = world
-        self.number = next(_numbers)
-        known = _Registered(program, world)
+        self.key = f"{program.hash:016x}@{world.number}"
+        known = _registered.get(self.key) or _Registered(program, world)
+        _registered[self.key] = known
+        self._known = known
         self._num_results = known.num_results
         self._names = [spec.name for spec in known.forward.entry.arguments]
-        _registered[self.number] = known
-        weakref.finalize(self, _registered.pop, self.number, None)
 
     @property
     def parameters(self) -> tuple[TensorSpec, ...]:
@@ -283,7 +305,7 @@ class Operator:
                     f"'{self.program.entries[0].name}' takes no {sorted(named)}; it "
                     f"takes {self._names}"
                 )
-        results = _forward(self.number, given)[: self._num_results]
+        results = _forward(self.key, given)[: self._num_results]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _take(self, named: dict[str, Tensor], name: str) -> Tensor:
@@ -340,7 +362,7 @@ def load(
     call it. ValueError, on all of them, where their programs are not the same."""
     program = Program(path)
     if world is None:
-        world = World(
+        world = shared_world(
             tuple(program.axes.values()),
             group,
             transport=transport,

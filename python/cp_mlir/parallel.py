@@ -7,6 +7,7 @@ torch's, and each rank's gradients are its terms of a sum.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,10 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from .batch import Batch
-from .compiler import Sharding, compile_ir, compile_on_first
+from .compiler import CompileError, Sharding, compile_ir, compile_on_first
 from .layers import ELEMENTS, AttentionShape, MixerShape
 from .operator import Operator, load
-from .world import World
+from .program import Cut
+from .world import World, shared_world
 
 log = logging.getLogger("cp_mlir")
 
@@ -33,6 +35,9 @@ MIXERS = frozenset(
         "NemotronHMamba2Mixer",
     }
 )
+
+
+_identities = itertools.count()
 
 
 class ContextParallel:
@@ -51,7 +56,12 @@ class ContextParallel:
         self.world = world
         """cu_seqlens of the batch that is under way, or None."""
         self.documents: Tensor | None = None
+        """Those that the whole model has been called with, for its base model."""
+        self.handed: Tensor | None = None
         self._operators: dict[Any, Operator] = {}
+        """Which of the process, as words for what torch.compile traces."""
+        self.identity = next(_identities)
+        self.attention_key = _attention_keys(self)
 
     @property
     def rank(self) -> int:
@@ -89,6 +99,7 @@ class ContextParallel:
             packed=packed,
             length=length,
             documents=documents,
+            inner=self.sharding.inner or 1,
         )
         known = set(made.names())
         given = {
@@ -123,9 +134,13 @@ class ContextParallel:
 
         if self.world.size == 1:
             return
+        parameters = [each for each in self.model.parameters() if each.requires_grad]
+        # What one rank has no gradient of, others may have, as of a rare token's.
+        has = torch.tensor([each.grad is not None for each in parameters]).int()
+        dist.all_reduce(has, group=self.group)
         by_type: dict[torch.dtype, list[Tensor]] = {}
-        for parameter in self.model.parameters():
-            if not parameter.requires_grad:
+        for parameter, ranks in zip(parameters, has.tolist(), strict=True):
+            if not ranks:
                 continue
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
@@ -159,8 +174,28 @@ class ContextParallel:
                 ),
             )
             found = load(path, self.group, world=self.world)
+            self._check_rows(found, wrt)
             self._operators[shape] = found
         return found
+
+    def _check_rows(self, operator: Operator, activations: Sequence[str]) -> None:
+        """That tokens lie in and out as batch() cuts them."""
+        name, _, unit = self.sharding.order.partition(":")
+        order = {"contiguous": 0, "zigzag": 1, "striped": 1 + int(unit or 1)}[name]
+        expected = tuple(
+            Cut(1, axis, 0 if axis else order, 1)
+            for axis in range(len(self.sharding.sizes))
+        )
+        entry = operator.program.entries[0]
+        for spec in [
+            *(each for each in entry.arguments if each.name in activations),
+            *(each for each in entry.results if not each.is_residual),
+        ]:
+            if spec.cuts != expected:
+                raise CompileError(
+                    f"'{spec.name}' of '{entry.name}' came out cut as {spec.cuts}, "
+                    f"expected {expected}; this is a defect of cp_mlir, please tell us"
+                )
 
     def places_of(self, tokens: Tensor) -> Tensor:
         """Of this rank's tokens in the whole row."""
@@ -170,6 +205,7 @@ class ContextParallel:
             {"position_ids": whole, "input_ids": whole},
             self.world.size,
             self.sharding.order,
+            inner=self.sharding.inner or 1,
         )
         return rows.part("position_ids", self.rank).expand(tokens.shape[0], -1)
 
@@ -199,7 +235,7 @@ def shard(
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
     mixers, heads = _layers_of(model)
-    world = World(
+    world = shared_world(
         sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
     )
     parallel = ContextParallel(model, group, sharding, world)
@@ -264,12 +300,10 @@ def _check_mixer(mixer: Any, name: str) -> None:
 # ===----------------------------------------------------------------------===//
 
 
-def _dtype_of(tensor: Tensor, what: str) -> str:
-    name = str(tensor.dtype).removeprefix("torch.")
+def _dtype_of(dtype: torch.dtype, what: str) -> str:
+    name = str(dtype).removeprefix("torch.")
     if name not in ELEMENTS:
-        raise TypeError(
-            f"{what} is {tensor.dtype}, expected one of {', '.join(ELEMENTS)}"
-        )
+        raise TypeError(f"{what} is {dtype}, expected one of {', '.join(ELEMENTS)}")
     return name
 
 
@@ -277,51 +311,70 @@ def _documents_in(parallel: ContextParallel) -> int:
     return 0 if parallel.documents is None else parallel.documents.shape[1]
 
 
-def _mixer_shape(parallel: ContextParallel, mixer: Any, u: Tensor) -> MixerShape:
-    rows, local, hidden = u.shape
+def _apply(parallel: ContextParallel, key: str, tensors: list[Tensor]) -> Tensor:
+    if parallel.documents is not None:
+        tensors = [*tensors, parallel.documents]
+    return torch.ops.cp_mlir.forward(key, tensors)[0]
+
+
+def _mixer_keys(parallel: ContextParallel, mixer: Any) -> Callable[..., str]:
+    """The operator of a mixer by its input. What is traced by torch.compile takes it
+    for a constant, of the arguments: `identity` says of which mixer, since layers that
+    are alike share what was traced."""
+
+    @torch.compiler.assume_constant_result
+    def key(
+        identity: str,
+        rows: int,
+        local: int,
+        hidden: int,
+        dtype: torch.dtype,
+        documents: int,
+    ) -> str:
+        shape = MixerShape(
+            rows=rows,
+            length=local * parallel.world.size,
+            hidden=hidden,
+            dtype=_dtype_of(dtype, "the mixers' input"),
+            documents=documents,
+            **_fields_of(mixer),
+        )
+        return parallel.operator_of(shape, ("u",)).key
+
+    return key
+
+
+def _fields_of(mixer: Any) -> dict[str, Any]:
+    """What a mixer has of MixerShape, whatever its input is."""
     inner = mixer.num_heads * mixer.head_dim
     # Before transformers 5.23 a norm is over all of d_inner.
     group_size = getattr(mixer.norm, "group_size", None) or inner
     least, most = mixer.time_step_limit
-    return MixerShape(
-        rows=rows,
-        length=local * parallel.world.size,
-        hidden=hidden,
-        num_heads=mixer.num_heads,
-        head_dim=mixer.head_dim,
-        num_groups=mixer.n_groups,
-        state_size=mixer.ssm_state_size,
-        conv_width=mixer.conv_kernel_size,
-        dtype=_dtype_of(u, "the mixers' input"),
-        chunk_size=mixer.chunk_size,
-        norm_groups=inner // group_size,
-        eps=mixer.norm.variance_epsilon,
-        dt_min=float(least),
-        dt_max=float(most),
-        proj_bias=mixer.in_proj.bias is not None,
-        conv_bias=mixer.conv1d.bias is not None,
-        documents=_documents_in(parallel),
-    )
-
-
-@torch.compiler.assume_constant_result
-def _number_of(parallel: ContextParallel, shape: Any, wrt: tuple[str, ...]) -> int:
-    return parallel.operator_of(shape, wrt).number
-
-
-def _apply(parallel: ContextParallel, number: int, tensors: list[Tensor]) -> Tensor:
-    if parallel.documents is not None:
-        tensors = [*tensors, parallel.documents]
-    return torch.ops.cp_mlir.forward(number, tensors)[0]
+    return {
+        "num_heads": mixer.num_heads,
+        "head_dim": mixer.head_dim,
+        "num_groups": mixer.n_groups,
+        "state_size": mixer.ssm_state_size,
+        "conv_width": mixer.conv_kernel_size,
+        "chunk_size": mixer.chunk_size,
+        "norm_groups": inner // group_size,
+        "eps": mixer.norm.variance_epsilon,
+        "dt_min": float(least),
+        "dt_max": float(most),
+        "proj_bias": mixer.in_proj.bias is not None,
+        "conv_bias": mixer.conv1d.bias is not None,
+    }
 
 
 def _mixer_forward(
     parallel: ContextParallel, mixer: Any, name: str
 ) -> Callable[..., Tensor]:
+    key_of = _mixer_keys(parallel, mixer)
+    identity = f"{parallel.identity} {_fields_of(mixer)}"
+
     def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
         _refuse(name, [*others], named)
         u = hidden_states
-        shape = _mixer_shape(parallel, mixer, u)
         weights = [
             mixer.in_proj.weight,
             mixer.in_proj.bias,
@@ -335,7 +388,8 @@ def _mixer_forward(
             mixer.out_proj.bias,
         ]
         tensors = [u, *(w.to(u.dtype) for w in weights if w is not None)]
-        return _apply(parallel, _number_of(parallel, shape, ("u",)), tensors)
+        key = key_of(identity, *u.shape, u.dtype, _documents_in(parallel))
+        return _apply(parallel, key, tensors)
 
     return forward
 
@@ -404,20 +458,47 @@ def _attention(
         if named.get(refused) is not None:
             raise ValueError(f"{what} has {refused}, which shard() does not take")
     q, k, v = (each.transpose(1, 2).contiguous() for each in (query, key, value))
-    shape = AttentionShape(
-        rows=q.shape[0],
-        length=q.shape[1] * parallel.world.size,
-        num_heads=q.shape[2],
-        num_kv_heads=k.shape[2],
-        head_dim=q.shape[3],
-        value_dim=v.shape[3],
-        scale=q.shape[3] ** -0.5 if scaling is None else float(scaling),
-        dtype=_dtype_of(q, f"q of {what}"),
-        window=sliding_window or 0,
-        documents=_documents_in(parallel),
+    key = parallel.attention_key(
+        parallel.identity,
+        tuple(q.shape),
+        tuple(k.shape[2:]),
+        v.shape[3],
+        q.dtype,
+        scaling,
+        sliding_window,
+        _documents_in(parallel),
     )
-    number = _number_of(parallel, shape, ("q", "k", "v"))
-    return _apply(parallel, number, [q, k, v]), None
+    return _apply(parallel, key, [q, k, v]), None
+
+
+def _attention_keys(parallel: ContextParallel) -> Callable[..., str]:
+    @torch.compiler.assume_constant_result
+    def key(
+        identity: int,
+        q: tuple[int, int, int, int],
+        k: tuple[int, int],
+        value_dim: int,
+        dtype: torch.dtype,
+        scaling: float | None,
+        window: int | None,
+        documents: int,
+    ) -> str:
+        rows, local, heads, head_dim = q
+        shape = AttentionShape(
+            rows=rows,
+            length=local * parallel.world.size,
+            num_heads=heads,
+            num_kv_heads=k[0],
+            head_dim=head_dim,
+            value_dim=value_dim,
+            scale=head_dim**-0.5 if scaling is None else float(scaling),
+            dtype=_dtype_of(dtype, "q of attention"),
+            window=window or 0,
+            documents=documents,
+        )
+        return parallel.operator_of(shape, ("q", "k", "v")).key
+
+    return key
 
 
 # ===----------------------------------------------------------------------===//
@@ -431,6 +512,8 @@ def _guard(model: nn.Module, parallel: ContextParallel) -> None:
 
     def check_labels(_: nn.Module, args: Any, named: dict[str, Any]) -> Any:
         named.pop("cp_batch", None)
+        # Not every model hands on what it does not know.
+        parallel.handed = named.pop("cu_seqlens", None)
         if named.get("labels") is not None and named.get("shift_labels") is None:
             raise ValueError(
                 "labels alone are shifted within a rank's part, so that the last token "
@@ -439,7 +522,8 @@ def _guard(model: nn.Module, parallel: ContextParallel) -> None:
         return args, named
 
     def check_inputs(_: nn.Module, args: Any, named: dict[str, Any]) -> Any:
-        parallel.documents = named.pop("cu_seqlens", None)
+        parallel.documents = named.pop("cu_seqlens", parallel.handed)
+        parallel.handed = None
         mask = named.get("attention_mask")
         if mask is not None:
             if not (isinstance(mask, Tensor) and mask.dim() == 2 and bool(mask.all())):
@@ -459,14 +543,14 @@ def _guard(model: nn.Module, parallel: ContextParallel) -> None:
         tokens = args[0] if args else named.get("input_ids")
         if tokens is None:
             tokens = named.get("inputs_embeds")
-        if tokens is not None and named.get("position_ids") is None:
+        has_positions = not _takes_positions(base) or named.get("position_ids") is not None
+        if tokens is not None and not has_positions:
             if parallel.documents is not None:
                 raise ValueError(
                     "documents have positions of their own; give position_ids too, as "
                     "batch() does"
                 )
-            if _takes_positions(base):
-                named["position_ids"] = parallel.places_of(tokens)
+            named["position_ids"] = parallel.places_of(tokens)
         return args, named
 
     base = getattr(model, "base_model", model)

@@ -12,6 +12,16 @@ from ._native import CprtError
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Of a dimension over an axis of the mesh; `order` and `unit` as of cprt_cut."""
+
+    dim: int
+    axis: int
+    order: int
+    unit: int
+
+
+@dataclass(frozen=True)
 class TensorSpec:
     """An argument or a result of an entry: of the whole, and of a rank's part."""
 
@@ -24,8 +34,8 @@ class TensorSpec:
     is_residual: bool
     """Axes of the mesh along which each rank has a term of the sum that this is."""
     terms: frozenset[int]
-    """Axes that cut a dimension."""
-    cut: frozenset[int]
+    """By dimension, and for one major to minor."""
+    cuts: tuple[Cut, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,11 @@ def _spec(tensor: native.Tensor) -> TensorSpec:
         is_parameter=tensor.role == native.ROLE_PARAMETER,
         is_residual=tensor.role == native.ROLE_RESIDUAL,
         terms=frozenset(cut.axis for cut in cuts if cut.dim == native.CUT_TERMS),
-        cut=frozenset(cut.axis for cut in cuts if cut.dim != native.CUT_TERMS),
+        cuts=tuple(
+            Cut(cut.dim, cut.axis, cut.order, cut.unit)
+            for cut in cuts
+            if cut.dim != native.CUT_TERMS
+        ),
     )
 
 

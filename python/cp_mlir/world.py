@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import atexit
 import ctypes as c
+import itertools
 import os
 import secrets
 import socket
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,9 @@ from ._native import CprtError
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
+
+
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class World:
 
         Errors: CprtError; ValueError for a group of another size than the mesh.
         """
+        """Among the worlds of this process, in the order in which they are made."""
+        self.number = next(_numbers)
         self.sizes = tuple(sizes)
         self.size = 1
         for each in sizes:
@@ -76,11 +81,8 @@ class World:
         self.context: int = native.runtime().cprt_world_context(
             self._handle, self.rank
         )
-        self._finalizer = weakref.finalize(
-            self, native.runtime().cprt_world_destroy, self._handle
-        )
-        # Before the group of torch goes, and whatever holds this.
-        atexit.register(self._finalizer)
+        # Not when it is collected: ranks end it together, and rank 0 waits for them.
+        self._end = atexit.register(self.close)
 
     def _join(
         self, options: native.Options, group: ProcessGroup | None, name: str
@@ -142,10 +144,36 @@ class World:
         native.runtime().cprt_context_reset_counters(self.context)
 
     def close(self) -> None:
-        """Ends it; of rank 0 once the others end theirs. Nothing can be called on it
-        any more."""
-        self.context = 0
-        self._finalizer()
+        """Ends it, which all ranks do, in one order: rank 0 waits for the others. It
+        is done when the process exits, if not before. Nothing can be called on it any
+        more."""
+        if self.context:
+            self.context = 0
+            atexit.unregister(self._end)
+            native.runtime().cprt_world_destroy(self._handle)
+
+
+_shared: dict[tuple[Any, ...], World] = {}
+
+
+def shared_world(
+    sizes: Sequence[int],
+    group: ProcessGroup | None = None,
+    *,
+    transport: str | None = None,
+    deadline: float = 60.0,
+    threads: int = 0,
+) -> World:
+    """The world of a group on a mesh of these sizes, made by the first who asks. It
+    lives until the process exits."""
+    key = (group, tuple(sizes), transport, deadline, threads)
+    world = _shared.get(key)
+    if world is None or not world.context:
+        world = World(
+            sizes, group, transport=transport, deadline=deadline, threads=threads
+        )
+        _shared[key] = world
+    return world
 
 
 def _rank_in(group: ProcessGroup | None, size: int, sizes: tuple[int, ...]) -> int:

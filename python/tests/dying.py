@@ -1,0 +1,34 @@
+"""A rank of test_a_rank_that_dies: rank 1 is killed between its layers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import cp_mlir
+import models
+import torch
+import torch.distributed as dist
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+model = models.make("bamba")
+cp = cp_mlir.shard(model, deadline=5.0)
+batch = cp.batch(torch.ones(1, 96, dtype=torch.int64))
+model(**batch).loss.backward()
+if cp.rank == 1:
+
+    def die(*_: object) -> None:
+        (Path(sys.argv[1]) / "died").write_text(str(time.time()))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    list(model.get_decoder().layers)[1].register_forward_pre_hook(die)
+try:
+    for _ in range(100):
+        model(**batch).loss.backward()
+except cp_mlir.CprtError as error:
+    print(error.status, time.time(), str(error).replace("\n", " "), flush=True)
+    os._exit(0)

@@ -1,0 +1,340 @@
+"""What ranks show together. torchrun ranks.py RESULTS.json runs every case on all
+ranks, and rank 0 writes what they found."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import cp_mlir
+import models
+import torch
+import torch.distributed as dist
+from cp_mlir.layers import AttentionShape, MixerShape
+
+WIDE = {"agreement", "packed"}
+CASES: dict[str, Callable[[], dict[str, Any]]] = {}
+
+
+def case(function: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    CASES[function.__name__] = function
+    return function
+
+
+def shardings() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [
+        {"strategy": "sequence"},
+        {"strategy": "sequence", "order": "zigzag", "scan": "doubling"},
+        {"strategy": "sequence", "order": "striped"},
+        {"strategy": "hidden", "order": "zigzag"},
+        {"strategy": "sequence", "attention": "gather"},
+    ]
+    if dist.get_world_size() == 4:
+        found.append({"strategy": "2d", "inner": 2, "order": "zigzag"})
+    return found
+
+
+@case
+def agreement() -> dict[str, Any]:
+    """Logits, loss and gradients beside one process, in f64."""
+    found = {}
+    for name in models.NAMES:
+        reference = models.make(name, torch.float64)
+        models.widen()
+        vocabulary = models.vocabulary(reference)
+        ids = torch.randint(1, vocabulary, (2, 64))
+        labels = torch.cat([ids[:, 1:], torch.full((2, 1), -100)], 1)
+        expected = reference(input_ids=ids, use_cache=False).logits
+        loss = models.cross_entropy(expected, labels, 126)
+        model = models.copied(reference)
+        loss.backward()
+        for words in shardings():
+            each = models.copied(model)
+            cp = cp_mlir.shard(each, **words)
+            batch = cp.batch(ids)
+            logits = each(**batch).logits
+            mine = models.cross_entropy(
+                logits, batch["shift_labels"], batch["num_items_in_batch"]
+            )
+            mine.backward()
+            cp.sum_gradients()
+            whole = cp.gather(logits, batch["cp_batch"])
+            found[f"{name} {words}"] = {
+                "logits": models.rel_l2(whole, expected.detach()),
+                "loss": abs(cp.sum_loss(mine) - loss.item()),
+                "gradients": models.worst_gradient(each, reference),
+            }
+    return found
+
+
+@case
+def packed() -> dict[str, Any]:
+    """Rows of documents beside each document by itself, in f64."""
+    found = {}
+    lengths = [[10, 31, 23], [40, 3, 17]]
+    for name in models.NAMES:
+        reference = models.make(name, torch.float64)
+        models.widen()
+        vocabulary = models.vocabulary(reference)
+        ids = torch.randint(1, vocabulary, (2, 64))
+        model = models.copied(reference)
+        count = sum(length - 1 for row in lengths for length in row)
+        expected = torch.zeros(2, 64, vocabulary, dtype=torch.float64)
+        loss = torch.zeros((), dtype=torch.float64)
+        for row, documents in enumerate(lengths):
+            start = 0
+            for length in documents:
+                one = ids[row : row + 1, start : start + length]
+                logits = reference(input_ids=one, use_cache=False).logits
+                expected[row, start : start + length] = logits[0].detach()
+                loss = loss + models.cross_entropy(logits[:, :-1], one[:, 1:], count)
+                start += length
+        loss.backward()
+        for words in shardings():
+            each = models.copied(model)
+            cp = cp_mlir.shard(each, **words)
+            batch = cp.batch(ids, seq_lens=torch.tensor(lengths, dtype=torch.int32))
+            logits = each(**batch).logits
+            mine = models.cross_entropy(
+                logits, batch["shift_labels"], batch["num_items_in_batch"]
+            )
+            mine.backward()
+            cp.sum_gradients()
+            whole = cp.gather(logits, batch["cp_batch"])
+            whole[1, sum(lengths[1]) :] = 0
+            found[f"{name} {words}"] = {
+                "logits": models.rel_l2(whole, expected),
+                "loss": abs(cp.sum_loss(mine) - loss.item()),
+                "gradients": models.worst_gradient(each, reference),
+            }
+    return found
+
+
+def _train(model: Any, data: torch.Tensor, how: str, words: dict[str, Any]) -> Any:
+    cp = cp_mlir.shard(model, **words)
+    ranks = dist.get_world_size()
+    layers = model.get_decoder().layers
+    if how == "compile":
+        for layer in layers:
+            layer.compile(fullgraph=True)
+    if how == "fsdp":
+        from torch.distributed.fsdp import fully_shard
+
+        for layer in layers:
+            fully_shard(layer)
+        fully_shard(model)
+    if how == "ddp":
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    if how == "checkpoint":
+        model.gradient_checkpointing_enable()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    losses = []
+    for ids in data:
+        batch = cp.batch(ids)
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        # Those that sum gradients divide by the number of ranks too.
+        divides = how in ("fsdp", "ddp")
+        (loss * (ranks if divides else 1)).backward()
+        if not divides:
+            cp.sum_gradients()
+        optimizer.step()
+        losses.append(cp.sum_loss(loss))
+    return losses
+
+
+@case
+def training() -> dict[str, Any]:
+    """20 steps of AdamW in f32 beside one process."""
+    found = {}
+    for name in ("mamba2", "bamba", "nemotron_h", "granite"):
+        model = models.make(name)
+        data = torch.randint(1, models.vocabulary(model), (1, 2, 64)).repeat(20, 1, 1)
+        alone = models.copied(model)
+        optimizer = torch.optim.AdamW(alone.parameters(), lr=1e-3)
+        expected = []
+        for ids in data:
+            optimizer.zero_grad()
+            loss = alone(input_ids=ids, labels=ids, use_cache=False).loss
+            loss.backward()
+            optimizer.step()
+            expected.append(loss.item())
+        hows = ["plain", "fsdp"]
+        if name == "bamba":
+            hows += ["compile", "ddp", "checkpoint"]
+        for how in hows:
+            for words in (
+                {"order": "zigzag"},
+                {"strategy": "hidden"},
+            ):
+                losses = _train(models.copied(model), data, how, words)
+                found[f"{name} {how} {words}"] = {
+                    "worst": max(
+                        abs(a - b) for a, b in zip(losses, expected, strict=True)
+                    ),
+                    "falls": expected[0] - expected[-1],
+                }
+    return found
+
+
+@case
+def traffic() -> dict[str, Any]:
+    """What one layer sends, forward, by op."""
+    found = {}
+    ranks = dist.get_world_size()
+    for label, shape, wrt in (
+        ("mixer", MixerShape(1, 64, 32, 8, 4, 2, 4, 4), ["u"]),
+        ("attention", AttentionShape(1, 64, 8, 4, 4, 4, 0.5), ["q", "k", "v"]),
+    ):
+        for strategy in ("sequence", "hidden"):
+            sharding = cp_mlir.Sharding(ranks, strategy)
+            path = cp_mlir.compile_ir(shape.ir(), sharding, wrt=wrt)
+            operator = cp_mlir.load(path)
+            operator.world.reset_counts()
+            parts = [torch.rand(spec.local_shape) for spec in operator.parameters]
+            operator(*parts)
+            found[f"{label} {strategy}"] = {
+                "ir": shape.ir(),
+                "flags": sharding.flags(),
+                "sent": {
+                    each.op: each.bytes_sent for each in operator.world.counts()
+                },
+            }
+    return found
+
+
+@case
+def operators() -> dict[str, Any]:
+    """One layer on whole tensors beside the same on ranks, with the operator's own
+    split and join; gradients that are summed by the program."""
+    shape = MixerShape(1, 64, 32, 8, 4, 2, 4, 4, dtype="float64")
+    torch.manual_seed(3)
+    alone = cp_mlir.load(
+        cp_mlir.compile_ir(shape.ir(), cp_mlir.Sharding(1), wrt=["u"]),
+        world=cp_mlir.World((1,)),
+    )
+    wholes = [
+        (0.3 * torch.randn(spec.shape, dtype=torch.float64)).requires_grad_()
+        for spec in alone.parameters
+    ]
+    expected = alone(*wholes)
+    weight = torch.randn(expected.shape, dtype=torch.float64)
+    (expected * weight).sum().backward()
+    sharding = cp_mlir.Sharding(dist.get_world_size(), order="zigzag")
+    layer = cp_mlir.load(cp_mlir.compile_ir(shape.ir(), sharding, wrt=["u"]))
+    parts = [
+        layer.split(spec.name, whole.detach()).requires_grad_()
+        for spec, whole in zip(layer.parameters, wholes, strict=True)
+    ]
+    y = layer(*parts)
+    (y * layer.split("u", weight)).sum().backward()
+    ys = [torch.empty_like(y) for _ in range(layer.world.size)]
+    dist.all_gather(ys, y.detach())
+    worst = 0.0
+    for spec, part, whole in zip(layer.parameters, parts, wholes, strict=True):
+        gradient = whole.grad
+        if not spec.is_parameter:
+            gradient = layer.split(spec.name, gradient)
+        worst = max(worst, models.rel_l2(part.grad, gradient))
+    return {
+        "y": models.rel_l2(layer.join(ys), expected.detach()),
+        "gradients": worst,
+    }
+
+
+@case
+def memory() -> dict[str, Any]:
+    """Bytes that a rank keeps for the backward pass, parameters aside."""
+    model = models.make("bamba")
+    ids = torch.randint(1, models.vocabulary(model), (1, 512))
+    cp = cp_mlir.shard(model)
+    batch = cp.batch(ids)
+    known = {each.untyped_storage().data_ptr() for each in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in known:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = model(**batch).loss
+    loss.backward()
+    return {"bytes": sum(kept.values())}
+
+
+@case
+def refusals() -> dict[str, Any]:
+    """What would be wrong in silence is an error."""
+    model = models.make("bamba")
+    ids = torch.randint(1, models.vocabulary(model), (2, 64))
+    cp = cp_mlir.shard(model)
+    batch = cp.batch(ids)
+    local = batch["input_ids"]
+    holes = torch.ones_like(local)
+    holes[0, 3] = 0
+
+    def said(call: Callable[[], Any]) -> str:
+        try:
+            call()
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return "nothing"
+
+    found = {
+        "labels": said(lambda: model(input_ids=local, labels=local)),
+        "mask": said(lambda: model(input_ids=local, attention_mask=holes)),
+        "ones": said(lambda: model(**batch, attention_mask=torch.ones_like(local))),
+        "documents": said(
+            lambda: model(
+                input_ids=local, cu_seqlens=torch.tensor([[0, 64]] * 2).int()
+            )
+        ),
+        "strategy": said(lambda: cp_mlir.shard(models.make("bamba"), order="random")),
+        "ranks": said(
+            lambda: cp_mlir.load(
+                cp_mlir.compile_ir(
+                    MixerShape(1, 64, 32, 8, 4, 2, 4, 4).ir(), cp_mlir.Sharding(8)
+                )
+            )
+        ),
+    }
+    model.config.attention_dropout = 0.5
+    for module in model.modules():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = 0.5
+    found["dropout"] = said(lambda: model(**cp.batch(ids)))
+    # Another program on each rank.
+    shape = MixerShape(1, 64, 32, 8, 4, 2, 4, 4, eps=1e-5 * (1 + cp.rank))
+    path = cp_mlir.compile_ir(shape.ir(), cp_mlir.Sharding(dist.get_world_size()))
+    found["program"] = said(lambda: cp_mlir.load(path))
+    return found
+
+
+def main() -> None:
+    results, *chosen = sys.argv[1:]
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    found: dict[str, Any] = {}
+    # What widens transformers' models does so for good.
+    for name, function in sorted(CASES.items(), key=lambda each: each[0] in WIDE):
+        if chosen and name not in chosen:
+            continue
+        start = time.time()
+        found[name] = function()
+        if dist.get_rank() == 0:
+            print(f"{name}: {time.time() - start:.1f} s", flush=True)
+    if dist.get_rank() == 0:
+        with open(results, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

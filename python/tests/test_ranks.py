@@ -1,0 +1,148 @@
+"""What ranks.py found on 2 and on 4 ranks under torchrun."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cp_mlir import _native
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def found(request: pytest.FixtureRequest, tmp_path_factory: Any) -> dict[str, Any]:
+    results = tmp_path_factory.mktemp("ranks") / "results.json"
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            f"--nproc-per-node={request.param}",
+            str(HERE / "ranks.py"),
+            str(results),
+        ],
+        check=True,
+        timeout=600,
+    )
+    return {"ranks": request.param, **json.loads(results.read_text())}
+
+
+@pytest.mark.parametrize("case", ["agreement", "packed"])
+def test_agreement(found: dict[str, Any], case: str) -> None:
+    assert len(found[case]) == (20 if found["ranks"] == 2 else 24)
+    for label, each in found[case].items():
+        for what, distance in each.items():
+            assert distance < 1e-12, (label, what)
+
+
+def test_training(found: dict[str, Any]) -> None:
+    assert len(found["training"]) == 22
+    for label, each in found["training"].items():
+        assert each["worst"] < 1e-4, label
+        assert each["falls"] > 1e-2, label
+
+
+def test_operators(found: dict[str, Any]) -> None:
+    assert found["operators"]["y"] < 1e-13
+    assert found["operators"]["gradients"] < 1e-12
+
+
+def test_traffic(found: dict[str, Any], tmp_path: Path) -> None:
+    """As cp-run reports of the same layer."""
+    for label, each in found["traffic"].items():
+        report = tmp_path / "report.json"
+        subprocess.run(
+            [
+                str(_native.find("cp-run")),
+                "-",
+                *each["flags"],
+                "--quiet",
+                f"--report={report}",
+            ],
+            input=each["ir"],
+            text=True,
+            check=True,
+        )
+        rows = json.loads(report.read_text())["collectives"]
+        expected = {row["op"]: row["bytes_sent_per_rank"][0] for row in rows}
+        assert each["sent"] == expected, label
+
+
+def test_memory_falls(found: dict[str, Any], tmp_path: Path) -> None:
+    results = tmp_path / "one.json"
+    environment = dict(os.environ, RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        environment["MASTER_PORT"] = str(free.getsockname()[1])
+    subprocess.run(
+        [sys.executable, str(HERE / "ranks.py"), str(results), "memory"],
+        env=environment,
+        check=True,
+        timeout=300,
+    )
+    alone = json.loads(results.read_text())["memory"]["bytes"]
+    share = alone / found["ranks"]
+    assert abs(found["memory"]["bytes"] - share) < 0.15 * share
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("labels", "ValueError: labels alone are shifted within a rank's part"),
+        ("mask", "ValueError: an attention_mask that is not all ones"),
+        ("ones", "nothing"),
+        ("documents", "ValueError: documents have positions of their own"),
+        ("strategy", "ValueError: order must be one of contiguous, zigzag, striped"),
+        ("ranks", "ValueError: the mesh (8,) has 8 ranks, but the process group has "),
+        ("dropout", "ValueError: BambaAttention has dropout 0.5 in training"),
+        ("program", "ValueError: ranks [1"),
+    ],
+)
+def test_refusals(found: dict[str, Any], case: str, expected: str) -> None:
+    assert found["refusals"][case].startswith(expected)
+
+
+def test_a_rank_that_dies(tmp_path: Path) -> None:
+    """In the middle of a step: the others get the typed error, before the deadline."""
+    ranks = 3
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    processes = []
+    for rank in range(ranks):
+        environment = dict(
+            os.environ,
+            RANK=str(rank),
+            WORLD_SIZE=str(ranks),
+            LOCAL_WORLD_SIZE=str(ranks),
+            MASTER_ADDR="127.0.0.1",
+            MASTER_PORT=str(port),
+        )
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, str(HERE / "dying.py"), str(tmp_path)],
+                env=environment,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
+    try:
+        outputs = [process.communicate(timeout=120)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert processes[1].returncode == -signal.SIGKILL
+    died = float((tmp_path / "died").read_text())
+    for rank in (0, 2):
+        status, told, text = outputs[rank].strip().split(" ", 2)
+        assert status == "CPRT_PEER_FAILED", text
+        assert "rank 1" in text
+        assert float(told) - died < 6
+    assert time.time() - died < 60
