@@ -39,3 +39,16 @@ func.func @layouts(%x: tensor<4xf64, #cp.layout<#cp.mesh<"cp" = 2>, [{"cp"}]>>)
   %0 = arith.constant dense<1.0> : tensor<4xf64>
   return %0 : tensor<4xf64>
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+// expected-error @below {{split_backward_c3: its forward pass reads the cotangent of "y", with which it shares an exchange; split it before cp-merge-exchanges}}
+func.func @merged(%x: tensor<4xf64> {cp.name = "x"},
+                  %dy: tensor<4xf64> {cp.name = "y.cotangent", cp.cotangent = "y"})
+    -> (tensor<8xf64> {cp.name = "y"}, tensor<8xf64> {cp.gradient = "x"})
+    attributes {cp.view = "local"} {
+  %0:2 = cp.all_gather %x, %dy over ["cp"] of #mesh {dim = 0}
+      : tensor<4xf64>, tensor<4xf64> -> tensor<8xf64>, tensor<8xf64>
+  return %0#0, %0#1 : tensor<8xf64>, tensor<8xf64>
+}

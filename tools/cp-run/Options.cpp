@@ -167,9 +167,10 @@ void defineHow(Options &o) {
       cl::location(o.targetCpu), cl::cat(category));
   static cl::opt<std::string> vjp(
       "vjp", cl::ValueOptional,
-      cl::desc("With --emit: forward and backward as two entries, for who calls "
-               "them apart; gradients are by the parameters, and by the "
-               "arguments that are listed"),
+      cl::desc(
+          "With --emit: forward and backward as two entries, for who calls "
+          "them apart; gradients are by the parameters, and by the "
+          "arguments that are listed"),
       cl::cat(category), cl::callback([&o](const std::string &value) {
         o.vjp.emplace();
         llvm::SmallVector<llvm::StringRef> names;

@@ -102,6 +102,20 @@ TEST(ProgramTable, RefusesWhatMakesNoSense) {
   }
 }
 
+TEST(ProgramTable, TermsAreToBeAddedUp) {
+  Cutting cutting(0);
+  cutting.cuts[0] = {CPRT_CUT_TERMS, 0, 0, 1};
+  cprt_program program = programOf();
+  cprt_program_tensor tensor = cutting.tensor();
+  Array whole({4, 12, 2}), part({4, 4, 2});
+  EXPECT_EQ(cprt_tensor_split(&program, &tensor, 0, whole.values.data(),
+                              part.values.data()),
+            CPRT_UNSUPPORTED);
+  EXPECT_EQ(cprt_tensor_join(&program, &tensor, 0, part.values.data(),
+                             whole.values.data()),
+            CPRT_UNSUPPORTED);
+}
+
 TEST(ProgramTable, InterfacesThatRun) {
   char message[256];
   cprt_program program = programOf();
@@ -109,8 +123,8 @@ TEST(ProgramTable, InterfacesThatRun) {
   program.abi_minor = CPRT_PROGRAM_ABI_MINOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
             CPRT_UNSUPPORTED);
-  EXPECT_THAT(message, HasSubstr("the program is of interface 1.1, and this "
-                                 "runtime runs 1.0 to 1.0"));
+  EXPECT_THAT(message, HasSubstr("the program is of interface 1.2, and this "
+                                 "runtime runs 1.0 to 1.1"));
   program.abi_minor = 0;
   program.abi_major = CPRT_PROGRAM_ABI_MAJOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),

@@ -358,8 +358,7 @@ static cprt_status open(struct ucx *ucx, cprt_transport *transport,
                         cprt_job *job) {
   int32_t listener = 0;
   if (transport->size > 0) {
-    if (cp_take_place(transport, job, &ucx->job, ucx->error,
-                      sizeof ucx->error))
+    if (cp_take_place(transport, job, &ucx->job, ucx->error, sizeof ucx->error))
       return CPRT_INVALID_ARGUMENT;
     listener = job->listener;
   } else if (cp_read_environment(&ucx->job, ucx->error, sizeof ucx->error)) {

@@ -73,8 +73,8 @@ FailureOr<LayoutAttr> LayoutAssigner::asSequence(FunctionOpInterface function,
   auto type = cast<RankedTensorType>(function.getResultTypes()[result]);
   auto refuse = [&](const std::string &wrong) -> LogicalResult {
     return function->emitOpError("assign_c9: result ")
-           << result << " cannot be cut as its " << sequenceAttr << " says: "
-           << wrong;
+           << result << " cannot be cut as its " << sequenceAttr
+           << " says: " << wrong;
   };
   if (dim < 0 || dim >= type.getRank())
     return refuse("it must be below " + std::to_string(type.getRank()) +
@@ -84,9 +84,8 @@ FailureOr<LayoutAttr> LayoutAssigner::asSequence(FunctionOpInterface function,
   if (dim != 0)
     rows.dims[1] = sharding.batch;
   for (std::vector<Cut> &cuts : layout.dims)
-    llvm::erase_if(cuts, [&](const Cut &cut) {
-      return isCutOver(rows, cut.axis);
-    });
+    llvm::erase_if(cuts,
+                   [&](const Cut &cut) { return isCutOver(rows, cut.axis); });
   layout.dims[dim] = rows.dims[0];
   if (dim != 0)
     layout.dims[0] = rows.dims[1];
