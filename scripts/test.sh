@@ -7,6 +7,7 @@
 #                            sanitizers, with every cp-opt run also checking its
 #                            round trip, 10 000 drawn shardings, and the fuzz
 #                            targets for a minute each
+#   scripts/test.sh --torch  the Python package, with torch (scripts/torch.sh)
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,6 +57,9 @@ sanitized_parts() { # preset, kernel tests
   done
 }
 
+if [[ $mode == --torch ]]; then
+  exec scripts/torch.sh
+fi
 if [[ $mode == --fuzz=* ]]; then
   exec scripts/fuzz.sh "${mode#--fuzz=}"
 fi
@@ -103,7 +107,7 @@ everyday)
   stage "races" sanitized_parts tsan '*-*/1.*:*/2.*:AttentionTiles.*'
   ;;
 *)
-  sed -n '2,10p' "$0" >&2
+  sed -n '2,11p' "$0" >&2
   exit 2
   ;;
 esac

@@ -293,6 +293,4 @@ def checked(call: Callable[[Any, int], int]) -> None:
     message = c.create_string_buffer(MESSAGE_BYTES)
     status = call(message, MESSAGE_BYTES)
     if status != 0:
-        raise CprtError(
-            status_name(status), message.value.decode(errors="replace")
-        )
+        raise CprtError(status_name(status), message.value.decode(errors="replace"))

@@ -20,7 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import _native as native
 from .program import Entry, Program, TensorSpec
 from .world import World, shared_world
 
@@ -141,9 +140,7 @@ class _Registered:
         ]
         is_terms = any(spec.terms for spec in backward.results)
         self.given_elsewhere = [
-            is_terms
-            and forward.arguments[of].is_parameter
-            and _is_replica(spec, world)
+            is_terms and forward.arguments[of].is_parameter and _is_replica(spec, world)
             for spec, of in zip(backward.results, self.gradient_of, strict=True)
         ]
 

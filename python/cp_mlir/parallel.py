@@ -102,7 +102,7 @@ class ContextParallel:
             inner=self.sharding.inner or 1,
         )
         known = set(made.names())
-        given = {
+        given: dict[str, Any] = {
             name: made.part(name, self.rank)
             for name in known & {"input_ids", "inputs_embeds", "position_ids"}
         }
@@ -458,7 +458,7 @@ def _attention(
         if named.get(refused) is not None:
             raise ValueError(f"{what} has {refused}, which shard() does not take")
     q, k, v = (each.transpose(1, 2).contiguous() for each in (query, key, value))
-    key = parallel.attention_key(
+    operator_key = parallel.attention_key(
         parallel.identity,
         tuple(q.shape),
         tuple(k.shape[2:]),
@@ -468,7 +468,7 @@ def _attention(
         sliding_window,
         _documents_in(parallel),
     )
-    return _apply(parallel, key, [q, k, v]), None
+    return _apply(parallel, operator_key, [q, k, v]), None
 
 
 def _attention_keys(parallel: ContextParallel) -> Callable[..., str]:
@@ -543,7 +543,9 @@ def _guard(model: nn.Module, parallel: ContextParallel) -> None:
         tokens = args[0] if args else named.get("input_ids")
         if tokens is None:
             tokens = named.get("inputs_embeds")
-        has_positions = not _takes_positions(base) or named.get("position_ids") is not None
+        has_positions = (
+            not _takes_positions(base) or named.get("position_ids") is not None
+        )
         if tokens is not None and not has_positions:
             if parallel.documents is not None:
                 raise ValueError(

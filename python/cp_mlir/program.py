@@ -129,7 +129,9 @@ class Program:
         """Whether forward and backward are two entries (`cp-run --vjp`)."""
         return len(self.entries) == 2 and self.entries[1].name.endswith("_backward")
 
-    def split(self, entry: int, argument: int, rank: int, whole: int, part: int) -> None:
+    def split(
+        self, entry: int, argument: int, rank: int, whole: int, part: int
+    ) -> None:
         """Copies what `rank` has of an argument, from an address to another."""
         tensor = self.table.contents.entries[entry].arguments[argument]
         self._copied(

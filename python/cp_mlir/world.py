@@ -78,9 +78,7 @@ class World:
         else:
             name = transport or os.environ.get("CP_MLIR_TRANSPORT") or "ucx"
             self._join(options, group, name)
-        self.context: int = native.runtime().cprt_world_context(
-            self._handle, self.rank
-        )
+        self.context: int = native.runtime().cprt_world_context(self._handle, self.rank)
         # Not when it is collected: ranks end it together, and rank 0 waits for them.
         self._end = atexit.register(self.close)
 
@@ -95,9 +93,7 @@ class World:
         job.token = place.token.encode()
         job.local_ranks = place.local_ranks
         job.listener = listener.detach() + 1 if listener else 0
-        native.checked(
-            lambda *text: plug_in(c.byref(transport), c.byref(job), *text)
-        )
+        native.checked(lambda *text: plug_in(c.byref(transport), c.byref(job), *text))
         native.checked(
             lambda *text: native.runtime().cprt_messages_create(
                 c.byref(options),

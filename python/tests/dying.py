@@ -8,10 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-import cp_mlir
 import models
 import torch
 import torch.distributed as dist
+
+import cp_mlir
 
 torch.set_num_threads(1)
 dist.init_process_group("gloo")

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import cp_mlir
 import models
 import torch
 import torch.distributed as dist
+
+import cp_mlir
 from cp_mlir.layers import AttentionShape, MixerShape
 
 WIDE = {"agreement", "packed"}
@@ -200,9 +201,7 @@ def traffic() -> dict[str, Any]:
             found[f"{label} {strategy}"] = {
                 "ir": shape.ir(),
                 "flags": sharding.flags(),
-                "sent": {
-                    each.op: each.bytes_sent for each in operator.world.counts()
-                },
+                "sent": {each.op: each.bytes_sent for each in operator.world.counts()},
             }
     return found
 
@@ -291,9 +290,7 @@ def refusals() -> dict[str, Any]:
         "mask": said(lambda: model(input_ids=local, attention_mask=holes)),
         "ones": said(lambda: model(**batch, attention_mask=torch.ones_like(local))),
         "documents": said(
-            lambda: model(
-                input_ids=local, cu_seqlens=torch.tensor([[0, 64]] * 2).int()
-            )
+            lambda: model(input_ids=local, cu_seqlens=torch.tensor([[0, 64]] * 2).int())
         ),
         "strategy": said(lambda: cp_mlir.shard(models.make("bamba"), order="random")),
         "ranks": said(

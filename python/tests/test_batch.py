@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import cp_mlir
 import pytest
 import torch
+
+import cp_mlir
 
 
 @pytest.mark.parametrize(
@@ -31,9 +32,7 @@ def test_labels_are_of_the_next_token() -> None:
 def test_what_the_runtime_refuses() -> None:
     mask = torch.tensor([[0, 1, 1, 1]])
     with pytest.raises(cp_mlir.CprtError, match="batch_c5") as caught:
-        cp_mlir.Batch(
-            {"input_ids": torch.ones(1, 4).long(), "attention_mask": mask}, 2
-        )
+        cp_mlir.Batch({"input_ids": torch.ones(1, 4).long(), "attention_mask": mask}, 2)
     assert caught.value.status == "CPRT_INVALID_ARGUMENT"
 
 

@@ -8,9 +8,10 @@ import logging
 import time
 from pathlib import Path
 
-import cp_mlir
 import pytest
 import torch
+
+import cp_mlir
 from cp_mlir.layers import AttentionShape, MixerShape
 from cp_mlir.operator import _registered
 
@@ -25,8 +26,9 @@ def layer(shape: MixerShape | AttentionShape = LAYER) -> cp_mlir.Operator:
 def arguments(operator: cp_mlir.Operator, grad: bool = True) -> list[torch.Tensor]:
     torch.manual_seed(1)
     return [
-        (0.3 * torch.randn(spec.shape, dtype=getattr(torch, spec.dtype)))
-        .requires_grad_(grad)
+        (
+            0.3 * torch.randn(spec.shape, dtype=getattr(torch, spec.dtype))
+        ).requires_grad_(grad)
         for spec in operator.parameters
     ]
 
@@ -56,9 +58,7 @@ def test_is_traced_whole() -> None:
         return operator(*tensors).sin().sum()
 
     expected = torch.autograd.grad(loss(*tensors), tensors)
-    found = torch.autograd.grad(
-        torch.compile(loss, fullgraph=True)(*tensors), tensors
-    )
+    found = torch.autograd.grad(torch.compile(loss, fullgraph=True)(*tensors), tensors)
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
 
@@ -142,9 +142,7 @@ def test_time_of_a_call() -> None:
         *[each.data_ptr() for each in entry.empty()],
     )
     results = entry.empty()
-    pointers = entry._pointers(
-        *[each.data_ptr() for each in [*tensors, *results]]
-    )
+    pointers = entry._pointers(*[each.data_ptr() for each in [*tensors, *results]])
 
     def micros(call: object, count: int = 2000) -> float:
         best = float("inf")
@@ -159,8 +157,10 @@ def test_time_of_a_call() -> None:
     with torch.no_grad():
         whole = micros(lambda: operator(*tensors))
         alone = micros(lambda: entry.run(context, None, pointers))
-    print(f"\n{whole:.1f} us a call, {alone:.1f} us of it in C, "
-          f"{len(tensors)} arguments, {len(results)} results")
+    print(
+        f"\n{whole:.1f} us a call, {alone:.1f} us of it in C, "
+        f"{len(tensors)} arguments, {len(results)} results"
+    )
     assert whole - alone < 300
 
 

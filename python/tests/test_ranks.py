@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from cp_mlir import _native
 
 HERE = Path(__file__).resolve().parent
