@@ -21,8 +21,10 @@ from .world import CollectiveCount, World
 
 if TYPE_CHECKING:
     from .batch import Batch
+    from .exporter import export
     from .operator import Operator, load
     from .parallel import ContextParallel, shard
+    from .writer import ExportError
 
 __version__ = "0.1.0"
 
@@ -32,12 +34,14 @@ __all__ = [
     "CompileError",
     "ContextParallel",
     "CprtError",
+    "ExportError",
     "Operator",
     "Program",
     "Sharding",
     "TensorSpec",
     "World",
     "compile_ir",
+    "export",
     "load",
     "shard",
 ]
@@ -45,7 +49,9 @@ __all__ = [
 _WITH_TORCH = {
     "Batch": "batch",
     "ContextParallel": "parallel",
+    "ExportError": "writer",
     "Operator": "operator",
+    "export": "exporter",
     "load": "operator",
     "shard": "parallel",
 }

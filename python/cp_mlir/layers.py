@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 ELEMENTS = {"float32": "f32", "float64": "f64", "bfloat16": "bf16"}
 
 
-def _tensor(shape: tuple[int, ...], element: str) -> str:
-    return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+def tensor_type(shape: Sequence[int], element: str) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
-def _real(value: float) -> str:
+def real(value: float) -> str:
     """As an attribute of MLIR; the bits, where it has no other word for them."""
     if math.isinf(value):
         return "0x7FF0000000000000" if value > 0 else "0xFFF0000000000000"
@@ -42,35 +43,45 @@ class MixerShape:
     """Entries of `cu_seqlens` in a row; 0 where a row is one document."""
     documents: int = 0
 
-    def ir(self) -> str:
-        """A function of `u`, the weights by their names, and `cu_seqlens`."""
+    def types(self) -> dict[str, str]:
+        """Of `u`, the weights by their names, and `cu_seqlens`."""
         element = ELEMENTS[self.dtype]
         inner = self.num_heads * self.head_dim
         channels = inner + 2 * self.num_groups * self.state_size
-        u = _tensor((self.rows, self.length, self.hidden), element)
-        arguments = {"u": u}
-        arguments["in_proj.weight"] = _tensor(
-            (inner + channels + self.num_heads, self.hidden), element
-        )
-        if self.proj_bias:
-            arguments["in_proj.bias"] = _tensor(
-                (inner + channels + self.num_heads,), element
-            )
-        arguments["conv1d.weight"] = _tensor((channels, self.conv_width), element)
-        if self.conv_bias:
-            arguments["conv1d.bias"] = _tensor((channels,), element)
-        for name in ("dt_bias", "A_log", "D"):
-            arguments[name] = _tensor((self.num_heads,), element)
-        arguments["norm.weight"] = _tensor((inner,), element)
-        arguments["out_proj.weight"] = _tensor((self.hidden, inner), element)
-        if self.proj_bias:
-            arguments["out_proj.bias"] = _tensor((self.hidden,), element)
+        projected = inner + channels + self.num_heads
+        shapes = {
+            "u": (self.rows, self.length, self.hidden),
+            "in_proj.weight": (projected, self.hidden),
+            "in_proj.bias": (projected,),
+            "conv1d.weight": (channels, self.conv_width),
+            "conv1d.bias": (channels,),
+            "dt_bias": (self.num_heads,),
+            "A_log": (self.num_heads,),
+            "D": (self.num_heads,),
+            "norm.weight": (inner,),
+            "out_proj.weight": (self.hidden, inner),
+            "out_proj.bias": (self.hidden,),
+        }
+        absent = set()
+        if not self.proj_bias:
+            absent |= {"in_proj.bias", "out_proj.bias"}
+        if not self.conv_bias:
+            absent.add("conv1d.bias")
+        types = {
+            name: tensor_type(shape, element)
+            for name, shape in shapes.items()
+            if name not in absent
+        }
         if self.documents:
-            arguments["cu_seqlens"] = _tensor((self.rows, self.documents), "i32")
-        value = {name: f"%{i}" for i, name in enumerate(arguments)}
+            types["cu_seqlens"] = tensor_type((self.rows, self.documents), "i32")
+        return types
+
+    def op(self, value: Mapping[str, str]) -> str:
+        """The op on values that have these names and types."""
+        types = self.types()
 
         def listed(*names: str) -> str:
-            return ", ".join(value[name] for name in names if name in value)
+            return ", ".join(value[name] for name in names if name in types)
 
         documents = f" documents({value['cu_seqlens']})" if self.documents else ""
         attributes = [
@@ -80,24 +91,34 @@ class MixerShape:
             f"state_size = {self.state_size} : i64",
             f"chunk_size = {self.chunk_size} : i64",
             f"norm_groups = {self.norm_groups} : i64",
-            f"eps = {_real(self.eps)} : f64",
+            f"eps = {real(self.eps)} : f64",
         ]
         if (self.dt_min, self.dt_max) != (0.0, math.inf):
-            attributes.append(f"dt_min = {_real(self.dt_min)} : f64")
-            attributes.append(f"dt_max = {_real(self.dt_max)} : f64")
+            attributes.append(f"dt_min = {real(self.dt_min)} : f64")
+            attributes.append(f"dt_max = {real(self.dt_max)} : f64")
+        return "\n      ".join(
+            [
+                f"cp.mamba_mixer {value['u']}",
+                f"in_proj({listed('in_proj.weight', 'in_proj.bias')})",
+                f"conv({listed('conv1d.weight', 'conv1d.bias')})",
+                f"dt_bias({value['dt_bias']}) A_log({value['A_log']})",
+                f"D({value['D']}) norm({value['norm.weight']})",
+                f"out_proj({listed('out_proj.weight', 'out_proj.bias')}){documents}",
+                f"{{{', '.join(attributes)}}}",
+                f": ({', '.join(types.values())}) -> {types['u']}",
+            ]
+        )
+
+    def ir(self) -> str:
+        """A function of them."""
+        types = self.types()
+        value = {name: f"%{i}" for i, name in enumerate(types)}
+        u = types["u"]
         return "\n".join(
             [
-                f"func.func @mixer({_parameters(arguments, value)})",
+                f"func.func @mixer({_parameters(types, value)})",
                 f'    -> ({u} {{cp.name = "y", cp.sequence = 1 : i64}}) {{',
-                f"  %y = cp.mamba_mixer {value['u']}",
-                f"      in_proj({listed('in_proj.weight', 'in_proj.bias')})",
-                f"      conv({listed('conv1d.weight', 'conv1d.bias')})",
-                f"      dt_bias({value['dt_bias']}) A_log({value['A_log']})",
-                f"      D({value['D']}) norm({value['norm.weight']})",
-                f"      out_proj({listed('out_proj.weight', 'out_proj.bias')})"
-                f"{documents}",
-                f"      {{{', '.join(attributes)}}}",
-                f"      : ({', '.join(arguments.values())}) -> {u}",
+                f"  %y = {self.op(value)}",
                 f"  return %y : {u}",
                 "}",
                 "",
@@ -136,41 +157,60 @@ class AttentionShape:
     window: int = 0
     documents: int = 0
 
-    def ir(self) -> str:
-        """A function of q `[b, l, h, p]`, k, v and `cu_seqlens`."""
+    def types(self) -> dict[str, str]:
+        """Of q `[b, l, h, p]`, k, v and `cu_seqlens`."""
         element = ELEMENTS[self.dtype]
         rows = (self.rows, self.length)
-        q = _tensor((*rows, self.num_heads, self.head_dim), element)
-        k = _tensor((*rows, self.num_kv_heads, self.head_dim), element)
-        v = _tensor((*rows, self.num_kv_heads, self.value_dim), element)
-        out = _tensor((*rows, self.num_heads, self.value_dim), element)
-        wide = "f64" if element == "f64" else "f32"
-        lse = _tensor((self.rows, self.num_heads, self.length), wide)
-        arguments = {"q": q, "k": k, "v": v}
-        places, lines, types = "", [], [q, k, v]
+        types = {
+            "q": tensor_type((*rows, self.num_heads, self.head_dim), element),
+            "k": tensor_type((*rows, self.num_kv_heads, self.head_dim), element),
+            "v": tensor_type((*rows, self.num_kv_heads, self.value_dim), element),
+        }
         if self.documents:
-            arguments["cu_seqlens"] = _tensor((self.rows, self.documents), "i32")
-            place_type = _tensor(rows, "i64")
-            lines.append(
-                f"  %places = cp.positions documents(%3 : {arguments['cu_seqlens']}) "
-                f": {place_type}"
-            )
-            places = " places(%places)"
-            types.append(place_type)
-        value = {name: f"%{i}" for i, name in enumerate(arguments)}
-        attributes = [f"scale = {_real(self.scale)} : f64"]
+            types["cu_seqlens"] = tensor_type((self.rows, self.documents), "i32")
+        return types
+
+    def result_type(self) -> str:
+        shape = (self.rows, self.length, self.num_heads, self.value_dim)
+        return tensor_type(shape, ELEMENTS[self.dtype])
+
+    def op(self, value: Mapping[str, str], places: str | None = None) -> str:
+        """The op, which has two results, on values that have these names and types,
+        and on the places of documents."""
+        types = self.types()
+        operands = [types["q"], types["k"], types["v"]]
+        if places:
+            operands.append(tensor_type((self.rows, self.length), "i64"))
+        wide = "f64" if self.dtype == "float64" else "f32"
+        lse = tensor_type((self.rows, self.num_heads, self.length), wide)
+        attributes = [f"scale = {real(self.scale)} : f64"]
         if self.window:
             attributes.append(f"window = {self.window} : i64")
-        return "\n".join(
+        return "\n      ".join(
             [
-                f"func.func @attention({_parameters(arguments, value)})",
-                f'    -> ({out} {{cp.name = "out", cp.sequence = 1 : i64}}) {{',
-                *lines,
-                f"  %out, %lse = cp.attention %0, %1, %2{places}",
-                f"      {{{', '.join(attributes)}}}",
-                f"      : ({', '.join(types)}) -> ({out}, {lse})",
-                f"  return %out : {out}",
-                "}",
-                "",
+                f"cp.attention {value['q']}, {value['k']}, {value['v']}"
+                + (f" places({places})" if places else ""),
+                f"{{{', '.join(attributes)}}}",
+                f": ({', '.join(operands)}) -> ({self.result_type()}, {lse})",
             ]
         )
+
+    def ir(self) -> str:
+        """A function of them."""
+        types = self.types()
+        value = {name: f"%{i}" for i, name in enumerate(types)}
+        out = self.result_type()
+        lines = [
+            f"func.func @attention({_parameters(types, value)})",
+            f'    -> ({out} {{cp.name = "out", cp.sequence = 1 : i64}}) {{',
+        ]
+        places = None
+        if self.documents:
+            places = "%places"
+            lines.append(
+                f"  %places = cp.positions documents({value['cu_seqlens']} : "
+                f"{types['cu_seqlens']}) "
+                f": {tensor_type((self.rows, self.length), 'i64')}"
+            )
+        lines += [f"  %out, %lse = {self.op(value, places)}", f"  return %out : {out}"]
+        return "\n".join([*lines, "}", ""])

@@ -337,14 +337,14 @@ def _mixer_keys(parallel: ContextParallel, mixer: Any) -> Callable[..., str]:
             hidden=hidden,
             dtype=_dtype_of(dtype, "the mixers' input"),
             documents=documents,
-            **_fields_of(mixer),
+            **fields_of(mixer),
         )
         return parallel.operator_of(shape, ("u",)).key
 
     return key
 
 
-def _fields_of(mixer: Any) -> dict[str, Any]:
+def fields_of(mixer: Any) -> dict[str, Any]:
     """What a mixer has of MixerShape, whatever its input is."""
     inner = mixer.num_heads * mixer.head_dim
     # Before transformers 5.23 a norm is over all of d_inner.
@@ -370,7 +370,7 @@ def _mixer_forward(
     parallel: ContextParallel, mixer: Any, name: str
 ) -> Callable[..., Tensor]:
     key_of = _mixer_keys(parallel, mixer)
-    identity = f"{parallel.identity} {_fields_of(mixer)}"
+    identity = f"{parallel.identity} {fields_of(mixer)}"
 
     def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
         _refuse(name, [*others], named)

@@ -17,7 +17,7 @@ import torch.distributed as dist
 import cp_mlir
 from cp_mlir.layers import AttentionShape, MixerShape
 
-WIDE = {"agreement", "packed"}
+WIDE = {"agreement", "packed", "exported"}
 CASES: dict[str, Callable[[], dict[str, Any]]] = {}
 
 
@@ -111,6 +111,47 @@ def packed() -> dict[str, Any]:
                 "logits": models.rel_l2(whole, expected),
                 "loss": abs(cp.sum_loss(mine) - loss.item()),
                 "gradients": models.worst_gradient(each, reference),
+            }
+    return found
+
+
+@case
+def exported() -> dict[str, Any]:
+    """Whole models as one program, in f64; gradients are summed by the program."""
+    found = {}
+    for name in models.NAMES:
+        model = models.make(name, torch.float64).eval()
+        models.widen()
+        ids = torch.randint(1, models.vocabulary(model), (2, 64))
+        labels = torch.cat([ids[:, 1:], torch.full((2, 1), -100)], 1)
+        text = cp_mlir.export(model, input_ids=ids)
+        model.zero_grad()
+        expected = model(input_ids=ids, use_cache=False).logits
+        models.cross_entropy(expected, labels, 126).backward()
+        for words in shardings():
+            sharding = cp_mlir.Sharding(dist.get_world_size(), **words)
+            whole = cp_mlir.load(cp_mlir.compile_ir(text, sharding, wrt=[]))
+            state = model.state_dict(keep_vars=True)
+            weights = {
+                spec.name: state[spec.name].detach().clone().requires_grad_()
+                for spec in whole.parameters
+                if spec.is_parameter
+            }
+            part = whole.split("input_ids", ids.int())
+            logits = whole(part, **weights)
+            # Logits lie as ids do: labels are cut alike.
+            mine = whole.split("input_ids", labels.int()).long()
+            models.cross_entropy(logits, mine, 126).backward()
+            parts = [torch.empty_like(logits) for _ in range(whole.world.size)]
+            dist.all_gather(parts, logits.detach())
+            worst = 0.0
+            for key, weight in weights.items():
+                gradient = state[key].grad
+                assert weight.grad is not None, key
+                worst = max(worst, models.rel_l2(weight.grad, gradient))
+            found[f"{name} {words}"] = {
+                "logits": models.rel_l2(whole.join(parts), expected.detach()),
+                "gradients": worst,
             }
     return found
 

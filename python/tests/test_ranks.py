@@ -37,7 +37,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: Any) -> dict[str, An
     return {"ranks": request.param, **json.loads(results.read_text())}
 
 
-@pytest.mark.parametrize("case", ["agreement", "packed"])
+@pytest.mark.parametrize("case", ["agreement", "packed", "exported"])
 def test_agreement(found: dict[str, Any], case: str) -> None:
     assert len(found[case]) == (20 if found["ranks"] == 2 else 24)
     for label, each in found[case].items():

@@ -36,7 +36,7 @@
 // CHECK:         return %[[MEAN]]
 func.func @main(%ids: tensor<1x8xi32> {cp.name = "input_ids", cp.sequence = 1 : i64},
                 %w: tensor<9x4xbf16> {cp.param = "w"})
-    -> (tensor<1x8x9xbf16> {cp.name = "logits"}) {
+    -> (tensor<1x8x9xbf16> {cp.name = "logits", cp.sequence = 1 : i64}) {
   %h = cp.embedding %ids in %w : (tensor<1x8xi32>, tensor<9x4xbf16>) -> tensor<1x8x4xbf16>
   %f = arith.constant 0.0 : bf16
   %e = tensor.empty() : tensor<1x8x9xbf16>

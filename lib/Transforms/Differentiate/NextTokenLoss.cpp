@@ -170,8 +170,10 @@ private:
 
   static void nameResult(func::FuncOp function, unsigned result,
                          StringRef name) {
-    function.setResultAttr(result, nameAttr,
-                           StringAttr::get(function.getContext(), name));
+    MLIRContext *context = function.getContext();
+    // Of logits, which had a sequence.
+    function.removeResultAttr(result, StringAttr::get(context, sequenceAttr));
+    function.setResultAttr(result, nameAttr, StringAttr::get(context, name));
   }
 
   std::optional<unsigned> findLogits(func::FuncOp function) {

@@ -1,0 +1,477 @@
+"""Operators of aten, each as an op or a few of arith, math, linalg and tensor."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from .layers import ELEMENTS, AttentionShape, MixerShape, real, tensor_type
+from .writer import ExportError, Value, Writer, element_of
+
+
+class AtenImporter:
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.values: dict[fx.Node, Any] = {}
+        self.node: fx.Node
+        """Of ids, by their names: how many there are to choose from."""
+        self.below: dict[str, int] = {}
+
+    # Which of the methods below imports an operator: by its name without overload.
+    def run(self, node: fx.Node) -> None:
+        self.node = node
+        target = node.target
+        name = getattr(target, "_schema", None)
+        short = (
+            name.name.partition("::")[2] if name else getattr(target, "__name__", "")
+        )
+        rule = getattr(self, f"op_{short}", None)
+        if rule is None:
+            where = _place_of(node)
+            raise ExportError(
+                f"{target} has no rule{where}; keep it out of the model, or make the "
+                "layer an operator of its own"
+            )
+        if (scaled := self._scaled_projection(node)) is not None:
+            self.values[node] = scaled
+            return
+        arguments = [self.of(each) for each in node.args]
+        named = {key: self.of(each) for key, each in node.kwargs.items()}
+        self.values[node] = rule(*arguments, **named)
+
+    def _scaled_projection(self, node: fx.Node) -> Value | None:
+        """Logits that are scaled by a number: their hidden states are instead, so that
+        the result is a projection, of which cp-next-token-loss makes a loss that keeps
+        no logits."""
+        if not (
+            node.target in (torch.ops.aten.div.Tensor, torch.ops.aten.mul.Tensor)
+            and all(user.op == "output" for user in node.users)
+            and isinstance(projection := node.args[0], fx.Node)
+            and projection.target is torch.ops.aten.linear.default
+            and len(projection.users) == 1
+            and len(projection.args) == 2
+            and isinstance(factor := node.args[1], (int, float))
+        ):
+            return None
+        source, weight = projection.args
+        assert isinstance(source, fx.Node)
+        self.node = source
+        x = self.of(source)
+        narrow = (
+            self.op_div(x, factor)
+            if node.target is torch.ops.aten.div.Tensor
+            else self.op_mul(x, factor)
+        )
+        self.node = projection
+        return self.op_linear(narrow, self.of(weight))
+
+    def of(self, argument: Any) -> Any:
+        if isinstance(argument, fx.Node):
+            return self.values[argument]
+        if isinstance(argument, (list, tuple)):
+            return [self.of(each) for each in argument]
+        return argument
+
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.node.meta["val"].shape)
+
+    def element(self) -> str:
+        return element_of(self.node.meta["val"].dtype, f"the result of {self.node}")
+
+    # Element by element.
+
+    def map(
+        self, *operands: Any, body: Callable[[list[str], str], tuple[list[str], str]]
+    ) -> Value:
+        """body(values, element); numbers are constants, and integers become what the
+        result is."""
+        shape, element = self.shape(), self.element()
+        tensors = [each for each in operands if isinstance(each, Value)]
+        given = [self.writer.broadcast(each, shape) for each in tensors]
+
+        def write(arguments: list[str]) -> tuple[list[str], str]:
+            lines: list[str] = []
+            left = iter(zip(arguments, tensors, strict=True))
+            names = []
+            for operand in operands:
+                if isinstance(operand, Value):
+                    name, tensor = next(left)
+                    names.append(self.cast(lines, name, tensor.element, element))
+                    continue
+                name = self.writer.fresh()
+                text = (
+                    str(int(operand))
+                    if element.startswith("i")
+                    else real(float(operand))
+                )
+                lines.append(f"{name} = arith.constant {text} : {element}")
+                names.append(name)
+            more, result = body(names, element)
+            return [*lines, *more], result
+
+        return self.writer.generic(given, shape, element, write)
+
+    def cast(self, lines: list[str], name: str, source: str, target: str) -> str:
+        if source == target:
+            return name
+        widths = {"bf16": 16, "f32": 32, "f64": 64, "i32": 32, "i64": 64}
+        if source.startswith("i") and not target.startswith("i"):
+            op = "arith.sitofp"
+        elif target.startswith("i") and not source.startswith("i"):
+            op = "arith.fptosi"
+        elif source.startswith("i"):
+            op = "arith.extsi" if widths[target] > widths[source] else "arith.trunci"
+        else:
+            op = "arith.extf" if widths[target] > widths[source] else "arith.truncf"
+        made = self.writer.fresh()
+        lines.append(f"{made} = {op} {name} : {source} to {target}")
+        return made
+
+    def simple(self, op: str, *operands: Any, integer: str | None = None) -> Value:
+        """One op of arith or math on elements."""
+
+        def body(names: list[str], element: str) -> tuple[list[str], str]:
+            made = self.writer.fresh()
+            if element.startswith("i") and integer is None:
+                raise ExportError(f"{self.node.target} of integers has no rule")
+            which = integer if element.startswith("i") else op
+            return [f"{made} = {which} {', '.join(names)} : {element}"], made
+
+        return self.map(*operands, body=body)
+
+    def same(self, op: str, a: Any, b: Any, integer: str) -> Value:
+        """On whole tensors where they are alike: sums of terms pass through."""
+        shape, element = self.shape(), self.element()
+        alike = all(
+            isinstance(each, Value) and each.shape == shape and each.element == element
+            for each in (a, b)
+        )
+        if not alike:
+            return self.simple(op, a, b, integer=integer)
+        which = integer if element.startswith("i") else op
+        text = f"{which} {a.name}, {b.name} : {a.type}"
+        return self.writer.op(shape, element, text)
+
+    def op_add(self, a: Any, b: Any, alpha: float = 1) -> Value:
+        if alpha != 1:
+            raise ExportError("aten.add with alpha has no rule")
+        return self.same("arith.addf", a, b, "arith.addi")
+
+    def op_sub(self, a: Any, b: Any, alpha: float = 1) -> Value:
+        if alpha != 1:
+            raise ExportError("aten.sub with alpha has no rule")
+        return self.same("arith.subf", a, b, "arith.subi")
+
+    def op_rsub(self, a: Value, b: Any, alpha: float = 1) -> Value:
+        return self.op_sub(b, a, alpha)
+
+    def op_mul(self, a: Any, b: Any) -> Value:
+        return self.same("arith.mulf", a, b, "arith.muli")
+
+    def op_div(self, a: Any, b: Any) -> Value:
+        return self.same("arith.divf", a, b, "arith.divsi")
+
+    def op_neg(self, x: Value) -> Value:
+        return self.simple("arith.negf", x)
+
+    def op_cos(self, x: Value) -> Value:
+        return self.simple("math.cos", x)
+
+    def op_sin(self, x: Value) -> Value:
+        return self.simple("math.sin", x)
+
+    def op_exp(self, x: Value) -> Value:
+        return self.simple("math.exp", x)
+
+    def op_tanh(self, x: Value) -> Value:
+        return self.simple("math.tanh", x)
+
+    def op_sqrt(self, x: Value) -> Value:
+        return self.simple("math.sqrt", x)
+
+    def op_rsqrt(self, x: Value) -> Value:
+        return self.simple("math.rsqrt", x)
+
+    def op_relu(self, x: Value) -> Value:
+        return self.simple("arith.maximumf", x, 0.0)
+
+    def op_square(self, x: Value) -> Value:
+        return self.simple("arith.mulf", x, x)
+
+    def op_pow(self, x: Value, exponent: float) -> Value:
+        if exponent != 2:
+            raise ExportError(f"aten.pow to {exponent} has no rule, only to 2")
+        return self.op_square(x)
+
+    def op_sigmoid(self, x: Value) -> Value:
+        return self.map(x, 1.0, body=self._sigmoid)
+
+    def op_silu(self, x: Value) -> Value:
+        def body(names: list[str], element: str) -> tuple[list[str], str]:
+            lines, gate = self._sigmoid(names, element)
+            made = self.writer.fresh()
+            return [*lines, f"{made} = arith.mulf {names[0]}, {gate} : {element}"], made
+
+        return self.map(x, 1.0, body=body)
+
+    def _sigmoid(self, names: list[str], element: str) -> tuple[list[str], str]:
+        x, one = names
+        n, e, d, s = (self.writer.fresh() for _ in range(4))
+        return [
+            f"{n} = arith.negf {x} : {element}",
+            f"{e} = math.exp {n} : {element}",
+            f"{d} = arith.addf {e}, {one} : {element}",
+            f"{s} = arith.divf {one}, {d} : {element}",
+        ], s
+
+    def op_to(self, x: Value, *_: Any, **__: Any) -> Value:
+        if x.element == self.element():
+            return x
+        return self.map(x, body=lambda names, element: ([], names[0]))
+
+    op__to_copy = op_to
+    op_float = op_to
+    op_type_as = op_to
+
+    def op_clone(self, x: Value, **_: Any) -> Value:
+        return x
+
+    op_contiguous = op_clone
+    op_lift_fresh_copy = op_clone
+    op_alias = op_clone
+    op_detach = op_clone
+    op_detach_ = op_clone
+    op_dropout = lambda self, x, *_: x  # noqa: E731
+
+    def op__assert_tensor_metadata(self, *_: Any, **__: Any) -> None:
+        return None
+
+    # Shapes.
+
+    def op_view(self, x: Value, *_: Any) -> Value:
+        return self.writer.reshape(x, self.shape())
+
+    op_reshape = op_view
+    op__unsafe_view = op_view
+    op_unsqueeze = op_view
+    op_squeeze = op_view
+    op_flatten = op_view
+
+    def op_expand(self, x: Value, *_: Any, **__: Any) -> Value:
+        if x.shape == self.shape():
+            return x
+        return self.map(x, body=lambda names, element: ([], names[0]))
+
+    def op_permute(self, x: Value, dims: Sequence[int]) -> Value:
+        rank = len(x.shape)
+        order = [dim % rank for dim in dims]
+        # Where each dimension of the operand is in the result.
+        listed = [order.index(i) for i in range(rank)]
+        return self.writer.generic(
+            [(x, listed)], self.shape(), x.element, lambda names: ([], names[0])
+        )
+
+    def op_transpose(self, x: Value, a: int, b: int) -> Value:
+        dims = list(range(len(x.shape)))
+        dims[a], dims[b] = dims[b], dims[a]
+        return self.op_permute(x, dims)
+
+    def op_t(self, x: Value) -> Value:
+        return self.op_permute(x, [1, 0])
+
+    def slice(self, x: Value, dim: int, start: int, size: int) -> Value:
+        offsets = [0] * len(x.shape)
+        offsets[dim] = start
+        sizes = list(x.shape)
+        sizes[dim] = size
+        if tuple(sizes) == x.shape:
+            return x
+        text = f"tensor.extract_slice {x.name}{offsets} {sizes} {[1] * len(sizes)}"
+        return self.writer.op(
+            sizes,
+            x.element,
+            f"{text} : {x.type} to {tensor_type(sizes, x.element)}",
+        )
+
+    def op_slice(
+        self, x: Value, dim: int = 0, start: int | None = 0, *rest: int
+    ) -> Value:
+        if len(rest) > 1 and rest[1] != 1:
+            raise ExportError("aten.slice with a step has no rule")
+        dim %= len(x.shape)
+        start = start or 0
+        return self.slice(
+            x, dim, start + x.shape[dim] if start < 0 else start, self.shape()[dim]
+        )
+
+    def op_select(self, x: Value, dim: int, index: int) -> Value:
+        dim %= len(x.shape)
+        one = self.slice(x, dim, index % x.shape[dim], 1)
+        return self.writer.reshape(one, self.shape())
+
+    def op_split(self, x: Value, size: int | list[int], dim: int = 0) -> list[Value]:
+        dim %= len(x.shape)
+        whole = x.shape[dim]
+        sizes = (
+            size
+            if isinstance(size, list)
+            else [min(size, whole - at) for at in range(0, whole, size)]
+        )
+        starts = [0, *itertools.accumulate(sizes)]
+        return [
+            self.slice(x, dim, start, each)
+            for start, each in zip(starts, sizes, strict=False)
+        ]
+
+    op_split_with_sizes = op_split
+
+    def op_chunk(self, x: Value, chunks: int, dim: int = 0) -> list[Value]:
+        return self.op_split(x, -(-x.shape[dim] // chunks), dim)
+
+    def op_getitem(self, values: list[Value], index: int) -> Value:
+        return values[index]
+
+    def op_cat(self, parts: list[Value], dim: int = 0) -> Value:
+        shape, element = self.shape(), self.element()
+        dim %= len(shape)
+        whole = self.writer.empty(shape, element)
+        at = 0
+        for part in parts:
+            offsets = [0] * len(shape)
+            offsets[dim] = at
+            at += part.shape[dim]
+            text = (
+                f"tensor.insert_slice {part.name} into {whole.name}{offsets} "
+                f"{list(part.shape)} {[1] * len(shape)}"
+            )
+            whole = self.writer.op(
+                shape, element, f"{text} : {part.type} into {whole.type}"
+            )
+        return whole
+
+    def op_arange(self, *bounds: Any, **_: Any) -> Value:
+        """Places of a row: wherever a rank's tokens stand, they are theirs."""
+        if self.element() != "i64" or (len(bounds) > 1 and bounds[0] != 0):
+            raise ExportError("aten.arange is exported of places from 0, in i64")
+        shape = self.shape()
+        return self.writer.op(
+            shape, "i64", f"cp.positions : {tensor_type(shape, 'i64')}"
+        )
+
+    # What is more than elements.
+
+    def op_embedding(
+        self, table: Value, ids: Value, padding: int = -1, *_: Any
+    ) -> Value:
+        attributes = f" {{padding_idx = {padding} : i64}}" if padding >= 0 else ""
+        shape = self.shape()
+        self.below.setdefault(ids.name, table.shape[0])
+        result = tensor_type(shape, table.element)
+        text = f"cp.embedding {ids.name} in {table.name}{attributes}"
+        return self.writer.op(
+            shape, table.element, f"{text} : ({ids.type}, {table.type}) -> {result}"
+        )
+
+    def op_linear(self, x: Value, weight: Value, bias: Value | None = None) -> Value:
+        shape, element = self.shape(), self.element()
+        rank = len(shape)
+        outer = [f"d{i}" for i in range(rank - 1)]
+        loops = ", ".join([*outer, "n", "k"])
+        maps = [
+            f"affine_map<({loops}) -> ({', '.join(dims)})>"
+            for dims in ([*outer, "k"], ["n", "k"], [*outer, "n"])
+        ]
+        into = self.writer.zeros(shape, element)
+        made = self.writer.op(
+            shape,
+            element,
+            f"linalg.contract indexing_maps = [{', '.join(maps)}]\n"
+            f"    ins({x.name}, {weight.name} : {x.type}, {weight.type}) "
+            f"outs({into.name} : {into.type}) -> {into.type}",
+        )
+        return made if bias is None else self.simple("arith.addf", made, bias)
+
+    def op_mean(
+        self, x: Value, dims: Sequence[int], keep: bool = False, **_: Any
+    ) -> Value:
+        rank = len(x.shape)
+        reduced = sorted(dim % rank for dim in dims)
+        kept = [i for i in range(rank) if i not in reduced]
+        shape = [x.shape[i] for i in kept]
+        into = self.writer.zeros(shape, x.element)
+        a, b, s = (self.writer.fresh() for _ in range(3))
+        made = self.writer.op(
+            shape,
+            x.element,
+            f"linalg.reduce ins({x.name} : {x.type}) outs({into.name} : {into.type}) "
+            f"dimensions = {reduced}\n"
+            f"    ({a}: {x.element}, {b}: {x.element}) {{\n"
+            f"      {s} = arith.addf {a}, {b} : {x.element}\n"
+            f"      linalg.yield {s} : {x.element}\n    }}",
+        )
+        count = 1
+        for i in reduced:
+            count *= x.shape[i]
+        wide = self.writer.reshape(made, self.shape())
+        return self.simple("arith.divf", wide, float(count))
+
+    # Layers.
+
+    def op_rms_norm(self, x: Value, weight: Value, eps: float) -> Value:
+        return self.writer.op(
+            x.shape,
+            x.element,
+            f"cp.rms_norm {x.name} weight({weight.name}) {{eps = {real(eps)} : f64}} "
+            f": ({x.type}, {weight.type}) -> {x.type}",
+        )
+
+    def op_mixer(
+        self, u: Value, weights: list[Value], names: list[str], fields: str
+    ) -> Value:
+        # What repr() gave of numbers: an infinity is no literal.
+        known = ast.literal_eval(fields.replace(": inf", ": 'inf'"))
+        known = {
+            key: math.inf if value == "inf" else value for key, value in known.items()
+        }
+        dtype = {element: name for name, element in ELEMENTS.items()}[u.element]
+        shape = MixerShape(*u.shape, dtype=dtype, **known)
+        value = {"u": u.name}
+        for name, weight in zip(names, weights, strict=True):
+            # [c, 1, w] of Conv1d.
+            if name == "conv1d.weight":
+                weight = self.writer.reshape(weight, weight.shape[::2])
+            value[name] = weight.name
+        return self.writer.op(u.shape, u.element, shape.op(value))
+
+    def op_attention(
+        self, q: Value, k: Value, v: Value, scale: float, window: int
+    ) -> Value:
+        dtype = {element: name for name, element in ELEMENTS.items()}[q.element]
+        shape = AttentionShape(
+            rows=q.shape[0],
+            length=q.shape[1],
+            num_heads=q.shape[2],
+            num_kv_heads=k.shape[2],
+            head_dim=q.shape[3],
+            value_dim=v.shape[3],
+            scale=scale,
+            dtype=dtype,
+            window=window,
+        )
+        out = self.writer.value(self.shape(), q.element)
+        value = {"q": q.name, "k": k.name, "v": v.name}
+        lse = self.writer.fresh()
+        self.writer.lines.append(f"{out.name}, {lse} = {shape.op(value)}")
+        return out
+
+
+def _place_of(node: fx.Node) -> str:
+    stack = node.meta.get("nn_module_stack") or {}
+    places = [path for path, _ in stack.values() if path]
+    return f" in '{places[-1]}'" if places else ""

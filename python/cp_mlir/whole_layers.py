@@ -1,0 +1,126 @@
+"""Layers that stay whole while a model is exported: each is one operator, for which
+there is one op of the dialect."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .layers import MixerShape
+from .parallel import MIXERS, fields_of
+from .writer import ExportError
+
+NAME = "cp_mlir_export"
+
+_library = torch.library.Library(NAME, "DEF")
+_library.define("mixer(Tensor u, Tensor[] weights, str[] names, str fields) -> Tensor")
+_library.define(
+    "attention(Tensor q, Tensor k, Tensor v, float scale, int window) -> Tensor"
+)
+_library.define("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor")
+
+
+def _fake_mixer(u: Tensor, weights: Any, names: Any, fields: str) -> Tensor:
+    return torch.empty_like(u)
+
+
+def _fake_attention(q: Tensor, k: Tensor, v: Tensor, scale: float, w: int) -> Tensor:
+    return q.new_empty(*q.shape[:3], v.shape[3])
+
+
+def _fake_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    return torch.empty_like(x)
+
+
+for _name, _fake in (
+    ("mixer", _fake_mixer),
+    ("attention", _fake_attention),
+    ("rms_norm", _fake_norm),
+):
+    torch.library.register_fake(f"{NAME}::{_name}", _fake, lib=_library)
+
+_ops = getattr(torch.ops, NAME)
+
+
+def _mixer(mixer: Any) -> Callable[..., Tensor]:
+    fields = repr(fields_of(mixer))
+    names = [
+        name
+        for name, _ in mixer.named_parameters()
+        if name in MixerShape(1, 1, 1, 1, 1, 1, 1, 1, proj_bias=True).types()
+    ]
+
+    def forward(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
+        weights = [mixer.get_parameter(name) for name in names]
+        return _ops.mixer(hidden_states, weights, names, fields)
+
+    return forward
+
+
+def _is_norm(module: nn.Module) -> bool:
+    return type(module).__name__.endswith("RMSNorm") and (
+        hasattr(module, "variance_epsilon") or hasattr(module, "eps")
+    )
+
+
+def _norm(norm: Any) -> Callable[..., Tensor]:
+    eps = getattr(norm, "variance_epsilon", None) or norm.eps
+
+    def forward(hidden_states: Tensor) -> Tensor:
+        return _ops.rms_norm(hidden_states, norm.weight, eps)
+
+    return forward
+
+
+def _attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    **named: Any,
+) -> tuple[Tensor, None]:
+    what = type(module).__name__
+    if attention_mask is not None or not getattr(module, "is_causal", False):
+        raise ExportError(f"{what} has a mask, or is not causal; neither is exported")
+    if dropout > 0:
+        raise ExportError(f"{what} has dropout {dropout}; export the model in eval()")
+    q, k, v = (each.transpose(1, 2) for each in (query, key, value))
+    scale = q.shape[3] ** -0.5 if scaling is None else float(scaling)
+    return _ops.attention(q, k, v, scale, sliding_window or 0), None
+
+
+@contextlib.contextmanager
+def layers_whole(model: Any) -> Iterator[None]:
+    """Until it ends, each layer that has an op is one operator."""
+    changed: list[nn.Module] = []
+    config = getattr(model, "config", None)
+    attention = getattr(config, "_attn_implementation", None)
+    try:
+        for module in model.modules():
+            kind = type(module).__name__
+            if kind in MIXERS:
+                module.forward = _mixer(module)
+            elif _is_norm(module):
+                module.forward = _norm(module)
+            else:
+                continue
+            changed.append(module)
+        if attention is not None:
+            from transformers import AttentionInterface
+
+            AttentionInterface.register(NAME, _attention)
+            model.set_attn_implementation(NAME)
+        yield
+    finally:
+        for module in changed:
+            del module.forward
+        if attention is not None:
+            model.set_attn_implementation(attention)
