@@ -38,8 +38,11 @@ def export(model: nn.Module, **inputs: Tensor) -> str:
     importer = AtenImporter(writer)
     signature = program.graph_signature
     parameters = signature.inputs_to_parameters
-    buffers = signature.inputs_to_buffers | signature.inputs_to_lifted_tensor_constants
-    constants = program.state_dict | program.constants
+    buffers = {
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    constants = {**program.state_dict, **program.constants}
     arguments: list[tuple[Value, str]] = []
     results: list[Value] = []
     for node in program.graph.nodes:

@@ -8,34 +8,20 @@ torch's, and each rank's gradients are its terms of a sum.
 from __future__ import annotations
 
 import itertools
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from .attention import attention_keys, take_attention
 from .batch import Batch
 from .compiler import CompileError, Sharding, compile_ir, compile_on_first
-from .layers import ELEMENTS, AttentionShape, MixerShape
+from .guard import guard
+from .mixers import MIXERS, check_mixer, mixer_forward
 from .operator import Operator, load
 from .program import Cut
 from .world import World, shared_world
-
-log = logging.getLogger("cp_mlir")
-
-NAME = "cp_mlir"
-
-# Mixers that compute as cp.mamba_mixer does: silu, and a gated norm behind the scan.
-MIXERS = frozenset(
-    {
-        "BambaMixer",
-        "GraniteMoeHybridMambaLayer",
-        "Mamba2Mixer",
-        "NemotronHMamba2Mixer",
-    }
-)
-
 
 _identities = itertools.count()
 
@@ -61,7 +47,7 @@ class ContextParallel:
         self._operators: dict[Any, Operator] = {}
         """Which of the process, as words for what torch.compile traces."""
         self.identity = next(_identities)
-        self.attention_key = _attention_keys(self)
+        self.attention_key = attention_keys(self)
 
     @property
     def rank(self) -> int:
@@ -240,16 +226,11 @@ def shard(
     )
     parallel = ContextParallel(model, group, sharding, world)
     for name, mixer in mixers:
-        mixer.forward = _mixer_forward(parallel, mixer, name)
+        mixer.forward = mixer_forward(parallel, mixer, name)
     if heads:
-        _take_attention(model, parallel, [module for _, module in heads])
-    _guard(model, parallel)
+        take_attention(model, parallel, [module for _, module in heads])
+    guard(model, parallel)
     return parallel
-
-
-# ===----------------------------------------------------------------------===//
-# What is in a model
-# ===----------------------------------------------------------------------===//
 
 
 def _layers_of(
@@ -259,7 +240,7 @@ def _layers_of(
     for name, module in model.named_modules():
         kind = type(module).__name__
         if kind in MIXERS:
-            _check_mixer(module, name)
+            check_mixer(module, name)
             mixers.append((name, module))
         elif hasattr(module, "A_log"):
             raise ValueError(
@@ -281,287 +262,3 @@ def _layers_of(
             "attention interface"
         )
     return mixers, heads
-
-
-def _check_mixer(mixer: Any, name: str) -> None:
-    if mixer.activation not in ("silu", "swish"):
-        raise ValueError(
-            f"'{name}' has the activation '{mixer.activation}', expected silu"
-        )
-    if not hasattr(mixer.norm, "variance_epsilon"):
-        raise ValueError(
-            f"'{name}.norm' is a {type(mixer.norm).__name__} without a "
-            "variance_epsilon, which shard() does not know"
-        )
-
-
-# ===----------------------------------------------------------------------===//
-# Mixers
-# ===----------------------------------------------------------------------===//
-
-
-def _dtype_of(dtype: torch.dtype, what: str) -> str:
-    name = str(dtype).removeprefix("torch.")
-    if name not in ELEMENTS:
-        raise TypeError(f"{what} is {dtype}, expected one of {', '.join(ELEMENTS)}")
-    return name
-
-
-def _documents_in(parallel: ContextParallel) -> int:
-    return 0 if parallel.documents is None else parallel.documents.shape[1]
-
-
-def _apply(parallel: ContextParallel, key: str, tensors: list[Tensor]) -> Tensor:
-    if parallel.documents is not None:
-        tensors = [*tensors, parallel.documents]
-    return torch.ops.cp_mlir.forward(key, tensors)[0]
-
-
-def _mixer_keys(parallel: ContextParallel, mixer: Any) -> Callable[..., str]:
-    """The operator of a mixer by its input. What is traced by torch.compile takes it
-    for a constant, of the arguments: `identity` says of which mixer, since layers that
-    are alike share what was traced."""
-
-    @torch.compiler.assume_constant_result
-    def key(
-        identity: str,
-        rows: int,
-        local: int,
-        hidden: int,
-        dtype: torch.dtype,
-        documents: int,
-    ) -> str:
-        shape = MixerShape(
-            rows=rows,
-            length=local * parallel.world.size,
-            hidden=hidden,
-            dtype=_dtype_of(dtype, "the mixers' input"),
-            documents=documents,
-            **fields_of(mixer),
-        )
-        return parallel.operator_of(shape, ("u",)).key
-
-    return key
-
-
-def fields_of(mixer: Any) -> dict[str, Any]:
-    """What a mixer has of MixerShape, whatever its input is."""
-    inner = mixer.num_heads * mixer.head_dim
-    # Before transformers 5.23 a norm is over all of d_inner.
-    group_size = getattr(mixer.norm, "group_size", None) or inner
-    least, most = mixer.time_step_limit
-    return {
-        "num_heads": mixer.num_heads,
-        "head_dim": mixer.head_dim,
-        "num_groups": mixer.n_groups,
-        "state_size": mixer.ssm_state_size,
-        "conv_width": mixer.conv_kernel_size,
-        "chunk_size": mixer.chunk_size,
-        "norm_groups": inner // group_size,
-        "eps": mixer.norm.variance_epsilon,
-        "dt_min": float(least),
-        "dt_max": float(most),
-        "proj_bias": mixer.in_proj.bias is not None,
-        "conv_bias": mixer.conv1d.bias is not None,
-    }
-
-
-def _mixer_forward(
-    parallel: ContextParallel, mixer: Any, name: str
-) -> Callable[..., Tensor]:
-    key_of = _mixer_keys(parallel, mixer)
-    identity = f"{parallel.identity} {fields_of(mixer)}"
-
-    def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
-        _refuse(name, [*others], named)
-        u = hidden_states
-        weights = [
-            mixer.in_proj.weight,
-            mixer.in_proj.bias,
-            mixer.conv1d.weight.squeeze(1),
-            mixer.conv1d.bias,
-            mixer.dt_bias,
-            mixer.A_log,
-            mixer.D,
-            mixer.norm.weight,
-            mixer.out_proj.weight,
-            mixer.out_proj.bias,
-        ]
-        tensors = [u, *(w.to(u.dtype) for w in weights if w is not None)]
-        key = key_of(identity, *u.shape, u.dtype, _documents_in(parallel))
-        return _apply(parallel, key, tensors)
-
-    return forward
-
-
-def _refuse(name: str, others: Sequence[Any], named: dict[str, Any]) -> None:
-    """What a layer is handed beside its input, and cannot be left out in silence."""
-    for key in ("cache", "cache_params", "past_key_values", "seq_idx"):
-        if named.get(key) is not None:
-            raise ValueError(
-                f"'{name}' got {key}, which shard() does not take; train without a "
-                "cache, and give documents by seq_lens of batch()"
-            )
-    masks = [*others, named.get("attention_mask")]
-    if any(mask is not None for mask in masks):
-        raise ValueError(
-            f"'{name}' got a mask, which shard() does not take; give documents and "
-            "padding by seq_lens of batch()"
-        )
-
-
-# ===----------------------------------------------------------------------===//
-# Attention
-# ===----------------------------------------------------------------------===//
-
-
-def _take_attention(
-    model: Any, parallel: ContextParallel, modules: Sequence[nn.Module]
-) -> None:
-    from transformers import AttentionInterface
-
-    AttentionInterface.register(NAME, _attention)
-    for module in modules:
-        # Not a submodule, nor a parameter.
-        object.__setattr__(module, "_cp_mlir", parallel)
-    model.set_attn_implementation(NAME)
-
-
-def _attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    scaling: float | None = None,
-    dropout: float = 0.0,
-    sliding_window: int | None = None,
-    **named: Any,
-) -> tuple[Tensor, None]:
-    """transformers' attention interface: q `[b, h, l, p]`, k and v `[b, g, l, p]`; the
-    result is `[b, l, h, p]`."""
-    parallel: ContextParallel | None = getattr(module, "_cp_mlir", None)
-    what = type(module).__name__
-    if parallel is None:
-        raise ValueError(f"{what} is in no model that cp_mlir.shard() was given")
-    if attention_mask is not None:
-        raise ValueError(
-            f"{what} got a mask, which shard() does not take; give documents and "
-            "padding by seq_lens of batch()"
-        )
-    if dropout > 0:
-        raise ValueError(
-            f"{what} has dropout {dropout} in training, which shard() does not take; "
-            "set attention_dropout to 0"
-        )
-    for refused in ("softcap", "s_aux", "head_mask"):
-        if named.get(refused) is not None:
-            raise ValueError(f"{what} has {refused}, which shard() does not take")
-    q, k, v = (each.transpose(1, 2).contiguous() for each in (query, key, value))
-    operator_key = parallel.attention_key(
-        parallel.identity,
-        tuple(q.shape),
-        tuple(k.shape[2:]),
-        v.shape[3],
-        q.dtype,
-        scaling,
-        sliding_window,
-        _documents_in(parallel),
-    )
-    return _apply(parallel, operator_key, [q, k, v]), None
-
-
-def _attention_keys(parallel: ContextParallel) -> Callable[..., str]:
-    @torch.compiler.assume_constant_result
-    def key(
-        identity: int,
-        q: tuple[int, int, int, int],
-        k: tuple[int, int],
-        value_dim: int,
-        dtype: torch.dtype,
-        scaling: float | None,
-        window: int | None,
-        documents: int,
-    ) -> str:
-        rows, local, heads, head_dim = q
-        shape = AttentionShape(
-            rows=rows,
-            length=local * parallel.world.size,
-            num_heads=heads,
-            num_kv_heads=k[0],
-            head_dim=head_dim,
-            value_dim=value_dim,
-            scale=head_dim**-0.5 if scaling is None else float(scaling),
-            dtype=_dtype_of(dtype, "q of attention"),
-            window=window or 0,
-            documents=documents,
-        )
-        return parallel.operator_of(shape, ("q", "k", "v")).key
-
-    return key
-
-
-# ===----------------------------------------------------------------------===//
-# What a model is called with
-# ===----------------------------------------------------------------------===//
-
-
-def _guard(model: nn.Module, parallel: ContextParallel) -> None:
-    """Checks each call of the model, and hands it places in the whole row where it
-    has got none: its own would begin at 0 on every rank."""
-
-    def check_labels(_: nn.Module, args: Any, named: dict[str, Any]) -> Any:
-        named.pop("cp_batch", None)
-        # Not every model hands on what it does not know.
-        parallel.handed = named.pop("cu_seqlens", None)
-        if named.get("labels") is not None and named.get("shift_labels") is None:
-            raise ValueError(
-                "labels alone are shifted within a rank's part, so that the last token "
-                "of each part has none; take them, and shift_labels, from batch()"
-            )
-        return args, named
-
-    def check_inputs(_: nn.Module, args: Any, named: dict[str, Any]) -> Any:
-        parallel.documents = named.pop("cu_seqlens", parallel.handed)
-        parallel.handed = None
-        mask = named.get("attention_mask")
-        if mask is not None:
-            if not (isinstance(mask, Tensor) and mask.dim() == 2 and bool(mask.all())):
-                raise ValueError(
-                    "an attention_mask that is not all ones says what the program of "
-                    "all ranks would not know; give padding and documents by seq_lens "
-                    "of batch(), and no mask to the model"
-                )
-            named["attention_mask"] = None
-        for cache in ("cache", "past_key_values", "cache_params"):
-            if named.get(cache) is not None:
-                raise ValueError(
-                    f"{cache} is for generation, which shard() does not do; call the "
-                    "model without it"
-                )
-        named["use_cache"] = False
-        tokens = args[0] if args else named.get("input_ids")
-        if tokens is None:
-            tokens = named.get("inputs_embeds")
-        has_positions = (
-            not _takes_positions(base) or named.get("position_ids") is not None
-        )
-        if tokens is not None and not has_positions:
-            if parallel.documents is not None:
-                raise ValueError(
-                    "documents have positions of their own; give position_ids too, as "
-                    "batch() does"
-                )
-            named["position_ids"] = parallel.places_of(tokens)
-        return args, named
-
-    base = getattr(model, "base_model", model)
-    model.register_forward_pre_hook(check_labels, with_kwargs=True)
-    base.register_forward_pre_hook(check_inputs, with_kwargs=True)
-
-
-def _takes_positions(module: nn.Module) -> bool:
-    import inspect
-
-    parameters = inspect.signature(type(module).forward).parameters
-    return "position_ids" in parameters

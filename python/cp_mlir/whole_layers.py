@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .layers import MixerShape
-from .parallel import MIXERS, fields_of
+from .mixers import MIXERS, fields_of
 from .writer import ExportError
 
 NAME = "cp_mlir_export"

@@ -1,0 +1,103 @@
+"""Attention by transformers' own interface, which becomes an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from .calls import apply, documents_in, dtype_of
+from .layers import AttentionShape
+
+if TYPE_CHECKING:
+    from .parallel import ContextParallel
+
+NAME = "cp_mlir"
+
+
+def take_attention(
+    model: Any, parallel: ContextParallel, modules: Sequence[nn.Module]
+) -> None:
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(NAME, _attention)
+    for module in modules:
+        # Not a submodule, nor a parameter.
+        object.__setattr__(module, "_cp_mlir", parallel)
+    model.set_attn_implementation(NAME)
+
+
+def _attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    **named: Any,
+) -> tuple[Tensor, None]:
+    """transformers' attention interface: q `[b, h, l, p]`, k and v `[b, g, l, p]`; the
+    result is `[b, l, h, p]`."""
+    parallel: ContextParallel | None = getattr(module, "_cp_mlir", None)
+    what = type(module).__name__
+    if parallel is None:
+        raise ValueError(f"{what} is in no model that cp_mlir.shard() was given")
+    if attention_mask is not None:
+        raise ValueError(
+            f"{what} got a mask, which shard() does not take; give documents and "
+            "padding by seq_lens of batch()"
+        )
+    if dropout > 0:
+        raise ValueError(
+            f"{what} has dropout {dropout} in training, which shard() does not take; "
+            "set attention_dropout to 0"
+        )
+    for refused in ("softcap", "s_aux", "head_mask"):
+        if named.get(refused) is not None:
+            raise ValueError(f"{what} has {refused}, which shard() does not take")
+    q, k, v = (each.transpose(1, 2).contiguous() for each in (query, key, value))
+    operator_key = parallel.attention_key(
+        parallel.identity,
+        tuple(q.shape),
+        tuple(k.shape[2:]),
+        v.shape[3],
+        q.dtype,
+        scaling,
+        sliding_window,
+        documents_in(parallel),
+    )
+    return apply(parallel, operator_key, [q, k, v]), None
+
+
+def attention_keys(parallel: ContextParallel) -> Callable[..., str]:
+    @torch.compiler.assume_constant_result
+    def key(
+        identity: int,
+        q: tuple[int, int, int, int],
+        k: tuple[int, int],
+        value_dim: int,
+        dtype: torch.dtype,
+        scaling: float | None,
+        window: int | None,
+        documents: int,
+    ) -> str:
+        rows, local, heads, head_dim = q
+        shape = AttentionShape(
+            rows=rows,
+            length=local * parallel.world.size,
+            num_heads=heads,
+            num_kv_heads=k[0],
+            head_dim=head_dim,
+            value_dim=value_dim,
+            scale=head_dim**-0.5 if scaling is None else float(scaling),
+            dtype=dtype_of(dtype, "q of attention"),
+            window=window or 0,
+            documents=documents,
+        )
+        return parallel.operator_of(shape, ("q", "k", "v")).key
+
+    return key

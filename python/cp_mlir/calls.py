@@ -1,0 +1,47 @@
+"""What layers of a model have in common when they call an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from .layers import ELEMENTS
+
+if TYPE_CHECKING:
+    from .parallel import ContextParallel
+
+
+def dtype_of(dtype: torch.dtype, what: str) -> str:
+    name = str(dtype).removeprefix("torch.")
+    if name not in ELEMENTS:
+        raise TypeError(f"{what} is {dtype}, expected one of {', '.join(ELEMENTS)}")
+    return name
+
+
+def documents_in(parallel: ContextParallel) -> int:
+    return 0 if parallel.documents is None else parallel.documents.shape[1]
+
+
+def apply(parallel: ContextParallel, key: str, tensors: list[Tensor]) -> Tensor:
+    if parallel.documents is not None:
+        tensors = [*tensors, parallel.documents]
+    return torch.ops.cp_mlir.forward(key, tensors)[0]
+
+
+def refuse(name: str, others: Sequence[Any], named: dict[str, Any]) -> None:
+    """What a layer is handed beside its input, and cannot be left out in silence."""
+    for key in ("cache", "cache_params", "past_key_values", "seq_idx"):
+        if named.get(key) is not None:
+            raise ValueError(
+                f"'{name}' got {key}, which shard() does not take; train without a "
+                "cache, and give documents by seq_lens of batch()"
+            )
+    masks = [*others, named.get("attention_mask")]
+    if any(mask is not None for mask in masks):
+        raise ValueError(
+            f"'{name}' got a mask, which shard() does not take; give documents and "
+            "padding by seq_lens of batch()"
+        )

@@ -1,0 +1,114 @@
+"""Mamba-2 mixers of transformers, whose forward becomes an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from .calls import apply, documents_in, dtype_of, refuse
+from .layers import MixerShape
+
+if TYPE_CHECKING:
+    from .parallel import ContextParallel
+
+# Mixers that compute as cp.mamba_mixer does: silu, and a gated norm behind the scan.
+MIXERS = frozenset(
+    {
+        "BambaMixer",
+        "GraniteMoeHybridMambaLayer",
+        "Mamba2Mixer",
+        "NemotronHMamba2Mixer",
+    }
+)
+
+
+def check_mixer(mixer: Any, name: str) -> None:
+    if mixer.activation not in ("silu", "swish"):
+        raise ValueError(
+            f"'{name}' has the activation '{mixer.activation}', expected silu"
+        )
+    if not hasattr(mixer.norm, "variance_epsilon"):
+        raise ValueError(
+            f"'{name}.norm' is a {type(mixer.norm).__name__} without a "
+            "variance_epsilon, which shard() does not know"
+        )
+
+
+def _mixer_keys(parallel: ContextParallel, mixer: Any) -> Callable[..., str]:
+    """The operator of a mixer by its input. What is traced by torch.compile takes it
+    for a constant, of the arguments: `identity` says of which mixer, since layers that
+    are alike share what was traced."""
+
+    @torch.compiler.assume_constant_result
+    def key(
+        identity: str,
+        rows: int,
+        local: int,
+        hidden: int,
+        dtype: torch.dtype,
+        documents: int,
+    ) -> str:
+        shape = MixerShape(
+            rows=rows,
+            length=local * parallel.world.size,
+            hidden=hidden,
+            dtype=dtype_of(dtype, "the mixers' input"),
+            documents=documents,
+            **fields_of(mixer),
+        )
+        return parallel.operator_of(shape, ("u",)).key
+
+    return key
+
+
+def fields_of(mixer: Any) -> dict[str, Any]:
+    """What a mixer has of MixerShape, whatever its input is."""
+    inner = mixer.num_heads * mixer.head_dim
+    # Before transformers 5.23 a norm is over all of d_inner.
+    group_size = getattr(mixer.norm, "group_size", None) or inner
+    least, most = mixer.time_step_limit
+    return {
+        "num_heads": mixer.num_heads,
+        "head_dim": mixer.head_dim,
+        "num_groups": mixer.n_groups,
+        "state_size": mixer.ssm_state_size,
+        "conv_width": mixer.conv_kernel_size,
+        "chunk_size": mixer.chunk_size,
+        "norm_groups": inner // group_size,
+        "eps": mixer.norm.variance_epsilon,
+        "dt_min": float(least),
+        "dt_max": float(most),
+        "proj_bias": mixer.in_proj.bias is not None,
+        "conv_bias": mixer.conv1d.bias is not None,
+    }
+
+
+def mixer_forward(
+    parallel: ContextParallel, mixer: Any, name: str
+) -> Callable[..., Tensor]:
+    key_of = _mixer_keys(parallel, mixer)
+    identity = f"{parallel.identity} {fields_of(mixer)}"
+
+    def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
+        refuse(name, [*others], named)
+        u = hidden_states
+        weights = [
+            mixer.in_proj.weight,
+            mixer.in_proj.bias,
+            mixer.conv1d.weight.squeeze(1),
+            mixer.conv1d.bias,
+            mixer.dt_bias,
+            mixer.A_log,
+            mixer.D,
+            mixer.norm.weight,
+            mixer.out_proj.weight,
+            mixer.out_proj.bias,
+        ]
+        tensors = [u, *(w.to(u.dtype) for w in weights if w is not None)]
+        key = key_of(identity, *u.shape, u.dtype, documents_in(parallel))
+        return apply(parallel, key, tensors)
+
+    return forward
