@@ -14,6 +14,8 @@ if [ ! -x "$venv/bin/pytest" ]; then
     exit 1
   }
   "$venv/bin/pip" install -q torch 'transformers>=5.23' numpy pytest ruff pyright
+  # A peer, of which one file is used.
+  "$venv/bin/pip" install -q --no-deps nemo_automodel
 fi
 "$venv/bin/pip" install -q ./python
 # What is installed is tested, not the sources beside it.

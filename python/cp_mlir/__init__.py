@@ -21,6 +21,7 @@ from .world import CollectiveCount, World
 
 if TYPE_CHECKING:
     from .batch import Batch
+    from .compiled import CompiledModel, compile_model
     from .exporter import export
     from .operator import Operator, load
     from .parallel import ContextParallel, shard
@@ -32,6 +33,7 @@ __all__ = [
     "Batch",
     "CollectiveCount",
     "CompileError",
+    "CompiledModel",
     "ContextParallel",
     "CprtError",
     "ExportError",
@@ -41,6 +43,7 @@ __all__ = [
     "TensorSpec",
     "World",
     "compile_ir",
+    "compile_model",
     "export",
     "load",
     "shard",
@@ -48,9 +51,11 @@ __all__ = [
 
 _WITH_TORCH = {
     "Batch": "batch",
+    "CompiledModel": "compiled",
     "ContextParallel": "parallel",
     "ExportError": "writer",
     "Operator": "operator",
+    "compile_model": "compiled",
     "export": "exporter",
     "load": "operator",
     "shard": "parallel",

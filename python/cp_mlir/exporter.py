@@ -23,8 +23,8 @@ def export(model: nn.Module, **inputs: Tensor) -> str:
     """The module of whole tensors that cp-opt and cp-run take of a model called with
     `inputs`, such as input_ids `[B, S]`, whose sizes it is for. Its parameters are
     named as in state_dict(), and of tied ones one is there; inputs with a dimension 1
-    are cut along it, and ids are i32. Mixers, causal
-    attention and RMS norms become single ops. The model is as it was afterwards.
+    are cut along it, and ids are i32. Mixers, causal attention and RMS norms become
+    single ops. The model is as it was afterwards.
 
     Errors: ExportError, for an operator without a rule, by name and place.
     """
@@ -34,65 +34,91 @@ def export(model: nn.Module, **inputs: Tensor) -> str:
         named["use_cache"] = False
     with layers_whole(model):
         program = torch.export.export(model, (), named, strict=False)
-    writer = Writer()
-    importer = AtenImporter(writer)
-    signature = program.graph_signature
-    parameters = signature.inputs_to_parameters
-    buffers = {
-        **signature.inputs_to_buffers,
-        **signature.inputs_to_lifted_tensor_constants,
-    }
-    constants = {**program.state_dict, **program.constants}
-    arguments: list[tuple[Value, str]] = []
-    results: list[Value] = []
-    for node in program.graph.nodes:
-        if node.op == "placeholder":
-            tensor = node.meta.get("val")
-            if not isinstance(tensor, Tensor):
-                importer.values[node] = tensor
-                continue
-            element = element_of(tensor.dtype, f"'{node.name}'")
-            if node.name in buffers:
-                buffer: Any = constants[buffers[node.name]]
-                importer.values[node] = _buffer(writer, buffer, element)
-                continue
-            if _is_ids(node):
-                element = "i32"
-            value = writer.value(tensor.shape, element)
-            importer.values[node] = value
-            if node.name not in parameters:
-                attributes = f'cp.name = "{node.name}"'
-                if len(value.shape) > 1:
-                    attributes += ", cp.sequence = 1 : i64"
-                arguments.append((value, attributes))
-            # Of tied parameters one is read.
-            elif node.users:
-                name = parameters[node.name]
-                arguments.append((value, f'cp.param = "{name}"'))
-        elif node.op == "call_function":
-            importer.run(node)
-        elif node.op == "output":
-            results = [each for each in importer.of(node.args[0]) if each is not None]
-    lengths = {value.shape[1] for value, text in arguments if "cp.sequence" in text}
-    if len(lengths) != 1:
-        raise ExportError(
-            f"the inputs have {sorted(lengths) or 'no'} tokens, expected rows "
-            "[B, S, ...] of one length"
+    return _Export(program).text()
+
+
+class _Export:
+    """Of an exported program, node by node."""
+
+    def __init__(self, program: torch.export.ExportedProgram) -> None:
+        self.program = program
+        self.writer = Writer()
+        self.importer = AtenImporter(self.writer)
+        """Each with its attributes."""
+        self.arguments: list[tuple[Value, str]] = []
+        self.results: list[Value] = []
+        signature = program.graph_signature
+        self.parameters = signature.inputs_to_parameters
+        self.buffers = {
+            **signature.inputs_to_buffers,
+            **signature.inputs_to_lifted_tensor_constants,
+        }
+
+    def text(self) -> str:
+        for node in self.program.graph.nodes:
+            if node.op == "placeholder":
+                self._take(node)
+            elif node.op == "call_function":
+                self.importer.run(node)
+            elif node.op == "output":
+                found = self.importer.of(node.args[0])
+                self.results = [each for each in found if each is not None]
+        lengths = {
+            value.shape[1] for value, text in self.arguments if "cp.sequence" in text
+        }
+        if len(lengths) != 1:
+            raise ExportError(
+                f"the inputs have {sorted(lengths) or 'no'} tokens, expected rows "
+                "[B, S, ...] of one length"
+            )
+        return _function(
+            self._signature(),
+            self.writer.lines,
+            self.results,
+            _names_of(self.program, self.results),
+            lengths.pop(),
         )
-    # What it is called with, and then the parameters.
-    arguments.sort(key=lambda each: each[1].startswith("cp.param"))
-    for i, (value, attributes) in enumerate(arguments):
-        if value.name in importer.below:
-            below = importer.below[value.name]
-            init = f'cp.init = {{kind = "ids", below = {below} : i64}}'
-            arguments[i] = (value, f"{init}, {attributes}")
-    return _function(
-        [f"{value.name}: {value.type} {{{text}}}" for value, text in arguments],
-        writer.lines,
-        results,
-        _names_of(program, results),
-        lengths.pop(),
-    )
+
+    def _take(self, node: fx.Node) -> None:
+        """An argument of the program."""
+        tensor = node.meta.get("val")
+        if not isinstance(tensor, Tensor):
+            self.importer.values[node] = tensor
+            return
+        element = element_of(tensor.dtype, f"'{node.name}'")
+        if node.name in self.buffers:
+            name = self.buffers[node.name]
+            known = {**self.program.state_dict, **self.program.constants}
+            buffer: Any = known[name]
+            self.importer.values[node] = _buffer(self.writer, buffer, element)
+            return
+        if _is_ids(node):
+            element = "i32"
+        value = self.writer.value(tensor.shape, element)
+        self.importer.values[node] = value
+        if node.name not in self.parameters:
+            attributes = f'cp.name = "{node.name}"'
+            if len(value.shape) > 1:
+                attributes += ", cp.sequence = 1 : i64"
+            self.arguments.append((value, attributes))
+        # Of tied parameters one is read.
+        elif node.users:
+            name = self.parameters[node.name]
+            self.arguments.append((value, f'cp.param = "{name}"'))
+
+    def _signature(self) -> list[str]:
+        """What it is called with, and then the parameters."""
+        ordered = sorted(
+            self.arguments, key=lambda each: each[1].startswith("cp.param")
+        )
+        listed = []
+        for value, attributes in ordered:
+            below = self.importer.below.get(value.name)
+            if below is not None:
+                init = f'cp.init = {{kind = "ids", below = {below} : i64}}'
+                attributes = f"{init}, {attributes}"
+            listed.append(f"{value.name}: {value.type} {{{attributes}}}")
+        return listed
 
 
 def _is_ids(node: fx.Node) -> bool:

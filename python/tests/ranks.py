@@ -156,6 +156,37 @@ def exported() -> dict[str, Any]:
     return found
 
 
+@case
+def compiled() -> dict[str, Any]:
+    """Ten steps of SGD of a whole model as one program, in f32."""
+    found = {}
+    for name in ("bamba", "mamba2"):
+        model = models.make(name).eval()
+        alone = models.copied(model)
+        ids = torch.randint(1, models.vocabulary(model), (2, 64))
+        labels = torch.cat([ids[:, 1:], torch.full((2, 1), -100)], 1)
+        whole = cp_mlir.compile_model(model, order="zigzag", input_ids=ids)
+        worst, losses = 0.0, []
+        optimizers = [
+            torch.optim.SGD(each.parameters(), lr=0.3) for each in (alone, whole)
+        ]
+        for _ in range(10):
+            logits = alone(input_ids=ids, use_cache=False).logits
+            expected = models.cross_entropy(logits, labels, 126)
+            part = whole(whole.split("input_ids", ids))
+            mine = models.cross_entropy(part, whole.split("input_ids", labels), 126)
+            for optimizer, loss in zip(optimizers, (expected, mine), strict=True):
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            total = mine.detach().clone()
+            dist.all_reduce(total)
+            worst = max(worst, abs(float(total - expected)))
+            losses.append(float(expected))
+        found[name] = {"worst": worst, "falls": losses[0] - losses[-1]}
+    return found
+
+
 def _train(model: Any, data: torch.Tensor, how: str, words: dict[str, Any]) -> Any:
     cp = cp_mlir.shard(model, **words)
     ranks = dist.get_world_size()
@@ -284,6 +315,83 @@ def operators() -> dict[str, Any]:
         "y": models.rel_l2(layer.join(ys), expected.detach()),
         "gradients": worst,
     }
+
+
+def _mixer(length: int) -> tuple[Any, torch.Tensor, torch.Tensor]:
+    """One of Nemotron-H's form with slow decay, its input and a cotangent."""
+    from transformers import NemotronHConfig
+    from transformers.models.nemotron_h.modeling_nemotron_h import (
+        NemotronHMamba2Mixer,
+    )
+
+    config = NemotronHConfig(
+        hidden_size=256,
+        mamba_num_heads=16,
+        mamba_head_dim=32,
+        n_groups=4,
+        ssm_state_size=64,
+        chunk_size=64,
+        layers_block_type=["linear_attention"],
+    )
+    torch.manual_seed(11)
+    mixer = NemotronHMamba2Mixer(config, layer_idx=0)
+    with torch.no_grad():
+        mixer.A_log.uniform_(-6.0, -1.0)
+        mixer.dt_bias.uniform_(-2.0, 0.5)
+    u, cotangent = torch.randn(2, 1, length, 256).unbind(0)
+    return mixer, u, cotangent
+
+
+@case
+def automodel() -> dict[str, Any]:
+    """One mixer by Automodel's MambaContextParallel, in zigzag order, and by a program
+    in the same order: result, gradients, bytes and seconds."""
+    import automodel as peer
+
+    length = 4096
+    mixer, u, cotangent = _mixer(length)
+    batch = cp_mlir.Batch({"u": u, "dy": cotangent}, dist.get_world_size(), "zigzag")
+    rank = dist.get_rank()
+
+    def run(forward: Callable[[torch.Tensor], torch.Tensor]) -> dict[str, Any]:
+        seconds = []
+        for _ in range(5):
+            mixer.zero_grad()
+            x = batch.part("u", rank).requires_grad_()
+            dist.barrier()
+            start = time.perf_counter()
+            y = forward(x)
+            y.backward(batch.part("dy", rank))
+            dist.barrier()
+            seconds.append(time.perf_counter() - start)
+        gradients = {"u": x.grad}
+        for name, parameter in mixer.named_parameters():
+            gradient = parameter.grad.clone()
+            dist.all_reduce(gradient)
+            gradients[name] = gradient
+        return {"y": y.detach(), "seconds": min(seconds), "gradients": gradients}
+
+    theirs = peer.released().MambaContextParallel(
+        dist.group.WORLD, 16, 32, 4, 64, mixer
+    )
+    expected = run(lambda x: peer.forward(mixer, theirs, x))
+    found = {}
+    for strategy in ("hidden", "sequence"):
+        model = torch.nn.ModuleList([mixer])
+        cp = cp_mlir.shard(model, strategy=strategy, order="zigzag")
+        mine = run(mixer)
+        del mixer.forward
+        found[strategy] = {
+            "y": models.rel_l2(mine["y"], expected["y"]),
+            "gradients": max(
+                models.rel_l2(mine["gradients"][name], gradient)
+                for name, gradient in expected["gradients"].items()
+            ),
+            "seconds": mine["seconds"],
+            "theirs": expected["seconds"],
+        }
+        cp.world.reset_counts()
+    return found
 
 
 @case

@@ -52,6 +52,12 @@ def test_training(found: dict[str, Any]) -> None:
         assert each["falls"] > 1e-2, label
 
 
+def test_compiled(found: dict[str, Any]) -> None:
+    for label, each in found["compiled"].items():
+        assert each["worst"] < 1e-4, label
+        assert each["falls"] > 1e-2, label
+
+
 def test_operators(found: dict[str, Any]) -> None:
     assert found["operators"]["y"] < 1e-13
     assert found["operators"]["gradients"] < 1e-12
@@ -76,6 +82,20 @@ def test_traffic(found: dict[str, Any], tmp_path: Path) -> None:
         rows = json.loads(report.read_text())["collectives"]
         expected = {row["op"]: row["bytes_sent_per_rank"][0] for row in rows}
         assert each["sent"] == expected, label
+
+
+def test_automodel(found: dict[str, Any]) -> None:
+    """The released package's way of doing the same, with transformers' own scan. Four
+    ranks may have fewer processors than that."""
+    for strategy, each in found["automodel"].items():
+        print(
+            f"\n{found['ranks']} ranks, {strategy}: {each['seconds']:.3f} s a step, "
+            f"{each['theirs']:.3f} s by MambaContextParallel"
+        )
+        assert each["y"] < 1e-5
+        assert each["gradients"] < 1e-4
+        if found["ranks"] == 2:
+            assert each["seconds"] < 0.5 * each["theirs"]
 
 
 def test_memory_falls(found: dict[str, Any], tmp_path: Path) -> None:
