@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from .calls import apply, documents_in, dtype_of
+from .calls import apply, count_in, documents_for, dtype_of
 from .layers import AttentionShape
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def _attention(
     for refused in ("softcap", "s_aux", "head_mask"):
         if named.get(refused) is not None:
             raise ValueError(f"{what} has {refused}, which shard() does not take")
+    documents = documents_for(parallel, what, named)
     q, k, v = (each.transpose(1, 2).contiguous() for each in (query, key, value))
     operator_key = parallel.attention_key(
         parallel.identity,
@@ -68,9 +69,9 @@ def _attention(
         q.dtype,
         scaling,
         sliding_window,
-        documents_in(parallel),
+        count_in(documents),
     )
-    return apply(parallel, operator_key, [q, k, v]), None
+    return apply(operator_key, [q, k, v], documents), None
 
 
 def attention_keys(parallel: ContextParallel) -> Callable[..., str]:

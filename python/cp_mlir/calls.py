@@ -21,13 +21,30 @@ def dtype_of(dtype: torch.dtype, what: str) -> str:
     return name
 
 
-def documents_in(parallel: ContextParallel) -> int:
-    return 0 if parallel.documents is None else parallel.documents.shape[1]
+def documents_for(
+    parallel: ContextParallel, what: str, named: dict[str, Any]
+) -> Tensor | None:
+    """cu_seqlens of the call that is under way: as the model has handed it on to this
+    layer, or else of the call that began last. That is not the right one where a layer
+    is computed again for the backward pass."""
+    if "cu_seqlens" in named:
+        return named["cu_seqlens"]
+    if parallel.documents is not None and torch._C._current_graph_task_id() != -1:
+        raise ValueError(
+            f"'{what}' is computed again in the backward pass, and the model has not "
+            "handed on its documents; train it without gradient checkpointing, or "
+            "without documents"
+        )
+    return parallel.documents
 
 
-def apply(parallel: ContextParallel, key: str, tensors: list[Tensor]) -> Tensor:
-    if parallel.documents is not None:
-        tensors = [*tensors, parallel.documents]
+def count_in(documents: Tensor | None) -> int:
+    return 0 if documents is None else documents.shape[1]
+
+
+def apply(key: str, tensors: list[Tensor], documents: Tensor | None) -> Tensor:
+    if documents is not None:
+        tensors = [*tensors, documents]
     return torch.ops.cp_mlir.forward(key, tensors)[0]
 
 

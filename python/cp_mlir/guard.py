@@ -15,29 +15,23 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
     """Checks each call of the model, and hands it places in the whole row where it
     has got none: its own would begin at 0 on every rank."""
 
-    def check_labels(_: nn.Module, args: Any, named: dict[str, Any]) -> Any:
+    def check_labels(module: nn.Module, args: Any, named: dict[str, Any]) -> Any:
+        named = _by_name(module, args, named)
         named.pop("cp_batch", None)
         # Not every model hands on what it does not know.
-        parallel.handed = named.pop("cu_seqlens", None)
+        parallel.handed = named.get("cu_seqlens")
         if named.get("labels") is not None and named.get("shift_labels") is None:
             raise ValueError(
                 "labels alone are shifted within a rank's part, so that the last token "
                 "of each part has none; take them, and shift_labels, from batch()"
             )
-        return args, named
+        return (), named
 
-    def check_inputs(_: nn.Module, args: Any, named: dict[str, Any]) -> Any:
-        parallel.documents = named.pop("cu_seqlens", parallel.handed)
+    def check_inputs(module: nn.Module, args: Any, named: dict[str, Any]) -> Any:
+        named = _by_name(module, args, named)
+        parallel.documents = named.get("cu_seqlens", parallel.handed)
         parallel.handed = None
-        mask = named.get("attention_mask")
-        if mask is not None:
-            if not (isinstance(mask, Tensor) and mask.dim() == 2 and bool(mask.all())):
-                raise ValueError(
-                    "an attention_mask that is not all ones says what the program of "
-                    "all ranks would not know; give padding and documents by seq_lens "
-                    "of batch(), and no mask to the model"
-                )
-            named["attention_mask"] = None
+        _check_mask(named)
         for cache in ("cache", "past_key_values", "cache_params"):
             if named.get(cache) is not None:
                 raise ValueError(
@@ -45,26 +39,59 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
                     "model without it"
                 )
         named["use_cache"] = False
-        tokens = args[0] if args else named.get("input_ids")
-        if tokens is None:
-            tokens = named.get("inputs_embeds")
-        has_positions = (
-            not _takes_positions(base) or named.get("position_ids") is not None
-        )
-        if tokens is not None and not has_positions:
-            if parallel.documents is not None:
-                raise ValueError(
-                    "documents have positions of their own; give position_ids too, as "
-                    "batch() does"
-                )
-            named["position_ids"] = parallel.places_of(tokens)
-        return args, named
+        if _takes(module, "position_ids"):
+            _check_positions(parallel, named)
+        return (), named
 
-    base = getattr(model, "base_model", model)
     model.register_forward_pre_hook(check_labels, with_kwargs=True)
+    base = getattr(model, "base_model", model)
     base.register_forward_pre_hook(check_inputs, with_kwargs=True)
 
 
-def _takes_positions(module: nn.Module) -> bool:
-    parameters = inspect.signature(type(module).forward).parameters
-    return "position_ids" in parameters
+def _by_name(module: nn.Module, args: Any, named: dict[str, Any]) -> dict[str, Any]:
+    """All arguments of a call, those that were given by place too."""
+    names = list(inspect.signature(type(module).forward).parameters)[1:]
+    return dict(zip(names, args, strict=False)) | named
+
+
+def _check_mask(named: dict[str, Any]) -> None:
+    mask = named.get("attention_mask")
+    if mask is None:
+        return
+    if not (isinstance(mask, Tensor) and mask.dim() == 2 and bool(mask.all())):
+        raise ValueError(
+            "an attention_mask that is not all ones says what the program of all ranks "
+            "would not know; give padding and documents by seq_lens of batch(), and no "
+            "mask to the model"
+        )
+    named["attention_mask"] = None
+
+
+def _check_positions(parallel: ContextParallel, named: dict[str, Any]) -> None:
+    """Positions are those of the whole row, or of documents that are known."""
+    tokens = named.get("input_ids")
+    if tokens is None:
+        tokens = named.get("inputs_embeds")
+    if tokens is None:
+        return
+    given = named.get("position_ids")
+    if parallel.documents is not None:
+        if given is None:
+            raise ValueError(
+                "documents have positions of their own; give position_ids too, as "
+                "batch() does"
+            )
+        return
+    places = parallel.places_of(tokens)
+    if given is None:
+        named["position_ids"] = places
+    elif given.shape[1:] != places.shape[1:] or not bool((given == places).all()):
+        raise ValueError(
+            "position_ids are not those of this rank's tokens in a whole row; where "
+            "they begin anew rows hold documents: give these by seq_lens of batch(), "
+            "and take position_ids from it"
+        )
+
+
+def _takes(module: nn.Module, name: str) -> bool:
+    return name in inspect.signature(type(module).forward).parameters

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from .calls import apply, documents_in, dtype_of, refuse
+from .calls import apply, count_in, documents_for, dtype_of, refuse
 from .layers import MixerShape
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def check_mixer(mixer: Any, name: str) -> None:
         )
 
 
-def _mixer_keys(parallel: ContextParallel, mixer: Any) -> Callable[..., str]:
+def _mixer_keys(
+    parallel: ContextParallel, fields: dict[str, Any]
+) -> Callable[..., str]:
     """The operator of a mixer by its input. What is traced by torch.compile takes it
     for a constant, of the arguments: `identity` says of which mixer, since layers that
     are alike share what was traced."""
@@ -57,7 +60,7 @@ def _mixer_keys(parallel: ContextParallel, mixer: Any) -> Callable[..., str]:
             hidden=hidden,
             dtype=dtype_of(dtype, "the mixers' input"),
             documents=documents,
-            **fields_of(mixer),
+            **fields,
         )
         return parallel.operator_of(shape, ("u",)).key
 
@@ -86,29 +89,30 @@ def fields_of(mixer: Any) -> dict[str, Any]:
     }
 
 
-def mixer_forward(
-    parallel: ContextParallel, mixer: Any, name: str
-) -> Callable[..., Tensor]:
-    key_of = _mixer_keys(parallel, mixer)
-    identity = f"{parallel.identity} {fields_of(mixer)}"
+def replace_forward(parallel: ContextParallel, mixer: Any, name: str) -> None:
+    """By a method of the mixer's own, which a copy of it has for itself."""
+    fields = fields_of(mixer)
+    key_of = _mixer_keys(parallel, fields)
+    identity = f"{parallel.identity} {fields}"
 
-    def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
+    def forward(self: Any, hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
         refuse(name, [*others], named)
+        documents = documents_for(parallel, name, named)
         u = hidden_states
         weights = [
-            mixer.in_proj.weight,
-            mixer.in_proj.bias,
-            mixer.conv1d.weight.squeeze(1),
-            mixer.conv1d.bias,
-            mixer.dt_bias,
-            mixer.A_log,
-            mixer.D,
-            mixer.norm.weight,
-            mixer.out_proj.weight,
-            mixer.out_proj.bias,
+            self.in_proj.weight,
+            self.in_proj.bias,
+            self.conv1d.weight.squeeze(1),
+            self.conv1d.bias,
+            self.dt_bias,
+            self.A_log,
+            self.D,
+            self.norm.weight,
+            self.out_proj.weight,
+            self.out_proj.bias,
         ]
         tensors = [u, *(w.to(u.dtype) for w in weights if w is not None)]
-        key = key_of(identity, *u.shape, u.dtype, documents_in(parallel))
-        return apply(parallel, key, tensors)
+        key = key_of(identity, *u.shape, u.dtype, count_in(documents))
+        return apply(key, tensors, documents)
 
-    return forward
+    mixer.forward = types.MethodType(forward, mixer)

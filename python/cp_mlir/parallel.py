@@ -18,7 +18,7 @@ from .attention import attention_keys, take_attention
 from .batch import Batch
 from .compiler import CompileError, Sharding, compile_ir, compile_on_first
 from .guard import guard
-from .mixers import MIXERS, check_mixer, mixer_forward
+from .mixers import MIXERS, check_mixer, replace_forward
 from .operator import Operator, load
 from .program import Cut
 from .world import World, shared_world
@@ -48,6 +48,10 @@ class ContextParallel:
         """Which of the process, as words for what torch.compile traces."""
         self.identity = next(_identities)
         self.attention_key = attention_keys(self)
+
+    def __deepcopy__(self, _: Any) -> ContextParallel:
+        """Of copies of the model too: these are the same ranks."""
+        return self
 
     @property
     def rank(self) -> int:
@@ -220,16 +224,22 @@ def shard(
 
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
+    if getattr(model, "_cp_mlir_sharded", False):
+        raise ValueError(
+            f"this {type(model).__name__} is sharded already; make another model for "
+            "another sharding"
+        )
     mixers, heads = _layers_of(model)
     world = shared_world(
         sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
     )
     parallel = ContextParallel(model, group, sharding, world)
     for name, mixer in mixers:
-        mixer.forward = mixer_forward(parallel, mixer, name)
+        replace_forward(parallel, mixer, name)
     if heads:
         take_attention(model, parallel, [module for _, module in heads])
     guard(model, parallel)
+    model._cp_mlir_sharded = True  # type: ignore[assignment]
     return parallel
 
 

@@ -417,6 +417,53 @@ def memory() -> dict[str, Any]:
 
 
 @case
+def copies() -> dict[str, Any]:
+    """A copy of a sharded model has its own weights, as of moving averages."""
+    found = {}
+    for name in models.NAMES:
+        model = models.make(name)
+        cp = cp_mlir.shard(model)
+        copy, alone = models.copied(model), models.make(name)
+        with torch.no_grad():
+            for parameter in [*copy.parameters(), *alone.parameters()]:
+                parameter.mul_(1.5)
+        ids = torch.randint(1, models.vocabulary(model), (1, 64))
+        batch = cp.batch(ids)
+        whole = cp.gather(copy(**batch).logits, batch["cp_batch"])
+        expected = alone(input_ids=ids, use_cache=False).logits.detach()
+        found[name] = models.rel_l2(whole, expected)
+    return found
+
+
+@case
+def checkpointed() -> dict[str, Any]:
+    """Layers that are computed again have the documents of their own call, where
+    another one came between; or it is an error."""
+    found = {}
+    for name in models.NAMES:
+        ids = torch.randint(1, models.vocabulary(models.make(name)), (1, 64))
+
+        def train(again: bool, name: str = name, ids: torch.Tensor = ids) -> Any:
+            model = models.make(name)
+            cp = cp_mlir.shard(model)
+            if again:
+                model.gradient_checkpointing_enable()
+            loss = torch.zeros(())
+            for lengths in ([30, 34], [10, 54]):
+                batch = cp.batch(ids, seq_lens=torch.tensor([lengths]).int())
+                loss = loss + model(**batch).loss
+            loss.backward()
+            return model
+
+        kept = train(False)
+        try:
+            found[name] = models.worst_gradient(train(True), kept)
+        except ValueError as error:
+            found[name] = str(error)
+    return found
+
+
+@case
 def refusals() -> dict[str, Any]:
     """What would be wrong in silence is an error."""
     model = models.make("bamba")
@@ -441,6 +488,14 @@ def refusals() -> dict[str, Any]:
         "documents": said(
             lambda: model(input_ids=local, cu_seqlens=torch.tensor([[0, 64]] * 2).int())
         ),
+        "positions": said(
+            lambda: model(
+                input_ids=local,
+                position_ids=torch.arange(local.shape[1]).expand(2, -1) % 7,
+            )
+        ),
+        "by place": said(lambda: model(local, holes)),
+        "twice": said(lambda: cp_mlir.shard(model)),
         "strategy": said(lambda: cp_mlir.shard(models.make("bamba"), order="random")),
         "ranks": said(
             lambda: cp_mlir.load(

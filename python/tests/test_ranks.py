@@ -98,6 +98,18 @@ def test_automodel(found: dict[str, Any]) -> None:
             assert each["seconds"] < 0.5 * each["theirs"]
 
 
+def test_copies(found: dict[str, Any]) -> None:
+    assert max(found["copies"].values()) < 1e-5
+
+
+def test_checkpointed(found: dict[str, Any]) -> None:
+    for name, distance in found["checkpointed"].items():
+        if name == "mamba2":
+            assert "has not handed on its documents" in distance
+        else:
+            assert distance < 1e-6
+
+
 def test_memory_falls(found: dict[str, Any], tmp_path: Path) -> None:
     results = tmp_path / "one.json"
     environment = dict(os.environ, RANK="0", WORLD_SIZE="1", MASTER_ADDR="127.0.0.1")
@@ -121,6 +133,9 @@ def test_memory_falls(found: dict[str, Any], tmp_path: Path) -> None:
         ("mask", "ValueError: an attention_mask that is not all ones"),
         ("ones", "nothing"),
         ("documents", "ValueError: documents have positions of their own"),
+        ("positions", "ValueError: position_ids are not those of this rank's tokens"),
+        ("by place", "ValueError: an attention_mask that is not all ones"),
+        ("twice", "ValueError: this BambaForCausalLM is sharded already"),
         ("strategy", "ValueError: order must be one of contiguous, zigzag, striped"),
         ("ranks", "ValueError: the mesh (8,) has 8 ranks, but the process group has "),
         ("dropout", "ValueError: BambaAttention has dropout 0.5 in training"),
