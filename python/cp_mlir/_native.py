@@ -202,6 +202,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cprt_world_context": (c.c_void_p, [c.c_void_p, c.c_int64]),
     "cprt_context_status": (c.c_int, [c.c_void_p]),
     "cprt_context_message": (c.c_char_p, [c.c_void_p]),
+    "cprt_context_fail": (None, [c.c_void_p, c.c_int, c.c_char_p]),
     "cprt_context_counters": (
         c.c_size_t,
         [c.c_void_p, c.POINTER(Counter), c.c_size_t],

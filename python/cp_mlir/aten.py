@@ -174,7 +174,9 @@ class AtenImporter:
     def op_mul(self, a: Any, b: Any) -> Value:
         return self.same("arith.mulf", a, b, "arith.muli")
 
-    def op_div(self, a: Any, b: Any) -> Value:
+    def op_div(self, a: Any, b: Any, rounding_mode: str | None = None) -> Value:
+        if rounding_mode is not None:
+            raise ExportError("aten.div with a rounding mode has no rule")
         return self.same("arith.divf", a, b, "arith.divsi")
 
     def op_neg(self, x: Value) -> Value:
@@ -210,7 +212,7 @@ class AtenImporter:
         return self.op_square(x)
 
     def op_sigmoid(self, x: Value) -> Value:
-        return self.map(x, 1.0, body=self._sigmoid)
+        return self.map(x, 0.5, body=self._sigmoid)
 
     def op_silu(self, x: Value) -> Value:
         def body(names: list[str], element: str) -> tuple[list[str], str]:
@@ -218,16 +220,17 @@ class AtenImporter:
             made = self.writer.fresh()
             return [*lines, f"{made} = arith.mulf {names[0]}, {gate} : {element}"], made
 
-        return self.map(x, 1.0, body=body)
+        return self.map(x, 0.5, body=body)
 
     def _sigmoid(self, names: list[str], element: str) -> tuple[list[str], str]:
-        x, one = names
-        n, e, d, s = (self.writer.fresh() for _ in range(4))
+        """By the hyperbolic tangent, whose derivative overflows nowhere."""
+        x, half = names
+        a, t, b, s = (self.writer.fresh() for _ in range(4))
         return [
-            f"{n} = arith.negf {x} : {element}",
-            f"{e} = math.exp {n} : {element}",
-            f"{d} = arith.addf {e}, {one} : {element}",
-            f"{s} = arith.divf {one}, {d} : {element}",
+            f"{a} = arith.mulf {x}, {half} : {element}",
+            f"{t} = math.tanh {a} : {element}",
+            f"{b} = arith.mulf {t}, {half} : {element}",
+            f"{s} = arith.addf {b}, {half} : {element}",
         ], s
 
     def op_to(self, x: Value, *_: Any, **__: Any) -> Value:
@@ -245,9 +248,19 @@ class AtenImporter:
     op_contiguous = op_clone
     op_lift_fresh_copy = op_clone
     op_alias = op_clone
-    op_detach = op_clone
-    op_detach_ = op_clone
-    op_dropout = lambda self, x, *_: x  # noqa: E731
+
+    def op_detach(self, x: Value) -> Value:
+        if x.element.startswith("i"):
+            return x
+        text = f"cp.stop_gradient {x.name} : {x.type}"
+        return self.writer.op(x.shape, x.element, text)
+
+    op_detach_ = op_detach
+
+    def op_dropout(self, x: Value, p: float, train: bool) -> Value:
+        if train and p > 0:
+            raise ExportError(f"dropout {p} has no rule; export the model in eval()")
+        return x
 
     def op__assert_tensor_metadata(self, *_: Any, **__: Any) -> None:
         return None
@@ -306,9 +319,9 @@ class AtenImporter:
             raise ExportError("aten.slice with a step has no rule")
         dim %= len(x.shape)
         start = start or 0
-        return self.slice(
-            x, dim, start + x.shape[dim] if start < 0 else start, self.shape()[dim]
-        )
+        if start < 0:
+            start = max(start + x.shape[dim], 0)
+        return self.slice(x, dim, start, self.shape()[dim])
 
     def op_select(self, x: Value, dim: int, index: int) -> Value:
         dim %= len(x.shape)
@@ -357,7 +370,9 @@ class AtenImporter:
 
     def op_arange(self, *bounds: Any, **_: Any) -> Value:
         """Places of a row: wherever a rank's tokens stand, they are theirs."""
-        if self.element() != "i64" or (len(bounds) > 1 and bounds[0] != 0):
+        is_from_zero = len(bounds) < 2 or bounds[0] == 0
+        has_step = len(bounds) > 2 and bounds[2] != 1
+        if self.element() != "i64" or not is_from_zero or has_step:
             raise ExportError("aten.arange is exported of places from 0, in i64")
         shape = self.shape()
         return self.writer.op(

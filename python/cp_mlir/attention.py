@@ -60,7 +60,13 @@ def _attention(
         if named.get(refused) is not None:
             raise ValueError(f"{what} has {refused}, which shard() does not take")
     documents = documents_for(parallel, what, named)
-    q, k, v = (each.transpose(1, 2).contiguous() for each in (query, key, value))
+    # Under autocast rotary embedding leaves q and k in another type than v.
+    dtype = torch.promote_types(query.dtype, value.dtype)
+    if torch.is_autocast_enabled("cpu"):
+        dtype = torch.get_autocast_dtype("cpu")
+    q, k, v = (
+        each.to(dtype).transpose(1, 2).contiguous() for each in (query, key, value)
+    )
     operator_key = parallel.attention_key(
         parallel.identity,
         tuple(q.shape),

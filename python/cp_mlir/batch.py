@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes as c
+import functools
 import weakref
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -80,6 +82,22 @@ class Batch:
         weakref.finalize(self, native.runtime().cprt_batch_destroy, self._handle)
         self.ranks = ranks
         self.inner = inner
+        self._made_of = functools.partial(
+            Batch,
+            dict(held),
+            ranks,
+            order,
+            packed=packed,
+            length=length,
+            documents=documents,
+            inner=inner,
+            padding_id=padding_id,
+            shift_labels=shift_labels,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again where it is sent: data loaders make batches in other processes."""
+        return self._made_of, ()
 
     def names(self) -> list[str]:
         capacity = 64
@@ -89,6 +107,8 @@ class Batch:
 
     def part(self, name: str, rank: int) -> Tensor:
         """Of one of names(), what a rank has."""
+        if not 0 <= rank < self.ranks:
+            raise ValueError(f"rank {rank} is none of the batch's {self.ranks}")
         outer, inner = divmod(rank, self.inner)
         tensor, dim = self._get(name, outer)
         if dim < 0 or self.inner == 1:

@@ -29,7 +29,7 @@ def documents_for(
     is computed again for the backward pass."""
     if "cu_seqlens" in named:
         return named["cu_seqlens"]
-    if parallel.documents is not None and torch._C._current_graph_task_id() != -1:
+    if parallel.has_had_documents and torch._C._current_graph_task_id() != -1:
         raise ValueError(
             f"'{what}' is computed again in the backward pass, and the model has not "
             "handed on its documents; train it without gradient checkpointing, or "

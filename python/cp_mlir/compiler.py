@@ -105,19 +105,22 @@ def compile_ir(
     *,
     wrt: Sequence[str] | None = None,
     partial_gradients: bool = False,
-    target_cpu: str = "native",
+    target_cpu: str = "",
 ) -> Path:
     """Compiles a module of whole tensors; the path of the program, which is that of
     the last time where nothing has changed.
 
     `wrt`: with a backward entry, of which gradients are by the parameters and by these
     arguments. `partial_gradients`: those of parameters are each rank's terms, which
-    the caller adds up with all other gradients of the model. Errors: CompileError with
-    what the compiler says.
+    the caller adds up with all other gradients of the model. `target_cpu`: the least
+    processor, "native" for this one; without it x86-64-v3 on x86-64. Errors:
+    CompileError with what the compiler says.
     """
     sharding = sharding or Sharding()
     tool = native.find("cp-run")
-    flags = [*sharding.flags(), f"--target-cpu={target_cpu}"]
+    flags = sharding.flags()
+    if target_cpu:
+        flags.append(f"--target-cpu={target_cpu}")
     if wrt is not None:
         flags.append("--vjp=" + ",".join(wrt))
     if partial_gradients:

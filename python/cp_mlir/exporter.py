@@ -63,20 +63,20 @@ class _Export:
             elif node.op == "output":
                 found = self.importer.of(node.args[0])
                 self.results = [each for each in found if each is not None]
-        lengths = {
-            value.shape[1] for value, text in self.arguments if "cp.sequence" in text
+        rows = {
+            value.shape[:2] for value, text in self.arguments if "cp.sequence" in text
         }
-        if len(lengths) != 1:
+        if len(rows) != 1:
             raise ExportError(
-                f"the inputs have {sorted(lengths) or 'no'} tokens, expected rows "
-                "[B, S, ...] of one length"
+                f"the inputs have {sorted(rows) or 'no'} rows, expected [B, S, ...] of "
+                "one number and length"
             )
         return _function(
             self._signature(),
             self.writer.lines,
             self.results,
             _names_of(self.program, self.results),
-            lengths.pop(),
+            rows.pop(),
         )
 
     def _take(self, node: fx.Node) -> None:
@@ -170,11 +170,11 @@ def _function(
     lines: Sequence[str],
     results: Sequence[Value],
     names: Sequence[str],
-    length: int,
+    rows: tuple[int, ...],
 ) -> str:
     listed = ",\n    ".join(
         f'{value.type} {{cp.name = "{name}"'
-        + (", cp.sequence = 1 : i64}" if value.shape[1:2] == (length,) else "}")
+        + (", cp.sequence = 1 : i64}" if value.shape[:2] == rows else "}")
         for value, name in zip(results, names, strict=True)
     )
     body = "\n".join(lines).replace("\n", "\n  ")

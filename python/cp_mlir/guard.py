@@ -17,20 +17,31 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
 
     def check_labels(module: nn.Module, args: Any, named: dict[str, Any]) -> Any:
         named = _by_name(module, args, named)
-        named.pop("cp_batch", None)
-        # Not every model hands on what it does not know.
-        parallel.handed = named.get("cu_seqlens")
+        batch = named.pop("cp_batch", None)
+        _check_rows(parallel, batch, named)
+        if named.get("output_router_logits"):
+            raise ValueError(
+                "output_router_logits adds a term to the loss that is no sum over "
+                "tokens; call the model without it"
+            )
+        parallel.handed = None
         if named.get("labels") is not None and named.get("shift_labels") is None:
             raise ValueError(
                 "labels alone are shifted within a rank's part, so that the last token "
                 "of each part has none; take them, and shift_labels, from batch()"
             )
+        # Not every model hands on what it does not know.
+        parallel.handed = named.get("cu_seqlens")
         return (), named
+
+    def forget(*_: Any) -> None:
+        parallel.documents = parallel.handed = None
 
     def check_inputs(module: nn.Module, args: Any, named: dict[str, Any]) -> Any:
         named = _by_name(module, args, named)
         parallel.documents = named.get("cu_seqlens", parallel.handed)
         parallel.handed = None
+        parallel.has_had_documents |= parallel.documents is not None
         _check_mask(named)
         for cache in ("cache", "past_key_values", "cache_params"):
             if named.get(cache) is not None:
@@ -46,12 +57,26 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
     model.register_forward_pre_hook(check_labels, with_kwargs=True)
     base = getattr(model, "base_model", model)
     base.register_forward_pre_hook(check_inputs, with_kwargs=True)
+    base.register_forward_hook(forget, always_call=True)
 
 
 def _by_name(module: nn.Module, args: Any, named: dict[str, Any]) -> dict[str, Any]:
     """All arguments of a call, those that were given by place too."""
     names = list(inspect.signature(type(module).forward).parameters)[1:]
     return dict(zip(names, args, strict=False)) | named
+
+
+def _check_rows(parallel: ContextParallel, batch: Any, named: dict[str, Any]) -> None:
+    """That the tokens are those of the batch that came with them."""
+    tokens = named.get("input_ids")
+    if batch is None or tokens is None:
+        return
+    expected = tuple(batch.part("input_ids", parallel.rank).shape)
+    if tuple(tokens.shape) != expected:
+        raise ValueError(
+            f"input_ids have shape {list(tokens.shape)}, but this rank's part of the "
+            f"batch has {list(expected)}; give the model what batch() gave"
+        )
 
 
 def _check_mask(named: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .calls import apply, count_in, documents_for, dtype_of, refuse
 from .layers import MixerShape
@@ -31,6 +31,19 @@ def check_mixer(mixer: Any, name: str) -> None:
         raise ValueError(
             f"'{name}' has the activation '{mixer.activation}', expected silu"
         )
+    for part, expected in (
+        ("in_proj", nn.Linear),
+        ("conv1d", nn.Conv1d),
+        ("out_proj", nn.Linear),
+    ):
+        found = getattr(mixer, part)
+        if type(found) is not expected or found._forward_hooks:
+            raise ValueError(
+                f"'{name}.{part}' is a {type(found).__name__}"
+                f"{' with hooks' if found._forward_hooks else ''}, expected a plain "
+                f"{expected.__name__}: the program reads its weight alone, and what is "
+                "around it, such as an adapter, would be lost"
+            )
     if not hasattr(mixer.norm, "variance_epsilon"):
         raise ValueError(
             f"'{name}.norm' is a {type(mixer.norm).__name__} without a "

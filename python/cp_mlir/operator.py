@@ -56,13 +56,30 @@ class Callable:
         ]
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        try:
+            held = self._hold(tensors)
+        except (TypeError, ValueError) as error:
+            # The others would wait for this rank.
+            self.world.fail(str(error))
+            raise
+        results = list(map(torch.empty_like, self._prototypes))
+        pointers = self._pointers(
+            *[tensor.data_ptr() for tensor in held],
+            *[tensor.data_ptr() for tensor in results],
+        )
+        self.run(self.world.context, None, pointers)
+        self.world.check()
+        return results
+
+    def _hold(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """What the program can read."""
         if len(tensors) != len(self._arguments):
             names = ", ".join(spec.name for spec, _, _ in self._arguments)
             raise TypeError(
                 f"'{self.entry.name}' takes {len(self._arguments)} tensors ({names}), "
                 f"but got {len(tensors)}"
             )
-        held = [
+        return [
             tensor
             if tensor.dtype is dtype
             and tensor.shape == shape
@@ -73,14 +90,6 @@ class Callable:
                 tensors, self._arguments, strict=True
             )
         ]
-        results = list(map(torch.empty_like, self._prototypes))
-        pointers = self._pointers(
-            *[tensor.data_ptr() for tensor in held],
-            *[tensor.data_ptr() for tensor in results],
-        )
-        self.run(self.world.context, None, pointers)
-        self.world.check()
-        return results
 
     def _as_taken(self, tensor: Tensor, spec: TensorSpec, dtype: torch.dtype) -> Tensor:
         what = f"'{spec.name}' of '{self.entry.name}'"
@@ -325,11 +334,12 @@ class Operator:
                 f"{list(spec.shape)}"
             )
         part = torch.empty(spec.local_shape, dtype=dtype)
+        dense = whole.detach().cpu().contiguous()
         self.program.split(
             0,
             index,
             self.world.rank if rank is None else rank,
-            whole.contiguous().data_ptr(),
+            dense.data_ptr(),
             part.data_ptr(),
         )
         return part
@@ -337,11 +347,18 @@ class Operator:
     def join(self, parts: Sequence[Tensor], result: int = 0) -> Tensor:
         """A whole result of the parts of all ranks, in their order."""
         spec = self.program.entries[0].results[result]
-        whole = torch.empty(spec.shape, dtype=getattr(torch, spec.dtype))
+        dtype = getattr(torch, spec.dtype)
+        if len(parts) != self.world.size:
+            raise ValueError(f"expected {self.world.size} parts, but got {len(parts)}")
+        whole = torch.empty(spec.shape, dtype=dtype)
         for rank, part in enumerate(parts):
-            self.program.join(
-                0, result, rank, part.contiguous().data_ptr(), whole.data_ptr()
-            )
+            if tuple(part.shape) != spec.local_shape or part.dtype is not dtype:
+                raise ValueError(
+                    f"part {rank} of '{spec.name}' is {part.dtype} {list(part.shape)}, "
+                    f"expected {dtype} {list(spec.local_shape)}"
+                )
+            dense = part.detach().cpu().contiguous()
+            self.program.join(0, result, rank, dense.data_ptr(), whole.data_ptr())
         return whole
 
 

@@ -18,12 +18,26 @@ from .attention import attention_keys, take_attention
 from .batch import Batch
 from .compiler import CompileError, Sharding, compile_ir, compile_on_first
 from .guard import guard
-from .mixers import MIXERS, check_mixer, replace_forward
+from .inspection import check_loss, layers_of
+from .mixers import replace_forward
 from .operator import Operator, load
 from .program import Cut
 from .world import World, shared_world
 
 _identities = itertools.count()
+
+# What batch() knows what to do with.
+_TAKEN = {
+    "attention_mask",
+    "input_ids",
+    "inputs_embeds",
+    "labels",
+    "loss_mask",
+    "padding_mask",
+    "position_ids",
+    "seq_lens",
+    "seq_lens_padded",
+}
 
 
 class ContextParallel:
@@ -42,6 +56,8 @@ class ContextParallel:
         self.world = world
         """cu_seqlens of the batch that is under way, or None."""
         self.documents: Tensor | None = None
+        """Whether a batch had documents."""
+        self.has_had_documents = False
         """Those that the whole model has been called with, for its base model."""
         self.handed: Tensor | None = None
         self._operators: dict[Any, Operator] = {}
@@ -82,6 +98,18 @@ class ContextParallel:
             tensors["input_ids"] = input_ids
         if labels is not None:
             tensors["labels"] = labels
+        unknown = set(tensors) - _TAKEN
+        if unknown:
+            raise TypeError(
+                f"batch() hands no {sorted(unknown)} to the model; it takes "
+                f"{sorted(_TAKEN)}, and Batch cuts any others"
+            )
+        for name, tensor in tensors.items():
+            if tensor.requires_grad:
+                raise ValueError(
+                    f"'{name}' has a gradient, which would end here: batch() makes new "
+                    "tensors; give ids, or embed this rank's part of them"
+                )
         made = Batch(
             tensors,
             self.world.size,
@@ -97,8 +125,12 @@ class ContextParallel:
             for name in known & {"input_ids", "inputs_embeds", "position_ids"}
         }
         if "labels" in known:
-            given["labels"] = given["shift_labels"] = made.part("labels", self.rank)
-            given["num_items_in_batch"] = (made.whole("labels") != -100).sum()
+            mine, whole = made.part("labels", self.rank), made.whole("labels")
+            if "loss_mask" in known:
+                mine = mine.masked_fill(made.part("loss_mask", self.rank) == 0, -100)
+                whole = whole.masked_fill(made.whole("loss_mask") == 0, -100)
+            given["labels"] = given["shift_labels"] = mine
+            given["num_items_in_batch"] = (whole != -100).sum()
         if packed or "seq_lens" in tensors:
             given["cu_seqlens"] = made.whole("cu_seqlens_padded")
         given["cp_batch"] = made
@@ -229,7 +261,8 @@ def shard(
             f"this {type(model).__name__} is sharded already; make another model for "
             "another sharding"
         )
-    mixers, heads = _layers_of(model)
+    check_loss(model)
+    mixers, heads = layers_of(model)
     world = shared_world(
         sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
     )
@@ -241,34 +274,3 @@ def shard(
     guard(model, parallel)
     model._cp_mlir_sharded = True  # type: ignore[assignment]
     return parallel
-
-
-def _layers_of(
-    model: nn.Module,
-) -> tuple[list[tuple[str, nn.Module]], list[tuple[str, nn.Module]]]:
-    mixers, heads = [], []
-    for name, module in model.named_modules():
-        kind = type(module).__name__
-        if kind in MIXERS:
-            check_mixer(module, name)
-            mixers.append((name, module))
-        elif hasattr(module, "A_log"):
-            raise ValueError(
-                f"'{name}' is a {kind}, which depends along the sequence in a way that "
-                f"is not known here; shard() knows {', '.join(sorted(MIXERS))}, and "
-                "attention by transformers' attention interface"
-            )
-        elif kind.endswith("Attention") and hasattr(module, "is_causal"):
-            if not module.is_causal:
-                raise ValueError(
-                    f"'{name}' is attention that is not causal, which shard() does not "
-                    "cut; leave such layers to models that fit one rank"
-                )
-            heads.append((name, module))
-    if not mixers and not heads:
-        raise ValueError(
-            f"{type(model).__name__} has no layer that shard() knows: "
-            f"{', '.join(sorted(MIXERS))}, or causal attention by transformers' "
-            "attention interface"
-        )
-    return mixers, heads

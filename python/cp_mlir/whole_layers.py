@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .calls import refuse
 from .layers import MixerShape
-from .mixers import MIXERS, fields_of
+from .mixers import MIXERS, check_mixer, fields_of
 from .writer import ExportError
 
 NAME = "cp_mlir_export"
@@ -54,21 +55,42 @@ def _mixer(mixer: Any) -> Callable[..., Tensor]:
         if name in MixerShape(1, 1, 1, 1, 1, 1, 1, 1, proj_bias=True).types()
     ]
 
-    def forward(hidden_states: Tensor, *_: Any, **__: Any) -> Tensor:
+    def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
+        refuse(type(mixer).__name__, others, named)
         weights = [mixer.get_parameter(name) for name in names]
         return _ops.mixer(hidden_states, weights, names, fields)
 
     return forward
 
 
-def _is_norm(module: nn.Module) -> bool:
-    return type(module).__name__.endswith("RMSNorm") and (
-        hasattr(module, "variance_epsilon") or hasattr(module, "eps")
-    )
+def _is_norm(module: Any) -> bool:
+    """Whether it computes as cp.rms_norm does, which a name does not say: some add 1 to
+    their weight."""
+    eps = _eps_of(module)
+    weight = getattr(module, "weight", None)
+    if not type(module).__name__.endswith("RMSNorm") or eps is None or weight is None:
+        return False
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(0)
+        x = torch.randn(3, weight.numel(), generator=generator).to(weight.dtype)
+        try:
+            found = module(x).double()
+        except Exception:  # Whatever else it takes, it is none.
+            return False
+        wide = x.double()
+        scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)
+        expected = wide * scale * weight.double()
+        near = 2e-2 if weight.dtype is torch.bfloat16 else 1e-5
+        return bool((found - expected).norm() <= near * expected.norm())
+
+
+def _eps_of(norm: Any) -> float | None:
+    eps = getattr(norm, "variance_epsilon", None)
+    return getattr(norm, "eps", None) if eps is None else eps
 
 
 def _norm(norm: Any) -> Callable[..., Tensor]:
-    eps = getattr(norm, "variance_epsilon", None) or norm.eps
+    eps = _eps_of(norm)
 
     def forward(hidden_states: Tensor) -> Tensor:
         return _ops.rms_norm(hidden_states, norm.weight, eps)
@@ -90,6 +112,9 @@ def _attention(
     what = type(module).__name__
     if attention_mask is not None or not getattr(module, "is_causal", False):
         raise ExportError(f"{what} has a mask, or is not causal; neither is exported")
+    for refused in ("softcap", "s_aux", "head_mask"):
+        if named.get(refused) is not None:
+            raise ExportError(f"{what} has {refused}, which has no op")
     if dropout > 0:
         raise ExportError(f"{what} has dropout {dropout}; export the model in eval()")
     q, k, v = (each.transpose(1, 2) for each in (query, key, value))
@@ -100,19 +125,25 @@ def _attention(
 @contextlib.contextmanager
 def layers_whole(model: Any) -> Iterator[None]:
     """Until it ends, each layer that has an op is one operator."""
-    changed: list[nn.Module] = []
+    if getattr(model, "_cp_mlir_sharded", False):
+        raise ExportError(
+            "the model is sharded, and its layers are programs already; export another "
+            "one"
+        )
+    changed: list[tuple[nn.Module, Any]] = []
     config = getattr(model, "config", None)
     attention = getattr(config, "_attn_implementation", None)
     try:
-        for module in model.modules():
-            kind = type(module).__name__
-            if kind in MIXERS:
-                module.forward = _mixer(module)
+        for name, module in model.named_modules():
+            if type(module).__name__ in MIXERS:
+                check_mixer(module, name)
+                forward = _mixer(module)
             elif _is_norm(module):
-                module.forward = _norm(module)
+                forward = _norm(module)
             else:
                 continue
-            changed.append(module)
+            changed.append((module, module.__dict__.get("forward")))
+            module.forward = forward
         if attention is not None:
             from transformers import AttentionInterface
 
@@ -120,7 +151,9 @@ def layers_whole(model: Any) -> Iterator[None]:
             model.set_attn_implementation(NAME)
         yield
     finally:
-        for module in changed:
+        for module, before in changed:
             del module.forward
+            if before is not None:
+                module.forward = before
         if attention is not None:
             model.set_attn_implementation(attention)

@@ -60,6 +60,7 @@ class World:
             self.size *= each
         self.rank = 0
         self._handle = c.c_void_p()
+        self._process = os.getpid()
         if self.size > 1:
             self.rank = _rank_in(group, self.size, self.sizes)
         options = native.Options()
@@ -114,6 +115,11 @@ class World:
                 runtime.cprt_context_message(self.context).decode(errors="replace"),
             )
 
+    def fail(self, text: str) -> None:
+        """Tells the other ranks that this one has failed. Alone nobody waits."""
+        if self.size > 1 and self.context:
+            native.runtime().cprt_context_fail(self.context, 1, text.encode())
+
     def coordinate(self, axis: int) -> int:
         """Of this rank along an axis of the mesh."""
         inner = 1
@@ -143,7 +149,8 @@ class World:
         """Ends it, which all ranks do, in one order: rank 0 waits for the others. It
         is done when the process exits, if not before. Nothing can be called on it any
         more."""
-        if self.context:
+        # A process that this one forked has no part in it.
+        if self.context and os.getpid() == self._process:
             self.context = 0
             atexit.unregister(self._end)
             native.runtime().cprt_world_destroy(self._handle)

@@ -57,10 +57,12 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "rsqrt": lambda x, w: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 0.1),
     "scalars": lambda x, w: 2 - x * 0.5,
     "sigmoid": lambda x, w: torch.sigmoid(x) * torch.tanh(x),
+    "silu of much": lambda x, w: functional.silu(x * 1000),
     "silu": lambda x, w: functional.silu(x),
     "sin": lambda x, w: torch.sin(x) + torch.cos(x),
     "split": lambda x, w: x.split([1, 5], -1)[0] * x,
     "sqrt": lambda x, w: torch.sqrt(x * x + 1.0),
+    "stop": lambda x, w: x * x.detach(),
     "squeeze": lambda x, w: x.unsqueeze(2).squeeze(2) + 1.0,
     "through f32": lambda x, w: (x.float() * 2).double(),
 }
@@ -126,8 +128,53 @@ def test_an_operator_without_a_rule() -> None:
         cp_mlir.export(Sorting(), x=x)
 
 
+def test_layers_that_only_look_known() -> None:
+    """They are exported for what they compute, or refused."""
+
+    class ShiftedRMSNorm(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.rand(6, dtype=torch.float64))
+            self.eps = 1e-6
+
+        def forward(self, x: Tensor) -> Tensor:
+            scale = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+            return x * scale * (1.0 + self.weight)
+
+    norm = ShiftedRMSNorm()
+    x = torch.randn(2, 8, 6, dtype=torch.float64)
+    text = cp_mlir.export(norm, x=x)
+    assert "cp.rms_norm" not in text
+    operator = cp_mlir.load(cp_mlir.compile_ir(text))
+    torch.testing.assert_close(operator(x, norm.weight.detach()), norm(x).detach())
+    model = models.make("mamba2").eval()
+    ids = torch.ones(1, 32).long()
+    mask = ids.clone()
+    mask[0, :4] = 0
+    with pytest.raises(ValueError, match="got a mask"):
+        cp_mlir.export(model, input_ids=ids, attention_mask=mask)
+    for module in model.modules():
+        if hasattr(module, "activation"):
+            module.activation = "tanh"
+    with pytest.raises(ValueError, match="activation 'tanh', expected silu"):
+        cp_mlir.export(model, input_ids=ids)
+
+
+def test_a_sharded_model() -> None:
+    model = models.make("bamba")
+    cp_mlir.shard(model)
+    with pytest.raises(cp_mlir.ExportError, match="is sharded"):
+        cp_mlir.export(model, input_ids=torch.ones(1, 32).long())
+
+
 def test_other_refusals() -> None:
     x = torch.randn(2, 8, 6, dtype=torch.float64)
+    steps = Function(lambda x, w: x + torch.arange(0, 16, 2)[None, :, None])
+    with pytest.raises(cp_mlir.ExportError, match="places from 0"):
+        cp_mlir.export(steps, x=x)
+    dropping = Function(lambda x, w: functional.dropout(x, 0.5, training=True))
+    with pytest.raises(cp_mlir.ExportError, match=r"dropout 0\.5"):
+        cp_mlir.export(dropping, x=x)
     with pytest.raises(cp_mlir.ExportError, match="only to 2"):
         cp_mlir.export(Function(lambda x, w: x.pow(3)), x=x)
     with pytest.raises(cp_mlir.ExportError, match="which has no type in IR"):

@@ -191,6 +191,16 @@ def test_another_device() -> None:
     assert operator(*tensors).device.type == "meta"
 
 
+def test_parts_are_checked() -> None:
+    operator = layer(AttentionShape(1, 6, 4, 2, 3, 5, 0.6, dtype="float64"))
+    whole = torch.randn(1, 4, 6, 3, dtype=torch.float64).transpose(1, 2)
+    assert torch.equal(operator.split("q", whole), whole)
+    with pytest.raises(ValueError, match="expected 1 parts, but got 2"):
+        operator.join([whole, whole])
+    with pytest.raises(ValueError, match=r"part 0 of 'out' is torch\.float64 \[1, 6, "):
+        operator.join([whole])
+
+
 def test_too_few_arguments() -> None:
     operator = layer()
     with pytest.raises(TypeError, match="takes 9 tensors"):

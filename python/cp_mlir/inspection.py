@@ -1,0 +1,116 @@
+"""What is in a model: the layers that become programs, and those that make it one that
+cannot share tokens. What is not known to be token-wise is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from torch import nn
+
+from .mixers import MIXERS, check_mixer
+
+Layers = list[tuple[str, nn.Module]]
+
+# Names of layers that depend along the sequence in ways that are not known here.
+_SEQUENTIAL = re.compile(
+    r"Recurrent|Lightning|ShortConv|Rwkv|Retention|Lru|DeltaNet|LinearAttention|Mixer$"
+)
+_KNOWN_LAYERS = {
+    "attention",
+    "full_attention",
+    "hybrid",
+    "linear_attention",
+    "mamba",
+    "mlp",
+    "moe",
+    "sliding_attention",
+}
+
+
+def layers_of(model: nn.Module) -> tuple[Layers, Layers]:
+    """Its mixers and its attention. ValueError, by its place, for a layer that depends
+    along the sequence in another way."""
+    _check_config(model)
+    mixers: Layers = []
+    heads: Layers = []
+    for name, module in model.named_modules():
+        kind = type(module).__name__
+        if any(name.startswith(f"{known}.") for known, _ in mixers):
+            continue
+        if kind in MIXERS:
+            check_mixer(module, name)
+            mixers.append((name, module))
+        elif (
+            hasattr(module, "A_log")
+            or isinstance(module, (nn.Conv1d, nn.Conv2d, nn.RNNBase))
+            or _SEQUENTIAL.search(kind)
+        ):
+            raise ValueError(
+                f"'{name}' is a {kind}, which depends along the sequence in a way that "
+                f"is not known here; shard() knows {', '.join(sorted(MIXERS))}, and "
+                "attention by transformers' attention interface"
+            )
+        elif kind.endswith("Attention"):
+            _check_attention(module, name)
+            heads.append((name, module))
+    if not mixers and not heads:
+        raise ValueError(
+            f"{type(model).__name__} has no layer that shard() knows: "
+            f"{', '.join(sorted(MIXERS))}, or causal attention by transformers' "
+            "attention interface"
+        )
+    if heads and not hasattr(model, "set_attn_implementation"):
+        raise ValueError(
+            f"{type(model).__name__} is no model of transformers, by whose interface "
+            "its attention would be replaced; give shard() the model that it holds"
+        )
+    return mixers, heads
+
+
+def _check_attention(module: Any, name: str) -> None:
+    if not getattr(module, "is_causal", False):
+        raise ValueError(
+            f"'{name}' is attention that does not say that it is causal "
+            f"({type(module).__name__}), which shard() does not cut"
+        )
+
+
+def _check_config(model: nn.Module) -> None:
+    """Patterns of attention that only a mask says, and heads that read one token."""
+    kind = type(model).__name__
+    if "Classification" in kind or "QuestionAnswering" in kind:
+        raise ValueError(
+            f"{kind} reads certain tokens of a row, which are one rank's; shard() is "
+            "for models with a result for each token"
+        )
+    config = getattr(model, "config", None)
+    for field in ("layer_types", "layers_block_type", "attention_layers"):
+        kinds = getattr(config, field, None) or []
+        unknown = {each for each in kinds if isinstance(each, str)} - _KNOWN_LAYERS
+        if field == "attention_layers":
+            unknown -= {"global"}
+        if unknown:
+            raise ValueError(
+                f"the model has layers {sorted(unknown)} ({field}), which shard() does "
+                "not know"
+            )
+    for field in ("attention_chunk_size", "alibi"):
+        if getattr(config, field, None):
+            raise ValueError(
+                f"the model has {field}={getattr(config, field)}, a pattern of "
+                "attention that shard() does not know"
+            )
+
+
+def check_loss(model: nn.Module) -> None:
+    """ValueError for terms of a loss that are no sums over tokens: the losses of ranks
+    would not add up to them."""
+    config = getattr(model, "config", None)
+    for field in ("z_loss_coefficient", "output_router_logits"):
+        if getattr(config, field, None):
+            raise ValueError(
+                f"the model has {field}={getattr(config, field)}, which makes a loss "
+                "that is no sum over tokens; set it to 0, and add such a term by "
+                "yourself"
+            )

@@ -1,0 +1,177 @@
+"""Models that cannot share tokens, and calls of one that does, on one rank."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import models
+import pytest
+import torch
+from torch import nn
+from transformers import (
+    AutoModelForCausalLM,
+    GPTNeoConfig,
+    Lfm2Config,
+    LlamaConfig,
+    LlamaForSequenceClassification,
+    MixtralConfig,
+)
+
+import cp_mlir
+
+SMALL = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 48,
+}
+
+
+def bamba(**fields: Any) -> nn.Module:
+    model = models.make("bamba")
+    for name, value in fields.items():
+        setattr(model.config, name, value)
+    return model
+
+
+def adapted() -> nn.Module:
+    model = models.make("mamba2")
+    mixer = model.backbone.layers[0].mixer
+
+    class Adapter(nn.Linear):
+        pass
+
+    mixer.in_proj.__class__ = Adapter
+    return model
+
+
+CANNOT: dict[str, tuple[Callable[[], nn.Module], str]] = {
+    "z loss": (lambda: bamba(z_loss_coefficient=0.1), "z_loss_coefficient=0.1"),
+    "an adapter": (adapted, "in_proj' is a Adapter, expected a plain Linear"),
+    "short convolutions": (
+        lambda: AutoModelForCausalLM.from_config(
+            Lfm2Config(**SMALL, num_key_value_heads=2, layer_types=["conv"] * 2)
+        ),
+        r"layers \['conv'\]",
+    ),
+    "local attention by a mask": (
+        lambda: AutoModelForCausalLM.from_config(
+            GPTNeoConfig(
+                hidden_size=32,
+                num_layers=2,
+                num_heads=4,
+                vocab_size=48,
+                attention_types=[[["global", "local"], 1]],
+            )
+        ),
+        "local",
+    ),
+    "a router's loss": (
+        lambda: AutoModelForCausalLM.from_config(
+            MixtralConfig(
+                **SMALL,
+                num_key_value_heads=2,
+                intermediate_size=32,
+                output_router_logits=True,
+            )
+        ),
+        "output_router_logits=True",
+    ),
+    "a result of one token": (
+        lambda: LlamaForSequenceClassification(
+            LlamaConfig(**SMALL, intermediate_size=32)
+        ),
+        "reads certain tokens",
+    ),
+    "no model of transformers": (
+        lambda: nn.Sequential(models.make("bamba")),
+        "no model of transformers",
+    ),
+    "nothing": (lambda: nn.Linear(2, 2), "has no layer that shard"),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_models_that_cannot(name: str) -> None:
+    make, expected = CANNOT[name]
+    with pytest.raises(ValueError, match=expected):
+        cp_mlir.shard(make())
+
+
+def test_a_mask_of_the_loss() -> None:
+    cp = cp_mlir.shard(models.make("bamba"))
+    ids = torch.randint(1, 48, (2, 16))
+    mask = torch.ones_like(ids)
+    mask[:, 10:] = 0
+    batch = cp.batch(ids, loss_mask=mask)
+    assert (batch["labels"] != -100).sum() == batch["num_items_in_batch"] < 30
+    with pytest.raises(TypeError, match=r"hands no \['token_type_ids'\]"):
+        cp.batch(ids, token_type_ids=mask)
+
+
+def test_embeddings_with_a_gradient() -> None:
+    model = models.make("bamba")
+    cp = cp_mlir.shard(model)
+    embedded = model.get_input_embeddings()(torch.ones(1, 16).long())
+    with pytest.raises(ValueError, match="'inputs_embeds' has a gradient"):
+        cp.batch(inputs_embeds=embedded)
+
+
+def test_rows_of_another_batch() -> None:
+    model = models.make("bamba")
+    cp = cp_mlir.shard(model)
+    batch = cp.batch(torch.ones(1, 16).long())
+    batch["input_ids"] = torch.ones(1, 32).long()
+    with pytest.raises(ValueError, match="give the model what batch"):
+        model(**batch)
+
+
+def test_documents_end_with_their_call() -> None:
+    model = models.make("bamba").eval()
+    cp = cp_mlir.shard(model)
+    ids = torch.randint(1, 48, (1, 32))
+    whole = cp.batch(ids)
+    expected = model(**whole).logits
+    model(**cp.batch(ids, seq_lens=torch.tensor([[12, 20]]).int()))
+    assert torch.equal(model(**whole).logits, expected)
+    mixer = model.model.layers[0].mamba
+    u = torch.randn(1, 32, 32)
+    before = mixer(u)
+    model(**cp.batch(ids, seq_lens=torch.tensor([[12, 20]]).int()))
+    assert torch.equal(mixer(u), before)
+
+
+def test_autocast() -> None:
+    model = models.make("bamba").eval()
+    alone = models.copied(model)
+    cp = cp_mlir.shard(model)
+    ids = torch.randint(1, 48, (1, 32))
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model(**cp.batch(ids)).logits
+        expected = alone(input_ids=ids, use_cache=False).logits
+    assert models.rel_l2(found.detach().float(), expected.detach().float()) < 3e-2
+
+
+def test_batches_are_sent_between_processes() -> None:
+    ids = torch.arange(1, 23).view(2, 11)
+    batch = cp_mlir.Batch({"input_ids": ids}, 4, "zigzag")
+    again = pickle.loads(pickle.dumps(batch))
+    for rank in range(4):
+        part = batch.part("input_ids", rank)
+        assert torch.equal(again.part("input_ids", rank), part)
+    with pytest.raises(ValueError, match="rank -1 is none"):
+        batch.part("input_ids", -1)
+
+
+def test_a_process_that_was_forked_ends_no_world() -> None:
+    world = cp_mlir.World((1,))
+    child = os.fork()
+    if child == 0:
+        world.close()
+        os._exit(0 if world.context else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    world.close()
+    assert not world.context
