@@ -39,6 +39,38 @@ def shardings() -> list[dict[str, Any]]:
     return found
 
 
+def _beside(
+    name: str,
+    model: Any,
+    reference: Any,
+    expected: torch.Tensor,
+    loss: torch.Tensor,
+    ids: torch.Tensor,
+    **given: torch.Tensor,
+) -> dict[str, Any]:
+    """Each sharding of a model on a batch beside the reference, which has gradients."""
+    found = {}
+    for words in shardings():
+        each = models.copied(model)
+        cp = cp_mlir.shard(each, **words)
+        batch = cp.batch(ids, **given)
+        logits = each(**batch).logits
+        mine = models.cross_entropy(
+            logits, batch["shift_labels"], batch["num_items_in_batch"]
+        )
+        mine.backward()
+        cp.sum_gradients()
+        whole = cp.gather(logits, batch["cp_batch"])
+        # What a row holds behind its documents is of none.
+        whole[(expected == 0).all(-1)] = 0
+        found[f"{name} {words}"] = {
+            "logits": models.rel_l2(whole, expected),
+            "loss": abs(cp.sum_loss(mine) - loss.item()),
+            "gradients": models.worst_gradient(each, reference),
+        }
+    return found
+
+
 @case
 def agreement() -> dict[str, Any]:
     """Logits, loss and gradients beside one process, in f64."""
@@ -46,29 +78,13 @@ def agreement() -> dict[str, Any]:
     for name in models.NAMES:
         reference = models.make(name, torch.float64)
         models.widen()
-        vocabulary = models.vocabulary(reference)
-        ids = torch.randint(1, vocabulary, (2, 64))
+        model = models.copied(reference)
+        ids = torch.randint(1, models.vocabulary(reference), (2, 64))
         labels = torch.cat([ids[:, 1:], torch.full((2, 1), -100)], 1)
         expected = reference(input_ids=ids, use_cache=False).logits
         loss = models.cross_entropy(expected, labels, 126)
-        model = models.copied(reference)
         loss.backward()
-        for words in shardings():
-            each = models.copied(model)
-            cp = cp_mlir.shard(each, **words)
-            batch = cp.batch(ids)
-            logits = each(**batch).logits
-            mine = models.cross_entropy(
-                logits, batch["shift_labels"], batch["num_items_in_batch"]
-            )
-            mine.backward()
-            cp.sum_gradients()
-            whole = cp.gather(logits, batch["cp_batch"])
-            found[f"{name} {words}"] = {
-                "logits": models.rel_l2(whole, expected.detach()),
-                "loss": abs(cp.sum_loss(mine) - loss.item()),
-                "gradients": models.worst_gradient(each, reference),
-            }
+        found |= _beside(name, model, reference, expected.detach(), loss, ids)
     return found
 
 
@@ -77,13 +93,13 @@ def packed() -> dict[str, Any]:
     """Rows of documents beside each document by itself, in f64."""
     found = {}
     lengths = [[10, 31, 23], [40, 3, 17]]
+    count = sum(length - 1 for row in lengths for length in row)
     for name in models.NAMES:
         reference = models.make(name, torch.float64)
         models.widen()
+        model = models.copied(reference)
         vocabulary = models.vocabulary(reference)
         ids = torch.randint(1, vocabulary, (2, 64))
-        model = models.copied(reference)
-        count = sum(length - 1 for row in lengths for length in row)
         expected = torch.zeros(2, 64, vocabulary, dtype=torch.float64)
         loss = torch.zeros((), dtype=torch.float64)
         for row, documents in enumerate(lengths):
@@ -95,23 +111,8 @@ def packed() -> dict[str, Any]:
                 loss = loss + models.cross_entropy(logits[:, :-1], one[:, 1:], count)
                 start += length
         loss.backward()
-        for words in shardings():
-            each = models.copied(model)
-            cp = cp_mlir.shard(each, **words)
-            batch = cp.batch(ids, seq_lens=torch.tensor(lengths, dtype=torch.int32))
-            logits = each(**batch).logits
-            mine = models.cross_entropy(
-                logits, batch["shift_labels"], batch["num_items_in_batch"]
-            )
-            mine.backward()
-            cp.sum_gradients()
-            whole = cp.gather(logits, batch["cp_batch"])
-            whole[1, sum(lengths[1]) :] = 0
-            found[f"{name} {words}"] = {
-                "logits": models.rel_l2(whole, expected),
-                "loss": abs(cp.sum_loss(mine) - loss.item()),
-                "gradients": models.worst_gradient(each, reference),
-            }
+        given = {"seq_lens": torch.tensor(lengths, dtype=torch.int32)}
+        found |= _beside(name, model, reference, expected, loss, ids, **given)
     return found
 
 
@@ -276,6 +277,48 @@ def traffic() -> dict[str, Any]:
                 "sent": {each.op: each.bytes_sent for each in operator.world.counts()},
             }
     return found
+
+
+REPLICAS = """
+#all = affine_map<(b, l, c) -> (b, l, c)>
+#row = affine_map<(b, l, c) -> (c)>
+func.func @main(%x: tensor<1x8x4xf64> {cp.name = "x", cp.sequence = 1 : i64},
+    %w: tensor<4xf64> {cp.param = "w"}, %n: tensor<4xf64> {cp.param = "n"})
+    -> (tensor<1x8x4xf64> {cp.name = "y", cp.sequence = 1 : i64},
+        tensor<4xf64> {cp.name = "m"}) {
+  %e = tensor.empty() : tensor<1x8x4xf64>
+  %y = linalg.generic {indexing_maps = [#all, #row, #all],
+      iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %w : tensor<1x8x4xf64>, tensor<4xf64>) outs(%e : tensor<1x8x4xf64>) {
+  ^bb0(%a: f64, %b: f64, %o: f64):
+    %p = arith.mulf %a, %b : f64
+    linalg.yield %p : f64
+  } -> tensor<1x8x4xf64>
+  %m = arith.mulf %n, %n : tensor<4xf64>
+  return %y, %m : tensor<1x8x4xf64>, tensor<4xf64>
+}
+"""
+
+
+@case
+def replicas() -> dict[str, Any]:
+    """A gradient that all ranks have alike is one rank's, where a caller adds up."""
+    sharding = cp_mlir.Sharding(dist.get_world_size())
+    path = cp_mlir.compile_ir(REPLICAS, sharding, wrt=["x"], partial_gradients=True)
+    operator = cp_mlir.load(path)
+    torch.manual_seed(9)
+    x = torch.randn(1, 8, 4, dtype=torch.float64)
+    w, n, cotangent = torch.randn(3, 4, dtype=torch.float64).unbind(0)
+    w, n = w.clone().requires_grad_(), n.clone().requires_grad_()
+    y, m = operator(operator.split("x", x), w, n)
+    (y.sum() + (m * cotangent).sum()).backward()
+    gradients = [w.grad, n.grad]
+    for gradient in gradients:
+        dist.all_reduce(gradient)
+    return {
+        "terms": models.rel_l2(gradients[0], x.sum((0, 1))),
+        "alike": models.rel_l2(gradients[1], 2 * n.detach() * cotangent),
+    }
 
 
 @case

@@ -63,6 +63,11 @@ def test_operators(found: dict[str, Any]) -> None:
     assert found["operators"]["gradients"] < 1e-12
 
 
+def test_replicas(found: dict[str, Any]) -> None:
+    assert found["replicas"]["terms"] < 1e-14
+    assert found["replicas"]["alike"] < 1e-14
+
+
 def test_traffic(found: dict[str, Any], tmp_path: Path) -> None:
     """As cp-run reports of the same layer."""
     for label, each in found["traffic"].items():
