@@ -49,11 +49,21 @@ static Value number(ImplicitLocOpBuilder &b, Value like, double value) {
   return arith::ConstantOp::create(b, b.getFloatAttr(like.getType(), value));
 }
 
+/// exp(-x), but no infinity: where it would be one, the derivative of what is
+/// made of it would be 0 times that. Up to the bound it is the same to the bit,
+/// and behind it silu is 0 but for 1e-32 of x.
+static Value boundedExpOfNegative(ImplicitLocOpBuilder &b, Value x) {
+  double most = x.getType().isF64() ? 700 : 80;
+  Value exponent = arith::MinimumFOp::create(b, arith::NegFOp::create(b, x),
+                                             number(b, x, most));
+  return math::ExpOp::create(b, exponent);
+}
+
 Value createSwiGlu(ImplicitLocOpBuilder &builder, Value gate, Value up) {
   return createElementwise(
       builder, {gate, up}, [](ImplicitLocOpBuilder &b, ValueRange args) {
         Value x = args[0];
-        Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+        Value exp = boundedExpOfNegative(b, x);
         Value silu = arith::DivFOp::create(
             b, x, arith::AddFOp::create(b, exp, number(b, x, 1)));
         return arith::MulFOp::create(b, silu, args[1]).getResult();

@@ -79,7 +79,8 @@ func.func @layer(%u: tensor<1x16x8xf32>, %in: tensor<84x8xf32>,
 // CHECK:         %[[Y:.*]] = tensor.collapse_shape
 // CHECK:         %[[ONE:.*]] = arith.constant dense<1.000000e+00>
 // CHECK:         %[[NEG:.*]] = arith.negf %[[Z]]
-// CHECK:         %[[EXP:.*]] = math.exp %[[NEG]]
+// CHECK:         %[[LEAST:.*]] = arith.minimumf %[[NEG]], %{{.*}}
+// CHECK:         %[[EXP:.*]] = math.exp %[[LEAST]]
 // CHECK:         %[[DEN:.*]] = arith.addf %[[EXP]], %[[ONE]]
 // CHECK:         %[[GATE:.*]] = arith.divf %[[Z]], %[[DEN]]
 // CHECK:         %[[GATED:.*]] = arith.mulf %[[Y]], %[[GATE]]

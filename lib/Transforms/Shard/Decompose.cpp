@@ -112,11 +112,16 @@ private:
       return RmsNormOp::create(b, y.getType(), y, mixer.getNormWeight(), z,
                                mixer.getEpsAttr(), mixer.getNormGroupsAttr(),
                                mixer.getGateFirstAttr());
-    // y * silu(z), with silu(z) = z / (1 + exp(-z)).
+    // y * silu(z), with silu(z) = z / (1 + exp(-z)). An exponent is no
+    // infinity: the derivative would be 0 times that.
     auto type = cast<RankedTensorType>(z.getType());
-    Value one = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, b.getFloatAttr(element, 1.0)));
-    Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, z));
+    auto all = [&](double value) -> Value {
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(type, b.getFloatAttr(element, value)));
+    };
+    Value one = all(1), most = all(element.isF64() ? 700 : 80);
+    Value exp = math::ExpOp::create(
+        b, arith::MinimumFOp::create(b, arith::NegFOp::create(b, z), most));
     Value gate =
         arith::DivFOp::create(b, z, arith::AddFOp::create(b, exp, one));
     return arith::MulFOp::create(b, y, gate);
