@@ -29,6 +29,8 @@ config.substitutions.append(
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%cp_include", config.cp_include_dir))
 config.substitutions.append(("%cp_lib", config.cp_lib_dir))
+if config.cp_sanitize:
+    config.available_features.add("sanitized")
 sanitize = f"-fsanitize={config.cp_sanitize}" if config.cp_sanitize else ""
 config.substitutions.append(("%sanitize", sanitize))
 config.substitutions.append(("%source", config.cp_source_dir))
