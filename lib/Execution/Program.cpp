@@ -230,6 +230,19 @@ static llvm::Expected<LocalProgram> localOf(const ShardedModule &sharded,
   return local;
 }
 
+/// A program of a file may leave sums to its caller; here nobody adds them up.
+static llvm::Error refuseTerms(const LocalProgram &program) {
+  for (const TensorSpec &result : program.signature.results)
+    if (!result.layout.partial.empty())
+      return llvm::createStringError(
+          "'" + result.name +
+          "' is each rank's term of a sum, which has no whole tensor; add it "
+          "up "
+          "by a cp.reshard, leave partial-gradients out, or compile to a file "
+          "(--emit) for a caller who adds them up");
+  return llvm::Error::success();
+}
+
 llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
                                        const CompileOptions &options) {
   if (options.update.accumulate)
@@ -238,7 +251,12 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
   llvm::Expected<ShardedModule> sharded = shardModule(original, options);
   if (!sharded)
     return sharded.takeError();
-  return localOf(*sharded, std::move(sharded->module), sharded->name);
+  llvm::Expected<LocalProgram> local =
+      localOf(*sharded, std::move(sharded->module), sharded->name);
+  if (local)
+    if (llvm::Error error = refuseTerms(*local))
+      return error;
+  return local;
 }
 
 static llvm::Expected<LoweredProgram> lowerLocal(LocalProgram local) {
@@ -357,6 +375,8 @@ Program::compileSteps(ModuleOp original, const CompileOptions &options) {
     return lowered.takeError();
   std::vector<std::unique_ptr<Program>> programs;
   for (LoweredProgram &part : *lowered) {
+    if (llvm::Error error = refuseTerms(part.local))
+      return error;
     std::unique_ptr<Program> program(new Program);
     Impl &impl = *program->impl;
     impl.stage = part.local.stage;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from .calls import apply, count_in, documents_for, dtype_of
+from .calls import apply, count_in, documents_for, dtype_of, scale_of
 from .layers import AttentionShape
 
 if TYPE_CHECKING:
@@ -46,19 +46,7 @@ def _attention(
     what = type(module).__name__
     if parallel is None:
         raise ValueError(f"{what} is in no model that cp_mlir.shard() was given")
-    if attention_mask is not None:
-        raise ValueError(
-            f"{what} got a mask, which shard() does not take; give documents and "
-            "padding by seq_lens of batch()"
-        )
-    if dropout > 0:
-        raise ValueError(
-            f"{what} has dropout {dropout} in training, which shard() does not take; "
-            "set attention_dropout to 0"
-        )
-    for refused in ("softcap", "s_aux", "head_mask"):
-        if named.get(refused) is not None:
-            raise ValueError(f"{what} has {refused}, which shard() does not take")
+    scale = scale_of(what, query, scaling, attention_mask, dropout, named)
     documents = documents_for(parallel, what, named)
     # Under autocast rotary embedding leaves q and k in another type than v.
     dtype = torch.promote_types(query.dtype, value.dtype)
@@ -73,7 +61,7 @@ def _attention(
         tuple(k.shape[2:]),
         v.shape[3],
         q.dtype,
-        scaling,
+        scale,
         sliding_window,
         count_in(documents),
     )
@@ -88,7 +76,7 @@ def attention_keys(parallel: ContextParallel) -> Callable[..., str]:
         k: tuple[int, int],
         value_dim: int,
         dtype: torch.dtype,
-        scaling: float | None,
+        scale: float,
         window: int | None,
         documents: int,
     ) -> str:
@@ -100,7 +88,7 @@ def attention_keys(parallel: ContextParallel) -> Callable[..., str]:
             num_kv_heads=k[0],
             head_dim=head_dim,
             value_dim=value_dim,
-            scale=head_dim**-0.5 if scaling is None else float(scaling),
+            scale=scale,
             dtype=dtype_of(dtype, "q of attention"),
             window=window or 0,
             documents=documents,

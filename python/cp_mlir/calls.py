@@ -62,3 +62,29 @@ def refuse(name: str, others: Sequence[Any], named: dict[str, Any]) -> None:
             f"'{name}' got a mask, which shard() does not take; give documents and "
             "padding by seq_lens of batch()"
         )
+
+
+def scale_of(
+    what: str,
+    query: Tensor,
+    scaling: float | None,
+    attention_mask: Tensor | None,
+    dropout: float,
+    named: dict[str, Any],
+) -> float:
+    """That of attention, as transformers' interface hands it over; ValueError for what
+    cannot be left out in silence. Queries are `[..., p]`."""
+    if attention_mask is not None:
+        raise ValueError(
+            f"{what} got a mask, which is not taken; give documents and padding by "
+            "seq_lens of batch()"
+        )
+    if dropout > 0:
+        raise ValueError(
+            f"{what} has dropout {dropout} in training, which is not taken; set "
+            "attention_dropout to 0, or export the model in eval()"
+        )
+    for refused in ("softcap", "s_aux", "head_mask"):
+        if named.get(refused) is not None:
+            raise ValueError(f"{what} has {refused}, which is not taken")
+    return query.shape[-1] ** -0.5 if scaling is None else float(scaling)

@@ -26,7 +26,8 @@ def export(model: nn.Module, **inputs: Tensor) -> str:
     are cut along it, and ids are i32. Mixers, causal attention and RMS norms become
     single ops. The model is as it was afterwards.
 
-    Errors: ExportError, for an operator without a rule, by name and place.
+    Errors: ExportError, for an operator without a rule, by name and place; ValueError
+    for a layer that is handed what its op does not take, such as a mask.
     """
     config = getattr(model, "config", None)
     named: dict[str, Any] = dict(inputs)

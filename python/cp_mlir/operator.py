@@ -371,7 +371,7 @@ def load(
     deadline: float = 60.0,
     threads: int = 0,
 ) -> Operator:
-    """A program that `cp-run --emit` or cp_mlir.compile() wrote, as an operator of the
+    """A program that `cp-run --emit` or compile_ir() wrote, as an operator of the
     ranks of `group`, the default one without it; see World for the rest. All of them
     call it. ValueError, on all of them, where their programs are not the same."""
     program = Program(path)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .calls import refuse
+from .calls import refuse, scale_of
 from .layers import MixerShape
 from .mixers import MIXERS, check_mixer, fields_of
 from .writer import ExportError
@@ -110,15 +110,10 @@ def _attention(
     **named: Any,
 ) -> tuple[Tensor, None]:
     what = type(module).__name__
-    if attention_mask is not None or not getattr(module, "is_causal", False):
-        raise ExportError(f"{what} has a mask, or is not causal; neither is exported")
-    for refused in ("softcap", "s_aux", "head_mask"):
-        if named.get(refused) is not None:
-            raise ExportError(f"{what} has {refused}, which has no op")
-    if dropout > 0:
-        raise ExportError(f"{what} has dropout {dropout}; export the model in eval()")
+    if not getattr(module, "is_causal", False):
+        raise ExportError(f"{what} is not causal, and is not exported")
+    scale = scale_of(what, query, scaling, attention_mask, dropout, named)
     q, k, v = (each.transpose(1, 2) for each in (query, key, value))
-    scale = q.shape[3] ** -0.5 if scaling is None else float(scaling)
     return _ops.attention(q, k, v, scale, sliding_window or 0), None
 
 

@@ -279,6 +279,29 @@ def traffic() -> dict[str, Any]:
     return found
 
 
+@case
+def subgroups() -> dict[str, Any]:
+    """Ranks that share rows beside others that share other rows: sums over all of them
+    are those of the rows of both."""
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    half = ranks // 2
+    groups = [dist.new_group(list(range(i, i + half))) for i in (0, half)]
+    model = models.make("bamba")
+    alone = models.copied(model)
+    ids = torch.randint(1, models.vocabulary(model), (2, 64))
+    alone(input_ids=ids, labels=ids, use_cache=False).loss.backward()
+    mine = rank // half
+    cp = cp_mlir.shard(model, groups[mine], order="zigzag")
+    loss = model(**cp.batch(ids[mine : mine + 1])).loss
+    loss.backward()
+    cp.sum_gradients()
+    for parameter in model.parameters():
+        # Each half has its sum on all of its ranks.
+        dist.all_reduce(parameter.grad)
+        parameter.grad /= ranks
+    return {"gradients": models.worst_gradient(model, alone)}
+
+
 REPLICAS = """
 #all = affine_map<(b, l, c) -> (b, l, c)>
 #row = affine_map<(b, l, c) -> (c)>

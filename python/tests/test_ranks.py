@@ -63,6 +63,10 @@ def test_operators(found: dict[str, Any]) -> None:
     assert found["operators"]["gradients"] < 1e-12
 
 
+def test_subgroups(found: dict[str, Any]) -> None:
+    assert found["subgroups"]["gradients"] < 1e-5
+
+
 def test_replicas(found: dict[str, Any]) -> None:
     assert found["replicas"]["terms"] < 1e-14
     assert found["replicas"]["alike"] < 1e-14

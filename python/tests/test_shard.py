@@ -155,6 +155,19 @@ def test_autocast() -> None:
     assert models.rel_l2(found.detach().float(), expected.detach().float()) < 3e-2
 
 
+def test_layers_are_traced_for_each_length() -> None:
+    model = models.make("bamba").eval()
+    alone = models.copied(model)
+    cp = cp_mlir.shard(model)
+    for layer in model.model.layers:
+        layer.compile(fullgraph=True, dynamic=False)
+    for length in (32, 48, 32):
+        ids = torch.randint(1, 48, (1, length))
+        found = model(**cp.batch(ids)).logits.detach()
+        expected = alone(input_ids=ids, use_cache=False).logits.detach()
+        assert models.rel_l2(found, expected) < 1e-5
+
+
 def test_batches_are_sent_between_processes() -> None:
     ids = torch.arange(1, 23).view(2, 11)
     batch = cp_mlir.Batch({"input_ids": ids}, 4, "zigzag")
