@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/HFConfig.h"
 #include "cp/Transforms/Passes.h"
@@ -61,7 +61,7 @@ double compileSeconds(MLIRContext &context, cp::Mamba2Config config,
   double best = -1;
   for (int i = 0; module && i < repeats; ++i) {
     llvm::Expected<std::unique_ptr<cp::Program>> program =
-        cp::Program::compile(*module, options);
+        cp::compileProgram(*module, options);
     if (!program) {
       llvm::errs() << llvm::toString(program.takeError()) << "\n";
       return -1;

@@ -101,6 +101,20 @@ function(cp_add_compiler_library name)
   cp_export(${name})
 endfunction()
 
+# cp_add_support_library(<name> sources...): a library that takes of LLVM its
+# support library alone. Programs with MLIR have that in libLLVM.so; those with the
+# property CP_STATIC_SUPPORT take a copy, and need no LLVM where they run.
+function(cp_add_support_library name)
+  add_library(${name} STATIC ${ARGN})
+  cp_configure(${name})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${name} SYSTEM PUBLIC
+    "$<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>")
+  target_link_libraries(${name} PUBLIC
+    "$<IF:$<BOOL:$<TARGET_PROPERTY:CP_STATIC_SUPPORT>>,LLVMSupport,LLVM>")
+  cp_export(${name})
+endfunction()
+
 # cp_add_tool(<name> LINK libraries... SOURCES sources...)
 function(cp_add_tool name)
   cmake_parse_arguments(tool "" "" "LINK;SOURCES" ${ARGN})

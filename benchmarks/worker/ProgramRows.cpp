@@ -12,7 +12,7 @@
 #include "Timing.h"
 
 #include "Inputs.h"
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/HFConfig.h"
 #include "cp/Transforms/Passes.h"
@@ -50,7 +50,7 @@ std::optional<HostTensor> ofTraining(const TensorSpec &spec) {
 }
 
 llvm::Expected<Ready> prepare(ModuleOp module, const CompileOptions &options) {
-  auto program = Program::compile(module, options);
+  auto program = compileProgram(module, options);
   if (!program)
     return program.takeError();
   Ready ready{std::move(*program), {}};

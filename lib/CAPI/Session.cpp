@@ -8,6 +8,7 @@
 #include "cp-c/Session.h"
 
 #include "PipelineOptions.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/RuntimeType.h"
 #include "cp/Execution/Session.h"
 #include "mlir/CAPI/IR.h"
@@ -88,7 +89,7 @@ llvm::Expected<std::unique_ptr<Running>>
 start(mlir::ModuleOp module, const CompileOptions &compile, int64_t threads) {
   auto running = std::make_unique<Running>();
   if (llvm::Error error =
-          Program::compileSteps(module, compile).moveInto(running->programs))
+          compileSteps(module, compile).moveInto(running->programs))
     return error;
   std::vector<const Program *> programs;
   llvm::StringSet<> known;

@@ -17,21 +17,11 @@
 namespace cp {
 namespace {
 
-int64_t integerOf(const TensorSpec &value, llvm::StringRef key) {
-  auto number = value.value.getAs<mlir::IntegerAttr>(key);
-  return number ? number.getInt() : -1;
-}
-
-std::string textOf(const TensorSpec &value, llvm::StringRef key) {
-  auto text = value.value.getAs<mlir::StringAttr>(key);
-  return text ? text.str() : "?";
-}
-
 /// The number of an op, and of its result.
 using Key = std::pair<int64_t, int64_t>;
 
 Key keyOf(const TensorSpec &value) {
-  return {integerOf(value, "number"), integerOf(value, "result")};
+  return {value.value->number, value.value->result};
 }
 
 /// What one rank computed, by op and result.
@@ -163,17 +153,17 @@ llvm::Expected<size_t> findIn(const Expected &index,
   if (found == index.end())
     return unmatched(value, "the program of one rank has no such value");
   const TensorSpec &other = expected[found->second];
-  if (textOf(other, "op") != textOf(value, "op"))
-    return unmatched(value, "is " + textOf(other, "op") +
-                                " in the program of one rank");
+  if (other.value->op != value.value->op)
+    return unmatched(value,
+                     "is " + other.value->op + " in the program of one rank");
   return found->second;
 }
 
 /// The whole value, repeated as sharding has repeated it.
 llvm::Expected<HostTensor> expectedOf(const TensorSpec &value,
                                       const HostTensor &whole) {
-  auto words = value.value.getAs<mlir::DenseI64ArrayAttr>("repeated");
-  bool fits = words && words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
+  const std::vector<int64_t> &words = value.value->repeated;
+  bool fits = words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
               words[2] > 0 &&
               words[0] < static_cast<int64_t>(whole.shape.size()) &&
               whole.shape[words[0]] % words[1] == 0 &&
@@ -191,12 +181,11 @@ llvm::Expected<HostTensor> expectedOf(const TensorSpec &value,
 std::string describeValue(const TensorSpec &value) {
   if (!value.value)
     return "result '" + value.name + "'";
-  std::string text = "op " + std::to_string(integerOf(value, "number")) + ", " +
-                     textOf(value, "op");
-  if (int64_t result = integerOf(value, "result"); result > 0)
-    text += " result " + std::to_string(result);
-  return text + " (layer " + textOf(value, "layer") + ", " +
-         textOf(value, "location") + ")";
+  const ExposedValue &of = *value.value;
+  std::string text = "op " + std::to_string(of.number) + ", " + of.op;
+  if (of.result > 0)
+    text += " result " + std::to_string(of.result);
+  return text + " (layer " + of.layer + ", " + of.location + ")";
 }
 
 /// Positions of the results that are the module's own.

@@ -8,7 +8,6 @@
 #ifndef CP_LIB_EXECUTION_RANKWORLD_H
 #define CP_LIB_EXECUTION_RANKWORLD_H
 
-#include "Jit.h"
 #include "RankThreads.h"
 #include "cp/Execution/Program.h"
 

@@ -11,6 +11,18 @@
 
 namespace cp {
 
+llvm::StringRef stageName(Stage stage) {
+  switch (stage) {
+  case Stage::Global:
+    return "global";
+  case Stage::WithLayouts:
+    return "with layouts";
+  case Stage::Local:
+    return "local";
+  }
+  return "unknown";
+}
+
 /// By rank, then by result.
 llvm::Error Program::keepParts(const Session &session, RunResult &result) {
   result.parts.resize(size_t(session.impl->world->numRanks()));

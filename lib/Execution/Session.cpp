@@ -210,9 +210,10 @@ llvm::Error Session::Impl::step(size_t number) {
   for (int64_t rank : world->ranksHere())
     fillTable(bound, rank);
   last = nullptr;
-  llvm::Expected<double> passed = world->step(
-      bound.program->impl->compiled.function,
-      [&bound](int64_t rank) { return bound.tables[size_t(rank)].data(); });
+  llvm::Expected<double> passed =
+      world->step(bound.program->entry(), [&bound](int64_t rank) {
+        return bound.tables[size_t(rank)].data();
+      });
   if (!passed)
     return passed.takeError();
   seconds = *passed;

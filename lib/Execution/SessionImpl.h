@@ -8,7 +8,6 @@
 #ifndef CP_LIB_EXECUTION_SESSIONIMPL_H
 #define CP_LIB_EXECUTION_SESSIONIMPL_H
 
-#include "ProgramImpl.h"
 #include "RankWorld.h"
 #include "cp/Execution/Session.h"
 #include "llvm/ADT/StringMap.h"

@@ -1,11 +1,13 @@
-//===- InitAttr.cpp - How to draw a weight, as an attribute -----*- C++ -*-===//
+//===- InitAttr.cpp - How to draw a tensor, as an attribute -----*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Frontend/Mamba2Importer.h"
+#include "cp/Frontend/InitAttr.h"
+
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
@@ -19,6 +21,8 @@ struct KindInfo {
   Kind kind;
   StringRef name;
   ArrayRef<StringRef> numbers;
+  /// Of `count`; empty for a kind that takes none.
+  StringRef count = "";
 };
 
 constexpr StringRef scaleOnly[] = {"scale"};
@@ -33,6 +37,8 @@ const KindInfo kinds[] = {
     {Kind::LogArange, "log_arange", {}},
     {Kind::LogUniform, "log_uniform", range},
     {Kind::DtBias, "dt_bias", rangeAndFloor},
+    {Kind::Ids, "ids", {}, "below"},
+    {Kind::Documents, "documents", {}, "length"},
 };
 
 double &number(InitSpec &init, StringRef name) {
@@ -55,11 +61,14 @@ DictionaryAttr toAttr(MLIRContext *context, const InitSpec &init) {
     list.set("kind", builder.getStringAttr(info.name));
     for (StringRef name : info.numbers)
       list.set(name, builder.getF64FloatAttr(number(copy, name)));
+    if (!info.count.empty())
+      list.set(info.count, builder.getI64IntegerAttr(init.count));
   }
   return list.getDictionary(context);
 }
 
-std::optional<InitSpec> fromAttr(DictionaryAttr attribute) {
+InitSpec fromAttr(DictionaryAttr attribute) {
+  constexpr InitSpec unknown = {Kind::Unknown, 0, 0, 0, 0, 0};
   auto name = attribute.getAs<StringAttr>("kind");
   for (const KindInfo &info : kinds) {
     if (!name || name.getValue() != info.name)
@@ -69,12 +78,16 @@ std::optional<InitSpec> fromAttr(DictionaryAttr attribute) {
     for (StringRef field : info.numbers) {
       auto value = attribute.getAs<FloatAttr>(field);
       if (!value)
-        return std::nullopt;
+        return unknown;
       number(init, field) = value.getValueAsDouble();
     }
-    return init;
+    if (info.count.empty())
+      return init;
+    auto count = attribute.getAs<IntegerAttr>(info.count);
+    init.count = count ? count.getInt() : 0;
+    return count ? init : unknown;
   }
-  return std::nullopt;
+  return unknown;
 }
 
 } // namespace cp

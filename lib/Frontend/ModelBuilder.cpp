@@ -8,6 +8,7 @@
 #include "ModelBuilder.h"
 
 #include "Mlp.h"
+#include "cp/Frontend/InitAttr.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "cp/IR/Projection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -136,9 +137,7 @@ RankedTensorType ModelBuilder::stateType() const {
 
 DictionaryAttr ModelBuilder::tokenAttributes() {
   // Ids that are drawn must be of the vocabulary.
-  DictionaryAttr init = b.getDictionaryAttr(
-      {b.getNamedAttr("kind", b.getStringAttr("ids")),
-       b.getNamedAttr("below", b.getI64IntegerAttr(model.vocabSize))});
+  DictionaryAttr init = toAttr(b.getContext(), InitSpec::ids(model.vocabSize));
   return b.getDictionaryAttr(
       {b.getNamedAttr(nameAttr, b.getStringAttr("input_ids")),
        b.getNamedAttr(sequenceAttr, b.getI64IntegerAttr(1)),
@@ -146,9 +145,8 @@ DictionaryAttr ModelBuilder::tokenAttributes() {
 }
 
 DictionaryAttr ModelBuilder::documentAttributes() {
-  DictionaryAttr init = b.getDictionaryAttr(
-      {b.getNamedAttr("kind", b.getStringAttr("documents")),
-       b.getNamedAttr("length", b.getI64IntegerAttr(options.sequence))});
+  DictionaryAttr init =
+      toAttr(b.getContext(), InitSpec::documents(options.sequence));
   return b.getDictionaryAttr(
       {b.getNamedAttr(nameAttr, b.getStringAttr(documentsName)),
        b.getNamedAttr(initAttr, init)});

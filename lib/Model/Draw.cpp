@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cp/Model/Draw.h"
+
+#include "cp/Files/DType.h"
 #include "cp/Model/Random.h"
-#include "cp/Model/Weights.h"
 
 #include <cmath>
 
@@ -33,6 +35,10 @@ double cp::uniform01(uint64_t key, uint64_t index) {
   return double(splitMix64(key, index) >> 11) * 0x1p-53;
 }
 
+bool cp::drawsFractions(const InitSpec &init) {
+  return init.kind < InitSpec::Kind::Ids;
+}
+
 /// Elements 2k and 2k+1 of the standard normal stream: the two of Box and
 /// Muller (1958) from outputs 2k and 2k+1.
 static std::pair<double, double> normalPair(uint64_t key, uint64_t k) {
@@ -50,7 +56,7 @@ static double drawDtBias(const InitSpec &init, double u) {
   return dt + std::log(-std::expm1(-dt));
 }
 
-/// Element `i` of every kind but Normal.
+/// Element `i` of every kind that draws fractions, but Normal.
 static double drawOne(const InitSpec &init, uint64_t key, uint64_t i) {
   switch (init.kind) {
   case InitSpec::Kind::Ones:
@@ -65,6 +71,9 @@ static double drawOne(const InitSpec &init, uint64_t key, uint64_t i) {
     return drawDtBias(init, uniform01(key, i));
   case InitSpec::Kind::Zeros:
   case InitSpec::Kind::Normal:
+  case InitSpec::Kind::Ids:
+  case InitSpec::Kind::Documents:
+  case InitSpec::Kind::Unknown:
     break;
   }
   return 0;

@@ -8,7 +8,7 @@
 #ifndef CP_LIB_TRACE_TRACER_H
 #define CP_LIB_TRACE_TRACER_H
 
-#include "Execution/LocalProgram.h"
+#include "Compile/LocalProgram.h"
 #include "World.h"
 #include "cp/Trace/OpTrace.h"
 #include "cp/Trace/TraceTokens.h"

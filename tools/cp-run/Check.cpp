@@ -52,7 +52,7 @@ compileReference(mlir::ModuleOp reference, const Options &options,
   compile.sharding.reset();
   compile.mesh = oneRank(options.sharding.axis);
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(reference, compile);
+      compileProgram(reference, compile);
   if (!program)
     return program.takeError();
   if ((*program)->stage() != Stage::Global)

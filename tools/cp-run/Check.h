@@ -9,9 +9,9 @@
 #define CP_TOOLS_CPRUN_CHECK_H
 
 #include "Options.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/CompareResults.h"
 #include "cp/Execution/Memory.h"
-#include "cp/Execution/Program.h"
 
 namespace cp {
 
@@ -20,7 +20,7 @@ ToleranceOf toleranceOf(const Options &options);
 
 /// The program of one rank that `checked` is held against. With
 /// compile.exposeValues its ops' values are results. Errors: what
-/// Program::compile refuses; a module that is sharded; other arguments, or
+/// compileProgram refuses; a module that is sharded; other arguments, or
 /// other results of the module's own, than those of `checked`.
 llvm::Expected<std::unique_ptr<Program>>
 compileReference(mlir::ModuleOp reference, const Options &options,

@@ -72,7 +72,7 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
         "program has other results; write them in a run without it");
   CompileOptions exposed = compile;
   exposed.exposeValues = true;
-  auto program = Program::compile(module, exposed);
+  auto program = compileProgram(module, exposed);
   if (!program)
     return program.takeError();
   auto plain = compileReference(reference, options, exposed, **program);

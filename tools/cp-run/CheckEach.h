@@ -9,6 +9,7 @@
 #define CP_TOOLS_CPRUN_CHECKEACH_H
 
 #include "Options.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/CompareEach.h"
 
 namespace cp {

@@ -8,7 +8,7 @@
 #ifndef CP_TOOLS_CPRUN_EXPLAIN_H
 #define CP_TOOLS_CPRUN_EXPLAIN_H
 
-#include "cp/Execution/Decisions.h"
+#include "cp/Compile/Decisions.h"
 #include "cp/Execution/Memory.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -10,8 +10,8 @@
 #include "ReadTensors.h"
 #include "Rows.h"
 #include "Training.h"
-#include "cp/Frontend/Mamba2Importer.h"
 #include "cp/Model/Random.h"
+#include "cp/Model/Weights.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -19,10 +19,8 @@ using llvm::StringRef;
 
 namespace cp {
 bool isDocuments(const TensorSpec &spec) {
-  auto kind = spec.init ? spec.init.getAs<mlir::StringAttr>("kind")
-                        : mlir::StringAttr();
-  bool isNamed =
-      kind ? kind.getValue() == "documents" : spec.name == "cu_seqlens";
+  bool isNamed = spec.init ? spec.init->kind == InitSpec::Kind::Documents
+                           : spec.name == "cu_seqlens";
   return isNamed && !spec.isParam && spec.dtype == DType::I32 &&
          spec.shape.size() == 2;
 }
@@ -58,40 +56,30 @@ void drawDocuments(HostTensor &tensor, uint64_t key, int64_t length) {
   }
 }
 
-/// Documents of cp.init = {kind = "documents", length = ...}; false for another
-/// kind.
-bool drawDocumentsOf(const TensorSpec &spec, uint64_t key, HostTensor &tensor) {
-  auto kind = spec.init.getAs<mlir::StringAttr>("kind");
-  auto length = spec.init.getAs<mlir::IntegerAttr>("length");
-  if (!kind || kind.getValue() != "documents" || !length ||
-      length.getInt() < 0 || spec.shape.empty())
-    return false;
-  if (spec.dtype == DType::I32)
-    drawDocuments<int32_t>(tensor, key, length.getInt());
-  else
-    drawDocuments<int64_t>(tensor, key, length.getInt());
-  return true;
+/// Documents, or ids, as integers of type T.
+template <typename T>
+bool drawIntegers(const InitSpec &init, uint64_t key, HostTensor &tensor) {
+  bool drawsIds = init.kind == InitSpec::Kind::Ids && init.count > 0;
+  bool drawsEnds = init.kind == InitSpec::Kind::Documents && init.count >= 0 &&
+                   !tensor.shape.empty();
+  if (drawsIds)
+    drawIds<T>(tensor, key, init.count);
+  else if (drawsEnds)
+    drawDocuments<T>(tensor, key, init.count);
+  return drawsIds || drawsEnds;
 }
 
-/// Documents, or integers below `below` of cp.init = {kind = "ids", below =
-/// ...}.
 llvm::Error drawIntegers(const TensorSpec &spec, uint64_t seed,
                          HostTensor &tensor) {
   uint64_t key = seed ^ fnv1a64(spec.name);
-  if (spec.init && drawDocumentsOf(spec, key, tensor))
+  auto draw =
+      spec.dtype == DType::I32 ? drawIntegers<int32_t> : drawIntegers<int64_t>;
+  if (spec.init && draw(*spec.init, key, tensor))
     return llvm::Error::success();
-  auto below = spec.init ? spec.init.getAs<mlir::IntegerAttr>("below")
-                         : mlir::IntegerAttr();
-  if (!below || below.getInt() < 1)
-    return llvm::createStringError(
-        "'" + spec.name +
-        "' holds integers and has no cp.init = {kind = \"ids\", below = N}, or "
-        "{kind = \"documents\", length = L}; give it by --inputs");
-  if (spec.dtype == DType::I32)
-    drawIds<int32_t>(tensor, key, below.getInt());
-  else
-    drawIds<int64_t>(tensor, key, below.getInt());
-  return llvm::Error::success();
+  return llvm::createStringError(
+      "'" + spec.name +
+      "' holds integers and has no cp.init = {kind = \"ids\", below = N}, or "
+      "{kind = \"documents\", length = L}; give it by --inputs");
 }
 
 /// Draws as float and rounds to nearest even.
@@ -116,18 +104,16 @@ llvm::Expected<HostTensor> draw(const TensorSpec &spec, uint64_t seed) {
       return error;
     return tensor;
   }
-  std::optional<InitSpec> init = InitSpec::normal(1.0);
-  if (spec.init)
-    init = fromAttr(spec.init);
-  if (!init)
+  InitSpec init = spec.init.value_or(InitSpec::normal(1.0));
+  if (!drawsFractions(init))
     return llvm::createStringError("the cp.init of '" + spec.name +
                                    "' says nothing that can be drawn");
   if (spec.dtype == DType::BF16)
-    drawBF16(*init, spec.name, seed, tensor);
+    drawBF16(init, spec.name, seed, tensor);
   else if (spec.dtype == DType::F32)
-    drawWeightSlice(*init, spec.name, seed, 0, elements<float>(tensor));
+    drawWeightSlice(init, spec.name, seed, 0, elements<float>(tensor));
   else
-    drawWeightSlice(*init, spec.name, seed, 0, elements<double>(tensor));
+    drawWeightSlice(init, spec.name, seed, 0, elements<double>(tensor));
   return tensor;
 }
 

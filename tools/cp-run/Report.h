@@ -10,8 +10,8 @@
 
 #include "NotFiniteResults.h"
 #include "Options.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/Memory.h"
-#include "cp/Execution/Program.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 

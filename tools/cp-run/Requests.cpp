@@ -7,7 +7,7 @@
 
 #include "Requests.h"
 
-#include "cp/Execution/ModuleState.h"
+#include "cp/Compile/ModuleState.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 

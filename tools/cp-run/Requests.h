@@ -9,8 +9,8 @@
 #define CP_TOOLS_CPRUN_REQUESTS_H
 
 #include "Options.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/Memory.h"
-#include "cp/Execution/Program.h"
 
 namespace cp {
 

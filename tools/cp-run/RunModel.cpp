@@ -51,7 +51,7 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
                                  const Options &options,
                                  const CompileOptions &compile) {
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, compile);
+      compileProgram(module, compile);
   if (!program)
     return program.takeError();
   if (llvm::Error error = checkNames(options, **program))

@@ -9,6 +9,7 @@
 #define CP_TOOLS_CPRUN_RUNMODEL_H
 
 #include "Options.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/Memory.h"
 #include "mlir/IR/BuiltinOps.h"
 

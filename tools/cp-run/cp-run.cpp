@@ -15,7 +15,7 @@
 #include "Saving.h"
 #include "ShortDiagnostics.h"
 #include "Trace.h"
-#include "cp/Execution/Artifact.h"
+#include "cp/Compile/Artifact.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
@@ -93,7 +93,7 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
   if (!recorder)
     return recorder.takeError();
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, *compile);
+      compileProgram(module, *compile);
   if (!program)
     return program.takeError();
   printDecisions((*recorder)->decisions(), (*program)->mesh().numRanks(),

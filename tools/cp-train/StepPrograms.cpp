@@ -15,8 +15,7 @@ namespace cp {
 llvm::Expected<StepPrograms>
 StepPrograms::compile(mlir::ModuleOp module, const CompileOptions &options) {
   StepPrograms step;
-  if (llvm::Error error =
-          Program::compileSteps(module, options).moveInto(step.programs))
+  if (llvm::Error error = compileSteps(module, options).moveInto(step.programs))
     return error;
   llvm::StringSet<> known;
   for (const auto &program : step.programs)

@@ -8,8 +8,8 @@
 #ifndef CP_TOOLS_CPTRAIN_STEPPROGRAMS_H
 #define CP_TOOLS_CPTRAIN_STEPPROGRAMS_H
 
+#include "cp/Compile/Compile.h"
 #include "cp/Execution/Memory.h"
-#include "cp/Execution/Program.h"
 
 namespace cp {
 

@@ -16,7 +16,7 @@
 #include "Saving.h"
 #include "StepPrograms.h"
 #include "TokenData.h"
-#include "cp/Execution/Decisions.h"
+#include "cp/Compile/Decisions.h"
 #include "cp/Execution/Session.h"
 #include "cp/Files/Convert.h"
 #include "llvm/ADT/STLExtras.h"
@@ -114,12 +114,11 @@ private:
           "the model takes no i32 ids of the labels' shape; import it by "
           "cp-translate");
     idsName = ids->name;
-    auto below = ids->init ? ids->init.getAs<mlir::IntegerAttr>("below")
-                           : mlir::IntegerAttr();
     DataShape shape;
     shape.batch = ids->shape[0];
     shape.length = ids->shape[1];
-    shape.vocabulary = below ? below.getInt() : 0;
+    bool isKnown = ids->init && ids->init->kind == InitSpec::Kind::Ids;
+    shape.vocabulary = isKnown ? ids->init->count : 0;
     if (options.shuffle)
       shape.seed = options.run.seed;
     const auto *lists = llvm::find_if(specs, isDocuments);

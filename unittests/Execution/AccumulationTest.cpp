@@ -78,7 +78,7 @@ protected:
     parts.update.accumulate = true;
     if (sharding)
       parts.sharding = *sharding;
-    auto programs = Program::compileSteps(*part, parts);
+    auto programs = compileSteps(*part, parts);
     if (!programs) {
       ADD_FAILURE() << llvm::toString(programs.takeError());
       return {};
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(All, AccumulationTest,
                          });
 
 std::string errorOf(ModuleOp module, const CompileOptions &options) {
-  auto programs = Program::compileSteps(module, options);
+  auto programs = compileSteps(module, options);
   return programs ? "" : llvm::toString(programs.takeError());
 }
 
@@ -158,10 +158,10 @@ TEST(UpdateOptionsTest, OptionsThatGoTogetherInNoProgram) {
             "an update is of gradients of whole tensors; ask for gradients, "
             "with the global program differentiated");
   options.differentiate = DifferentiatedView::Global;
-  auto one = Program::compile(*module, options);
+  auto one = compileProgram(*module, options);
   EXPECT_EQ(one ? "" : llvm::toString(one.takeError()),
             "a step of micro-batches is two programs; let "
-            "Program::compileSteps make them");
+            "compileSteps make them");
 }
 
 } // namespace

@@ -76,7 +76,7 @@ protected:
         continue;
       }
       std::vector<double> values =
-          drawWeight(*fromAttr(spec.init), spec.shape, spec.name, goldenSeed);
+          drawWeight(*spec.init, spec.shape, spec.name, goldenSeed);
       llvm::StringRef name = spec.name;
       for (size_t i = 0; i < values.size(); ++i) {
         if (name.ends_with("A_log") && i % 2 == 0)

@@ -7,14 +7,12 @@
 
 #include "cp/Execution/CompareEach.h"
 #include "TestModel.h"
-#include "mlir/IR/Builders.h"
 
 #include "gtest/gtest.h"
 
 #include <cmath>
 #include <cstring>
 
-using namespace mlir;
 using namespace cp;
 using namespace cp::test;
 
@@ -24,14 +22,8 @@ double oneThousandth(DType) { return 1e-3; }
 
 /// What an op computes, [2, 4], cut along its columns over two ranks, or not.
 TensorSpec valueOf(int64_t number, const char *op, bool isCut) {
-  Builder b(&context());
   TensorSpec spec;
-  spec.value = b.getDictionaryAttr(
-      {b.getNamedAttr("number", b.getI64IntegerAttr(number)),
-       b.getNamedAttr("op", b.getStringAttr(op)),
-       b.getNamedAttr("result", b.getI64IntegerAttr(0)),
-       b.getNamedAttr("layer", b.getStringAttr("3")),
-       b.getNamedAttr("location", b.getStringAttr("a.mlir:1:2"))});
+  spec.value = ExposedValue{number, 0, op, "3", "a.mlir:1:2", {}};
   spec.shape = {2, 4};
   spec.layout.mesh = Mesh{{{"cp", 2}}};
   spec.layout.dims.resize(2);
@@ -149,10 +141,8 @@ TEST(CompareEachTest, ASingleElementIsFoundInALargeTensor) {
 
 TEST(CompareEachTest, RepeatedGroupsAreComparedWithTheirSource) {
   Runs runs;
-  NamedAttrList what(runs.specs[2].value);
-  what.set("repeated", Builder(&context()).getDenseI64ArrayAttr({1, 2, 2}));
   std::vector<TensorSpec> specs = runs.specs;
-  specs[2].value = what.getDictionary(&context());
+  specs[2].value->repeated = {1, 2, 2};
   specs[2].shape = {2, 8};
   for (auto &parts : runs.sharded.parts)
     parts[2] = floats({2, 8}, {0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7});

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/Decisions.h"
+#include "cp/Compile/Decisions.h"
 #include "Collectives.h"
 #include "MixerText.h"
 #include "TestModel.h"

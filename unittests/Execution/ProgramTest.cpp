@@ -1,4 +1,4 @@
-//===- ProgramTest.cpp - What Program::compile and run take and refuse ----===//
+//===- ProgramTest.cpp - What compileProgram and run take and refuse ----===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,7 +29,7 @@ std::string errorOf(llvm::StringRef text, CompileOptions options = {}) {
   if (!module)
     return said;
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(*module, options);
+      compileProgram(*module, options);
   if (!program)
     return said + llvm::toString(program.takeError());
   ADD_FAILURE() << "this compiles:\n" << text.str();
@@ -56,7 +56,7 @@ TEST(ProgramTest, TheEntryIsTheOnlyPublicFunctionOrTheOneNamed) {
   options.entry = "g";
   OwningOpRef<ModuleOp> module = parse(both);
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(*module, options);
+      compileProgram(*module, options);
   ASSERT_TRUE(static_cast<bool>(program));
   EXPECT_EQ((*program)->arguments()[0].shape, std::vector<int64_t>{3});
 }

@@ -7,7 +7,7 @@
 
 #include "GradientCases.h"
 #include "TestModel.h"
-#include "cp/Execution/Decisions.h"
+#include "cp/Compile/Decisions.h"
 
 #include "gtest/gtest.h"
 
@@ -46,7 +46,7 @@ Compiled compileWithin(ModuleOp module, CompileOptions options, int64_t limit,
   ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) {});
   auto recorder =
       llvm::cantFail(DecisionRecorder::attach(*module.getContext()));
-  auto program = Program::compile(module, options);
+  auto program = compileProgram(module, options);
   if (!program)
     return {nullptr, llvm::toString(program.takeError()), -1};
   return {std::move(*program), "", partAgain(recorder->decisions())};

@@ -74,7 +74,7 @@ std::vector<double> drawParameter(const TensorSpec &spec,
     return spread(spec, seed, -0.3, 0.3);
   if (decay == Decay::Slow && name.ends_with("dt_bias"))
     return spread(spec, seed, -1.0, 0.0);
-  std::optional<InitSpec> init = fromAttr(spec.init);
+  std::optional<InitSpec> init = spec.init;
   EXPECT_TRUE(init) << spec.name;
   std::vector<double> values = drawWeight(*init, spec.shape, spec.name, seed);
   if (decay == Decay::Slow && name.ends_with("A_log"))
@@ -268,7 +268,7 @@ CompileOptions compileOptions(const TestSharding &sharding) {
 std::unique_ptr<Program> compileWith(ModuleOp module,
                                      const CompileOptions &options) {
   llvm::Expected<std::unique_ptr<Program>> program =
-      Program::compile(module, options);
+      compileProgram(module, options);
   if (program)
     return std::move(*program);
   ADD_FAILURE() << llvm::toString(program.takeError());

@@ -8,7 +8,7 @@
 #ifndef CP_UNITTESTS_EXECUTION_TESTMODEL_H
 #define CP_UNITTESTS_EXECUTION_TESTMODEL_H
 
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 #include "cp/Frontend/Mamba2Importer.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -36,7 +36,7 @@ double drawValue(llvm::StringRef name, Decay decay, double u, size_t i) {
 /// Documents of each row: anywhere, some of them empty, and often at or beside
 /// what cuts over 2, 4 and 8 ranks are.
 HostTensor drawDocuments(const TensorSpec &spec, uint64_t key) {
-  int64_t length = spec.init.getAs<mlir::IntegerAttr>("length").getInt();
+  int64_t length = spec.init->count;
   HostTensor tensor = HostTensor::zeros(DType::I32, spec.shape);
   auto *next = reinterpret_cast<int32_t *>(tensor.bytes.data());
   Dice dice(key);

@@ -27,11 +27,6 @@ mlir::OwningOpRef<mlir::ModuleOp> importMamba2(const Mamba2Config &config,
                                                const ImportOptions &options,
                                                mlir::Location location);
 
-/// How to draw a weight, as the attribute `cp.init`, and back. Nothing when the
-/// attribute is of another form.
-mlir::DictionaryAttr toAttr(mlir::MLIRContext *context, const InitSpec &init);
-std::optional<InitSpec> fromAttr(mlir::DictionaryAttr attribute);
-
 } // namespace cp
 
 #endif // CP_FRONTEND_MAMBA2IMPORTER_H

@@ -9,6 +9,7 @@
 #define CP_MODEL_WEIGHTS_H
 
 #include "cp/Files/Safetensors.h"
+#include "cp/Model/Draw.h"
 #include "cp/Model/HybridConfig.h"
 #include "cp/Model/Mamba2Config.h"
 
@@ -22,44 +23,6 @@
 
 namespace cp {
 
-/// How a parameter starts when no file gives it. Fields that a kind does not
-/// name are unused.
-struct InitSpec {
-  enum class Kind {
-    Zeros,
-    Ones,
-    /// Mean 0, standard deviation `scale`.
-    Normal,
-    /// From [-scale, scale).
-    Uniform,
-    /// log(1), log(2), ... over the elements in C order.
-    LogArange,
-    /// log of a uniform draw from [low, high).
-    LogUniform,
-    /// Inverse softplus of max(floor, a log-uniform draw from [low, high)).
-    DtBias
-  };
-  Kind kind = Kind::Zeros;
-  double scale = 0;
-  double low = 0;
-  double high = 0;
-  double floor = 0;
-
-  static InitSpec zeros() { return {Kind::Zeros, 0, 0, 0, 0}; }
-  static InitSpec ones() { return {Kind::Ones, 0, 0, 0, 0}; }
-  static InitSpec normal(double std) { return {Kind::Normal, std, 0, 0, 0}; }
-  static InitSpec uniform(double bound) {
-    return {Kind::Uniform, bound, 0, 0, 0};
-  }
-  static InitSpec logArange() { return {Kind::LogArange, 0, 0, 0, 0}; }
-  static InitSpec logUniform(double low, double high) {
-    return {Kind::LogUniform, 0, low, high, 0};
-  }
-  static InitSpec dtBias(double min, double max, double floor) {
-    return {Kind::DtBias, 0, min, max, floor};
-  }
-};
-
 /// One parameter, under its Hugging Face name.
 struct WeightSpec {
   std::string name;
@@ -71,23 +34,6 @@ struct WeightSpec {
 /// initialisation of the semantics' library. A tied lm_head.weight is not one.
 std::vector<WeightSpec> weightsOf(const Mamba2Config &config);
 std::vector<WeightSpec> weightsOf(const HybridConfig &config);
-
-/// Elements [first, first + out.size()) of the parameter, in C order. An
-/// element depends on the spec, the name, the seed and its own number only, so
-/// neither the order of the parameters nor a cut of them over ranks or threads
-/// changes it. (Bitwise where the C library's log, sin, cos and expm1 are the
-/// same.)
-void drawWeightSlice(const InitSpec &init, llvm::StringRef name, uint64_t seed,
-                     uint64_t first, llvm::MutableArrayRef<double> out);
-/// The same, rounded to float.
-void drawWeightSlice(const InitSpec &init, llvm::StringRef name, uint64_t seed,
-                     uint64_t first, llvm::MutableArrayRef<float> out);
-
-/// The whole parameter in C order. Precondition: tensorBytes(shape, F64)
-/// exists.
-std::vector<double> drawWeight(const InitSpec &init,
-                               llvm::ArrayRef<int64_t> shape,
-                               llvm::StringRef name, uint64_t seed);
 
 /// The tensor of that name, which lives as long as `file`. The embedding is
 /// also found under state-spaces' name, backbone.embedding.weight, and all that

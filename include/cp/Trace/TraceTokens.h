@@ -8,7 +8,7 @@
 #ifndef CP_TRACE_TRACETOKENS_H
 #define CP_TRACE_TRACETOKENS_H
 
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 
 #include <map>
 #include <string>
@@ -43,14 +43,14 @@ struct TokenTrace {
 };
 
 /// Runs the data movement of one rank's program, sharded first as by
-/// Program::compile, on ids of elements in place of numbers: on all ranks, by
+/// compileProgram, on ids of elements in place of numbers: on all ranks, by
 /// the runtime itself. Ops that compute are asked whether the elements that
 /// meet in them belong together, by their sharding rules or, along a sequence,
 /// by TraceOpInterface or as windows: rows in order, windows and states that
 /// begin where a rank's rows do, places that are those of the cut, sums that
 /// are complete. Exact, without tolerance.
 ///
-/// Errors: what Program::compile refuses; a program whose ids take more than
+/// Errors: what compileProgram refuses; a program whose ids take more than
 /// `maxBytes` at one time; a collective that the runtime refuses.
 llvm::Expected<TokenTrace> traceTokens(mlir::ModuleOp module,
                                        const CompileOptions &options,

@@ -45,7 +45,7 @@ inline llvm::Expected<cp::RunResult>
 compileAndRun(mlir::ModuleOp module, const cp::CompileOptions &options,
               llvm::ArrayRef<const cp::HostTensor *> inputs) {
   llvm::Expected<std::unique_ptr<cp::Program>> program =
-      cp::Program::compile(module, options);
+      cp::compileProgram(module, options);
   if (!program)
     return program.takeError();
   return (*program)->run(inputs, {});

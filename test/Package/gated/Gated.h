@@ -9,7 +9,7 @@
 #define GATED_H
 
 #include "cp/Adjoint/Adjoint.h"
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Trace/Runs.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/Decisions.h"
+#include "cp/Compile/Decisions.h"
 
 #include "llvm/ADT/STLExtras.h"
 

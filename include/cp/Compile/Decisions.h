@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_DECISIONS_H
-#define CP_EXECUTION_DECISIONS_H
+#ifndef CP_COMPILE_DECISIONS_H
+#define CP_COMPILE_DECISIONS_H
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Error.h"
@@ -88,4 +88,4 @@ std::vector<ExplainedLayers> explainLayers(llvm::ArrayRef<Decision> decisions,
 
 } // namespace cp
 
-#endif // CP_EXECUTION_DECISIONS_H
+#endif // CP_COMPILE_DECISIONS_H

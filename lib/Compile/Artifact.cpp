@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/Artifact.h"
+#include "cp/Compile/Artifact.h"
 
 #include "ArtifactTables.h"
 #include "MachineCode.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Execution/ModuleState.h"
+#include "cp/Compile/ModuleState.h"
 
 #include "Signature.h"
 

@@ -7,6 +7,7 @@
 
 #include "Signature.h"
 
+#include "cp/Frontend/InitAttr.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Layout/Refinement.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,18 +18,6 @@
 using namespace mlir;
 
 namespace cp {
-
-StringRef stageName(Stage stage) {
-  switch (stage) {
-  case Stage::Global:
-    return "global";
-  case Stage::WithLayouts:
-    return "with layouts";
-  case Stage::Local:
-    return "local";
-  }
-  return "unknown";
-}
 
 llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   func::FuncOp found;
@@ -156,6 +145,23 @@ static std::string typeText(Type type) {
   return text;
 }
 
+/// What cp-expose-values has written.
+static ExposedValue exposedValueOf(DictionaryAttr attributes) {
+  auto number = [&](StringRef key) {
+    auto value = attributes.getAs<IntegerAttr>(key);
+    return value ? value.getInt() : -1;
+  };
+  auto text = [&](StringRef key) {
+    auto value = attributes.getAs<StringAttr>(key);
+    return value ? value.str() : "?";
+  };
+  ExposedValue value = {number("number"), number("result"), text("op"),
+                        text("layer"),    text("location"), {}};
+  if (auto repeated = attributes.getAs<DenseI64ArrayAttr>("repeated"))
+    value.repeated = repeated.asArrayRef().vec();
+  return value;
+}
+
 static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
                                          const std::string &otherwise,
                                          const Mesh &mesh) {
@@ -167,8 +173,10 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
   spec.isParam = static_cast<bool>(param);
   spec.name = param ? param.str() : name ? name.str() : otherwise;
   if (attributes) {
-    spec.init = attributes.getAs<DictionaryAttr>(initAttr);
-    spec.value = attributes.getAs<DictionaryAttr>(valueAttr);
+    if (auto init = attributes.getAs<DictionaryAttr>(initAttr))
+      spec.init = fromAttr(init);
+    if (auto value = attributes.getAs<DictionaryAttr>(valueAttr))
+      spec.value = exposedValueOf(value);
     spec.isResidual = attributes.contains(residualAttr);
     spec.isState = attributes.contains(stateAttr);
     spec.isAccumulator = attributes.contains(accumulatesAttr);

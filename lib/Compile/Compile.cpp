@@ -1,14 +1,16 @@
-//===- Program.cpp - Compiling a module for a world of ranks ----*- C++ -*-===//
+//===- Compile.cpp - Compiling a module for a world of ranks ---*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "LocalProgram.h"
-#include "ProgramImpl.h"
+#include "cp/Compile/Compile.h"
 
-#include "cp/Execution/Decisions.h"
+#include "Jit.h"
+#include "LocalProgram.h"
+
+#include "cp/Compile/Decisions.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -148,20 +150,6 @@ llvm::Error checkMesh(const Mesh &mesh) {
 
 } // namespace
 
-Program::Program() : impl(std::make_unique<Impl>()) {}
-Program::~Program() = default;
-Stage Program::stage() const { return impl->stage; }
-const Mesh &Program::mesh() const { return impl->mesh; }
-ArrayRef<TensorSpec> Program::arguments() const {
-  return impl->signature.arguments;
-}
-ArrayRef<TensorSpec> Program::results() const {
-  return impl->signature.results;
-}
-double Program::compileSeconds() const { return impl->compileSeconds; }
-int64_t Program::arenaBytes() const { return impl->arenaBytes; }
-uint64_t Program::hash() const { return impl->hash; }
-
 /// A copy of a module, of which the public functions are programs of one rank.
 struct ShardedModule {
   OwningOpRef<ModuleOp> module;
@@ -247,7 +235,7 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
                                        const CompileOptions &options) {
   if (options.update.accumulate)
     return llvm::createStringError("a step of micro-batches is two programs; "
-                                   "let Program::compileSteps make them");
+                                   "let compileSteps make them");
   llvm::Expected<ShardedModule> sharded = shardModule(original, options);
   if (!sharded)
     return sharded.takeError();
@@ -353,10 +341,10 @@ lowerPrograms(ModuleOp original, const CompileOptions &options) {
 }
 
 llvm::Expected<std::unique_ptr<Program>>
-Program::compile(ModuleOp original, const CompileOptions &options) {
+compileProgram(ModuleOp original, const CompileOptions &options) {
   if (options.update.accumulate)
     return llvm::createStringError("a step of micro-batches is two programs; "
-                                   "let Program::compileSteps make them");
+                                   "let compileSteps make them");
   auto programs = compileSteps(original, options);
   if (!programs)
     return programs.takeError();
@@ -364,7 +352,7 @@ Program::compile(ModuleOp original, const CompileOptions &options) {
 }
 
 llvm::Expected<std::vector<std::unique_ptr<Program>>>
-Program::compileSteps(ModuleOp original, const CompileOptions &options) {
+compileSteps(ModuleOp original, const CompileOptions &options) {
   if (options.vjp || (options.sharding && options.sharding->partialGradients))
     return llvm::createStringError(
         "forward and backward apart, and gradients that are each rank's terms, "
@@ -377,20 +365,23 @@ Program::compileSteps(ModuleOp original, const CompileOptions &options) {
   for (LoweredProgram &part : *lowered) {
     if (llvm::Error error = refuseTerms(part.local))
       return error;
-    std::unique_ptr<Program> program(new Program);
-    Impl &impl = *program->impl;
-    impl.stage = part.local.stage;
-    impl.mesh = part.local.mesh;
-    impl.signature = std::move(part.local.signature);
-    impl.arenaBytes = part.arenaBytes;
-    impl.hash = hashOf(*part.local.module);
+    CompiledEntry compiled;
     if (llvm::Error error = compileToMachineCode(*part.local.module, part.name,
                                                  options.operations)
-                                .moveInto(impl.compiled))
+                                .moveInto(compiled))
       return error;
-    impl.compileSeconds = secondsSince(start);
+    Signature &signature = part.local.signature;
+    ProgramDescription description = {part.local.stage,
+                                      part.local.mesh,
+                                      std::move(signature.arguments),
+                                      std::move(signature.results),
+                                      secondsSince(start),
+                                      part.arenaBytes,
+                                      hashOf(*part.local.module)};
+    std::shared_ptr<const void> code(std::move(compiled.jit));
+    programs.push_back(std::make_unique<Program>(
+        std::move(description), compiled.function, std::move(code)));
     start = std::chrono::steady_clock::now();
-    programs.push_back(std::move(program));
   }
   return programs;
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_LOCALPROGRAM_H
-#define CP_LIB_EXECUTION_LOCALPROGRAM_H
+#ifndef CP_LIB_COMPILE_LOCALPROGRAM_H
+#define CP_LIB_COMPILE_LOCALPROGRAM_H
 
 #include "Signature.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -23,7 +23,7 @@ struct LocalProgram {
   Signature signature;
 };
 
-/// Shards a copy of `module`; errors as of Program::compile.
+/// Shards a copy of `module`; errors as of compileProgram.
 llvm::Expected<LocalProgram> makeLocal(mlir::ModuleOp module,
                                        const CompileOptions &options);
 
@@ -35,7 +35,7 @@ struct LoweredProgram {
 };
 
 /// Shards and lowers a copy of `module`: one program, or the two of
-/// Program::compileSteps. Errors as of these.
+/// compileSteps. Errors as of these.
 llvm::Expected<std::vector<LoweredProgram>>
 lowerPrograms(mlir::ModuleOp module, const CompileOptions &options);
 
@@ -45,4 +45,4 @@ uint64_t hashOf(mlir::ModuleOp lowered);
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_LOCALPROGRAM_H
+#endif // CP_LIB_COMPILE_LOCALPROGRAM_H

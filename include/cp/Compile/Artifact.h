@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_ARTIFACT_H
-#define CP_EXECUTION_ARTIFACT_H
+#ifndef CP_COMPILE_ARTIFACT_H
+#define CP_COMPILE_ARTIFACT_H
 
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 
 #include <string>
 
@@ -25,7 +25,7 @@ struct ArtifactOptions {
 /// cprt_program.h), in place of what `path` was. It calls the runtime of the
 /// process that loads it, and needs no compiler there. Writing it takes a C
 /// compiler, the one that the environment names as CC, or cc. Errors: as of
-/// Program::compile; a processor that LLVM does not know; what the C compiler
+/// compileProgram; a processor that LLVM does not know; what the C compiler
 /// says.
 llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
                           const ArtifactOptions &artifact,
@@ -33,4 +33,4 @@ llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
 
 } // namespace cp
 
-#endif // CP_EXECUTION_ARTIFACT_H
+#endif // CP_COMPILE_ARTIFACT_H

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_EXECUTION_MODULESTATE_H
-#define CP_EXECUTION_MODULESTATE_H
+#ifndef CP_COMPILE_MODULESTATE_H
+#define CP_COMPILE_MODULESTATE_H
 
 #include "cp/Execution/Program.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
 
@@ -29,4 +30,4 @@ llvm::Expected<ModuleState> stateOf(mlir::ModuleOp module,
 
 } // namespace cp
 
-#endif // CP_EXECUTION_MODULESTATE_H
+#endif // CP_COMPILE_MODULESTATE_H

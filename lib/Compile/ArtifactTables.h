@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_ARTIFACTTABLES_H
-#define CP_LIB_EXECUTION_ARTIFACTTABLES_H
+#ifndef CP_LIB_COMPILE_ARTIFACTTABLES_H
+#define CP_LIB_COMPILE_ARTIFACTTABLES_H
 
 #include "LocalProgram.h"
 
@@ -23,4 +23,4 @@ artifactTables(llvm::ArrayRef<LoweredProgram> programs);
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_ARTIFACTTABLES_H
+#endif // CP_LIB_COMPILE_ARTIFACTTABLES_H

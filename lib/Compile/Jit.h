@@ -5,18 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_JIT_H
-#define CP_LIB_EXECUTION_JIT_H
+#ifndef CP_LIB_COMPILE_JIT_H
+#define CP_LIB_COMPILE_JIT_H
 
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/Error.h"
 
 namespace cp {
-
-/// The form of a compiled entry function.
-using EntryFn = void (*)(cprt_context *, cprt_stream *, void *const *buffers);
 
 /// Machine code that lives as long as `jit`.
 struct CompiledEntry {
@@ -39,4 +36,4 @@ runtimeSymbols(llvm::orc::LLJIT &jit,
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_JIT_H
+#endif // CP_LIB_COMPILE_JIT_H

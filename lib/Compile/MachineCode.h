@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_MACHINECODE_H
-#define CP_LIB_EXECUTION_MACHINECODE_H
+#ifndef CP_LIB_COMPILE_MACHINECODE_H
+#define CP_LIB_COMPILE_MACHINECODE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -33,4 +33,4 @@ std::unique_ptr<llvm::Module> splitKernels(llvm::Module &module,
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_MACHINECODE_H
+#endif // CP_LIB_COMPILE_MACHINECODE_H

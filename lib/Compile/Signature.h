@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CP_LIB_EXECUTION_SIGNATURE_H
-#define CP_LIB_EXECUTION_SIGNATURE_H
+#ifndef CP_LIB_COMPILE_SIGNATURE_H
+#define CP_LIB_COMPILE_SIGNATURE_H
 
-#include "cp/Execution/Program.h"
+#include "cp/Compile/Compile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace cp {
@@ -38,4 +38,4 @@ llvm::Expected<Signature> signatureOf(mlir::func::FuncOp function,
 
 } // namespace cp
 
-#endif // CP_LIB_EXECUTION_SIGNATURE_H
+#endif // CP_LIB_COMPILE_SIGNATURE_H
