@@ -101,6 +101,9 @@ function(cp_add_compiler_library name)
   cp_export(${name})
 endfunction()
 
+# The archives alone: their targets bring compressors and a solver along.
+set(CP_LLVM_SUPPORT "$<TARGET_FILE:LLVMSupport>;$<TARGET_FILE:LLVMDemangle>")
+
 # cp_add_support_library(<name> sources...): a library that takes of LLVM its
 # support library alone. Programs with MLIR have that in libLLVM.so; those with the
 # property CP_STATIC_SUPPORT take a copy, and need no LLVM where they run.
@@ -111,7 +114,7 @@ function(cp_add_support_library name)
   target_include_directories(${name} SYSTEM PUBLIC
     "$<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>")
   target_link_libraries(${name} PUBLIC
-    "$<IF:$<BOOL:$<TARGET_PROPERTY:CP_STATIC_SUPPORT>>,LLVMSupport,LLVM>")
+    "$<IF:$<BOOL:$<TARGET_PROPERTY:CP_STATIC_SUPPORT>>,${CP_LLVM_SUPPORT},LLVM>")
   cp_export(${name})
 endfunction()
 

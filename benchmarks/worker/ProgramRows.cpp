@@ -59,7 +59,7 @@ llvm::Expected<Ready> prepare(ModuleOp module, const CompileOptions &options) {
       ready.tensors.push_back(std::move(*tensor));
       continue;
     }
-    auto drawn = gatherInputs(spec, Options());
+    auto drawn = gatherInputs(spec, RunFlags());
     if (!drawn)
       return drawn.takeError();
     ready.tensors.push_back(std::move(drawn->tensors.front()));

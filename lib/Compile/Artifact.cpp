@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/Compile/Artifact.h"
+#include "cp/Compile/Origin.h"
 
 #include "ArtifactTables.h"
 #include "MachineCode.h"
@@ -239,7 +240,10 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
   auto programs = lowerPrograms(module, options);
   if (!programs)
     return programs.takeError();
-  Expected<std::string> tables = artifactTables(*programs);
+  std::string origin;
+  raw_string_ostream(origin)
+      << json::Value(originOf(programs->front().local.stage, options.sharding));
+  Expected<std::string> tables = artifactTables(*programs, origin);
   if (!tables)
     return tables.takeError();
   Expected<Workshop> workshop = Workshop::open();

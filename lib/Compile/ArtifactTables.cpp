@@ -9,6 +9,8 @@
 
 #include "cp/Runtime/cprt_program.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -20,7 +22,7 @@ namespace {
 class TableWriter {
 public:
   explicit TableWriter(raw_ostream &os) : os(os) {}
-  void write(ArrayRef<LoweredProgram> programs);
+  void write(ArrayRef<LoweredProgram> programs, StringRef origin);
 
 private:
   std::string next(StringRef stem) {
@@ -30,6 +32,7 @@ private:
   std::string cuts(const Layout &layout);
   std::string tensors(ArrayRef<TensorSpec> specs);
   void writeMesh(const Mesh &mesh);
+  size_t writeDraws(ArrayRef<LoweredProgram> programs);
 
   raw_ostream &os;
   int64_t numNames = 0;
@@ -143,11 +146,41 @@ void TableWriter::writeMesh(const Mesh &mesh) {
   os << "0};\n";
 }
 
+/// The C of a number, to the bit.
+static std::string exactly(double value) {
+  std::string text;
+  raw_string_ostream(text) << format("%a", value);
+  return text;
+}
+
+/// How arguments are drawn, each name once; returns how many.
+size_t TableWriter::writeDraws(ArrayRef<LoweredProgram> programs) {
+  // In the order of the kinds of InitSpec.
+  static constexpr StringLiteral kinds[] = {
+      "ZEROS",       "ONES",    "NORMAL", "UNIFORM",  "LOG_ARANGE",
+      "LOG_UNIFORM", "DT_BIAS", "IDS",    "DOCUMENTS"};
+  StringSet<> seen;
+  os << "static const cprt_draw draws[] = {\n";
+  for (const LoweredProgram &program : programs)
+    for (const TensorSpec &spec : program.local.signature.arguments) {
+      if (!spec.init || spec.init->kind == InitSpec::Kind::Unknown ||
+          !seen.insert(spec.name).second)
+        continue;
+      const InitSpec &init = *spec.init;
+      os << "  {" << quoted(spec.name) << ", CPRT_DRAW_"
+         << kinds[size_t(init.kind)] << ", " << exactly(init.scale) << ", "
+         << exactly(init.low) << ", " << exactly(init.high) << ", "
+         << exactly(init.floor) << ", " << init.count << "},\n";
+    }
+  os << "  {0}};\n";
+  return seen.size();
+}
+
 std::string entrySymbol(size_t number) {
   return "cp_entry_" + std::to_string(number);
 }
 
-void TableWriter::write(ArrayRef<LoweredProgram> programs) {
+void TableWriter::write(ArrayRef<LoweredProgram> programs, StringRef origin) {
   os << "#include \"cp/Runtime/cprt_program.h\"\n"
         "#include <string.h>\n";
   const Mesh &mesh = programs.front().local.mesh;
@@ -168,12 +201,13 @@ void TableWriter::write(ArrayRef<LoweredProgram> programs) {
          << program.arenaBytes << "},\n";
     hash = 31 * hash + hashOf(*program.local.module);
   }
+  size_t numDraws = writeDraws(programs);
   os << "static const cprt_entry entries[] = {\n"
      << entries << "};\n"
      << "static const cprt_program program = {" << CPRT_PROGRAM_ABI_MAJOR
      << ", " << CPRT_PROGRAM_ABI_MINOR << ", " << mesh.axes.size()
      << ", axis_names, axis_sizes, " << hash << "u, " << programs.size()
-     << ", entries};\n"
+     << ", entries, " << numDraws << ", draws, " << quoted(origin) << "};\n"
      << "__attribute__((visibility(\"default\")))\n"
         "const cprt_program *cp_program(void) { return &program; }\n";
 }
@@ -227,12 +261,13 @@ static Error checkTypes(ArrayRef<LoweredProgram> programs) {
   return Error::success();
 }
 
-Expected<std::string> artifactTables(ArrayRef<LoweredProgram> programs) {
+Expected<std::string> artifactTables(ArrayRef<LoweredProgram> programs,
+                                     StringRef origin) {
   if (Error error = checkTypes(programs))
     return error;
   std::string tables;
   raw_string_ostream os(tables);
-  TableWriter(os).write(programs);
+  TableWriter(os).write(programs, origin);
   os << roundings;
   return tables;
 }

@@ -16,10 +16,10 @@ namespace cp {
 std::string entrySymbol(size_t number);
 
 /// The tables of cprt_program.h in C, with the function cp_program that returns
-/// them, and what else the code calls. Errors: a tensor of a type that the
-/// runtime has not.
+/// them, and what else the code calls. `origin` is JSON (originOf). Errors: a
+/// tensor of a type that the runtime has not.
 llvm::Expected<std::string>
-artifactTables(llvm::ArrayRef<LoweredProgram> programs);
+artifactTables(llvm::ArrayRef<LoweredProgram> programs, llvm::StringRef origin);
 
 } // namespace cp
 

@@ -76,6 +76,11 @@ std::vector<double> HostTensor::asDoubles() const {
 }
 
 HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
+  return partOf(TensorView{"", whole.dtype, whole.shape, whole.bytes}, layout,
+                rank);
+}
+
+HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank) {
   HostTensor part =
       HostTensor::zeros(whole.dtype, localShape(layout, whole.shape, rank));
   PartWalker(layout, whole.shape, rank, dtypeBytes(whole.dtype))

@@ -24,11 +24,10 @@ llvm::StringRef stageName(Stage stage) {
 }
 
 /// By rank, then by result.
-llvm::Error Program::keepParts(const Session &session, RunResult &result) {
-  result.parts.resize(size_t(session.impl->world->numRanks()));
+llvm::Error Session::Impl::keepParts(RunResult &result) const {
+  result.parts.resize(size_t(world->numRanks()));
   for (size_t i = 0; i < result.outputs.size(); ++i) {
-    llvm::Expected<std::vector<HostTensor>> parts =
-        session.impl->partsOfResult(i);
+    llvm::Expected<std::vector<HostTensor>> parts = partsOfResult(i);
     if (!parts)
       return parts.takeError();
     for (auto [of, part] : llvm::zip_equal(result.parts, *parts))
@@ -37,44 +36,49 @@ llvm::Error Program::keepParts(const Session &session, RunResult &result) {
   return llvm::Error::success();
 }
 
-llvm::Expected<RunResult>
-Program::run(llvm::ArrayRef<const HostTensor *> inputs,
-             const RunOptions &options) {
-  if (arguments().size() != inputs.size())
-    return llvm::createStringError(std::to_string(arguments().size()) +
-                                   " inputs expected, but " +
-                                   std::to_string(inputs.size()) + " came");
-  llvm::Expected<std::unique_ptr<Session>> made =
-      Session::create({this}, options);
-  if (!made)
-    return made.takeError();
-  Session::Impl &session = *(*made)->impl;
-  Session::Impl::Bound &bound = session.programs.front();
-  for (auto [number, input] : llvm::zip_equal(bound.arguments, inputs))
-    if (llvm::Error error = session.set(number, *input, /*mayShare=*/true))
-      return error;
+llvm::Expected<RunResult> Session::run(int repeats, bool keepParts) {
   RunResult result;
-  for (int step = 0; step < options.repeats; ++step) {
-    if (llvm::Error error = session.step(0))
+  for (int step = 0; step < repeats; ++step) {
+    if (llvm::Error error = impl->step(0))
       return error;
-    result.seconds.push_back(session.seconds);
-    result.allocationsPerStep.push_back(session.world->numAllocations());
+    result.seconds.push_back(impl->seconds);
+    result.allocationsPerStep.push_back(impl->world->numAllocations());
   }
-  if (llvm::Error error = session.world->counts().moveInto(result.collectives))
+  if (llvm::Error error = impl->world->counts().moveInto(result.collectives))
     return error;
   if (llvm::Error error =
-          session.world->peakBytes().moveInto(result.peakBytesPerRank))
+          impl->world->peakBytes().moveInto(result.peakBytesPerRank))
     return error;
-  for (size_t i = 0; i < results().size(); ++i) {
-    llvm::Expected<HostTensor> whole = session.result(i);
+  size_t count = impl->programs.front().program->results().size();
+  for (size_t i = 0; i < count; ++i) {
+    llvm::Expected<HostTensor> whole = impl->result(i);
     if (!whole)
       return whole.takeError();
     result.outputs.push_back(std::move(*whole));
   }
-  if (options.keepParts)
-    if (llvm::Error error = keepParts(**made, result))
+  if (keepParts)
+    if (llvm::Error error = impl->keepParts(result))
       return error;
   return result;
+}
+
+llvm::Expected<RunResult>
+Program::run(llvm::ArrayRef<const HostTensor *> inputs,
+             const RunOptions &options) const {
+  if (arguments().size() != inputs.size())
+    return llvm::createStringError(std::to_string(arguments().size()) +
+                                   " inputs expected, but " +
+                                   std::to_string(inputs.size()) + " came");
+  llvm::Expected<std::unique_ptr<Session>> session =
+      Session::create({this}, options);
+  if (!session)
+    return session.takeError();
+  Session::Impl &impl = *(*session)->impl;
+  Session::Impl::Bound &bound = impl.programs.front();
+  for (auto [number, input] : llvm::zip_equal(bound.arguments, inputs))
+    if (llvm::Error error = impl.set(number, *input, /*mayShare=*/true))
+      return error;
+  return (*session)->run(options.repeats, options.keepParts);
 }
 
 } // namespace cp

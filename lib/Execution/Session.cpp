@@ -7,6 +7,8 @@
 
 #include "SessionImpl.h"
 
+#include "cp/Files/Convert.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace cp {
@@ -20,13 +22,12 @@ static bool isWhole(const TensorSpec &spec) {
                       [](const auto &dim) { return dim.empty(); });
 }
 
-static llvm::Error checkInput(const TensorSpec &spec, const HostTensor &input) {
-  if (input.dtype == spec.dtype && input.shape == spec.shape)
-    return llvm::Error::success();
+static llvm::Error mismatch(const TensorSpec &spec, DType dtype,
+                            const std::vector<int64_t> &shape) {
   return llvm::createStringError(
       "'" + spec.name + "' must be " + dtypeName(spec.dtype).str() + " " +
-      shapeText(spec.shape) + ", but is " + dtypeName(input.dtype).str() + " " +
-      shapeText(input.shape));
+      shapeText(spec.shape) + ", but is " + dtypeName(dtype).str() + " " +
+      shapeText(shape));
 }
 
 /// What ranks have of a tensor, put together.
@@ -44,8 +45,8 @@ static HostTensor joined(const TensorSpec &spec,
 llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
                                bool mayShare) {
   Argument &argument = arguments[number];
-  if (llvm::Error error = checkInput(argument.spec, whole))
-    return error;
+  if (whole.dtype != argument.spec.dtype || whole.shape != argument.spec.shape)
+    return mismatch(argument.spec, whole.dtype, whole.shape);
   bool isShared = mayShare && isWhole(argument.spec) && !argument.isUpdated;
   argument.shared = isShared ? &whole : nullptr;
   argument.parts.clear();
@@ -54,6 +55,28 @@ llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
   argument.parts.resize(size_t(world->numRanks()));
   for (int64_t rank : world->ranksHere())
     argument.parts[size_t(rank)] = partOf(whole, argument.spec.layout, rank);
+  return llvm::Error::success();
+}
+
+llvm::Error Session::Impl::set(size_t number, const TensorView &whole) {
+  Argument &argument = arguments[number];
+  const TensorSpec &spec = argument.spec;
+  if (!isConvertible(whole.dtype, spec.dtype) || whole.shape != spec.shape)
+    return mismatch(spec, whole.dtype, whole.shape);
+  argument.shared = nullptr;
+  argument.parts.clear();
+  argument.parts.resize(size_t(world->numRanks()));
+  for (int64_t rank : world->ranksHere()) {
+    HostTensor &part = argument.parts[size_t(rank)];
+    part = partOf(whole, spec.layout, rank);
+    if (whole.dtype == spec.dtype)
+      continue;
+    part.dtype = spec.dtype;
+    if (llvm::Error error =
+            convertElements(part.bytes, whole.dtype, spec.dtype, spec.name)
+                .moveInto(part.bytes))
+      return error;
+  }
   return llvm::Error::success();
 }
 
@@ -272,6 +295,11 @@ llvm::Error Session::set(llvm::StringRef argument, const HostTensor &whole) {
   llvm::Expected<size_t> number = impl->find(argument);
   return number ? impl->set(*number, whole, /*mayShare=*/false)
                 : number.takeError();
+}
+
+llvm::Error Session::set(llvm::StringRef argument, const TensorView &whole) {
+  llvm::Expected<size_t> number = impl->find(argument);
+  return number ? impl->set(*number, whole) : number.takeError();
 }
 
 llvm::Error Session::share(llvm::StringRef argument, const HostTensor &whole) {

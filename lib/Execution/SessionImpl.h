@@ -38,6 +38,7 @@ struct Session::Impl {
   llvm::Error add(const Program &program);
   llvm::Expected<size_t> find(llvm::StringRef name) const;
   llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
+  llvm::Error set(size_t number, const TensorView &whole);
   llvm::Expected<HostTensor> get(size_t number) const;
   llvm::Error step(size_t number);
   /// Of the last step; of one that updates an argument what that is now.
@@ -46,6 +47,8 @@ struct Session::Impl {
   /// processes call them.
   llvm::Expected<std::vector<HostTensor>> partsOfArgument(size_t number) const;
   llvm::Expected<std::vector<HostTensor>> partsOfResult(size_t number) const;
+  /// Those of all results.
+  llvm::Error keepParts(RunResult &result) const;
 
   std::vector<Argument> arguments;
   std::vector<Bound> programs;

@@ -133,6 +133,11 @@ void TensorFile::sortByName() {
     positions[views[i].name] = i;
 }
 
+void TensorFile::release() const {
+  for (const std::unique_ptr<llvm::MemoryBuffer> &buffer : buffers)
+    buffer->dontNeedIfMmap();
+}
+
 const TensorView *TensorFile::find(StringRef name) const {
   auto found = positions.find(name);
   return found == positions.end() ? nullptr : &views[found->second];

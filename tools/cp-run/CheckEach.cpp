@@ -99,7 +99,7 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
     return result.takeError();
   if (!options.speaks())
     return llvm::Error::success();
-  warnOf(notFiniteResults((*program)->results(), result->outputs),
+  warnOf(notFiniteResults((*program)->results(), result->outputs), options.tool,
          llvm::errs());
   auto comparison =
       compareEach({(*program)->results(), *result},

@@ -13,6 +13,7 @@
 #include "Report.h"
 #include "Requests.h"
 #include "Saving.h"
+#include "cp/Compile/Origin.h"
 #include "cp/Execution/Memory.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -76,11 +77,11 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
 
 /// Holds the results against what is expected; what is too far, and why the
 /// check could not be made, is returned and stands in the report.
-llvm::Error checkResults(Expectation &expectation,
+llvm::Error checkResults(Expectation &expectation, const Options &options,
                          llvm::ArrayRef<const HostTensor *> inputs,
                          Report &report) {
   llvm::Expected<ResultsComparison> comparison =
-      expectation.compare(inputs, report.run, toleranceOf(report.options));
+      expectation.compare(inputs, report.run, toleranceOf(options));
   if (!comparison) {
     report.checkError = llvm::toString(comparison.takeError());
     return llvm::createStringError(report.checkError);
@@ -103,10 +104,10 @@ llvm::Error checkResults(Expectation &expectation,
 
 /// Saves results, checks them, and reports; goes on after an error, and returns
 /// all.
-llvm::Error finish(Prepared &prepared, const Inputs &inputs,
-                   const Progress &progress, Report &report) {
-  const Options &options = report.options;
-  warnOf(report.notFinite, llvm::errs());
+llvm::Error finish(Prepared &prepared, const Options &options,
+                   const Inputs &inputs, const Progress &progress,
+                   Report &report) {
+  warnOf(report.notFinite, report.flags.tool, llvm::errs());
   llvm::Error errors =
       saveTensors(options, report.program, inputs, report.run.outputs);
   if (prepared.expectLater)
@@ -117,9 +118,9 @@ llvm::Error finish(Prepared &prepared, const Inputs &inputs,
     progress(options.checkAgainst.empty()
                  ? "checking on reference kernels"
                  : "checking against " + options.checkAgainst);
-    errors = llvm::joinErrors(
-        std::move(errors),
-        checkResults(*prepared.expectation, inputs.pointers(), report));
+    errors = llvm::joinErrors(std::move(errors),
+                              checkResults(*prepared.expectation, options,
+                                           inputs.pointers(), report));
   }
   if (!options.report.empty())
     errors = llvm::joinErrors(std::move(errors),
@@ -152,9 +153,16 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
     return run.takeError();
   if (!options.speaks())
     return llvm::Error::success();
-  Report report{options, compile, how, program, std::move(*run), {}, {}, ""};
+  Report report{options,
+                originOf(program.stage(), compile.sharding),
+                how,
+                program,
+                std::move(*run),
+                {},
+                {},
+                ""};
   report.notFinite = notFiniteResults(program.results(), report.run.outputs);
-  return finish(prepared, *inputs, progress, report);
+  return finish(prepared, options, *inputs, progress, report);
 }
 
 } // namespace

@@ -7,8 +7,8 @@
 
 #include "Explain.h"
 #include "Inputs.h"
-#include "Options.h"
 #include "Packing.h"
+#include "ParseOptions.h"
 #include "Requests.h"
 #include "Rows.h"
 #include "RunModel.h"
@@ -155,7 +155,7 @@ static void failOutOfMemory() {
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
   cp::Options options = cp::parseOptions(argc, argv);
-  if (llvm::Error error = cp::joinJob(options, argv[0])) {
+  if (llvm::Error error = cp::joinAsRanks(options, argv[0])) {
     llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
                  << "\n";
     return 1;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReadModel.h"
-#include "Trainer.h"
+#include "TrainModel.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -15,7 +15,7 @@
 using namespace mlir;
 
 static llvm::Error train(cp::TrainOptions options, const char *program) {
-  if (llvm::Error error = cp::joinJob(options.run, program))
+  if (llvm::Error error = cp::joinAsRanks(options.run, program))
     return error;
   DialectRegistry registry;
   cp::registerAllDialects(registry);
@@ -26,7 +26,7 @@ static llvm::Error train(cp::TrainOptions options, const char *program) {
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   llvm::Expected<OwningOpRef<ModuleOp>> module =
-      cp::readModel(options, context, sources);
+      cp::readModel(options.run.model, options.sizes, context, sources);
   if (!module)
     return module.takeError();
   return cp::trainModel(**module, options);

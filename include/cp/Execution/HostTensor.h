@@ -10,6 +10,7 @@
 
 #include "cp/Files/Bytes.h"
 #include "cp/Files/DType.h"
+#include "cp/Files/TensorView.h"
 #include "cp/Layout/Layout.h"
 
 #include <cstdint>
@@ -34,6 +35,8 @@ struct HostTensor {
 /// The part of `whole` that `layout` gives `rank`. Precondition: the layout
 /// passes check(layout, whole.shape).
 HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank);
+/// The same of a tensor in other memory, of which no other bytes are read.
+HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank);
 
 /// Writes a rank's part into its place in `whole`.
 void putPart(const HostTensor &part, const Layout &layout, int64_t rank,

@@ -71,8 +71,6 @@ struct RunResult {
   std::vector<int64_t> allocationsPerStep;
 };
 
-class Session;
-
 /// What a program says of itself.
 struct ProgramDescription {
   /// What it was compiled from.
@@ -117,11 +115,9 @@ public:
   /// copies, which go on from step to step. Errors: an input of another type or
   /// shape; the first failure of a rank, with what each rank says.
   llvm::Expected<RunResult> run(llvm::ArrayRef<const HostTensor *> inputs,
-                                const RunOptions &options);
+                                const RunOptions &options) const;
 
 private:
-  friend class Session;
-  static llvm::Error keepParts(const Session &session, RunResult &result);
   ProgramDescription description;
   std::shared_ptr<const void> code;
   EntryFn entryFunction;

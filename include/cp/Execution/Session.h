@@ -42,6 +42,10 @@ public:
   /// Hands each rank its part of a whole tensor. Errors: a name that no
   /// argument has; another type or shape.
   llvm::Error set(llvm::StringRef argument, const HostTensor &whole);
+  /// The same of memory that is read now, and no more of it than what ranks of
+  /// this process have: of a mapped file the rest stays where it is. Floats are
+  /// converted to the argument's type. Errors: those of convertElements too.
+  llvm::Error set(llvm::StringRef argument, const TensorView &whole);
   /// The same without a copy, where ranks have all of it and nothing updates
   /// it; `whole` must then live until the argument is set again, or the session
   /// ends.
@@ -58,6 +62,10 @@ public:
   /// A result of the last step, that updates no argument. Errors: none of that
   /// name; no step yet.
   llvm::Expected<HostTensor> result(llvm::StringRef name) const;
+
+  /// Steps of the first program, as Program::run makes them, and what came of
+  /// them.
+  llvm::Expected<RunResult> run(int repeats, bool keepParts);
 
   /// Of the last step: its seconds, what it took from the system, and what
   /// travelled.

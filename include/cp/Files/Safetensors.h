@@ -14,7 +14,7 @@
 #ifndef CP_FILES_SAFETENSORS_H
 #define CP_FILES_SAFETENSORS_H
 
-#include "cp/Files/DType.h"
+#include "cp/Files/TensorView.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
@@ -29,15 +29,6 @@
 #include <vector>
 
 namespace cp {
-
-/// A named tensor whose bytes live elsewhere.
-struct TensorView {
-  std::string name;
-  DType dtype = DType::F32;
-  std::vector<int64_t> shape;
-  /// C order, little-endian, and aligned to nothing: copy the elements out.
-  llvm::ArrayRef<uint8_t> bytes;
-};
 
 /// The tensors of one .safetensors file, or of the shards of an index. Owns the
 /// mapped files; the views that it hands out live as long as it does (moving it
@@ -72,6 +63,10 @@ public:
 
   /// The tensor of that name, or null.
   const TensorView *find(llvm::StringRef name) const;
+
+  /// Lets go of the memory that reading has taken of the mapped files: what is
+  /// read again comes from them again.
+  void release() const;
 
   /// Up to `count` names, those most like `name` first.
   std::vector<std::string> nearest(llvm::StringRef name, size_t count) const;

@@ -33,7 +33,7 @@ extern "C" {
 /// What this header describes. A program of an older one runs on a newer
 /// runtime as long as the first number is the same.
 #define CPRT_PROGRAM_ABI_MAJOR 1
-#define CPRT_PROGRAM_ABI_MINOR 1
+#define CPRT_PROGRAM_ABI_MINOR 2
 
 typedef enum cprt_role {
   CPRT_ROLE_DATA = 0,
@@ -90,6 +90,35 @@ typedef struct cprt_entry {
   int64_t arena_bytes;
 } cprt_entry;
 
+/// How a tensor is drawn where no file gives it (since 1.2). Draws are those of
+/// `cp-run --seed`: each element by its place, the seed and the name.
+typedef enum cprt_draw_kind {
+  CPRT_DRAW_ZEROS = 0,
+  CPRT_DRAW_ONES = 1,
+  /// Mean 0, standard deviation `scale`.
+  CPRT_DRAW_NORMAL = 2,
+  /// From [-scale, scale).
+  CPRT_DRAW_UNIFORM = 3,
+  /// log(1), log(2), ... in C order.
+  CPRT_DRAW_LOG_ARANGE = 4,
+  /// log of a uniform draw from [low, high).
+  CPRT_DRAW_LOG_UNIFORM = 5,
+  /// Inverse softplus of max(floor, a log-uniform draw from [low, high)).
+  CPRT_DRAW_DT_BIAS = 6,
+  /// Integers from [0, count).
+  CPRT_DRAW_IDS = 7,
+  /// Where documents of a row of `count` tokens end.
+  CPRT_DRAW_DOCUMENTS = 8
+} cprt_draw_kind;
+
+typedef struct cprt_draw {
+  /// Of all entries the arguments of this name.
+  const char *argument;
+  cprt_draw_kind kind;
+  double scale, low, high, floor;
+  int64_t count;
+} cprt_draw;
+
 typedef struct cprt_program {
   uint16_t abi_major, abi_minor;
   int32_t num_axes;
@@ -105,6 +134,13 @@ typedef struct cprt_program {
   /// and the gradient by w is `grad.w`.
   int64_t num_entries;
   const cprt_entry *entries;
+  /// Since 1.2: how arguments are drawn, those of which it is known.
+  int64_t num_draws;
+  const cprt_draw *draws;
+  /// Since 1.2: what the program was made of and how it was cut, as JSON:
+  /// {"stage": "global", "strategy": "sequence", "sharding": {"axis": "cp",
+  /// "order": "zigzag", "scan": "chain", ...}}
+  const char *origin;
 } cprt_program;
 
 typedef const cprt_program *cprt_program_fn(void);

@@ -9,7 +9,7 @@
 
 #include "CText.h"
 
-#include "cp/Layout/Parts.h"
+#include "cp/Runtime/ProgramLayout.h"
 
 #include <cstring>
 #include <new>
@@ -56,27 +56,6 @@ extern "C" int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor) {
   return bytesOf(tensor, tensor ? tensor->sizes : nullptr);
 }
 
-/// What the table says, if it makes sense.
-static bool readLayout(const cprt_program &program,
-                       const cprt_program_tensor &tensor, cp::Layout &layout,
-                       std::vector<int64_t> &sizes) {
-  for (int32_t axis = 0; axis < program.num_axes; ++axis)
-    layout.mesh.axes.push_back(
-        {program.axis_names[axis], program.axis_sizes[axis]});
-  sizes.assign(tensor.sizes, tensor.sizes + tensor.rank);
-  layout.dims.resize(sizes.size());
-  for (int32_t i = 0; i < tensor.num_cuts; ++i) {
-    const cprt_cut &each = tensor.cuts[i];
-    if (each.dim < 0 || each.dim >= tensor.rank || each.order < 0)
-      return false;
-    cp::Cut cut = cp::cutOfWord(each.order);
-    cut.axis = each.axis;
-    cut.unit = each.unit;
-    layout.dims[size_t(each.dim)].push_back(cut);
-  }
-  return !cp::check(layout, sizes);
-}
-
 /// Calls copy(wholeOffset, partOffset, bytes) for what `rank` has.
 template <typename Fn>
 static cprt_status walkPart(const cprt_program *program,
@@ -84,15 +63,13 @@ static cprt_status walkPart(const cprt_program *program,
                             bool hasMemory, Fn copy) try {
   if (!program || !tensor || !hasMemory)
     return CPRT_INVALID_ARGUMENT;
-  for (int32_t i = 0; i < tensor->num_cuts; ++i)
-    if (tensor->cuts[i].dim == CPRT_CUT_TERMS)
-      return CPRT_UNSUPPORTED;
-  cp::Layout layout;
-  std::vector<int64_t> sizes;
-  if (!readLayout(*program, *tensor, layout, sizes) || rank < 0 ||
-      rank >= layout.mesh.numRanks())
+  std::optional<cp::Layout> layout = cp::layoutOf(*program, *tensor);
+  if (!layout || rank < 0 || rank >= layout->mesh.numRanks())
     return CPRT_INVALID_ARGUMENT;
-  cp::PartWalker(layout, sizes, rank, int64_t(cprt_dtype_size(tensor->dtype)))
+  if (!layout->partial.empty())
+    return CPRT_UNSUPPORTED;
+  std::vector<int64_t> sizes(tensor->sizes, tensor->sizes + tensor->rank);
+  cp::PartWalker(*layout, sizes, rank, int64_t(cprt_dtype_size(tensor->dtype)))
       .walk(copy);
   return CPRT_OK;
 } catch (const std::bad_alloc &) {

@@ -1,0 +1,54 @@
+//===- ProgramLayout.h - How a program's tensors are cut --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_RUNTIME_PROGRAMLAYOUT_H
+#define CP_RUNTIME_PROGRAMLAYOUT_H
+
+#include "cp/Layout/Parts.h"
+#include "cp/Runtime/cprt_program.h"
+
+#include <optional>
+
+namespace cp {
+
+inline Mesh meshOf(const cprt_program &program) {
+  Mesh mesh;
+  for (int32_t axis = 0; axis < program.num_axes; ++axis)
+    mesh.axes.push_back({program.axis_names[axis], program.axis_sizes[axis]});
+  return mesh;
+}
+
+/// The layout that the table of a tensor says, with the axes of its terms as
+/// `partial`; nothing for a table that is none.
+inline std::optional<Layout> layoutOf(const cprt_program &program,
+                                      const cprt_program_tensor &tensor) {
+  Layout layout;
+  layout.mesh = meshOf(program);
+  layout.dims.resize(size_t(tensor.rank));
+  for (int32_t i = 0; i < tensor.num_cuts; ++i) {
+    const cprt_cut &each = tensor.cuts[i];
+    if (each.axis < 0 || each.axis >= program.num_axes)
+      return std::nullopt;
+    if (each.dim == CPRT_CUT_TERMS) {
+      layout.partial.push_back(each.axis);
+      continue;
+    }
+    if (each.dim < 0 || each.dim >= tensor.rank || each.order < 0)
+      return std::nullopt;
+    Cut cut = cutOfWord(each.order);
+    cut.axis = each.axis;
+    cut.unit = each.unit;
+    layout.dims[size_t(each.dim)].push_back(cut);
+  }
+  if (check(layout, {tensor.sizes, tensor.sizes + tensor.rank}))
+    return std::nullopt;
+  return layout;
+}
+
+} // namespace cp
+
+#endif // CP_RUNTIME_PROGRAMLAYOUT_H

@@ -1,0 +1,42 @@
+//===- Origin.cpp - What a program was made of ----------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Compile/Origin.h"
+
+#include "cp/Transforms/Passes.h"
+
+namespace json = llvm::json;
+
+namespace cp {
+
+static json::Object shardingOf(const Sharding &sharding) {
+  ShardingText text = textOf(sharding);
+  return json::Object{{"axis", text.axis},
+                      {"order", text.order},
+                      {"batch", text.batch},
+                      {"attention", text.attention},
+                      {"scan", text.scan},
+                      {"tp", text.tensorAxis},
+                      {"tp_rows", text.tensorRows},
+                      {"params", text.params},
+                      {"replicate_unused", text.replicateUnused}};
+}
+
+json::Object originOf(Stage stage, const std::optional<Sharding> &sharding) {
+  json::Object origin{{"stage", stageName(stage)}};
+  if (stage != Stage::Global)
+    origin["strategy"] = "as given";
+  else if (!sharding)
+    origin["strategy"] = "none";
+  else {
+    origin["strategy"] = stringifyEnum(sharding->mixer);
+    origin["sharding"] = shardingOf(*sharding);
+  }
+  return origin;
+}
+
+} // namespace cp

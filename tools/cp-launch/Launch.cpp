@@ -1,0 +1,156 @@
+//===- Launch.cpp - A program of a file on its ranks ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+#include "Inputs.h"
+#include "Report.h"
+#include "Saving.h"
+#include "Trainer.h"
+#include "cp/Execution/Session.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace cp {
+namespace {
+
+bool hasName(llvm::ArrayRef<TensorSpec> specs, llvm::StringRef name) {
+  return llvm::any_of(
+      specs, [&](const TensorSpec &spec) { return spec.name == name; });
+}
+
+/// Whether it is forward and backward apart, or leaves sums to its caller.
+bool isForCallers(const Program &program) {
+  return llvm::any_of(program.results(), [](const TensorSpec &spec) {
+    return spec.isResidual || !spec.layout.partial.empty();
+  });
+}
+
+llvm::Error checkProgram(const ProgramFile &file,
+                         const LaunchOptions &options) {
+  const Program &first = *file.programs.front();
+  if (llvm::any_of(file.programs,
+                   [](const auto &each) { return isForCallers(*each); }))
+    return llvm::createStringError(
+        "the program is forward and backward apart (--vjp), for who calls it "
+        "(cprt_program.h, cp_mlir.load); compile it without");
+  bool updates = llvm::any_of(first.arguments(),
+                              [](const TensorSpec &spec) {
+                                return spec.isState || spec.isAccumulator;
+                              }) ||
+                 hasName(first.results(), "grad_norm");
+  if (updates && !options.trains)
+    return llvm::createStringError(
+        "the program makes steps of an optimizer; give --train, and --data to "
+        "train on");
+  int64_t ranks = first.mesh().numRanks();
+  if (options.ranks && *options.ranks != ranks)
+    return llvm::createStringError(
+        "--ranks=" + std::to_string(*options.ranks) +
+        ", but the program was compiled for the " + std::to_string(ranks) +
+        " ranks of '" + meshText(first.mesh()) +
+        "'; start as many, or compile it for others");
+  return checkJob(options.run, first.mesh());
+}
+
+void say(const RunFlags &flags, const llvm::Twine &what) {
+  if (!flags.quiet)
+    llvm::errs() << flags.tool << ": " << what << "\n";
+}
+
+/// Sets all arguments, of files no more than the ranks here have.
+llvm::Expected<Inputs> setArguments(const Program &program,
+                                    const RunFlags &flags, Session &session) {
+  say(flags, flags.weights.empty()
+                 ? "drawing weights from seed " + std::to_string(flags.seed)
+                 : "reading " + flags.weights);
+  llvm::Expected<Inputs> inputs =
+      gatherInputs(program.arguments(), flags,
+                   [&](const TensorSpec &spec, const TensorView &view) {
+                     return session.set(spec.name, view);
+                   });
+  if (!inputs)
+    return inputs.takeError();
+  for (auto [spec, tensor] :
+       llvm::zip_equal(program.arguments(), inputs->tensors))
+    if (!spec.isParam)
+      if (llvm::Error error = session.share(spec.name, tensor))
+        return error;
+  return inputs;
+}
+
+/// All processes gather what one writes.
+llvm::Error gatherParameters(const Program &program, const Session &session,
+                             Inputs &inputs) {
+  for (auto [spec, tensor] :
+       llvm::zip_equal(program.arguments(), inputs.tensors))
+    if (spec.isParam)
+      if (llvm::Error error = session.get(spec.name).moveInto(tensor))
+        return error;
+  return llvm::Error::success();
+}
+
+llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
+  const Program &program = *file.programs.front();
+  if (flags.speaks())
+    if (llvm::Error error = checkOutputs(flags))
+      return error;
+  if (llvm::Error error = checkNames(flags, program))
+    return error;
+  MemoryNeed need = memoryNeed(program);
+  if (llvm::Error error =
+          checkMemory(flags.job ? need.rank : need.process, flags))
+    return error;
+  RunOptions how = runOptions(flags, program.mesh().numRanks());
+  llvm::Expected<std::unique_ptr<Session>> session =
+      Session::create({&program}, how);
+  if (!session)
+    return session.takeError();
+  llvm::Expected<Inputs> inputs = setArguments(program, flags, **session);
+  if (!inputs)
+    return inputs.takeError();
+  llvm::Expected<RunResult> run = (*session)->run(how.repeats, false);
+  if (!run)
+    return run.takeError();
+  if (!flags.saveWeights.empty())
+    if (llvm::Error error = gatherParameters(program, **session, *inputs))
+      return error;
+  if (!flags.speaks())
+    return llvm::Error::success();
+  Report report{flags, file.origin, how, program, std::move(*run), {}, {}, ""};
+  report.notFinite = notFiniteResults(program.results(), report.run.outputs);
+  warnOf(report.notFinite, flags.tool, llvm::errs());
+  llvm::Error errors = saveTensors(flags, program, *inputs, report.run.outputs);
+  if (!flags.report.empty())
+    errors = llvm::joinErrors(std::move(errors),
+                              writeJson(flags.report, toJson(report)));
+  if (!flags.quiet)
+    printTable(report, llvm::outs());
+  return errors;
+}
+
+} // namespace
+
+llvm::Error launch(ProgramFile file, const LaunchOptions &options) {
+  if (llvm::Error error = checkProgram(file, options))
+    return error;
+  RunFlags flags = options.run;
+  const Program &first = *file.programs.front();
+  flags.hasLoss =
+      hasName(first.arguments(), "labels") && hasName(first.results(), "loss");
+  int64_t ranks = first.mesh().numRanks();
+  say(flags, std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
+                 " over " + (flags.job ? flags.job->name() : "threads"));
+  if (!options.trains)
+    return runForward(file, flags);
+  llvm::Expected<StepPrograms> step =
+      StepPrograms::of(std::move(file.programs));
+  if (!step)
+    return step.takeError();
+  return trainSteps(*step, flags, options.train);
+}
+
+} // namespace cp

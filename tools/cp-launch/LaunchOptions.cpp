@@ -1,0 +1,85 @@
+//===- LaunchOptions.cpp - The command line of cp-launch --------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchOptions.h"
+
+#include <cstdlib>
+
+namespace cl = llvm::cl;
+
+namespace cp {
+
+static cl::OptionCategory category("cp-launch options");
+
+static void defineProgram(LaunchOptions &o) {
+  static cl::opt<std::string, true> program(
+      cl::Positional, cl::Required,
+      cl::desc("<program.so, as cp-compile writes it>"),
+      cl::location(o.run.model), cl::cat(category));
+  static cl::opt<int64_t> ranks(
+      "ranks", cl::desc("Number of ranks, which must be the program's"),
+      cl::cat(category),
+      cl::callback([&o](const int64_t &value) { o.ranks = value; }));
+  static Flag<bool> describe(
+      "describe",
+      cl::desc("Print what the program takes and gives, and how it is cut, and "
+               "stop"),
+      cl::location(o.describes), cl::cat(category));
+  static Flag<bool> train(
+      "train",
+      cl::desc("Make steps of the optimizer that it was compiled with"),
+      cl::location(o.trains), cl::cat(category));
+}
+
+LaunchOptions parseLaunchOptions(int argc, char **argv) {
+  // Flags keep pointers into it.
+  static LaunchOptions options;
+  options.run.tool = "cp-launch";
+  options.run.transport = "auto";
+  defineProgram(options);
+  defineData(options.run, category);
+  defineRunning(options.run, category);
+  defineTraining(options.train, category);
+  cl::getRegisteredOptions()["transport"]->setDescription(
+      "What carries what ranks exchange: threads, where they are those of this "
+      "process, or e.g. openmpi, ucx, where each process of a job is one "
+      "(default: that of the launcher, threads without one)");
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Run a compiled program on its ranks\n");
+  options.run.arguments.assign(argv + 1, argv + argc);
+  if (options.run.transport == "auto")
+    options.run.transport = transportOfLauncher();
+  if (options.run.transport == "threads")
+    options.run.transport.clear();
+  return options;
+}
+
+std::string transportOfLauncher() {
+  auto isSet = [](const char *name) {
+    const char *value = std::getenv(name);
+    return value && *value;
+  };
+  if (isSet("OMPI_COMM_WORLD_SIZE"))
+    return "openmpi";
+  if (isSet("PMI_SIZE"))
+    return "mpich";
+  return isSet("RANK") && isSet("WORLD_SIZE") ? "ucx" : "threads";
+}
+
+llvm::Error checkLaunchOptions(const LaunchOptions &options) {
+  if (options.trains)
+    return checkTrainFlags(options.run, options.train);
+  if (!options.train.data.empty() || !options.train.checkpoint.empty() ||
+      !options.train.resume.empty() || !options.train.csv.empty())
+    return llvm::createStringError(
+        "--data, --checkpoint, --resume and --csv are of training; give "
+        "--train too");
+  return checkRunFlags(options.run);
+}
+
+} // namespace cp

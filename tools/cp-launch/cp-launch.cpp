@@ -1,0 +1,48 @@
+//===- cp-launch.cpp - Run a compiled program on its ranks ------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launch.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+static llvm::Error run(cp::LaunchOptions options, const char *tool) {
+  if (llvm::Error error = cp::checkLaunchOptions(options))
+    return error;
+  if (options.describes) {
+    llvm::Expected<cp::ProgramFile> file =
+        cp::ProgramFile::load(options.run.model);
+    if (!file)
+      return file.takeError();
+    cp::describe(*file, llvm::outs());
+    return llvm::Error::success();
+  }
+  if (llvm::Error error = cp::joinJob(options.run, tool))
+    return error;
+  llvm::Expected<cp::ProgramFile> file =
+      cp::ProgramFile::load(options.run.model);
+  if (!file)
+    return file.takeError();
+  return cp::launch(std::move(*file), options);
+}
+
+/// Data of an absurd size is an error like any other.
+static void failOutOfMemory() {
+  std::fputs("cp-launch: error: out of memory\n", stderr);
+  std::_Exit(1);
+}
+
+int main(int argc, char **argv) {
+  std::set_new_handler(failOutOfMemory);
+  if (llvm::Error error = run(cp::parseLaunchOptions(argc, argv), argv[0])) {
+    llvm::errs() << "cp-launch: error: " << llvm::toString(std::move(error))
+                 << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,50 @@
+//===- Checkpoint.h - A run that can go on ----------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A folder step-N for each: model.safetensors, which transformers loads, and
+// optimizer.safetensors with what the optimizer keeps and the numbers of steps.
+// All tensors are whole, so that any number of ranks goes on. A folder is there
+// when all of it is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_RUNNING_CHECKPOINT_H
+#define CP_TOOLS_RUNNING_CHECKPOINT_H
+
+#include "cp/Execution/Session.h"
+
+#include <string>
+
+namespace cp {
+
+/// Where a run stands.
+struct Progress {
+  /// Steps made, those included that changed nothing, and those that did.
+  int64_t steps = 0, taken = 0;
+  /// Batches that were read of the data.
+  int64_t batches = 0;
+};
+
+/// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
+/// One of the same step is replaced: a run that is killed between two renames
+/// leaves it as .step-N.old. All processes of a job call it, and one `writes`.
+llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
+                            llvm::ArrayRef<TensorSpec> arguments,
+                            const Session &session, bool writes);
+
+/// Sets all that the optimizer keeps. Errors: names, types or shapes that are
+/// not the program's.
+llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
+                                       llvm::ArrayRef<TensorSpec> arguments,
+                                       Session &session);
+
+/// The file of a checkpoint that --weights would take.
+std::string weightsOfCheckpoint(const std::string &checkpoint);
+
+} // namespace cp
+
+#endif // CP_TOOLS_RUNNING_CHECKPOINT_H

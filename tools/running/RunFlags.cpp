@@ -1,0 +1,167 @@
+//===- RunFlags.cpp - What a run is asked for -------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunFlags.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace cl = llvm::cl;
+
+namespace cp {
+
+void defineData(RunFlags &o, cl::OptionCategory &category) {
+  static Flag<std::string> inputs(
+      "inputs",
+      cl::desc(".safetensors by name; for a single input .npy, .ids (token ids "
+               "as text, between white space or commas) or .txt (its bytes are "
+               "the token ids); default: drawn"),
+      cl::location(o.inputs), cl::cat(category));
+  static Flag<std::string> rows(
+      "rows",
+      cl::desc(
+          ".safetensors with the rows of a batch in place of --inputs, as "
+          "cprt_batch.h takes them: padded to the model's length, packed "
+          "into its rows, with lists of their documents; --outputs are "
+          "those of the rows. Or documents, each a file of token ids (.npy, "
+          ".ids, or a text's bytes), with commas between: they fill the "
+          "model's rows in turn"),
+      cl::location(o.rows), cl::cat(category));
+  static Flag<std::string> weights(
+      "weights", cl::desc(".safetensors or its index (default: drawn)"),
+      cl::location(o.weights), cl::cat(category));
+  static Flag<bool> ignoreUnused(
+      "ignore-unused-weights",
+      cl::desc("List the tensors of a file that the model does not take, and "
+               "go on without them"),
+      cl::location(o.ignoreUnusedWeights), cl::cat(category));
+  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
+                             cl::location(o.seed), cl::init(0),
+                             cl::cat(category));
+  static Flag<std::string> save("save-weights",
+                                cl::desc("Write the weights in use"),
+                                cl::location(o.saveWeights), cl::cat(category));
+  static Flag<std::string> outputs("outputs",
+                                   cl::desc("Write the results (.safetensors)"),
+                                   cl::location(o.outputs), cl::cat(category));
+  static Flag<std::string> labels(
+      "labels",
+      cl::desc("What comes next, as .npy or .ids, -100 for nothing (default: "
+               "the inputs, each row one further)"),
+      cl::location(o.labels), cl::cat(category));
+  static Flag<std::string> report("report", cl::desc("Write the report (JSON)"),
+                                  cl::location(o.report), cl::cat(category));
+}
+
+void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
+  static Flag<std::string> transport(
+      "transport",
+      cl::desc("Each process of a job is a rank, and this carries what they "
+               "exchange, e.g. openmpi under mpirun (default: ranks are "
+               "threads of this process)"),
+      cl::location(flags.transport), cl::cat(category));
+}
+
+void defineRunning(RunFlags &o, cl::OptionCategory &category) {
+  static Flag<std::string> kernels("kernels", cl::desc("fast or reference"),
+                                   cl::location(o.kernels), cl::init("fast"),
+                                   cl::cat(category));
+  static Flag<int64_t> threads(
+      "rank-threads",
+      cl::desc("Threads of each rank's kernels (default: the processors shared "
+               "between the ranks)"),
+      cl::location(o.threads), cl::cat(category));
+  static Flag<int64_t> memory(
+      "max-memory",
+      cl::desc("Bytes that a run may take before it is refused (default: what "
+               "the machine has available)"),
+      cl::location(o.maxMemory), cl::init(0), cl::cat(category));
+  static Flag<int64_t> deadline(
+      "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
+      cl::location(o.deadlineMs), cl::cat(category));
+  defineTransport(o, category);
+  static Flag<int> repeats("repeat", cl::desc("Number of steps"),
+                           cl::location(o.repeats), cl::init(1),
+                           cl::cat(category));
+  static Flag<bool> quiet("quiet", cl::desc("No table, no progress"),
+                          cl::location(o.quiet), cl::cat(category));
+  static Flag<int64_t> failing(
+      "test-fail-rank", cl::desc("This rank fails before it starts"),
+      cl::location(o.failRank), cl::init(-1), cl::Hidden, cl::cat(category));
+  static Flag<int64_t> stalling(
+      "test-stall-rank", cl::desc("This rank never starts"),
+      cl::location(o.stallRank), cl::init(-1), cl::Hidden, cl::cat(category));
+}
+
+llvm::Error checkRunFlags(const RunFlags &flags) {
+  if (flags.kernels != "fast" && flags.kernels != "reference")
+    return llvm::createStringError(
+        "--kernels must be fast or reference, but is "
+        "'" +
+        flags.kernels + "'");
+  if (flags.repeats < 1)
+    return llvm::createStringError("--repeat must be at least 1, but is " +
+                                   std::to_string(flags.repeats));
+  if (flags.maxMemory < 0)
+    return llvm::createStringError("--max-memory must be at least 0, but is " +
+                                   std::to_string(flags.maxMemory));
+  return llvm::Error::success();
+}
+
+llvm::Error joinJob(RunFlags &flags, const char *program) {
+  if (flags.transport.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::string> path = Transport::find(flags.transport, program);
+  if (!path)
+    return path.takeError();
+  if (llvm::Error error = Transport::load(*path).moveInto(flags.job))
+    return error;
+  flags.quiet |= !flags.speaks();
+  return llvm::Error::success();
+}
+
+llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh) {
+  if (!flags.job || flags.job->size() == mesh.numRanks())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the mesh '" + meshText(mesh) + "' has " +
+      std::to_string(mesh.numRanks()) + " ranks, but the job of --transport=" +
+      flags.transport + " has " + std::to_string(flags.job->size()) +
+      " processes; start as many as there are ranks, e.g. mpirun -n " +
+      std::to_string(mesh.numRanks()));
+}
+
+RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
+  RunOptions run;
+  run.kernels =
+      flags.kernels == "reference" ? CPRT_KERNELS_REFERENCE : CPRT_KERNELS_FAST;
+  run.deadlineMs = flags.deadlineMs;
+  run.transport = flags.job;
+  // As the runtime shares them.
+  int64_t processors = std::thread::hardware_concurrency();
+  int64_t here = flags.job ? flags.job->localSize() : ranks;
+  run.threads =
+      flags.threads ? flags.threads : std::max<int64_t>(processors / here, 1);
+  run.repeats = flags.repeats;
+  if (flags.failRank >= 0 || flags.stallRank >= 0)
+    run.beforeRank = [flags](int64_t rank, cprt_context *context) {
+      if (rank == flags.failRank)
+        cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
+                          "made to fail by --test-fail-rank");
+      return rank != flags.failRank && rank != flags.stallRank;
+    };
+  return run;
+}
+
+llvm::Error checkMemory(const MemoryUse &needed, const RunFlags &flags) {
+  std::optional<int64_t> available = flags.maxMemory;
+  if (!flags.maxMemory)
+    available = availableMemory();
+  return available ? checkFits(needed, *available) : llvm::Error::success();
+}
+
+} // namespace cp

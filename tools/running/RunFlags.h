@@ -1,0 +1,97 @@
+//===- RunFlags.h - What a run is asked for ---------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_RUNNING_RUNFLAGS_H
+#define CP_TOOLS_RUNNING_RUNFLAGS_H
+
+#include "cp/Execution/Memory.h"
+#include "cp/Execution/Transport.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cp {
+
+/// A flag that writes straight into a field.
+template <typename T> using Flag = llvm::cl::opt<T, /*ExternalStorage=*/true>;
+
+/// What the user asked of a run, however its program was made.
+struct RunFlags {
+  /// The tool, as it is called: what messages begin with.
+  std::string tool;
+  /// The file that holds the model or the program.
+  std::string model;
+  std::string inputs;
+  /// Rows of any length, in place of inputs.
+  std::string rows;
+  std::string weights;
+  bool ignoreUnusedWeights = false;
+  std::string saveWeights;
+  std::string outputs;
+  /// Whether there is a loss of next tokens, and so an argument `labels`.
+  bool hasLoss = false;
+  /// Ids of the tokens that come next; empty: the inputs, one further.
+  std::string labels;
+  /// Where gradients are written; empty: nowhere.
+  std::string gradients;
+  std::string report;
+  /// Files that a check reads.
+  std::string reference, checkAgainst;
+  std::string kernels = "fast";
+  bool quiet = false;
+  uint64_t seed = 0;
+  /// What the run may take in bytes; 0: what the machine has available.
+  int64_t maxMemory = 0;
+  int64_t deadlineMs = 0, threads = 0;
+  int repeats = 1;
+  /// What carries messages between processes; empty: ranks are threads.
+  std::string transport;
+  /// The same, loaded, or null.
+  std::shared_ptr<Transport> job;
+  /// For tests of failures: the rank that fails, or stalls, before it starts.
+  int64_t failRank = -1;
+  int64_t stallRank = -1;
+
+  /// What the command line had behind the tool's name.
+  std::vector<std::string> arguments;
+
+  /// Whether this process says and writes what there is to be said: one of a
+  /// job does.
+  bool speaks() const { return !job || job->rank() == 0; }
+};
+
+/// Flags for what a run reads and writes.
+void defineData(RunFlags &flags, llvm::cl::OptionCategory &category);
+/// Those for how it goes.
+void defineRunning(RunFlags &flags, llvm::cl::OptionCategory &category);
+/// The flag --transport, which is among the latter.
+void defineTransport(RunFlags &flags, llvm::cl::OptionCategory &category);
+
+/// Refuses numbers and words that no run can use.
+llvm::Error checkRunFlags(const RunFlags &flags);
+
+/// Joins the job that --transport names, if it does; `program` is argv[0].
+/// Errors: no such transport; what it says.
+llvm::Error joinJob(RunFlags &flags, const char *program);
+
+/// That a job, if there is one, has a process for each rank of the mesh.
+llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh);
+
+/// What they ask of the runtime on so many ranks. The number of threads is
+/// given, so that a report can name it.
+RunOptions runOptions(const RunFlags &flags, int64_t ranks);
+
+/// Fails when what a run holds at once is more than the machine has available,
+/// or than --max-memory.
+llvm::Error checkMemory(const MemoryUse &needed, const RunFlags &flags);
+
+} // namespace cp
+
+#endif // CP_TOOLS_RUNNING_RUNFLAGS_H

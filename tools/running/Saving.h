@@ -1,0 +1,39 @@
+//===- Saving.h - The files that a run writes -------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_RUNNING_SAVING_H
+#define CP_TOOLS_RUNNING_SAVING_H
+
+#include "Inputs.h"
+#include "RunFlags.h"
+#include "llvm/Support/JSON.h"
+
+namespace cp {
+
+/// Refuses, before anything runs, a file to write that could not be written in
+/// the end or that must not be: one in a folder that is not there or cannot be
+/// written, a folder, a device (but for the report), a link to nothing, one
+/// that is an input (by identity: through links and other names too), or that
+/// is another output. Makes an empty file beside each for a moment.
+llvm::Error checkOutputs(const RunFlags &options);
+
+/// Refuses two tensors of one name in one file.
+llvm::Error checkNames(const RunFlags &options, const Program &program);
+
+/// Writes --save-weights and --outputs; with --rows results for each token are
+/// those of the rows. Links are followed. Tries both; errors
+/// name the files.
+llvm::Error saveTensors(const RunFlags &options, const Program &program,
+                        const Inputs &inputs,
+                        llvm::ArrayRef<HostTensor> results);
+
+/// Writes a report.
+llvm::Error writeJson(const std::string &path, const llvm::json::Value &value);
+
+} // namespace cp
+
+#endif // CP_TOOLS_RUNNING_SAVING_H

@@ -1,0 +1,378 @@
+//===- Trainer.cpp - A model, its data and its steps ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Trainer.h"
+
+#include "Checkpoint.h"
+#include "Curve.h"
+#include "Inputs.h"
+#include "RowData.h"
+#include "Saving.h"
+#include "StepPrograms.h"
+#include "TokenData.h"
+#include "cp/Execution/Session.h"
+#include "cp/Files/Convert.h"
+#include "cp/Transforms/Update.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using llvm::StringRef;
+
+namespace cp {
+namespace {
+
+HostTensor scalar(DType dtype, const void *value) {
+  HostTensor tensor = HostTensor::zeros(dtype, {});
+  std::memcpy(tensor.bytes.data(), value, tensor.bytes.size());
+  return tensor;
+}
+
+class Trainer {
+public:
+  Trainer(const StepPrograms &programs, const RunFlags &how,
+          const TrainFlags &options)
+      : programs(programs), how(how), options(options) {}
+
+  llvm::Error run() {
+    if (llvm::Error error = open())
+      return error;
+    first = progress.steps;
+    if (first >= options.steps && how.speaks())
+      llvm::errs() << how.tool << ": " << options.resume << " is of step "
+                   << first << " of " << options.steps
+                   << ", so there is no step to make; give more --steps\n";
+    while (progress.steps < options.steps) {
+      if (llvm::Error error = runStep(progress.steps))
+        return error;
+      ++progress.steps;
+      checkpoint();
+    }
+    return save();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // In front of the first step
+  //===--------------------------------------------------------------------===//
+
+  llvm::Error open() {
+    if (llvm::Error error = checkFiles())
+      return error;
+    if (llvm::Error error = openData())
+      return error;
+    std::vector<const Program *> all;
+    for (const auto &program : programs.programs)
+      all.push_back(program.get());
+    int64_t ranks = programs.first().mesh().numRanks();
+    if (llvm::Error error =
+            Session::create(all, runOptions(how, ranks)).moveInto(session))
+      return error;
+    if (llvm::Error error = setParameters())
+      return error;
+    if (!options.resume.empty())
+      if (llvm::Error error =
+              readOptimizer(options.resume, programs.arguments, *session)
+                  .moveInto(progress))
+        return error;
+    if (options.csv.empty() || !how.speaks())
+      return llvm::Error::success();
+    return Curve::open(options.csv, progress.steps).moveInto(curve);
+  }
+
+  /// What could not be written in the end is told now.
+  llvm::Error checkFiles() {
+    if (!how.speaks())
+      return llvm::Error::success();
+    RunFlags files = how;
+    files.inputs = options.data;
+    files.report = options.csv;
+    return checkOutputs(files);
+  }
+
+  llvm::Error openData() {
+    llvm::ArrayRef<TensorSpec> specs = programs.arguments;
+    const auto *labels = llvm::find_if(specs, [](const TensorSpec &spec) {
+      return !spec.isParam && spec.name == "labels";
+    });
+    const auto *ids = llvm::find_if(specs, [&](const TensorSpec &spec) {
+      return !spec.isParam && &spec != labels && spec.dtype == DType::I32 &&
+             spec.shape == labels->shape;
+    });
+    if (ids == specs.end())
+      return llvm::createStringError(
+          "the model takes no i32 ids of the labels' shape; import it by "
+          "cp-translate");
+    idsName = ids->name;
+    DataShape shape;
+    shape.batch = ids->shape[0];
+    shape.length = ids->shape[1];
+    bool isKnown = ids->init && ids->init->kind == InitSpec::Kind::Ids;
+    shape.vocabulary = isKnown ? ids->init->count : 0;
+    if (options.shuffle)
+      shape.seed = how.seed;
+    const auto *lists = llvm::find_if(specs, isDocuments);
+    if (lists != specs.end()) {
+      documentsName = lists->name;
+      shape.documents = lists->shape.back() - 1;
+    }
+    bool hasRows =
+        StringRef(options.data).ends_with_insensitive(".safetensors");
+    if (llvm::Error error = checkDocumentEnd(hasRows))
+      return error;
+    if (hasRows)
+      return RowData::read(options.data, shape).moveInto(data);
+    return TokenData::read(options.data, shape, options.documentEnd.value_or(0))
+        .moveInto(data);
+  }
+
+  /// The model and the data must both have documents, or none.
+  llvm::Error checkDocumentEnd(bool hasRows) {
+    if (hasRows && options.documentEnd)
+      return llvm::createStringError(
+          "--document-end is for tokens that run on; rows say by seq_lens "
+          "where their documents end");
+    if (!documentsName.empty() && !hasRows && !options.documentEnd)
+      return llvm::createStringError(
+          "a row of the model holds several documents (" + documentsName +
+          "); say by --document-end behind which token "
+          "one ends");
+    if (documentsName.empty() && options.documentEnd)
+      return llvm::createStringError(
+          "--document-end is for a model whose rows hold several documents; "
+          "import it with --documents=N, the most of a row");
+    return llvm::Error::success();
+  }
+
+  /// Parameters as cp-run has them, and what goes with them: masters are
+  /// parameters, moments and sums are zero.
+  llvm::Error setParameters() {
+    std::vector<TensorSpec> params;
+    for (const TensorSpec &spec : programs.arguments)
+      if (spec.isParam)
+        params.push_back(spec);
+    RunFlags sources = how;
+    if (!options.resume.empty())
+      sources.weights = weightsOfCheckpoint(options.resume);
+    auto set = [&](const TensorSpec &spec, const TensorView &view) {
+      if (llvm::Error error = session->set(spec.name, view))
+        return error;
+      return setMaster(spec, view);
+    };
+    llvm::Expected<Inputs> gathered = gatherInputs(params, sources, set);
+    if (!gathered)
+      return gathered.takeError();
+    for (const TensorSpec &spec : programs.arguments) {
+      bool isMaster = StringRef(spec.name).starts_with("master.");
+      if ((!spec.isState && !spec.isAccumulator) || isMaster)
+        continue;
+      if (llvm::Error error = session->set(
+              spec.name, HostTensor::zeros(spec.dtype, spec.shape)))
+        return error;
+    }
+    double clip =
+        options.clip ? options.clip : std::numeric_limits<double>::infinity();
+    return session->set(update::clip, scalar(DType::F64, &clip));
+  }
+
+  /// The parameter in a wider type, where the optimizer keeps that: what a step
+  /// first finds there is what the program computes with.
+  llvm::Error setMaster(const TensorSpec &param, const TensorView &view) {
+    auto master =
+        llvm::find_if(programs.arguments, [&](const TensorSpec &spec) {
+          return spec.name == "master." + param.name;
+        });
+    if (master == programs.arguments.end())
+      return llvm::Error::success();
+    HostTensor narrow = {param.dtype, param.shape, {}};
+    if (llvm::Error error =
+            convertElements(view.bytes, view.dtype, param.dtype, param.name)
+                .moveInto(narrow.bytes))
+      return error;
+    return session->set(master->name, TensorView{master->name, narrow.dtype,
+                                                 narrow.shape, narrow.bytes});
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Steps
+  //===--------------------------------------------------------------------===//
+
+  llvm::Error setScalars(int64_t step) {
+    double rate = options.rate;
+    if (step < options.warmup)
+      rate *= double(step + 1) / double(options.warmup);
+    if (llvm::Error error =
+            session->set(update::rate, scalar(DType::F64, &rate)))
+      return error;
+    if (!countsSteps)
+      return llvm::Error::success();
+    int64_t number = progress.taken + 1;
+    return session->set(update::step, scalar(DType::I64, &number));
+  }
+
+  /// One batch more of a step.
+  llvm::Error runBatch(int64_t microBatch) {
+    Batch batch;
+    if (llvm::Error error = data->at(progress.batches++).moveInto(batch))
+      return error;
+    if (llvm::Error error = session->set(idsName, batch.ids))
+      return error;
+    if (llvm::Error error = session->set("labels", batch.labels))
+      return error;
+    if (batch.documents.numElements())
+      if (llvm::Error error = session->set(documentsName, batch.documents))
+        return error;
+    if (programs.accumulate())
+      if (llvm::Error error =
+              session->set(update::microBatch, scalar(DType::I64, &microBatch)))
+        return error;
+    if (llvm::Error error = session->step())
+      return error;
+    stepSeconds += session->seconds();
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<double> number(StringRef name) {
+    llvm::Expected<HostTensor> tensor = session->result(name);
+    if (!tensor)
+      return tensor.takeError();
+    return tensor->asDoubles().front();
+  }
+
+  llvm::Error runStep(int64_t step) {
+    if (llvm::Error error = setScalars(step))
+      return error;
+    stepSeconds = 0;
+    for (int64_t i = 0; i < options.accumulate; ++i)
+      if (llvm::Error error = runBatch(i))
+        return error;
+    if (programs.accumulate()) {
+      if (llvm::Error error = session->step(1))
+        return error;
+      stepSeconds += session->seconds();
+    }
+    llvm::Expected<double> loss = number("loss");
+    if (!loss)
+      return loss.takeError();
+    llvm::Expected<double> norm = number(update::gradNorm);
+    if (!norm)
+      return norm.takeError();
+    return report(step, *loss, *norm);
+  }
+
+  llvm::Error report(int64_t step, double loss, double norm) {
+    // Steps that changed nothing do not count.
+    if (std::isfinite(norm))
+      ++progress.taken;
+    else if (how.speaks())
+      llvm::errs() << how.tool << ": warning: step " << step + 1
+                   << ": the norm of the gradients is " << norm
+                   << ", so this step changed nothing\n";
+    double perSecond = double(data->tokensOfBatch() * options.accumulate) /
+                       std::max(stepSeconds, 1e-9);
+    seconds += stepSeconds;
+    int64_t left = std::llround(seconds / double(step + 1 - first) *
+                                double(options.steps - step - 1));
+    if (!how.quiet)
+      llvm::outs() << "step " << step + 1 << "/" << options.steps
+                   << llvm::format("  loss %.4f  norm %.4f  %.0f tokens/s",
+                                   loss, norm, perSecond)
+                   << llvm::format("  %lld:%02lld left\n",
+                                   (long long)(left / 60),
+                                   (long long)(left % 60));
+    llvm::outs().flush();
+    if (options.csv.empty())
+      return llvm::Error::success();
+    llvm::Expected<std::vector<int64_t>> peaks = session->peakBytesPerRank();
+    if (!peaks)
+      return peaks.takeError();
+    if (curve)
+      curve->add(step + 1, loss, norm, perSecond, *llvm::max_element(*peaks));
+    return llvm::Error::success();
+  }
+
+  /// One that cannot be written does not end the run.
+  void checkpoint() {
+    bool isDue = options.every && progress.steps % options.every == 0;
+    if (options.checkpoint.empty() ||
+        !(isDue || progress.steps == options.steps))
+      return;
+    if (llvm::Error error =
+            writeCheckpoint(options.checkpoint, progress, programs.arguments,
+                            *session, how.speaks()))
+      llvm::errs() << how.tool << ": warning: no checkpoint of step "
+                   << progress.steps << ": " << llvm::toString(std::move(error))
+                   << "; the run goes on\n";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Behind the last step
+  //===--------------------------------------------------------------------===//
+
+  llvm::Error save() {
+    llvm::Error ofCurve = curve ? curve->close() : llvm::Error::success();
+    return llvm::joinErrors(std::move(ofCurve), saveWeights());
+  }
+
+  /// All processes gather them.
+  llvm::Error saveWeights() {
+    if (how.saveWeights.empty())
+      return llvm::Error::success();
+    std::vector<HostTensor> tensors;
+    for (const TensorSpec &spec : programs.arguments) {
+      tensors.emplace_back();
+      if (!spec.isParam)
+        continue;
+      if (llvm::Error error = session->get(spec.name).moveInto(tensors.back()))
+        return error;
+    }
+    if (!how.speaks())
+      return llvm::Error::success();
+    return writeSafetensors(
+        how.saveWeights,
+        viewsOf(programs.arguments, tensors, /*paramsOnly=*/true),
+        {{"format", "pt"}});
+  }
+
+  const StepPrograms &programs;
+  /// Whether its optimizer goes by the number of the step.
+  bool countsSteps =
+      llvm::any_of(programs.arguments, [](const TensorSpec &spec) {
+        return spec.name == update::step;
+      });
+  const RunFlags &how;
+  const TrainFlags &options;
+  std::unique_ptr<Session> session;
+  std::unique_ptr<TrainingData> data;
+  std::string idsName, documentsName;
+  std::optional<Curve> curve;
+  Progress progress;
+  /// Steps of the run that this one goes on with.
+  int64_t first = 0;
+  /// Of the step, and of all.
+  double stepSeconds = 0, seconds = 0;
+};
+
+} // namespace
+
+llvm::Error trainSteps(const StepPrograms &programs, const RunFlags &run,
+                       const TrainFlags &flags) {
+  if (flags.accumulate > 1 && !programs.accumulate())
+    return llvm::createStringError(
+        "--accumulate=" + std::to_string(flags.accumulate) +
+        " sums gradients over batches, and the program makes a step of each; "
+        "compile it with --accumulate too");
+  if (llvm::Error error = checkMemory(programs.memory().process, run))
+    return error;
+  return Trainer(programs, run, flags).run();
+}
+
+} // namespace cp
