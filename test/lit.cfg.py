@@ -4,6 +4,7 @@
 # compare its input.
 
 import os
+import platform
 import subprocess
 
 import lit.formats
@@ -37,6 +38,14 @@ config.substitutions.append(("%source", config.cp_source_dir))
 config.substitutions.append(
     ("%goldens", os.path.join(config.test_source_root, "Integration", "goldens"))
 )
+
+# Programs that are kept as files are for this processor at least.
+try:
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        if platform.machine() == "x86_64" and {"avx2", "bmi2", "fma"} <= set(file.read().split()):
+            config.available_features.add("x86-64-v3")
+except OSError:
+    pass
 
 # Transports that were built, each with what starts its jobs: on machines of few
 # processors, and as root where a container has no other user.

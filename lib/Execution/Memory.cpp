@@ -43,11 +43,6 @@ MemoryUse operator+(const MemoryUse &a, const MemoryUse &b) {
           add(a.outputs, b.outputs), add(a.check, b.check)};
 }
 
-static bool isWhole(const TensorSpec &spec) {
-  return llvm::all_of(spec.layout.dims,
-                      [](const auto &dim) { return dim.empty(); });
-}
-
 /// A tensor's bytes, which a signature has checked to exist.
 static int64_t bytesOf(llvm::ArrayRef<int64_t> shape, DType dtype) {
   return tensorBytes(shape, dtype).value_or(most);

@@ -144,7 +144,9 @@ llvm::Expected<ProgramFile> ProgramFile::load(const std::string &path) {
                                     dlclose(opened);
                                 });
   if (!library)
-    return llvm::createStringError(path + ": cannot be loaded: " + dlerror());
+    return llvm::createStringError(
+        path + ": cannot be loaded: " + dlerror() +
+        "; give a file that cp-compile has written for this processor");
   auto failed = [&](llvm::Error error) {
     return llvm::createStringError(path + ": " +
                                    llvm::toString(std::move(error)));

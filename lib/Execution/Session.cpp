@@ -17,11 +17,6 @@ namespace cp {
 // The tensors
 //===----------------------------------------------------------------------===//
 
-static bool isWhole(const TensorSpec &spec) {
-  return llvm::all_of(spec.layout.dims,
-                      [](const auto &dim) { return dim.empty(); });
-}
-
 static llvm::Error mismatch(const TensorSpec &spec, DType dtype,
                             const std::vector<int64_t> &shape) {
   return llvm::createStringError(

@@ -40,6 +40,7 @@ struct Session::Impl {
   llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
   llvm::Error set(size_t number, const TensorView &whole);
   llvm::Expected<HostTensor> get(size_t number) const;
+  llvm::Error stream(size_t number, std::optional<PutBytes> put) const;
   llvm::Error step(size_t number);
   /// Of the last step; of one that updates an argument what that is now.
   llvm::Expected<HostTensor> result(size_t number) const;

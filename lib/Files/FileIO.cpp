@@ -8,9 +8,13 @@
 #include "FileIO.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace cp;
+using llvm::ArrayRef;
 using llvm::Error;
 using llvm::Expected;
 using llvm::MemoryBuffer;
@@ -56,21 +60,11 @@ Expected<std::unique_ptr<MemoryBuffer>> cp::openRegularFile(StringRef path,
   return std::move(*buffer);
 }
 
-/// Runs `write` on the temporary file; what the system refused is returned and
-/// not left to the stream's destructor, which would end the process.
-static std::error_code
-fill(llvm::sys::fs::TempFile &temp,
-     llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  llvm::raw_fd_ostream stream(temp.FD, /*shouldClose=*/false);
-  write(stream);
-  stream.flush();
-  std::error_code code = stream.error();
-  stream.clear_error();
-  return code;
-}
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
 
-Error cp::writeAtomically(StringRef path,
-                          llvm::function_ref<void(llvm::raw_ostream &)> write) {
+Expected<std::unique_ptr<NewFile>> NewFile::create(StringRef path) {
   llvm::sys::fs::file_status status;
   // The rename would put a file in the place of a device such as /dev/null.
   if (!llvm::sys::fs::status(path, status) && !is_regular_file(status))
@@ -81,12 +75,62 @@ Error cp::writeAtomically(StringRef path,
   if (!temp)
     return makeError(quotedPath(path) + ": cannot create a file beside it: " +
                      llvm::toString(temp.takeError()));
-  if (std::error_code code = fill(*temp, write)) {
-    llvm::consumeError(temp->discard());
-    return makeError(quotedPath(path) + ": cannot write: " + code.message());
+  return std::unique_ptr<NewFile>(new NewFile(path, std::move(*temp)));
+}
+
+NewFile::~NewFile() {
+  if (!isOver)
+    llvm::consumeError(temp.discard());
+}
+
+static Error cannotWrite(const std::string &label, int number) {
+  std::error_code code(number, std::generic_category());
+  return makeError(label + ": cannot write: " + code.message());
+}
+
+Error NewFile::write(uint64_t offset, ArrayRef<uint8_t> bytes) {
+  while (!bytes.empty()) {
+    ssize_t written =
+        ::pwrite(temp.FD, bytes.data(), bytes.size(), off_t(offset));
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return cannotWrite(quotedName, written < 0 ? errno : ENOSPC);
+    offset += uint64_t(written);
+    bytes = bytes.drop_front(size_t(written));
   }
-  if (Error error = temp->keep(path))
-    return makeError(quotedPath(path) + ": cannot rename the finished file: " +
+  return Error::success();
+}
+
+Error NewFile::resize(uint64_t bytes) {
+  // A file with holes would fail where there is no room any more.
+  int status = ::posix_fallocate(temp.FD, 0, off_t(bytes));
+  bool cannotTell = status == EOPNOTSUPP || status == EINVAL;
+  if (bytes == 0 || cannotTell)
+    status = ::ftruncate(temp.FD, off_t(bytes)) ? errno : 0;
+  return status ? cannotWrite(quotedName, status) : Error::success();
+}
+
+Error NewFile::keep() {
+  isOver = true;
+  if (Error error = temp.keep(path))
+    return makeError(quotedName + ": cannot rename the finished file: " +
                      llvm::toString(std::move(error)));
   return Error::success();
+}
+
+Error cp::writeAtomically(StringRef path,
+                          llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  Expected<std::unique_ptr<NewFile>> file = NewFile::create(path);
+  if (!file)
+    return file.takeError();
+  llvm::raw_fd_ostream stream((*file)->descriptor(), /*shouldClose=*/false);
+  write(stream);
+  stream.flush();
+  std::error_code code = stream.error();
+  // What is left to the stream's destructor would end the process.
+  stream.clear_error();
+  if (code)
+    return makeError((*file)->label() + ": cannot write: " + code.message());
+  return (*file)->keep();
 }

@@ -19,6 +19,7 @@
 using namespace cp;
 using llvm::ArrayRef;
 using llvm::Error;
+using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 namespace json = llvm::json;
@@ -47,11 +48,11 @@ static Error checkTensor(StringRef label, const TensorView &tensor) {
   if (!bytes)
     return makeError(start + "shape " + shapeText(tensor.shape) +
                      ": expected sizes from 0 and less than 2^63 bytes");
-  if (uint64_t(*bytes) != tensor.bytes.size())
-    return makeError(start + "expected the " + Twine(*bytes) + " bytes of " +
-                     dtypeName(tensor.dtype) + shapeText(tensor.shape) +
-                     ", got " + Twine(tensor.bytes.size()));
   return Error::success();
+}
+
+static uint64_t bytesOf(const TensorView &tensor) {
+  return uint64_t(*tensorBytes(tensor.shape, tensor.dtype));
 }
 
 static Error checkNames(StringRef label, ArrayRef<TensorView> tensors) {
@@ -90,7 +91,7 @@ static std::string headerText(const Ordered &ordered, Metadata metadata) {
       out.attributeObject(tensor->name, [&] {
         out.attribute("dtype", dtypeName(tensor->dtype));
         out.attribute("shape", json::Array(tensor->shape));
-        uint64_t end = offset + tensor->bytes.size();
+        uint64_t end = offset + bytesOf(*tensor);
         out.attribute("data_offsets", json::Array{offset, end});
         offset = end;
       });
@@ -99,8 +100,9 @@ static std::string headerText(const Ordered &ordered, Metadata metadata) {
   return text;
 }
 
-Error cp::writeSafetensors(StringRef path, ArrayRef<TensorView> tensors,
-                           Metadata metadata) {
+Expected<SafetensorsWriter>
+SafetensorsWriter::create(StringRef path, ArrayRef<TensorView> tensors,
+                          Metadata metadata) {
   std::string label = quotedPath(path);
   for (const TensorView &tensor : tensors)
     if (Error error = checkTensor(label, tensor))
@@ -111,11 +113,62 @@ Error cp::writeSafetensors(StringRef path, ArrayRef<TensorView> tensors,
     return error;
   Ordered ordered = layOut(tensors);
   std::string header = headerText(ordered, metadata);
-  return writeAtomically(path, [&](llvm::raw_ostream &out) {
-    llvm::support::endian::write<uint64_t>(out, header.size(),
-                                           llvm::endianness::little);
-    out << header;
-    for (const TensorView *tensor : ordered)
-      out << llvm::toStringRef(tensor->bytes);
-  });
+  SafetensorsWriter writer;
+  uint64_t at = sizeof(uint64_t) + header.size();
+  for (const TensorView *tensor : ordered) {
+    writer.places[tensor->name] = {at, bytesOf(*tensor)};
+    at += bytesOf(*tensor);
+  }
+  if (Error error = NewFile::create(path).moveInto(writer.file))
+    return error;
+  uint8_t size[sizeof(uint64_t)];
+  llvm::support::endian::write64le(size, header.size());
+  if (Error error = writer.file->write(0, size))
+    return error;
+  if (Error error =
+          writer.file->write(sizeof size, llvm::arrayRefFromStringRef(header)))
+    return error;
+  // What nobody writes is zero.
+  if (Error error = writer.file->resize(at))
+    return error;
+  return writer;
+}
+
+SafetensorsWriter::SafetensorsWriter() = default;
+SafetensorsWriter::SafetensorsWriter(SafetensorsWriter &&) = default;
+SafetensorsWriter &SafetensorsWriter::operator=(SafetensorsWriter &&) = default;
+SafetensorsWriter::~SafetensorsWriter() = default;
+
+Error SafetensorsWriter::write(StringRef tensor, int64_t offset,
+                               ArrayRef<uint8_t> bytes) {
+  auto place = places.find(tensor);
+  bool fits = place != places.end() && offset >= 0 &&
+              uint64_t(offset) <= place->second.second &&
+              bytes.size() <= place->second.second - uint64_t(offset);
+  if (!fits)
+    return makeError(file->label() + ": tensor " + quoted(tensor) +
+                     " has no place for " + Twine(bytes.size()) +
+                     " bytes from " + Twine(offset) + " on");
+  return file->write(place->second.first + uint64_t(offset), bytes);
+}
+
+Error SafetensorsWriter::commit() { return file->keep(); }
+
+Error cp::writeSafetensors(StringRef path, ArrayRef<TensorView> tensors,
+                           Metadata metadata) {
+  for (const TensorView &tensor : tensors)
+    if (std::optional<int64_t> bytes = tensorBytes(tensor.shape, tensor.dtype);
+        bytes && uint64_t(*bytes) != tensor.bytes.size())
+      return makeError(quotedPath(path) + ": tensor " + quoted(tensor.name) +
+                       ": expected the " + Twine(*bytes) + " bytes of " +
+                       dtypeName(tensor.dtype) + shapeText(tensor.shape) +
+                       ", got " + Twine(tensor.bytes.size()));
+  Expected<SafetensorsWriter> writer =
+      SafetensorsWriter::create(path, tensors, metadata);
+  if (!writer)
+    return writer.takeError();
+  for (const TensorView &tensor : tensors)
+    if (Error error = writer->write(tensor.name, 0, tensor.bytes))
+      return error;
+  return writer->commit();
 }

@@ -42,11 +42,6 @@ static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
   return words;
 }
 
-static bool isWhole(const TensorSpec &spec) {
-  return llvm::all_of(spec.layout.dims,
-                      [](const auto &dim) { return dim.empty(); });
-}
-
 static llvm::Error tooLarge(int64_t maxBytes, StringRef where) {
   return llvm::createStringError(
       "the ids of all ranks take more than " + std::to_string(maxBytes) +

@@ -20,16 +20,21 @@ static llvm::StringRef roleOf(const TensorSpec &spec) {
 static void print(llvm::StringRef title, llvm::ArrayRef<TensorSpec> specs,
                   llvm::raw_ostream &os) {
   os << title << "\n";
+  int64_t updates = 0;
   for (const TensorSpec &spec : specs) {
+    if (!spec.updates.empty()) {
+      ++updates;
+      continue;
+    }
     os << "  " << spec.name << "  " << dtypeName(spec.dtype) << " "
        << shapeText(spec.shape) << "  "
        << shapeText(localShape(spec.layout, spec.shape, 0)) << " a rank";
     if (llvm::StringRef role = roleOf(spec); !role.empty())
       os << "  " << role;
-    if (!spec.updates.empty())
-      os << "  updates " << spec.updates;
     os << "\n";
   }
+  if (updates)
+    os << "  and the new values of " << updates << " arguments\n";
 }
 
 void describe(const ProgramFile &file, llvm::raw_ostream &os) {

@@ -7,11 +7,10 @@
 
 #include "Launch.h"
 
-#include "Inputs.h"
 #include "Report.h"
+#include "RunProgram.h"
 #include "Saving.h"
 #include "Trainer.h"
-#include "cp/Execution/Session.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace cp {
@@ -56,43 +55,6 @@ llvm::Error checkProgram(const ProgramFile &file,
   return checkJob(options.run, first.mesh());
 }
 
-void say(const RunFlags &flags, const llvm::Twine &what) {
-  if (!flags.quiet)
-    llvm::errs() << flags.tool << ": " << what << "\n";
-}
-
-/// Sets all arguments, of files no more than the ranks here have.
-llvm::Expected<Inputs> setArguments(const Program &program,
-                                    const RunFlags &flags, Session &session) {
-  say(flags, flags.weights.empty()
-                 ? "drawing weights from seed " + std::to_string(flags.seed)
-                 : "reading " + flags.weights);
-  llvm::Expected<Inputs> inputs =
-      gatherInputs(program.arguments(), flags,
-                   [&](const TensorSpec &spec, const TensorView &view) {
-                     return session.set(spec.name, view);
-                   });
-  if (!inputs)
-    return inputs.takeError();
-  for (auto [spec, tensor] :
-       llvm::zip_equal(program.arguments(), inputs->tensors))
-    if (!spec.isParam)
-      if (llvm::Error error = session.share(spec.name, tensor))
-        return error;
-  return inputs;
-}
-
-/// All processes gather what one writes.
-llvm::Error gatherParameters(const Program &program, const Session &session,
-                             Inputs &inputs) {
-  for (auto [spec, tensor] :
-       llvm::zip_equal(program.arguments(), inputs.tensors))
-    if (spec.isParam)
-      if (llvm::Error error = session.get(spec.name).moveInto(tensor))
-        return error;
-  return llvm::Error::success();
-}
-
 llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
   const Program &program = *file.programs.front();
   if (flags.speaks())
@@ -105,25 +67,17 @@ llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
           checkMemory(flags.job ? need.rank : need.process, flags))
     return error;
   RunOptions how = runOptions(flags, program.mesh().numRanks());
-  llvm::Expected<std::unique_ptr<Session>> session =
-      Session::create({&program}, how);
-  if (!session)
-    return session.takeError();
-  llvm::Expected<Inputs> inputs = setArguments(program, flags, **session);
-  if (!inputs)
-    return inputs.takeError();
-  llvm::Expected<RunResult> run = (*session)->run(how.repeats, false);
+  llvm::Expected<ProgramRun> run = runProgram(program, flags, how);
   if (!run)
     return run.takeError();
-  if (!flags.saveWeights.empty())
-    if (llvm::Error error = gatherParameters(program, **session, *inputs))
-      return error;
   if (!flags.speaks())
     return llvm::Error::success();
-  Report report{flags, file.origin, how, program, std::move(*run), {}, {}, ""};
+  Report report{flags, file.origin, how, program, std::move(run->result),
+                {},    {},          ""};
   report.notFinite = notFiniteResults(program.results(), report.run.outputs);
   warnOf(report.notFinite, flags.tool, llvm::errs());
-  llvm::Error errors = saveTensors(flags, program, *inputs, report.run.outputs);
+  llvm::Error errors =
+      saveTensors(flags, program, run->inputs, report.run.outputs);
   if (!flags.report.empty())
     errors = llvm::joinErrors(std::move(errors),
                               writeJson(flags.report, toJson(report)));
@@ -141,9 +95,6 @@ llvm::Error launch(ProgramFile file, const LaunchOptions &options) {
   const Program &first = *file.programs.front();
   flags.hasLoss =
       hasName(first.arguments(), "labels") && hasName(first.results(), "loss");
-  int64_t ranks = first.mesh().numRanks();
-  say(flags, std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
-                 " over " + (flags.job ? flags.job->name() : "threads"));
   if (!options.trains)
     return runForward(file, flags);
   llvm::Expected<StepPrograms> step =

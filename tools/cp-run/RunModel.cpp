@@ -9,9 +9,9 @@
 
 #include "Check.h"
 #include "CheckEach.h"
-#include "Inputs.h"
 #include "Report.h"
 #include "Requests.h"
+#include "RunProgram.h"
 #include "Saving.h"
 #include "cp/Compile/Origin.h"
 #include "cp/Execution/Memory.h"
@@ -24,19 +24,6 @@ using namespace mlir;
 
 namespace cp {
 namespace {
-
-/// Says on standard error what is going on.
-class Progress {
-public:
-  explicit Progress(bool quiet) : quiet(quiet) {}
-  void operator()(const llvm::Twine &what) const {
-    if (!quiet)
-      llvm::errs() << "cp-run: " << what << "\n";
-  }
-
-private:
-  bool quiet;
-};
 
 /// What stands before weights are drawn.
 struct Prepared {
@@ -105,8 +92,7 @@ llvm::Error checkResults(Expectation &expectation, const Options &options,
 /// Saves results, checks them, and reports; goes on after an error, and returns
 /// all.
 llvm::Error finish(Prepared &prepared, const Options &options,
-                   const Inputs &inputs, const Progress &progress,
-                   Report &report) {
+                   const Inputs &inputs, Report &report) {
   warnOf(report.notFinite, report.flags.tool, llvm::errs());
   llvm::Error errors =
       saveTensors(options, report.program, inputs, report.run.outputs);
@@ -115,9 +101,9 @@ llvm::Error finish(Prepared &prepared, const Options &options,
         llvm::joinErrors(std::move(errors),
                          prepared.expectLater().moveInto(prepared.expectation));
   if (prepared.expectation) {
-    progress(options.checkAgainst.empty()
-                 ? "checking on reference kernels"
-                 : "checking against " + options.checkAgainst);
+    say(options, options.checkAgainst.empty()
+                     ? "checking on reference kernels"
+                     : "checking against " + options.checkAgainst);
     errors = llvm::joinErrors(std::move(errors),
                               checkResults(*prepared.expectation, options,
                                            inputs.pointers(), report));
@@ -133,22 +119,12 @@ llvm::Error finish(Prepared &prepared, const Options &options,
 }
 
 llvm::Error runPrepared(Prepared &prepared, const Options &options,
-                        const CompileOptions &compile,
-                        const Progress &progress) {
+                        const CompileOptions &compile) {
   const Program &program = *prepared.program;
-  progress(options.weights.empty()
-               ? "drawing weights from seed " + std::to_string(options.seed)
-               : "reading " + options.weights);
-  llvm::Expected<Inputs> inputs = gatherInputs(program.arguments(), options);
-  if (!inputs)
-    return inputs.takeError();
-  int64_t ranks = program.mesh().numRanks();
-  progress("running on " + std::to_string(ranks) +
-           (ranks == 1 ? " rank" : " ranks"));
-  RunOptions how = runOptions(options, ranks);
+  RunOptions how = runOptions(options, program.mesh().numRanks());
   how.keepParts = options.check != Check::None || !options.checkAgainst.empty();
-  llvm::Expected<RunResult> run =
-      prepared.program->run(inputs->pointers(), how);
+  llvm::Expected<ProgramRun> run =
+      runProgram(program, options, how, options.check != Check::None);
   if (!run)
     return run.takeError();
   if (!options.speaks())
@@ -157,19 +133,18 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
                 originOf(program.stage(), compile.sharding),
                 how,
                 program,
-                std::move(*run),
+                std::move(run->result),
                 {},
                 {},
                 ""};
   report.notFinite = notFiniteResults(program.results(), report.run.outputs);
-  return finish(prepared, options, *inputs, progress, report);
+  return finish(prepared, options, run->inputs, report);
 }
 
 } // namespace
 
 llvm::Error runModel(ModuleOp module, ModuleOp reference,
                      const Options &options) {
-  Progress progress(options.quiet);
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -178,12 +153,12 @@ llvm::Error runModel(ModuleOp module, ModuleOp reference,
       return error;
   if (options.check == Check::Each)
     return checkEach(module, reference, options, *compile);
-  progress("compiling");
+  say(options, "compiling");
   llvm::Expected<Prepared> prepared =
       prepare(module, reference, options, *compile);
   if (!prepared)
     return prepared.takeError();
-  return runPrepared(*prepared, options, *compile, progress);
+  return runPrepared(*prepared, options, *compile);
 }
 
 } // namespace cp

@@ -7,8 +7,8 @@
 
 #include "Checkpoint.h"
 
-#include "ReadTensors.h"
-#include "cp/Files/Safetensors.h"
+#include "WriteArguments.h"
+#include "cp/Model/Weights.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -44,49 +44,8 @@ static HostTensor scalar(int64_t value) {
   return tensor;
 }
 
-/// Whole tensors, and what they are.
-struct Gathered {
-  std::vector<HostTensor> tensors;
-  std::vector<const TensorSpec *> specs;
-};
-
-/// The program's parameters, or what an optimizer keeps of them.
-static llvm::Expected<Gathered> gather(bool areParams,
-                                       llvm::ArrayRef<TensorSpec> arguments,
-                                       const Session &session) {
-  Gathered all;
-  for (const TensorSpec &spec : arguments) {
-    if (areParams ? !spec.isParam : !spec.isState)
-      continue;
-    llvm::Expected<HostTensor> tensor = session.get(spec.name);
-    if (!tensor)
-      return tensor.takeError();
-    all.tensors.push_back(std::move(*tensor));
-    all.specs.push_back(&spec);
-  }
-  return all;
-}
-
-static llvm::Error writeTensors(const std::string &path, const Gathered &all,
-                                std::vector<TensorView> views) {
-  for (auto [spec, tensor] : llvm::zip_equal(all.specs, all.tensors))
-    views.push_back({spec->name, spec->dtype, spec->shape, tensor.bytes});
-  return writeSafetensors(path, views, {{"format", "pt"}});
-}
-
 static llvm::Error failed(const std::string &path, std::error_code code) {
   return llvm::createStringError(path + ": " + code.message());
-}
-
-static llvm::Error writeProgress(const std::string &path, Progress progress,
-                                 const Gathered &state) {
-  std::vector<HostTensor> numbers;
-  std::vector<TensorView> views;
-  for (const Number &number : numbersOf)
-    numbers.push_back(scalar(progress.*number.field));
-  for (auto [number, tensor] : llvm::zip_equal(numbersOf, numbers))
-    views.push_back({number.name, DType::I64, {}, tensor.bytes});
-  return writeTensors(path, state, std::move(views));
 }
 
 /// Makes an empty folder, in the place of what a run has left that was stopped
@@ -99,29 +58,35 @@ static llvm::Error makeFolder(const std::string &folder) {
   return llvm::Error::success();
 }
 
-/// Both files, in a folder of their own. Every process of a job gathers all
-/// that there is, whatever becomes of the files of the one that `writes`.
+static llvm::Error writeOptimizer(const std::string &path, Progress progress,
+                                  llvm::ArrayRef<TensorSpec> arguments,
+                                  const Session &session, bool writes) {
+  std::vector<HostTensor> numbers;
+  for (const Number &number : numbersOf)
+    numbers.push_back(scalar(progress.*number.field));
+  std::vector<TensorView> views;
+  for (auto [number, tensor] : llvm::zip_equal(numbersOf, numbers))
+    views.push_back({number.name, DType::I64, {}, tensor.bytes});
+  return writeArguments(
+      path, arguments, [](const TensorSpec &spec) { return spec.isState; },
+      views, session, writes);
+}
+
+/// Both files, in a folder of their own. Every process of a job hands over all
+/// that it has, whatever becomes of the files of the one that `writes`.
 static llvm::Error writeFiles(const std::string &folder, Progress progress,
                               llvm::ArrayRef<TensorSpec> arguments,
                               const Session &session, bool writes) {
   llvm::Error error = writes ? makeFolder(folder) : llvm::Error::success();
   bool goesOn = writes && !error;
-  auto add = [&](llvm::Error more) {
-    goesOn &= !more;
-    error = llvm::joinErrors(std::move(error), std::move(more));
-  };
-  llvm::Expected<Gathered> weights = gather(true, arguments, session);
-  if (!weights)
-    return llvm::joinErrors(std::move(error), weights.takeError());
-  if (goesOn)
-    add(writeTensors(weightsOfCheckpoint(folder), *weights, {}));
-  *weights = Gathered();
-  llvm::Expected<Gathered> state = gather(false, arguments, session);
-  if (!state)
-    return llvm::joinErrors(std::move(error), state.takeError());
-  if (goesOn)
-    add(writeProgress(optimizerOf(folder), progress, *state));
-  return error;
+  llvm::Error ofWeights = writeArguments(
+      weightsOfCheckpoint(folder), arguments,
+      [](const TensorSpec &spec) { return spec.isParam; }, {}, session, goesOn);
+  goesOn = goesOn && !ofWeights;
+  error = llvm::joinErrors(std::move(error), std::move(ofWeights));
+  return llvm::joinErrors(std::move(error),
+                          writeOptimizer(optimizerOf(folder), progress,
+                                         arguments, session, goesOn));
 }
 
 /// Puts `partial` in the place of `name` in `folder`.
@@ -184,16 +149,17 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
             readNumber(*file, number.name).moveInto(progress.*number.field))
       return error;
   size_t known = std::size(numbersOf);
-  Conversions conversions;
   for (const TensorSpec &spec : arguments) {
     if (!spec.isState)
       continue;
     ++known;
-    llvm::Expected<HostTensor> tensor = readTensor(*file, spec, conversions);
-    if (!tensor)
-      return tensor.takeError();
-    if (llvm::Error error = session.set(spec.name, *tensor))
+    llvm::Expected<TensorView> view =
+        bindWeight(*file, spec.name, spec.shape, spec.dtype);
+    if (!view)
+      return view.takeError();
+    if (llvm::Error error = session.set(spec.name, *view))
       return error;
+    file->release();
   }
   if (file->tensors().size() != known)
     return llvm::createStringError(

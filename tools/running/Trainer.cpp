@@ -14,6 +14,7 @@
 #include "Saving.h"
 #include "StepPrograms.h"
 #include "TokenData.h"
+#include "WriteArguments.h"
 #include "cp/Execution/Session.h"
 #include "cp/Files/Convert.h"
 #include "cp/Transforms/Update.h"
@@ -326,20 +327,10 @@ private:
   llvm::Error saveWeights() {
     if (how.saveWeights.empty())
       return llvm::Error::success();
-    std::vector<HostTensor> tensors;
-    for (const TensorSpec &spec : programs.arguments) {
-      tensors.emplace_back();
-      if (!spec.isParam)
-        continue;
-      if (llvm::Error error = session->get(spec.name).moveInto(tensors.back()))
-        return error;
-    }
-    if (!how.speaks())
-      return llvm::Error::success();
-    return writeSafetensors(
-        how.saveWeights,
-        viewsOf(programs.arguments, tensors, /*paramsOnly=*/true),
-        {{"format", "pt"}});
+    return writeArguments(
+        how.saveWeights, programs.arguments,
+        [](const TensorSpec &spec) { return spec.isParam; }, {}, *session,
+        how.speaks());
   }
 
   const StepPrograms &programs;

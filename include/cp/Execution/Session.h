@@ -9,6 +9,9 @@
 #define CP_EXECUTION_SESSION_H
 
 #include "cp/Execution/Program.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
 
 namespace cp {
 
@@ -53,6 +56,16 @@ public:
   /// An argument as it is now. Errors: a name that no argument has; one that
   /// was never set.
   llvm::Expected<HostTensor> get(llvm::StringRef argument) const;
+  /// Takes bytes of a whole tensor, from `offset` on.
+  using PutBytes = llvm::function_ref<llvm::Error(
+      int64_t offset, llvm::ArrayRef<uint8_t> bytes)>;
+  /// Hands an argument over in pieces, each of which comes once, of 16 MiB at
+  /// most where they come from other processes: none need have room for all of
+  /// it. In every process that gives a `put`; all of them must call it. Goes on
+  /// behind an error of `put`, since others wait. Errors as of get(), and the
+  /// first one of `put`.
+  llvm::Error stream(llvm::StringRef argument,
+                     std::optional<PutBytes> put) const;
   /// Each rank's part of it.
   llvm::Expected<std::vector<HostTensor>> parts(llvm::StringRef argument) const;
 

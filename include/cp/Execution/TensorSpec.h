@@ -55,6 +55,14 @@ struct TensorSpec {
   Layout layout;
 };
 
+/// Whether nothing cuts it: every rank has all of it.
+inline bool isWhole(const TensorSpec &spec) {
+  for (const auto &cuts : spec.layout.dims)
+    if (!cuts.empty())
+      return false;
+  return true;
+}
+
 } // namespace cp
 
 #endif // CP_EXECUTION_TENSORSPEC_H

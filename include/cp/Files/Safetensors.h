@@ -85,6 +85,36 @@ private:
   llvm::StringMap<size_t> positions;
 };
 
+class NewFile;
+
+/// A safetensors file whose bytes come in any order, so that no memory need
+/// hold a tensor whole. The file is there when all of it is (commit), and what
+/// comes of a writer that goes before is nothing.
+class SafetensorsWriter {
+public:
+  /// Of the views the names, types and shapes count. Errors: as of
+  /// writeSafetensors.
+  static llvm::Expected<SafetensorsWriter>
+  create(llvm::StringRef path, llvm::ArrayRef<TensorView> tensors,
+         llvm::ArrayRef<std::pair<std::string, std::string>> metadata = {});
+  SafetensorsWriter(SafetensorsWriter &&);
+  SafetensorsWriter &operator=(SafetensorsWriter &&);
+  ~SafetensorsWriter();
+
+  /// Bytes of a tensor from `offset` on. Errors: no such tensor, bytes beyond
+  /// its end; what the system says.
+  llvm::Error write(llvm::StringRef tensor, int64_t offset,
+                    llvm::ArrayRef<uint8_t> bytes);
+  /// Once, behind the last one.
+  llvm::Error commit();
+
+private:
+  SafetensorsWriter();
+  std::unique_ptr<NewFile> file;
+  /// By name where it begins, and its bytes.
+  llvm::StringMap<std::pair<uint64_t, uint64_t>> places;
+};
+
 /// Writes the tensors to `path`, atomically (a temporary file beside it, then a
 /// rename). The same tensors give the same bytes, whatever their order: they
 /// are laid out by falling element size, then name, which aligns each one.

@@ -88,12 +88,19 @@ private:
     auto isMade = [&](Value value) { return isSum.contains(value); };
     Slice each, once;
     SmallVector<unsigned> ofEach, ofOnce;
+    ArgumentNames names(function);
     for (auto [i, value] : llvm::enumerate(
              function.getBody().front().getTerminator()->getOperands())) {
       bool isUpdate = function.getResultAttr(i, updatesAttr) != nullptr;
       if (dependsOn(value, isMade) && !(isMade(value) && isUpdate)) {
         ofOnce.push_back(i);
         addToSlice(value, isMade, once);
+        // What a step writes it takes, though it may not read it: a parameter
+        // that is rounded from its master.
+        if (auto name =
+                function.getResultAttrOfType<StringAttr>(i, updatesAttr))
+          if (BlockArgument updated = names.find(name))
+            once.arguments.insert(updated);
       } else {
         ofEach.push_back(i);
         addToSlice(value, [](Value) { return false; }, each);

@@ -1,7 +1,8 @@
 """transports.py MODEL FOLDER RANKS LAUNCHER TRANSPORT [LAUNCHER TRANSPORT ...]
 
-Runs a model in many ways on threads and on processes: results must be the same
-bytes, and the reports must count the same collectives and bytes.
+Runs a model in many ways on threads and on processes, compiled there and from a file,
+with the transports in turn: results must be the same bytes, and the reports must count
+the same collectives and bytes.
 """
 
 import json
@@ -46,17 +47,28 @@ def main():
     model, folder, ranks, *jobs = sys.argv[1:]
     launchers = list(zip(jobs[::2], jobs[1::2]))
     assert launchers
-    for way in ways(int(ranks)):
+    for number, way in enumerate(ways(int(ranks))):
         given = way if any("--mesh" in flag for flag in way) else [f"--ranks={ranks}", *way]
         expected = run(["cp-run"], model, folder, "threads", given)
         assert len(expected[0]) > 1000 and expected[1], way
-        for launcher, transport in launchers:
-            command = [launcher, "-n", ranks, "cp-run", f"--transport={transport}"]
-            found = run(command, model, folder, transport, given)
-            if found != expected:
-                sys.exit(f"{transport}: {' '.join(given)}: results differ from those on "
-                         f"threads, or collectives: {found[1]}, expected {expected[1]}")
-            print(transport, *given, "same")
+        program = f"{folder}/program.so"
+        subprocess.run(["cp-compile", model, *given, "-o", program], check=True)
+        from_file = {"threads", launchers[number % len(launchers)][1]}
+        for launcher, transport in [*launchers, ("", "threads")]:
+            start = [launcher, "-n", ranks] if launcher else []
+            found = {}
+            if launcher:
+                command = [*start, "cp-run", f"--transport={transport}"]
+                found["cp-run"] = run(command, model, folder, transport, given)
+            if transport in from_file:
+                command = [*start, "cp-launch", f"--transport={transport}"]
+                found["cp-launch"] = run(command, program, folder, transport, [])
+            for tool, what in found.items():
+                if what != expected:
+                    sys.exit(f"{tool}, {transport}: {' '.join(given)}: results differ from "
+                             f"those on threads, or collectives: {what[1]}, expected "
+                             f"{expected[1]}")
+            print(transport, *given, *found, "same")
 
 
 main()
