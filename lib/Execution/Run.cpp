@@ -36,7 +36,7 @@ llvm::Error Session::Impl::keepParts(RunResult &result) const {
   return llvm::Error::success();
 }
 
-llvm::Expected<RunResult> Session::run(int repeats, bool keepParts) {
+llvm::Expected<RunResult> Session::run(int repeats, Gather gather) {
   RunResult result;
   for (int step = 0; step < repeats; ++step) {
     if (llvm::Error error = impl->step(0))
@@ -50,13 +50,13 @@ llvm::Expected<RunResult> Session::run(int repeats, bool keepParts) {
           impl->world->peakBytes().moveInto(result.peakBytesPerRank))
     return error;
   size_t count = impl->programs.front().program->results().size();
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; gather != Gather::Nothing && i < count; ++i) {
     llvm::Expected<HostTensor> whole = impl->result(i);
     if (!whole)
       return whole.takeError();
     result.outputs.push_back(std::move(*whole));
   }
-  if (keepParts)
+  if (gather == Gather::Parts)
     if (llvm::Error error = impl->keepParts(result))
       return error;
   return result;
@@ -78,7 +78,9 @@ Program::run(llvm::ArrayRef<const HostTensor *> inputs,
   for (auto [number, input] : llvm::zip_equal(bound.arguments, inputs))
     if (llvm::Error error = impl.set(number, *input, /*mayShare=*/true))
       return error;
-  return (*session)->run(options.repeats, options.keepParts);
+  return (*session)->run(options.repeats, options.keepParts
+                                              ? Session::Gather::Parts
+                                              : Session::Gather::Results);
 }
 
 } // namespace cp

@@ -246,6 +246,19 @@ llvm::Expected<HostTensor> Session::Impl::result(size_t number) const {
   return whole(spec, last->results[number]);
 }
 
+llvm::Expected<size_t> Session::Impl::findResult(llvm::StringRef name) const {
+  if (!last)
+    return llvm::createStringError("no step has given a result yet");
+  llvm::ArrayRef<TensorSpec> specs = last->program->results();
+  const auto *found = llvm::find_if(specs, [&](const TensorSpec &spec) {
+    return spec.name == name && spec.updates.empty();
+  });
+  if (found == specs.end())
+    return llvm::createStringError("the program has no result '" + name.str() +
+                                   "'");
+  return size_t(found - specs.begin());
+}
+
 llvm::Expected<std::vector<HostTensor>>
 Session::Impl::partsOfResult(size_t number) const {
   const TensorSpec &spec = last->program->results()[number];
@@ -327,16 +340,10 @@ llvm::Error Session::step(size_t program) {
 }
 
 llvm::Expected<HostTensor> Session::result(llvm::StringRef name) const {
-  if (!impl->last)
-    return llvm::createStringError("no step has given a result yet");
-  llvm::ArrayRef<TensorSpec> specs = impl->last->program->results();
-  const auto *found = llvm::find_if(specs, [&](const TensorSpec &spec) {
-    return spec.name == name && spec.updates.empty();
-  });
-  if (found == specs.end())
-    return llvm::createStringError("the program has no result '" + name.str() +
-                                   "'");
-  return impl->result(size_t(found - specs.begin()));
+  llvm::Expected<size_t> number = impl->findResult(name);
+  if (!number)
+    return number.takeError();
+  return impl->result(*number);
 }
 
 double Session::seconds() const { return impl->seconds; }

@@ -40,7 +40,11 @@ struct Session::Impl {
   llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
   llvm::Error set(size_t number, const TensorView &whole);
   llvm::Expected<HostTensor> get(size_t number) const;
-  llvm::Error stream(size_t number, std::optional<PutBytes> put) const;
+  using PartOfRank = llvm::function_ref<llvm::ArrayRef<uint8_t>(int64_t rank)>;
+  llvm::Error stream(const TensorSpec &spec, PartOfRank partOf,
+                     std::optional<PutBytes> put) const;
+  /// Of the last step's, one that updates no argument.
+  llvm::Expected<size_t> findResult(llvm::StringRef name) const;
   llvm::Error step(size_t number);
   /// Of the last step; of one that updates an argument what that is now.
   llvm::Expected<HostTensor> result(size_t number) const;

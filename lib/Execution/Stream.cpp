@@ -65,29 +65,21 @@ private:
 };
 } // namespace
 
-llvm::Error Session::Impl::stream(size_t number,
+llvm::Error Session::Impl::stream(const TensorSpec &spec, PartOfRank partOf,
                                   std::optional<PutBytes> put) const {
-  const Argument &argument = arguments[number];
-  if (!argument.shared && argument.parts.empty())
-    return llvm::createStringError("'" + argument.spec.name +
-                                   "' was never set");
-  Placer placer(argument.spec, put);
-  auto partOfRank = [&](int64_t rank) -> const Bytes & {
-    return argument.shared ? argument.shared->bytes
-                           : argument.parts[size_t(rank)].bytes;
-  };
-  if (world->hasAll() || isWhole(argument.spec)) {
+  Placer placer(spec, put);
+  if (world->hasAll() || isWhole(spec)) {
     // What is whole on every rank, the first one here has too.
-    if (isWhole(argument.spec))
-      placer.place(0, 0, partOfRank(world->ranksHere().front()));
+    if (isWhole(spec))
+      placer.place(0, 0, partOf(world->ranksHere().front()));
     else
       for (int64_t rank : world->ranksHere())
-        placer.place(rank, 0, partOfRank(rank));
+        placer.place(rank, 0, partOf(rank));
     return placer.finish();
   }
   constexpr int64_t budget = 16 << 20, least = 64 << 10;
   int64_t piece = std::max(budget / world->numRanks(), least);
-  llvm::ArrayRef<uint8_t> mine = partOfRank(world->ranksHere().front());
+  llvm::ArrayRef<uint8_t> mine = partOf(world->ranksHere().front());
   for (int64_t begin = 0; begin < int64_t(mine.size()); begin += piece) {
     int64_t size = std::min(piece, int64_t(mine.size()) - begin);
     llvm::Expected<std::vector<Bytes>> all =
@@ -100,10 +92,36 @@ llvm::Error Session::Impl::stream(size_t number,
   return placer.finish();
 }
 
-llvm::Error Session::stream(llvm::StringRef argument,
+llvm::Error Session::stream(llvm::StringRef name,
                             std::optional<PutBytes> put) const {
-  llvm::Expected<size_t> number = impl->find(argument);
-  return number ? impl->stream(*number, put) : number.takeError();
+  llvm::Expected<size_t> number = impl->find(name);
+  if (!number)
+    return number.takeError();
+  const Impl::Argument &argument = impl->arguments[*number];
+  if (!argument.shared && argument.parts.empty())
+    return llvm::createStringError("'" + argument.spec.name +
+                                   "' was never set");
+  return impl->stream(
+      argument.spec,
+      [&](int64_t rank) -> llvm::ArrayRef<uint8_t> {
+        return argument.shared ? argument.shared->bytes
+                               : argument.parts[size_t(rank)].bytes;
+      },
+      put);
+}
+
+llvm::Error Session::streamResult(llvm::StringRef name,
+                                  std::optional<PutBytes> put) const {
+  llvm::Expected<size_t> number = impl->findResult(name);
+  if (!number)
+    return number.takeError();
+  const std::vector<HostTensor> &parts = impl->last->results[*number];
+  return impl->stream(
+      impl->last->program->results()[*number],
+      [&](int64_t rank) -> llvm::ArrayRef<uint8_t> {
+        return parts[size_t(rank)].bytes;
+      },
+      put);
 }
 
 } // namespace cp

@@ -14,6 +14,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <map>
 
@@ -134,8 +136,11 @@ void TensorFile::sortByName() {
 }
 
 void TensorFile::release() const {
+  // LLVM's dontNeedIfMmap asks by posix_madvise, which does nothing in glibc.
   for (const std::unique_ptr<llvm::MemoryBuffer> &buffer : buffers)
-    buffer->dontNeedIfMmap();
+    if (buffer->getBufferKind() == llvm::MemoryBuffer::MemoryBuffer_MMap)
+      ::madvise(const_cast<char *>(buffer->getBufferStart()),
+                buffer->getBufferSize(), MADV_DONTNEED);
 }
 
 const TensorView *TensorFile::find(StringRef name) const {

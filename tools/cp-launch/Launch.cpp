@@ -62,22 +62,20 @@ llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
       return error;
   if (llvm::Error error = checkNames(flags, program))
     return error;
-  MemoryNeed need = memoryNeed(program);
   if (llvm::Error error =
-          checkMemory(flags.job ? need.rank : need.process, flags))
+          checkMemory(needHere(memoryNeed(program), flags), flags))
     return error;
   RunOptions how = runOptions(flags, program.mesh().numRanks());
   llvm::Expected<ProgramRun> run = runProgram(program, flags, how);
   if (!run)
     return run.takeError();
-  if (!flags.speaks())
-    return llvm::Error::success();
   Report report{flags, file.origin, how, program, std::move(run->result),
                 {},    {},          ""};
-  report.notFinite = notFiniteResults(program.results(), report.run.outputs);
-  warnOf(report.notFinite, flags.tool, llvm::errs());
   llvm::Error errors =
-      saveTensors(flags, program, run->inputs, report.run.outputs);
+      saveRun(program, flags, *run, report.run.outputs, report.numbers);
+  if (!flags.speaks())
+    return errors;
+  warnOf(report.numbers.notFinite, flags.tool, llvm::errs());
   if (!flags.report.empty())
     errors = llvm::joinErrors(std::move(errors),
                               writeJson(flags.report, toJson(report)));

@@ -9,8 +9,8 @@
 
 #include "Check.h"
 #include "Inputs.h"
-#include "NotFiniteResults.h"
 #include "Requests.h"
+#include "ResultNumbers.h"
 #include "RunModel.h"
 #include "cp/IR/CPDialect.h"
 #include "llvm/ADT/StringExtras.h"
@@ -99,8 +99,8 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
     return result.takeError();
   if (!options.speaks())
     return llvm::Error::success();
-  warnOf(notFiniteResults((*program)->results(), result->outputs), options.tool,
-         llvm::errs());
+  warnOf(numbersOf((*program)->results(), result->outputs).notFinite,
+         options.tool, llvm::errs());
   auto comparison =
       compareEach({(*program)->results(), *result},
                   {(*plain)->results(), *expected}, toleranceOf(options));

@@ -51,7 +51,7 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
   if (!options.job)
     if (llvm::Error error = expect().moveInto(expectation))
       return error;
-  MemoryUse needed = memoryNeed(**program).process;
+  MemoryUse needed = needHere(memoryNeed(**program), options);
   if (expectation)
     needed = needed + expectation->memory();
   if (llvm::Error error = checkMemory(needed, options))
@@ -92,10 +92,12 @@ llvm::Error checkResults(Expectation &expectation, const Options &options,
 /// Saves results, checks them, and reports; goes on after an error, and returns
 /// all.
 llvm::Error finish(Prepared &prepared, const Options &options,
-                   const Inputs &inputs, Report &report) {
-  warnOf(report.notFinite, report.flags.tool, llvm::errs());
+                   const ProgramRun &run, Report &report) {
   llvm::Error errors =
-      saveTensors(options, report.program, inputs, report.run.outputs);
+      saveRun(report.program, options, run, report.run.outputs, report.numbers);
+  if (!options.speaks())
+    return errors;
+  warnOf(report.numbers.notFinite, options.tool, llvm::errs());
   if (prepared.expectLater)
     errors =
         llvm::joinErrors(std::move(errors),
@@ -106,7 +108,7 @@ llvm::Error finish(Prepared &prepared, const Options &options,
                      : "checking against " + options.checkAgainst);
     errors = llvm::joinErrors(std::move(errors),
                               checkResults(*prepared.expectation, options,
-                                           inputs.pointers(), report));
+                                           run.inputs.pointers(), report));
   }
   if (!options.report.empty())
     errors = llvm::joinErrors(std::move(errors),
@@ -122,13 +124,10 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
                         const CompileOptions &compile) {
   const Program &program = *prepared.program;
   RunOptions how = runOptions(options, program.mesh().numRanks());
-  how.keepParts = options.check != Check::None || !options.checkAgainst.empty();
-  llvm::Expected<ProgramRun> run =
-      runProgram(program, options, how, options.check != Check::None);
+  bool checks = options.check != Check::None || !options.checkAgainst.empty();
+  llvm::Expected<ProgramRun> run = runProgram(program, options, how, checks);
   if (!run)
     return run.takeError();
-  if (!options.speaks())
-    return llvm::Error::success();
   Report report{options,
                 originOf(program.stage(), compile.sharding),
                 how,
@@ -137,8 +136,7 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
                 {},
                 {},
                 ""};
-  report.notFinite = notFiniteResults(program.results(), report.run.outputs);
-  return finish(prepared, options, run->inputs, report);
+  return finish(prepared, options, *run, report);
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 
 #include "Checkpoint.h"
 
-#include "WriteArguments.h"
+#include "WriteTensors.h"
 #include "cp/Model/Weights.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -34,9 +34,9 @@ struct Number {
   const char *name;
   int64_t Progress::*field;
 };
-static constexpr Number numbersOf[] = {{"steps", &Progress::steps},
-                                       {"taken", &Progress::taken},
-                                       {"batches", &Progress::batches}};
+static constexpr Number progressFields[] = {{"steps", &Progress::steps},
+                                            {"taken", &Progress::taken},
+                                            {"batches", &Progress::batches}};
 
 static HostTensor scalar(int64_t value) {
   HostTensor tensor = HostTensor::zeros(DType::I64, {});
@@ -62,10 +62,10 @@ static llvm::Error writeOptimizer(const std::string &path, Progress progress,
                                   llvm::ArrayRef<TensorSpec> arguments,
                                   const Session &session, bool writes) {
   std::vector<HostTensor> numbers;
-  for (const Number &number : numbersOf)
+  for (const Number &number : progressFields)
     numbers.push_back(scalar(progress.*number.field));
   std::vector<TensorView> views;
-  for (auto [number, tensor] : llvm::zip_equal(numbersOf, numbers))
+  for (auto [number, tensor] : llvm::zip_equal(progressFields, numbers))
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
   return writeArguments(
       path, arguments, [](const TensorSpec &spec) { return spec.isState; },
@@ -144,11 +144,11 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
   if (!file)
     return file.takeError();
   Progress progress;
-  for (const Number &number : numbersOf)
+  for (const Number &number : progressFields)
     if (llvm::Error error =
             readNumber(*file, number.name).moveInto(progress.*number.field))
       return error;
-  size_t known = std::size(numbersOf);
+  size_t known = std::size(progressFields);
   for (const TensorSpec &spec : arguments) {
     if (!spec.isState)
       continue;
@@ -164,9 +164,9 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
   if (file->tensors().size() != known)
     return llvm::createStringError(
         file->label() + ": has " +
-        std::to_string(file->tensors().size() - std::size(numbersOf)) +
+        std::to_string(file->tensors().size() - std::size(progressFields)) +
         " tensors of an optimizer, but this one keeps " +
-        std::to_string(known - std::size(numbersOf)) +
+        std::to_string(known - std::size(progressFields)) +
         "; give the --optimizer of that run");
   return progress;
 }

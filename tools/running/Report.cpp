@@ -7,7 +7,6 @@
 
 #include "Report.h"
 
-#include "Training.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -131,16 +130,16 @@ json::Value toJson(const Report &report) {
       {"peak_bytes_per_rank", peakOf(report.run)},
       {"memory", memoryOf(program)},
       {"allocations_per_step", json::Array(report.run.allocationsPerStep)},
-      {"not_finite", toJson(report.notFinite)},
+      {"not_finite", toJson(report.numbers.notFinite)},
       {"collectives", toJson(report.run.collectives)},
       {"repeat", repeatOf(report)}};
   if (const json::Object *sharding = report.origin.getObject("sharding"))
     object["sharding"] = json::Object(*sharding);
   if (program.compileSeconds() > 0)
     object["compile_seconds"] = program.compileSeconds();
-  if (auto loss = lossOf(program.results(), report.run.outputs))
+  if (auto loss = report.numbers.loss)
     object["loss"] = number(*loss);
-  if (auto norm = gradientNorm(program.results(), report.run.outputs))
+  if (auto norm = report.numbers.gradNorm)
     object["grad_norm"] = number(*norm);
   if (report.check)
     object["check"] = json::Object{{"max_abs", number(report.check->maxAbs)},
@@ -219,9 +218,9 @@ void printTable(const Report &report, llvm::raw_ostream &os) {
                                         : "collectives\n");
   for (const CollectiveCount &count : report.run.collectives)
     printCollective(count, os);
-  if (auto loss = lossOf(program.results(), report.run.outputs))
+  if (auto loss = report.numbers.loss)
     os << llvm::format("loss      %.6g\n", *loss);
-  if (auto norm = gradientNorm(program.results(), report.run.outputs))
+  if (auto norm = report.numbers.gradNorm)
     os << llvm::format("grad_norm %.6g\n", *norm);
   if (report.check)
     os << llvm::format("check     max_abs %.3g, rel_l2 %.3g",

@@ -8,7 +8,7 @@
 #ifndef CP_TOOLS_RUNNING_REPORT_H
 #define CP_TOOLS_RUNNING_REPORT_H
 
-#include "NotFiniteResults.h"
+#include "ResultNumbers.h"
 #include "RunFlags.h"
 #include "cp/Execution/Memory.h"
 #include "cp/Execution/Program.h"
@@ -25,7 +25,7 @@ struct Report {
   const RunOptions &runOptions;
   const Program &program;
   RunResult run;
-  std::vector<NotFiniteResult> notFinite;
+  ResultNumbers numbers;
   std::optional<Difference> check;
   /// Why a check that was asked for could not be made; empty else.
   std::string checkError;

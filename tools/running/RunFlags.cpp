@@ -157,6 +157,10 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   return run;
 }
 
+MemoryUse needHere(const MemoryNeed &need, const RunFlags &flags) {
+  return flags.job ? need.rank : need.process;
+}
+
 llvm::Error checkMemory(const MemoryUse &needed, const RunFlags &flags) {
   std::optional<int64_t> available = flags.maxMemory;
   if (!flags.maxMemory)

@@ -91,6 +91,8 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks);
 /// Fails when what a run holds at once is more than the machine has available,
 /// or than --max-memory.
 llvm::Error checkMemory(const MemoryUse &needed, const RunFlags &flags);
+/// What this process needs: of a job no more than its rank.
+MemoryUse needHere(const MemoryNeed &need, const RunFlags &flags);
 
 } // namespace cp
 

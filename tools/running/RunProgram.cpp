@@ -7,7 +7,9 @@
 
 #include "RunProgram.h"
 
-#include "cp/Execution/Session.h"
+#include "Saving.h"
+#include "WriteTensors.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -42,17 +44,23 @@ static llvm::Expected<Inputs> setArguments(const Program &program,
   return inputs;
 }
 
+/// Whether all that ranks have is needed whole. The ranks of one process have
+/// it in one memory anyway.
+static bool needsWhole(const RunFlags &flags, bool checks) {
+  return !flags.job || checks || !flags.rows.empty() ||
+         !flags.gradients.empty();
+}
+
 llvm::Expected<ProgramRun> runProgram(const Program &program,
                                       const RunFlags &flags,
-                                      const RunOptions &how,
-                                      bool keepsWeights) {
+                                      const RunOptions &how, bool checks) {
   llvm::Expected<std::unique_ptr<Session>> session =
       Session::create({&program}, how);
   if (!session)
     return session.takeError();
-  bool keepsAll = keepsWeights || !flags.saveWeights.empty();
+  bool gathers = needsWhole(flags, checks);
   llvm::Expected<Inputs> inputs =
-      setArguments(program, flags, keepsAll, **session);
+      setArguments(program, flags, gathers, **session);
   if (!inputs)
     return inputs.takeError();
   int64_t ranks = program.mesh().numRanks();
@@ -60,10 +68,34 @@ llvm::Expected<ProgramRun> runProgram(const Program &program,
                  (ranks == 1 ? " rank" : " ranks") + " over " +
                  (flags.job ? flags.job->name() : "threads"));
   llvm::Expected<RunResult> result =
-      (*session)->run(how.repeats, how.keepParts);
+      (*session)->run(how.repeats, checks    ? Session::Gather::Parts
+                                   : gathers ? Session::Gather::Results
+                                             : Session::Gather::Nothing);
   if (!result)
     return result.takeError();
-  return ProgramRun{std::move(*inputs), std::move(*result)};
+  return ProgramRun{std::move(*inputs), std::move(*result), std::move(*session),
+                    gathers};
+}
+
+llvm::Error saveRun(const Program &program, const RunFlags &flags,
+                    const ProgramRun &run, llvm::ArrayRef<HostTensor> outputs,
+                    ResultNumbers &numbers) {
+  if (run.isWhole) {
+    if (!flags.speaks())
+      return llvm::Error::success();
+    numbers = numbersOf(program.results(), outputs);
+    return saveTensors(flags, program, run.inputs, outputs);
+  }
+  llvm::Error errors = llvm::Error::success();
+  if (!flags.saveWeights.empty())
+    errors = writeArguments(
+        flags.saveWeights, program.arguments(),
+        [](const TensorSpec &spec) { return spec.isParam; }, {}, *run.session,
+        flags.speaks());
+  return llvm::joinErrors(
+      std::move(errors),
+      writeResults(flags.outputs, program, *run.session, flags.speaks())
+          .moveInto(numbers));
 }
 
 } // namespace cp

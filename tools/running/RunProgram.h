@@ -9,6 +9,8 @@
 #define CP_TOOLS_RUNNING_RUNPROGRAM_H
 
 #include "Inputs.h"
+#include "ResultNumbers.h"
+#include "cp/Execution/Session.h"
 #include "llvm/ADT/Twine.h"
 
 namespace cp {
@@ -16,20 +18,32 @@ namespace cp {
 /// Says on standard error what is going on, unless --quiet.
 void say(const RunFlags &flags, const llvm::Twine &what);
 
-/// A run, and what it was made of.
+/// A run, what it was made of, and where its tensors are.
 struct ProgramRun {
   Inputs inputs;
   RunResult result;
+  std::unique_ptr<Session> session;
+  /// Whether weights and results are there whole.
+  bool isWhole = true;
 };
 
-/// Gathers a program's arguments (gatherInputs) and runs it as `how` says. A
-/// process of a job reads of files no more of the weights than its rank has,
-/// unless whole ones are needed behind the run (`keepsWeights`, and for
-/// --save-weights); where it does, their tensors in `inputs` are empty.
+/// Gathers a program's arguments (gatherInputs) and runs it as `how` says.
+/// Processes of a job read of files no more of the weights than their rank has,
+/// and results stay with the ranks, unless both are needed whole: to be
+/// checked (`checks`, and then each rank's parts come too), for rows that are
+/// trimmed, and for --gradients. Where they stay their tensors in `inputs` and
+/// `result` are empty.
 llvm::Expected<ProgramRun> runProgram(const Program &program,
                                       const RunFlags &flags,
                                       const RunOptions &how,
-                                      bool keepsWeights = false);
+                                      bool checks = false);
+
+/// Writes --save-weights, --outputs and --gradients of a run, whose results are
+/// `outputs`, in one process of a job, and says there what they are in short.
+/// All processes call it. Tries all files; errors name them.
+llvm::Error saveRun(const Program &program, const RunFlags &flags,
+                    const ProgramRun &run, llvm::ArrayRef<HostTensor> outputs,
+                    ResultNumbers &numbers);
 
 } // namespace cp
 

@@ -18,6 +18,14 @@
 namespace fs = llvm::sys::fs;
 
 namespace cp {
+
+std::string targetOf(const std::string &file) {
+  llvm::SmallString<128> target;
+  if (!fs::is_symlink_file(file) || fs::real_path(file, target))
+    return file;
+  return target.str().str();
+}
+
 namespace {
 
 /// A file that is there, or a name in a folder.
@@ -102,14 +110,6 @@ std::vector<Named> inputsOf(const RunFlags &options) {
 
 llvm::Error refuse(const Named &output, const llvm::Twine &why) {
   return llvm::createStringError(output.text() + ": " + why);
-}
-
-/// Where a link goes.
-std::string targetOf(const std::string &file) {
-  llvm::SmallString<128> target;
-  if (!fs::is_symlink_file(file) || fs::real_path(file, target))
-    return file;
-  return target.str().str();
 }
 
 /// That a file can be made in its folder.

@@ -21,6 +21,9 @@ namespace cp {
 /// is another output. Makes an empty file beside each for a moment.
 llvm::Error checkOutputs(const RunFlags &options);
 
+/// Where a link goes; any other file itself.
+std::string targetOf(const std::string &file);
+
 /// Refuses two tensors of one name in one file.
 llvm::Error checkNames(const RunFlags &options, const Program &program);
 

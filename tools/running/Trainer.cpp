@@ -14,7 +14,7 @@
 #include "Saving.h"
 #include "StepPrograms.h"
 #include "TokenData.h"
-#include "WriteArguments.h"
+#include "WriteTensors.h"
 #include "cp/Execution/Session.h"
 #include "cp/Files/Convert.h"
 #include "cp/Transforms/Update.h"
@@ -361,7 +361,7 @@ llvm::Error trainSteps(const StepPrograms &programs, const RunFlags &run,
         "--accumulate=" + std::to_string(flags.accumulate) +
         " sums gradients over batches, and the program makes a step of each; "
         "compile it with --accumulate too");
-  if (llvm::Error error = checkMemory(programs.memory().process, run))
+  if (llvm::Error error = checkMemory(needHere(programs.memory(), run), run))
     return error;
   return Trainer(programs, run, flags).run();
 }

@@ -10,7 +10,6 @@
 #include "Inputs.h"
 #include "ReadTensors.h"
 
-#include <cmath>
 #include <cstring>
 
 using llvm::ArrayRef;
@@ -81,28 +80,8 @@ std::vector<TensorView> gradientsOf(ArrayRef<TensorSpec> specs,
   return views;
 }
 
-std::optional<double> lossOf(ArrayRef<TensorSpec> specs,
-                             ArrayRef<HostTensor> results) {
-  for (auto [spec, tensor] : llvm::zip_equal(specs, results))
-    if (spec.name == "loss" && tensor.numElements() == 1)
-      return tensor.asDoubles().front();
-  return std::nullopt;
-}
-
-std::optional<double> gradientNorm(ArrayRef<TensorSpec> specs,
-                                   ArrayRef<HostTensor> results) {
-  std::optional<double> squares;
-  for (auto [spec, tensor] : llvm::zip_equal(specs, results)) {
-    if (!StringRef(spec.name).starts_with(gradientPrefix))
-      continue;
-    double sum = 0;
-    for (double value : tensor.asDoubles())
-      sum += value * value;
-    squares = squares.value_or(0) + sum;
-  }
-  if (!squares)
-    return std::nullopt;
-  return std::sqrt(*squares);
+bool isGradient(const TensorSpec &spec) {
+  return StringRef(spec.name).starts_with(gradientPrefix);
 }
 
 } // namespace cp

@@ -29,12 +29,8 @@ llvm::Expected<HostTensor> gatherLabels(const TensorSpec &labels,
 std::vector<TensorView> gradientsOf(llvm::ArrayRef<TensorSpec> specs,
                                     llvm::ArrayRef<HostTensor> results);
 
-/// The loss, and the norm of all gradients together; nothing where there is
-/// none.
-std::optional<double> lossOf(llvm::ArrayRef<TensorSpec> specs,
-                             llvm::ArrayRef<HostTensor> results);
-std::optional<double> gradientNorm(llvm::ArrayRef<TensorSpec> specs,
-                                   llvm::ArrayRef<HostTensor> results);
+/// Whether a result is the gradient by a parameter.
+bool isGradient(const TensorSpec &spec);
 
 } // namespace cp
 

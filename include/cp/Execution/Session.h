@@ -66,6 +66,9 @@ public:
   /// first one of `put`.
   llvm::Error stream(llvm::StringRef argument,
                      std::optional<PutBytes> put) const;
+  /// The same of a result of the last step that updates no argument.
+  llvm::Error streamResult(llvm::StringRef name,
+                           std::optional<PutBytes> put) const;
   /// Each rank's part of it.
   llvm::Expected<std::vector<HostTensor>> parts(llvm::StringRef argument) const;
 
@@ -76,9 +79,12 @@ public:
   /// name; no step yet.
   llvm::Expected<HostTensor> result(llvm::StringRef name) const;
 
+  /// What a run brings back: nothing of its results, which stay with the ranks;
+  /// them; each rank's parts of them too.
+  enum class Gather { Nothing, Results, Parts };
   /// Steps of the first program, as Program::run makes them, and what came of
   /// them.
-  llvm::Expected<RunResult> run(int repeats, bool keepParts);
+  llvm::Expected<RunResult> run(int repeats, Gather gather = Gather::Results);
 
   /// Of the last step: its seconds, what it took from the system, and what
   /// travelled.

@@ -1,0 +1,112 @@
+//===- WriteTensors.cpp - What ranks have, as a file ------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WriteTensors.h"
+
+#include "Saving.h"
+
+namespace cp {
+
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// The file with what is there already.
+static llvm::Expected<SafetensorsWriter>
+begin(const std::string &path, llvm::ArrayRef<const TensorSpec *> specs,
+      llvm::ArrayRef<TensorView> others, const Metadata &metadata) {
+  std::vector<TensorView> views = others.vec();
+  for (const TensorSpec *spec : specs)
+    views.push_back({spec->name, spec->dtype, spec->shape, {}});
+  llvm::Expected<SafetensorsWriter> writer =
+      SafetensorsWriter::create(targetOf(path), views, metadata);
+  if (!writer)
+    return writer.takeError();
+  for (const TensorView &view : others)
+    if (llvm::Error error = writer->write(view.name, 0, view.bytes))
+      return error;
+  return writer;
+}
+
+/// Hands a tensor over in pieces.
+using StreamTensor = llvm::function_ref<llvm::Error(
+    const TensorSpec &spec, std::optional<Session::PutBytes> put)>;
+
+/// Goes on behind an error, since other processes wait for this one.
+static llvm::Error writeTensors(const std::string &path,
+                                llvm::ArrayRef<const TensorSpec *> specs,
+                                llvm::ArrayRef<TensorView> others,
+                                const Metadata &metadata, StreamTensor stream,
+                                bool writes) {
+  std::optional<SafetensorsWriter> writer;
+  llvm::Error error = llvm::Error::success();
+  if (writes) {
+    llvm::Expected<SafetensorsWriter> made =
+        begin(path, specs, others, metadata);
+    if (made)
+      writer.emplace(std::move(*made));
+    else
+      error = made.takeError();
+  }
+  for (const TensorSpec *spec : specs) {
+    auto put = [&](int64_t offset, llvm::ArrayRef<uint8_t> bytes) {
+      return writer->write(spec->name, offset, bytes);
+    };
+    llvm::Error ofTensor = writer ? stream(*spec, Session::PutBytes(put))
+                                  : stream(*spec, std::nullopt);
+    if (!ofTensor)
+      continue;
+    writer.reset();
+    error = llvm::joinErrors(std::move(error), std::move(ofTensor));
+  }
+  if (error || !writer)
+    return error;
+  return writer->commit();
+}
+
+llvm::Error writeArguments(const std::string &path,
+                           llvm::ArrayRef<TensorSpec> arguments,
+                           llvm::function_ref<bool(const TensorSpec &)> wanted,
+                           llvm::ArrayRef<TensorView> others,
+                           const Session &session, bool writes) {
+  std::vector<const TensorSpec *> specs;
+  for (const TensorSpec &spec : arguments)
+    if (wanted(spec))
+      specs.push_back(&spec);
+  return writeTensors(
+      path, specs, others, {{"format", "pt"}},
+      [&](const TensorSpec &spec, std::optional<Session::PutBytes> put) {
+        return session.stream(spec.name, put);
+      },
+      writes);
+}
+
+llvm::Expected<ResultNumbers> writeResults(const std::string &path,
+                                           const Program &program,
+                                           const Session &session,
+                                           bool writes) {
+  ResultTally tally;
+  std::vector<const TensorSpec *> specs;
+  for (const TensorSpec &spec : program.results())
+    specs.push_back(&spec);
+  auto stream = [&](const TensorSpec &spec,
+                    std::optional<Session::PutBytes> put) {
+    auto count = [&](int64_t offset, llvm::ArrayRef<uint8_t> bytes) {
+      tally.add(spec, offset, bytes);
+      return put ? (*put)(offset, bytes) : llvm::Error::success();
+    };
+    llvm::Error error =
+        writes ? session.streamResult(spec.name, Session::PutBytes(count))
+               : session.streamResult(spec.name, std::nullopt);
+    tally.end(spec);
+    return error;
+  };
+  if (llvm::Error error =
+          writeTensors(path, specs, {}, {}, stream, writes && !path.empty()))
+    return error;
+  return tally.numbers();
+}
+
+} // namespace cp
