@@ -79,10 +79,13 @@ done
 
 echo "== the runtime alone, where there is no MLIR"
 cmake --install "$build" --prefix "$work/alone" --component runtime >/dev/null
-if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/libcprt\(_[a-z]*\)\?\.so$\|/cprt\(_[a-z]*\)\?\.h$\|/[A-Z][a-z]*Operations\.h\.inc$\|/CP[^/]*\.cmake$'; then
+if find "$work/alone" -type f | grep -v '/lib[^/]*\.a$\|/libcprt\(_[a-z]*\)\?\.so$\|/cprt\(_[a-z]*\)\?\.h$\|/[A-Z][a-z]*Operations\.h\.inc$\|/CP[^/]*\.cmake$\|/bin/cp-launch$'; then
   echo "the files above are not of the runtime" >&2
   exit 1
 fi
+"$build/bin/cp-compile" "$root/examples/layer.mlir" --ranks=2 -o "$work/layer.so"
+"$work/alone/bin/cp-launch" --quiet "$work/layer.so" --outputs="$work/layer.safetensors"
+test -s "$work/layer.safetensors"
 for package in "$work/alone" "$work/cp"; do
   rm -rf "$work/runtime" "$work/batch"
   compile runtime "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON
