@@ -80,12 +80,25 @@ HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank) {
                 rank);
 }
 
-HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank) {
+HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank,
+                  llvm::function_ref<void()> release) {
+  constexpr int64_t most = 8 << 20;
   HostTensor part =
       HostTensor::zeros(whole.dtype, localShape(layout, whole.shape, rank));
+  int64_t read = 0;
   PartWalker(layout, whole.shape, rank, dtypeBytes(whole.dtype))
       .walk([&](int64_t from, int64_t to, int64_t size) {
-        std::memcpy(part.bytes.data() + to, whole.bytes.data() + from, size);
+        for (int64_t done = 0; done < size;) {
+          int64_t piece = std::min(size - done, most);
+          std::memcpy(part.bytes.data() + to + done,
+                      whole.bytes.data() + from + done, size_t(piece));
+          done += piece;
+          read += piece;
+          if (read < most || !release)
+            continue;
+          release();
+          read = 0;
+        }
       });
   return part;
 }

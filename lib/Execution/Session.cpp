@@ -53,7 +53,8 @@ llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
   return llvm::Error::success();
 }
 
-llvm::Error Session::Impl::set(size_t number, const TensorView &whole) {
+llvm::Error Session::Impl::set(size_t number, const TensorView &whole,
+                               llvm::function_ref<void()> release) {
   Argument &argument = arguments[number];
   const TensorSpec &spec = argument.spec;
   if (!isConvertible(whole.dtype, spec.dtype) || whole.shape != spec.shape)
@@ -63,7 +64,7 @@ llvm::Error Session::Impl::set(size_t number, const TensorView &whole) {
   argument.parts.resize(size_t(world->numRanks()));
   for (int64_t rank : world->ranksHere()) {
     HostTensor &part = argument.parts[size_t(rank)];
-    part = partOf(whole, spec.layout, rank);
+    part = partOf(whole, spec.layout, rank, release);
     if (whole.dtype == spec.dtype)
       continue;
     part.dtype = spec.dtype;
@@ -281,6 +282,7 @@ Session::create(llvm::ArrayRef<const Program *> programs,
   if (programs.empty())
     return llvm::createStringError("a session must have a program");
   auto impl = std::make_unique<Impl>();
+  impl->pieceBytes = options.pieceBytes;
   const Mesh &mesh = programs.front()->mesh();
   uint64_t hash = 0;
   for (const Program *program : programs)
@@ -305,9 +307,10 @@ llvm::Error Session::set(llvm::StringRef argument, const HostTensor &whole) {
                 : number.takeError();
 }
 
-llvm::Error Session::set(llvm::StringRef argument, const TensorView &whole) {
+llvm::Error Session::set(llvm::StringRef argument, const TensorView &whole,
+                         llvm::function_ref<void()> release) {
   llvm::Expected<size_t> number = impl->find(argument);
-  return number ? impl->set(*number, whole) : number.takeError();
+  return number ? impl->set(*number, whole, release) : number.takeError();
 }
 
 llvm::Error Session::share(llvm::StringRef argument, const HostTensor &whole) {

@@ -38,7 +38,8 @@ struct Session::Impl {
   llvm::Error add(const Program &program);
   llvm::Expected<size_t> find(llvm::StringRef name) const;
   llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
-  llvm::Error set(size_t number, const TensorView &whole);
+  llvm::Error set(size_t number, const TensorView &whole,
+                  llvm::function_ref<void()> release);
   llvm::Expected<HostTensor> get(size_t number) const;
   using PartOfRank = llvm::function_ref<llvm::ArrayRef<uint8_t>(int64_t rank)>;
   llvm::Error stream(const TensorSpec &spec, PartOfRank partOf,
@@ -62,6 +63,7 @@ struct Session::Impl {
   /// The program of the last step, or null.
   const Bound *last = nullptr;
   double seconds = 0;
+  int64_t pieceBytes = 0;
   /// Last: its threads use all of the above.
   std::unique_ptr<RankWorld> world;
 

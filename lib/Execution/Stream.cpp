@@ -77,8 +77,7 @@ llvm::Error Session::Impl::stream(const TensorSpec &spec, PartOfRank partOf,
         placer.place(rank, 0, partOf(rank));
     return placer.finish();
   }
-  constexpr int64_t budget = 16 << 20, least = 64 << 10;
-  int64_t piece = std::max(budget / world->numRanks(), least);
+  int64_t piece = std::max<int64_t>(pieceBytes / world->numRanks(), 1);
   llvm::ArrayRef<uint8_t> mine = partOf(world->ranksHere().front());
   for (int64_t begin = 0; begin < int64_t(mine.size()); begin += piece) {
     int64_t size = std::min(piece, int64_t(mine.size()) - begin);

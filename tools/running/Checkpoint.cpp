@@ -157,7 +157,8 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
         bindWeight(*file, spec.name, spec.shape, spec.dtype);
     if (!view)
       return view.takeError();
-    if (llvm::Error error = session.set(spec.name, *view))
+    if (llvm::Error error =
+            session.set(spec.name, *view, [&] { file->release(); }))
       return error;
     file->release();
   }

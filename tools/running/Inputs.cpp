@@ -231,7 +231,8 @@ static llvm::Error handOver(const TensorSpec &spec, Sources &sources,
     llvm::Expected<HostTensor> drawn = draw(spec, options.seed);
     if (!drawn)
       return drawn.takeError();
-    return sink(spec, {spec.name, drawn->dtype, drawn->shape, drawn->bytes});
+    return sink(spec, {spec.name, drawn->dtype, drawn->shape, drawn->bytes},
+                nullptr);
   }
   const TensorFile &file = *sources.weights;
   llvm::Expected<TensorView> view =
@@ -239,8 +240,9 @@ static llvm::Error handOver(const TensorSpec &spec, Sources &sources,
   if (!view)
     return view.takeError();
   sources.ofWeights.add(view->dtype, spec.dtype);
-  llvm::Error error = sink(spec, *view);
-  file.release();
+  auto release = [&file] { file.release(); };
+  llvm::Error error = sink(spec, *view, release);
+  release();
   return error ? llvm::createStringError(file.label() + ": " +
                                          llvm::toString(std::move(error)))
                : llvm::Error::success();

@@ -26,9 +26,11 @@ struct Inputs {
   std::vector<const HostTensor *> pointers() const;
 };
 
-/// Takes a parameter over. The view lives until it returns.
-using ParameterSink =
-    llvm::function_ref<llvm::Error(const TensorSpec &, const TensorView &)>;
+/// Takes a parameter over. The view lives until it returns; `release` lets go
+/// of what has been read of it, as of Session::set.
+using ParameterSink = llvm::function_ref<llvm::Error(
+    const TensorSpec &spec, const TensorView &view,
+    llvm::function_ref<void()> release)>;
 
 /// One whole tensor for each argument: parameters from --weights, other
 /// arguments from --inputs, what no file gives from --seed. What had to be

@@ -89,6 +89,10 @@ void defineRunning(RunFlags &o, cl::OptionCategory &category) {
                            cl::cat(category));
   static Flag<bool> quiet("quiet", cl::desc("No table, no progress"),
                           cl::location(o.quiet), cl::cat(category));
+  static Flag<int64_t> pieces(
+      "test-piece-bytes", cl::desc("What travels of a tensor at one time"),
+      cl::location(o.pieceBytes), cl::init(o.pieceBytes), cl::Hidden,
+      cl::cat(category));
   static Flag<int64_t> failing(
       "test-fail-rank", cl::desc("This rank fails before it starts"),
       cl::location(o.failRank), cl::init(-1), cl::Hidden, cl::cat(category));
@@ -147,6 +151,7 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   run.threads =
       flags.threads ? flags.threads : std::max<int64_t>(processors / here, 1);
   run.repeats = flags.repeats;
+  run.pieceBytes = flags.pieceBytes;
   if (flags.failRank >= 0 || flags.stallRank >= 0)
     run.beforeRank = [flags](int64_t rank, cprt_context *context) {
       if (rank == flags.failRank)

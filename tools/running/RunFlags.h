@@ -58,6 +58,8 @@ struct RunFlags {
   /// For tests of failures: the rank that fails, or stalls, before it starts.
   int64_t failRank = -1;
   int64_t stallRank = -1;
+  /// For tests: RunOptions::pieceBytes.
+  int64_t pieceBytes = RunOptions().pieceBytes;
 
   /// What the command line had behind the tool's name.
   std::vector<std::string> arguments;

@@ -28,8 +28,9 @@ static llvm::Expected<Inputs> setArguments(const Program &program,
   say(flags, flags.weights.empty()
                  ? "drawing weights from seed " + std::to_string(flags.seed)
                  : "reading " + flags.weights);
-  auto take = [&](const TensorSpec &spec, const TensorView &view) {
-    return session.set(spec.name, view);
+  auto take = [&](const TensorSpec &spec, const TensorView &view,
+                  llvm::function_ref<void()> release) {
+    return session.set(spec.name, view, release);
   };
   bool takesSlices = flags.job && !keepsWeights;
   llvm::Expected<Inputs> inputs = gatherInputs(

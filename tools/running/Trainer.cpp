@@ -163,8 +163,9 @@ private:
     RunFlags sources = how;
     if (!options.resume.empty())
       sources.weights = weightsOfCheckpoint(options.resume);
-    auto set = [&](const TensorSpec &spec, const TensorView &view) {
-      if (llvm::Error error = session->set(spec.name, view))
+    auto set = [&](const TensorSpec &spec, const TensorView &view,
+                   llvm::function_ref<void()> release) {
+      if (llvm::Error error = session->set(spec.name, view, release))
         return error;
       return setMaster(spec, view);
     };

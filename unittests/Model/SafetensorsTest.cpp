@@ -53,6 +53,46 @@ TEST(Safetensors, ReadsAnEmptyFile) {
   EXPECT_TRUE(tensors->tensors().empty());
 }
 
+// In any order and in pieces the same file as at once.
+TEST(Safetensors, WriterTakesBytesInAnyOrder) {
+  TempDir dir;
+  std::vector<uint8_t> f = ramp(12, 'a'), d = ramp(16, 'A');
+  std::vector<TensorView> views = {{"f", DType::F32, {3}, f},
+                                   {"d", DType::F64, {1, 2}, d},
+                                   {"none", DType::F32, {0}, {}}};
+  std::string once = dir.path("once"), pieces = dir.path("pieces");
+  ASSERT_FALSE(bool(writeSafetensors(once, views, {{"format", "pt"}})));
+  for (TensorView &view : views)
+    view.bytes = {};
+  auto writer = SafetensorsWriter::create(pieces, views, {{"format", "pt"}});
+  ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+  llvm::ArrayRef<uint8_t> all = d, others = f;
+  EXPECT_FALSE(bool(writer->write("d", 9, all.drop_front(9))));
+  EXPECT_FALSE(bool(writer->write("f", 0, others.take_front(5))));
+  EXPECT_FALSE(bool(writer->write("d", 0, all.take_front(9))));
+  EXPECT_FALSE(bool(writer->write("f", 5, others.drop_front(5))));
+  // Nobody sees it before all of it is there.
+  EXPECT_FALSE(llvm::sys::fs::exists(pieces));
+  EXPECT_FALSE(bool(writer->commit()));
+  EXPECT_EQ(readAll(pieces), readAll(once));
+}
+
+TEST(Safetensors, WriterThatGoesLeavesNothing) {
+  TempDir dir;
+  std::vector<TensorView> views = {{"f", DType::F32, {3}, {}}};
+  {
+    auto writer = SafetensorsWriter::create(dir.path("x"), views);
+    ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
+    std::vector<uint8_t> bytes = ramp(8);
+    expectParts(errorOf(writer->write("f", 5, bytes)),
+                {"tensor 'f' has no place for 8 bytes from 5 on"});
+    expectParts(errorOf(writer->write("g", 0, bytes)),
+                {"tensor 'g' has no place"});
+    expectParts(errorOf(writer->write("f", -1, bytes)), {"from -1 on"});
+  }
+  EXPECT_TRUE(dir.list().empty());
+}
+
 // Names and sizes are checked against what was written, bytes against a file
 // made by hand.
 TEST(Safetensors, WritesTheDocumentedBytes) {

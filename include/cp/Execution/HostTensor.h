@@ -12,6 +12,7 @@
 #include "cp/Files/DType.h"
 #include "cp/Files/TensorView.h"
 #include "cp/Layout/Layout.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <vector>
@@ -35,8 +36,10 @@ struct HostTensor {
 /// The part of `whole` that `layout` gives `rank`. Precondition: the layout
 /// passes check(layout, whole.shape).
 HostTensor partOf(const HostTensor &whole, const Layout &layout, int64_t rank);
-/// The same of a tensor in other memory, of which no other bytes are read.
-HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank);
+/// The same of a tensor in other memory, of which no other bytes are read;
+/// `release` is called whenever some MiB have been, which are read no more.
+HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank,
+                  llvm::function_ref<void()> release = nullptr);
 
 /// Writes a rank's part into its place in `whole`.
 void putPart(const HostTensor &part, const Layout &layout, int64_t rank,

@@ -45,6 +45,9 @@ struct RunOptions {
   /// Ranks are the processes of its job, one each: all of them make the same
   /// calls with the same tensors. Null: ranks are threads of this process.
   std::shared_ptr<Transport> transport;
+  /// The most of a tensor that is on its way between processes at one time, of
+  /// all ranks together, where it travels in pieces (Session::stream).
+  int64_t pieceBytes = 2 << 20;
   /// For tests of failures: called by each rank before its program; false makes
   /// the rank leave without running it, which fails the run.
   std::function<bool(int64_t rank, cprt_context *context)> beforeRank;

@@ -47,8 +47,10 @@ public:
   llvm::Error set(llvm::StringRef argument, const HostTensor &whole);
   /// The same of memory that is read now, and no more of it than what ranks of
   /// this process have: of a mapped file the rest stays where it is. Floats are
-  /// converted to the argument's type. Errors: those of convertElements too.
-  llvm::Error set(llvm::StringRef argument, const TensorView &whole);
+  /// converted to the argument's type. `release` as of partOf. Errors: those of
+  /// convertElements too.
+  llvm::Error set(llvm::StringRef argument, const TensorView &whole,
+                  llvm::function_ref<void()> release = nullptr);
   /// The same without a copy, where ranks have all of it and nothing updates
   /// it; `whole` must then live until the argument is set again, or the session
   /// ends.
@@ -59,11 +61,11 @@ public:
   /// Takes bytes of a whole tensor, from `offset` on.
   using PutBytes = llvm::function_ref<llvm::Error(
       int64_t offset, llvm::ArrayRef<uint8_t> bytes)>;
-  /// Hands an argument over in pieces, each of which comes once, of 16 MiB at
-  /// most where they come from other processes: none need have room for all of
-  /// it. In every process that gives a `put`; all of them must call it. Goes on
-  /// behind an error of `put`, since others wait. Errors as of get(), and the
-  /// first one of `put`.
+  /// Hands an argument over in pieces, each of which comes once, of
+  /// RunOptions::pieceBytes at most where they come from other processes: none
+  /// need have room for all of it. In every process that gives a `put`; all of
+  /// them must call it. Goes on behind an error of `put`, since others wait.
+  /// Errors as of get(), and the first one of `put`.
   llvm::Error stream(llvm::StringRef argument,
                      std::optional<PutBytes> put) const;
   /// The same of a result of the last step that updates no argument.

@@ -62,7 +62,8 @@ def main():
                 found["cp-run"] = run(command, model, folder, transport, given)
             if transport in from_file:
                 command = [*start, "cp-launch", f"--transport={transport}"]
-                found["cp-launch"] = run(command, program, folder, transport, [])
+                found["cp-launch"] = run(command, program, folder, transport,
+                                         ["--test-piece-bytes=1000"])
             for tool, what in found.items():
                 if what != expected:
                     sys.exit(f"{tool}, {transport}: {' '.join(given)}: results differ from "
