@@ -96,7 +96,11 @@ static bool isKnown(const Triple &triple, StringRef cpu) {
     return false;
   std::unique_ptr<MCSubtargetInfo> info(
       target->createMCSubtargetInfo(triple, "", ""));
-  return info && info->isCPUStringValid(cpu);
+  if (!info || !info->isCPUStringValid(cpu))
+    return false;
+  // LLVM ends the process where it should make code of 64 bits for one of 32.
+  info.reset(target->createMCSubtargetInfo(triple, cpu, ""));
+  return !triple.isX86() || info->checkFeatures("+64bit");
 }
 
 static Expected<orc::JITTargetMachineBuilder>
@@ -242,7 +246,7 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
     return programs.takeError();
   std::string origin;
   raw_string_ostream(origin)
-      << json::Value(originOf(programs->front().local.stage, options.sharding));
+      << json::Value(originOf(programs->front().local.stage, options));
   Expected<std::string> tables = artifactTables(*programs, origin);
   if (!tables)
     return tables.takeError();

@@ -26,7 +26,23 @@ static json::Object shardingOf(const Sharding &sharding) {
                       {"replicate_unused", text.replicateUnused}};
 }
 
-json::Object originOf(Stage stage, const std::optional<Sharding> &sharding) {
+static void addStep(json::Object &origin, const CompileOptions &options) {
+  if (options.nextTokenLoss)
+    origin["loss"] = "next_token";
+  const UpdateOptions &update = options.update;
+  if (update.optimizer == Optimizer::None) {
+    if (options.gradients)
+      origin["gradients"] = true;
+    return;
+  }
+  origin["optimizer"] = update.optimizer == Optimizer::Adamw ? "adamw" : "sgd";
+  origin["weight_decay"] = update.weightDecay;
+  if (update.accumulate)
+    origin["accumulate"] = true;
+}
+
+json::Object originOf(Stage stage, const CompileOptions &options) {
+  const std::optional<Sharding> &sharding = options.sharding;
   json::Object origin{{"stage", stageName(stage)}};
   if (stage != Stage::Global)
     origin["strategy"] = "as given";
@@ -36,6 +52,7 @@ json::Object originOf(Stage stage, const std::optional<Sharding> &sharding) {
     origin["strategy"] = stringifyEnum(sharding->mixer);
     origin["sharding"] = shardingOf(*sharding);
   }
+  addStep(origin, options);
   return origin;
 }
 

@@ -13,8 +13,11 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 
+#include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 
 namespace fs = llvm::sys::fs;
 
@@ -133,7 +136,34 @@ static llvm::Error read(const cprt_program &program,
   return llvm::Error::success();
 }
 
+/// A file that was cut off would be mapped all the same, and to read behind its
+/// end ends the process. What it says of its sections is at its end.
+static llvm::Error checkLength(const std::string &path) {
+  fs::file_status status;
+  if (std::error_code code = fs::status(path, status))
+    return llvm::createStringError(path + ": " + code.message());
+  if (!fs::is_regular_file(status))
+    return llvm::createStringError(path + ": expected a regular file");
+  auto file = llvm::MemoryBuffer::getFileSlice(path, sizeof(Elf64_Ehdr), 0);
+  Elf64_Ehdr header;
+  if (!file || status.getSize() < sizeof header)
+    return llvm::Error::success();
+  std::memcpy(&header, (*file)->getBufferStart(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64)
+    return llvm::Error::success();
+  uint64_t end = header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize;
+  if (end <= status.getSize())
+    return llvm::Error::success();
+  return llvm::createStringError(path + ": has " +
+                                 std::to_string(status.getSize()) +
+                                 " bytes, but what it says of itself ends at " +
+                                 std::to_string(end) + "; copy it anew");
+}
+
 llvm::Expected<ProgramFile> ProgramFile::load(const std::string &path) {
+  if (llvm::Error error = checkLength(path))
+    return error;
   // A name without a folder would be looked for among the system's libraries.
   llvm::SmallString<128> real;
   if (std::error_code code = fs::real_path(path, real))

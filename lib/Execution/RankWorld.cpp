@@ -145,6 +145,11 @@ llvm::Error RankWorld::failures() const {
   return llvm::createStringError(text);
 }
 
+void RankWorld::fail(const std::string &why) {
+  for (int64_t rank : here)
+    cprt_context_fail(context(rank), CPRT_INVALID_ARGUMENT, why.c_str());
+}
+
 //===----------------------------------------------------------------------===//
 // What travels between processes beside the program
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,11 @@ public:
   llvm::Expected<double> step(EntryFn function,
                               std::function<void *const *(int64_t)> table);
 
+  /// What each rank here that failed says; success where none has.
+  llvm::Error failures() const;
+  /// Lets the ranks here fail.
+  void fail(const std::string &why);
+
   /// Of the ranks of this process in the last step.
   int64_t numAllocations() const;
   /// Of all ranks; all processes call it.
@@ -51,7 +56,6 @@ public:
 private:
   RankWorld() = default;
   void run(int64_t rank);
-  llvm::Error failures() const;
   /// By op and axes.
   using Counts = std::map<std::pair<std::string, uint64_t>, CollectiveCount>;
   llvm::Error gatherCounts(Counts &counts) const;

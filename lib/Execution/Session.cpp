@@ -287,6 +287,7 @@ Session::create(llvm::ArrayRef<const Program *> programs,
   uint64_t hash = 0;
   for (const Program *program : programs)
     hash = 31 * hash + program->hash();
+  hash = 31 * hash + options.settings;
   if (llvm::Error error =
           RankWorld::create(mesh, options, hash).moveInto(impl->world))
     return error;
@@ -348,6 +349,10 @@ llvm::Expected<HostTensor> Session::result(llvm::StringRef name) const {
     return number.takeError();
   return impl->result(*number);
 }
+
+llvm::Error Session::check() const { return impl->world->failures(); }
+
+void Session::fail(llvm::StringRef why) { impl->world->fail(why.str()); }
 
 double Session::seconds() const { return impl->seconds; }
 int64_t Session::allocations() const { return impl->world->numAllocations(); }

@@ -9,6 +9,7 @@
 #include "Options.h"
 #include "ReadModel.h"
 #include "Requests.h"
+#include "Saving.h"
 #include "ShortDiagnostics.h"
 #include "cp/Compile/Artifact.h"
 #include "cp/IR/CPDialect.h"
@@ -67,11 +68,13 @@ llvm::Error addStep(FileOptions &options) {
   OptimizerFlags &step = options.optimizer;
   if (llvm::Error error = checkOptimizer(step))
     return error;
-  if (step.update.optimizer == Optimizer::None)
-    return options.accumulates
-               ? llvm::createStringError("--accumulate is for steps of an "
-                                         "optimizer; give --optimizer too")
-               : llvm::Error::success();
+  if (step.update.optimizer == Optimizer::None) {
+    if (options.accumulates || step.update.weightDecay != 0)
+      return llvm::createStringError(
+          llvm::Twine(options.accumulates ? "--accumulate" : "--weight-decay") +
+          " is for steps of an optimizer; give --optimizer too");
+    return llvm::Error::success();
+  }
   if (options.vjp)
     return llvm::createStringError(
         "--vjp takes cotangents, and --optimizer the gradients of a loss; "
@@ -84,7 +87,14 @@ llvm::Error addStep(FileOptions &options) {
 
 llvm::Error compileFile(FileOptions options) {
   options.hasLoss = !options.loss.empty();
+  if (!options.gradients.empty())
+    return llvm::createStringError(
+        "--gradients=" + options.gradients +
+        " names a file to write, and cp-compile runs nothing; give it to "
+        "cp-launch --outputs");
   if (llvm::Error error = addStep(options))
+    return error;
+  if (llvm::Error error = checkFiles({{"-o", options.emit}}, inputsOf(options)))
     return error;
   DialectRegistry registry;
   registerAllDialects(registry);

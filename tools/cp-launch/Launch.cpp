@@ -55,18 +55,27 @@ llvm::Error checkProgram(const ProgramFile &file,
   return checkJob(options.run, first.mesh());
 }
 
-llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
-  const Program &program = *file.programs.front();
+/// What could not be done in the end is told now.
+llvm::Error checkRun(const Program &program, const RunFlags &flags) {
   if (flags.speaks())
     if (llvm::Error error = checkOutputs(flags))
       return error;
   if (llvm::Error error = checkNames(flags, program))
     return error;
-  if (llvm::Error error =
-          checkMemory(needHere(memoryNeed(program), flags), flags))
-    return error;
+  return checkMemory(needHere(memoryNeed(program), flags), flags);
+}
+
+llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
+  const Program &program = *file.programs.front();
   RunOptions how = runOptions(flags, program.mesh().numRanks());
-  llvm::Expected<ProgramRun> run = runProgram(program, flags, how);
+  llvm::Expected<std::unique_ptr<Session>> session =
+      Session::create({&program}, how);
+  if (!session)
+    return session.takeError();
+  if (llvm::Error error = checkRun(program, flags))
+    return tell(**session, std::move(error));
+  llvm::Expected<ProgramRun> run =
+      runProgram(program, flags, how, std::move(*session));
   if (!run)
     return run.takeError();
   Report report{flags, file.origin, how, program, std::move(run->result),
@@ -93,8 +102,13 @@ llvm::Error launch(ProgramFile file, const LaunchOptions &options) {
   const Program &first = *file.programs.front();
   flags.hasLoss =
       hasName(first.arguments(), "labels") && hasName(first.results(), "loss");
-  if (!options.trains)
+  if (!options.trains) {
+    if (!flags.hasLoss && !flags.labels.empty())
+      return llvm::createStringError(
+          "--labels is for a loss, and the program has none; compile it with "
+          "--loss=next_token");
     return runForward(file, flags);
+  }
   llvm::Expected<StepPrograms> step =
       StepPrograms::of(std::move(file.programs));
   if (!step)

@@ -68,17 +68,38 @@ std::string transportOfLauncher() {
     return "openmpi";
   if (isSet("PMI_SIZE"))
     return "mpich";
-  return isSet("RANK") && isSet("WORLD_SIZE") ? "ucx" : "threads";
+  // One without the other is told by the transport.
+  bool isTorch = isSet("RANK") || isSet("WORLD_SIZE");
+  return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
+}
+
+/// The first of these flags that the command line has, or nothing.
+static std::optional<llvm::StringRef>
+firstGiven(llvm::ArrayRef<llvm::StringRef> flags) {
+  for (llvm::StringRef flag : flags)
+    if (auto found = cl::getRegisteredOptions().find(flag);
+        found != cl::getRegisteredOptions().end() &&
+        found->second->getNumOccurrences())
+      return flag;
+  return std::nullopt;
 }
 
 llvm::Error checkLaunchOptions(const LaunchOptions &options) {
-  if (options.trains)
+  if (options.trains) {
+    if (auto flag = firstGiven(
+            {"inputs", "rows", "labels", "outputs", "report", "repeat"}))
+      return llvm::createStringError(
+          "--" + *flag +
+          " is not for training, which takes --data and gives "
+          "--csv, --checkpoint and --save-weights; leave it "
+          "out");
     return checkTrainFlags(options.run, options.train);
-  if (!options.train.data.empty() || !options.train.checkpoint.empty() ||
-      !options.train.resume.empty() || !options.train.csv.empty())
-    return llvm::createStringError(
-        "--data, --checkpoint, --resume and --csv are of training; give "
-        "--train too");
+  }
+  if (auto flag = firstGiven({"data", "steps", "accumulate", "lr", "warmup",
+                              "clip", "shuffle", "document-end", "csv",
+                              "checkpoint", "checkpoint-every", "resume"}))
+    return llvm::createStringError("--" + *flag +
+                                   " is for training; give --train too");
   return checkRunFlags(options.run);
 }
 

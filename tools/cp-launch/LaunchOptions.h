@@ -32,7 +32,8 @@ llvm::Error checkLaunchOptions(const LaunchOptions &options);
 
 /// The transport of the launcher that has started this process, by what it has
 /// put into the environment: "openmpi", "mpich", or "ucx" for RANK and
-/// WORLD_SIZE as torchrun sets them; "threads" for none.
+/// WORLD_SIZE as torchrun sets them, and for a step of Slurm; "threads" for
+/// none.
 std::string transportOfLauncher();
 
 } // namespace cp

@@ -125,11 +125,16 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
   const Program &program = *prepared.program;
   RunOptions how = runOptions(options, program.mesh().numRanks());
   bool checks = options.check != Check::None || !options.checkAgainst.empty();
-  llvm::Expected<ProgramRun> run = runProgram(program, options, how, checks);
+  llvm::Expected<std::unique_ptr<Session>> session =
+      Session::create({&program}, how);
+  if (!session)
+    return session.takeError();
+  llvm::Expected<ProgramRun> run =
+      runProgram(program, options, how, std::move(*session), checks);
   if (!run)
     return run.takeError();
   Report report{options,
-                originOf(program.stage(), compile.sharding),
+                originOf(program.stage(), compile),
                 how,
                 program,
                 std::move(run->result),

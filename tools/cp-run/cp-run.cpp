@@ -119,6 +119,9 @@ llvm::Error emitProgram(ModuleOp module, const Options &options) {
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
+  if (llvm::Error error =
+          checkFiles({{"--emit", options.emit}}, inputsOf(options)))
+    return error;
   return writeArtifact(module, *compile, {options.targetCpu}, options.emit);
 }
 

@@ -7,6 +7,7 @@
 
 #include "Checkpoint.h"
 
+#include "Saving.h"
 #include "WriteTensors.h"
 #include "cp/Model/Weights.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,6 +28,19 @@ std::string weightsOfCheckpoint(const std::string &checkpoint) {
 }
 static std::string optimizerOf(const std::string &checkpoint) {
   return inFolder(checkpoint, "optimizer.safetensors");
+}
+
+std::vector<std::string> filesOfCheckpoint(const std::string &checkpoint) {
+  return {weightsOfCheckpoint(checkpoint), optimizerOf(checkpoint)};
+}
+
+llvm::Error checkCheckpoints(const std::string &folder) {
+  if (folder.empty())
+    return llvm::Error::success();
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError("--checkpoint='" + folder +
+                                   "': " + code.message());
+  return checkFiles({{"--checkpoint", inFolder(folder, "step")}}, {});
 }
 
 /// What a checkpoint says of the run, as tensors beside the optimizer's.

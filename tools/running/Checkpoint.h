@@ -18,6 +18,7 @@
 #include "cp/Execution/Session.h"
 
 #include <string>
+#include <vector>
 
 namespace cp {
 
@@ -42,6 +43,12 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
                                        llvm::ArrayRef<TensorSpec> arguments,
                                        Session &session);
 
+/// Makes the folder of checkpoints and looks whether files can be written
+/// there.
+llvm::Error checkCheckpoints(const std::string &folder);
+
+/// The files of a checkpoint.
+std::vector<std::string> filesOfCheckpoint(const std::string &checkpoint);
 /// The file of a checkpoint that --weights would take.
 std::string weightsOfCheckpoint(const std::string &checkpoint);
 

@@ -153,7 +153,8 @@ llvm::Expected<HostTensor> gather(const TensorSpec &spec, Sources &sources,
                         : draw(spec, options.seed);
 }
 
-/// Refuses what a file holds beyond the tensors of these names, or says it.
+/// Refuses what a file holds beyond the tensors of these names, or says it (a
+/// tool without a name is silent).
 llvm::Error checkUnused(const TensorFile &file, StringRef tool,
                         llvm::ArrayRef<std::string> names, bool ignore) {
   std::vector<std::string> unbound = unboundNames(file, names);
@@ -167,13 +168,16 @@ llvm::Error checkUnused(const TensorFile &file, StringRef tool,
     return llvm::createStringError(
         text + "; import the configuration that the file came with, or leave "
                "them out by --ignore-unused-weights");
-  llvm::errs() << tool << ": warning: " << text << "\n";
+  if (!tool.empty())
+    llvm::errs() << tool << ": warning: " << text << "\n";
   return llvm::Error::success();
 }
 
 llvm::Error checkUnused(const Sources &sources,
                         llvm::ArrayRef<TensorSpec> specs,
                         const RunFlags &options) {
+  // Nobody else warns.
+  StringRef tool = options.speaks() ? StringRef(options.tool) : "";
   // One file may hold both.
   bool isOneFile = options.weights == options.inputs;
   std::vector<std::string> params, inputs;
@@ -184,11 +188,11 @@ llvm::Error checkUnused(const Sources &sources,
       inputs.push_back(spec.name);
   }
   if (sources.weights)
-    if (llvm::Error error = checkUnused(*sources.weights, options.tool, params,
+    if (llvm::Error error = checkUnused(*sources.weights, tool, params,
                                         options.ignoreUnusedWeights))
       return error;
   if (sources.inputs && !isOneFile)
-    return checkUnused(*sources.inputs, options.tool, inputs,
+    return checkUnused(*sources.inputs, tool, inputs,
                        options.ignoreUnusedWeights);
   return llvm::Error::success();
 }
@@ -274,6 +278,8 @@ llvm::Expected<Inputs> gatherInputs(llvm::ArrayRef<TensorSpec> specs,
   }
   if (llvm::Error error = checkUnused(sources, specs, options))
     return error;
+  if (!options.speaks())
+    return gathered;
   sources.ofWeights.print(options.tool, options.weights);
   sources.ofInputs.print(options.tool, options.inputs);
   return gathered;

@@ -55,8 +55,15 @@ static json::Object toJson(const MemoryUse &use) {
                       {"outputs", use.outputs}, {"total", use.total()}};
 }
 
-static json::Object memoryOf(const Program &program) {
-  MemoryNeed need = memoryNeed(program);
+/// A process of a job has one rank.
+static MemoryNeed needOf(const Report &report) {
+  MemoryNeed need = memoryNeed(report.program);
+  need.process = needHere(need, report.flags);
+  return need;
+}
+
+static json::Object memoryOf(const Report &report) {
+  MemoryNeed need = needOf(report);
   return json::Object{{"rank", toJson(need.rank)},
                       {"process", toJson(need.process)},
                       {"peak_resident", peakResidentBytes()}};
@@ -128,7 +135,7 @@ json::Value toJson(const Report &report) {
                              {"results", typesOf(program.results())}}},
       {"run_seconds", json::Array(report.run.seconds)},
       {"peak_bytes_per_rank", peakOf(report.run)},
-      {"memory", memoryOf(program)},
+      {"memory", memoryOf(report)},
       {"allocations_per_step", json::Array(report.run.allocationsPerStep)},
       {"not_finite", toJson(report.numbers.notFinite)},
       {"collectives", toJson(report.run.collectives)},
@@ -209,7 +216,7 @@ void printTable(const Report &report, llvm::raw_ostream &os) {
   for (double seconds : report.run.seconds)
     os << llvm::format(" %.3f", seconds);
   os << " s\n";
-  MemoryNeed need = memoryNeed(program);
+  MemoryNeed need = needOf(report);
   printMemory("a rank    ", need.rank, os);
   printMemory("process   ", need.process, os);
   os << "          " << bytesText(peakResidentBytes()) << " resident at most"

@@ -7,6 +7,11 @@
 
 #include "RunFlags.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/xxhash.h"
+
 #include <algorithm>
 #include <thread>
 
@@ -139,6 +144,38 @@ llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh) {
       std::to_string(mesh.numRanks()));
 }
 
+uint64_t addSetting(uint64_t settings, double number) {
+  uint64_t both[] = {settings, llvm::bit_cast<uint64_t>(number)};
+  return llvm::xxh3_64bits(
+      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(both), sizeof both));
+}
+
+uint64_t addFiles(uint64_t settings, llvm::StringRef files) {
+  for (llvm::StringRef file : llvm::split(files, ',')) {
+    uint64_t size = 0;
+    // What cannot be read is told by who reads it.
+    if (file.empty() || llvm::sys::fs::file_size(file, size))
+      size = 0;
+    settings = addSetting(settings, double(size));
+  }
+  return settings;
+}
+
+/// Nodes may have their files in other places, so that names do not count.
+static uint64_t settingsOf(const RunFlags &flags) {
+  uint64_t settings = addSetting(0, double(flags.seed));
+  for (double number :
+       {double(flags.repeats), double(flags.kernels == "reference"),
+        double(flags.hasLoss), double(flags.outputs.empty()),
+        double(flags.saveWeights.empty()), double(flags.gradients.empty()),
+        double(flags.ignoreUnusedWeights), double(flags.pieceBytes)})
+    settings = addSetting(settings, number);
+  for (const std::string *files :
+       {&flags.inputs, &flags.rows, &flags.weights, &flags.labels})
+    settings = addFiles(settings, *files);
+  return settings;
+}
+
 RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   RunOptions run;
   run.kernels =
@@ -151,6 +188,7 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   run.threads =
       flags.threads ? flags.threads : std::max<int64_t>(processors / here, 1);
   run.repeats = flags.repeats;
+  run.settings = settingsOf(flags);
   run.pieceBytes = flags.pieceBytes;
   if (flags.failRank >= 0 || flags.stallRank >= 0)
     run.beforeRank = [flags](int64_t rank, cprt_context *context) {

@@ -86,6 +86,11 @@ llvm::Error joinJob(RunFlags &flags, const char *program);
 /// That a job, if there is one, has a process for each rank of the mesh.
 llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh);
 
+/// Adds a number, and the size of files (between commas) by which what one
+/// process was asked differs from what another was.
+uint64_t addSetting(uint64_t settings, double number);
+uint64_t addFiles(uint64_t settings, llvm::StringRef files);
+
 /// What they ask of the runtime on so many ranks. The number of threads is
 /// given, so that a report can name it.
 RunOptions runOptions(const RunFlags &flags, int64_t ranks);

@@ -20,6 +20,12 @@ void say(const RunFlags &flags, const llvm::Twine &what) {
     llvm::errs() << flags.tool << ": " << what << "\n";
 }
 
+llvm::Error tell(Session &session, llvm::Error error) {
+  std::string why = llvm::toString(std::move(error));
+  session.fail(why);
+  return llvm::createStringError(why);
+}
+
 /// Sets all arguments. The ranks of one process share what each has whole.
 static llvm::Expected<Inputs> setArguments(const Program &program,
                                            const RunFlags &flags,
@@ -52,29 +58,25 @@ static bool needsWhole(const RunFlags &flags, bool checks) {
          !flags.gradients.empty();
 }
 
-llvm::Expected<ProgramRun> runProgram(const Program &program,
-                                      const RunFlags &flags,
-                                      const RunOptions &how, bool checks) {
-  llvm::Expected<std::unique_ptr<Session>> session =
-      Session::create({&program}, how);
-  if (!session)
-    return session.takeError();
+llvm::Expected<ProgramRun>
+runProgram(const Program &program, const RunFlags &flags, const RunOptions &how,
+           std::unique_ptr<Session> session, bool checks) {
   bool gathers = needsWhole(flags, checks);
   llvm::Expected<Inputs> inputs =
-      setArguments(program, flags, gathers, **session);
+      setArguments(program, flags, gathers, *session);
   if (!inputs)
-    return inputs.takeError();
+    return tell(*session, inputs.takeError());
   int64_t ranks = program.mesh().numRanks();
   say(flags, "running on " + std::to_string(ranks) +
                  (ranks == 1 ? " rank" : " ranks") + " over " +
                  (flags.job ? flags.job->name() : "threads"));
   llvm::Expected<RunResult> result =
-      (*session)->run(how.repeats, checks    ? Session::Gather::Parts
-                                   : gathers ? Session::Gather::Results
-                                             : Session::Gather::Nothing);
+      session->run(how.repeats, checks    ? Session::Gather::Parts
+                                : gathers ? Session::Gather::Results
+                                          : Session::Gather::Nothing);
   if (!result)
     return result.takeError();
-  return ProgramRun{std::move(*inputs), std::move(*result), std::move(*session),
+  return ProgramRun{std::move(*inputs), std::move(*result), std::move(session),
                     gathers};
 }
 

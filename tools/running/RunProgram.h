@@ -27,16 +27,20 @@ struct ProgramRun {
   bool isWhole = true;
 };
 
-/// Gathers a program's arguments (gatherInputs) and runs it as `how` says.
+/// Tells other processes of an error of this one, for which they would wait,
+/// and returns it.
+llvm::Error tell(Session &session, llvm::Error error);
+
+/// Gathers a program's arguments (gatherInputs) and runs it as `how` says, in a
+/// session of its own.
 /// Processes of a job read of files no more of the weights than their rank has,
 /// and results stay with the ranks, unless both are needed whole: to be
 /// checked (`checks`, and then each rank's parts come too), for rows that are
 /// trimmed, and for --gradients. Where they stay their tensors in `inputs` and
 /// `result` are empty.
-llvm::Expected<ProgramRun> runProgram(const Program &program,
-                                      const RunFlags &flags,
-                                      const RunOptions &how,
-                                      bool checks = false);
+llvm::Expected<ProgramRun>
+runProgram(const Program &program, const RunFlags &flags, const RunOptions &how,
+           std::unique_ptr<Session> session, bool checks = false);
 
 /// Writes --save-weights, --outputs and --gradients of a run, whose results are
 /// `outputs`, in one process of a job, and says there what they are in short.

@@ -53,13 +53,6 @@ std::optional<Identity> identityOf(llvm::StringRef file) {
   return identity;
 }
 
-/// A file and the flag that names it.
-struct Named {
-  std::string flag, file;
-
-  std::string text() const { return flag + "='" + file + "'"; }
-};
-
 /// The shards that an index of safetensors names. What is wrong with the index
 /// is said when it is read.
 std::vector<std::string> shardsOf(const std::string &index) {
@@ -89,8 +82,14 @@ std::vector<std::string> shardsOf(const std::string &index) {
   return shards;
 }
 
-std::vector<Named> inputsOf(const RunFlags &options) {
-  std::vector<Named> inputs;
+std::string textOf(const NamedFile &named) {
+  return named.flag + "='" + named.file + "'";
+}
+
+} // namespace
+
+std::vector<NamedFile> inputsOf(const RunFlags &options) {
+  std::vector<NamedFile> inputs;
   auto note = [&](const char *flag, const std::string &file) {
     if (!file.empty())
       inputs.push_back({flag, file});
@@ -108,12 +107,14 @@ std::vector<Named> inputsOf(const RunFlags &options) {
   return inputs;
 }
 
-llvm::Error refuse(const Named &output, const llvm::Twine &why) {
-  return llvm::createStringError(output.text() + ": " + why);
+namespace {
+
+llvm::Error refuse(const NamedFile &output, const llvm::Twine &why) {
+  return llvm::createStringError(textOf(output) + ": " + why);
 }
 
 /// That a file can be made in its folder.
-llvm::Error checkFolder(const Named &output) {
+llvm::Error checkFolder(const NamedFile &output) {
   fs::file_status status;
   std::string target = targetOf(output.file), folder = folderOf(target);
   if (std::error_code code = fs::status(folder, status))
@@ -133,7 +134,7 @@ llvm::Error checkFolder(const Named &output) {
 }
 
 /// That this can be written, whatever else is.
-llvm::Error checkTarget(const Named &output, bool takesDevices) {
+llvm::Error checkTarget(const NamedFile &output, bool takesDevices) {
   fs::file_status status;
   if (fs::status(output.file, status)) {
     if (fs::is_symlink_file(output.file))
@@ -159,7 +160,7 @@ bool isDevice(llvm::StringRef file) {
   return !fs::status(file, status) && !fs::is_regular_file(status);
 }
 
-llvm::Error checkUnique(llvm::ArrayRef<TensorSpec> specs, const Named &file,
+llvm::Error checkUnique(llvm::ArrayRef<TensorSpec> specs, const NamedFile &file,
                         bool paramsOnly) {
   llvm::StringSet<> seen;
   for (const TensorSpec &spec : specs)
@@ -171,28 +172,31 @@ llvm::Error checkUnique(llvm::ArrayRef<TensorSpec> specs, const Named &file,
 
 } // namespace
 
-llvm::Error checkOutputs(const RunFlags &options) {
-  std::vector<Named> taken = inputsOf(options);
-  const Named outputs[] = {{"--save-weights", options.saveWeights},
-                           {"--outputs", options.outputs},
-                           {"--gradients", options.gradients},
-                           {"--report", options.report}};
-  for (const Named &output : outputs) {
-    bool isReport = output.flag == "--report";
-    if (output.file.empty() || (isReport && output.file == "-"))
+llvm::Error checkFiles(llvm::ArrayRef<NamedFile> outputs,
+                       std::vector<NamedFile> taken) {
+  for (const NamedFile &output : outputs) {
+    if (output.file.empty() || (output.takesDevices && output.file == "-"))
       continue;
-    if (llvm::Error error = checkTarget(output, isReport))
+    if (llvm::Error error = checkTarget(output, output.takesDevices))
       return error;
     if (isDevice(output.file))
       continue;
     std::optional<Identity> own = identityOf(output.file);
-    for (const Named &other : taken)
-      if (own && own == identityOf(other.file))
-        return refuse(output, "is the same file as " + other.text() +
+    for (const NamedFile &other : taken)
+      if (own && !other.file.empty() && own == identityOf(other.file))
+        return refuse(output, "is the same file as " + textOf(other) +
                                   "; write to another one");
     taken.push_back(output);
   }
   return llvm::Error::success();
+}
+
+llvm::Error checkOutputs(const RunFlags &options) {
+  return checkFiles({{"--save-weights", options.saveWeights},
+                     {"--outputs", options.outputs},
+                     {"--gradients", options.gradients},
+                     {"--report", options.report, /*takesDevices=*/true}},
+                    inputsOf(options));
 }
 
 llvm::Error checkNames(const RunFlags &options, const Program &program) {
@@ -200,8 +204,8 @@ llvm::Error checkNames(const RunFlags &options, const Program &program) {
     if (llvm::Error error = checkUnique(
             program.arguments(), {"--save-weights", options.saveWeights}, true))
       return error;
-  for (const Named &output : {Named{"--gradients", options.gradients},
-                              Named{"--outputs", options.outputs}})
+  for (const NamedFile &output : {NamedFile{"--gradients", options.gradients},
+                                  NamedFile{"--outputs", options.outputs}})
     if (!output.file.empty())
       if (llvm::Error error = checkUnique(program.results(), output, false))
         return error;

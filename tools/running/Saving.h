@@ -14,11 +14,24 @@
 
 namespace cp {
 
+/// A file and the flag that names it.
+struct NamedFile {
+  std::string flag, file;
+  /// Of one to write: it may be a device, a pipe, or - for standard output.
+  bool takesDevices = false;
+};
+
+/// The files that a run reads.
+std::vector<NamedFile> inputsOf(const RunFlags &options);
+
 /// Refuses, before anything runs, a file to write that could not be written in
 /// the end or that must not be: one in a folder that is not there or cannot be
-/// written, a folder, a device (but for the report), a link to nothing, one
-/// that is an input (by identity: through links and other names too), or that
-/// is another output. Makes an empty file beside each for a moment.
+/// written, a folder, a device (unless it takes them), a link to nothing, one
+/// that is among `inputs` (by identity: through links and other names too), or
+/// that is another output. Makes an empty file beside each for a moment.
+llvm::Error checkFiles(llvm::ArrayRef<NamedFile> outputs,
+                       std::vector<NamedFile> inputs);
+/// The same of what a run writes.
 llvm::Error checkOutputs(const RunFlags &options);
 
 /// Where a link goes; any other file itself.

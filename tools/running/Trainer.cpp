@@ -11,6 +11,7 @@
 #include "Curve.h"
 #include "Inputs.h"
 #include "RowData.h"
+#include "RunProgram.h"
 #include "Saving.h"
 #include "StepPrograms.h"
 #include "TokenData.h"
@@ -55,7 +56,8 @@ public:
       if (llvm::Error error = runStep(progress.steps))
         return error;
       ++progress.steps;
-      checkpoint();
+      if (llvm::Error error = checkpoint())
+        return error;
     }
     return save();
   }
@@ -66,16 +68,23 @@ private:
   //===--------------------------------------------------------------------===//
 
   llvm::Error open() {
-    if (llvm::Error error = checkFiles())
-      return error;
-    if (llvm::Error error = openData())
-      return error;
     std::vector<const Program *> all;
     for (const auto &program : programs.programs)
       all.push_back(program.get());
-    int64_t ranks = programs.first().mesh().numRanks();
-    if (llvm::Error error =
-            Session::create(all, runOptions(how, ranks)).moveInto(session))
+    RunOptions run = runOptions(how, programs.first().mesh().numRanks());
+    run.settings = addSettings(run.settings);
+    if (llvm::Error error = Session::create(all, run).moveInto(session))
+      return error;
+    llvm::Error error = prepare();
+    return error ? tell(*session, std::move(error)) : llvm::Error::success();
+  }
+
+  llvm::Error prepare() {
+    if (llvm::Error error = checkMemory(needHere(programs.memory(), how), how))
+      return error;
+    if (llvm::Error error = checkTargets())
+      return error;
+    if (llvm::Error error = openData())
       return error;
     if (llvm::Error error = setParameters())
       return error;
@@ -89,14 +98,32 @@ private:
     return Curve::open(options.csv, progress.steps).moveInto(curve);
   }
 
+  uint64_t addSettings(uint64_t settings) const {
+    for (double number :
+         {double(options.steps), double(options.accumulate), options.rate,
+          double(options.warmup), options.clip, double(options.shuffle),
+          double(options.documentEnd.value_or(-1)), double(options.every),
+          double(options.checkpoint.empty()), double(options.csv.empty()),
+          double(options.resume.empty())})
+      settings = addSetting(settings, number);
+    return addFiles(settings, options.data);
+  }
+
   /// What could not be written in the end is told now.
-  llvm::Error checkFiles() {
+  llvm::Error checkTargets() {
     if (!how.speaks())
       return llvm::Error::success();
-    RunFlags files = how;
-    files.inputs = options.data;
-    files.report = options.csv;
-    return checkOutputs(files);
+    std::vector<NamedFile> inputs = inputsOf(how);
+    inputs.push_back({"--data", options.data});
+    if (!options.resume.empty())
+      for (const std::string &file : filesOfCheckpoint(options.resume))
+        inputs.push_back({"--resume", file});
+    if (llvm::Error error =
+            checkFiles({{"--save-weights", how.saveWeights},
+                        {"--csv", options.csv, /*takesDevices=*/true}},
+                       inputs))
+      return error;
+    return checkCheckpoints(options.checkpoint);
   }
 
   llvm::Error openData() {
@@ -301,18 +328,28 @@ private:
     return llvm::Error::success();
   }
 
-  /// One that cannot be written does not end the run.
-  void checkpoint() {
+  /// One that cannot be written does not end the run, but for the last; a rank
+  /// that is gone does.
+  llvm::Error checkpoint() {
+    bool isLast = progress.steps == options.steps;
     bool isDue = options.every && progress.steps % options.every == 0;
-    if (options.checkpoint.empty() ||
-        !(isDue || progress.steps == options.steps))
-      return;
-    if (llvm::Error error =
-            writeCheckpoint(options.checkpoint, progress, programs.arguments,
-                            *session, how.speaks()))
-      llvm::errs() << how.tool << ": warning: no checkpoint of step "
-                   << progress.steps << ": " << llvm::toString(std::move(error))
-                   << "; the run goes on\n";
+    if (options.checkpoint.empty() || !(isDue || isLast))
+      return llvm::Error::success();
+    llvm::Error error =
+        writeCheckpoint(options.checkpoint, progress, programs.arguments,
+                        *session, how.speaks());
+    if (!error)
+      return error;
+    std::string why = "no checkpoint of step " +
+                      std::to_string(progress.steps) + ": " +
+                      llvm::toString(std::move(error));
+    if (llvm::Error failed = session->check())
+      return failed;
+    if (isLast)
+      missing = why;
+    else
+      llvm::errs() << how.tool << ": warning: " << why << "; the run goes on\n";
+    return llvm::Error::success();
   }
 
   //===--------------------------------------------------------------------===//
@@ -320,8 +357,12 @@ private:
   //===--------------------------------------------------------------------===//
 
   llvm::Error save() {
-    llvm::Error ofCurve = curve ? curve->close() : llvm::Error::success();
-    return llvm::joinErrors(std::move(ofCurve), saveWeights());
+    llvm::Error errors = curve ? curve->close() : llvm::Error::success();
+    errors = llvm::joinErrors(std::move(errors), saveWeights());
+    if (missing.empty())
+      return errors;
+    return llvm::joinErrors(std::move(errors),
+                            llvm::createStringError(missing));
   }
 
   /// All processes gather them.
@@ -347,6 +388,8 @@ private:
   std::string idsName, documentsName;
   std::optional<Curve> curve;
   Progress progress;
+  /// Why the last checkpoint could not be written, if it could not.
+  std::string missing;
   /// Steps of the run that this one goes on with.
   int64_t first = 0;
   /// Of the step, and of all.
@@ -362,8 +405,6 @@ llvm::Error trainSteps(const StepPrograms &programs, const RunFlags &run,
         "--accumulate=" + std::to_string(flags.accumulate) +
         " sums gradients over batches, and the program makes a step of each; "
         "compile it with --accumulate too");
-  if (llvm::Error error = checkMemory(needHere(programs.memory(), run), run))
-    return error;
   return Trainer(programs, run, flags).run();
 }
 

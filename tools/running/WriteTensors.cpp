@@ -35,11 +35,10 @@ using StreamTensor = llvm::function_ref<llvm::Error(
     const TensorSpec &spec, std::optional<Session::PutBytes> put)>;
 
 /// Goes on behind an error, since other processes wait for this one.
-static llvm::Error writeTensors(const std::string &path,
-                                llvm::ArrayRef<const TensorSpec *> specs,
-                                llvm::ArrayRef<TensorView> others,
-                                const Metadata &metadata, StreamTensor stream,
-                                bool writes) {
+static llvm::Error
+writeTensors(const std::string &path, llvm::ArrayRef<const TensorSpec *> specs,
+             llvm::ArrayRef<TensorView> others, const Metadata &metadata,
+             const Session &session, StreamTensor stream, bool writes) {
   std::optional<SafetensorsWriter> writer;
   llvm::Error error = llvm::Error::success();
   if (writes) {
@@ -60,6 +59,11 @@ static llvm::Error writeTensors(const std::string &path,
       continue;
     writer.reset();
     error = llvm::joinErrors(std::move(error), std::move(ofTensor));
+    // Nothing comes of the others then.
+    if (llvm::Error failed = session.check()) {
+      llvm::consumeError(std::move(failed));
+      break;
+    }
   }
   if (error || !writer)
     return error;
@@ -76,7 +80,7 @@ llvm::Error writeArguments(const std::string &path,
     if (wanted(spec))
       specs.push_back(&spec);
   return writeTensors(
-      path, specs, others, {{"format", "pt"}},
+      path, specs, others, {{"format", "pt"}}, session,
       [&](const TensorSpec &spec, std::optional<Session::PutBytes> put) {
         return session.stream(spec.name, put);
       },
@@ -103,8 +107,8 @@ llvm::Expected<ResultNumbers> writeResults(const std::string &path,
     tally.end(spec);
     return error;
   };
-  if (llvm::Error error =
-          writeTensors(path, specs, {}, {}, stream, writes && !path.empty()))
+  if (llvm::Error error = writeTensors(path, specs, {}, {}, session, stream,
+                                       writes && !path.empty()))
     return error;
   return tally.numbers();
 }

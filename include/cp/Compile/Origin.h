@@ -20,8 +20,9 @@ namespace cp {
 /// options of cp-assign-layouts:
 ///   {"stage": "global", "strategy": "sequence",
 ///    "sharding": {"axis": "cp", "order": "zigzag", "scan": "chain", ...}}
-llvm::json::Object originOf(Stage stage,
-                            const std::optional<Sharding> &sharding);
+/// and, where they are asked for, `loss`, `gradients`, `optimizer`,
+/// `weight_decay` and `accumulate`.
+llvm::json::Object originOf(Stage stage, const CompileOptions &options);
 
 } // namespace cp
 

@@ -45,6 +45,8 @@ struct RunOptions {
   /// Ranks are the processes of its job, one each: all of them make the same
   /// calls with the same tensors. Null: ranks are threads of this process.
   std::shared_ptr<Transport> transport;
+  /// Of what processes of a job were asked, which must be the same in all.
+  uint64_t settings = 0;
   /// The most of a tensor that is on its way between processes at one time, of
   /// all ranks together, where it travels in pieces (Session::stream).
   int64_t pieceBytes = 2 << 20;

@@ -21,9 +21,9 @@ namespace cp {
 /// this process.
 struct ProgramFile {
   /// Loads the file, whose code runs as it is loaded: give none that you would
-  /// not start. Errors: no such file; one that is no program, or of another
-  /// interface than this runtime's; a table that makes no sense; an operation
-  /// that this process has not.
+  /// not start. Errors: no such file; one that was cut off, is no program, or
+  /// of another interface than this runtime's; a table that makes no sense; an
+  /// operation that this process has not.
   static llvm::Expected<ProgramFile> load(const std::string &path);
 
   /// One; two for a step of micro-batches, and for forward and backward apart.

@@ -77,6 +77,12 @@ public:
   /// One step of a program on all ranks. Errors: an argument that was never
   /// set; the first failure of a rank, behind which no step runs any more.
   llvm::Error step(size_t program = 0);
+  /// The first failure of a rank, behind which no step runs any more; success
+  /// where there is none.
+  llvm::Error check() const;
+  /// Lets the ranks here fail, so that those of other processes are told why
+  /// this one goes no further.
+  void fail(llvm::StringRef why);
   /// A result of the last step, that updates no argument. Errors: none of that
   /// name; no step yet.
   llvm::Expected<HostTensor> result(llvm::StringRef name) const;

@@ -116,7 +116,7 @@ Error Joining::seat(Connection &guest, const Letter &hello,
     return Failure{CPRT_MISMATCH,
                    who + " runs program " + std::to_string(program) +
                        ", rank 0 runs " + std::to_string(job.program) +
-                       "; give all ranks the same file"};
+                       "; give all ranks the same file and the same flags"};
   if (hello.from < 1 || hello.from >= job.size)
     return Failure{CPRT_MISMATCH, who + " is not in a mesh of " +
                                       std::to_string(job.size) + " ranks"};
