@@ -88,6 +88,22 @@ def agreement() -> dict[str, Any]:
     return found
 
 
+def _documents(model: Any, ids: Any, lengths: list[list[int]], count: int) -> Any:
+    """The logits of each document by itself, where rows hold it, and the mean loss of
+    their `count` next tokens."""
+    logits = torch.zeros(*ids.shape, models.vocabulary(model), dtype=model.dtype)
+    loss = torch.zeros((), dtype=model.dtype)
+    for row, documents in enumerate(lengths):
+        start = 0
+        for length in documents:
+            one = ids[row : row + 1, start : start + length]
+            said = model(input_ids=one, use_cache=False).logits
+            logits[row, start : start + length] = said[0].detach()
+            loss = loss + models.cross_entropy(said[:, :-1], one[:, 1:], count)
+            start += length
+    return logits, loss
+
+
 @case
 def packed() -> dict[str, Any]:
     """Rows of documents beside each document by itself, in f64."""
@@ -98,18 +114,8 @@ def packed() -> dict[str, Any]:
         reference = models.make(name, torch.float64)
         models.widen()
         model = models.copied(reference)
-        vocabulary = models.vocabulary(reference)
-        ids = torch.randint(1, vocabulary, (2, 64))
-        expected = torch.zeros(2, 64, vocabulary, dtype=torch.float64)
-        loss = torch.zeros((), dtype=torch.float64)
-        for row, documents in enumerate(lengths):
-            start = 0
-            for length in documents:
-                one = ids[row : row + 1, start : start + length]
-                logits = reference(input_ids=one, use_cache=False).logits
-                expected[row, start : start + length] = logits[0].detach()
-                loss = loss + models.cross_entropy(logits[:, :-1], one[:, 1:], count)
-                start += length
+        ids = torch.randint(1, models.vocabulary(reference), (2, 64))
+        expected, loss = _documents(reference, ids, lengths, count)
         loss.backward()
         given = {"seq_lens": torch.tensor(lengths, dtype=torch.int32)}
         found |= _beside(name, model, reference, expected, loss, ids, **given)
@@ -188,7 +194,9 @@ def compiled() -> dict[str, Any]:
     return found
 
 
-def _train(model: Any, data: torch.Tensor, how: str, words: dict[str, Any]) -> Any:
+def _train(
+    model: Any, data: list[dict[str, Any]], how: str, words: dict[str, Any]
+) -> Any:
     cp = cp_mlir.shard(model, **words)
     ranks = dist.get_world_size()
     layers = model.get_decoder().layers
@@ -207,8 +215,8 @@ def _train(model: Any, data: torch.Tensor, how: str, words: dict[str, Any]) -> A
         model.gradient_checkpointing_enable()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     losses = []
-    for ids in data:
-        batch = cp.batch(ids)
+    for given in data:
+        batch = cp.batch(**given)
         optimizer.zero_grad()
         loss = model(**batch).loss
         # Those that sum gradients divide by the number of ranks too.
@@ -237,6 +245,7 @@ def training() -> dict[str, Any]:
             loss.backward()
             optimizer.step()
             expected.append(loss.item())
+        given = [{"input_ids": ids} for ids in data]
         hows = ["plain", "fsdp"]
         if name == "bamba":
             hows += ["compile", "ddp", "checkpoint"]
@@ -245,7 +254,42 @@ def training() -> dict[str, Any]:
                 {"order": "zigzag"},
                 {"strategy": "hidden"},
             ):
-                losses = _train(models.copied(model), data, how, words)
+                losses = _train(models.copied(model), given, how, words)
+                found[f"{name} {how} {words}"] = {
+                    "worst": max(
+                        abs(a - b) for a, b in zip(losses, expected, strict=True)
+                    ),
+                    "falls": expected[0] - expected[-1],
+                }
+    return found
+
+
+@case
+def packed_training() -> dict[str, Any]:
+    """20 steps of AdamW in f32 on rows of documents, other ones each time, beside one
+    process that sees each document by itself."""
+    packs = ([[10, 31, 23], [40, 3, 17]], [[64], [1, 62]], [[5, 5, 5], [33, 31]])
+    found = {}
+    for name in ("mamba2", "bamba"):
+        model = models.make(name)
+        ids = torch.randint(1, models.vocabulary(model), (2, 64))
+        alone = models.copied(model)
+        optimizer = torch.optim.AdamW(alone.parameters(), lr=1e-3)
+        given, expected = [], []
+        for step in range(20):
+            lengths = packs[step % len(packs)]
+            most = max(map(len, lengths))
+            padded = [row + [-1000] * (most - len(row)) for row in lengths]
+            given.append({"input_ids": ids, "seq_lens": torch.tensor(padded)})
+            count = sum(length - 1 for row in lengths for length in row)
+            optimizer.zero_grad()
+            _, loss = _documents(alone, ids, lengths, count)
+            loss.backward()
+            optimizer.step()
+            expected.append(loss.item())
+        for how in ("plain", "fsdp"):
+            for words in ({"order": "zigzag"}, {"strategy": "hidden"}):
+                losses = _train(models.copied(model), given, how, words)
                 found[f"{name} {how} {words}"] = {
                     "worst": max(
                         abs(a - b) for a, b in zip(losses, expected, strict=True)

@@ -52,6 +52,13 @@ def test_training(found: dict[str, Any]) -> None:
         assert each["falls"] > 1e-2, label
 
 
+def test_packed_training(found: dict[str, Any]) -> None:
+    assert len(found["packed_training"]) == 8
+    for label, each in found["packed_training"].items():
+        assert each["worst"] < 1e-4, label
+        assert each["falls"] > 1e-2, label
+
+
 def test_compiled(found: dict[str, Any]) -> None:
     for label, each in found["compiled"].items():
         assert each["worst"] < 1e-4, label

@@ -9,12 +9,11 @@
 
 #include "Checkpoint.h"
 #include "Curve.h"
+#include "DataSource.h"
 #include "Inputs.h"
-#include "RowData.h"
 #include "RunProgram.h"
 #include "Saving.h"
 #include "StepPrograms.h"
-#include "TokenData.h"
 #include "WriteTensors.h"
 #include "cp/Execution/Session.h"
 #include "cp/Files/Convert.h"
@@ -84,7 +83,8 @@ private:
       return error;
     if (llvm::Error error = checkTargets())
       return error;
-    if (llvm::Error error = openData())
+    if (llvm::Error error =
+            openData(programs.arguments, how, options).moveInto(source))
       return error;
     if (llvm::Error error = setParameters())
       return error;
@@ -124,60 +124,6 @@ private:
                        inputs))
       return error;
     return checkCheckpoints(options.checkpoint);
-  }
-
-  llvm::Error openData() {
-    llvm::ArrayRef<TensorSpec> specs = programs.arguments;
-    const auto *labels = llvm::find_if(specs, [](const TensorSpec &spec) {
-      return !spec.isParam && spec.name == "labels";
-    });
-    const auto *ids = llvm::find_if(specs, [&](const TensorSpec &spec) {
-      return !spec.isParam && &spec != labels && spec.dtype == DType::I32 &&
-             spec.shape == labels->shape;
-    });
-    if (ids == specs.end())
-      return llvm::createStringError(
-          "the model takes no i32 ids of the labels' shape; import it by "
-          "cp-translate");
-    idsName = ids->name;
-    DataShape shape;
-    shape.batch = ids->shape[0];
-    shape.length = ids->shape[1];
-    bool isKnown = ids->init && ids->init->kind == InitSpec::Kind::Ids;
-    shape.vocabulary = isKnown ? ids->init->count : 0;
-    if (options.shuffle)
-      shape.seed = how.seed;
-    const auto *lists = llvm::find_if(specs, isDocuments);
-    if (lists != specs.end()) {
-      documentsName = lists->name;
-      shape.documents = lists->shape.back() - 1;
-    }
-    bool hasRows =
-        StringRef(options.data).ends_with_insensitive(".safetensors");
-    if (llvm::Error error = checkDocumentEnd(hasRows))
-      return error;
-    if (hasRows)
-      return RowData::read(options.data, shape).moveInto(data);
-    return TokenData::read(options.data, shape, options.documentEnd.value_or(0))
-        .moveInto(data);
-  }
-
-  /// The model and the data must both have documents, or none.
-  llvm::Error checkDocumentEnd(bool hasRows) {
-    if (hasRows && options.documentEnd)
-      return llvm::createStringError(
-          "--document-end is for tokens that run on; rows say by seq_lens "
-          "where their documents end");
-    if (!documentsName.empty() && !hasRows && !options.documentEnd)
-      return llvm::createStringError(
-          "a row of the model holds several documents (" + documentsName +
-          "); say by --document-end behind which token "
-          "one ends");
-    if (documentsName.empty() && options.documentEnd)
-      return llvm::createStringError(
-          "--document-end is for a model whose rows hold several documents; "
-          "import it with --documents=N, the most of a row");
-    return llvm::Error::success();
   }
 
   /// Parameters as cp-run has them, and what goes with them: masters are
@@ -250,14 +196,14 @@ private:
   /// One batch more of a step.
   llvm::Error runBatch(int64_t microBatch) {
     Batch batch;
-    if (llvm::Error error = data->at(progress.batches++).moveInto(batch))
+    if (llvm::Error error = source.data->at(progress.batches++).moveInto(batch))
       return error;
-    if (llvm::Error error = session->set(idsName, batch.ids))
+    if (llvm::Error error = session->set(source.ids, batch.ids))
       return error;
     if (llvm::Error error = session->set("labels", batch.labels))
       return error;
     if (batch.documents.numElements())
-      if (llvm::Error error = session->set(documentsName, batch.documents))
+      if (llvm::Error error = session->set(source.documents, batch.documents))
         return error;
     if (programs.accumulate())
       if (llvm::Error error =
@@ -305,7 +251,7 @@ private:
       llvm::errs() << how.tool << ": warning: step " << step + 1
                    << ": the norm of the gradients is " << norm
                    << ", so this step changed nothing\n";
-    double perSecond = double(data->tokensOfBatch() * options.accumulate) /
+    double perSecond = double(source.data->tokensOfBatch() * options.accumulate) /
                        std::max(stepSeconds, 1e-9);
     seconds += stepSeconds;
     int64_t left = std::llround(seconds / double(step + 1 - first) *
@@ -384,8 +330,7 @@ private:
   const RunFlags &how;
   const TrainFlags &options;
   std::unique_ptr<Session> session;
-  std::unique_ptr<TrainingData> data;
-  std::string idsName, documentsName;
+  DataSource source;
   std::optional<Curve> curve;
   Progress progress;
   /// Why the last checkpoint could not be written, if it could not.
