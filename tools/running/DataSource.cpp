@@ -66,10 +66,10 @@ llvm::Expected<DataSource> openData(llvm::ArrayRef<TensorSpec> specs,
                                            flags.documentEnd.has_value()))
     return error;
   llvm::Error error =
-      hasRows ? RowData::read(flags.data, shape).moveInto(source.data)
-              : TokenData::read(flags.data, shape,
-                                flags.documentEnd.value_or(0))
-                    .moveInto(source.data);
+      hasRows
+          ? RowData::read(flags.data, shape).moveInto(source.data)
+          : TokenData::read(flags.data, shape, flags.documentEnd.value_or(0))
+                .moveInto(source.data);
   if (error)
     return error;
   return source;

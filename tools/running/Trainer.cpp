@@ -251,8 +251,9 @@ private:
       llvm::errs() << how.tool << ": warning: step " << step + 1
                    << ": the norm of the gradients is " << norm
                    << ", so this step changed nothing\n";
-    double perSecond = double(source.data->tokensOfBatch() * options.accumulate) /
-                       std::max(stepSeconds, 1e-9);
+    double perSecond =
+        double(source.data->tokensOfBatch() * options.accumulate) /
+        std::max(stepSeconds, 1e-9);
     seconds += stepSeconds;
     int64_t left = std::llround(seconds / double(step + 1 - first) *
                                 double(options.steps - step - 1));

@@ -138,6 +138,34 @@ TEST_F(Joining, ProgramsThatDiffer) {
   expect(1, CPRT_MISMATCH, "give all ranks the same file");
 }
 
+// It would try to reach a rank 0 that is gone until its deadline.
+TEST_F(Joining, RankThatComesWhenItIsOver) {
+  Mailbox three(3, testSeed());
+  processes[0].job.program = 7;
+  processes[1].job.program = 8;
+  std::vector<std::thread> threads;
+  for (Process &process : processes) {
+    process.mesh = {3};
+    threads.emplace_back([&] { process.join(three, address); });
+  }
+  threads[1].join();
+  expect(1, CPRT_MISMATCH, "rank 1 runs program 8, rank 0 runs 7");
+  Connection late = connectTo(address);
+  late.send(helloOf(2, {3}));
+  late.flush();
+  std::optional<Letter> letter;
+  for (int i = 0; i < 100 && late.isOpen() && !letter; ++i) {
+    std::this_thread::sleep_for(milliseconds(5));
+    late.fill();
+    letter = late.next();
+  }
+  threads[0].join();
+  expect(0, CPRT_MISMATCH, "rank 1 runs program 8, rank 0 runs 7");
+  ASSERT_TRUE(letter);
+  EXPECT_EQ(letter->kind, Letter::Kind::Failure);
+  EXPECT_THAT(letter->text, HasSubstr("rank 1 runs program 8"));
+}
+
 TEST_F(Joining, RankThatDoesNotCome) {
   processes.pop_back();
   processes[0].deadlineMs = 100;

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plain C11. `cp-run --emit=model.so` compiles a model to a shared library that
-// exports one function, cp_program. What it returns says what the program takes
-// and gives, and how each tensor is cut over the ranks. It calls this runtime,
-// which whoever loads it must have: nothing else, and no compiler.
+// Plain C11. `cp-compile model.mlir -o model.so` compiles a model to a shared
+// library that exports one function, cp_program. What it returns says what the
+// program takes and gives, and how each tensor is cut over the ranks. It calls
+// this runtime, which whoever loads it must have: nothing else, and no
+// compiler. cp-launch does; who does it in a program of their own begins so:
 //
 //   void *file = dlopen("./model.so", RTLD_NOW);
 //   const cprt_program *program =

@@ -165,6 +165,34 @@ void Joining::dismiss(std::vector<Connection> &guests,
     }
 }
 
+/// Ranks that come when it is over are told too, for a moment: they would try
+/// to reach a rank 0 that is gone until their deadline. `told` know it already.
+void Joining::dismissLate(const File &listener, size_t told,
+                          const Failure &failure) const {
+  constexpr std::chrono::milliseconds patience{1000};
+  Clock::time_point last = std::min(deadline, Clock::now() + patience);
+  std::vector<Connection> late;
+  while (told + late.size() < size_t(job.size - 1) && Clock::now() < last) {
+    pollfd polled = {listener.get(), POLLIN, 0};
+    ::poll(&polled, 1, std::min(msUntil(last), 100));
+    if (!polled.revents)
+      continue;
+    if (File socket{
+            ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)}) {
+      late.emplace_back(std::move(socket));
+      late.back().send({Letter::Kind::Failure, 0, everyone, toText(failure)});
+      late.back().flush();
+    }
+  }
+  // To close a connection of which something was not read takes back what was
+  // written.
+  for (Connection &each : late) {
+    pollfd polled = {each.fd(), POLLIN, 0};
+    ::poll(&polled, 1, std::min(msUntil(last), 100));
+    each.fill();
+  }
+}
+
 /// Rank 0's thread sends what does not go at once.
 void Joining::welcome(std::vector<Connection> &connections) const {
   for (Connection &connection : connections) {
@@ -207,6 +235,10 @@ Error Joining::gather(std::vector<Connection> &connections) {
     if (!failure)
       continue;
     dismiss(guests, connections, *failure);
+    if (failure->status != CPRT_TIMEOUT)
+      dismissLate(listener,
+                  guests.size() + size_t(job.size - 1) - missing().size(),
+                  *failure);
     return failure;
   }
   job.address.forget();

@@ -37,6 +37,8 @@ private:
                std::vector<Connection> &connections);
   void dismiss(std::vector<Connection> &guests,
                std::vector<Connection> &connections, const Failure &failure);
+  void dismissLate(const File &listener, size_t told,
+                   const Failure &failure) const;
   void welcome(std::vector<Connection> &connections) const;
   std::string hello() const;
 
