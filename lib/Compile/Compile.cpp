@@ -74,7 +74,6 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
     manager.addPass(createSplitBackward());
 }
 
-/// Runs the passes that bring a module of this stage to one rank's program.
 /// Gradients by parameters too.
 void addParameters(func::FuncOp entry, VectorJacobian &vjp) {
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
@@ -82,6 +81,7 @@ void addParameters(func::FuncOp entry, VectorJacobian &vjp) {
       vjp.wrt.push_back(name.str());
 }
 
+/// Runs the passes that bring a module of this stage to one rank's program.
 LogicalResult shard(ModuleOp module, Stage stage,
                     const CompileOptions &options) {
   PassManager manager(module.getContext());

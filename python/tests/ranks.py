@@ -229,6 +229,25 @@ def _train(
     return losses
 
 
+def _trained(
+    name: str,
+    model: Any,
+    given: list[dict[str, Any]],
+    expected: list[float],
+    hows: list[str],
+) -> dict[str, Any]:
+    """How far the losses of ranks are from those that are expected."""
+    found = {}
+    for how in hows:
+        for words in ({"order": "zigzag"}, {"strategy": "hidden"}):
+            losses = _train(models.copied(model), given, how, words)
+            found[f"{name} {how} {words}"] = {
+                "worst": max(abs(a - b) for a, b in zip(losses, expected, strict=True)),
+                "falls": expected[0] - expected[-1],
+            }
+    return found
+
+
 @case
 def training() -> dict[str, Any]:
     """20 steps of AdamW in f32 beside one process."""
@@ -249,18 +268,7 @@ def training() -> dict[str, Any]:
         hows = ["plain", "fsdp"]
         if name == "bamba":
             hows += ["compile", "ddp", "checkpoint"]
-        for how in hows:
-            for words in (
-                {"order": "zigzag"},
-                {"strategy": "hidden"},
-            ):
-                losses = _train(models.copied(model), given, how, words)
-                found[f"{name} {how} {words}"] = {
-                    "worst": max(
-                        abs(a - b) for a, b in zip(losses, expected, strict=True)
-                    ),
-                    "falls": expected[0] - expected[-1],
-                }
+        found |= _trained(name, model, given, expected, hows)
     return found
 
 
@@ -287,15 +295,7 @@ def packed_training() -> dict[str, Any]:
             loss.backward()
             optimizer.step()
             expected.append(loss.item())
-        for how in ("plain", "fsdp"):
-            for words in ({"order": "zigzag"}, {"strategy": "hidden"}):
-                losses = _train(models.copied(model), given, how, words)
-                found[f"{name} {how} {words}"] = {
-                    "worst": max(
-                        abs(a - b) for a, b in zip(losses, expected, strict=True)
-                    ),
-                    "falls": expected[0] - expected[-1],
-                }
+        found |= _trained(name, model, given, expected, ["plain", "fsdp"])
     return found
 
 

@@ -86,6 +86,12 @@ fi
 "$build/bin/cp-compile" "$root/examples/layer.mlir" --ranks=2 -o "$work/layer.so"
 "$work/alone/bin/cp-launch" --quiet "$work/layer.so" --outputs="$work/layer.safetensors"
 test -s "$work/layer.safetensors"
+# Transports are found beside it.
+if test -e "$work/alone/lib/libcprt_ucx.so"; then
+  "$root/test/Integration/Inputs/launch.py" -n 2 "$work/alone/bin/cp-launch" \
+    --quiet "$work/layer.so" --outputs="$work/job.safetensors"
+  cmp "$work/layer.safetensors" "$work/job.safetensors"
+fi
 for package in "$work/alone" "$work/cp"; do
   rm -rf "$work/runtime" "$work/batch"
   compile runtime "$package" -DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON

@@ -7,6 +7,7 @@
 
 #include "Launch.h"
 
+#include "Inputs.h"
 #include "Report.h"
 #include "RunProgram.h"
 #include "Saving.h"
@@ -15,11 +16,6 @@
 
 namespace cp {
 namespace {
-
-bool hasName(llvm::ArrayRef<TensorSpec> specs, llvm::StringRef name) {
-  return llvm::any_of(
-      specs, [&](const TensorSpec &spec) { return spec.name == name; });
-}
 
 /// Whether it is forward and backward apart, or leaves sums to its caller.
 bool isForCallers(const Program &program) {
@@ -90,6 +86,8 @@ llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
                               writeJson(flags.report, toJson(report)));
   if (!flags.quiet)
     printTable(report, llvm::outs());
+  // Before the error, wherever the two go.
+  llvm::outs().flush();
   return errors;
 }
 

@@ -129,6 +129,10 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
       Session::create({&program}, how);
   if (!session)
     return session.takeError();
+  // Others would wait for one that ends before it has joined.
+  if (options.job && options.speaks())
+    if (llvm::Error error = checkOutputs(options))
+      return tell(**session, std::move(error));
   llvm::Expected<ProgramRun> run =
       runProgram(program, options, how, std::move(*session), checks);
   if (!run)
@@ -151,7 +155,7 @@ llvm::Error runModel(ModuleOp module, ModuleOp reference,
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
-  if (options.speaks())
+  if (!options.job)
     if (llvm::Error error = checkOutputs(options))
       return error;
   if (options.check == Check::Each)

@@ -18,6 +18,12 @@
 using llvm::StringRef;
 
 namespace cp {
+
+bool hasName(llvm::ArrayRef<TensorSpec> specs, StringRef name) {
+  return llvm::any_of(
+      specs, [&](const TensorSpec &spec) { return spec.name == name; });
+}
+
 bool isDocuments(const TensorSpec &spec) {
   bool isNamed = spec.init ? spec.init->kind == InitSpec::Kind::Documents
                            : spec.name == "cu_seqlens";

@@ -17,6 +17,9 @@ namespace cp {
 /// cp.init, or by the importers' name, `cu_seqlens`.
 bool isDocuments(const TensorSpec &spec);
 
+/// Whether there is one of this name.
+bool hasName(llvm::ArrayRef<TensorSpec> specs, llvm::StringRef name);
+
 /// What arguments are, one whole tensor for each.
 struct Inputs {
   std::vector<HostTensor> tensors;

@@ -7,16 +7,13 @@
 
 #include "StepPrograms.h"
 
+#include "Inputs.h"
+
 #include "cp/Transforms/Update.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace cp {
-
-static bool hasName(llvm::ArrayRef<TensorSpec> specs, llvm::StringRef name) {
-  return llvm::any_of(
-      specs, [&](const TensorSpec &spec) { return spec.name == name; });
-}
 
 llvm::Expected<StepPrograms>
 StepPrograms::of(std::vector<std::unique_ptr<Program>> programs) {

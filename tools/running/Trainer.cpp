@@ -324,10 +324,7 @@ private:
 
   const StepPrograms &programs;
   /// Whether its optimizer goes by the number of the step.
-  bool countsSteps =
-      llvm::any_of(programs.arguments, [](const TensorSpec &spec) {
-        return spec.name == update::step;
-      });
+  bool countsSteps = hasName(programs.arguments, update::step);
   const RunFlags &how;
   const TrainFlags &options;
   std::unique_ptr<Session> session;
