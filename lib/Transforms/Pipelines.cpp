@@ -57,6 +57,7 @@ static void addSharingPasses(OpPassManager &manager,
   }
   OpPassManager &halves = manager.nest<func::FuncOp>();
   halves.addPass(createMergeExchanges());
+  halves.addPass(createHoistReductions());
   if (!split)
     addResidualPass(halves, residuals);
   halves.addPass(createExplainCollectives());

@@ -7,9 +7,10 @@
 // CHECK-LABEL: func.func @main_accumulate(
 // CHECK-SAME:    %[[SUM:[a-z0-9]+]]: tensor<6x4xf32> {cp.accumulates = "w", cp.layout = #[[$WHOLE:[a-z0-9]+]]
 // CHECK-SAME:    tensor<6x4xf32> {cp.layout = #[[$WHOLE]], cp.updates = "accumulated.w"})
-// CHECK:         %[[ALL:.*]]:2 = cp.all_reduce %{{.*}}, %{{.*}} over ["cp"] of #mesh : tensor<f32>, tensor<6x4xf32>
+// CHECK:         cp.all_reduce %{{.*}} over ["cp"] of #mesh : tensor<f32>
+// CHECK:         %[[ALL:.*]] = cp.all_reduce %{{.*}} over ["cp"] of #mesh : tensor<6x4xf32>
 // CHECK-NOT:     cp.all_
-// CHECK:         cp.accumulate %[[ALL]]#1 into %[[SUM]]
+// CHECK:         cp.accumulate %[[ALL]] into %[[SUM]]
 // CHECK-LABEL: func.func @main_update(
 // CHECK-SAME:    %[[SUM:[a-z0-9]+]]: tensor<6x4xf32> {cp.accumulates = "w", cp.layout = #[[$WHOLE]]
 // CHECK-NOT:     cp.all_

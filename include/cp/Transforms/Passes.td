@@ -552,6 +552,18 @@ def MergeExchanges : Pass<"cp-merge-exchanges", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::cp::CPDialect"];
 }
 
+def HoistReductions : Pass<"cp-hoist-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Sum up as soon as the terms are made";
+  let description = [{
+    Each `cp.reduce_scatter` and `cp.all_reduce` goes up to behind the last op that
+    makes what it reads, with the views that it reads it by. What a rank has summed
+    of a layer's gradients takes the place of its terms, before the next layer's
+    are made: with parameters that are cut, the whole gradients of one layer live at
+    a time. See test/Transforms/hoist-reductions.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
 def ExplainCollectives
     : Pass<"cp-explain-collectives", "::mlir::func::FuncOp"> {
   let summary = "Say by remarks what each collective moves";

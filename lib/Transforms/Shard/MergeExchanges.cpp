@@ -134,7 +134,7 @@ struct MergeExchanges : impl::MergeExchangesBase<MergeExchanges> {
 private:
   /// Nothing but an update reads what it gives, or a sum over other axes.
   static bool isOfGradients(Operation *op) {
-    return isa<ReduceScatterOp>(op) &&
+    return isa<ReduceScatterOp, AllReduceOp>(op) &&
            llvm::all_of(op->getUsers(), [](Operation *user) {
              return isa<UpdateOpInterface, SquaredNormOp, AllReduceOp>(user) ||
                     user->hasTrait<OpTrait::IsTerminator>();
@@ -162,7 +162,7 @@ private:
       Attribute bucket = bucketOf(op, layers);
       Operation *&leader = leaders[{route, bucket}];
       // What makes no ops wait but those of the bucket.
-      bool mayWait = bucket && isa<ReduceScatterOp>(op);
+      bool mayWait = bucket && isa<ReduceScatterOp, AllReduceOp>(op);
       Operation *merged =
           leader ? merge(rewriter, hoister, leader, op, mayWait) : nullptr;
       leader = merged ? merged : op;
