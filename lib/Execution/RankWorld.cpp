@@ -194,6 +194,7 @@ struct CounterRecord {
   char op[48];
   uint64_t axes;
   int64_t calls, bytesSent;
+  double exposedSeconds;
 };
 constexpr size_t mostCounters = 64;
 } // namespace
@@ -209,13 +210,14 @@ static std::vector<cprt_counter> countersOf(const cprt_context *context) {
 using RankCounts = std::map<std::pair<std::string, uint64_t>, CollectiveCount>;
 
 static void addCount(RankCounts &counts, int64_t ranks, int64_t rank,
-                     const std::string &op, uint64_t axes, int64_t calls,
-                     int64_t bytesSent) {
-  CollectiveCount &count = counts[{op, axes}];
-  count.op = op;
-  count.calls = std::max(count.calls, calls);
+                     const cprt_counter &counter) {
+  CollectiveCount &count = counts[{counter.op, counter.axes}];
+  count.op = counter.op;
+  count.calls = std::max(count.calls, counter.calls);
   count.bytesSentPerRank.resize(size_t(ranks));
-  count.bytesSentPerRank[size_t(rank)] = bytesSent;
+  count.bytesSentPerRank[size_t(rank)] = counter.bytes_sent;
+  count.exposedSecondsPerRank.resize(size_t(ranks));
+  count.exposedSecondsPerRank[size_t(rank)] = counter.exposed_seconds;
 }
 
 /// Those of all ranks, as the processes tell each other.
@@ -226,6 +228,7 @@ llvm::Error RankWorld::gatherCounts(RankCounts &counts) const {
     to.axes = from.axes;
     to.calls = from.calls;
     to.bytesSent = from.bytes_sent;
+    to.exposedSeconds = from.exposed_seconds;
   }
   size_t bytes = mostCounters * sizeof(CounterRecord);
   llvm::Expected<std::vector<Bytes>> all = gather(
@@ -236,8 +239,9 @@ llvm::Error RankWorld::gatherCounts(RankCounts &counts) const {
     std::memcpy(mine.data(), part.data(), bytes);
     for (const CounterRecord &each : mine)
       if (each.calls || each.bytesSent)
-        addCount(counts, numRanks(), int64_t(rank), each.op, each.axes,
-                 each.calls, each.bytesSent);
+        addCount(counts, numRanks(), int64_t(rank),
+                 {each.op, each.axes, each.calls, each.bytesSent,
+                  each.exposedSeconds});
   }
   return llvm::Error::success();
 }
@@ -247,8 +251,7 @@ llvm::Expected<std::vector<CollectiveCount>> RankWorld::counts() const {
   if (hasAll())
     for (int64_t rank : here)
       for (const cprt_counter &each : countersOf(context(rank)))
-        addCount(counts, numRanks(), rank, each.op, each.axes, each.calls,
-                 each.bytes_sent);
+        addCount(counts, numRanks(), rank, each);
   else if (llvm::Error error = gatherCounts(counts))
     return error;
   std::vector<CollectiveCount> result;

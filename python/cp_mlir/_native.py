@@ -87,7 +87,7 @@ class Transport(c.Structure):
         ("name", c.c_char_p),
         ("rank", c.c_int64),
         ("size", c.c_int64),
-        ("functions", c.c_void_p * 7),
+        ("functions", c.c_void_p * 8),
     )
 
 
@@ -109,6 +109,7 @@ class Counter(c.Structure):
         ("axes", c.c_uint64),
         ("calls", c.c_int64),
         ("bytes_sent", c.c_int64),
+        ("exposed_seconds", c.c_double),
     )
 
 

@@ -24,12 +24,14 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class CollectiveCount:
-    """What one kind of collective has moved: `bytes_sent` from this rank to others."""
+    """What one kind of collective has moved: `bytes_sent` from this rank to others,
+    which did nothing else for `exposed_seconds`."""
 
     op: str
     axes: tuple[int, ...]
     calls: int
     bytes_sent: int
+    exposed_seconds: float
 
 
 class World:
@@ -138,6 +140,7 @@ class World:
                 axes=tuple(i for i in range(64) if each.axes >> i & 1),
                 calls=each.calls,
                 bytes_sent=each.bytes_sent,
+                exposed_seconds=each.exposed_seconds,
             )
             for each in found[: min(count, capacity)]
         ]

@@ -27,7 +27,7 @@ CONSOLE = re.compile(r"^```console\n\$ (cp-run [^\n]*)\n(.*?)^```", re.DOTALL | 
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]\d+)?|\d+ of \d+")
 # Of this run alone.
 VOLATILE = {"compile_seconds", "run_seconds", "peak_resident", "folder", "versions",
-            "rank_threads", "command", "allocations_per_step"}
+            "rank_threads", "command", "allocations_per_step", "exposed_seconds_per_rank"}
 
 
 def run(command, folder, may_fail=False):

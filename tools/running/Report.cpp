@@ -45,7 +45,9 @@ static json::Array toJson(llvm::ArrayRef<CollectiveCount> counts) {
         {"op", count.op},
         {"axes", json::Array(count.axes)},
         {"calls", count.calls},
-        {"bytes_sent_per_rank", json::Array(count.bytesSentPerRank)}});
+        {"bytes_sent_per_rank", json::Array(count.bytesSentPerRank)},
+        {"exposed_seconds_per_rank",
+         json::Array(count.exposedSecondsPerRank)}});
   return collectives;
 }
 
@@ -203,6 +205,17 @@ static void printMemory(const char *title, const MemoryUse &use,
      << bytesText(use.outputs) << "\n";
 }
 
+/// Of the last step, the most of any rank in all exchanges.
+static double exposedSeconds(llvm::ArrayRef<CollectiveCount> counts) {
+  std::vector<double> ranks;
+  for (const CollectiveCount &count : counts) {
+    ranks.resize(count.exposedSecondsPerRank.size());
+    for (auto [sum, seconds] : llvm::zip(ranks, count.exposedSecondsPerRank))
+      sum += seconds;
+  }
+  return ranks.empty() ? 0 : *std::max_element(ranks.begin(), ranks.end());
+}
+
 void printTable(const Report &report, llvm::raw_ostream &os) {
   const Program &program = report.program;
   os << "ranks     " << program.mesh().numRanks() << " (" << backendOf(report)
@@ -215,7 +228,11 @@ void printTable(const Report &report, llvm::raw_ostream &os) {
   os << "run      ";
   for (double seconds : report.run.seconds)
     os << llvm::format(" %.3f", seconds);
-  os << " s\n";
+  os << " s";
+  if (!report.run.collectives.empty())
+    os << llvm::format(", %.3f of the last in exchanges alone",
+                       exposedSeconds(report.run.collectives));
+  os << "\n";
   MemoryNeed need = needOf(report);
   printMemory("a rank    ", need.rank, os);
   printMemory("process   ", need.process, os);

@@ -289,6 +289,15 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   cprt_threads_create(&options, worlds.data(), nullptr, 0);
 }
 
+World::World(Sizes axes, std::chrono::microseconds latency) {
+  cprt_options options = {};
+  options.struct_size = sizeof(options);
+  options.num_axes = int32_t(axes.size());
+  options.axis_sizes = axes.data();
+  options.threads = 1;
+  worlds = makeMessageWorlds(options, product(axes), latency);
+}
+
 /// Rank 0's waits for the others'.
 World::~World() {
   for (size_t i = worlds.size(); i-- > 0;)
@@ -321,7 +330,7 @@ cprt_counter World::counter(int64_t rank, const std::string &op,
   for (size_t i = 0; i < count; ++i)
     if (op == counters[i].op && counters[i].axes == axes)
       return counters[i];
-  return {"", axes, 0, 0};
+  return {"", axes, 0, 0, 0};
 }
 
 Member cp::test::memberOf(const Sizes &mesh, const Sizes &axes, int64_t rank) {

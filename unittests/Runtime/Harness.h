@@ -10,6 +10,7 @@
 
 #include "cp/Runtime/cprt.h"
 
+#include <chrono>
 #include <functional>
 #include <random>
 #include <string>
@@ -97,6 +98,8 @@ class World {
 public:
   explicit World(Sizes axes, int64_t deadlineMs = 0,
                  cprt_kernel_set kernels = CPRT_KERNELS_FAST);
+  /// Of ranks that send messages, which travel for so long.
+  World(Sizes axes, std::chrono::microseconds latency);
   World(const World &) = delete;
   World &operator=(const World &) = delete;
   ~World();

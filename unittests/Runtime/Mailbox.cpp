@@ -16,6 +16,7 @@
 #include <cstring>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 #include <unistd.h>
@@ -31,6 +32,14 @@ struct Half {
   /// How often it is asked for in vain once it is done.
   int questions = 0;
   cprt_status status = CPRT_OK;
+  std::optional<std::chrono::steady_clock::time_point> arrival = {};
+
+  int64_t owner() const { return message.is_receive ? to : from; }
+  /// Sets out, if it has not.
+  void carryOn(std::chrono::microseconds latency) {
+    if (isDone && !arrival)
+      arrival = std::chrono::steady_clock::now() + latency;
+  }
 };
 } // namespace
 
@@ -38,6 +47,7 @@ struct Mailbox::State {
   mutable std::mutex mutex;
   std::mt19937_64 random;
   std::list<Half> halves;
+  std::chrono::microseconds latency{0};
 
   void post(Half half, void **request);
   void meet(Half &sent, Half &received);
@@ -101,7 +111,9 @@ static cprt_status testOne(void *state, void **request, int32_t *done) {
   Mailbox::State &shared = *static_cast<Box *>(state)->state;
   std::lock_guard<std::mutex> lock(shared.mutex);
   auto *half = static_cast<Half *>(*request);
-  *done = half->isDone && half->questions-- <= 0;
+  half->carryOn(shared.latency);
+  *done = half->isDone && *half->arrival <= std::chrono::steady_clock::now() &&
+          half->questions-- <= 0;
   cprt_status status = half->status;
   if (!*done)
     return CPRT_OK;
@@ -116,6 +128,14 @@ static void cancelOne(void *state, void *request) {
   erase(shared, request);
 }
 
+static void carryOn(void *state) {
+  auto *box = static_cast<Box *>(state);
+  std::lock_guard<std::mutex> lock(box->state->mutex);
+  for (Half &half : box->state->halves)
+    if (half.owner() == box->rank)
+      half.carryOn(box->state->latency);
+}
+
 static const char *errorOf(void *) {
   return "a message has other bytes than were expected";
 }
@@ -127,6 +147,11 @@ static void destroyBox(void *state, int32_t) {
 Mailbox::Mailbox(int64_t size, uint64_t seed)
     : state(std::make_shared<State>()), size(size) {
   state->random.seed(seed);
+}
+
+void Mailbox::setLatency(std::chrono::microseconds latency) {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  state->latency = latency;
 }
 
 size_t Mailbox::numPending() const {
@@ -146,6 +171,7 @@ cprt_transport Mailbox::transportOf(int64_t rank) const {
   transport.cancel = cancelOne;
   transport.error = errorOf;
   transport.destroy = destroyBox;
+  transport.progress = carryOn;
   return transport;
 }
 
@@ -168,9 +194,11 @@ cprt_status cp::test::joinByMailbox(const Mailbox &mailbox,
 }
 
 std::vector<cprt_world *>
-cp::test::makeMessageWorlds(const cprt_options &options, int64_t size) {
+cp::test::makeMessageWorlds(const cprt_options &options, int64_t size,
+                            std::chrono::microseconds latency) {
   std::vector<cprt_world *> worlds(size_t(size), nullptr);
   Mailbox mailbox(size, testSeed());
+  mailbox.setLatency(latency);
   std::string address = freshAddress();
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < size; ++rank)

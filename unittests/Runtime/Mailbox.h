@@ -10,6 +10,7 @@
 
 #include "cp/Runtime/cprt_transport.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ namespace cp::test {
 class Mailbox {
 public:
   Mailbox(int64_t size, uint64_t seed);
+  /// How long a message travels from now on. Like a large one of an engine that
+  /// moves nothing by itself, it sets out when its rank's transport is asked
+  /// for it, or to carry on, once it is posted at both ends.
+  void setLatency(std::chrono::microseconds latency);
   /// That of one rank; shares what is in the mailbox.
   cprt_transport transportOf(int64_t rank) const;
   /// Messages that somebody waits for still.
@@ -35,8 +40,9 @@ private:
 };
 
 /// A world for each rank, over a mailbox. On failure some are null.
-std::vector<cprt_world *> makeMessageWorlds(const cprt_options &options,
-                                            int64_t size);
+std::vector<cprt_world *>
+makeMessageWorlds(const cprt_options &options, int64_t size,
+                  std::chrono::microseconds latency = {});
 
 /// Makes one rank's world of a job; `job` needs no address.
 cprt_status joinByMailbox(const Mailbox &mailbox, const cprt_options &options,

@@ -61,6 +61,8 @@ struct CollectiveCount {
   std::vector<std::string> axes;
   int64_t calls = 0;
   std::vector<int64_t> bytesSentPerRank;
+  /// In which a rank did nothing else; see cprt_counter.
+  std::vector<double> exposedSecondsPerRank;
 };
 
 struct RunResult {

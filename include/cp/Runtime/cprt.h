@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 16
+#define CPRT_VERSION_MINOR 17
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -142,6 +142,10 @@ typedef struct cprt_counter {
   int64_t calls;
   /// Bytes that went from this rank to others.
   int64_t bytes_sent;
+  /// Seconds in which this rank did nothing else: it waited for the others, or
+  /// moved what they exchange. Where it computes while bytes travel, those
+  /// seconds are no part of it.
+  double exposed_seconds;
 } cprt_counter;
 
 /// Writes at most `capacity` counters, sorted by op and axes, and returns how

@@ -85,6 +85,9 @@ typedef struct cprt_transport {
   cprt_status (*address)(void *state, const void **data, size_t *bytes);
   cprt_status (*connect)(void *state, const void *const *addresses,
                          const size_t *bytes);
+  /// Carries on with messages that are under way, for a rank that computes
+  /// meanwhile; null for what moves them anyhow.
+  void (*progress)(void *state);
 } cprt_transport;
 
 /// Where a process stands in its job. Set `struct_size` to sizeof(cprt_job).

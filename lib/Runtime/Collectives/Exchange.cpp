@@ -14,7 +14,17 @@ using namespace cp::runtime;
 Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
                    char *staged)
     : call(call), group(group),
-      visit{call, context.counters.at(call.op(), group.axesMask), staged} {}
+      visit{call, context.counters.at(call.op(), group.axesMask), staged},
+      start(Clock::now()) {}
+
+Exchange::~Exchange() {
+  leave();
+  if (!group.channel)
+    return;
+  std::chrono::nanoseconds exposed = Clock::now() - start - worked;
+  visit.counter.exposedNanoseconds.fetch_add(exposed.count(),
+                                             std::memory_order_relaxed);
+}
 
 Error Exchange::enter(MovesFn first) {
   moves = first;
@@ -82,6 +92,18 @@ void Exchange::leave() {
   isInside = false;
 }
 
+Exchange::Work::Work(Exchange &exchange)
+    : exchange(exchange), start(Clock::now()) {
+  if (exchange.isInside)
+    exchange.group.channel->beginWork();
+}
+
+Exchange::Work::~Work() {
+  if (exchange.isInside)
+    exchange.group.channel->endWork();
+  exchange.worked += Clock::now() - start;
+}
+
 void Exchange::offer(int64_t to, Piece piece, Lane lane) {
   if (!isOwn(to) && piece.bytes)
     group.channel->offer(to, visit.staged + piece.offset, piece.bytes, lane);
@@ -117,4 +139,10 @@ Error Exchange::fetch(int64_t from, uint64_t progress, Piece piece, char *data,
   if (piece.bytes && data != visit.staged + piece.offset)
     std::memcpy(data, visit.staged + piece.offset, size_t(piece.bytes));
   return std::nullopt;
+}
+
+Error Exchange::expect(int64_t from, Piece piece, char *data, Lane lane) const {
+  if (isOwn(from) || !piece.bytes)
+    return std::nullopt;
+  return group.channel->expect(from, piece, data, lane);
 }

@@ -9,6 +9,7 @@
 #define CP_LIB_RUNTIME_EXCHANGE_H
 
 #include "Core/Channel.h"
+#include "Core/Clock.h"
 #include "Core/Context.h"
 
 namespace cp::runtime {
@@ -22,7 +23,21 @@ public:
            char *staged = nullptr);
   Exchange(const Exchange &) = delete;
   Exchange &operator=(const Exchange &) = delete;
-  ~Exchange() { leave(); }
+  ~Exchange();
+
+  /// A scope in which the rank computes. The rest of an exchange's life is the
+  /// time that its counter has as exposed.
+  class Work {
+  public:
+    explicit Work(Exchange &exchange);
+    Work(const Work &) = delete;
+    Work &operator=(const Work &) = delete;
+    ~Work();
+
+  private:
+    Exchange &exchange;
+    const Clock::time_point start;
+  };
 
   /// Moves of what comes next do not count as traffic.
   void countNoMoves() { visit.countsMoves = false; }
@@ -58,6 +73,13 @@ public:
               Lane lane = Lane::First) const;
   Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
               Lane lane = Lane::First) const;
+  /// Whether what has been begun, a round or an expected piece, comes while
+  /// this rank works.
+  bool arrivesMeanwhile() const {
+    return group.channel && group.channel->arrivesMeanwhile();
+  }
+  Error expect(int64_t from, Piece piece, char *data,
+               Lane lane = Lane::First) const;
 
 private:
   bool isOwn(int64_t position) const { return position == group.position; }
@@ -66,6 +88,8 @@ private:
   const Group &group;
   Visit visit;
   MovesFn moves;
+  const Clock::time_point start;
+  Clock::duration worked{0};
   bool isInside = false, hasDeparted = false;
 };
 

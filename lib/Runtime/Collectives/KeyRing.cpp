@@ -69,30 +69,44 @@ Piece KeyRing::piece(int64_t t, size_t which) const {
           numBytes(call.in(1 + which))};
 }
 
-Error KeyRing::take(int64_t t) {
+Error KeyRing::begin(int64_t t) {
   if (t + 1 == group.size)
     return std::nullopt;
-  int64_t previous = around(-1), next = around(1);
+  if (t > 0) {
+    int64_t previous = around(-1), next = around(1);
+    for (size_t which : {0, 1})
+      exchange.offer(next, piece(t, which));
+    // The slot held block t - 1, which is the next rank's block t.
+    if (t >= 2)
+      if (Error failure = exchange.await(next, hasTaken(t - 1), nullptr, 0))
+        return failure;
+    if (Error failure = exchange.reclaim(Lane::First, 2))
+      return failure;
+    for (size_t which : {0, 1})
+      if (Error failure =
+              exchange.expect(previous, piece(t, which), place(t + 1, which)))
+        return failure;
+  }
+  return exchange.arrivesMeanwhile() ? std::nullopt : take(t);
+}
+
+Error KeyRing::finish(int64_t t) {
+  bool isThere = t + 1 == group.size || !exchange.arrivesMeanwhile();
+  return isThere ? std::nullopt : take(t);
+}
+
+Error KeyRing::take(int64_t t) {
+  int64_t previous = around(-1);
   if (t == 0) {
     // The previous rank's own block is where its call has it.
     if (Error failure = exchange.pull(previous))
       return failure;
-    exchange.publish(hasTaken(t));
-    return std::nullopt;
+  } else {
+    for (size_t which : {0, 1})
+      if (Error failure = exchange.fetch(previous, hasTaken(t - 1),
+                                         piece(t, which), place(t + 1, which)))
+        return failure;
   }
-  for (size_t which : {0, 1})
-    exchange.offer(next, piece(t, which));
-  // The slot held block t - 1, which is the next rank's block t.
-  if (t >= 2)
-    if (Error failure = exchange.await(next, hasTaken(t - 1), nullptr, 0))
-      return failure;
-  if (Error failure = exchange.reclaim(Lane::First, 2))
-    return failure;
-  for (size_t which : {0, 1})
-    if (Error failure =
-            exchange.fetch(previous, hasTaken(t - 1), piece(t, which),
-                           memory + piece(t + 1, which).offset))
-      return failure;
   exchange.publish(hasTaken(t));
   return std::nullopt;
 }

@@ -7,10 +7,11 @@
 //
 // Block t is what a rank meets in step t: its own keys and values in step 0,
 // then those of ever earlier positions, going round. A rank takes block t + 1
-// from the previous one before it works on block t, and hands it on from the
-// slot it has put it in. There are two slots, so a rank may be one block ahead
-// of the next: what it publishes says how far it is, which tells both what the
-// next one can take from it and what the previous one may write over.
+// from the previous one before it works on block t, or, where blocks come by
+// themselves, while it does so; and hands it on from the slot it has put it in.
+// There are two slots, so a rank may be one block ahead of the next: what it
+// publishes says how far it is, which tells both what the next one can take
+// from it and what the previous one may write over.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +81,11 @@ public:
       ring.moveOwn(to, from, list);
     }
   };
-  /// Takes block t + 1, when there is one.
-  Error take(int64_t t);
+  /// Before the work on block t: takes block t + 1, when there is one, or
+  /// begins to.
+  Error begin(int64_t t);
+  /// Behind it: block t + 1 is there.
+  Error finish(int64_t t);
   /// Of block t >= 1.
   Contiguous keys(int64_t t) const;
   Contiguous values(int64_t t) const;
@@ -93,6 +97,10 @@ public:
 private:
   void moveOwn(int64_t to, int64_t from, List<Move> &list) const;
   Piece piece(int64_t t, size_t which) const;
+  char *place(int64_t t, size_t which) const {
+    return memory + piece(t, which).offset;
+  }
+  Error take(int64_t t);
 
   Exchange &exchange;
   const Descriptor &call;

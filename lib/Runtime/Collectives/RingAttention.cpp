@@ -55,11 +55,13 @@ public:
         sums(call.out(0), memory + at.sums) {}
 
   Error enter() { return exchange.enter(ownBlock); }
-  /// Takes block t + 1, when there is one.
-  Error take(int64_t t) { return blocks.take(t); }
+  /// As those of the blocks.
+  Error begin(int64_t t) { return blocks.begin(t); }
+  Error finish(int64_t t) { return blocks.finish(t); }
 
   /// Works on block t and adds it to what there is. Null, or what is wrong.
   const char *attend(int64_t t) {
+    Exchange::Work work(exchange);
     const std::vector<int64_t> &keyRuns =
         ring.keys->runs[size_t(blocks.around(-t))];
     auto block = [&](const Buffer &k, const Buffer &v, const Buffer &o,
@@ -132,7 +134,7 @@ Error cp::runtime::operations::ringAttention(Context &context,
   if (Error failure = ring.enter())
     return failure;
   for (int64_t t = 0; t < read.group().size; ++t) {
-    if (Error failure = ring.take(t))
+    if (Error failure = ring.begin(t))
       return failure;
     if (const char *wrong = ring.attend(t)) {
       Failure failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
@@ -140,6 +142,8 @@ Error cp::runtime::operations::ringAttention(Context &context,
       context.fail(failure.status, failure.message);
       return failure;
     }
+    if (Error failure = ring.finish(t))
+      return failure;
   }
   return std::nullopt;
 }

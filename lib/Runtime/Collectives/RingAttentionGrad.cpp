@@ -9,6 +9,8 @@
 // block t's dk and dv to what the previous one has of them since step t - 1; in
 // step 1 it begins. What the previous rank has after the last step is of this
 // rank's own block, whose terms it adds then: R - 1 hops for sums as for keys.
+// Where sums come by themselves it makes its terms meanwhile and adds them up
+// behind that, which gives the same bits.
 //
 // (Liu et al., "Ring Attention with Blockwise Transformers", 2023, carry the
 // sums R hops, the own block first.)
@@ -34,14 +36,18 @@ struct GradCall : RingRows {
 struct Staging {
   StagedParts parts;
   KeySlots keys;
-  int64_t dk[2] = {}, dv[2] = {}, dq = 0, positions;
+  int64_t dk[2] = {}, dv[2] = {}, dkTerms = 0, dvTerms = 0, dq = 0, positions;
 
-  Staging(const Descriptor &call, int64_t numRanks)
+  Staging(const Descriptor &call, int64_t numRanks, bool arrivesMeanwhile)
       : keys(parts, call.in(1), call.in(2), numRanks) {
     if (numRanks > 1) {
       for (int slot : {0, 1}) {
         dk[slot] = parts.add(numBytes(call.out(1)));
         dv[slot] = parts.add(numBytes(call.out(2)));
+      }
+      if (arrivesMeanwhile) {
+        dkTerms = parts.add(numBytes(call.out(1)));
+        dvTerms = parts.add(numBytes(call.out(2)));
       }
       // Sums of bf16, twice as wide; others are made where they stay.
       if (call.out(0).dtype == DType::BF16) {
@@ -69,41 +75,79 @@ public:
   Error enter() { return exchange.enter(ownBlock); }
   int64_t numSteps() const { return group.size; }
 
-  /// Takes what step t needs of the previous rank, and the next step's block.
-  Error take(int64_t t) {
+  /// Begins to take what step t needs of the previous rank, and the next step's
+  /// block.
+  Error begin(int64_t t) {
     if (t < group.size)
-      if (Error failure = blocks.take(t))
+      if (Error failure = blocks.begin(t))
         return failure;
-    return takeSums(t);
+    return beginSums(t);
+  }
+  /// The next step's block is there.
+  Error finish(int64_t t) {
+    return t < group.size ? blocks.finish(t) : std::nullopt;
   }
 
   /// Works on step t's block. Null, or what is wrong.
   const char *pass(int64_t t) {
+    Exchange::Work work(exchange);
     if (t == group.size)
       return passBlock(t, call.in(1), call.in(2), call.out(1), call.out(2));
     Contiguous k = blocks.keys(t), v = blocks.values(t);
-    Contiguous dk = sums(t, 0), dv = sums(t, 1);
-    const char *wrong =
-        passBlock(t, k.buffer(), v.buffer(), dk.buffer(), dv.buffer());
-    if (wrong)
-      return wrong;
+    Contiguous dk = makesTerms(t) ? terms(0) : sums(t, 0);
+    Contiguous dv = makesTerms(t) ? terms(1) : sums(t, 1);
+    return passBlock(t, k.buffer(), v.buffer(), dk.buffer(), dv.buffer());
+  }
+
+  /// Hands on the sums of step t's block.
+  Error handOn(int64_t t) {
+    if (makesTerms(t))
+      if (Error failure = addUp(t))
+        return failure;
+    if (t == group.size)
+      return std::nullopt;
     for (size_t which : {0, 1})
       exchange.offer(blocks.around(1), piece(t, which), Lane::Second);
     exchange.publish(KeyRing::hasDone(t));
-    return nullptr;
+    return std::nullopt;
   }
 
 private:
+  /// Whether step t's terms are made before the sums that they belong to are
+  /// there.
+  bool makesTerms(int64_t t) const {
+    return t >= 2 && exchange.arrivesMeanwhile();
+  }
+  Contiguous terms(size_t which) const {
+    return Contiguous(call.out(1 + which),
+                      memory + (which == 0 ? at.dkTerms : at.dvTerms));
+  }
+  Error addUp(int64_t t) {
+    if (Error failure = takeSums(t))
+      return failure;
+    for (size_t which : {0, 1}) {
+      Contiguous sum = sums(t, which);
+      if (t == group.size)
+        addMapped(call.out(1 + which), sum.buffer(), {});
+      else
+        addMapped(sum.buffer(), terms(which).buffer(), {});
+    }
+    return std::nullopt;
+  }
+
   /// What there is of step t's dk (`which` 0) or dv.
   Piece piece(int64_t t, size_t which) const {
     const int64_t *slots = which == 0 ? at.dk : at.dv;
     return {slots[size_t(t) % 2], numBytes(call.out(1 + which))};
   }
+  char *place(int64_t t, size_t which) const {
+    return memory + piece(t, which).offset;
+  }
   Contiguous sums(int64_t t, size_t which) const {
-    return Contiguous(call.out(1 + which), memory + piece(t, which).offset);
+    return Contiguous(call.out(1 + which), place(t, which));
   }
 
-  Error takeSums(int64_t t) {
+  Error beginSums(int64_t t) {
     if (t < 2)
       return std::nullopt;
     int64_t previous = blocks.around(-1), next = blocks.around(1);
@@ -115,9 +159,16 @@ private:
     if (Error failure = exchange.reclaim(Lane::Second, 2))
       return failure;
     for (size_t which : {0, 1})
+      if (Error failure = exchange.expect(previous, piece(t - 1, which),
+                                          place(t, which), Lane::Second))
+        return failure;
+    return makesTerms(t) ? std::nullopt : takeSums(t);
+  }
+  Error takeSums(int64_t t) {
+    for (size_t which : {0, 1})
       if (Error failure = exchange.fetch(
-              previous, KeyRing::hasDone(t - 1), piece(t - 1, which),
-              memory + piece(t, which).offset, Lane::Second))
+              blocks.around(-1), KeyRing::hasDone(t - 1), piece(t - 1, which),
+              place(t, which), Lane::Second))
         return failure;
     return std::nullopt;
   }
@@ -134,7 +185,7 @@ private:
       return given ? *given : absent;
     };
     Contiguous dkBefore = sums(t, 0), dvBefore = sums(t, 1);
-    bool isFirst = t < 2;
+    bool isFirst = t < 2, isAlone = isFirst || makesTerms(t);
     const Buffer ins[] = {call.in(0),
                           k,
                           v,
@@ -145,8 +196,8 @@ private:
                           orAbsent(placesInput),
                           grad.rule.causal ? positions() : absent,
                           isFirst ? absent : dq(t - 1),
-                          isFirst ? absent : dkBefore.buffer(),
-                          isFirst ? absent : dvBefore.buffer()};
+                          isAlone ? absent : dkBefore.buffer(),
+                          isAlone ? absent : dvBefore.buffer()};
     const Buffer outs[] = {dq(t), dk, dv};
     return grad.kernel({ins, 12, outs, 3, words.data(), words.size()});
   }
@@ -244,7 +295,9 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
   GradCall read;
   if (Error failure = readGrad(context, call, read))
     return failure;
-  Staging at(call, read.group().size);
+  const Group &group = read.group();
+  Staging at(call, group.size,
+             group.channel && group.channel->arrivesMeanwhile());
   std::optional<int64_t> bytes = at.parts.bytes();
   char *memory = bytes ? context.memory.staging(*bytes) : nullptr;
   if (!memory)
@@ -254,10 +307,12 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
   GradRing ring(context, call, read, at, memory);
   if (Error failure = ring.enter())
     return failure;
-  if (Error failure = ring.take(0))
+  if (Error failure = ring.begin(0))
+    return failure;
+  if (Error failure = ring.finish(0))
     return failure;
   for (int64_t t = 1; t <= ring.numSteps(); ++t) {
-    if (Error failure = ring.take(t))
+    if (Error failure = ring.begin(t))
       return failure;
     if (const char *wrong = ring.pass(t)) {
       Failure failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
@@ -265,6 +320,10 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
       context.fail(failure.status, failure.message);
       return failure;
     }
+    if (Error failure = ring.handOn(t))
+      return failure;
+    if (Error failure = ring.finish(t))
+      return failure;
   }
   return std::nullopt;
 }

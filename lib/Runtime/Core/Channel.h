@@ -19,7 +19,7 @@
 // nothing but count: what a piece waits for is the progress that its owner has
 // published, a number that only grows and means what the collective says. Where
 // they do not (Messages), offering sends, windows are memory of the taker's,
-// and progress means nothing.
+// and progress means nothing. What a rank expects comes while it computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,6 +103,15 @@ public:
   /// `progress`.
   virtual Error await(int64_t from, uint64_t progress, const char *data,
                       int64_t bytes, Lane lane) = 0;
+  /// Whether what a rank begins to take comes while it does something else, the
+  /// moves of a round and the pieces that it expects: no peer has to be read.
+  virtual bool arrivesMeanwhile() const = 0;
+  /// Between both the rank computes, and nothing else is called.
+  virtual void beginWork() {}
+  virtual void endWork() {}
+  /// Begins to receive what fetch() then waits for: to the same place, and in
+  /// the same order. Does nothing where pieces do not arrive by themselves.
+  virtual Error expect(int64_t from, Piece piece, char *data, Lane lane) = 0;
   /// Waits for a piece, and copies it to `data`.
   virtual Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
                       Lane lane) = 0;

@@ -16,7 +16,9 @@ size_t Counters::read(cprt_counter *out, size_t capacity) const {
     if (counter.calls == 0 && bytesSent == 0)
       continue;
     if (out && count < capacity)
-      out[count] = {key.first.data(), key.second, counter.calls, bytesSent};
+      out[count] = {key.first.data(), key.second, counter.calls, bytesSent,
+                    1e-9 * double(counter.exposedNanoseconds.load(
+                               std::memory_order_relaxed))};
     ++count;
   }
   return count;
@@ -26,6 +28,7 @@ void Counters::clear() {
   for (auto &[key, counter] : counters) {
     counter.calls = 0;
     counter.bytesSent.store(0, std::memory_order_relaxed);
+    counter.exposedNanoseconds.store(0, std::memory_order_relaxed);
   }
 }
 

@@ -22,6 +22,9 @@ namespace cp::runtime {
 struct Counter {
   int64_t calls = 0;
   std::atomic<int64_t> bytesSent{0};
+  /// In which the rank did nothing but wait for, or move, what is exchanged;
+  /// its own time.
+  std::atomic<int64_t> exposedNanoseconds{0};
 };
 
 /// All counters of one rank, by op and set of axes. Addresses stay valid; only

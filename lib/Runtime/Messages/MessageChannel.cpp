@@ -211,16 +211,18 @@ Error MessageChannel::take(int64_t from, Taken &taken) {
 void MessageChannel::abandon() {
   auto cancel = [&](Posted &posted) {
     if (posted.request)
-      world.transport.cancel(world.transport.state, posted.request);
+      world.wire.cancel(posted.request);
     posted.request = nullptr;
   };
   cancel(current);
   for (Incoming &each : incoming)
     cancel(each.posted);
-  for (Queue &queue : sent) {
+  auto cancelAll = [&](Queue &queue) {
     std::for_each(queue.begin(), queue.end(), cancel);
     queue.clear();
-  }
+  };
+  std::for_each(std::begin(sent), std::end(sent), cancelAll);
+  std::for_each(std::begin(expected), std::end(expected), cancelAll);
 }
 
 void MessageChannel::leave() try {
@@ -233,6 +235,9 @@ void MessageChannel::leave() try {
   for (Incoming &each : incoming)
     if (!failure)
       failure = wait(each.posted);
+  for (Queue &queue : expected)
+    if (!failure)
+      failure = settle(queue, 0);
   for (Queue &queue : sent)
     if (!failure)
       failure = settle(queue, 0);
@@ -262,14 +267,15 @@ Error MessageChannel::post(const std::vector<cprt_message> &list,
   handles.assign(list.size(), nullptr);
   if (list.empty())
     return std::nullopt;
-  cprt_status status = world.transport.post(
-      world.transport.state, list.data(), int64_t(list.size()), handles.data());
+  std::string text;
+  cprt_status status =
+      world.wire.post(list.data(), int64_t(list.size()), handles.data(), text);
   if (status == CPRT_OK)
     return std::nullopt;
-  Failure failure = failureOfTransport(status);
+  Failure failure = failureOfTransport(status, text);
   for (void *handle : handles)
     if (handle)
-      world.transport.cancel(world.transport.state, handle);
+      world.wire.cancel(handle);
   return failure;
 }
 
@@ -316,14 +322,26 @@ Error MessageChannel::await(int64_t from, uint64_t, const char *data,
   return receive(from, const_cast<char *>(data), bytes, lane);
 }
 
+Error MessageChannel::expect(int64_t from, Piece piece, char *data, Lane lane) {
+  messages.assign(1, message(from, true, int32_t(lane), data, piece.bytes));
+  if (Error failure = post(messages, requests))
+    return failure;
+  expected[size_t(lane)].push_back({requests[0], messages[0].peer});
+  return std::nullopt;
+}
+
 Error MessageChannel::fetch(int64_t from, uint64_t, Piece piece, char *data,
                             Lane lane) {
+  Queue &queue = expected[size_t(lane)];
+  if (!queue.empty())
+    return settle(queue, queue.size() - 1);
   return receive(from, data, piece.bytes, lane);
 }
 
 /// A peer that fails ends its messages too, and what it says of it comes by
 /// another way, which may be longer.
-Failure MessageChannel::failureOfTransport(cprt_status status) {
+Failure MessageChannel::failureOfTransport(cprt_status status,
+                                           const std::string &text) {
   Clock::time_point last = Clock::now() + explanationTime;
   while (status == CPRT_PEER_FAILED || status == CPRT_UNSUPPORTED) {
     if (world.hasFailed())
@@ -333,8 +351,7 @@ Failure MessageChannel::failureOfTransport(cprt_status status) {
     std::this_thread::sleep_for(nap);
   }
   return world.end({status, visit->call.title() + ": " + world.transport.name +
-                                ": " +
-                                world.transport.error(world.transport.state)});
+                                ": " + text});
 }
 
 Failure MessageChannel::lateFailure(int64_t peer) {
@@ -347,14 +364,12 @@ Failure MessageChannel::lateFailure(int64_t peer) {
 }
 
 Error MessageChannel::test(Posted &posted, bool &isDone) {
-  int32_t done = 0;
-  cprt_status status =
-      world.transport.test(world.transport.state, &posted.request, &done);
+  std::string text;
+  cprt_status status = world.wire.test(&posted.request, isDone, text);
   if (status != CPRT_OK) {
     posted.request = nullptr;
-    return failureOfTransport(status);
+    return failureOfTransport(status, text);
   }
-  isDone = done != 0;
   if (isDone)
     posted.request = nullptr;
   return std::nullopt;

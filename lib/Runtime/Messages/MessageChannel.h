@@ -38,6 +38,10 @@ public:
   Error window(int64_t from, Piece piece, const char *&data) override;
   Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,
               Lane lane) override;
+  bool arrivesMeanwhile() const override { return true; }
+  void beginWork() override { world.wire.carryOn(); }
+  void endWork() override { world.wire.rest(); }
+  Error expect(int64_t from, Piece piece, char *data, Lane lane) override;
   Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
               Lane lane) override;
 
@@ -57,7 +61,8 @@ private:
     Posted posted = {nullptr, 0};
   };
   /// Tags of what is not a lane's.
-  static constexpr int32_t roundLane = 2, paceLane = 3, numLanes = 4;
+  static constexpr int32_t roundLane = 2, paceLane = 3, numLanes = 4,
+                           numPieceLanes = 2;
 
   Error keepPace();
   Error startRound(MovesFn moves);
@@ -72,7 +77,7 @@ private:
   Error lookAround(int64_t peer, Clock::time_point start,
                    Clock::time_point &ask, std::chrono::milliseconds &patience);
   Error test(Posted &posted, bool &isDone);
-  Failure failureOfTransport(cprt_status status);
+  Failure failureOfTransport(cprt_status status, const std::string &text);
   Failure lateFailure(int64_t peer);
   Failure departedFailure(int64_t peer);
   Error settle(Queue &queue, size_t pending);
@@ -95,6 +100,8 @@ private:
   std::vector<Incoming> incoming;
   /// What has been sent, by lane.
   Queue sent[numLanes];
+  /// What is expected of a lane's pieces.
+  Queue expected[numPieceLanes];
   /// One that is being waited for outside of a queue.
   Posted current = {nullptr, 0};
   Mirrors mirrors;

@@ -23,13 +23,14 @@ static constexpr std::chrono::milliseconds shortFarewell{300};
 static constexpr size_t maxTokenBytes = 256, maxAddressBytes = 4096;
 
 MessageWorld::MessageWorld(const cprt_transport &transport)
-    : transport(transport) {}
+    : transport(transport), wire(transport) {}
 
 MessageWorld::~MessageWorld() {
   // What it still hears, it may answer.
   if (control)
     control->stop(hasFailed() ? std::min(deadline, shortFarewell) : deadline);
   contexts.clear();
+  wire.stop();
   // Whoever did not get to its peers may be waited for by them.
   transport.destroy(transport.state, !whereabouts || hasFailed());
 }

@@ -11,6 +11,7 @@
 #include "Control.h"
 #include "Core/World.h"
 #include "Whereabouts.h"
+#include "Wire.h"
 
 #include "cp/Runtime/cprt_transport.h"
 
@@ -42,6 +43,8 @@ public:
   const Failure &failure() const { return first; }
 
   const cprt_transport transport;
+  /// Through which it is called once the world is made.
+  Wire wire;
   /// More threads than processors: spinning would only keep peers from running.
   bool oversubscribed = false;
   std::unique_ptr<Whereabouts> whereabouts;

@@ -8,15 +8,13 @@
 #ifndef CP_LIB_RUNTIME_MESSAGES_SOCKET_H
 #define CP_LIB_RUNTIME_MESSAGES_SOCKET_H
 
+#include "Core/Clock.h"
 #include "Core/Status.h"
 #include "Letter.h"
 
-#include <chrono>
 #include <string>
 
 namespace cp::runtime {
-
-using Clock = std::chrono::steady_clock;
 
 /// A file descriptor that closes itself.
 class File {

@@ -140,6 +140,13 @@ static void cancel(void *state, void *handle) {
   free(request);
 }
 
+/// Any question makes MPI carry on with all that is under way.
+static void progress(void *state) {
+  struct mpi *mpi = state;
+  int flag = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, mpi->comm, &flag, MPI_STATUS_IGNORE);
+}
+
 /// Looks at the parts one by one: statuses of all of them would need memory.
 static cprt_status test(void *state, void **handle, int32_t *done) {
   struct mpi *mpi = state;
@@ -303,9 +310,19 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
   cprt_status status = makeJob(mpi, rank, size, job);
   if (status != CPRT_OK)
     return status;
-  *transport = (cprt_transport){
-      sizeof *transport, mpi,     CP_MPI_NAME, rank, size, post, test, cancel,
-      errorText,         destroy, NULL,        NULL};
+  *transport = (cprt_transport){sizeof *transport,
+                                mpi,
+                                CP_MPI_NAME,
+                                rank,
+                                size,
+                                post,
+                                test,
+                                cancel,
+                                errorText,
+                                destroy,
+                                NULL,
+                                NULL,
+                                progress};
   return CPRT_OK;
 }
 

@@ -255,6 +255,11 @@ static void cancel(void *state, void *handle) {
   }
 }
 
+static void progress(void *state) {
+  struct ucx *ucx = state;
+  ucp_worker_progress(ucx->worker);
+}
+
 static cprt_status test(void *state, void **handle, int32_t *done) {
   struct ucx *ucx = state;
   struct request *request = *handle;
@@ -390,6 +395,7 @@ static cprt_status open(struct ucx *ucx, cprt_transport *transport,
   transport->destroy = destroy;
   transport->address = giveAddress;
   transport->connect = takeAddresses;
+  transport->progress = progress;
   return CPRT_OK;
 }
 

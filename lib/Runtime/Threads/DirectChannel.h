@@ -34,6 +34,8 @@ public:
   Error window(int64_t from, Piece piece, const char *&data) override;
   Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,
               Lane lane) override;
+  bool arrivesMeanwhile() const override { return false; }
+  Error expect(int64_t, Piece, char *, Lane) override { return std::nullopt; }
   Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,
               Lane lane) override;
 

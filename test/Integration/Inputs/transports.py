@@ -40,6 +40,11 @@ def run(command, model, folder, name, way):
     with open(report, encoding="utf-8") as file:
         said = json.load(file)
     assert said["backend"] == name, said["backend"]
+    for count in said["collectives"]:
+        # A time.
+        exposed = count.pop("exposed_seconds_per_rank")
+        assert len(exposed) == len(count["bytes_sent_per_rank"]), count
+        assert all(0 <= seconds < 60 for seconds in exposed), (count, exposed)
     return results, said["collectives"]
 
 

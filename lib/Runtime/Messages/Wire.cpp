@@ -1,0 +1,90 @@
+//===- Wire.cpp - Messages that travel while a rank works -----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Wire.h"
+
+#include <system_error>
+
+using namespace cp::runtime;
+
+/// Between two times that a transport is asked to carry on: an engine moves
+/// some hundred kilobytes at a time, and the rank wants its processor.
+static constexpr std::chrono::microseconds pause{20};
+
+cprt_status Wire::post(const cprt_message *messages, int64_t count,
+                       void **requests, std::string &text) {
+  std::lock_guard<std::mutex> lock(calls);
+  cprt_status status =
+      transport.post(transport.state, messages, count, requests);
+  if (status != CPRT_OK)
+    text = transport.error(transport.state);
+  return status;
+}
+
+cprt_status Wire::test(void **request, bool &isDone, std::string &text) {
+  std::lock_guard<std::mutex> lock(calls);
+  int32_t done = 0;
+  cprt_status status = transport.test(transport.state, request, &done);
+  if (status != CPRT_OK)
+    text = transport.error(transport.state);
+  isDone = done != 0;
+  return status;
+}
+
+void Wire::cancel(void *request) {
+  std::lock_guard<std::mutex> lock(calls);
+  transport.cancel(transport.state, request);
+}
+
+void Wire::carryOn() {
+  if (!transport.progress)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  isWorking = true;
+  if (!thread.joinable() && !isOver) {
+    try {
+      thread = std::thread([this] { run(); });
+    } catch (const std::system_error &) {
+      isOver = true;
+    }
+  }
+  changed.notify_one();
+}
+
+void Wire::rest() {
+  if (!transport.progress)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  isWorking = false;
+}
+
+void Wire::stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+  }
+  changed.notify_one();
+  if (thread.joinable())
+    thread.join();
+}
+
+void Wire::run() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!isOver) {
+    if (!isWorking) {
+      changed.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    {
+      std::lock_guard<std::mutex> call(calls);
+      transport.progress(transport.state);
+    }
+    std::this_thread::sleep_for(pause);
+    lock.lock();
+  }
+}
