@@ -94,9 +94,9 @@ LogicalResult shard(ModuleOp module, Stage stage,
   return manager.run(module);
 }
 
-LogicalResult lower(ModuleOp module) {
+LogicalResult lower(ModuleOp module, const CompileOptions &options) {
   PassManager manager(module.getContext());
-  buildLowerPipeline(manager);
+  buildLowerPipeline(manager, {options.overlap});
   return manager.run(module);
 }
 
@@ -247,12 +247,13 @@ llvm::Expected<LocalProgram> makeLocal(ModuleOp original,
   return local;
 }
 
-static llvm::Expected<LoweredProgram> lowerLocal(LocalProgram local) {
+static llvm::Expected<LoweredProgram>
+lowerLocal(LocalProgram local, const CompileOptions &options) {
   LoweredProgram lowered;
   lowered.local = std::move(local);
   lowered.name = lowered.local.entry.getName().str();
   ModuleOp module = *lowered.local.module;
-  if (failed(lower(module)))
+  if (failed(lower(module, options)))
     return llvm::createStringError("the module could not be lowered");
   // A program without buffers has no arena.
   if (Operation *entry = module.lookupSymbol(lowered.name))
@@ -278,7 +279,8 @@ lowerAll(ModuleOp original, const CompileOptions &options) {
         localOf(*sharded, sharded->module->clone(), name);
     if (!local)
       return local.takeError();
-    llvm::Expected<LoweredProgram> lowered = lowerLocal(std::move(*local));
+    llvm::Expected<LoweredProgram> lowered =
+        lowerLocal(std::move(*local), options);
     if (!lowered)
       return lowered.takeError();
     programs.push_back(std::move(*lowered));

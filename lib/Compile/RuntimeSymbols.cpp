@@ -53,6 +53,8 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
   add("cprt_launch", cprt_launch);
+  add("cprt_begin", cprt_begin);
+  add("cprt_wait", cprt_wait);
   for (const RuntimeOperation &operation : others) {
     if (llvm::StringRef(operation.symbol).ends_with("_with"))
       return llvm::createStringError(

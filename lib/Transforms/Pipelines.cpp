@@ -180,7 +180,7 @@ static void addElementPasses(OpPassManager &kernels) {
   kernels.addPass(createExpandElementwise());
 }
 
-void buildLowerPipeline(OpPassManager &manager) {
+void buildLowerPipeline(OpPassManager &manager, const LowerOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createConvertToCalls());
   functions.addPass(createConvertElementwiseToLinalgPass());
@@ -192,6 +192,8 @@ void buildLowerPipeline(OpPassManager &manager) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  if (options.overlap)
+    manager.nest<func::FuncOp>().addPass(createOverlapExchanges());
   manager.nest<func::FuncOp>().addPass(createPlanMemory());
   manager.addPass(createOutlineKernels());
   OpPassManager &kernels = manager.nest<func::FuncOp>();
@@ -216,15 +218,26 @@ void buildLowerPipeline(OpPassManager &manager) {
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 
+namespace {
+/// Of `cp-lower-pipeline`; see LowerOptions.
+struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {
+  Option<bool> overlap{*this, "overlap",
+                       llvm::cl::desc("See cp-overlap-exchanges"),
+                       llvm::cl::init(false)};
+};
+} // namespace
+
 void registerPipelines() {
   PassPipelineRegistration<ShardPipelineOptions>(
       "cp-shard-pipeline", "From whole tensors to the program of one rank",
       [](OpPassManager &manager, const ShardPipelineOptions &options) {
         buildShardPipeline(manager, options);
       });
-  PassPipelineRegistration<>("cp-lower-pipeline",
-                             "From the program of one rank to the LLVM dialect",
-                             buildLowerPipeline);
+  PassPipelineRegistration<LowerPipelineOptions>(
+      "cp-lower-pipeline", "From the program of one rank to the LLVM dialect",
+      [](OpPassManager &manager, const LowerPipelineOptions &options) {
+        buildLowerPipeline(manager, {options.overlap});
+      });
   PassPipelineRegistration<ShardPipelineOptions>(
       "cp-pipeline", "cp-shard-pipeline, then cp-lower-pipeline",
       [](OpPassManager &manager, const ShardPipelineOptions &options) {

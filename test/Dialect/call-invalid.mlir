@@ -168,3 +168,27 @@ func.func @config_no_value(%m: memref<4xf32>) {
   cp.call "f" outs(%m : memref<4xf32>) {a}
   return
 }
+
+// -----
+
+func.func @deferred_tensors(%x: tensor<4xf32>) {
+  // expected-error @below {{call_c6: what is deferred must be a call on memrefs, without a function}}
+  %0 = cp.call "f" deferred outs(%x : tensor<4xf32>) {} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @deferred_function(%m: memref<4xf32>) {
+  // expected-error @below {{call_c6: what is deferred must be a call on memrefs, without a function}}
+  cp.call "f" with "g" deferred outs(%m : memref<4xf32>) {}
+  return
+}
+
+// -----
+
+func.func @wait_for_nothing(%m: memref<4xf32>) {
+  // expected-error @below {{wait_c1: there must be outs, those of a deferred call}}
+  "cp.wait"(%m) <{operandSegmentSizes = array<i32: 1, 0>}> : (memref<4xf32>) -> ()
+  return
+}

@@ -55,3 +55,14 @@ func.func @with_function(%x: memref<4xf32>, %y: memref<4xf32>) {
   cp.call "f" with "g" ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {}
   return
 }
+
+// CHECK-LABEL: @deferred
+// CHECK: cp.call "f" elementwise deferred ins(%[[X:.*]] : memref<4xf32>) outs(%[[Y:.*]] : memref<4xf32>) {}{{$}}
+// CHECK: cp.wait ins(%[[X]] : memref<4xf32>) outs(%[[Y]] : memref<4xf32>){{$}}
+// CHECK: cp.wait outs(%[[Y]] : memref<4xf32>) {test.a}{{$}}
+func.func @deferred(%x: memref<4xf32>, %y: memref<4xf32>) {
+  cp.call "f" elementwise deferred ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {}
+  cp.wait ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  cp.wait outs(%y : memref<4xf32>) {test.a}
+  return
+}

@@ -32,6 +32,12 @@ void defineOptimizer(OptimizerFlags &o, cl::OptionCategory &category) {
       "recompute-exchanges",
       cl::desc("With --memory: what has travelled may travel again"),
       cl::location(o.memory.exchanges), cl::cat(category));
+  static Flag<bool> overlap(
+      "overlap",
+      cl::desc(
+          "In a job: gradients are summed while the backward pass goes on, "
+          "for the memory of a layer's"),
+      cl::location(o.overlap), cl::cat(category));
 }
 
 llvm::Error checkOptimizer(const OptimizerFlags &flags) {

@@ -18,6 +18,7 @@ struct OptimizerFlags {
   UpdateOptions update;
   /// Of a rank's program.
   ResidualOptions memory;
+  bool overlap = false;
 };
 
 /// The flags that set them, but for accumulation.

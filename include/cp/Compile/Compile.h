@@ -62,6 +62,9 @@ struct CompileOptions {
   /// fit of the forward pass is computed again in the backward pass
   /// (cp-plan-residuals). Errors: what no plan fits into.
   ResidualOptions memory;
+  /// Sums over ranks go on while a rank computes, where ranks send messages,
+  /// for the memory of one of them (cp-overlap-exchanges).
+  bool overlap = false;
   /// Of which program gradients are derived. Without a sharding all are whole.
   DifferentiatedView differentiate = DifferentiatedView::Global;
   /// Modules without layouts: what every op computes is a result too, after the

@@ -136,7 +136,9 @@ def CP_CallOp : CP_Op<"call", [
     its attributes, in the order of the runtime's table. `none` stands for an
     optional input that is left out before others. `with "f"` hands the function
     `cprt_f` to `cprt_<symbol>_with`. `elementwise` says that an element of an out goes
-    by the same elements of ins, so that outs may be buffers of ins.
+    by the same elements of ins, so that outs may be buffers of ins. `deferred` says
+    that the call may go on while others are made, until a `cp.wait` of its outs:
+    nothing touches its buffers meanwhile, but to read its ins.
 
     Lifetime: made by `convert-cp-to-calls`, removed by `convert-cp-to-runtime`.
 
@@ -149,7 +151,8 @@ def CP_CallOp : CP_Op<"call", [
       floats or arrays of i64;
     - call_c4: neither symbol ends in `_with`, and the function's is not empty;
     - call_c5: places of inputs that are left out are among those of all inputs,
-      each once and in their order.
+      each once and in their order;
+    - call_c6: what is deferred is on memrefs, and has no function `with` it.
 
     ```mlir
     func.func @calls(%x: memref<4x8xf32>, %w: memref<16x8xf32>,
@@ -177,10 +180,11 @@ def CP_CallOp : CP_Op<"call", [
   let arguments = (ins StrAttr:$symbol, CP_ConfigAttr:$config,
                        Variadic<AnyType>:$ins, Variadic<AnyType>:$outs,
                        OptionalAttr<DenseI64ArrayAttr>:$absent,
-                       OptionalAttr<StrAttr>:$callback, UnitAttr:$elementwise);
+                       OptionalAttr<StrAttr>:$callback, UnitAttr:$elementwise,
+                       UnitAttr:$deferred);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $symbol (`with` $callback^)? (`elementwise` $elementwise^)? `` custom<Inputs>($ins, type($ins), $absent)
+    $symbol (`with` $callback^)? (`elementwise` $elementwise^)? (`deferred` $deferred^)? `` custom<Inputs>($ins, type($ins), $absent)
     `outs` `(` $outs `:` type($outs) `)` custom<Config>($config) attr-dict
     (`->` type($results)^)?
   }];
@@ -188,6 +192,37 @@ def CP_CallOp : CP_Op<"call", [
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
     /// Whether the call adds to what outs hold.
     bool accumulates();
+  }];
+  let hasVerifier = 1;
+}
+
+def CP_WaitOp : CP_Op<"wait", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "The end of a deferred call";
+  let description = [{
+    Waits until the deferred calls that write `outs` have ended. It has their `ins`
+    too, which live until then.
+
+    Lifetime: made by `cp-overlap-exchanges`, removed by `convert-cp-to-runtime`.
+
+    Constraints:
+    - wait_c1: there are outs.
+
+    ```mlir
+    func.func @sum_meanwhile(%dw: memref<4x8xf32>, %sum: memref<4x8xf32>,
+                             %x: memref<16x8xf32>, %y: memref<16x8xf32>) {
+      cp.call "all_reduce" deferred ins(%dw : memref<4x8xf32>)
+          outs(%sum : memref<4x8xf32>) {axes = array<i64: 0>}
+      cp.call "copy" ins(%x : memref<16x8xf32>) outs(%y : memref<16x8xf32>) {}
+      cp.wait ins(%dw : memref<4x8xf32>) outs(%sum : memref<4x8xf32>)
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyMemRef>:$ins, Variadic<AnyMemRef>:$outs);
+  let assemblyFormat = [{
+    (`ins` `(` $ins^ `:` type($ins) `)`)? `outs` `(` $outs `:` type($outs) `)`
+    attr-dict
   }];
   let hasVerifier = 1;
 }

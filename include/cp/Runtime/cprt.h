@@ -237,6 +237,21 @@ typedef void cprt_op(cprt_context *context, cprt_stream *stream,
 /// get CPRT_MISMATCH. No output may be the memory of an input.
 #include "cp/Runtime/GroupOperations.h.inc"
 
+/// Begins a call of `op`, which may go on when this returns, and beside the
+/// calls that follow, until cprt_wait with its outputs: `desc` and what
+/// `buffers` point to (not `buffers` itself) stay until then, and nobody writes
+/// to them, or reads the outputs. All ranks of a group begin calls in one
+/// order. What goes wrong is this context's failure. On threads, and with a
+/// stream, the call is made at once. `op` is not one that computes as it goes,
+/// as along a ring.
+void cprt_begin(cprt_context *context, cprt_stream *stream, const int64_t *desc,
+                void *const *buffers, cprt_op *op);
+/// Returns when the calls that were begun with these outputs have ended;
+/// without one, at once. `desc` as of an operation without attributes. To be
+/// called after a failure too, before buffers go.
+void cprt_wait(cprt_context *context, cprt_stream *stream, const int64_t *desc,
+               void *const *buffers);
+
 //===----------------------------------------------------------------------===//
 // Operations of your own
 //===----------------------------------------------------------------------===//

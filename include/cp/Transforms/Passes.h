@@ -167,9 +167,16 @@ void buildLocalGradientPipeline(mlir::OpPassManager &manager,
 void addResidualPass(mlir::OpPassManager &functions,
                      const ResidualOptions &residuals);
 
+struct LowerOptions {
+  /// Sums over ranks go on while a rank computes (cp-overlap-exchanges). Takes
+  /// the memory of one of them more.
+  bool overlap = false;
+};
+
 /// From the program of one rank (or from a function that was never sharded) to
 /// the LLVM dialect: calls, bufferization, outlining, runtime.
-void buildLowerPipeline(mlir::OpPassManager &manager);
+void buildLowerPipeline(mlir::OpPassManager &manager,
+                        const LowerOptions &options = {});
 
 /// Registers cp-shard-pipeline, cp-lower-pipeline and cp-pipeline.
 void registerPipelines();

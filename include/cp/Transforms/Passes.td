@@ -638,6 +638,26 @@ def PlanMemory : Pass<"cp-plan-memory", "::mlir::func::FuncOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def OverlapExchanges : Pass<"cp-overlap-exchanges", "::mlir::func::FuncOp"> {
+  let summary = "Let exchanges go on while a rank computes";
+  let description = [{
+    On buffers, before their places are planned. A deferred call goes on until what
+    it writes is touched or what it reads is written to, where a `cp.wait` then
+    stands; its buffers live as long.
+
+    - A call of `all_reduce` or `reduce_scatter` is deferred, and waited for before
+      the next one at the latest. So sums of gradients, which `cp-hoist-reductions`
+      has put where their terms are made, go on behind the backward pass of the
+      layer before.
+    - A call of `all_gather` on arguments, the parts of parameters, goes up to where
+      the one before it has ended: parameters of the next layer come while one is
+      computed.
+
+    See test/Transforms/overlap-exchanges.mlir.
+  }];
+  let dependentDialects = ["::cp::CPDialect"];
+}
+
 def OutlineKernels : Pass<"cp-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Move loops into small functions, equal ones shared";
   let description = [{

@@ -72,7 +72,28 @@ LogicalResult CallOp::verify() {
     return emitOpError("call_c4: the function's symbol must be an operation's, "
                        "not empty and without \"_with\" at its end, but is ")
            << getCallbackAttr();
+  if (getDeferred() && (tensors || getCallback()))
+    return emitOpError("call_c6: what is deferred must be a call on memrefs, "
+                       "without a function");
   return success();
+}
+
+LogicalResult WaitOp::verify() {
+  if (getOuts().empty())
+    return emitOpError("wait_c1: there must be outs, those of a deferred call");
+  return success();
+}
+
+/// Nothing that touches the buffers moves to the other side of it.
+void WaitOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : getInsMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                         SideEffects::DefaultResource::get());
+  for (OpOperand &operand : getOutsMutable())
+    effects.emplace_back(MemoryEffects::Write::get(), &operand,
+                         SideEffects::DefaultResource::get());
 }
 
 void CallOp::getEffects(

@@ -15,11 +15,12 @@ Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
                    char *staged)
     : call(call), group(group),
       visit{call, context.counters.at(call.op(), group.axesMask), staged},
-      start(Clock::now()) {}
+      start(Clock::now()), isBackground(context.isBackground) {}
 
 Exchange::~Exchange() {
   leave();
-  if (!group.channel)
+  // Of a deferred call it is the time that the rank waits for it.
+  if (!group.channel || isBackground)
     return;
   std::chrono::nanoseconds exposed = Clock::now() - start - worked;
   visit.counter.exposedNanoseconds.fetch_add(exposed.count(),

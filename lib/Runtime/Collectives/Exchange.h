@@ -90,6 +90,7 @@ private:
   MovesFn moves;
   const Clock::time_point start;
   Clock::duration worked{0};
+  const bool isBackground;
   bool isInside = false, hasDeparted = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "Context.h"
 
+#include "Courier.h"
 #include "Scratch.h"
 #include "World.h"
 
@@ -23,6 +24,11 @@ static std::string peerText(int64_t rank, cprt_status status,
 } catch (const std::bad_alloc &) {
   return "a rank failed";
 }
+
+cprt_context::cprt_context(cprt_world &world, int64_t rank)
+    : world(world), rank(rank) {}
+
+cprt_context::~cprt_context() = default;
 
 void cprt_context::fail(cprt_status failure, std::string text) {
   std::lock_guard<std::mutex> lock(world.mutex);
@@ -125,7 +131,11 @@ extern "C" int64_t cprt_context_peak_bytes(const cprt_context *context) {
 }
 
 extern "C" int64_t cprt_context_allocations(const cprt_context *context) {
-  return context ? context->memory.numAllocations() : 0;
+  if (!context)
+    return 0;
+  const Courier *courier = context->courier.get();
+  return context->memory.numAllocations() +
+         (courier ? courier->memory().numAllocations() : 0);
 }
 
 /// What cprt_alloc and cprt_arena, which `call` names, share.

@@ -15,15 +15,18 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 
 namespace cp::runtime {
+class Courier;
 class Entry;
 } // namespace cp::runtime
 
 /// Everything but `status`, `message` and `entered` belongs to the thread
 /// that is inside a program call.
 struct cprt_context {
-  cprt_context(cprt_world &world, int64_t rank) : world(world), rank(rank) {}
+  cprt_context(cprt_world &world, int64_t rank);
+  ~cprt_context();
 
   /// Keeps the first failure of this rank, and wakes every other rank.
   void fail(cprt_status status, std::string text);
@@ -52,6 +55,10 @@ struct cprt_context {
   /// By local op and element type; found on first use.
   std::map<std::pair<const char *, cp::runtime::DType>, cp::kernels::KernelFn>
       kernels;
+  /// Of a courier's own context: another thread makes the rank's other calls.
+  bool isBackground = false;
+  /// Made for the first call that is deferred.
+  std::unique_ptr<cp::runtime::Courier> courier;
 };
 
 namespace cp::runtime {

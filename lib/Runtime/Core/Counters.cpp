@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Context.h"
+#include "Courier.h"
 
 using namespace cp::runtime;
 
@@ -42,4 +43,6 @@ extern "C" void cprt_context_reset_counters(cprt_context *context) {
     return;
   context->counters.clear();
   context->memory.resetStatistics();
+  if (context->courier)
+    context->courier->resetStatistics();
 }

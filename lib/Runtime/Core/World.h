@@ -33,6 +33,10 @@ struct cprt_world {
   openChannel(cprt_context &context, const std::vector<int64_t> &ranks,
               int64_t position) = 0;
 
+  /// Whether calls may go on while a rank makes others: on threads who takes
+  /// reads, and has nothing to wait for.
+  virtual bool defers() const { return false; }
+
   /// Ends every present and coming wait with `failure`; an earlier one stays.
   /// To be called with the mutex held.
   virtual void spread(cp::runtime::Failure failure) = 0;

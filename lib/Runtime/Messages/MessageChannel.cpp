@@ -17,8 +17,9 @@ using std::chrono::milliseconds;
 /// A rank that waits for nobody, as the first of a chain, is at most so many
 /// collectives ahead of its group: what it has sent is memory of its peers.
 static constexpr uint64_t longestLead = 32;
-/// Messages of calls that differ do not meet, but for one in so many.
-static constexpr uint64_t numTags = 8191;
+/// Messages of calls that differ do not meet, but for one in so many; those of
+/// deferred calls never meet others.
+static constexpr uint64_t numTags = 4095;
 /// How long a rank waits, at most, before it asks where another is, and asks
 /// again.
 static constexpr milliseconds longestPatience{100};
@@ -45,8 +46,11 @@ Error MessageChannel::enter(const Visit &brought, MovesFn moves) {
   if (world.hasFailed())
     return world.failure();
   visit = &brought;
-  uint64_t hash = world.whereabouts->enter(calls, visit->call);
-  tag = int32_t(hash % numTags) * numLanes;
+  // Where a rank is, its program's calls say.
+  uint64_t hash = context.isBackground
+                      ? hashOf(visit->call)
+                      : world.whereabouts->enter(calls, visit->call);
+  tag = (int32_t(hash % numTags) * 2 + context.isBackground) * numLanes;
   try {
     Error failure = keepPace();
     if (!failure)
@@ -259,7 +263,8 @@ void MessageChannel::forget() {
     each = Incoming();
   mirrors.reset();
   visit = nullptr;
-  world.whereabouts->leave();
+  if (!context.isBackground)
+    world.whereabouts->leave();
 }
 
 Error MessageChannel::post(const std::vector<cprt_message> &list,
@@ -390,7 +395,7 @@ Error MessageChannel::lookAround(int64_t peer, Clock::time_point start,
   if (world.hasFailed())
     return world.failure();
   Clock::time_point now = Clock::now();
-  if (now >= ask) {
+  if (now >= ask && !context.isBackground) {
     world.whereabouts->waitFor(peer, ranks, visit->call);
     patience = std::min(2 * patience, rarestAsking);
     ask = now + patience;
@@ -399,7 +404,7 @@ Error MessageChannel::lookAround(int64_t peer, Clock::time_point start,
     return departedFailure(peer);
   if (now - start >= world.deadline)
     return lateFailure(peer);
-  if (now - start >= eagerness)
+  if (now - start >= eagerness || context.isBackground)
     std::this_thread::sleep_for(nap);
   return std::nullopt;
 }
@@ -423,6 +428,7 @@ Error MessageChannel::wait(Posted &posted) {
     if (failure)
       break;
   }
-  world.whereabouts->stopWaiting();
+  if (!context.isBackground)
+    world.whereabouts->stopWaiting();
   return failure;
 }

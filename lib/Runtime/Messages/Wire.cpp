@@ -13,7 +13,7 @@ using namespace cp::runtime;
 
 /// Between two times that a transport is asked to carry on: an engine moves
 /// some hundred kilobytes at a time, and the rank wants its processor.
-static constexpr std::chrono::microseconds pause{20};
+static constexpr std::chrono::microseconds pause{50};
 
 cprt_status Wire::post(const cprt_message *messages, int64_t count,
                        void **requests, std::string &text) {

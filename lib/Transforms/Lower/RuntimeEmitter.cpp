@@ -163,6 +163,9 @@ LogicalResult RuntimeEmitter::emit(Operation *op) {
         return success();
       })
       .Case([&](CallOp callOp) { return emitCall(callOp); })
+      .Case([&](WaitOp wait) {
+        return emitRuntimeCall(wait.getLoc(), "wait", {}, wait.getOuts(), {});
+      })
       .Case([&](memref::CopyOp copy) { return emitCopy(copy); })
       .Case([&](func::CallOp launch) { return emitLaunch(launch); })
       .Case([&](memref::GetGlobalOp global) { return emitGlobal(global); })
@@ -193,7 +196,8 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
 }
 
 LogicalResult RuntimeEmitter::emitCall(CallOp op) {
-  for (StringRef service : {"alloc", "arena", "free", "launch"})
+  for (StringRef service :
+       {"alloc", "arena", "free", "launch", "begin", "wait"})
     if (op.getSymbol() == service || op.getCallback() == service)
       return op.emitOpError("names '")
              << service
@@ -204,8 +208,13 @@ LogicalResult RuntimeEmitter::emitCall(CallOp op) {
   SmallVector<Value> ins(op.getIns());
   for (int64_t place : op.getAbsent().value_or(ArrayRef<int64_t>()))
     ins.insert(ins.begin() + place, Value());
-  return emitRuntimeCall(op.getLoc(), op.getSymbol(), ins, op.getOuts(), words,
-                         op.getCallback().value_or(StringRef()));
+  if (op.getDeferred())
+    return emitRuntimeCall(op.getLoc(), "begin", ins, op.getOuts(), words,
+                           op.getSymbol());
+  std::optional<StringRef> callback = op.getCallback();
+  return emitRuntimeCall(op.getLoc(),
+                         (op.getSymbol() + (callback ? "_with" : "")).str(),
+                         ins, op.getOuts(), words, callback.value_or(""));
 }
 
 LogicalResult RuntimeEmitter::emitCopy(memref::CopyOp op) {
@@ -303,12 +312,9 @@ LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
   llvm::append_range(words, attributes);
   Value desc = nextCall(loc, buffers, words);
   SmallVector<Value> operands = {context, stream, desc, table};
-  std::string name = ("cprt_" + symbol).str();
-  if (!callback.empty()) {
-    name += "_with";
+  if (!callback.empty())
     operands.push_back(operation(loc, callback));
-  }
-  call(loc, name, operands);
+  call(loc, ("cprt_" + symbol).str(), operands);
   return success();
 }
 

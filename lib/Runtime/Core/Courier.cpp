@@ -1,0 +1,173 @@
+//===- Courier.cpp - Calls that go on while a rank computes ---------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Courier.h"
+
+#include "Clock.h"
+#include "World.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace cp::runtime;
+
+/// Of each call there is one.
+static constexpr size_t countersOfACall = 1;
+
+bool Courier::Errand::writes(void *const *outs, size_t number) const {
+  auto first = buffers.end() - std::ptrdiff_t(numOuts);
+  return std::find_first_of(first, buffers.end(), outs, outs + number) !=
+         buffers.end();
+}
+
+Courier::Courier(Context &context)
+    : context(context), twin(context.world, context.rank) {
+  twin.isBackground = true;
+  thread = std::thread([this] { run(); });
+}
+
+Courier::~Courier() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+  }
+  changed.notify_all();
+  thread.join();
+}
+
+void Courier::begin(cprt_op *op, const int64_t *desc, void *const *buffers,
+                    size_t count) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::list<Errand> made;
+  if (spare.empty())
+    made.emplace_back();
+  else
+    made.splice(made.begin(), spare, spare.begin());
+  Errand &errand = made.front();
+  errand.op = op;
+  errand.desc = desc;
+  errand.buffers.assign(buffers, buffers + count);
+  errand.numOuts = size_t(desc[1]);
+  errand.isDone = false;
+  errand.count = {};
+  errands.splice(errands.end(), made);
+  changed.notify_all();
+}
+
+void Courier::wait(void *const *outs, size_t count) {
+  Clock::time_point start = Clock::now();
+  std::unique_lock<std::mutex> lock(mutex);
+  auto last =
+      std::find_if(errands.rbegin(), errands.rend(), [&](const Errand &errand) {
+        return errand.writes(outs, count);
+      });
+  if (last == errands.rend())
+    return;
+  // Behind it in the list; those before it are done when it is.
+  auto end = last.base();
+  changed.wait(lock, [&] { return last->isDone; });
+  std::chrono::duration<double> waited = Clock::now() - start;
+  settle(*last, waited.count());
+  for (auto each = errands.begin(); std::next(each) != end; ++each)
+    settle(*each, 0);
+  spare.splice(spare.end(), errands, errands.begin(), end);
+}
+
+/// Adds what an errand moved to what the rank has moved.
+void Courier::settle(const Errand &errand, double exposedSeconds) {
+  if (!errand.count.op)
+    return;
+  Counter &counter = context.counters.at(errand.count.op, errand.count.axes);
+  counter.calls += errand.count.calls;
+  counter.bytesSent.fetch_add(errand.count.bytes_sent,
+                              std::memory_order_relaxed);
+  counter.exposedNanoseconds.fetch_add(int64_t(1e9 * exposedSeconds),
+                                       std::memory_order_relaxed);
+}
+
+void Courier::make(Errand &errand) {
+  errand.op(&twin, nullptr, errand.desc, errand.buffers.data());
+  twin.counters.read(&errand.count, countersOfACall);
+  twin.counters.clear();
+  if (twin.hasFailed())
+    context.fail(cprt_context_status(&twin), cprt_context_message(&twin));
+}
+
+void Courier::run() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    auto next = std::find_if(errands.begin(), errands.end(),
+                             [](const Errand &each) { return !each.isDone; });
+    if (next == errands.end()) {
+      if (isOver)
+        return;
+      changed.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    try {
+      make(*next);
+    } catch (const std::bad_alloc &) {
+      failOutOfMemory(context);
+    }
+    lock.lock();
+    next->isDone = true;
+    changed.notify_all();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The C interface
+//===----------------------------------------------------------------------===//
+
+/// What a table of an operation says of its buffers, if it can be one.
+static bool readCounts(const int64_t *desc, size_t &all) {
+  if (!desc || desc[0] < 0 || desc[1] < 0 || desc[0] > INT32_MAX ||
+      desc[1] > INT32_MAX)
+    return false;
+  all = size_t(desc[0]) + size_t(desc[1]);
+  return true;
+}
+
+extern "C" void cprt_begin(cprt_context *context, cprt_stream *stream,
+                           const int64_t *desc, void *const *buffers,
+                           cprt_op *op) {
+  if (!context || context->hasFailed())
+    return;
+  size_t count = 0;
+  if (!op)
+    return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
+                             "begin: the operation is null");
+  // What is wrong with a call, its operation says.
+  if (!context->world.defers() || stream || !buffers ||
+      !readCounts(desc, count))
+    return op(context, stream, desc, buffers);
+  Entry entry(*context, "begin");
+  if (!entry)
+    return;
+  try {
+    if (!context->courier)
+      context->courier = std::make_unique<Courier>(*context);
+    context->courier->begin(op, desc, buffers, count);
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
+  } catch (const std::system_error &error) {
+    context->fail(CPRT_OUT_OF_MEMORY,
+                  std::string("begin: no thread for calls that go on: ") +
+                      error.what());
+  }
+}
+
+extern "C" void cprt_wait(cprt_context *context, cprt_stream *stream,
+                          const int64_t *desc, void *const *buffers) {
+  size_t count = 0;
+  (void)stream;
+  // After a failure too: what is under way has the buffers until it ends.
+  if (!context || !context->courier || !buffers || !readCounts(desc, count))
+    return;
+  context->courier->wait(buffers + desc[0], size_t(desc[1]));
+}
