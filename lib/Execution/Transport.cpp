@@ -103,6 +103,15 @@ llvm::Expected<cprt_world *> Transport::makeWorld(const cprt_options &options,
   return world;
 }
 
+void Transport::decline(const std::string &why) {
+  if (!isOpen)
+    return;
+  char message[512] = "";
+  // Who is not told waits until its deadline, and says itself for whom.
+  cprt_messages_decline(&job, numRanks, why.c_str(), message, sizeof message);
+  job.listener = 0;
+}
+
 Transport::~Transport() {
   if (!isOpen)
     return;

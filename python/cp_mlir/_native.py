@@ -188,6 +188,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         c.c_int,
         [c.POINTER(Options), c.POINTER(c.c_void_p), c.c_char_p, c.c_size_t],
     ),
+    "cprt_messages_decline": (
+        c.c_int,
+        [c.POINTER(Job), c.c_int64, c.c_char_p, c.c_char_p, c.c_size_t],
+    ),
     "cprt_messages_create": (
         c.c_int,
         [

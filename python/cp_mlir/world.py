@@ -96,7 +96,17 @@ class World:
         job.token = place.token.encode()
         job.local_ranks = place.local_ranks
         job.listener = listener.detach() + 1 if listener else 0
-        native.checked(lambda *text: plug_in(c.byref(transport), c.byref(job), *text))
+        try:
+            native.checked(
+                lambda *text: plug_in(c.byref(transport), c.byref(job), *text)
+            )
+        except native.CprtError as error:
+            # The others are on their way, and would wait for this rank.
+            job.struct_size, job.rank = c.sizeof(job), self.rank
+            native.runtime().cprt_messages_decline(
+                c.byref(job), self.size, str(error).encode(), None, 0
+            )
+            raise
         native.checked(
             lambda *text: native.runtime().cprt_messages_create(
                 c.byref(options),

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <new>
 
-static llvm::Error run(cp::LaunchOptions options, const char *tool) {
+static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
   if (llvm::Error error = cp::checkLaunchOptions(options))
     return error;
   if (options.describes) {
@@ -39,10 +39,8 @@ static void failOutOfMemory() {
 
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
-  if (llvm::Error error = run(cp::parseLaunchOptions(argc, argv), argv[0])) {
-    llvm::errs() << "cp-launch: error: " << llvm::toString(std::move(error))
-                 << "\n";
-    return 1;
-  }
+  cp::LaunchOptions options = cp::parseLaunchOptions(argc, argv);
+  if (llvm::Error error = run(options, argv[0]))
+    return cp::fail(options.run, std::move(error));
   return 0;
 }

@@ -158,11 +158,8 @@ static void failOutOfMemory() {
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
   cp::Options options = cp::parseOptions(argc, argv);
-  if (llvm::Error error = cp::joinAsRanks(options, argv[0])) {
-    llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
-                 << "\n";
-    return 1;
-  }
+  if (llvm::Error error = cp::joinAsRanks(options, argv[0]))
+    return cp::fail(options, std::move(error));
   DialectRegistry registry;
   cp::registerAllDialects(registry);
   cp::registerAllExtensions(registry);
@@ -175,13 +172,17 @@ int main(int argc, char **argv) {
   cp::ShortDiagnostics shortDiagnostics(sources, &context);
   OwningOpRef<ModuleOp> module =
       cp::parseModule(options.model, context, sources);
-  if (!module)
+  if (!module) {
+    cp::decline(options, options.model + " cannot be read");
     return 1;
+  }
   OwningOpRef<ModuleOp> reference;
   if (!options.reference.empty()) {
     reference = cp::parseModule(options.reference, context, referenceSources);
-    if (!reference)
+    if (!reference) {
+      cp::decline(options, options.reference + " cannot be read");
       return 1;
+    }
   }
   if (llvm::Error error =
           options.explain         ? cp::explainModel(*module, options)
@@ -191,9 +192,7 @@ int main(int argc, char **argv) {
               : cp::runModel(*module, reference ? *reference : *module,
                              options)) {
     shortDiagnostics.printRest();
-    llvm::errs() << "cp-run: error: " << llvm::toString(std::move(error))
-                 << "\n";
-    return 1;
+    return cp::fail(options, std::move(error));
   }
   return 0;
 }

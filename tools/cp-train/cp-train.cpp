@@ -14,7 +14,7 @@
 
 using namespace mlir;
 
-static llvm::Error train(cp::TrainOptions options, const char *program) {
+static llvm::Error train(cp::TrainOptions &options, const char *program) {
   if (llvm::Error error = cp::joinAsRanks(options.run, program))
     return error;
   DialectRegistry registry;
@@ -40,10 +40,8 @@ static void failOutOfMemory() {
 
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
-  if (llvm::Error error = train(cp::parseTrainOptions(argc, argv), argv[0])) {
-    llvm::errs() << "cp-train: error: " << llvm::toString(std::move(error))
-                 << "\n";
-    return 1;
-  }
+  cp::TrainOptions options = cp::parseTrainOptions(argc, argv);
+  if (llvm::Error error = train(options, argv[0]))
+    return cp::fail(options.run, std::move(error));
   return 0;
 }

@@ -133,6 +133,18 @@ llvm::Error joinJob(RunFlags &flags, const char *program) {
   return llvm::Error::success();
 }
 
+void decline(const RunFlags &flags, const std::string &why) {
+  if (flags.job)
+    flags.job->decline(why);
+}
+
+int fail(const RunFlags &flags, llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  llvm::errs() << flags.tool << ": error: " << text << "\n";
+  decline(flags, text);
+  return 1;
+}
+
 llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh) {
   if (!flags.job || flags.job->size() == mesh.numRanks())
     return llvm::Error::success();

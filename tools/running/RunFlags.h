@@ -83,6 +83,12 @@ llvm::Error checkRunFlags(const RunFlags &flags);
 /// Errors: no such transport; what it says.
 llvm::Error joinJob(RunFlags &flags, const char *program);
 
+/// Tells the other processes of a job, which would wait for this one, that it
+/// ends before it has begun.
+void decline(const RunFlags &flags, const std::string &why);
+/// Ends a tool: says what went wrong, to them too. 1.
+int fail(const RunFlags &flags, llvm::Error error);
+
 /// That a job, if there is one, has a process for each rank of the mesh.
 llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh);
 

@@ -166,6 +166,67 @@ TEST_F(Joining, RankThatComesWhenItIsOver) {
   EXPECT_THAT(letter->text, HasSubstr("rank 1 runs program 8"));
 }
 
+/// Whoever comes first.
+TEST_F(Joining, RankThatDeclines) {
+  for (int64_t declining : {0, 1})
+    for (bool isLate : {false, true}) {
+      address = freshAddress();
+      Process other;
+      other.rank = 1 - declining;
+      cprt_job job = {};
+      job.struct_size = sizeof job;
+      job.rank = declining;
+      job.address = address.c_str();
+      job.token = other.job.token = "of this job";
+      char message[512] = "";
+      std::thread joins([&] {
+        std::this_thread::sleep_for(milliseconds(isLate ? 100 : 0));
+        other.join(mailbox, address);
+      });
+      std::this_thread::sleep_for(milliseconds(isLate ? 0 : 100));
+      EXPECT_EQ(cprt_messages_decline(&job, 2, "has no weights", message,
+                                      sizeof message),
+                CPRT_OK)
+          << message;
+      joins.join();
+      EXPECT_EQ(other.status, CPRT_PEER_FAILED);
+      EXPECT_THAT(other.message, HasSubstr("rank " + std::to_string(declining) +
+                                           " does not join: has no weights"));
+    }
+}
+
+TEST_F(Joining, StrangerThatDeclines) {
+  std::thread joins([&] { processes[0].join(mailbox, address); });
+  cprt_job job = {};
+  job.struct_size = sizeof job;
+  job.rank = 1;
+  job.address = address.c_str();
+  job.token = "of another job";
+  char message[512] = "";
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", message, sizeof message),
+            CPRT_OK);
+  processes[1].join(mailbox, address);
+  joins.join();
+  expect(0, CPRT_OK, "");
+  expect(1, CPRT_OK, "");
+}
+
+TEST_F(Joining, DecliningToNobody) {
+  cprt_job job = {};
+  job.struct_size = sizeof job;
+  job.address = address.c_str();
+  char message[512] = "";
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", message, sizeof message),
+            CPRT_TIMEOUT);
+  EXPECT_THAT(message, HasSubstr("only 0 ranks came"));
+  job.rank = 1;
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", message, sizeof message),
+            CPRT_TIMEOUT);
+  EXPECT_THAT(message, HasSubstr("rank 0 could not be reached"));
+  EXPECT_EQ(cprt_messages_decline(&job, 0, "", message, sizeof message),
+            CPRT_INVALID_ARGUMENT);
+}
+
 TEST_F(Joining, RankThatDoesNotCome) {
   processes.pop_back();
   processes[0].deadlineMs = 100;

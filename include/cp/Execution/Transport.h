@@ -49,6 +49,9 @@ public:
   /// the runtime says.
   llvm::Expected<cprt_world *> makeWorld(const cprt_options &options,
                                          uint64_t program);
+  /// For a process that ends before its first world: tells the others, who
+  /// would wait for it, why.
+  void decline(const std::string &why);
 
 private:
   explicit Transport(cprt_transport_open_fn *function) : function(function) {}

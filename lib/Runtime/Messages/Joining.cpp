@@ -31,6 +31,11 @@ Failure cp::runtime::failureOf(const Letter &letter) {
   return {cprt_status(status), std::move(text)};
 }
 
+static Failure absenceOf(int64_t rank, const std::string &why) {
+  return {CPRT_PEER_FAILED,
+          "rank " + std::to_string(rank) + " does not join: " + why};
+}
+
 /// In time that depends on the lengths alone.
 static bool isSameSecret(const std::string &a, const std::string &b) {
   unsigned difference = a.size() != b.size();
@@ -84,12 +89,43 @@ Error Joining::enter(std::vector<Connection> &connections) {
                      "'; look whether it is this job's, and at what it says"};
 }
 
+Error Joining::decline(const std::string &why) {
+  if (job.rank == 0) {
+    File listener = std::move(job.listener);
+    if (!listener)
+      if (Error failure = job.address.listen(listener))
+        return failure;
+    size_t told = dismissLate(listener, 0, absenceOf(0, why));
+    if (told + 1 == size_t(job.size))
+      return std::nullopt;
+    return Failure{CPRT_TIMEOUT,
+                   "only " + std::to_string(told) + " ranks came to be told"};
+  }
+  File socket;
+  if (Error failure = job.address.connect(deadline, socket))
+    return failure;
+  Connection hub(std::move(socket));
+  hub.send({Letter::Kind::Decline, job.rank, 0,
+            TextWriter().text(job.token).text(why).take()});
+  // Rank 0 has read it when it answers, or goes.
+  while (hub.isOpen() && !hub.next() && Clock::now() < deadline) {
+    hub.flush();
+    pollfd polled = {hub.fd(), POLLIN, 0};
+    ::poll(&polled, 1, std::max(msUntil(deadline), 1));
+    hub.fill();
+  }
+  return std::nullopt;
+}
+
 /// Gives a guest its place. What it gets wrong is told to it, and is a failure
 /// of this job if it belongs to it.
 Error Joining::seat(Connection &guest, const Letter &hello,
                     std::vector<Connection> &connections) {
   TextReader reader(hello.text);
   std::string token = reader.text();
+  bool declines = hello.kind == Letter::Kind::Decline;
+  if (declines && !reader.hasFailed() && isSameSecret(token, job.token))
+    return absenceOf(hello.from, reader.text());
   std::vector<int64_t> mesh = reader.numbers();
   uint64_t program = reader.number();
   std::string address = reader.text();
@@ -167,8 +203,8 @@ void Joining::dismiss(std::vector<Connection> &guests,
 
 /// Ranks that come when it is over are told too, for a moment: they would try
 /// to reach a rank 0 that is gone until their deadline. `told` know it already.
-void Joining::dismissLate(const File &listener, size_t told,
-                          const Failure &failure) const {
+size_t Joining::dismissLate(const File &listener, size_t told,
+                            const Failure &failure) const {
   constexpr std::chrono::milliseconds patience{1000};
   Clock::time_point last = std::min(deadline, Clock::now() + patience);
   std::vector<Connection> late;
@@ -191,6 +227,7 @@ void Joining::dismissLate(const File &listener, size_t told,
     ::poll(&polled, 1, std::min(msUntil(last), 100));
     each.fill();
   }
+  return told + late.size();
 }
 
 /// Rank 0's thread sends what does not go at once.

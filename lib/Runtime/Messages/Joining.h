@@ -29,6 +29,8 @@ public:
   Error gather(std::vector<Connection> &connections);
   /// Of the others: the one to rank 0.
   Error enter(std::vector<Connection> &connections);
+  /// In place of both: tells those who come that this rank does not.
+  Error decline(const std::string &why);
 
 private:
   Error seat(Connection &guest, const Letter &hello,
@@ -37,8 +39,8 @@ private:
                std::vector<Connection> &connections);
   void dismiss(std::vector<Connection> &guests,
                std::vector<Connection> &connections, const Failure &failure);
-  void dismissLate(const File &listener, size_t told,
-                   const Failure &failure) const;
+  size_t dismissLate(const File &listener, size_t told,
+                     const Failure &failure) const;
   void welcome(std::vector<Connection> &connections) const;
   std::string hello() const;
 

@@ -47,7 +47,7 @@ void LetterReader::check() {
   std::memcpy(&header, unread.data(), sizeof header);
   malformed = header.magic != magic || header.bytes > maxLetterBytes ||
               header.kind < uint32_t(Letter::Kind::Hello) ||
-              header.kind > uint32_t(Letter::Kind::Bye);
+              header.kind > uint32_t(Letter::Kind::Decline);
 }
 
 std::optional<Letter> LetterReader::next() {

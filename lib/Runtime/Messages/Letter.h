@@ -35,7 +35,9 @@ struct Letter {
     /// The answer: who has not come, as far as the one knows who is asked.
     Absent,
     /// The last letter of a rank.
-    Bye
+    Bye,
+    /// In place of a hello: who will not join, and why.
+    Decline
   };
   Kind kind;
   int64_t from = 0, to = everyone;

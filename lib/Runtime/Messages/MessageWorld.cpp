@@ -234,6 +234,28 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
   return std::nullopt;
 }
 
+/// For how long those who come are told, and rank 0 is looked for.
+static constexpr std::chrono::milliseconds declineTime{2000};
+
+extern "C" cprt_status cprt_messages_decline(const cprt_job *job, int64_t size,
+                                             const char *why, char *message,
+                                             size_t capacity) {
+  return reportToC("messages_decline", message, capacity, [&]() -> Error {
+    if (size < 1 || size > maxProcesses)
+      return invalid("the job's size is " + std::to_string(size) +
+                     ", expected 1 to " + std::to_string(maxProcesses));
+    Job known;
+    cprt_job readOfJob;
+    if (Error failure = readJob(job, size, known, readOfJob))
+      return failure;
+    if (size == 1)
+      return std::nullopt;
+    std::vector<std::string> addresses;
+    return Joining(known, Clock::now() + declineTime, addresses)
+        .decline(why ? why : "");
+  });
+}
+
 extern "C" cprt_status cprt_messages_create(const cprt_options *options,
                                             const cprt_job *job,
                                             const cprt_transport *transport,
