@@ -67,7 +67,11 @@ class Callable:
             *[tensor.data_ptr() for tensor in held],
             *[tensor.data_ptr() for tensor in results],
         )
-        self.run(self.world.context, None, pointers)
+        self.world.is_inside = True
+        try:
+            self.run(self.world.context, None, pointers)
+        finally:
+            self.world.is_inside = False
         self.world.check()
         return results
 

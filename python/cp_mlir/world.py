@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _native as native
+from . import interrupts
 from ._native import CprtError
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class World:
         for each in sizes:
             self.size *= each
         self.rank = 0
+        # Whether a program's call is under way, as other threads see it.
+        self.is_inside = False
         self._handle = c.c_void_p()
         self._process = os.getpid()
         if self.size > 1:
@@ -81,6 +84,7 @@ class World:
         else:
             name = transport or os.environ.get("CP_MLIR_TRANSPORT") or "ucx"
             self._join(options, group, name)
+            interrupts.watch(self)
         self.context: int = native.runtime().cprt_world_context(self._handle, self.rank)
         # Not when it is collected: ranks end it together, and rank 0 waits for them.
         self._end = atexit.register(self.close)

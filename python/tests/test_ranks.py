@@ -162,29 +162,31 @@ def test_refusals(found: dict[str, Any], case: str, expected: str) -> None:
     assert found["refusals"][case].startswith(expected)
 
 
-def test_a_rank_that_dies(tmp_path: Path) -> None:
-    """In the middle of a step: the others get the typed error, before the deadline."""
-    ranks = 3
+def start(script: str, ranks: int, folder: Path) -> list[subprocess.Popen[str]]:
+    """As torchrun does, but leaves the others alone when one ends."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    processes = []
-    for rank in range(ranks):
-        environment = dict(
-            os.environ,
-            RANK=str(rank),
-            WORLD_SIZE=str(ranks),
-            LOCAL_WORLD_SIZE=str(ranks),
-            MASTER_ADDR="127.0.0.1",
-            MASTER_PORT=str(port),
+    return [
+        subprocess.Popen(
+            [sys.executable, str(HERE / script), str(folder)],
+            env=dict(
+                os.environ,
+                RANK=str(rank),
+                WORLD_SIZE=str(ranks),
+                LOCAL_WORLD_SIZE=str(ranks),
+                MASTER_ADDR="127.0.0.1",
+                MASTER_PORT=str(port),
+            ),
+            stdout=subprocess.PIPE,
+            text=True,
         )
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, str(HERE / "dying.py"), str(tmp_path)],
-                env=environment,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
+        for rank in range(ranks)
+    ]
+
+
+def test_a_rank_that_dies(tmp_path: Path) -> None:
+    """In the middle of a step: the others get the typed error, before the deadline."""
+    processes = start("dying.py", 3, tmp_path)
     try:
         outputs = [process.communicate(timeout=120)[0] for process in processes]
     finally:
@@ -198,3 +200,23 @@ def test_a_rank_that_dies(tmp_path: Path) -> None:
         assert "rank 1" in text
         assert float(told) - died < 6
     assert time.time() - died < 60
+
+
+def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:
+    """Rank 1 stays away from a step that rank 0 is in."""
+    processes = start("interrupted.py", 2, tmp_path)
+    try:
+        deadline = time.time() + 120
+        while not (tmp_path / "waits").exists() and time.time() < deadline:
+            time.sleep(0.05)
+        # Inside by then.
+        time.sleep(1)
+        processes[0].send_signal(signal.SIGINT)
+        outputs = [process.communicate(timeout=60)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    took = outputs[0].split()
+    assert took[0] == "KeyboardInterrupt", outputs
+    assert float(took[1]) < 3
+    assert "interrupted by a signal" in outputs[1], outputs

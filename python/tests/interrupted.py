@@ -1,0 +1,38 @@
+"""A rank of test_ctrl_c_ends_a_wait: rank 1 waits for a file in place of a step."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import models
+import torch
+import torch.distributed as dist
+
+import cp_mlir
+
+folder = Path(sys.argv[1])
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+model = models.make("bamba")
+cp = cp_mlir.shard(model, deadline=60.0)
+batch = cp.batch(torch.ones(1, 96, dtype=torch.int64))
+model(**batch).loss.backward()
+if cp.rank == 0:
+    start = time.time()
+    (folder / "waits").touch()
+    try:
+        model(**batch)
+    except KeyboardInterrupt:
+        print("KeyboardInterrupt", time.time() - start, flush=True)
+        (folder / "ended").touch()
+        os._exit(0)
+while not (folder / "ended").exists():
+    time.sleep(0.05)
+try:
+    model(**batch)
+except cp_mlir.CprtError as error:
+    print(str(error).replace("\n", " "), flush=True)
+    os._exit(0)
