@@ -35,3 +35,31 @@ func.func @main(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>)
   %sum = cp.all_reduce %part over ["cp"] of #mesh : tensor<2x8xf32>
   return %sum, %first#0, %second, %other, %c : tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>
 }
+
+// What two sums read their terms by goes with the one whose terms are made first.
+// CHECK-LABEL: func.func @shared(
+// CHECK-NEXT:    %[[B:.*]] = math.exp %arg1
+// CHECK-NEXT:    arith.constant
+// CHECK-NEXT:    tensor.empty
+// CHECK-NEXT:    %[[Z:.*]] = linalg.fill
+// CHECK-NEXT:    %[[WB:.*]] = tensor.insert_slice %[[B]] into %[[Z]]
+// CHECK-NEXT:    cp.reduce_scatter %[[WB]]
+// CHECK-NEXT:    %[[A:.*]] = math.exp %arg0
+// CHECK-NEXT:    %[[WA:.*]] = tensor.insert_slice %[[A]] into %[[Z]]
+// CHECK-NEXT:    cp.reduce_scatter %[[WA]]
+// CHECK-NEXT:    cp.all_reduce %[[A]]
+// CHECK-NEXT:    return
+func.func @shared(%x: tensor<2x8xf32>, %y: tensor<2x8xf32>)
+    -> (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) {
+  %b = math.exp %y : tensor<2x8xf32>
+  %a = math.exp %x : tensor<2x8xf32>
+  %f = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %z = linalg.fill ins(%f : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %wa = tensor.insert_slice %a into %z[2, 0] [2, 8] [1, 1] : tensor<2x8xf32> into tensor<4x8xf32>
+  %r1 = cp.reduce_scatter %wa over ["dp"] of #mesh {dim = 0 : i64} : tensor<4x8xf32> -> tensor<2x8xf32>
+  %wb = tensor.insert_slice %b into %z[2, 0] [2, 8] [1, 1] : tensor<2x8xf32> into tensor<4x8xf32>
+  %r2 = cp.reduce_scatter %wb over ["dp"] of #mesh {dim = 0 : i64} : tensor<4x8xf32> -> tensor<2x8xf32>
+  %r3 = cp.all_reduce %a over ["cp"] of #mesh : tensor<2x8xf32>
+  return %r1, %r2, %r3 : tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>
+}

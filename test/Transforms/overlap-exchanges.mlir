@@ -113,3 +113,31 @@ func.func @gathers(%a: memref<4xf32>, %b: memref<2x4xf32>, %c: memref<4xf32>, %y
   cp.call "all_gather" ins(%wc : memref<8xf32>) outs(%wd : memref<16xf32>) {}
   return
 }
+
+// Of two gathers that stand together the first goes up, and the second stays: one is
+// ahead. What only moves some memory is nothing to hide behind.
+// CHECK-LABEL: func.func @together(
+// CHECK:         cp.call "copy"
+// CHECK:         cp.call "all_gather" ins(
+// CHECK:         cp.call "all_gather" deferred
+// CHECK-NEXT:    cp.call "silu"
+// CHECK:         cp.call "all_gather" ins(
+// CHECK:         cp.wait
+// CHECK-NEXT:    cp.call "silu"
+// CHECK:         cp.call "all_reduce" ins(
+func.func @together(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>, %y: memref<8xf32>, %s: memref<8xf32>) {
+  cp.call "copy" ins(%a : memref<4xf32>) outs(%c : memref<4xf32>) {}
+  %wa = memref.alloc() : memref<8xf32>
+  cp.call "all_gather" ins(%a : memref<4xf32>) outs(%wa : memref<8xf32>) {}
+  cp.call "silu" ins(%wa : memref<8xf32>) outs(%y : memref<8xf32>) {}
+  %wb = memref.alloc() : memref<8xf32>
+  %wc = memref.alloc() : memref<8xf32>
+  cp.call "all_gather" ins(%b : memref<4xf32>) outs(%wb : memref<8xf32>) {}
+  cp.call "all_gather" ins(%c : memref<4xf32>) outs(%wc : memref<8xf32>) {}
+  cp.call "silu" ins(%wb : memref<8xf32>) outs(%y : memref<8xf32>) {}
+  cp.call "silu" ins(%wc : memref<8xf32>) outs(%y : memref<8xf32>) {}
+  cp.call "all_reduce" ins(%wc : memref<8xf32>) outs(%s : memref<8xf32>) {}
+  cp.call "copy" ins(%wb : memref<8xf32>) outs(%y : memref<8xf32>) {}
+  cp.call "sqrt" ins(%s : memref<8xf32>) outs(%y : memref<8xf32>) {}
+  return
+}

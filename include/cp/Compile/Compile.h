@@ -62,8 +62,9 @@ struct CompileOptions {
   /// fit of the forward pass is computed again in the backward pass
   /// (cp-plan-residuals). Errors: what no plan fits into.
   ResidualOptions memory;
-  /// Sums over ranks go on while a rank computes, where ranks send messages,
-  /// for the memory of one of them (cp-overlap-exchanges).
+  /// Sums over ranks go on while a rank computes, and parameters are gathered a
+  /// layer ahead, where ranks send messages, for the memory of a layer's
+  /// (cp-overlap-exchanges).
   bool overlap = false;
   /// Of which program gradients are derived. Without a sharding all are whole.
   DifferentiatedView differentiate = DifferentiatedView::Global;

@@ -241,9 +241,10 @@ typedef void cprt_op(cprt_context *context, cprt_stream *stream,
 /// calls that follow, until cprt_wait with its outputs: `desc` and what
 /// `buffers` point to (not `buffers` itself) stay until then, and nobody writes
 /// to them, or reads the outputs. All ranks of a group begin calls in one
-/// order. What goes wrong is this context's failure. On threads, and with a
-/// stream, the call is made at once. `op` is not one that computes as it goes,
-/// as along a ring.
+/// order; where these differ they are CPRT_TIMEOUT at the deadline. What goes
+/// wrong is this context's failure. A world is destroyed once its calls have
+/// been waited for. On threads, and with a stream, the call is made at once.
+/// `op` is not one that computes as it goes, as along a ring.
 void cprt_begin(cprt_context *context, cprt_stream *stream, const int64_t *desc,
                 void *const *buffers, cprt_op *op);
 /// Returns when the calls that were begun with these outputs have ended;

@@ -52,8 +52,8 @@ typedef struct cprt_message {
   int64_t bytes;
 } cprt_message;
 
-/// What carries messages, for one rank. Its functions are called from one
-/// thread at a time. A failure's text is what `error` says next.
+/// What carries messages, for one rank. Its functions are called from any
+/// thread, one at a time. A failure's text is what `error` says next.
 typedef struct cprt_transport {
   size_t struct_size;
   /// Handed to each function.

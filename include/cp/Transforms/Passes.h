@@ -168,8 +168,8 @@ void addResidualPass(mlir::OpPassManager &functions,
                      const ResidualOptions &residuals);
 
 struct LowerOptions {
-  /// Sums over ranks go on while a rank computes (cp-overlap-exchanges). Takes
-  /// the memory of one of them more.
+  /// Sums over ranks go on while a rank computes, and parameters are gathered a
+  /// layer ahead (cp-overlap-exchanges). Takes the memory of a layer's more.
   bool overlap = false;
 };
 

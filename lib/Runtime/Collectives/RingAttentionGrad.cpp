@@ -18,6 +18,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Core/Operations.h"
+#include "Core/World.h"
+#include "FlushToZero.h"
 #include "KeyRing.h"
 
 using namespace cp::runtime;
@@ -30,6 +32,8 @@ constexpr size_t dlseInput = 6, placesInput = 7;
 /// One checked call.
 struct GradCall : RingRows {
   cp::kernels::KernelFn kernel = nullptr;
+  /// Whether the kernel takes numbers too small to be normal for 0.
+  bool flushes = false;
 };
 
 /// Where everything is in a rank's memory.
@@ -122,9 +126,15 @@ private:
     return Contiguous(call.out(1 + which),
                       memory + (which == 0 ? at.dkTerms : at.dvTerms));
   }
+  /// As the kernel that is handed what there was of the sums: numbers too small
+  /// to be normal too.
   Error addUp(int64_t t) {
     if (Error failure = takeSums(t))
       return failure;
+    Exchange::Work work(exchange);
+    std::optional<cp::kernels::FlushToZero> scope;
+    if (grad.flushes)
+      scope.emplace();
     for (size_t which : {0, 1}) {
       Contiguous sum = sums(t, which);
       if (t == group.size)
@@ -283,6 +293,7 @@ static Error readGrad(Context &context, const Descriptor &call,
           context, call, {attrs.causal, attrs.scale, attrs.window},
           {attrs.axes, attrs.orders}, optionalInput(call, placesInput), grad))
     return failure;
+  grad.flushes = context.world.kernelSet == cp::kernels::KernelSet::Fast;
   grad.kernel = kernelFor(context, "attention_grad_block", call.in(0).dtype);
   if (!grad.kernel)
     return call.unsupported("there is no kernel for " + typeText(call.in(0)) +

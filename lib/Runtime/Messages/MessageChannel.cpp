@@ -338,7 +338,7 @@ Error MessageChannel::expect(int64_t from, Piece piece, char *data, Lane lane) {
 Error MessageChannel::fetch(int64_t from, uint64_t, Piece piece, char *data,
                             Lane lane) {
   Queue &queue = expected[size_t(lane)];
-  if (!queue.empty())
+  if (!queue.empty() && piece.bytes)
     return settle(queue, queue.size() - 1);
   return receive(from, data, piece.bytes, lane);
 }
@@ -360,7 +360,9 @@ Failure MessageChannel::failureOfTransport(cprt_status status,
 }
 
 Failure MessageChannel::lateFailure(int64_t peer) {
-  int64_t rank = world.whereabouts->absentRank(peer);
+  // Of a deferred call nobody has asked.
+  int64_t rank =
+      context.isBackground ? peer : world.whereabouts->absentRank(peer);
   return world.end(
       {CPRT_TIMEOUT, visit->call.title() + ": waited " +
                          std::to_string(world.deadline.count()) +

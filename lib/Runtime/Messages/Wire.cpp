@@ -7,7 +7,7 @@
 
 #include "Wire.h"
 
-#include <system_error>
+#include <exception>
 
 using namespace cp::runtime;
 
@@ -48,7 +48,7 @@ void Wire::carryOn() {
   if (!thread.joinable() && !isOver) {
     try {
       thread = std::thread([this] { run(); });
-    } catch (const std::system_error &) {
+    } catch (const std::exception &) {
       isOver = true;
     }
   }

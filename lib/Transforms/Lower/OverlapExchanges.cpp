@@ -34,17 +34,13 @@ bool isMemRef(Value value) { return isa<BaseMemRefType>(value.getType()); }
 /// Whether an op only reads what an operand of it holds.
 bool onlyReads(OpOperand &operand) {
   Operation *op = operand.getOwner();
-  if (auto call = dyn_cast<CallOp>(op))
-    return call.getIns().getBeginOperandIndex() <= operand.getOperandNumber() &&
-           operand.getOperandNumber() <
-               call.getIns().getBeginOperandIndex() + call.getIns().size();
   if (auto wait = dyn_cast<WaitOp>(op))
     return operand.getOperandNumber() < wait.getIns().size();
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return operand.get() == copy.getSource() &&
            operand.get() != copy.getTarget();
-  if (auto loops = dyn_cast<DestinationStyleOpInterface>(op))
-    return loops.isDpsInput(&operand);
+  if (auto intoOuts = dyn_cast<DestinationStyleOpInterface>(op))
+    return intoOuts.isDpsInput(&operand);
   return false;
 }
 
@@ -90,8 +86,11 @@ bool isCallOf(Operation *op, StringRef symbol) {
   return call && call.getSymbol() == symbol;
 }
 
-/// What an exchange can hide behind.
-bool isWork(Operation *op) { return isa<CallOp, linalg::LinalgOp>(op); }
+/// What an exchange can hide behind; not behind what moves some memory.
+bool isWork(Operation *op) {
+  return isa<CallOp, linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op) &&
+         !isCallOf(op, "copy");
+}
 
 /// Lets a call go on until `end`; its wait.
 WaitOp defer(CallOp call, Operation *end) {
@@ -134,7 +133,9 @@ private:
   /// Parameters of the next layer are gathered while one is computed: each
   /// gather begins once the one before it has ended.
   static void prefetchIn(Block &block) {
-    Operation *previous = nullptr;
+    // The gather before, and its wait if it is deferred.
+    CallOp previous;
+    WaitOp ended;
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (!isCallOf(&op, "all_gather"))
         continue;
@@ -142,23 +143,24 @@ private:
       Buffers buffers(call);
       if (!buffers.areOfArguments())
         continue;
-      WaitOp wait = previous ? prefetch(call, buffers, previous) : WaitOp();
-      previous = wait ? wait.getOperation() : &op;
+      ended = previous ? prefetch(call, buffers, previous, ended) : WaitOp();
+      previous = call;
     }
   }
 
-  /// Null where it stays as it is: it could hide behind nothing.
-  static WaitOp prefetch(CallOp call, const Buffers &buffers,
-                         Operation *previous) {
+  /// Null where it stays as it is: the one before goes on still, or there is
+  /// nothing to hide behind.
+  static WaitOp prefetch(CallOp call, const Buffers &buffers, CallOp previous,
+                         WaitOp ended) {
     llvm::SmallPtrSet<Operation *, 32> between;
     Operation *anchor = call->getPrevNode();
     bool hasWork = false;
-    for (; anchor != previous && !buffers.conflict(anchor);
+    for (; anchor != previous && anchor != ended && !buffers.conflict(anchor);
          anchor = anchor->getPrevNode()) {
       between.insert(anchor);
       hasWork |= isWork(anchor);
     }
-    if (!hasWork)
+    if (!hasWork || (ended && anchor == previous))
       return nullptr;
     Operation *end = call->getNextNode();
     while (!end->hasTrait<OpTrait::IsTerminator>() && !buffers.conflict(end))

@@ -30,8 +30,8 @@ class Places {
 public:
   explicit Places(Block &block) : block(block) {
     for (auto [index, op] : llvm::enumerate(block)) {
-      places[&op] = index;
-      last.push_back(&op);
+      places[&op] = originals[&op] = index;
+      groups.push_back({&op});
     }
   }
 
@@ -55,19 +55,26 @@ public:
     for (Operation *each : moved)
       if (places.lookup(each) > *anchor)
         list.push_back(each);
-    // In the order in which they stood, each came behind what it needs.
+    // In the order in which they stood at first each came behind what it needs;
+    // where they have been moved to they stand together.
     llvm::sort(list, [&](Operation *a, Operation *b) {
-      return places.lookup(a) < places.lookup(b);
+      return originals.lookup(a) < originals.lookup(b);
     });
     for (Operation *each : list) {
-      each->moveAfter(last[*anchor]);
-      last[*anchor] = each;
-    }
-    for (Operation *each : list)
+      each->moveAfter(lastBehind(*anchor));
+      groups[*anchor].push_back(each);
       places[each] = *anchor;
+    }
   }
 
 private:
+  Operation *lastBehind(size_t place) {
+    SmallVector<Operation *, 1> &group = groups[place];
+    while (places.lookup(group.back()) != place)
+      group.pop_back();
+    return group.back();
+  }
+
   /// What computes next to nothing, and is there for its readers.
   static bool mayMove(Operation *op) {
     return isMemoryEffectFree(op) &&
@@ -88,9 +95,10 @@ private:
   }
 
   Block &block;
-  llvm::DenseMap<Operation *, size_t> places;
-  /// By place, the last op that went behind the one that stood there.
-  std::vector<Operation *> last;
+  llvm::DenseMap<Operation *, size_t> places, originals;
+  /// By place: the op that stood there at first, and those that went behind it,
+  /// of which some have gone on.
+  std::vector<SmallVector<Operation *, 1>> groups;
 };
 
 struct HoistReductions : impl::HoistReductionsBase<HoistReductions> {

@@ -132,7 +132,7 @@ struct MergeExchanges : impl::MergeExchangesBase<MergeExchanges> {
   }
 
 private:
-  /// Nothing but an update reads what it gives, or a sum over other axes.
+  /// Nothing but an update reads what it gives, another sum, or the caller.
   static bool isOfGradients(Operation *op) {
     return isa<ReduceScatterOp, AllReduceOp>(op) &&
            llvm::all_of(op->getUsers(), [](Operation *user) {
