@@ -8,11 +8,8 @@
 #include "MessageChannel.h"
 
 #include <algorithm>
-#include <thread>
 
 using namespace cp::runtime;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
 
 /// A rank that waits for nobody, as the first of a chain, is at most so many
 /// collectives ahead of its group: what it has sent is memory of its peers.
@@ -20,17 +17,6 @@ static constexpr uint64_t longestLead = 32;
 /// Messages of calls that differ do not meet, but for one in so many; those of
 /// deferred calls never meet others.
 static constexpr uint64_t numTags = 4095;
-/// How long a rank waits, at most, before it asks where another is, and asks
-/// again.
-static constexpr milliseconds longestPatience{100};
-static constexpr milliseconds rarestAsking{5000};
-/// For what a rank has sent before it left.
-static constexpr milliseconds departureGrace{1000};
-/// For what a rank says whose messages have ended.
-static constexpr milliseconds explanationTime{300};
-/// For how long a rank that waits does nothing else.
-static constexpr milliseconds eagerness{2};
-static constexpr microseconds nap{50};
 
 static int64_t aligned(int64_t bytes) { return Mirrors::aligned(bytes); }
 
@@ -341,96 +327,4 @@ Error MessageChannel::fetch(int64_t from, uint64_t, Piece piece, char *data,
   if (!queue.empty() && piece.bytes)
     return settle(queue, queue.size() - 1);
   return receive(from, data, piece.bytes, lane);
-}
-
-/// A peer that fails ends its messages too, and what it says of it comes by
-/// another way, which may be longer.
-Failure MessageChannel::failureOfTransport(cprt_status status,
-                                           const std::string &text) {
-  Clock::time_point last = Clock::now() + explanationTime;
-  while (status == CPRT_PEER_FAILED || status == CPRT_UNSUPPORTED) {
-    if (world.hasFailed())
-      return world.failure();
-    if (Clock::now() >= last)
-      break;
-    std::this_thread::sleep_for(nap);
-  }
-  return world.end({status, visit->call.title() + ": " + world.transport.name +
-                                ": " + text});
-}
-
-Failure MessageChannel::lateFailure(int64_t peer) {
-  // Of a deferred call nobody has asked.
-  int64_t rank =
-      context.isBackground ? peer : world.whereabouts->absentRank(peer);
-  return world.end(
-      {CPRT_TIMEOUT, visit->call.title() + ": waited " +
-                         std::to_string(world.deadline.count()) +
-                         " ms for ranks " + listText(&rank, 1) +
-                         "; look at what they do, or raise deadline_ms"});
-}
-
-Error MessageChannel::test(Posted &posted, bool &isDone) {
-  std::string text;
-  cprt_status status = world.wire.test(&posted.request, isDone, text);
-  if (status != CPRT_OK) {
-    posted.request = nullptr;
-    return failureOfTransport(status, text);
-  }
-  if (isDone)
-    posted.request = nullptr;
-  return std::nullopt;
-}
-
-Failure MessageChannel::departedFailure(int64_t peer) {
-  return world.end({CPRT_PEER_FAILED,
-                    visit->call.title() + ": rank " + std::to_string(peer) +
-                        " has left, which this call waits for; look at what it "
-                        "said"});
-}
-
-/// Looks around while `peer` is waited for, since `start`: asks where it is, at
-/// `ask` and then ever more seldom. What ends the wait.
-Error MessageChannel::lookAround(int64_t peer, Clock::time_point start,
-                                 Clock::time_point &ask,
-                                 milliseconds &patience) {
-  if (world.hasFailed())
-    return world.failure();
-  Clock::time_point now = Clock::now();
-  if (now >= ask && !context.isBackground) {
-    world.whereabouts->waitFor(peer, ranks, visit->call);
-    patience = std::min(2 * patience, rarestAsking);
-    ask = now + patience;
-  }
-  if (now - start >= departureGrace && world.hasLeft(peer))
-    return departedFailure(peer);
-  if (now - start >= world.deadline)
-    return lateFailure(peer);
-  if (now - start >= eagerness || context.isBackground)
-    std::this_thread::sleep_for(nap);
-  return std::nullopt;
-}
-
-Error MessageChannel::wait(Posted &posted) {
-  if (!posted.request)
-    return std::nullopt;
-  milliseconds patience = std::min(longestPatience, world.deadline / 8);
-  Clock::time_point start = Clock::now(), ask = start + patience;
-  Error failure;
-  for (uint64_t turns = 0;; ++turns) {
-    bool isDone = false;
-    failure = test(posted, isDone);
-    if (failure || isDone)
-      break;
-    if (world.oversubscribed)
-      std::this_thread::yield();
-    else if (turns < 64)
-      continue;
-    failure = lookAround(posted.peer, start, ask, patience);
-    if (failure)
-      break;
-  }
-  if (!context.isBackground)
-    world.whereabouts->stopWaiting();
-  return failure;
 }
