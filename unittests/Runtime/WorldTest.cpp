@@ -130,7 +130,7 @@ TEST(World, RanksAndNames) {
   EXPECT_STREQ(cprt_context_message(world.context(0)), "");
   World alone(Sizes{});
   EXPECT_EQ(alone.size(), 1);
-  EXPECT_EQ(cprt_api_version(), 16u);
+  EXPECT_EQ(cprt_api_version(), 17u);
   EXPECT_STREQ(cprt_status_name(CPRT_TIMEOUT), "CPRT_TIMEOUT");
   EXPECT_NE(cprt_status_name(static_cast<cprt_status>(7)), nullptr);
   EXPECT_EQ(cprt_dtype_size(CPRT_BF16), 2u);
