@@ -108,7 +108,8 @@ void Transport::decline(const std::string &why) {
     return;
   char message[512] = "";
   // Who is not told waits until its deadline, and says itself for whom.
-  cprt_messages_decline(&job, numRanks, why.c_str(), message, sizeof message);
+  cprt_messages_decline(&job, numRanks, why.c_str(), /*deadline_ms=*/0, message,
+                        sizeof message);
   job.listener = 0;
 }
 

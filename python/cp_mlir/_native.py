@@ -190,7 +190,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "cprt_messages_decline": (
         c.c_int,
-        [c.POINTER(Job), c.c_int64, c.c_char_p, c.c_char_p, c.c_size_t],
+        [c.POINTER(Job), c.c_int64, c.c_char_p, c.c_int64, c.c_char_p, c.c_size_t],
     ),
     "cprt_messages_create": (
         c.c_int,

@@ -108,7 +108,7 @@ class World:
             # The others are on their way, and would wait for this rank.
             job.struct_size, job.rank = c.sizeof(job), self.rank
             native.runtime().cprt_messages_decline(
-                c.byref(job), self.size, str(error).encode(), None, 0
+                c.byref(job), self.size, str(error).encode(), 0, None, 0
             )
             raise
         native.checked(

@@ -179,7 +179,7 @@ TEST_F(Joining, RankThatDeclines) {
         other.join(mailbox, address);
       });
       std::this_thread::sleep_for(milliseconds(isLate ? 0 : 100));
-      EXPECT_EQ(cprt_messages_decline(&job, 2, "has no weights", message,
+      EXPECT_EQ(cprt_messages_decline(&job, 2, "has no weights", 0, message,
                                       sizeof message),
                 CPRT_OK)
           << message;
@@ -198,7 +198,7 @@ TEST_F(Joining, StrangerThatDeclines) {
   job.address = address.c_str();
   job.token = "of another job";
   char message[512] = "";
-  EXPECT_EQ(cprt_messages_decline(&job, 2, "", message, sizeof message),
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", 0, message, sizeof message),
             CPRT_OK);
   processes[1].join(mailbox, address);
   joins.join();
@@ -211,14 +211,16 @@ TEST_F(Joining, DecliningToNobody) {
   job.struct_size = sizeof job;
   job.address = address.c_str();
   char message[512] = "";
-  EXPECT_EQ(cprt_messages_decline(&job, 2, "", message, sizeof message),
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", 200, message, sizeof message),
             CPRT_TIMEOUT);
   EXPECT_THAT(message, HasSubstr("only 0 ranks came"));
   job.rank = 1;
-  EXPECT_EQ(cprt_messages_decline(&job, 2, "", message, sizeof message),
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", 200, message, sizeof message),
             CPRT_TIMEOUT);
   EXPECT_THAT(message, HasSubstr("rank 0 could not be reached"));
-  EXPECT_EQ(cprt_messages_decline(&job, 0, "", message, sizeof message),
+  EXPECT_EQ(cprt_messages_decline(&job, 0, "", 0, message, sizeof message),
+            CPRT_INVALID_ARGUMENT);
+  EXPECT_EQ(cprt_messages_decline(&job, 2, "", -1, message, sizeof message),
             CPRT_INVALID_ARGUMENT);
 }
 

@@ -131,12 +131,13 @@ cprt_status cprt_messages_create(const cprt_options *options,
 
 /// For a process that has failed before it could make its world: tells those
 /// who make theirs, who would wait for it until their deadline. They get
-/// CPRT_PEER_FAILED with `why`. `size` is the number of the job's ranks. Takes
-/// at most 2 s. CPRT_TIMEOUT when rank 0 cannot be reached, or, of rank 0, when
-/// not all others came; the rest as cprt_messages_create has it.
+/// CPRT_PEER_FAILED with `why`. `size` is the number of the job's ranks.
+/// Returns once they know, and at most after `deadline_ms` (0: 10 s):
+/// CPRT_TIMEOUT when rank 0 was not reached, or, of rank 0, when not all others
+/// came; the rest as cprt_messages_create has it.
 cprt_status cprt_messages_decline(const cprt_job *job, int64_t size,
-                                  const char *why, char *message,
-                                  size_t capacity);
+                                  const char *why, int64_t deadline_ms,
+                                  char *message, size_t capacity);
 
 /// What a plug-in exports, a shared library `libcprt_<name>.so`: fills in a
 /// transport, and of the job all but `program`. Every process of the job calls

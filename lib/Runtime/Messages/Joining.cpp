@@ -13,6 +13,9 @@
 
 using namespace cp::runtime;
 
+/// For ranks that come when it is over.
+static constexpr std::chrono::milliseconds patience{1000};
+
 std::string cp::runtime::toText(const Failure &failure) {
   return TextWriter()
       .number(uint64_t(failure.status))
@@ -95,7 +98,7 @@ Error Joining::decline(const std::string &why) {
     if (!listener)
       if (Error failure = job.address.listen(listener))
         return failure;
-    size_t told = dismissLate(listener, 0, absenceOf(0, why));
+    size_t told = dismissLate(listener, 0, absenceOf(0, why), deadline);
     if (told + 1 == size_t(job.size))
       return std::nullopt;
     return Failure{CPRT_TIMEOUT,
@@ -201,12 +204,12 @@ void Joining::dismiss(std::vector<Connection> &guests,
     }
 }
 
-/// Ranks that come when it is over are told too, for a moment: they would try
+/// Ranks that come when it is over are told too, until `last`: they would try
 /// to reach a rank 0 that is gone until their deadline. `told` know it already.
+/// How many do then.
 size_t Joining::dismissLate(const File &listener, size_t told,
-                            const Failure &failure) const {
-  constexpr std::chrono::milliseconds patience{1000};
-  Clock::time_point last = std::min(deadline, Clock::now() + patience);
+                            const Failure &failure,
+                            Clock::time_point last) const {
   std::vector<Connection> late;
   while (told + late.size() < size_t(job.size - 1) && Clock::now() < last) {
     pollfd polled = {listener.get(), POLLIN, 0};
@@ -275,7 +278,7 @@ Error Joining::gather(std::vector<Connection> &connections) {
     if (failure->status != CPRT_TIMEOUT)
       dismissLate(listener,
                   guests.size() + size_t(job.size - 1) - missing().size(),
-                  *failure);
+                  *failure, std::min(deadline, Clock::now() + patience));
     return failure;
   }
   job.address.forget();

@@ -39,8 +39,8 @@ private:
                std::vector<Connection> &connections);
   void dismiss(std::vector<Connection> &guests,
                std::vector<Connection> &connections, const Failure &failure);
-  size_t dismissLate(const File &listener, size_t told,
-                     const Failure &failure) const;
+  size_t dismissLate(const File &listener, size_t told, const Failure &failure,
+                     Clock::time_point last) const;
   void welcome(std::vector<Connection> &connections) const;
   std::string hello() const;
 

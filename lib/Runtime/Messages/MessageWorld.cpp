@@ -235,12 +235,19 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
 }
 
 /// For how long those who come are told, and rank 0 is looked for.
-static constexpr std::chrono::milliseconds declineTime{2000};
+static constexpr std::chrono::milliseconds declineTime{10'000};
 
 extern "C" cprt_status cprt_messages_decline(const cprt_job *job, int64_t size,
-                                             const char *why, char *message,
+                                             const char *why,
+                                             int64_t deadline_ms, char *message,
                                              size_t capacity) {
   return reportToC("messages_decline", message, capacity, [&]() -> Error {
+    if (deadline_ms < 0 || deadline_ms > declineTime.count())
+      return invalid("deadline_ms is " + std::to_string(deadline_ms) +
+                     ", expected 0 (default) to " +
+                     std::to_string(declineTime.count()));
+    std::chrono::milliseconds most(deadline_ms ? deadline_ms
+                                               : declineTime.count());
     if (size < 1 || size > maxProcesses)
       return invalid("the job's size is " + std::to_string(size) +
                      ", expected 1 to " + std::to_string(maxProcesses));
@@ -251,7 +258,7 @@ extern "C" cprt_status cprt_messages_decline(const cprt_job *job, int64_t size,
     if (size == 1)
       return std::nullopt;
     std::vector<std::string> addresses;
-    return Joining(known, Clock::now() + declineTime, addresses)
+    return Joining(known, Clock::now() + most, addresses)
         .decline(why ? why : "");
   });
 }
