@@ -8,10 +8,10 @@
 #include "Residuals/OpCost.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace cp {
@@ -30,7 +30,7 @@ class Places {
 public:
   explicit Places(Block &block) : block(block) {
     for (auto [index, op] : llvm::enumerate(block)) {
-      places[&op] = originals[&op] = index;
+      places[&op] = index;
       groups.push_back({&op});
     }
   }
@@ -38,29 +38,21 @@ public:
   /// Moves `op` up to behind the last op that makes what it reads, and takes
   /// along what it needs of what may be moved.
   void hoist(Operation *op) {
+    BackwardSliceOptions options([&](Operation *each) {
+      return each == op || (each->getBlock() == &block && mayMove(each));
+    });
+    options.omitBlockArguments = true;
+    options.inclusive = true;
+    // Each behind what it needs.
     llvm::SetVector<Operation *> moved;
-    moved.insert(op);
-    std::optional<size_t> anchor;
-    // The set grows as it is read.
-    for (size_t i = 0; i < moved.size(); ++i)
-      forEachNeed(moved[i], [&](Operation *need) {
-        if (mayMove(need))
-          moved.insert(need);
-        else
-          anchor = std::max(anchor.value_or(0), places.lookup(need));
-      });
+    if (failed(getBackwardSlice(op, &moved, options)))
+      return;
+    std::optional<size_t> anchor = anchorOf(moved);
     if (!anchor)
       return;
-    SmallVector<Operation *> list;
-    for (Operation *each : moved)
-      if (places.lookup(each) > *anchor)
-        list.push_back(each);
-    // In the order in which they stood at first each came behind what it needs;
-    // where they have been moved to they stand together.
-    llvm::sort(list, [&](Operation *a, Operation *b) {
-      return originals.lookup(a) < originals.lookup(b);
-    });
-    for (Operation *each : list) {
+    for (Operation *each : moved) {
+      if (places.lookup(each) <= *anchor)
+        continue;
       each->moveAfter(lastBehind(*anchor));
       groups[*anchor].push_back(each);
       places[each] = *anchor;
@@ -82,20 +74,22 @@ private:
             isa<SliceOp, tensor::InsertSliceOp, linalg::FillOp>(op));
   }
 
-  template <typename Fn> void forEachNeed(Operation *op, Fn visit) {
-    auto visitValue = [&](Value value) {
-      Operation *need = value.getDefiningOp();
-      if (need && need->getBlock() == &block)
-        visit(need);
-    };
-    llvm::for_each(op->getOperands(), visitValue);
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op->getRegions(), captured);
-    llvm::for_each(captured, visitValue);
+  /// Where the last op stands that makes what these read and is none of them;
+  /// nothing where they read arguments only.
+  std::optional<size_t>
+  anchorOf(const llvm::SetVector<Operation *> &readers) const {
+    std::optional<size_t> anchor;
+    for (Operation *reader : readers)
+      for (Value operand : reader->getOperands()) {
+        Operation *maker = operand.getDefiningOp();
+        if (maker && !readers.contains(maker))
+          anchor = std::max(anchor.value_or(0), places.lookup(maker));
+      }
+    return anchor;
   }
 
   Block &block;
-  llvm::DenseMap<Operation *, size_t> places, originals;
+  llvm::DenseMap<Operation *, size_t> places;
   /// By place: the op that stood there at first, and those that went behind it,
   /// of which some have gone on.
   std::vector<SmallVector<Operation *, 1>> groups;

@@ -45,6 +45,7 @@ def run(command, model, folder, name, way):
         exposed = count.pop("exposed_seconds_per_rank")
         assert len(exposed) == len(count["bytes_sent_per_rank"]), count
         assert all(0 <= seconds < 60 for seconds in exposed), (count, exposed)
+        assert sum(exposed) > 0 or not any(count["bytes_sent_per_rank"]), count
     return results, said["collectives"]
 
 
