@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Harness.h"
+#include "Mailbox.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -112,7 +113,7 @@ TEST(Deferred, SumsTravelWhileTheRankWorks) {
   constexpr milliseconds way{30};
   double least = INFINITY;
   for (int attempt = 0; attempt < 20 && least > 0.03; ++attempt) {
-    World world({numRanks}, way);
+    World world({numRanks}, Mailbox(numRanks, testSeed(), way));
     world.run([&](int64_t rank, cprt_context *context) {
       Sum sum(1, rank, 5000);
       sum.begin(context);
@@ -131,7 +132,7 @@ TEST(Deferred, SumsTravelWhileTheRankWorks) {
 /// Otherwise they are the rank's loss.
 TEST(Deferred, SumsThatAreWaitedForAreExposed) {
   constexpr milliseconds way{30};
-  World world({numRanks}, way);
+  World world({numRanks}, Mailbox(numRanks, testSeed(), way));
   world.run([&](int64_t rank, cprt_context *context) {
     Sum begun(1, rank, 5000);
     begun.begin(context);

@@ -282,20 +282,20 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   options.deadline_ms = deadlineMs;
   options.kernels = kernels;
   if (sendsMessages()) {
-    worlds = makeMessageWorlds(options, product(axes));
+    worlds = makeMessageWorlds(options, Mailbox(product(axes), testSeed()));
     return;
   }
   worlds.push_back(nullptr);
   cprt_threads_create(&options, worlds.data(), nullptr, 0);
 }
 
-World::World(Sizes axes, std::chrono::microseconds latency) {
+World::World(Sizes axes, const Mailbox &mailbox) {
   cprt_options options = {};
   options.struct_size = sizeof(options);
   options.num_axes = int32_t(axes.size());
   options.axis_sizes = axes.data();
   options.threads = 1;
-  worlds = makeMessageWorlds(options, product(axes), latency);
+  worlds = makeMessageWorlds(options, mailbox);
 }
 
 /// Rank 0's waits for the others'.

@@ -10,7 +10,6 @@
 
 #include "cp/Runtime/cprt.h"
 
-#include <chrono>
 #include <functional>
 #include <random>
 #include <string>
@@ -92,14 +91,16 @@ private:
   Sizes attrs;
 };
 
+class Mailbox;
+
 /// A world that destroys itself: of threads, or with CP_TEST_TRANSPORT=mailbox
 /// in the environment of ranks that send messages.
 class World {
 public:
   explicit World(Sizes axes, int64_t deadlineMs = 0,
                  cprt_kernel_set kernels = CPRT_KERNELS_FAST);
-  /// Of ranks that send messages, which travel for so long.
-  World(Sizes axes, std::chrono::microseconds latency);
+  /// Of ranks that send messages by this mailbox.
+  World(Sizes axes, const Mailbox &mailbox);
   World(const World &) = delete;
   World &operator=(const World &) = delete;
   ~World();

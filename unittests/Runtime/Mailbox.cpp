@@ -35,11 +35,6 @@ struct Half {
   std::optional<std::chrono::steady_clock::time_point> arrival = {};
 
   int64_t owner() const { return message.is_receive ? to : from; }
-  /// Sets out, if it has not.
-  void carryOn(std::chrono::microseconds latency) {
-    if (isDone && !arrival)
-      arrival = std::chrono::steady_clock::now() + latency;
-  }
 };
 } // namespace
 
@@ -47,8 +42,17 @@ struct Mailbox::State {
   mutable std::mutex mutex;
   std::mt19937_64 random;
   std::list<Half> halves;
-  std::chrono::microseconds latency{0};
+  std::chrono::microseconds latency;
+  /// The receiver and the bytes of each message that was asked for.
+  std::vector<std::pair<int64_t, int64_t>> askedFor;
 
+  /// Whether it sets out now.
+  bool carryOn(Half &half) const {
+    if (!half.isDone || half.arrival)
+      return false;
+    half.arrival = std::chrono::steady_clock::now() + latency;
+    return true;
+  }
   void post(Half half, void **request);
   void meet(Half &sent, Half &received);
 };
@@ -111,7 +115,8 @@ static cprt_status testOne(void *state, void **request, int32_t *done) {
   Mailbox::State &shared = *static_cast<Box *>(state)->state;
   std::lock_guard<std::mutex> lock(shared.mutex);
   auto *half = static_cast<Half *>(*request);
-  half->carryOn(shared.latency);
+  if (shared.carryOn(*half) && half->message.is_receive)
+    shared.askedFor.push_back({half->to, half->message.bytes});
   *done = half->isDone && *half->arrival <= std::chrono::steady_clock::now() &&
           half->questions-- <= 0;
   cprt_status status = half->status;
@@ -133,7 +138,7 @@ static void carryOn(void *state) {
   std::lock_guard<std::mutex> lock(box->state->mutex);
   for (Half &half : box->state->halves)
     if (half.owner() == box->rank)
-      half.carryOn(box->state->latency);
+      box->state->carryOn(half);
 }
 
 static const char *errorOf(void *) {
@@ -144,19 +149,21 @@ static void destroyBox(void *state, int32_t) {
   delete static_cast<Box *>(state);
 }
 
-Mailbox::Mailbox(int64_t size, uint64_t seed)
+Mailbox::Mailbox(int64_t size, uint64_t seed, std::chrono::microseconds latency)
     : state(std::make_shared<State>()), size(size) {
   state->random.seed(seed);
-}
-
-void Mailbox::setLatency(std::chrono::microseconds latency) {
-  std::lock_guard<std::mutex> lock(state->mutex);
   state->latency = latency;
 }
 
 size_t Mailbox::numPending() const {
   std::lock_guard<std::mutex> lock(state->mutex);
   return state->halves.size();
+}
+
+size_t Mailbox::numAskedFor(int64_t rank, int64_t bytes) const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return size_t(std::count(state->askedFor.begin(), state->askedFor.end(),
+                           std::pair(rank, bytes)));
 }
 
 cprt_transport Mailbox::transportOf(int64_t rank) const {
@@ -194,14 +201,12 @@ cprt_status cp::test::joinByMailbox(const Mailbox &mailbox,
 }
 
 std::vector<cprt_world *>
-cp::test::makeMessageWorlds(const cprt_options &options, int64_t size,
-                            std::chrono::microseconds latency) {
-  std::vector<cprt_world *> worlds(size_t(size), nullptr);
-  Mailbox mailbox(size, testSeed());
-  mailbox.setLatency(latency);
+cp::test::makeMessageWorlds(const cprt_options &options,
+                            const Mailbox &mailbox) {
+  std::vector<cprt_world *> worlds(size_t(mailbox.numRanks()), nullptr);
   std::string address = freshAddress();
   std::vector<std::thread> threads;
-  for (int64_t rank = 0; rank < size; ++rank)
+  for (int64_t rank = 0; rank < mailbox.numRanks(); ++rank)
     threads.emplace_back([&, rank] {
       cprt_job job = {};
       job.rank = rank;

@@ -22,15 +22,18 @@ namespace cp::test {
 /// and is found out about after some more questions, drawn from `seed`.
 class Mailbox {
 public:
-  Mailbox(int64_t size, uint64_t seed);
-  /// How long a message travels from now on. Like a large one of an engine that
-  /// moves nothing by itself, it sets out when its rank's transport is asked
-  /// for it, or to carry on, once it is posted at both ends.
-  void setLatency(std::chrono::microseconds latency);
+  /// A message travels for `latency`. Like a large one of an engine that moves
+  /// nothing by itself, it sets out when its rank's transport is asked for it,
+  /// or to carry on, once it is posted at both ends.
+  Mailbox(int64_t size, uint64_t seed, std::chrono::microseconds latency = {});
   /// That of one rank; shares what is in the mailbox.
   cprt_transport transportOf(int64_t rank) const;
   /// Messages that somebody waits for still.
   size_t numPending() const;
+  int64_t numRanks() const { return size; }
+  /// Of the messages of `bytes` that a rank received, those that set out only
+  /// when it asked for them.
+  size_t numAskedFor(int64_t rank, int64_t bytes) const;
 
   struct State;
 
@@ -39,10 +42,9 @@ private:
   int64_t size;
 };
 
-/// A world for each rank, over a mailbox. On failure some are null.
-std::vector<cprt_world *>
-makeMessageWorlds(const cprt_options &options, int64_t size,
-                  std::chrono::microseconds latency = {});
+/// A world for each rank of a mailbox. On failure some are null.
+std::vector<cprt_world *> makeMessageWorlds(const cprt_options &options,
+                                            const Mailbox &mailbox);
 
 /// Makes one rank's world of a job; `job` needs no address.
 cprt_status joinByMailbox(const Mailbox &mailbox, const cprt_options &options,
