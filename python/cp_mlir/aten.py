@@ -8,24 +8,59 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import fx
 
-from .layers import ELEMENTS, AttentionShape, MixerShape, real, tensor_type
+from .fusions import Fusions, parallel_of
+from .layers import (
+    ELEMENTS,
+    AttentionShape,
+    BlockShape,
+    MixerShape,
+    real,
+    tensor_type,
+)
 from .writer import ExportError, Value, Writer, element_of
 
 
-class AtenImporter:
-    def __init__(self, writer: Writer) -> None:
+class Documents:
+    """Of rows: where each document ends, and each token's place in its own."""
+
+    def __init__(self, writer: Writer, ends: Value, rows: tuple[int, int]) -> None:
         self.writer = writer
+        self.ends = ends
+        self.rows = rows
+        self._places: Value | None = None
+
+    def places(self) -> Value:
+        """Made once, where they are read first."""
+        if self._places is None:
+            self._places = self.writer.op(
+                self.rows,
+                "i64",
+                f"cp.positions documents({self.ends.name} : {self.ends.type}) : "
+                f"{tensor_type(self.rows, 'i64')}",
+            )
+        return self._places
+
+
+class AtenImporter:
+    def __init__(self, writer: Writer, fusions: Fusions) -> None:
+        self.writer = writer
+        self.fusions = fusions
         self.values: dict[fx.Node, Any] = {}
         self.node: fx.Node
         """Of ids, by their names: how many there are to choose from."""
         self.below: dict[str, int] = {}
+        self.documents: Documents | None = None
 
     # Which of the methods below imports an operator: by its name without overload.
     def run(self, node: fx.Node) -> None:
         self.node = node
+        if node in self.fusions.inner:
+            return
+        if (fused := self.fusions.ends.get(node)) is not None:
+            self.values[node] = fused(self)
+            return
         target = node.target
         name = getattr(target, "_schema", None)
         short = (
@@ -38,38 +73,9 @@ class AtenImporter:
                 f"{target} has no rule{where}; keep it out of the model, or make the "
                 "layer an operator of its own"
             )
-        if (scaled := self._scaled_projection(node)) is not None:
-            self.values[node] = scaled
-            return
         arguments = [self.of(each) for each in node.args]
         named = {key: self.of(each) for key, each in node.kwargs.items()}
         self.values[node] = rule(*arguments, **named)
-
-    def _scaled_projection(self, node: fx.Node) -> Value | None:
-        """Logits that are scaled by a number: their hidden states are instead, so that
-        the result is a projection, of which cp-next-token-loss makes a loss that keeps
-        no logits."""
-        if not (
-            node.target in (torch.ops.aten.div.Tensor, torch.ops.aten.mul.Tensor)
-            and all(user.op == "output" for user in node.users)
-            and isinstance(projection := node.args[0], fx.Node)
-            and projection.target is torch.ops.aten.linear.default
-            and len(projection.users) == 1
-            and len(projection.args) == 2
-            and isinstance(factor := node.args[1], (int, float))
-        ):
-            return None
-        source, weight = projection.args
-        assert isinstance(source, fx.Node)
-        self.node = source
-        x = self.of(source)
-        narrow = (
-            self.op_div(x, factor)
-            if node.target is torch.ops.aten.div.Tensor
-            else self.op_mul(x, factor)
-        )
-        self.node = projection
-        return self.op_linear(narrow, self.of(weight))
 
     def of(self, argument: Any) -> Any:
         if isinstance(argument, fx.Node):
@@ -116,6 +122,27 @@ class AtenImporter:
             return [*lines, *more], result
 
         return self.writer.generic(given, shape, element, write)
+
+    def wide_map(
+        self,
+        *tensors: Value,
+        body: Callable[[AtenImporter, list[str], str], tuple[list[str], str]],
+    ) -> Value:
+        """Of tensors that are alike, computed in no less than f32."""
+        shape, element = tensors[0].shape, tensors[0].element
+        wide = "f32" if element == "bf16" else element
+
+        def write(arguments: list[str]) -> tuple[list[str], str]:
+            lines: list[str] = []
+            names = [self.cast(lines, name, element, wide) for name in arguments]
+            more, result = body(self, names, wide)
+            lines += more
+            return lines, self.cast(lines, result, wide, element)
+
+        dims = range(len(shape))
+        return self.writer.generic(
+            [(each, dims) for each in tensors], shape, element, write
+        )
 
     def cast(self, lines: list[str], name: str, source: str, target: str) -> str:
         if source == target:
@@ -374,6 +401,11 @@ class AtenImporter:
         has_step = len(bounds) > 2 and bounds[2] != 1
         if self.element() != "i64" or not is_from_zero or has_step:
             raise ExportError("aten.arange is exported of places from 0, in i64")
+        if self.documents:
+            raise ExportError(
+                f"aten.arange has no rule{_place_of(self.node)} where rows have "
+                "documents; make the positions an argument, position_ids"
+            )
         shape = self.shape()
         return self.writer.op(
             shape, "i64", f"cp.positions : {tensor_type(shape, 'i64')}"
@@ -394,7 +426,12 @@ class AtenImporter:
         )
 
     def op_linear(self, x: Value, weight: Value, bias: Value | None = None) -> Value:
-        shape, element = self.shape(), self.element()
+        made = self.linear(x, weight, self.shape())
+        return made if bias is None else self.simple("arith.addf", made, bias)
+
+    def linear(self, x: Value, weight: Value, shape: Sequence[int]) -> Value:
+        """x weight^T, which is of this node's layer."""
+        element = x.element
         rank = len(shape)
         outer = [f"d{i}" for i in range(rank - 1)]
         loops = ", ".join([*outer, "n", "k"])
@@ -403,14 +440,15 @@ class AtenImporter:
             for dims in ([*outer, "k"], ["n", "k"], [*outer, "n"])
         ]
         into = self.writer.zeros(shape, element)
-        made = self.writer.op(
+        parallel = parallel_of(self.node)
+        words = f' {{cp.parallel = "{parallel}"}}' if parallel else ""
+        return self.writer.op(
             shape,
             element,
-            f"linalg.contract indexing_maps = [{', '.join(maps)}]\n"
+            f"linalg.contract indexing_maps = [{', '.join(maps)}]{words}\n"
             f"    ins({x.name}, {weight.name} : {x.type}, {weight.type}) "
             f"outs({into.name} : {into.type}) -> {into.type}",
         )
-        return made if bias is None else self.simple("arith.addf", made, bias)
 
     def op_mean(
         self, x: Value, dims: Sequence[int], keep: bool = False, **_: Any
@@ -449,20 +487,42 @@ class AtenImporter:
     def op_mixer(
         self, u: Value, weights: list[Value], names: list[str], fields: str
     ) -> Value:
+        def shaped(name: str, weight: Value) -> Value:
+            # [c, 1, w] of Conv1d.
+            return self.writer.squeeze(weight, 1) if name == "conv1d.weight" else weight
+
+        given = {
+            name: shaped(name, weight)
+            for name, weight in zip(names, weights, strict=True)
+        }
+        return self._layer(MixerShape, u, given, fields)
+
+    def op_attention_block(
+        self, u: Value, weights: list[Value], names: list[str], fields: str
+    ) -> Value:
+        given = dict(zip(names, weights, strict=True))
+        return self._layer(BlockShape, u, given, fields)
+
+    def _layer(
+        self,
+        kind: type[MixerShape | BlockShape],
+        u: Value,
+        weights: dict[str, Value],
+        fields: str,
+    ) -> Value:
         # What repr() gave of numbers: an infinity is no literal.
         known = ast.literal_eval(fields.replace(": inf", ": 'inf'"))
         known = {
             key: math.inf if value == "inf" else value for key, value in known.items()
         }
         dtype = {element: name for name, element in ELEMENTS.items()}[u.element]
-        shape = MixerShape(*u.shape, dtype=dtype, **known)
-        value = {"u": u.name}
-        for name, weight in zip(names, weights, strict=True):
-            # [c, 1, w] of Conv1d.
-            if name == "conv1d.weight":
-                weight = self.writer.reshape(weight, weight.shape[::2])
-            value[name] = weight.name
-        return self.writer.op(u.shape, u.element, shape.op(value))
+        names = {name: weight.name for name, weight in weights.items()}
+        names["u"] = u.name
+        if self.documents:
+            known["documents"] = self.documents.ends.shape[1]
+            names["cu_seqlens"] = self.documents.ends.name
+        shape = kind(*u.shape, dtype=dtype, **known)
+        return self.writer.op(u.shape, u.element, shape.op(names))
 
     def op_attention(
         self, q: Value, k: Value, v: Value, scale: float, window: int
@@ -482,7 +542,8 @@ class AtenImporter:
         out = self.writer.value(self.shape(), q.element)
         value = {"q": q.name, "k": k.name, "v": v.name}
         lse = self.writer.fresh()
-        self.writer.lines.append(f"{out.name}, {lse} = {shape.op(value)}")
+        places = self.documents.places().name if self.documents else None
+        self.writer.lines.append(f"{out.name}, {lse} = {shape.op(value, places)}")
         return out
 
 

@@ -1,7 +1,9 @@
-"""A whole model as one program of all ranks."""
+"""A whole model as programs of all ranks, one for each shape of its inputs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,41 +12,162 @@ from torch import Tensor, nn
 from .compiler import Sharding, compile_ir, compile_on_first
 from .exporter import export
 from .operator import Operator, load
+from .rows import RowSharing
+from .world import World, shared_world
+
+# Whole shapes and types of inputs by their names, and the entries of cu_seqlens.
+_Key = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int]
 
 
-class CompiledModel(nn.Module):
+@dataclass(frozen=True)
+class ModelOutput:
+    """This rank's share of the loss of a batch, and of its logits."""
+
+    loss: Tensor
+    logits: Tensor
+
+
+class CompiledModel(nn.Module, RowSharing):
     """A model of torch, called with each rank's parts of its inputs. Parameters are the
-    model's own, whole on every rank; the program adds up their gradients, so that every
-    rank has those of the batch."""
+    model's own, whole on every rank; programs add up their gradients, so that every
+    rank has those of the batch. They are compiled by the first rank, when inputs of
+    their shapes come."""
 
-    def __init__(self, model: nn.Module, operator: Operator) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        group: Any,
+        sharding: Sharding,
+        world: World,
+        inputs: Sequence[str] = ("input_ids",),
+    ) -> None:
         super().__init__()
         self.model = model
-        self.operator = operator
-        self._inputs = [
-            spec.name for spec in operator.parameters if not spec.is_parameter
-        ]
-        self._parameters_used = [
-            spec.name for spec in operator.parameters if spec.is_parameter
-        ]
+        self.share_rows(group, sharding, world)
+        self.inputs = tuple(inputs)
+        self._operators: dict[_Key, Operator] = {}
 
-    def forward(self, *parts: Tensor, **named: Tensor) -> Any:
-        """Parts in the order of the inputs, or by their names; the part of its result
-        that this rank has, or a tuple of several. Ids may be of any integers."""
-        given = dict(zip(self._inputs, parts, strict=False)) | named
-        for spec in self.operator.parameters:
-            part = given.get(spec.name)
-            if part is not None and not part.is_floating_point():
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """In the order in which they were compiled."""
+        return tuple(self._operators.values())
+
+    def batch(self, input_ids: Tensor | None = None, **named: Any) -> dict[str, Any]:
+        """As ContextParallel.batch. Programs know their tokens' positions, of documents
+        too, so there are none where the model was not exported with them."""
+        given = super().batch(input_ids, **named)
+        if "position_ids" not in self.inputs:
+            given.pop("position_ids", None)
+        return given
+
+    def forward(
+        self,
+        *parts: Tensor,
+        cu_seqlens: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: Tensor | int | None = None,
+        shift_labels: Tensor | None = None,
+        cp_batch: Any = None,
+        **named: Tensor,
+    ) -> Any:
+        """Parts in the order of the inputs, or by their names, and `cu_seqlens` of
+        whole rows; the part of its result that this rank has, or a tuple of several.
+        Ids may be of any integers. With what batch() gives, ModelOutput."""
+        given = dict(zip(self.inputs, parts, strict=False)) | named
+        wholes = {
+            name: (self._whole_shape(part), part.dtype) for name, part in given.items()
+        }
+        operator = self._operator(wholes, cu_seqlens)
+        if cu_seqlens is not None:
+            given["cu_seqlens"] = cu_seqlens
+        for spec in operator.parameters:
+            if spec.is_parameter:
+                given[spec.name] = self.model.get_parameter(spec.name)
+            elif not (part := given[spec.name]).is_floating_point():
                 given[spec.name] = part.to(getattr(torch, spec.dtype))
-        for name in self._parameters_used:
-            given[name] = self.model.get_parameter(name)
-        return self.operator(**given)
+        result = operator(**given)
+        if labels is None:
+            return result
+        if num_items_in_batch is None:
+            raise TypeError(
+                "labels came without num_items_in_batch, of which this rank's loss is "
+                "a share; call with what batch() gives"
+            )
+        logits = result[0] if isinstance(result, tuple) else result
+        return ModelOutput(_loss(logits, labels) / num_items_in_batch, logits)
 
     def split(self, name: str, whole: Tensor) -> Tensor:
         """This rank's part of an input, which a result of the same rows has too."""
-        spec = next(each for each in self.operator.parameters if each.name == name)
-        part = self.operator.split(name, whole.to(getattr(torch, spec.dtype)))
+        shape = tuple(whole.shape)
+        operator = next(
+            (
+                each
+                for each in self.operators
+                if any(p.name == name and p.shape == shape for p in each.parameters)
+            ),
+            None,
+        )
+        if operator is None:
+            if self.inputs != (name,):
+                raise ValueError(
+                    f"no program has '{name}' of {list(shape)}; inputs are "
+                    f"{list(self.inputs)}: give them to compile_model()"
+                )
+            operator = self._operator({name: (shape, whole.dtype)}, None)
+        spec = next(each for each in operator.parameters if each.name == name)
+        part = operator.split(name, whole.to(getattr(torch, spec.dtype)))
         return part.to(whole.dtype)
+
+    def _whole_shape(self, part: Tensor) -> tuple[int, ...]:
+        shape = list(part.shape)
+        if len(shape) > 1:
+            shape[1] *= self.world.size
+        return tuple(shape)
+
+    def _operator(
+        self,
+        wholes: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+        cu_seqlens: Tensor | None,
+    ) -> Operator:
+        entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
+        key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries
+        found = self._operators.get(key)
+        if found is None:
+            found = self._compile(wholes, entries)
+            self._operators[key] = found
+        return found
+
+    def _compile(
+        self,
+        wholes: Mapping[str, tuple[tuple[int, ...], torch.dtype]],
+        entries: int,
+    ) -> Operator:
+        given = {
+            name: torch.zeros(shape, dtype=dtype)
+            for name, (shape, dtype) in wholes.items()
+        }
+        wrt = [name for name, each in given.items() if each.is_floating_point()]
+        documents = entries - 1 if entries else 0
+        path = compile_on_first(
+            self.group,
+            lambda: compile_ir(
+                export(self.model, documents=documents, **given),
+                self.sharding,
+                wrt=wrt,
+            ),
+        )
+        return load(path, self.group, world=self.world)
+
+
+def _loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """The sum over this rank's tokens, in no less than f32."""
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    return nn.functional.cross_entropy(
+        logits.flatten(0, 1).to(wide),
+        labels.flatten(),
+        ignore_index=-100,
+        reduction="sum",
+    )
 
 
 def compile_model(
@@ -61,18 +184,23 @@ def compile_model(
     threads: int = 0,
     **inputs: Tensor,
 ) -> CompiledModel:
-    """A model called with `inputs`, whole ones (export), as one program of the ranks of
-    `group` (Sharding, World). All of them call it; the first one compiles. Inputs of
-    floats have gradients too. Errors: ExportError, CompileError."""
+    """A model as one program of the ranks of `group` (Sharding, World) for each shape
+    of its inputs. With `inputs`, whole ones as export() takes them, the first is
+    compiled at once; without, the model is called with input_ids. Inputs of floats
+    have gradients too. All ranks call this, and the model, with the same shapes.
+    Errors: ExportError, CompileError, here or when inputs of another shape come."""
     import torch.distributed as dist
 
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
-    wrt = [name for name, tensor in inputs.items() if tensor.is_floating_point()]
-    path = compile_on_first(
-        group, lambda: compile_ir(export(model, **inputs), sharding, wrt=wrt)
+    world = shared_world(
+        sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
     )
-    operator = load(
-        path, group, transport=transport, deadline=deadline, threads=threads
-    )
-    return CompiledModel(model, operator)
+    names = tuple(inputs) or ("input_ids",)
+    compiled = CompiledModel(model, group, sharding, world, names)
+    if inputs:
+        compiled._operator(
+            {name: (tuple(each.shape), each.dtype) for name, each in inputs.items()},
+            None,
+        )
+    return compiled

@@ -7,24 +7,28 @@ operators of aten, which become arith, math, linalg and tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, fx, nn
 
-from .aten import AtenImporter
+from .aten import AtenImporter, Documents
+from .fusions import Fusions
 from .layers import real, tensor_type
 from .whole_layers import layers_whole
 from .writer import ExportError, Value, Writer, element_of
 
 
-def export(model: nn.Module, **inputs: Tensor) -> str:
+def export(model: nn.Module, *, documents: int = 0, **inputs: Tensor) -> str:
     """The module of whole tensors that cp-opt and cp-run take of a model called with
     `inputs`, such as input_ids `[B, S]`, whose sizes it is for. Its parameters are
     named as in state_dict(), and of tied ones one is there; inputs with a dimension 1
     are cut along it, and ids are i32. Mixers, causal attention and RMS norms become
-    single ops. The model is as it was afterwards.
+    single ops. With `documents`, the most that a row may have, it takes `cu_seqlens`
+    too, `[B, documents + 1]` of i32, and counts positions from 0 in each document. The
+    model is as it was afterwards.
 
     Errors: ExportError, for an operator without a rule, by name and place; ValueError
     for a layer that is handed what its op does not take, such as a mask.
@@ -33,29 +37,66 @@ def export(model: nn.Module, **inputs: Tensor) -> str:
     named: dict[str, Any] = dict(inputs)
     if config is not None and hasattr(config, "use_cache"):
         named["use_cache"] = False
-    with layers_whole(model):
+    if documents:
+        if _POSITIONS in inputs:
+            raise ExportError(
+                f"{_POSITIONS} are those that documents make; give one of the two"
+            )
+        rows = _rows_of([tensor.shape for tensor in inputs.values()])
+        if _POSITIONS in inspect.signature(model.forward).parameters:
+            named[_POSITIONS] = torch.arange(rows[1]).repeat(rows[0], 1)
+    with layers_whole(model, counts_from_zero=_POSITIONS not in inputs):
         program = torch.export.export(model, (), named, strict=False)
-    return _Export(program).text()
+    names = {id(each): name for name, each in model.named_parameters()}
+    return _Export(program, documents, names).text()
+
+
+_POSITIONS = "position_ids"
+
+
+def _rows_of(shapes: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """[B, S] of those that have two dimensions or more."""
+    rows = {tuple(shape[:2]) for shape in shapes if len(shape) > 1}
+    if len(rows) != 1:
+        raise ExportError(
+            f"the inputs have {sorted(rows) or 'no'} rows, expected [B, S, ...] of one "
+            "number and length"
+        )
+    b, s = rows.pop()
+    return b, s
 
 
 class _Export:
     """Of an exported program, node by node."""
 
-    def __init__(self, program: torch.export.ExportedProgram) -> None:
+    def __init__(
+        self,
+        program: torch.export.ExportedProgram,
+        documents: int,
+        names: Mapping[int, str],
+    ) -> None:
         self.program = program
+        _clean(program.graph)
         self.writer = Writer()
-        self.importer = AtenImporter(self.writer)
+        self.importer = AtenImporter(self.writer, Fusions(program.graph))
+        self.documents = documents
         """Each with its attributes."""
         self.arguments: list[tuple[Value, str]] = []
         self.results: list[Value] = []
         signature = program.graph_signature
-        self.parameters = signature.inputs_to_parameters
+        # Of tied ones the first name, as files of weights have it.
+        self.parameters = {
+            node: names.get(id(program.state_dict[name]), name)
+            for node, name in signature.inputs_to_parameters.items()
+        }
         self.buffers = {
             **signature.inputs_to_buffers,
             **signature.inputs_to_lifted_tensor_constants,
         }
 
     def text(self) -> str:
+        if self.documents:
+            self._take_documents()
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self._take(node)
@@ -64,21 +105,34 @@ class _Export:
             elif node.op == "output":
                 found = self.importer.of(node.args[0])
                 self.results = [each for each in found if each is not None]
-        rows = {
-            value.shape[:2] for value, text in self.arguments if "cp.sequence" in text
-        }
-        if len(rows) != 1:
-            raise ExportError(
-                f"the inputs have {sorted(rows) or 'no'} rows, expected [B, S, ...] of "
-                "one number and length"
-            )
         return _function(
             self._signature(),
             self.writer.lines,
             self.results,
             _names_of(self.program, self.results),
-            rows.pop(),
+            self._rows(),
         )
+
+    def _rows(self) -> tuple[int, int]:
+        return _rows_of(
+            [value.shape for value, text in self.arguments if "cp.sequence" in text]
+        )
+
+    def _take_documents(self) -> None:
+        """Their ends, and what is made of them."""
+        rows = _rows_of(
+            [
+                node.meta["val"].shape
+                for node in self.program.graph.nodes
+                if node.op == "placeholder"
+                and node.name in self.program.graph_signature.user_inputs
+                and isinstance(node.meta.get("val"), Tensor)
+            ]
+        )
+        ends = self.writer.value((rows[0], self.documents + 1), "i32")
+        init = f'cp.init = {{kind = "documents", length = {rows[1]} : i64}}'
+        self.arguments.append((ends, f'{init}, cp.name = "cu_seqlens"'))
+        self.importer.documents = Documents(self.writer, ends, rows)
 
     def _take(self, node: fx.Node) -> None:
         """An argument of the program."""
@@ -88,10 +142,16 @@ class _Export:
             return
         element = element_of(tensor.dtype, f"'{node.name}'")
         if node.name in self.buffers:
+            if not node.users:
+                return
             name = self.buffers[node.name]
             known = {**self.program.state_dict, **self.program.constants}
             buffer: Any = known[name]
             self.importer.values[node] = _buffer(self.writer, buffer, element)
+            return
+        if self.importer.documents and node.name == _POSITIONS:
+            if node.users:
+                self.importer.values[node] = self.importer.documents.places()
             return
         if _is_ids(node):
             element = "i32"
@@ -108,9 +168,10 @@ class _Export:
             self.arguments.append((value, f'cp.param = "{name}"'))
 
     def _signature(self) -> list[str]:
-        """What it is called with, and then the parameters."""
+        """What it is called with, the ends of documents, and then the parameters."""
         ordered = sorted(
-            self.arguments, key=lambda each: each[1].startswith("cp.param")
+            self.arguments,
+            key=lambda each: (each[1].startswith("cp.param"), "cu_seqlens" in each[1]),
         )
         listed = []
         for value, attributes in ordered:
@@ -120,6 +181,14 @@ class _Export:
                 attributes = f"{init}, {attributes}"
             listed.append(f"{value.name}: {value.type} {{{attributes}}}")
         return listed
+
+
+def _clean(graph: fx.Graph) -> None:
+    """Without what nobody reads, and what only checks what it was traced with."""
+    for node in reversed(graph.nodes):
+        if node.target is torch.ops.aten._assert_tensor_metadata.default:
+            graph.erase_node(node)
+    graph.eliminate_dead_code()
 
 
 def _is_ids(node: fx.Node) -> bool:
@@ -171,7 +240,7 @@ def _function(
     lines: Sequence[str],
     results: Sequence[Value],
     names: Sequence[str],
-    rows: tuple[int, ...],
+    rows: tuple[int, int],
 ) -> str:
     listed = ",\n    ".join(
         f'{value.type} {{cp.name = "{name}"'

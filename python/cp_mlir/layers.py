@@ -17,7 +17,10 @@ def real(value: float) -> str:
     """As an attribute of MLIR; the bits, where it has no other word for them."""
     if math.isinf(value):
         return "0x7FF0000000000000" if value > 0 else "0xFFF0000000000000"
-    return f"{value:.17e}"
+    mantissa, _, exponent = repr(value).partition("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}e{exponent}" if exponent else mantissa
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,78 @@ def _parameters(arguments: dict[str, str], value: dict[str, str]) -> str:
             attributes = f'cp.param = "{name}"'
         listed.append(f"{value[name]}: {type_} {{{attributes}}}")
     return ",\n    ".join(listed)
+
+
+@dataclass(frozen=True)
+class BlockShape:
+    """Causal attention with its projections: of a batch of `rows` sequences."""
+
+    rows: int
+    length: int
+    hidden: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    scale: float
+    dtype: str = "float32"
+    """Of rotary embeddings; 0 where there are none."""
+    rope_theta: float = 0.0
+    rotary_dims: int = 0
+    bias: bool = False
+    documents: int = 0
+
+    def types(self) -> dict[str, str]:
+        element = ELEMENTS[self.dtype]
+        inner = self.num_heads * self.head_dim
+        narrow = self.num_kv_heads * self.head_dim
+        shapes: dict[str, tuple[int, ...]] = {
+            "u": (self.rows, self.length, self.hidden)
+        }
+        for name, shape in (
+            ("q_proj", (inner, self.hidden)),
+            ("k_proj", (narrow, self.hidden)),
+            ("v_proj", (narrow, self.hidden)),
+            ("o_proj", (self.hidden, inner)),
+        ):
+            shapes[f"{name}.weight"] = shape
+            if self.bias:
+                shapes[f"{name}.bias"] = shape[:1]
+        types = {name: tensor_type(shape, element) for name, shape in shapes.items()}
+        if self.documents:
+            types["cu_seqlens"] = tensor_type((self.rows, self.documents), "i32")
+        return types
+
+    def op(self, value: Mapping[str, str]) -> str:
+        """The op on values that have these names and types."""
+        types = self.types()
+
+        def projection(name: str) -> str:
+            parts = [f"{name}.weight", f"{name}.bias"]
+            return (
+                f"{name}({', '.join(value[each] for each in parts if each in types)})"
+            )
+
+        documents = f" documents({value['cu_seqlens']})" if self.documents else ""
+        attributes = [
+            f"num_heads = {self.num_heads} : i64",
+            f"num_kv_heads = {self.num_kv_heads} : i64",
+            f"head_dim = {self.head_dim} : i64",
+        ]
+        # What the op takes without one.
+        if self.scale != self.head_dim**-0.5:
+            attributes.append(f"scale = {real(self.scale)} : f64")
+        if self.rotary_dims:
+            attributes.append(f"rope_theta = {real(self.rope_theta)} : f64")
+            attributes.append(f"rotary_dims = {self.rotary_dims} : i64")
+        return "\n      ".join(
+            [
+                f"cp.attention_block {value['u']}",
+                " ".join(map(projection, ("q_proj", "k_proj", "v_proj"))),
+                f"{projection('o_proj')}{documents}",
+                f"{{{', '.join(attributes)}}}",
+                f": ({', '.join(types.values())}) -> {types['u']}",
+            ]
+        )
 
 
 @dataclass(frozen=True)

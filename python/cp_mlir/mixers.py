@@ -92,7 +92,8 @@ def fields_of(mixer: Any) -> dict[str, Any]:
         "num_groups": mixer.n_groups,
         "state_size": mixer.ssm_state_size,
         "conv_width": mixer.conv_kernel_size,
-        "chunk_size": mixer.chunk_size,
+        # A published chunk serves GPUs; on a CPU states stay in cache with less.
+        "chunk_size": min(mixer.chunk_size, 64),
         "norm_groups": inner // group_size,
         "eps": mixer.norm.variance_epsilon,
         "dt_min": float(least),

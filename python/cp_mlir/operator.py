@@ -4,16 +4,18 @@ Two operators serve all programs, which they are told by a key: the program's ha
 the place of its world among those of the process. It is the same in every process,
 since torch keeps what it compiles. The operators have fake tensors, so that
 torch.compile and torch.export see through them, and forward has the program's backward
-entry for its derivative: what that reads of the forward pass is results too, which
-torch owns.
+entry for its derivative: what that reads of the forward pass is one more result, of
+bytes, which torch owns.
 """
 
 from __future__ import annotations
 
 import ctypes as c
 import logging
+import math
+import operator
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +28,70 @@ from .world import World, shared_world
 log = logging.getLogger("cp_mlir")
 
 
-class Callable:
-    """An entry of a program, with tensors of torch."""
+class Kept:
+    """What a backward entry reads of its forward pass: in one tensor of bytes, since
+    torch takes a while to make each tensor and to keep it."""
 
-    def __init__(self, program: Program, index: int, world: World) -> None:
+    # Of any element.
+    ALIGNMENT = 8
+
+    def __init__(self, specs: Sequence[TensorSpec]) -> None:
+        self.places: dict[str, int] = {}
+        gaps: list[int] = []
+        end = 0
+        for spec in specs:
+            self.places[spec.name] = end
+            used = end + _num_bytes(spec)
+            end = -(-used // self.ALIGNMENT) * self.ALIGNMENT
+            gaps += range(used, end)
+        """The bytes between, which nobody writes."""
+        self.gaps = torch.tensor(gaps, dtype=torch.int64)
+        self.spec = TensorSpec(
+            "what the forward pass kept",
+            "uint8",
+            (end,),
+            (end,),
+            is_parameter=False,
+            is_residual=True,
+            terms=frozenset(),
+            cuts=(),
+        )
+
+
+def _num_bytes(spec: TensorSpec) -> int:
+    return math.prod(spec.local_shape) * getattr(torch, spec.dtype).itemsize
+
+
+class Callable:
+    """An entry of a program, with tensors of torch: arguments and results in their
+    order, and behind them the bytes that are kept, if there are any."""
+
+    def __init__(self, program: Program, index: int, world: World, kept: Kept) -> None:
         self.entry: Entry = program.entries[index]
         self.world = world
         self.run = program.table.contents.entries[index].run
-        self._pointers = c.c_void_p * (
-            len(self.entry.arguments) + len(self.entry.results)
-        )
+        arguments, results = self.entry.arguments, self.entry.results
+        self._pointers = c.c_void_p * (len(arguments) + len(results))
+        taken, given = _with_kept(arguments, kept), _with_kept(results, kept)
         self._arguments = [
             (spec, getattr(torch, spec.dtype), torch.Size(spec.local_shape))
-            for spec in self.entry.arguments
+            for spec in taken
         ]
         self._results = [
-            (torch.Size(spec.local_shape), getattr(torch, spec.dtype))
-            for spec in self.entry.results
+            (torch.Size(spec.local_shape), getattr(torch, spec.dtype)) for spec in given
         ]
         # Of one element each; made like them is in half the time of torch.empty.
         self._prototypes = [
             torch.empty(1, dtype=dtype).expand(shape) for shape, dtype in self._results
         ]
+        self._gaps = kept.gaps if kept.spec in given and len(kept.gaps) else None
+        # Of each of the entry's: which tensor it is in, and how far.
+        places = [
+            *_places(arguments, 0, len(taken) - 1, kept),
+            *_places(results, len(taken), len(taken) + len(given) - 1, kept),
+        ]
+        self._tensors = [of for of, _ in places]
+        self._offsets = [offset for _, offset in places]
 
     def empty(self, device: torch.device | None = None) -> list[Tensor]:
         return [
@@ -63,17 +107,23 @@ class Callable:
             self.world.fail(str(error))
             raise
         results = list(map(torch.empty_like, self._prototypes))
-        pointers = self._pointers(
-            *[tensor.data_ptr() for tensor in held],
-            *[tensor.data_ptr() for tensor in results],
-        )
+        pointers = self.frame(held, results)
         self.world.is_inside = True
         try:
             self.run(self.world.context, None, pointers)
         finally:
             self.world.is_inside = False
         self.world.check()
+        # What is equal is so to the byte.
+        if self._gaps is not None:
+            results[-1].index_fill_(0, self._gaps, 0)
         return results
+
+    def frame(self, held: Sequence[Tensor], results: Sequence[Tensor]) -> Any:
+        """What the entry is called with."""
+        starts = [tensor.data_ptr() for tensor in (*held, *results)]
+        ordered = map(starts.__getitem__, self._tensors)
+        return self._pointers(*map(operator.add, ordered, self._offsets))
 
     def _hold(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """What the program can read."""
@@ -121,32 +171,59 @@ class Callable:
         return tensor.contiguous()
 
 
+def _with_kept(specs: Sequence[TensorSpec], kept: Kept) -> list[TensorSpec]:
+    """What torch hands over for them."""
+    others = [spec for spec in specs if not spec.is_residual]
+    return [*others, kept.spec] if len(others) < len(specs) else others
+
+
+def _places(
+    specs: Sequence[TensorSpec], first: int, last: int, kept: Kept
+) -> Iterator[tuple[int, int]]:
+    for spec in specs:
+        if spec.is_residual:
+            yield last, kept.places[spec.name]
+        else:
+            yield first, 0
+            first += 1
+
+
 class _Registered:
     """What the operators know of a program."""
 
     def __init__(self, program: Program, world: World) -> None:
-        self.forward = Callable(program, 0, world)
+        kept = Kept([spec for spec in program.entries[0].results if spec.is_residual])
+        self.forward = Callable(program, 0, world, kept)
         self.num_results = sum(
             not spec.is_residual for spec in self.forward.entry.results
         )
-        self.backward = Callable(program, 1, world) if program.has_backward else None
-        if self.backward:
+        self.backward = None
+        if program.has_backward:
+            self.backward = Callable(program, 1, world, kept)
             self._read_backward(self.forward.entry, self.backward.entry, world)
 
     def _read_backward(self, forward: Entry, backward: Entry, world: World) -> None:
         arguments = {spec.name: i for i, spec in enumerate(forward.arguments)}
-        results = {spec.name: i for i, spec in enumerate(forward.results)}
-        # Where each argument of the backward entry comes from: ("saved", i) of the
-        # forward's arguments, ("result", i) for a residual, ("cotangent", i).
-        self.sources: list[tuple[str, int]] = []
+        shown = [spec.name for spec in forward.results if not spec.is_residual]
+        results = {name: i for i, name in enumerate(shown)}
+        # What the backward operator is called with: which of the forward's arguments,
+        # which cotangent, and what was kept.
+        self.arguments_read = [
+            arguments[spec.name]
+            for spec in backward.arguments
+            if spec.name in arguments and not spec.is_residual
+        ]
+        self.sources: list[tuple[int, TensorSpec | None]] = []
         for spec in backward.arguments:
             if spec.is_residual:
-                self.sources.append(("result", results[spec.name]))
-            elif spec.name in arguments:
-                self.sources.append(("saved", arguments[spec.name]))
+                continue
+            if spec.name in arguments:
+                saved = self.arguments_read.index(arguments[spec.name])
+                self.sources.append((saved, None))
             else:
                 name = spec.name.removesuffix(".cotangent")
-                self.sources.append(("cotangent", results[name]))
+                self.sources.append((results[name], spec))
+        self.reads_kept = any(spec.is_residual for spec in backward.arguments)
         # Which argument each gradient is of, and whether another rank gives it.
         self.gradient_of = [
             arguments[spec.name.removeprefix("grad.")] for spec in backward.results
@@ -225,12 +302,10 @@ def _save(ctx: Any, inputs: tuple[str, Sequence[Tensor]], output: list[Tensor]) 
     ctx.set_materialize_grads(False)
     if known.backward is None:
         return
-    kept = [
-        tensors[i] if source == "saved" else output[i]
-        for source, i in known.sources
-        if source != "cotangent"
-    ]
-    ctx.save_for_backward(*kept)
+    saved = [tensors[i] for i in known.arguments_read]
+    if known.reads_kept:
+        saved.append(output[-1])
+    ctx.save_for_backward(*saved)
 
 
 def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
@@ -240,19 +315,13 @@ def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
             f"'{known.forward.entry.name}' has no backward entry; compile it with "
             "vjp=, or call it under torch.no_grad()"
         )
-    kept = iter(ctx.saved_tensors)
-    tensors = []
-    for (source, i), spec in zip(
-        known.sources, known.backward.entry.arguments, strict=True
-    ):
-        if source != "cotangent":
-            tensors.append(next(kept))
-            continue
-        given = cotangents[i]
-        dtype = getattr(torch, spec.dtype)
-        tensors.append(
-            torch.zeros(spec.local_shape, dtype=dtype) if given is None else given
-        )
+    saved = ctx.saved_tensors
+    tensors = [
+        saved[i] if spec is None else _cotangent(cotangents[i], spec)
+        for i, spec in known.sources
+    ]
+    if known.reads_kept:
+        tensors.append(saved[-1])
     found: list[Tensor | None] = [None] * len(ctx.dtypes)
     for of, gradient in zip(
         known.gradient_of, _backward(ctx.program, tensors), strict=True
@@ -260,6 +329,12 @@ def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
         # bf16 parameters have gradients of f32.
         found[of] = gradient.to(ctx.dtypes[of])
     return None, found
+
+
+def _cotangent(given: Tensor | None, spec: TensorSpec) -> Tensor:
+    if given is not None:
+        return given
+    return torch.zeros(spec.local_shape, dtype=getattr(torch, spec.dtype))
 
 
 for _name, _run, _fake in (

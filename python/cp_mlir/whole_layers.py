@@ -4,6 +4,7 @@ there is one op of the dialect."""
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,10 +23,13 @@ _library.define("mixer(Tensor u, Tensor[] weights, str[] names, str fields) -> T
 _library.define(
     "attention(Tensor q, Tensor k, Tensor v, float scale, int window) -> Tensor"
 )
+_library.define(
+    "attention_block(Tensor u, Tensor[] weights, str[] names, str fields) -> Tensor"
+)
 _library.define("rms_norm(Tensor x, Tensor weight, float eps) -> Tensor")
 
 
-def _fake_mixer(u: Tensor, weights: Any, names: Any, fields: str) -> Tensor:
+def _fake_layer(u: Tensor, weights: Any, names: Any, fields: str) -> Tensor:
     return torch.empty_like(u)
 
 
@@ -38,7 +42,8 @@ def _fake_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 
 
 for _name, _fake in (
-    ("mixer", _fake_mixer),
+    ("mixer", _fake_layer),
+    ("attention_block", _fake_layer),
     ("attention", _fake_attention),
     ("rms_norm", _fake_norm),
 ):
@@ -117,9 +122,81 @@ def _attention(
     return _ops.attention(q, k, v, scale, sliding_window or 0), None
 
 
+# Attention that computes as cp.attention_block does: of plain projections, with rotary
+# embeddings of halves of the first channels of a head, or none.
+_BLOCKS = frozenset(
+    {"BambaAttention", "GraniteMoeHybridAttention", "NemotronHAttention"}
+)
+_PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
+
+
+def _is_block(module: Any) -> bool:
+    if type(module).__name__ not in _BLOCKS:
+        return False
+    linears = [getattr(module, name) for name in _PROJECTIONS]
+    return (
+        all(type(each) is nn.Linear and not each._forward_hooks for each in linears)
+        and len({each.bias is None for each in linears}) == 1
+    )
+
+
+def _rotary_of(model: nn.Module) -> tuple[float, int] | None:
+    """Theta and channels of its rotary embeddings, where they are the plain ones."""
+    known = [
+        module
+        for module in model.modules()
+        if hasattr(module, "inv_freq") and hasattr(module, "attention_scaling")
+    ]
+    if len(known) != 1:
+        return None
+    module: Any = known[0]
+    parameters = getattr(module.config, "rope_parameters", None) or {}
+    theta = parameters.get("rope_theta")
+    if theta is None or module.attention_scaling != 1:
+        return None
+    found = module.inv_freq.double()
+    dims = 2 * len(found)
+    expected = float(theta) ** -(torch.arange(0, dims, 2).double() / dims)
+    return (float(theta), dims) if torch.allclose(found, expected, 1e-6, 0) else None
+
+
+def _block(module: Any, rotary: tuple[float, int] | None) -> Callable[..., Any]:
+    """`rotary`: that of the positions from 0, or None where they are others."""
+    what = type(module).__name__
+    original = type(module).forward
+    signature = inspect.signature(original)
+    names = [name for name, _ in module.named_parameters()]
+
+    def forward(hidden_states: Tensor, *others: Any, **named: Any) -> Any:
+        given = signature.bind(module, hidden_states, *others, **named).arguments
+        given.update(given.pop("kwargs", {}))
+        rotates = given.get("position_embeddings") is not None
+        if rotates and rotary is None:
+            return original(module, hidden_states, *others, **named)
+        refuse(what, (), given)
+        dropout = module.attention_dropout if module.training else 0.0
+        mask = given.pop("attention_mask", None)
+        scale = scale_of(what, hidden_states, module.scaling, mask, dropout, given)
+        theta, dims = rotary if rotates and rotary else (0.0, 0)
+        fields = {
+            "num_heads": module.q_proj.out_features // module.head_dim,
+            "num_kv_heads": module.k_proj.out_features // module.head_dim,
+            "head_dim": module.head_dim,
+            "scale": scale,
+            "rope_theta": theta,
+            "rotary_dims": dims,
+            "bias": module.q_proj.bias is not None,
+        }
+        weights = [module.get_parameter(name) for name in names]
+        return _ops.attention_block(hidden_states, weights, names, repr(fields)), None
+
+    return forward
+
+
 @contextlib.contextmanager
-def layers_whole(model: Any) -> Iterator[None]:
-    """Until it ends, each layer that has an op is one operator."""
+def layers_whole(model: Any, counts_from_zero: bool = True) -> Iterator[None]:
+    """Until it ends, each layer that has an op is one operator. `counts_from_zero`:
+    positions are those of a row, or of its documents."""
     if getattr(model, "_cp_mlir_sharded", False):
         raise ExportError(
             "the model is sharded, and its layers are programs already; export another "
@@ -128,11 +205,14 @@ def layers_whole(model: Any) -> Iterator[None]:
     changed: list[tuple[nn.Module, Any]] = []
     config = getattr(model, "config", None)
     attention = getattr(config, "_attn_implementation", None)
+    rotary = _rotary_of(model) if counts_from_zero else None
     try:
         for name, module in model.named_modules():
             if type(module).__name__ in MIXERS:
                 check_mixer(module, name)
                 forward = _mixer(module)
+            elif _is_block(module):
+                forward = _block(module, rotary)
             elif _is_norm(module):
                 forward = _norm(module)
             else:

@@ -102,6 +102,19 @@ class Writer:
             f"{text} output_shape {list(shape)} : {source.type} into {result}",
         )
 
+    def squeeze(self, source: Value, dim: int) -> Value:
+        """Without a dimension of one element, which goes to the one behind it."""
+        shape = (*source.shape[:dim], *source.shape[dim + 1 :])
+        groups = [[i] for i in range(dim)] + [[dim, dim + 1]]
+        groups += [[i] for i in range(dim + 2, len(source.shape))]
+        result = tensor_type(shape, source.element)
+        return self.op(
+            shape,
+            source.element,
+            f"tensor.collapse_shape {source.name} {groups} : {source.type} "
+            f"into {result}",
+        )
+
     def generic(
         self,
         operands: Sequence[tuple[Value, Sequence[int]]],

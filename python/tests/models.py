@@ -18,10 +18,15 @@ NAMES = {
     "nemotron_h": "goldens-hybrid/nemotron_h",
     "granite": "goldens-hybrid/granite",
 }
+# With biases, rotary embeddings of all channels, other scales and limits.
+OPTIONS = {
+    name: f"goldens-hybrid/{name}"
+    for name in ("bamba-options", "nemotron_h-options", "granite-options")
+}
 
 
 def make(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:
-    config = AutoConfig.from_pretrained(GOLDENS / NAMES[name])
+    config = AutoConfig.from_pretrained(GOLDENS / (NAMES | OPTIONS)[name])
     torch.manual_seed(20)
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
     with torch.no_grad():
@@ -32,7 +37,20 @@ def make(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:
                 parameter.uniform_(-2.0, 0.5)
             elif key.endswith("bias"):
                 parameter.normal_(0.0, 0.1)
-    return model.to(dtype).train()
+    model = model.to(dtype).train()
+    if dtype is torch.float64:
+        _widen_rotary(model)
+    return model
+
+
+def _widen_rotary(model: nn.Module) -> None:
+    """Frequencies as the compiler has them: transformers rounds them to f32."""
+    for module in model.modules():
+        if isinstance(getattr(module, "inv_freq", None), Tensor):
+            theta = module.config.rope_parameters["rope_theta"]
+            dims = 2 * len(module.inv_freq)
+            places = torch.arange(0, dims, 2, dtype=torch.float64)
+            module.inv_freq = float(theta) ** -(places / dims)
 
 
 class _WideTorch:

@@ -17,7 +17,7 @@ import torch.distributed as dist
 import cp_mlir
 from cp_mlir.layers import AttentionShape, MixerShape
 
-WIDE = {"agreement", "packed", "exported"}
+WIDE = {"agreement", "packed", "exported", "packed_whole"}
 CASES: dict[str, Callable[[], dict[str, Any]]] = {}
 
 
@@ -46,20 +46,29 @@ def _beside(
     expected: torch.Tensor,
     loss: torch.Tensor,
     ids: torch.Tensor,
+    *,
+    as_one: bool = False,
     **given: torch.Tensor,
 ) -> dict[str, Any]:
-    """Each sharding of a model on a batch beside the reference, which has gradients."""
+    """Each sharding of a model on a batch beside the reference, which has gradients.
+    Layer by layer, or as one program."""
     found = {}
     for words in shardings():
         each = models.copied(model)
-        cp = cp_mlir.shard(each, **words)
+        cp = (cp_mlir.compile_model if as_one else cp_mlir.shard)(each, **words)
         batch = cp.batch(ids, **given)
-        logits = each(**batch).logits
-        mine = models.cross_entropy(
-            logits, batch["shift_labels"], batch["num_items_in_batch"]
+        output = cp(**batch) if as_one else each(**batch)
+        logits = output.logits
+        mine = (
+            output.loss
+            if as_one
+            else models.cross_entropy(
+                logits, batch["shift_labels"], batch["num_items_in_batch"]
+            )
         )
         mine.backward()
-        cp.sum_gradients()
+        if not as_one:
+            cp.sum_gradients()
         whole = cp.gather(logits, batch["cp_batch"])
         # What a row holds behind its documents is of none.
         whole[(expected == 0).all(-1)] = 0
@@ -107,6 +116,16 @@ def _documents(model: Any, ids: Any, lengths: list[list[int]], count: int) -> An
 @case
 def packed() -> dict[str, Any]:
     """Rows of documents beside each document by itself, in f64."""
+    return _packed(as_one=False)
+
+
+@case
+def packed_whole() -> dict[str, Any]:
+    """The same of models as one program each."""
+    return _packed(as_one=True)
+
+
+def _packed(as_one: bool) -> dict[str, Any]:
     found = {}
     lengths = [[10, 31, 23], [40, 3, 17]]
     count = sum(length - 1 for row in lengths for length in row)
@@ -118,7 +137,9 @@ def packed() -> dict[str, Any]:
         expected, loss = _documents(reference, ids, lengths, count)
         loss.backward()
         given = {"seq_lens": torch.tensor(lengths, dtype=torch.int32)}
-        found |= _beside(name, model, reference, expected, loss, ids, **given)
+        found |= _beside(
+            name, model, reference, expected, loss, ids, as_one=as_one, **given
+        )
     return found
 
 
@@ -190,7 +211,18 @@ def compiled() -> dict[str, Any]:
             dist.all_reduce(total)
             worst = max(worst, abs(float(total - expected)))
             losses.append(float(expected))
-        found[name] = {"worst": worst, "falls": losses[0] - losses[-1]}
+        # Rows of another length need another program, and those that follow none.
+        for _ in range(2):
+            batch = whole.batch(ids[:, :40])
+            with torch.no_grad():
+                logits = whole.gather(whole(**batch).logits, batch["cp_batch"])
+                expected = alone(input_ids=ids[:, :40], use_cache=False).logits
+        found[name] = {
+            "worst": worst,
+            "falls": losses[0] - losses[-1],
+            "shorter": models.rel_l2(logits, expected),
+            "programs": len(whole.operators),
+        }
     return found
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import models
 import pytest
+import same_ir
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -185,3 +186,28 @@ def test_other_refusals() -> None:
             module.attention_dropout = 0.5
     with pytest.raises(ValueError, match=r"dropout 0\.5"):
         cp_mlir.export(model, input_ids=torch.ones(1, 32).long())
+
+
+@pytest.mark.parametrize("documents", [0, 3])
+@pytest.mark.parametrize("name", [*models.NAMES, *models.OPTIONS])
+def test_is_what_cp_translate_makes_of_the_config(name: str, documents: int) -> None:
+    config = models.GOLDENS / (models.NAMES | models.OPTIONS)[name] / "config.json"
+    expected = subprocess.run(
+        [
+            str(_native.find("cp-translate")),
+            "--import-hf",
+            "--batch=2",
+            "--seq=64",
+            f"--documents={documents}",
+            str(config),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    ids = torch.ones(2, 64).long()
+    text = cp_mlir.export(models.make(name).eval(), documents=documents, input_ids=ids)
+    # What files of weights call otherwise than transformers' modules.
+    if name.startswith("nemotron_h"):
+        expected = expected.replace('"backbone.', '"model.')
+    assert same_ir.differences(text, expected) == []

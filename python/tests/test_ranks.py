@@ -37,7 +37,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: Any) -> dict[str, An
     return {"ranks": request.param, **json.loads(results.read_text())}
 
 
-@pytest.mark.parametrize("case", ["agreement", "packed", "exported"])
+@pytest.mark.parametrize("case", ["agreement", "packed", "exported", "packed_whole"])
 def test_agreement(found: dict[str, Any], case: str) -> None:
     assert len(found[case]) == (20 if found["ranks"] == 2 else 24)
     for label, each in found[case].items():
@@ -63,6 +63,8 @@ def test_compiled(found: dict[str, Any]) -> None:
     for label, each in found["compiled"].items():
         assert each["worst"] < 1e-4, label
         assert each["falls"] > 1e-2, label
+        assert each["shorter"] < 1e-3, label
+        assert each["programs"] == 2, label
 
 
 def test_operators(found: dict[str, Any]) -> None:

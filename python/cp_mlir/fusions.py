@@ -1,0 +1,189 @@
+"""What models write as several operators of aten, and is one loop, or is cut before it
+is computed: what the compiler's own importers write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from .layers import real
+from .writer import Value
+
+if TYPE_CHECKING:
+    from .aten import AtenImporter
+
+_aten = torch.ops.aten
+# Parts of an MLP, by how ranks that share its hidden channels cut their weights.
+_PARALLEL = {
+    "gate_proj": "columns",
+    "up_proj": "columns",
+    "input_linear": "columns",
+    "down_proj": "rows",
+    "output_linear": "rows",
+}
+
+
+class Fusions:
+    """Of a graph: which nodes end such a group, and which are inside of one."""
+
+    def __init__(self, graph: fx.Graph) -> None:
+        self.ends: dict[fx.Node, Callable[[AtenImporter], Any]] = {}
+        self.inner: set[fx.Node] = set()
+        for node in graph.nodes:
+            for find in (_scaled_projection, _swiglu, _squared_relu, _halves):
+                found = find(node)
+                if found is not None:
+                    self.inner |= found[0]
+                    self.ends[node] = found[1]
+                    break
+
+
+# The nodes inside, and what writes the group.
+_Found = tuple[set[fx.Node], Callable[["AtenImporter"], Any]]
+
+
+def _only_for(node: Any, target: Any) -> bool:
+    """Whether it is a node of this operator that another one alone reads."""
+    return isinstance(node, fx.Node) and node.target is target and len(node.users) == 1
+
+
+def _scaled_projection(node: fx.Node) -> _Found | None:
+    """Logits that are scaled by a number: their hidden states are instead, so that the
+    result is a projection, of which cp-next-token-loss makes a loss that keeps no
+    logits."""
+    if not (
+        node.target in (_aten.div.Tensor, _aten.mul.Tensor)
+        and all(user.op == "output" for user in node.users)
+        and _only_for(projection := node.args[0], _aten.linear.default)
+        and isinstance(projection, fx.Node)
+        and len(projection.args) == 2
+        and isinstance(factor := node.args[1], (int, float))
+    ):
+        return None
+    source, weight = projection.args
+    assert isinstance(source, fx.Node)
+
+    def write(importer: AtenImporter) -> Value:
+        importer.node = source
+        x = importer.of(source)
+        narrow = (
+            importer.op_div(x, factor)
+            if node.target is _aten.div.Tensor
+            else importer.op_mul(x, factor)
+        )
+        importer.node = projection
+        return importer.op_linear(narrow, importer.of(weight))
+
+    return {projection}, write
+
+
+def _swiglu(node: fx.Node) -> _Found | None:
+    """silu(gate) * up of one shape."""
+    if node.target is not _aten.mul.Tensor:
+        return None
+    for silu, up in (node.args, node.args[::-1]):
+        if not (_only_for(silu, _aten.silu.default) and isinstance(up, fx.Node)):
+            continue
+        assert isinstance(silu, fx.Node)
+        gate = silu.args[0]
+        if not (isinstance(gate, fx.Node) and _alike(node, gate, up)):
+            continue
+
+        def write(
+            importer: AtenImporter, gate: fx.Node = gate, up: fx.Node = up
+        ) -> Value:
+            return importer.wide_map(importer.of(gate), importer.of(up), body=_swish)
+
+        return {silu}, write
+    return None
+
+
+def _alike(*nodes: fx.Node) -> bool:
+    values = [node.meta["val"] for node in nodes]
+    return all(
+        each.shape == values[0].shape and each.dtype == values[0].dtype
+        for each in values
+    )
+
+
+def _swish(importer: AtenImporter, names: list[str], element: str) -> Any:
+    """x / (1 + exp(-x)) * y, with an exponential whose derivative is finite too."""
+    x, y = names
+    writer = importer.writer
+    most, one, a, b, c, d, e, f = (writer.fresh() for _ in range(8))
+    bound = 700.0 if element == "f64" else 80.0
+    return [
+        f"{most} = arith.constant {real(bound)} : {element}",
+        f"{a} = arith.negf {x} : {element}",
+        f"{b} = arith.minimumf {a}, {most} : {element}",
+        f"{c} = math.exp {b} : {element}",
+        f"{one} = arith.constant {real(1.0)} : {element}",
+        f"{d} = arith.addf {c}, {one} : {element}",
+        f"{e} = arith.divf {x}, {d} : {element}",
+        f"{f} = arith.mulf {e}, {y} : {element}",
+    ], f
+
+
+def _squared_relu(node: fx.Node) -> _Found | None:
+    is_square = node.target is _aten.square.default or (
+        node.target is _aten.pow.Tensor_Scalar and node.args[1] == 2
+    )
+    if not (is_square and _only_for(relu := node.args[0], _aten.relu.default)):
+        return None
+    assert isinstance(relu, fx.Node)
+    source = relu.args[0]
+
+    def body(importer: AtenImporter, names: list[str], element: str) -> Any:
+        zero, positive, squared = (importer.writer.fresh() for _ in range(3))
+        return [
+            f"{zero} = arith.constant {real(0.0)} : {element}",
+            f"{positive} = arith.maximumf {names[0]}, {zero} : {element}",
+            f"{squared} = arith.mulf {positive}, {positive} : {element}",
+        ], squared
+
+    return {relu}, lambda importer: importer.wide_map(importer.of(source), body=body)
+
+
+def _halves(node: fx.Node) -> _Found | None:
+    """A linear layer's result in two: two layers, each with its half of the weight,
+    which ranks can share."""
+    if not (
+        node.target is _aten.chunk.default
+        and node.args[1] == 2
+        and _only_for(linear := node.args[0], _aten.linear.default)
+        and isinstance(linear, fx.Node)
+        and len(linear.args) == 2
+    ):
+        return None
+    rank = len(linear.meta["val"].shape)
+    dim = node.args[2] if len(node.args) > 2 else 0
+    if dim not in (-1, rank - 1) or linear.meta["val"].shape[-1] % 2:
+        return None
+    source, weight = linear.args
+
+    def write(importer: AtenImporter) -> list[Value]:
+        x, whole = importer.of(source), importer.of(weight)
+        rows = whole.shape[0] // 2
+        importer.node = linear
+        shape = (*linear.meta["val"].shape[:-1], rows)
+        return [
+            importer.linear(x, importer.slice(whole, 0, half * rows, rows), shape)
+            for half in (0, 1)
+        ]
+
+    return {linear}, write
+
+
+def parallel_of(node: fx.Node) -> str | None:
+    """How ranks that share an MLP's hidden channels cut the weight of a linear layer
+    that is a part of one: "columns" or "rows"."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    if len(stack) < 2:
+        return None
+    path, _ = stack[-1]
+    _, parent = stack[-2]
+    kind = parent if isinstance(parent, str) else parent.__name__
+    return _PARALLEL.get(path.rpartition(".")[2]) if kind.endswith("MLP") else None

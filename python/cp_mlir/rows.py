@@ -1,0 +1,126 @@
+"""Ranks that share the rows of a batch: what each gets of them, and the way back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .batch import Batch
+from .compiler import Sharding
+from .world import World
+
+# What batch() knows what to do with.
+_TAKEN = {
+    "attention_mask",
+    "input_ids",
+    "inputs_embeds",
+    "labels",
+    "loss_mask",
+    "padding_mask",
+    "position_ids",
+    "seq_lens",
+    "seq_lens_padded",
+}
+
+
+class RowSharing:
+    """Of the ranks of a group, by the order of a sharding."""
+
+    group: Any
+    sharding: Sharding
+    world: World
+
+    def share_rows(self, group: Any, sharding: Sharding, world: World) -> None:
+        self.group = group
+        self.sharding = sharding
+        self.world = world
+
+    @property
+    def rank(self) -> int:
+        return self.world.rank
+
+    def batch(
+        self,
+        input_ids: Tensor | None = None,
+        *,
+        labels: Tensor | None = None,
+        packed: bool = False,
+        length: int = 0,
+        documents: int = 0,
+        **tensors: Tensor,
+    ) -> dict[str, Any]:
+        """This rank's part of whole rows, as keyword arguments of the model: ids,
+        positions, and labels, which are each token's own or missing (those of a causal
+        model) and become those of the next token before rows are cut. All ranks give
+        the same rows. With `seq_lens` `[B, n]` a row holds several documents, and
+        nothing passes from one to the next; `packed` lays all rows end to end as
+        documents of one. `length` and `documents` are capacities of a row: batches
+        with the same ones need one compilation.
+
+        The loss of a rank is its share of the mean over all tokens: sums over ranks
+        are loss and gradients of the batch.
+        """
+        if input_ids is not None:
+            tensors["input_ids"] = input_ids
+        if labels is not None:
+            tensors["labels"] = labels
+        unknown = set(tensors) - _TAKEN
+        if unknown:
+            raise TypeError(
+                f"batch() hands no {sorted(unknown)} to the model; it takes "
+                f"{sorted(_TAKEN)}, and Batch cuts any others"
+            )
+        for name, tensor in tensors.items():
+            if tensor.requires_grad:
+                raise ValueError(
+                    f"'{name}' has a gradient, which would end here: batch() makes new "
+                    "tensors; give ids, or embed this rank's part of them"
+                )
+        made = Batch(
+            tensors,
+            self.world.size,
+            self.sharding.order,
+            packed=packed,
+            length=length,
+            documents=documents,
+            inner=self.sharding.inner or 1,
+        )
+        known = set(made.names())
+        given: dict[str, Any] = {
+            name: made.part(name, self.rank)
+            for name in known & {"input_ids", "inputs_embeds", "position_ids"}
+        }
+        if "labels" in known:
+            mine, whole = made.part("labels", self.rank), made.whole("labels")
+            if "loss_mask" in known:
+                mine = mine.masked_fill(made.part("loss_mask", self.rank) == 0, -100)
+                whole = whole.masked_fill(made.whole("loss_mask") == 0, -100)
+            given["labels"] = given["shift_labels"] = mine
+            given["num_items_in_batch"] = (whole != -100).sum()
+        if packed or "seq_lens" in tensors:
+            given["cu_seqlens"] = made.whole("cu_seqlens_padded")
+        given["cp_batch"] = made
+        return given
+
+    def gather(self, part: Tensor, batch: Batch, dim: int = 1) -> Tensor:
+        """What a model gave of a batch (`logits`), whole, on all ranks; without
+        gradients."""
+        import torch.distributed as dist
+
+        parts = [torch.empty_like(part) for _ in range(self.world.size)]
+        if self.world.size == 1:
+            parts = [part]
+        else:
+            dist.all_gather(parts, part.detach().contiguous(), group=self.group)
+        return batch.gather(parts, dim)
+
+    def sum_loss(self, loss: Tensor) -> float:
+        """The batch's loss of those of all ranks."""
+        import torch.distributed as dist
+
+        total = loss.detach().clone()
+        if self.world.size > 1:
+            dist.all_reduce(total, group=self.group)
+        return float(total)
