@@ -63,7 +63,19 @@ void addMove(const Decision &decision, int64_t ranks, ExplainedLayers &layer) {
     sum += more;
 }
 
+/// Heads that the ranks do not divide, in the same table.
+void addHeads(const Decision &decision, ExplainedLayers &layer) {
+  ++rowOf<ExplainedRefusal>(
+        layer.refusals,
+        {decision.text("op"), decision.text("heads") + " heads",
+         decision.text("ranks") + " ranks do not divide them",
+         decision.text("of_zeros") + " of zeros behind them", 0})
+        .calls;
+}
+
 void addRefusal(const Decision &decision, ExplainedLayers &layer) {
+  if (decision.name == "heads")
+    return addHeads(decision, layer);
   std::string why = "operand " + decision.text("operand") + ", dimension " +
                     decision.text("dim") + ": " + decision.text("why");
   ++rowOf<ExplainedRefusal>(layer.refusals,

@@ -111,23 +111,45 @@ void checkSame(OpTrace &trace, const NamedValue &first, size_t firstDim,
   }
 }
 
+/// How many indices of a dimension there are on all ranks together, without
+/// zeros that stand behind them; 0 where nothing is known of any.
+static int64_t sizeWithoutZeros(OpTrace &trace, const TracedValue &value,
+                                size_t dim) {
+  int64_t size = 0, whole = 0;
+  bool anyZeros = false;
+  for (int64_t rank = 0; value.space && rank < trace.numRanks(); ++rank) {
+    Digits digits =
+        digitsAlong(value, rank, dim, dim, [](int64_t, int64_t, int64_t) {});
+    whole = digits.size;
+    for (int64_t digit : digits.at) {
+      anyZeros |= digit == Digits::none;
+      size = std::max(size, digit + 1);
+    }
+  }
+  return anyZeros ? size : whole;
+}
+
 void checkGroups(OpTrace &trace, const NamedValue &heads,
                  const NamedValue &groups, size_t dim, int64_t rank) {
   Digits a = digitsOf(trace, heads, rank, dim, dim),
          b = digitsOf(trace, groups, rank, dim, dim);
   int64_t count = static_cast<int64_t>(a.at.size());
   int64_t slots = static_cast<int64_t>(b.at.size());
+  int64_t numHeads = sizeWithoutZeros(trace, *heads.value, dim);
+  int64_t numGroups = sizeWithoutZeros(trace, *groups.value, dim);
   for (int64_t i = 0; i < count; ++i) {
     int64_t slot = i * slots / count;
-    if (a.at[i] < 0 || b.at[slot] < 0)
+    bool isZeros = b.at[slot] == Digits::none && numGroups > 0;
+    if (a.at[i] < 0 || (b.at[slot] < 0 && !isZeros))
       continue;
-    int64_t want = a.at[i] * b.size / a.size;
+    int64_t want = a.at[i] * numGroups / numHeads;
     if (b.at[slot] == want)
       continue;
+    std::string held =
+        isZeros ? "zeros" : "group " + std::to_string(b.at[slot]);
     trace.report(rank, groups.name + ": index " + std::to_string(slot) +
-                           " of dimension " + std::to_string(dim) +
-                           " holds group " + std::to_string(b.at[slot]) +
-                           " where it should hold group " +
+                           " of dimension " + std::to_string(dim) + " holds " +
+                           held + " where it should hold group " +
                            std::to_string(want) + ", that of head " +
                            std::to_string(a.at[i]) + " of " + heads.name);
     return;

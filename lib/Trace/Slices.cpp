@@ -13,31 +13,6 @@ using namespace mlir;
 
 namespace cp {
 
-/// The place along a dimension of each index of the whole, where every rank
-/// holds the same ones, each once, and either all in their order or not all;
-/// else nothing. All in another order are on their way to their order.
-using OwnPlaces = std::optional<llvm::DenseMap<int64_t, int64_t>>;
-
-static OwnPlaces placesOnEachRank(const TracedValue &value, size_t dim,
-                                  int64_t ranks) {
-  std::vector<int64_t> first;
-  bool isSame = true;
-  for (int64_t rank = 0; rank < ranks && isSame; ++rank) {
-    Digits digits =
-        digitsAlong(value, rank, dim, dim,
-                    [&](int64_t, int64_t, int64_t) { isSame = false; });
-    if (rank == 0)
-      first = digits.at;
-    isSame &= digits.at == first;
-  }
-  llvm::DenseMap<int64_t, int64_t> places;
-  bool isAll = value.space->wholeSize(dim) == value.shape[dim];
-  for (auto [place, digit] : llvm::enumerate(first))
-    isSame &= digit >= 0 && places.try_emplace(digit, place).second &&
-              (!isAll || digit == int64_t(place));
-  return isSame ? OwnPlaces(std::move(places)) : std::nullopt;
-}
-
 namespace {
 
 /// Where a part stands in a larger tensor, and which of its dimensions have
@@ -50,6 +25,13 @@ struct Window {
   Window(OpTy op, ArrayRef<int64_t> part, ArrayRef<int64_t> whole)
       : part(part), whole(whole), offsets(op.getStaticOffsets()),
         steps(op.getStaticStrides()), isOwn(part.size()) {}
+
+  /// Whether the part has this index of a dimension of the larger tensor.
+  bool takes(size_t dim, int64_t index) const {
+    int64_t ahead = index - offsets[dim];
+    return ahead >= 0 && steps[dim] > 0 && ahead % steps[dim] == 0 &&
+           ahead / steps[dim] < part[dim];
+  }
 
   bool hasOwn() const { return llvm::is_contained(isOwn, true); }
 
@@ -64,6 +46,39 @@ struct Window {
     return place;
   }
 };
+
+} // namespace
+
+/// The place along a dimension of each index of the whole, where every rank
+/// holds the same ones, each once, and either all in their order or not all;
+/// else nothing. All in another order are on their way to their order. Of what
+/// the window leaves out nothing need be known, as of zeros behind.
+using OwnPlaces = std::optional<llvm::DenseMap<int64_t, int64_t>>;
+
+static OwnPlaces placesOnEachRank(const TracedValue &value, size_t dim,
+                                  int64_t ranks, const Window &window) {
+  std::vector<int64_t> first;
+  bool isSame = true;
+  for (int64_t rank = 0; rank < ranks && isSame; ++rank) {
+    Digits digits =
+        digitsAlong(value, rank, dim, dim,
+                    [&](int64_t, int64_t, int64_t) { isSame = false; });
+    if (rank == 0)
+      first = digits.at;
+    isSame &= digits.at == first;
+  }
+  llvm::DenseMap<int64_t, int64_t> places;
+  bool isAll = value.space->wholeSize(dim) == value.shape[dim];
+  for (auto [place, digit] : llvm::enumerate(first)) {
+    if (digit < 0 && !window.takes(dim, int64_t(place)))
+      continue;
+    isSame &= digit >= 0 && places.try_emplace(digit, place).second &&
+              (!isAll || digit == int64_t(place));
+  }
+  return isSame ? OwnPlaces(std::move(places)) : std::nullopt;
+}
+
+namespace {
 
 /// An id read in one space and written in another: `change` gets each dimension
 /// and index.
@@ -124,7 +139,7 @@ void traceExtractSlice(OpTrace &trace, tensor::ExtractSliceOp slice) {
   SmallVector<OwnPlaces> places(value.shape.size());
   for (size_t dim = 0; dim < value.shape.size(); ++dim)
     if (value.shape[dim] != source.shape[dim] && !(source.hasRows && dim < 2)) {
-      places[dim] = placesOnEachRank(source, dim, trace.numRanks());
+      places[dim] = placesOnEachRank(source, dim, trace.numRanks(), window);
       window.isOwn[dim] = places[dim].has_value();
     }
   IdSpace space = spaceWith(*source.space, window, value.shape);

@@ -27,8 +27,9 @@ def export(model: nn.Module, *, documents: int = 0, **inputs: Tensor) -> str:
     named as in state_dict(), and of tied ones one is there; inputs with a dimension 1
     are cut along it, and ids are i32. Mixers, causal attention and RMS norms become
     single ops. With `documents`, the most that a row may have, it takes `cu_seqlens`
-    too, `[B, documents + 1]` of i32, and counts positions from 0 in each document. The
-    model is as it was afterwards.
+    too, `[B, documents + 1]` of i32, and counts positions from 0 in each document;
+    position_ids that are given say where tokens stand, and not what documents there
+    are. The model is as it was afterwards.
 
     Errors: ExportError, for an operator without a rule, by name and place; ValueError
     for a layer that is handed what its op does not take, such as a mask.

@@ -32,18 +32,16 @@ class Kept:
     """What a backward entry reads of its forward pass: in one tensor of bytes, since
     torch takes a while to make each tensor and to keep it."""
 
-    # Of any element.
-    ALIGNMENT = 8
-
     def __init__(self, specs: Sequence[TensorSpec]) -> None:
         self.places: dict[str, int] = {}
         gaps: list[int] = []
         end = 0
         for spec in specs:
-            self.places[spec.name] = end
-            used = end + _num_bytes(spec)
-            end = -(-used // self.ALIGNMENT) * self.ALIGNMENT
-            gaps += range(used, end)
+            size = getattr(torch, spec.dtype).itemsize
+            begin = -(-end // size) * size
+            gaps += range(end, begin)
+            self.places[spec.name] = begin
+            end = begin + size * math.prod(spec.local_shape)
         """The bytes between, which nobody writes."""
         self.gaps = torch.tensor(gaps, dtype=torch.int64)
         self.spec = TensorSpec(
@@ -56,10 +54,6 @@ class Kept:
             terms=frozenset(),
             cuts=(),
         )
-
-
-def _num_bytes(spec: TensorSpec) -> int:
-    return math.prod(spec.local_shape) * getattr(torch, spec.dtype).itemsize
 
 
 class Callable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -14,6 +15,8 @@ import torch.distributed as dist
 import cp_mlir
 
 folder = Path(sys.argv[1])
+# A shell's background processes are born with it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
 dist.init_process_group("gloo")
 model = models.make("bamba")

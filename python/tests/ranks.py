@@ -226,6 +226,48 @@ def compiled() -> dict[str, Any]:
     return found
 
 
+@case
+def pages() -> dict[str, Any]:
+    """The loop of each page on coming from other code, beside one process."""
+    found = {}
+    for path in sorted((models.GOLDENS.parents[1] / "docs" / "pytorch").glob("*.md")):
+        blocks = path.read_text(encoding="utf-8").split("```python\n")[1:]
+        code = "\n".join(block.partition("```")[0] for block in blocks)
+        model = models.make("bamba")
+        alone = models.copied(model)
+        ids = torch.randint(1, models.vocabulary(model), (2, 64))
+        lengths = [[10, 31, 23], [40, 3, 21]]
+        known: dict[str, Any] = {
+            "torch": torch,
+            "dist": dist,
+            "model": model,
+            "data": [ids],
+            "packed_data": [(ids, torch.tensor(lengths, dtype=torch.int32))],
+            "optimizer": torch.optim.SGD(model.parameters(), lr=0.5),
+            "make_optimizer": lambda parameters: torch.optim.SGD(parameters, lr=0.5),
+        }
+        exec(code, known)
+        if "packed_data" in code:
+            count = sum(length - 1 for row in lengths for length in row)
+            _, loss = _documents(alone, ids, lengths, count)
+        else:
+            loss = alone(input_ids=ids, labels=ids, use_cache=False).loss
+        loss.backward()
+        if "clip_grad_norm_" in code:
+            torch.nn.utils.clip_grad_norm_(alone.parameters(), 1.0)
+        torch.optim.SGD(alone.parameters(), lr=0.5).step()
+        expected = alone(input_ids=ids, labels=ids, use_cache=False).loss
+        # Once more, with what the loop's step has made of the weights.
+        cp = known["cp"]
+        got = cp.sum_loss(model(**cp.batch(ids)).loss)
+        found[path.stem] = {
+            "loss": abs(cp.sum_loss(known["loss"]) - loss.item()),
+            "after": abs(got - expected.item()),
+            "fell": (loss - expected).item(),
+        }
+    return found
+
+
 def _train(
     model: Any, data: list[dict[str, Any]], how: str, words: dict[str, Any]
 ) -> Any:

@@ -47,6 +47,9 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "broadcast": lambda x, w: x * x.mean(-1, keepdim=True) - w[1],
     "cat": lambda x, w: torch.cat([x[..., 4:], -x[..., :4]], dim=-1),
     "chunk": lambda x, w: torch.cat(list(x.chunk(3, dim=-1)[::-1]), -1),
+    "chunk of linear": lambda x, w: torch.cat(
+        list(functional.linear(x, w).chunk(2, dim=-1)[::-1]), -1
+    ),
     "div": lambda x, w: x / (w[2].exp() + 1.0) / 3.0,
     "expand": lambda x, w: x * w[:1].unsqueeze(0).expand(2, 8, 6),
     "flatten": lambda x, w: x.view(2, 8, 2, 3).flatten(2) * 2,
@@ -62,6 +65,9 @@ FUNCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "silu": lambda x, w: functional.silu(x),
     "sin": lambda x, w: torch.sin(x) + torch.cos(x),
     "split": lambda x, w: x.split([1, 5], -1)[0] * x,
+    "swiglu": lambda x, w: functional.silu(functional.linear(x, w) * 9) * x,
+    "swiglu of one": lambda x, w: x * functional.silu(x),
+    "swiglu of others": lambda x, w: functional.silu(x) * w[3],
     "sqrt": lambda x, w: torch.sqrt(x * x + 1.0),
     "stop": lambda x, w: x * x.detach(),
     "squeeze": lambda x, w: x.unsqueeze(2).squeeze(2) + 1.0,
@@ -92,6 +98,21 @@ def test_operators(name: str) -> None:
         torch.testing.assert_close(
             parameter.grad, model.weight.grad, rtol=1e-11, atol=1e-11
         )
+
+
+def test_bf16() -> None:
+    """A model in bf16 is as near to the one in f32 as torch's own."""
+    wide = models.make("bamba").eval()
+    narrow = models.copied(wide).bfloat16()
+    ids = torch.randint(1, 40, (2, 64))
+    whole = cp_mlir.compile_model(narrow, input_ids=ids)
+    with torch.no_grad():
+        expected = wide(input_ids=ids, use_cache=False).logits
+        theirs = narrow(input_ids=ids, use_cache=False).logits.float()
+        mine = whole(whole.split("input_ids", ids)).float()
+    distance = models.rel_l2(mine, expected)
+    assert distance < 1.5 * models.rel_l2(theirs, expected)
+    assert distance > 0
 
 
 def test_the_module_is_what_tools_take(tmp_path: Path) -> None:
@@ -166,6 +187,51 @@ def test_a_sharded_model() -> None:
     cp_mlir.shard(model)
     with pytest.raises(cp_mlir.ExportError, match="is sharded"):
         cp_mlir.export(model, input_ids=torch.ones(1, 32).long())
+
+
+def test_documents_and_positions() -> None:
+    x = torch.randn(2, 8, 6, dtype=torch.float64)
+    with pytest.raises(cp_mlir.ExportError, match="make the positions an argument"):
+        cp_mlir.export(Function(lambda x, w: rotated(x)), documents=2, x=x)
+    model = models.make("bamba").eval()
+    ids = torch.ones(1, 32).long()
+    with pytest.raises(cp_mlir.ExportError, match="give one of the two"):
+        cp_mlir.export(model, documents=2, input_ids=ids, position_ids=ids)
+
+
+def test_positions_that_are_given() -> None:
+    """They are an argument, of which rotary embeddings are computed by elements."""
+    model = models.make("granite-options", torch.float64).eval()
+    assert model.get_decoder().rotary_emb is not None
+    ids = torch.randint(1, 40, (1, 32))
+    places = torch.arange(32)[None] + 500
+    whole = cp_mlir.compile_model(model, input_ids=ids, position_ids=places)
+    with torch.no_grad():
+        expected = model(input_ids=ids, position_ids=places, use_cache=False).logits
+        found = whole(input_ids=ids, position_ids=places)
+    # transformers computes in f32 inside.
+    assert models.rel_l2(found, expected) < 1e-5
+
+
+def test_calls_of_a_whole_model() -> None:
+    model = models.make("mamba2").eval()
+    whole = cp_mlir.compile_model(model)
+    ids = torch.randint(1, 40, (1, 32))
+    batch = whole.batch(ids)
+    output = whole(**batch)
+    expected = model(input_ids=ids, labels=ids, use_cache=False)
+    torch.testing.assert_close(output.logits, expected.logits)
+    torch.testing.assert_close(output.loss, expected.loss)
+    with pytest.raises(TypeError, match="labels came without num_items_in_batch"):
+        whole(input_ids=ids, labels=ids)
+    with pytest.raises(ValueError, match="got a mask"):
+        whole(input_ids=ids, attention_mask=torch.ones_like(ids))
+    with pytest.raises(ValueError, match=r"no program has 'x' of \[1, 8\]"):
+        whole.split("x", torch.zeros(1, 8))
+    parameter = model.get_parameter("backbone.norm_f.weight")
+    parameter.data = torch.ones(7)
+    with pytest.raises(ValueError, match=r"'backbone.norm_f.weight' .* shape \[7\]"):
+        whole(**batch)
 
 
 def test_other_refusals() -> None:

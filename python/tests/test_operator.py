@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 import logging
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -157,7 +159,7 @@ def test_time_of_a_call() -> None:
         f"\n{whole:.1f} us a call, {alone:.1f} us of it in C, "
         f"{len(tensors)} arguments, {len(entry.entry.results)} results"
     )
-    assert whole - alone < 300
+    assert whole - alone < 100
 
 
 # ===----------------------------------------------------------------------===//
@@ -218,6 +220,44 @@ def test_no_program(tmp_path: Path) -> None:
     runtime = Path(cp_mlir._native.find("libcprt.so"))
     with pytest.raises(ValueError, match="no program of cp-mlir"):
         cp_mlir.load(runtime)
+
+
+def test_a_program_of_another_interface(tmp_path: Path) -> None:
+    source, path = tmp_path / "program.c", tmp_path / "program.so"
+    source.write_text(
+        "static const unsigned short program[64] = {99};\n"
+        "const void *cp_program(void) { return program; }\n",
+        encoding="utf-8",
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", path], check=True)
+    with pytest.raises(
+        cp_mlir.CprtError, match=r"of interface 99\.0, and this .*again"
+    ):
+        cp_mlir.load(path)
+
+
+@pytest.mark.parametrize(
+    ("torch_is", "expected"),
+    [
+        ("None", "shard is for PyTorch, which is not installed; pip install torch"),
+        (
+            "types.SimpleNamespace(__version__='2.1.0+cpu')",
+            "shard needs PyTorch 2.6 or later, but 2.1.0+cpu is installed",
+        ),
+    ],
+)
+def test_another_torch(torch_is: str, expected: str) -> None:
+    """The package itself needs none."""
+    code = (
+        f"import sys, types; sys.modules['torch'] = {torch_is}\n"
+        "import cp_mlir; cp_mlir.Sharding(); cp_mlir.Program\n"
+        "try: cp_mlir.shard\n"
+        "except ImportError as error: print(error)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert expected in said.stdout
 
 
 def test_what_the_compiler_refuses() -> None:

@@ -67,6 +67,14 @@ def test_compiled(found: dict[str, Any]) -> None:
         assert each["programs"] == 2, label
 
 
+def test_pages(found: dict[str, Any]) -> None:
+    assert sorted(found["pages"]) == ["Automodel", "Megatron", "Transformers"]
+    for label, each in found["pages"].items():
+        assert each["loss"] < 1e-5, label
+        assert each["after"] < 1e-4, label
+        assert each["fell"] > 1e-2, label
+
+
 def test_operators(found: dict[str, Any]) -> None:
     assert found["operators"]["y"] < 1e-13
     assert found["operators"]["gradients"] < 1e-12

@@ -16,38 +16,25 @@ func.func @no_such_dimension(%x: tensor<1x16x24xf32> {cp.sequence = 3 : i64})
 
 // -----
 
-func.func @assign_c2(%x: tensor<1x16x6xf32> {cp.sequence = 1 : i64},
-                     %w: tensor<6x4xf32>) -> tensor<1x16x6xf32> {
-  // expected-error @below {{'cp.conv1d' op assign_c2: a dimension of 6 cannot be cut over the 4 ranks of axis "cp"; use another number of ranks, or mixer=sequence}}
+func.func @assign_c2(%x: tensor<1x16x?xf32> {cp.sequence = 1 : i64},
+                     %w: tensor<?x4xf32>) -> tensor<1x16x?xf32> {
+  // expected-error @below {{'cp.conv1d' op assign_c2: a dimension that is cut over axis "cp" must have a known size, but is '?'; write the number into the types}}
   %0 = cp.conv1d %x weight(%w) {strategy = "hidden"}
-      : (tensor<1x16x6xf32>, tensor<6x4xf32>) -> tensor<1x16x6xf32>
-  return %0 : tensor<1x16x6xf32>
+      : (tensor<1x16x?xf32>, tensor<?x4xf32>) -> tensor<1x16x?xf32>
+  return %0 : tensor<1x16x?xf32>
 }
 
 // -----
 
-func.func @hidden_c1(%x: tensor<1x16x6x8xf32> {cp.sequence = 1 : i64},
-    %dt: tensor<1x16x6xf32>, %a: tensor<6xf32>, %b: tensor<1x16x2x4xf32>)
-    -> tensor<1x16x6x8xf32> {
-  // expected-error @below {{'cp.ssd' op hidden_c1: the number of heads (6) must be a multiple of the number of ranks (4); use fewer ranks, or mixer=sequence}}
+func.func @hidden_c1(%x: tensor<1x16x3x8xf32> {cp.sequence = 1 : i64},
+    %dt: tensor<1x16x3xf32>, %a: tensor<3xf32>, %b: tensor<1x16x1x4xf32>)
+    -> tensor<1x16x3x8xf32> {
+  // expected-error @below {{'cp.ssd' op hidden_c1: 4 ranks cannot share 3 heads; use fewer ranks, or mixer=sequence}}
   %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) {strategy = "hidden"}
-      : (tensor<1x16x6x8xf32>, tensor<1x16x6xf32>, tensor<6xf32>,
-         tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>)
-      -> (tensor<1x16x6x8xf32>, tensor<1x6x8x4xf32>)
-  return %y : tensor<1x16x6x8xf32>
-}
-
-// -----
-
-func.func @hidden_c2(%x: tensor<1x16x12x8xf32> {cp.sequence = 1 : i64},
-    %dt: tensor<1x16x12xf32>, %a: tensor<12xf32>, %b: tensor<1x16x3x4xf32>)
-    -> tensor<1x16x12x8xf32> {
-  // expected-error @below {{'cp.ssd' op hidden_c2: of the number of groups (3) and the number of ranks (4) one must be a multiple of the other; use another number of ranks, or mixer=sequence}}
-  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) {strategy = "hidden"}
-      : (tensor<1x16x12x8xf32>, tensor<1x16x12xf32>, tensor<12xf32>,
-         tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>)
-      -> (tensor<1x16x12x8xf32>, tensor<1x12x8x4xf32>)
-  return %y : tensor<1x16x12x8xf32>
+      : (tensor<1x16x3x8xf32>, tensor<1x16x3xf32>, tensor<3xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>)
+      -> (tensor<1x16x3x8xf32>, tensor<1x3x8x4xf32>)
+  return %y : tensor<1x16x3x8xf32>
 }
 
 // -----

@@ -6,6 +6,7 @@
 // RUN: %cp-opt %s --cp-prepare-cuts="mesh=cp=4" | FileCheck %s --check-prefixes=CHECK,SEQ
 // RUN: not %cp-opt %s --cp-prepare-cuts="mesh=cp=8 mixer=hidden" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=HEADS
+// RUN: %cp-opt %s --cp-prepare-cuts="mesh=cp=3 mixer=hidden" | FileCheck %s --check-prefix=THREE
 // RUN: not %cp-opt %s --cp-prepare-cuts="mesh=cp=4 mixer=heads" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=WORD
 
@@ -13,7 +14,18 @@
 // once, however often the pass runs. What the op leaves to the options is
 // written down.
 
-// HEADS: error: 'cp.ssd' op hidden_c1: the number of heads (4) must be a multiple of the number of ranks (8)
+// Three ranks have two heads each and keep the groups; behind both are zeros, of
+// which nothing is read.
+
+// HEADS: error: 'cp.ssd' op hidden_c1: 8 ranks cannot share 4 heads; use fewer ranks, or mixer=sequence
+
+// THREE-LABEL: func.func @scan(
+// THREE-SAME:    %[[X:[a-z0-9]+]]: tensor<1x16x4x8xf32>
+// THREE-NOT:     cp.repeat
+// THREE:         %[[P:.*]] = tensor.insert_slice %[[X]] into %{{.*}}[0, 0, 0, 0] [1, 16, 4, 8] [1, 1, 1, 1] : tensor<1x16x4x8xf32> into tensor<1x16x6x8xf32>
+// THREE:         %[[Y:.*]], %{{.*}} = cp.ssd %[[P]] {{.*}} : (tensor<1x16x6x8xf32>, tensor<1x16x6xf32>, tensor<6xf32>, tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>)
+// THREE:         %[[OUT:.*]] = tensor.extract_slice %[[Y]][0, 0, 0, 0] [1, 16, 4, 8] [1, 1, 1, 1]
+// THREE:         return %[[OUT]]
 // WORD: error: mixer must be hidden, sequence or 2d, but is 'heads'
 
 // CHECK-LABEL: func.func @scan(

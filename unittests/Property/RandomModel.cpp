@@ -150,20 +150,20 @@ private:
     }
   }
 
-  /// A multiple of every number of ranks over which heads may be cut.
+  /// A multiple of every number of ranks over which heads may be cut, or as
+  /// many as there are ranks and a few.
   int64_t drawHeads() {
+    if (dice.chance(0.4))
+      return sharding.headParts.back() + dice.between(0, 5);
     return sharding.headParts.back() *
            dice.between(1, sharding.headParts.back() > 4 ? 1 : 3);
   }
 
-  /// A number of groups that every cut of heads can serve.
+  /// A divisor.
   int64_t drawGroups(int64_t heads) {
     Sizes fitting;
     for (int64_t groups = 1; groups <= heads; ++groups)
-      if (heads % groups == 0 &&
-          llvm::all_of(sharding.headParts, [&](int64_t parts) {
-            return groups % parts == 0 || parts % groups == 0;
-          }))
+      if (heads % groups == 0)
         fitting.push_back(groups);
     return dice.oneOf(fitting);
   }

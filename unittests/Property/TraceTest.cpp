@@ -101,9 +101,10 @@ bool tellAnotherOrder(Cut &cut) {
   return true;
 }
 
-/// The same for the one cut of an op that cuts a dimension of `whole`; of
-/// several, the last becomes the first.
-template <typename OpTy> std::string toldAnotherOrder(OpTy op, Value whole) {
+/// The same for the one cut of an op that cuts a dimension of each of `wholes`;
+/// of several, the last becomes the first.
+template <typename OpTy>
+std::string toldAnotherOrder(OpTy op, ValueRange wholes) {
   std::vector<Cut> cuts = op.toCuts();
   std::string name = op->getName().stripDialect().str();
   if (cuts.size() > 1) {
@@ -111,8 +112,10 @@ template <typename OpTy> std::string toldAnotherOrder(OpTy op, Value whole) {
     op.setCutsAttr(cutsAttr(op.getMesh(), cuts));
     return name + " told its axes in another order";
   }
-  if (!isEven(whole, op.getDim(), 2 * op.getGroupSize()) ||
-      !tellAnotherOrder(cuts[0]))
+  bool areEven = llvm::all_of(wholes, [&](Value whole) {
+    return isEven(whole, op.getDim(), 2 * op.getGroupSize());
+  });
+  if (!areEven || !tellAnotherOrder(cuts[0]))
     return "";
   op.setCutsAttr(cutsAttr(op.getMesh(), cuts));
   return name + " told another order";
@@ -133,7 +136,7 @@ std::string broken(Operation *op) {
     return "sum dropped";
   }
   if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-    return toldAnotherOrder(scatter, scatter.getSources()[0]);
+    return toldAnotherOrder(scatter, scatter.getSources());
   if (auto gather = dyn_cast<AllGatherOp>(op)) {
     // Keys and their values may come in any order where all are seen.
     bool mayBeAny = llvm::any_of(op->getUsers(), [](Operation *user) {
@@ -142,7 +145,7 @@ std::string broken(Operation *op) {
     });
     return gather.getSources().size() > 1 && mayBeAny
                ? ""
-               : toldAnotherOrder(gather, gather.getResults()[0]);
+               : toldAnotherOrder(gather, gather.getResults());
   }
   if (auto slice = dyn_cast<SliceOp>(op))
     return toldAnotherOrder(slice, slice.getSource());
@@ -236,10 +239,12 @@ TEST(TracePropertyTest, OneBrokenOpIsSeen) {
         if (isa<GroupOpInterface>(op) && number++ == which)
           chosen = op;
       });
+      std::string text;
+      llvm::raw_string_ostream(text) << *chosen;
       std::string way = broken(chosen);
       if (way.empty())
         continue;
-      SCOPED_TRACE(drawn.line + ", " + way);
+      SCOPED_TRACE(drawn.line + ", " + way + ": " + text);
       llvm::Expected<TokenTrace> trace = traceTokens(*bad, CompileOptions());
       ASSERT_TRUE(static_cast<bool>(trace))
           << llvm::toString(trace.takeError());

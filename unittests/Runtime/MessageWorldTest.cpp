@@ -37,8 +37,8 @@ TEST(MessageWorld, ManyWorlds) {
     options.struct_size = sizeof options;
     options.num_axes = 1;
     options.axis_sizes = &size;
-    std::vector<cprt_world *> worlds = makeMessageWorlds(
-        options, Mailbox(size, testSeed()));
+    std::vector<cprt_world *> worlds =
+        makeMessageWorlds(options, Mailbox(size, testSeed()));
     for (size_t rank = worlds.size(); rank-- > 0;) {
       ASSERT_NE(worlds[rank], nullptr);
       cprt_world_destroy(worlds[rank]);

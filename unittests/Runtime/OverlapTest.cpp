@@ -7,8 +7,9 @@
 //
 // A message sets out when its rank asks for it, or when the transport is asked
 // to carry on while the rank works. If a ring waited for its blocks before it
-// works, or if nobody asked while it does, it would have to ask for each. Counted
-// and not timed: how long ranks work at the same time is up to the machine.
+// works, or if nobody asked while it does, it would have to ask for each.
+// Counted and not timed: how long ranks work at the same time is up to the
+// machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,8 @@ struct Part {
     return {CPRT_F32, values};
   }
   /// Of a block of keys, of values, or of the sums of their cotangents.
-  static constexpr int64_t bytes = rows * heads * width * int64_t(sizeof(float));
+  static constexpr int64_t bytes =
+      rows * heads * width * int64_t(sizeof(float));
 
   static void finish(Call &call, cprt_op *op, cprt_context *context) {
     double scale = 0.125;

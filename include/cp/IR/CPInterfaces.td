@@ -66,9 +66,9 @@ def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
     }], "bool", "canRunOn", (ins "::llvm::ArrayRef<::cp::Cut>":$cuts), [{}],
         [{ return ::cp::canRunByDefault($_op, cuts); }]>,
     InterfaceMethod<[{
-      Makes the hidden factor a multiple of `parts` by repeating groups
-      that several heads share, if that is what stands in the way. Fails, after
-      an error on the op that says which numbers do not fit.
+      Makes the hidden factor a multiple of `parts`, by repeating groups that several
+      heads share and by heads of zeros. Fails, after an error on the op, where
+      there are fewer heads than parts.
     }], "::llvm::LogicalResult", "prepareHiddenCut",
         (ins "::mlir::OpBuilder &":$builder, "int64_t":$parts),
         [{}], [{ return ::mlir::success(); }]>,

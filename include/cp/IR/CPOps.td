@@ -364,7 +364,7 @@ def CP_RepeatOp : CP_Op<"repeat", [Pure, HasShardingRule, IsRuntimeOp]> {
   let description = [{
     Each run of `unit` elements of `dim` stands `times` times in the result, next
     to each other: `[u0 u1]` becomes `[u0 u0 u1 u1]`. How B and C reach every rank
-    when there are fewer groups than ranks; an all-to-all that follows reads the
+    when ranks do not divide their groups; an all-to-all that follows reads the
     source instead.
 
     Lifetime: made by `cp-assign-layouts`.

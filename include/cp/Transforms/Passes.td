@@ -314,13 +314,16 @@ defvar shardingOptions = [
          "Leave the gradients of parameters as each rank's terms">];
 
 def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
-  let summary = "Repeat shared groups where heads will be cut";
+  let summary = "Make heads and groups what ranks can share";
   let description = [{
     What `cp-assign-layouts` does first, with the same options, as a pass: ops that
     leave it to the options get the form of attention and the way in which states
-    travel; where an op's heads will be cut over more ranks than it has groups (of
-    B and C, of keys and values), these are repeated, as far above as they go. The
-    vocabulary of `cp.linear_cross_entropy` is taken in slices, one for each rank of
+    travel; where ranks that will cut an op's heads do not divide its groups (of
+    B and C, of keys and values), these are repeated until they do, as far above as
+    they go, and where ranks do not divide the heads, heads of zeros stand behind them
+    (5 heads on 3 ranks are 6), so that the busiest rank has as few as can be: a
+    remark `heads` of category `cut`. A window over channels that the ranks do not
+    divide stays along the sequence. The vocabulary of `cp.linear_cross_entropy` is taken in slices, one for each rank of
     tensor parallelism, where they divide it.
 
     For those who put passes between: `cp-differentiate` behind this makes each
@@ -349,8 +352,8 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     the axes that both have in parts are named by their parts (see `cp-unify-meshes`).
     Ops that can have neither cut together get the sequence cut back, and keep
     beside it what `tp` cuts, where they can. The axes that `batch` lists cut dimension 0 of the arguments with `cp.sequence`, which
-    must be shared evenly (assign_c7), and of what is made of them. Groups fewer
-    than ranks are repeated. The axis `tp` cuts the weights of projections that
+    must be shared evenly (assign_c7), and of what is made of them. Heads and groups are
+    made what ranks can share (`cp-prepare-cuts`). The axis `tp` cuts the weights of projections that
     `cp.parallel` marks, and heads and channels between them; sums over these are
     made behind the op. With `tp-rows` what is between these blocks (residuals, norms)
     is cut over that axis by rows, behind the axes of the sequence: a block gathers its

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FitHeads.h"
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
 
@@ -144,8 +145,13 @@ SmallVector<Value> AttentionOp::place(OpBuilder &builder, MeshAttr mesh,
 }
 
 LogicalResult AttentionOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
-  return repeatSharedGroups(*this, builder, parts, shapeOf(getQ())[2],
-                            {&getKMutable(), &getVMutable()}, "attention=ring");
+  HeadTensors tensors;
+  tensors.heads = {{&getQMutable(), 2}};
+  tensors.groups = {{&getKMutable(), 2}, {&getVMutable(), 2}};
+  tensors.results = {{cast<OpResult>(getOut()), 2},
+                     {cast<OpResult>(getLse()), 1}};
+  tensors.otherwise = "attention=ring";
+  return fitHeads(*this, builder, parts, tensors);
 }
 
 void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {

@@ -84,34 +84,4 @@ Value advanceByDecay(OpBuilder &builder, Location loc, ValueRange summary,
       ->getResult(0);
 }
 
-LogicalResult repeatSharedGroups(Operation *op, OpBuilder &builder,
-                                 int64_t parts, int64_t heads,
-                                 ArrayRef<OpOperand *> operands,
-                                 StringRef otherwise) {
-  constexpr int64_t dim = 2;
-  int64_t groups = shapeOf(operands.front()->get())[dim];
-  if (heads % parts)
-    return op->emitOpError("hidden_c1: the number of heads (")
-           << heads << ") must be a multiple of the number of ranks (" << parts
-           << "); use fewer ranks, or " << otherwise;
-  if (groups % parts == 0)
-    return success();
-  if (parts % groups)
-    return op->emitOpError("hidden_c2: of the number of groups (")
-           << groups << ") and the number of ranks (" << parts
-           << ") one must be a multiple of the other; use another number of "
-              "ranks, or "
-           << otherwise;
-  for (OpOperand *operand : operands) {
-    auto type = cast<RankedTensorType>(operand->get().getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[dim] = parts;
-    operand->set(RepeatOp::create(
-        builder, op->getLoc(),
-        RankedTensorType::get(shape, type.getElementType(), type.getEncoding()),
-        operand->get(), dim, /*unit=*/1, /*times=*/parts / groups));
-  }
-  return success();
-}
-
 } // namespace cp

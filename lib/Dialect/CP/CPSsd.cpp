@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FitHeads.h"
 #include "VerifyUtils.h"
 #include "cp/IR/CPDialect.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -112,8 +113,19 @@ void SsdOp::setScanAlgorithm(ScanAlgorithm algorithm) {
 }
 
 LogicalResult SsdOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
-  return repeatSharedGroups(*this, builder, parts, shapeOf(getX())[2],
-                            {&getBMutable(), &getCMutable()}, "mixer=sequence");
+  HeadTensors tensors;
+  tensors.heads = {
+      {&getXMutable(), 2}, {&getDtMutable(), 2}, {&getALogMutable(), 0}};
+  for (MutableOperandRange optional : {getDMutable(), getDtBiasMutable()})
+    if (!optional.empty())
+      tensors.heads.push_back({&optional[0], 0});
+  if (!getInitialMutable().empty())
+    tensors.heads.push_back({&getInitialMutable()[0], 1});
+  tensors.groups = {{&getBMutable(), 2}, {&getCMutable(), 2}};
+  tensors.results = {{cast<OpResult>(getY()), 2},
+                     {cast<OpResult>(getFinalState()), 1}};
+  tensors.otherwise = "mixer=sequence";
+  return fitHeads(*this, builder, parts, tensors);
 }
 
 //===----------------------------------------------------------------------===//

@@ -118,15 +118,6 @@ llvm::FailureOr<int64_t> verifyParts(mlir::Operation *op, MeshAttr mesh,
 llvm::LogicalResult verifyWindow(mlir::Operation *op, llvm::StringRef label,
                                  bool causal, int64_t window);
 
-/// SequenceOpInterface::prepareHiddenCut of an op whose `heads` share the
-/// groups that are dimension 2 of `operands`: makes the number of groups a
-/// multiple of `parts` by repeats in front of the op. An error names
-/// `otherwise`, the option that needs no such cut.
-llvm::LogicalResult
-repeatSharedGroups(mlir::Operation *op, mlir::OpBuilder &builder, int64_t parts,
-                   int64_t heads, llvm::ArrayRef<mlir::OpOperand *> operands,
-                   llvm::StringRef otherwise);
-
 } // namespace cp
 
 #endif // CP_LIB_DIALECT_VERIFYUTILS_H

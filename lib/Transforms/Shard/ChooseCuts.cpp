@@ -27,8 +27,10 @@ FactorCuts LayoutAssigner::strategyCuts(SequenceOpInterface op,
       ordered(op, sharding.onSequence(wanted));
   std::vector<Cut> hidden = sharding.onHidden(wanted);
   int64_t factor = op.getHiddenFactor();
+  // Windows, and what needs all of a sequence, may have channels that ranks do
+  // not divide; each then does all of them. Heads have been made to fit.
   if (!hidden.empty() && factor >= 0 &&
-      (!needsWholeSequence(op) ||
+      (ShapedType::isDynamic(rule.sizes[factor]) ||
        rule.sizes[factor] % partsOf(mesh, hidden) == 0))
     cuts.factors[factor] = hidden;
   addBatchCut(op, rule, /*mayBePartial=*/true, cuts);

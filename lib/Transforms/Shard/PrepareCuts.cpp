@@ -10,10 +10,12 @@
 #include "ControlFlow.h"
 #include "RepeatGroups.h"
 #include "SliceVocabulary.h"
+#include "cp/Transforms/Layers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace cp {
@@ -45,6 +47,63 @@ static void chooseForms(SequenceOpInterface op, const Sharding &sharding) {
   chooseForm<AttentionGradOp>(op, sharding.attention);
 }
 
+/// How many channels, heads or groups of heads the op has, or 0 if it has none
+/// that may be cut.
+static int64_t hiddenSize(SequenceOpInterface op) {
+  int64_t factor = op.getHiddenFactor();
+  auto rules = dyn_cast<ShardingRuleOpInterface>(op.getOperation());
+  if (!rules || factor < 0)
+    return 0;
+  FailureOr<ShardingRule> rule = rules.getShardingRule();
+  return failed(rule) ? 0 : rule->sizes[factor];
+}
+
+/// Whatever it says itself, which may be what a whole mixer says.
+static void cutAlongSequence(SequenceOpInterface op) {
+  op->setAttr("strategy", StringAttr::get(op.getContext(), "sequence"));
+}
+
+/// A window over channels that the ranks cannot share stays along the sequence.
+static void chooseWindow(SequenceOpInterface op, const Sharding &sharding) {
+  if (!isa<WindowOpInterface>(op.getOperation()))
+    return;
+  int64_t parts =
+      partsOf(sharding.mesh, sharding.onHidden(sharding.strategyOf(op)));
+  int64_t channels = hiddenSize(op);
+  if (!ShapedType::isDynamic(channels) && channels % parts != 0)
+    cutAlongSequence(op);
+}
+
+/// So do the windows whose channels become heads that get zeros behind them:
+/// otherwise these would be put together in between.
+static void chooseWindowsAbove(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto window = dyn_cast_if_present<WindowOpInterface>(op))
+    return cutAlongSequence(cast<SequenceOpInterface>(op));
+  if (isa_and_present<tensor::ExpandShapeOp, tensor::ExtractSliceOp,
+                      tensor::InsertSliceOp, RepeatOp>(op))
+    chooseWindowsAbove(op->getOperand(0));
+}
+
+/// Of an op that has some: they are dimension 2 of what it gives.
+static int64_t headsOf(Operation *op) {
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getRank() > 2 ? type.getDimSize(2) : 0;
+}
+
+/// Says that there are heads of zeros.
+static void remarkHeads(FunctionOpInterface function, SequenceOpInterface op,
+                        int64_t heads, int64_t parts) {
+  auto remark = remark::missed(
+      op->getLoc(), remark::RemarkOpts::name("heads").category("cut").function(
+                        function.getName()));
+  if (remark)
+    remark << remark::metric("layer", Layers(function).of(op))
+           << remark::metric("op", op->getName().getStringRef())
+           << remark::metric("heads", heads) << remark::metric("ranks", parts)
+           << remark::metric("of_zeros", headsOf(op) - heads);
+}
+
 /// Refuses a strategy for which there are too few axes.
 static LogicalResult checkStrategy(Operation *op, CutStrategy wanted,
                                    const Sharding &sharding) {
@@ -64,13 +123,20 @@ LogicalResult prepareCuts(FunctionOpInterface function,
   function.walk([&](SequenceOpInterface op) { ops.push_back(op); });
   for (SequenceOpInterface op : ops) {
     chooseForms(op, sharding);
+    chooseWindow(op, sharding);
     CutStrategy wanted = sharding.strategyOf(op);
     if (failed(checkStrategy(op, wanted, sharding)))
       return failure();
     int64_t parts = partsOf(sharding.mesh, sharding.onHidden(wanted));
     OpBuilder builder(op);
+    int64_t heads = headsOf(op);
     if (parts > 1 && failed(op.prepareHiddenCut(builder, parts)))
       return failure();
+    if (headsOf(op) == heads)
+      continue;
+    for (Value operand : op->getOperands())
+      chooseWindowsAbove(operand);
+    remarkHeads(function, op, heads, parts);
   }
   int64_t tensorRanks = partsOf(sharding.mesh, sharding.tensorParallel);
   SmallVector<LinearCrossEntropyOp> heads;
