@@ -40,11 +40,13 @@ class CompiledModel(nn.Module, RowSharing):
         sharding: Sharding,
         world: World,
         inputs: Sequence[str] = ("input_ids",),
+        overlap: bool = False,
     ) -> None:
         super().__init__()
         self.model = model
         self.share_rows(group, sharding, world)
         self.inputs = tuple(inputs)
+        self.overlap = overlap
         self._operators: dict[_Key, Operator] = {}
 
     @property
@@ -154,6 +156,7 @@ class CompiledModel(nn.Module, RowSharing):
                 export(self.model, documents=documents, **given),
                 self.sharding,
                 wrt=wrt,
+                overlap=self.overlap,
             ),
         )
         return load(path, self.group, world=self.world)
@@ -179,6 +182,7 @@ def compile_model(
     order: str = "contiguous",
     scan: str = "chain",
     inner: int | None = None,
+    overlap: bool = False,
     transport: str | None = None,
     deadline: float = 60.0,
     threads: int = 0,
@@ -186,8 +190,9 @@ def compile_model(
 ) -> CompiledModel:
     """A model as one program of the ranks of `group` (Sharding, World) for each shape
     of its inputs. With `inputs`, whole ones as export() takes them, the first is
-    compiled at once; without, the model is called with input_ids. Inputs of floats
-    have gradients too. All ranks call this, and the model, with the same shapes.
+    compiled at once; without, the model is called with input_ids. With `overlap`
+    gradients are summed while the backward pass goes on. Inputs of floats have
+    gradients too. All ranks call this, and the model, with the same shapes.
     Errors: ExportError, CompileError, here or when inputs of another shape come."""
     import torch.distributed as dist
 
@@ -197,7 +202,7 @@ def compile_model(
         sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
     )
     names = tuple(inputs) or ("input_ids",)
-    compiled = CompiledModel(model, group, sharding, world, names)
+    compiled = CompiledModel(model, group, sharding, world, names, overlap)
     if inputs:
         compiled._operator(
             {name: (tuple(each.shape), each.dtype) for name, each in inputs.items()},

@@ -105,6 +105,7 @@ def compile_ir(
     *,
     wrt: Sequence[str] | None = None,
     partial_gradients: bool = False,
+    overlap: bool = False,
     target_cpu: str = "",
 ) -> Path:
     """Compiles a module of whole tensors; the path of the program, which is that of
@@ -112,9 +113,10 @@ def compile_ir(
 
     `wrt`: with a backward entry, of which gradients are by the parameters and by these
     arguments. `partial_gradients`: those of parameters are each rank's terms, which
-    the caller adds up with all other gradients of the model. `target_cpu`: the least
-    processor, "native" for this one; without it x86-64-v3 on x86-64. Errors:
-    CompileError with what the compiler says.
+    the caller adds up with all other gradients of the model. `overlap`: the program
+    sums gradients while its backward pass goes on, for the memory of a layer's.
+    `target_cpu`: the least processor, "native" for this one; without it x86-64-v3 on
+    x86-64. Errors: CompileError with what the compiler says.
     """
     sharding = sharding or Sharding()
     tool = native.find("cp-run")
@@ -125,6 +127,8 @@ def compile_ir(
         flags.append("--vjp=" + ",".join(wrt))
     if partial_gradients:
         flags.append("--partial-gradients")
+    if overlap:
+        flags.append("--overlap")
     version = tool.stat()
     key = hashlib.sha256(
         "\0".join(

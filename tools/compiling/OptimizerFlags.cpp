@@ -32,12 +32,14 @@ void defineOptimizer(OptimizerFlags &o, cl::OptionCategory &category) {
       "recompute-exchanges",
       cl::desc("With --memory: what has travelled may travel again"),
       cl::location(o.memory.exchanges), cl::cat(category));
+}
+
+void defineOverlap(bool &isOn, cl::OptionCategory &category) {
   static Flag<bool> overlap(
       "overlap",
-      cl::desc(
-          "In a job: gradients are summed while the backward pass goes on, "
-          "for the memory of a layer's"),
-      cl::location(o.overlap), cl::cat(category));
+      cl::desc("In a job: gradients are summed while the backward pass goes "
+               "on, for the memory of a layer's"),
+      cl::location(isOn), cl::cat(category));
 }
 
 llvm::Error checkOptimizer(const OptimizerFlags &flags) {

@@ -18,11 +18,12 @@ struct OptimizerFlags {
   UpdateOptions update;
   /// Of a rank's program.
   ResidualOptions memory;
-  bool overlap = false;
 };
 
 /// The flags that set them, but for accumulation.
 void defineOptimizer(OptimizerFlags &flags, llvm::cl::OptionCategory &category);
+/// --overlap, of every tool that compiles gradients.
+void defineOverlap(bool &isOn, llvm::cl::OptionCategory &category);
 
 /// Refuses numbers that no program can be made for.
 llvm::Error checkOptimizer(const OptimizerFlags &flags);

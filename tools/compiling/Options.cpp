@@ -7,6 +7,8 @@
 
 #include "Options.h"
 
+#include "OptimizerFlags.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 namespace cl = llvm::cl;
@@ -111,6 +113,7 @@ void defineFile(Options &o, cl::OptionCategory &category) {
       cl::desc("With --vjp: leave the gradients of parameters as each rank's "
                "terms, for a caller who adds up all of a model at once"),
       cl::location(o.sharding.partialGradients), cl::cat(category));
+  defineOverlap(o.overlap, category);
 }
 
 void noteSharding(Options &options) {

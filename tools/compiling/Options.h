@@ -41,6 +41,8 @@ struct Options : RunFlags {
   /// Nothing: one program. Else forward and backward, with gradients by
   /// parameters and by these arguments.
   std::optional<std::vector<std::string>> vjp;
+  /// Whether gradients are summed meanwhile.
+  bool overlap = false;
   bool traceTokens = false;
   /// Nothing: by the type of the results.
   std::optional<double> tolerance;

@@ -127,6 +127,7 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   compile.gradients = options.withGradients;
   compile.differentiate = options.differentiate;
   compile.mesh = asked;
+  compile.overlap = options.overlap;
   if (options.vjp)
     compile.vjp.emplace(VectorJacobian{*options.vjp});
   if (state->stage != Stage::Global)

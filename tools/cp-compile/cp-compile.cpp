@@ -113,7 +113,6 @@ llvm::Error compileFile(FileOptions options) {
     return compile.takeError();
   compile->update = options.optimizer.update;
   compile->memory = options.optimizer.memory;
-  compile->overlap = options.optimizer.overlap;
   return writeArtifact(**module, *compile, {options.targetCpu}, options.emit);
 }
 

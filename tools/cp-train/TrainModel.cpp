@@ -45,7 +45,7 @@ llvm::Error trainModel(mlir::ModuleOp module, const TrainOptions &options) {
     return compile.takeError();
   compile->update = options.optimizer.update;
   compile->memory = options.optimizer.memory;
-  compile->overlap = options.optimizer.overlap;
+  compile->overlap = options.overlap;
   if (options.run.explain)
     return explain(module, *compile);
   llvm::Expected<StepPrograms> programs = compileStep(module, *compile);

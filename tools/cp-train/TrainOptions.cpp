@@ -77,6 +77,7 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
   defineModel(options.run);
   defineSizes(options.sizes, category);
   defineOptimizer(options.optimizer, category);
+  defineOverlap(options.overlap, category);
   defineTraining(options, category);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Train a model on N ranks\n");

@@ -20,6 +20,7 @@ struct TrainOptions : TrainFlags {
   Options run;
   ModelSizes sizes;
   OptimizerFlags optimizer;
+  bool overlap = false;
 };
 
 /// Exits with a message when the line cannot be read.
