@@ -332,6 +332,8 @@ class AtenImporter:
         sizes[dim] = size
         if tuple(sizes) == x.shape:
             return x
+        if size == 0:
+            return self.writer.empty(sizes, x.element)
         text = f"tensor.extract_slice {x.name}{offsets} {sizes} {[1] * len(sizes)}"
         return self.writer.op(
             sizes,
@@ -383,6 +385,8 @@ class AtenImporter:
         whole = self.writer.empty(shape, element)
         at = 0
         for part in parts:
+            if part.shape[dim] == 0:
+                continue
             offsets = [0] * len(shape)
             offsets[dim] = at
             at += part.shape[dim]

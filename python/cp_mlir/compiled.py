@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,9 @@ from .operator import Operator, load
 from .rows import RowSharing
 from .world import World, shared_world
 
-# Whole shapes and types of inputs by their names, and the entries of cu_seqlens.
-_Key = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int]
+# Whole shapes and types of inputs by their names, the entries of cu_seqlens, and what
+# of the model is in the program.
+_Key = tuple[tuple[tuple[str, tuple[int, ...], torch.dtype], ...], int, Any]
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class CompiledModel(nn.Module, RowSharing):
     """A model of torch, called with each rank's parts of its inputs. Parameters are the
     model's own, whole on every rank; programs add up their gradients, so that every
     rank has those of the batch. They are compiled by the first rank, when inputs of
-    their shapes come."""
+    their shapes come; buffers are constants of theirs, and other values make another
+    one."""
 
     def __init__(
         self,
@@ -62,6 +65,17 @@ class CompiledModel(nn.Module, RowSharing):
             given.pop("position_ids", None)
         return given
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledModel:
+        """Of the model alone: these are the same ranks."""
+        return CompiledModel(
+            copy.deepcopy(self.model, memo),
+            self.group,
+            self.sharding,
+            self.world,
+            self.inputs,
+            self.overlap,
+        )
+
     def forward(
         self,
         *parts: Tensor,
@@ -75,7 +89,19 @@ class CompiledModel(nn.Module, RowSharing):
         """Parts in the order of the inputs, or by their names, and `cu_seqlens` of
         whole rows; the part of its result that this rank has, or a tuple of several.
         Ids may be of any integers. With what batch() gives, ModelOutput."""
-        given = dict(zip(self.inputs, parts, strict=False)) | named
+        given = self._inputs_of(parts, named)
+        if cu_seqlens is not None and (
+            cu_seqlens.dim() != 2 or cu_seqlens.shape[1] < 2
+        ):
+            raise ValueError(
+                f"cu_seqlens has the shape {list(cu_seqlens.shape)}, expected "
+                "[rows, documents + 1]; take it from batch()"
+            )
+        if labels is not None and shift_labels is None:
+            raise TypeError(
+                "labels alone are shifted within a rank's part, so that the last token "
+                "of each part has none; take them, and shift_labels, from batch()"
+            )
         wholes = {
             name: (self._whole_shape(part), part.dtype) for name, part in given.items()
         }
@@ -88,7 +114,7 @@ class CompiledModel(nn.Module, RowSharing):
             elif not (part := given[spec.name]).is_floating_point():
                 given[spec.name] = part.to(getattr(torch, spec.dtype))
         result = operator(**given)
-        if labels is None:
+        if shift_labels is None:
             return result
         if num_items_in_batch is None:
             raise TypeError(
@@ -96,7 +122,38 @@ class CompiledModel(nn.Module, RowSharing):
                 "a share; call with what batch() gives"
             )
         logits = result[0] if isinstance(result, tuple) else result
-        return ModelOutput(_loss(logits, labels) / num_items_in_batch, logits)
+        return ModelOutput(_loss(logits, shift_labels) / num_items_in_batch, logits)
+
+    def _inputs_of(
+        self, parts: Sequence[Tensor], named: Mapping[str, Any]
+    ) -> dict[str, Tensor]:
+        if len(parts) > len(self.inputs):
+            raise TypeError(
+                f"the inputs are {list(self.inputs)}, but {len(parts)} came by place"
+            )
+        given = dict(zip(self.inputs, parts, strict=False))
+        twice = sorted(given.keys() & named.keys())
+        if twice:
+            raise TypeError(f"{twice} came by place and by name")
+        given |= {name: each for name, each in named.items() if each is not None}
+        for name, each in given.items():
+            if not isinstance(each, Tensor):
+                raise TypeError(
+                    f"'{name}' is {each!r}, expected a tensor; what is none is said "
+                    "when the model is exported, by its config"
+                )
+        if "position_ids" in given:
+            self._check_positions(given["position_ids"])
+        return given
+
+    def _check_positions(self, positions: Tensor) -> None:
+        """transformers takes a step of another length for the end of a document."""
+        ahead = positions - self.places_of(positions)
+        if not bool((ahead == ahead[:, :1]).all()):
+            raise ValueError(
+                "position_ids do not count on along the row; where they begin anew "
+                "rows hold documents: give these by seq_lens of batch()"
+            )
 
     def split(self, name: str, whole: Tensor) -> Tensor:
         """This rank's part of an input, which a result of the same rows has too."""
@@ -132,7 +189,12 @@ class CompiledModel(nn.Module, RowSharing):
         cu_seqlens: Tensor | None,
     ) -> Operator:
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
-        key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries
+        # Dropout, and buffers, which are constants.
+        state = (
+            self.model.training,
+            tuple((each.data_ptr(), each._version) for each in self.model.buffers()),
+        )
+        key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries, state
         found = self._operators.get(key)
         if found is None:
             found = self._compile(wholes, entries)

@@ -150,15 +150,21 @@ class _Export:
             buffer: Any = known[name]
             self.importer.values[node] = _buffer(self.writer, buffer, element)
             return
+        is_given = node.name not in self.parameters
         if self.importer.documents and node.name == _POSITIONS:
             if node.users:
                 self.importer.values[node] = self.importer.documents.places()
             return
+        if is_given and not node.users:
+            raise ExportError(
+                f"the model reads nothing of '{node.name}'; leave it out, and say by "
+                "documents= what a mask would"
+            )
         if _is_ids(node):
             element = "i32"
         value = self.writer.value(tensor.shape, element)
         self.importer.values[node] = value
-        if node.name not in self.parameters:
+        if is_given:
             attributes = f'cp.name = "{node.name}"'
             if len(value.shape) > 1:
                 attributes += ", cp.sequence = 1 : i64"

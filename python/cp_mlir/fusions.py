@@ -87,6 +87,8 @@ def _swiglu(node: fx.Node) -> _Found | None:
     for silu, up in (node.args, node.args[::-1]):
         if not (_only_for(silu, _aten.silu.default) and isinstance(up, fx.Node)):
             continue
+        if up is silu:
+            continue
         assert isinstance(silu, fx.Node)
         gate = silu.args[0]
         if not (isinstance(gate, fx.Node) and _alike(node, gate, up)):

@@ -26,6 +26,12 @@ MIXERS = frozenset(
 )
 
 
+def is_changed(module: nn.Module) -> bool:
+    """Whether more is done than its class does, by hooks or a forward of its own."""
+    hooks = module._forward_hooks or module._forward_pre_hooks
+    return bool(hooks) or "forward" in module.__dict__
+
+
 def check_mixer(mixer: Any, name: str) -> None:
     if mixer.activation not in ("silu", "swish"):
         raise ValueError(
@@ -37,10 +43,10 @@ def check_mixer(mixer: Any, name: str) -> None:
         ("out_proj", nn.Linear),
     ):
         found = getattr(mixer, part)
-        if type(found) is not expected or found._forward_hooks:
+        if type(found) is not expected or is_changed(found):
             raise ValueError(
                 f"'{name}.{part}' is a {type(found).__name__}"
-                f"{' with hooks' if found._forward_hooks else ''}, expected a plain "
+                f"{' with hooks' if is_changed(found) else ''}, expected a plain "
                 f"{expected.__name__}: the program reads its weight alone, and what is "
                 "around it, such as an adapter, would be lost"
             )

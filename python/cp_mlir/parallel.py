@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from .attention import attention_keys, take_attention
-from .batch import Batch
 from .compiler import CompileError, Sharding, compile_ir, compile_on_first
 from .guard import guard
 from .inspection import check_loss, layers_of
@@ -116,18 +115,6 @@ class ContextParallel(RowSharing):
                     f"'{spec.name}' of '{entry.name}' came out cut as {spec.cuts}, "
                     f"expected {expected}; this is a defect of cp_mlir, please tell us"
                 )
-
-    def places_of(self, tokens: Tensor) -> Tensor:
-        """Of this rank's tokens in the whole row."""
-        local = tokens.shape[1]
-        whole = torch.arange(local * self.world.size).expand(1, -1)
-        rows = Batch(
-            {"position_ids": whole, "input_ids": whole},
-            self.world.size,
-            self.sharding.order,
-            inner=self.sharding.inner or 1,
-        )
-        return rows.part("position_ids", self.rank).expand(tokens.shape[0], -1)
 
 
 def shard(

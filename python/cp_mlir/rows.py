@@ -124,3 +124,15 @@ class RowSharing:
         if self.world.size > 1:
             dist.all_reduce(total, group=self.group)
         return float(total)
+
+    def places_of(self, tokens: Tensor) -> Tensor:
+        """Of this rank's tokens in the whole row."""
+        local = tokens.shape[1]
+        whole = torch.arange(local * self.world.size).expand(1, -1)
+        rows = Batch(
+            {"position_ids": whole, "input_ids": whole},
+            self.world.size,
+            self.sharding.order,
+            inner=self.sharding.inner or 1,
+        )
+        return rows.part("position_ids", self.rank).expand(tokens.shape[0], -1)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from .calls import refuse, scale_of
 from .layers import MixerShape
-from .mixers import MIXERS, check_mixer, fields_of
+from .mixers import MIXERS, check_mixer, fields_of, is_changed
 from .writer import ExportError
 
 NAME = "cp_mlir_export"
@@ -135,7 +135,8 @@ def _is_block(module: Any) -> bool:
         return False
     linears = [getattr(module, name) for name in _PROJECTIONS]
     return (
-        all(type(each) is nn.Linear and not each._forward_hooks for each in linears)
+        "forward" not in module.__dict__
+        and all(type(each) is nn.Linear and not is_changed(each) for each in linears)
         and len({each.bias is None for each in linears}) == 1
     )
 
@@ -147,12 +148,13 @@ def _rotary_of(model: nn.Module) -> tuple[float, int] | None:
         for module in model.modules()
         if hasattr(module, "inv_freq") and hasattr(module, "attention_scaling")
     ]
-    if len(known) != 1:
+    if len(known) != 1 or is_changed(known[0]):
         return None
     module: Any = known[0]
     parameters = getattr(module.config, "rope_parameters", None) or {}
     theta = parameters.get("rope_theta")
-    if theta is None or module.attention_scaling != 1:
+    kind = getattr(module, "rope_type", "default")
+    if theta is None or kind != "default" or module.attention_scaling != 1:
         return None
     found = module.inv_freq.double()
     dims = 2 * len(found)

@@ -14,14 +14,19 @@ from transformers import AutoConfig, AutoModelForCausalLM
 GOLDENS = Path(__file__).resolve().parents[2] / "test" / "Integration"
 NAMES = {
     "mamba2": "goldens/transformers-g4",
-    "bamba": "goldens-hybrid/bamba",
+    "bamba": "goldens-hybrid/bamba-options",
     "nemotron_h": "goldens-hybrid/nemotron_h",
-    "granite": "goldens-hybrid/granite",
+    "granite": "goldens-hybrid/granite-options",
 }
-# With biases, rotary embeddings of all channels, other scales and limits.
+# Of other families of options: fewer biases, rotary embeddings of some channels or
+# none.
 OPTIONS = {
-    name: f"goldens-hybrid/{name}"
-    for name in ("bamba-options", "nemotron_h-options", "granite-options")
+    f"another {name}": f"goldens-hybrid/{folder}"
+    for name, folder in (
+        ("bamba", "bamba"),
+        ("nemotron_h", "nemotron_h-options"),
+        ("granite", "granite"),
+    )
 }
 
 

@@ -43,8 +43,9 @@ struct Mailbox::State {
   std::mt19937_64 random;
   std::list<Half> halves;
   std::chrono::microseconds latency;
-  /// The receiver and the bytes of each message that was asked for.
-  std::vector<std::pair<int64_t, int64_t>> askedFor;
+  /// The receivers and the bytes of messages: all, and those that were asked
+  /// for.
+  std::vector<std::pair<int64_t, int64_t>> received, askedFor;
 
   /// Whether it sets out now.
   bool carryOn(Half &half) const {
@@ -122,6 +123,8 @@ static cprt_status testOne(void *state, void **request, int32_t *done) {
   cprt_status status = half->status;
   if (!*done)
     return CPRT_OK;
+  if (half->message.is_receive)
+    shared.received.push_back({half->to, half->message.bytes});
   erase(shared, half);
   *request = nullptr;
   return status;
@@ -160,10 +163,23 @@ size_t Mailbox::numPending() const {
   return state->halves.size();
 }
 
-size_t Mailbox::numAskedFor(int64_t rank, int64_t bytes) const {
+static size_t blocksOf(const std::vector<std::pair<int64_t, int64_t>> &messages,
+                       int64_t rank, int64_t bytes) {
+  int64_t blocks = 0;
+  for (auto [receiver, size] : messages)
+    if (receiver == rank && size % bytes == 0)
+      blocks += size / bytes;
+  return size_t(blocks);
+}
+
+size_t Mailbox::blocksReceived(int64_t rank, int64_t bytes) const {
   std::lock_guard<std::mutex> lock(state->mutex);
-  return size_t(std::count(state->askedFor.begin(), state->askedFor.end(),
-                           std::pair(rank, bytes)));
+  return blocksOf(state->received, rank, bytes);
+}
+
+size_t Mailbox::blocksAskedFor(int64_t rank, int64_t bytes) const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return blocksOf(state->askedFor, rank, bytes);
 }
 
 cprt_transport Mailbox::transportOf(int64_t rank) const {

@@ -31,9 +31,10 @@ public:
   /// Messages that somebody waits for still.
   size_t numPending() const;
   int64_t numRanks() const { return size; }
-  /// Of the messages of `bytes` that a rank received, those that set out only
-  /// when it asked for them.
-  size_t numAskedFor(int64_t rank, int64_t bytes) const;
+  /// How many blocks of `bytes` a rank received, of which a message has one or
+  /// several, and those of them that set out only when it asked for them.
+  size_t blocksReceived(int64_t rank, int64_t bytes) const;
+  size_t blocksAskedFor(int64_t rank, int64_t bytes) const;
 
   struct State;
 

@@ -116,7 +116,8 @@ LogicalResult SsdOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
   HeadTensors tensors;
   tensors.heads = {
       {&getXMutable(), 2}, {&getDtMutable(), 2}, {&getALogMutable(), 0}};
-  for (MutableOperandRange optional : {getDMutable(), getDtBiasMutable()})
+  for (const MutableOperandRange &optional :
+       {getDMutable(), getDtBiasMutable()})
     if (!optional.empty())
       tensors.heads.push_back({&optional[0], 0});
   if (!getInitialMutable().empty())

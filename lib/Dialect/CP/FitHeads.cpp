@@ -100,6 +100,8 @@ static void padResult(OpBuilder &builder, OpResult result, int64_t dim,
   if (had.getDimSize(dim) == size)
     return;
   result.setType(resized(result, dim, size));
+  if (result.use_empty())
+    return;
   SmallVector<int64_t> zeros(had.getRank(), 0), ones(had.getRank(), 1);
   auto part = tensor::ExtractSliceOp::create(
       builder, result.getLoc(), had, result, indices(builder, zeros),
