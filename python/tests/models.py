@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForCausalLM
 
 GOLDENS = Path(__file__).resolve().parents[2] / "test" / "Integration"
+# Of the build beside these sources: tools that are not in the package.
+TOOLS = GOLDENS.parents[1] / "build" / "bin"
 NAMES = {
     "mamba2": "goldens/transformers-g4",
     "bamba": "goldens-hybrid/bamba-options",

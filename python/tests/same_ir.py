@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from cp_mlir import _native
+import models
 
 _VALUE = re.compile(r"%[\w.$-]+")
 
@@ -25,7 +25,7 @@ def differences(one: str, other: str) -> list[str]:
 
 def _ops(text: str, numbers: dict[str, int]) -> list[str]:
     done = subprocess.run(
-        [str(_native.find("cp-opt")), "-", "--canonicalize", "--cse"],
+        [str(models.TOOLS / "cp-opt"), "-", "--canonicalize", "--cse"],
         input=text,
         capture_output=True,
         text=True,

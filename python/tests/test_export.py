@@ -337,7 +337,7 @@ def test_is_what_cp_translate_makes_of_the_config(name: str, documents: int) -> 
     config = models.GOLDENS / (models.NAMES | models.OPTIONS)[name] / "config.json"
     expected = subprocess.run(
         [
-            str(_native.find("cp-translate")),
+            str(models.TOOLS / "cp-translate"),
             "--import-hf",
             "--batch=2",
             "--seq=64",
