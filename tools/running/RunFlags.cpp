@@ -140,7 +140,9 @@ void decline(const RunFlags &flags, const std::string &why) {
 
 int fail(const RunFlags &flags, llvm::Error error) {
   std::string text = llvm::toString(std::move(error));
-  llvm::errs() << flags.tool << ": error: " << text << "\n";
+  // At once: the ranks of a job write to one terminal.
+  std::string line = flags.tool + (": error: " + text + "\n");
+  llvm::errs() << line;
   decline(flags, text);
   return 1;
 }
