@@ -38,7 +38,7 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file) {
-    llvm::errs() << "cp-run: error: " << message << "\n";
+    llvm::errs() << std::string("cp-run: error: ") + message + "\n";
     return {};
   }
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
