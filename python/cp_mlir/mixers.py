@@ -50,6 +50,11 @@ def check_mixer(mixer: Any, name: str) -> None:
                 f"{expected.__name__}: the program reads its weight alone, and what is "
                 "around it, such as an adapter, would be lost"
             )
+    if "forward" in mixer.__dict__ or is_changed(mixer.norm):
+        raise ValueError(
+            f"'{name}' has a forward of its own or hooks on its norm, which would be "
+            "lost: a program takes the place of all of it"
+        )
     if not hasattr(mixer.norm, "variance_epsilon"):
         raise ValueError(
             f"'{name}.norm' is a {type(mixer.norm).__name__} without a "

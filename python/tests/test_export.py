@@ -6,6 +6,7 @@ import copy
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import models
 import pytest
@@ -285,6 +286,17 @@ def test_what_is_done_beside_a_layer() -> None:
     )
     with pytest.raises(ValueError, match=r"in_proj' is a Linear with hooks"):
         cp_mlir.export(mamba, input_ids=ids)
+    for change in ("norm", "forward"):
+        mamba = models.make("mamba2").eval()
+        mixer: Any = mamba.get_submodule("backbone.layers.0.mixer")
+        if change == "norm":
+            mixer.norm.register_forward_pre_hook(twice)
+        else:
+            mixer.forward = lambda u, **_: u
+        with pytest.raises(ValueError, match="forward of its own or hooks"):
+            cp_mlir.export(mamba, input_ids=ids)
+        with pytest.raises(ValueError, match="forward of its own or hooks"):
+            cp_mlir.shard(mamba)
 
 
 def test_a_model_that_changes() -> None:

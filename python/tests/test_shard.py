@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import models
@@ -188,3 +189,17 @@ def test_a_process_that_was_forked_ends_no_world() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     world.close()
     assert not world.context
+
+
+def test_saved_models_are_as_any(tmp_path: Path) -> None:
+    """A claim of docs/pytorch/Transformers.md."""
+    from transformers import AutoModelForCausalLM
+
+    model = models.make("bamba").eval()
+    cp = cp_mlir.shard(model)
+    ids = torch.randint(1, 48, (1, 32))
+    expected = model(**cp.batch(ids)).logits
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager")
+    found = loaded(input_ids=ids, use_cache=False).logits
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

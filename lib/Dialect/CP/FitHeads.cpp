@@ -58,8 +58,7 @@ static RankedTensorType resized(Value value, int64_t dim, int64_t size) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;
-  return RankedTensorType::get(shape, type.getElementType(),
-                               type.getEncoding());
+  return type.clone(shape);
 }
 
 static Value repeated(OpBuilder &builder, Location loc, Value value,
@@ -85,8 +84,8 @@ static Value padded(OpBuilder &builder, Location loc, Value value, int64_t dim,
   SmallVector<int64_t> zeros(have.size(), 0), ones(have.size(), 1);
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(type.getElementType()));
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, type.getShape(), type.getElementType(), type.getEncoding());
   Value into = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
   return tensor::InsertSliceOp::create(
       builder, loc, value, into, indices(builder, zeros),
