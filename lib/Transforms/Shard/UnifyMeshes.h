@@ -9,6 +9,7 @@
 #define CP_LIB_TRANSFORMS_UNIFYMESHES_H
 
 #include "cp/Transforms/Sharding.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace cp {
 
