@@ -73,9 +73,21 @@ void addHeads(const Decision &decision, ExplainedLayers &layer) {
         .calls;
 }
 
+/// So are tokens.
+void addLength(const Decision &decision, ExplainedLayers &layer) {
+  ++rowOf<ExplainedRefusal>(
+        layer.refusals,
+        {"sequence", decision.text("tokens") + " tokens",
+         decision.text("ranks") + " ranks do not divide them",
+         decision.text("of_padding") + " of padding behind them", 0})
+        .calls;
+}
+
 void addRefusal(const Decision &decision, ExplainedLayers &layer) {
   if (decision.name == "heads")
     return addHeads(decision, layer);
+  if (decision.name == "length")
+    return addLength(decision, layer);
   std::string why = "operand " + decision.text("operand") + ", dimension " +
                     decision.text("dim") + ": " + decision.text("why");
   ++rowOf<ExplainedRefusal>(layer.refusals,

@@ -139,6 +139,32 @@ static llvm::Error makeWhole(TensorSpec &spec, const Layout &layout,
   return llvm::Error::success();
 }
 
+/// From what a program works on to what its callers have.
+static llvm::Error keepLength(TensorSpec &spec, DictionaryAttr attributes) {
+  auto number = [&](StringRef key) {
+    return attributes ? attributes.getAs<IntegerAttr>(key) : IntegerAttr();
+  };
+  IntegerAttr length = number(lengthAttr), dim = number(sequenceAttr);
+  if (!length)
+    return llvm::Error::success();
+  if (!dim || dim.getInt() < 0 || size_t(dim.getInt()) >= spec.shape.size() ||
+      length.getInt() < 0)
+    return llvm::createStringError("'" + spec.name +
+                                   "' has a cp.length, and no cp.sequence of "
+                                   "so many rows");
+  auto along = size_t(dim.getInt());
+  int64_t padded = paddedSize(spec.layout.mesh, spec.layout.dims[along],
+                              length.getInt());
+  if (padded != spec.shape[along])
+    return llvm::createStringError(
+        "'" + spec.name + "' has a cp.length of " +
+        std::to_string(length.getInt()) + ", which its cuts make " +
+        std::to_string(padded) + " rows, but there are " +
+        std::to_string(spec.shape[along]));
+  spec.shape[along] = length.getInt();
+  return llvm::Error::success();
+}
+
 static std::string typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -203,6 +229,8 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
       return error;
   if (!tensorBytes(spec.shape, spec.dtype))
     return tooLarge(spec);
+  if (llvm::Error error = keepLength(spec, attributes))
+    return error;
   return spec;
 }
 

@@ -11,7 +11,7 @@ using namespace cp;
 
 int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank, int64_t local) {
-  int64_t length = size;
+  int64_t length = paddedSize(mesh, cuts, size);
   for (const Cut &cut : cuts)
     length /= mesh.axes[cut.axis].size;
   for (size_t i = cuts.size(); i-- > 0;) {
@@ -26,7 +26,7 @@ int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
 Home cp::homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
                 int64_t global) {
   Home home{{}, global};
-  int64_t length = size;
+  int64_t length = paddedSize(mesh, cuts, size);
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
     auto [position, local] = holderOf(cut, ranks, length, home.local);
@@ -85,12 +85,24 @@ static std::vector<Run> folded(const std::vector<Run> &runs) {
   return result;
 }
 
+/// Without what is behind the first `size` elements of the whole.
+static std::vector<Run> below(int64_t size, const std::vector<Run> &runs) {
+  std::vector<Run> kept;
+  for (const Run &run : runs)
+    clip(run, 0, size, [&](int64_t global, int64_t length, int64_t count) {
+      kept.push_back({global, *run.localOf(global), length, count,
+                      count > 1 ? run.step : 0});
+    });
+  return kept;
+}
+
 std::vector<Run> cp::runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
                             int64_t size, int64_t rank) {
   if (size == 0)
     return {};
-  std::vector<Run> runs = {{0, 0, size}};
-  int64_t length = size;
+  int64_t length = paddedSize(mesh, cuts, size);
+  bool isPadded = length != size;
+  std::vector<Run> runs = {{0, 0, length}};
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
     CutRuns taken = runsOf(cut, ranks, mesh.coordinate(rank, cut.axis), length);
@@ -104,5 +116,5 @@ std::vector<Run> cp::runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
     for (Run &run : runs)
       run.global += first;
   }
-  return runs;
+  return isPadded ? below(size, runs) : runs;
 }

@@ -6,6 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "cp/Layout/Layout.h"
+#include "cp/Layout/Saturating.h"
+
+#include <limits>
+#include <numeric>
 
 using namespace cp;
 
@@ -115,11 +119,27 @@ std::optional<std::string> cp::check(const Layout &layout,
   return std::nullopt;
 }
 
+int64_t cp::paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
+                       int64_t size) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  int64_t multiple = 1;
+  // What the major cut divides must leave the others a multiple of theirs.
+  for (size_t i = cuts.size(); i-- > 0;) {
+    int64_t granule = granuleOf(cuts[i]);
+    int64_t part =
+        multiplySaturating(multiple / std::gcd(multiple, granule), granule);
+    multiple = multiplySaturating(part, mesh.axes[cuts[i].axis].size);
+  }
+  int64_t rest = size % multiple;
+  return rest == 0 ? size : addSaturating(size - rest, multiple);
+}
+
 std::vector<int64_t> cp::localShape(const Layout &layout,
                                     const std::vector<int64_t> &shape,
                                     int64_t rank) {
   std::vector<int64_t> local = shape;
-  for (size_t dim = 0; dim < local.size(); ++dim)
+  for (size_t dim = 0; dim < local.size(); ++dim) {
+    local[dim] = paddedSize(layout.mesh, layout.dims[dim], shape[dim]);
     for (const Cut &cut : layout.dims[dim]) {
       int64_t size = 0;
       for (const Run &run :
@@ -128,6 +148,7 @@ std::vector<int64_t> cp::localShape(const Layout &layout,
         size += run.size();
       local[dim] = size;
     }
+  }
   return local;
 }
 

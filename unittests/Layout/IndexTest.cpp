@@ -70,8 +70,8 @@ TEST(Index, homeOf) {
 }
 
 static void expectRuns(const Cuts &cuts, int64_t rank,
-                       const std::vector<Run> &expected) {
-  std::vector<Run> runs = runsOf(makeMesh({2}), cuts, 8, rank);
+                       const std::vector<Run> &expected, int64_t size = 8) {
+  std::vector<Run> runs = runsOf(makeMesh({2}), cuts, size, rank);
   EXPECT_EQ(runs, expected);
 }
 
@@ -85,6 +85,43 @@ TEST(Index, runsOf) {
   expectRuns({{0, striped, 2}}, 0, {{0, 0, 2, 2, 4}});
   expectRuns({{0, striped, 2}}, 1, {{2, 0, 2, 2, 4}});
   expectRuns({{0, striped, 4}}, 1, {{4, 0, 4}});
+}
+
+TEST(Index, runsOfAPaddedDimension) {
+  expectRuns({{0}}, 0, {{0, 0, 3}}, 5);
+  expectRuns({{0}}, 1, {{3, 0, 2}}, 5);
+  expectRuns({{0, zigzag}}, 0, {{0, 0, 2}}, 5);
+  expectRuns({{0, zigzag}}, 1, {{2, 0, 3}}, 5);
+  EXPECT_EQ(indicesOf(makeMesh({2}), {{0, zigzag}}, 7, 0), (Indices{0, 1, 6, 7}));
+}
+
+/// Parts have room for elements of a larger whole, and hold those that are.
+TEST(Index, paddedPartsAreThoseOfTheLargerWhole) {
+  std::mt19937 generator = makeGenerator();
+  Mesh mesh = makeMesh({2, 3, 4});
+  for (int i = 0; i < 200; ++i) {
+    Cuts cuts = randomLayout(mesh, 1, generator).dims[0];
+    int64_t size = 1 + int64_t(generator() % 60);
+    int64_t padded = paddedSize(mesh, cuts, size);
+    int64_t seen = 0;
+    for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+      Indices all = held(mesh, cuts, padded, rank), walked;
+      ASSERT_EQ(indicesOf(mesh, cuts, size, rank), all);
+      for (const cp::Run &run : runsOf(mesh, cuts, size, rank))
+        run.forEach([&](int64_t global, int64_t local, int64_t length) {
+          for (int64_t j = 0; j < length; ++j) {
+            ASSERT_EQ(all[size_t(local + j)], global + j);
+            walked.push_back(global + j);
+          }
+        });
+      all.erase(std::remove_if(all.begin(), all.end(),
+                               [&](int64_t each) { return each >= size; }),
+                all.end());
+      ASSERT_EQ(walked, all);
+      seen += int64_t(all.size());
+    }
+    ASSERT_GE(seen, size);
+  }
 }
 
 TEST(Index, runsOfNothing) {

@@ -134,4 +134,33 @@ TEST(Layout, localShape) {
   EXPECT_EQ(local({{}, {{1}}}), (Shape{16, 3}));
   EXPECT_EQ(local({{{0}, {1}}, {}}), (Shape{2, 12}));
   EXPECT_EQ(local({{}, {}}, {0}), (Shape{16, 12}));
+  EXPECT_EQ(local({{}, {{1, zigzag}}}), (Shape{16, 4}));
+}
+
+TEST(Layout, paddedSize) {
+  auto padded = [](std::vector<int64_t> mesh, std::vector<Cut> cuts,
+                   int64_t size = 10) {
+    return paddedSize(makeMesh(std::move(mesh)), cuts, size);
+  };
+  EXPECT_EQ(padded({4}, {}), 10);
+  EXPECT_EQ(padded({4}, {{0}}), 12);
+  EXPECT_EQ(padded({4}, {{0, zigzag}}), 16);
+  EXPECT_EQ(padded({2}, {{0, striped, 3}}), 12);
+  EXPECT_EQ(padded({2, 3}, {{0, zigzag}, {1}}), 12);
+  EXPECT_EQ(padded({4}, {{0, zigzag}}, 0), 0);
+  EXPECT_EQ(padded({4}, {{0, zigzag, INT64_MAX - 1}}), INT64_MAX);
+}
+
+TEST(Layout, paddedSizeIsTheLeastThatDivides) {
+  std::mt19937 generator = makeGenerator();
+  Mesh mesh = makeMesh({2, 3, 4});
+  for (int i = 0; i < 300; ++i) {
+    Layout layout = randomLayout(mesh, 1, generator);
+    for (int64_t size : {1, 7, 10, 24, 50}) {
+      int64_t least = size;
+      while (check(layout, {least}))
+        ++least;
+      ASSERT_EQ(paddedSize(mesh, layout.dims[0], size), least);
+    }
+  }
 }

@@ -124,7 +124,7 @@ TEST(ProgramTable, InterfacesThatRun) {
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
             CPRT_UNSUPPORTED);
   EXPECT_THAT(message, HasSubstr("the program is of interface 1.3, and this "
-                                 "runtime runs 1.0 to 1.2"));
+                                 "runtime runs 1.0 to 1.3"));
   program.abi_minor = 0;
   program.abi_major = CPRT_PROGRAM_ABI_MAJOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),

@@ -50,7 +50,8 @@ struct TensorSpec {
   /// whose buffer it is; empty for other results.
   std::string updates;
   DType dtype = DType::F32;
-  /// The shape of the whole tensor.
+  /// The shape of the whole tensor. Where the layout's cuts do not divide it,
+  /// parts have rows of padding (paddedSize).
   std::vector<int64_t> shape;
   Layout layout;
 };

@@ -33,7 +33,7 @@ def CP_AttentionOp : CP_Op<"attention", [
     Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
       "getHiddenFactor", "getCutStrategy", "prepareHiddenCut"]>,
-    DeclareOpInterfaceMethods<PlacedOpInterface>,
+    DeclareOpInterfaceMethods<PlacedOpInterface, ["isCausal"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Softmax attention with grouped heads";
   let description = [{

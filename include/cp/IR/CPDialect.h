@@ -61,6 +61,7 @@ inline constexpr llvm::StringLiteral nameAttr = "cp.name";
 inline constexpr llvm::StringLiteral paramAttr = "cp.param";
 inline constexpr llvm::StringLiteral initAttr = "cp.init";
 inline constexpr llvm::StringLiteral sequenceAttr = "cp.sequence";
+inline constexpr llvm::StringLiteral lengthAttr = "cp.length";
 inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
 inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
 inline constexpr llvm::StringLiteral dropoutAttr = "cp.dropout";

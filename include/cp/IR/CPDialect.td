@@ -49,6 +49,8 @@ def CP_Dialect : Dialect {
     - `cp.param`: the argument is a parameter, of that name in weight files;
     - `cp.init`: how to draw a parameter that no file gives;
     - `cp.sequence`: the dimension that is the sequence;
+    - `cp.length`: how many rows callers have along it, of which there are more in the
+      program, so that ranks divide them (`cp-prepare-cuts`);
     - `cp.layout`: in the local view, the layout of the whole tensor;
     - `cp.value`: the result is what an op inside computes, and of which op;
     - `cp.gradient`: the result is the loss's derivative by the argument of that

@@ -179,6 +179,10 @@ def PlacedOpInterface
     }], "::llvm::SmallVector<::mlir::Value>", "place",
         (ins "::mlir::OpBuilder &":$builder, "::cp::MeshAttr":$mesh,
              "::llvm::ArrayRef<::cp::Cut>":$cuts)>,
+    InterfaceMethod<[{
+      Whether no row of the results depends on rows behind its own. Sequences that
+      ranks do not divide get rows behind their last one, which others may not see.
+    }], "bool", "isCausal", (ins), [{}], [{ return false; }]>,
   ];
 }
 

@@ -18,7 +18,7 @@ def CP_PositionsOp : CP_Op<"positions", [
     Pure, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
       "getSequenceFactor", "getHiddenFactor"]>,
-    DeclareOpInterfaceMethods<PlacedOpInterface>]> {
+    DeclareOpInterfaceMethods<PlacedOpInterface, ["isCausal"]>]> {
   let summary = "The place of each token in its sequence";
   let description = [{
     0, 1, 2, ... along a sequence of l tokens. It takes the layout that its user

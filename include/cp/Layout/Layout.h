@@ -66,7 +66,21 @@ std::optional<std::string> check(const Layout &layout);
 std::optional<std::string> check(const Layout &layout,
                                  const std::vector<int64_t> &shape);
 
-/// The shape of a rank's part. The layout must pass check(layout, shape).
+/// The least number of elements from `size` on that the cuts divide; the largest
+/// int64_t where that does not fit. A tensor of another size lies as one of this
+/// size would, without the elements behind its last: the numbers of elements
+/// below, and runs, say where those are that there are, and each rank's part has
+/// room for as many (localShape). For 10 elements:
+///   {}                           10
+///   {"a"}, 4 ranks               12
+///   {"a" zigzag}, 4 ranks        16
+///   {"a" striped : 3}, 2 ranks   12
+///   {"a" zigzag, "b"}, 2 x 3     12
+int64_t paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
+                   int64_t size);
+
+/// The shape of a rank's part, of a layout that passes check(layout); where
+/// cuts do not divide a dimension, of its paddedSize.
 /// For 16 x 12 on <"a" = 2, "b" = 4>:
 ///   [{}, {}]        16 x 12
 ///   [{"a"}, {}]     8 x 12
@@ -74,12 +88,14 @@ std::optional<std::string> check(const Layout &layout,
 ///   [{}, {"b"}]     16 x 3
 ///   [{"a", "b"}, {}]  2 x 12
 ///   [{}, {}] partial {"a"}  16 x 12
+///   [{}, {"b" zigzag}]  16 x 4
 std::vector<int64_t> localShape(const Layout &layout,
                                 const std::vector<int64_t> &shape,
                                 int64_t rank);
 
 /// The global index along a dimension of size `size` of this rank's element
-/// `local`, 0 <= local < its part; `cuts` as in Layout::dims, evenly dividing.
+/// `local`, 0 <= local < its part; `cuts` as in Layout::dims. From `size` on for
+/// one that is padding.
 /// What a major cut leaves is one string of elements, its blocks in ascending
 /// order, and the next cut cuts that string. For size 8:
 ///   rank                         0        1        2    3
@@ -91,6 +107,8 @@ std::vector<int64_t> localShape(const Layout &layout,
 ///   {"a" zigzag, "b"}, 2 x 2     0 1      6 7      2 3  4 5
 ///   {"b" zigzag, "a"}, 2 x 2     0 1      2 3      6 7  4 5
 ///   {"a", "b" striped}, 2 x 2    0 2      1 3      4 6  5 7
+/// and for size 7, with a first element that is padding:
+///   {"a" zigzag}, 2 ranks        0 1 6 7  2 3 4 5
 int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                     int64_t size, int64_t rank, int64_t local);
 
@@ -114,13 +132,16 @@ Home homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
             int64_t global);
 
 /// This rank's part of a dimension as maximal runs, in local order; none for
-/// size 0. They ascend in the global numbering too. For size 8, each run as
+/// no elements. They ascend in the global numbering too. For size 8, each run as
 /// global:local:length:
 ///   rank                        0                    1
 ///   {}, 2 ranks                 0:0:8                0:0:8
 ///   {"a"}, 2 ranks              0:0:4                4:0:4
 ///   {"a" zigzag}, 2 ranks       0:0:2, 6:2:2         2:0:4
 ///   {"a" striped : 2}, 2 ranks  0:0:2, 2 of step 4   2:0:2, 2 of step 4
+/// and for size 5, whose parts have room for more:
+///   {"a"}, 2 ranks              0:0:3                3:0:2
+///   {"a" zigzag}, 2 ranks       0:0:2                2:0:3
 std::vector<Run> runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank);
 

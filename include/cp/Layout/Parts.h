@@ -15,7 +15,8 @@ namespace cp {
 /// Walks the runs of one rank's part, dimension by dimension.
 class PartWalker {
 public:
-  /// The layout must pass check(layout, whole).
+  /// The layout must pass check(layout). What a part has room for beyond the
+  /// whole is not walked over.
   PartWalker(const Layout &layout, const std::vector<int64_t> &whole,
              int64_t rank, int64_t elementSize)
       : whole(whole), part(localShape(layout, whole, rank)),

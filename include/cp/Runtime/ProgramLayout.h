@@ -44,7 +44,14 @@ inline std::optional<Layout> layoutOf(const cprt_program &program,
     cut.unit = each.unit;
     layout.dims[size_t(each.dim)].push_back(cut);
   }
-  if (check(layout, {tensor.sizes, tensor.sizes + tensor.rank}))
+  if (check(layout))
+    return std::nullopt;
+  // What the cuts do not divide is padded.
+  std::vector<int64_t> padded;
+  for (int32_t dim = 0; dim < tensor.rank; ++dim)
+    padded.push_back(
+        paddedSize(layout.mesh, layout.dims[size_t(dim)], tensor.sizes[dim]));
+  if (check(layout, padded))
     return std::nullopt;
   return layout;
 }

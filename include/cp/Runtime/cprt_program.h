@@ -34,7 +34,7 @@ extern "C" {
 /// What this header describes. A program of an older one runs on a newer
 /// runtime as long as the first number is the same.
 #define CPRT_PROGRAM_ABI_MAJOR 1
-#define CPRT_PROGRAM_ABI_MINOR 2
+#define CPRT_PROGRAM_ABI_MINOR 3
 
 typedef enum cprt_role {
   CPRT_ROLE_DATA = 0,
@@ -67,7 +67,10 @@ typedef struct cprt_program_tensor {
   cprt_role role;
   int32_t rank;
   int32_t num_cuts;
-  /// Of the whole, and of each rank's part.
+  /// Of the whole, and of each rank's part. Where the cuts do not divide the
+  /// whole (since 1.3), parts are those of the least size from it on that they
+  /// do, and what is behind its last row is padding: zeros in arguments, and
+  /// anything in results.
   const int64_t *sizes;
   const int64_t *local_sizes;
   /// By dimension, and for one major to minor. Ranks that differ in axes that
@@ -155,8 +158,8 @@ cprt_status cprt_program_check(const cprt_program *program, char *message,
 int64_t cprt_tensor_part_bytes(const cprt_program_tensor *tensor);
 int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor);
 
-/// Copies what `rank` has of a whole tensor to its part; and a part to its
-/// place in the whole. CPRT_INVALID_ARGUMENT for a rank outside the mesh, a
+/// Copies what `rank` has of a whole tensor to its part, with zeros for what is
+/// padding; and a part to its place in the whole. CPRT_INVALID_ARGUMENT for a rank outside the mesh, a
 /// null pointer, and a table that is none; CPRT_UNSUPPORTED for what ranks have
 /// terms of, which are to be added up.
 cprt_status cprt_tensor_split(const cprt_program *program,

@@ -131,6 +131,7 @@ FailureOr<ShardingRule> AttentionOp::getShardingRule() {
 }
 
 int64_t AttentionOp::getHiddenFactor() { return 2; }
+bool AttentionOp::isCausal() { return getCausal(); }
 
 std::optional<CutStrategy> AttentionOp::getCutStrategy() {
   std::optional<AttentionForm> form =

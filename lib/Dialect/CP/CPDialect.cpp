@@ -145,6 +145,8 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
   if (name == initAttr || name == valueAttr)
     return expectForm(op, attribute, isa<DictionaryAttr>(value),
                       "a dictionary");
+  if (name == lengthAttr)
+    return expectForm(op, attribute, isI64(value), "an i64, a number of rows");
   if (name == sequenceAttr)
     return expectForm(op, attribute, isI64(value), "an i64, a dimension");
   if (name == layoutAttr)
@@ -153,7 +155,7 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isa<UnitAttr>(value), "nothing more");
   return unknown(op, attribute,
                  "an argument or result can have cp.name, cp.param, "
-                 "cp.init, cp.sequence, cp.layout, cp.value, cp.gradient, "
+                 "cp.init, cp.sequence, cp.length, cp.layout, cp.value, cp.gradient, "
                  "cp.cotangent, cp.residual, cp.updates, cp.state, "
                  "cp.accumulates and cp.no_decay");
 }

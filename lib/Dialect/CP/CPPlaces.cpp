@@ -61,6 +61,7 @@ FailureOr<ShardingRule> PositionsOp::getShardingRule() {
 
 int64_t PositionsOp::getSequenceFactor() { return getDocuments() ? 1 : 0; }
 int64_t PositionsOp::getHiddenFactor() { return -1; }
+bool PositionsOp::isCausal() { return true; }
 
 SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {

@@ -80,6 +80,9 @@ extern "C" cprt_status cprt_tensor_split(const cprt_program *program,
                                          const cprt_program_tensor *tensor,
                                          int64_t rank, const void *whole,
                                          void *part) {
+  // What no element comes to is padding.
+  if (program && tensor && whole && part)
+    std::memset(part, 0, size_t(cprt_tensor_part_bytes(tensor)));
   return walkPart(program, tensor, rank, whole && part,
                   [&](int64_t from, int64_t to, int64_t bytes) {
                     std::memcpy(static_cast<char *>(part) + to,

@@ -254,8 +254,9 @@ private:
       attributes.append(cotangentAttr, builder.getStringAttr(of));
       attributes.append(nameAttr, builder.getStringAttr(of + ".cotangent"));
       Attribute layout = function.getResultAttr(i, layoutAttr);
-      if (Attribute sequence = function.getResultAttr(i, sequenceAttr))
-        attributes.append(sequenceAttr, sequence);
+      for (StringRef kept : {sequenceAttr, lengthAttr})
+        if (Attribute value = function.getResultAttr(i, kept))
+          attributes.append(kept, value);
       if (layout)
         attributes.append(layoutAttr, layout);
       if (failed(function.insertArgument(
@@ -336,6 +337,14 @@ private:
                         builder.getStringAttr("grad." + name.getValue()));
       if (layout)
         attributes.append(layoutAttr, layout);
+      // Of an argument with padding it has some too.
+      if (Attribute length =
+              function.getArgAttr(argument.getArgNumber(), lengthAttr)) {
+        attributes.append(sequenceAttr,
+                          function.getArgAttr(argument.getArgNumber(),
+                                              sequenceAttr));
+        attributes.append(lengthAttr, length);
+      }
       names.push_back(attributes.getDictionary(builder.getContext()));
       gradients.push_back(gradient);
     }

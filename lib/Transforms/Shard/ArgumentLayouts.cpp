@@ -7,8 +7,6 @@
 
 #include "LayoutAssigner.h"
 
-#include <numeric>
-
 using namespace mlir;
 
 namespace cp {
@@ -105,14 +103,6 @@ std::string axesText(const Mesh &mesh, ArrayRef<Cut> cuts) {
   return (cuts.size() > 1 ? "axes " : "axis ") + text;
 }
 
-/// What a size must be a multiple of so that `cuts` divide it.
-static int64_t neededMultiple(const Mesh &mesh, ArrayRef<Cut> cuts) {
-  int64_t multiple = 1;
-  for (const Cut &cut : llvm::reverse(cuts))
-    multiple = mesh.axes[cut.axis].size * std::lcm(multiple, granuleOf(cut));
-  return multiple;
-}
-
 LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
                                              BlockArgument arg, int64_t dim,
                                              Layout &layout) {
@@ -124,25 +114,12 @@ LogicalResult LayoutAssigner::assignSequence(FunctionOpInterface function,
   std::vector<Cut> rows = sharding.rows();
   layout.dims[dim] = rows;
   sequenceDims[arg] = dim;
-  int64_t size = type.getShape()[dim];
-  Layout alone{mesh, {rows}, {}};
-  if (!ShapedType::isDynamic(size) && !check(alone, {size}))
+  // What ranks do not divide has been padded.
+  if (!type.isDynamicDim(dim))
     return success();
-  if (ShapedType::isDynamic(size))
-    return function->emitOpError("assign_c1: the sequence of argument ")
-           << arg.getArgNumber() << " must have a known number of tokens, but "
-           << "is '?' in " << type << "; write the number into the type";
-  const Cut &first = rows.front();
-  auto error = function->emitOpError("assign_c1: the sequence of argument ");
-  error << arg.getArgNumber() << " (" << size
-        << " tokens) must be a multiple of ";
-  if (first.order == Order::Contiguous)
-    error << "the " << partsOf(mesh, rows) << " ranks of ";
-  else
-    error << neededMultiple(mesh, rows) << ", to be cut in "
-          << orderName(first.order) << " order over the ranks of ";
-  return error << axesText(mesh, rows)
-               << "; use another number of ranks, or pad the sequence";
+  return function->emitOpError("assign_c1: the sequence of argument ")
+         << arg.getArgNumber() << " must have a known number of tokens, but "
+         << "is '?' in " << type << "; write the number into the type";
 }
 
 LogicalResult LayoutAssigner::assignBatch(FunctionOpInterface function,

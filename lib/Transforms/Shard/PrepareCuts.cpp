@@ -8,6 +8,7 @@
 #include "PrepareCuts.h"
 
 #include "ControlFlow.h"
+#include "PadSequence.h"
 #include "RepeatGroups.h"
 #include "SliceVocabulary.h"
 #include "cp/Transforms/Layers.h"
@@ -119,6 +120,8 @@ static LogicalResult checkStrategy(Operation *op, CutStrategy wanted,
 
 LogicalResult prepareCuts(FunctionOpInterface function,
                           const Sharding &sharding) {
+  if (failed(padSequence(function, sharding)))
+    return failure();
   SmallVector<SequenceOpInterface> ops;
   function.walk([&](SequenceOpInterface op) { ops.push_back(op); });
   for (SequenceOpInterface op : ops) {

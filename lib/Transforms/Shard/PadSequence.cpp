@@ -1,0 +1,367 @@
+//===- PadSequence.cpp - Lengths that ranks do not divide -----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PadSequence.h"
+
+#include "PaddedShapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+
+namespace cp {
+namespace {
+
+/// `value` with `fill` in place of the rows of dimension `dim` from `length`
+/// on. They are chosen, not multiplied: what they were is not seen, NaN
+/// included.
+Value maskRows(ImplicitLocOpBuilder &b, Value value, int64_t dim,
+               int64_t length, TypedAttr fill) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto places = RankedTensorType::get({type.getDimSize(dim)}, b.getI64Type());
+  Value positions = PositionsOp::create(b, places);
+  Value empty = tensor::EmptyOp::create(b, type, ValueRange());
+  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
+  AffineMap row = AffineMap::get(type.getRank(), 0, b.getAffineDimExpr(dim));
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, TypeRange(type), ValueRange{value, positions},
+             ValueRange(empty), ArrayRef<AffineMap>{all, row, all}, loops,
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               Value end = arith::ConstantOp::create(
+                   nested, loc, nested.getI64IntegerAttr(length));
+               Value isRow = arith::CmpIOp::create(
+                   nested, loc, arith::CmpIPredicate::slt, args[1], end);
+               Value none = arith::ConstantOp::create(nested, loc, fill);
+               Value chosen = arith::SelectOp::create(nested, loc, isRow,
+                                                      args[0], none);
+               linalg::YieldOp::create(nested, loc, chosen);
+             })
+      .getResult(0);
+}
+
+/// An operand of which an op would see the rows of padding, and what they have
+/// to be.
+struct MaskedRows {
+  OpOperand *operand;
+  int64_t dim, length;
+  TypedAttr fill;
+};
+
+class SequencePadder {
+public:
+  SequencePadder(FunctionOpInterface function, const Sharding &sharding)
+      : function(function), sharding(sharding), shapes(function) {}
+
+  LogicalResult run() {
+    if (failed(padArguments()))
+      return failure();
+    if (!any)
+      return success();
+    if (failed(shapes.spread()))
+      return failure();
+    for (Operation &op : function.getFunctionBody().front().without_terminator())
+      if (failed(check(&op)))
+        return failure();
+    if (failed(keepLengths()))
+      return failure();
+    shapes.apply();
+    for (const MaskedRows &rows : masks)
+      mask(rows);
+    for (PositionsOp positions : ofDocuments)
+      addDocument(positions);
+    Block &body = function.getFunctionBody().front();
+    function.setType(
+        function.cloneTypeWith(body.getArgumentTypes(),
+                               body.getTerminator()->getOperandTypes()));
+    return success();
+  }
+
+private:
+  LogicalResult padArguments();
+  LogicalResult check(Operation *op);
+  bool needsAllRows(Operation *op, const ShardingRule &rule);
+  LogicalResult checkSums(Operation *op, const PaddedFactors &factors);
+  LogicalResult checkSequence(SequenceOpInterface op,
+                              const PaddedFactors &factors);
+  LogicalResult maskWindow(WindowOpInterface op, const PaddedFactors &factors);
+  LogicalResult refuse(Operation *op, const Twine &why);
+  LogicalResult keepLengths();
+  void mask(const MaskedRows &rows);
+  void addDocument(PositionsOp positions);
+  void remark(int64_t length, int64_t padded);
+
+  FunctionOpInterface function;
+  const Sharding &sharding;
+  PaddedShapes shapes;
+  bool any = false;
+  SmallVector<MaskedRows> masks;
+  SmallVector<PositionsOp> ofDocuments;
+};
+
+//===----------------------------------------------------------------------===//
+// What gets longer
+//===----------------------------------------------------------------------===//
+
+void SequencePadder::remark(int64_t length, int64_t padded) {
+  auto remark = remark::missed(
+      function->getLoc(),
+      remark::RemarkOpts::name("length").category("cut").function(
+          cast<SymbolOpInterface>(function.getOperation()).getName()));
+  if (remark)
+    remark << remark::metric("tokens", length)
+           << remark::metric("ranks",
+                             partsOf(sharding.mesh, sharding.rows()))
+           << remark::metric("of_padding", padded - length);
+}
+
+LogicalResult SequencePadder::padArguments() {
+  // Beyond, nobody has the memory, and sizes are no longer sure to fit.
+  constexpr int64_t most = int64_t(1) << 40;
+  std::vector<Cut> rows = sharding.rows();
+  llvm::SmallDenseSet<int64_t> told;
+  for (BlockArgument arg : function.getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                      sequenceAttr);
+    if (!type || !dim || LayoutAttr::of(type) || dim.getInt() < 0 ||
+        dim.getInt() >= type.getRank() || type.isDynamicDim(dim.getInt()))
+      continue;
+    int64_t length = type.getDimSize(dim.getInt());
+    int64_t padded = paddedSize(sharding.mesh, rows, length);
+    if (padded == length)
+      continue;
+    if (padded > most)
+      return function->emitOpError("assign_c1: the sequence of argument ")
+             << arg.getArgNumber() << " (" << length
+             << " tokens) would be " << padded
+             << " tokens for its cuts to divide it; give them smaller units";
+    any = true;
+    shapes.pad(arg, dim.getInt(), padded);
+    if (told.insert(length).second)
+      remark(length, padded);
+  }
+  return success();
+}
+
+/// Callers have what there was.
+LogicalResult SequencePadder::keepLengths() {
+  Builder b(function.getContext());
+  auto lengthOf = [&](Value value, int64_t dim) {
+    return b.getI64IntegerAttr(
+        cast<RankedTensorType>(value.getType()).getDimSize(dim));
+  };
+  for (BlockArgument arg : function.getArguments())
+    if (shapes.isPadded(arg)) {
+      auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
+                                                        sequenceAttr);
+      function.setArgAttr(arg.getArgNumber(), lengthAttr,
+                          lengthOf(arg, dim.getInt()));
+    }
+  Operation *end = function.getFunctionBody().front().getTerminator();
+  for (auto [number, value] : llvm::enumerate(end->getOperands())) {
+    if (!shapes.isPadded(value))
+      continue;
+    int64_t dim = 0;
+    while (!shapes.isPadded(value, dim))
+      ++dim;
+    auto said = function.getResultAttrOfType<IntegerAttr>(number, sequenceAttr);
+    if (said && said.getInt() != dim)
+      return function->emitOpError("pad_sequence_c1: result ")
+             << number << " has a row for each token along dimension " << dim
+             << ", but says that its cp.sequence is " << said.getInt();
+    function.setResultAttr(number, sequenceAttr, b.getI64IntegerAttr(dim));
+    function.setResultAttr(number, lengthAttr, lengthOf(value, dim));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What would see it
+//===----------------------------------------------------------------------===//
+
+LogicalResult SequencePadder::refuse(Operation *op, const Twine &why) {
+  return op->emitOpError(why)
+         << "; give a length that the ranks divide, or pad it before";
+}
+
+/// Whether it takes a piece along a dimension, which lies where it did.
+static bool takesPiece(Operation *op, int64_t dim) {
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  return slice && !ShapedType::isDynamic(slice.getStaticOffsets()[dim]) &&
+         !ShapedType::isDynamic(slice.getStaticSizes()[dim]);
+}
+
+bool SequencePadder::needsAllRows(Operation *op, const ShardingRule &rule) {
+  // Keys, which may not be cut, are as long as queries.
+  auto placed = dyn_cast<PlacedOpInterface>(op);
+  if (placed && placed.isCausal())
+    return false;
+  auto hasNoFactor = [&](Value value, const TensorFactors &dims) {
+    for (auto [dim, along] : llvm::enumerate(dims))
+      if (shapes.isPadded(value) && shapes.isPadded(value, dim) &&
+          along.empty() && !takesPiece(op, dim))
+        return true;
+    return false;
+  };
+  bool needsAll = false;
+  for (auto [value, dims] : llvm::zip(op->getOperands(), rule.operands))
+    needsAll |= hasNoFactor(value, dims);
+  for (auto [value, dims] : llvm::zip(op->getResults(), rule.results))
+    needsAll |= hasNoFactor(value, dims);
+  return needsAll;
+}
+
+LogicalResult SequencePadder::check(Operation *op) {
+  auto isPadded = [&](Value value) { return shapes.isPadded(value); };
+  if (llvm::none_of(op->getOperands(), isPadded) &&
+      llvm::none_of(op->getResults(), isPadded))
+    return success();
+  FailureOr<PaddedFactors> factors = shapes.factorsOf(op);
+  if (failed(factors))
+    return failure();
+  if (needsAllRows(op, factors->rule))
+    return refuse(op, "pad_sequence_c2: needs all rows of a sequence that "
+                      "ranks do not divide, and no more than these");
+  if (auto sequence = dyn_cast<SequenceOpInterface>(op))
+    if (factors->isPadded(sequence.getSequenceFactor()))
+      return checkSequence(sequence, *factors);
+  return checkSums(op, *factors);
+}
+
+/// The dimension along which a tensor has the factor, if it is one.
+static std::optional<int64_t> dimOf(const TensorFactors &dims,
+                                    int64_t factor) {
+  for (auto [dim, along] : llvm::enumerate(dims))
+    if (along.size() == 1 && along.front() == factor)
+      return dim;
+  return std::nullopt;
+}
+
+/// A sum over rows adds zeros for those that are padding: where it is linear in
+/// an operand, that has them.
+LogicalResult SequencePadder::checkSums(Operation *op,
+                                        const PaddedFactors &factors) {
+  for (OpResult result : op->getResults())
+    for (int64_t factor : factors.rule.sumsOf(result.getResultNumber())) {
+      if (!factors.isPadded(factor))
+        continue;
+      bool isMasked = false;
+      for (OpOperand &operand : op->getOpOperands()) {
+        unsigned number = operand.getOperandNumber();
+        std::optional<int64_t> dim =
+            dimOf(factors.rule.operands[number], factor);
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!dim || !type || factors.rule.uses[number] != Use::Additive)
+          continue;
+        isMasked = true;
+        if (llvm::none_of(masks, [&](const MaskedRows &rows) {
+              return rows.operand == &operand;
+            }))
+          masks.push_back({&operand, *dim, factors.rule.sizes[factor],
+                           Builder(op).getZeroAttr(type.getElementType())});
+        break;
+      }
+      if (!isMasked)
+        return refuse(op, "pad_sequence_c2: puts together all rows of a "
+                          "sequence that ranks do not divide, in a way in "
+                          "which zeros may count");
+    }
+  return success();
+}
+
+/// A window to the other side sees, behind the last row, what it would see
+/// there: rows of one number.
+LogicalResult SequencePadder::maskWindow(WindowOpInterface op,
+                                         const PaddedFactors &factors) {
+  OpOperand &operand = op.getWindowOperand();
+  std::optional<int64_t> dim = dimOf(
+      factors.rule.operands[operand.getOperandNumber()], op.getSequenceFactor());
+  Type element = getElementTypeOrSelf(operand.get().getType());
+  TypedAttr fill = Builder(op).getZeroAttr(element);
+  DenseElementsAttr behind;
+  if (Value rows = op.getInitialRows())
+    fill = matchPattern(rows, m_Constant(&behind)) && behind.isSplat()
+               ? cast<TypedAttr>(behind.getSplatValue<Attribute>())
+               : TypedAttr();
+  if (!dim || !fill)
+    return refuse(op, "pad_sequence_c3: reads rows behind the last one of a "
+                      "sequence that ranks do not divide, which are not all "
+                      "one constant");
+  masks.push_back({&operand, *dim, factors.rule.sizes[op.getSequenceFactor()],
+                   fill});
+  return success();
+}
+
+LogicalResult SequencePadder::checkSequence(SequenceOpInterface op,
+                                            const PaddedFactors &factors) {
+  if (auto window = dyn_cast<WindowOpInterface>(op.getOperation()))
+    return window.isReverse() ? maskWindow(window, factors) : success();
+  if (auto positions = dyn_cast<PositionsOp>(op.getOperation());
+      positions && positions.getDocuments())
+    ofDocuments.push_back(positions);
+  auto placed = dyn_cast<PlacedOpInterface>(op.getOperation());
+  if (placed && placed.isCausal())
+    return success();
+  auto scan = dyn_cast<ScanOpInterface>(op.getOperation());
+  if (!scan || scan.isReverse())
+    return refuse(op, "pad_sequence_c3: may see rows behind a row's own, of a "
+                      "sequence that ranks do not divide (what is derived "
+                      "from a program is derived behind cp-prepare-cuts)");
+  Value final = scan.getFinalState();
+  if (final && !final.use_empty())
+    return refuse(op, "pad_sequence_c3: its final state is used, and would be "
+                      "that behind the padding of a sequence that ranks do not "
+                      "divide");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What is put in its place
+//===----------------------------------------------------------------------===//
+
+void SequencePadder::mask(const MaskedRows &rows) {
+  Operation *op = rows.operand->getOwner();
+  OpBuilder builder(op);
+  ImplicitLocOpBuilder b(op->getLoc(), builder);
+  rows.operand->set(
+      maskRows(b, rows.operand->get(), rows.dim, rows.length, rows.fill));
+}
+
+/// Padding is one more document.
+void SequencePadder::addDocument(PositionsOp positions) {
+  OpBuilder builder(positions);
+  ImplicitLocOpBuilder b(positions.getLoc(), builder);
+  Value lists = positions.getDocuments();
+  auto type = cast<RankedTensorType>(lists.getType());
+  auto longer = type.clone({type.getDimSize(0), type.getDimSize(1) + 1});
+  int64_t length = positions.getResult().getType().getDimSize(1);
+  Value ends = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(
+             longer, b.getIntegerAttr(type.getElementType(), length)));
+  SmallVector<OpFoldResult> zeros(2, b.getIndexAttr(0)),
+      ones(2, b.getIndexAttr(1)), sizes;
+  for (int64_t size : type.getShape())
+    sizes.push_back(b.getIndexAttr(size));
+  Value all =
+      tensor::InsertSliceOp::create(b, lists, ends, zeros, sizes, ones);
+  positions.getDocumentsMutable().assign(all);
+}
+
+} // namespace
+
+LogicalResult padSequence(FunctionOpInterface function,
+                          const Sharding &sharding) {
+  return SequencePadder(function, sharding).run();
+}
+
+} // namespace cp
