@@ -49,6 +49,59 @@ Value maskRows(ImplicitLocOpBuilder &b, Value value, int64_t dim,
       .getResult(0);
 }
 
+/// The addition to what there is so far of a result, and what it adds; null for
+/// a payload of another form.
+OpOperand *addendOf(linalg::GenericOp op, OpOperand &init) {
+  unsigned number = op.getTiedOpResult(&init).getResultNumber();
+  auto sum = op.getBody()->getTerminator()->getOperand(number)
+                 .getDefiningOp<arith::AddFOp>();
+  if (!sum)
+    return nullptr;
+  BlockArgument soFar = op.getMatchingBlockArgument(&init);
+  for (OpOperand &operand : sum->getOpOperands())
+    if (operand.get() == soFar)
+      return &sum->getOpOperand(1 - operand.getOperandNumber());
+  return nullptr;
+}
+
+/// A sum over a loop whose iterations from `length` on are padding, and add 0.
+struct MaskedLoop {
+  linalg::GenericOp op;
+  unsigned loop;
+  int64_t length;
+};
+
+/// The op with one more input, the number of the iteration, by which what it
+/// adds is chosen.
+void maskLoop(const MaskedLoop &masked) {
+  linalg::GenericOp op = masked.op;
+  OpBuilder builder(op);
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  auto places = RankedTensorType::get({op.getStaticLoopRanges()[masked.loop]},
+                                      b.getI64Type());
+  Value positions = PositionsOp::create(b, places);
+  unsigned at = op.getNumDpsInputs();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  maps.insert(maps.begin() + at,
+              AffineMap::get(op.getNumLoops(), 0,
+                             b.getAffineDimExpr(masked.loop)));
+  BlockArgument place =
+      op.getBody()->insertArgument(at, b.getI64Type(), op.getLoc());
+  op.getInputsMutable().append(positions);
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    OpOperand &addend = *addendOf(op, init);
+    b.setInsertionPoint(addend.getOwner());
+    Value end =
+        arith::ConstantOp::create(b, b.getI64IntegerAttr(masked.length));
+    Value isRow =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, end);
+    Value zero =
+        arith::ConstantOp::create(b, b.getZeroAttr(addend.get().getType()));
+    addend.set(arith::SelectOp::create(b, isRow, addend.get(), zero));
+  }
+}
+
 /// An operand of which an op would see the rows of padding, and what they have
 /// to be.
 struct MaskedRows {
@@ -77,6 +130,8 @@ public:
     shapes.apply();
     for (const MaskedRows &rows : masks)
       mask(rows);
+    for (const MaskedLoop &loop : loops)
+      maskLoop(loop);
     for (PositionsOp positions : ofDocuments)
       addDocument(positions);
     Block &body = function.getFunctionBody().front();
@@ -91,6 +146,8 @@ private:
   LogicalResult check(Operation *op);
   bool needsAllRows(Operation *op, const ShardingRule &rule);
   LogicalResult checkSums(Operation *op, const PaddedFactors &factors);
+  bool maskPayload(Operation *op, int64_t factor, int64_t length);
+  bool maskOperand(Operation *op, const ShardingRule &rule, int64_t factor);
   LogicalResult checkSequence(SequenceOpInterface op,
                               const PaddedFactors &factors);
   LogicalResult maskWindow(WindowOpInterface op, const PaddedFactors &factors);
@@ -105,6 +162,7 @@ private:
   PaddedShapes shapes;
   bool any = false;
   SmallVector<MaskedRows> masks;
+  SmallVector<MaskedLoop> loops;
   SmallVector<PositionsOp> ofDocuments;
 };
 
@@ -247,35 +305,49 @@ static std::optional<int64_t> dimOf(const TensorFactors &dims,
   return std::nullopt;
 }
 
-/// A sum over rows adds zeros for those that are padding: where it is linear in
-/// an operand, that has them.
+/// Makes padding add zeros to a sum over the loop `factor`, if its payload is
+/// seen to be one.
+bool SequencePadder::maskPayload(Operation *op, int64_t factor,
+                                 int64_t length) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || llvm::any_of(generic.getDpsInitsMutable(), [&](OpOperand &i) {
+        return !addendOf(generic, i);
+      }))
+    return false;
+  loops.push_back({generic, unsigned(factor), length});
+  return true;
+}
+
+/// Makes the rows of padding zeros in an operand in which a sum is linear.
+bool SequencePadder::maskOperand(Operation *op, const ShardingRule &rule,
+                                 int64_t factor) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    std::optional<int64_t> dim = dimOf(rule.operands[number], factor);
+    if (!dim || rule.uses[number] != Use::Additive)
+      continue;
+    Type element = getElementTypeOrSelf(operand.get().getType());
+    masks.push_back(
+        {&operand, *dim, rule.sizes[factor], Builder(op).getZeroAttr(element)});
+    return true;
+  }
+  return false;
+}
+
+/// A sum over rows adds zeros for those that are padding.
 LogicalResult SequencePadder::checkSums(Operation *op,
                                         const PaddedFactors &factors) {
+  llvm::SmallSetVector<int64_t, 2> summed;
   for (OpResult result : op->getResults())
-    for (int64_t factor : factors.rule.sumsOf(result.getResultNumber())) {
-      if (!factors.isPadded(factor))
-        continue;
-      bool isMasked = false;
-      for (OpOperand &operand : op->getOpOperands()) {
-        unsigned number = operand.getOperandNumber();
-        std::optional<int64_t> dim =
-            dimOf(factors.rule.operands[number], factor);
-        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-        if (!dim || !type || factors.rule.uses[number] != Use::Additive)
-          continue;
-        isMasked = true;
-        if (llvm::none_of(masks, [&](const MaskedRows &rows) {
-              return rows.operand == &operand;
-            }))
-          masks.push_back({&operand, *dim, factors.rule.sizes[factor],
-                           Builder(op).getZeroAttr(type.getElementType())});
-        break;
-      }
-      if (!isMasked)
-        return refuse(op, "pad_sequence_c2: puts together all rows of a "
-                          "sequence that ranks do not divide, in a way in "
-                          "which zeros may count");
-    }
+    for (int64_t factor : factors.rule.sumsOf(result.getResultNumber()))
+      if (factors.isPadded(factor))
+        summed.insert(factor);
+  for (int64_t factor : summed)
+    if (!maskPayload(op, factor, factors.rule.sizes[factor]) &&
+        !maskOperand(op, factors.rule, factor))
+      return refuse(op, "pad_sequence_c2: puts together all rows of a "
+                        "sequence that ranks do not divide, in a way in "
+                        "which zeros may count");
   return success();
 }
 
