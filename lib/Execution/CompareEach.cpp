@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -96,14 +97,40 @@ std::vector<int64_t> globalOf(const std::vector<int64_t> &local,
   return global;
 }
 
+/// A value of the program of one rank, as large as that of the sharded one.
+struct ExpectedValue {
+  HostTensor whole;
+  /// What there is of each dimension; the rest is padding.
+  std::vector<int64_t> sizes;
+};
+
+/// Of what is padding nothing is said.
+void ignorePadding(const TensorSpec &value, int64_t rank,
+                   const HostTensor &part, const std::vector<int64_t> &sizes,
+                   std::vector<double> &got, std::vector<double> &expected) {
+  bool isPadded = value.shape != sizes;
+  for (size_t dim = 0; dim < sizes.size(); ++dim)
+    isPadded |= paddedSize(value.layout.mesh, value.layout.dims[dim],
+                           sizes[dim]) != sizes[dim];
+  for (size_t i = 0; isPadded && i < got.size(); ++i) {
+    std::vector<int64_t> global =
+        globalOf(unravel(int64_t(i), part.shape), value, rank);
+    for (auto [at, size] : llvm::zip_equal(global, sizes))
+      if (at >= size)
+        got[i] = expected[i] = 0;
+  }
+}
+
 /// Where one rank's part leaves its window of the whole value, if it does.
 std::optional<Departure> compareRank(const TensorSpec &value, int64_t rank,
                                      const HostTensor &part,
-                                     const HostTensor &whole,
+                                     const ExpectedValue &of,
                                      const Magnitude &magnitude,
                                      double tolerance) {
   std::vector<double> got = part.asDoubles();
-  std::vector<double> expected = partOf(whole, value.layout, rank).asDoubles();
+  std::vector<double> expected =
+      partOf(of.whole, value.layout, rank).asDoubles();
+  ignorePadding(value, rank, part, of.sizes, got, expected);
   PartErrors errors(got, expected);
   double allowed = tolerance * magnitude.largest;
   if (errors.largest <= 100 * allowed &&
@@ -128,13 +155,14 @@ std::optional<Departure> compareRank(const TensorSpec &value, int64_t rank,
 
 std::optional<Departure> compareValue(const TensorSpec &value, size_t position,
                                       const RunResult &run,
-                                      const HostTensor &whole,
+                                      const ExpectedValue &expected,
                                       double tolerance) {
-  Magnitude magnitude(whole.asDoubles());
+  Magnitude magnitude(expected.whole.asDoubles());
   for (size_t rank = 0; rank < run.parts.size(); ++rank)
     if (auto found =
             compareRank(value, static_cast<int64_t>(rank),
-                        run.parts[rank][position], whole, magnitude, tolerance))
+                        run.parts[rank][position], expected, magnitude,
+                        tolerance))
       return found;
   return std::nullopt;
 }
@@ -159,8 +187,29 @@ llvm::Expected<size_t> findIn(const Expected &index,
   return found->second;
 }
 
-/// The whole value, repeated as sharding has repeated it.
-llvm::Expected<HostTensor> expectedOf(const TensorSpec &value,
+/// With rows of zeros behind those of a dimension of which a rank has more, as
+/// where ranks do not divide it.
+HostTensor padded(const HostTensor &tensor, const std::vector<int64_t> &shape) {
+  bool isShorter = tensor.shape.size() == shape.size();
+  for (size_t dim = 0; isShorter && dim < shape.size(); ++dim)
+    isShorter = tensor.shape[dim] <= shape[dim];
+  if (!isShorter || tensor.shape == shape)
+    return tensor;
+  HostTensor result = HostTensor::zeros(tensor.dtype, shape);
+  int64_t width = dtypeBytes(tensor.dtype);
+  for (int64_t i = 0, end = tensor.numElements(); i < end; ++i) {
+    int64_t at = 0;
+    for (auto [index, size] :
+         llvm::zip_equal(unravel(i, tensor.shape), shape))
+      at = at * size + index;
+    std::memcpy(result.bytes.data() + at * width,
+                tensor.bytes.data() + i * width, size_t(width));
+  }
+  return result;
+}
+
+/// The whole value, repeated and padded as sharding has done it.
+llvm::Expected<ExpectedValue> expectedOf(const TensorSpec &value,
                                       const HostTensor &whole) {
   const std::vector<int64_t> &words = value.value->repeated;
   bool fits = words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
@@ -171,9 +220,11 @@ llvm::Expected<HostTensor> expectedOf(const TensorSpec &value,
               value.shape[words[0]] / words[2] == whole.shape[words[0]];
   HostTensor result =
       fits ? repeated(whole, words[0], words[1], words[2]) : whole;
+  std::vector<int64_t> sizes = result.shape;
+  result = padded(result, value.shape);
   if (result.dtype != value.dtype || result.shape != value.shape)
     return unmatched(value, "has another type in the program of one rank");
-  return result;
+  return ExpectedValue{std::move(result), std::move(sizes)};
 }
 
 } // namespace
@@ -224,9 +275,10 @@ static std::optional<Departure> compareOwn(const ExposedRun &sharded,
   for (auto [position, at] : llvm::zip_equal(ownResults(sharded.results),
                                              ownResults(expected.results))) {
     const TensorSpec &value = sharded.results[position];
-    if (auto found =
-            compareValue(value, position, sharded.run, expected.run.outputs[at],
-                         toleranceOf(value.dtype)))
+    const HostTensor &whole = expected.run.outputs[at];
+    if (auto found = compareValue(value, position, sharded.run,
+                                  {whole, whole.shape},
+                                  toleranceOf(value.dtype)))
       return found;
   }
   return std::nullopt;
@@ -247,7 +299,7 @@ llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
     llvm::Expected<size_t> at = findIn(index, expected.results, value);
     if (!at)
       return at.takeError();
-    llvm::Expected<HostTensor> whole =
+    llvm::Expected<ExpectedValue> whole =
         expectedOf(value, expected.run.outputs[*at]);
     if (!whole)
       return whole.takeError();

@@ -23,18 +23,27 @@ Tracer::Tracer(LocalProgram &program, TraceWorld &world, TokenTrace &trace,
       layers(cast<FunctionOpInterface>(program.entry.getOperation())),
       program(program), maxBytes(maxBytes) {}
 
+/// The whole with its padding, which is followed as other rows are.
+static std::vector<int64_t> paddedShape(const TensorSpec &spec) {
+  std::vector<int64_t> shape = spec.shape;
+  for (auto [size, cuts] : llvm::zip_equal(shape, spec.layout.dims))
+    size = paddedSize(spec.layout.mesh, cuts, size);
+  return shape;
+}
+
 /// The number of each element of a rank's part in the whole tensor.
 static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
-  std::vector<int64_t> shape = localShape(spec.layout, spec.shape, rank);
+  std::vector<int64_t> whole = paddedShape(spec);
+  std::vector<int64_t> shape = localShape(spec.layout, whole, rank);
   auto words = std::make_shared<Words>(1, 0);
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     Words next;
     next.reserve(words->size() * shape[dim]);
     for (int64_t base : *words)
       for (int64_t i = 0; i < shape[dim]; ++i)
-        next.push_back(base * spec.shape[dim] +
+        next.push_back(base * whole[dim] +
                        globalIndex(spec.layout.mesh, spec.layout.dims[dim],
-                                   spec.shape[dim], rank, i));
+                                   whole[dim], rank, i));
     *words = std::move(next);
   }
   for (int64_t &word : *words)
@@ -70,7 +79,7 @@ llvm::Error Tracer::traceArguments() {
     value.isUnknown = value.numElements() == 0 || spec.isResidual;
     if (value.isUnknown)
       continue;
-    value.space = std::make_shared<IdSpace>(IdSpace::of(spec.shape));
+    value.space = std::make_shared<IdSpace>(IdSpace::of(paddedShape(spec)));
     Plane shared = isWhole(spec) ? idsOfPart(spec, 0) : nullptr;
     for (int64_t rank = 0; rank < trace.ranks; ++rank)
       value.ids.push_back(shared ? shared : idsOfPart(spec, rank));
@@ -264,16 +273,17 @@ static std::string wrongCover(const Covers &covers, int64_t cover,
 void Tracer::checkResults(Operation *terminator) {
   for (auto [number, spec] : llvm::enumerate(program.signature.results)) {
     const TracedValue &value = of(terminator->getOperand(number));
+    std::vector<int64_t> whole = paddedShape(spec);
     if (spec.isResidual)
       continue;
     bool isComparable =
-        !value.isUnknown && (!value.isRepeated || hasSizes(value, spec.shape));
+        !value.isUnknown && (!value.isRepeated || hasSizes(value, whole));
     if (!isComparable) {
       trace.complete = false;
       continue;
     }
     OpTrace traced(*this, terminator);
-    IdSpace space = IdSpace::of(spec.shape);
+    IdSpace space = IdSpace::of(whole);
     // Of which rows may be zeros, as an embedding's padding is.
     bool isGradient = StringRef(spec.name).starts_with("grad.");
     std::string name =
@@ -290,7 +300,7 @@ void Tracer::checkResults(Operation *terminator) {
           trace.complete = false;
         else if (word == noId && value.space)
           what = "holds no element where it should hold " +
-                 indexText((*want)[i] - 1, spec.shape) + " of the whole";
+                 indexText((*want)[i] - 1, whole) + " of the whole";
         else if (word > 0 && word != (*want)[i])
           what = misplaced(space, word - 1, (*want)[i] - 1);
         else if (!value.covers.empty())
