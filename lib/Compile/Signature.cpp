@@ -153,8 +153,8 @@ static llvm::Error keepLength(TensorSpec &spec, DictionaryAttr attributes) {
                                    "' has a cp.length, and no cp.sequence of "
                                    "so many rows");
   auto along = size_t(dim.getInt());
-  int64_t padded = paddedSize(spec.layout.mesh, spec.layout.dims[along],
-                              length.getInt());
+  int64_t padded =
+      paddedSize(spec.layout.mesh, spec.layout.dims[along], length.getInt());
   if (padded != spec.shape[along])
     return llvm::createStringError(
         "'" + spec.name + "' has a cp.length of " +

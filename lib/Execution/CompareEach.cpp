@@ -159,10 +159,9 @@ std::optional<Departure> compareValue(const TensorSpec &value, size_t position,
                                       double tolerance) {
   Magnitude magnitude(expected.whole.asDoubles());
   for (size_t rank = 0; rank < run.parts.size(); ++rank)
-    if (auto found =
-            compareRank(value, static_cast<int64_t>(rank),
-                        run.parts[rank][position], expected, magnitude,
-                        tolerance))
+    if (auto found = compareRank(value, static_cast<int64_t>(rank),
+                                 run.parts[rank][position], expected, magnitude,
+                                 tolerance))
       return found;
   return std::nullopt;
 }
@@ -199,8 +198,7 @@ HostTensor padded(const HostTensor &tensor, const std::vector<int64_t> &shape) {
   int64_t width = dtypeBytes(tensor.dtype);
   for (int64_t i = 0, end = tensor.numElements(); i < end; ++i) {
     int64_t at = 0;
-    for (auto [index, size] :
-         llvm::zip_equal(unravel(i, tensor.shape), shape))
+    for (auto [index, size] : llvm::zip_equal(unravel(i, tensor.shape), shape))
       at = at * size + index;
     std::memcpy(result.bytes.data() + at * width,
                 tensor.bytes.data() + i * width, size_t(width));
@@ -210,7 +208,7 @@ HostTensor padded(const HostTensor &tensor, const std::vector<int64_t> &shape) {
 
 /// The whole value, repeated and padded as sharding has done it.
 llvm::Expected<ExpectedValue> expectedOf(const TensorSpec &value,
-                                      const HostTensor &whole) {
+                                         const HostTensor &whole) {
   const std::vector<int64_t> &words = value.value->repeated;
   bool fits = words.size() == 3 && words[0] >= 0 && words[1] > 0 &&
               words[2] > 0 &&
@@ -276,9 +274,9 @@ static std::optional<Departure> compareOwn(const ExposedRun &sharded,
                                              ownResults(expected.results))) {
     const TensorSpec &value = sharded.results[position];
     const HostTensor &whole = expected.run.outputs[at];
-    if (auto found = compareValue(value, position, sharded.run,
-                                  {whole, whole.shape},
-                                  toleranceOf(value.dtype)))
+    if (auto found =
+            compareValue(value, position, sharded.run, {whole, whole.shape},
+                         toleranceOf(value.dtype)))
       return found;
   }
   return std::nullopt;

@@ -41,9 +41,9 @@ static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
     next.reserve(words->size() * shape[dim]);
     for (int64_t base : *words)
       for (int64_t i = 0; i < shape[dim]; ++i)
-        next.push_back(base * whole[dim] +
-                       globalIndex(spec.layout.mesh, spec.layout.dims[dim],
-                                   whole[dim], rank, i));
+        next.push_back(base * whole[dim] + globalIndex(spec.layout.mesh,
+                                                       spec.layout.dims[dim],
+                                                       whole[dim], rank, i));
     *words = std::move(next);
   }
   for (int64_t &word : *words)

@@ -60,7 +60,7 @@ func.func private @layout(tensor<2xf32> {cp.layout = #cp.mesh<"cp" = 4>})
 
 // -----
 
-// expected-error @below {{has the unknown attribute 'cp.weight'; an argument or result can have cp.name, cp.param, cp.init, cp.sequence, cp.layout, cp.value, cp.gradient, cp.cotangent, cp.residual, cp.updates, cp.state, cp.accumulates and cp.no_decay}}
+// expected-error @below {{has the unknown attribute 'cp.weight'; an argument or result can have cp.name, cp.param, cp.init, cp.sequence, cp.length, cp.layout, cp.value, cp.gradient, cp.cotangent, cp.residual, cp.updates, cp.state, cp.accumulates and cp.no_decay}}
 func.func private @unknown(tensor<2xf32> {cp.weight = "w"})
 
 // -----

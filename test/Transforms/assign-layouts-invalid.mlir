@@ -1,13 +1,5 @@
 // RUN: %cp-opt %s --cp-assign-layouts="mesh=cp=4 mixer=sequence" --split-input-file --verify-diagnostics
 
-// expected-error @below {{'func.func' op assign_c1: the sequence of argument 0 (18 tokens) must be a multiple of the 4 ranks of axis "cp"; use another number of ranks, or pad the sequence}}
-func.func @assign_c1(%x: tensor<1x18x24xf32> {cp.sequence = 1 : i64})
-    -> tensor<1x18x24xf32> {
-  return %x : tensor<1x18x24xf32>
-}
-
-// -----
-
 // expected-error @below {{must be below 3, but is 3}}
 func.func @no_such_dimension(%x: tensor<1x16x24xf32> {cp.sequence = 3 : i64})
     -> tensor<1x16x24xf32> {

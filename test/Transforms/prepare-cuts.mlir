@@ -15,16 +15,16 @@
 // written down.
 
 // Three ranks have two heads each and keep the groups; behind both are zeros, of
-// which nothing is read.
+// which nothing is read. They do not divide 16 tokens, which get two more.
 
 // HEADS: error: 'cp.ssd' op hidden_c1: 8 ranks cannot share 4 heads; use fewer ranks, or mixer=sequence
 
 // THREE-LABEL: func.func @scan(
-// THREE-SAME:    %[[X:[a-z0-9]+]]: tensor<1x16x4x8xf32>
+// THREE-SAME:    %[[X:[a-z0-9]+]]: tensor<1x18x4x8xf32>
 // THREE-NOT:     cp.repeat
-// THREE:         %[[P:.*]] = tensor.insert_slice %[[X]] into %{{.*}}[0, 0, 0, 0] [1, 16, 4, 8] [1, 1, 1, 1] : tensor<1x16x4x8xf32> into tensor<1x16x6x8xf32>
-// THREE:         %[[Y:.*]], %{{.*}} = cp.ssd %[[P]] {{.*}} : (tensor<1x16x6x8xf32>, tensor<1x16x6xf32>, tensor<6xf32>, tensor<1x16x3x4xf32>, tensor<1x16x3x4xf32>)
-// THREE:         %[[OUT:.*]] = tensor.extract_slice %[[Y]][0, 0, 0, 0] [1, 16, 4, 8] [1, 1, 1, 1]
+// THREE:         %[[P:.*]] = tensor.insert_slice %[[X]] into %{{.*}}[0, 0, 0, 0] [1, 18, 4, 8] [1, 1, 1, 1] : tensor<1x18x4x8xf32> into tensor<1x18x6x8xf32>
+// THREE:         %[[Y:.*]], %{{.*}} = cp.ssd %[[P]] {{.*}} : (tensor<1x18x6x8xf32>, tensor<1x18x6xf32>, tensor<6xf32>, tensor<1x18x3x4xf32>, tensor<1x18x3x4xf32>)
+// THREE:         %[[OUT:.*]] = tensor.extract_slice %[[Y]][0, 0, 0, 0] [1, 18, 4, 8] [1, 1, 1, 1]
 // THREE:         return %[[OUT]]
 // WORD: error: mixer must be hidden, sequence or 2d, but is 'heads'
 

@@ -58,6 +58,39 @@ TEST(HostTensorTest, APartHoldsTheElementsThatTheLayoutGivesTheRank) {
     }
 }
 
+/// Of sizes that the cuts do not divide, also where a part has room for as many
+/// elements as there are, and none of them.
+TEST(HostTensorTest, WhatIsBehindTheWholeIsZeros) {
+  for (std::vector<int64_t> shape :
+       {std::vector<int64_t>{3, 1, 2}, {2, 2, 3}, {5, 7, 1}, {1, 3, 1}}) {
+    HostTensor whole = HostTensor::zeros(DType::I64, shape);
+    auto *words = reinterpret_cast<int64_t *>(whole.bytes.data());
+    for (int64_t i = 0; i < whole.numElements(); ++i)
+      words[i] = i + 1;
+    for (Order order : allOrders) {
+      Layout layout{mesh, {{{0}}, {{1, order}}, {}}, {}};
+      HostTensor joined = HostTensor::zeros(DType::I64, shape);
+      for (int64_t rank = 0; rank < mesh.numRanks(); ++rank) {
+        HostTensor part = partOf(whole, layout, rank);
+        std::vector<double> values = part.asDoubles();
+        for (int64_t i = 0; i < part.numElements(); ++i) {
+          std::vector<int64_t> at = unravel(i, part.shape);
+          int64_t row =
+                      globalIndex(mesh, layout.dims[0], shape[0], rank, at[0]),
+                  column =
+                      globalIndex(mesh, layout.dims[1], shape[1], rank, at[1]);
+          bool isThere = row < shape[0] && column < shape[1];
+          EXPECT_EQ(values[i],
+                    isThere ? (row * shape[1] + column) * shape[2] + at[2] + 1
+                            : 0);
+        }
+        putPart(part, layout, rank, joined);
+      }
+      EXPECT_EQ(joined.bytes, whole.bytes);
+    }
+  }
+}
+
 TEST(HostTensorTest, PartsPutBackGiveTheWhole) {
   HostTensor whole = numbered();
   for (const Layout &layout : layouts()) {

@@ -168,8 +168,6 @@ TEST(ProgramTest, WhatCannotBeCutIsRefusedWithItsLabel) {
     std::string label;
   };
   const Bad all[] = {
-      {1, 12, 64, {"hidden", "chain", 3}, "assign_c1"},
-      {1, 8, 64, {"sequence", "chain", 3}, "assign_c1"},
       {1, 2, 64, {"hidden", "chain", 4}, "hidden_c1"},
   };
   for (const Bad &bad : all) {

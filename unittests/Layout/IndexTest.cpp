@@ -92,7 +92,8 @@ TEST(Index, runsOfAPaddedDimension) {
   expectRuns({{0}}, 1, {{3, 0, 2}}, 5);
   expectRuns({{0, zigzag}}, 0, {{0, 0, 2}}, 5);
   expectRuns({{0, zigzag}}, 1, {{2, 0, 3}}, 5);
-  EXPECT_EQ(indicesOf(makeMesh({2}), {{0, zigzag}}, 7, 0), (Indices{0, 1, 6, 7}));
+  EXPECT_EQ(indicesOf(makeMesh({2}), {{0, zigzag}}, 7, 0),
+            (Indices{0, 1, 6, 7}));
 }
 
 /// Parts have room for elements of a larger whole, and hold those that are.

@@ -61,16 +61,17 @@ std::vector<Distances> distancesFromF64(const RandomModel &model,
 }
 
 /// The module with the gradient of each parameter, from a cotangent of each
-/// result: whole tensors, prepared to be cut, or the program of one rank. Null
-/// where that fails.
-OwningOpRef<ModuleOp> withGradients(ModuleOp module, const Sharding &sharding,
+/// result: whole tensors, prepared to be cut if they will be, or the program of
+/// one rank. Null where that fails.
+OwningOpRef<ModuleOp> withGradients(ModuleOp module,
+                                    const std::optional<Sharding> &sharding,
                                     DifferentiatedView view) {
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
   PassManager manager(module.getContext());
   DifferentiateOptions options;
   options.cotangents = true;
   if (view == DifferentiatedView::Local) {
-    buildShardPipeline(manager, sharding, /*expose=*/false);
+    buildShardPipeline(manager, *sharding, /*expose=*/false);
     buildLocalGradientPipeline(manager, options);
   } else {
     buildGlobalGradientPipeline(manager, sharding, options);
@@ -132,6 +133,7 @@ protected:
     ++drawn[text.order.substr(0, 4) + " " + text.mixer + " " + text.attention];
     ++drawn[describe(model.decay)];
     drawn["packed " + text.order.substr(0, 4)] += model.isPacked;
+    drawn["odd " + text.order.substr(0, 4)] += model.isOdd;
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
@@ -142,10 +144,14 @@ protected:
                                                 DifferentiatedView::Global),
                           local = withGradients(module, sharding,
                                                 DifferentiatedView::Local);
-    ASSERT_TRUE(whole && local) << model.text;
+    // What is padded to be cut is so on one rank too.
+    OwningOpRef<ModuleOp> alone = withGradients(
+        module, model.isOdd ? std::nullopt : std::optional(sharding),
+        DifferentiatedView::Global);
+    ASSERT_TRUE(whole && local && alone) << model.text;
     CompileOptions options;
     options.sharding = sharding;
-    std::unique_ptr<Program> one = compile(*whole, TestSharding()),
+    std::unique_ptr<Program> one = compile(*alone, TestSharding()),
                              first = compileWith(*whole, options),
                              second = compile(*local, TestSharding());
     ASSERT_TRUE(one && first && second) << model.text;
@@ -168,6 +174,7 @@ protected:
     }
     ++drawn[sharding.batch.empty() ? "gradients" : "gradients, batch cut"];
     drawn["packed gradients"] += model.isPacked;
+    drawn["odd gradients"] += model.isOdd;
   }
 
   std::map<std::string, double> worstOf;

@@ -33,16 +33,23 @@ public:
     // A rank's rows may be fewer than the three before them that a window of
     // four reads.
     length = sharding.sequenceMultiple * dice.between(1, 6);
+    // Nor need they be as many on each rank, or any at all. (By what is drawn
+    // already, so that draws of before stay what they were.)
+    int64_t multiple = sharding.sequenceMultiple;
+    isOdd = (length / multiple + width / 2) % 5 < 2 && multiple > 1;
+    if (isOdd)
+      length -= 1 + (width + length / multiple) % (multiple - 1);
     if (dice.chance(0.4))
       addDocuments();
   }
 
   bool isPacked() const { return !documents.empty(); }
+  bool hasPadding() const { return isOdd; }
 
   std::string write() {
     std::string x = "%x";
     // Of what every rank has whole it takes its own tokens.
-    if (dice.chance(0.3))
+    if (dice.chance(0.3) && !isOdd)
       x = add(x, weight("state", {batch, length, width}), residual());
     int64_t layers = dice.between(1, 3);
     for (int64_t i = 0; i < layers; ++i)
@@ -260,7 +267,8 @@ private:
     for (int64_t size : {batch, heads, length})
       sums += std::to_string(size) + "x";
     sums += dtype == "f64" ? "f64>" : "f32>";
-    bool causal = dice.chance(0.8);
+    // Rows of padding are behind all others.
+    bool causal = dice.chance(0.8) || isOdd;
     std::string own, ownType;
     if (causal && isPacked()) {
       own = formatv(" places({0})", places());
@@ -322,8 +330,9 @@ private:
     std::string name = fresh();
     body += formatv("  {0}:2 = cp.ssd {1} {{{2}} : ({3}) -> ({4}, {5})\n", name,
                     operands, attributes, types, heads4, state);
-    // What it ends with is a result; a sum with a state is not traced.
-    if (!hasInitial) {
+    // What it ends with is a result; a sum with a state is not traced. It is
+    // not that behind padding.
+    if (!hasInitial && !isOdd) {
       results += ", " + name + "#1";
       resultTypes += ", " + state;
     }
@@ -349,6 +358,8 @@ private:
   /// Their type; empty where rows are one each.
   std::string documents;
   int64_t batch, length, width, values = 0, weights = 0;
+  /// Whether nothing may ask for the last row.
+  bool isOdd = false;
 };
 
 } // namespace
@@ -364,6 +375,7 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
     model.decay = Decay::Slow;
   Writer writer(dice, sharding, model.dtype);
   model.isPacked = writer.isPacked();
+  model.isOdd = writer.hasPadding();
   model.text = writer.write();
   return model;
 }
@@ -371,11 +383,11 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
   ShardingText text = textOf(sharding.value);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
-                 "tp={6}{10} batch={7} {8} {9}{11}",
+                 "tp={6}{10} batch={7} {8} {9}{11}{12}",
                  text.mesh, text.axis, text.order, text.mixer, text.attention,
                  text.scan, text.tensorAxis, text.batch, model.dtype,
                  describe(model.decay), text.tensorRows ? " tp-rows" : "",
-                 model.isPacked ? " packed" : "");
+                 model.isPacked ? " packed" : "", model.isOdd ? " odd" : "");
 }
 
 } // namespace cp::test

@@ -32,12 +32,13 @@ private:
 };
 
 /// How a case is sharded, and what a model must be to be shardable so: every
-/// number of heads a multiple of all ranks, the sequence of what the cuts need.
+/// number of heads a multiple of all ranks, as a rule the sequence of what the
+/// cuts need.
 struct RandomSharding {
   cp::Sharding value;
   /// Over how many ranks heads may be cut, by strategy and tensor parallelism.
   std::vector<int64_t> headParts;
-  /// What the length of the sequence must be a multiple of.
+  /// What the cuts make the length of the sequence a multiple of.
   int64_t sequenceMultiple = 1;
   bool hasTwoAxes = false;
 };
@@ -51,6 +52,8 @@ struct RandomModel {
   Decay decay = Decay::AsPublished;
   /// Whether rows hold several documents.
   bool isPacked = false;
+  /// Whether ranks do not divide the sequence.
+  bool isOdd = false;
 };
 RandomModel drawModel(Dice &dice, const RandomSharding &sharding);
 

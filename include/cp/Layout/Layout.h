@@ -66,11 +66,11 @@ std::optional<std::string> check(const Layout &layout);
 std::optional<std::string> check(const Layout &layout,
                                  const std::vector<int64_t> &shape);
 
-/// The least number of elements from `size` on that the cuts divide; the largest
-/// int64_t where that does not fit. A tensor of another size lies as one of this
-/// size would, without the elements behind its last: the numbers of elements
-/// below, and runs, say where those are that there are, and each rank's part has
-/// room for as many (localShape). For 10 elements:
+/// The least number of elements from `size` on that the cuts divide; the
+/// largest int64_t where that does not fit. A tensor of another size lies as
+/// one of this size would, without the elements behind its last: the numbers of
+/// elements below, and runs, say where those are that there are, and each
+/// rank's part has room for as many (localShape). For 10 elements:
 ///   {}                           10
 ///   {"a"}, 4 ranks               12
 ///   {"a" zigzag}, 4 ranks        16
@@ -94,10 +94,10 @@ std::vector<int64_t> localShape(const Layout &layout,
                                 int64_t rank);
 
 /// The global index along a dimension of size `size` of this rank's element
-/// `local`, 0 <= local < its part; `cuts` as in Layout::dims. From `size` on for
-/// one that is padding.
-/// What a major cut leaves is one string of elements, its blocks in ascending
-/// order, and the next cut cuts that string. For size 8:
+/// `local`, 0 <= local < its part; `cuts` as in Layout::dims. From `size` on
+/// for one that is padding. What a major cut leaves is one string of elements,
+/// its blocks in ascending order, and the next cut cuts that string. For size
+/// 8:
 ///   rank                         0        1        2    3
 ///   {}, 2 ranks                  0 to 7   0 to 7
 ///   {"a"}, 2 ranks               0 1 2 3  4 5 6 7
@@ -132,8 +132,8 @@ Home homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
             int64_t global);
 
 /// This rank's part of a dimension as maximal runs, in local order; none for
-/// no elements. They ascend in the global numbering too. For size 8, each run as
-/// global:local:length:
+/// no elements. They ascend in the global numbering too. For size 8, each run
+/// as global:local:length:
 ///   rank                        0                    1
 ///   {}, 2 ranks                 0:0:8                0:0:8
 ///   {"a"}, 2 ranks              0:0:4                4:0:4

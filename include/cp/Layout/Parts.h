@@ -29,6 +29,13 @@ public:
   template <typename CopyFn> void walk(CopyFn copy) { walkDim(0, 0, 0, copy); }
 
 private:
+  /// Whether the part has all of a dimension and nothing else. A part of as
+  /// many elements may hold padding in their place.
+  bool hasAll(size_t dim) const {
+    return part[dim] == whole[dim] && runs[dim].size() == 1 &&
+           runs[dim].front() == Run{0, 0, whole[dim]};
+  }
+
   template <typename CopyFn>
   void walkDim(size_t dim, int64_t wholeIndex, int64_t partIndex, CopyFn copy) {
     if (dim == whole.size())
@@ -36,7 +43,7 @@ private:
                   elementSize);
     int64_t inner = 1;
     for (size_t next = dim + 1; next < whole.size(); ++next)
-      inner *= whole[next] == part[next] ? whole[next] : 0;
+      inner *= hasAll(next) ? whole[next] : 0;
     auto walkRun = [&](int64_t global, int64_t local, int64_t length) {
       int64_t to = wholeIndex * whole[dim] + global;
       int64_t from = partIndex * part[dim] + local;

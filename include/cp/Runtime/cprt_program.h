@@ -159,9 +159,9 @@ int64_t cprt_tensor_part_bytes(const cprt_program_tensor *tensor);
 int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor);
 
 /// Copies what `rank` has of a whole tensor to its part, with zeros for what is
-/// padding; and a part to its place in the whole. CPRT_INVALID_ARGUMENT for a rank outside the mesh, a
-/// null pointer, and a table that is none; CPRT_UNSUPPORTED for what ranks have
-/// terms of, which are to be added up.
+/// padding; and a part to its place in the whole. CPRT_INVALID_ARGUMENT for a
+/// rank outside the mesh, a null pointer, and a table that is none;
+/// CPRT_UNSUPPORTED for what ranks have terms of, which are to be added up.
 cprt_status cprt_tensor_split(const cprt_program *program,
                               const cprt_program_tensor *tensor, int64_t rank,
                               const void *whole, void *part);

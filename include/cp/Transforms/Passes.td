@@ -316,7 +316,15 @@ defvar shardingOptions = [
 def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
   let summary = "Make heads and groups what ranks can share";
   let description = [{
-    What `cp-assign-layouts` does first, with the same options, as a pass: ops that
+    What `cp-assign-layouts` does first, with the same options, as a pass: sequences
+    that the cuts do not divide get rows behind their last one (10 tokens on 4 ranks
+    are 12), of which arguments and results keep, as `cp.length`, how many their
+    callers have: a remark `length` of category `cut`. No causal op sees them; sums over tokens
+    add zeros for them, what is shifted up from behind the end is what stood there,
+    and documents get one more. A dimension that is not the `cp.sequence` of an
+    argument cannot get longer (pad_sequence_c1), nor can a sequence of which an op
+    needs all rows and no more (pad_sequence_c2), sees rows behind its own, or gives a
+    final state that is used (pad_sequence_c3). See test/Transforms/pad-sequence.mlir. Ops that
     leave it to the options get the form of attention and the way in which states
     travel; where ranks that will cut an op's heads do not divide its groups (of
     B and C, of keys and values), these are repeated until they do, as far above as

@@ -153,11 +153,12 @@ LogicalResult verifyOfValue(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute, isa<LayoutAttr>(value), "a #cp.layout");
   if (name == residualAttr || name == noDecayAttr)
     return expectForm(op, attribute, isa<UnitAttr>(value), "nothing more");
-  return unknown(op, attribute,
-                 "an argument or result can have cp.name, cp.param, "
-                 "cp.init, cp.sequence, cp.length, cp.layout, cp.value, cp.gradient, "
-                 "cp.cotangent, cp.residual, cp.updates, cp.state, "
-                 "cp.accumulates and cp.no_decay");
+  return unknown(
+      op, attribute,
+      "an argument or result can have cp.name, cp.param, "
+      "cp.init, cp.sequence, cp.length, cp.layout, cp.value, cp.gradient, "
+      "cp.cotangent, cp.residual, cp.updates, cp.state, "
+      "cp.accumulates and cp.no_decay");
 }
 
 } // namespace

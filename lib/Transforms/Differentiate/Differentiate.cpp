@@ -340,9 +340,9 @@ private:
       // Of an argument with padding it has some too.
       if (Attribute length =
               function.getArgAttr(argument.getArgNumber(), lengthAttr)) {
-        attributes.append(sequenceAttr,
-                          function.getArgAttr(argument.getArgNumber(),
-                                              sequenceAttr));
+        attributes.append(
+            sequenceAttr,
+            function.getArgAttr(argument.getArgNumber(), sequenceAttr));
         attributes.append(lengthAttr, length);
       }
       names.push_back(attributes.getDictionary(builder.getContext()));

@@ -42,8 +42,8 @@ Value maskRows(ImplicitLocOpBuilder &b, Value value, int64_t dim,
                Value isRow = arith::CmpIOp::create(
                    nested, loc, arith::CmpIPredicate::slt, args[1], end);
                Value none = arith::ConstantOp::create(nested, loc, fill);
-               Value chosen = arith::SelectOp::create(nested, loc, isRow,
-                                                      args[0], none);
+               Value chosen =
+                   arith::SelectOp::create(nested, loc, isRow, args[0], none);
                linalg::YieldOp::create(nested, loc, chosen);
              })
       .getResult(0);
@@ -53,7 +53,9 @@ Value maskRows(ImplicitLocOpBuilder &b, Value value, int64_t dim,
 /// a payload of another form.
 OpOperand *addendOf(linalg::GenericOp op, OpOperand &init) {
   unsigned number = op.getTiedOpResult(&init).getResultNumber();
-  auto sum = op.getBody()->getTerminator()->getOperand(number)
+  auto sum = op.getBody()
+                 ->getTerminator()
+                 ->getOperand(number)
                  .getDefiningOp<arith::AddFOp>();
   if (!sum)
     return nullptr;
@@ -82,9 +84,9 @@ void maskLoop(const MaskedLoop &masked) {
   Value positions = PositionsOp::create(b, places);
   unsigned at = op.getNumDpsInputs();
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.insert(maps.begin() + at,
-              AffineMap::get(op.getNumLoops(), 0,
-                             b.getAffineDimExpr(masked.loop)));
+  maps.insert(
+      maps.begin() + at,
+      AffineMap::get(op.getNumLoops(), 0, b.getAffineDimExpr(masked.loop)));
   BlockArgument place =
       op.getBody()->insertArgument(at, b.getI64Type(), op.getLoc());
   op.getInputsMutable().append(positions);
@@ -122,7 +124,8 @@ public:
       return success();
     if (failed(shapes.spread()))
       return failure();
-    for (Operation &op : function.getFunctionBody().front().without_terminator())
+    for (Operation &op :
+         function.getFunctionBody().front().without_terminator())
       if (failed(check(&op)))
         return failure();
     if (failed(keepLengths()))
@@ -135,9 +138,8 @@ public:
     for (PositionsOp positions : ofDocuments)
       addDocument(positions);
     Block &body = function.getFunctionBody().front();
-    function.setType(
-        function.cloneTypeWith(body.getArgumentTypes(),
-                               body.getTerminator()->getOperandTypes()));
+    function.setType(function.cloneTypeWith(
+        body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
     return success();
   }
 
@@ -177,8 +179,7 @@ void SequencePadder::remark(int64_t length, int64_t padded) {
           cast<SymbolOpInterface>(function.getOperation()).getName()));
   if (remark)
     remark << remark::metric("tokens", length)
-           << remark::metric("ranks",
-                             partsOf(sharding.mesh, sharding.rows()))
+           << remark::metric("ranks", partsOf(sharding.mesh, sharding.rows()))
            << remark::metric("of_padding", padded - length);
 }
 
@@ -200,8 +201,8 @@ LogicalResult SequencePadder::padArguments() {
       continue;
     if (padded > most)
       return function->emitOpError("assign_c1: the sequence of argument ")
-             << arg.getArgNumber() << " (" << length
-             << " tokens) would be " << padded
+             << arg.getArgNumber() << " (" << length << " tokens) would be "
+             << padded
              << " tokens for its cuts to divide it; give them smaller units";
     any = true;
     shapes.pad(arg, dim.getInt(), padded);
@@ -297,8 +298,7 @@ LogicalResult SequencePadder::check(Operation *op) {
 }
 
 /// The dimension along which a tensor has the factor, if it is one.
-static std::optional<int64_t> dimOf(const TensorFactors &dims,
-                                    int64_t factor) {
+static std::optional<int64_t> dimOf(const TensorFactors &dims, int64_t factor) {
   for (auto [dim, along] : llvm::enumerate(dims))
     if (along.size() == 1 && along.front() == factor)
       return dim;
@@ -356,8 +356,9 @@ LogicalResult SequencePadder::checkSums(Operation *op,
 LogicalResult SequencePadder::maskWindow(WindowOpInterface op,
                                          const PaddedFactors &factors) {
   OpOperand &operand = op.getWindowOperand();
-  std::optional<int64_t> dim = dimOf(
-      factors.rule.operands[operand.getOperandNumber()], op.getSequenceFactor());
+  std::optional<int64_t> dim =
+      dimOf(factors.rule.operands[operand.getOperandNumber()],
+            op.getSequenceFactor());
   Type element = getElementTypeOrSelf(operand.get().getType());
   TypedAttr fill = Builder(op).getZeroAttr(element);
   DenseElementsAttr behind;
@@ -369,8 +370,8 @@ LogicalResult SequencePadder::maskWindow(WindowOpInterface op,
     return refuse(op, "pad_sequence_c3: reads rows behind the last one of a "
                       "sequence that ranks do not divide, which are not all "
                       "one constant");
-  masks.push_back({&operand, *dim, factors.rule.sizes[op.getSequenceFactor()],
-                   fill});
+  masks.push_back(
+      {&operand, *dim, factors.rule.sizes[op.getSequenceFactor()], fill});
   return success();
 }
 
@@ -424,8 +425,7 @@ void SequencePadder::addDocument(PositionsOp positions) {
       ones(2, b.getIndexAttr(1)), sizes;
   for (int64_t size : type.getShape())
     sizes.push_back(b.getIndexAttr(size));
-  Value all =
-      tensor::InsertSliceOp::create(b, lists, ends, zeros, sizes, ones);
+  Value all = tensor::InsertSliceOp::create(b, lists, ends, zeros, sizes, ones);
   positions.getDocumentsMutable().assign(all);
 }
 
