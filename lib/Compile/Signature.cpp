@@ -185,6 +185,8 @@ static ExposedValue exposedValueOf(DictionaryAttr attributes) {
                         text("layer"),    text("location"), {}};
   if (auto repeated = attributes.getAs<DenseI64ArrayAttr>("repeated"))
     value.repeated = repeated.asArrayRef().vec();
+  if (auto padded = attributes.getAs<DenseI64ArrayAttr>("padded"))
+    value.padded = padded.asArrayRef().vec();
   return value;
 }
 

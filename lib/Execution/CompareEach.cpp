@@ -186,13 +186,23 @@ llvm::Expected<size_t> findIn(const Expected &index,
   return found->second;
 }
 
-/// With rows of zeros behind those of a dimension of which a rank has more, as
-/// where ranks do not divide it.
-HostTensor padded(const HostTensor &tensor, const std::vector<int64_t> &shape) {
-  bool isShorter = tensor.shape.size() == shape.size();
-  for (size_t dim = 0; isShorter && dim < shape.size(); ++dim)
-    isShorter = tensor.shape[dim] <= shape[dim];
-  if (!isShorter || tensor.shape == shape)
+/// Whether a dimension of the sharded program's value is that of the other one,
+/// or has padding.
+bool isPadded(const std::vector<int64_t> &lengths, int64_t size,
+              int64_t expected) {
+  for (size_t i = 0; i + 1 < lengths.size(); i += 2)
+    if (size == lengths[i] && expected == lengths[i + 1])
+      return true;
+  return size == expected;
+}
+
+/// With rows of zeros behind those of a dimension that ranks do not divide.
+HostTensor padded(const HostTensor &tensor, const std::vector<int64_t> &shape,
+                  const std::vector<int64_t> &lengths) {
+  bool fits = tensor.shape.size() == shape.size();
+  for (size_t dim = 0; fits && dim < shape.size(); ++dim)
+    fits = isPadded(lengths, shape[dim], tensor.shape[dim]);
+  if (!fits || tensor.shape == shape)
     return tensor;
   HostTensor result = HostTensor::zeros(tensor.dtype, shape);
   int64_t width = dtypeBytes(tensor.dtype);
@@ -219,7 +229,7 @@ llvm::Expected<ExpectedValue> expectedOf(const TensorSpec &value,
   HostTensor result =
       fits ? repeated(whole, words[0], words[1], words[2]) : whole;
   std::vector<int64_t> sizes = result.shape;
-  result = padded(result, value.shape);
+  result = padded(result, value.shape, value.value->padded);
   if (result.dtype != value.dtype || result.shape != value.shape)
     return unmatched(value, "has another type in the program of one rank");
   return ExpectedValue{std::move(result), std::move(sizes)};

@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 
 #include <cstring>
+#include <list>
 
 using namespace cp;
 
@@ -113,9 +114,11 @@ struct StreamTest : testing::Test {
 };
 
 TEST_F(StreamTest, EachByteComesOnce) {
+  // What is shared lives as long as steps read it.
+  std::list<HostTensor> wholes;
   for (const TensorSpec &spec : specs()) {
     SCOPED_TRACE(spec.name);
-    HostTensor whole = ramp(spec.dtype, spec.shape);
+    const HostTensor &whole = wholes.emplace_back(ramp(spec.dtype, spec.shape));
     succeed(session->set(spec.name, whole));
     collect(spec).expectOnce(whole);
     succeed(session->share(spec.name, whole));

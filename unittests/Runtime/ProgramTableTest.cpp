@@ -71,6 +71,31 @@ TEST(ProgramTable, CutsAndJoinsAsLayoutsSay) {
   }
 }
 
+/// Of 7 columns over 3 ranks each has room for 3, the last 1 and zeros.
+TEST(ProgramTable, WhatCutsDoNotDivideIsPadded) {
+  Cutting cutting(0);
+  cutting.sizes[1] = 7;
+  cutting.local[1] = 3;
+  cprt_program program = programOf();
+  cprt_program_tensor tensor = cutting.tensor();
+  std::mt19937_64 random(testSeed());
+  Array whole = randomArray({4, 7, 2}, random), joined({4, 7, 2});
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    Array part = randomArray({2, 3, 2}, random);
+    ASSERT_EQ(cprt_tensor_split(&program, &tensor, rank, whole.values.data(),
+                                part.values.data()),
+              CPRT_OK);
+    for (size_t i = 0; rank % 3 == 2 && i < part.values.size(); ++i) {
+      bool isThere = i / 2 % 3 == 0;
+      EXPECT_EQ(part.values[i] != 0, isThere) << i;
+    }
+    ASSERT_EQ(cprt_tensor_join(&program, &tensor, rank, part.values.data(),
+                               joined.values.data()),
+              CPRT_OK);
+  }
+  EXPECT_EQ(joined, whole);
+}
+
 TEST(ProgramTable, RefusesWhatMakesNoSense) {
   Cutting cutting(0);
   cprt_program program = programOf();
@@ -123,7 +148,7 @@ TEST(ProgramTable, InterfacesThatRun) {
   program.abi_minor = CPRT_PROGRAM_ABI_MINOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
             CPRT_UNSUPPORTED);
-  EXPECT_THAT(message, HasSubstr("the program is of interface 1.3, and this "
+  EXPECT_THAT(message, HasSubstr("the program is of interface 1.4, and this "
                                  "runtime runs 1.0 to 1.3"));
   program.abi_minor = 0;
   program.abi_major = CPRT_PROGRAM_ABI_MAJOR + 1;

@@ -28,6 +28,9 @@ struct ExposedValue {
   /// Along which dimension sharding has repeated it, how many elements at a
   /// time, and how often; empty for one that is not.
   std::vector<int64_t> repeated;
+  /// Of sequences that ranks do not divide: how many rows the program has, and
+  /// how many there are, of each length.
+  std::vector<int64_t> padded;
 };
 
 /// One argument or result of an entry function, as the caller sees it.

@@ -11,6 +11,7 @@
 #include "cp/Layout/Parts.h"
 #include "cp/Runtime/cprt_program.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace cp {
@@ -52,6 +53,10 @@ inline std::optional<Layout> layoutOf(const cprt_program &program,
     padded.push_back(
         paddedSize(layout.mesh, layout.dims[size_t(dim)], tensor.sizes[dim]));
   if (check(layout, padded))
+    return std::nullopt;
+  // Callers have room for what the table says.
+  std::vector<int64_t> local = localShape(layout, padded, 0);
+  if (!std::equal(local.begin(), local.end(), tensor.local_sizes))
     return std::nullopt;
   return layout;
 }

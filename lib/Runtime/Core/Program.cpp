@@ -56,11 +56,12 @@ extern "C" int64_t cprt_tensor_bytes(const cprt_program_tensor *tensor) {
   return bytesOf(tensor, tensor ? tensor->sizes : nullptr);
 }
 
-/// Calls copy(wholeOffset, partOffset, bytes) for what `rank` has.
-template <typename Fn>
+/// Calls start(), then copy(wholeOffset, partOffset, bytes) for what `rank`
+/// has.
+template <typename StartFn, typename Fn>
 static cprt_status walkPart(const cprt_program *program,
                             const cprt_program_tensor *tensor, int64_t rank,
-                            bool hasMemory, Fn copy) try {
+                            bool hasMemory, StartFn start, Fn copy) try {
   if (!program || !tensor || !hasMemory)
     return CPRT_INVALID_ARGUMENT;
   std::optional<cp::Layout> layout = cp::layoutOf(*program, *tensor);
@@ -69,6 +70,7 @@ static cprt_status walkPart(const cprt_program *program,
   if (!layout->partial.empty())
     return CPRT_UNSUPPORTED;
   std::vector<int64_t> sizes(tensor->sizes, tensor->sizes + tensor->rank);
+  start();
   cp::PartWalker(*layout, sizes, rank, int64_t(cprt_dtype_size(tensor->dtype)))
       .walk(copy);
   return CPRT_OK;
@@ -81,9 +83,10 @@ extern "C" cprt_status cprt_tensor_split(const cprt_program *program,
                                          int64_t rank, const void *whole,
                                          void *part) {
   // What no element comes to is padding.
-  if (program && tensor && whole && part)
+  auto clear = [&] {
     std::memset(part, 0, size_t(cprt_tensor_part_bytes(tensor)));
-  return walkPart(program, tensor, rank, whole && part,
+  };
+  return walkPart(program, tensor, rank, whole && part, clear,
                   [&](int64_t from, int64_t to, int64_t bytes) {
                     std::memcpy(static_cast<char *>(part) + to,
                                 static_cast<const char *>(whole) + from,
@@ -95,10 +98,10 @@ extern "C" cprt_status cprt_tensor_join(const cprt_program *program,
                                         const cprt_program_tensor *tensor,
                                         int64_t rank, const void *part,
                                         void *whole) {
-  return walkPart(program, tensor, rank, whole && part,
-                  [&](int64_t to, int64_t from, int64_t bytes) {
-                    std::memcpy(static_cast<char *>(whole) + to,
-                                static_cast<const char *>(part) + from,
-                                size_t(bytes));
-                  });
+  return walkPart(
+      program, tensor, rank, whole && part, [] {},
+      [&](int64_t to, int64_t from, int64_t bytes) {
+        std::memcpy(static_cast<char *>(whole) + to,
+                    static_cast<const char *>(part) + from, size_t(bytes));
+      });
 }

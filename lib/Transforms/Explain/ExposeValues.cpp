@@ -25,8 +25,30 @@ struct Exposed {
   DictionaryAttr attributes;
 };
 
+/// Rows in the program and as callers have them, of each length of padded
+/// sequences; null for none.
+Attribute paddedLengths(func::FuncOp function) {
+  llvm::SmallSetVector<std::pair<int64_t, int64_t>, 1> lengths;
+  for (BlockArgument arg : function.getArguments()) {
+    auto attribute = [&](StringRef name) {
+      return function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), name);
+    };
+    IntegerAttr length = attribute(lengthAttr), dim = attribute(sequenceAttr);
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (length && dim && type && dim.getInt() >= 0 &&
+        dim.getInt() < type.getRank())
+      lengths.insert({type.getDimSize(dim.getInt()), length.getInt()});
+  }
+  SmallVector<int64_t> words;
+  for (auto [padded, length] : lengths)
+    words.append({padded, length});
+  return words.empty()
+             ? Attribute()
+             : Builder(function.getContext()).getDenseI64ArrayAttr(words);
+}
+
 DictionaryAttr describe(OpResult value, IntegerAttr number, Attribute repeated,
-                        const Layers &layers) {
+                        Attribute padded, const Layers &layers) {
   Operation *op = value.getOwner();
   Builder b(op->getContext());
   NamedAttrList what;
@@ -37,6 +59,8 @@ DictionaryAttr describe(OpResult value, IntegerAttr number, Attribute repeated,
   what.set("location", b.getStringAttr(sourcePlace(op->getLoc())));
   if (repeated)
     what.set("repeated", repeated);
+  if (padded)
+    what.set("padded", padded);
   return b.getDictionaryAttr(
       b.getNamedAttr(valueAttr, what.getDictionary(op->getContext())));
 }
@@ -76,6 +100,7 @@ private:
   static SmallVector<Exposed> collect(func::FuncOp function) {
     SmallVector<Exposed> exposed;
     Layers layers(function);
+    Attribute padded = paddedLengths(function);
     for (Operation &op : function.getBody().front()) {
       auto number = dyn_cast_or_null<IntegerAttr>(op.removeAttr(numberAttr));
       Attribute repeated = op.removeAttr(repeatedAttr);
@@ -84,7 +109,8 @@ private:
       for (OpResult value : op.getResults())
         if (isReturnable(value.getType()) && !value.use_empty() &&
             !isPartial(value))
-          exposed.push_back({value, describe(value, number, repeated, layers)});
+          exposed.push_back(
+              {value, describe(value, number, repeated, padded, layers)});
     }
     return exposed;
   }
