@@ -130,6 +130,7 @@ TEST(ProgramTable, RefusesWhatMakesNoSense) {
 TEST(ProgramTable, TermsAreToBeAddedUp) {
   Cutting cutting(0);
   cutting.cuts[0] = {CPRT_CUT_TERMS, 0, 0, 1};
+  cutting.local[0] = 4;
   cprt_program program = programOf();
   cprt_program_tensor tensor = cutting.tensor();
   Array whole({4, 12, 2}), part({4, 4, 2});
