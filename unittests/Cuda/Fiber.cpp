@@ -96,9 +96,9 @@ __attribute__((no_sanitize("address"))) static void unmark(void *begin,
                                                            size_t bytes) {
   size_t scale = 0, offset = 0;
   __asan_get_shadow_mapping(&scale, &offset);
-  auto *shadow = reinterpret_cast<volatile char *>(
+  auto *shadow = reinterpret_cast<volatile uint64_t *>(
       (reinterpret_cast<uintptr_t>(begin) >> scale) + offset);
-  for (size_t i = 0; i < bytes >> scale; ++i)
+  for (size_t i = 0; i < (bytes >> scale) / sizeof(uint64_t); ++i)
     shadow[i] = 0;
 }
 #endif
@@ -116,7 +116,9 @@ void Fiber::start(Function toRun, void *with) {
       std::abort();
   }
 #if CP_ASAN
-  unmark(stack, stackBytes);
+  // Where the last function ended, there is the frame of body only.
+  size_t marked = hasEnded ? 4096 : stackBytes;
+  unmark(static_cast<char *>(stack) + stackBytes - marked, marked);
 #endif
   function = toRun;
   argument = with;
