@@ -181,8 +181,13 @@ static ExposedValue exposedValueOf(DictionaryAttr attributes) {
     auto value = attributes.getAs<StringAttr>(key);
     return value ? value.str() : "?";
   };
-  ExposedValue value = {number("number"), number("result"), text("op"),
-                        text("layer"),    text("location"), {}};
+  ExposedValue value = {number("number"),
+                        number("result"),
+                        text("op"),
+                        text("layer"),
+                        text("location"),
+                        {},
+                        {}};
   if (auto repeated = attributes.getAs<DenseI64ArrayAttr>("repeated"))
     value.repeated = repeated.asArrayRef().vec();
   if (auto padded = attributes.getAs<DenseI64ArrayAttr>("padded"))
