@@ -71,3 +71,16 @@ func.func @pad_sequence_c3_behind(%ids: tensor<1x10xi32> {cp.sequence = 1 : i64}
   %1 = cp.shift_tokens %ids then %next : tensor<1x10xi32>, tensor<1x1xi32>
   return %1 : tensor<1x10xi32>
 }
+
+// -----
+
+// expected-error @below {{pad_sequence_c1: result 0 has the tokens of sequences that ranks do not divide along dimensions 1 and 2, but only one can be its cp.sequence}}
+func.func @pad_sequence_c1_scores(%q: tensor<1x10x4xf32> {cp.sequence = 1 : i64}) -> tensor<1x10x10xf32> {
+  %zero = arith.constant dense<0.0> : tensor<1x10x10xf32>
+  %0 = linalg.contract indexing_maps = [
+      affine_map<(b, l, s, d) -> (b, l, d)>, affine_map<(b, l, s, d) -> (b, s, d)>,
+      affine_map<(b, l, s, d) -> (b, l, s)>]
+      ins(%q, %q : tensor<1x10x4xf32>, tensor<1x10x4xf32>) outs(%zero : tensor<1x10x10xf32>)
+      -> tensor<1x10x10xf32>
+  return %0 : tensor<1x10x10xf32>
+}

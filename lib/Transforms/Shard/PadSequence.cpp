@@ -233,6 +233,13 @@ LogicalResult SequencePadder::keepLengths() {
     int64_t dim = 0;
     while (!shapes.isPadded(value, dim))
       ++dim;
+    for (int64_t other = dim + 1, e = shapes.of(value).size(); other < e;
+         ++other)
+      if (shapes.isPadded(value, other))
+        return function->emitOpError("pad_sequence_c1: result ")
+               << number << " has the tokens of sequences that ranks do not "
+               << "divide along dimensions " << dim << " and " << other
+               << ", but only one can be its cp.sequence";
     auto said = function.getResultAttrOfType<IntegerAttr>(number, sequenceAttr);
     if (said && said.getInt() != dim)
       return function->emitOpError("pad_sequence_c1: result ")
