@@ -12,6 +12,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_batch.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_program.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_transport.h
+              ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_device.h
               ${PROJECT_BINARY_DIR}/include/cp/Runtime/GroupOperations.h.inc
               ${PROJECT_BINARY_DIR}/include/cp/Runtime/LocalOperations.h.inc
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cp/Runtime COMPONENT runtime)

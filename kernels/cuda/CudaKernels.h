@@ -30,7 +30,7 @@ struct KernelEntry {
   KernelFn fn;
 };
 
-/// All of them; `count` receives their number. Static storage.
+/// All that are of one type; `count` receives their number. Static storage.
 const KernelEntry *kernels(size_t &count);
 /// The one for `op` on `dtype`; null when there is none.
 KernelFn findKernel(const char *op, DType dtype);
@@ -40,6 +40,21 @@ template <typename T> const char *ssdStates(const Call &call, void *stream);
 template <typename T> const char *ssdScan(const Call &call, void *stream);
 template <typename T> const char *conv1d(const Call &call, void *stream);
 template <typename T> const char *rmsNorm(const Call &call, void *stream);
+template <typename T> const char *rotary(const Call &call, void *stream);
+/// Heads of at most 256 channels. Places are not checked.
+template <typename T> const char *attention(const Call &call, void *stream);
+/// These serve any type.
+const char *copy(const Call &call, void *stream);
+const char *repeat(const Call &call, void *stream);
+const char *embedding(const Call &call, void *stream);
+
+/// Where kernels that this thread starts from now on note what is wrong in
+/// their data: the first to find something writes three words, in memory of the
+/// device, all 0 before. Null: it is not noted.
+void noteFaultsAt(int64_t *record);
+/// What such words say, in this thread's storage, or null for nothing.
+const char *faultText(const int64_t *record);
+constexpr int faultWords = 3;
 
 } // namespace cp::kernels::cuda
 

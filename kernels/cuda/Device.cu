@@ -20,6 +20,17 @@ void *Workspace::allocate(size_t bytes) {
   return blocks[count++] = block;
 }
 
+// Of what is not pinned the driver takes a copy before it returns.
+void *Workspace::upload(const void *from, size_t bytes) {
+  void *block = allocate(bytes);
+  if (block && cudaMemcpyAsync(block, from, bytes, cudaMemcpyHostToDevice,
+                               cudaStream_t(stream)) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return nullptr;
+  }
+  return block;
+}
+
 Workspace::~Workspace() {
   for (int i = 0; i < count; ++i)
     (void)cudaFreeAsync(blocks[i], cudaStream_t(stream));

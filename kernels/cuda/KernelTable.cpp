@@ -28,7 +28,18 @@ static const KernelEntry entries[] = {
     {"rms_norm", DType::F32, rmsNorm<float>},
     {"rms_norm", DType::F64, rmsNorm<double>},
     {"rms_norm", DType::BF16, rmsNorm<BFloat16>},
+    {"rotary", DType::F32, rotary<float>},
+    {"rotary", DType::F64, rotary<double>},
+    {"rotary", DType::BF16, rotary<BFloat16>},
+    {"attention", DType::F32, attention<float>},
+    {"attention", DType::F64, attention<double>},
+    {"attention", DType::BF16, attention<BFloat16>},
 };
+
+static const struct AnyTypeEntry {
+  const char *op;
+  KernelFn fn;
+} anyType[] = {{"copy", copy}, {"repeat", repeat}, {"embedding", embedding}};
 
 const KernelEntry *kernels(size_t &count) {
   count = sizeof entries / sizeof *entries;
@@ -36,6 +47,9 @@ const KernelEntry *kernels(size_t &count) {
 }
 
 KernelFn findKernel(const char *op, DType dtype) {
+  for (const AnyTypeEntry &entry : anyType)
+    if (std::strcmp(entry.op, op) == 0)
+      return entry.fn;
   for (const KernelEntry &entry : entries)
     if (entry.dtype == dtype && std::strcmp(entry.op, op) == 0)
       return entry.fn;

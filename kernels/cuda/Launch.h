@@ -43,14 +43,41 @@ public:
   ~Workspace();
   Workspace(const Workspace &) = delete;
   Workspace &operator=(const Workspace &) = delete;
-  /// Null where there is none left. Starts at a multiple of 256 bytes.
+  /// Null where there is none left. To be called eight times at most. Starts at
+  /// a multiple of 256 bytes.
   void *allocate(size_t bytes);
+  /// The same with a copy of what the host has at `from`, which may be written
+  /// over when this returns.
+  void *upload(const void *from, size_t bytes);
 
 private:
   void *stream;
-  void *blocks[4] = {};
+  void *blocks[8] = {};
   int count = 0;
 };
+
+/// What a kernel can find wrong in its data.
+enum class Fault : int64_t { None, Id };
+/// Of the calling thread's kernels; see noteFaultsAt.
+int64_t *faultRecord();
+
+/// Notes a fault at a place, where none is noted yet.
+CP_DEVICE void noteFault(int64_t *record, Fault what, int64_t where,
+                         int64_t value) {
+  if (!record)
+    return;
+#ifdef __CUDACC__
+  using Word = unsigned long long;
+  if (atomicCAS(reinterpret_cast<Word *>(record), Word(0), Word(what)) != 0)
+    return;
+#else
+  if (*record)
+    return;
+  *record = int64_t(what);
+#endif
+  record[1] = where;
+  record[2] = value;
+}
 
 /// Of the device that is in use: its multiprocessors, and the bytes of shared
 /// memory that a block may have.

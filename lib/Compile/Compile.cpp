@@ -7,6 +7,7 @@
 
 #include "cp/Compile/Compile.h"
 
+#include "DeviceCode.h"
 #include "Jit.h"
 #include "LocalProgram.h"
 
@@ -96,7 +97,7 @@ LogicalResult shard(ModuleOp module, Stage stage,
 
 LogicalResult lower(ModuleOp module, const CompileOptions &options) {
   PassManager manager(module.getContext());
-  buildLowerPipeline(manager, {options.overlap});
+  buildLowerPipeline(manager, {options.overlap, options.device});
   return manager.run(module);
 }
 
@@ -255,6 +256,8 @@ lowerLocal(LocalProgram local, const CompileOptions &options) {
   ModuleOp module = *lowered.local.module;
   if (failed(lower(module, options)))
     return llvm::createStringError("the module could not be lowered");
+  if (llvm::Error error = compileDeviceKernels(module))
+    return error;
   // A program without buffers has no arena.
   if (Operation *entry = module.lookupSymbol(lowered.name))
     if (auto bytes = entry->getAttrOfType<IntegerAttr>(arenaAttr))

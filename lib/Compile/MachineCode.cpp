@@ -18,7 +18,7 @@ using namespace llvm;
 
 namespace cp {
 
-static void optimize(Module &module, TargetMachine &machine) {
+void optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager graphs;

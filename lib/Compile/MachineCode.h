@@ -13,6 +13,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Target/TargetMachine.h"
 
 namespace cp {
 
@@ -26,6 +27,9 @@ std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 objectOf(llvm::orc::JITTargetMachineBuilder builder,
          llvm::CodeGenOptLevel level, llvm::Module &module);
+
+/// Optimises a module for a machine.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Takes all functions but `entry` out of `module`, which keeps its tables.
 std::unique_ptr<llvm::Module> splitKernels(llvm::Module &module,

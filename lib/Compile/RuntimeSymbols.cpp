@@ -53,6 +53,8 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   add("cprt_arena", cprt_arena);
   add("cprt_free", cprt_free);
   add("cprt_launch", cprt_launch);
+  add("cprt_launch_kernel", cprt_launch_kernel);
+  add("cprt_constant", cprt_constant);
   add("cprt_begin", cprt_begin);
   add("cprt_wait", cprt_wait);
   for (const RuntimeOperation &operation : others) {

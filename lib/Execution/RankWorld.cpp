@@ -43,6 +43,8 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
   wanted.deadline_ms = options.deadlineMs;
   wanted.kernels = options.kernels;
   wanted.threads = options.threads;
+  wanted.device = options.device ? &options.device->get() : nullptr;
+  wanted.device_fallback = options.deviceFallback;
   llvm::Expected<cprt_world *> made = makeWorld(wanted, options, program);
   if (!made)
     return made.takeError();
@@ -50,6 +52,7 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
   ranks->world.reset(*made);
   ranks->mesh = mesh;
   ranks->beforeRank = options.beforeRank;
+  ranks->device = options.device;
   ranks->ran.resize(size_t(ranks->numRanks()));
   for (int64_t rank = 0; rank < ranks->numRanks(); ++rank)
     if (ranks->context(rank))
@@ -63,8 +66,10 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
 
 void RankWorld::run(int64_t rank) {
   ran[size_t(rank)] = !beforeRank || beforeRank(rank, context(rank));
-  if (ran[size_t(rank)])
-    function(context(rank), nullptr, table(rank));
+  if (!ran[size_t(rank)])
+    return;
+  function(context(rank), nullptr, table(rank));
+  cprt_synchronize(context(rank));
 }
 
 llvm::Expected<double>
@@ -87,6 +92,26 @@ RankWorld::step(EntryFn entry, std::function<void *const *(int64_t)> buffers) {
   if (llvm::Error error = failures())
     return error;
   return passed.count();
+}
+
+llvm::Expected<void *> RankWorld::allocate(int64_t rank, int64_t bytes) {
+  void *there = cprt_device_alloc(context(rank), bytes);
+  if (llvm::Error error = failures())
+    return error;
+  return there;
+}
+
+llvm::Error RankWorld::upload(int64_t rank, void *to,
+                              llvm::ArrayRef<uint8_t> from) {
+  cprt_upload(context(rank), to, from.data(), int64_t(from.size()));
+  return failures();
+}
+
+llvm::Error RankWorld::download(int64_t rank,
+                                llvm::MutableArrayRef<uint8_t> to,
+                                const void *from) {
+  cprt_download(context(rank), to.data(), from, int64_t(to.size()));
+  return failures();
 }
 
 int64_t RankWorld::numAllocations() const {
@@ -177,7 +202,7 @@ RankWorld::gather(llvm::ArrayRef<uint8_t> mine) const {
   std::vector<int64_t> table =
       gatherCall(int64_t(mesh.axes.size()), numRanks(), int64_t(words));
   void *buffers[] = {in.data(), out.data()};
-  cprt_all_gather(context(here.front()), nullptr, table.data(), buffers);
+  cprt_on_host(context(here.front()), cprt_all_gather, table.data(), buffers);
   if (llvm::Error error = failures())
     return error;
   std::vector<Bytes> all(ranks);

@@ -53,6 +53,15 @@ public:
   /// The most so far, by rank; all processes call it.
   llvm::Expected<std::vector<int64_t>> peakBytes() const;
 
+  /// Whether ranks have their tensors on a device.
+  bool hasDevice() const { return device != nullptr; }
+  /// Memory there of a rank here, which lives as long as this, and copies to it
+  /// and from it. Errors as of a step.
+  llvm::Expected<void *> allocate(int64_t rank, int64_t bytes);
+  llvm::Error upload(int64_t rank, void *to, llvm::ArrayRef<uint8_t> from);
+  llvm::Error download(int64_t rank, llvm::MutableArrayRef<uint8_t> to,
+                       const void *from);
+
 private:
   RankWorld() = default;
   void run(int64_t rank);
@@ -66,6 +75,8 @@ private:
   struct Deleter {
     void operator()(cprt_world *world) const { cprt_world_destroy(world); }
   };
+  /// Outlives the world.
+  std::shared_ptr<Device> device;
   std::unique_ptr<cprt_world, Deleter> world;
   Mesh mesh;
   std::vector<int64_t> here;

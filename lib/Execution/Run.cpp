@@ -24,7 +24,7 @@ llvm::StringRef stageName(Stage stage) {
 }
 
 /// By rank, then by result.
-llvm::Error Session::Impl::keepParts(RunResult &result) const {
+llvm::Error Session::Impl::keepParts(RunResult &result) {
   result.parts.resize(size_t(world->numRanks()));
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     llvm::Expected<std::vector<HostTensor>> parts = partsOfResult(i);

@@ -43,6 +43,7 @@ llvm::Error Session::Impl::set(size_t number, const HostTensor &whole,
   if (whole.dtype != argument.spec.dtype || whole.shape != argument.spec.shape)
     return mismatch(argument.spec, whole.dtype, whole.shape);
   bool isShared = mayShare && isWhole(argument.spec) && !argument.isUpdated;
+  argument.onDevice.changedOnHost();
   argument.shared = isShared ? &whole : nullptr;
   argument.parts.clear();
   if (isShared)
@@ -59,6 +60,7 @@ llvm::Error Session::Impl::set(size_t number, const TensorView &whole,
   const TensorSpec &spec = argument.spec;
   if (!isConvertible(whole.dtype, spec.dtype) || whole.shape != spec.shape)
     return mismatch(spec, whole.dtype, whole.shape);
+  argument.onDevice.changedOnHost();
   argument.shared = nullptr;
   argument.parts.clear();
   argument.parts.resize(size_t(world->numRanks()));
@@ -117,8 +119,10 @@ copied(llvm::Expected<llvm::ArrayRef<HostTensor>> parts) {
 }
 
 llvm::Expected<std::vector<HostTensor>>
-Session::Impl::partsOfArgument(size_t number) const {
+Session::Impl::partsOfArgument(size_t number) {
   const Argument &argument = arguments[number];
+  if (llvm::Error error = fetchArgument(number))
+    return error;
   if (argument.shared)
     return std::vector<HostTensor>(size_t(world->numRanks()), *argument.shared);
   // One that was never set has none.
@@ -128,8 +132,10 @@ Session::Impl::partsOfArgument(size_t number) const {
   return copied(allParts(argument.spec, argument.parts, gathered));
 }
 
-llvm::Expected<HostTensor> Session::Impl::get(size_t number) const {
+llvm::Expected<HostTensor> Session::Impl::get(size_t number) {
   const Argument &argument = arguments[number];
+  if (llvm::Error error = fetchArgument(number))
+    return error;
   if (argument.shared)
     return *argument.shared;
   if (argument.parts.empty())
@@ -168,7 +174,7 @@ llvm::Expected<size_t> Session::Impl::addArgument(const TensorSpec &spec,
   // Of several of one name in a program the first is known by it.
   bool isFirst = own.insert(spec.name).second;
   if (isNew || !isFirst) {
-    arguments.push_back({spec, false, nullptr, {}});
+    arguments.push_back({spec, false, nullptr, {}, {}});
     return arguments.size() - 1;
   }
   if (llvm::Error error = checkSame(arguments[entry->second].spec, spec))
@@ -199,8 +205,53 @@ llvm::Error Session::Impl::add(const Program &program) {
           spec.dtype, localShape(spec.layout, spec.shape, rank));
   }
   bound.tables.resize(ranks);
+  bound.onDevice.resize(bound.results.size());
   programs.push_back(std::move(bound));
   return llvm::Error::success();
+}
+
+llvm::Error Session::Impl::sendToDevices(Bound &bound) {
+  for (size_t number : bound.arguments) {
+    Argument &argument = arguments[number];
+    if (llvm::Error error = argument.onDevice.send(
+            *world, [&](int64_t rank) -> llvm::ArrayRef<uint8_t> {
+              return argument.of(rank).bytes;
+            }))
+      return error;
+  }
+  for (auto [parts, device] : llvm::zip_equal(bound.results, bound.onDevice))
+    if (!parts.empty())
+      if (llvm::Error error = device.make(*world, [&](int64_t rank) {
+            return parts[size_t(rank)].bytes.size();
+          }))
+        return error;
+  return llvm::Error::success();
+}
+
+void Session::Impl::noteOnDevices(const Bound &bound) {
+  if (!world->hasDevice())
+    return;
+  for (size_t number : bound.arguments)
+    if (arguments[number].isUpdated)
+      arguments[number].onDevice.changedOnDevice();
+  for (DeviceParts &result : last->onDevice)
+    result.changedOnDevice();
+}
+
+llvm::Error Session::Impl::fetchArgument(size_t number) {
+  Argument &argument = arguments[number];
+  // What is shared nothing updates.
+  return argument.onDevice.fetch(
+      *world, [&](int64_t rank) -> llvm::MutableArrayRef<uint8_t> {
+        return argument.parts[size_t(rank)].bytes;
+      });
+}
+
+llvm::Error Session::Impl::fetchResult(size_t number) {
+  return last->onDevice[number].fetch(
+      *world, [&](int64_t rank) -> llvm::MutableArrayRef<uint8_t> {
+        return last->results[number][size_t(rank)].bytes;
+      });
 }
 
 /// The pointers that a rank's entry function gets. Those of arguments may be
@@ -209,15 +260,16 @@ void Session::Impl::fillTable(Bound &bound, int64_t rank) {
   std::vector<void *> &table = bound.tables[size_t(rank)];
   table.clear();
   for (size_t number : bound.arguments) {
-    Argument &argument = arguments[number];
-    const HostTensor &tensor =
-        argument.shared ? *argument.shared : argument.parts[size_t(rank)];
+    const Argument &argument = arguments[number];
     // What is shared is not written.
-    table.push_back(const_cast<uint8_t *>(tensor.bytes.data()));
+    table.push_back(world->hasDevice() ? argument.onDevice.at(rank)
+                                       : const_cast<uint8_t *>(
+                                             argument.of(rank).bytes.data()));
   }
-  for (std::vector<HostTensor> &result : bound.results)
-    if (!result.empty())
-      table.push_back(result[size_t(rank)].bytes.data());
+  for (auto [parts, device] : llvm::zip_equal(bound.results, bound.onDevice))
+    if (!parts.empty())
+      table.push_back(world->hasDevice() ? device.at(rank)
+                                         : parts[size_t(rank)].bytes.data());
 }
 
 llvm::Error Session::Impl::step(size_t number) {
@@ -226,6 +278,8 @@ llvm::Error Session::Impl::step(size_t number) {
     if (!arguments[i].shared && arguments[i].parts.empty())
       return llvm::createStringError("'" + arguments[i].spec.name +
                                      "' was never set");
+  if (llvm::Error error = sendToDevices(bound))
+    return error;
   for (int64_t rank : world->ranksHere())
     fillTable(bound, rank);
   last = nullptr;
@@ -237,13 +291,16 @@ llvm::Error Session::Impl::step(size_t number) {
     return passed.takeError();
   seconds = *passed;
   last = &bound;
+  noteOnDevices(bound);
   return llvm::Error::success();
 }
 
-llvm::Expected<HostTensor> Session::Impl::result(size_t number) const {
+llvm::Expected<HostTensor> Session::Impl::result(size_t number) {
   const TensorSpec &spec = last->program->results()[number];
   if (!spec.updates.empty())
     return get(numbers.lookup(spec.updates));
+  if (llvm::Error error = fetchResult(number))
+    return error;
   return whole(spec, last->results[number]);
 }
 
@@ -261,10 +318,12 @@ llvm::Expected<size_t> Session::Impl::findResult(llvm::StringRef name) const {
 }
 
 llvm::Expected<std::vector<HostTensor>>
-Session::Impl::partsOfResult(size_t number) const {
+Session::Impl::partsOfResult(size_t number) {
   const TensorSpec &spec = last->program->results()[number];
   if (!spec.updates.empty())
     return partsOfArgument(numbers.lookup(spec.updates));
+  if (llvm::Error error = fetchResult(number))
+    return error;
   std::vector<HostTensor> gathered;
   return copied(allParts(spec, last->results[number], gathered));
 }

@@ -8,6 +8,7 @@
 #ifndef CP_LIB_EXECUTION_SESSIONIMPL_H
 #define CP_LIB_EXECUTION_SESSIONIMPL_H
 
+#include "DeviceParts.h"
 #include "RankWorld.h"
 #include "cp/Execution/Session.h"
 #include "llvm/ADT/StringMap.h"
@@ -24,6 +25,12 @@ struct Session::Impl {
     const HostTensor *shared = nullptr;
     /// By rank; empty for those of other processes.
     std::vector<HostTensor> parts;
+    DeviceParts onDevice;
+
+    /// What is set of it for a rank.
+    const HostTensor &of(int64_t rank) const {
+      return shared ? *shared : parts[size_t(rank)];
+    }
   };
   struct Bound {
     const Program *program;
@@ -32,6 +39,8 @@ struct Session::Impl {
     /// Per result one part a rank (an empty one for those of other processes);
     /// none of those that update an argument.
     std::vector<std::vector<HostTensor>> results;
+    /// Of each result.
+    std::vector<DeviceParts> onDevice;
     std::vector<std::vector<void *>> tables;
   };
 
@@ -40,7 +49,7 @@ struct Session::Impl {
   llvm::Error set(size_t number, const HostTensor &whole, bool mayShare);
   llvm::Error set(size_t number, const TensorView &whole,
                   llvm::function_ref<void()> release);
-  llvm::Expected<HostTensor> get(size_t number) const;
+  llvm::Expected<HostTensor> get(size_t number);
   using PartOfRank = llvm::function_ref<llvm::ArrayRef<uint8_t>(int64_t rank)>;
   llvm::Error stream(const TensorSpec &spec, PartOfRank partOf,
                      std::optional<PutBytes> put) const;
@@ -48,20 +57,24 @@ struct Session::Impl {
   llvm::Expected<size_t> findResult(llvm::StringRef name) const;
   llvm::Error step(size_t number);
   /// Of the last step; of one that updates an argument what that is now.
-  llvm::Expected<HostTensor> result(size_t number) const;
+  llvm::Expected<HostTensor> result(size_t number);
   /// Each rank's part of an argument, or of a result of the last step. All
   /// processes call them.
-  llvm::Expected<std::vector<HostTensor>> partsOfArgument(size_t number) const;
-  llvm::Expected<std::vector<HostTensor>> partsOfResult(size_t number) const;
+  llvm::Expected<std::vector<HostTensor>> partsOfArgument(size_t number);
+  llvm::Expected<std::vector<HostTensor>> partsOfResult(size_t number);
   /// Those of all results.
-  llvm::Error keepParts(RunResult &result) const;
+  llvm::Error keepParts(RunResult &result);
+  /// Brings what a step has left on devices of an argument, and of a result of
+  /// the last one, to the host.
+  llvm::Error fetchArgument(size_t number);
+  llvm::Error fetchResult(size_t number);
 
   std::vector<Argument> arguments;
   std::vector<Bound> programs;
   /// By name.
   llvm::StringMap<size_t> numbers;
   /// The program of the last step, or null.
-  const Bound *last = nullptr;
+  Bound *last = nullptr;
   double seconds = 0;
   int64_t pieceBytes = 0;
   /// Last: its threads use all of the above.
@@ -71,6 +84,10 @@ private:
   llvm::Expected<size_t> addArgument(const TensorSpec &spec,
                                      llvm::StringSet<> &own);
   void fillTable(Bound &bound, int64_t rank);
+  /// Brings arguments to devices, with room for results beside them.
+  llvm::Error sendToDevices(Bound &bound);
+  /// Notes what a step has written there.
+  void noteOnDevices(const Bound &bound);
   /// Those of other processes too, which are put into `gathered`.
   llvm::Expected<llvm::ArrayRef<HostTensor>>
   allParts(const TensorSpec &spec, llvm::ArrayRef<HostTensor> parts,

@@ -100,6 +100,8 @@ llvm::Error Session::stream(llvm::StringRef name,
   if (!argument.shared && argument.parts.empty())
     return llvm::createStringError("'" + argument.spec.name +
                                    "' was never set");
+  if (llvm::Error error = impl->fetchArgument(*number))
+    return error;
   return impl->stream(
       argument.spec,
       [&](int64_t rank) -> llvm::ArrayRef<uint8_t> {
@@ -114,6 +116,8 @@ llvm::Error Session::streamResult(llvm::StringRef name,
   llvm::Expected<size_t> number = impl->findResult(name);
   if (!number)
     return number.takeError();
+  if (llvm::Error error = impl->fetchResult(*number))
+    return error;
   const std::vector<HostTensor> &parts = impl->last->results[*number];
   return impl->stream(
       impl->last->program->results()[*number],

@@ -7,12 +7,7 @@
 
 #include "cp/Execution/Transport.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/DynamicLibrary.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "Plugin.h"
 
 #include <unistd.h>
 
@@ -25,19 +20,12 @@ static llvm::Error errorOf(cprt_status status, const char *message) {
 
 llvm::Expected<std::shared_ptr<Transport>>
 Transport::load(const std::string &path) {
-  std::string message;
-  auto library =
-      llvm::sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &message);
-  if (!library.isValid())
-    return llvm::createStringError("the transport cannot be loaded: " +
-                                   message);
-  void *symbol = library.getAddressOfSymbol("cprt_transport_open");
+  llvm::Expected<void *> symbol =
+      loadPlugin("transport", path, "cprt_transport_open");
   if (!symbol)
-    return llvm::createStringError(path +
-                                   " is no transport: it exports no function "
-                                   "cprt_transport_open");
+    return symbol.takeError();
   std::shared_ptr<Transport> transport(
-      new Transport(reinterpret_cast<cprt_transport_open_fn *>(symbol)));
+      new Transport(reinterpret_cast<cprt_transport_open_fn *>(*symbol)));
   if (llvm::Error error = transport->open())
     return error;
   transport->firstRank = transport->opened.rank;
@@ -48,32 +36,11 @@ Transport::load(const std::string &path) {
   return transport;
 }
 
-static constexpr llvm::StringLiteral prefix = "libcprt_", suffix = ".so";
-
 llvm::Expected<std::string> Transport::find(llvm::StringRef name,
                                             const std::string &program) {
-  std::string executable = llvm::sys::fs::getMainExecutable(
-      program.c_str(), reinterpret_cast<void *>(&Transport::find));
-  llvm::SmallString<256> folder =
-      llvm::sys::path::parent_path(llvm::sys::path::parent_path(executable));
-  llvm::sys::path::append(folder, "lib");
-  std::vector<std::string> names;
-  std::error_code code;
-  for (llvm::sys::fs::directory_iterator file(folder, code), end;
-       !code && file != end; file.increment(code)) {
-    llvm::StringRef found = llvm::sys::path::filename(file->path());
-    if (!found.consume_front(prefix) || !found.consume_back(suffix))
-      continue;
-    if (found == name)
-      return file->path();
-    names.push_back(found.str());
-  }
-  llvm::sort(names);
-  return llvm::createStringError(
-      "there is no transport '" + name + "' in " + folder +
-      (names.empty() ? llvm::Twine("; install an MPI library with its compiler "
-                                   "and build again")
-                     : "; it has " + llvm::join(names, ", ")));
+  return findPlugin(
+      "transport", name, program,
+      "install an MPI library with its compiler and build again");
 }
 
 llvm::Error Transport::open() {

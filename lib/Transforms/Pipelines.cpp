@@ -196,6 +196,16 @@ void buildLowerPipeline(OpPassManager &manager, const LowerOptions &options) {
     manager.nest<func::FuncOp>().addPass(createOverlapExchanges());
   manager.nest<func::FuncOp>().addPass(createPlanMemory());
   manager.addPass(createOutlineKernels());
+  if (options.device) {
+    manager.addPass(createEmitDeviceKernels());
+    OpPassManager &onDevice =
+        manager.nest<ModuleOp>().nest<func::FuncOp>();
+    addElementPasses(onDevice);
+    ApproximateMathOptions all;
+    all.all = true;
+    onDevice.addPass(createApproximateMath(all));
+    onDevice.addPass(createSCFToControlFlowPass());
+  }
   OpPassManager &kernels = manager.nest<func::FuncOp>();
   kernels.addPass(createConvertLinalgToLoopsPass());
   kernels.addPass(createLowerAffinePass());
@@ -224,6 +234,9 @@ struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("See cp-overlap-exchanges"),
                        llvm::cl::init(false)};
+  Option<bool> device{*this, "device",
+                      llvm::cl::desc("See cp-emit-device-kernels"),
+                      llvm::cl::init(false)};
 };
 } // namespace
 
@@ -236,7 +249,7 @@ void registerPipelines() {
   PassPipelineRegistration<LowerPipelineOptions>(
       "cp-lower-pipeline", "From the program of one rank to the LLVM dialect",
       [](OpPassManager &manager, const LowerPipelineOptions &options) {
-        buildLowerPipeline(manager, {options.overlap});
+        buildLowerPipeline(manager, {options.overlap, options.device});
       });
   PassPipelineRegistration<ShardPipelineOptions>(
       "cp-pipeline", "cp-shard-pipeline, then cp-lower-pipeline",

@@ -128,6 +128,7 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   compile.differentiate = options.differentiate;
   compile.mesh = asked;
   compile.overlap = options.overlap;
+  compile.device = !options.device.empty();
   if (options.vjp)
     compile.vjp.emplace(VectorJacobian{*options.vjp});
   if (state->stage != Stage::Global)

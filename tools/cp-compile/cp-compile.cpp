@@ -47,6 +47,11 @@ FileOptions parseOptions(int argc, char **argv) {
       "accumulate",
       cl::desc("With --optimizer: let a step take several batches"),
       cl::location(options.accumulates), cl::cat(category));
+  static Flag<std::string> device(
+      "device",
+      cl::desc("cuda: token-wise loops are code for cards too, so that cp-launch "
+               "--device=cuda runs the file"),
+      cl::location(options.device), cl::cat(category));
   static Flag<std::string> output(
       "o", cl::Required, cl::desc("The file to write"),
       cl::location(options.emit), cl::cat(category));
@@ -92,6 +97,9 @@ llvm::Error compileFile(FileOptions options) {
         "--gradients=" + options.gradients +
         " names a file to write, and cp-compile runs nothing; give it to "
         "cp-launch --outputs");
+  if (!options.device.empty() && options.device != "cuda")
+    return llvm::createStringError("--device must be cuda, but is '" +
+                                   options.device + "'");
   if (llvm::Error error = addStep(options))
     return error;
   if (llvm::Error error = checkFiles({{"-o", options.emit}}, inputsOf(options)))

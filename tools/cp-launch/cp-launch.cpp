@@ -24,6 +24,8 @@ static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
   }
   if (llvm::Error error = cp::joinJob(options.run, tool))
     return error;
+  if (llvm::Error error = cp::openDevice(options.run, tool))
+    return error;
   llvm::Expected<cp::ProgramFile> file =
       cp::ProgramFile::load(options.run.model);
   if (!file)

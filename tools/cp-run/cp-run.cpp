@@ -160,6 +160,8 @@ int main(int argc, char **argv) {
   cp::Options options = cp::parseOptions(argc, argv);
   if (llvm::Error error = cp::joinAsRanks(options, argv[0]))
     return cp::fail(options, std::move(error));
+  if (llvm::Error error = cp::openDevice(options, argv[0]))
+    return cp::fail(options, std::move(error));
   DialectRegistry registry;
   cp::registerAllDialects(registry);
   cp::registerAllExtensions(registry);

@@ -89,6 +89,16 @@ void defineRunning(RunFlags &o, cl::OptionCategory &category) {
       "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
       cl::location(o.deadlineMs), cl::cat(category));
   defineTransport(o, category);
+  static Flag<std::string> device(
+      "device",
+      cl::desc("Where ranks have their tensors, e.g. cuda (default: in the "
+               "host's memory); ranks of one process share one"),
+      cl::location(o.device), cl::cat(category));
+  static Flag<bool> fallback(
+      "device-fallback",
+      cl::desc("With --device: the host computes what it has no kernel for, on "
+               "copies"),
+      cl::location(o.deviceFallback), cl::cat(category));
   static Flag<int> repeats("repeat", cl::desc("Number of steps"),
                            cl::location(o.repeats), cl::init(1),
                            cl::cat(category));
@@ -131,6 +141,19 @@ llvm::Error joinJob(RunFlags &flags, const char *program) {
     return error;
   flags.quiet |= !flags.speaks();
   return llvm::Error::success();
+}
+
+llvm::Error openDevice(RunFlags &flags, const char *program) {
+  if (flags.device.empty()) {
+    if (flags.deviceFallback)
+      return llvm::createStringError(
+          "--device-fallback says what a device does; give --device too");
+    return llvm::Error::success();
+  }
+  llvm::Expected<std::string> path = Device::find(flags.device, program);
+  if (!path)
+    return path.takeError();
+  return Device::load(*path).moveInto(flags.loadedDevice);
 }
 
 void decline(const RunFlags &flags, const std::string &why) {
@@ -196,6 +219,8 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
       flags.kernels == "reference" ? CPRT_KERNELS_REFERENCE : CPRT_KERNELS_FAST;
   run.deadlineMs = flags.deadlineMs;
   run.transport = flags.job;
+  run.device = flags.loadedDevice;
+  run.deviceFallback = flags.deviceFallback;
   // As the runtime shares them.
   int64_t processors = std::thread::hardware_concurrency();
   int64_t here = flags.job ? flags.job->localSize() : ranks;

@@ -55,6 +55,12 @@ struct RunFlags {
   std::string transport;
   /// The same, loaded, or null.
   std::shared_ptr<Transport> job;
+  /// Where ranks have their tensors; empty: in the host's memory.
+  std::string device;
+  /// Whether the host computes what it has no kernel for.
+  bool deviceFallback = false;
+  /// The same, loaded, or null.
+  std::shared_ptr<Device> loadedDevice;
   /// For tests of failures: the rank that fails, or stalls, before it starts.
   int64_t failRank = -1;
   int64_t stallRank = -1;
@@ -82,6 +88,10 @@ llvm::Error checkRunFlags(const RunFlags &flags);
 /// Joins the job that --transport names, if it does; `program` is argv[0].
 /// Errors: no such transport; what it says.
 llvm::Error joinJob(RunFlags &flags, const char *program);
+
+/// Loads the device that --device names, if it does. Errors: no such device;
+/// what it says.
+llvm::Error openDevice(RunFlags &flags, const char *program);
 
 /// Tells the other processes of a job, which would wait for this one, that it
 /// ends before it has begun.

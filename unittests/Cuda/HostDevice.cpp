@@ -20,6 +20,13 @@ void *Workspace::allocate(size_t bytes) {
   return blocks[count++] = block;
 }
 
+void *Workspace::upload(const void *from, size_t bytes) {
+  void *block = allocate(bytes);
+  if (block && bytes)
+    std::memcpy(block, from, bytes);
+  return block;
+}
+
 Workspace::~Workspace() {
   for (int i = 0; i < count; ++i)
     std::free(blocks[i]);

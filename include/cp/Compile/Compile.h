@@ -66,6 +66,9 @@ struct CompileOptions {
   /// layer ahead, where ranks send messages, for the memory of a layer's
   /// (cp-overlap-exchanges).
   bool overlap = false;
+  /// For ranks with a device as well: token-wise loops are code for cards too
+  /// (RunOptions::device).
+  bool device = false;
   /// Of which program gradients are derived. Without a sharding all are whole.
   DifferentiatedView differentiate = DifferentiatedView::Global;
   /// Modules without layouts: what every op computes is a result too, after the

@@ -8,6 +8,7 @@
 #ifndef CP_EXECUTION_PROGRAM_H
 #define CP_EXECUTION_PROGRAM_H
 
+#include "cp/Execution/Device.h"
 #include "cp/Execution/HostTensor.h"
 #include "cp/Execution/TensorSpec.h"
 #include "cp/Execution/Transport.h"
@@ -45,6 +46,10 @@ struct RunOptions {
   /// Ranks are the processes of its job, one each: all of them make the same
   /// calls with the same tensors. Null: ranks are threads of this process.
   std::shared_ptr<Transport> transport;
+  /// Where ranks have their tensors while they run; null: in the host's memory.
+  std::shared_ptr<Device> device;
+  /// Whether the host computes what the device has no kernel for.
+  bool deviceFallback = false;
   /// Of what processes of a job were asked, which must be the same in all.
   uint64_t settings = 0;
   /// The most of a tensor that is on its way between processes at one time, of

@@ -64,6 +64,7 @@ inline constexpr llvm::StringLiteral sequenceAttr = "cp.sequence";
 inline constexpr llvm::StringLiteral lengthAttr = "cp.length";
 inline constexpr llvm::StringLiteral layoutAttr = "cp.layout";
 inline constexpr llvm::StringLiteral arenaAttr = "cp.arena";
+inline constexpr llvm::StringLiteral deviceThreadsAttr = "cp.device_threads";
 inline constexpr llvm::StringLiteral dropoutAttr = "cp.dropout";
 inline constexpr llvm::StringLiteral numberAttr = "cp.number";
 inline constexpr llvm::StringLiteral recomputedAttr = "cp.recomputed";

@@ -26,6 +26,9 @@ def CP_Dialect : Dialect {
     `"local"` (no layouts in types, shapes are those of one rank's part). A
     function without the attribute has not been sharded yet.
 
+    `cp.device_threads` on a function that cp-outline-kernels made is the number
+    of threads that a device runs in its place.
+
     `cp.arena` on a function is the size in bytes of the memory that
     `cp-plan-memory` has planned for a rank.
 

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 17
+#define CPRT_VERSION_MINOR 18
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -53,7 +53,10 @@ typedef enum cprt_status {
   /// The ranks met at different collectives, or with different descriptors.
   CPRT_MISMATCH = 5,
   /// No kernel for this operation and element type, or no such feature.
-  CPRT_UNSUPPORTED = 6
+  CPRT_UNSUPPORTED = 6,
+  /// A device does not do what it should: a fault in a kernel, say. What its
+  /// memory holds is lost.
+  CPRT_DEVICE_FAILED = 7
 } cprt_status;
 
 /// A short name such as "CPRT_TIMEOUT"; never null.
@@ -75,9 +78,12 @@ size_t cprt_dtype_size(cprt_dtype dtype);
 typedef struct cprt_world cprt_world;
 typedef struct cprt_context cprt_context;
 
-/// Orders calls on a device. The threads backend runs every call before it
-/// returns, and takes a null stream.
+/// Orders calls on a device. Null: a context has one order of its own, and
+/// without a device every call has run when it returns.
 typedef struct cprt_stream cprt_stream;
+
+/// Where tensors are, other than in the host's memory; see cprt_device.h.
+typedef struct cprt_device cprt_device;
 
 typedef enum cprt_kernel_set {
   /// The fastest kernel there is for this machine.
@@ -103,6 +109,11 @@ typedef struct cprt_options {
   /// least. No result depends on it, but that of cprt_ssd with fewer heads in
   /// its batch than threads, which is cut into segments as between ranks.
   int64_t threads;
+  /// Null: tensors are in the host's memory. It must outlive the world.
+  const cprt_device *device;
+  /// Operations that compute, and that the device has no kernel for: 0, they are
+  /// CPRT_UNSUPPORTED; 1, the host computes them, on copies.
+  int32_t device_fallback;
 } cprt_options;
 
 /// Makes a world of threads: its ranks share the process, each rank's calls
@@ -185,6 +196,26 @@ void *cprt_arena(cprt_context *context, int64_t bytes);
 /// has failed already.
 void cprt_launch(cprt_context *context, cprt_stream *stream,
                  void (*kernel)(void *const *buffers), void *const *buffers);
+
+/// Code of a program's own that a device may run.
+typedef struct cprt_kernel {
+  /// For the host.
+  void (*run)(void *const *buffers);
+  /// Of what is at `code`, terminated text of PTX, which starts `threads`
+  /// threads, each with the pointers of all `num_buffers` buffers; null where
+  /// the program was compiled for the host alone.
+  const char *code;
+  const char *name;
+  int64_t num_buffers;
+  int64_t threads;
+} cprt_kernel;
+/// Runs it where this rank's tensors are, unless the rank has failed already.
+/// `kernel` lives as long as the context.
+void cprt_launch_kernel(cprt_context *context, cprt_stream *stream,
+                        const cprt_kernel *kernel, void *const *buffers);
+/// Where this rank's kernels find a constant of the program: as it is, or a copy
+/// on the device, one for the context's life. Null after a failure.
+void *cprt_constant(cprt_context *context, const void *value, int64_t bytes);
 
 /// Every operation has this form. `buffers` holds the inputs, then the outputs.
 /// `desc` is a constant table of 64-bit words:

@@ -171,7 +171,14 @@ struct LowerOptions {
   /// Sums over ranks go on while a rank computes, and parameters are gathered a
   /// layer ahead (cp-overlap-exchanges). Takes the memory of a layer's more.
   bool overlap = false;
+  /// Token-wise loops are kernels for a device too (cp-emit-device-kernels).
+  bool device = false;
 };
+
+/// The module, in one that was lowered for a device, with its kernels, and the
+/// constant that is to hold their code.
+inline constexpr llvm::StringLiteral deviceModuleName = "cp_device";
+inline constexpr llvm::StringLiteral deviceCodeName = "cp_device_code";
 
 /// From the program of one rank (or from a function that was never sharded) to
 /// the LLVM dialect: calls, bufferization, outlining, runtime.

@@ -679,6 +679,24 @@ def OutlineKernels : Pass<"cp-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def EmitDeviceKernels : Pass<"cp-emit-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make kernels for a device of outlined loops";
+  let description = [{
+    Beside each private function of cp-outline-kernels, which is for processors,
+    the module gets a function of the same name in a module `cp_device`: what one
+    thread of a grid does, with a pointer a buffer. All parallel dimensions are
+    one index, the last one fastest; dimensions that are summed over are loops.
+    `cp.device_threads` of the private function says how many threads there are.
+    See test/Transforms/emit-device-kernels.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ApproximateMath : Pass<"cp-approximate-math"> {
   let summary = "Write exponentials in f32 as polynomials, for vectors";
   let description = [{
@@ -687,8 +705,11 @@ def ApproximateMath : Pass<"cp-approximate-math"> {
     approximation gives, right to 2^-21, and 0 below -87.7, where results are no
     normal numbers; other types keep the library's, and tensors, which are no loops
     yet, stay as they are. It pays on processors with fused multiply-adds. See
-    test/Transforms/approximate-math.mlir.
+    test/Transforms/approximate-math.mlir. With `all`, for code that has no library,
+    so do all functions in f32 for which upstream has one.
   }];
+  let options = [Option<"all", "all", "bool", "false",
+                        "All functions, not exponentials alone">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];

@@ -133,6 +133,19 @@ const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
       {ins, places ? 4u : 3u, outs, 2, words.data(), words.size()});
 }
 
+static Error attendOnDevice(DeviceQueue &queue, const Descriptor &call,
+                            const AttentionRule &rule,
+                            const std::vector<int64_t> &queryRuns,
+                            const std::vector<int64_t> &keyRuns) {
+  List<int64_t> words = wordsOf(rule);
+  append(words, queryRuns);
+  append(words, keyRuns);
+  size_t ins = placesOf(call) ? 4 : 3;
+  return queue.run(call, "attention", call.in(0).dtype,
+                   {call.allBuffers(), ins, &call.out(0), 2, words.data(),
+                    words.size()});
+}
+
 Error cp::runtime::operations::attention(Context &context,
                                          const Descriptor &call) {
   if (Error failure = checkAttentionBuffers(call))
@@ -149,8 +162,13 @@ Error cp::runtime::operations::attention(Context &context,
                         call.in(1).sizes[1], keys))
     return failure;
   if (Error failure =
-          checkAttentionRule(call, rule, *queries, *keys, placesOf(call)))
+          checkAttentionRule(call, rule, *queries, *keys,
+                             // Those on a device its kernel looks at.
+                             context.runsOnDevice() ? nullptr : placesOf(call)))
     return failure;
+  if (context.runsOnDevice())
+    return attendOnDevice(*context.queue, call, rule, queries->own(),
+                          keys->own());
   AttentionKernels kernels;
   if (Error failure = findAttentionKernels(context, call, kernels))
     return failure;

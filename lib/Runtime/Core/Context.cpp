@@ -8,6 +8,7 @@
 #include "Context.h"
 
 #include "Courier.h"
+#include "Operations.h"
 #include "Scratch.h"
 #include "World.h"
 
@@ -27,6 +28,16 @@ static std::string peerText(int64_t rank, cprt_status status,
 
 cprt_context::cprt_context(cprt_world &world, int64_t rank)
     : world(world), rank(rank) {}
+
+Error cprt_context::openQueue(int64_t number) {
+  if (!world.device)
+    return std::nullopt;
+  if (Error failure = DeviceQueue::open(*world.device, number, queue))
+    return failure;
+  memory.moveTo(*queue);
+  handed.moveTo(*queue);
+  return std::nullopt;
+}
 
 cprt_context::~cprt_context() = default;
 
@@ -71,6 +82,26 @@ private:
 };
 } // namespace
 
+/// An operation's body, on buffers of the device: where it has a kernel of it,
+/// and otherwise on the host.
+static Error runOnDevice(Context &context, Descriptor &call,
+                         const OpBody &body) {
+  DeviceQueue &queue = *context.queue;
+  DType dtype = keyType(call);
+  if (queue.hasKernel(call.op(), dtype))
+    return body(context, call);
+  if (!context.world.fallsBack && computes(call))
+    return call.unsupported(
+        std::string(queue.name()) + " has no kernel of it for " +
+        (call.numIns() ? typeText(call.in(0)) : "it") +
+        "; let the host compute what is missing, or use another form");
+  context.isOnHost = true;
+  Error failure =
+      queue.onHost(call, [&]() -> Error { return body(context, call); });
+  context.isOnHost = false;
+  return failure;
+}
+
 void cp::runtime::runOp(Context *context, const cprt_stream *stream,
                         const int64_t *desc, void *const *buffers,
                         const cprt_signature &signature, const OpBody &body) {
@@ -85,12 +116,14 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
     Error failure = context->call.decode(signature.name, desc, buffers);
     if (!failure && stream)
       failure = context->call.invalid(
-          "the stream is not null, expected null: threads run every call "
-          "before it returns");
+          "the stream is not null, expected null: a context has one order of "
+          "its own");
     if (!failure)
       failure = checkSignature(context->call, signature);
     if (!failure)
-      failure = body(*context, context->call);
+      failure = context->runsOnDevice()
+                    ? runOnDevice(*context, context->call, body)
+                               : body(*context, context->call);
     if (failure)
       context->fail(failure->status, std::move(failure->message));
   } catch (const std::bad_alloc &) {
@@ -117,7 +150,7 @@ extern "C" void cprt_context_fail(cprt_context *context, cprt_status status,
                                   const char *message) {
   if (!context)
     return;
-  bool isFailure = status > CPRT_OK && status <= CPRT_UNSUPPORTED;
+  bool isFailure = status > CPRT_OK && status <= CPRT_DEVICE_FAILED;
   try {
     context->fail(isFailure ? status : CPRT_INVALID_ARGUMENT,
                   message ? message : "");
@@ -214,7 +247,13 @@ extern "C" void cprt_launch(cprt_context *context, cprt_stream *stream,
     return;
   if (!kernel || stream) {
     context->fail(CPRT_INVALID_ARGUMENT,
-                  "launch: expected a kernel and, on threads, a null stream");
+                  "launch: expected a kernel and a null stream");
+    return;
+  }
+  if (context->queue && !context->queue->isHostMemory()) {
+    context->fail(CPRT_UNSUPPORTED,
+                  "launch: the program was compiled for processors alone; "
+                  "compile it with --device");
     return;
   }
   kernel(buffers);

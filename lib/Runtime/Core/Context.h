@@ -10,6 +10,7 @@
 
 #include "Counters.h"
 #include "Descriptor.h"
+#include "DeviceQueue.h"
 #include "Memory.h"
 #include "Positions.h"
 
@@ -28,6 +29,10 @@ struct cprt_context {
   cprt_context(cprt_world &world, int64_t rank);
   ~cprt_context();
 
+  /// In a world with a device: this rank's queue there, as the `number`th rank
+  /// of the process.
+  cp::runtime::Error openQueue(int64_t number);
+
   /// Keeps the first failure of this rank, and wakes every other rank.
   void fail(cprt_status status, std::string text);
   bool hasFailed() const {
@@ -44,7 +49,14 @@ struct cprt_context {
   std::atomic<const cp::runtime::Entry *> entered{nullptr};
 
   cp::runtime::Counters counters;
+  /// In a world with a device.
+  std::unique_ptr<cp::runtime::DeviceQueue> queue;
+  /// Of a call under way: its buffers have been brought to the host.
+  bool isOnHost = false;
+  bool runsOnDevice() const { return queue && !isOnHost; }
   cp::runtime::Memory memory;
+  /// What cprt_device_alloc has given.
+  cp::runtime::Memory handed;
   /// What cprt_arena has given; of `memory`.
   void *arena = nullptr;
   int64_t arenaBytes = 0;

@@ -143,7 +143,7 @@ extern "C" void cprt_begin(cprt_context *context, cprt_stream *stream,
     return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
                              "begin: the operation is null");
   // What is wrong with a call, its operation says.
-  if (!context->world.defers() || stream || !buffers ||
+  if (!context->world.defers() || context->queue || stream || !buffers ||
       !readCounts(desc, count))
     return op(context, stream, desc, buffers);
   Entry entry(*context, "begin");

@@ -47,6 +47,11 @@ public:
   const Buffer &in(size_t i) const { return buffers[i]; }
   const Buffer &out(size_t i) const { return buffers[numInputs + i]; }
   const Buffer *allBuffers() const { return buffers.data(); }
+  /// Lets a buffer, among all, be elsewhere, and lie there otherwise.
+  void place(size_t buffer, void *data, const int64_t *strides) {
+    buffers[buffer].data = data;
+    buffers[buffer].strides = strides;
+  }
   const int64_t *attrs() const { return attrWords; }
   size_t numAttrs() const { return numAttrWords; }
 

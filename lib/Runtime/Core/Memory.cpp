@@ -18,7 +18,23 @@ static constexpr size_t alignment = 64;
 
 Memory::~Memory() {
   for (const auto &[pointer, bytes] : live)
+    free(pointer);
+}
+
+void Memory::free(void *pointer) {
+  if (device)
+    device->release(pointer);
+  else
     std::free(pointer);
+}
+
+static void *allocateHere(int64_t bytes) {
+  size_t blocks = (size_t(bytes) + alignment - 1) / alignment;
+  void *pointer =
+      std::aligned_alloc(alignment, std::max<size_t>(blocks, 1) * alignment);
+  if (pointer)
+    cp::kernels::preferHugePages(pointer, size_t(bytes));
+  return pointer;
 }
 
 void *Memory::allocate(int64_t bytes) {
@@ -27,12 +43,9 @@ void *Memory::allocate(int64_t bytes) {
   auto [node, isNew] = live.try_emplace(nullptr, bytes);
   (void)isNew;
   auto handle = live.extract(node);
-  size_t blocks = (size_t(bytes) + alignment - 1) / alignment;
-  void *pointer =
-      std::aligned_alloc(alignment, std::max<size_t>(blocks, 1) * alignment);
+  void *pointer = device ? device->allocate(bytes) : allocateHere(bytes);
   if (!pointer)
     return nullptr;
-  kernels::preferHugePages(pointer, size_t(bytes));
   handle.key() = pointer;
   live.insert(std::move(handle));
   ++allocations;
@@ -60,7 +73,7 @@ bool Memory::release(void *pointer) {
     return false;
   liveBytes -= entry->second;
   live.erase(entry);
-  std::free(pointer);
+  free(pointer);
   return true;
 }
 

@@ -14,6 +14,8 @@
 
 namespace cp::runtime {
 
+class DeviceQueue;
+
 /// Owns what it has handed out and not got back. Used by one thread.
 class Memory {
 public:
@@ -22,6 +24,8 @@ public:
   Memory &operator=(const Memory &) = delete;
   ~Memory();
 
+  /// What allocate() gives is a device's from now on; before the first.
+  void moveTo(DeviceQueue &queue) { device = &queue; }
   /// 64-byte aligned; null when there is not that much. `bytes` >= 0; zero
   /// bytes still get an address of their own.
   void *allocate(int64_t bytes);
@@ -42,6 +46,9 @@ public:
   void resetStatistics();
 
 private:
+  void free(void *pointer);
+
+  DeviceQueue *device = nullptr;
   std::unordered_map<void *, int64_t> live;
   std::unique_ptr<char[]> staged;
   int64_t stagedBytes = 0;

@@ -10,12 +10,11 @@
 #include "World.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace cp::runtime;
 
-/// The type that a kernel is made for: the first floating-point buffer's. Ops
-/// on integers alone go by their first buffer.
-static DType keyType(const Descriptor &call) {
+DType cp::runtime::keyType(const Descriptor &call) {
   const Buffer *begin = call.allBuffers();
   const Buffer *end = begin + call.numIns() + call.numOuts();
   const Buffer *found = std::find_if(begin, end, [](const Buffer &buffer) {
@@ -34,14 +33,22 @@ cp::kernels::KernelFn cp::runtime::kernelFor(Context &context, const char *op,
   return entry->second;
 }
 
+bool cp::runtime::computes(const Descriptor &call) {
+  return std::strstr(call.op(), "attention") ||
+         cp::kernels::findCpuKernel(call.op(), keyType(call),
+                                    cp::kernels::KernelSet::Reference);
+}
+
 static Error runKernel(Context &context, const Descriptor &call) {
+  cp::kernels::Call decoded = {
+      call.allBuffers(), call.numIns(), call.allBuffers() + call.numIns(),
+      call.numOuts(),    call.attrs(),  call.numAttrs()};
+  if (context.runsOnDevice())
+    return context.queue->run(call, call.op(), keyType(call), decoded);
   cp::kernels::KernelFn kernel = kernelFor(context, call.op(), keyType(call));
   if (!kernel)
     return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
                             "; use f32, f64 or bf16");
-  cp::kernels::Call decoded = {
-      call.allBuffers(), call.numIns(), call.allBuffers() + call.numIns(),
-      call.numOuts(),    call.attrs(),  call.numAttrs()};
   if (const char *wrong = kernel(decoded))
     return call.invalid(std::string(wrong) + "; found " + call.describe());
   return std::nullopt;

@@ -23,6 +23,12 @@ namespace cp::runtime {
 #define GET_DECLARATIONS
 #include "OperationTables.inc"
 
+/// The type that a kernel is made for: the first floating-point buffer's. Ops
+/// on integers alone go by their first buffer.
+DType keyType(const Descriptor &call);
+/// Whether an operation computes, other than by combining what ranks have.
+bool computes(const Descriptor &call);
+
 /// The kernel that this world uses for `op` (static storage), or null; looked
 /// up once and kept by the context.
 kernels::KernelFn kernelFor(Context &context, const char *op, DType dtype);

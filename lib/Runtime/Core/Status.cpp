@@ -34,6 +34,8 @@ extern "C" const char *cprt_status_name(cprt_status status) {
     return "CPRT_MISMATCH";
   case CPRT_UNSUPPORTED:
     return "CPRT_UNSUPPORTED";
+  case CPRT_DEVICE_FAILED:
+    return "CPRT_DEVICE_FAILED";
   }
   return "(not a cprt_status)";
 }

@@ -45,6 +45,10 @@ struct cprt_world {
   cp::kernels::KernelSet kernelSet = cp::kernels::KernelSet::Fast;
   /// Of each rank's kernels.
   int64_t threads = 1;
+  /// Where tensors are, or null: in the host's memory.
+  const cprt_device *device = nullptr;
+  /// Whether the host computes what the device has no kernel for.
+  bool fallsBack = false;
   /// How long one collective may wait for its peers.
   std::chrono::milliseconds deadline{60'000};
 

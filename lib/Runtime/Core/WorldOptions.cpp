@@ -9,6 +9,8 @@
 
 #include "CText.h"
 
+#include "cp/Runtime/cprt_device.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -44,6 +46,9 @@ static Error checkOptions(const cprt_options &options) {
     return invalid("threads is " + std::to_string(options.threads) +
                    ", expected 0 (share the processors) to " +
                    std::to_string(maxKernelThreads));
+  if (options.device && options.device->struct_size < sizeof(cprt_device))
+    return invalid("the device is not whole, expected a cprt_device that "
+                   "cprt_device_open has filled in");
   return std::nullopt;
 }
 
@@ -71,6 +76,8 @@ Error cp::runtime::applyOptions(const cprt_options &read, int64_t maxRanks,
     world.deadline = std::chrono::milliseconds(read.deadline_ms);
   if (read.kernels == CPRT_KERNELS_REFERENCE)
     world.kernelSet = cp::kernels::KernelSet::Reference;
+  world.device = read.device;
+  world.fallsBack = read.device_fallback;
   return std::nullopt;
 }
 

@@ -231,7 +231,8 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
   if (Error failure = connect(world->transport, addresses))
     return failure;
   world->start(known.rank, std::move(control));
-  return std::nullopt;
+  // Ranks of a machine are numbered one after the other.
+  return world->contexts[size_t(known.rank)]->openQueue(known.rank % local);
 }
 
 /// For how long those who come are told, and rank 0 is looked for.

@@ -58,8 +58,11 @@ static Error fillWorld(const cprt_options &options, ThreadWorld &world) {
   world.oversubscribed = shareProcessors(options, ranks, world);
   world.seen.resize(size_t(ranks));
   world.waiting.resize(size_t(ranks));
-  for (int64_t rank = 0; rank < ranks; ++rank)
+  for (int64_t rank = 0; rank < ranks; ++rank) {
     world.contexts.push_back(std::make_unique<cprt_context>(world, rank));
+    if (Error failure = world.contexts.back()->openQueue(rank))
+      return failure;
+  }
   return std::nullopt;
 }
 

@@ -23,18 +23,23 @@ namespace cp {
 namespace {
 
 struct ApproximateMath : impl::ApproximateMathBase<ApproximateMath> {
+  using Base::Base;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == math::ExpOp::getOperationName();
-    });
+    auto isMeant = [this](StringRef name) {
+      return all || name == math::ExpOp::getOperationName();
+    };
+    populateMathPolynomialApproximationPatterns(patterns, isMeant);
     // The patterns take a tensor for a scalar.
-    SmallVector<Operation *> exponentials;
-    getOperation()->walk([&](math::ExpOp op) {
-      if (!isa<TensorType>(op.getType()))
-        exponentials.push_back(op);
+    SmallVector<Operation *> functions;
+    getOperation()->walk([&](Operation *op) {
+      if (isa_and_present<math::MathDialect>(op->getDialect()) &&
+          isMeant(op->getName().getStringRef()) && op->getNumResults() == 1 &&
+          !isa<TensorType>(op->getResult(0).getType()))
+        functions.push_back(op);
     });
-    if (failed(applyOpPatternsGreedily(exponentials, std::move(patterns))))
+    if (failed(applyOpPatternsGreedily(functions, std::move(patterns))))
       signalPassFailure();
   }
 };

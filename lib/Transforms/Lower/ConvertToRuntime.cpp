@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BufferArguments.h"
 #include "RuntimeEmitter.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -20,6 +21,16 @@ namespace cp {
 using namespace mlir;
 
 namespace cp {
+
+Value bufferAt(OpBuilder &builder, Location loc, Value pointer,
+               MemRefType type) {
+  LLVMTypeConverter converter(builder.getContext());
+  Value descriptor =
+      MemRefDescriptor::fromStaticShape(builder, loc, converter, type, pointer);
+  return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
+      .getResult(0);
+}
+
 namespace {
 
 /// Lets an outlined kernel take its pointers from a table, the form in which
@@ -29,7 +40,6 @@ void packArguments(func::FuncOp kernel) {
   auto pointer = LLVM::LLVMPointerType::get(context);
   Block &body = kernel.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  LLVMTypeConverter converter(context);
   Location loc = kernel.getLoc();
   SmallVector<BlockArgument> args(body.getArguments());
   Value table = body.addArgument(pointer, loc);
@@ -38,11 +48,8 @@ void packArguments(func::FuncOp kernel) {
         builder, loc, pointer, pointer, table,
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
     Value data = LLVM::LoadOp::create(builder, loc, pointer, slot);
-    Value descriptor = MemRefDescriptor::fromStaticShape(
-        builder, loc, converter, cast<MemRefType>(arg.getType()), data);
-    arg.replaceAllUsesWith(UnrealizedConversionCastOp::create(
-                               builder, loc, arg.getType(), descriptor)
-                               .getResult(0));
+    arg.replaceAllUsesWith(
+        bufferAt(builder, loc, data, cast<MemRefType>(arg.getType())));
   }
   body.eraseArguments(0, args.size());
   kernel.setType(FunctionType::get(context, {pointer}, {}));

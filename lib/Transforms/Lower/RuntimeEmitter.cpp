@@ -9,6 +9,7 @@
 
 #include "BufferSize.h"
 
+#include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -197,7 +198,8 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
 
 LogicalResult RuntimeEmitter::emitCall(CallOp op) {
   for (StringRef service :
-       {"alloc", "arena", "free", "launch", "begin", "wait"})
+       {"alloc", "arena", "free", "launch", "launch_kernel", "constant",
+        "begin", "wait"})
     if (op.getSymbol() == service || op.getCallback() == service)
       return op.emitOpError("names '")
              << service
@@ -233,17 +235,78 @@ LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
                           "function first");
   Location loc = op.getLoc();
   nextCall(loc, SmallVector<Value>(op.getOperands()), {});
-  Value &address = addresses[op.getCalleeAttr().getAttr()];
-  if (!address) {
-    auto kernelType =
-        FunctionType::get(builder.getContext(), {pointer}, TypeRange());
-    Value kernel =
-        func::ConstantOp::create(builder, loc, kernelType, op.getCalleeAttr());
-    address = UnrealizedConversionCastOp::create(builder, loc, pointer, kernel)
-                  .getResult(0);
-  }
-  call(loc, "cprt_launch", {context, stream, address, table});
+  StringAttr name = op.getCalleeAttr().getAttr();
+  func::FuncOp kernel = kernels.lookup(name);
+  auto threads = kernel->getAttrOfType<IntegerAttr>(deviceThreadsAttr);
+  Value &address = addresses[name];
+  if (!address && threads)
+    address = LLVM::AddressOfOp::create(
+        builder, loc, pointer,
+        kernelRecord(kernel, threads.getInt(), op.getNumOperands())
+            .getSymNameAttr());
+  else if (!address)
+    address = addressOf(loc, kernel);
+  call(loc, threads ? "cprt_launch_kernel" : "cprt_launch",
+       {context, stream, address, table});
   return success();
+}
+
+Value RuntimeEmitter::addressOf(Location loc, func::FuncOp kernel) {
+  auto type = FunctionType::get(builder.getContext(), {pointer}, TypeRange());
+  Value function = func::ConstantOp::create(builder, loc, type,
+                                            kernel.getSymName());
+  return UnrealizedConversionCastOp::create(builder, loc, pointer, function)
+      .getResult(0);
+}
+
+/// A null-terminated text.
+static DenseElementsAttr textOf(MLIRContext *context, StringRef text) {
+  SmallVector<int8_t> bytes(text.begin(), text.end());
+  bytes.push_back(0);
+  auto type = RankedTensorType::get({int64_t(bytes.size())},
+                                    IntegerType::get(context, 8));
+  return DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes));
+}
+
+LLVM::GlobalOp RuntimeEmitter::kernelRecord(func::FuncOp kernel,
+                                            int64_t threads, int64_t buffers) {
+  LLVM::GlobalOp &record = kernelRecords[kernel.getNameAttr()];
+  if (record)
+    return record;
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = kernel.getLoc();
+  if (!deviceCode) {
+    builder.setInsertionPointToStart(module.getBody());
+    deviceCode = LLVM::GlobalOp::create(
+        builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
+        /*isConstant=*/true, LLVM::Linkage::External, deviceCodeName,
+        Attribute());
+  }
+  Value name = constantTable(
+      loc, textOf(builder.getContext(), kernel.getName()));
+  builder.setInsertionPointToStart(module.getBody());
+  auto type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), {pointer, pointer, pointer, i64, i64});
+  record = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                                  LLVM::Linkage::Internal,
+                                  ("cp_record_" + kernel.getName()).str(),
+                                  Attribute());
+  builder.createBlock(&record.getInitializerRegion());
+  Value fields[] = {
+      addressOf(loc, kernel),
+      LLVM::AddressOfOp::create(builder, loc, pointer,
+                                deviceCode.getSymName()),
+      LLVM::AddressOfOp::create(
+          builder, loc, pointer,
+          name.getDefiningOp<LLVM::AddressOfOp>().getGlobalName()),
+      LLVM::ConstantOp::create(builder, loc, i64, buffers),
+      LLVM::ConstantOp::create(builder, loc, i64, threads)};
+  Value value = LLVM::UndefOp::create(builder, loc, type);
+  for (auto [index, field] : llvm::enumerate(fields))
+    value = LLVM::InsertValueOp::create(builder, loc, value, field,
+                                        int64_t(index));
+  LLVM::ReturnOp::create(builder, loc, value);
+  return record;
 }
 
 /// A constant tensor. Bufferization copies it before anyone may write to it.
@@ -254,8 +317,20 @@ LogicalResult RuntimeEmitter::emitGlobal(memref::GetGlobalOp op) {
   if (!value)
     return op.emitOpError("reads a global that is no dense constant");
   int64_t size = value.getNumElements();
-  keep(op, constantTable(op.getLoc(), value.reshape(RankedTensorType::get(
-                                          {size}, value.getElementType()))));
+  Location loc = op.getLoc();
+  Value here = constantTable(loc, value.reshape(RankedTensorType::get(
+                                      {size}, value.getElementType())));
+  if (!module.lookupSymbol(deviceModuleName)) {
+    keep(op, here);
+    return success();
+  }
+  LLVM::LLVMFuncOp constant =
+      declare("cprt_constant", pointer, {pointer, pointer, i64});
+  Value bytes = LLVM::ConstantOp::create(builder, loc, i64,
+                                         bytesOf(op.getType()).value_or(0));
+  keep(op, LLVM::CallOp::create(builder, loc, constant,
+                                ValueRange{context, here, bytes})
+               .getResult());
   return success();
 }
 

@@ -76,6 +76,10 @@ private:
                                  llvm::ArrayRef<mlir::Type> arguments);
   void call(mlir::Location loc, llvm::StringRef name,
             llvm::ArrayRef<mlir::Value> operands);
+  mlir::Value addressOf(mlir::Location loc, mlir::func::FuncOp kernel);
+  /// The cprt_kernel of a kernel that a device may run.
+  mlir::LLVM::GlobalOp kernelRecord(mlir::func::FuncOp kernel, int64_t threads,
+                                    int64_t buffers);
   /// The address of an operation `cprt_<symbol>`.
   mlir::Value operation(mlir::Location loc, llvm::StringRef symbol);
   mlir::Value slot(mlir::Location loc, mlir::Value base, int32_t index);
@@ -99,6 +103,8 @@ private:
   llvm::DenseMap<mlir::StringAttr, mlir::func::FuncOp> kernels;
   llvm::DenseMap<mlir::StringAttr, mlir::memref::GlobalOp> globals;
   llvm::DenseMap<mlir::Attribute, mlir::LLVM::GlobalOp> tables;
+  llvm::DenseMap<mlir::StringAttr, mlir::LLVM::GlobalOp> kernelRecords;
+  mlir::LLVM::GlobalOp deviceCode;
   mlir::LLVM::LLVMFuncOp next;
   int64_t callCount = 0, entryCount = 0;
 };

@@ -1,0 +1,125 @@
+//===- cprt_device.h - Ranks whose tensors are on a device ------*- C -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain C11. A *device* is a table of functions that a plug-in fills in: memory
+// of its own, queues in whose order calls run, and kernels. A world that is made
+// with one (cprt_options) gives each of its ranks a queue, and its programs work
+// on memory of the device: what cprt_alloc, cprt_arena and cprt_device_alloc
+// give, and what is uploaded there.
+//
+//   cprt_device device = {sizeof(device)};
+//   cprt_device_open(&device, message, sizeof message); // of libcprt_cuda.so
+//   options.device = &device;
+//   cprt_threads_create(&options, &world, ...);
+//   void *x = cprt_device_alloc(context, bytes);
+//   cprt_upload(context, x, host, bytes);
+//   program(context, NULL, buffers);                    // starts the work
+//   cprt_download(context, host, y, bytes);             // waits for it
+//
+// Collectives take what they move through the host's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_RUNTIME_CPRT_DEVICE_H
+#define CP_RUNTIME_CPRT_DEVICE_H
+
+#include "cp/Runtime/cprt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// One operation on buffers in the device's memory; what it means, and the order
+/// of its words, as in cprt.h. `attention` has the words of kernels/cpu/Kernels.h
+/// in place of its axes: positions are known by then.
+typedef struct cprt_device_call {
+  const char *op;
+  /// Of its first floating-point buffer.
+  cprt_dtype dtype;
+  const cprt_buffer *ins;
+  size_t num_ins;
+  const cprt_buffer *outs;
+  size_t num_outs;
+  const int64_t *attributes;
+  size_t num_attributes;
+} cprt_device_call;
+
+/// Its functions are called from any thread, those of one queue one at a time. A
+/// failure's text is what `error` says next.
+typedef struct cprt_device {
+  size_t struct_size;
+  /// Handed to each function that takes no queue.
+  void *state;
+  /// For messages: "cuda". Lives as long as the device.
+  const char *name;
+  /// Whether the host can read its memory, and so run a program's own code.
+  int32_t is_host_memory;
+  /// A queue for the rank that is the `number`th of its process.
+  cprt_status (*open)(void *state, int64_t number, void **queue, char *message,
+                      size_t capacity);
+  /// With all that was allocated on it.
+  void (*close)(void *queue);
+  /// 256-byte aligned; null where there is no such block. Freed memory may still
+  /// be used by what was started before.
+  void *(*allocate)(void *queue, int64_t bytes);
+  void (*release)(void *queue, void *pointer);
+  /// Whether there is a kernel of an operation for this type.
+  int (*has_kernel)(void *state, const char *op, cprt_dtype dtype);
+  /// Starts one. CPRT_INVALID_ARGUMENT where its buffers do not fit it.
+  cprt_status (*run)(void *queue, const cprt_device_call *call);
+  /// Starts code of a program's own: CPRT_UNSUPPORTED where there is none for
+  /// this device.
+  cprt_status (*launch)(void *queue, const cprt_kernel *kernel,
+                        void *const *buffers);
+  /// Between the host and the device, behind what was started before. The host's
+  /// memory may be used again when upload returns, and read after synchronize
+  /// when download has.
+  cprt_status (*upload)(void *queue, void *to, const void *from, int64_t bytes);
+  cprt_status (*download)(void *queue, void *to, const void *from,
+                          int64_t bytes);
+  /// Waits for all that was started. What has gone wrong in it: what a kernel
+  /// found in its data is CPRT_INVALID_ARGUMENT, a fault CPRT_DEVICE_FAILED.
+  cprt_status (*synchronize)(void *queue);
+  /// The text of the queue's last failure; never null, and lives until its next
+  /// call.
+  const char *(*error)(void *queue);
+  /// When no world uses it any more.
+  void (*destroy)(void *state);
+} cprt_device;
+
+/// What a plug-in exports, a shared library `libcprt_<name>.so`. `struct_size`
+/// is set, all else is zero before. CPRT_UNSUPPORTED, with a text that says what
+/// to do, where there is no such device or it is too old.
+typedef cprt_status cprt_device_open_fn(cprt_device *device, char *message,
+                                        size_t capacity);
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+cprt_status cprt_device_open(cprt_device *device, char *message,
+                             size_t capacity);
+
+/// Memory for what a program is handed: of this rank's device, or of the host in
+/// a world without one. 64-byte aligned; null after a failure. It goes with the
+/// world, and counts neither as the program's memory nor as an allocation.
+void *cprt_device_alloc(cprt_context *context, int64_t bytes);
+/// Copies between the host's memory and that of cprt_device_alloc. Behind
+/// cprt_download, and cprt_synchronize, all that the context has begun is done.
+/// What has gone wrong on the device is this context's failure then.
+void cprt_upload(cprt_context *context, void *to, const void *from,
+                 int64_t bytes);
+void cprt_download(cprt_context *context, void *to, const void *from,
+                   int64_t bytes);
+void cprt_synchronize(cprt_context *context);
+/// Calls `op` with buffers in the host's memory, whatever device there is.
+void cprt_on_host(cprt_context *context, cprt_op *op, const int64_t *desc,
+                  void *const *buffers);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CP_RUNTIME_CPRT_DEVICE_H */

@@ -1,0 +1,163 @@
+//===- Attention.h - Softmax attention --------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_ATTENTION_H
+#define CP_KERNELS_CUDA_ATTENTION_H
+
+#include "Launch.h"
+#include "OpArguments.h"
+
+namespace cp::kernels::cuda {
+
+/// Where each row of a part stands in the whole, from its runs: words of three
+/// a run, and where the run begins in the part.
+struct FillPositions {
+  static constexpr int threads = 256, blocks = 1, words = 4;
+  using Shared = Nothing;
+
+  const int64_t *runs;
+  int64_t count, rows;
+  int64_t *positions;
+
+  CP_DEVICE void operator()() const {
+    int64_t row = int64_t(blockX()) * threads + thread();
+    if (row >= rows)
+      return;
+    int64_t low = 0, high = count;
+    // The last run that begins at the row or before it.
+    while (high - low > 1) {
+      int64_t middle = (low + high) / 2;
+      if (runs[middle * words + 3] <= row)
+        low = middle;
+      else
+        high = middle;
+    }
+    const int64_t *run = runs + low * words;
+    positions[row] = run[0] + (row - run[3]) * run[2];
+  }
+};
+
+/// What kernels for attention are handed.
+template <typename T> struct AttentionWork {
+  AttentionArgs<T> args;
+  const int64_t *queries, *keys;
+
+  /// The least position that a query sees, which is beyond its own where it sees
+  /// none.
+  CP_DEVICE int64_t firstSeen(int64_t b, int64_t row, int64_t position) const {
+    int64_t first = 0;
+    if (args.mask.window && position - args.mask.window + 1 > first)
+      first = position - args.mask.window + 1;
+    if (args.places.data) {
+      int64_t place = *at(args.places, b, row);
+      int64_t begin = place < 0 ? position + 1 : position - place;
+      first = begin > first ? begin : first;
+    }
+    return first;
+  }
+};
+
+/// Any sizes and strides, a warp for each query of a head: each lane takes a key
+/// of 32, and then channels of the values.
+template <typename T> struct AttentionPlain {
+  static constexpr int threads = 128, blocks = 1, warps = threads / warpSize;
+  /// Channels of a query, and of a value for each lane.
+  static constexpr int mostChannels = 256, perLane = mostChannels / warpSize;
+  using Acc = AccumulatorOf<T>;
+  struct Shared {
+    Acc query[warps][mostChannels];
+  };
+
+  AttentionWork<T> work;
+
+  CP_DEVICE void operator()() const {
+    const AttentionArgs<T> &args = work.args;
+    int64_t row = int64_t(blockX()) * warps + warp();
+    int64_t h = blockY(), b = blockZ();
+    if (row >= args.l)
+      return;
+    int64_t g = h / (args.hq / args.hkv);
+    Acc *query = shared<Shared>().query[warp()];
+    for (int64_t i = lane(); i < args.d; i += warpSize)
+      sharedStore(&query[i], Acc(widened(*at(args.q, b, row, h, i)) *
+                                 Acc(args.scale)));
+    warpBarrier();
+    int64_t last = work.queries[row];
+    int64_t first = work.firstSeen(b, row, last);
+    Acc top = -Acc(__builtin_huge_val()), sum = 0, result[perLane] = {};
+    for (int64_t begin = 0; begin < args.s; begin += warpSize) {
+      int64_t key = begin + lane();
+      bool sees = key < args.s;
+      if (sees && args.mask.causal)
+        sees = work.keys[key] >= first && work.keys[key] <= last;
+      if (vote(sees) == 0)
+        continue;
+      Acc score = -Acc(__builtin_huge_val());
+      if (sees)
+        score = product(query, b, key, g);
+      Acc newTop = score;
+      for (int mask = warpSize / 2; mask; mask /= 2) {
+        Acc other = shuffleXor(newTop, mask);
+        newTop = other > newTop ? other : newTop;
+      }
+      newTop = top > newTop ? top : newTop;
+      Acc kept = exponential(top - newTop);
+      Acc weight = sees ? exponential(score - newTop) : Acc(0);
+      sum = sum * kept + warpSum(weight);
+      top = newTop;
+      CP_UNROLL
+      for (int i = 0; i < perLane; ++i)
+        result[i] *= kept;
+      for (int from = 0; from < warpSize; ++from) {
+        Acc of = shuffle(weight, from);
+        // What is not seen is not read: it may be NaN.
+        if (of == Acc(0))
+          continue;
+        CP_UNROLL
+        for (int i = 0; i < perLane; ++i)
+          if (int64_t channel = lane() + i * warpSize; channel < args.dv)
+            result[i] +=
+                of * Acc(widened(*at(args.v, b, begin + from, g, channel)));
+      }
+    }
+    store(b, h, row, top, sum, result);
+  }
+
+private:
+  CP_DEVICE Acc product(const Acc *query, int64_t b, int64_t key,
+                        int64_t g) const {
+    Acc sum = 0;
+    for (int64_t i = 0; i < work.args.d; ++i)
+      sum += sharedLoad(&query[i]) * Acc(widened(*at(work.args.k, b, key, g, i)));
+    return sum;
+  }
+
+  CP_DEVICE void store(int64_t b, int64_t h, int64_t row, Acc top, Acc sum,
+                       const Acc (&result)[perLane]) const {
+    const AttentionArgs<T> &args = work.args;
+    Acc factor = sum == Acc(0) ? Acc(0) : Acc(1) / sum;
+    CP_UNROLL
+    for (int i = 0; i < perLane; ++i) {
+      int64_t channel = lane() + i * warpSize;
+      if (channel >= args.dv)
+        continue;
+      if (args.sums.data)
+        *at(args.sums, b, row, h, channel) = result[i] * factor;
+      else
+        *at(args.o, b, row, h, channel) = narrowed<T>(result[i] * factor);
+    }
+    if (lane() == 0)
+      *at(args.lse, b, h, row) =
+          sum == Acc(0) ? -Acc(__builtin_huge_val()) : top + logOf(sum);
+  }
+  CP_DEVICE static float logOf(float x) { return logf(x); }
+  CP_DEVICE static double logOf(double x) { return log(x); }
+};
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_ATTENTION_H

@@ -1,0 +1,30 @@
+//===- Faults.cu - What kernels find wrong in data ------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include "Launch.h"
+
+namespace cp::kernels::cuda {
+
+static thread_local int64_t *current = nullptr;
+
+void noteFaultsAt(int64_t *record) { current = record; }
+int64_t *faultRecord() { return current; }
+
+const char *faultText(const int64_t *record) {
+  switch (Fault(record[0])) {
+  case Fault::None:
+    return nullptr;
+  case Fault::Id:
+    return fail("embedding: id %lld (number %lld) is no row of the table; check "
+                "the tokenizer's vocabulary",
+                (long long)record[2], (long long)record[1]);
+  }
+  return "a kernel has noted what nobody knows";
+}
+
+} // namespace cp::kernels::cuda

@@ -1,0 +1,131 @@
+//===- Device.cpp - What callers do with a rank's device ------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Context.h"
+
+#include <cstring>
+#include <new>
+
+using namespace cp::runtime;
+
+/// Runs `body` unless the context has failed, and keeps what goes wrong.
+template <typename Body>
+static void within(Context *context, const char *call, Body body) {
+  if (!context || context->hasFailed())
+    return;
+  Entry entry(*context, call);
+  if (!entry)
+    return;
+  try {
+    if (Error failure = body())
+      context->fail(failure->status,
+                    std::string(call) + ": " + failure->message);
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
+  }
+}
+
+static Error checkCopy(const void *to, const void *from, int64_t bytes) {
+  if (bytes < 0 || (bytes && (!to || !from)))
+    return Failure{CPRT_INVALID_ARGUMENT,
+                   "found " + std::to_string(bytes) +
+                       " bytes, or a null pointer; expected 0 or more between "
+                       "two places"};
+  return std::nullopt;
+}
+
+extern "C" void *cprt_device_alloc(cprt_context *context, int64_t bytes) {
+  void *pointer = nullptr;
+  within(context, "device_alloc", [&]() -> Error {
+    if (bytes < 0)
+      return Failure{CPRT_INVALID_ARGUMENT, "found " + std::to_string(bytes) +
+                                                " bytes, expected 0 or more"};
+    pointer = context->handed.allocate(bytes);
+    if (pointer)
+      return std::nullopt;
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   "no " + std::to_string(bytes) +
+                       " bytes left; use more ranks or a shorter sequence"};
+  });
+  return pointer;
+}
+
+extern "C" void cprt_upload(cprt_context *context, void *to, const void *from,
+                            int64_t bytes) {
+  within(context, "upload", [&]() -> Error {
+    if (Error failure = checkCopy(to, from, bytes))
+      return failure;
+    if (context->queue)
+      return context->queue->upload(to, from, bytes);
+    if (bytes)
+      std::memcpy(to, from, size_t(bytes));
+    return std::nullopt;
+  });
+}
+
+extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
+                              int64_t bytes) {
+  within(context, "download", [&]() -> Error {
+    if (Error failure = checkCopy(to, from, bytes))
+      return failure;
+    if (context->queue) {
+      if (Error failure = context->queue->download(to, from, bytes))
+        return failure;
+      return context->queue->synchronize();
+    }
+    if (bytes)
+      std::memcpy(to, from, size_t(bytes));
+    return std::nullopt;
+  });
+}
+
+extern "C" void cprt_synchronize(cprt_context *context) {
+  if (!context || !context->queue)
+    return;
+  within(context, "synchronize",
+         [&] { return context->queue->synchronize(); });
+}
+
+extern "C" void cprt_on_host(cprt_context *context, cprt_op *op,
+                             const int64_t *desc, void *const *buffers) {
+  if (!context)
+    return;
+  if (!op)
+    return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
+                             "on_host: the operation is null");
+  bool before = context->isOnHost;
+  context->isOnHost = true;
+  op(context, nullptr, desc, buffers);
+  context->isOnHost = before;
+}
+
+extern "C" void *cprt_constant(cprt_context *context, const void *value,
+                               int64_t bytes) {
+  if (context && !context->queue)
+    return const_cast<void *>(value);
+  void *there = nullptr;
+  within(context, "constant", [&]() -> Error {
+    Error failure;
+    there = context->queue->constant(value, bytes, failure);
+    return failure;
+  });
+  return there;
+}
+
+extern "C" void cprt_launch_kernel(cprt_context *context, cprt_stream *stream,
+                                   const cprt_kernel *kernel,
+                                   void *const *buffers) {
+  if (context && !context->queue)
+    return cprt_launch(context, stream, kernel ? kernel->run : nullptr,
+                       buffers);
+  within(context, "launch", [&]() -> Error {
+    if (!kernel || stream)
+      return Failure{CPRT_INVALID_ARGUMENT,
+                     "expected a kernel and a null stream"};
+    return context->queue->launch(*kernel, buffers);
+  });
+}

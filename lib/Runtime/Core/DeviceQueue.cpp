@@ -1,0 +1,205 @@
+//===- DeviceQueue.cpp - One rank's place on a device ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceQueue.h"
+
+#include "Copy.h"
+
+#include <new>
+
+using namespace cp::runtime;
+
+Error DeviceQueue::open(const cprt_device &device, int64_t number,
+                        std::unique_ptr<DeviceQueue> &made) {
+  void *queue = nullptr;
+  char message[512] = "";
+  cprt_status status =
+      device.open(device.state, number, &queue, message, sizeof message);
+  if (status != CPRT_OK)
+    return Failure{status, message};
+  made.reset(new DeviceQueue(device, queue));
+  return std::nullopt;
+}
+
+Error DeviceQueue::textOf(cprt_status status) const {
+  if (status == CPRT_OK)
+    return std::nullopt;
+  return Failure{status, std::string(device.name) + ": " + device.error(queue)};
+}
+
+Error DeviceQueue::run(const Descriptor &call, const char *op, DType dtype,
+                       const kernels::Call &decoded) {
+  List<cprt_buffer> buffers;
+  auto add = [&](const Buffer &buffer) {
+    buffers.push_back({buffer.data, cprt_dtype(buffer.dtype), buffer.rank,
+                       buffer.sizes, buffer.strides});
+  };
+  for (size_t i = 0; i < decoded.numIns; ++i)
+    add(decoded.ins[i]);
+  for (size_t i = 0; i < decoded.numOuts; ++i)
+    add(decoded.outs[i]);
+  cprt_device_call described = {op,
+                                cprt_dtype(dtype),
+                                buffers.data(),
+                                decoded.numIns,
+                                buffers.data() + decoded.numIns,
+                                decoded.numOuts,
+                                decoded.attrs,
+                                decoded.numAttrs};
+  Error failure = textOf(device.run(queue, &described));
+  if (failure && failure->status == CPRT_INVALID_ARGUMENT)
+    failure->message += "; found " + call.describe();
+  if (failure)
+    failure->message = call.title() + ": " + failure->message;
+  return failure;
+}
+
+Error DeviceQueue::launch(const cprt_kernel &kernel, void *const *buffers) {
+  return textOf(device.launch(queue, &kernel, buffers));
+}
+
+Error DeviceQueue::upload(void *to, const void *from, int64_t bytes) {
+  return bytes ? textOf(device.upload(queue, to, from, bytes)) : std::nullopt;
+}
+
+Error DeviceQueue::download(void *to, const void *from, int64_t bytes) {
+  return bytes ? textOf(device.download(queue, to, from, bytes)) : std::nullopt;
+}
+
+Error DeviceQueue::synchronize() { return textOf(device.synchronize(queue)); }
+
+void *DeviceQueue::constant(const void *value, int64_t bytes, Error &failure) {
+  auto [entry, isNew] = constants.try_emplace(value, nullptr);
+  if (!isNew)
+    return entry->second;
+  void *there = allocate(bytes);
+  if (!there)
+    failure = Failure{CPRT_OUT_OF_MEMORY,
+                      std::string(device.name) + ": no " +
+                          std::to_string(bytes) + " bytes left"};
+  else
+    failure = upload(there, value, bytes);
+  if (failure)
+    constants.erase(value);
+  else
+    entry->second = there;
+  return failure ? nullptr : there;
+}
+
+//===----------------------------------------------------------------------===//
+// Mirrors
+//===----------------------------------------------------------------------===//
+
+char *DeviceQueue::hostMirror(size_t bytes) {
+  if (bytes <= mirrorBytes && mirror)
+    return mirror.get();
+  mirror.reset();
+  mirror.reset(new (std::nothrow) char[bytes]);
+  mirrorBytes = mirror ? bytes : 0;
+  return mirror.get();
+}
+
+char *DeviceQueue::deviceMirror(size_t bytes) {
+  if (bytes <= packedBytes)
+    return static_cast<char *>(packed);
+  if (packed)
+    release(packed);
+  packed = allocate(int64_t(bytes));
+  packedBytes = packed ? bytes : 0;
+  return static_cast<char *>(packed);
+}
+
+Error DeviceQueue::copy(const Descriptor &call, const Buffer &to,
+                        const Buffer &from) {
+  return run(call, "copy", from.dtype, {&from, 1, &to, 1, nullptr, 0});
+}
+
+namespace {
+/// A buffer of a call, and where it is meanwhile.
+struct Mirror {
+  Buffer there;
+  std::array<int64_t, maxRank> strides;
+  bool isDense = true;
+  int64_t bytes = 0;
+  /// From the begin of all mirrors, and of those of buffers that are not dense.
+  size_t place = 0, packedPlace = 0;
+
+  Buffer at(char *memory) const {
+    return {memory, there.dtype, there.rank, there.sizes, strides.data()};
+  }
+};
+} // namespace
+
+static Mirror mirrorOf(const Buffer &buffer) {
+  Mirror mirror = {buffer, {}};
+  mirror.bytes = numBytes(buffer);
+  int64_t stride = 1;
+  for (int dim = buffer.rank; dim-- > 0;) {
+    mirror.strides[size_t(dim)] = stride;
+    mirror.isDense &= buffer.sizes[dim] == 1 || buffer.strides[dim] == stride;
+    stride *= buffer.sizes[dim];
+  }
+  mirror.isDense |= mirror.bytes == 0;
+  return mirror;
+}
+
+static size_t aligned(int64_t bytes) {
+  constexpr size_t alignment = 256;
+  return (size_t(bytes) + alignment - 1) / alignment * alignment;
+}
+
+Error DeviceQueue::onHost(Descriptor &call, FunctionRef<Error()> body) {
+  size_t count = call.numIns() + call.numOuts();
+  List<Mirror> mirrors;
+  size_t bytes = 0, packedBytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    mirrors.push_back(mirrorOf(call.allBuffers()[i]));
+    Mirror &mirror = mirrors.back();
+    mirror.place = bytes;
+    bytes += aligned(mirror.bytes);
+    mirror.packedPlace = packedBytes;
+    packedBytes += mirror.isDense ? 0 : aligned(mirror.bytes);
+  }
+  char *here = hostMirror(bytes), *there = deviceMirror(packedBytes);
+  if ((bytes && !here) || (packedBytes && !there))
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   call.title() + ": no " + std::to_string(bytes) +
+                       " bytes left to bring its tensors to the host"};
+  for (size_t i = 0; i < call.numIns(); ++i) {
+    const Mirror &mirror = mirrors[i];
+    const void *from = mirror.there.data;
+    if (!mirror.isDense) {
+      Buffer dense = mirror.at(there + mirror.packedPlace);
+      from = dense.data;
+      if (Error failure = copy(call, dense, mirror.there))
+        return failure;
+    }
+    if (Error failure = download(here + mirror.place, from, mirror.bytes))
+      return failure;
+  }
+  if (Error failure = synchronize())
+    return failure;
+  for (size_t i = 0; i < count; ++i)
+    if (mirrors[i].there.dtype != DType::Absent)
+      call.place(i, here + mirrors[i].place, mirrors[i].strides.data());
+  Error failure = body();
+  for (size_t i = 0; i < count; ++i)
+    call.place(i, mirrors[i].there.data, mirrors[i].there.strides);
+  if (failure)
+    return failure;
+  for (size_t i = call.numIns(); i < count; ++i) {
+    const Mirror &mirror = mirrors[i];
+    char *to = mirror.isDense ? static_cast<char *>(mirror.there.data)
+                              : there + mirror.packedPlace;
+    if (Error wrong = upload(to, here + mirror.place, mirror.bytes))
+      return wrong;
+    if (!mirror.isDense)
+      if (Error wrong = copy(call, mirror.there, mirror.at(to)))
+        return wrong;
+  }
+  return std::nullopt;
+}

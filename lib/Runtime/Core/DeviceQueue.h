@@ -1,0 +1,75 @@
+//===- DeviceQueue.h - One rank's place on a device -------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_DEVICEQUEUE_H
+#define CP_LIB_RUNTIME_DEVICEQUEUE_H
+
+#include "Descriptor.h"
+#include "FunctionRef.h"
+
+#include "cp/Runtime/cprt_device.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace cp::runtime {
+
+/// A queue of a device, in whose order a rank's calls run. Used by one thread.
+class DeviceQueue {
+public:
+  /// The queue of the rank that is the `number`th of this process.
+  static Error open(const cprt_device &device, int64_t number,
+                    std::unique_ptr<DeviceQueue> &made);
+  DeviceQueue(const DeviceQueue &) = delete;
+  DeviceQueue &operator=(const DeviceQueue &) = delete;
+  ~DeviceQueue() { device.close(queue); }
+
+  const char *name() const { return device.name; }
+  bool isHostMemory() const { return device.is_host_memory; }
+  bool hasKernel(const char *op, DType dtype) const {
+    return device.has_kernel(device.state, op, cprt_dtype(dtype));
+  }
+
+  void *allocate(int64_t bytes) { return device.allocate(queue, bytes); }
+  void release(void *pointer) { device.release(queue, pointer); }
+  /// A copy of a constant; null where there is no room for it.
+  void *constant(const void *value, int64_t bytes, Error &failure);
+
+  /// Starts a kernel; `call` is for messages.
+  Error run(const Descriptor &call, const char *op, DType dtype,
+            const kernels::Call &decoded);
+  Error launch(const cprt_kernel &kernel, void *const *buffers);
+  Error upload(void *to, const void *from, int64_t bytes);
+  Error download(void *to, const void *from, int64_t bytes);
+  Error synchronize();
+
+  /// Runs `body` on the host, with the buffers of the call in its memory: copies
+  /// in row-major order of the inputs before, and of the outputs behind it.
+  Error onHost(Descriptor &call, FunctionRef<Error()> body);
+
+private:
+  DeviceQueue(const cprt_device &device, void *queue)
+      : device(device), queue(queue) {}
+  Error textOf(cprt_status status) const;
+  Error copy(const Descriptor &call, const Buffer &to, const Buffer &from);
+  /// Memory of the host and of the device that mirrors use; null where there is
+  /// not that much.
+  char *hostMirror(size_t bytes);
+  char *deviceMirror(size_t bytes);
+
+  const cprt_device &device;
+  void *const queue;
+  std::unordered_map<const void *, void *> constants;
+  std::unique_ptr<char[]> mirror;
+  size_t mirrorBytes = 0;
+  void *packed = nullptr;
+  size_t packedBytes = 0;
+};
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_DEVICEQUEUE_H

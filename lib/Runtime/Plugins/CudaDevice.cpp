@@ -1,0 +1,346 @@
+//===- CudaDevice.cpp - Cards of NVIDIA as a device -----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The plug-in libcprt_cuda.so. A queue is a stream; ranks of one process are
+// spread over the cards in turn. The CUDA runtime is inside; the driver comes
+// with the card, and cuBLAS is looked for when a program multiplies matrices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include "Blas.h"
+
+#include "cp/Runtime/cprt_device.h"
+
+#include <cstdio>
+#include <cuda_runtime.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using namespace cp::kernels;
+
+namespace {
+
+/// The least card that kernels are for: compute capability 8.0.
+constexpr int leastMajor = 8;
+
+/// A program's own kernels, by the text that they were compiled from, on the
+/// cards of this process.
+class Libraries {
+public:
+  ~Libraries() {
+    for (auto &[code, library] : loaded)
+      (void)cudaLibraryUnload(library);
+  }
+  cudaError_t find(const cprt_kernel &kernel, cudaKernel_t &found) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (auto known = kernels.find(&kernel); known != kernels.end()) {
+      found = known->second;
+      return cudaSuccess;
+    }
+    auto [entry, isNew] = loaded.try_emplace(kernel.code, nullptr);
+    if (isNew)
+      if (cudaError_t status =
+              cudaLibraryLoadData(&entry->second, kernel.code, nullptr, nullptr,
+                                  0, nullptr, nullptr, 0);
+          status != cudaSuccess) {
+        loaded.erase(entry);
+        return status;
+      }
+    cudaError_t status =
+        cudaLibraryGetKernel(&found, entry->second, kernel.name);
+    if (status == cudaSuccess)
+      kernels[&kernel] = found;
+    return status;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<const char *, cudaLibrary_t> loaded;
+  std::map<const cprt_kernel *, cudaKernel_t> kernels;
+};
+
+struct State {
+  int count = 0;
+  Libraries libraries;
+};
+
+struct Queue {
+  State &state;
+  int card;
+  cudaStream_t stream = nullptr;
+  /// What kernels find wrong, on the card, and a copy on the host.
+  int64_t *faults = nullptr, *found = nullptr;
+  std::unique_ptr<cuda::Blas> blas;
+  std::string text;
+
+  Queue(State &state, int card) : state(state), card(card) {}
+  cprt_status open();
+  ~Queue();
+  cprt_status check(cudaError_t status, const char *what);
+  cprt_status fail(cprt_status status, const char *message) {
+    text = message;
+    return status;
+  }
+};
+
+} // namespace
+
+cprt_status Queue::check(cudaError_t status, const char *what) {
+  if (status == cudaSuccess)
+    return CPRT_OK;
+  (void)cudaGetLastError();
+  text = std::string(what) + ": " + cudaGetErrorString(status) + " (" +
+         cudaGetErrorName(status) + ")";
+  return status == cudaErrorMemoryAllocation ? CPRT_OUT_OF_MEMORY
+                                             : CPRT_DEVICE_FAILED;
+}
+
+cprt_status Queue::open() {
+  constexpr size_t bytes = cuda::faultWords * sizeof(int64_t);
+  if (cprt_status status = check(cudaSetDevice(card), "cudaSetDevice"))
+    return status;
+  // Freed memory stays in the pool: programs take the same each step.
+  cudaMemPool_t pool;
+  uint64_t all = UINT64_MAX;
+  if (cudaDeviceGetDefaultMemPool(&pool, card) == cudaSuccess)
+    (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+  if (cprt_status status =
+          check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                "cudaStreamCreate"))
+    return status;
+  if (cprt_status status =
+          check(cudaMalloc(reinterpret_cast<void **>(&faults), bytes),
+                "cudaMalloc"))
+    return status;
+  if (cprt_status status =
+          check(cudaMallocHost(reinterpret_cast<void **>(&found), bytes),
+                "cudaMallocHost"))
+    return status;
+  return check(cudaMemsetAsync(faults, 0, bytes, stream), "cudaMemset");
+}
+
+Queue::~Queue() {
+  (void)cudaSetDevice(card);
+  if (stream)
+    (void)cudaStreamSynchronize(stream);
+  blas.reset();
+  (void)cudaFree(faults);
+  (void)cudaFreeHost(found);
+  if (stream)
+    (void)cudaStreamDestroy(stream);
+  (void)cudaGetLastError();
+}
+
+static Queue &at(void *opaque) {
+  auto &queue = *static_cast<Queue *>(opaque);
+  // A thread's own matter; it costs a comparison where it is the same.
+  (void)cudaSetDevice(queue.card);
+  return queue;
+}
+
+static cprt_status openQueue(void *opaque, int64_t number, void **made,
+                             char *message, size_t capacity) {
+  auto &state = *static_cast<State *>(opaque);
+  auto queue = std::make_unique<Queue>(state, int(number % state.count));
+  cprt_status status = queue->open();
+  if (status != CPRT_OK)
+    std::snprintf(message, capacity, "card %d: %s", queue->card,
+                  queue->text.c_str());
+  else
+    *made = queue.release();
+  return status;
+}
+
+static void closeQueue(void *queue) { delete static_cast<Queue *>(queue); }
+
+static void *allocate(void *opaque, int64_t bytes) {
+  Queue &queue = at(opaque);
+  void *block = nullptr;
+  if (queue.check(
+          cudaMallocAsync(&block, bytes ? size_t(bytes) : 1, queue.stream),
+          "cudaMallocAsync") != CPRT_OK)
+    return nullptr;
+  return block;
+}
+
+static void release(void *opaque, void *pointer) {
+  (void)cudaFreeAsync(pointer, at(opaque).stream);
+}
+
+static bool isProduct(const char *op) {
+  return std::string_view(op) == "matmul" ||
+         std::string_view(op) == "contract_rows";
+}
+
+static int hasKernel(void *, const char *op, cprt_dtype dtype) {
+  return isProduct(op) || cuda::findKernel(op, DType(dtype));
+}
+
+static Buffer bufferOf(const cprt_buffer &buffer) {
+  return {buffer.data, DType(buffer.dtype), buffer.rank, buffer.sizes,
+          buffer.strides};
+}
+
+static cprt_status run(void *opaque, const cprt_device_call *call) {
+  Queue &queue = at(opaque);
+  std::vector<Buffer> buffers;
+  for (size_t i = 0; i < call->num_ins; ++i)
+    buffers.push_back(bufferOf(call->ins[i]));
+  for (size_t i = 0; i < call->num_outs; ++i)
+    buffers.push_back(bufferOf(call->outs[i]));
+  Call made = {buffers.data(),
+               call->num_ins,
+               buffers.data() + call->num_ins,
+               call->num_outs,
+               call->attributes,
+               call->num_attributes,
+               /*isOnDevice=*/true};
+  cuda::noteFaultsAt(queue.faults);
+  const char *message = nullptr;
+  if (!isProduct(call->op)) {
+    message = cuda::findKernel(call->op, DType(call->dtype))(made, queue.stream);
+  } else {
+    if (!queue.blas)
+      message = cuda::Blas::open(queue.stream, queue.blas);
+    if (message)
+      return queue.fail(CPRT_UNSUPPORTED, message);
+    message = queue.blas->run(call->op, DType(call->dtype), made);
+  }
+  if (!message)
+    return CPRT_OK;
+  // A card that has failed says so in every call.
+  bool isLost = cudaStreamQuery(queue.stream) != cudaSuccess &&
+                cudaGetLastError() != cudaErrorNotReady;
+  return queue.fail(isLost ? CPRT_DEVICE_FAILED : CPRT_INVALID_ARGUMENT,
+                    message);
+}
+
+static cprt_status launch(void *opaque, const cprt_kernel *kernel,
+                          void *const *buffers) {
+  Queue &queue = at(opaque);
+  constexpr int64_t threads = 256, most = 128;
+  if (!kernel->code)
+    return queue.fail(CPRT_UNSUPPORTED,
+                      "the program has no code for cards; compile it with "
+                      "--device=cuda");
+  int64_t blocks = (kernel->threads + threads - 1) / threads;
+  if (kernel->num_buffers > most || blocks > INT32_MAX)
+    return queue.fail(CPRT_UNSUPPORTED,
+                      "a loop of the program has more buffers or elements than "
+                      "a card takes; use more ranks");
+  if (!blocks)
+    return CPRT_OK;
+  cudaKernel_t function = nullptr;
+  if (cprt_status status =
+          queue.check(queue.state.libraries.find(*kernel, function),
+                      "the program's code for cards"))
+    return status;
+  void *arguments[most];
+  for (int64_t i = 0; i < kernel->num_buffers; ++i)
+    arguments[i] = const_cast<void **>(&buffers[i]);
+  return queue.check(cudaLaunchKernel(function, dim3(unsigned(blocks)),
+                                      dim3(unsigned(threads)), arguments, 0,
+                                      queue.stream),
+                     kernel->name);
+}
+
+static cprt_status upload(void *opaque, void *to, const void *from,
+                          int64_t bytes) {
+  Queue &queue = at(opaque);
+  // The driver has read what is not pinned when this returns.
+  return queue.check(cudaMemcpyAsync(to, from, size_t(bytes),
+                                     cudaMemcpyHostToDevice, queue.stream),
+                     "a copy to the card");
+}
+
+static cprt_status download(void *opaque, void *to, const void *from,
+                            int64_t bytes) {
+  Queue &queue = at(opaque);
+  return queue.check(cudaMemcpyAsync(to, from, size_t(bytes),
+                                     cudaMemcpyDeviceToHost, queue.stream),
+                     "a copy from the card");
+}
+
+static cprt_status synchronize(void *opaque) {
+  Queue &queue = at(opaque);
+  constexpr size_t bytes = cuda::faultWords * sizeof(int64_t);
+  if (cprt_status status =
+          queue.check(cudaMemcpyAsync(queue.found, queue.faults, bytes,
+                                      cudaMemcpyDeviceToHost, queue.stream),
+                      "a copy from the card"))
+    return status;
+  if (cprt_status status =
+          queue.check(cudaStreamSynchronize(queue.stream), "the card"))
+    return status;
+  const char *message = cuda::faultText(queue.found);
+  if (!message)
+    return CPRT_OK;
+  (void)cudaMemsetAsync(queue.faults, 0, bytes, queue.stream);
+  return queue.fail(CPRT_INVALID_ARGUMENT, message);
+}
+
+static const char *error(void *queue) {
+  return static_cast<Queue *>(queue)->text.c_str();
+}
+
+/// That every card can run the kernels.
+static cprt_status checkCards(int &count, char *message, size_t capacity) {
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    (void)cudaGetLastError();
+    std::snprintf(message, capacity,
+                  "no card answers: %s (%s); install NVIDIA's driver, of CUDA "
+                  "%d or newer, or run without --device",
+                  cudaGetErrorString(status), cudaGetErrorName(status),
+                  CUDART_VERSION / 1000);
+    return CPRT_UNSUPPORTED;
+  }
+  for (int card = 0; card < count; ++card) {
+    int major = 0, minor = 0;
+    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                                 card);
+    (void)cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
+                                 card);
+    if (major >= leastMajor)
+      continue;
+    std::snprintf(message, capacity,
+                  "card %d has compute capability %d.%d, expected %d.0 or more; "
+                  "leave it out by CUDA_VISIBLE_DEVICES",
+                  card, major, minor, leastMajor);
+    return CPRT_UNSUPPORTED;
+  }
+  return CPRT_OK;
+}
+
+extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
+                                        size_t capacity) {
+  auto state = std::make_unique<State>();
+  cprt_status status = checkCards(state->count, message, capacity);
+  if (status != CPRT_OK)
+    return status;
+  *device = {device->struct_size,
+             state.release(),
+             "cuda",
+             /*is_host_memory=*/0,
+             openQueue,
+             closeQueue,
+             allocate,
+             release,
+             hasKernel,
+             run,
+             launch,
+             upload,
+             download,
+             synchronize,
+             error,
+             [](void *made) { delete static_cast<State *>(made); }};
+  return CPRT_OK;
+}
