@@ -2,26 +2,27 @@
 # Tests and measures the kernels for cards on the card of this machine; see
 # docs/GPU.md.
 #   scripts/gpu.sh                    all of it, in a few minutes
-#   scripts/gpu.sh --only=tests|sanitizer|bench
-#   scripts/gpu.sh --programs=FOLDER  with CPCardKernelTests and cp-bench-cuda from
-#                                     there (default: build-cuda/bin, which is
-#                                     built where they are not there yet)
+#   scripts/gpu.sh --only=tests|sanitizer|programs|bench
+#   scripts/gpu.sh --bundle=FOLDER    with what scripts/card_bundle.sh put there
+#                                     (default: OUT/bundle, which it makes)
 #   scripts/gpu.sh --peer=FOLDER      also times the Triton kernels of the package
 #                                     mamba_ssm in that folder (needs torch)
 #   scripts/gpu.sh --out=FOLDER       for bench.csv and the rest (default: gpu-out)
+# Products of matrices take cuBLAS, which must be where the system finds libraries,
+# or in LD_LIBRARY_PATH.
 # Exit code 0: everything asked for ran and passed; 1: something did not; 2: there
 # is no card, or the programs cannot be built.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-only='' programs=$root/build-cuda/bin peer='' out=$root/gpu-out
+only='' bundle='' peer='' out=$root/gpu-out
 for option in "$@"; do
   case $option in
-  --only=tests | --only=sanitizer | --only=bench) only=${option#*=} ;;
-  --programs=*) programs=${option#*=} ;;
+  --only=tests | --only=sanitizer | --only=programs | --only=bench) only=${option#*=} ;;
+  --bundle=*) bundle=${option#*=} ;;
   --peer=*) peer=${option#*=} ;;
   --out=*) out=${option#*=} ;;
   *)
-    sed -n '2,15p' "$0" >&2
+    sed -n '2,16p' "$0" >&2
     exit 2
     ;;
   esac
@@ -31,14 +32,16 @@ if ! nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,nohead
   echo "gpu: no NVIDIA driver answers here; run this on a machine with a card" >&2
   exit 2
 fi
-if ! [ -x "$programs/CPCardKernelTests" ] || ! [ -x "$programs/cp-bench-cuda" ]; then
-  [ "$programs" = "$root/build-cuda/bin" ] && "$root/scripts/build.sh" cuda || {
-    echo "gpu: $programs has no CPCardKernelTests and cp-bench-cuda; build them by" \
-      "scripts/build.sh cuda, which takes nvcc" >&2
+mkdir -p "$out"
+if [ -z "$bundle" ]; then
+  bundle=$out/bundle
+  "$root/scripts/card_bundle.sh" "$bundle" || {
+    echo "gpu: the programs cannot be built here; make them elsewhere by" \
+      "scripts/card_bundle.sh, and give --bundle" >&2
     exit 2
   }
 fi
-mkdir -p "$out"
+programs=$bundle/bin
 
 failed=()
 stage() { # name, command...
@@ -61,6 +64,58 @@ sanitizer() {
       >"$out/$tool.log" 2>&1 || { tail -20 "$out/$tool.log"; return 1; }
     tail -1 "$out/$tool.log"
   done
+  echo "-- compute-sanitizer --tool=memcheck, a whole model"
+  local name=$bundle/programs/bamba
+  compute-sanitizer --tool=memcheck --error-exitcode=1 "$bundle/bin/cp-launch" --quiet \
+    "$name.4-zigzag.so" --device=cuda --weights="$name.weights.safetensors" \
+    --inputs="$name.inputs.safetensors" >"$out/model.log" 2>&1 || {
+    tail -20 "$out/model.log"
+    return 1
+  }
+  tail -1 "$out/model.log"
+}
+
+# Whole models, with what each must give; then how long a larger one takes, and how
+# far it is in bf16 from f32, here and on the processor.
+launch() { # program, options...
+  "$bundle/bin/cp-launch" --quiet "$bundle/programs/$1.so" "${@:2}"
+}
+programs() {
+  local program name failures=0 count=0
+  for program in "$bundle"/programs/*.[124]*.so; do
+    program=$(basename "$program" .so)
+    name=$bundle/programs/${program%.*}
+    [ -f "$name.logits.safetensors" ] || continue
+    count=$((count + 1))
+    launch "$program" --device=cuda --weights="$name.weights.safetensors" \
+      --inputs="$name.inputs.safetensors" --tolerance=1e-5 \
+      --check-against="$name.logits.safetensors" || {
+      echo "-- $program failed"
+      failures=$((failures + 1))
+    }
+  done
+  echo "$((count - failures)) of $count programs give what they must"
+  echo "program,first ms,median ms,rel_l2 to f32" >"$out/programs.csv"
+  local whole=$out/whole.safetensors
+  launch mamba2-130m-f32.1 --outputs="$whole" || return 1
+  row "the processor" mamba2-130m-bf16.1
+  for program in mamba2-130m-{f32,bf16}.{1,8-sequence}; do
+    row "$program" "$program" --device=cuda --repeat=7
+  done
+  rm -f "$whole"
+  cat "$out/programs.csv"
+  [ $failures = 0 ]
+}
+row() { # title, program, options...
+  launch "$2" "${@:3}" --check-against="$whole" --tolerance=1 \
+    --report="$out/report.json" || failures=$((failures + 1))
+  python3 - "$1" "$out/report.json" >>"$out/programs.csv" <<'PYTHON'
+import json, statistics, sys
+report = json.load(open(sys.argv[2]))
+times = [1e3 * seconds for seconds in report["run_seconds"]]
+print(f"{sys.argv[1]},{times[0]:.2f},{statistics.median(times):.2f},"
+      f"{report['check']['rel_l2']:.1e}")
+PYTHON
 }
 
 bench() {
@@ -81,6 +136,7 @@ PYTHON
 
 stage tests tests
 stage sanitizer sanitizer
+stage programs programs
 stage bench bench
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2

@@ -5,6 +5,7 @@
 
 import os
 import platform
+import shutil
 import subprocess
 
 import lit.formats
@@ -76,3 +77,11 @@ for name, launcher in launchers.items():
     if os.path.exists(library) and starts(launcher):
         config.available_features.add(name)
         config.substitutions.append((f"%{name}", launcher))
+
+# A device that the executor of unittests/Cuda plays, and the assembler of cards.
+if os.path.exists(os.path.join(config.cp_lib_dir, "libcprt_emulated.so")):
+    config.available_features.add("emulated")
+ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))

@@ -69,7 +69,7 @@ template <typename T> struct AttentionPlain {
   static constexpr int mostChannels = 256, perLane = mostChannels / warpSize;
   using Acc = AccumulatorOf<T>;
   struct Shared {
-    Acc query[warps][mostChannels];
+    Acc query[warps][mostChannels], weights[warps][warpSize];
   };
 
   AttentionWork<T> work;
@@ -112,8 +112,11 @@ template <typename T> struct AttentionPlain {
       CP_UNROLL
       for (int i = 0; i < perLane; ++i)
         result[i] *= kept;
+      Acc *weights = shared<Shared>().weights[warp()];
+      sharedStore(&weights[lane()], weight);
+      warpBarrier();
       for (int from = 0; from < warpSize; ++from) {
-        Acc of = shuffle(weight, from);
+        Acc of = sharedLoad(&weights[from]);
         // What is not seen is not read: it may be NaN.
         if (of == Acc(0))
           continue;
@@ -123,6 +126,7 @@ template <typename T> struct AttentionPlain {
             result[i] +=
                 of * Acc(widened(*at(args.v, b, begin + from, g, channel)));
       }
+      warpBarrier();
     }
     store(b, h, row, top, sum, result);
   }

@@ -215,9 +215,8 @@ class Rows {
 public:
   explicit Rows(void *stream) : workspace(stream), stream(stream) {}
 
-  /// Null, or what is wrong. `mayPack` says of which a copy will do.
-  const char *read(const Buffer &first, const Buffer &second,
-                   bool mayPackSecond) {
+  /// Null, or what is wrong.
+  const char *read(const Buffer &first, const Buffer &second) {
     tensors[0] = first;
     tensors[1] = second;
     const Buffer *both[] = {&tensors[0], &tensors[1]};
@@ -226,15 +225,20 @@ public:
       isFine &= lastIsDense(tensor);
     if (isFine)
       return nullptr;
-    for (int i = 0; i < (mayPackSecond ? 2 : 1); ++i)
+    hasCopies = true;
+    for (int i = 0; i < 2; ++i)
       if (const char *message =
               packed(i ? second : first, workspace, denseStrides[i],
                      tensors[i], stream))
         return message;
-    if (asBatch(both, batch, rows, strides, batchStrides) &&
-        lastIsDense(tensors[1]))
+    asBatch(both, batch, rows, strides, batchStrides);
+    return nullptr;
+  }
+  /// Brings the second one back, where it is a copy.
+  const char *bringBack(const Buffer &second) {
+    if (!hasCopies)
       return nullptr;
-    return "matmul: the output's rows lie in more than two ways apart";
+    return copy({&tensors[1], 1, &second, 1, nullptr, 0}, stream);
   }
   Matrix at(int i) const {
     int64_t columns = tensors[i].sizes[tensors[i].rank - 1];
@@ -252,6 +256,7 @@ private:
 
   Workspace workspace;
   void *stream;
+  bool hasCopies = false;
   Buffer tensors[2];
   int64_t strides[2], batchStrides[2], denseStrides[2][maxRank];
 };
@@ -276,7 +281,7 @@ static const char *matmul(const Call &call, void *handle, void *stream) {
   if (in.error())
     return in.error();
   Rows rows(stream);
-  if (const char *message = rows.read(a, c, /*mayPackSecond=*/false))
+  if (const char *message = rows.read(a, c))
     return message;
   Workspace workspace(stream);
   Buffer weights = call.ins[1];
@@ -287,10 +292,14 @@ static const char *matmul(const Call &call, void *handle, void *stream) {
       return message;
   Matrix second = {weights.data, weights.dtype, weights.sizes[0],
                    weights.sizes[1], weights.strides[0], 0};
-  return multiply(handle,
-                  {rows.at(0), second, rows.at(1), false, transposed,
-                   attributes.accumulate, rows.rows, n.size, k.size,
-                   rows.batch});
+  Product product = {rows.at(0), second,
+                     rows.at(1), false,
+                     transposed, attributes.accumulate,
+                     rows.rows,  n.size,
+                     k.size,     rows.batch};
+  if (const char *message = multiply(handle, product))
+    return message;
+  return rows.bringBack(c);
 }
 
 template <typename T>
@@ -309,9 +318,10 @@ static const char *contractRows(const Call &call, void *handle, void *stream) {
   if (in.error())
     return in.error();
   if (c.strides[1] != 1 && n.size != 1)
-    return "contract_rows: expected rows of C without gaps on a card";
+    return "contract_rows: expected rows of C whose elements lie one behind the "
+           "other, on a card";
   Rows rows(stream);
-  if (const char *message = rows.read(a, w, /*mayPackSecond=*/true))
+  if (const char *message = rows.read(a, w))
     return message;
   Matrix first = rows.at(0), second = rows.at(1);
   Matrix result = {c.data, call.outs[0].dtype, m.size, n.size, c.strides[0], 0};

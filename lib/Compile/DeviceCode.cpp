@@ -14,6 +14,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -45,12 +47,26 @@ static Expected<std::string> ptxOf(Module &module) {
     return machine.takeError();
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple());
-  // The code generator ends the process at a call of what is nowhere.
+  auto refuse = [](const Twine &what) {
+    return createStringError(
+        "a loop of the program takes a function that no card has: " + what +
+        "; compile in f32, or without a device");
+  };
+  // The code generator ends the process at a call of what is nowhere, and, left
+  // to itself, where it knows no code for an intrinsic.
   for (const Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
-      return createStringError(
-          "a loop of the program calls '" + function.getName() +
-          "', which no card has; compile without a device, or in f32");
+      return refuse(function.getName());
+  std::string found;
+  module.getContext().setDiagnosticHandlerCallBack(
+      [](const DiagnosticInfo *info, void *text) {
+        if (info->getSeverity() != DS_Error)
+          return;
+        raw_string_ostream stream(*static_cast<std::string *>(text));
+        DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+      },
+      &found);
   optimize(module, **machine);
   SmallString<0> text;
   raw_svector_ostream stream(text);
@@ -59,6 +75,8 @@ static Expected<std::string> ptxOf(Module &module) {
                                       CodeGenFileType::AssemblyFile))
     return createStringError("LLVM writes no PTX");
   passes.run(module);
+  if (!found.empty())
+    return refuse(StringRef(found).split('\n').first);
   return text.str().str();
 }
 

@@ -20,6 +20,11 @@ func.func private @arena() attributes {cp.arena = "64"}
 
 // -----
 
+// expected-error @below {{attribute 'cp.device_threads' must be an i64, a number of threads, but is "64"}}
+func.func private @threads() attributes {cp.device_threads = "64"}
+
+// -----
+
 // expected-error @below {{attribute 'cp.name' must be a string, but is 1 : i64}}
 func.func private @name(tensor<2xf32> {cp.name = 1 : i64})
 

@@ -44,8 +44,6 @@ struct Options : RunFlags {
   /// Whether gradients are summed meanwhile.
   bool overlap = false;
   bool traceTokens = false;
-  /// Nothing: by the type of the results.
-  std::optional<double> tolerance;
   /// The flags of the command line that say how to shard, such as "--order".
   std::vector<std::string> shardingFlags;
 };

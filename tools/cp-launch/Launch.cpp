@@ -11,6 +11,7 @@
 #include "Report.h"
 #include "RunProgram.h"
 #include "Saving.h"
+#include "StoredCheck.h"
 #include "Trainer.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -61,6 +62,29 @@ llvm::Error checkRun(const Program &program, const RunFlags &flags) {
   return checkMemory(needHere(memoryNeed(program), flags), flags);
 }
 
+/// Holds the results against those of the file that --check-against names; what
+/// is too far, and why the check could not be made, stands in the report too.
+llvm::Error checkStored(const RunFlags &flags, Report &report) {
+  if (flags.checkAgainst.empty())
+    return llvm::Error::success();
+  say(flags, "checking against " + flags.checkAgainst);
+  llvm::ArrayRef<TensorSpec> specs = report.program.results();
+  auto failed = [&](llvm::Error error) {
+    report.checkError = llvm::toString(std::move(error));
+    return llvm::createStringError(report.checkError);
+  };
+  auto stored = storedResults(flags.checkAgainst, specs);
+  if (!stored)
+    return failed(stored.takeError());
+  llvm::Expected<ResultsComparison> comparison =
+      compareResults(specs, report.run, *stored,
+                     toleranceOf(flags, &report.program));
+  if (!comparison)
+    return failed(comparison.takeError());
+  report.check = comparison->worst;
+  return checkNear(*comparison, specs);
+}
+
 llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
   const Program &program = *file.programs.front();
   RunOptions how = runOptions(flags, program.mesh().numRanks());
@@ -71,7 +95,8 @@ llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
   if (llvm::Error error = checkRun(program, flags))
     return tell(**session, std::move(error));
   llvm::Expected<ProgramRun> run =
-      runProgram(program, flags, how, std::move(*session));
+      runProgram(program, flags, how, std::move(*session),
+                 /*checks=*/!flags.checkAgainst.empty());
   if (!run)
     return run.takeError();
   Report report{flags, file.origin, how, program, std::move(run->result),
@@ -81,6 +106,7 @@ llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
   if (!flags.speaks())
     return errors;
   warnOf(report.numbers.notFinite, flags.tool, llvm::errs());
+  errors = llvm::joinErrors(std::move(errors), checkStored(flags, report));
   if (!flags.report.empty())
     errors = llvm::joinErrors(std::move(errors),
                               writeJson(flags.report, toJson(report)));

@@ -7,6 +7,8 @@
 
 #include "LaunchOptions.h"
 
+#include "StoredCheck.h"
+
 #include <cstdlib>
 
 namespace cl = llvm::cl;
@@ -43,6 +45,7 @@ LaunchOptions parseLaunchOptions(int argc, char **argv) {
   defineProgram(options);
   defineData(options.run, category);
   defineRunning(options.run, category);
+  defineStoredCheck(options.run, category);
   defineTraining(options.train, category);
   cl::getRegisteredOptions()["transport"]->setDescription(
       "What carries what ranks exchange: threads, where they are those of this "
@@ -87,7 +90,8 @@ firstGiven(llvm::ArrayRef<llvm::StringRef> flags) {
 llvm::Error checkLaunchOptions(const LaunchOptions &options) {
   if (options.trains) {
     if (auto flag = firstGiven(
-            {"inputs", "rows", "labels", "outputs", "report", "repeat"}))
+            {"inputs", "rows", "labels", "outputs", "report", "repeat",
+             "check-against", "tolerance"}))
       return llvm::createStringError(
           "--" + *flag +
           " is not for training, which takes --data and gives "

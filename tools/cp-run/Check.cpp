@@ -7,25 +7,13 @@
 
 #include "Check.h"
 
-#include "ReadTensors.h"
+#include "StoredCheck.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace cp {
-
-ToleranceOf toleranceOf(const Options &options) {
-  return [given = options.tolerance](DType dtype) {
-    if (given)
-      return *given;
-    if (dtype == DType::BF16)
-      return 2e-2;
-    return dtype == DType::F32 ? 1e-5 : 1e-12;
-  };
-}
 
 static llvm::Error checkArguments(llvm::ArrayRef<TensorSpec> checked,
                                   llvm::ArrayRef<TensorSpec> reference) {
@@ -71,52 +59,6 @@ compileReference(mlir::ModuleOp reference, const Options &options,
   return program;
 }
 
-/// A name from a file, for a message.
-static std::string named(llvm::StringRef name) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << "'";
-  llvm::printEscapedString(name.take_front(96), os);
-  os << "'";
-  return text;
-}
-
-/// The file must hold the results, and nothing else.
-static llvm::Expected<std::vector<HostTensor>>
-storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs) {
-  llvm::Expected<TensorFile> file = TensorFile::open(path);
-  if (!file)
-    return file.takeError();
-  std::vector<HostTensor> tensors;
-  Conversions none;
-  for (TensorSpec spec : specs) {
-    // Weights may be converted when they are read; what is compared may not,
-    // but results in f64 show how far those in f32 are rounded.
-    if (const TensorView *view = file->find(spec.name)) {
-      if (!isComparable(view->dtype, spec.dtype))
-        return llvm::createStringError(
-            path + ": result " + named(spec.name) + " is " +
-            dtypeName(view->dtype).str() + ", but the module gives " +
-            dtypeName(spec.dtype).str() +
-            "; compare with what --outputs wrote of a model of that type");
-      spec.dtype = view->dtype;
-    }
-    llvm::Expected<HostTensor> tensor = readTensor(*file, spec, none);
-    if (!tensor)
-      return tensor.takeError();
-    tensors.push_back(std::move(*tensor));
-  }
-  for (const TensorView &view : file->tensors())
-    if (llvm::none_of(specs, [&](const TensorSpec &spec) {
-          return spec.name == view.name;
-        }))
-      return llvm::createStringError(
-          path + ": holds " + named(view.name) +
-          ", which is no result of the module; compare with what --outputs "
-          "wrote of the same model");
-  return tensors;
-}
-
 llvm::Expected<std::unique_ptr<Expectation>>
 Expectation::prepare(mlir::ModuleOp reference, const Options &options,
                      const CompileOptions &compile, const Program &checked) {
@@ -124,10 +66,6 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
     return nullptr;
   auto expectation = std::make_unique<Expectation>();
   expectation->specs = checked.results();
-  expectation->isNarrow =
-      llvm::any_of(checked.arguments(), [](const TensorSpec &spec) {
-        return spec.dtype == DType::BF16;
-      });
   if (options.check == Check::Results) {
     if (ownResults(checked).size() != checked.results().size())
       return llvm::createStringError(
@@ -148,10 +86,7 @@ Expectation::prepare(mlir::ModuleOp reference, const Options &options,
 
 llvm::Expected<ResultsComparison>
 Expectation::compare(llvm::ArrayRef<const HostTensor *> inputs,
-                     const RunResult &run, const ToleranceOf &ofType) {
-  auto toleranceOf = [&](DType dtype) {
-    return ofType(isNarrow && dtype == DType::F32 ? DType::BF16 : dtype);
-  };
+                     const RunResult &run, const ToleranceOf &toleranceOf) {
   if (!reference)
     return compareResults(specs, run, stored, toleranceOf);
   RunOptions how;

@@ -15,9 +15,6 @@
 
 namespace cp {
 
-/// What rounding may do to values of each type, by --tolerance or the type.
-ToleranceOf toleranceOf(const Options &options);
-
 /// The program of one rank that `checked` is held against. With
 /// compile.exposeValues its ops' values are results. Errors: what
 /// compileProgram refuses; a module that is sharded; other arguments, or
@@ -52,8 +49,6 @@ public:
 
 private:
   std::vector<TensorSpec> specs;
-  /// Whether what results are computed of is bf16, though sums are f32.
-  bool isNarrow = false;
   /// One of the two.
   std::unique_ptr<Program> reference;
   std::vector<HostTensor> stored;

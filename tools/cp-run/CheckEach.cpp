@@ -7,6 +7,8 @@
 
 #include "CheckEach.h"
 
+#include "StoredCheck.h"
+
 #include "Check.h"
 #include "Inputs.h"
 #include "Requests.h"

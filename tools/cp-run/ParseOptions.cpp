@@ -7,6 +7,8 @@
 
 #include "ParseOptions.h"
 
+#include "StoredCheck.h"
+
 namespace cl = llvm::cl;
 
 namespace cp {
@@ -45,15 +47,7 @@ void defineHow(Options &o) {
                "which rank holds what where something else should be: exact, "
                "needs no weights, and takes programs of one rank too"),
       cl::location(o.traceTokens), cl::cat(category));
-  static Flag<std::string> against(
-      "check-against", cl::desc("Compare with results that --outputs wrote"),
-      cl::location(o.checkAgainst), cl::cat(category));
-  static cl::opt<double> tolerance(
-      "tolerance",
-      cl::desc("Largest rel_l2 of a check (default: 1e-12 in f64, "
-               "1e-5 in f32, 2e-2 in bf16)"),
-      cl::cat(category),
-      cl::callback([&o](const double &value) { o.tolerance = value; }));
+  defineStoredCheck(o, category);
 }
 
 } // namespace

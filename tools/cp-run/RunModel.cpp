@@ -13,10 +13,10 @@
 #include "Requests.h"
 #include "RunProgram.h"
 #include "Saving.h"
+#include "StoredCheck.h"
 #include "cp/Compile/Origin.h"
 #include "cp/Execution/Memory.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <functional>
 
@@ -68,25 +68,14 @@ llvm::Error checkResults(Expectation &expectation, const Options &options,
                          llvm::ArrayRef<const HostTensor *> inputs,
                          Report &report) {
   llvm::Expected<ResultsComparison> comparison =
-      expectation.compare(inputs, report.run, toleranceOf(options));
+      expectation.compare(inputs, report.run,
+                          toleranceOf(options, &report.program));
   if (!comparison) {
     report.checkError = llvm::toString(comparison.takeError());
     return llvm::createStringError(report.checkError);
   }
   report.check = comparison->worst;
-  if (!comparison->tooFar)
-    return llvm::Error::success();
-  return llvm::createStringError(
-      llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}'{2}, but at "
-                    "most {3:e2} is allowed",
-                    comparison->difference.relL2,
-                    report.program.results()[*comparison->tooFar].name,
-                    comparison->rank
-                        ? " as rank " + std::to_string(*comparison->rank) +
-                              " holds it"
-                        : "",
-                    comparison->tolerance)
-          .str());
+  return checkNear(*comparison, report.program.results());
 }
 
 /// Saves results, checks them, and reports; goes on after an error, and returns

@@ -44,6 +44,8 @@ struct RunFlags {
   std::string report;
   /// Files that a check reads.
   std::string reference, checkAgainst;
+  /// Of a check; nothing: by the type of the results.
+  std::optional<double> tolerance;
   std::string kernels = "fast";
   bool quiet = false;
   uint64_t seed = 0;

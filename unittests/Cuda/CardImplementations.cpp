@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Blas.h"
 #include "CardTensors.h"
 #include "EmulatedKernels.h"
 #include "Support.h"
@@ -34,10 +35,36 @@ template <cuda::KernelFn Kernel> struct OnCard {
     return tensors.error();
   }
 };
+
+/// Products, which are cuBLAS's.
+template <DType Type, bool OfRows>
+const char *multiply(const Call &call, void *stream) {
+  static std::unique_ptr<cuda::Blas> blas;
+  if (!blas)
+    if (const char *message = cuda::Blas::open(stream, blas))
+      return message;
+  Call there = call;
+  there.isOnDevice = true;
+  return blas->run(OfRows ? "contract_rows" : "matmul", Type, there);
+}
 } // namespace
 
+static std::vector<KernelEntry> allEntries() {
+  std::vector<KernelEntry> entries = kernelsThrough<OnCard>();
+  auto add = [&](const char *op, DType dtype, KernelFn fn) {
+    entries.push_back({op, dtype, KernelSet::Fast, fn});
+  };
+  add("matmul", DType::F32, OnCard<multiply<DType::F32, false>>::run);
+  add("matmul", DType::F64, OnCard<multiply<DType::F64, false>>::run);
+  add("matmul", DType::BF16, OnCard<multiply<DType::BF16, false>>::run);
+  add("contract_rows", DType::F32, OnCard<multiply<DType::F32, true>>::run);
+  add("contract_rows", DType::F64, OnCard<multiply<DType::F64, true>>::run);
+  add("contract_rows", DType::BF16, OnCard<multiply<DType::BF16, true>>::run);
+  return entries;
+}
+
 const std::vector<Implementation> &implementations() {
-  const std::vector<KernelEntry> &entries = kernelsThrough<OnCard>();
+  static const std::vector<KernelEntry> entries = allEntries();
   static const std::vector<Implementation> list = {
       plainImplementation(), {"cuda", entries.data(), entries.size(), true}};
   return list;

@@ -81,10 +81,10 @@ TYPED_TEST(RotaryTest, MatchesDefinitionOnRandomShapes) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     Problem<TypeParam> problem(random, /*latest=*/200);
-    ASSERT_EQ(problem.run(findCpuKernel("rotary", Element<TypeParam>::dtype,
-                                        KernelSet::Fast)),
-              "");
-    problem.expectAll();
+    for (KernelFn kernel : kernelsOf("rotary", Element<TypeParam>::dtype)) {
+      ASSERT_EQ(problem.run(kernel), "");
+      problem.expectAll();
+    }
   }
 }
 
@@ -93,10 +93,10 @@ TEST(Rotary, LatePositionsKeepTheirAngles) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
     Problem<float> problem(random, /*latest=*/int64_t(1) << 21);
-    ASSERT_EQ(
-        problem.run(findCpuKernel("rotary", DType::F32, KernelSet::Reference)),
-        "");
-    problem.expectAll();
+    for (KernelFn kernel : kernelsOf("rotary", DType::F32)) {
+      ASSERT_EQ(problem.run(kernel), "");
+      problem.expectAll();
+    }
   }
 }
 

@@ -19,6 +19,14 @@ KernelFn Implementation::find(const char *op, DType dtype) const {
   return nullptr;
 }
 
+std::vector<KernelFn> kernelsOf(const char *op, DType dtype) {
+  std::vector<KernelFn> found = {findCpuKernel(op, dtype, KernelSet::Fast)};
+  for (const Implementation &each : implementations())
+    if (KernelFn kernel = each.find(op, dtype); kernel && kernel != found[0])
+      found.push_back(kernel);
+  return found;
+}
+
 static std::vector<KernelEntry> listPlain() {
   std::vector<KernelEntry> plain;
   size_t count;

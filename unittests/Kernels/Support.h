@@ -38,6 +38,10 @@ Implementation plainImplementation();
 /// The plain set first. Each program of tests says which others.
 const std::vector<Implementation> &implementations();
 
+/// Those of one operation and type among them; and, where only the table for
+/// processors has it, the one there.
+std::vector<KernelFn> kernelsOf(const char *op, DType dtype);
+
 using Random = std::mt19937_64;
 /// Uniform in [low, high], both included.
 int64_t pick(Random &random, int64_t low, int64_t high);

@@ -282,8 +282,8 @@ LLVM::GlobalOp RuntimeEmitter::kernelRecord(func::FuncOp kernel,
         /*isConstant=*/true, LLVM::Linkage::External, deviceCodeName,
         Attribute());
   }
-  Value name = constantTable(
-      loc, textOf(builder.getContext(), kernel.getName()));
+  LLVM::GlobalOp name =
+      constantGlobal(loc, textOf(builder.getContext(), kernel.getName()));
   builder.setInsertionPointToStart(module.getBody());
   auto type = LLVM::LLVMStructType::getLiteral(
       builder.getContext(), {pointer, pointer, pointer, i64, i64});
@@ -296,9 +296,7 @@ LLVM::GlobalOp RuntimeEmitter::kernelRecord(func::FuncOp kernel,
       addressOf(loc, kernel),
       LLVM::AddressOfOp::create(builder, loc, pointer,
                                 deviceCode.getSymName()),
-      LLVM::AddressOfOp::create(
-          builder, loc, pointer,
-          name.getDefiningOp<LLVM::AddressOfOp>().getGlobalName()),
+      LLVM::AddressOfOp::create(builder, loc, pointer, name.getSymName()),
       LLVM::ConstantOp::create(builder, loc, i64, buffers),
       LLVM::ConstantOp::create(builder, loc, i64, threads)};
   Value value = LLVM::UndefOp::create(builder, loc, type);
@@ -429,7 +427,8 @@ Value RuntimeEmitter::pointerOf(Location loc, Value buffer) {
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
 
-Value RuntimeEmitter::constantTable(Location loc, DenseElementsAttr value) {
+LLVM::GlobalOp RuntimeEmitter::constantGlobal(Location loc,
+                                              DenseElementsAttr value) {
   constexpr int64_t cacheLine = 64;
   LLVM::GlobalOp &global = tables[value];
   if (!global) {
@@ -442,8 +441,12 @@ Value RuntimeEmitter::constantTable(Location loc, DenseElementsAttr value) {
         /*isConstant=*/true, LLVM::Linkage::Internal,
         "cp_constant_" + std::to_string(tables.size()), value, cacheLine);
   }
+  return global;
+}
+
+Value RuntimeEmitter::constantTable(Location loc, DenseElementsAttr value) {
   return LLVM::AddressOfOp::create(builder, loc, pointer,
-                                   global.getSymNameAttr());
+                                   constantGlobal(loc, value).getSymNameAttr());
 }
 
 LLVM::LLVMFuncOp RuntimeEmitter::declare(StringRef name, Type result,

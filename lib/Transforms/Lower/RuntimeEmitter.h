@@ -70,7 +70,10 @@ private:
   /// Makes the next call's buffers and descriptor, and returns the latter.
   mlir::Value nextCall(mlir::Location loc, llvm::ArrayRef<mlir::Value> buffers,
                        llvm::ArrayRef<int64_t> descriptor);
-  /// The global that holds these elements (of rank 1); equal tables are one.
+  /// The global that holds these elements (of rank 1), and its address; equal
+  /// tables are one.
+  mlir::LLVM::GlobalOp constantGlobal(mlir::Location loc,
+                                      mlir::DenseElementsAttr value);
   mlir::Value constantTable(mlir::Location loc, mlir::DenseElementsAttr value);
   mlir::LLVM::LLVMFuncOp declare(llvm::StringRef name, mlir::Type result,
                                  llvm::ArrayRef<mlir::Type> arguments);

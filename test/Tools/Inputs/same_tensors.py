@@ -1,4 +1,4 @@
-"""Compares two .safetensors files of f64, tensor by tensor.
+"""Compares two .safetensors files of f64 or f32, tensor by tensor.
 
 usage: same_tensors.py A B TOLERANCE
 Of a tensor ||a - b|| must be at most that part of ||b||.
@@ -18,9 +18,10 @@ def read(path):
     header.pop("__metadata__", None)
     tensors = {}
     for name, entry in header.items():
-        if entry["dtype"] != "F64":
+        if entry["dtype"] not in ("F64", "F32"):
             sys.exit(f"{path}: {name} is {entry['dtype']}")
-        tensors[name] = array.array("d", data[slice(*entry["data_offsets"])])
+        code = "d" if entry["dtype"] == "F64" else "f"
+        tensors[name] = array.array(code, data[slice(*entry["data_offsets"])])
     return tensors
 
 
