@@ -27,7 +27,10 @@ compile() { # name, options...
 for folder in "$root"/test/Integration/goldens/* "$root"/test/Integration/goldens-hybrid/*; do
   name=$(basename "$folder")
   model=$out/programs/$name.mlir
-  "$root/build/bin/cp-translate" --import-hf --batch=2 --seq=64 \
+  semantics=()
+  [ "$name" = transformers-g4-whole-norm ] &&
+    semantics=(--semantics=transformers-ungrouped)
+  "$root/build/bin/cp-translate" --import-hf --batch=2 --seq=64 "${semantics[@]}" \
     "$folder/config.json" -o "$model" 2>/dev/null
   gather=() ulysses=()
   case $folder in *goldens-hybrid*)

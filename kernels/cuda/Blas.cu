@@ -317,16 +317,23 @@ static const char *contractRows(const Call &call, void *handle, void *stream) {
   auto c = in.output<AccumulatorOf<T>>("C", {&m, &n});
   if (in.error())
     return in.error();
-  if (c.strides[1] != 1 && n.size != 1)
-    return "contract_rows: expected rows of C whose elements lie one behind the "
-           "other, on a card";
   Rows rows(stream);
   if (const char *message = rows.read(a, w))
     return message;
   Matrix first = rows.at(0), second = rows.at(1);
-  Matrix result = {c.data, call.outs[0].dtype, m.size, n.size, c.strides[0], 0};
-  // Sums over a batch are one behind the other.
-  for (int64_t i = 0; i < rows.batch; ++i) {
+  Workspace workspace(stream);
+  Buffer sums = call.outs[0];
+  int64_t strides[maxRank];
+  bool isDense = c.strides[1] == 1 || n.size == 1;
+  if (!isDense)
+    if (const char *message =
+            packed(call.outs[0], workspace, strides, sums, stream))
+      return message;
+  Matrix result = {sums.data, sums.dtype, m.size, n.size, sums.strides[0], 0};
+  // Sums over a batch are one behind the other; that of no rows is 0.
+  int64_t batch = std::max<int64_t>(rows.batch, 1);
+  int64_t depth = rows.batch ? rows.rows : 0;
+  for (int64_t i = 0; i < batch; ++i) {
     Matrix here = first, there = second;
     auto step = int64_t(elementBytes(first.dtype));
     here.data = static_cast<char *>(first.data) + i * first.batchStride * step;
@@ -334,11 +341,12 @@ static const char *contractRows(const Call &call, void *handle, void *stream) {
         static_cast<char *>(second.data) + i * second.batchStride * step;
     if (const char *message = multiply(
             handle, {here, there, result, true, false,
-                     attributes.accumulate || i > 0, m.size, n.size, rows.rows,
-                     1}))
+                     attributes.accumulate || i > 0, m.size, n.size, depth, 1}))
       return message;
   }
-  return nullptr;
+  if (isDense)
+    return nullptr;
+  return copy({&sums, 1, &call.outs[0], 1, nullptr, 0}, stream);
 }
 
 const char *Blas::run(const char *op, DType dtype, const Call &call) {

@@ -94,6 +94,10 @@ RankWorld::step(EntryFn entry, std::function<void *const *(int64_t)> buffers) {
   return passed.count();
 }
 
+int64_t RankWorld::freeBytes() const {
+  return cprt_device_free_bytes(context(here.front()));
+}
+
 llvm::Expected<void *> RankWorld::allocate(int64_t rank, int64_t bytes) {
   void *there = cprt_device_alloc(context(rank), bytes);
   if (llvm::Error error = failures())

@@ -7,6 +7,7 @@
 
 #include "SessionImpl.h"
 
+#include "cp/Execution/Memory.h"
 #include "cp/Files/Convert.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -210,6 +211,25 @@ llvm::Error Session::Impl::add(const Program &program) {
   return llvm::Error::success();
 }
 
+llvm::Error Session::Impl::checkDevice(const Bound &bound) const {
+  if (!world->hasDevice() || last)
+    return llvm::Error::success();
+  int64_t there = world->freeBytes();
+  MemoryUse need;
+  for (int64_t rank : world->ranksHere()) {
+    (void)rank;
+    need = need + memoryNeed(*bound.program).rank;
+  }
+  if (there < 0 || need.total() <= there)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      std::to_string(world->ranksHere().size()) +
+      " rank(s) of this process need " + bytesText(need.total()) +
+      " of the device (program " + bytesText(need.program) + ", weights " +
+      bytesText(need.weights) + "), but it has " + bytesText(there) +
+      " left; take more ranks or devices, or a shorter sequence");
+}
+
 llvm::Error Session::Impl::sendToDevices(Bound &bound) {
   for (size_t number : bound.arguments) {
     Argument &argument = arguments[number];
@@ -278,6 +298,8 @@ llvm::Error Session::Impl::step(size_t number) {
     if (!arguments[i].shared && arguments[i].parts.empty())
       return llvm::createStringError("'" + arguments[i].spec.name +
                                      "' was never set");
+  if (llvm::Error error = checkDevice(bound))
+    return error;
   if (llvm::Error error = sendToDevices(bound))
     return error;
   for (int64_t rank : world->ranksHere())

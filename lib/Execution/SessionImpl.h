@@ -84,6 +84,9 @@ private:
   llvm::Expected<size_t> addArgument(const TensorSpec &spec,
                                      llvm::StringSet<> &own);
   void fillTable(Bound &bound, int64_t rank);
+  /// That the tensors of the ranks here, and what their programs work on, fit
+  /// their device; before the first step.
+  llvm::Error checkDevice(const Bound &bound) const;
   /// Brings arguments to devices, with room for results beside them.
   llvm::Error sendToDevices(Bound &bound);
   /// Notes what a step has written there.

@@ -50,6 +50,12 @@ static void *allocate(void *, int64_t bytes) {
 
 static void release(void *, void *pointer) { std::free(pointer); }
 
+/// CP_EMULATED_BYTES, for tests of what does not fit.
+static int64_t freeBytes(void *) {
+  const char *given = std::getenv("CP_EMULATED_BYTES");
+  return given ? std::atoll(given) : -1;
+}
+
 static int hasKernel(void *, const char *op, cprt_dtype dtype) {
   return isOfLibrary(op) || cuda::findKernel(op, DType(dtype));
 }
@@ -104,7 +110,8 @@ static const char *error(void *queue) {
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *, size_t) {
   size_t size = device->struct_size;
   *device = {size,   nullptr, "emulated",  1,     openQueue,
-             closeQueue, allocate, release, hasKernel, run,
+             closeQueue, allocate, release, nullptr, nullptr, freeBytes,
+             hasKernel, run,
              launch, copy,    copy,        synchronize, error,
              [](void *) {}};
   return CPRT_OK;

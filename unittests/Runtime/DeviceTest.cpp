@@ -45,7 +45,7 @@ struct FakeDevice {
   std::set<std::string> kernels = {"copy"};
   std::vector<std::string> calls;
   int64_t mostBytes = 1 << 20;
-  int openQueues = 0, launches = 0;
+  int openQueues = 0, hostBlocks = 0, launches = 0;
   std::string fault;
 
   FakeDevice() {
@@ -76,6 +76,17 @@ struct FakeDevice {
     table.release = [](void *opaque, void *pointer) {
       static_cast<Queue *>(opaque)->blocks.erase(pointer);
       std::free(pointer);
+    };
+    table.allocate_host = [](void *opaque, int64_t bytes) -> void * {
+      ++static_cast<Queue *>(opaque)->of->hostBlocks;
+      return std::malloc(size_t(bytes));
+    };
+    table.release_host = [](void *opaque, void *pointer) {
+      --static_cast<Queue *>(opaque)->of->hostBlocks;
+      std::free(pointer);
+    };
+    table.free_bytes = [](void *opaque) {
+      return static_cast<Queue *>(opaque)->of->mostBytes;
     };
     table.has_kernel = [](void *state, const char *op, cprt_dtype) {
       return int(static_cast<FakeDevice *>(state)->kernels.count(op));
@@ -139,6 +150,7 @@ protected:
   void TearDown() override {
     cprt_world_destroy(world);
     EXPECT_EQ(device.openQueues, 0);
+    EXPECT_EQ(device.hostBlocks, 0);
   }
 
   static float *bring(cprt_context *context, std::vector<float> values) {
@@ -264,6 +276,7 @@ TEST_F(DeviceTest, AFaultIsKeptWhenItIsSeen) {
 
 TEST_F(DeviceTest, MemoryThatIsNotThere) {
   cprt_context *context = only();
+  EXPECT_EQ(cprt_device_free_bytes(context), 1 << 20);
   EXPECT_EQ(cprt_device_alloc(context, 1 << 21), nullptr);
   EXPECT_EQ(cprt_context_status(context), CPRT_OUT_OF_MEMORY);
   EXPECT_THAT(cprt_context_message(context), HasSubstr("2097152 bytes"));
@@ -315,6 +328,7 @@ TEST(HostTest, TheSameCallsWorkWithoutADevice) {
   cprt_download(context, &back, there, sizeof back);
   cprt_synchronize(context);
   EXPECT_EQ(back, 3);
+  EXPECT_EQ(cprt_device_free_bytes(context), -1);
   EXPECT_EQ(cprt_constant(context, &value, sizeof value), &value);
   static int runs;
   runs = 0;

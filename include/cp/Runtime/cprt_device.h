@@ -67,6 +67,14 @@ typedef struct cprt_device {
   /// be used by what was started before.
   void *(*allocate)(void *queue, int64_t bytes);
   void (*release)(void *queue, void *pointer);
+  /// Memory of the host for what is brought over again and again, from which
+  /// copies are fast; or both null. What is uploaded from there may be read until
+  /// synchronize returns.
+  void *(*allocate_host)(void *queue, int64_t bytes);
+  void (*release_host)(void *queue, void *pointer);
+  /// The bytes that allocate may still give, of all queues together; -1 where
+  /// nobody knows.
+  int64_t (*free_bytes)(void *queue);
   /// Whether there is a kernel of an operation for this type.
   int (*has_kernel)(void *state, const char *op, cprt_dtype dtype);
   /// Starts one. CPRT_INVALID_ARGUMENT where its buffers do not fit it.
@@ -102,6 +110,9 @@ __attribute__((visibility("default")))
 cprt_status cprt_device_open(cprt_device *device, char *message,
                              size_t capacity);
 
+/// The bytes that this rank's device may still give; -1 where nobody knows, and
+/// without a device.
+int64_t cprt_device_free_bytes(cprt_context *context);
 /// Memory for what a program is handed: of this rank's device, or of the host in
 /// a world without one. 64-byte aligned; null after a failure. It goes with the
 /// world, and counts neither as the program's memory nor as an allocation.

@@ -38,6 +38,16 @@ static Error checkCopy(const void *to, const void *from, int64_t bytes) {
   return std::nullopt;
 }
 
+extern "C" int64_t cprt_device_free_bytes(cprt_context *context) {
+  int64_t bytes = -1;
+  if (context && context->queue)
+    within(context, "device_free_bytes", [&]() -> Error {
+      bytes = context->queue->freeBytes();
+      return std::nullopt;
+    });
+  return bytes;
+}
+
 extern "C" void *cprt_device_alloc(cprt_context *context, int64_t bytes) {
   void *pointer = nullptr;
   within(context, "device_alloc", [&]() -> Error {

@@ -25,6 +25,11 @@ Error DeviceQueue::open(const cprt_device &device, int64_t number,
   return std::nullopt;
 }
 
+DeviceQueue::~DeviceQueue() {
+  releaseMirror();
+  device.close(queue);
+}
+
 Error DeviceQueue::textOf(cprt_status status) const {
   if (status == CPRT_OK)
     return std::nullopt;
@@ -94,13 +99,25 @@ void *DeviceQueue::constant(const void *value, int64_t bytes, Error &failure) {
 // Mirrors
 //===----------------------------------------------------------------------===//
 
+void DeviceQueue::releaseMirror() {
+  if (mirror && device.release_host)
+    device.release_host(queue, mirror);
+  else
+    delete[] mirror;
+  mirror = nullptr;
+}
+
+/// What is uploaded from it may be read until the next synchronize, behind which
+/// it is written again.
 char *DeviceQueue::hostMirror(size_t bytes) {
   if (bytes <= mirrorBytes && mirror)
-    return mirror.get();
-  mirror.reset();
-  mirror.reset(new (std::nothrow) char[bytes]);
+    return mirror;
+  releaseMirror();
+  mirror = static_cast<char *>(
+      device.allocate_host ? device.allocate_host(queue, int64_t(bytes))
+                           : new (std::nothrow) char[bytes]);
   mirrorBytes = mirror ? bytes : 0;
-  return mirror.get();
+  return mirror;
 }
 
 char *DeviceQueue::deviceMirror(size_t bytes) {
@@ -164,6 +181,10 @@ Error DeviceQueue::onHost(Descriptor &call, FunctionRef<Error()> body) {
     mirror.packedPlace = packedBytes;
     packedBytes += mirror.isDense ? 0 : aligned(mirror.bytes);
   }
+  // One that is about to grow may still be read.
+  if (bytes > mirrorBytes)
+    if (Error failure = synchronize())
+      return failure;
   char *here = hostMirror(bytes), *there = deviceMirror(packedBytes);
   if ((bytes && !here) || (packedBytes && !there))
     return Failure{CPRT_OUT_OF_MEMORY,

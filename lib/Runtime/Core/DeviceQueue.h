@@ -26,7 +26,7 @@ public:
                     std::unique_ptr<DeviceQueue> &made);
   DeviceQueue(const DeviceQueue &) = delete;
   DeviceQueue &operator=(const DeviceQueue &) = delete;
-  ~DeviceQueue() { device.close(queue); }
+  ~DeviceQueue();
 
   const char *name() const { return device.name; }
   bool isHostMemory() const { return device.is_host_memory; }
@@ -34,6 +34,7 @@ public:
     return device.has_kernel(device.state, op, cprt_dtype(dtype));
   }
 
+  int64_t freeBytes() { return device.free_bytes(queue); }
   void *allocate(int64_t bytes) { return device.allocate(queue, bytes); }
   void release(void *pointer) { device.release(queue, pointer); }
   /// A copy of a constant; null where there is no room for it.
@@ -64,7 +65,9 @@ private:
   const cprt_device &device;
   void *const queue;
   std::unordered_map<const void *, void *> constants;
-  std::unique_ptr<char[]> mirror;
+  void releaseMirror();
+
+  char *mirror = nullptr;
   size_t mirrorBytes = 0;
   void *packed = nullptr;
   size_t packedBytes = 0;

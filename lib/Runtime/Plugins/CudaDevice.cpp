@@ -175,6 +175,38 @@ static void release(void *opaque, void *pointer) {
   (void)cudaFreeAsync(pointer, at(opaque).stream);
 }
 
+static void *allocateHost(void *opaque, int64_t bytes) {
+  Queue &queue = at(opaque);
+  void *block = nullptr;
+  if (queue.check(cudaMallocHost(&block, bytes ? size_t(bytes) : 1),
+                  "cudaMallocHost") != CPRT_OK)
+    return nullptr;
+  return block;
+}
+
+static void releaseHost(void *opaque, void *pointer) {
+  at(opaque);
+  (void)cudaFreeHost(pointer);
+}
+
+/// What the card has, and what its pool keeps unused.
+static int64_t freeBytes(void *opaque) {
+  Queue &queue = at(opaque);
+  size_t free = 0, all = 0;
+  if (cudaMemGetInfo(&free, &all) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return -1;
+  }
+  cudaMemPool_t pool;
+  uint64_t reserved = 0, used = 0;
+  if (cudaDeviceGetDefaultMemPool(&pool, queue.card) == cudaSuccess) {
+    (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent,
+                                  &reserved);
+    (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+  }
+  return int64_t(free + (reserved - used));
+}
+
 static bool isProduct(const char *op) {
   return std::string_view(op) == "matmul" ||
          std::string_view(op) == "contract_rows";
@@ -334,6 +366,9 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
              closeQueue,
              allocate,
              release,
+             allocateHost,
+             releaseHost,
+             freeBytes,
              hasKernel,
              run,
              launch,
