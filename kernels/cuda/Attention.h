@@ -46,8 +46,8 @@ template <typename T> struct AttentionWork {
   AttentionArgs<T> args;
   const int64_t *queries, *keys;
 
-  /// The least position that a query sees, which is beyond its own where it sees
-  /// none.
+  /// The least position that a query sees, which is beyond its own where it
+  /// sees none.
   CP_DEVICE int64_t firstSeen(int64_t b, int64_t row, int64_t position) const {
     int64_t first = 0;
     if (args.mask.window && position - args.mask.window + 1 > first)
@@ -61,8 +61,8 @@ template <typename T> struct AttentionWork {
   }
 };
 
-/// Any sizes and strides, a warp for each query of a head: each lane takes a key
-/// of 32, and then channels of the values.
+/// Any sizes and strides, a warp for each query of a head: each lane takes a
+/// key of 32, and then channels of the values.
 template <typename T> struct AttentionPlain {
   static constexpr int threads = 128, blocks = 1, warps = threads / warpSize;
   /// Channels of a query, and of a value for each lane.
@@ -83,8 +83,8 @@ template <typename T> struct AttentionPlain {
     int64_t g = h / (args.hq / args.hkv);
     Acc *query = shared<Shared>().query[warp()];
     for (int64_t i = lane(); i < args.d; i += warpSize)
-      sharedStore(&query[i], Acc(widened(*at(args.q, b, row, h, i)) *
-                                 Acc(args.scale)));
+      sharedStore(&query[i],
+                  Acc(widened(*at(args.q, b, row, h, i)) * Acc(args.scale)));
     warpBarrier();
     int64_t last = work.queries[row];
     int64_t first = work.firstSeen(b, row, last);
@@ -136,7 +136,8 @@ private:
                         int64_t g) const {
     Acc sum = 0;
     for (int64_t i = 0; i < work.args.d; ++i)
-      sum += sharedLoad(&query[i]) * Acc(widened(*at(work.args.k, b, key, g, i)));
+      sum +=
+          sharedLoad(&query[i]) * Acc(widened(*at(work.args.k, b, key, g, i)));
     return sum;
   }
 

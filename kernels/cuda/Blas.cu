@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// cuBLAS knows matrices by columns: a matrix by rows is its own transpose there,
-// so C = A W is asked for as C' = W' A'.
+// cuBLAS knows matrices by columns: a matrix by rows is its own transpose
+// there, so C = A W is asked for as C' = W' A'.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,7 +80,8 @@ static const BlasFunctions *functions() {
 
 const char *Blas::open(void *stream, std::unique_ptr<Blas> &made) {
   if (!functions())
-    return "no libcublas.so.13, .12 or .11 is found, which products of matrices "
+    return "no libcublas.so.13, .12 or .11 is found, which products of "
+           "matrices "
            "take; install cuBLAS, or put its folder into LD_LIBRARY_PATH";
   void *handle = nullptr;
   if (int status = functions()->create(&handle))
@@ -115,16 +116,15 @@ struct Product {
 } // namespace
 
 static cudaDataType typeOf(DType dtype) {
-  return dtype == DType::F64 ? CUDA_R_64F
+  return dtype == DType::F64   ? CUDA_R_64F
          : dtype == DType::F32 ? CUDA_R_32F
                                : CUDA_R_16BF;
 }
 
 /// What cuBLAS counts in 32 bits.
 static bool fits(const Product &product) {
-  for (int64_t size :
-       {product.m, product.n, product.k, product.batch, product.a.stride,
-        product.w.stride, product.c.stride})
+  for (int64_t size : {product.m, product.n, product.k, product.batch,
+                       product.a.stride, product.w.stride, product.c.stride})
     if (size > INT32_MAX)
       return false;
   return true;
@@ -144,7 +144,8 @@ static const char *multiply(void *handle, const Product &product) {
   };
   // A leading dimension is at least that of what it leads, where there is none.
   auto lead = [](const Matrix &matrix) {
-    return int(std::max<int64_t>(matrix.stride, std::max<int64_t>(matrix.columns, 1)));
+    return int(
+        std::max<int64_t>(matrix.stride, std::max<int64_t>(matrix.columns, 1)));
   };
   int status = functions()->gemm(
       handle, product.transW ? transpose : noTranspose,
@@ -160,8 +161,8 @@ static const char *multiply(void *handle, const Product &product) {
                 : nullptr;
 }
 
-/// Rows of tensors of any rank, whose leading sizes are the same: as matrices of
-/// a batch, where they can be seen so.
+/// Rows of tensors of any rank, whose leading sizes are the same: as matrices
+/// of a batch, where they can be seen so.
 static bool asBatch(const Buffer *const (&tensors)[2], int64_t &batch,
                     int64_t &rows, int64_t (&strides)[2],
                     int64_t (&batchStrides)[2]) {
@@ -227,9 +228,8 @@ public:
       return nullptr;
     hasCopies = true;
     for (int i = 0; i < 2; ++i)
-      if (const char *message =
-              packed(i ? second : first, workspace, denseStrides[i],
-                     tensors[i], stream))
+      if (const char *message = packed(i ? second : first, workspace,
+                                       denseStrides[i], tensors[i], stream))
         return message;
     asBatch(both, batch, rows, strides, batchStrides);
     return nullptr;
@@ -242,8 +242,12 @@ public:
   }
   Matrix at(int i) const {
     int64_t columns = tensors[i].sizes[tensors[i].rank - 1];
-    return {tensors[i].data, tensors[i].dtype, rows, columns,
-            rows == 1 ? columns : strides[i], batchStrides[i]};
+    return {tensors[i].data,
+            tensors[i].dtype,
+            rows,
+            columns,
+            rows == 1 ? columns : strides[i],
+            batchStrides[i]};
   }
 
   int64_t batch = 1, rows = 1;
@@ -290,13 +294,12 @@ static const char *matmul(const Call &call, void *handle, void *stream) {
     if (const char *message =
             packed(call.ins[1], workspace, strides, weights, stream))
       return message;
-  Matrix second = {weights.data, weights.dtype, weights.sizes[0],
+  Matrix second = {weights.data,     weights.dtype,      weights.sizes[0],
                    weights.sizes[1], weights.strides[0], 0};
-  Product product = {rows.at(0), second,
-                     rows.at(1), false,
-                     transposed, attributes.accumulate,
-                     rows.rows,  n.size,
-                     k.size,     rows.batch};
+  Product product = {rows.at(0), second,     rows.at(1),
+                     false,      transposed, attributes.accumulate,
+                     rows.rows,  n.size,     k.size,
+                     rows.batch};
   if (const char *message = multiply(handle, product))
     return message;
   return rows.bringBack(c);

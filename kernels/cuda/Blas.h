@@ -1,4 +1,5 @@
-//===- Blas.h - Products of matrices by cuBLAS -------------------*- C++ -*-===//
+//===- Blas.h - Products of matrices by cuBLAS -------------------*- C++
+//-*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -20,9 +20,10 @@ const char *faultText(const int64_t *record) {
   case Fault::None:
     return nullptr;
   case Fault::Id:
-    return fail("embedding: id %lld (number %lld) is no row of the table; check "
-                "the tokenizer's vocabulary",
-                (long long)record[2], (long long)record[1]);
+    return fail(
+        "embedding: id %lld (number %lld) is no row of the table; check "
+        "the tokenizer's vocabulary",
+        (long long)record[2], (long long)record[1]);
   }
   return "a kernel has noted what nobody knows";
 }

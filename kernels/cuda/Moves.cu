@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Moves.h"
 #include "CudaKernels.h"
+#include "Moves.h"
 #include "OpArguments.h"
 
 #include <algorithm>
@@ -34,8 +34,9 @@ static const char *startMove(const char *op, const MoveShape &shape,
     return launch(
         op, MoveUnits<Unit, uint32_t>{shape, uint32_t(count), source, target},
         grid, stream);
-  return launch(op, MoveUnits<Unit, uint64_t>{shape, uint64_t(count), source, target},
-                grid, stream);
+  return launch(
+      op, MoveUnits<Unit, uint64_t>{shape, uint64_t(count), source, target},
+      grid, stream);
 }
 
 /// The most bytes, at most 16, in which all of a move goes: its innermost
@@ -147,18 +148,18 @@ static const char *gather(const Buffer &ids, const Buffer &table,
   int64_t rows = shape.count(), width = table.sizes[1] / ratio;
   auto start = [&](auto *data) {
     using Id = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
-    return launch("embedding",
-                  GatherRows<Unit, Id>{
-                      rows, width, table.sizes[0], data, shape,
-                      static_cast<const Unit *>(table.data),
-                      table.strides[0] / ratio,
-                      ratio > 1 ? 1 : table.strides[1],
-                      static_cast<Unit *>(y.data),
-                      ratio > 1 ? 1 : y.strides[y.rank - 1], faultRecord()},
-                  {ceilDiv(rows * width, 256)}, stream);
+    return launch(
+        "embedding",
+        GatherRows<Unit, Id>{
+            rows, width, table.sizes[0], data, shape,
+            static_cast<const Unit *>(table.data), table.strides[0] / ratio,
+            ratio > 1 ? 1 : table.strides[1], static_cast<Unit *>(y.data),
+            ratio > 1 ? 1 : y.strides[y.rank - 1], faultRecord()},
+        {ceilDiv(rows * width, 256)}, stream);
   };
-  return ids.dtype == DType::I32 ? start(static_cast<const int32_t *>(ids.data))
-                                 : start(static_cast<const int64_t *>(ids.data));
+  return ids.dtype == DType::I32
+             ? start(static_cast<const int32_t *>(ids.data))
+             : start(static_cast<const int64_t *>(ids.data));
 }
 
 /// The elements of a unit in which rows go.

@@ -14,8 +14,9 @@
 namespace cp::kernels::cuda {
 
 namespace {
-/// A thread a pair of channels at one position, for all heads: angles, sines and
-/// cosines are doubles, and worked out once. What is behind the pairs is copied.
+/// A thread a pair of channels at one position, for all heads: angles, sines
+/// and cosines are doubles, and worked out once. What is behind the pairs is
+/// copied.
 template <typename T> struct Rotate {
   static constexpr int threads = 128, blocks = 1;
   using Acc = AccumulatorOf<T>;
@@ -38,8 +39,7 @@ template <typename T> struct Rotate {
     for (int64_t h = 0; h < args.h; ++h) {
       Acc first = widened(*at(args.x, b, row, h, i));
       Acc second = widened(*at(args.x, b, row, h, i + pairs));
-      *at(args.y, b, row, h, i) =
-          narrowed<T>(first * cosine - second * sine);
+      *at(args.y, b, row, h, i) = narrowed<T>(first * cosine - second * sine);
       *at(args.y, b, row, h, i + pairs) =
           narrowed<T>(second * cosine + first * sine);
     }

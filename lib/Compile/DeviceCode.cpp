@@ -94,8 +94,7 @@ static Expected<std::string> ptxOf(Module &module) {
 
 /// Gives the constant that programs refer to its value.
 static void defineCode(mlir::ModuleOp module, StringRef code) {
-  auto declared =
-      module.lookupSymbol<mlir::LLVM::GlobalOp>(deviceCodeName);
+  auto declared = module.lookupSymbol<mlir::LLVM::GlobalOp>(deviceCodeName);
   if (!declared)
     return;
   mlir::OpBuilder builder(declared);

@@ -22,9 +22,9 @@ llvm::Error DeviceParts::make(RankWorld &world,
   return llvm::Error::success();
 }
 
-llvm::Error DeviceParts::send(
-    RankWorld &world,
-    llvm::function_ref<llvm::ArrayRef<uint8_t>(int64_t)> partOf) {
+llvm::Error
+DeviceParts::send(RankWorld &world,
+                  llvm::function_ref<llvm::ArrayRef<uint8_t>(int64_t)> partOf) {
   if (!world.hasDevice() || !deviceIsOld)
     return llvm::Error::success();
   if (llvm::Error error =

@@ -15,8 +15,8 @@
 
 namespace cp {
 
-/// The function of this name in a library, which stays loaded. `kind` is what it
-/// is for messages: "transport".
+/// The function of this name in a library, which stays loaded. `kind` is what
+/// it is for messages: "transport".
 llvm::Expected<void *> loadPlugin(llvm::StringRef kind, const std::string &path,
                                   const char *symbol);
 

@@ -111,8 +111,7 @@ llvm::Error RankWorld::upload(int64_t rank, void *to,
   return failures();
 }
 
-llvm::Error RankWorld::download(int64_t rank,
-                                llvm::MutableArrayRef<uint8_t> to,
+llvm::Error RankWorld::download(int64_t rank, llvm::MutableArrayRef<uint8_t> to,
                                 const void *from) {
   cprt_download(context(rank), to.data(), from, int64_t(to.size()));
   return failures();

@@ -38,9 +38,8 @@ Transport::load(const std::string &path) {
 
 llvm::Expected<std::string> Transport::find(llvm::StringRef name,
                                             const std::string &program) {
-  return findPlugin(
-      "transport", name, program,
-      "install an MPI library with its compiler and build again");
+  return findPlugin("transport", name, program,
+                    "install an MPI library with its compiler and build again");
 }
 
 llvm::Error Transport::open() {

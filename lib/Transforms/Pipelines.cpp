@@ -198,8 +198,7 @@ void buildLowerPipeline(OpPassManager &manager, const LowerOptions &options) {
   manager.addPass(createOutlineKernels());
   if (options.device) {
     manager.addPass(createEmitDeviceKernels());
-    OpPassManager &onDevice =
-        manager.nest<ModuleOp>().nest<func::FuncOp>();
+    OpPassManager &onDevice = manager.nest<ModuleOp>().nest<func::FuncOp>();
     addElementPasses(onDevice);
     ApproximateMathOptions all;
     all.all = true;

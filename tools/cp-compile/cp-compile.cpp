@@ -49,8 +49,9 @@ FileOptions parseOptions(int argc, char **argv) {
       cl::location(options.accumulates), cl::cat(category));
   static Flag<std::string> device(
       "device",
-      cl::desc("cuda: token-wise loops are code for cards too, so that cp-launch "
-               "--device=cuda runs the file"),
+      cl::desc(
+          "cuda: token-wise loops are code for cards too, so that cp-launch "
+          "--device=cuda runs the file"),
       cl::location(options.device), cl::cat(category));
   static Flag<std::string> output(
       "o", cl::Required, cl::desc("The file to write"),

@@ -76,9 +76,8 @@ llvm::Error checkStored(const RunFlags &flags, Report &report) {
   auto stored = storedResults(flags.checkAgainst, specs);
   if (!stored)
     return failed(stored.takeError());
-  llvm::Expected<ResultsComparison> comparison =
-      compareResults(specs, report.run, *stored,
-                     toleranceOf(flags, &report.program));
+  llvm::Expected<ResultsComparison> comparison = compareResults(
+      specs, report.run, *stored, toleranceOf(flags, &report.program));
   if (!comparison)
     return failed(comparison.takeError());
   report.check = comparison->worst;

@@ -89,9 +89,8 @@ firstGiven(llvm::ArrayRef<llvm::StringRef> flags) {
 
 llvm::Error checkLaunchOptions(const LaunchOptions &options) {
   if (options.trains) {
-    if (auto flag = firstGiven(
-            {"inputs", "rows", "labels", "outputs", "report", "repeat",
-             "check-against", "tolerance"}))
+    if (auto flag = firstGiven({"inputs", "rows", "labels", "outputs", "report",
+                                "repeat", "check-against", "tolerance"}))
       return llvm::createStringError(
           "--" + *flag +
           " is not for training, which takes --data and gives "

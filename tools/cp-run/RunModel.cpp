@@ -67,9 +67,8 @@ llvm::Expected<Prepared> prepare(ModuleOp module, ModuleOp reference,
 llvm::Error checkResults(Expectation &expectation, const Options &options,
                          llvm::ArrayRef<const HostTensor *> inputs,
                          Report &report) {
-  llvm::Expected<ResultsComparison> comparison =
-      expectation.compare(inputs, report.run,
-                          toleranceOf(options, &report.program));
+  llvm::Expected<ResultsComparison> comparison = expectation.compare(
+      inputs, report.run, toleranceOf(options, &report.program));
   if (!comparison) {
     report.checkError = llvm::toString(comparison.takeError());
     return llvm::createStringError(report.checkError);

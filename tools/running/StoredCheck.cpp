@@ -31,8 +31,7 @@ void defineStoredCheck(RunFlags &flags, cl::OptionCategory &category) {
 
 ToleranceOf toleranceOf(const RunFlags &flags, const Program *program) {
   bool isNarrow =
-      program &&
-      llvm::any_of(program->arguments(), [](const TensorSpec &spec) {
+      program && llvm::any_of(program->arguments(), [](const TensorSpec &spec) {
         return spec.dtype == DType::BF16;
       });
   return [given = flags.tolerance, isNarrow](DType dtype) {
@@ -96,8 +95,7 @@ llvm::Error checkNear(const ResultsComparison &comparison,
   return llvm::createStringError(
       llvm::formatv("the check failed: rel_l2 is {0:e2} in '{1}'{2}, but at "
                     "most {3:e2} is allowed",
-                    comparison.difference.relL2,
-                    specs[*comparison.tooFar].name,
+                    comparison.difference.relL2, specs[*comparison.tooFar].name,
                     comparison.rank
                         ? " as rank " + std::to_string(*comparison.rank) +
                               " holds it"

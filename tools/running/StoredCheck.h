@@ -18,14 +18,14 @@ namespace cp {
 /// The flags --check-against and --tolerance.
 void defineStoredCheck(RunFlags &flags, llvm::cl::OptionCategory &category);
 
-/// What rounding may do to values of each type, by --tolerance or the type. Of a
-/// program with arguments in bf16, to f32 as to bf16: only sums are f32.
+/// What rounding may do to values of each type, by --tolerance or the type. Of
+/// a program with arguments in bf16, to f32 as to bf16: only sums are f32.
 ToleranceOf toleranceOf(const RunFlags &flags,
                         const Program *program = nullptr);
 
 /// The results of a program that a file holds, and nothing else. Errors: a file
-/// that cannot be read; a result that it lacks, or more than these; other shapes
-/// or types that are not comparable.
+/// that cannot be read; a result that it lacks, or more than these; other
+/// shapes or types that are not comparable.
 llvm::Expected<std::vector<HostTensor>>
 storedResults(const std::string &path, llvm::ArrayRef<TensorSpec> specs);
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The plug-in libcprt_emulated.so, for tests: the kernels for cards run in the
-// executor, on memory of the host that starts as 0xff bytes. What cards leave to
-// a library (matrix products) is left to the processor's kernel.
+// executor, on memory of the host that starts as 0xff bytes. What cards leave
+// to a library (matrix products) is left to the processor's kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +72,7 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
     ins.push_back(bufferOf(call->ins[i]));
   for (size_t i = 0; i < call->num_outs; ++i)
     outs.push_back(bufferOf(call->outs[i]));
-  Call made = {ins.data(), ins.size(),       outs.data(),
+  Call made = {ins.data(),  ins.size(),       outs.data(),
                outs.size(), call->attributes, call->num_attributes};
   auto dtype = DType(call->dtype);
   cuda::noteFaultsAt(queue.faults);
@@ -109,10 +109,10 @@ static const char *error(void *queue) {
 
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *, size_t) {
   size_t size = device->struct_size;
-  *device = {size,   nullptr, "emulated",  1,     openQueue,
-             closeQueue, allocate, release, nullptr, nullptr, freeBytes,
-             hasKernel, run,
-             launch, copy,    copy,        synchronize, error,
-             [](void *) {}};
+  *device = {size,        nullptr,    "emulated",   1,
+             openQueue,   closeQueue, allocate,     release,
+             nullptr,     nullptr,    freeBytes,    hasKernel,
+             run,         launch,     copy,         copy,
+             synchronize, error,      [](void *) {}};
   return CPRT_OK;
 }

@@ -86,8 +86,8 @@ template <typename Id> void checkEmbedding() {
     Lay lay = pickLay(random);
     for (KernelFn kernel : find<float>("embedding")) {
       Tensor<float> y({b, l, d}, lay, random);
-      ASSERT_EQ(
-          run(kernel, {ids.buffer(), table.buffer()}, {y.buffer()}, {}), "");
+      ASSERT_EQ(run(kernel, {ids.buffer(), table.buffer()}, {y.buffer()}, {}),
+                "");
       EXPECT_TRUE(y.isIntact());
       for (int64_t i = 0; i < b; ++i)
         for (int64_t t = 0; t < l; ++t)

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The device is the host, with its memory set apart: what is on it is kept as its
-// complement, so that a byte that is read where it should have been brought over
-// is a wrong one.
+// The device is the host, with its memory set apart: what is on it is kept as
+// its complement, so that a byte that is read where it should have been brought
+// over is a wrong one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,8 @@ struct FakeDevice {
       if (bytes > queue->of->mostBytes)
         return nullptr;
       return *queue->blocks
-                  .insert(std::aligned_alloc(256, size_t(bytes / 256 + 1) * 256))
+                  .insert(
+                      std::aligned_alloc(256, size_t(bytes / 256 + 1) * 256))
                   .first;
     };
     table.release = [](void *opaque, void *pointer) {
@@ -98,11 +99,11 @@ struct FakeDevice {
       queue->text = "no code";
       return kernel->code ? CPRT_OK : CPRT_UNSUPPORTED;
     };
-    table.upload = table.download = [](void *, void *to, const void *from,
-                                       int64_t bytes) {
-      flip(to, from, bytes);
-      return CPRT_OK;
-    };
+    table.upload =
+        table.download = [](void *, void *to, const void *from, int64_t bytes) {
+          flip(to, from, bytes);
+          return CPRT_OK;
+        };
     table.synchronize = [](void *opaque) {
       auto *queue = static_cast<Queue *>(opaque);
       queue->text = queue->of->fault;
@@ -174,8 +175,8 @@ protected:
 // f32[2, 2], the input with rows 3 apart, to a dense one.
 const int64_t copyRows[] = {1, 1, 0, 7, 0, 2, 2, 2, 3, 1, 0, 2, 2, 2, 2, 1};
 // repeat of f32[2, 2] along dim 0, by 2, from rows 3 apart to rows 4 apart.
-const int64_t repeatRows[] = {1, 1, 3, 8, 0, 2, 2, 2, 3, 1, 0,
-                              2, 4, 2, 4, 1, 0, 2, 1};
+const int64_t repeatRows[] = {1, 1, 3, 8, 0, 2, 2, 2, 3, 1,
+                              0, 2, 4, 2, 4, 1, 0, 2, 1};
 
 TEST_F(DeviceTest, KernelsRunWhereTensorsAre) {
   cprt_context *context = only();

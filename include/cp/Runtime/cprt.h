@@ -111,8 +111,8 @@ typedef struct cprt_options {
   int64_t threads;
   /// Null: tensors are in the host's memory. It must outlive the world.
   const cprt_device *device;
-  /// Operations that compute, and that the device has no kernel for: 0, they are
-  /// CPRT_UNSUPPORTED; 1, the host computes them, on copies.
+  /// Operations that compute, and that the device has no kernel for: 0, they
+  /// are CPRT_UNSUPPORTED; 1, the host computes them, on copies.
   int32_t device_fallback;
 } cprt_options;
 
@@ -213,8 +213,8 @@ typedef struct cprt_kernel {
 /// `kernel` lives as long as the context.
 void cprt_launch_kernel(cprt_context *context, cprt_stream *stream,
                         const cprt_kernel *kernel, void *const *buffers);
-/// Where this rank's kernels find a constant of the program: as it is, or a copy
-/// on the device, one for the context's life. Null after a failure.
+/// Where this rank's kernels find a constant of the program: as it is, or a
+/// copy on the device, one for the context's life. Null after a failure.
 void *cprt_constant(cprt_context *context, const void *value, int64_t bytes);
 
 /// Every operation has this form. `buffers` holds the inputs, then the outputs.

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Plain C11. A *device* is a table of functions that a plug-in fills in: memory
-// of its own, queues in whose order calls run, and kernels. A world that is made
-// with one (cprt_options) gives each of its ranks a queue, and its programs work
-// on memory of the device: what cprt_alloc, cprt_arena and cprt_device_alloc
-// give, and what is uploaded there.
+// of its own, queues in whose order calls run, and kernels. A world that is
+// made with one (cprt_options) gives each of its ranks a queue, and its
+// programs work on memory of the device: what cprt_alloc, cprt_arena and
+// cprt_device_alloc give, and what is uploaded there.
 //
 //   cprt_device device = {sizeof(device)};
 //   cprt_device_open(&device, message, sizeof message); // of libcprt_cuda.so
@@ -33,9 +33,9 @@
 extern "C" {
 #endif
 
-/// One operation on buffers in the device's memory; what it means, and the order
-/// of its words, as in cprt.h. `attention` has the words of kernels/cpu/Kernels.h
-/// in place of its axes: positions are known by then.
+/// One operation on buffers in the device's memory; what it means, and the
+/// order of its words, as in cprt.h. `attention` has the words of
+/// kernels/cpu/Kernels.h in place of its axes: positions are known by then.
 typedef struct cprt_device_call {
   const char *op;
   /// Of its first floating-point buffer.
@@ -48,8 +48,8 @@ typedef struct cprt_device_call {
   size_t num_attributes;
 } cprt_device_call;
 
-/// Its functions are called from any thread, those of one queue one at a time. A
-/// failure's text is what `error` says next.
+/// Its functions are called from any thread, those of one queue one at a time.
+/// A failure's text is what `error` says next.
 typedef struct cprt_device {
   size_t struct_size;
   /// Handed to each function that takes no queue.
@@ -63,13 +63,13 @@ typedef struct cprt_device {
                       size_t capacity);
   /// With all that was allocated on it.
   void (*close)(void *queue);
-  /// 256-byte aligned; null where there is no such block. Freed memory may still
-  /// be used by what was started before.
+  /// 256-byte aligned; null where there is no such block. Freed memory may
+  /// still be used by what was started before.
   void *(*allocate)(void *queue, int64_t bytes);
   void (*release)(void *queue, void *pointer);
   /// Memory of the host for what is brought over again and again, from which
-  /// copies are fast; or both null. What is uploaded from there may be read until
-  /// synchronize returns.
+  /// copies are fast; or both null. What is uploaded from there may be read
+  /// until synchronize returns.
   void *(*allocate_host)(void *queue, int64_t bytes);
   void (*release_host)(void *queue, void *pointer);
   /// The bytes that allocate may still give, of all queues together; -1 where
@@ -83,9 +83,9 @@ typedef struct cprt_device {
   /// this device.
   cprt_status (*launch)(void *queue, const cprt_kernel *kernel,
                         void *const *buffers);
-  /// Between the host and the device, behind what was started before. The host's
-  /// memory may be used again when upload returns, and read after synchronize
-  /// when download has.
+  /// Between the host and the device, behind what was started before. The
+  /// host's memory may be used again when upload returns, and read after
+  /// synchronize when download has.
   cprt_status (*upload)(void *queue, void *to, const void *from, int64_t bytes);
   cprt_status (*download)(void *queue, void *to, const void *from,
                           int64_t bytes);
@@ -100,8 +100,8 @@ typedef struct cprt_device {
 } cprt_device;
 
 /// What a plug-in exports, a shared library `libcprt_<name>.so`. `struct_size`
-/// is set, all else is zero before. CPRT_UNSUPPORTED, with a text that says what
-/// to do, where there is no such device or it is too old.
+/// is set, all else is zero before. CPRT_UNSUPPORTED, with a text that says
+/// what to do, where there is no such device or it is too old.
 typedef cprt_status cprt_device_open_fn(cprt_device *device, char *message,
                                         size_t capacity);
 #if defined(__GNUC__)
@@ -113,9 +113,9 @@ cprt_status cprt_device_open(cprt_device *device, char *message,
 /// The bytes that this rank's device may still give; -1 where nobody knows, and
 /// without a device.
 int64_t cprt_device_free_bytes(cprt_context *context);
-/// Memory for what a program is handed: of this rank's device, or of the host in
-/// a world without one. 64-byte aligned; null after a failure. It goes with the
-/// world, and counts neither as the program's memory nor as an allocation.
+/// Memory for what a program is handed: of this rank's device, or of the host
+/// in a world without one. 64-byte aligned; null after a failure. It goes with
+/// the world, and counts neither as the program's memory nor as an allocation.
 void *cprt_device_alloc(cprt_context *context, int64_t bytes);
 /// Copies between the host's memory and that of cprt_device_alloc. Behind
 /// cprt_download, and cprt_synchronize, all that the context has begun is done.

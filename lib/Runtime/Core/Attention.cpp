@@ -141,9 +141,9 @@ static Error attendOnDevice(DeviceQueue &queue, const Descriptor &call,
   append(words, queryRuns);
   append(words, keyRuns);
   size_t ins = placesOf(call) ? 4 : 3;
-  return queue.run(call, "attention", call.in(0).dtype,
-                   {call.allBuffers(), ins, &call.out(0), 2, words.data(),
-                    words.size()});
+  return queue.run(
+      call, "attention", call.in(0).dtype,
+      {call.allBuffers(), ins, &call.out(0), 2, words.data(), words.size()});
 }
 
 Error cp::runtime::operations::attention(Context &context,

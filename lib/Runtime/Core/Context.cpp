@@ -123,7 +123,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
     if (!failure)
       failure = context->runsOnDevice()
                     ? runOnDevice(*context, context->call, body)
-                               : body(*context, context->call);
+                    : body(*context, context->call);
     if (failure)
       context->fail(failure->status, std::move(failure->message));
   } catch (const std::bad_alloc &) {

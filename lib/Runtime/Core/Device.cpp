@@ -96,8 +96,7 @@ extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
 extern "C" void cprt_synchronize(cprt_context *context) {
   if (!context || !context->queue)
     return;
-  within(context, "synchronize",
-         [&] { return context->queue->synchronize(); });
+  within(context, "synchronize", [&] { return context->queue->synchronize(); });
 }
 
 extern "C" void cprt_on_host(cprt_context *context, cprt_op *op,

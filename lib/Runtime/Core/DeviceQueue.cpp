@@ -83,9 +83,9 @@ void *DeviceQueue::constant(const void *value, int64_t bytes, Error &failure) {
     return entry->second;
   void *there = allocate(bytes);
   if (!there)
-    failure = Failure{CPRT_OUT_OF_MEMORY,
-                      std::string(device.name) + ": no " +
-                          std::to_string(bytes) + " bytes left"};
+    failure =
+        Failure{CPRT_OUT_OF_MEMORY, std::string(device.name) + ": no " +
+                                        std::to_string(bytes) + " bytes left"};
   else
     failure = upload(there, value, bytes);
   if (failure)
@@ -107,15 +107,15 @@ void DeviceQueue::releaseMirror() {
   mirror = nullptr;
 }
 
-/// What is uploaded from it may be read until the next synchronize, behind which
-/// it is written again.
+/// What is uploaded from it may be read until the next synchronize, behind
+/// which it is written again.
 char *DeviceQueue::hostMirror(size_t bytes) {
   if (bytes <= mirrorBytes && mirror)
     return mirror;
   releaseMirror();
-  mirror = static_cast<char *>(
-      device.allocate_host ? device.allocate_host(queue, int64_t(bytes))
-                           : new (std::nothrow) char[bytes]);
+  mirror = static_cast<char *>(device.allocate_host
+                                   ? device.allocate_host(queue, int64_t(bytes))
+                                   : new (std::nothrow) char[bytes]);
   mirrorBytes = mirror ? bytes : 0;
   return mirror;
 }

@@ -48,8 +48,9 @@ public:
   Error download(void *to, const void *from, int64_t bytes);
   Error synchronize();
 
-  /// Runs `body` on the host, with the buffers of the call in its memory: copies
-  /// in row-major order of the inputs before, and of the outputs behind it.
+  /// Runs `body` on the host, with the buffers of the call in its memory:
+  /// copies in row-major order of the inputs before, and of the outputs behind
+  /// it.
   Error onHost(Descriptor &call, FunctionRef<Error()> body);
 
 private:

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaKernels.h"
 #include "Blas.h"
+#include "CudaKernels.h"
 
 #include "cp/Runtime/cprt_device.h"
 
@@ -116,9 +116,8 @@ cprt_status Queue::open() {
           check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                 "cudaStreamCreate"))
     return status;
-  if (cprt_status status =
-          check(cudaMalloc(reinterpret_cast<void **>(&faults), bytes),
-                "cudaMalloc"))
+  if (cprt_status status = check(
+          cudaMalloc(reinterpret_cast<void **>(&faults), bytes), "cudaMalloc"))
     return status;
   if (cprt_status status =
           check(cudaMallocHost(reinterpret_cast<void **>(&found), bytes),
@@ -228,17 +227,15 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
     buffers.push_back(bufferOf(call->ins[i]));
   for (size_t i = 0; i < call->num_outs; ++i)
     buffers.push_back(bufferOf(call->outs[i]));
-  Call made = {buffers.data(),
-               call->num_ins,
-               buffers.data() + call->num_ins,
-               call->num_outs,
-               call->attributes,
-               call->num_attributes,
-               /*isOnDevice=*/true};
+  Call made = {
+      buffers.data(),     call->num_ins,    buffers.data() + call->num_ins,
+      call->num_outs,     call->attributes, call->num_attributes,
+      /*isOnDevice=*/true};
   cuda::noteFaultsAt(queue.faults);
   const char *message = nullptr;
   if (!isProduct(call->op)) {
-    message = cuda::findKernel(call->op, DType(call->dtype))(made, queue.stream);
+    message =
+        cuda::findKernel(call->op, DType(call->dtype))(made, queue.stream);
   } else {
     if (!queue.blas)
       message = cuda::Blas::open(queue.stream, queue.blas);
@@ -343,10 +340,11 @@ static cprt_status checkCards(int &count, char *message, size_t capacity) {
                                  card);
     if (major >= leastMajor)
       continue;
-    std::snprintf(message, capacity,
-                  "card %d has compute capability %d.%d, expected %d.0 or more; "
-                  "leave it out by CUDA_VISIBLE_DEVICES",
-                  card, major, minor, leastMajor);
+    std::snprintf(
+        message, capacity,
+        "card %d has compute capability %d.%d, expected %d.0 or more; "
+        "leave it out by CUDA_VISIBLE_DEVICES",
+        card, major, minor, leastMajor);
     return CPRT_UNSUPPORTED;
   }
   return CPRT_OK;

@@ -87,8 +87,7 @@ private:
       Value buffer = buffers[operand.getOperandNumber()];
       Value value = buffer;
       if (isa<MemRefType>(buffer.getType()))
-        value =
-            memref::LoadOp::create(builder, loc, buffer, placeOf(operand));
+        value = memref::LoadOp::create(builder, loc, buffer, placeOf(operand));
       mapping.map(body->getArgument(operand.getOperandNumber()), value);
     }
     for (Operation &each : body->without_terminator()) {
@@ -97,9 +96,8 @@ private:
       else
         builder.clone(each, mapping);
     }
-    for (auto [yielded, out] :
-         llvm::zip_equal(body->getTerminator()->getOperands(),
-                         op.getDpsInitsMutable()))
+    for (auto [yielded, out] : llvm::zip_equal(
+             body->getTerminator()->getOperands(), op.getDpsInitsMutable()))
       memref::StoreOp::create(builder, loc, mapping.lookupOrDefault(yielded),
                               buffers[out.getOperandNumber()], placeOf(out));
   }
@@ -113,8 +111,8 @@ private:
   SmallVector<Value> indices;
 };
 
-/// Makes the function of one thread of an outlined kernel, which takes a pointer
-/// a buffer.
+/// Makes the function of one thread of an outlined kernel, which takes a
+/// pointer a buffer.
 class DeviceKernel {
 public:
   DeviceKernel(ModuleOp device, func::FuncOp kernel)
@@ -148,15 +146,14 @@ private:
     auto pointer = LLVM::LLVMPointerType::get(device.getContext());
     builder.setInsertionPointToEnd(device.getBody());
     SmallVector<Type> types(kernel.getNumArguments(), pointer);
-    auto function =
-        func::FuncOp::create(builder, loc, kernel.getName(),
-                             builder.getFunctionType(types, {}));
+    auto function = func::FuncOp::create(builder, loc, kernel.getName(),
+                                         builder.getFunctionType(types, {}));
     builder.setInsertionPointToStart(function.addEntryBlock());
     IRMapping mapping;
     for (auto [from, to] :
          llvm::zip_equal(copy.getArguments(), function.getArguments()))
-      mapping.map(from, bufferAt(builder, loc, to,
-                                 cast<MemRefType>(from.getType())));
+      mapping.map(from,
+                  bufferAt(builder, loc, to, cast<MemRefType>(from.getType())));
     SmallVector<Value> buffers;
     for (Operation &each : copy.getBody().front())
       if (isa<arith::ConstantOp>(each))

@@ -197,9 +197,8 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
 }
 
 LogicalResult RuntimeEmitter::emitCall(CallOp op) {
-  for (StringRef service :
-       {"alloc", "arena", "free", "launch", "launch_kernel", "constant",
-        "begin", "wait"})
+  for (StringRef service : {"alloc", "arena", "free", "launch", "launch_kernel",
+                            "constant", "begin", "wait"})
     if (op.getSymbol() == service || op.getCallback() == service)
       return op.emitOpError("names '")
              << service
@@ -253,8 +252,8 @@ LogicalResult RuntimeEmitter::emitLaunch(func::CallOp op) {
 
 Value RuntimeEmitter::addressOf(Location loc, func::FuncOp kernel) {
   auto type = FunctionType::get(builder.getContext(), {pointer}, TypeRange());
-  Value function = func::ConstantOp::create(builder, loc, type,
-                                            kernel.getSymName());
+  Value function =
+      func::ConstantOp::create(builder, loc, type, kernel.getSymName());
   return UnrealizedConversionCastOp::create(builder, loc, pointer, function)
       .getResult(0);
 }
@@ -287,22 +286,20 @@ LLVM::GlobalOp RuntimeEmitter::kernelRecord(func::FuncOp kernel,
   builder.setInsertionPointToStart(module.getBody());
   auto type = LLVM::LLVMStructType::getLiteral(
       builder.getContext(), {pointer, pointer, pointer, i64, i64});
-  record = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
-                                  LLVM::Linkage::Internal,
-                                  ("cp_record_" + kernel.getName()).str(),
-                                  Attribute());
+  record = LLVM::GlobalOp::create(
+      builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+      ("cp_record_" + kernel.getName()).str(), Attribute());
   builder.createBlock(&record.getInitializerRegion());
   Value fields[] = {
       addressOf(loc, kernel),
-      LLVM::AddressOfOp::create(builder, loc, pointer,
-                                deviceCode.getSymName()),
+      LLVM::AddressOfOp::create(builder, loc, pointer, deviceCode.getSymName()),
       LLVM::AddressOfOp::create(builder, loc, pointer, name.getSymName()),
       LLVM::ConstantOp::create(builder, loc, i64, buffers),
       LLVM::ConstantOp::create(builder, loc, i64, threads)};
   Value value = LLVM::UndefOp::create(builder, loc, type);
   for (auto [index, field] : llvm::enumerate(fields))
-    value = LLVM::InsertValueOp::create(builder, loc, value, field,
-                                        int64_t(index));
+    value =
+        LLVM::InsertValueOp::create(builder, loc, value, field, int64_t(index));
   LLVM::ReturnOp::create(builder, loc, value);
   return record;
 }
