@@ -6,15 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "Elements.h"
+#include "MoveArguments.h"
 #include "MoveKernels.h"
-#include "OpArguments.h"
 #include "Rows.h"
 #include "StridedCopy.h"
 
 namespace cp::kernels {
-
-#define GET_READER_embedding
-#include "KernelReaders.inc"
 
 namespace {
 /// The ids and the rows they name, in row-major order of the ids.
@@ -46,47 +44,17 @@ template <typename Id> static const char *gather(const Lookup &lookup) {
   return nullptr;
 }
 
-static const char *checkShapes(Arguments &in, const Buffer &ids,
-                               const Buffer &table, const Buffer &y) {
-  if (in.error())
-    return in.error();
-  if (ids.dtype != DType::I32 && ids.dtype != DType::I64)
-    return fail("embedding: ids must be i32 or i64, got %s",
-                dtypeName(ids.dtype));
-  if (elementBytes(table.dtype) == 0)
-    return fail("embedding: unknown element type %d of table; use one of "
-                "cprt_dtype",
-                static_cast<int>(table.dtype));
-  if (table.rank != 2 || y.rank != ids.rank + 1)
-    return fail("embedding: table must have rank 2 and y one dimension more "
-                "than ids, got ranks %d, %d and %d for ids, table and y",
-                ids.rank, table.rank, y.rank);
-  in.expectType(y, "y", table.dtype);
-  for (int32_t i = 0; i < ids.rank; ++i) {
-    Dim size = {"the size", ids.sizes[i], "ids"};
-    in.expectSize(y, "y", i, size);
-  }
-  Dim width = {"d", table.sizes[1], "table"};
-  in.expectSize(y, "y", y.rank - 1, width);
-  return in.error();
-}
-
 const char *embeddingKernel(const Call &call) {
-  Arguments in(call, "embedding");
-  EmbeddingAttributes attributes;
-  read(in, attributes);
-  const Buffer &ids = in.anyInput("ids", 0);
-  const Buffer &table = in.anyInput("table", 2);
-  const Buffer &y = in.anyOutput("y", 1);
-  if (const char *message = checkShapes(in, ids, table, y))
+  EmbeddingArgs args;
+  if (const char *message = decode(call, args))
     return message;
-
-  Lookup lookup = {ids, table, y, elementOffsets(ids, Slot::RowsIn),
-                   rowOffsets(y, Slot::RowsOut)};
+  Lookup lookup = {*args.ids, *args.table, *args.y,
+                   elementOffsets(*args.ids, Slot::RowsIn),
+                   rowOffsets(*args.y, Slot::RowsOut)};
   if (!lookup.idOffsets || !lookup.rowOffsets)
     return outOfMemory("embedding");
-  return ids.dtype == DType::I32 ? gather<int32_t>(lookup)
-                                 : gather<int64_t>(lookup);
+  return args.ids->dtype == DType::I32 ? gather<int32_t>(lookup)
+                                       : gather<int64_t>(lookup);
 }
 
 } // namespace cp::kernels

@@ -18,31 +18,42 @@ namespace cp::kernels {
 #include "KernelReaders.inc"
 
 template <typename T>
-const char *decode(const Call &call, MatmulArgs<T> &args) {
+const char *decode(const Call &call, MatmulBuffers<T> &args) {
   Arguments in(call, "matmul");
   MatmulAttributes attributes;
   read(in, attributes);
   args.accumulate = attributes.accumulate;
-  bool transposed = attributes.transposeB;
+  args.transposed = attributes.transposeB;
 
   Dim n = {"n"}, k = {"k"};
   const Buffer &a = in.anyInput("A", 1);
   in.expectType(a, "A", Element<T>::dtype);
   in.expectSize(a, "A", a.rank - 1, k);
-  View<const T, 2> w =
-      transposed ? in.input<T>("W", {&n, &k}) : in.input<T>("W", {&k, &n});
+  args.w =
+      args.transposed ? in.input<T>("W", {&n, &k}) : in.input<T>("W", {&k, &n});
   const Buffer &c = in.anyOutput("C", 1);
   in.expectType(c, "C", Element<T>::dtype);
   in.expectSameSizes(c, "C", a, "A", a.rank - 1);
   in.expectSize(c, "C", c.rank - 1, n);
-  if (in.error())
-    return in.error();
-
-  args.m = numRows(a);
+  args.a = &a;
+  args.c = &c;
   args.n = n.size;
   args.k = k.size;
-  args.w = w;
-  if (transposed)
+  return in.error();
+}
+
+template <typename T>
+const char *decode(const Call &call, MatmulArgs<T> &args) {
+  MatmulBuffers<T> from;
+  if (const char *message = decode(call, from))
+    return message;
+  const Buffer &a = *from.a, &c = *from.c;
+  args.accumulate = from.accumulate;
+  args.m = numRows(a);
+  args.n = from.n;
+  args.k = from.k;
+  args.w = from.w;
+  if (from.transposed)
     std::swap(args.w.strides[0], args.w.strides[1]);
   args.a = {static_cast<const T *>(a.data), rowOffsets(a, Slot::RowsIn),
             a.strides[a.rank - 1]};
@@ -52,8 +63,7 @@ const char *decode(const Call &call, MatmulArgs<T> &args) {
 }
 
 template <typename T>
-const char *decodeRows(const Call &call,
-                       MatmulArgs<T, AccumulatorOf<T>> &args) {
+const char *decode(const Call &call, ContractRowsBuffers<T> &args) {
   Arguments in(call, "contract_rows");
   ContractRowsAttributes attributes;
   read(in, attributes);
@@ -66,12 +76,25 @@ const char *decodeRows(const Call &call,
   in.expectSize(a, "A", a.rank - 1, m);
   in.expectSameSizes(w, "B", a, "A", a.rank - 1);
   in.expectSize(w, "B", w.rank - 1, n);
-  auto c = in.output<AccumulatorOf<T>>("C", {&m, &n});
-  if (in.error())
-    return in.error();
-
+  args.c = in.output<AccumulatorOf<T>>("C", {&m, &n});
+  args.a = &a;
+  args.b = &w;
   args.m = m.size;
   args.n = n.size;
+  return in.error();
+}
+
+template <typename T>
+const char *decodeRows(const Call &call,
+                       MatmulArgs<T, AccumulatorOf<T>> &args) {
+  ContractRowsBuffers<T> from;
+  if (const char *message = decode(call, from))
+    return message;
+  const Buffer &a = *from.a, &w = *from.b;
+  const auto &c = from.c;
+  args.accumulate = from.accumulate;
+  args.m = from.m;
+  args.n = from.n;
   args.k = numRows(a);
   args.a = {static_cast<const T *>(a.data), nullptr, a.strides[a.rank - 1]};
   args.w = {static_cast<const T *>(w.data), {0, w.strides[w.rank - 1]}};
@@ -90,6 +113,14 @@ const char *decodeRows(const Call &call,
 template const char *decodeRows(const Call &, MatmulArgs<float> &);
 template const char *decodeRows(const Call &, MatmulArgs<double> &);
 template const char *decodeRows(const Call &, MatmulArgs<BFloat16, float> &);
+
+template const char *decode(const Call &, MatmulBuffers<float> &);
+template const char *decode(const Call &, MatmulBuffers<double> &);
+template const char *decode(const Call &, MatmulBuffers<BFloat16> &);
+
+template const char *decode(const Call &, ContractRowsBuffers<float> &);
+template const char *decode(const Call &, ContractRowsBuffers<double> &);
+template const char *decode(const Call &, ContractRowsBuffers<BFloat16> &);
 
 template const char *decode(const Call &, MatmulArgs<float> &);
 template const char *decode(const Call &, MatmulArgs<double> &);

@@ -40,6 +40,26 @@ template <typename T> struct RowTensor {
   }
 };
 
+/// A call of matmul as it came: W is [n, k] where it is transposed.
+template <typename T> struct MatmulBuffers {
+  const Buffer *a, *c;
+  View<const T, 2> w;
+  int64_t n, k;
+  bool accumulate, transposed;
+};
+template <typename T>
+const char *decode(const Call &call, MatmulBuffers<T> &args);
+
+/// The same of contract_rows.
+template <typename T> struct ContractRowsBuffers {
+  const Buffer *a, *b;
+  View<AccumulatorOf<T>, 2> c;
+  int64_t m, n;
+  bool accumulate;
+};
+template <typename T>
+const char *decode(const Call &call, ContractRowsBuffers<T> &args);
+
 /// C[m, n] = sum_k A[m, k] W[k, n]. Sums are of AccumulatorOf<T>, and stored as
 /// Out.
 template <typename T, typename Out = T> struct MatmulArgs {

@@ -23,10 +23,6 @@
 
 namespace cp::kernels::cuda {
 
-#define GET_READER_matmul
-#define GET_READER_contract_rows
-#include "KernelReaders.inc"
-
 //===----------------------------------------------------------------------===//
 // The library
 //===----------------------------------------------------------------------===//
@@ -268,38 +264,25 @@ private:
 
 template <typename T>
 static const char *matmul(const Call &call, void *handle, void *stream) {
-  Arguments in(call, "matmul");
-  MatmulAttributes attributes;
-  read(in, attributes);
-  bool transposed = attributes.transposeB;
-  Dim n = {"n"}, k = {"k"};
-  const Buffer &a = in.anyInput("A", 1);
-  in.expectType(a, "A", Element<T>::dtype);
-  in.expectSize(a, "A", a.rank - 1, k);
-  View<const T, 2> w =
-      transposed ? in.input<T>("W", {&n, &k}) : in.input<T>("W", {&k, &n});
-  const Buffer &c = in.anyOutput("C", 1);
-  in.expectType(c, "C", Element<T>::dtype);
-  in.expectSameSizes(c, "C", a, "A", a.rank - 1);
-  in.expectSize(c, "C", c.rank - 1, n);
-  if (in.error())
-    return in.error();
+  MatmulBuffers<T> from;
+  if (const char *message = decode(call, from))
+    return message;
+  const Buffer &c = *from.c;
   Rows rows(stream);
-  if (const char *message = rows.read(a, c))
+  if (const char *message = rows.read(*from.a, c))
     return message;
   Workspace workspace(stream);
   Buffer weights = call.ins[1];
   int64_t strides[maxRank];
-  if (w.strides[1] != 1 && weights.sizes[1] != 1)
+  if (from.w.strides[1] != 1 && weights.sizes[1] != 1)
     if (const char *message =
             packed(call.ins[1], workspace, strides, weights, stream))
       return message;
   Matrix second = {weights.data,     weights.dtype,      weights.sizes[0],
                    weights.sizes[1], weights.strides[0], 0};
-  Product product = {rows.at(0), second,     rows.at(1),
-                     false,      transposed, attributes.accumulate,
-                     rows.rows,  n.size,     k.size,
-                     rows.batch};
+  Product product = {rows.at(0),      second,          rows.at(1), false,
+                     from.transposed, from.accumulate, rows.rows,  from.n,
+                     from.k,          rows.batch};
   if (const char *message = multiply(handle, product))
     return message;
   return rows.bringBack(c);
@@ -307,32 +290,22 @@ static const char *matmul(const Call &call, void *handle, void *stream) {
 
 template <typename T>
 static const char *contractRows(const Call &call, void *handle, void *stream) {
-  Arguments in(call, "contract_rows");
-  ContractRowsAttributes attributes;
-  read(in, attributes);
-  Dim m = {"m"}, n = {"n"};
-  const Buffer &a = in.anyInput("A", 1), &w = in.anyInput("B", 1);
-  in.expectType(a, "A", Element<T>::dtype);
-  in.expectType(w, "B", Element<T>::dtype);
-  in.expectSize(a, "A", a.rank - 1, m);
-  in.expectSameSizes(w, "B", a, "A", a.rank - 1);
-  in.expectSize(w, "B", w.rank - 1, n);
-  auto c = in.output<AccumulatorOf<T>>("C", {&m, &n});
-  if (in.error())
-    return in.error();
+  ContractRowsBuffers<T> from;
+  if (const char *message = decode(call, from))
+    return message;
   Rows rows(stream);
-  if (const char *message = rows.read(a, w))
+  if (const char *message = rows.read(*from.a, *from.b))
     return message;
   Matrix first = rows.at(0), second = rows.at(1);
   Workspace workspace(stream);
   Buffer sums = call.outs[0];
   int64_t strides[maxRank];
-  bool isDense = c.strides[1] == 1 || n.size == 1;
+  bool isDense = from.c.strides[1] == 1 || from.n == 1;
   if (!isDense)
     if (const char *message =
             packed(call.outs[0], workspace, strides, sums, stream))
       return message;
-  Matrix result = {sums.data, sums.dtype, m.size, n.size, sums.strides[0], 0};
+  Matrix result = {sums.data, sums.dtype, from.m, from.n, sums.strides[0], 0};
   // Sums over a batch are one behind the other; that of no rows is 0.
   int64_t batch = std::max<int64_t>(rows.batch, 1);
   int64_t depth = rows.batch ? rows.rows : 0;
@@ -342,9 +315,9 @@ static const char *contractRows(const Call &call, void *handle, void *stream) {
     here.data = static_cast<char *>(first.data) + i * first.batchStride * step;
     there.data =
         static_cast<char *>(second.data) + i * second.batchStride * step;
-    if (const char *message = multiply(
-            handle, {here, there, result, true, false,
-                     attributes.accumulate || i > 0, m.size, n.size, depth, 1}))
+    if (const char *message = multiply(handle, {here, there, result, true,
+                                                false, from.accumulate || i > 0,
+                                                from.m, from.n, depth, 1}))
       return message;
   }
   if (isDense)

@@ -4,24 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// What a call must be like, the processors' kernels check too; here it is read
-// for any element type, of which only the size counts.
-//
-//===----------------------------------------------------------------------===//
 
+#include "CeilDiv.h"
 #include "CudaKernels.h"
+#include "MoveArguments.h"
 #include "Moves.h"
-#include "OpArguments.h"
 
 #include <algorithm>
 
 namespace cp::kernels::cuda {
-
-#define GET_READER_copy
-#define GET_READER_repeat
-#define GET_READER_embedding
-#include "KernelReaders.inc"
 
 template <typename Unit>
 static const char *startMove(const char *op, const MoveShape &shape,
@@ -76,67 +67,25 @@ static const char *move(const char *op, MoveShape shape, int64_t element,
   }
 }
 
-static const char *checkTypes(Arguments &in, const char *op, const Buffer &from,
-                              const Buffer &to) {
-  in.expectType(to, "the output", from.dtype);
-  if (!in.error() && elementBytes(from.dtype) == 0)
-    return fail("%s: unknown element type %d; use one of cprt_dtype", op,
-                static_cast<int>(from.dtype));
-  return in.error();
+template <typename Args>
+static const char *moveOf(const char *op, const Call &call, void *stream) {
+  Args args;
+  if (const char *message = decode(onDevice(call), args))
+    return message;
+  MoveShape shape;
+  args.forEachDim([&](int64_t size, int64_t from, int64_t to) {
+    shape.add(size, from, to);
+  });
+  return move(op, shape, int64_t(elementBytes(args.from->dtype)),
+              args.from->data, args.to->data, stream);
 }
 
 const char *copy(const Call &call, void *stream) {
-  Call there = onDevice(call);
-  Arguments in(there, "copy");
-  CopyAttributes attributes;
-  read(in, attributes);
-  const Buffer &from = in.anyInput("the input", 0);
-  const Buffer &to = in.anyOutput("the output", 0);
-  in.expectSameSizes(to, "the output", from, "the input", from.rank);
-  if (const char *message = checkTypes(in, "copy", from, to))
-    return message;
-  MoveShape shape;
-  for (int i = 0; i < from.rank; ++i)
-    shape.add(from.sizes[i], from.strides[i], to.strides[i]);
-  return move("copy", shape, int64_t(elementBytes(from.dtype)), from.data,
-              to.data, stream);
+  return moveOf<CopyArgs>("copy", call, stream);
 }
 
 const char *repeat(const Call &call, void *stream) {
-  Call there = onDevice(call);
-  Arguments in(there, "repeat");
-  RepeatAttributes attributes;
-  read(in, attributes);
-  auto [dim, times, unit] = attributes;
-  const Buffer &from = in.anyInput("the input", 1);
-  const Buffer &to = in.anyOutput("the output", 1);
-  in.expectDimension("dim", dim, from.rank);
-  for (int32_t i = 0; i < from.rank && !in.error(); ++i) {
-    if (i == dim)
-      in.expectDivides({"the size of the repeated dimension", from.sizes[i]},
-                       {"unit", unit});
-    Dim size = {i == dim ? "times * size" : "the size",
-                from.sizes[i] * (i == dim ? times : 1), "the input"};
-    if (to.rank != from.rank)
-      in.expectSameSizes(to, "the output", from, "the input", 0);
-    else
-      in.expectSize(to, "the output", i, size);
-  }
-  if (const char *message = checkTypes(in, "repeat", from, to))
-    return message;
-  MoveShape shape;
-  for (int i = 0; i < from.rank; ++i) {
-    int64_t source = from.strides[i], target = to.strides[i];
-    if (i != dim) {
-      shape.add(from.sizes[i], source, target);
-      continue;
-    }
-    shape.add(from.sizes[i] / unit, unit * source, times * unit * target);
-    shape.add(times, 0, unit * target);
-    shape.add(unit, source, target);
-  }
-  return move("repeat", shape, int64_t(elementBytes(from.dtype)), from.data,
-              to.data, stream);
+  return moveOf<RepeatArgs>("repeat", call, stream);
 }
 
 template <typename Unit>
@@ -176,29 +125,10 @@ static int64_t elementsOfUnit(const Buffer &table, const Buffer &y) {
 }
 
 const char *embedding(const Call &call, void *stream) {
-  Call there = onDevice(call);
-  Arguments in(there, "embedding");
-  EmbeddingAttributes attributes;
-  read(in, attributes);
-  const Buffer &ids = in.anyInput("ids", 0);
-  const Buffer &table = in.anyInput("table", 2);
-  const Buffer &y = in.anyOutput("y", 1);
-  if (in.error())
-    return in.error();
-  if ((ids.dtype != DType::I32 && ids.dtype != DType::I64) || table.rank != 2 ||
-      y.rank != ids.rank + 1 || !elementBytes(table.dtype))
-    return fail("embedding: expected ids of i32 or i64, a table of rank 2, and "
-                "y of one dimension more than ids, got %s and ranks %d, %d, %d",
-                dtypeName(ids.dtype), ids.rank, table.rank, y.rank);
-  in.expectType(y, "y", table.dtype);
-  for (int32_t i = 0; i < ids.rank; ++i) {
-    Dim size = {"the size", ids.sizes[i], "ids"};
-    in.expectSize(y, "y", i, size);
-  }
-  Dim width = {"d", table.sizes[1], "table"};
-  in.expectSize(y, "y", y.rank - 1, width);
-  if (in.error())
-    return in.error();
+  EmbeddingArgs args;
+  if (const char *message = decode(onDevice(call), args))
+    return message;
+  const Buffer &ids = *args.ids, &table = *args.table, &y = *args.y;
   int64_t ratio = elementsOfUnit(table, y);
   if (ratio > 1)
     return gather<uint4>(ids, table, y, ratio, stream);
