@@ -55,6 +55,7 @@ runtimeSymbols(llvm::orc::LLJIT &jit, llvm::ArrayRef<RuntimeOperation> others) {
   add("cprt_launch", cprt_launch);
   add("cprt_launch_kernel", cprt_launch_kernel);
   add("cprt_constant", cprt_constant);
+  add("cprt_require", cprt_require);
   add("cprt_begin", cprt_begin);
   add("cprt_wait", cprt_wait);
   for (const RuntimeOperation &operation : others) {

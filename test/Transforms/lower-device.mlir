@@ -13,7 +13,10 @@
 // CHECK-DAG:    llvm.mlir.constant(8 : i64)
 // CHECK:      llvm.mlir.global internal constant @cp_constant_1(dense<[99, 112,
 // CHECK:      llvm.mlir.global external constant @cp_device_code() {{.*}} : !llvm.array<0 x i8>
+// CHECK:      llvm.mlir.global internal constant @cp_operations_0(
 // CHECK-LABEL: llvm.func @main(
+// CHECK:        %[[LIST:.*]] = llvm.mlir.addressof @cp_operations_0
+// CHECK:        llvm.call @cprt_require(%{{.*}}, %[[LIST]])
 // CHECK:        %[[RECORD:.*]] = llvm.mlir.addressof @cp_record_cp_kernel_0
 // CHECK:        llvm.call @cprt_launch_kernel(%{{.*}}, %{{.*}}, %[[RECORD]], %{{.*}})
 // CHECK:      module @cp_device

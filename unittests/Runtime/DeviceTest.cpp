@@ -200,6 +200,33 @@ TEST_F(DeviceTest, WhatHasNoKernelIsRefused) {
                         "f32[2, 2]; let the host compute what is missing"));
 }
 
+TEST_F(DeviceTest, AllThatIsMissingIsToldAtOnce) {
+  cprt_context *context = only();
+  cprt_require(context, "copy 0\nhalo 2\n");
+  EXPECT_STREQ(cprt_context_message(context), "");
+  cprt_require(context, "attention 2\ncopy 0\nhalo 2\nssd_grad 1\n");
+  EXPECT_EQ(cprt_context_status(context), CPRT_UNSUPPORTED);
+  EXPECT_THAT(cprt_context_message(context),
+              HasSubstr("fake has no kernel of attention (bf16), ssd_grad "
+                        "(f64), which the program calls"));
+}
+
+TEST_F(DeviceTest, WhatTheHostComputesIsNotMissing) {
+  cprt_context *context = only(/*fallsBack=*/true);
+  cprt_require(context, "attention 2\n");
+  EXPECT_STREQ(cprt_context_message(context), "");
+}
+
+TEST_F(DeviceTest, OperationsOfOnesOwnAreRefused) {
+  cprt_context *context = only();
+  cprt_signature signature = {"mine", nullptr, 0, nullptr, 0, nullptr, 0};
+  const int64_t none[] = {0, 0, 0, 1};
+  cprt_buffer read;
+  EXPECT_EQ(cprt_read_call(context, &signature, none, nullptr, &read, nullptr),
+            0);
+  EXPECT_EQ(cprt_context_status(context), CPRT_UNSUPPORTED);
+}
+
 TEST_F(DeviceTest, TheHostComputesWhatIsMissingOnCopies) {
   cprt_context *context = only(/*fallsBack=*/true);
   float *in = bring(context, {1, 2, 9, 3, 4, 9});

@@ -217,6 +217,13 @@ void cprt_launch_kernel(cprt_context *context, cprt_stream *stream,
 /// copy on the device, one for the context's life. Null after a failure.
 void *cprt_constant(cprt_context *context, const void *value, int64_t bytes);
 
+/// What a program that is also for devices says first: all operations that it
+/// calls, a line "name dtype" each, where the dtype is the number of that which
+/// the call is made for. A device that has no kernel of some, and must not fall
+/// back, fails the context with CPRT_UNSUPPORTED and the names of all of these,
+/// before anything has run. `operations` lives as long as the context.
+void cprt_require(cprt_context *context, const char *operations);
+
 /// Every operation has this form. `buffers` holds the inputs, then the outputs.
 /// `desc` is a constant table of 64-bit words:
 ///

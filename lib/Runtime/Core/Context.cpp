@@ -90,7 +90,7 @@ static Error runOnDevice(Context &context, Descriptor &call,
   DType dtype = keyType(call);
   if (queue.hasKernel(call.op(), dtype))
     return body(context, call);
-  if (!context.world.fallsBack && computes(call))
+  if (!context.world.fallsBack && computes(call.op(), dtype))
     return call.unsupported(
         std::string(queue.name()) + " has no kernel of it for " +
         (call.numIns() ? typeText(call.in(0)) : "it") +

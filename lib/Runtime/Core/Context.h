@@ -51,6 +51,8 @@ struct cprt_context {
   cp::runtime::Counters counters;
   /// In a world with a device.
   std::unique_ptr<cp::runtime::DeviceQueue> queue;
+  /// What cprt_require has looked through.
+  const char *required = nullptr;
   /// Of a call under way: its buffers have been brought to the host.
   bool isOnHost = false;
   bool runsOnDevice() const { return queue && !isOnHost; }

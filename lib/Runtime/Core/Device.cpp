@@ -6,9 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Context.h"
+#include "Elements.h"
+#include "Operations.h"
+#include "World.h"
 
 #include <cstring>
 #include <new>
+#include <sstream>
 
 using namespace cp::runtime;
 
@@ -110,6 +114,39 @@ extern "C" void cprt_on_host(cprt_context *context, cprt_op *op,
   context->isOnHost = true;
   op(context, nullptr, desc, buffers);
   context->isOnHost = before;
+}
+
+/// The operations of a list that the device has no kernel for, with their
+/// types.
+static std::string missing(const DeviceQueue &queue, const char *operations) {
+  std::string names;
+  std::istringstream lines(operations);
+  std::string op;
+  for (int dtype = 0; lines >> op >> dtype;) {
+    auto type = DType(dtype);
+    if (!computes(op.c_str(), type) || queue.hasKernel(op.c_str(), type))
+      continue;
+    names += (names.empty() ? "" : ", ") + op + " (" +
+             cp::kernels::dtypeName(type) + ")";
+  }
+  return names;
+}
+
+extern "C" void cprt_require(cprt_context *context, const char *operations) {
+  if (!context || !context->queue || !operations || context->world.fallsBack ||
+      context->required == operations)
+    return;
+  within(context, "require", [&]() -> Error {
+    context->required = operations;
+    std::string names = missing(*context->queue, operations);
+    if (names.empty())
+      return std::nullopt;
+    return Failure{CPRT_UNSUPPORTED,
+                   std::string(context->queue->name()) + " has no kernel of " +
+                       names +
+                       ", which the program calls; let the host compute them "
+                       "(--device-fallback), or use another form"};
+  });
 }
 
 extern "C" void *cprt_constant(cprt_context *context, const void *value,

@@ -27,7 +27,7 @@ namespace cp::runtime {
 /// on integers alone go by their first buffer.
 DType keyType(const Descriptor &call);
 /// Whether an operation computes, other than by combining what ranks have.
-bool computes(const Descriptor &call);
+bool computes(const char *op, DType dtype);
 
 /// The kernel that this world uses for `op` (static storage), or null; looked
 /// up once and kept by the context.

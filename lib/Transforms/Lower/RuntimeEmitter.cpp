@@ -108,11 +108,22 @@ LogicalResult RuntimeEmitter::convert(func::FuncOp entry) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   size.setValueAttr(builder.getI64IntegerAttr(frameSize));
   builder.setInsertionPoint(function);
+  if (isForDevice())
+    defineOperations(loc);
   records.define(builder, loc, entryCount++);
   StringAttr name = entry.getNameAttr();
   entry.erase();
   function.setSymNameAttr(name);
   return success();
+}
+
+/// A null-terminated text.
+static DenseElementsAttr textOf(MLIRContext *context, StringRef text) {
+  SmallVector<int8_t> bytes(text.begin(), text.end());
+  bytes.push_back(0);
+  auto type = RankedTensorType::get({int64_t(bytes.size())},
+                                    IntegerType::get(context, 8));
+  return DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes));
 }
 
 LLVM::ConstantOp RuntimeEmitter::makeFrame(func::FuncOp entry) {
@@ -145,7 +156,48 @@ LLVM::ConstantOp RuntimeEmitter::makeFrame(func::FuncOp entry) {
   LLVM::StoreOp::create(builder, loc, first, slot(loc, frame, NextRecord));
   LLVM::StoreOp::create(builder, loc, arguments, slot(loc, frame, Arguments));
   LLVM::StoreOp::create(builder, loc, table, slot(loc, frame, Table));
+  operations.clear();
+  if (isForDevice())
+    call(loc, "cprt_require",
+         {context,
+          LLVM::AddressOfOp::create(builder, loc, pointer, operationsName())});
   return size;
+}
+
+bool RuntimeEmitter::isForDevice() {
+  return module.lookupSymbol(deviceModuleName) != nullptr;
+}
+
+std::string RuntimeEmitter::operationsName() const {
+  return "cp_operations_" + std::to_string(entryCount);
+}
+
+/// In the order of their names.
+void RuntimeEmitter::defineOperations(Location loc) {
+  std::string text;
+  for (const auto &[symbol, dtype] : operations)
+    text += symbol + " " + std::to_string(dtype) + "\n";
+  DenseElementsAttr value = textOf(builder.getContext(), text);
+  LLVM::GlobalOp::create(
+      builder, loc,
+      LLVM::LLVMArrayType::get(builder.getI8Type(), value.getNumElements()),
+      /*isConstant=*/true, LLVM::Linkage::Internal, operationsName(), value);
+}
+
+/// The type that a call is made for, as the runtime tells it: of its first
+/// floating-point buffer, or its first.
+static int64_t keyTypeOf(ArrayRef<Value> buffers) {
+  int64_t key = absentType;
+  for (Value buffer : buffers) {
+    auto type = buffer ? dyn_cast<MemRefType>(buffer.getType()) : MemRefType();
+    if (!type)
+      continue;
+    if (key == absentType)
+      key = dtypeOf(type.getElementType()).value_or(absentType);
+    if (isa<FloatType>(type.getElementType()))
+      return dtypeOf(type.getElementType()).value_or(absentType);
+  }
+  return key;
 }
 
 void RuntimeEmitter::keep(Value buffer, Value start) {
@@ -198,7 +250,7 @@ LogicalResult RuntimeEmitter::emitAlloc(memref::AllocOp op) {
 
 LogicalResult RuntimeEmitter::emitCall(CallOp op) {
   for (StringRef service : {"alloc", "arena", "free", "launch", "launch_kernel",
-                            "constant", "begin", "wait"})
+                            "require", "constant", "begin", "wait"})
     if (op.getSymbol() == service || op.getCallback() == service)
       return op.emitOpError("names '")
              << service
@@ -258,15 +310,6 @@ Value RuntimeEmitter::addressOf(Location loc, func::FuncOp kernel) {
       .getResult(0);
 }
 
-/// A null-terminated text.
-static DenseElementsAttr textOf(MLIRContext *context, StringRef text) {
-  SmallVector<int8_t> bytes(text.begin(), text.end());
-  bytes.push_back(0);
-  auto type = RankedTensorType::get({int64_t(bytes.size())},
-                                    IntegerType::get(context, 8));
-  return DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes));
-}
-
 LLVM::GlobalOp RuntimeEmitter::kernelRecord(func::FuncOp kernel,
                                             int64_t threads, int64_t buffers) {
   LLVM::GlobalOp &record = kernelRecords[kernel.getNameAttr()];
@@ -315,7 +358,7 @@ LogicalResult RuntimeEmitter::emitGlobal(memref::GetGlobalOp op) {
   Location loc = op.getLoc();
   Value here = constantTable(loc, value.reshape(RankedTensorType::get(
                                       {size}, value.getElementType())));
-  if (!module.lookupSymbol(deviceModuleName)) {
+  if (!isForDevice()) {
     keep(op, here);
     return success();
   }
@@ -380,6 +423,9 @@ LogicalResult RuntimeEmitter::emitRuntimeCall(Location loc, StringRef symbol,
       return failure();
   }
   llvm::append_range(words, attributes);
+  if (symbol != "wait")
+    operations.insert(
+        {(symbol == "begin" ? callback : symbol).str(), keyTypeOf(buffers)});
   Value desc = nextCall(loc, buffers, words);
   SmallVector<Value> operands = {context, stream, desc, table};
   if (!callback.empty())

@@ -15,6 +15,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <set>
+#include <string>
+
 namespace cp {
 
 /// Turns functions on buffers of known shapes into straight lists of runtime
@@ -51,6 +54,11 @@ private:
   /// Makes frame and table, and returns the op that says how large the frame
   /// is: that is known at the end.
   mlir::LLVM::ConstantOp makeFrame(mlir::func::FuncOp entry);
+  /// Whether the module has kernels for a device.
+  bool isForDevice();
+  /// The global that lists the operations of the function that is converted.
+  std::string operationsName() const;
+  void defineOperations(mlir::Location loc);
   /// Keeps in the frame where `buffer` begins.
   void keep(mlir::Value buffer, mlir::Value start);
 
@@ -97,6 +105,7 @@ private:
   /// Of the function that is converted.
   CallRecords records;
   int32_t frameSize = FirstPlace;
+  std::set<std::pair<std::string, int64_t>> operations;
   llvm::DenseMap<mlir::Value, BufferPlace> places;
   llvm::DenseMap<mlir::StringAttr, mlir::Value> addresses;
   /// They are the work of affine maps, and types are few.
