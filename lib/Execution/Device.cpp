@@ -31,7 +31,7 @@ llvm::Expected<std::shared_ptr<Device>> Device::load(const std::string &path) {
 
 llvm::Expected<std::string> Device::find(llvm::StringRef name,
                                          const std::string &program) {
-  return findPlugin("device", name, program,
+  return findPlugin("device", name, program, "cprt_device_open",
                     "build with CUDA's compiler (scripts/build.sh cuda)");
 }
 

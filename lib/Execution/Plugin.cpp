@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <vector>
@@ -35,16 +36,25 @@ llvm::Expected<void *> loadPlugin(llvm::StringRef kind, const std::string &path,
 
 static constexpr llvm::StringLiteral prefix = "libcprt_", suffix = ".so";
 
+/// Whether a library is of a kind, as far as one can tell that does not load
+/// it.
+static bool names(const std::string &path, llvm::StringRef symbol) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  return file && (*file)->getBuffer().contains(symbol);
+}
+
 llvm::Expected<std::string> findPlugin(llvm::StringRef kind,
                                        llvm::StringRef name,
                                        const std::string &program,
+                                       llvm::StringRef symbol,
                                        llvm::StringRef advice) {
   std::string executable = llvm::sys::fs::getMainExecutable(
       program.c_str(), reinterpret_cast<void *>(&findPlugin));
   llvm::SmallString<256> folder =
       llvm::sys::path::parent_path(llvm::sys::path::parent_path(executable));
   llvm::sys::path::append(folder, "lib");
-  std::vector<std::string> names;
+  std::vector<std::string> others;
   std::error_code code;
   for (llvm::sys::fs::directory_iterator file(folder, code), end;
        !code && file != end; file.increment(code)) {
@@ -53,12 +63,13 @@ llvm::Expected<std::string> findPlugin(llvm::StringRef kind,
       continue;
     if (found == name)
       return file->path();
-    names.push_back(found.str());
+    if (names(file->path(), symbol))
+      others.push_back(found.str());
   }
-  llvm::sort(names);
+  llvm::sort(others);
   return llvm::createStringError(
       "there is no " + kind + " '" + name + "' in " + folder + "; " +
-      (names.empty() ? advice.str() : "it has " + llvm::join(names, ", ")));
+      (others.empty() ? advice.str() : "it has " + llvm::join(others, ", ")));
 }
 
 } // namespace cp

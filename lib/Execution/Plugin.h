@@ -21,11 +21,12 @@ llvm::Expected<void *> loadPlugin(llvm::StringRef kind, const std::string &path,
                                   const char *symbol);
 
 /// The file libcprt_<name>.so among those installed beside `program`, argv[0],
-/// or built with it. An error for one that is not there says `advice`, and what
-/// there is.
+/// or built with it. An error for one that is not there names those that have
+/// the function `symbol`, or says `advice` where there are none.
 llvm::Expected<std::string> findPlugin(llvm::StringRef kind,
                                        llvm::StringRef name,
                                        const std::string &program,
+                                       llvm::StringRef symbol,
                                        llvm::StringRef advice);
 
 } // namespace cp

@@ -94,8 +94,8 @@ RankWorld::step(EntryFn entry, std::function<void *const *(int64_t)> buffers) {
   return passed.count();
 }
 
-int64_t RankWorld::freeBytes() const {
-  return cprt_device_free_bytes(context(here.front()));
+int64_t RankWorld::freeBytes(int64_t rank) const {
+  return cprt_device_free_bytes(context(rank));
 }
 
 llvm::Expected<void *> RankWorld::allocate(int64_t rank, int64_t bytes) {

@@ -55,8 +55,8 @@ public:
 
   /// Whether ranks have their tensors on a device.
   bool hasDevice() const { return device != nullptr; }
-  /// What the device of the first rank here may still give; -1 if unknown.
-  int64_t freeBytes() const;
+  /// What the device of a rank here may still give it; -1 if unknown.
+  int64_t freeBytes(int64_t rank) const;
   /// Memory there of a rank here, which lives as long as this, and copies to it
   /// and from it. Errors as of a step.
   llvm::Expected<void *> allocate(int64_t rank, int64_t bytes);

@@ -7,7 +7,6 @@
 
 #include "SessionImpl.h"
 
-#include "cp/Execution/Memory.h"
 #include "cp/Files/Convert.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -209,69 +208,6 @@ llvm::Error Session::Impl::add(const Program &program) {
   bound.onDevice.resize(bound.results.size());
   programs.push_back(std::move(bound));
   return llvm::Error::success();
-}
-
-llvm::Error Session::Impl::checkDevice(const Bound &bound) const {
-  if (!world->hasDevice() || last)
-    return llvm::Error::success();
-  int64_t there = world->freeBytes();
-  MemoryUse need;
-  for (int64_t rank : world->ranksHere()) {
-    (void)rank;
-    need = need + memoryNeed(*bound.program).rank;
-  }
-  if (there < 0 || need.total() <= there)
-    return llvm::Error::success();
-  return llvm::createStringError(
-      std::to_string(world->ranksHere().size()) +
-      " rank(s) of this process need " + bytesText(need.total()) +
-      " of the device (program " + bytesText(need.program) + ", weights " +
-      bytesText(need.weights) + "), but it has " + bytesText(there) +
-      " left; take more ranks or devices, or a shorter sequence");
-}
-
-llvm::Error Session::Impl::sendToDevices(Bound &bound) {
-  for (size_t number : bound.arguments) {
-    Argument &argument = arguments[number];
-    if (llvm::Error error = argument.onDevice.send(
-            *world, [&](int64_t rank) -> llvm::ArrayRef<uint8_t> {
-              return argument.of(rank).bytes;
-            }))
-      return error;
-  }
-  for (auto [parts, device] : llvm::zip_equal(bound.results, bound.onDevice))
-    if (!parts.empty())
-      if (llvm::Error error = device.make(*world, [&](int64_t rank) {
-            return parts[size_t(rank)].bytes.size();
-          }))
-        return error;
-  return llvm::Error::success();
-}
-
-void Session::Impl::noteOnDevices(const Bound &bound) {
-  if (!world->hasDevice())
-    return;
-  for (size_t number : bound.arguments)
-    if (arguments[number].isUpdated)
-      arguments[number].onDevice.changedOnDevice();
-  for (DeviceParts &result : last->onDevice)
-    result.changedOnDevice();
-}
-
-llvm::Error Session::Impl::fetchArgument(size_t number) {
-  Argument &argument = arguments[number];
-  // What is shared nothing updates.
-  return argument.onDevice.fetch(
-      *world, [&](int64_t rank) -> llvm::MutableArrayRef<uint8_t> {
-        return argument.parts[size_t(rank)].bytes;
-      });
-}
-
-llvm::Error Session::Impl::fetchResult(size_t number) {
-  return last->onDevice[number].fetch(
-      *world, [&](int64_t rank) -> llvm::MutableArrayRef<uint8_t> {
-        return last->results[number][size_t(rank)].bytes;
-      });
 }
 
 /// The pointers that a rank's entry function gets. Those of arguments may be

@@ -84,8 +84,8 @@ private:
   llvm::Expected<size_t> addArgument(const TensorSpec &spec,
                                      llvm::StringSet<> &own);
   void fillTable(Bound &bound, int64_t rank);
-  /// That the tensors of the ranks here, and what their programs work on, fit
-  /// their device; before the first step.
+  /// That the tensors of each rank here, and what its program works on, fit its
+  /// device; before the first step.
   llvm::Error checkDevice(const Bound &bound) const;
   /// Brings arguments to devices, with room for results beside them.
   llvm::Error sendToDevices(Bound &bound);

@@ -38,7 +38,7 @@ Transport::load(const std::string &path) {
 
 llvm::Expected<std::string> Transport::find(llvm::StringRef name,
                                             const std::string &program) {
-  return findPlugin("transport", name, program,
+  return findPlugin("transport", name, program, "cprt_transport_open",
                     "install an MPI library with its compiler and build again");
 }
 

@@ -44,8 +44,9 @@ TEST(World, RefusesBadOptions) {
   cprt_options options = soundOptions(sizes, 2);
   for (size_t size : {0, 8, 20, 47, 1 << 20}) {
     options.struct_size = size;
-    expectRefused(&options,
-                  "struct_size is " + std::to_string(size) + ", expected 48");
+    expectRefused(&options, "struct_size is " + std::to_string(size) +
+                                ", expected " +
+                                std::to_string(sizeof(cprt_options)));
   }
   options = soundOptions(sizes, -1);
   expectRefused(&options, "num_axes is -1, expected 0 to 64");
@@ -81,10 +82,13 @@ TEST(World, TakesTheOptionsOfAnOlderHeader) {
   whole.deadline_ms = -1;
   whole.threads = -1;
   for (size_t size :
-       {offsetof(cprt_options, deadline_ms), offsetof(cprt_options, threads)}) {
+       {offsetof(cprt_options, deadline_ms), offsetof(cprt_options, threads),
+        offsetof(cprt_options, device)}) {
     std::vector<unsigned char> older(size);
     whole.struct_size = size;
     whole.deadline_ms = size < offsetof(cprt_options, threads) ? -1 : 5;
+    whole.threads = size < offsetof(cprt_options, device) ? -1 : 1;
+    whole.device_fallback = -1;
     std::memcpy(older.data(), &whole, size);
     cprt_world *world = nullptr;
     EXPECT_EQ(cprt_threads_create(
@@ -108,7 +112,10 @@ TEST(World, TakesTheOptionsOfANewerHeaderWithoutItsNewOnes) {
   EXPECT_EQ(cprt_threads_create(&newer.known, &world, nullptr, 0), CPRT_OK);
   cprt_world_destroy(world);
   newer.more[1] = 1;
-  expectRefused(&newer.known, "struct_size is 64, and behind 48 bytes");
+  expectRefused(&newer.known,
+                "struct_size is " + std::to_string(sizeof(newer)) +
+                    ", and behind " + std::to_string(sizeof(cprt_options)) +
+                    " bytes");
 }
 
 TEST(World, CutsMessagesToTheirRoom) {
@@ -130,9 +137,9 @@ TEST(World, RanksAndNames) {
   EXPECT_STREQ(cprt_context_message(world.context(0)), "");
   World alone(Sizes{});
   EXPECT_EQ(alone.size(), 1);
-  EXPECT_EQ(cprt_api_version(), 17u);
+  EXPECT_EQ(cprt_api_version(), 18u);
   EXPECT_STREQ(cprt_status_name(CPRT_TIMEOUT), "CPRT_TIMEOUT");
-  EXPECT_NE(cprt_status_name(static_cast<cprt_status>(7)), nullptr);
+  EXPECT_NE(cprt_status_name(static_cast<cprt_status>(8)), nullptr);
   EXPECT_EQ(cprt_dtype_size(CPRT_BF16), 2u);
   EXPECT_EQ(cprt_dtype_size(static_cast<cprt_dtype>(7)), 0u);
 }

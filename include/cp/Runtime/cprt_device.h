@@ -72,8 +72,8 @@ typedef struct cprt_device {
   /// until synchronize returns.
   void *(*allocate_host)(void *queue, int64_t bytes);
   void (*release_host)(void *queue, void *pointer);
-  /// The bytes that allocate may still give, of all queues together; -1 where
-  /// nobody knows.
+  /// The bytes that allocate may still give: of what queues share, an equal
+  /// part for each that is open. -1 where nobody knows.
   int64_t (*free_bytes)(void *queue);
   /// Whether there is a kernel of an operation for this type.
   int (*has_kernel)(void *state, const char *op, cprt_dtype dtype);
@@ -110,8 +110,8 @@ __attribute__((visibility("default")))
 cprt_status cprt_device_open(cprt_device *device, char *message,
                              size_t capacity);
 
-/// The bytes that this rank's device may still give; -1 where nobody knows, and
-/// without a device.
+/// The bytes that this rank's device may still give it, of what several ranks
+/// share an equal part; -1 where nobody knows, and without a device.
 int64_t cprt_device_free_bytes(cprt_context *context);
 /// Memory for what a program is handed: of this rank's device, or of the host
 /// in a world without one. 64-byte aligned; null after a failure. It goes with

@@ -16,6 +16,7 @@
 
 #include "cp/Runtime/cprt_device.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cuda_runtime.h>
 #include <map>
@@ -68,7 +69,10 @@ private:
 };
 
 struct State {
-  int count = 0;
+  explicit State(int count) : queues(size_t(count)) {}
+
+  /// Open ones, by card.
+  std::vector<std::atomic<int>> queues;
   Libraries libraries;
 };
 
@@ -81,7 +85,9 @@ struct Queue {
   std::unique_ptr<cuda::Blas> blas;
   std::string text;
 
-  Queue(State &state, int card) : state(state), card(card) {}
+  Queue(State &state, int card) : state(state), card(card) {
+    ++state.queues[size_t(card)];
+  }
   cprt_status open();
   ~Queue();
   cprt_status check(cudaError_t status, const char *what);
@@ -127,6 +133,7 @@ cprt_status Queue::open() {
 }
 
 Queue::~Queue() {
+  --state.queues[size_t(card)];
   (void)cudaSetDevice(card);
   if (stream)
     (void)cudaStreamSynchronize(stream);
@@ -148,7 +155,8 @@ static Queue &at(void *opaque) {
 static cprt_status openQueue(void *opaque, int64_t number, void **made,
                              char *message, size_t capacity) {
   auto &state = *static_cast<State *>(opaque);
-  auto queue = std::make_unique<Queue>(state, int(number % state.count));
+  auto queue = std::make_unique<Queue>(
+      state, int(number % int64_t(state.queues.size())));
   cprt_status status = queue->open();
   if (status != CPRT_OK)
     std::snprintf(message, capacity, "card %d: %s", queue->card,
@@ -188,7 +196,7 @@ static void releaseHost(void *opaque, void *pointer) {
   (void)cudaFreeHost(pointer);
 }
 
-/// What the card has, and what its pool keeps unused.
+/// A part of what the card has, and of what its pool keeps unused.
 static int64_t freeBytes(void *opaque) {
   Queue &queue = at(opaque);
   size_t free = 0, all = 0;
@@ -203,7 +211,8 @@ static int64_t freeBytes(void *opaque) {
                                   &reserved);
     (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
   }
-  return int64_t(free + (reserved - used));
+  return int64_t(free + (reserved - used)) /
+         queue.state.queues[size_t(queue.card)];
 }
 
 static bool isProduct(const char *op) {
@@ -352,12 +361,12 @@ static cprt_status checkCards(int &count, char *message, size_t capacity) {
 
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
                                         size_t capacity) {
-  auto state = std::make_unique<State>();
-  cprt_status status = checkCards(state->count, message, capacity);
+  int count = 0;
+  cprt_status status = checkCards(count, message, capacity);
   if (status != CPRT_OK)
     return status;
   *device = {device->struct_size,
-             state.release(),
+             new State(count),
              "cuda",
              /*is_host_memory=*/0,
              openQueue,
