@@ -69,11 +69,6 @@ static Expected<std::string> ptxOf(Module &module) {
     return machine.takeError();
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple());
-  auto refuse = [](const Twine &what) {
-    return createStringError(
-        "a loop of the program takes a function that no card has: " + what +
-        "; compile in f32, or without a device");
-  };
   // The code generator ends the process where it knows no code for them.
   for (const Function &function : module)
     if (function.isDeclaration() &&

@@ -38,12 +38,16 @@ llvm::Error Session::Impl::sendToDevices(Bound &bound) {
             }))
       return error;
   }
-  for (auto [parts, device] : llvm::zip_equal(bound.results, bound.onDevice))
-    if (!parts.empty())
-      if (llvm::Error error = device.make(*world, [&](int64_t rank) {
-            return parts[size_t(rank)].bytes.size();
-          }))
-        return error;
+  for (size_t i = 0; i < bound.results.size(); ++i) {
+    llvm::ArrayRef<HostTensor> parts = bound.results[i];
+    if (parts.empty())
+      continue;
+    auto bytesOf = [parts](int64_t rank) {
+      return parts[size_t(rank)].bytes.size();
+    };
+    if (llvm::Error error = bound.onDevice[i].make(*world, bytesOf))
+      return error;
+  }
   return llvm::Error::success();
 }
 
