@@ -8,7 +8,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -eq 1 ] || {
-  sed -n '2,8p' "$0" >&2
+  sed -n '2,7p' "$0" >&2
   exit 2
 }
 mkdir -p "$1/bin" "$1/lib" "$1/programs"

@@ -22,7 +22,7 @@ for option in "$@"; do
   --peer=*) peer=${option#*=} ;;
   --out=*) out=${option#*=} ;;
   *)
-    sed -n '2,16p' "$0" >&2
+    sed -n '2,14p' "$0" >&2
     exit 2
     ;;
   esac
@@ -106,7 +106,7 @@ programs() {
   done
   rm -f "$whole"
   cat "$out/programs.csv"
-  [ $failures = 0 ]
+  [ $count -gt 0 ] && [ $failures = 0 ]
 }
 row() { # title, program, options...
   launch "$2" "${@:3}" --check-against="$whole" --tolerance=1 \

@@ -61,7 +61,7 @@ typedef struct cprt_device {
   /// A queue for the rank that is the `number`th of its process.
   cprt_status (*open)(void *state, int64_t number, void **queue, char *message,
                       size_t capacity);
-  /// With all that was allocated on it.
+  /// When all that was allocated on it has been released.
   void (*close)(void *queue);
   /// 256-byte aligned; null where there is no such block. Freed memory may
   /// still be used by what was started before.

@@ -27,6 +27,10 @@ Error DeviceQueue::open(const cprt_device &device, int64_t number,
 
 DeviceQueue::~DeviceQueue() {
   releaseMirror();
+  if (packed)
+    release(packed);
+  for (const auto &[value, there] : constants)
+    release(there);
   device.close(queue);
 }
 

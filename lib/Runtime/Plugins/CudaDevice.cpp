@@ -21,7 +21,6 @@
 #include <cuda_runtime.h>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,8 @@ namespace {
 /// The least card that kernels are for: compute capability 8.0.
 constexpr int leastMajor = 8;
 
-/// A program's own kernels, by the text that they were compiled from, on the
-/// cards of this process.
+/// A program's own kernels, by the text that they were compiled from. Of a
+/// queue: behind it another program may have these addresses.
 class Libraries {
 public:
   ~Libraries() {
@@ -41,7 +40,6 @@ public:
       (void)cudaLibraryUnload(library);
   }
   cudaError_t find(const cprt_kernel &kernel, cudaKernel_t &found) {
-    std::lock_guard<std::mutex> lock(mutex);
     if (auto known = kernels.find(&kernel); known != kernels.end()) {
       found = known->second;
       return cudaSuccess;
@@ -63,7 +61,6 @@ public:
   }
 
 private:
-  std::mutex mutex;
   std::map<const char *, cudaLibrary_t> loaded;
   std::map<const cprt_kernel *, cudaKernel_t> kernels;
 };
@@ -73,7 +70,6 @@ struct State {
 
   /// Open ones, by card.
   std::vector<std::atomic<int>> queues;
-  Libraries libraries;
 };
 
 struct Queue {
@@ -83,6 +79,7 @@ struct Queue {
   /// What kernels find wrong, on the card, and a copy on the host.
   int64_t *faults = nullptr, *found = nullptr;
   std::unique_ptr<cuda::Blas> blas;
+  Libraries libraries;
   std::string text;
 
   Queue(State &state, int card) : state(state), card(card) {
@@ -277,9 +274,8 @@ static cprt_status launch(void *opaque, const cprt_kernel *kernel,
   if (!blocks)
     return CPRT_OK;
   cudaKernel_t function = nullptr;
-  if (cprt_status status =
-          queue.check(queue.state.libraries.find(*kernel, function),
-                      "the program's code for cards"))
+  if (cprt_status status = queue.check(queue.libraries.find(*kernel, function),
+                                       "the program's code for cards"))
     return status;
   void *arguments[most];
   for (int64_t i = 0; i < kernel->num_buffers; ++i)
