@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -45,7 +46,8 @@ struct FakeDevice {
   std::set<std::string> kernels = {"copy"};
   std::vector<std::string> calls;
   int64_t mostBytes = 1 << 20;
-  int openQueues = 0, hostBlocks = 0, launches = 0;
+  // Ranks count at the same time.
+  std::atomic<int> openQueues = 0, hostBlocks = 0, launches = 0;
   std::string fault;
 
   FakeDevice() {
