@@ -184,6 +184,8 @@ const char *decode(const Call &call, AttentionGradArgs<T> &args) {
     return fail("attention_grad: causal wants as many keys as queries, got "
                 "%lld and %lld; or give the queries' positions",
                 static_cast<long long>(args.s), static_cast<long long>(args.l));
+  if (in.isOnDevice())
+    return nullptr;
   if (args.positions.data)
     return checkPositions("attention_grad", args, args.s);
   return checkPlaces("attention_grad", args.places, args.b, args.l);
@@ -257,8 +259,9 @@ const char *decodeBlock(const Call &call, AttentionGradArgs<T> &args) {
   if (args.causal && !args.positions.data)
     return fail("%s: causal wants the queries' positions", in.operation());
   // Of the keys that are elsewhere nothing is known here.
-  return args.positions.data ? checkPositions(in.operation(), args, INT64_MAX)
-                             : nullptr;
+  return args.positions.data && !in.isOnDevice()
+             ? checkPositions(in.operation(), args, INT64_MAX)
+             : nullptr;
 }
 
 template <typename Acc>

@@ -49,15 +49,6 @@ void ElementRuns::finish() {
     numRuns *= sizes[dim];
 }
 
-int64_t ElementRuns::offset(int tensor, int64_t run) const {
-  int64_t offset = 0;
-  for (int dim = rank - 1; dim >= 0; --dim) {
-    offset += run % sizes[dim] * strides[tensor][dim];
-    run /= sizes[dim];
-  }
-  return offset;
-}
-
 bool ElementRuns::isDense() const {
   for (int tensor = 0; tensor < numTensors; ++tensor)
     if (strides[tensor][rank] != 1 && runLength != 1)

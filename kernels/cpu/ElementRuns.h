@@ -10,6 +10,12 @@
 
 #include "Kernels.h"
 
+#ifdef __CUDACC__
+#define CP_ANYWHERE __host__ __device__
+#else
+#define CP_ANYWHERE
+#endif
+
 namespace cp::kernels {
 
 /// The elements of tensors that have the same sizes, for what works on each
@@ -25,12 +31,20 @@ public:
   void finish();
 
   /// How many runs there are, and the elements of each.
-  int64_t count() const { return numRuns; }
-  int64_t length() const { return runLength; }
+  CP_ANYWHERE int64_t count() const { return numRuns; }
+  CP_ANYWHERE int64_t length() const { return runLength; }
   /// In elements, within a run.
-  int64_t stride(int tensor) const { return strides[tensor][rank]; }
-  /// In elements, of the start of a run.
-  int64_t offset(int tensor, int64_t run) const;
+  CP_ANYWHERE int64_t stride(int tensor) const { return strides[tensor][rank]; }
+  /// In elements, of the start of a run. Inlined as View::at is.
+  [[gnu::always_inline]] CP_ANYWHERE int64_t offset(int tensor,
+                                                    int64_t run) const {
+    int64_t at = 0;
+    for (int dim = rank - 1; dim >= 0; --dim) {
+      at += run % sizes[dim] * strides[tensor][dim];
+      run /= sizes[dim];
+    }
+    return at;
+  }
   /// Whether all tensors are dense within a run.
   bool isDense() const;
 

@@ -15,7 +15,7 @@ namespace cp::kernels {
 #include "KernelReaders.inc"
 
 template <typename T>
-const char *decode(const Call &call, EmbeddingGradArgs<T> &args) {
+const char *decode(const Call &call, EmbeddingGradBuffers<T> &args) {
   Arguments in(call, "embedding_grad");
   EmbeddingGradAttributes attributes;
   read(in, attributes);
@@ -43,15 +43,29 @@ const char *decode(const Call &call, EmbeddingGradArgs<T> &args) {
   args.rows = numRows(dy);
   args.v = v.size;
   args.d = d.size;
-  args.ids = ids.data;
-  args.hasWideIds = ids.dtype == DType::I64;
-  args.idRows = elementOffsets(ids, Slot::RowsIn);
-  args.dy = {static_cast<const T *>(dy.data), rowOffsets(dy, Slot::RowsOut),
-             dy.strides[dy.rank - 1]};
+  args.ids = &ids;
+  args.dy = &dy;
+  return nullptr;
+}
+
+template <typename T>
+const char *decode(const Call &call, EmbeddingGradArgs<T> &args) {
+  EmbeddingGradBuffers<T> from;
+  if (const char *wrong = decode(call, from))
+    return wrong;
+  static_cast<EmbeddingGradShape<T> &>(args) = from;
+  args.ids = from.ids->data;
+  args.hasWideIds = from.ids->dtype == DType::I64;
+  args.idRows = elementOffsets(*from.ids, Slot::RowsIn);
+  args.dy = rowTensor<const T>(from.dy, Slot::RowsOut);
   if (!args.idRows || !args.dy.rows)
     return outOfMemory("embedding_grad");
   return nullptr;
 }
+
+template const char *decode(const Call &, EmbeddingGradBuffers<float> &);
+template const char *decode(const Call &, EmbeddingGradBuffers<double> &);
+template const char *decode(const Call &, EmbeddingGradBuffers<BFloat16> &);
 
 template const char *decode(const Call &, EmbeddingGradArgs<float> &);
 template const char *decode(const Call &, EmbeddingGradArgs<double> &);

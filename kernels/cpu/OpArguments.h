@@ -154,14 +154,23 @@ template <typename T> struct LinearCrossEntropyGradArgs : HeadArgs<T> {
 template <typename T>
 const char *decode(const Call &call, LinearCrossEntropyGradArgs<T> &args);
 
-/// Ids are i64 or i32; that of row i stands at idRows[i].
-template <typename T> struct EmbeddingGradArgs {
+template <typename T> struct EmbeddingGradShape {
   int64_t rows, v, d;
+  View<AccumulatorOf<T>, 2> dtable;
+};
+/// A call as it came. Ids are i64 or i32.
+template <typename T> struct EmbeddingGradBuffers : EmbeddingGradShape<T> {
+  const Buffer *ids, *dy;
+};
+template <typename T>
+const char *decode(const Call &call, EmbeddingGradBuffers<T> &args);
+
+/// The id of row i stands at idRows[i].
+template <typename T> struct EmbeddingGradArgs : EmbeddingGradShape<T> {
   const void *ids;
   bool hasWideIds;
   const int64_t *idRows;
   RowTensor<const T> dy;
-  View<AccumulatorOf<T>, 2> dtable;
 };
 template <typename T>
 const char *decode(const Call &call, EmbeddingGradArgs<T> &args);
@@ -186,14 +195,19 @@ template <typename T> struct RmsNormArgs : RmsNormShape<T> {
 template <typename T>
 const char *decode(const Call &call, RmsNormArgs<T> &args);
 
-template <typename T> struct RmsNormGradArgs {
-  int64_t rows, c, groups;
-  double eps;
-  bool gateFirst;
-  RowTensor<const T> x, dy, gate;
-  View<const T, 1> weight;
-  RowTensor<T> dx, dgate;
+template <typename T> struct RmsNormGradShape : RmsNormShape<T> {
   View<AccumulatorOf<T>, 1> dweight;
+};
+/// A call as it came; `gate` and `dgate` are null where there are none.
+template <typename T> struct RmsNormGradBuffers : RmsNormGradShape<T> {
+  const Buffer *x, *dy, *gate, *dx, *dgate;
+};
+template <typename T>
+const char *decode(const Call &call, RmsNormGradBuffers<T> &args);
+
+template <typename T> struct RmsNormGradArgs : RmsNormGradShape<T> {
+  RowTensor<const T> x, dy, gate;
+  RowTensor<T> dx, dgate;
 };
 template <typename T>
 const char *decode(const Call &call, RmsNormGradArgs<T> &args);
@@ -353,7 +367,9 @@ const char *decode(const Call &call, SquaredNormArgs<T> &args);
 template <typename T> struct UpdateArgs {
   ElementRuns runs;
   const T *param, *grad;
-  double rate, scale, weightDecay;
+  /// Where the tensors are.
+  const double *rate, *scale;
+  double weightDecay;
 };
 
 template <typename T> struct SgdArgs : UpdateArgs<T> {
@@ -367,7 +383,7 @@ template <typename T> struct AdamwArgs : UpdateArgs<T> {
   T *updated, *expAvgOut, *expAvgSqOut;
   BFloat16 *rounded;
   /// From 1.
-  int64_t step;
+  const int64_t *step;
   double beta1, beta2, eps;
 };
 template <typename T> const char *decode(const Call &call, AdamwArgs<T> &args);
@@ -377,8 +393,8 @@ template <typename T> struct AccumulateArgs {
   ElementRuns runs;
   const T *grad, *sum;
   T *updated;
-  /// Nothing is in the sum yet.
-  bool isFirst;
+  /// From 0, with which nothing is in the sum yet.
+  const int64_t *microBatch;
 };
 template <typename T>
 const char *decode(const Call &call, AccumulateArgs<T> &args);

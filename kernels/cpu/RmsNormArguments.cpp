@@ -15,14 +15,6 @@ namespace cp::kernels {
 #define GET_READER_rms_norm_grad
 #include "KernelReaders.inc"
 
-template <typename T>
-static RowTensor<T> rowTensor(const Buffer *buffer, Slot slot) {
-  if (!buffer)
-    return {};
-  return {static_cast<T *>(buffer->data), rowOffsets(*buffer, slot),
-          buffer->strides[buffer->rank - 1]};
-}
-
 namespace {
 /// Reads the buffers of a norm or of its adjoint, which all have the sizes of
 /// `x` but those that are per channel.
@@ -103,31 +95,40 @@ const char *decode(const Call &call, RmsNormArgs<T> &args) {
 }
 
 template <typename T>
-const char *decode(const Call &call, RmsNormGradArgs<T> &args) {
+const char *decode(const Call &call, RmsNormGradBuffers<T> &args) {
   Arguments in(call, "rms_norm_grad");
   RmsNormGradAttributes attributes;
   read(in, attributes);
   NormReader<T> reader(in);
   reader.readX();
-  const Buffer *dy = reader.input("dy");
+  args.x = reader.x;
+  args.dy = reader.input("dy");
   args.weight = in.optionalInput<T>("weight", {&reader.c});
   const Buffer *gate = in.hasNext() ? reader.input("gate") : nullptr;
-  const Buffer *dx = reader.output("dx");
+  args.gate = gate;
+  args.dx = reader.output("dx");
   args.dweight = in.output<AccumulatorOf<T>>("dweight", {&reader.c});
   if (!in.error() && call.numOuts != (gate ? 3 : 2))
     return fail("rms_norm_grad: expected %s dgate beside %s gate, got %zu "
                 "outputs",
                 gate ? "a" : "no", gate ? "a" : "no", call.numOuts);
-  const Buffer *dgate = gate ? reader.output("dgate") : nullptr;
-  if (const char *wrong = reader.finish(attributes, args))
+  args.dgate = gate ? reader.output("dgate") : nullptr;
+  return reader.finish(attributes, args);
+}
+
+template <typename T>
+const char *decode(const Call &call, RmsNormGradArgs<T> &args) {
+  RmsNormGradBuffers<T> from;
+  if (const char *wrong = decode(call, from))
     return wrong;
-  args.x = rowTensor<const T>(reader.x, Slot::RowsIn);
-  args.dy = rowTensor<const T>(dy, Slot::RowsCotangent);
-  args.gate = rowTensor<const T>(gate, Slot::RowsGate);
-  args.dx = rowTensor<T>(dx, Slot::RowsOut);
-  args.dgate = rowTensor<T>(dgate, Slot::RowsGateOut);
+  static_cast<RmsNormGradShape<T> &>(args) = from;
+  args.x = rowTensor<const T>(from.x, Slot::RowsIn);
+  args.dy = rowTensor<const T>(from.dy, Slot::RowsCotangent);
+  args.gate = rowTensor<const T>(from.gate, Slot::RowsGate);
+  args.dx = rowTensor<T>(from.dx, Slot::RowsOut);
+  args.dgate = rowTensor<T>(from.dgate, Slot::RowsGateOut);
   if (!args.x.rows || !args.dy.rows || !args.dx.rows ||
-      (gate && (!args.gate.rows || !args.dgate.rows)))
+      (from.gate && (!args.gate.rows || !args.dgate.rows)))
     return outOfMemory("rms_norm_grad");
   return nullptr;
 }
@@ -139,6 +140,10 @@ template const char *decode(const Call &, RmsNormBuffers<BFloat16> &);
 template const char *decode(const Call &, RmsNormArgs<float> &);
 template const char *decode(const Call &, RmsNormArgs<double> &);
 template const char *decode(const Call &, RmsNormArgs<BFloat16> &);
+
+template const char *decode(const Call &, RmsNormGradBuffers<float> &);
+template const char *decode(const Call &, RmsNormGradBuffers<double> &);
+template const char *decode(const Call &, RmsNormGradBuffers<BFloat16> &);
 
 template const char *decode(const Call &, RmsNormGradArgs<float> &);
 template const char *decode(const Call &, RmsNormGradArgs<double> &);

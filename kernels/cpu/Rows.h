@@ -8,7 +8,7 @@
 #ifndef CP_KERNELS_CPU_ROWS_H
 #define CP_KERNELS_CPU_ROWS_H
 
-#include "Kernels.h"
+#include "OpArguments.h"
 #include "Scratch.h"
 
 namespace cp::kernels {
@@ -21,6 +21,15 @@ int64_t numRows(const Buffer &buffer);
 const int64_t *rowOffsets(const Buffer &buffer, Slot slot);
 /// The same for each element.
 const int64_t *elementOffsets(const Buffer &buffer, Slot slot);
+
+/// A tensor as its rows, whose offsets live in `slot` and may be null as above;
+/// nothing of none.
+template <typename T> RowTensor<T> rowTensor(const Buffer *buffer, Slot slot) {
+  if (!buffer)
+    return {};
+  return {static_cast<T *>(buffer->data), rowOffsets(*buffer, slot),
+          buffer->strides[buffer->rank - 1]};
+}
 
 } // namespace cp::kernels
 

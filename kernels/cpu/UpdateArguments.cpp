@@ -67,8 +67,8 @@ public:
     args.param = this->input("param");
     args.grad = this->input("grad");
   }
-  void readRate() { rate = in.template scalarInput<double>("rate"); }
-  void readScale() { scale = in.template scalarInput<double>("scale"); }
+  void readRate() { args.rate = in.template scalarInput<double>("rate"); }
+  void readScale() { args.scale = in.template scalarInput<double>("scale"); }
 
   /// Behind `count` outputs there may be one more. The rounded parameters, or
   /// null.
@@ -83,18 +83,15 @@ public:
   const char *finish() {
     if (in.error())
       return in.error();
-    args.rate = *rate;
-    args.scale = *scale;
     args.runs.finish();
-    if (!std::isfinite(args.rate))
+    if (!in.isOnDevice() && !std::isfinite(*args.rate))
       return fail("%s: rate must be a number, got %g; give another one",
-                  in.operation(), args.rate);
+                  in.operation(), *args.rate);
     return nullptr;
   }
 
 private:
   UpdateArgs<T> &args;
-  const double *rate = nullptr, *scale = nullptr;
 };
 
 } // namespace
@@ -142,7 +139,7 @@ template <typename T> const char *decode(const Call &call, AdamwArgs<T> &args) {
   args.expAvg = reader.input("exp_avg");
   args.expAvgSq = reader.input("exp_avg_sq");
   reader.readRate();
-  const int64_t *step = in.scalarInput<int64_t>("step");
+  args.step = in.scalarInput<int64_t>("step");
   reader.readScale();
   args.updated = reader.output("updated");
   args.expAvgOut = reader.output("exp_avg_out");
@@ -150,12 +147,11 @@ template <typename T> const char *decode(const Call &call, AdamwArgs<T> &args) {
   args.rounded = reader.rounded(call, 3);
   if (const char *wrong = reader.finish())
     return wrong;
-  args.step = *step;
-  if (args.step < 1)
+  if (!in.isOnDevice() && *args.step < 1)
     return fail(
         "adamw: step must be at least 1, the first one, got %lld; count "
         "the steps from 1",
-        static_cast<long long>(args.step));
+        static_cast<long long>(*args.step));
   return nullptr;
 }
 
@@ -167,12 +163,11 @@ const char *decode(const Call &call, AccumulateArgs<T> &args) {
   ElementReader<T> reader(in, args.runs);
   args.grad = reader.input("grad");
   args.sum = reader.input("sum");
-  const int64_t *index = in.scalarInput<int64_t>("micro_batch");
+  args.microBatch = in.scalarInput<int64_t>("micro_batch");
   args.updated = reader.output("updated");
   if (in.error())
     return in.error();
   args.runs.finish();
-  args.isFirst = *index == 0;
   return nullptr;
 }
 

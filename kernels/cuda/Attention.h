@@ -8,57 +8,14 @@
 #ifndef CP_KERNELS_CUDA_ATTENTION_H
 #define CP_KERNELS_CUDA_ATTENTION_H
 
-#include "Launch.h"
-#include "OpArguments.h"
+#include "AttentionMask.h"
 
 namespace cp::kernels::cuda {
-
-/// Where each row of a part stands in the whole, from its runs: words of three
-/// a run, and where the run begins in the part.
-struct FillPositions {
-  static constexpr int threads = 256, blocks = 1, words = 4;
-  using Shared = Nothing;
-
-  const int64_t *runs;
-  int64_t count, rows;
-  int64_t *positions;
-
-  CP_DEVICE void operator()() const {
-    int64_t row = int64_t(blockX()) * threads + thread();
-    if (row >= rows)
-      return;
-    int64_t low = 0, high = count;
-    // The last run that begins at the row or before it.
-    while (high - low > 1) {
-      int64_t middle = (low + high) / 2;
-      if (runs[middle * words + 3] <= row)
-        low = middle;
-      else
-        high = middle;
-    }
-    const int64_t *run = runs + low * words;
-    positions[row] = run[0] + (row - run[3]) * run[2];
-  }
-};
 
 /// What kernels for attention are handed.
 template <typename T> struct AttentionWork {
   AttentionArgs<T> args;
   const int64_t *queries, *keys;
-
-  /// The least position that a query sees, which is beyond its own where it
-  /// sees none.
-  CP_DEVICE int64_t firstSeen(int64_t b, int64_t row, int64_t position) const {
-    int64_t first = 0;
-    if (args.mask.window && position - args.mask.window + 1 > first)
-      first = position - args.mask.window + 1;
-    if (args.places.data) {
-      int64_t place = *at(args.places, b, row);
-      int64_t begin = place < 0 ? position + 1 : position - place;
-      first = begin > first ? begin : first;
-    }
-    return first;
-  }
 };
 
 /// Any sizes and strides, a warp for each query of a head: each lane takes a
@@ -87,7 +44,7 @@ template <typename T> struct AttentionPlain {
                   Acc(widened(*at(args.q, b, row, h, i)) * Acc(args.scale)));
     warpBarrier();
     int64_t last = work.queries[row];
-    int64_t first = work.firstSeen(b, row, last);
+    int64_t first = firstSeen(args.mask, args.places, b, row, last);
     Acc top = -Acc(__builtin_huge_val()), sum = 0, result[perLane] = {};
     for (int64_t begin = 0; begin < args.s; begin += warpSize) {
       int64_t key = begin + lane();
@@ -157,10 +114,8 @@ private:
     }
     if (lane() == 0)
       *at(args.lse, b, h, row) =
-          sum == Acc(0) ? -Acc(__builtin_huge_val()) : top + logOf(sum);
+          sum == Acc(0) ? -Acc(__builtin_huge_val()) : top + logarithm(sum);
   }
-  CP_DEVICE static float logOf(float x) { return logf(x); }
-  CP_DEVICE static double logOf(double x) { return log(x); }
 };
 
 } // namespace cp::kernels::cuda

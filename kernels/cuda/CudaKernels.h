@@ -30,7 +30,7 @@ struct KernelEntry {
   KernelFn fn;
 };
 
-/// All that are of one type; `count` receives their number. Static storage.
+/// All; `count` receives their number. Static storage.
 const KernelEntry *kernels(size_t &count);
 /// The one for `op` on `dtype`; null when there is none.
 KernelFn findKernel(const char *op, DType dtype);
@@ -43,6 +43,22 @@ template <typename T> const char *rmsNorm(const Call &call, void *stream);
 template <typename T> const char *rotary(const Call &call, void *stream);
 /// Heads of at most 256 channels. Places are not checked.
 template <typename T> const char *attention(const Call &call, void *stream);
+template <typename Acc>
+const char *attentionMerge(const Call &call, void *stream);
+// Of the data of the following nothing is checked that lies on the device.
+template <typename T> const char *embeddingGrad(const Call &call, void *stream);
+template <typename T> const char *conv1dGrad(const Call &call, void *stream);
+template <typename T> const char *rmsNormGrad(const Call &call, void *stream);
+template <typename T> const char *ssdGrad(const Call &call, void *stream);
+template <typename T> const char *ssdGradStates(const Call &call, void *stream);
+template <typename T> const char *attentionGrad(const Call &call, void *stream);
+template <typename T>
+const char *attentionGradBlock(const Call &call, void *stream);
+template <typename T> const char *squaredNorm(const Call &call, void *stream);
+template <typename T> const char *sgd(const Call &call, void *stream);
+template <typename T> const char *adamw(const Call &call, void *stream);
+template <typename T> const char *accumulate(const Call &call, void *stream);
+const char *sum(const Call &call, void *stream);
 /// These serve any type.
 const char *copy(const Call &call, void *stream);
 const char *repeat(const Call &call, void *stream);

@@ -94,6 +94,8 @@ CP_DEVICE uint32_t packed(float low, float high) {
 CP_DEVICE int firstBit(uint32_t bits) {
   return bits ? __ffs(int(bits)) - 1 : 32;
 }
+/// The last bit that is set; -1 where none is.
+CP_DEVICE int lastBit(uint32_t bits) { return 31 - __clz(int(bits)); }
 /// 16 bytes that nobody reads a second time.
 CP_DEVICE uint4 loadOnce(const uint4 *from) { return __ldcs(from); }
 CP_DEVICE void storeOnce(uint4 *to, uint4 value) { __stcs(to, value); }
@@ -152,6 +154,9 @@ inline uint32_t packed(float low, float high) {
   return BFloat16(low).bits | uint32_t(BFloat16(high).bits) << 16;
 }
 inline int firstBit(uint32_t bits) { return bits ? __builtin_ctz(bits) : 32; }
+inline int lastBit(uint32_t bits) {
+  return bits ? 31 - __builtin_clz(bits) : -1;
+}
 struct alignas(16) uint4 {
   uint32_t x, y, z, w;
 };
@@ -202,6 +207,12 @@ CP_DEVICE T *at(const View<T, Rank> &view, Index... index) {
 
 CP_DEVICE float exponential(float x) { return expf(x); }
 CP_DEVICE double exponential(double x) { return exp(x); }
+CP_DEVICE float logarithm(float x) { return logf(x); }
+CP_DEVICE double logarithm(double x) { return log(x); }
+CP_DEVICE float logOfOneMore(float x) { return log1pf(x); }
+CP_DEVICE double logOfOneMore(double x) { return log1p(x); }
+CP_DEVICE float rootOf(float x) { return sqrtf(x); }
+CP_DEVICE double rootOf(double x) { return sqrt(x); }
 
 /// The sum over a warp, in every lane; in one order, so always the same.
 template <typename T> CP_DEVICE T warpSum(T value) {

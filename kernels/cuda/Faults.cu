@@ -24,6 +24,17 @@ const char *faultText(const int64_t *record) {
         "embedding: id %lld (number %lld) is no row of the table; check "
         "the tokenizer's vocabulary",
         (long long)record[2], (long long)record[1]);
+  case Fault::Rate:
+    return "the rate of an optimizer's step must be a number; give another one";
+  case Fault::Step:
+    return fail("adamw: step must be at least 1, the first one, got %lld; "
+                "count the steps from 1",
+                (long long)record[2]);
+  case Fault::Label:
+    return fail("linear_cross_entropy: label %lld of token %lld is no row of "
+                "the weight, nor ignore_index; check the tokenizer's "
+                "vocabulary",
+                (long long)record[2], (long long)record[1]);
   }
   return "a kernel has noted what nobody knows";
 }

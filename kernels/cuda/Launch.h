@@ -57,7 +57,7 @@ private:
 };
 
 /// What a kernel can find wrong in its data.
-enum class Fault : int64_t { None, Id };
+enum class Fault : int64_t { None, Id, Rate, Step, Label };
 /// Of the calling thread's kernels; see noteFaultsAt.
 int64_t *faultRecord();
 

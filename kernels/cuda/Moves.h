@@ -38,6 +38,16 @@ struct MoveShape {
     from[i] = fromStride;
     to[i] = toStride;
   }
+  /// Where a unit is on both sides.
+  CP_DEVICE void find(int64_t unit, int64_t &source, int64_t &target) const {
+    source = target = 0;
+    for (int i = rank - 1; i >= 0; --i) {
+      int64_t at = unit % sizes[i];
+      unit /= sizes[i];
+      source += at * from[i];
+      target += at * to[i];
+    }
+  }
 };
 
 /// A thread a unit; `Index` holds the number of all of them.
@@ -88,14 +98,8 @@ template <typename Unit, typename Id> struct GatherRows {
     int64_t unit = int64_t(blockX()) * threads + thread();
     if (unit >= rows * width)
       return;
-    int64_t row = unit / width, column = unit % width, rest = row;
-    int64_t source = 0, target = 0;
-    for (int i = idShape.rank - 1; i >= 0; --i) {
-      int64_t at = rest % idShape.sizes[i];
-      rest /= idShape.sizes[i];
-      source += at * idShape.from[i];
-      target += at * idShape.to[i];
-    }
+    int64_t row = unit / width, column = unit % width, source, target;
+    idShape.find(row, source, target);
     int64_t id = ids[source];
     bool isThere = id >= 0 && id < tableRows;
     if (!isThere && column == 0)

@@ -13,28 +13,6 @@
 
 namespace cp::kernels::cuda {
 
-template <typename T> static DeviceRows<T> deviceRows(const Buffer *buffer) {
-  DeviceRows<T> rows;
-  if (!buffer)
-    return rows;
-  rows.data = static_cast<T *>(buffer->data);
-  rows.step = buffer->strides[buffer->rank - 1];
-  for (int i = 0; i + 1 < buffer->rank; ++i) {
-    int64_t size = buffer->sizes[i], stride = buffer->strides[i];
-    if (size == 1)
-      continue;
-    // The dimension before goes on where this one ends.
-    if (rows.rank && rows.strides[rows.rank - 1] == size * stride) {
-      rows.sizes[rows.rank - 1] *= size;
-      rows.strides[rows.rank - 1] = stride;
-      continue;
-    }
-    rows.sizes[rows.rank] = size;
-    rows.strides[rows.rank++] = stride;
-  }
-  return rows;
-}
-
 template <typename T>
 static bool isVectorised(const DeviceRows<T> &rows, int64_t width) {
   bool fits = reinterpret_cast<uintptr_t>(rows.data) % 16 == 0 &&

@@ -8,29 +8,11 @@
 #ifndef CP_KERNELS_CUDA_RMSNORM_H
 #define CP_KERNELS_CUDA_RMSNORM_H
 
+#include "DeviceRows.h"
 #include "Launch.h"
 #include "Vectors.h"
 
 namespace cp::kernels::cuda {
-
-/// A tensor of any rank as its rows, whose leading dimensions are as few as its
-/// strides allow.
-template <typename T> struct DeviceRows {
-  T *data = nullptr;
-  int rank = 0;
-  int64_t sizes[maxRank] = {}, strides[maxRank] = {};
-  /// Between elements of a row.
-  int64_t step = 1;
-
-  CP_DEVICE T *row(int64_t index) const {
-    int64_t offset = 0;
-    for (int i = rank - 1; i > 0; --i) {
-      offset += index % sizes[i] * strides[i];
-      index /= sizes[i];
-    }
-    return data + offset + (rank ? index * strides[0] : 0);
-  }
-};
 
 template <typename T> struct NormWork {
   int64_t rows, c, groups;
@@ -197,8 +179,6 @@ template <typename T> struct RmsNormPlain {
   }
 
 private:
-  CP_DEVICE static float rootOf(float x) { return sqrtf(x); }
-  CP_DEVICE static double rootOf(double x) { return sqrt(x); }
   CP_DEVICE Acc gateAt(int64_t row, int64_t i) const {
     return widened(work.gate.row(row)[i * work.gate.step]);
   }

@@ -24,7 +24,7 @@ public:
                        int64_t head, int64_t channel)
       : work(work), b(b), head(head), channel(channel),
         rate(decayRateOf(double(widened(*at(work.aLog, head))))),
-        bias(work.delta.data ? Acc(0) : biasOf(work, head)) {
+        bias(work.delta.data ? Acc(0) : biasOf(work.step, head)) {
     if (!work.before)
       return;
     int64_t from = stateOffset(work, work.segments, b, segment, head);
@@ -40,10 +40,11 @@ public:
       for (int i = 0; i < PerLane; ++i)
         state[i] = own[i] = 0;
     hasStart |= place == 0;
-    Acc delta = place < 0 ? Acc(0)
-                : work.delta.data
-                    ? *at(work.delta, b, t, head)
-                    : stepSizeOf(work, *at(work.step.dt, b, t, head), bias);
+    Acc delta =
+        place < 0 ? Acc(0)
+        : work.delta.data
+            ? *at(work.delta, b, t, head)
+            : stepSizeOf(work.step, *at(work.step.dt, b, t, head), bias);
     double decay = place < 0 ? 1 : exp(rate * double(delta));
     product *= decay;
     Acc y = place < 0 ? Acc(0) : advance(t, Acc(decay), delta);

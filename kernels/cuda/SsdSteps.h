@@ -39,7 +39,7 @@ struct SsdSteps {
     if (head >= work.h)
       return;
     double rate = decayRateOf(double(widened(*at(work.aLog, head))));
-    float bias = work.delta.data ? 0 : biasOf(work, head);
+    float bias = work.delta.data ? 0 : biasOf(work.step, head);
     int64_t begin = blockY() / chunks * work.segment;
     int64_t stored = begin + blockY() % chunks * chunk;
     int64_t end = least(stored + chunk, least(begin + work.segment, work.l));
@@ -117,7 +117,7 @@ private:
       return 0;
     return work.delta.data
                ? *at(work.delta, b, t, head)
-               : stepSizeOf(work, *at(work.step.dt, b, t, head), bias);
+               : stepSizeOf(work.step, *at(work.step.dt, b, t, head), bias);
   }
   CP_DEVICE void store(int64_t b, int64_t t, int64_t head, float delta,
                        double sum) const {

@@ -76,9 +76,6 @@ template <typename T> CP_DEVICE T joinedDecays(T left, T right) {
                                                    : left * right;
 }
 
-CP_DEVICE float logOfOneMore(float x) { return log1pf(x); }
-CP_DEVICE double logOfOneMore(double x) { return log1p(x); }
-
 template <typename Acc> CP_DEVICE Acc softplusOf(Acc x) {
   Acc tail = logOfOneMore(exponential(x > 0 ? -x : x));
   return x > 0 ? x + tail : tail;
@@ -86,20 +83,19 @@ template <typename Acc> CP_DEVICE Acc softplusOf(Acc x) {
 
 /// delta = clamp(softplus(dt + dt_bias), dt_min, dt_max), of a raw `dt`.
 template <typename T>
-CP_DEVICE AccumulatorOf<T> stepSizeOf(const SsdWork<T> &work, T dt,
+CP_DEVICE AccumulatorOf<T> stepSizeOf(const StepArgs<T> &step, T dt,
                                       AccumulatorOf<T> bias) {
   using Acc = AccumulatorOf<T>;
   Acc delta = softplusOf<Acc>(widened(dt) + bias);
-  if (delta < Acc(work.step.dtMin))
-    return Acc(work.step.dtMin);
-  return delta > Acc(work.step.dtMax) ? Acc(work.step.dtMax) : delta;
+  if (delta < Acc(step.dtMin))
+    return Acc(step.dtMin);
+  return delta > Acc(step.dtMax) ? Acc(step.dtMax) : delta;
 }
 
 template <typename T>
-CP_DEVICE AccumulatorOf<T> biasOf(const SsdWork<T> &work, int64_t head) {
-  return work.step.bias.data
-             ? AccumulatorOf<T>(widened(*at(work.step.bias, head)))
-             : AccumulatorOf<T>(0);
+CP_DEVICE AccumulatorOf<T> biasOf(const StepArgs<T> &step, int64_t head) {
+  return step.bias.data ? AccumulatorOf<T>(widened(*at(step.bias, head)))
+                        : AccumulatorOf<T>(0);
 }
 
 /// Where the state of a head is among those of all segments.

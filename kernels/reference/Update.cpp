@@ -55,12 +55,12 @@ template <typename T> const char *sgd(const Call &call) {
   SgdArgs<T> args;
   if (const char *message = decode(call, args))
     return message;
-  bool isStep = !std::isnan(args.scale);
+  bool isStep = !std::isnan(*args.scale);
   forEach(args.runs, [&](auto offset) {
     T param = args.param[offset(0)];
     if (isStep)
-      param -= T(args.rate) * (T(args.scale) * args.grad[offset(1)] +
-                               T(args.weightDecay) * param);
+      param -= T(*args.rate) * (T(*args.scale) * args.grad[offset(1)] +
+                                T(args.weightDecay) * param);
     args.updated[offset(2)] = param;
     if (args.rounded)
       args.rounded[offset(3)] = BFloat16(float(param));
@@ -72,19 +72,20 @@ template <typename T> const char *adamw(const Call &call) {
   AdamwArgs<T> args;
   if (const char *message = decode(call, args))
     return message;
-  bool isStep = !std::isnan(args.scale);
-  auto step = double(args.step);
-  double rate = args.rate / (1 - std::pow(args.beta1, step)),
+  bool isStep = !std::isnan(*args.scale);
+  auto step = double(*args.step);
+  double rate = *args.rate / (1 - std::pow(args.beta1, step)),
          bias = 1 - std::pow(args.beta2, step);
   forEach(args.runs, [&](auto offset) {
     T param = args.param[offset(0)], m = args.expAvg[offset(2)],
       v = args.expAvgSq[offset(3)];
     if (isStep) {
-      T g = T(args.scale) * args.grad[offset(1)];
+      T g = T(*args.scale) * args.grad[offset(1)];
       m = T(args.beta1) * m + T(1 - args.beta1) * g;
       v = T(args.beta2) * v + T(1 - args.beta2) * g * g;
       T below = std::sqrt(v / T(bias)) + T(args.eps);
-      param = T(1 - args.rate * args.weightDecay) * param - T(rate) * m / below;
+      param =
+          T(1 - *args.rate * args.weightDecay) * param - T(rate) * m / below;
     }
     args.updated[offset(4)] = param;
     args.expAvgOut[offset(5)] = m;
@@ -99,9 +100,10 @@ template <typename T> const char *accumulate(const Call &call) {
   AccumulateArgs<T> args;
   if (const char *message = decode(call, args))
     return message;
+  bool isFirst = *args.microBatch == 0;
   forEach(args.runs, [&](auto offset) {
     T grad = args.grad[offset(0)];
-    args.updated[offset(2)] = args.isFirst ? grad : args.sum[offset(1)] + grad;
+    args.updated[offset(2)] = isFirst ? grad : args.sum[offset(1)] + grad;
   });
   return nullptr;
 }

@@ -19,30 +19,11 @@ namespace cp::kernels::test {
 /// which is a structure with a static member `run` made of a kernel for cards.
 template <template <cuda::KernelFn> class Through>
 const std::vector<KernelEntry> &kernelsThrough() {
-#define CP_ENTRIES(op, fn)                                                     \
-  {op, DType::F32, KernelSet::Fast, Through<cuda::fn<float>>::run},            \
-      {op, DType::F64, KernelSet::Fast, Through<cuda::fn<double>>::run},       \
-      {op, DType::BF16, KernelSet::Fast, Through<cuda::fn<BFloat16>>::run}
-#define CP_ANY(op, fn)                                                         \
-  {op, DType::F32, KernelSet::Fast, Through<cuda::fn>::run},                   \
-      {op, DType::F64, KernelSet::Fast, Through<cuda::fn>::run},               \
-      {op, DType::BF16, KernelSet::Fast, Through<cuda::fn>::run},              \
-      {op, DType::I32, KernelSet::Fast, Through<cuda::fn>::run}, {             \
-    op, DType::I64, KernelSet::Fast, Through<cuda::fn>::run                    \
-  }
   static const std::vector<KernelEntry> entries = {
-      CP_ENTRIES("ssd", ssd),
-      CP_ENTRIES("ssd_states", ssdStates),
-      CP_ENTRIES("ssd_scan", ssdScan),
-      CP_ENTRIES("conv1d", conv1d),
-      CP_ENTRIES("rms_norm", rmsNorm),
-      CP_ENTRIES("rotary", rotary),
-      CP_ENTRIES("attention", attention),
-      CP_ANY("copy", copy),
-      CP_ANY("repeat", repeat),
-      CP_ANY("embedding", embedding)};
-#undef CP_ANY
-#undef CP_ENTRIES
+#define CP_KERNEL(op, type, fn)                                                \
+  {op, DType::type, KernelSet::Fast, Through<cuda::fn>::run},
+#include "CudaKernels.def"
+  };
   return entries;
 }
 

@@ -162,11 +162,11 @@ public:
     SgdArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
-    Type rate = V::splat(T(args.rate)), scale = V::splat(T(args.scale)),
+    Type rate = V::splat(T(*args.rate)), scale = V::splat(T(*args.scale)),
          decay = V::splat(T(args.weightDecay));
     return overBlocks(args.runs, [&](auto at) {
       Type param = at.load(0, args.param);
-      if (args.scale == args.scale)
+      if (*args.scale == *args.scale)
         param -= rate * (scale * at.load(1, args.grad) + decay * param);
       at.store(2, args.updated, param);
       if (args.rounded)
@@ -179,11 +179,11 @@ public:
     if (const char *message = decode(call, args))
       return message;
     Adamw step(args);
-    Type scale = V::splat(T(args.scale));
+    Type scale = V::splat(T(*args.scale));
     return overBlocks(args.runs, [&](auto at) {
       Type param = at.load(0, args.param), m = at.load(2, args.expAvg),
            v = at.load(3, args.expAvgSq);
-      if (args.scale == args.scale)
+      if (*args.scale == *args.scale)
         step.make(scale * at.load(1, args.grad), param, m, v);
       at.store(4, args.updated, param);
       at.store(5, args.expAvgOut, m);
@@ -197,10 +197,10 @@ public:
     AccumulateArgs<T> args;
     if (const char *message = decode(call, args))
       return message;
+    bool isFirst = *args.microBatch == 0;
     return overBlocks(args.runs, [&](auto at) {
       Type grad = at.load(0, args.grad);
-      at.store(2, args.updated,
-               args.isFirst ? grad : at.load(1, args.sum) + grad);
+      at.store(2, args.updated, isFirst ? grad : at.load(1, args.sum) + grad);
     });
   }
 
@@ -214,9 +214,9 @@ private:
         : beta1(V::splat(T(args.beta1))), rest1(V::splat(T(1 - args.beta1))),
           beta2(V::splat(T(args.beta2))), rest2(V::splat(T(1 - args.beta2))),
           eps(V::splat(T(args.eps))),
-          keep(V::splat(T(1 - args.rate * args.weightDecay))) {
-      auto steps = double(args.step);
-      rate = V::splat(T(args.rate / (1 - __builtin_pow(args.beta1, steps))));
+          keep(V::splat(T(1 - *args.rate * args.weightDecay))) {
+      auto steps = double(*args.step);
+      rate = V::splat(T(*args.rate / (1 - __builtin_pow(args.beta1, steps))));
       bias = V::splat(T(1 - __builtin_pow(args.beta2, steps)));
     }
 

@@ -1,0 +1,148 @@
+//===- EmbeddingGrad.cu - The adjoint of rows by their ids ----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include "Moves.h"
+#include "OpArguments.h"
+
+namespace cp::kernels::cuda {
+
+namespace {
+
+template <typename T> struct Zeros {
+  static constexpr int threads = 256, blocks = 1;
+  using Shared = Nothing;
+
+  View<T, 2> to;
+  int64_t rows, columns;
+
+  CP_DEVICE void operator()() const {
+    int64_t element = int64_t(blockX()) * threads + thread();
+    if (element < rows * columns)
+      *at(to, element / columns, element % columns) = T(0);
+  }
+};
+
+/// A block for each row of dy. The first with an id adds up all that have it,
+/// in their order: so no two blocks write one row of the table, and sums are
+/// always the same. Each row's id is compared with that of each other row,
+/// which is little beside what a row of a wide table takes.
+template <typename T, typename Id> struct ScatterRows {
+  static constexpr int threads = 128, blocks = 1, warps = threads / warpSize;
+  /// Columns of a thread.
+  static constexpr int each = 4;
+  using Acc = AccumulatorOf<T>;
+  struct Shared {
+    uint32_t votes[warps];
+  };
+
+  EmbeddingGradShape<T> shape;
+  const Id *ids;
+  const T *dy;
+  MoveShape rows; // `from` of ids, `to` of dy
+  int64_t step;
+  int64_t *fault;
+
+  CP_DEVICE void operator()() const {
+    int64_t row = blockX(), id = idOf(row);
+    if (id < 0 || id >= shape.v) {
+      if (thread() == 0)
+        noteFault(fault, Fault::Id, row, id);
+      return;
+    }
+    uint32_t *votes = shared<Shared>().votes;
+    for (int64_t begin = 0; begin < row; begin += threads) {
+      int64_t other = begin + thread();
+      if (anyOf(votes, other < row && idOf(other) == id))
+        return;
+    }
+    Acc sums[each] = {};
+    for (int64_t begin = row; begin < shape.rows; begin += threads) {
+      int64_t other = begin + thread();
+      if (!anyOf(votes, other < shape.rows && idOf(other) == id))
+        continue;
+      for (int i = 0; i < warps; ++i)
+        for (uint32_t left = sharedLoad(&votes[i]); left; left &= left - 1)
+          add(begin + i * warpSize + firstBit(left), sums);
+      barrier();
+    }
+    CP_UNROLL
+    for (int i = 0; i < each; ++i)
+      if (columnAt(i) < shape.d)
+        *at(shape.dtable, id, columnAt(i)) = sums[i];
+  }
+
+private:
+  CP_DEVICE int64_t idOf(int64_t row) const {
+    int64_t source, target;
+    rows.find(row, source, target);
+    return ids[source];
+  }
+  /// Whether it is so in any thread; where it is, the votes of warps stay until
+  /// the next barrier.
+  CP_DEVICE static bool anyOf(uint32_t *votes, bool value) {
+    uint32_t mine = vote(value);
+    if (lane() == 0)
+      sharedStore(&votes[warp()], mine);
+    barrier();
+    uint32_t any = 0;
+    CP_UNROLL
+    for (int i = 0; i < warps; ++i)
+      any |= sharedLoad(&votes[i]);
+    if (!any)
+      barrier();
+    return any;
+  }
+  CP_DEVICE static int64_t columnAt(int i) {
+    return (int64_t(blockY()) * each + i) * threads + thread();
+  }
+  CP_DEVICE void add(int64_t row, Acc (&sums)[each]) const {
+    int64_t source, target;
+    rows.find(row, source, target);
+    CP_UNROLL
+    for (int i = 0; i < each; ++i)
+      if (columnAt(i) < shape.d)
+        sums[i] += widened(dy[target + columnAt(i) * step]);
+  }
+};
+
+template <typename T, typename Id>
+const char *scatter(const EmbeddingGradBuffers<T> &args, void *stream) {
+  using Kernel = ScatterRows<T, Id>;
+  const Buffer &ids = *args.ids, &dy = *args.dy;
+  MoveShape rows;
+  for (int i = 0; i < ids.rank; ++i)
+    rows.add(ids.sizes[i], ids.strides[i], dy.strides[i]);
+  return launch("embedding_grad",
+                Kernel{args, static_cast<const Id *>(ids.data),
+                       static_cast<const T *>(dy.data), rows,
+                       dy.strides[dy.rank - 1], faultRecord()},
+                {args.rows, ceilDiv(args.d, Kernel::threads * Kernel::each)},
+                stream);
+}
+
+} // namespace
+
+template <typename T>
+const char *embeddingGrad(const Call &call, void *stream) {
+  EmbeddingGradBuffers<T> args;
+  if (const char *message = decode(onDevice(call), args))
+    return message;
+  using Fill = Zeros<AccumulatorOf<T>>;
+  if (const char *message =
+          launch("embedding_grad", Fill{args.dtable, args.v, args.d},
+                 {ceilDiv(args.v * args.d, Fill::threads)}, stream))
+    return message;
+  return args.ids->dtype == DType::I32 ? scatter<T, int32_t>(args, stream)
+                                       : scatter<T, int64_t>(args, stream);
+}
+
+template const char *embeddingGrad<float>(const Call &, void *);
+template const char *embeddingGrad<double>(const Call &, void *);
+template const char *embeddingGrad<BFloat16>(const Call &, void *);
+
+} // namespace cp::kernels::cuda

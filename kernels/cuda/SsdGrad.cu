@@ -1,0 +1,185 @@
+//===- SsdGrad.cu - The adjoint of the scan on a card ---------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaKernels.h"
+#include "SsdFold.h"
+#include "SsdGrad.h"
+#include "SsdGradTile.h"
+
+#include <algorithm>
+
+namespace cp::kernels::cuda {
+
+namespace {
+
+#define CP_RETURN_IF(call)                                                     \
+  if (const char *message = (call))                                            \
+  return message
+
+/// The launches of a call.
+template <typename T> class SsdGradLaunch {
+public:
+  using Acc = AccumulatorOf<T>;
+
+  template <typename Args>
+  SsdGradLaunch(const char *op, const Args &args, void *stream)
+      : op(op), stream(stream), memory(stream) {
+    work.sizes = args;
+    work.step = args.step;
+    work.places = args.places;
+    work.dy = args.dy;
+    work.C = args.C;
+    work.tiles = ceilDiv(args.l, gradTokens);
+    heads = args.b * work.tiles * args.h;
+  }
+
+  /// Memory for states and decays; false where there is none left.
+  bool allocateStates() {
+    work.decays = allocate<Acc>(heads);
+    work.behind = allocate<Acc>(heads * work.sizes.p * work.sizes.n);
+    return work.decays && work.behind;
+  }
+  template <typename U> U *allocate(int64_t count) {
+    return static_cast<U *>(memory.allocate(size_t(count) * sizeof(U)));
+  }
+
+  /// Of each tile alone.
+  template <bool Back> const char *formStates(Acc *states) {
+    int64_t panelsP = ceilDiv(work.sizes.p, gradPanel);
+    int64_t panelsN = ceilDiv(work.sizes.n, gradPanel);
+    return launch(op, SsdGradStates<T, Back>{work, panelsP, panelsN, states},
+                  {work.tiles * panelsP * panelsN, work.sizes.h, work.sizes.b},
+                  stream);
+  }
+  const char *foldBack(const View<const Acc, 4> &last,
+                       const View<Acc, 4> &first) {
+    return launch(
+        op, SsdFoldBack<T>{work, last, first},
+        {ceilDiv(work.sizes.p * work.sizes.n, 128), work.sizes.h, work.sizes.b},
+        stream);
+  }
+  const char *outOfDeviceMemory() const {
+    return fail("%s: the device has no memory left for the states of a scan; "
+                "free some, or split the batch",
+                op);
+  }
+
+  SsdGradWork<T> work = {};
+  /// Tiles of all heads.
+  int64_t heads;
+
+protected:
+  const char *op;
+  void *stream;
+  Workspace memory;
+};
+
+template <typename T> class SsdGradRun : SsdGradLaunch<T> {
+public:
+  using Acc = AccumulatorOf<T>;
+  using SsdGradLaunch<T>::work;
+  using SsdGradLaunch<T>::op;
+  using SsdGradLaunch<T>::stream;
+  using SsdGradLaunch<T>::heads;
+
+  SsdGradRun(const SsdGradArgs<T> &args, void *stream)
+      : SsdGradLaunch<T>("ssd_grad", args, stream), args(args) {
+    work.x = args.x;
+    work.B = args.B;
+    work.D = args.D;
+    work.dx = args.dx;
+    work.ddt = args.ddt;
+  }
+
+  const char *run() {
+    if (!allocateAll())
+      return this->outOfDeviceMemory();
+    CP_RETURN_IF(this->template formStates<false>(own));
+    CP_RETURN_IF(this->template formStates<true>(work.behind));
+    CP_RETURN_IF(foldForward());
+    CP_RETURN_IF(this->foldBack(args.dstate, args.dinitial));
+    CP_RETURN_IF(
+        launch(op, SsdGradTile<T>{work}, {work.tiles, args.h, args.b}, stream));
+    CP_RETURN_IF(sumHeads(work.dB, args.dB));
+    CP_RETURN_IF(sumHeads(work.dC, args.dC));
+    int64_t parts = args.b * work.tiles;
+    CP_RETURN_IF(
+        sumParts(op, work.dALog, parts, args.h, args.h, args.dALog, stream));
+    CP_RETURN_IF(
+        sumParts(op, work.dBias, parts, args.h, args.h, args.dDtBias, stream));
+    return sumParts(op, work.dD, parts, args.h * args.p, args.h, args.p,
+                    args.dD, stream);
+  }
+
+private:
+  bool allocateAll() {
+    int64_t states = heads * args.p * args.n;
+    if (!this->allocateStates())
+      return false;
+    own = this->template allocate<Acc>(states);
+    work.before = this->template allocate<Acc>(states);
+    work.dB =
+        this->template allocate<Acc>(2 * args.b * args.l * args.h * args.n);
+    work.dC = work.dB + args.b * args.l * args.h * args.n;
+    work.dALog = this->template allocate<double>(2 * heads);
+    work.dBias = work.dALog + heads;
+    work.dD = this->template allocate<Acc>(heads * args.p);
+    return own && work.before && work.dB && work.dALog && work.dD;
+  }
+
+  const char *foldForward() {
+    const SsdSizes &s = work.sizes;
+    SsdFold<T> fold = {};
+    fold.sizes = s;
+    fold.segments = work.tiles;
+    fold.every = 1;
+    // As it is, since nothing is in front of it.
+    fold.prefixState = args.initial;
+    int64_t state = s.p * s.n;
+    fold.states = {own, {work.tiles * s.h * state, s.h * state, state, s.n, 1}};
+    fold.decays = work.decays;
+    fold.before = work.before;
+    return launch(op, fold, {ceilDiv(state, 128), s.h, s.b}, stream);
+  }
+
+  const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
+    return launch(op, SumHeads<T>{work.sizes, parts, to},
+                  {ceilDiv(args.l * args.n, 128), args.g, args.b}, stream);
+  }
+
+  const SsdGradArgs<T> &args;
+  /// What the tokens of each tile add to the state.
+  Acc *own = nullptr;
+};
+
+} // namespace
+
+template <typename T> const char *ssdGrad(const Call &call, void *stream) {
+  SsdGradArgs<T> args;
+  CP_RETURN_IF(decode(onDevice(call), args));
+  return SsdGradRun<T>(args, stream).run();
+}
+
+template <typename T>
+const char *ssdGradStates(const Call &call, void *stream) {
+  SsdGradStatesArgs<T> args;
+  CP_RETURN_IF(decode(onDevice(call), args));
+  SsdGradLaunch<T> run("ssd_grad_states", args, stream);
+  if (!run.allocateStates())
+    return run.outOfDeviceMemory();
+  CP_RETURN_IF(run.template formStates<true>(run.work.behind));
+  return run.foldBack({}, args.dstate);
+}
+
+template const char *ssdGrad<float>(const Call &, void *);
+template const char *ssdGrad<double>(const Call &, void *);
+template const char *ssdGrad<BFloat16>(const Call &, void *);
+template const char *ssdGradStates<float>(const Call &, void *);
+template const char *ssdGradStates<double>(const Call &, void *);
+template const char *ssdGradStates<BFloat16>(const Call &, void *);
+
+} // namespace cp::kernels::cuda

@@ -1,0 +1,77 @@
+//===- Sums.h - Sums in an order that never changes -------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_SUMS_H
+#define CP_KERNELS_CUDA_SUMS_H
+
+#include "Launch.h"
+
+namespace cp::kernels::cuda {
+
+/// Sums over a block of `Threads` threads; it is what they have in shared
+/// memory.
+template <typename Acc, int Threads> struct BlockSum {
+  static constexpr int warps = Threads / warpSize;
+  Acc parts[warps];
+
+  /// In every thread. The block passes a barrier before and behind it.
+  CP_DEVICE Acc of(Acc value) {
+    value = warpSum(value);
+    if (lane() == 0)
+      sharedStore(&parts[warp()], value);
+    barrier();
+    Acc sum = 0;
+    CP_UNROLL
+    for (int i = 0; i < warps; ++i)
+      sum += sharedLoad(&parts[i]);
+    barrier();
+    return sum;
+  }
+};
+
+/// The sums of `count` arrays that lie `stride` numbers apart, element by
+/// element, into a matrix that is read by rows.
+template <typename From, typename To> struct SumParts {
+  static constexpr int threads = 128, blocks = 1;
+  using Shared = Nothing;
+
+  const From *parts;
+  int64_t count, stride, rows, columns;
+  View<To, 2> to;
+
+  CP_DEVICE void operator()() const {
+    int64_t element = int64_t(blockX()) * threads + thread();
+    if (element >= rows * columns)
+      return;
+    From sum = 0;
+    for (int64_t part = 0; part < count; ++part)
+      sum += parts[part * stride + element];
+    *at(to, element / columns, element % columns) = To(sum);
+  }
+};
+
+/// `count` may be 0: the sums are zeros.
+template <typename From, typename To>
+const char *sumParts(const char *op, const From *parts, int64_t count,
+                     int64_t stride, int64_t rows, int64_t columns,
+                     const View<To, 2> &to, void *stream) {
+  using Kernel = SumParts<From, To>;
+  return launch(op, Kernel{parts, count, stride, rows, columns, to},
+                {ceilDiv(rows * columns, Kernel::threads)}, stream);
+}
+/// The same into a vector.
+template <typename From, typename To>
+const char *sumParts(const char *op, const From *parts, int64_t count,
+                     int64_t stride, int64_t size, const View<To, 1> &to,
+                     void *stream) {
+  return sumParts(op, parts, count, stride, 1, size,
+                  View<To, 2>{to.data, {0, to.strides[0]}}, stream);
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_SUMS_H
