@@ -67,10 +67,12 @@ public:
     args.ignoreIndex = ignoreIndex;
     if (in.error())
       return in.error();
-    if (!isSliced)
-      vocabulary = args.v;
-    else if (const char *message = checkSlices(args))
-      return message;
+    args.vocabulary = isSliced ? vocabulary : args.v;
+    if (in.isOnDevice())
+      return nullptr;
+    if (isSliced)
+      if (const char *message = checkSlices(args))
+        return message;
     return checkLabels(args);
   }
 
@@ -96,13 +98,14 @@ private:
     for (int64_t row = 0; row < args.b; ++row)
       for (int64_t token = 0; token < args.l; ++token) {
         int64_t label = args.labels.at(row, token);
-        if (label != args.ignoreIndex && (label < 0 || label >= vocabulary))
+        if (label != args.ignoreIndex &&
+            (label < 0 || label >= args.vocabulary))
           return fail("%s: label %lld of token %lld of row %lld must be in [0, "
                       "%lld), the rows of the weight, or ignore_index = %lld",
                       in.operation(), static_cast<long long>(label),
                       static_cast<long long>(token),
                       static_cast<long long>(row),
-                      static_cast<long long>(vocabulary),
+                      static_cast<long long>(args.vocabulary),
                       static_cast<long long>(args.ignoreIndex));
       }
     return nullptr;

@@ -109,7 +109,9 @@ struct Labels {
 /// What a loss and its adjoint read of a language model's head. Its rows are
 /// slices of a vocabulary, or all of it as one slice.
 template <typename T> struct HeadArgs {
-  int64_t b, l, d, v, slices, ignoreIndex;
+  /// `vocabulary` counts the rows that labels may be, of which there are `v`
+  /// here.
+  int64_t b, l, d, v, slices, vocabulary, ignoreIndex;
   View<const T, 3> h;
   View<const T, 2> weight;
   Labels labels;

@@ -288,11 +288,41 @@ static const char *matmul(const Call &call, void *handle, void *stream) {
   return rows.bringBack(c);
 }
 
+/// Whether a matrix lies by columns, in which cuBLAS reads it as well.
+static bool isByColumns(const Buffer &matrix) {
+  return matrix.rank == 2 && matrix.strides[0] == 1 && matrix.strides[1] > 1;
+}
+
+/// A matrix as it lies: of its transpose where it lies by columns.
+static Matrix asItLies(const Buffer &matrix) {
+  int rows = isByColumns(matrix);
+  return {matrix.data,         matrix.dtype,         matrix.sizes[rows],
+          matrix.sizes[!rows], matrix.strides[rows], 0};
+}
+
+/// contract_rows of matrices of which one lies by columns, into a dense one.
+template <typename T>
+static const char *contractMatrices(const Call &call,
+                                    const ContractRowsBuffers<T> &from,
+                                    void *handle) {
+  const Buffer &a = *from.a, &b = *from.b, &c = call.outs[0];
+  Matrix sums = {c.data, c.dtype, from.m, from.n, c.strides[0], 0};
+  return multiply(handle, {asItLies(a), asItLies(b), sums, !isByColumns(a),
+                           isByColumns(b), from.accumulate, from.m, from.n,
+                           a.sizes[0], 1});
+}
+
 template <typename T>
 static const char *contractRows(const Call &call, void *handle, void *stream) {
   ContractRowsBuffers<T> from;
   if (const char *message = decode(call, from))
     return message;
+  auto isMatrix = [](const Buffer &buffer) {
+    return isByColumns(buffer) || (buffer.rank == 2 && buffer.strides[1] == 1);
+  };
+  if ((isByColumns(*from.a) || isByColumns(*from.b)) && isMatrix(*from.a) &&
+      isMatrix(*from.b) && from.c.strides[1] == 1)
+    return contractMatrices(call, from, handle);
   Rows rows(stream);
   if (const char *message = rows.read(*from.a, *from.b))
     return message;

@@ -54,6 +54,10 @@ template <typename T> const char *ssdGradStates(const Call &call, void *stream);
 template <typename T> const char *attentionGrad(const Call &call, void *stream);
 template <typename T>
 const char *attentionGradBlock(const Call &call, void *stream);
+template <typename T>
+const char *linearCrossEntropy(const Call &call, void *stream);
+template <typename T>
+const char *linearCrossEntropyGrad(const Call &call, void *stream);
 template <typename T> const char *squaredNorm(const Call &call, void *stream);
 template <typename T> const char *sgd(const Call &call, void *stream);
 template <typename T> const char *adamw(const Call &call, void *stream);
@@ -63,6 +67,16 @@ const char *sum(const Call &call, void *stream);
 const char *copy(const Call &call, void *stream);
 const char *repeat(const Call &call, void *stream);
 const char *embedding(const Call &call, void *stream);
+
+/// Who multiplies matrices for kernels that this thread starts from now on, in
+/// the order of their stream: `op` is matmul or contract_rows, on buffers of
+/// the device, and the result null or a message. linear_cross_entropy and its
+/// adjoint need one.
+using MultiplyFn = const char *(*)(void *state, const char *op, DType dtype,
+                                   const Call &call);
+void multiplyWith(MultiplyFn multiply, void *state);
+/// Whether a kernel of the operation asks for products.
+bool multiplies(const char *op);
 
 /// Where kernels that this thread starts from now on note what is wrong in
 /// their data: the first to find something writes three words, in memory of the

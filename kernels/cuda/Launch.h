@@ -79,6 +79,9 @@ CP_DEVICE void noteFault(int64_t *record, Fault what, int64_t where,
   record[2] = value;
 }
 
+/// By whom multiplyWith says.
+const char *multiply(const char *op, DType dtype, const Call &call);
+
 /// Of the device that is in use: its multiprocessors, and the bytes of shared
 /// memory that a block may have.
 int multiprocessors();

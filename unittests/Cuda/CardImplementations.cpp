@@ -17,6 +17,16 @@
 namespace cp::kernels::test {
 
 namespace {
+/// Products, which are cuBLAS's.
+const char *multiplyOnCard(void *, const char *op, DType dtype,
+                           const Call &call) {
+  static std::unique_ptr<cuda::Blas> blas;
+  if (!blas)
+    if (const char *message = cuda::Blas::open(nullptr, blas))
+      return message;
+  return blas->run(op, dtype, call);
+}
+
 template <cuda::KernelFn Kernel> struct OnCard {
   static const char *run(const Call &call) {
     CardTensors tensors;
@@ -28,6 +38,7 @@ template <cuda::KernelFn Kernel> struct OnCard {
     Call there = call;
     there.ins = ins.data();
     there.outs = outs.data();
+    cuda::multiplyWith(multiplyOnCard, nullptr);
     if (const char *message = Kernel(there, nullptr))
       return message;
     for (size_t i = 0; i < call.numOuts; ++i)
@@ -36,16 +47,12 @@ template <cuda::KernelFn Kernel> struct OnCard {
   }
 };
 
-/// Products, which are cuBLAS's.
 template <DType Type, bool OfRows>
-const char *multiply(const Call &call, void *stream) {
-  static std::unique_ptr<cuda::Blas> blas;
-  if (!blas)
-    if (const char *message = cuda::Blas::open(stream, blas))
-      return message;
+const char *multiply(const Call &call, void *) {
   Call there = call;
   there.isOnDevice = true;
-  return blas->run(OfRows ? "contract_rows" : "matmul", Type, there);
+  return multiplyOnCard(nullptr, OfRows ? "contract_rows" : "matmul", Type,
+                        there);
 }
 } // namespace
 

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaKernels.h"
+#include "EmulatedKernels.h"
 
 #include "cp/Runtime/cprt_device.h"
 
@@ -30,7 +30,9 @@ struct Queue {
 };
 } // namespace
 
-static bool isOfLibrary(const char *op) { return !std::strcmp(op, "matmul"); }
+static bool isOfLibrary(const char *op) {
+  return !std::strcmp(op, "matmul") || !std::strcmp(op, "contract_rows");
+}
 
 static cprt_status openQueue(void *, int64_t, void **queue, char *, size_t) {
   *queue = new Queue;
@@ -76,9 +78,10 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
                outs.size(), call->attributes, call->num_attributes};
   auto dtype = DType(call->dtype);
   cuda::noteFaultsAt(queue.faults);
+  cuda::multiplyWith(test::multiplyOnHost, nullptr);
   const char *message =
       isOfLibrary(call->op)
-          ? findCpuKernel(call->op, dtype, KernelSet::Fast)(made)
+          ? test::multiplyOnHost(nullptr, call->op, dtype, made)
           : cuda::findKernel(call->op, dtype)(made, opaque);
   queue.error = message ? message : "";
   return message ? CPRT_INVALID_ARGUMENT : CPRT_OK;

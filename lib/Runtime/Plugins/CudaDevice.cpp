@@ -226,6 +226,11 @@ static Buffer bufferOf(const cprt_buffer &buffer) {
           buffer.strides};
 }
 
+static const char *multiply(void *queue, const char *op, DType dtype,
+                            const Call &call) {
+  return static_cast<Queue *>(queue)->blas->run(op, dtype, call);
+}
+
 static cprt_status run(void *opaque, const cprt_device_call *call) {
   Queue &queue = at(opaque);
   std::vector<Buffer> buffers;
@@ -238,17 +243,15 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
       call->num_outs,     call->attributes, call->num_attributes,
       /*isOnDevice=*/true};
   cuda::noteFaultsAt(queue.faults);
-  const char *message = nullptr;
-  if (!isProduct(call->op)) {
-    message =
-        cuda::findKernel(call->op, DType(call->dtype))(made, queue.stream);
-  } else {
-    if (!queue.blas)
-      message = cuda::Blas::open(queue.stream, queue.blas);
-    if (message)
+  cuda::multiplyWith(multiply, &queue);
+  auto dtype = DType(call->dtype);
+  bool isOfBlas = isProduct(call->op);
+  if (!queue.blas && (isOfBlas || cuda::multiplies(call->op)))
+    if (const char *message = cuda::Blas::open(queue.stream, queue.blas))
       return queue.fail(CPRT_UNSUPPORTED, message);
-    message = queue.blas->run(call->op, DType(call->dtype), made);
-  }
+  const char *message =
+      isOfBlas ? multiply(&queue, call->op, dtype, made)
+               : cuda::findKernel(call->op, dtype)(made, queue.stream);
   if (!message)
     return CPRT_OK;
   // A card that has failed says so in every call.
