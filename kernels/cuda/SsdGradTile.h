@@ -335,13 +335,17 @@ private:
     auto &mine = all();
     int row = lane();
     bool isToken = sharedLoad(&mine.steps.tokens) >> row & 1;
+    // Of another sequence not even what is not a number is added.
+    uint32_t reads = sharedLoad(&mine.steps.reads[row]);
+    uint32_t readBy = sharedLoad(&mine.steps.readBy[row]);
     double ofDecay = through;
-    for (int t = 0; t < gradTokens; ++t)
-      if (t >= row)
+    for (int t = 0; t < gradTokens; ++t) {
+      if (readBy >> t & 1)
         ofDecay += double(sharedLoad(&mine.pairs[t][row])) +
                    double(sharedLoad(&mine.fromFront[t]));
-      else
+      else if (reads >> t & 1)
         ofDecay += double(sharedLoad(&mine.toEnd[t]));
+    }
     double rate = decayRateOf(double(widened(*at(work.step.aLog, head()))));
     double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;
     ofDecay *= rate;

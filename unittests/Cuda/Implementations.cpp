@@ -13,7 +13,8 @@ namespace cp::kernels::test {
 const std::vector<Implementation> &implementations() {
   const std::vector<KernelEntry> &entries = kernelsThrough<OnHost>();
   static const std::vector<Implementation> list = {
-      plainImplementation(), {"cuda", entries.data(), entries.size(), true}};
+      plainImplementation(),
+      {"cuda", entries.data(), entries.size(), true, true}};
   return list;
 }
 

@@ -10,9 +10,13 @@
 namespace cp::kernels::cuda::exec {
 
 void SharedShadow::reset(size_t bytes) {
-  // What an earlier block did is of an earlier epoch.
+  // What an earlier block did is of an earlier epoch, until these begin anew.
+  if (blockEpoch > epochs / 2) {
+    places.clear();
+    blockEpoch = 0;
+  }
   places.resize((bytes + 1) / 2);
-  ++blockEpoch;
+  passBarrier();
 }
 
 static std::string told(int thread, bool isWrite, int line) {
@@ -21,28 +25,33 @@ static std::string told(int thread, bool isWrite, int line) {
          std::to_string(line);
 }
 
+std::string SharedShadow::race(size_t at, Access other, bool isOtherWrite,
+                               Access now, bool isWrite) const {
+  return "a race on byte " + std::to_string(at) + ": " +
+         told(threadOf(other), isOtherWrite, lineOf(other)) + ", " +
+         told(threadOf(now), isWrite, lineOf(now)) +
+         ", and no barrier is between them";
+}
+
 std::string SharedShadow::access(size_t at, size_t size, int thread,
                                  bool isWrite, int line) {
-  Access now = {thread, line, blockEpoch, warpEpochs[size_t(thread) / 32]};
+  Access now = Access(thread + 1) | Access(line & 0xfff) << lineShift |
+               Access(blockEpoch) << blockShift |
+               Access(warpEpochs[size_t(thread) / 32]) << warpShift;
   for (size_t i = at / 2; i < (at + size + 1) / 2; ++i) {
     Place &place = places[i];
-    const Access *other = nullptr;
     if (isUnordered(place.write, now))
-      other = &place.write;
-    for (const Access &read : place.reads)
-      if (isWrite && !other && isUnordered(read, now))
-        other = &read;
-    if (other)
-      return "a race on byte " + std::to_string(2 * i) + ": " +
-             told(other->thread, other == &place.write, other->line) + ", " +
-             told(thread, isWrite, line) + ", and no barrier is between them";
-    if (isWrite) {
-      place.write = now;
+      return race(2 * i, place.write, true, now, isWrite);
+    if (!isWrite) {
+      if (threadOf(place.reads[0]) / 32 != thread / 32)
+        place.reads[1] = place.reads[0];
+      place.reads[0] = now;
       continue;
     }
-    if (place.reads[0].thread / 32 != thread / 32)
-      place.reads[1] = place.reads[0];
-    place.reads[0] = now;
+    for (Access read : place.reads)
+      if (isUnordered(read, now))
+        return race(2 * i, read, false, now, isWrite);
+    place.write = now;
   }
   return "";
 }

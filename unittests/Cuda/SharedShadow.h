@@ -23,26 +23,38 @@ public:
   explicit SharedShadow(int threads) : warpEpochs(size_t(threads) / 32) {}
 
   void reset(size_t bytes);
-  void passBarrier() { ++blockEpoch; }
-  void passWarpBarrier(int warp) { ++warpEpochs[size_t(warp)]; }
+  void passBarrier() { blockEpoch = next(blockEpoch); }
+  void passWarpBarrier(int warp) {
+    warpEpochs[size_t(warp)] = next(warpEpochs[size_t(warp)]);
+  }
   /// "", or the race that it makes. `size` may be 0.
   std::string access(size_t at, size_t size, int thread, bool isWrite,
                      int line);
 
 private:
-  struct Access {
-    int thread = -1, line = 0;
-    uint32_t blockEpoch = 0, warpEpoch = 0;
-  };
+  /// In one word, since a kernel makes millions: the thread, from 1 on, in 12
+  /// bits, the line in 12, and the epochs of block and warp in 20 each. 0 is
+  /// none.
+  using Access = uint64_t;
   struct Place {
-    Access write, reads[2];
+    Access write = 0, reads[2] = {0, 0};
   };
-  bool isUnordered(const Access &before, const Access &now) const {
-    return before.thread >= 0 && before.thread != now.thread &&
-           before.blockEpoch == now.blockEpoch &&
-           (before.thread / 32 != now.thread / 32 ||
-            before.warpEpoch == now.warpEpoch);
+  static constexpr int lineShift = 12, blockShift = 24, warpShift = 44;
+  static constexpr uint32_t epochs = 1 << 20;
+
+  static uint32_t next(uint32_t epoch) { return (epoch + 1) % epochs; }
+  static int threadOf(Access access) { return int(access & 0xfff) - 1; }
+  static int lineOf(Access access) { return int(access >> lineShift & 0xfff); }
+  static bool isUnordered(Access before, Access now) {
+    Access other = before ^ now;
+    if (other >> blockShift & (epochs - 1))
+      return false;
+    return before && (other & 0xfff) &&
+           (threadOf(before) / 32 != threadOf(now) / 32 ||
+            !(other >> warpShift));
   }
+  std::string race(size_t at, Access other, bool isOtherWrite, Access now,
+                   bool isWrite) const;
 
   std::vector<Place> places;
   std::vector<uint32_t> warpEpochs;

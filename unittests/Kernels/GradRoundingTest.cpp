@@ -35,15 +35,20 @@ public:
     problem.callAdjoint(random);
   }
 
+  /// A tensor as kernels get it, or none.
+  Buffer find(const std::string &name) {
+    return wide.count(name)     ? wide[name].buffer()
+           : narrow.count(name) ? narrow[name].buffer()
+                                : problem.find(name);
+  }
+
   /// What a kernel gives, as doubles; fails the test where it does not run.
   std::map<std::string, std::vector<double>> run(KernelFn kernel) {
     std::map<std::string, Tensor<T>> results;
     std::map<std::string, Tensor<Acc>> sums;
     std::vector<Buffer> ins, outs;
     for (const std::string &name : problem.gradIns)
-      ins.push_back(wide.count(name)     ? wide[name].buffer()
-                    : narrow.count(name) ? narrow[name].buffer()
-                                         : problem.find(name));
+      ins.push_back(find(name));
     for (const std::string &name : problem.gradOuts) {
       const auto &size = problem.gradients[name].sizes;
       if (isSum(name))
@@ -117,16 +122,25 @@ private:
   std::map<std::string, Tensor<Acc>> wide;
 };
 
+/// What a problem is drawn from, and whether kernels that an executor runs take
+/// it too, which takes long.
+struct Draw {
+  Random random;
+  Extent extent;
+  bool isForExecutor;
+};
+
 /// Every kernel there is, against the plain one in f64 on the same numbers.
 /// Fast ones give the same bits on one thread and on three, and however tensors
 /// lie in memory.
-template <typename T> void checkKernels(Problem problem, double tolerance) {
+template <typename T>
+void checkKernels(Problem problem, const Draw &draw, double tolerance) {
   Problem same = problem;
   Rounded<T> rounded(problem, 5), elsewhere(same, 6);
   for (const Implementation &implementation : implementations()) {
     KernelFn kernel =
         implementation.find((problem.op + "_grad").c_str(), Element<T>::dtype);
-    if (!kernel)
+    if (!kernel || (implementation.isExecuted && !draw.isForExecutor))
       continue;
     SCOPED_TRACE(implementation.name);
     auto got = rounded.run(kernel);
@@ -142,10 +156,11 @@ struct Tolerances {
   double f64, f32, bf16;
 };
 
-void checkTypes(const Problem &problem, const Tolerances &tolerances) {
-  checkKernels<double>(problem, tolerances.f64);
-  checkKernels<float>(problem, tolerances.f32);
-  checkKernels<BFloat16>(problem, tolerances.bf16);
+void checkTypes(const Problem &problem, const Draw &draw,
+                const Tolerances &tolerances) {
+  checkKernels<double>(problem, draw, tolerances.f64);
+  checkKernels<float>(problem, draw, tolerances.f32);
+  checkKernels<BFloat16>(problem, draw, tolerances.bf16);
 }
 
 constexpr Tolerances plainSums = {1e-13, 3e-6, 3e-6};
@@ -157,44 +172,207 @@ template <typename Fn> void forEachDraw(Fn fn) {
       SCOPED_TRACE(testing::Message()
                    << "seed " << seed
                    << (extent == Extent::Large ? ", large" : ", small"));
-      Random random(seed);
-      fn(random, extent);
+      Draw draw = {Random(seed), extent,
+                   extent == Extent::Small || seed % 5 == 0};
+      fn(draw);
     }
 }
 
 TEST(GradRoundingTest, Conv1d) {
-  forEachDraw([](Random &random, Extent extent) {
-    checkTypes(convProblem(random, extent), plainSums);
+  forEachDraw([](Draw &draw) {
+    checkTypes(convProblem(draw.random, draw.extent), draw, plainSums);
   });
 }
 
 TEST(GradRoundingTest, RmsNorm) {
-  forEachDraw([](Random &random, Extent extent) {
-    checkTypes(normProblem(random, extent), longSums);
+  forEachDraw([](Draw &draw) {
+    checkTypes(normProblem(draw.random, draw.extent), draw, longSums);
   });
 }
 
 TEST(GradRoundingTest, Embedding) {
-  forEachDraw([](Random &random, Extent extent) {
-    checkTypes(embeddingProblem(random, extent), plainSums);
+  forEachDraw([](Draw &draw) {
+    checkTypes(embeddingProblem(draw.random, draw.extent), draw, plainSums);
   });
 }
 
 TEST(GradRoundingTest, Attention) {
-  forEachDraw([](Random &random, Extent extent) {
-    checkTypes(attentionProblem(random, extent), longSums);
+  forEachDraw([](Draw &draw) {
+    checkTypes(attentionProblem(draw.random, draw.extent), draw, longSums);
   });
 }
 
 TEST(GradRoundingTest, Ssd) {
   for (Decay decay : {Decay::Slow, Decay::Strong, Decay::Resets})
-    forEachDraw([&](Random &random, Extent extent) {
+    forEachDraw([&](Draw &draw) {
       SCOPED_TRACE(testing::Message() << "decay " << int(decay));
-      Problem problem = ssdProblem(random, decay, extent);
+      Problem problem = ssdProblem(draw.random, decay, draw.extent);
       // A rounded step may be on the other side of a limit.
-      if (extent == Extent::Large || !isNearLimit(problem))
-        checkTypes(problem, longSums);
+      if (draw.extent == Extent::Large || !isNearLimit(problem))
+        checkTypes(problem, draw, longSums);
     });
+}
+
+/// What is not a number in one document reaches nothing of another's, also of
+/// what comes before it in its tile.
+TEST(GradRoundingTest, DocumentsKeepToThemselves) {
+  constexpr int64_t each = 23;
+  for (bool isScan : {false, true}) {
+    SCOPED_TRACE(isScan ? "ssd" : "conv1d");
+    Random random(3);
+    Problem problem;
+    do
+      problem = isScan ? ssdProblem(random, Decay::Slow, Extent::Large)
+                       : convProblem(random, Extent::Large);
+    while (problem.tensors["x"].sizes[1] < 4 * each ||
+           problem.tensors["x"].sizes[1] > 150);
+    int64_t b = problem.tensors["x"].sizes[0],
+            l = problem.tensors["x"].sizes[1];
+    problem.hasPlaces = true;
+    problem.places = Tensor<int64_t>({b, l}, Lay::Dense, random);
+    for (int64_t i = 0; i < b * l; ++i)
+      problem.places[i] = i % l % each;
+    Problem spoiled = problem;
+    for (auto &[name, tensor] : spoiled.tensors)
+      for (int64_t i = 0; i < tensor.count(); ++i)
+        if ((name == "x" || name == "B" || name == "C") &&
+            i * b * l / tensor.count() % l / each == 1)
+          tensor[i] = std::numeric_limits<double>::quiet_NaN();
+    Rounded<float> whole(problem, 5), holed(spoiled, 5);
+    for (const Implementation &implementation : implementations()) {
+      SCOPED_TRACE(implementation.name);
+      KernelFn kernel =
+          implementation.find((problem.op + "_grad").c_str(), DType::F32);
+      auto want = whole.run(kernel), got = holed.run(kernel);
+      for (const char *name : {"dx", "dB", "dC", "ddt"})
+        for (size_t i = 0; i < got[name].size(); ++i)
+          if (int64_t(i * size_t(b * l) / got[name].size()) % l / each != 1)
+            ASSERT_EQ(got[name][i], want[name][i]) << name << " " << i;
+    }
+  }
+}
+
+/// What a rank's tokens alone pass back to the state in front of them is what
+/// the whole adjoint does where nothing is behind them.
+template <typename T> void checkStates(Problem problem, const Draw &draw) {
+  using Acc = AccumulatorOf<T>;
+  problem.gradIns[9] = "nothing";
+  Rounded<T> rounded(problem, 5);
+  for (const Implementation &implementation : implementations()) {
+    if (implementation.isExecuted && !draw.isForExecutor)
+      continue;
+    SCOPED_TRACE(implementation.name);
+    Random random(7);
+    Tensor<Acc> got(problem.gradients["dinitial"].sizes, pickLay(random),
+                    random);
+    std::vector<Buffer> ins;
+    for (const char *name : {"y", "dt", "A_log", "C", "dt_bias", "places"})
+      ins.push_back(rounded.find(name));
+    ASSERT_EQ(
+        test::run(implementation.find("ssd_grad_states", Element<T>::dtype),
+                  ins, {got.buffer()}, problem.attrs),
+        "");
+    EXPECT_TRUE(got.isIntact());
+    std::map<std::string, std::vector<double>> states;
+    for (int64_t i = 0; i < got.count(); ++i)
+      states["dinitial"].push_back(double(got[i]));
+    rounded.check(states, std::is_same_v<T, double> ? 1e-12 : 2e-5);
+  }
+}
+
+TEST(GradRoundingTest, SsdStates) {
+  for (Decay decay : {Decay::Slow, Decay::Strong, Decay::Resets})
+    forEachDraw([&](Draw &draw) {
+      SCOPED_TRACE(testing::Message() << "decay " << int(decay));
+      Problem problem = ssdProblem(draw.random, decay, draw.extent);
+      if (draw.extent == Extent::Small && isNearLimit(problem))
+        return;
+      checkStates<double>(problem, draw);
+      checkStates<float>(problem, draw);
+      checkStates<BFloat16>(problem, draw);
+    });
+}
+
+/// Rows [begin, end) of a tensor.
+Buffer rowsOf(Buffer whole, int64_t begin, int64_t end,
+              std::vector<int64_t> &sizes) {
+  sizes.assign(whole.sizes, whole.sizes + whole.rank);
+  sizes[1] = end - begin;
+  whole.data = static_cast<char *>(whole.data) +
+               begin * whole.strides[1] * int64_t(elementBytes(whole.dtype));
+  whole.sizes = sizes.data();
+  return whole;
+}
+
+/// Keys in two blocks, of which the second adds to what there is of dq, and
+/// both to what there is of dk and dv, as much again.
+template <typename T>
+void checkBlocks(Problem problem, const Draw &draw, Random random) {
+  using Acc = AccumulatorOf<T>;
+  Rounded<T> rounded(problem, 5);
+  const std::vector<int64_t> &dqSizes = problem.gradients["dq"].sizes;
+  int64_t l = dqSizes[1], s = problem.tensors["k"].sizes[1];
+  int64_t cut = pick(random, 0, s);
+  Tensor<int64_t> positions({l}, Lay::Dense, random);
+  for (int64_t i = 0; i < l; ++i)
+    positions[i] = i;
+  for (const Implementation &implementation : implementations()) {
+    if (implementation.isExecuted && !draw.isForExecutor)
+      continue;
+    SCOPED_TRACE(implementation.name);
+    KernelFn kernel =
+        implementation.find("attention_grad_block", Element<T>::dtype);
+    Tensor<Acc> partial(dqSizes, pickLay(random), random);
+    std::map<std::string, Tensor<Acc>> sums, before;
+    for (const char *name : {"dk", "dv"}) {
+      const std::vector<int64_t> &sizes = problem.gradients[name].sizes;
+      sums[name] = Tensor<Acc>(sizes, pickLay(random), random);
+      before[name] = Tensor<Acc>(sizes, pickLay(random), random);
+      before[name].fill(random, -1, 1);
+    }
+    Tensor<T> dq(dqSizes, pickLay(random), random);
+    for (bool isSecond : {false, true}) {
+      int64_t begin = isSecond ? cut : 0, end = isSecond ? s : cut;
+      std::vector<int64_t> sizes[6];
+      auto rows = [&](Buffer whole, int i) {
+        return rowsOf(whole, begin, end, sizes[i]);
+      };
+      Buffer k = rows(rounded.find("k"), 0), v = rows(rounded.find("v"), 1);
+      std::vector<int64_t> attrs = problem.gradAttrs;
+      attrs.push_back(end > begin ? 3 : 0);
+      if (end > begin)
+        attrs.insert(attrs.end(), {begin, end - begin, 1});
+      ASSERT_EQ(test::run(kernel,
+                          {rounded.find("q"), k, v, rounded.find("results out"),
+                           rounded.find("results lse"), rounded.find("out"),
+                           rounded.find("lse"), rounded.find("places"),
+                           problem.attrs[0] ? positions.buffer() : absent,
+                           isSecond ? partial.buffer() : absent,
+                           rows(before["dk"].buffer(), 2),
+                           rows(before["dv"].buffer(), 3)},
+                          {isSecond ? dq.buffer() : partial.buffer(),
+                           rows(sums["dk"].buffer(), 4),
+                           rows(sums["dv"].buffer(), 5)},
+                          attrs),
+                "");
+    }
+    std::map<std::string, std::vector<double>> got;
+    for (int64_t i = 0; i < dq.count(); ++i)
+      got["dq"].push_back(double(Acc(dq[i])));
+    for (const char *name : {"dk", "dv"})
+      for (int64_t i = 0; i < sums[name].count(); ++i)
+        got[name].push_back(double(sums[name][i]) - double(before[name][i]));
+    rounded.check(got, std::is_same_v<T, double> ? 1e-12 : 2e-5);
+  }
+}
+
+TEST(GradRoundingTest, AttentionBlocks) {
+  forEachDraw([](Draw &draw) {
+    Problem problem = attentionProblem(draw.random, draw.extent);
+    checkBlocks<double>(problem, draw, draw.random);
+    checkBlocks<float>(problem, draw, draw.random);
+    checkBlocks<BFloat16>(problem, draw, draw.random);
+  });
 }
 
 } // namespace

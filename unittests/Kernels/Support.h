@@ -31,6 +31,8 @@ struct Implementation {
   /// Whether the scan's products round what is not bf16 yet to bf16: states,
   /// weights and decayed inputs.
   bool roundsFactors = false;
+  /// Whether an executor runs them, for which tests draw fewer cases.
+  bool isExecuted = false;
 
   KernelFn find(const char *op, DType dtype) const;
 };
