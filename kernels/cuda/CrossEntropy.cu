@@ -184,7 +184,6 @@ const char *contract(const MatrixOf &a, const MatrixOf &b, const MatrixOf &c,
 template <typename T> class HeadRun {
 public:
   using Acc = AccumulatorOf<T>;
-  static constexpr DType sums = Element<Acc>::dtype;
 
   HeadRun(const char *op, const HeadArgs<T> &head, void *stream)
       : op(op), stream(stream), workspace(stream), head(head),

@@ -7,7 +7,6 @@
 
 #include "BFloat16.h"
 #include "CudaKernels.h"
-#include "Launch.h"
 
 #include <cstring>
 
@@ -28,22 +27,6 @@ KernelFn findKernel(const char *op, DType dtype) {
     if (entry.dtype == dtype && std::strcmp(entry.op, op) == 0)
       return entry.fn;
   return nullptr;
-}
-
-static thread_local MultiplyFn multiplier = nullptr;
-static thread_local void *multiplierState = nullptr;
-
-void multiplyWith(MultiplyFn multiply, void *state) {
-  multiplier = multiply;
-  multiplierState = state;
-}
-
-const char *multiply(const char *op, DType dtype, const Call &call) {
-  return multiplier(multiplierState, op, dtype, call);
-}
-
-bool multiplies(const char *op) {
-  return std::strncmp(op, "linear_cross_entropy", 20) == 0;
 }
 
 } // namespace cp::kernels::cuda

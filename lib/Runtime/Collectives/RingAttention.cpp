@@ -59,8 +59,8 @@ public:
   Error begin(int64_t t) { return blocks.begin(t); }
   Error finish(int64_t t) { return blocks.finish(t); }
 
-  /// Works on block t and adds it to what there is. Null, or what is wrong.
-  const char *attend(int64_t t) {
+  /// Works on block t and adds it to what there is.
+  Error attend(int64_t t) {
     Exchange::Work work(exchange);
     const std::vector<int64_t> &keyRuns =
         ring.keys->runs[size_t(blocks.around(-t))];
@@ -72,13 +72,15 @@ public:
     if (t == 0)
       return block(call.in(1), call.in(2), result(t), call.out(1));
     Contiguous k = blocks.keys(t), v = blocks.values(t);
-    if (const char *wrong =
+    if (Error failure =
             block(k.buffer(), v.buffer(), asSum(part), partLse.buffer()))
-      return wrong;
+      return failure;
     const Buffer ins[] = {result(t - 1), call.out(1), asSum(part),
                           partLse.buffer()};
     const Buffer outs[] = {result(t), call.out(1)};
-    return ring.kernels.merge({ins, 4, outs, 2, nullptr, 0});
+    if (const char *wrong = ring.kernels.merge({ins, 4, outs, 2, nullptr, 0}))
+      return Failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
+    return std::nullopt;
   }
 
 private:
@@ -136,10 +138,9 @@ Error cp::runtime::operations::ringAttention(Context &context,
   for (int64_t t = 0; t < read.group().size; ++t) {
     if (Error failure = ring.begin(t))
       return failure;
-    if (const char *wrong = ring.attend(t)) {
-      Failure failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
+    if (Error failure = ring.attend(t)) {
       // Before leaving, for which the peers must know not to wait for blocks.
-      context.fail(failure.status, failure.message);
+      context.fail(failure->status, failure->message);
       return failure;
     }
     if (Error failure = ring.finish(t))

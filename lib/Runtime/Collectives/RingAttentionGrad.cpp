@@ -31,7 +31,7 @@ constexpr size_t dlseInput = 6, placesInput = 7;
 
 /// One checked call.
 struct GradCall : RingRows {
-  cp::kernels::KernelFn kernel = nullptr;
+  BlockKernel kernel;
   /// Whether the kernel takes numbers too small to be normal for 0.
   bool flushes = false;
 };
@@ -92,8 +92,8 @@ public:
     return t < group.size ? blocks.finish(t) : std::nullopt;
   }
 
-  /// Works on step t's block. Null, or what is wrong.
-  const char *pass(int64_t t) {
+  /// Works on step t's block.
+  Error pass(int64_t t) {
     Exchange::Work work(exchange);
     if (t == group.size)
       return passBlock(t, call.in(1), call.in(2), call.out(1), call.out(2));
@@ -183,8 +183,8 @@ private:
     return std::nullopt;
   }
 
-  const char *passBlock(int64_t t, const Buffer &k, const Buffer &v,
-                        const Buffer &dk, const Buffer &dv) {
+  Error passBlock(int64_t t, const Buffer &k, const Buffer &v, const Buffer &dk,
+                  const Buffer &dv) {
     const std::vector<int64_t> &runs =
         grad.keys->runs[size_t(blocks.around(-t))];
     List<int64_t> words = wordsOf(grad.rule);
@@ -209,7 +209,7 @@ private:
                           isAlone ? absent : dkBefore.buffer(),
                           isAlone ? absent : dvBefore.buffer()};
     const Buffer outs[] = {dq(t), dk, dv};
-    return grad.kernel({ins, 12, outs, 3, words.data(), words.size()});
+    return grad.kernel(call, {ins, 12, outs, 3, words.data(), words.size()});
   }
 
   /// Where dq is after step t: rounded at the end only.
@@ -293,9 +293,10 @@ static Error readGrad(Context &context, const Descriptor &call,
           context, call, {attrs.causal, attrs.scale, attrs.window},
           {attrs.axes, attrs.orders}, optionalInput(call, placesInput), grad))
     return failure;
-  grad.flushes = context.world.kernelSet == cp::kernels::KernelSet::Fast;
-  grad.kernel = kernelFor(context, "attention_grad_block", call.in(0).dtype);
-  if (!grad.kernel)
+  grad.kernel = blockKernel(context, "attention_grad_block", call.in(0).dtype);
+  grad.flushes = !grad.kernel.queue &&
+                 context.world.kernelSet == cp::kernels::KernelSet::Fast;
+  if (!grad.kernel.onHost)
     return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
                             "; use f32, f64 or bf16");
   return std::nullopt;
@@ -325,10 +326,9 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
   for (int64_t t = 1; t <= ring.numSteps(); ++t) {
     if (Error failure = ring.begin(t))
       return failure;
-    if (const char *wrong = ring.pass(t)) {
-      Failure failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
+    if (Error failure = ring.pass(t)) {
       // Before leaving, for which the peers must know not to wait for sums.
-      context.fail(failure.status, failure.message);
+      context.fail(failure->status, failure->message);
       return failure;
     }
     if (Error failure = ring.handOn(t))

@@ -92,13 +92,30 @@ Error cp::runtime::checkAttentionRule(const Descriptor &call,
   return checkOwnPlaces(call, rule, queries, places);
 }
 
+BlockKernel cp::runtime::blockKernel(Context &context, const char *op,
+                                     DType dtype) {
+  bool isOfDevice = context.queue && context.queue->hasKernel(op, dtype);
+  return {kernelFor(context, op, dtype),
+          isOfDevice ? context.queue.get() : nullptr, op, dtype};
+}
+
+Error BlockKernel::operator()(const Descriptor &call,
+                              const kernels::Call &decoded) const {
+  if (queue)
+    return queue->runFromHost(call, op, dtype, decoded);
+  // What it takes has been checked, so that it can only want memory.
+  if (const char *wrong = onHost(decoded))
+    return Failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
+  return std::nullopt;
+}
+
 Error cp::runtime::findAttentionKernels(Context &context,
                                         const Descriptor &call,
                                         AttentionKernels &found) {
   DType dtype = call.in(0).dtype;
-  found = {kernelFor(context, "attention", dtype),
+  found = {blockKernel(context, "attention", dtype),
            kernelFor(context, "attention_merge", sumType(dtype))};
-  if (found.attention && found.merge)
+  if (found.attention.onHost && found.merge)
     return std::nullopt;
   return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
                           "; use f32, f64 or bf16");
@@ -116,13 +133,13 @@ void cp::runtime::append(List<int64_t> &words,
   words.insert(words.end(), array.begin(), array.end());
 }
 
-const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
-                                     const AttentionRule &rule,
-                                     const Descriptor &call,
-                                     const std::vector<int64_t> &queryRuns,
-                                     const Buffer &k, const Buffer &v,
-                                     const std::vector<int64_t> &keyRuns,
-                                     const Buffer &o, const Buffer &lse) {
+Error cp::runtime::attendBlock(const AttentionKernels &kernels,
+                               const AttentionRule &rule,
+                               const Descriptor &call,
+                               const std::vector<int64_t> &queryRuns,
+                               const Buffer &k, const Buffer &v,
+                               const std::vector<int64_t> &keyRuns,
+                               const Buffer &o, const Buffer &lse) {
   List<int64_t> words = wordsOf(rule);
   append(words, queryRuns);
   append(words, keyRuns);
@@ -130,7 +147,7 @@ const char *cp::runtime::attendBlock(const AttentionKernels &kernels,
   const Buffer ins[] = {call.in(0), k, v, places ? *places : Buffer()};
   const Buffer outs[] = {o, lse};
   return kernels.attention(
-      {ins, places ? 4u : 3u, outs, 2, words.data(), words.size()});
+      call, {ins, places ? 4u : 3u, outs, 2, words.data(), words.size()});
 }
 
 static Error attendOnDevice(DeviceQueue &queue, const Descriptor &call,
@@ -172,9 +189,12 @@ Error cp::runtime::operations::attention(Context &context,
   AttentionKernels kernels;
   if (Error failure = findAttentionKernels(context, call, kernels))
     return failure;
-  if (const char *wrong =
-          attendBlock(kernels, rule, call, queries->own(), call.in(1),
-                      call.in(2), keys->own(), call.out(0), call.out(1)))
-    return call.invalid(std::string(wrong) + "; found " + call.describe());
-  return std::nullopt;
+  Error failure =
+      attendBlock(kernels, rule, call, queries->own(), call.in(1), call.in(2),
+                  keys->own(), call.out(0), call.out(1));
+  // Its buffers are the caller's.
+  if (failure)
+    failure = Failure{CPRT_INVALID_ARGUMENT,
+                      failure->message + "; found " + call.describe()};
+  return failure;
 }

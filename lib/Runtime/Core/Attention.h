@@ -12,6 +12,8 @@
 
 namespace cp::runtime {
 
+class DeviceQueue;
+
 /// The attribute words that say what a query sees, and how it weighs it.
 struct AttentionRule {
   bool causal = false;
@@ -40,9 +42,24 @@ inline DType sumType(DType dtype) {
   return dtype == DType::BF16 ? DType::F32 : dtype;
 }
 
+/// A kernel for blocks in the host's memory. Where the rank has a device with
+/// such a kernel, that one's.
+struct BlockKernel {
+  kernels::KernelFn onHost = nullptr;
+  DeviceQueue *queue = nullptr;
+  const char *op = nullptr;
+  DType dtype = DType::F32;
+
+  /// The buffers have no gaps where the rank has a device.
+  Error operator()(const Descriptor &call, const kernels::Call &decoded) const;
+};
+/// Neither where there is no such kernel.
+BlockKernel blockKernel(cprt_context &context, const char *op, DType dtype);
+
 /// The kernels of one call; found before ranks meet.
 struct AttentionKernels {
-  kernels::KernelFn attention = nullptr, merge = nullptr;
+  BlockKernel attention;
+  kernels::KernelFn merge = nullptr;
 };
 Error findAttentionKernels(cprt_context &context, const Descriptor &call,
                            AttentionKernels &found);
@@ -52,12 +69,12 @@ List<int64_t> wordsOf(const AttentionRule &rule);
 /// Adds an array of words, its length first.
 void append(List<int64_t> &words, const std::vector<int64_t> &array);
 
-/// One block of keys: o and lse of the call's queries. Null, or what is wrong.
-const char *attendBlock(const AttentionKernels &kernels,
-                        const AttentionRule &rule, const Descriptor &call,
-                        const std::vector<int64_t> &queryRuns, const Buffer &k,
-                        const Buffer &v, const std::vector<int64_t> &keyRuns,
-                        const Buffer &o, const Buffer &lse);
+/// One block of keys: o and lse of the call's queries.
+Error attendBlock(const AttentionKernels &kernels, const AttentionRule &rule,
+                  const Descriptor &call, const std::vector<int64_t> &queryRuns,
+                  const Buffer &k, const Buffer &v,
+                  const std::vector<int64_t> &keyRuns, const Buffer &o,
+                  const Buffer &lse);
 
 } // namespace cp::runtime
 

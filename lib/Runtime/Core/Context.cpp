@@ -90,7 +90,8 @@ static Error runOnDevice(Context &context, Descriptor &call,
   DType dtype = keyType(call);
   if (queue.hasKernel(call.op(), dtype))
     return body(context, call);
-  if (!context.world.fallsBack && computes(call.op(), dtype))
+  if (!context.world.fallsBack && computes(call.op(), dtype) &&
+      !queue.hasKernel(kernelOf(call.op()), dtype))
     return call.unsupported(
         std::string(queue.name()) + " has no kernel of it for " +
         (call.numIns() ? typeText(call.in(0)) : "it") +

@@ -124,7 +124,8 @@ static std::string missing(const DeviceQueue &queue, const char *operations) {
   std::string op;
   for (int dtype = 0; lines >> op >> dtype;) {
     auto type = DType(dtype);
-    if (!computes(op.c_str(), type) || queue.hasKernel(op.c_str(), type))
+    if (!computes(op.c_str(), type) ||
+        queue.hasKernel(kernelOf(op.c_str()), type))
       continue;
     names += (names.empty() ? "" : ", ") + op + " (" +
              cp::kernels::dtypeName(type) + ")";

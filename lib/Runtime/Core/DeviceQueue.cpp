@@ -27,8 +27,9 @@ Error DeviceQueue::open(const cprt_device &device, int64_t number,
 
 DeviceQueue::~DeviceQueue() {
   releaseMirror();
-  if (packed)
-    release(packed);
+  for (const Area *area : {&packed, &blocks})
+    if (area->memory)
+      release(area->memory);
   for (const auto &[value, there] : constants)
     release(there);
   device.close(queue);
@@ -124,14 +125,14 @@ char *DeviceQueue::hostMirror(size_t bytes) {
   return mirror;
 }
 
-char *DeviceQueue::deviceMirror(size_t bytes) {
-  if (bytes <= packedBytes)
-    return static_cast<char *>(packed);
-  if (packed)
-    release(packed);
-  packed = allocate(int64_t(bytes));
-  packedBytes = packed ? bytes : 0;
-  return static_cast<char *>(packed);
+char *DeviceQueue::grown(Area &area, size_t bytes) {
+  if (bytes > area.bytes) {
+    if (area.memory)
+      release(area.memory);
+    area.memory = allocate(int64_t(bytes));
+    area.bytes = area.memory ? bytes : 0;
+  }
+  return static_cast<char *>(area.memory);
 }
 
 Error DeviceQueue::copy(const Descriptor &call, const Buffer &to,
@@ -173,6 +174,43 @@ static size_t aligned(int64_t bytes) {
   return (size_t(bytes) + alignment - 1) / alignment * alignment;
 }
 
+Error DeviceQueue::runFromHost(const Descriptor &call, const char *op,
+                               DType dtype, const kernels::Call &decoded) {
+  List<Buffer> here, there;
+  for (size_t i = 0; i < decoded.numIns; ++i)
+    here.push_back(decoded.ins[i]);
+  for (size_t i = 0; i < decoded.numOuts; ++i)
+    here.push_back(decoded.outs[i]);
+  size_t bytes = 0;
+  for (const Buffer &buffer : here)
+    bytes += aligned(numBytes(buffer));
+  char *memory = grown(blocks, bytes);
+  if (bytes && !memory)
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   call.title() + ": no " + std::to_string(bytes) +
+                       " bytes left on the device for a block; use more ranks"};
+  for (const Buffer &buffer : here) {
+    there.push_back(buffer);
+    if (buffer.dtype == DType::Absent)
+      continue;
+    there.back().data = memory;
+    memory += aligned(numBytes(buffer));
+  }
+  for (size_t i = 0; i < decoded.numIns; ++i)
+    if (Error failure = upload(there[i].data, here[i].data, numBytes(here[i])))
+      return failure;
+  kernels::Call onDevice = decoded;
+  onDevice.ins = there.data();
+  onDevice.outs = there.data() + decoded.numIns;
+  if (Error failure = run(call, op, dtype, onDevice))
+    return failure;
+  for (size_t i = decoded.numIns; i < here.size(); ++i)
+    if (Error failure =
+            download(here[i].data, there[i].data, numBytes(here[i])))
+      return failure;
+  return synchronize();
+}
+
 Error DeviceQueue::onHost(Descriptor &call, FunctionRef<Error()> body) {
   size_t count = call.numIns() + call.numOuts();
   List<Mirror> mirrors;
@@ -189,7 +227,7 @@ Error DeviceQueue::onHost(Descriptor &call, FunctionRef<Error()> body) {
   if (bytes > mirrorBytes)
     if (Error failure = synchronize())
       return failure;
-  char *here = hostMirror(bytes), *there = deviceMirror(packedBytes);
+  char *here = hostMirror(bytes), *there = grown(packed, packedBytes);
   if ((bytes && !here) || (packedBytes && !there))
     return Failure{CPRT_OUT_OF_MEMORY,
                    call.title() + ": no " + std::to_string(bytes) +

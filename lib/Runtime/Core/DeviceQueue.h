@@ -43,6 +43,10 @@ public:
   /// Starts a kernel; `call` is for messages.
   Error run(const Descriptor &call, const char *op, DType dtype,
             const kernels::Call &decoded);
+  /// The same with buffers in the host's memory, without gaps: copies go there
+  /// and the outputs back, before this returns.
+  Error runFromHost(const Descriptor &call, const char *op, DType dtype,
+                    const kernels::Call &decoded);
   Error launch(const cprt_kernel &kernel, void *const *buffers);
   Error upload(void *to, const void *from, int64_t bytes);
   Error download(void *to, const void *from, int64_t bytes);
@@ -61,7 +65,13 @@ private:
   /// Memory of the host and of the device that mirrors use; null where there is
   /// not that much.
   char *hostMirror(size_t bytes);
-  char *deviceMirror(size_t bytes);
+
+  /// Memory of the device that grows to what was last asked of it.
+  struct Area {
+    void *memory = nullptr;
+    size_t bytes = 0;
+  };
+  char *grown(Area &area, size_t bytes);
 
   const cprt_device &device;
   void *const queue;
@@ -70,8 +80,8 @@ private:
 
   char *mirror = nullptr;
   size_t mirrorBytes = 0;
-  void *packed = nullptr;
-  size_t packedBytes = 0;
+  /// Of buffers with gaps, and of blocks that come from the host.
+  Area packed, blocks;
 };
 
 } // namespace cp::runtime

@@ -39,6 +39,14 @@ bool cp::runtime::computes(const char *op, DType dtype) {
                                     cp::kernels::KernelSet::Reference);
 }
 
+const char *cp::runtime::kernelOf(const char *op) {
+  if (!std::strcmp(op, "ring_attention"))
+    return "attention";
+  if (!std::strcmp(op, "ring_attention_grad"))
+    return "attention_grad_block";
+  return op;
+}
+
 static Error runKernel(Context &context, const Descriptor &call) {
   cp::kernels::Call decoded = {
       call.allBuffers(), call.numIns(), call.allBuffers() + call.numIns(),

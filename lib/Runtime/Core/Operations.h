@@ -28,6 +28,9 @@ namespace cp::runtime {
 DType keyType(const Descriptor &call);
 /// Whether an operation computes, other than by combining what ranks have.
 bool computes(const char *op, DType dtype);
+/// The name of the kernel that an operation computes with: its own, or that of
+/// its blocks.
+const char *kernelOf(const char *op);
 
 /// The kernel that this world uses for `op` (static storage), or null; looked
 /// up once and kept by the context.
