@@ -58,8 +58,17 @@ static int64_t freeBytes(void *) {
   return given ? std::atoll(given) : -1;
 }
 
+/// CP_EMULATED_WITHOUT, operations between commas, for tests of what a device
+/// lacks.
+static bool isLeftOut(const char *op) {
+  const char *given = std::getenv("CP_EMULATED_WITHOUT");
+  std::string all = "," + std::string(given ? given : "") + ",";
+  return all.find("," + std::string(op) + ",") != std::string::npos;
+}
+
 static int hasKernel(void *, const char *op, cprt_dtype dtype) {
-  return isOfLibrary(op) || cuda::findKernel(op, DType(dtype));
+  return !isLeftOut(op) &&
+         (isOfLibrary(op) || cuda::findKernel(op, DType(dtype)));
 }
 
 static Buffer bufferOf(const cprt_buffer &buffer) {
