@@ -4,7 +4,7 @@
 #   scripts/card_bundle.sh FOLDER
 # FOLDER then has bin/ and lib/, the tests, the benchmark and the launcher with its
 # device, and programs/, models that cp-compile compiled with what their logits must
-# be.
+# be, and steps of training.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# -eq 1 ] || {
@@ -49,6 +49,17 @@ for folder in "$root"/test/Integration/goldens/* "$root"/test/Integration/golden
     cp "$folder/$file.safetensors" "$out/programs/$name.$file.safetensors"
   done
 done
+# Steps of training; ranks of the sequence hand their keys round.
+for name in transformers-g4 bamba; do
+  model=$(echo "$root"/test/Integration/goldens*/$name/config.json)
+  for ranks in 1 2 4; do
+    compile "$name.$ranks-train" "$model" --batch=2 --seq=64 --ranks=$ranks \
+      --order=zigzag --optimizer=adamw
+  done
+done
+cp "$root/test/Tools/Inputs/same_tensors.py" "$out/programs/"
+compile mamba2-130m-bf16.1-train "$root/examples/mamba2-130m/config.json" --seq=4096 \
+  --dtype=bf16 --optimizer=adamw
 for dtype in f32 bf16; do
   model=("$root/examples/mamba2-130m/config.json" --seq=4096 --dtype=$dtype)
   compile "mamba2-130m-$dtype.1" "${model[@]}"

@@ -42,31 +42,13 @@ void defineModel(Options &o) {
       cl::desc("Axes that cut parameters where they are kept, and what "
                "goes with them, e.g. dp"),
       cl::location(o.sharding.params), cl::cat(category));
-  static Flag<std::string> weights(
-      "weights", cl::desc(".safetensors to start from (default: drawn)"),
-      cl::location(o.weights), cl::cat(category));
-  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
-                             cl::location(o.seed), cl::init(0),
-                             cl::cat(category));
-  static Flag<int64_t> threads(
-      "rank-threads", cl::desc("Threads of a rank (default: processors/ranks)"),
-      cl::location(o.threads), cl::init(0), cl::cat(category));
-  defineTransport(o, category);
-  static Flag<int64_t> memory(
-      "max-memory",
-      cl::desc("Bytes that the run may take (default: what the "
-               "machine has available)"),
-      cl::location(o.maxMemory), cl::init(0), cl::cat(category));
+  defineWeights(o, category);
+  defineWorld(o, category);
   static Flag<bool> explain(
       "explain",
       cl::desc("Print what travels in a step, layer by layer, and "
                "what takes the memory, and stop"),
       cl::location(o.explain), cl::cat(category));
-  static Flag<bool> quiet("quiet", cl::desc("Print no line a step"),
-                          cl::location(o.quiet), cl::cat(category));
-  static Flag<std::string> saveWeights(
-      "save-weights", cl::desc("Write the trained weights (.safetensors)"),
-      cl::location(o.saveWeights), cl::cat(category));
 }
 
 } // namespace

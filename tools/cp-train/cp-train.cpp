@@ -17,6 +17,8 @@ using namespace mlir;
 static llvm::Error train(cp::TrainOptions &options, const char *program) {
   if (llvm::Error error = cp::joinAsRanks(options.run, program))
     return error;
+  if (llvm::Error error = cp::openDevice(options.run, program))
+    return error;
   DialectRegistry registry;
   cp::registerAllDialects(registry);
   cp::registerAllExtensions(registry);

@@ -19,6 +19,18 @@ namespace cl = llvm::cl;
 
 namespace cp {
 
+void defineWeights(RunFlags &o, cl::OptionCategory &category) {
+  static Flag<std::string> weights(
+      "weights", cl::desc(".safetensors or its index (default: drawn)"),
+      cl::location(o.weights), cl::cat(category));
+  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
+                             cl::location(o.seed), cl::init(0),
+                             cl::cat(category));
+  static Flag<std::string> save("save-weights",
+                                cl::desc("Write the weights in use"),
+                                cl::location(o.saveWeights), cl::cat(category));
+}
+
 void defineData(RunFlags &o, cl::OptionCategory &category) {
   static Flag<std::string> inputs(
       "inputs",
@@ -36,20 +48,12 @@ void defineData(RunFlags &o, cl::OptionCategory &category) {
           ".ids, or a text's bytes), with commas between: they fill the "
           "model's rows in turn"),
       cl::location(o.rows), cl::cat(category));
-  static Flag<std::string> weights(
-      "weights", cl::desc(".safetensors or its index (default: drawn)"),
-      cl::location(o.weights), cl::cat(category));
+  defineWeights(o, category);
   static Flag<bool> ignoreUnused(
       "ignore-unused-weights",
       cl::desc("List the tensors of a file that the model does not take, and "
                "go on without them"),
       cl::location(o.ignoreUnusedWeights), cl::cat(category));
-  static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
-                             cl::location(o.seed), cl::init(0),
-                             cl::cat(category));
-  static Flag<std::string> save("save-weights",
-                                cl::desc("Write the weights in use"),
-                                cl::location(o.saveWeights), cl::cat(category));
   static Flag<std::string> outputs("outputs",
                                    cl::desc("Write the results (.safetensors)"),
                                    cl::location(o.outputs), cl::cat(category));
@@ -71,7 +75,7 @@ void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
       cl::location(flags.transport), cl::cat(category));
 }
 
-void defineRunning(RunFlags &o, cl::OptionCategory &category) {
+void defineWorld(RunFlags &o, cl::OptionCategory &category) {
   static Flag<std::string> kernels("kernels", cl::desc("fast or reference"),
                                    cl::location(o.kernels), cl::init("fast"),
                                    cl::cat(category));
@@ -99,11 +103,15 @@ void defineRunning(RunFlags &o, cl::OptionCategory &category) {
       cl::desc("With --device: the host computes what it has no kernel for, on "
                "copies"),
       cl::location(o.deviceFallback), cl::cat(category));
+  static Flag<bool> quiet("quiet", cl::desc("No table, no progress"),
+                          cl::location(o.quiet), cl::cat(category));
+}
+
+void defineRunning(RunFlags &o, cl::OptionCategory &category) {
+  defineWorld(o, category);
   static Flag<int> repeats("repeat", cl::desc("Number of steps"),
                            cl::location(o.repeats), cl::init(1),
                            cl::cat(category));
-  static Flag<bool> quiet("quiet", cl::desc("No table, no progress"),
-                          cl::location(o.quiet), cl::cat(category));
   static Flag<int64_t> pieces(
       "test-piece-bytes", cl::desc("What travels of a tensor at one time"),
       cl::location(o.pieceBytes), cl::init(o.pieceBytes), cl::Hidden,

@@ -77,11 +77,15 @@ struct RunFlags {
   bool speaks() const { return !job || job->rank() == 0; }
 };
 
-/// Flags for what a run reads and writes.
+/// Flags for the weights that a run starts from and ends with.
+void defineWeights(RunFlags &flags, llvm::cl::OptionCategory &category);
+/// Flags for what a run reads and writes, weights among it.
 void defineData(RunFlags &flags, llvm::cl::OptionCategory &category);
-/// Those for how it goes.
+/// Those for its ranks, and what they may take.
+void defineWorld(RunFlags &flags, llvm::cl::OptionCategory &category);
+/// Those for how it goes, the ranks' among them.
 void defineRunning(RunFlags &flags, llvm::cl::OptionCategory &category);
-/// The flag --transport, which is among the latter.
+/// The flag --transport, which is among the ranks'.
 void defineTransport(RunFlags &flags, llvm::cl::OptionCategory &category);
 
 /// Refuses numbers and words that no run can use.
