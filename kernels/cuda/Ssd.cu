@@ -7,26 +7,16 @@
 
 #include "CudaKernels.h"
 #include "SsdFold.h"
+#include "SsdLaunch.h"
 #include "SsdPlain.h"
 #include "SsdSteps.h"
 #include "SsdTiles.h"
+#include "SsdWalk.h"
 #include "Vectors.h"
 
 namespace cp::kernels::cuda {
 
 namespace {
-
-template <typename T, int Rank>
-View<const T, Rank> readOnly(const View<T, Rank> &view) {
-  View<const T, Rank> same = {view.data, {}};
-  std::copy(view.strides, view.strides + Rank, same.strides);
-  return same;
-}
-
-/// A message ends the launches of a call.
-#define CP_RETURN_IF(call)                                                     \
-  if (const char *message = (call))                                            \
-  return message
 
 /// What decides how a call runs.
 template <typename T> class SsdLaunch {
@@ -94,11 +84,11 @@ public:
 
   /// Tokens of a segment.
   int64_t segmentTokens(const SsdSizes &s) const {
-    if (!hasTiles(s) || !s.b || !s.h || !s.p)
+    if (!s.b || !s.h || !s.p)
       return s.l ? s.l : 1;
+    int64_t segments = hasTiles(s) ? shapeOf(s).segments : segmentsOf(s);
     return std::max<int64_t>(
-        ceilDiv(ceilDiv(s.l, shapeOf(s).segments), tileTokens) * tileTokens,
-        tileTokens);
+        ceilDiv(ceilDiv(s.l, segments), tileTokens) * tileTokens, tileTokens);
   }
 
 private:
@@ -158,14 +148,34 @@ private:
     return best;
   }
 
+  /// Of a plain scan: as many as give each multiprocessor two blocks, of four
+  /// tiles at least.
+  static int64_t segmentsOf(const SsdSizes &s) {
+    int64_t blocks = s.b * s.h * ceilDiv(s.p, panelWidth);
+    int64_t wanted = ceilDiv(2 * multiprocessors(), blocks);
+    return std::min(wanted, std::max<int64_t>(s.l / (4 * panelTokens), 1));
+  }
+
+  template <int N> const char *runWalk(const SsdWork<T> &work) {
+    using Kernel = SsdWalk<T, N>;
+    if (sizeof(typename Kernel::Shared) > mostSharedMemory())
+      return fail("%s: n = %lld is more than this card has shared memory for; "
+                  "use a processor's kernel",
+                  op, (long long)work.n);
+    // Where there are no channels there are decays.
+    int64_t panels = std::max<int64_t>(ceilDiv(work.p, panelWidth), 1);
+    return start(Kernel{work, panels},
+                 {panels * work.segments, work.h, work.b});
+  }
   const char *runPlain(const SsdWork<T> &work) {
-    Grid grid = {ceilDiv(std::max<int64_t>(work.p, 1), 4), work.h, work.b};
-    if (work.n <= 32)
-      return start(SsdPlain<T, 1>{work}, grid);
+    if (work.n <= 64)
+      return runWalk<64>(work);
     if (work.n <= 128)
-      return start(SsdPlain<T, 4>{work}, grid);
+      return runWalk<128>(work);
+    if (work.n <= 256)
+      return runWalk<256>(work);
     if (work.n <= 512)
-      return start(SsdPlain<T, 16>{work}, grid);
+      return runWalk<512>(work);
     return fail("%s: n = %lld is more than the 512 that kernels for cards "
                 "take; use a processor's",
                 op, (long long)work.n);

@@ -7,18 +7,12 @@
 
 #include "CudaKernels.h"
 #include "SsdFold.h"
-#include "SsdGrad.h"
 #include "SsdGradTile.h"
-
-#include <algorithm>
+#include "SsdLaunch.h"
 
 namespace cp::kernels::cuda {
 
 namespace {
-
-#define CP_RETURN_IF(call)                                                     \
-  if (const char *message = (call))                                            \
-  return message
 
 /// The launches of a call.
 template <typename T> class SsdGradLaunch {
@@ -28,39 +22,39 @@ public:
   template <typename Args>
   SsdGradLaunch(const char *op, const Args &args, void *stream)
       : op(op), stream(stream), memory(stream) {
-    work.sizes = args;
+    static_cast<SsdSizes &>(work) = args;
     work.step = args.step;
+    work.aLog = args.step.aLog;
     work.places = args.places;
     work.dy = args.dy;
     work.C = args.C;
-    work.tiles = ceilDiv(args.l, gradTokens);
-    heads = args.b * work.tiles * args.h;
+    work.segment = panelTokens;
+    work.segments = ceilDiv(args.l, panelTokens);
+    heads = args.b * work.segments * args.h;
   }
 
   /// Memory for states and decays; false where there is none left.
   bool allocateStates() {
     work.decays = allocate<Acc>(heads);
-    work.behind = allocate<Acc>(heads * work.sizes.p * work.sizes.n);
+    work.behind = allocate<Acc>(heads * work.p * work.n);
     return work.decays && work.behind;
   }
   template <typename U> U *allocate(int64_t count) {
     return static_cast<U *>(memory.allocate(size_t(count) * sizeof(U)));
   }
 
-  /// Of each tile alone.
-  template <bool Back> const char *formStates(Acc *states) {
-    int64_t panelsP = ceilDiv(work.sizes.p, gradPanel);
-    int64_t panelsN = ceilDiv(work.sizes.n, gradPanel);
-    return launch(op, SsdGradStates<T, Back>{work, panelsP, panelsN, states},
-                  {work.tiles * panelsP * panelsN, work.sizes.h, work.sizes.b},
-                  stream);
+  /// Of each tile alone: what its rows and columns make.
+  template <bool Back>
+  const char *formStates(const View<const T, 4> &rows,
+                         const View<const T, 4> &columns, Acc *states) {
+    SsdWork<T> of = work;
+    of.after = denseStates(work, work.segments, states);
+    return startTileStates<T, Back>(op, of, rows, columns, stream);
   }
   const char *foldBack(const View<const Acc, 4> &last,
                        const View<Acc, 4> &first) {
-    return launch(
-        op, SsdFoldBack<T>{work, last, first},
-        {ceilDiv(work.sizes.p * work.sizes.n, 128), work.sizes.h, work.sizes.b},
-        stream);
+    return launch(op, SsdFoldBack<T>{work, last, first},
+                  {ceilDiv(work.p * work.n, 128), work.h, work.b}, stream);
   }
   const char *outOfDeviceMemory() const {
     return fail("%s: the device has no memory left for the states of a scan; "
@@ -98,15 +92,15 @@ public:
   const char *run() {
     if (!allocateAll())
       return this->outOfDeviceMemory();
-    CP_RETURN_IF(this->template formStates<false>(own));
-    CP_RETURN_IF(this->template formStates<true>(work.behind));
+    CP_RETURN_IF(this->template formStates<false>(work.x, work.B, own));
+    CP_RETURN_IF(this->template formStates<true>(work.dy, work.C, work.behind));
     CP_RETURN_IF(foldForward());
     CP_RETURN_IF(this->foldBack(args.dstate, args.dinitial));
-    CP_RETURN_IF(
-        launch(op, SsdGradTile<T>{work}, {work.tiles, args.h, args.b}, stream));
+    CP_RETURN_IF(launch(op, SsdGradTile<T>{work},
+                        {work.segments, args.h, args.b}, stream));
     CP_RETURN_IF(sumHeads(work.dB, args.dB));
     CP_RETURN_IF(sumHeads(work.dC, args.dC));
-    int64_t parts = args.b * work.tiles;
+    int64_t parts = args.b * work.segments;
     CP_RETURN_IF(
         sumParts(op, work.dALog, parts, args.h, args.h, args.dALog, stream));
     CP_RETURN_IF(
@@ -121,39 +115,39 @@ private:
     if (!this->allocateStates())
       return false;
     own = this->template allocate<Acc>(states);
-    work.before = this->template allocate<Acc>(states);
+    before = this->template allocate<Acc>(states);
     work.dB =
         this->template allocate<Acc>(2 * args.b * args.l * args.h * args.n);
     work.dC = work.dB + args.b * args.l * args.h * args.n;
     work.dALog = this->template allocate<double>(2 * heads);
     work.dBias = work.dALog + heads;
     work.dD = this->template allocate<Acc>(heads * args.p);
-    return own && work.before && work.dB && work.dALog && work.dD;
+    return own && before && work.dB && work.dALog && work.dD;
   }
 
   const char *foldForward() {
-    const SsdSizes &s = work.sizes;
     SsdFold<T> fold = {};
-    fold.sizes = s;
-    fold.segments = work.tiles;
+    fold.sizes = work;
+    fold.segments = work.segments;
     fold.every = 1;
     // As it is, since nothing is in front of it.
     fold.prefixState = args.initial;
-    int64_t state = s.p * s.n;
-    fold.states = {own, {work.tiles * s.h * state, s.h * state, state, s.n, 1}};
+    fold.states = readOnly(denseStates(work, work.segments, own));
     fold.decays = work.decays;
-    fold.before = work.before;
-    return launch(op, fold, {ceilDiv(state, 128), s.h, s.b}, stream);
+    fold.before = before;
+    work.before = before;
+    return launch(op, fold, {ceilDiv(work.p * work.n, 128), work.h, work.b},
+                  stream);
   }
 
   const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
-    return launch(op, SumHeads<T>{work.sizes, parts, to},
+    return launch(op, SumHeads<T>{work, parts, to},
                   {ceilDiv(args.l * args.n, 128), args.g, args.b}, stream);
   }
 
   const SsdGradArgs<T> &args;
-  /// What the tokens of each tile add to the state.
-  Acc *own = nullptr;
+  /// What the tokens of each tile add to the state, and that in front of each.
+  Acc *own = nullptr, *before = nullptr;
 };
 
 } // namespace
@@ -171,7 +165,8 @@ const char *ssdGradStates(const Call &call, void *stream) {
   SsdGradLaunch<T> run("ssd_grad_states", args, stream);
   if (!run.allocateStates())
     return run.outOfDeviceMemory();
-  CP_RETURN_IF(run.template formStates<true>(run.work.behind));
+  CP_RETURN_IF(
+      run.template formStates<true>(run.work.dy, run.work.C, run.work.behind));
   return run.foldBack({}, args.dstate);
 }
 

@@ -9,6 +9,7 @@
 #define CP_KERNELS_CUDA_SSDGRADTILE_H
 
 #include "SsdGrad.h"
+#include "Sums.h"
 
 namespace cp::kernels::cuda {
 
@@ -27,20 +28,20 @@ namespace cp::kernels::cuda {
 /// "Transformers are SSMs", 2024, section 6, without their differences, which
 /// cancel where decays are strong).
 template <typename T> struct SsdGradTile {
-  static constexpr int threads = gradThreads, blocks = 1;
+  static constexpr int threads = panelThreads, blocks = 1;
   using Acc = AccumulatorOf<T>;
-  using Rows = GradPanel<Acc, gradTokens>;
+  using Rows = Panel<Acc, panelTokens>;
   struct Shared {
-    GradSteps<Acc> steps;
+    TileSteps<Acc> steps;
     Rows left, right;
-    GradPanel<Acc, gradPanel> square;
+    Panel<Acc, panelWidth> square;
     /// [t][s], and V of which V's columns become sums.
-    Acc weightedK[gradTokens][gradTokens + 1];
-    Acc weightedP[gradTokens][gradTokens + 1];
-    Acc pairs[gradTokens][gradTokens + 1];
+    Acc weightedK[panelTokens][panelTokens + 1];
+    Acc weightedP[panelTokens][panelTokens + 1];
+    Acc pairs[panelTokens][panelTokens + 1];
     /// Of each token: delta's cotangent but for the decay's, what of its input
     /// goes by the end, and what it reads of the state in front.
-    Acc direct[gradTokens], toEnd[gradTokens], fromFront[gradTokens];
+    Acc direct[panelTokens], toEnd[panelTokens], fromFront[panelTokens];
     BlockSum<Acc, threads> sum;
   };
 
@@ -49,17 +50,17 @@ template <typename T> struct SsdGradTile {
   CP_DEVICE void operator()() const {
     auto &mine = shared<Shared>();
     if (warp() == 0)
-      mine.steps.form(work, blockZ(), blockX(), blockY());
-    if (thread() < gradTokens) {
+      mine.steps.form(work, blockZ(), token(0), work.l, head());
+    if (thread() < panelTokens) {
       sharedStore(&mine.direct[thread()], Acc(0));
       sharedStore(&mine.toEnd[thread()], Acc(0));
       sharedStore(&mine.fromFront[thread()], Acc(0));
     }
     barrier();
     weighPairs();
-    for (int64_t p0 = 0; p0 < work.sizes.p; p0 += gradPanel)
+    for (int64_t p0 = 0; p0 < work.p; p0 += panelWidth)
       passInputs(p0);
-    for (int64_t n0 = 0; n0 < work.sizes.n; n0 += gradPanel) {
+    for (int64_t n0 = 0; n0 < work.n; n0 += panelWidth) {
       passB(n0);
       passC(n0);
     }
@@ -72,9 +73,9 @@ template <typename T> struct SsdGradTile {
 private:
   CP_DEVICE static Shared &all() { return shared<Shared>(); }
   CP_DEVICE static int64_t head() { return blockY(); }
-  CP_DEVICE int64_t group() const { return work.groupOf(head()); }
+  CP_DEVICE int64_t group() const { return head() / (work.h / work.g); }
   CP_DEVICE static int64_t token(int row) {
-    return int64_t(blockX()) * gradTokens + row;
+    return int64_t(blockX()) * panelTokens + row;
   }
   CP_DEVICE int64_t tile() const {
     return work.tileOf(blockZ(), blockX(), head());
@@ -82,29 +83,19 @@ private:
   /// Rows of a tensor whose heads are the scan's, or its groups.
   CP_DEVICE void bring(Rows &to, const View<const T, 4> &from, int64_t of,
                        int64_t begin, int64_t columns) const {
-    bringRows(to, from, blockZ(), blockX(), of, begin, columns,
+    bringRows(to, from, blockZ(), token(0), of, begin, columns,
               sharedLoad(&all().steps.tokens));
   }
   /// A panel of [p, n] numbers of this tile.
-  CP_DEVICE void bringState(const Acc *from, int64_t p0, int64_t n0) const {
-    const SsdSizes &s = work.sizes;
-    from += tile() * s.p * s.n;
-    for (int i = thread(); i < gradPanel * gradPanel; i += threads) {
-      int row = i / gradPanel, column = i % gradPanel;
-      bool isThere = p0 + row < s.p && n0 + column < s.n;
-      sharedStore(&all().square.at[row][column],
-                  isThere ? from[(p0 + row) * s.n + n0 + column] : Acc(0));
-    }
-  }
-  CP_DEVICE static int depthOf(int64_t size, int64_t begin) {
-    return int(least(size - begin, gradPanel));
+  CP_DEVICE void bringTile(const Acc *states, int64_t p0, int64_t n0) const {
+    bringState(all().square, states + tile() * work.p * work.n, work, p0, n0);
   }
 
   /// sums += left right^T over all columns of two tensors.
   CP_DEVICE void addPairs(const View<const T, 4> &left,
                           const View<const T, 4> &right, int64_t of,
                           int64_t columns, Acc (&sums)[4][2]) const {
-    for (int64_t begin = 0; begin < columns; begin += gradPanel) {
+    for (int64_t begin = 0; begin < columns; begin += panelWidth) {
       bring(all().left, left, of, begin, columns);
       bring(all().right, right, of, begin, columns);
       barrier();
@@ -121,8 +112,8 @@ private:
   CP_DEVICE void weighPairs() const {
     auto &mine = all();
     Acc k[4][2] = {}, p[4][2] = {};
-    addPairs(work.C, work.B, group(), work.sizes.n, k);
-    addPairs(work.dy, work.x, head(), work.sizes.p, p);
+    addPairs(work.C, work.B, group(), work.n, k);
+    addPairs(work.dy, work.x, head(), work.p, p);
     CP_UNROLL
     for (int i = 0; i < 4; ++i)
       CP_UNROLL
@@ -141,9 +132,9 @@ private:
       sharedStore(&mine.pairs[t][s], both);
     }
     barrier();
-    if (thread() < gradTokens) {
+    if (thread() < panelTokens) {
       Acc before = 0;
-      for (int s = 0; s < gradTokens; ++s) {
+      for (int s = 0; s < panelTokens; ++s) {
         Acc here = sharedLoad(&mine.pairs[thread()][s]);
         sharedStore(&mine.pairs[thread()][s], before);
         before += here;
@@ -168,7 +159,7 @@ private:
 
   CP_DEVICE void passInputs(int64_t p0) const {
     auto &mine = all();
-    const SsdSizes &s = work.sizes;
+    const SsdSizes &s = work;
     bring(mine.left, work.dy, head(), p0, s.p);
     barrier();
     Acc within[4][4] = {}, beyond[4][4] = {};
@@ -178,9 +169,9 @@ private:
         [](int t, int column) {
           return sharedLoad(&all().left.at[t][column]);
         });
-    for (int64_t n0 = 0; n0 < s.n; n0 += gradPanel) {
+    for (int64_t n0 = 0; n0 < s.n; n0 += panelWidth) {
       bring(mine.right, work.B, group(), n0, s.n);
-      bringState(work.behind, p0, n0);
+      bringTile(work.behind, p0, n0);
       barrier();
       addProduct(
           beyond, depthOf(s.n, n0),
@@ -195,7 +186,7 @@ private:
     storeInputs(p0, within, beyond);
     for (int column = thread(); column < depthOf(s.p, p0); column += threads) {
       Acc sum = 0;
-      for (int row = 0; row < gradTokens; ++row)
+      for (int row = 0; row < panelTokens; ++row)
         sum += sharedLoad(&mine.left.at[row][column]) *
                sharedLoad(&mine.right.at[row][column]);
       work.dD[tile() * s.p + p0 + column] = sum;
@@ -220,7 +211,7 @@ private:
         Acc x = sharedLoad(&mine.right.at[row][column]);
         direct += x * (within[i][j] + later);
         ofEnd += delta * x * later;
-        if (token(row) >= work.sizes.l || p0 + column >= work.sizes.p)
+        if (token(row) >= work.l || p0 + column >= work.p)
           continue;
         Acc dx = delta * (within[i][j] + later);
         if (work.D.data)
@@ -237,10 +228,10 @@ private:
   /// sums += rows of a tensor of heads times [p, n] numbers.
   CP_DEVICE void addStates(const View<const T, 4> &rows, const Acc *states,
                            int64_t n0, Acc (&sums)[4][4]) const {
-    const SsdSizes &s = work.sizes;
-    for (int64_t p0 = 0; p0 < s.p; p0 += gradPanel) {
+    const SsdSizes &s = work;
+    for (int64_t p0 = 0; p0 < s.p; p0 += panelWidth) {
       bring(all().right, rows, head(), p0, s.p);
-      bringState(states, p0, n0);
+      bringTile(states, p0, n0);
       barrier();
       addProduct(
           sums, depthOf(s.p, p0),
@@ -252,14 +243,14 @@ private:
     }
   }
   CP_DEVICE void store(Acc *to, int row, int64_t column, Acc value) const {
-    const SsdSizes &s = work.sizes;
+    const SsdSizes &s = work;
     if (token(row) < s.l && column < s.n)
       to[((blockZ() * s.l + token(row)) * s.h + head()) * s.n + column] = value;
   }
 
   CP_DEVICE void passB(int64_t n0) const {
     auto &mine = all();
-    bring(mine.left, work.C, group(), n0, work.sizes.n);
+    bring(mine.left, work.C, group(), n0, work.n);
     barrier();
     Acc within[4][4] = {}, beyond[4][4] = {};
     addTokens(
@@ -286,7 +277,7 @@ private:
 
   CP_DEVICE void passC(int64_t n0) const {
     auto &mine = all();
-    bring(mine.left, work.B, group(), n0, work.sizes.n);
+    bring(mine.left, work.B, group(), n0, work.n);
     barrier();
     Acc within[4][4] = {}, before[4][4] = {};
     addTokens(
@@ -300,7 +291,7 @@ private:
         });
     addStates(work.dy, work.before, n0, before);
     barrier();
-    bring(mine.left, work.C, group(), n0, work.sizes.n);
+    bring(mine.left, work.C, group(), n0, work.n);
     barrier();
     CP_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -324,7 +315,7 @@ private:
     Acc decay = sharedLoad(&all().steps.decay), sum = 0;
     if (isStartDecay(decay))
       return 0;
-    int64_t count = work.sizes.p * work.sizes.n, from = tile() * count;
+    int64_t count = work.p * work.n, from = tile() * count;
     for (int64_t i = thread(); i < count; i += threads)
       sum += work.behind[from + i] * work.before[from + i];
     return decay * all().sum.of(sum);
@@ -339,19 +330,19 @@ private:
     uint32_t reads = sharedLoad(&mine.steps.reads[row]);
     uint32_t readBy = sharedLoad(&mine.steps.readBy[row]);
     double ofDecay = through;
-    for (int t = 0; t < gradTokens; ++t) {
+    for (int t = 0; t < panelTokens; ++t) {
       if (readBy >> t & 1)
         ofDecay += double(sharedLoad(&mine.pairs[t][row])) +
                    double(sharedLoad(&mine.fromFront[t]));
       else if (reads >> t & 1)
         ofDecay += double(sharedLoad(&mine.toEnd[t]));
     }
-    double rate = decayRateOf(double(widened(*at(work.step.aLog, head()))));
+    double rate = decayRateOf(double(widened(*at(work.aLog, head()))));
     double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;
     ofDecay *= rate;
     if (isToken)
       dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) * slope(row);
-    if (token(row) < work.sizes.l)
+    if (token(row) < work.l)
       *at(work.ddt, blockZ(), token(row), head()) = narrowed<T>(Acc(dDt));
     double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
     double dBias = warpSum(dDt);

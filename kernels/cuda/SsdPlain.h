@@ -117,28 +117,6 @@ private:
   Acc state[PerLane] = {}, own[PerLane] = {};
 };
 
-/// Of types and sizes that tiles are not for: all segments in a row, from the
-/// state in front of the first, a warp for each channel.
-template <typename T, int PerLane> struct SsdPlain {
-  static constexpr int threads = 128, blocks = 1;
-  using Shared = Nothing;
-
-  SsdWork<T> work;
-
-  CP_DEVICE void operator()() const {
-    int64_t number = int64_t(blockX()) * (threads / warpSize) + warp();
-    if (number > 0 && number >= work.p)
-      return;
-    SsdChannel<T, PerLane> channel(work, blockZ(), 0, blockY(), number);
-    for (int64_t t = 0; t < work.l; ++t) {
-      channel.step(t);
-      if (t + 1 == work.l || (t + 1) % work.segment == 0)
-        channel.finishSegment(t / work.segment);
-    }
-    channel.finish();
-  }
-};
-
 /// In segments where tiles left outputs that are not finite, those again: a
 /// number that is finite depends on finite ones only.
 template <typename T, int PerLane> struct SsdRepair {
