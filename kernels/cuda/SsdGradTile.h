@@ -120,9 +120,8 @@ private:
     for (int j = 0; j < 2; ++j) {
       int t = productRow(i), s = productColumn(j);
       Acc weight = 0, ofK = 0, ofP = 0, both = 0;
-      if (sharedLoad(&mine.steps.reads[t]) >> s & 1) {
-        weight = exponential(Acc(sharedLoad(&mine.steps.sums[t]) -
-                                 sharedLoad(&mine.steps.sums[s])));
+      if (mine.steps.isRead(t, s)) {
+        weight = mine.steps.leftAt(t, s);
         ofK = weight * k[i][j];
         ofP = weight * p[i][j];
         both = ofK * p[i][j] * sharedLoad(&mine.steps.deltas[s]);

@@ -83,6 +83,14 @@ template <typename Acc> struct TileSteps {
                 starts ? startOfSequence<Acc>() : exponential(Acc(all)));
   }
 
+  /// What is left of token s where token t reads it.
+  CP_DEVICE Acc leftAt(int t, int s) const {
+    return exponential(Acc(sharedLoad(&sums[t]) - sharedLoad(&sums[s])));
+  }
+  CP_DEVICE bool isRead(int t, int s) const {
+    return sharedLoad(&reads[t]) >> s & 1;
+  }
+
 private:
   /// Of a decay; no less than where its exponential is 0 in any type, so that
   /// differences of sums stay exact.

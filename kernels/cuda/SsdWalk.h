@@ -154,10 +154,9 @@ private:
     for (int j = 0; j < 2; ++j) {
       int t = productRow(i), s = productColumn(j);
       Acc weight = 0;
-      if (sharedLoad(&mine.steps.reads[t]) >> s & 1)
-        weight = exponential(Acc(sharedLoad(&mine.steps.sums[t]) -
-                                 sharedLoad(&mine.steps.sums[s]))) *
-                 pairs[i][j] * sharedLoad(&mine.steps.deltas[s]);
+      if (mine.steps.isRead(t, s))
+        weight = mine.steps.leftAt(t, s) * pairs[i][j] *
+                 sharedLoad(&mine.steps.deltas[s]);
       sharedStore(&mine.weights[t][s], weight);
     }
   }

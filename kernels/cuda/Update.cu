@@ -179,36 +179,35 @@ int64_t elementsOf(const ElementRuns &runs) {
   return runs.count() * runs.length();
 }
 
+template <typename Kernel, typename Args, typename... More>
+const char *overElements(const char *op, const Args &args, void *stream,
+                         More... more) {
+  int64_t count = elementsOf(args.runs);
+  return launch(op, Kernel{args, count, more...},
+                {ceilDiv(count, Kernel::threads)}, stream);
+}
+
 } // namespace
 
 template <typename T> const char *sgd(const Call &call, void *stream) {
   SgdArgs<T> args;
   if (const char *message = decode(onDevice(call), args))
     return message;
-  using Kernel = SgdStep<T>;
-  int64_t count = elementsOf(args.runs);
-  return launch("sgd", Kernel{args, count, faultRecord()},
-                {ceilDiv(count, Kernel::threads)}, stream);
+  return overElements<SgdStep<T>>("sgd", args, stream, faultRecord());
 }
 
 template <typename T> const char *adamw(const Call &call, void *stream) {
   AdamwArgs<T> args;
   if (const char *message = decode(onDevice(call), args))
     return message;
-  using Kernel = AdamwStep<T>;
-  int64_t count = elementsOf(args.runs);
-  return launch("adamw", Kernel{args, count, faultRecord()},
-                {ceilDiv(count, Kernel::threads)}, stream);
+  return overElements<AdamwStep<T>>("adamw", args, stream, faultRecord());
 }
 
 template <typename T> const char *accumulate(const Call &call, void *stream) {
   AccumulateArgs<T> args;
   if (const char *message = decode(onDevice(call), args))
     return message;
-  using Kernel = AccumulateStep<T>;
-  int64_t count = elementsOf(args.runs);
-  return launch("accumulate", Kernel{args, count},
-                {ceilDiv(count, Kernel::threads)}, stream);
+  return overElements<AccumulateStep<T>>("accumulate", args, stream);
 }
 
 template <typename T> const char *squaredNorm(const Call &call, void *stream) {

@@ -281,12 +281,21 @@ Problem<T> partOf(Problem<T> &whole, int64_t begin, int64_t end) {
   return part;
 }
 
+/// Forty of each kernel.
+std::vector<std::pair<uint64_t, KernelFn>> seedsAndKernels(const char *op,
+                                                           DType dtype) {
+  std::vector<std::pair<uint64_t, KernelFn>> all;
+  for (KernelFn kernel : kernelsOf(op, dtype))
+    for (uint64_t seed = 0; seed < 40; ++seed)
+      all.emplace_back(seed, kernel);
+  return all;
+}
+
 TYPED_TEST(MergeTest, TwoPartsAreTheWhole) {
   KernelFn attention =
       findCpuKernel("attention", Element<TypeParam>::dtype, KernelSet::Fast);
-  KernelFn merge = findCpuKernel("attention_merge", Element<TypeParam>::dtype,
-                                 KernelSet::Fast);
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  for (auto [seed, merge] :
+       seedsAndKernels("attention_merge", Element<TypeParam>::dtype)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     Problem<TypeParam> whole(random);
@@ -320,18 +329,20 @@ TYPED_TEST(MergeTest, PartsWithoutKeysChangeNothing) {
   lse1[2] = none, lse2[2] = none;
   for (int64_t c = 0; c < 5; ++c)
     o1[10 + c] = o2[10 + c] = 0;
-  KernelFn merge = findCpuKernel("attention_merge", Element<TypeParam>::dtype,
-                                 KernelSet::Reference);
-  ASSERT_EQ(run(merge, {o1.buffer(), lse1.buffer(), o2.buffer(), lse2.buffer()},
-                {o.buffer(), lse.buffer()}, {}),
-            "");
-  EXPECT_EQ(lse[0], lse1[0]);
-  EXPECT_EQ(lse[1], lse2[1]);
-  EXPECT_EQ(lse[2], none);
-  for (int64_t c = 0; c < 5; ++c) {
-    EXPECT_EQ(o[c], o1[c]);
-    EXPECT_EQ(o[5 + c], o2[5 + c]);
-    EXPECT_EQ(o[10 + c], TypeParam(0));
+  for (KernelFn merge :
+       kernelsOf("attention_merge", Element<TypeParam>::dtype)) {
+    ASSERT_EQ(run(merge,
+                  {o1.buffer(), lse1.buffer(), o2.buffer(), lse2.buffer()},
+                  {o.buffer(), lse.buffer()}, {}),
+              "");
+    EXPECT_EQ(lse[0], lse1[0]);
+    EXPECT_EQ(lse[1], lse2[1]);
+    EXPECT_EQ(lse[2], none);
+    for (int64_t c = 0; c < 5; ++c) {
+      EXPECT_EQ(o[c], o1[c]);
+      EXPECT_EQ(o[5 + c], o2[5 + c]);
+      EXPECT_EQ(o[10 + c], TypeParam(0));
+    }
   }
 }
 
@@ -346,12 +357,12 @@ TEST(MergeRounding, RoundsTheSumOnce) {
   lse2[0] = 0.5f;
   std::vector<Buffer> ins = {o1.buffer(), lse1.buffer(), o2.buffer(),
                              lse2.buffer()};
-  KernelFn merge =
-      findCpuKernel("attention_merge", DType::F32, KernelSet::Fast);
-  ASSERT_EQ(run(merge, ins, {wide.buffer(), lse.buffer()}, {}), "");
-  ASSERT_EQ(run(merge, ins, {narrow.buffer(), lse.buffer()}, {}), "");
-  for (int64_t c = 0; c < 64; ++c)
-    EXPECT_EQ(narrow[c].bits, BFloat16(wide[c]).bits);
-  EXPECT_TRUE(narrow.isIntact());
+  for (KernelFn merge : kernelsOf("attention_merge", DType::F32)) {
+    ASSERT_EQ(run(merge, ins, {wide.buffer(), lse.buffer()}, {}), "");
+    ASSERT_EQ(run(merge, ins, {narrow.buffer(), lse.buffer()}, {}), "");
+    for (int64_t c = 0; c < 64; ++c)
+      EXPECT_EQ(narrow[c].bits, BFloat16(wide[c]).bits);
+    EXPECT_TRUE(narrow.isIntact());
+  }
 }
 } // namespace

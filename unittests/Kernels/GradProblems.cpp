@@ -77,16 +77,17 @@ Problem normProblem(Random &random, Extent extent) {
 Problem embeddingProblem(Random &random, Extent extent) {
   Problem problem;
   int64_t v = upTo(random, extent, 5, 300), d = upTo(random, extent, 4, 70);
+  int64_t each = extent == Extent::Small ? 7 : 200;
   problem.op = "embedding";
   problem.ins = {"ids", "table"};
   problem.gradIns = {"ids", "y"};
   problem.gradOuts = {"dtable"};
   problem.hasIds = true;
-  problem.ids = Tensor<int64_t>({2, 7}, pickLay(random), random);
-  for (int64_t i = 0; i < 14; ++i)
+  problem.ids = Tensor<int64_t>({2, each}, pickLay(random), random);
+  for (int64_t i = 0; i < 2 * each; ++i)
     problem.ids[i] = pick(random, 0, v - 1);
   problem.add("table", {v, d}, random);
-  problem.addOut("y", {2, 7, d}, random);
+  problem.addOut("y", {2, each, d}, random);
   return problem;
 }
 
