@@ -51,7 +51,7 @@ template <typename T, int N> struct SsdWalk {
       passState(first);
       first += count;
     }
-    barrier();
+    // Each thread stores what it has loaded.
     storeState();
     if (work.decays && thread() == 0 && channel() == 0)
       work.decays[(b() * work.segments + segment()) * work.h + head()] = decay;

@@ -239,7 +239,8 @@ const char *sum(const Call &call, void *stream) {
     return in.error();
   Workspace workspace(stream);
   auto *there = static_cast<const double **>(
-      workspace.upload(terms.data(), terms.size() * sizeof(terms[0])));
+      workspace.upload(static_cast<const void *>(terms.data()),
+                       terms.size() * sizeof(terms[0])));
   if (!there)
     return outOfMemory("sum");
   return launch("sum",
