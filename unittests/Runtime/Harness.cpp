@@ -7,6 +7,7 @@
 
 #include "Harness.h"
 
+#include "FakeNccl.h"
 #include "Mailbox.h"
 
 #include <algorithm>
@@ -259,9 +260,13 @@ void Call::runWith(cprt_op *combine, cprt_context *context) const {
                        combine);
 }
 
-bool cp::test::sendsMessages() {
+static bool isTransport(const char *wanted) {
   const char *name = std::getenv("CP_TEST_TRANSPORT");
-  return name && std::strcmp(name, "mailbox") == 0;
+  return name && std::strcmp(name, wanted) == 0;
+}
+
+bool cp::test::sendsMessages() {
+  return isTransport("mailbox") || isTransport("nccl");
 }
 
 void cp::test::meetAll(cprt_context *context, const Sizes &mesh) {
@@ -281,6 +286,10 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   options.axis_sizes = axes.data();
   options.deadline_ms = deadlineMs;
   options.kernels = kernels;
+  if (isTransport("nccl")) {
+    worlds = makeNcclWorlds(options, product(axes), testSeed());
+    return;
+  }
   if (sendsMessages()) {
     worlds = makeMessageWorlds(options, Mailbox(product(axes), testSeed()));
     return;

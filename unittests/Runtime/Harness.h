@@ -93,8 +93,8 @@ private:
 
 class Mailbox;
 
-/// A world that destroys itself: of threads, or with CP_TEST_TRANSPORT=mailbox
-/// in the environment of ranks that send messages.
+/// A world that destroys itself: of threads, or with CP_TEST_TRANSPORT=mailbox,
+/// or =nccl, in the environment of ranks that send messages.
 class World {
 public:
   explicit World(Sizes axes, int64_t deadlineMs = 0,

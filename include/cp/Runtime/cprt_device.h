@@ -97,6 +97,23 @@ typedef struct cprt_device {
   const char *(*error)(void *queue);
   /// When no world uses it any more.
   void (*destroy)(void *state);
+  /// What a transport needs that moves the device's memory itself, as that of
+  /// NCCL; or all null.
+  ///
+  /// Another queue on the same card, whose calls run beside those of `queue`;
+  /// takes no part of free_bytes, and is closed by close.
+  cprt_status (*open_beside)(void *queue, void **beside);
+  /// What libraries of the device call the queue: a cudaStream_t.
+  void *(*stream)(void *queue);
+  /// Marks what the queue has been given so far: `*event`, null before the
+  /// first time, can be marked again, and is forgotten by forget.
+  cprt_status (*record)(void *queue, void **event);
+  /// What the queue is given from now on starts when all that an event of any
+  /// queue marks is done; that it is marked again changes nothing about it.
+  cprt_status (*wait_for)(void *queue, void *event);
+  /// Whether all that it marks is done.
+  cprt_status (*query)(void *queue, void *event, int32_t *done);
+  void (*forget)(void *queue, void *event);
 } cprt_device;
 
 /// What a plug-in exports, a shared library `libcprt_<name>.so`. `struct_size`

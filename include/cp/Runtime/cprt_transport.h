@@ -30,7 +30,7 @@
 #ifndef CP_RUNTIME_CPRT_TRANSPORT_H
 #define CP_RUNTIME_CPRT_TRANSPORT_H
 
-#include "cp/Runtime/cprt.h"
+#include "cp/Runtime/cprt_device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +44,10 @@ typedef struct cprt_message {
   /// The rank that it goes to or comes from, never the own one.
   int64_t peer;
   int32_t is_receive;
-  /// 0 to 32767.
+  /// 0 to 32767. For engines without tags: in a world with a device, messages
+  /// from one rank to another whose tags are equal modulo 4 are posted in one
+  /// order at both ends, and those of one post whose tags are 2 or 3 modulo 4
+  /// are such that all ranks can make them at once.
   int32_t tag;
   /// Not null; sent without being written to.
   void *data;
@@ -88,6 +91,13 @@ typedef struct cprt_transport {
   /// Carries on with messages that are under way, for a rank that computes
   /// meanwhile; null for what moves them anyhow.
   void (*progress)(void *state);
+  /// For transports whose messages pass through a device, or null: gives this
+  /// rank's device and its queue there, of a world with one, once all ranks are
+  /// known and before the first message. May wait for the other ranks, at most
+  /// for so long. Messages are in the host's memory all the same. In such a
+  /// world calls are made in one order: none is deferred.
+  cprt_status (*bind)(void *state, const cprt_device *device, void *queue,
+                      int64_t deadline_ms);
 } cprt_transport;
 
 /// Where a process stands in its job. Set `struct_size` to sizeof(cprt_job).

@@ -45,10 +45,6 @@ public:
       : scan(scan), exchange(exchange), memory(memory) {}
 
   Error run();
-  /// From inclusive to exclusive prefixes: what the previous part ends with.
-  Error finish(int64_t slot);
-  /// What the last part ends with.
-  Error takeTotal();
   /// Bytes from the start of the owner's memory.
   int64_t offsetOf(Held held) const;
   Piece pieceOf(Held held) const {
@@ -56,10 +52,18 @@ public:
   }
 
 private:
-  Error take(Held held, const char *&summary);
+  /// Something that a peer holds, as this rank sees it.
+  struct Sight {
+    Held held;
+    const char *summary;
+  };
+
+  Error expect(Held held, Sight &sight);
+  Error await(const Sight &sight);
   void offerFor(int64_t step);
   void offerResults();
-  Error fold(int64_t slot, int64_t step);
+  Error fold(int64_t step);
+  Error finish();
   uint64_t readyAfter(Held held) const;
 
   const Scan &scan;
@@ -86,13 +90,21 @@ uint64_t Doubling::readyAfter(Held held) const {
   return uint64_t(scan.shape.perRank * (held.step - 1) + 1);
 }
 
-/// Waits for what a peer holds; it stays until the peer has left.
-Error Doubling::take(Held held, const char *&summary) {
+/// What a peer holds; it stays until the peer has left.
+Error Doubling::expect(Held held, Sight &sight) {
   held.step = std::min(held.step, stepsOf(held.part));
   int64_t owner = scan.sequence.seatOf(held.part).position;
-  if (Error failure = exchange.window(owner, pieceOf(held), summary))
+  sight.held = held;
+  if (Error failure = exchange.window(owner, pieceOf(held), sight.summary))
     return failure;
-  return exchange.await(owner, readyAfter(held), summary, scan.shape.bytes());
+  return exchange.expect(owner, pieceOf(held),
+                         const_cast<char *>(sight.summary));
+}
+
+Error Doubling::await(const Sight &sight) {
+  int64_t owner = scan.sequence.seatOf(sight.held.part).position;
+  return exchange.await(owner, readyAfter(sight.held), sight.summary,
+                        scan.shape.bytes());
 }
 
 /// Whom this rank's parts are taken by in a step.
@@ -118,55 +130,67 @@ void Doubling::offerResults() {
   }
 }
 
-Error Doubling::fold(int64_t slot, int64_t step) {
-  int64_t part = scan.partIn(slot);
-  if (step >= stepsOf(part))
-    return std::nullopt;
-  const char *earlier = nullptr;
-  if (Error failure = take({part - (int64_t(1) << step), step}, earlier))
-    return failure;
-  char *mine = memory + offsetOf({part, step});
-  combine(mine + scan.shape.bytes(), earlier, mine, scan.shape,
-          scan.shape.all());
-  exchange.publish(readyAfter({part, step + 1}));
-  return std::nullopt;
-}
-
-Error Doubling::finish(int64_t slot) {
-  int64_t part = scan.partIn(slot);
-  if (part == 0) {
-    writeIdentity(scan.call, scan.shape, slot);
-    return std::nullopt;
+/// One step: what this rank's parts take in, each behind what it has.
+Error Doubling::fold(int64_t step) {
+  Sight earlier[2];
+  auto takesIn = [&](int64_t slot) {
+    return step < stepsOf(scan.partIn(slot));
+  };
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    if (takesIn(slot))
+      if (Error failure = expect(
+              {scan.partIn(slot) - (int64_t(1) << step), step}, earlier[slot]))
+        return failure;
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
+    if (!takesIn(slot))
+      continue;
+    if (Error failure = await(earlier[slot]))
+      return failure;
+    char *mine = memory + offsetOf({scan.partIn(slot), step});
+    combine(mine + scan.shape.bytes(), earlier[slot].summary, mine, scan.shape,
+            scan.shape.all());
+    exchange.publish(readyAfter({scan.partIn(slot), step + 1}));
   }
-  const char *earlier = nullptr;
-  if (Error failure = take({part - 1, stepsOf(part)}, earlier))
-    return failure;
-  unpack(earlier, scan.call, scan.shape, slot);
   return std::nullopt;
 }
 
-Error Doubling::takeTotal() {
-  int64_t part = scan.lastPart();
-  const char *total = nullptr;
-  if (Error failure = take({part, stepsOf(part)}, total))
+/// From inclusive to exclusive prefixes: what the previous part ends with; and
+/// what the last one does.
+Error Doubling::finish() {
+  Sight previous[2], last;
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+    if (int64_t part = scan.partIn(slot); part > 0)
+      if (Error failure = expect({part - 1, stepsOf(part)}, previous[slot]))
+        return failure;
+  if (scan.hasTotal)
+    if (Error failure =
+            expect({scan.lastPart(), stepsOf(scan.lastPart())}, last))
+      return failure;
+  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
+    if (scan.partIn(slot) == 0) {
+      writeIdentity(scan.call, scan.shape, slot);
+      continue;
+    }
+    if (Error failure = await(previous[slot]))
+      return failure;
+    unpack(previous[slot].summary, scan.call, scan.shape, slot);
+  }
+  if (!scan.hasTotal)
+    return std::nullopt;
+  if (Error failure = await(last))
     return failure;
-  unpackTotal(total, scan.call, scan.shape);
+  unpackTotal(last.summary, scan.call, scan.shape);
   return std::nullopt;
 }
 
 Error Doubling::run() {
-  int64_t numSlots = scan.shape.perRank;
   for (int64_t step = 0; step < stepsOf(scan.lastPart()); ++step) {
     offerFor(step);
-    for (int64_t slot = 0; slot < numSlots; ++slot)
-      if (Error failure = fold(slot, step))
-        return failure;
+    if (Error failure = fold(step))
+      return failure;
   }
   offerResults();
-  for (int64_t slot = 0; slot < numSlots; ++slot)
-    if (Error failure = finish(slot))
-      return failure;
-  return scan.hasTotal ? takeTotal() : std::nullopt;
+  return finish();
 }
 
 Error cp::runtime::scanByDoubling(const Scan &scan, char *memory) {

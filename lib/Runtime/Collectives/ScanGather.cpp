@@ -26,12 +26,18 @@ static Error takeAll(const Scan &scan, char *summaries) {
   for (int64_t peer = 0; peer < scan.group.size; ++peer)
     for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
       exchange.offer(peer, piece(scan.partIn(slot)));
-  for (int64_t part = 0; part < scan.sequence.numParts(); ++part) {
-    int64_t peer = scan.sequence.seatOf(part).position;
-    if (Error failure = exchange.fetch(peer, 0, piece(part),
+  int64_t numParts = scan.sequence.numParts();
+  auto peerOf = [&](int64_t part) {
+    return scan.sequence.seatOf(part).position;
+  };
+  for (int64_t part = 0; part < numParts; ++part)
+    if (Error failure = exchange.expect(peerOf(part), piece(part),
+                                        summaries + piece(part).offset))
+      return failure;
+  for (int64_t part = 0; part < numParts; ++part)
+    if (Error failure = exchange.fetch(peerOf(part), 0, piece(part),
                                        summaries + piece(part).offset))
       return failure;
-  }
   return std::nullopt;
 }
 

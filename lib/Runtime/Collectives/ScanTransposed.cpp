@@ -59,6 +59,8 @@ struct Staging {
   Piece folded(int64_t owner, int64_t part) const {
     return {prefix(owner, part), sliceBytes(owner)};
   }
+  /// The whole total, of a scan that has one.
+  int64_t total(int64_t owner) const { return decays(owner, numParts); }
 
   const SummaryShape &shape;
   int64_t size, numParts;
@@ -67,8 +69,8 @@ struct Staging {
 } // namespace
 
 int64_t cp::runtime::bytesOfTransposed(const Scan &scan) {
-  Staging at(scan);
-  return at.decays(scan.group.position, at.numParts);
+  return Staging(scan).total(scan.group.position) +
+         (scan.hasTotal ? scan.shape.bytes() : 0);
 }
 
 static void copyBytes(char *dst, const char *src, int64_t bytes) {
@@ -85,20 +87,41 @@ static void offerSlices(const Scan &scan, Exchange &exchange) {
     }
 }
 
+namespace {
+/// A piece that this rank takes, and to where.
+struct Taking {
+  int64_t from;
+  Piece piece;
+  char *to;
+};
+} // namespace
+
+/// Takes them in their order, once their owners have published `progress`.
+static Error takeAll(const Exchange &exchange, const List<Taking> &takings,
+                     uint64_t progress) {
+  for (const Taking &each : takings)
+    if (Error failure = exchange.expect(each.from, each.piece, each.to))
+      return failure;
+  for (const Taking &each : takings)
+    if (Error failure =
+            exchange.fetch(each.from, progress, each.piece, each.to))
+      return failure;
+  return std::nullopt;
+}
+
 static Error takeSlices(const Scan &scan, const Exchange &exchange,
                         char *memory) {
   Staging at(scan);
   int64_t own = scan.group.position;
+  List<Taking> takings;
   for (int64_t part = 0; part < at.numParts; ++part) {
     auto [peer, slot] = scan.sequence.seatOf(part);
-    if (Error failure = exchange.fetch(peer, 0, at.slice(slot, own),
-                                       memory + at.prefix(own, part + 1)))
-      return failure;
-    if (Error failure = exchange.fetch(peer, 0, at.ownDecays(slot),
-                                       memory + at.decays(own, part)))
-      return failure;
+    takings.push_back(
+        {peer, at.slice(slot, own), memory + at.prefix(own, part + 1)});
+    takings.push_back(
+        {peer, at.ownDecays(slot), memory + at.decays(own, part)});
   }
-  return std::nullopt;
+  return takeAll(exchange, takings, 0);
 }
 
 static void foldSlices(const Scan &scan, char *memory) {
@@ -126,27 +149,32 @@ static void offerPrefixes(const Scan &scan, Exchange &exchange) {
   }
 }
 
-/// Takes the slices that `owner` has folded. Their place in this rank's
+/// Takes the slices that the owners have folded. Their place in this rank's
 /// summaries is free: only the owner read it, and has.
 static Error takePrefixes(const Scan &scan, const Exchange &exchange,
-                          int64_t owner, char *memory) {
+                          char *memory) {
   Staging at(scan);
-  for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
-    if (Error failure =
-            exchange.fetch(owner, 1, at.folded(owner, scan.partIn(slot)),
-                           memory + at.slice(slot, owner).offset))
-      return failure;
-  return std::nullopt;
+  int64_t own = scan.group.position;
+  List<Taking> takings;
+  for (int64_t owner = 0; owner < scan.group.size; ++owner) {
+    for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
+      takings.push_back({owner, at.folded(owner, scan.partIn(slot)),
+                         memory + at.slice(slot, owner).offset});
+    if (scan.hasTotal)
+      takings.push_back({owner, at.folded(owner, at.numParts),
+                         memory + at.total(own) + at.inSummary(owner)});
+  }
+  return takeAll(exchange, takings, 1);
 }
 
 /// The product of the decays of the first `count` parts, of which there is one,
-/// from left to right; in the summary in `slot`.
-static void multiplyFirst(const Scan &scan, int64_t count, int64_t slot,
-                          char *memory) {
+/// from left to right; in a summary.
+static void multiplyFirst(const Scan &scan, int64_t count, char *summary,
+                          const char *memory) {
   Staging at(scan);
   const SummaryShape &shape = scan.shape;
   int64_t own = scan.group.position;
-  char *product = memory + at.summary(slot) + shape.stateBytes;
+  char *product = summary + shape.stateBytes;
   copyBytes(product, memory + at.decays(own, 0), shape.decayBytes);
   for (int64_t part = 1; part < count; ++part)
     multiplyDecays(product, product, memory + at.decays(own, part), shape.dtype,
@@ -156,22 +184,17 @@ static void multiplyFirst(const Scan &scan, int64_t count, int64_t slot,
 static void writePrefix(const Scan &scan, int64_t slot, char *memory) {
   if (scan.partIn(slot) == 0)
     return writeIdentity(scan.call, scan.shape, slot);
-  multiplyFirst(scan, scan.partIn(slot), slot, memory);
-  unpack(memory + Staging(scan).summary(slot), scan.call, scan.shape, slot);
+  char *summary = memory + Staging(scan).summary(slot);
+  multiplyFirst(scan, scan.partIn(slot), summary, memory);
+  unpack(summary, scan.call, scan.shape, slot);
 }
 
-/// From the slices behind the last part, which all owners have folded; once the
-/// summary in slot 0 is written out.
-static Error writeTotal(const Scan &scan, const Exchange &exchange,
-                        char *memory) {
+/// From the slices behind the last part.
+static void writeTotal(const Scan &scan, char *memory) {
   Staging at(scan);
-  for (int64_t owner = 0; owner < scan.group.size; ++owner)
-    if (Error failure = exchange.fetch(owner, 1, at.folded(owner, at.numParts),
-                                       memory + at.slice(0, owner).offset))
-      return failure;
-  multiplyFirst(scan, at.numParts, 0, memory);
-  unpackTotal(memory + at.summary(0), scan.call, scan.shape);
-  return std::nullopt;
+  char *total = memory + at.total(scan.group.position);
+  multiplyFirst(scan, at.numParts, total, memory);
+  unpackTotal(total, scan.call, scan.shape);
 }
 
 Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
@@ -190,10 +213,11 @@ Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
     return failure;
   offerPrefixes(scan, exchange);
   exchange.publish(1);
-  for (int64_t owner = 0; owner < scan.group.size; ++owner)
-    if (Error failure = takePrefixes(scan, exchange, owner, memory))
-      return failure;
+  if (Error failure = takePrefixes(scan, exchange, memory))
+    return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
     writePrefix(scan, slot, memory);
-  return scan.hasTotal ? writeTotal(scan, exchange, memory) : std::nullopt;
+  if (scan.hasTotal)
+    writeTotal(scan, memory);
+  return std::nullopt;
 }

@@ -109,8 +109,11 @@ public:
   /// Between both the rank computes, and nothing else is called.
   virtual void beginWork() {}
   virtual void endWork() {}
-  /// Begins to receive what fetch() then waits for: to the same place, and in
-  /// the same order. Does nothing where pieces do not arrive by themselves.
+  /// Begins to receive what fetch() or await() then waits for: to the same
+  /// place, and in the same order. Does nothing where pieces do not arrive by
+  /// themselves. What ranks offer and take at once, all of them expect before
+  /// they wait for any of it: an engine may send in the order of offers alone,
+  /// and let nothing come behind a piece that nobody takes.
   virtual Error expect(int64_t from, Piece piece, char *data, Lane lane) = 0;
   /// Waits for a piece, and copies it to `data`.
   virtual Error fetch(int64_t from, uint64_t progress, Piece piece, char *data,

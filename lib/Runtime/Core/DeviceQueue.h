@@ -29,6 +29,8 @@ public:
   ~DeviceQueue();
 
   const char *name() const { return device.name; }
+  /// What the device calls it.
+  void *handle() const { return queue; }
   bool isHostMemory() const { return device.is_host_memory; }
   bool hasKernel(const char *op, DType dtype) const {
     return device.has_kernel(device.state, op, cprt_dtype(dtype));

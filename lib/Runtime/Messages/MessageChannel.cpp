@@ -308,9 +308,9 @@ Error MessageChannel::receive(int64_t from, char *data, int64_t bytes,
   return wait(current);
 }
 
-Error MessageChannel::await(int64_t from, uint64_t, const char *data,
+Error MessageChannel::await(int64_t from, uint64_t progress, const char *data,
                             int64_t bytes, Lane lane) {
-  return receive(from, const_cast<char *>(data), bytes, lane);
+  return fetch(from, progress, {0, bytes}, const_cast<char *>(data), lane);
 }
 
 Error MessageChannel::expect(int64_t from, Piece piece, char *data, Lane lane) {

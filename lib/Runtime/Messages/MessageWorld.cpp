@@ -185,6 +185,22 @@ static Error connect(const cprt_transport &transport,
   return status == CPRT_OK ? Error() : failureOf(transport, status);
 }
 
+/// For a transport whose messages pass through a device.
+static Error bind(const MessageWorld &world, const cprt_context &context) {
+  const cprt_transport &transport = world.transport;
+  if (!transport.bind)
+    return std::nullopt;
+  if (!context.queue)
+    return Failure{CPRT_UNSUPPORTED,
+                   "the transport '" + std::string(transport.name) +
+                       "' goes between devices, and the ranks have none; say "
+                       "which (--device), or take another transport"};
+  cprt_status status =
+      transport.bind(transport.state, world.device, context.queue->handle(),
+                     world.deadline.count());
+  return status == CPRT_OK ? Error() : failureOf(transport, status);
+}
+
 /// Takes the transport over, if it is whole.
 static Error takeTransport(const cprt_transport *given,
                            std::unique_ptr<MessageWorld> &world) {
@@ -231,8 +247,11 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
   if (Error failure = connect(world->transport, addresses))
     return failure;
   world->start(known.rank, std::move(control));
+  cprt_context &context = *world->contexts[size_t(known.rank)];
   // Ranks of a machine are numbered one after the other.
-  return world->contexts[size_t(known.rank)]->openQueue(known.rank % local);
+  if (Error failure = context.openQueue(known.rank % local))
+    return failure;
+  return bind(*world, context);
 }
 
 /// For how long those who come are told, and rank 0 is looked for.

@@ -30,7 +30,7 @@ public:
   std::unique_ptr<Channel> openChannel(cprt_context &context,
                                        const std::vector<int64_t> &ranks,
                                        int64_t position) override;
-  bool defers() const override { return true; }
+  bool defers() const override { return !transport.bind; }
   void spread(Failure failure) override;
   /// The same, with the mutex not held; gives what ends the world.
   Failure end(Failure failure);

@@ -13,13 +13,13 @@
 
 #include "Blas.h"
 #include "CudaKernels.h"
+#include "CudaLibraries.h"
 
 #include "cp/Runtime/cprt_device.h"
 
 #include <atomic>
 #include <cstdio>
 #include <cuda_runtime.h>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,61 +31,31 @@ namespace {
 /// The least card that kernels are for: compute capability 8.0.
 constexpr int leastMajor = 8;
 
-/// A program's own kernels, by the text that they were compiled from. Of a
-/// queue: behind it another program may have these addresses.
-class Libraries {
-public:
-  ~Libraries() {
-    for (auto &[code, library] : loaded)
-      (void)cudaLibraryUnload(library);
-  }
-  cudaError_t find(const cprt_kernel &kernel, cudaKernel_t &found) {
-    if (auto known = kernels.find(&kernel); known != kernels.end()) {
-      found = known->second;
-      return cudaSuccess;
-    }
-    auto [entry, isNew] = loaded.try_emplace(kernel.code, nullptr);
-    if (isNew)
-      if (cudaError_t status =
-              cudaLibraryLoadData(&entry->second, kernel.code, nullptr, nullptr,
-                                  0, nullptr, nullptr, 0);
-          status != cudaSuccess) {
-        loaded.erase(entry);
-        return status;
-      }
-    cudaError_t status =
-        cudaLibraryGetKernel(&found, entry->second, kernel.name);
-    if (status == cudaSuccess)
-      kernels[&kernel] = found;
-    return status;
-  }
-
-private:
-  std::map<const char *, cudaLibrary_t> loaded;
-  std::map<const cprt_kernel *, cudaKernel_t> kernels;
-};
-
 struct State {
   explicit State(int count) : queues(size_t(count)) {}
 
-  /// Open ones, by card.
+  /// Open ones that ranks have, by card.
   std::vector<std::atomic<int>> queues;
 };
 
 struct Queue {
   State &state;
   int card;
+  /// Whether it is a transport's and not a rank's.
+  bool isBeside;
   cudaStream_t stream = nullptr;
-  /// What kernels find wrong, on the card, and a copy on the host.
+  /// What kernels find wrong, on the card, and a copy on the host; of a rank's.
   int64_t *faults = nullptr, *found = nullptr;
   std::unique_ptr<cuda::Blas> blas;
-  Libraries libraries;
+  cp::runtime::Libraries libraries;
   std::string text;
 
-  Queue(State &state, int card) : state(state), card(card) {
-    ++state.queues[size_t(card)];
+  Queue(State &state, int card, bool isBeside = false)
+      : state(state), card(card), isBeside(isBeside) {
+    state.queues[size_t(card)] += !isBeside;
   }
   cprt_status open();
+  cprt_status openStream();
   ~Queue();
   cprt_status check(cudaError_t status, const char *what);
   cprt_status fail(cprt_status status, const char *message) {
@@ -115,9 +85,7 @@ cprt_status Queue::open() {
   uint64_t all = UINT64_MAX;
   if (cudaDeviceGetDefaultMemPool(&pool, card) == cudaSuccess)
     (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-  if (cprt_status status =
-          check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                "cudaStreamCreate"))
+  if (cprt_status status = openStream())
     return status;
   if (cprt_status status = check(
           cudaMalloc(reinterpret_cast<void **>(&faults), bytes), "cudaMalloc"))
@@ -129,8 +97,13 @@ cprt_status Queue::open() {
   return check(cudaMemsetAsync(faults, 0, bytes, stream), "cudaMemset");
 }
 
+cprt_status Queue::openStream() {
+  return check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+               "cudaStreamCreate");
+}
+
 Queue::~Queue() {
-  --state.queues[size_t(card)];
+  state.queues[size_t(card)] -= !isBeside;
   (void)cudaSetDevice(card);
   if (stream)
     (void)cudaStreamSynchronize(stream);
@@ -309,6 +282,8 @@ static cprt_status download(void *opaque, void *to, const void *from,
 static cprt_status synchronize(void *opaque) {
   Queue &queue = at(opaque);
   constexpr size_t bytes = cuda::faultWords * sizeof(int64_t);
+  if (queue.isBeside)
+    return queue.check(cudaStreamSynchronize(queue.stream), "the card");
   if (cprt_status status =
           queue.check(cudaMemcpyAsync(queue.found, queue.faults, bytes,
                                       cudaMemcpyDeviceToHost, queue.stream),
@@ -326,6 +301,49 @@ static cprt_status synchronize(void *opaque) {
 
 static const char *error(void *queue) {
   return static_cast<Queue *>(queue)->text.c_str();
+}
+
+static cprt_status openBeside(void *opaque, void **made) {
+  Queue &queue = at(opaque);
+  auto beside = std::make_unique<Queue>(queue.state, queue.card,
+                                        /*isBeside=*/true);
+  cprt_status status = beside->openStream();
+  if (status != CPRT_OK)
+    return queue.fail(status, beside->text.c_str());
+  *made = beside.release();
+  return CPRT_OK;
+}
+
+static cprt_status record(void *opaque, void **event) {
+  Queue &queue = at(opaque);
+  auto &made = *reinterpret_cast<cudaEvent_t *>(event);
+  if (!made)
+    if (cprt_status status =
+            queue.check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
+                        "cudaEventCreate"))
+      return status;
+  return queue.check(cudaEventRecord(made, queue.stream), "cudaEventRecord");
+}
+
+static cprt_status waitFor(void *opaque, void *event) {
+  Queue &queue = at(opaque);
+  return queue.check(
+      cudaStreamWaitEvent(queue.stream, static_cast<cudaEvent_t>(event)),
+      "cudaStreamWaitEvent");
+}
+
+static cprt_status query(void *opaque, void *event, int32_t *done) {
+  Queue &queue = at(opaque);
+  cudaError_t status = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  *done = status == cudaSuccess;
+  if (status != cudaErrorNotReady)
+    return queue.check(status, "the card");
+  (void)cudaGetLastError();
+  return CPRT_OK;
+}
+
+static void forget(void *, void *event) {
+  (void)cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
 
 /// That every card can run the kernels.
@@ -364,24 +382,31 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
   cprt_status status = checkCards(count, message, capacity);
   if (status != CPRT_OK)
     return status;
-  *device = {device->struct_size,
-             new State(count),
-             "cuda",
-             /*is_host_memory=*/0,
-             openQueue,
-             closeQueue,
-             allocate,
-             release,
-             allocateHost,
-             releaseHost,
-             freeBytes,
-             hasKernel,
-             run,
-             launch,
-             upload,
-             download,
-             synchronize,
-             error,
-             [](void *made) { delete static_cast<State *>(made); }};
+  *device = {
+      device->struct_size,
+      new State(count),
+      "cuda",
+      /*is_host_memory=*/0,
+      openQueue,
+      closeQueue,
+      allocate,
+      release,
+      allocateHost,
+      releaseHost,
+      freeBytes,
+      hasKernel,
+      run,
+      launch,
+      upload,
+      download,
+      synchronize,
+      error,
+      [](void *made) { delete static_cast<State *>(made); },
+      openBeside,
+      [](void *queue) -> void * { return static_cast<Queue *>(queue)->stream; },
+      record,
+      waitFor,
+      query,
+      forget};
   return CPRT_OK;
 }

@@ -1,0 +1,131 @@
+//===- Lane.h - Messages in one order ---------------------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_PLUGINS_NCCL_LANE_H
+#define CP_LIB_RUNTIME_PLUGINS_NCCL_LANE_H
+
+#include "Api.h"
+
+#include "cp/Runtime/cprt_transport.h"
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace cp::nccl {
+
+/// What has gone wrong, with its text.
+class Faults {
+public:
+  cprt_status say(cprt_status status, std::string text);
+  /// What a call of NCCL gave; in progress is no fault.
+  cprt_status check(const Api &api, Result result, const char *call, Comm comm);
+  /// What a call of the device gave.
+  cprt_status check(cprt_status status, const cprt_device &device, void *queue);
+  const char *text() const { return last.c_str(); }
+
+private:
+  std::string last;
+};
+
+/// An event of a queue, forgotten with this.
+class Mark {
+public:
+  Mark(const cprt_device &device, void *queue) : device(device), queue(queue) {}
+  Mark(const Mark &) = delete;
+  Mark &operator=(const Mark &) = delete;
+  ~Mark() {
+    if (event)
+      device.forget(queue, event);
+  }
+  cprt_status record() { return device.record(queue, &event); }
+  cprt_status query(int32_t *done) { return device.query(queue, event, done); }
+
+private:
+  const cprt_device &device;
+  void *const queue;
+  void *event = nullptr;
+};
+
+/// Messages that were launched together, and how far they are.
+struct Batch {
+  Batch(const cprt_device &device, void *queue) : mark(device, queue) {}
+
+  Mark mark;
+  /// Whether the mark is behind them.
+  bool isMarked = false;
+};
+
+/// What goes in front of a message: NCCL would take one for another.
+struct Header {
+  int64_t tag, bytes;
+};
+/// Its place; what is behind it stays aligned.
+constexpr int64_t headerBytes = 64;
+
+/// One message under way.
+struct Message {
+  cprt_message asked;
+  /// On the card: a header and the bytes.
+  void *block = nullptr;
+  int64_t blockBytes() const { return headerBytes + asked.bytes; }
+  /// Once it is launched.
+  std::shared_ptr<Batch> batch;
+  /// Of one that has been received: that it has been copied to the host.
+  std::unique_ptr<Mark> landed;
+  Header header = {};
+  /// When it was found to be of another call.
+  std::chrono::steady_clock::time_point strange = {};
+};
+
+/// The lanes: what all ranks make at once, and of pieces those to higher and to
+/// lower ranks, twice. Pieces of a direction cannot wait for each other in a
+/// circle; those of both, in one order, could.
+constexpr size_t numLanes = 5;
+
+/// A communicator, and the queue that its messages are launched on.
+class Lane {
+public:
+  /// Opens the queue, and begins to make the communicator: by itself, or of
+  /// another one's ranks.
+  cprt_status open(const Api &api, const cprt_device &device, void *beside,
+                   Faults &faults);
+  cprt_status start(UniqueId id, int rank, int size);
+  cprt_status split(const Lane &from, int rank);
+  /// Whether the communicator is there, and no call of it is under way.
+  cprt_status isReady(bool &ready);
+
+  void add(Message *message) { pending.push_back(message); }
+  /// Gives up one that has not been launched. False if it has.
+  bool remove(const Message *message);
+  /// Launches what is pending, behind `copied`, unless a launch is under way.
+  cprt_status carryOn(void *copied);
+
+  Comm communicator() const { return comm; }
+  /// Once that has ended.
+  void close();
+  bool isOpen() const { return queue; }
+
+private:
+  cprt_status launch(void *copied);
+
+  const Api *api = nullptr;
+  const cprt_device *device = nullptr;
+  Faults *faults = nullptr;
+  Comm comm = nullptr;
+  void *queue = nullptr;
+  std::vector<Message *> pending;
+  std::shared_ptr<Batch> launching;
+};
+
+/// Ends a communicator; with what is under way if something has failed. NCCL
+/// may not return from it.
+void end(const Api &api, Comm comm, bool failed);
+
+} // namespace cp::nccl
+
+#endif // CP_LIB_RUNTIME_PLUGINS_NCCL_LANE_H

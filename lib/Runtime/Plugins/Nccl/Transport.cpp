@@ -1,0 +1,311 @@
+//===- Transport.cpp - Messages over NCCL ---------------------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transport.h"
+
+#include <cstring>
+#include <future>
+#include <new>
+#include <thread>
+
+using namespace cp::nccl;
+using Clock = std::chrono::steady_clock;
+
+/// For how long NCCL may take to end: an abort of it can hang.
+static constexpr std::chrono::seconds endingTime{10};
+/// For how long a message of another call is left to those who know both.
+static constexpr std::chrono::seconds explanationTime{1};
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static Transport &at(void *state) { return *static_cast<Transport *>(state); }
+
+void Transport::describe(cprt_transport &table) {
+  table = {};
+  table.struct_size = sizeof(table);
+  table.state = this;
+  table.name = "nccl";
+  table.rank = rank;
+  table.size = size;
+  table.post = [](void *state, const cprt_message *messages, int64_t count,
+                  void **requests) {
+    return at(state).post(messages, count, requests);
+  };
+  table.test = [](void *state, void **request, int32_t *done) {
+    return at(state).test(request, done);
+  };
+  table.cancel = [](void *state, void *request) { at(state).cancel(request); };
+  table.error = [](void *state) { return at(state).faults.text(); };
+  table.destroy = [](void *state, int32_t failed) {
+    at(state).hasFailed |= failed != 0;
+    delete &at(state);
+  };
+  table.address = [](void *state, const void **data, size_t *bytes) {
+    return at(state).address(data, bytes);
+  };
+  table.connect = [](void *state, const void *const *addresses,
+                     const size_t *bytes) {
+    return at(state).connect(addresses, bytes);
+  };
+  // What it finds wrong, the next question finds.
+  table.progress = [](void *state) { (void)at(state).carryOn(); };
+  table.bind = [](void *state, const cprt_device *device, void *queue,
+                  int64_t deadlineMs) {
+    return at(state).bind(device, queue, deadlineMs);
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+/// Rank 0's is that of the job.
+cprt_status Transport::address(const void **data, size_t *bytes) {
+  *data = &id;
+  *bytes = sizeof id;
+  return rank ? CPRT_OK
+              : faults.check(api, api.getUniqueId(&id), "ncclGetUniqueId",
+                             nullptr);
+}
+
+cprt_status Transport::connect(const void *const *addresses,
+                               const size_t *bytes) {
+  if (bytes[0] != sizeof id)
+    return faults.say(CPRT_MISMATCH,
+                      "rank 0 gives an address of " + std::to_string(bytes[0]) +
+                          " bytes, expected " + std::to_string(sizeof id) +
+                          "; start one version everywhere");
+  std::memcpy(&id, addresses[0], sizeof id);
+  return CPRT_OK;
+}
+
+/// Until the first lanes have communicators.
+cprt_status Transport::awaitLanes(size_t count, Clock::time_point last) {
+  constexpr std::chrono::microseconds nap{100};
+  for (size_t i = 0; i < count; ++i)
+    for (bool ready = false; !ready;) {
+      if (cprt_status status = lanes[i].isReady(ready); status != CPRT_OK)
+        return status;
+      if (!ready && Clock::now() >= last)
+        return faults.say(CPRT_TIMEOUT,
+                          "the ranks did not make a communicator until the "
+                          "deadline; look at NCCL_DEBUG=INFO and at "
+                          "NCCL_SOCKET_IFNAME, or raise deadline_ms");
+      if (!ready)
+        std::this_thread::sleep_for(nap);
+    }
+  return CPRT_OK;
+}
+
+cprt_status Transport::bind(const cprt_device *where, void *queue,
+                            int64_t deadlineMs) {
+  Clock::time_point last = Clock::now() + std::chrono::milliseconds(deadlineMs);
+  device = where;
+  if (!device->open_beside)
+    return faults.say(CPRT_UNSUPPORTED,
+                      std::string(device->name) +
+                          " has no memory that NCCL moves; take another "
+                          "transport");
+  // NCCL takes the card that this thread has used last.
+  cprt_status status = faults.check(device->synchronize(queue), *device, queue);
+  if (status == CPRT_OK)
+    status = faults.check(device->open_beside(queue, &copies), *device, queue);
+  if (status == CPRT_OK)
+    blocks = std::make_unique<Blocks>(*device, copies);
+  for (size_t i = 0; i < lanes.size() && status == CPRT_OK; ++i) {
+    status = lanes[i].open(api, *device, queue, faults);
+    if (status == CPRT_OK)
+      status = i == 0 ? lanes[i].start(id, int(rank), int(size))
+                      : lanes[i].split(lanes[0], int(rank));
+    // While one is made, its ranks' other one takes no call.
+    if (status == CPRT_OK)
+      status = awaitLanes(i + 1, last);
+  }
+  return status;
+}
+
+/// Whether NCCL let all communicators go, within so long.
+static bool endAll(const Api &api, std::vector<Comm> comms, bool failed) {
+  std::promise<void> ended;
+  std::future<void> end = ended.get_future();
+  std::thread([api, comms = std::move(comms), failed,
+               ended = std::move(ended)]() mutable {
+    for (Comm comm : comms)
+      cp::nccl::end(api, comm, failed);
+    ended.set_value();
+  }).detach();
+  return end.wait_for(endingTime) == std::future_status::ready;
+}
+
+Transport::~Transport() {
+  std::vector<Comm> comms;
+  for (const Lane &lane : lanes)
+    if (lane.communicator())
+      comms.push_back(lane.communicator());
+  // What it still uses stays.
+  if (!comms.empty() && !endAll(api, std::move(comms), hasFailed)) {
+    (void)blocks.release();
+    return;
+  }
+  for (Lane &lane : lanes)
+    lane.close();
+  if (copied)
+    device->forget(copies, copied);
+  blocks.reset();
+  if (copies)
+    device->close(copies);
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+Lane &Transport::laneOf(const cprt_message &message) {
+  size_t order = size_t(message.tag) % 4;
+  if (order >= 2)
+    return lanes[0];
+  int64_t from = message.is_receive ? message.peer : rank;
+  int64_t to = message.is_receive ? rank : message.peer;
+  return lanes[1 + 2 * order + (from < to)];
+}
+
+cprt_status Transport::begin(const cprt_message &asked,
+                             std::unique_ptr<Message> &made) {
+  made = std::make_unique<Message>();
+  made->asked = asked;
+  made->block = blocks->take(made->blockBytes());
+  if (!made->block)
+    return faults.say(CPRT_OUT_OF_MEMORY,
+                      "no " + std::to_string(asked.bytes) +
+                          " bytes left on the device for a message");
+  if (asked.is_receive)
+    return CPRT_OK;
+  Header header = {asked.tag, asked.bytes};
+  auto *block = static_cast<char *>(made->block);
+  cprt_status status = faults.check(
+      device->upload(copies, block, &header, sizeof header), *device, copies);
+  if (status != CPRT_OK)
+    return status;
+  return faults.check(
+      device->upload(copies, block + headerBytes, asked.data, asked.bytes),
+      *device, copies);
+}
+
+cprt_status Transport::post(const cprt_message *messages, int64_t count,
+                            void **requests) try {
+  for (int64_t i = 0; i < count; ++i) {
+    std::unique_ptr<Message> made;
+    cprt_status status = begin(messages[i], made);
+    if (status != CPRT_OK) {
+      release(made.release());
+      return status;
+    }
+    laneOf(messages[i]).add(made.get());
+    requests[i] = made.release();
+  }
+  return faults.check(device->record(copies, &copied), *device, copies);
+} catch (const std::bad_alloc &) {
+  return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
+}
+
+cprt_status Transport::carryOn() try {
+  cprt_status worst = CPRT_OK;
+  for (Lane &lane : lanes)
+    if (lane.isOpen() && worst == CPRT_OK)
+      worst = lane.carryOn(copied);
+  return worst;
+} catch (const std::bad_alloc &) {
+  return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
+}
+
+/// Begins to copy what came to where it belongs.
+cprt_status Transport::land(Message &message) {
+  auto *block = static_cast<const char *>(message.block);
+  message.landed = std::make_unique<Mark>(*device, copies);
+  cprt_status status =
+      device->download(copies, &message.header, block, sizeof(Header));
+  if (status == CPRT_OK)
+    status = device->download(copies, message.asked.data, block + headerBytes,
+                              message.asked.bytes);
+  if (status == CPRT_OK)
+    status = message.landed->record();
+  return faults.check(status, *device, copies);
+}
+
+cprt_status Transport::look(Message &message, int32_t *done) {
+  int32_t came = 0;
+  if (!message.batch || !message.batch->isMarked)
+    return CPRT_OK;
+  if (!message.landed) {
+    cprt_status status =
+        faults.check(message.batch->mark.query(&came), *device, copies);
+    if (status != CPRT_OK || !came)
+      return status;
+    if (!message.asked.is_receive) {
+      *done = 1;
+      return CPRT_OK;
+    }
+    status = land(message);
+    if (status != CPRT_OK)
+      return status;
+  }
+  cprt_status status =
+      faults.check(message.landed->query(done), *device, copies);
+  if (status != CPRT_OK || !*done)
+    return status;
+  if (message.header.tag == message.asked.tag &&
+      message.header.bytes == message.asked.bytes)
+    return CPRT_OK;
+  // As if it had not met: who waits finds out which calls differ.
+  *done = 0;
+  if (message.strange == Clock::time_point())
+    message.strange = Clock::now();
+  if (Clock::now() - message.strange < explanationTime)
+    return CPRT_OK;
+  return faults.say(CPRT_MISMATCH,
+                    "a message of " + std::to_string(message.header.bytes) +
+                        " bytes of another call came where one of " +
+                        std::to_string(message.asked.bytes) + " was expected");
+}
+
+cprt_status Transport::test(void **request, int32_t *done) {
+  auto *message = static_cast<Message *>(*request);
+  *done = 0;
+  cprt_status status = carryOn();
+  if (status == CPRT_OK)
+    status = look(*message, done);
+  if (status == CPRT_OK && !*done)
+    return CPRT_OK;
+  if (status == CPRT_OK)
+    release(message);
+  else
+    cancel(message);
+  *request = nullptr;
+  return status;
+}
+
+/// Once nothing of it is under way.
+void Transport::release(Message *message) {
+  if (message && message->block)
+    blocks->give(message->block);
+  delete message;
+}
+
+void Transport::cancel(void *request) {
+  auto *message = static_cast<Message *>(request);
+  hasFailed = true;
+  // Nothing on this queue waits for another rank.
+  if (message->landed)
+    (void)device->synchronize(copies);
+  if (laneOf(message->asked).remove(message))
+    release(message);
+  else
+    // Its block may be written until NCCL has ended.
+    delete message;
+}

@@ -1,0 +1,224 @@
+//===- StreamDevice.cpp - A device whose queues are threads ---------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StreamDevice.h"
+
+#include "gtest/gtest.h"
+
+#include <chrono>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace cp::test;
+
+StreamDevice::StreamDevice(uint64_t seed) : random(seed) {
+  int file = ::memfd_create("device", 0);
+  EXPECT_GE(file, 0);
+  EXPECT_EQ(::ftruncate(file, off_t(capacity)), 0);
+  hidden = static_cast<char *>(
+      ::mmap(nullptr, capacity, PROT_NONE, MAP_SHARED, file, 0));
+  reachable = static_cast<char *>(
+      ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  EXPECT_NE(hidden, MAP_FAILED);
+  EXPECT_NE(reachable, MAP_FAILED);
+  ::close(file);
+  describe();
+}
+
+StreamDevice::~StreamDevice() {
+  EXPECT_EQ(numBlocks(), 0U) << "not released";
+  ::munmap(hidden, capacity);
+  ::munmap(reachable, capacity);
+}
+
+void *StreamDevice::openQueue() { return new Queue(*this); }
+
+char *StreamDevice::reach(const void *there, size_t bytes) const {
+  auto *at = static_cast<const char *>(there);
+  if (at < hidden || at + bytes > hidden + capacity)
+    return nullptr;
+  return reachable + (at - hidden);
+}
+
+size_t StreamDevice::numBlocks() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return blocks.size();
+}
+
+void *StreamDevice::allocate(int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  size_t size = 256;
+  while (size < size_t(bytes))
+    size *= 2;
+  std::vector<void *> &list = spare[size];
+  if (list.empty()) {
+    if (used + size > capacity)
+      return nullptr;
+    list.push_back(hidden + used);
+    used += size;
+  }
+  void *taken = list.back();
+  list.pop_back();
+  blocks[taken] = size;
+  return taken;
+}
+
+/// A card's may still be used by what was started before; whoever takes this
+/// block next would write over it.
+void StreamDevice::release(void *block) {
+  std::lock_guard<std::mutex> lock(mutex);
+  spare[blocks.at(block)].push_back(block);
+  blocks.erase(block);
+}
+
+//===----------------------------------------------------------------------===//
+// Queues
+//===----------------------------------------------------------------------===//
+
+StreamDevice::Queue::Queue(StreamDevice &device)
+    : device(device), thread([this] { run(); }) {}
+
+StreamDevice::Queue::~Queue() {
+  {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    isOver = true;
+  }
+  changed.notify_all();
+  thread.join();
+}
+
+void StreamDevice::Queue::add(std::function<void()> work) {
+  {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    works.push_back(std::move(work));
+  }
+  changed.notify_all();
+}
+
+void StreamDevice::Queue::drain() {
+  std::unique_lock<std::mutex> lock(device.mutex);
+  changed.wait(lock, [&] { return works.empty() && !isBusy; });
+}
+
+void StreamDevice::Queue::run() {
+  constexpr uint64_t rarity = 32, mostMicroseconds = 60;
+  std::unique_lock<std::mutex> lock(device.mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return !works.empty() || isOver; });
+    if (works.empty())
+      return;
+    std::function<void()> work = std::move(works.front());
+    works.pop_front();
+    isBusy = true;
+    uint64_t drawn = device.random();
+    lock.unlock();
+    if (drawn % rarity == 0)
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(drawn / rarity % mostMicroseconds));
+    work();
+    lock.lock();
+    isBusy = false;
+    if (works.empty())
+      changed.notify_all();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+void StreamDevice::describe() {
+  made.struct_size = sizeof(made);
+  made.state = this;
+  made.name = "stream";
+  made.open = [](void *state, int64_t, void **queue, char *, size_t) {
+    *queue = static_cast<StreamDevice *>(state)->openQueue();
+    return CPRT_OK;
+  };
+  made.close = [](void *queue) { delete &at(queue); };
+  made.allocate = [](void *queue, int64_t bytes) {
+    return at(queue).device.allocate(bytes);
+  };
+  made.release = [](void *queue, void *block) {
+    at(queue).device.release(block);
+  };
+  made.free_bytes = [](void *) { return int64_t(-1); };
+  made.has_kernel = [](void *, const char *, cprt_dtype) { return 0; };
+  made.run = [](void *queue, const cprt_device_call *) {
+    at(queue).text = "no kernels";
+    return CPRT_UNSUPPORTED;
+  };
+  made.launch = [](void *queue, const cprt_kernel *, void *const *) {
+    at(queue).text = "no kernels";
+    return CPRT_UNSUPPORTED;
+  };
+  made.upload = [](void *opaque, void *to, const void *from, int64_t bytes) {
+    Queue &queue = at(opaque);
+    std::string copy(static_cast<const char *>(from), size_t(bytes));
+    char *place = queue.device.reach(to, copy.size());
+    EXPECT_NE(place, nullptr) << "an upload to what is not the device's";
+    queue.add([place, copy = std::move(copy)] {
+      std::memcpy(place, copy.data(), copy.size());
+    });
+    return CPRT_OK;
+  };
+  made.download = [](void *opaque, void *to, const void *from, int64_t bytes) {
+    Queue &queue = at(opaque);
+    const char *place = queue.device.reach(from, size_t(bytes));
+    EXPECT_NE(place, nullptr) << "a download of what is not the device's";
+    queue.add([=] { std::memcpy(to, place, size_t(bytes)); });
+    return CPRT_OK;
+  };
+  made.synchronize = [](void *queue) {
+    at(queue).drain();
+    return CPRT_OK;
+  };
+  made.error = [](void *queue) { return at(queue).text.c_str(); };
+  made.open_beside = [](void *queue, void **beside) {
+    *beside = at(queue).device.openQueue();
+    return CPRT_OK;
+  };
+  made.stream = [](void *queue) { return queue; };
+  made.record = [](void *opaque, void **event) {
+    Queue &queue = at(opaque);
+    StreamDevice &device = queue.device;
+    if (!*event)
+      *event = new Event;
+    auto ticket = std::make_shared<Ticket>();
+    {
+      std::lock_guard<std::mutex> lock(device.mutex);
+      static_cast<Event *>(*event)->ticket = ticket;
+    }
+    queue.add([&device, ticket] {
+      std::lock_guard<std::mutex> lock(device.mutex);
+      ticket->isDone = true;
+      ticket->changed.notify_all();
+    });
+    return CPRT_OK;
+  };
+  made.wait_for = [](void *opaque, void *event) {
+    Queue &queue = at(opaque);
+    StreamDevice &device = queue.device;
+    std::shared_ptr<Ticket> ticket;
+    {
+      std::lock_guard<std::mutex> lock(device.mutex);
+      ticket = static_cast<Event *>(event)->ticket;
+    }
+    queue.add([&device, ticket] {
+      std::unique_lock<std::mutex> lock(device.mutex);
+      ticket->changed.wait(lock, [&] { return ticket->isDone; });
+    });
+    return CPRT_OK;
+  };
+  made.query = [](void *queue, void *event, int32_t *done) {
+    std::lock_guard<std::mutex> lock(at(queue).device.mutex);
+    *done = static_cast<Event *>(event)->ticket->isDone;
+    return CPRT_OK;
+  };
+  made.forget = [](void *, void *event) { delete static_cast<Event *>(event); };
+}

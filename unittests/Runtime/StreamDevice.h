@@ -1,0 +1,97 @@
+//===- StreamDevice.h - A device whose queues are threads -------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_UNITTESTS_RUNTIME_STREAMDEVICE_H
+#define CP_UNITTESTS_RUNTIME_STREAMDEVICE_H
+
+#include "cp/Runtime/cprt_device.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cp::test {
+
+/// A device as a card is one, but for its kernels, of which it has none: what a
+/// queue is given runs later, by delays drawn from `seed`; its memory cannot be
+/// touched by the host, whose every access of it ends the program.
+class StreamDevice {
+public:
+  class Queue;
+
+  explicit StreamDevice(uint64_t seed);
+  StreamDevice(const StreamDevice &) = delete;
+  StreamDevice &operator=(const StreamDevice &) = delete;
+  /// All queues are closed.
+  ~StreamDevice();
+
+  const cprt_device &table() const { return made; }
+  void *openQueue();
+  /// How a queue's work reaches the device's memory; null for other memory.
+  char *reach(const void *there, size_t bytes) const;
+  /// Blocks of its memory that have not been released.
+  size_t numBlocks() const;
+
+private:
+  struct Ticket {
+    bool isDone = false;
+    std::condition_variable changed;
+  };
+  struct Event {
+    std::shared_ptr<Ticket> ticket;
+  };
+
+  static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
+  void *allocate(int64_t bytes);
+  void release(void *block);
+  void describe();
+
+  static constexpr size_t capacity = size_t(1) << 30;
+  cprt_device made = {};
+  /// The same memory, for the host and for queues.
+  char *hidden = nullptr, *reachable = nullptr;
+
+  /// Around all that queues share.
+  mutable std::mutex mutex;
+  std::mt19937_64 random;
+  size_t used = 0;
+  std::map<void *, size_t> blocks;
+  std::map<size_t, std::vector<void *>> spare;
+};
+
+/// A queue, which libraries of the device know as its stream.
+class StreamDevice::Queue {
+public:
+  explicit Queue(StreamDevice &device);
+  /// When all that it was given has run.
+  ~Queue();
+
+  void add(std::function<void()> work);
+  void drain();
+
+  StreamDevice &device;
+  std::string text;
+
+private:
+  void run();
+
+  std::condition_variable changed;
+  std::deque<std::function<void()>> works;
+  bool isOver = false, isBusy = false;
+  std::thread thread;
+};
+
+} // namespace cp::test
+
+#endif // CP_UNITTESTS_RUNTIME_STREAMDEVICE_H
