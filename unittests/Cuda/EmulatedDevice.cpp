@@ -120,11 +120,23 @@ static const char *error(void *queue) {
 }
 
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *, size_t) {
-  size_t size = device->struct_size;
-  *device = {size,        nullptr,    "emulated",   1,
-             openQueue,   closeQueue, allocate,     release,
-             nullptr,     nullptr,    freeBytes,    hasKernel,
-             run,         launch,     copy,         copy,
-             synchronize, error,      [](void *) {}};
+  *device = {};
+  device->struct_size = sizeof(*device);
+  device->name = "emulated";
+  device->is_host_memory = 1;
+  device->open = openQueue;
+  device->close = closeQueue;
+  device->allocate = allocate;
+  device->release = release;
+  device->free_bytes = freeBytes;
+  device->has_kernel = hasKernel;
+  device->run = run;
+  device->launch = launch;
+  device->upload = copy;
+  device->download = copy;
+  device->synchronize = synchronize;
+  device->error = error;
+  device->destroy = [](void *) {};
+  device->shares_memory = [](void *, int64_t, int64_t) { return 1; };
   return CPRT_OK;
 }

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <ostream>
 #include <thread>
@@ -251,13 +252,46 @@ std::vector<void *> Call::pointers() const {
   return list;
 }
 
+static bool isOnDevice() {
+  const char *name = std::getenv("CP_TEST_DEVICE");
+  return name && std::strcmp(name, "stream") == 0;
+}
+
+void Call::onTensors(cprt_context *context,
+                     const std::function<void(void *const *)> &body) const {
+  std::vector<void *> all = pointers();
+  if (!isOnDevice())
+    return body(all.data());
+  std::map<Tensor *, void *> there;
+  auto isThere = [&](Tensor *tensor) {
+    auto bytes = int64_t(tensor->numBytes());
+    void *&place = there[tensor];
+    if (!place) {
+      place = cprt_device_alloc(context, bytes);
+      cprt_upload(context, place, tensor->data(), bytes);
+    }
+    return place;
+  };
+  for (size_t i = 0; i < ins.size(); ++i)
+    all[i] = ins[i] ? isThere(ins[i]) : nullptr;
+  for (size_t i = 0; i < outs.size(); ++i)
+    all[ins.size() + i] = isThere(outs[i]);
+  body(all.data());
+  for (Tensor *tensor : outs)
+    cprt_download(context, tensor->data(), isThere(tensor),
+                  int64_t(tensor->numBytes()));
+}
+
 void Call::run(cprt_op *op, cprt_context *context) const {
-  op(context, nullptr, table().data(), pointers().data());
+  onTensors(context, [&](void *const *buffers) {
+    op(context, nullptr, table().data(), buffers);
+  });
 }
 
 void Call::runWith(cprt_op *combine, cprt_context *context) const {
-  cprt_scan_state_with(context, nullptr, table().data(), pointers().data(),
-                       combine);
+  onTensors(context, [&](void *const *buffers) {
+    cprt_scan_state_with(context, nullptr, table().data(), buffers, combine);
+  });
 }
 
 static bool isTransport(const char *wanted) {
@@ -286,6 +320,11 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   options.axis_sizes = axes.data();
   options.deadline_ms = deadlineMs;
   options.kernels = kernels;
+  if (isOnDevice()) {
+    device = std::make_unique<StreamDevice>(testSeed());
+    options.device = &device->table();
+    options.device_fallback = 1;
+  }
   if (isTransport("nccl")) {
     worlds = makeNcclWorlds(options, product(axes), testSeed());
     return;

@@ -11,6 +11,7 @@
 #include "cp/Runtime/cprt.h"
 
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -58,6 +59,7 @@ public:
   /// That the bytes between the rows are as they were made.
   bool gapsAreIntact() const;
   void *data() { return bytes.data(); }
+  size_t numBytes() const { return bytes.size(); }
 
   const cprt_dtype dtype;
   const Sizes sizes;
@@ -81,6 +83,9 @@ public:
 
   std::vector<int64_t> table() const;
   std::vector<void *> pointers() const;
+  /// Runs `body` with the tensors, or what the world's device has of them.
+  void onTensors(cprt_context *context,
+                 const std::function<void(void *const *)> &body) const;
   void run(cprt_op *op, cprt_context *context) const;
   /// cprt_scan_state_with.
   void runWith(cprt_op *combine, cprt_context *context) const;
@@ -92,9 +97,11 @@ private:
 };
 
 class Mailbox;
+class StreamDevice;
 
 /// A world that destroys itself: of threads, or with CP_TEST_TRANSPORT=mailbox,
-/// or =nccl, in the environment of ranks that send messages.
+/// or =nccl, in the environment of ranks that send messages. With
+/// CP_TEST_DEVICE=stream calls get their tensors on a StreamDevice.
 class World {
 public:
   explicit World(Sizes axes, int64_t deadlineMs = 0,
@@ -118,6 +125,7 @@ public:
                        uint64_t axes) const;
 
 private:
+  std::unique_ptr<StreamDevice> device;
   /// One, or one for each rank.
   std::vector<cprt_world *> worlds;
 };

@@ -75,12 +75,17 @@ protected:
 TEST_F(NcclTest, TensorsOfADeviceAreGathered) {
   for (int64_t ranks : {1, 2, 3, 8}) {
     make(ranks);
+    device.hostBytes = 0;
     run([&](int64_t rank, cprt_context *context) {
       std::vector<float> all = gather(rank, context);
       EXPECT_STREQ(cprt_context_message(context), "");
       for (size_t i = 0; i < all.size(); ++i)
         EXPECT_EQ(all[i], float(10 * i));
     });
+    // The tensors themselves, and what says which call a message is of.
+    constexpr int64_t number = sizeof(float), header = 16;
+    EXPECT_EQ(device.hostBytes, ranks * (number + ranks * number) +
+                                    2 * header * ranks * (ranks - 1));
     TearDown();
     worlds.clear();
   }

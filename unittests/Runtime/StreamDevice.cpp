@@ -129,6 +129,47 @@ void StreamDevice::Queue::run() {
 }
 
 //===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A strided box, as it is when it is started.
+struct Copy {
+  std::vector<int64_t> sizes, toStrides, fromStrides;
+  size_t element;
+
+  void run(char *to, const char *from, size_t dim = 0) const {
+    if (dim == sizes.size()) {
+      std::memcpy(to, from, element);
+      return;
+    }
+    for (int64_t i = 0; i < sizes[dim]; ++i)
+      run(to + i * toStrides[dim] * int64_t(element),
+          from + i * fromStrides[dim] * int64_t(element), dim + 1);
+  }
+};
+} // namespace
+
+cprt_status StreamDevice::runKernel(void *opaque,
+                                    const cprt_device_call *call) {
+  Queue &queue = at(opaque);
+  const cprt_buffer &from = call->ins[0], &to = call->outs[0];
+  auto words = [&](const int64_t *first) {
+    return std::vector<int64_t>(first, first + from.rank);
+  };
+  Copy copy = {words(from.sizes), words(to.strides), words(from.strides),
+               cprt_dtype_size(from.dtype)};
+  EXPECT_EQ(copy.sizes, words(to.sizes));
+  char *target = queue.device.reach(to.data, copy.element);
+  const char *source = queue.device.reach(from.data, copy.element);
+  EXPECT_NE(target, nullptr) << "a copy to what is not the device's";
+  EXPECT_NE(source, nullptr) << "a copy of what is not the device's";
+  ++queue.device.copies;
+  queue.add([=] { copy.run(target, source); });
+  return CPRT_OK;
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
@@ -148,11 +189,11 @@ void StreamDevice::describe() {
     at(queue).device.release(block);
   };
   made.free_bytes = [](void *) { return int64_t(-1); };
-  made.has_kernel = [](void *, const char *, cprt_dtype) { return 0; };
-  made.run = [](void *queue, const cprt_device_call *) {
-    at(queue).text = "no kernels";
-    return CPRT_UNSUPPORTED;
+  made.has_kernel = [](void *, const char *op, cprt_dtype) {
+    return int(std::string(op) == "copy");
   };
+  made.run = runKernel;
+  made.shares_memory = [](void *, int64_t, int64_t) { return 1; };
   made.launch = [](void *queue, const cprt_kernel *, void *const *) {
     at(queue).text = "no kernels";
     return CPRT_UNSUPPORTED;
@@ -162,6 +203,7 @@ void StreamDevice::describe() {
     std::string copy(static_cast<const char *>(from), size_t(bytes));
     char *place = queue.device.reach(to, copy.size());
     EXPECT_NE(place, nullptr) << "an upload to what is not the device's";
+    queue.device.hostBytes += bytes;
     queue.add([place, copy = std::move(copy)] {
       std::memcpy(place, copy.data(), copy.size());
     });
@@ -171,6 +213,7 @@ void StreamDevice::describe() {
     Queue &queue = at(opaque);
     const char *place = queue.device.reach(from, size_t(bytes));
     EXPECT_NE(place, nullptr) << "a download of what is not the device's";
+    queue.device.hostBytes += bytes;
     queue.add([=] { std::memcpy(to, place, size_t(bytes)); });
     return CPRT_OK;
   };

@@ -10,6 +10,7 @@
 
 #include "cp/Runtime/cprt_device.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -23,9 +24,9 @@
 
 namespace cp::test {
 
-/// A device as a card is one, but for its kernels, of which it has none: what a
-/// queue is given runs later, by delays drawn from `seed`; its memory cannot be
-/// touched by the host, whose every access of it ends the program.
+/// A device as a card is one, with copies as its only kernel: what a queue is
+/// given runs later, by delays drawn from `seed`; its memory cannot be touched
+/// by the host, whose every access of it ends the program.
 class StreamDevice {
 public:
   class Queue;
@@ -42,6 +43,8 @@ public:
   char *reach(const void *there, size_t bytes) const;
   /// Blocks of its memory that have not been released.
   size_t numBlocks() const;
+  /// Copies that queues were given, and bytes that went from and to the host.
+  std::atomic<int64_t> copies = 0, hostBytes = 0;
 
 private:
   struct Ticket {
@@ -53,6 +56,7 @@ private:
   };
 
   static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
+  static cprt_status runKernel(void *queue, const cprt_device_call *call);
   void *allocate(int64_t bytes);
   void release(void *block);
   void describe();

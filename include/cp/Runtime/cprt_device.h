@@ -20,7 +20,8 @@
 //   program(context, NULL, buffers);                    // starts the work
 //   cprt_download(context, host, y, bytes);             // waits for it
 //
-// Collectives take what they move through the host's memory.
+// Collectives take what they move through the host's memory, but those that
+// only move where ranks share a device's memory, or their transport reaches it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,7 +107,8 @@ typedef struct cprt_device {
   /// What libraries of the device call the queue: a cudaStream_t.
   void *(*stream)(void *queue);
   /// Marks what the queue has been given so far: `*event`, null before the
-  /// first time, can be marked again, and is forgotten by forget.
+  /// first time, can be marked again, and is forgotten by forget, to which any
+  /// queue is given.
   cprt_status (*record)(void *queue, void **event);
   /// What the queue is given from now on starts when all that an event of any
   /// queue marks is done; that it is marked again changes nothing about it.
@@ -114,6 +116,9 @@ typedef struct cprt_device {
   /// Whether all that it marks is done.
   cprt_status (*query)(void *queue, void *event, int32_t *done);
   void (*forget)(void *queue, void *event);
+  /// Whether kernels of queue `number` of this process read the memory that
+  /// queue `other` has allocated. Null where none do.
+  int32_t (*shares_memory)(void *state, int64_t number, int64_t other);
 } cprt_device;
 
 /// What a plug-in exports, a shared library `libcprt_<name>.so`. `struct_size`

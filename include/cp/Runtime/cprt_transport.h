@@ -94,10 +94,15 @@ typedef struct cprt_transport {
   /// For transports whose messages pass through a device, or null: gives this
   /// rank's device and its queue there, of a world with one, once all ranks are
   /// known and before the first message. May wait for the other ranks, at most
-  /// for so long. Messages are in the host's memory all the same. In such a
-  /// world calls are made in one order: none is deferred.
+  /// for so long. What is posted is in the host's memory all the same. In such
+  /// a world calls are made in one order: none is deferred.
   cprt_status (*bind)(void *state, const cprt_device *device, void *queue,
                       int64_t deadline_ms);
+  /// post, of messages in the memory of the bound device, and behind all that
+  /// the bound queue has been given; or null. What has come is there when test
+  /// says so.
+  cprt_status (*post_on_device)(void *state, const cprt_message *messages,
+                                int64_t count, void **requests);
 } cprt_transport;
 
 /// Where a process stands in its job. Set `struct_size` to sizeof(cprt_job).

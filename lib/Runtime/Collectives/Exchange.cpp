@@ -14,7 +14,9 @@ using namespace cp::runtime;
 Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
                    char *staged)
     : call(call), group(group),
-      visit{call, context.counters.at(call.op(), group.axesMask), staged},
+      visit{call, context.counters.at(call.op(), group.axesMask), staged,
+            /*countsMoves=*/true,
+            context.runsOnDevice() ? context.queue.get() : nullptr},
       start(Clock::now()), isBackground(context.isBackground) {}
 
 Exchange::~Exchange() {
@@ -62,8 +64,11 @@ Error Exchange::pull(int64_t from) {
     return failure;
   for (size_t i = 0; i < taken.moves.size(); ++i) {
     const Taken::View &view = taken.views[i];
-    if (!view.isThere)
-      copyMapped(*taken.moves[i].target, view.buffer, *view.maps);
+    if (view.isThere)
+      continue;
+    if (Error failure = copyMapped(visit.queue, call, *taken.moves[i].target,
+                                   view.buffer, *view.maps))
+      return failure;
   }
   return std::nullopt;
 }

@@ -129,9 +129,9 @@ Error cp::runtime::operations::slice(Context &context, const Descriptor &call) {
     return failure;
   CutRuns mine =
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
-  copyMapped(call.out(0), call.in(0),
-             {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
-  return std::nullopt;
+  return copyMapped(context.runsOnDevice() ? context.queue.get() : nullptr,
+                    call, call.out(0), call.in(0),
+                    {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
 }
 
 Error cp::runtime::operations::unslice(Context &context,

@@ -27,6 +27,7 @@
 #define CP_LIB_RUNTIME_CHANNEL_H
 
 #include "Counters.h"
+#include "DeviceQueue.h"
 #include "Moves.h"
 #include "Status.h"
 
@@ -61,6 +62,9 @@ struct Visit {
   char *staged = nullptr;
   /// Whether moves between buffers count as traffic.
   bool countsMoves = true;
+  /// Where the call's buffers are, of a collective that only moves; null where
+  /// they are in the host's memory.
+  DeviceQueue *queue = nullptr;
 };
 
 /// One rank's end of a group of several, for one collective at a time. Calls

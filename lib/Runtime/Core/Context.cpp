@@ -12,7 +12,9 @@
 #include "Scratch.h"
 #include "World.h"
 
+#include <algorithm>
 #include <new>
+#include <string_view>
 
 using namespace cp::runtime;
 
@@ -82,13 +84,27 @@ private:
 };
 } // namespace
 
+/// Whether an operation only moves elements, and the device has what it takes.
+static bool movesOnDevice(const Context &context, const Descriptor &call) {
+  static constexpr std::string_view moving[] = {"all_gather", "all_to_all",
+                                                "reorder", "slice"};
+  if (!context.world.movesOnDevice() ||
+      std::find(std::begin(moving), std::end(moving), call.op()) ==
+          std::end(moving))
+    return false;
+  for (size_t i = 0; i < call.numIns(); ++i)
+    if (!context.queue->hasKernel("copy", call.in(i).dtype))
+      return false;
+  return true;
+}
+
 /// An operation's body, on buffers of the device: where it has a kernel of it,
 /// and otherwise on the host.
 static Error runOnDevice(Context &context, Descriptor &call,
                          const OpBody &body) {
   DeviceQueue &queue = *context.queue;
   DType dtype = keyType(call);
-  if (queue.hasKernel(call.op(), dtype))
+  if (queue.hasKernel(call.op(), dtype) || movesOnDevice(context, call))
     return body(context, call);
   if (!context.world.fallsBack && computes(call.op(), dtype) &&
       !queue.hasKernel(kernelOf(call.op()), dtype))

@@ -9,6 +9,7 @@
 
 #include "Copy.h"
 
+#include <algorithm>
 #include <new>
 
 using namespace cp::runtime;
@@ -219,7 +220,8 @@ Error DeviceQueue::onHost(Descriptor &call, FunctionRef<Error()> body) {
     mirrors.push_back(mirrorOf(call.allBuffers()[i]));
     Mirror &mirror = mirrors.back();
     mirror.place = bytes;
-    bytes += aligned(mirror.bytes);
+    // Of buffers of no bytes too each has a place of its own.
+    bytes += aligned(std::max<int64_t>(mirror.bytes, 1));
     mirror.packedPlace = packedBytes;
     packedBytes += mirror.isDense ? 0 : aligned(mirror.bytes);
   }

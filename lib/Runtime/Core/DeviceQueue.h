@@ -8,6 +8,7 @@
 #ifndef CP_LIB_RUNTIME_DEVICEQUEUE_H
 #define CP_LIB_RUNTIME_DEVICEQUEUE_H
 
+#include "Copy.h"
 #include "Descriptor.h"
 #include "FunctionRef.h"
 
@@ -54,6 +55,10 @@ public:
   Error download(void *to, const void *from, int64_t bytes);
   Error synchronize();
 
+  /// What copyMapped does, by kernels of the device, in the queue's order.
+  Error copyMapped(const Descriptor &call, const Buffer &to, const Buffer &from,
+                   const List<DimMap> &maps);
+
   /// Runs `body` on the host, with the buffers of the call in its memory:
   /// copies in row-major order of the inputs before, and of the outputs behind
   /// it.
@@ -85,6 +90,16 @@ private:
   /// Of buffers with gaps, and of blocks that come from the host.
   Area packed, blocks;
 };
+
+/// Copies on a device, or on the host where `queue` is null.
+inline Error copyMapped(DeviceQueue *queue, const Descriptor &call,
+                        const Buffer &to, const Buffer &from,
+                        const List<DimMap> &maps) {
+  if (queue)
+    return queue->copyMapped(call, to, from, maps);
+  copyMapped(to, from, maps);
+  return std::nullopt;
+}
 
 } // namespace cp::runtime
 

@@ -59,10 +59,6 @@ Packed::Packed(const Buffer &source, const List<DimMap> &maps)
   }
 }
 
-void Packed::pack(const Buffer &source, char *memory) {
-  copyMapped(at(memory), source, toPacked);
-}
-
 Buffer Packed::at(const char *memory) const {
   return {const_cast<char *>(memory), dtype, rank, sizes.data(),
           strides.data()};

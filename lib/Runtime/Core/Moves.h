@@ -51,9 +51,9 @@ public:
   Packed(const Buffer &source, const List<DimMap> &maps);
 
   int64_t bytes() const { return runtime::bytesOf(at(nullptr), {}); }
-  /// Copies them out of a source to `memory`, of so many bytes.
-  void pack(const Buffer &source, char *memory);
-  /// From packed elements to where the maps have them.
+  /// From a source to packed elements, and from there to where the maps have
+  /// them.
+  const List<DimMap> &packing() const { return toPacked; }
   const List<DimMap> &maps() const { return fromPacked; }
   /// The packed elements at `memory`; a view into this.
   Buffer at(const char *memory) const;

@@ -37,6 +37,10 @@ struct cprt_world {
   /// reads, and has nothing to wait for.
   virtual bool defers() const { return false; }
 
+  /// Whether ranks reach what the others have on their devices, for collectives
+  /// that only move.
+  virtual bool movesOnDevice() const { return false; }
+
   /// Ends every present and coming wait with `failure`; an earlier one stays.
   /// To be called with the mutex held.
   virtual void spread(cp::runtime::Failure failure) = 0;

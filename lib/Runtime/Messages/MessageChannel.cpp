@@ -24,7 +24,8 @@ MessageChannel::MessageChannel(MessageWorld &world, cprt_context &context,
                                std::vector<int64_t> ranks, int64_t position)
     : world(world), context(context), ranks(std::move(ranks)),
       position(position), calls(world.whereabouts->callsOf(this->ranks)),
-      incoming(this->ranks.size()), mirrors(context.memory) {}
+      incoming(this->ranks.size()), mirrors(context.memory),
+      onDevice(context.memory, context.queue.get()) {}
 
 MessageChannel::~MessageChannel() { abandon(); }
 
@@ -111,7 +112,7 @@ static Bundle bundleOf(const Descriptor &call, const List<Move> &moves) {
 
 /// What goes to a peer; without bytes if nothing does. What lies in a row is
 /// sent from where it is.
-cprt_message MessageChannel::outgoing(int64_t to, MovesFn moves) {
+Error MessageChannel::outgoing(int64_t to, MovesFn moves, cprt_message &made) {
   List<Move> list;
   moves(to, position, list);
   const Buffer *buffers = visit->call.allBuffers();
@@ -121,17 +122,23 @@ cprt_message MessageChannel::outgoing(int64_t to, MovesFn moves) {
                                        std::memory_order_relaxed);
   if (bundle.numMoves == 1)
     for (const Move &move : list)
-      if (char *row = rowOf(buffers[move.source], move.maps, false))
-        return message(to, false, roundLane, row, bundle.bytes);
-  char *memory = bundle.bytes ? mirrors.take(bundle.bytes) : nullptr;
+      if (char *row = rowOf(buffers[move.source], move.maps, false)) {
+        made = message(to, false, roundLane, row, bundle.bytes);
+        return std::nullopt;
+      }
+  char *memory = bundle.bytes ? roundMirrors().take(bundle.bytes) : nullptr;
   Bundle places;
   for (const Move &move : list) {
     Packed packed(buffers[move.source], move.maps);
     int64_t begin = places.add(packed.bytes());
     if (packed.bytes())
-      packed.pack(buffers[move.source], memory + begin);
+      if (Error failure =
+              copyMapped(visit->queue, visit->call, packed.at(memory + begin),
+                         buffers[move.source], packed.packing()))
+        return failure;
   }
-  return message(to, false, roundLane, memory, bundle.bytes);
+  made = message(to, false, roundLane, memory, bundle.bytes);
+  return std::nullopt;
 }
 
 /// What comes from a peer; to where it belongs, if that is a row.
@@ -148,7 +155,7 @@ cprt_message MessageChannel::incomingOf(int64_t from, MovesFn moves) {
       }
   for (const Move &move : in.moves)
     in.packed.emplace_back(visit->call.allBuffers()[move.source], move.maps);
-  in.memory = bundle.bytes ? mirrors.take(bundle.bytes) : nullptr;
+  in.memory = bundle.bytes ? roundMirrors().take(bundle.bytes) : nullptr;
   return message(from, true, roundLane, in.memory, bundle.bytes);
 }
 
@@ -161,14 +168,18 @@ Error MessageChannel::startRound(MovesFn moves) {
   auto size = int64_t(ranks.size());
   for (int64_t step = 1; step < size; ++step) {
     messages.push_back(incomingOf((position - step + size) % size, moves));
-    messages.push_back(outgoing((position + step) % size, moves));
+    messages.emplace_back();
+    if (Error failure =
+            outgoing((position + step) % size, moves, messages.back()))
+      return failure;
   }
   messages.erase(std::remove_if(messages.begin(), messages.end(),
                                 [](const cprt_message &message) {
                                   return message.bytes == 0;
                                 }),
                  messages.end());
-  if (Error failure = post(messages, requests))
+  if (Error failure =
+          post(messages, requests, /*areOnDevice=*/visit->queue != nullptr))
     return failure;
   for (size_t i = 0; i < messages.size(); ++i) {
     Posted posted = {requests[i], messages[i].peer};
@@ -248,19 +259,20 @@ void MessageChannel::forget() {
   for (Incoming &each : incoming)
     each = Incoming();
   mirrors.reset();
+  onDevice.reset();
   visit = nullptr;
   if (!context.isBackground)
     world.whereabouts->leave();
 }
 
 Error MessageChannel::post(const std::vector<cprt_message> &list,
-                           std::vector<void *> &handles) {
+                           std::vector<void *> &handles, bool areOnDevice) {
   handles.assign(list.size(), nullptr);
   if (list.empty())
     return std::nullopt;
   std::string text;
-  cprt_status status =
-      world.wire.post(list.data(), int64_t(list.size()), handles.data(), text);
+  cprt_status status = world.wire.post(list.data(), int64_t(list.size()),
+                                       handles.data(), areOnDevice, text);
   if (status == CPRT_OK)
     return std::nullopt;
   Failure failure = failureOfTransport(status, text);

@@ -66,12 +66,13 @@ private:
 
   Error keepPace();
   Error startRound(MovesFn moves);
-  cprt_message outgoing(int64_t to, MovesFn moves);
+  Error outgoing(int64_t to, MovesFn moves, cprt_message &made);
   cprt_message incomingOf(int64_t from, MovesFn moves);
+  Mirrors &roundMirrors() { return visit->queue ? onDevice : mirrors; }
   cprt_message message(int64_t peer, bool isReceive, int32_t lane,
                        const char *data, int64_t bytes) const;
   Error post(const std::vector<cprt_message> &messages,
-             std::vector<void *> &requests);
+             std::vector<void *> &requests, bool areOnDevice = false);
   Error receive(int64_t from, char *data, int64_t bytes, Lane lane);
   Error wait(Posted &posted);
   Error lookAround(int64_t peer, Clock::time_point start,
@@ -104,7 +105,7 @@ private:
   Queue expected[numPieceLanes];
   /// One that is being waited for outside of a queue.
   Posted current = {nullptr, 0};
-  Mirrors mirrors;
+  Mirrors mirrors, onDevice;
   /// Kept for their memory.
   std::vector<cprt_message> messages;
   std::vector<void *> requests;

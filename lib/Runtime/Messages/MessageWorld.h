@@ -31,6 +31,7 @@ public:
                                        const std::vector<int64_t> &ranks,
                                        int64_t position) override;
   bool defers() const override { return !transport.bind; }
+  bool movesOnDevice() const override { return transport.post_on_device; }
   void spread(Failure failure) override;
   /// The same, with the mutex not held; gives what ends the world.
   Failure end(Failure failure);

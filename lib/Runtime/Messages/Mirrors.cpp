@@ -11,9 +11,21 @@
 
 using namespace cp::runtime;
 
+void Mirrors::Release::operator()(char *bytes) const {
+  if (queue)
+    queue->release(bytes);
+  else
+    delete[] bytes;
+}
+
 void Mirrors::addBlock(size_t bytes) {
   size_t size = bytes + size_t(alignment);
-  blocks.push_back({std::unique_ptr<char[]>(new char[size]), size});
+  auto *made = queue ? static_cast<char *>(queue->allocate(int64_t(size)))
+                     : new char[size];
+  if (!made)
+    throw std::bad_alloc();
+  std::unique_ptr<char, Release> block(made, Release{queue});
+  blocks.push_back({std::move(block), size});
   memory.countAllocations(1);
   rewind();
 }

@@ -8,6 +8,7 @@
 #ifndef CP_LIB_RUNTIME_MESSAGES_MIRRORS_H
 #define CP_LIB_RUNTIME_MESSAGES_MIRRORS_H
 
+#include "Core/DeviceQueue.h"
 #include "Core/Memory.h"
 
 #include <memory>
@@ -24,7 +25,9 @@ public:
     return (bytes + alignment - 1) / alignment * alignment;
   }
 
-  explicit Mirrors(Memory &memory) : memory(memory) {}
+  /// Of the host, or of a device.
+  explicit Mirrors(Memory &memory, DeviceQueue *queue = nullptr)
+      : memory(memory), queue(queue) {}
   /// 64-byte aligned; until reset().
   char *take(int64_t bytes);
   /// The next collective that takes as much finds it in one piece.
@@ -34,11 +37,16 @@ private:
   void addBlock(size_t bytes);
   void rewind();
 
+  struct Release {
+    DeviceQueue *queue;
+    void operator()(char *bytes) const;
+  };
   struct Block {
-    std::unique_ptr<char[]> bytes;
+    std::unique_ptr<char, Release> bytes;
     size_t size;
   };
   Memory &memory;
+  DeviceQueue *const queue;
   std::vector<Block> blocks;
   /// Of the last block, and of all of them.
   size_t used = 0, held = 0;

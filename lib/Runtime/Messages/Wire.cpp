@@ -16,10 +16,10 @@ using namespace cp::runtime;
 static constexpr std::chrono::microseconds pause{50};
 
 cprt_status Wire::post(const cprt_message *messages, int64_t count,
-                       void **requests, std::string &text) {
+                       void **requests, bool areOnDevice, std::string &text) {
   std::lock_guard<std::mutex> lock(calls);
-  cprt_status status =
-      transport.post(transport.state, messages, count, requests);
+  auto *start = areOnDevice ? transport.post_on_device : transport.post;
+  cprt_status status = start(transport.state, messages, count, requests);
   if (status != CPRT_OK)
     text = transport.error(transport.state);
   return status;

@@ -32,7 +32,7 @@ public:
 
   /// As in cprt_transport; `text`, of a failure, is that of this call.
   cprt_status post(const cprt_message *messages, int64_t count, void **requests,
-                   std::string &text);
+                   bool areOnDevice, std::string &text);
   cprt_status test(void **request, bool &isDone, std::string &text);
   void cancel(void *request);
 

@@ -342,6 +342,12 @@ static cprt_status query(void *opaque, void *event, int32_t *done) {
   return CPRT_OK;
 }
 
+/// Of one card they do: nothing lets a card read another one's pools.
+static int32_t sharesMemory(void *opaque, int64_t number, int64_t other) {
+  auto cards = int64_t(static_cast<State *>(opaque)->queues.size());
+  return number % cards == other % cards;
+}
+
 static void forget(void *, void *event) {
   (void)cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
@@ -407,6 +413,7 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
       record,
       waitFor,
       query,
-      forget};
+      forget,
+      sharesMemory};
   return CPRT_OK;
 }

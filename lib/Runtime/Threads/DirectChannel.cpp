@@ -7,6 +7,7 @@
 
 #include "DirectChannel.h"
 
+#include "Core/Context.h"
 #include "Core/CopyBytes.h"
 
 using namespace cp::runtime;
@@ -20,6 +21,10 @@ Error DirectChannel::enter(const Visit &brought, MovesFn first) {
   mine.staged = visit->staged;
   mine.progress.store(0, std::memory_order_relaxed);
   mine.awaited.store(UINT64_MAX, std::memory_order_relaxed);
+  // What is read of this rank is there then.
+  if (visit->queue)
+    if (Error failure = visit->queue->synchronize())
+      return failure;
   return meeting.enter(context, slots[size_t(position)], mine);
 }
 
@@ -51,7 +56,13 @@ Failure DirectChannel::failAll(Failure failure) {
   return meeting.fail(std::move(failure));
 }
 
-void DirectChannel::depart() { departure = meeting.depart(); }
+void DirectChannel::depart() {
+  // What this rank reads of the others it has read then.
+  if (visit->queue)
+    if (Error failure = visit->queue->synchronize())
+      context.fail(failure->status, failure->message);
+  departure = meeting.depart();
+}
 
 void DirectChannel::leave() { meeting.leave(departure); }
 

@@ -27,6 +27,9 @@ public:
 
   /// More threads than processors: spinning would only keep peers from running.
   bool oversubscribed = false;
+  /// Whether all ranks' queues read each other's memory.
+  bool sharesDevice = false;
+  bool movesOnDevice() const override { return sharesDevice; }
 
   /// Where a rank waits, and with which call; null when it does not.
   struct Waiting {

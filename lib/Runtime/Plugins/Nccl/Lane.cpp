@@ -85,23 +85,32 @@ bool Lane::remove(const Message *message) {
   return true;
 }
 
-cprt_status Lane::launch(void *copied) {
-  cprt_status status =
-      faults->check(device->wait_for(queue, copied), *device, queue);
-  if (status != CPRT_OK)
-    return status;
+Result Lane::start(const Message &message, void *data, int64_t bytes,
+                   void *stream) {
+  int peer = int(message.asked.peer);
+  return message.asked.is_receive
+             ? api->receive(data, size_t(bytes), bytesType, peer, comm, stream)
+             : api->send(data, size_t(bytes), bytesType, peer, comm, stream);
+}
+
+cprt_status Lane::launch(const Events &before) {
+  for (void *event : {before.copied, before.given})
+    if (event)
+      if (cprt_status status =
+              faults->check(device->wait_for(queue, event), *device, queue))
+        return status;
   void *stream = device->stream(queue);
   auto batch = std::make_shared<Batch>(*device, queue);
   Result worst = api->groupStart();
-  for (Message *message : pending) {
-    auto bytes = size_t(message->blockBytes());
-    int peer = int(message->asked.peer);
-    Result result =
-        message->asked.is_receive
-            ? api->receive(message->block, bytes, bytesType, peer, comm, stream)
-            : api->send(message->block, bytes, bytesType, peer, comm, stream);
+  auto add = [&](const Message &message, void *data, int64_t bytes) {
+    Result result = start(message, data, bytes, stream);
     if (result != Success && result != InProgress)
       worst = result;
+  };
+  for (Message *message : pending) {
+    add(*message, message->block, message->blockBytes());
+    if (message->isThere)
+      add(*message, message->asked.data, message->asked.bytes);
     message->batch = batch;
   }
   pending.clear();
@@ -111,7 +120,7 @@ cprt_status Lane::launch(void *copied) {
                        comm);
 }
 
-cprt_status Lane::carryOn(void *copied) {
+cprt_status Lane::carryOn(const Events &before) {
   bool ready = false;
   if (cprt_status status = isReady(ready); status != CPRT_OK || !ready)
     return status;
@@ -126,10 +135,10 @@ cprt_status Lane::carryOn(void *copied) {
   }
   if (pending.empty())
     return CPRT_OK;
-  if (cprt_status status = launch(copied); status != CPRT_OK)
+  if (cprt_status status = launch(before); status != CPRT_OK)
     return status;
   // Mostly it has done so when it returns.
-  return isReady(ready) == CPRT_OK && ready ? carryOn(copied) : CPRT_OK;
+  return isReady(ready) == CPRT_OK && ready ? carryOn(before) : CPRT_OK;
 }
 
 void Lane::close() {

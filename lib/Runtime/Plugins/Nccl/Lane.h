@@ -70,12 +70,17 @@ constexpr int64_t headerBytes = 64;
 /// One message under way.
 struct Message {
   cprt_message asked;
-  /// On the card: a header and the bytes.
+  /// Whether its bytes are on the card already.
+  bool isThere = false;
+  /// On the card: a header, and the bytes of one that is not.
   void *block = nullptr;
-  int64_t blockBytes() const { return headerBytes + asked.bytes; }
+  int64_t blockBytes() const {
+    return headerBytes + (isThere ? 0 : asked.bytes);
+  }
   /// Once it is launched.
   std::shared_ptr<Batch> batch;
-  /// Of one that has been received: that it has been copied to the host.
+  /// Of one that has been received: that what of it is for the host has been
+  /// copied there.
   std::unique_ptr<Mark> landed;
   Header header = {};
   /// When it was found to be of another call.
@@ -86,6 +91,12 @@ struct Message {
 /// lower ranks, twice. Pieces of a direction cannot wait for each other in a
 /// circle; those of both, in one order, could.
 constexpr size_t numLanes = 5;
+
+/// What messages come behind: copies to the card, and what the rank has given
+/// its own queue.
+struct Events {
+  void *copied = nullptr, *given = nullptr;
+};
 
 /// A communicator, and the queue that its messages are launched on.
 class Lane {
@@ -102,8 +113,9 @@ public:
   void add(Message *message) { pending.push_back(message); }
   /// Gives up one that has not been launched. False if it has.
   bool remove(const Message *message);
-  /// Launches what is pending, behind `copied`, unless a launch is under way.
-  cprt_status carryOn(void *copied);
+  /// Launches what is pending, behind these events of which some may be null,
+  /// unless a launch is under way.
+  cprt_status carryOn(const Events &before);
 
   Comm communicator() const { return comm; }
   /// Once that has ended.
@@ -111,7 +123,8 @@ public:
   bool isOpen() const { return queue; }
 
 private:
-  cprt_status launch(void *copied);
+  cprt_status launch(const Events &before);
+  Result start(const Message &message, void *data, int64_t bytes, void *stream);
 
   const Api *api = nullptr;
   const cprt_device *device = nullptr;

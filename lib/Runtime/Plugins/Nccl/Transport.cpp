@@ -35,7 +35,7 @@ void Transport::describe(cprt_transport &table) {
   table.size = size;
   table.post = [](void *state, const cprt_message *messages, int64_t count,
                   void **requests) {
-    return at(state).post(messages, count, requests);
+    return at(state).post(messages, count, requests, /*areThere=*/false);
   };
   table.test = [](void *state, void **request, int32_t *done) {
     return at(state).test(request, done);
@@ -58,6 +58,10 @@ void Transport::describe(cprt_transport &table) {
   table.bind = [](void *state, const cprt_device *device, void *queue,
                   int64_t deadlineMs) {
     return at(state).bind(device, queue, deadlineMs);
+  };
+  table.post_on_device = [](void *state, const cprt_message *messages,
+                            int64_t count, void **requests) {
+    return at(state).post(messages, count, requests, /*areThere=*/true);
   };
 }
 
@@ -103,10 +107,11 @@ cprt_status Transport::awaitLanes(size_t count, Clock::time_point last) {
   return CPRT_OK;
 }
 
-cprt_status Transport::bind(const cprt_device *where, void *queue,
+cprt_status Transport::bind(const cprt_device *where, void *given,
                             int64_t deadlineMs) {
   Clock::time_point last = Clock::now() + std::chrono::milliseconds(deadlineMs);
   device = where;
+  queue = given;
   if (!device->open_beside)
     return faults.say(CPRT_UNSUPPORTED,
                       std::string(device->name) +
@@ -155,8 +160,10 @@ Transport::~Transport() {
   }
   for (Lane &lane : lanes)
     lane.close();
-  if (copied)
-    device->forget(copies, copied);
+  if (before.copied)
+    device->forget(copies, before.copied);
+  if (before.given)
+    device->forget(copies, before.given);
   blocks.reset();
   if (copies)
     device->close(copies);
@@ -175,41 +182,43 @@ Lane &Transport::laneOf(const cprt_message &message) {
   return lanes[1 + 2 * order + (from < to)];
 }
 
-cprt_status Transport::begin(const cprt_message &asked,
-                             std::unique_ptr<Message> &made) {
-  made = std::make_unique<Message>();
-  made->asked = asked;
-  made->block = blocks->take(made->blockBytes());
-  if (!made->block)
+/// Brings what goes out to the card.
+cprt_status Transport::begin(Message &message) {
+  const cprt_message &asked = message.asked;
+  message.block = blocks->take(message.blockBytes());
+  if (!message.block)
     return faults.say(CPRT_OUT_OF_MEMORY,
                       "no " + std::to_string(asked.bytes) +
                           " bytes left on the device for a message");
   if (asked.is_receive)
     return CPRT_OK;
   Header header = {asked.tag, asked.bytes};
-  auto *block = static_cast<char *>(made->block);
-  cprt_status status = faults.check(
-      device->upload(copies, block, &header, sizeof header), *device, copies);
-  if (status != CPRT_OK)
-    return status;
-  return faults.check(
-      device->upload(copies, block + headerBytes, asked.data, asked.bytes),
-      *device, copies);
+  auto *block = static_cast<char *>(message.block);
+  cprt_status status = device->upload(copies, block, &header, sizeof header);
+  if (status == CPRT_OK && !message.isThere)
+    status =
+        device->upload(copies, block + headerBytes, asked.data, asked.bytes);
+  return faults.check(status, *device, copies);
 }
 
 cprt_status Transport::post(const cprt_message *messages, int64_t count,
-                            void **requests) try {
+                            void **requests, bool areThere) try {
   for (int64_t i = 0; i < count; ++i) {
-    std::unique_ptr<Message> made;
-    cprt_status status = begin(messages[i], made);
-    if (status != CPRT_OK) {
+    auto made = std::make_unique<Message>();
+    made->asked = messages[i];
+    made->isThere = areThere;
+    if (cprt_status status = begin(*made); status != CPRT_OK) {
       release(made.release());
       return status;
     }
     laneOf(messages[i]).add(made.get());
     requests[i] = made.release();
   }
-  return faults.check(device->record(copies, &copied), *device, copies);
+  if (areThere)
+    if (cprt_status status =
+            faults.check(device->record(queue, &before.given), *device, queue))
+      return status;
+  return faults.check(device->record(copies, &before.copied), *device, copies);
 } catch (const std::bad_alloc &) {
   return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
 }
@@ -218,7 +227,7 @@ cprt_status Transport::carryOn() try {
   cprt_status worst = CPRT_OK;
   for (Lane &lane : lanes)
     if (lane.isOpen() && worst == CPRT_OK)
-      worst = lane.carryOn(copied);
+      worst = lane.carryOn(before);
   return worst;
 } catch (const std::bad_alloc &) {
   return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
@@ -230,7 +239,7 @@ cprt_status Transport::land(Message &message) {
   message.landed = std::make_unique<Mark>(*device, copies);
   cprt_status status =
       device->download(copies, &message.header, block, sizeof(Header));
-  if (status == CPRT_OK)
+  if (status == CPRT_OK && !message.isThere)
     status = device->download(copies, message.asked.data, block + headerBytes,
                               message.asked.bytes);
   if (status == CPRT_OK)

@@ -57,13 +57,13 @@ private:
   cprt_status bind(const cprt_device *where, void *queue, int64_t deadlineMs);
   using Clock = std::chrono::steady_clock;
   cprt_status awaitLanes(size_t count, Clock::time_point last);
-  cprt_status post(const cprt_message *messages, int64_t count,
-                   void **requests);
+  cprt_status post(const cprt_message *messages, int64_t count, void **requests,
+                   bool areThere);
   cprt_status test(void **request, int32_t *done);
   void cancel(void *request);
   cprt_status carryOn();
 
-  cprt_status begin(const cprt_message &asked, std::unique_ptr<Message> &made);
+  cprt_status begin(Message &message);
   cprt_status look(Message &message, int32_t *done);
   cprt_status land(Message &message);
   void release(Message *message);
@@ -77,8 +77,9 @@ private:
   const cprt_device *device = nullptr;
   /// Between the host and the card: never waits for another rank.
   void *copies = nullptr;
-  /// That what has been copied to the card is there.
-  void *copied = nullptr;
+  /// The rank's own.
+  void *queue = nullptr;
+  Events before;
   std::unique_ptr<Blocks> blocks;
   std::array<Lane, numLanes> lanes;
   bool hasFailed = false;
