@@ -13,13 +13,14 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 }
 mkdir -p "$1/bin" "$1/lib" "$1/programs"
 out=$(cd "$1" && pwd)
-"$root/scripts/build.sh" release cp-compile cp-launch cp-translate
+"$root/scripts/build.sh" release cp-compile cp-launch cp-translate cprt_nccl
 "$root/scripts/build.sh" cuda
 strip -o "$out/bin/cp-launch" "$root/build/bin/cp-launch"
 for program in CPCardKernelTests cp-bench-cuda; do
   strip -o "$out/bin/$program" "$root/build-cuda/bin/$program"
 done
 strip -o "$out/lib/libcprt_cuda.so" "$root/build-cuda/lib/libcprt_cuda.so"
+strip -o "$out/lib/libcprt_nccl.so" "$root/build/lib/libcprt_nccl.so"
 
 compile() { # name, options...
   "$root/build/bin/cp-compile" --device=cuda "${@:2}" -o "$out/programs/$1.so"

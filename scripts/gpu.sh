@@ -2,14 +2,14 @@
 # Tests and measures the kernels for cards on the card of this machine; see
 # docs/GPU.md.
 #   scripts/gpu.sh                    all of it, in a few minutes
-#   scripts/gpu.sh --only=tests|sanitizer|programs|training|bench
+#   scripts/gpu.sh --only=tests|sanitizer|programs|training|nccl|bench
 #   scripts/gpu.sh --bundle=FOLDER    with what scripts/card_bundle.sh put there
 #                                     (default: OUT/bundle, which it makes)
 #   scripts/gpu.sh --peer=FOLDER      also times the Triton kernels of the package
 #                                     mamba_ssm in that folder (needs torch)
 #   scripts/gpu.sh --out=FOLDER       for bench.csv and the rest (default: gpu-out)
-# Products of matrices take cuBLAS, which must be where the system finds libraries,
-# or in LD_LIBRARY_PATH.
+# Products of matrices take cuBLAS, and ranks that are processes NCCL, which must be
+# where the system finds libraries, or in LD_LIBRARY_PATH.
 # Exit code 0: everything asked for ran and passed; 1: something did not; 2: there
 # is no card, or the programs cannot be built.
 set -euo pipefail
@@ -17,7 +17,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 only='' bundle='' peer='' out=$root/gpu-out
 for option in "$@"; do
   case $option in
-  --only=tests | --only=sanitizer | --only=programs | --only=training | --only=bench) only=${option#*=} ;;
+  --only=tests | --only=sanitizer | --only=programs | --only=training | --only=nccl | --only=bench) only=${option#*=} ;;
   --bundle=*) bundle=${option#*=} ;;
   --peer=*) peer=${option#*=} ;;
   --out=*) out=${option#*=} ;;
@@ -147,6 +147,31 @@ training() {
   [ $failures = 0 ]
 }
 
+# Ranks that are processes: one, and two, which need a card each.
+nccl() {
+  local name=$bundle/programs/bamba
+  local options=(--device=cuda --transport=nccl --weights="$name.weights.safetensors"
+    --inputs="$name.inputs.safetensors" --tolerance=1e-5
+    --check-against="$name.logits.safetensors")
+  RANK=0 WORLD_SIZE=1 launch bamba.1 "${options[@]}" || return 1
+  echo "-- one rank gives what it must"
+  local rank failures=0
+  for rank in 0 1; do
+    RANK=$rank WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 CPRT_ADDRESS=unix:$out/job.socket \
+      launch bamba.2-hidden "${options[@]}" >"$out/nccl.$rank.log" 2>&1 &
+  done
+  for rank in 0 1; do
+    wait -n || failures=$((failures + 1))
+  done
+  cat "$out"/nccl.[01].log
+  if [ "$(nvidia-smi --list-gpus | wc -l)" -ge 2 ]; then
+    [ $failures = 0 ]
+  else
+    # They have one between them.
+    [ $failures = 2 ] && grep -q 'each rank needs a card of its own' "$out"/nccl.[01].log
+  fi
+}
+
 bench() {
   "$programs/cp-bench-cuda" | tee "$out/bench.csv" || return 1
   [ -z "$peer" ] && return 0
@@ -167,6 +192,7 @@ stage tests tests
 stage sanitizer sanitizer
 stage programs programs
 stage training training
+stage nccl nccl
 stage bench bench
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2

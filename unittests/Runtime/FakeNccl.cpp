@@ -155,7 +155,7 @@ static Result endGroup() {
     if (op.comm != &comm || op.stream != ops.front().stream)
       ADD_FAILURE() << "a group of several communicators";
   std::unique_lock<std::mutex> lock(all);
-  comm.questions = int(draws() % 3);
+  comm.questions = int(draws() % 6);
   if (comm.questions) {
     comm.late = std::move(ops);
     return InProgress;

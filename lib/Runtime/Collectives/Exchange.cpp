@@ -15,8 +15,7 @@ Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
                    char *staged)
     : call(call), group(group),
       visit{call, context.counters.at(call.op(), group.axesMask), staged,
-            /*countsMoves=*/true,
-            context.runsOnDevice() ? context.queue.get() : nullptr},
+            /*countsMoves=*/true, context.deviceOfCall()},
       start(Clock::now()), isBackground(context.isBackground) {}
 
 Exchange::~Exchange() {

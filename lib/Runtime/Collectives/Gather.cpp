@@ -129,8 +129,7 @@ Error cp::runtime::operations::slice(Context &context, const Descriptor &call) {
     return failure;
   CutRuns mine =
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
-  return copyMapped(context.runsOnDevice() ? context.queue.get() : nullptr,
-                    call, call.out(0), call.in(0),
+  return copyMapped(context.deviceOfCall(), call, call.out(0), call.in(0),
                     {{read.dim, intersect(mine, wholeRun(read.wholeSize()))}});
 }
 
@@ -147,8 +146,9 @@ Error cp::runtime::operations::unslice(Context &context,
     return failure;
   CutRuns mine =
       runsAt(*read.group, read.order, read.wholeSize(), read.group->position);
-  fillZeros(call.out(0));
-  copyMapped(call.out(0), call.in(0),
-             {{read.dim, intersect(wholeRun(read.wholeSize()), mine)}});
-  return std::nullopt;
+  DeviceQueue *device = context.deviceOfCall();
+  if (Error failure = fillZeros(device, call, call.out(0)))
+    return failure;
+  return copyMapped(device, call, call.out(0), call.in(0),
+                    {{read.dim, intersect(wholeRun(read.wholeSize()), mine)}});
 }

@@ -38,8 +38,7 @@ Error cp::runtime::operations::shift(Context &context, const Descriptor &call) {
   int64_t source = group->position - attrs.offset;
   if (source >= 0 && source < group->size)
     return exchange.pull(source);
-  fillZeros(call.out(0));
-  return std::nullopt;
+  return fillZeros(context.deviceOfCall(), call, call.out(0));
 }
 
 namespace {
@@ -156,13 +155,15 @@ static Move moveOf(const Descriptor &call, const HaloCall &read, size_t i,
 
 /// The `count` rows of output i that are farthest from the part in `slot`, as
 /// the sequence does not have them: the nearest of those before it.
-static void takeInitial(const Descriptor &call, const HaloCall &read, size_t i,
-                        int64_t slot, int64_t count) {
+static Error takeInitial(DeviceQueue *device, const Descriptor &call,
+                         const HaloCall &read, size_t i, int64_t slot,
+                         int64_t count) {
   int64_t taken = read.count - count;
   Segment rows = {read.sequence.inBuffer(slot) * read.count +
                       firstOf(read, read.count, taken, count),
                   firstOf(read, read.count, 0, count), count};
-  copyMapped(call.out(i), call.in(call.numOuts() + i), {{read.dim, {rows}}});
+  return copyMapped(device, call, call.out(i), call.in(call.numOuts() + i),
+                    {{read.dim, {rows}}});
 }
 
 /// Whether rows are wanted that stand before the whole sequence.
@@ -173,15 +174,18 @@ static bool reachesBegin(const HaloCall &read, const Buffer &in) {
 }
 
 /// Fills what no rank has the rows of.
-static void fillBegin(const Descriptor &call, const HaloCall &read, size_t i) {
+static Error fillBegin(DeviceQueue *device, const Descriptor &call,
+                       const HaloCall &read, size_t i) {
   if (!read.hasInitial && reachesBegin(read, call.in(i)))
-    fillZeros(call.out(i));
+    return fillZeros(device, call, call.out(i));
   if (!read.hasInitial)
-    return;
+    return std::nullopt;
   for (int64_t slot = 0; slot < read.sequence.partsPerRank(); ++slot)
     if (int64_t missing = forEachPiece(call, read, i, read.group->position,
                                        slot, [](int64_t, const Segment &) {}))
-      takeInitial(call, read, i, slot, missing);
+      if (Error failure = takeInitial(device, call, read, i, slot, missing))
+        return failure;
+  return std::nullopt;
 }
 
 Error cp::runtime::operations::halo(Context &context, const Descriptor &call) {
@@ -193,7 +197,8 @@ Error cp::runtime::operations::halo(Context &context, const Descriptor &call) {
       list.push_back(moveOf(call, read, i, to, from));
   };
   for (size_t i = 0; i < call.numOuts(); ++i)
-    fillBegin(call, read, i);
+    if (Error failure = fillBegin(context.deviceOfCall(), call, read, i))
+      return failure;
   Exchange exchange(context, call, *read.group);
   if (Error failure = exchange.enter(moves))
     return failure;

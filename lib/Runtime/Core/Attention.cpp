@@ -181,9 +181,9 @@ Error cp::runtime::operations::attention(Context &context,
   if (Error failure =
           checkAttentionRule(call, rule, *queries, *keys,
                              // Those on a device its kernel looks at.
-                             context.runsOnDevice() ? nullptr : placesOf(call)))
+                             context.deviceOfCall() ? nullptr : placesOf(call)))
     return failure;
-  if (context.runsOnDevice())
+  if (context.deviceOfCall())
     return attendOnDevice(*context.queue, call, rule, queries->own(),
                           keys->own());
   AttentionKernels kernels;

@@ -86,14 +86,16 @@ private:
 
 /// Whether an operation only moves elements, and the device has what it takes.
 static bool movesOnDevice(const Context &context, const Descriptor &call) {
-  static constexpr std::string_view moving[] = {"all_gather", "all_to_all",
-                                                "reorder", "slice"};
+  static constexpr std::string_view moving[] = {
+      "all_gather", "all_to_all", "halo",   "reorder",
+      "shift",      "slice",      "unslice"};
   if (!context.world.movesOnDevice() ||
       std::find(std::begin(moving), std::end(moving), call.op()) ==
           std::end(moving))
     return false;
   for (size_t i = 0; i < call.numIns(); ++i)
-    if (!context.queue->hasKernel("copy", call.in(i).dtype))
+    if (size_t(call.in(i).rank) > DeviceQueue::maxCopyRank ||
+        !context.queue->hasKernel("copy", call.in(i).dtype))
       return false;
   return true;
 }
@@ -138,7 +140,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
     if (!failure)
       failure = checkSignature(context->call, signature);
     if (!failure)
-      failure = context->runsOnDevice()
+      failure = context->deviceOfCall()
                     ? runOnDevice(*context, context->call, body)
                     : body(*context, context->call);
     if (failure)

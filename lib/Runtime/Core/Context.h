@@ -55,7 +55,10 @@ struct cprt_context {
   const char *required = nullptr;
   /// Of a call under way: its buffers have been brought to the host.
   bool isOnHost = false;
-  bool runsOnDevice() const { return queue && !isOnHost; }
+  /// The device that the buffers of a call under way are on; null for the host.
+  cp::runtime::DeviceQueue *deviceOfCall() const {
+    return isOnHost ? nullptr : queue.get();
+  }
   cp::runtime::Memory memory;
   /// What cprt_device_alloc has given.
   cp::runtime::Memory handed;

@@ -9,8 +9,7 @@
 
 using namespace cp::runtime;
 
-/// What kernels take (kernels/cpu/Kernels.h).
-static constexpr size_t maxKernelRank = 8;
+static constexpr size_t maxKernelRank = DeviceQueue::maxCopyRank;
 
 namespace {
 
@@ -105,4 +104,16 @@ Error Boxes::copyBox() {
 Error DeviceQueue::copyMapped(const Descriptor &call, const Buffer &to,
                               const Buffer &from, const List<DimMap> &maps) {
   return Boxes(*this, call, to, from, maps).copy();
+}
+
+/// By copies of one element to all.
+Error DeviceQueue::fillZeros(const Descriptor &call, const Buffer &to) {
+  static constexpr int64_t zero = 0;
+  static constexpr int64_t noSteps[maxRank] = {};
+  Error failure;
+  void *there = constant(&zero, sizeof zero, failure);
+  if (failure)
+    return failure;
+  return copyMapped(call, to, {there, to.dtype, to.rank, to.sizes, noSteps},
+                    {});
 }

@@ -58,6 +58,9 @@ public:
   /// What copyMapped does, by kernels of the device, in the queue's order.
   Error copyMapped(const Descriptor &call, const Buffer &to, const Buffer &from,
                    const List<DimMap> &maps);
+  Error fillZeros(const Descriptor &call, const Buffer &to);
+  /// The most dimensions of these: what kernels take (kernels/cpu/Kernels.h).
+  static constexpr size_t maxCopyRank = 8;
 
   /// Runs `body` on the host, with the buffers of the call in its memory:
   /// copies in row-major order of the inputs before, and of the outputs behind
@@ -98,6 +101,14 @@ inline Error copyMapped(DeviceQueue *queue, const Descriptor &call,
   if (queue)
     return queue->copyMapped(call, to, from, maps);
   copyMapped(to, from, maps);
+  return std::nullopt;
+}
+
+inline Error fillZeros(DeviceQueue *queue, const Descriptor &call,
+                       const Buffer &to) {
+  if (queue)
+    return queue->fillZeros(call, to);
+  fillZeros(to);
   return std::nullopt;
 }
 

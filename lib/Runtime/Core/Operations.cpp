@@ -51,7 +51,7 @@ static Error runKernel(Context &context, const Descriptor &call) {
   cp::kernels::Call decoded = {
       call.allBuffers(), call.numIns(), call.allBuffers() + call.numIns(),
       call.numOuts(),    call.attrs(),  call.numAttrs()};
-  if (context.runsOnDevice())
+  if (context.deviceOfCall())
     return context.queue->run(call, call.op(), keyType(call), decoded);
   cp::kernels::KernelFn kernel = kernelFor(context, call.op(), keyType(call));
   if (!kernel)

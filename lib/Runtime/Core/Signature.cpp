@@ -205,7 +205,7 @@ extern "C" int cprt_read_call(cprt_context *context,
                       "is read must not be null");
     return 0;
   }
-  if (context->runsOnDevice() && !context->queue->isHostMemory()) {
+  if (context->deviceOfCall() && !context->queue->isHostMemory()) {
     cprt_context_fail(context, CPRT_UNSUPPORTED,
                       "cprt_read_call: the operation is one of the host, but "
                       "its tensors are on a device; run without it");
