@@ -310,19 +310,17 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
   cprt_status status = makeJob(mpi, rank, size, job);
   if (status != CPRT_OK)
     return status;
-  *transport = (cprt_transport){sizeof *transport,
-                                mpi,
-                                CP_MPI_NAME,
-                                rank,
-                                size,
-                                post,
-                                test,
-                                cancel,
-                                errorText,
-                                destroy,
-                                NULL,
-                                NULL,
-                                progress};
+  *transport = (cprt_transport){.struct_size = sizeof *transport,
+                                .state = mpi,
+                                .name = CP_MPI_NAME,
+                                .rank = rank,
+                                .size = size,
+                                .post = post,
+                                .test = test,
+                                .cancel = cancel,
+                                .error = errorText,
+                                .destroy = destroy,
+                                .progress = progress};
   return CPRT_OK;
 }
 
