@@ -62,6 +62,7 @@ struct FakeComm {
 /// Of all that there are.
 std::mutex all;
 std::map<std::string, std::shared_ptr<Clique>> cliques;
+std::vector<std::unique_ptr<FakeComm>> aborted;
 std::mt19937_64 draws;
 Result injected = Success;
 std::atomic<int> living = 0;
@@ -205,16 +206,16 @@ static Result destroyComm(Comm comm) {
   return Success;
 }
 
-/// Until its streams have let it go.
+/// Streams may still come to it, and it is kept.
 static Result abortComm(Comm opaque) {
   FakeComm &comm = at(opaque);
   {
     std::lock_guard<std::mutex> lock(all);
     comm.isAborted = true;
     comm.late.clear();
+    aborted.emplace_back(&comm);
   }
   comm.clique->moved.notify_all();
-  // Streams may still come to it; it is small.
   --living;
   return Success;
 }
