@@ -31,12 +31,14 @@ bool Api::load(std::string &message) {
     return false;
   }
   const char *missing = nullptr;
+  // NOLINTBEGIN(bugprone-macro-parentheses)
 #define CP_NCCL_FIND(name, symbol, type, arguments)                            \
   name = reinterpret_cast<decltype(name)>(dlsym(loaded, "nccl" #symbol));      \
   if (!name && !missing)                                                       \
     missing = "nccl" #symbol;
   CP_NCCL_FUNCTIONS(CP_NCCL_FIND)
 #undef CP_NCCL_FIND
+  // NOLINTEND(bugprone-macro-parentheses)
   int version = 0;
   bool isKnown = getVersion && getVersion(&version) == Success;
   if (!missing && isKnown && version >= leastVersion)

@@ -78,10 +78,13 @@ struct Config {
 /// NCCL's functions, as they are found when the program runs: nothing of it is
 /// needed to build this. What they do is said in nccl.h.
 struct Api {
+// A member's type and name take no parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define CP_NCCL_MEMBER(name, symbol, type, arguments)                          \
   type(*name) arguments = nullptr;
   CP_NCCL_FUNCTIONS(CP_NCCL_MEMBER)
 #undef CP_NCCL_MEMBER
+  // NOLINTEND(bugprone-macro-parentheses)
 
   /// Those of the library that the process has already, as frameworks do, or
   /// of one that the system finds. False, and a text that says what to do,

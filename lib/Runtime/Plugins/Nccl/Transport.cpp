@@ -155,7 +155,7 @@ Transport::~Transport() {
       comms.push_back(lane.communicator());
   // What it still uses stays.
   if (!comms.empty() && !endAll(api, std::move(comms), hasFailed)) {
-    (void)blocks.release();
+    [[maybe_unused]] Blocks *kept = blocks.release();
     return;
   }
   for (Lane &lane : lanes)
