@@ -52,10 +52,11 @@ public:
   void describe(cprt_transport &table);
 
 private:
+  using Clock = std::chrono::steady_clock;
+
   cprt_status address(const void **data, size_t *bytes);
   cprt_status connect(const void *const *addresses, const size_t *bytes);
   cprt_status bind(const cprt_device *where, void *queue, int64_t deadlineMs);
-  using Clock = std::chrono::steady_clock;
   cprt_status awaitLanes(size_t count, Clock::time_point last);
   cprt_status post(const cprt_message *messages, int64_t count, void **requests,
                    bool areThere);
