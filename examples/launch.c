@@ -8,13 +8,11 @@
 // usage: launch PROGRAM.so FOLDER [TRANSPORT.so]
 //
 // Runs what `cp-run --emit=PROGRAM.so` compiled. Arguments are read from
-// FOLDER/NAME, each a whole tensor as it lies in memory; what an optimizer
-keeps
+// FOLDER/NAME, each a whole tensor as it lies in memory; what an optimizer has
 // begins with zeros. With a transport this process is one rank of its job;
 // without one its threads are all of them. Rank R's part of a result goes to
-// FOLDER/NAME.R, and where this process has all parts, the whole to
-FOLDER/NAME.
-// Links the runtime, and exports it to the program.
+// FOLDER/NAME.R, and where this process has all parts, the whole goes to
+// FOLDER/NAME. Links the runtime, and exports it to the program.
 //
 //===----------------------------------------------------------------------===*/
 

@@ -14,6 +14,7 @@
 #include "cp/Compile/Artifact.h"
 #include "cp/Compile/Origin.h"
 
+#include "ArtifactHeader.h"
 #include "ArtifactTables.h"
 #include "MachineCode.h"
 
@@ -38,6 +39,19 @@ namespace cp {
 // The code
 //===----------------------------------------------------------------------===//
 
+static Error writeText(const Twine &path, StringRef text) {
+  std::error_code code;
+  raw_fd_ostream os(path.str(), code);
+  if (!code) {
+    os << text;
+    os.close();
+    code = os.error();
+    os.clear_error();
+  }
+  return code ? createStringError(code, path + ": " + code.message())
+              : Error::success();
+}
+
 namespace {
 /// A folder that is gone with its files in the end.
 class Workshop {
@@ -60,16 +74,8 @@ public:
   Error write(const Twine &name, StringRef text, bool linked = true) {
     SmallString<128> path = folder;
     sys::path::append(path, name);
-    std::error_code code;
-    raw_fd_ostream os(path, code);
-    if (!code) {
-      os << text;
-      os.close();
-      code = os.error();
-      os.clear_error();
-    }
-    if (code)
-      return createStringError(code, path + ": " + code.message());
+    if (Error error = writeText(path, text))
+      return error;
     if (linked)
       files.push_back(path.str().str());
     return Error::success();
@@ -247,7 +253,7 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
   std::string origin;
   raw_string_ostream(origin)
       << json::Value(originOf(programs->front().local.stage, options));
-  Expected<std::string> tables = artifactTables(*programs, origin);
+  Expected<ArtifactTables> tables = artifactTables(*programs, origin);
   if (!tables)
     return tables.takeError();
   Expected<Workshop> workshop = Workshop::open();
@@ -258,9 +264,15 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
       return error;
   if (Error error = writeHeaders(*workshop))
     return error;
-  if (Error error = workshop->write("tables.c", *tables))
+  if (Error error = workshop->write("tables.c", tables->text))
     return error;
-  return link(*workshop, path);
+  if (Error error = link(*workshop, path))
+    return error;
+  if (artifact.header.empty())
+    return Error::success();
+  StringRef stem = sys::path::stem(artifact.header);
+  return writeText(artifact.header,
+                   artifactHeader(*programs, stem, tables->hash));
 }
 
 } // namespace cp

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 
@@ -187,7 +188,6 @@ void TableWriter::write(ArrayRef<LoweredProgram> programs, StringRef origin) {
   writeMesh(mesh);
   std::string entries;
   raw_string_ostream list(entries);
-  uint64_t hash = 0;
   for (auto [number, program] : enumerate(programs)) {
     std::string symbol = entrySymbol(number);
     os << "void " << symbol
@@ -199,14 +199,13 @@ void TableWriter::write(ArrayRef<LoweredProgram> programs, StringRef origin) {
          << signature.arguments.size() << ", " << arguments << ", "
          << signature.results.size() << ", " << results << ", "
          << program.arenaBytes << "},\n";
-    hash = 31 * hash + hashOf(*program.local.module);
   }
   size_t numDraws = writeDraws(programs);
   os << "static const cprt_entry entries[] = {\n"
      << entries << "};\n"
      << "static const cprt_program program = {" << CPRT_PROGRAM_ABI_MAJOR
      << ", " << CPRT_PROGRAM_ABI_MINOR << ", " << mesh.axes.size()
-     << ", axis_names, axis_sizes, " << hash << "u, " << programs.size()
+     << ", axis_names, axis_sizes, CP_HASH, " << programs.size()
      << ", entries, " << numDraws << ", draws, " << quoted(origin) << "};\n"
      << "__attribute__((visibility(\"default\")))\n"
         "const cprt_program *cp_program(void) { return &program; }\n";
@@ -261,15 +260,20 @@ static Error checkTypes(ArrayRef<LoweredProgram> programs) {
   return Error::success();
 }
 
-Expected<std::string> artifactTables(ArrayRef<LoweredProgram> programs,
-                                     StringRef origin) {
+Expected<ArtifactTables> artifactTables(ArrayRef<LoweredProgram> programs,
+                                        StringRef origin) {
   if (Error error = checkTypes(programs))
     return error;
   std::string tables;
   raw_string_ostream os(tables);
   TableWriter(os).write(programs, origin);
+  // Code does not have the names of arguments, and tables have.
+  uint64_t hash = xxh3_64bits(arrayRefFromStringRef(tables));
+  for (const LoweredProgram &program : programs)
+    hash = 31 * hash + hashOf(*program.local.module);
   os << roundings;
-  return tables;
+  return ArtifactTables{
+      "#define CP_HASH " + std::to_string(hash) + "u\n" + tables, hash};
 }
 
 } // namespace cp

@@ -15,10 +15,17 @@ namespace cp {
 /// The name that the entry function of program `number` has in a file.
 std::string entrySymbol(size_t number);
 
+struct ArtifactTables {
+  /// C.
+  std::string text;
+  /// What the tables call `hash`: of all that the file says and does.
+  uint64_t hash;
+};
+
 /// The tables of cprt_program.h in C, with the function cp_program that returns
 /// them, and what else the code calls. `origin` is JSON (originOf). Errors: a
 /// tensor of a type that the runtime has not.
-llvm::Expected<std::string>
+llvm::Expected<ArtifactTables>
 artifactTables(llvm::ArrayRef<LoweredProgram> programs, llvm::StringRef origin);
 
 } // namespace cp

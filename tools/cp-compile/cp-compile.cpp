@@ -32,6 +32,7 @@ struct FileOptions : Options {
   ModelSizes sizes;
   OptimizerFlags optimizer;
   bool accumulates = false;
+  std::string header;
 };
 
 FileOptions parseOptions(int argc, char **argv) {
@@ -56,6 +57,10 @@ FileOptions parseOptions(int argc, char **argv) {
   static Flag<std::string> output(
       "o", cl::Required, cl::desc("The file to write"),
       cl::location(options.emit), cl::cat(category));
+  static Flag<std::string> header(
+      "header",
+      cl::desc("Write a C header that names the buffers of the file's entries"),
+      cl::location(options.header), cl::cat(category));
   cl::Option *optimizer = cl::getRegisteredOptions()["optimizer"];
   optimizer->setDescription(
       "Train: a step of this optimizer in place of the logits (default: none)");
@@ -103,7 +108,9 @@ llvm::Error compileFile(FileOptions options) {
                                    options.device + "'");
   if (llvm::Error error = addStep(options))
     return error;
-  if (llvm::Error error = checkFiles({{"-o", options.emit}}, inputsOf(options)))
+  if (llvm::Error error =
+          checkFiles({{"-o", options.emit}, {"--header", options.header}},
+                     inputsOf(options)))
     return error;
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -122,7 +129,8 @@ llvm::Error compileFile(FileOptions options) {
     return compile.takeError();
   compile->update = options.optimizer.update;
   compile->memory = options.optimizer.memory;
-  return writeArtifact(**module, *compile, {options.targetCpu}, options.emit);
+  return writeArtifact(**module, *compile, {options.targetCpu, options.header},
+                       options.emit);
 }
 
 } // namespace

@@ -122,7 +122,8 @@ llvm::Error emitProgram(ModuleOp module, const Options &options) {
   if (llvm::Error error =
           checkFiles({{"--emit", options.emit}}, inputsOf(options)))
     return error;
-  return writeArtifact(module, *compile, {options.targetCpu}, options.emit);
+  return writeArtifact(module, *compile, {options.targetCpu, /*header=*/""},
+                       options.emit);
 }
 
 /// Moves ids, and writes the report.

@@ -19,6 +19,9 @@ struct ArtifactOptions {
   /// is this one. Empty: x86-64-v3 on x86-64, and what LLVM takes by default
   /// elsewhere.
   std::string targetCpu;
+  /// Where a C header goes that names the buffers of each entry; empty:
+  /// nowhere. What it declares begins with the file's name.
+  std::string header;
 };
 
 /// Compiles a module to a shared library that exports cp_program (see
