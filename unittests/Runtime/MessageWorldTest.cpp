@@ -19,6 +19,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 using namespace cp::test;
 using cp::runtime::Descriptor;
 using cp::runtime::Letter;
@@ -46,58 +50,122 @@ TEST(MessageWorld, ManyWorlds) {
   }
 }
 
+/// Ranks that ask each other where they are, without a world.
+class AskingRanks {
+public:
+  explicit AskingRanks(int64_t count, size_t numAside = 0) {
+    for (int64_t rank = 0; rank < count; ++rank)
+      ranks.push_back(std::make_unique<Whereabouts>(
+          rank,
+          [this, rank](Letter letter) {
+            letter.from = rank;
+            letters.push_back(std::move(letter));
+          },
+          [this](cp::runtime::Failure failure) {
+            failures.push_back(failure.message);
+          },
+          numAside));
+    static constexpr int64_t table[] = {0, 0, 0, 7};
+    EXPECT_FALSE(call.decode("all_to_all", table, nullptr));
+  }
+
+  void enter(int64_t rank, const std::vector<int64_t> &group) {
+    ranks[size_t(rank)]->enter(ranks[size_t(rank)]->callsOf(group), call);
+  }
+  void leave(int64_t rank) {
+    ranks[size_t(rank)]->stopWaiting();
+    ranks[size_t(rank)]->leave();
+  }
+  void waitFor(int64_t rank, int64_t peer, const std::vector<int64_t> &group) {
+    ranks[size_t(rank)]->waitFor(peer, group, call);
+  }
+  int64_t absentRank(int64_t rank, int64_t peer) {
+    return ranks[size_t(rank)]->absentRank(peer);
+  }
+  /// Delivers letters until there are none, which they are soon.
+  void exchange() {
+    for (int i = 0; i < 100 && !letters.empty(); ++i) {
+      std::vector<Letter> sent;
+      sent.swap(letters);
+      for (const Letter &letter : sent) {
+        Whereabouts &to = *ranks[size_t(letter.to)];
+        if (letter.kind == Letter::Kind::Where)
+          to.answer(letter);
+        else
+          to.hearOfAbsence(letter);
+      }
+    }
+    EXPECT_TRUE(letters.empty());
+  }
+
+  std::vector<std::string> failures;
+
+private:
+  std::vector<std::unique_ptr<Whereabouts>> ranks;
+  std::vector<Letter> letters;
+  Descriptor call;
+};
+
 /// Ranks in one call that wait for what is on its way between them wait for
 /// each other, and nothing is wrong.
 TEST(Whereabouts, SlowIsNotWrong) {
-  std::vector<Letter> letters;
-  std::vector<std::string> failures;
-  auto make = [&](int64_t rank) {
-    return std::make_unique<Whereabouts>(
-        rank,
-        [&, rank](Letter letter) {
-          letter.from = rank;
-          letters.push_back(std::move(letter));
-        },
-        [&](cp::runtime::Failure failure) {
-          failures.push_back(failure.message);
-        });
-  };
-  std::unique_ptr<Whereabouts> ranks[] = {make(0), make(1)};
+  AskingRanks ranks(2);
   const std::vector<int64_t> group = {0, 1}, other = {1, 0};
-  const int64_t table[] = {0, 0, 0, 7};
-  Descriptor call;
-  ASSERT_FALSE(call.decode("all_to_all", table, nullptr));
-  for (auto &rank : ranks)
-    rank->enter(rank->callsOf(group), call);
-  auto exchange = [&] {
-    for (int i = 0; i < 10 && !letters.empty(); ++i) {
-      std::vector<Letter> sent;
-      sent.swap(letters);
-      for (const Letter &letter : sent)
-        if (letter.kind == Letter::Kind::Where)
-          ranks[letter.to]->answer(letter);
-    }
-  };
-  ranks[0]->waitFor(1, group, call);
-  ranks[1]->waitFor(0, group, call);
-  ranks[0]->waitFor(1, group, call);
-  exchange();
-  EXPECT_THAT(failures, testing::IsEmpty());
+  ranks.enter(0, group);
+  ranks.enter(1, group);
+  ranks.waitFor(0, 1, group);
+  ranks.waitFor(1, 0, group);
+  ranks.waitFor(0, 1, group);
+  ranks.exchange();
+  EXPECT_THAT(ranks.failures, testing::IsEmpty());
   // One that has gone on waits elsewhere, and what it has sent is on its way.
-  ranks[1]->stopWaiting();
-  ranks[1]->leave();
-  ranks[1]->enter(ranks[1]->callsOf(other), call);
-  ranks[1]->waitFor(0, other, call);
-  ranks[0]->waitFor(1, group, call);
-  exchange();
-  EXPECT_THAT(failures, testing::IsEmpty());
+  ranks.leave(1);
+  ranks.enter(1, other);
+  ranks.waitFor(1, 0, other);
+  ranks.waitFor(0, 1, group);
+  ranks.exchange();
+  EXPECT_THAT(ranks.failures, testing::IsEmpty());
   // A cycle of two that have not come.
-  ranks[0]->stopWaiting();
-  ranks[0]->leave();
-  ranks[0]->enter(ranks[0]->callsOf(group), call);
-  ranks[0]->waitFor(1, group, call);
-  exchange();
-  EXPECT_THAT(failures, testing::ElementsAre(HasSubstr("wait for each other")));
+  ranks.leave(0);
+  ranks.enter(0, group);
+  ranks.waitFor(0, 1, group);
+  ranks.exchange();
+  EXPECT_THAT(ranks.failures,
+              testing::ElementsAre(HasSubstr("wait for each other")));
+}
+
+/// Where messages of a call end together, who has come waits for each other, or
+/// has left already. All learn soon who has not come.
+TEST(Whereabouts, WhoHasNotComeIsFoundBesideWhoWait) {
+  constexpr int64_t count = 23;
+  std::vector<int64_t> group(count);
+  std::iota(group.begin(), group.end(), 0);
+  std::mt19937_64 random(testSeed());
+  std::shuffle(group.begin(), group.end(), random);
+  int64_t absent = group[3], gone = group[7];
+  AskingRanks ranks(count, 4);
+  auto peerOf = [&](int64_t rank) {
+    int64_t peer = rank;
+    do
+      peer = (peer + 1) % count;
+    while (peer == absent || peer == gone);
+    return peer;
+  };
+  auto isWaiting = [&](int64_t rank) { return rank != absent && rank != gone; };
+  for (int64_t rank : group)
+    if (rank != absent)
+      ranks.enter(rank, group);
+  ranks.leave(gone);
+  for (int round = 0; round < 4; ++round) {
+    for (int64_t rank : group)
+      if (isWaiting(rank))
+        ranks.waitFor(rank, peerOf(rank), group);
+    ranks.exchange();
+  }
+  for (int64_t rank : group)
+    if (isWaiting(rank))
+      EXPECT_EQ(ranks.absentRank(rank, peerOf(rank)), absent);
+  EXPECT_THAT(ranks.failures, testing::IsEmpty());
 }
 
 TEST(Letters, InAnyPieces) {

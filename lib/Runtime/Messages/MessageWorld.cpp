@@ -35,6 +35,10 @@ MessageWorld::~MessageWorld() {
   transport.destroy(transport.state, !whereabouts || hasFailed());
 }
 
+/// Where messages go between cards, those of a launch end together: so many
+/// ranks are asked beside the one that is waited for.
+static constexpr size_t numAsked = 8;
+
 void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
   auto size = size_t(mesh.numRanks());
   contexts.resize(size);
@@ -43,7 +47,8 @@ void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
   control = std::move(joined);
   whereabouts = std::make_unique<Whereabouts>(
       rank, [this](Letter letter) { control->send(std::move(letter)); },
-      [this](Failure failure) { end(std::move(failure)); });
+      [this](Failure failure) { end(std::move(failure)); },
+      transport.post_on_device ? numAsked : 0);
   if (mesh.numRanks() > 1)
     control->listen(*this);
 }

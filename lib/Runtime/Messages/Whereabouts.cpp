@@ -64,17 +64,38 @@ void Whereabouts::leave() {
 void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
                           const Descriptor &call) {
   std::vector<Wait> path(1);
+  std::vector<int64_t> aside;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!isWaiting || mine.peer != peer) {
       mine = {rank,         mine.epoch + 1, peer, group, calls[group].number,
               hashOf(call), call.describe()};
       absent = -1;
+      isCertain = false;
       isWaiting = true;
     }
     path[0] = mine;
+    aside = nextAside();
   }
-  ask(path);
+  ask(path, peer);
+  for (int64_t other : aside)
+    ask(path, other);
+}
+
+/// Ranks of the group to ask beside the one that is waited for: at each time
+/// others, and each rank others than its neighbour.
+std::vector<int64_t> Whereabouts::nextAside() {
+  std::vector<int64_t> others;
+  const std::vector<int64_t> &group = mine.group;
+  auto own =
+      size_t(std::find(group.begin(), group.end(), rank) - group.begin());
+  for (size_t i = 1; i < group.size() && others.size() < numAside; ++i) {
+    lastAside = lastAside % (group.size() - 1) + 1;
+    int64_t other = group[(own + lastAside) % group.size()];
+    if (other != mine.peer)
+      others.push_back(other);
+  }
+  return others;
 }
 
 int64_t Whereabouts::absentRank(int64_t peer) {
@@ -109,15 +130,15 @@ Whereabouts::Wait Whereabouts::read(TextReader &reader) {
   return wait;
 }
 
-/// The whole way so far, to whom the last rank of it waits for.
-void Whereabouts::ask(const std::vector<Wait> &path) {
+/// Sends the whole way so far.
+void Whereabouts::ask(const std::vector<Wait> &path, int64_t whom) {
   TextWriter writer;
   for (const Wait &wait : path)
     write(writer, wait);
   std::string text = writer.take();
   // A way that is too long ends; its cycle is found from elsewhere, or late.
   if (text.size() <= maxLetterBytes)
-    send({Letter::Kind::Where, rank, path.back().peer, std::move(text)});
+    send({Letter::Kind::Where, rank, whom, std::move(text)});
 }
 
 /// CPRT_MISMATCH if this rank was or is at another call of the same number.
@@ -146,13 +167,17 @@ Error Whereabouts::compare(const Wait &asker) {
 }
 
 /// Whom the first rank on a way waits for in the end, as far as is known here.
-void Whereabouts::tellAbsent(const Wait &first, int64_t who) {
+void Whereabouts::tellAbsent(const Wait &first, int64_t who, bool isCertain) {
   send({Letter::Kind::Absent, rank, first.rank,
-        TextWriter().number(first.epoch).number(uint64_t(who)).take()});
+        TextWriter()
+            .number(first.epoch)
+            .number(uint64_t(who))
+            .number(isCertain)
+            .take()});
 }
 
 /// What a question means; hands it on if that is not for this rank to say. The
-/// last rank on the way waits for this one.
+/// last rank on the way waits for this one, or asks it aside.
 Error Whereabouts::judge(const std::vector<Wait> &path) {
   const Wait &asker = path.back(), &first = path.front();
   std::lock_guard<std::mutex> lock(mutex);
@@ -166,7 +191,12 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
     return std::nullopt;
   if (!isWaiting) {
     if (number < asker.number)
-      tellAbsent(first, rank);
+      tellAbsent(first, rank, /*isCertain=*/true);
+    return std::nullopt;
+  }
+  if (asker.peer != rank) {
+    if (isCertain || number < asker.number)
+      tellAbsent(first, isCertain ? absent : mine.peer, isCertain);
     return std::nullopt;
   }
   if (first.rank == rank) {
@@ -190,10 +220,10 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
   if (wasHere)
     return std::nullopt;
   // One that is stopped altogether will not answer for itself.
-  tellAbsent(first, mine.peer);
+  tellAbsent(first, isCertain ? absent : mine.peer, isCertain);
   std::vector<Wait> further = path;
   further.push_back(mine);
-  ask(further);
+  ask(further, mine.peer);
   return std::nullopt;
 }
 
@@ -201,9 +231,14 @@ void Whereabouts::hearOfAbsence(const Letter &letter) {
   TextReader reader(letter.text);
   uint64_t epoch = reader.number();
   auto who = int64_t(reader.number());
+  bool isSaid = reader.number() != 0;
   std::lock_guard<std::mutex> lock(mutex);
-  if (!reader.hasFailed() && isWaiting && mine.epoch == epoch)
+  if (reader.hasFailed() || !isWaiting || mine.epoch != epoch)
+    return;
+  // What is certain stays.
+  if (isSaid || !isCertain)
     absent = who;
+  isCertain |= isSaid;
 }
 
 void Whereabouts::answer(const Letter &letter) {

@@ -12,8 +12,14 @@
 // the question on to whom it waits for; a question that comes back to a rank
 // which still waits has gone round a cycle.
 //
+// Where a transport's messages of one call end together, who has come to it may
+// wait for each other, and not for the one that has not. A rank then asks some
+// others of the group too, whom it tells what it has learnt when they ask: all
+// know it after a few rounds.
+//
 // (Chandy, Misra and Haas, "Distributed deadlock detection", ACM TOCS 1(2),
-// 1983.)
+// 1983. Demers et al., "Epidemic algorithms for replicated database
+// maintenance", PODC 1987.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,10 +42,12 @@ uint64_t hashOf(const Descriptor &call);
 
 class Whereabouts {
 public:
-  /// `send` sends a question to another rank, `fail` ends the world.
+  /// `send` sends a question to another rank, `fail` ends the world; so many
+  /// ranks are asked beside the one that is waited for.
   Whereabouts(int64_t rank, std::function<void(Letter)> send,
-              std::function<void(Failure)> fail)
-      : rank(rank), send(std::move(send)), fail(std::move(fail)) {}
+              std::function<void(Failure)> fail, size_t numAside = 0)
+      : rank(rank), send(std::move(send)), fail(std::move(fail)),
+        numAside(numAside) {}
 
   /// The last calls of one group, by their numbers, which begin with 1.
   struct Calls {
@@ -88,22 +96,27 @@ private:
   };
   static void write(TextWriter &writer, const Wait &wait);
   static Wait read(TextReader &reader);
-  void ask(const std::vector<Wait> &path);
+  void ask(const std::vector<Wait> &path, int64_t whom);
+  std::vector<int64_t> nextAside();
   Error judge(const std::vector<Wait> &path);
-  void tellAbsent(const Wait &first, int64_t who);
+  void tellAbsent(const Wait &first, int64_t who, bool isCertain);
   Error compare(const Wait &asker);
 
   const int64_t rank;
   const std::function<void(Letter)> send;
   const std::function<void(Failure)> fail;
+  const size_t numAside;
 
   std::mutex mutex;
   /// Guarded by it, by the ranks of the group.
   std::map<std::vector<int64_t>, Calls> calls;
   Wait mine;
   bool isWaiting = false, isInside = false;
-  /// Who has not come; of the wait.
+  /// Who has not come, of the wait, and whether that one has said so itself.
   int64_t absent = -1;
+  bool isCertain = false;
+  /// Whom was asked aside last, as steps from this rank in its group.
+  size_t lastAside = 0;
 };
 
 } // namespace cp::runtime
