@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A module of whole tensors, compiled for ranks that are threads of this
-// process and keep its arguments from step to step:
+// process, or processes of a job, and keep its arguments from step to step:
 //
 //   CpShardPipelineOptions options = {0};
 //   options.mesh = mlirStringRefCreateFromCString("cp=4");
@@ -68,6 +68,17 @@ MLIR_CAPI_EXPORTED CpSession
 cpSessionCreate(MlirModule module, const CpShardPipelineOptions *options,
                 bool nextTokenLoss, int64_t threads, MlirStringCallback say,
                 void *userData);
+/// The same where ranks are processes of a job, each with a session of its own,
+/// which all make the same calls with the same tensors: `transport` is the file
+/// of the plug-in that carries what they exchange, such as
+/// /usr/lib/libcprt_openmpi.so under mpirun (cprt_transport.h). Their number is
+/// the mesh's. Every process has a module, and compiles it. Results and
+/// arguments that are asked for are gathered, so that each gets the whole. With
+/// a null string it is cpSessionCreate.
+MLIR_CAPI_EXPORTED CpSession cpSessionCreateInJob(
+    MlirModule module, const CpShardPipelineOptions *options,
+    bool nextTokenLoss, int64_t threads, MlirStringRef transport,
+    MlirStringCallback say, void *userData);
 /// Null does nothing.
 MLIR_CAPI_EXPORTED void cpSessionDestroy(CpSession session);
 static inline bool cpSessionIsNull(CpSession session) { return !session.ptr; }

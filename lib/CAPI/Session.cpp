@@ -85,8 +85,24 @@ compileOptions(const CpShardPipelineOptions &options) {
   return compile;
 }
 
-llvm::Expected<std::unique_ptr<Running>>
-start(mlir::ModuleOp module, const CompileOptions &compile, int64_t threads) {
+/// The processes of a job are the ranks of the mesh.
+llvm::Expected<std::shared_ptr<Transport>> join(const std::string &file,
+                                                const Mesh &mesh) {
+  llvm::Expected<std::shared_ptr<Transport>> job = Transport::load(file);
+  if (!job || (*job)->size() == mesh.numRanks())
+    return job;
+  std::string why = "the mesh '" + meshText(mesh) + "' has " +
+                    std::to_string(mesh.numRanks()) +
+                    " ranks, but the job has " +
+                    std::to_string((*job)->size()) +
+                    " processes; start as many as there are ranks";
+  (*job)->decline(why);
+  return llvm::createStringError(why);
+}
+
+llvm::Expected<std::unique_ptr<Running>> start(mlir::ModuleOp module,
+                                               const CompileOptions &compile,
+                                               const RunOptions &run) {
   auto running = std::make_unique<Running>();
   if (llvm::Error error =
           compileSteps(module, compile).moveInto(running->programs))
@@ -103,8 +119,6 @@ start(mlir::ModuleOp module, const CompileOptions &compile, int64_t threads) {
       if (spec.updates.empty())
         running->results.back().push_back(spec);
   }
-  RunOptions run;
-  run.threads = threads;
   if (llvm::Error error =
           Session::create(programs, run).moveInto(running->session))
     return error;
@@ -140,15 +154,37 @@ CpSession cpSessionCreate(MlirModule module,
                           const CpShardPipelineOptions *options,
                           bool nextTokenLoss, int64_t threads,
                           MlirStringCallback callback, void *userData) {
+  return cpSessionCreateInJob(module, options, nextTokenLoss, threads,
+                              {nullptr, 0}, callback, userData);
+}
+
+CpSession cpSessionCreateInJob(MlirModule module,
+                               const CpShardPipelineOptions *options,
+                               bool nextTokenLoss, int64_t threads,
+                               MlirStringRef transport,
+                               MlirStringCallback callback, void *userData) {
   llvm::Expected<CompileOptions> compile = compileOptions(*options);
   if (!compile) {
     (void)finish(compile.takeError(), callback, userData);
     return {nullptr};
   }
   compile->nextTokenLoss = nextTokenLoss;
-  auto running = start(unwrap(module), *compile, threads);
+  RunOptions run;
+  run.threads = threads;
+  if (transport.data)
+    if (llvm::Error error =
+            join(unwrap(transport).str(), compile->sharding->mesh)
+                .moveInto(run.transport)) {
+      (void)finish(std::move(error), callback, userData);
+      return {nullptr};
+    }
+  auto running = start(unwrap(module), *compile, run);
   if (!running) {
-    (void)finish(running.takeError(), callback, userData);
+    std::string why = llvm::toString(running.takeError());
+    // The others would wait for this process.
+    if (run.transport)
+      run.transport->decline(why);
+    (void)say(why, callback, userData);
     return {nullptr};
   }
   return {running->release()};

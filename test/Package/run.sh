@@ -45,6 +45,15 @@ compile capi "$work/cp"
 "$llvm/FileCheck" --check-prefix=HIDDEN --input-file="$work/capi.mlir" "$here/expected.txt"
 "$llvm/FileCheck" --check-prefix=ERRORS --input-file="$work/errors" "$here/expected.txt"
 
+if test -e "$work/cp/lib/libcprt_ucx.so"; then
+  echo "== C, as a job"
+  "$root/test/Integration/Inputs/launch.py" -n 2 "$work/capi/capi" \
+    "$root/examples/layer.mlir" "$work/cp/lib/libcprt_ucx.so" 2>"$work/errors" || {
+    cat "$work/errors" >&2
+    exit 1
+  }
+fi
+
 echo "== C, on the build tree"
 rm -rf "$work/capi"
 compile capi "$build"

@@ -301,13 +301,17 @@ static bool set(CpSession session, const char *name, const void *data,
 }
 
 /// Steps of plain gradient descent on sum_l x_l * sum_i w_i^2, of which each
-/// multiplies w by 1 - 2 rate sum x.
-static void trySession(MlirContext context) {
+/// multiplies w by 1 - 2 rate sum x. With a transport this process is one of
+/// the two ranks.
+static void trySession(MlirContext context, const char *transport) {
   MlirModule module = mlirModuleCreateParse(context, ref(squares));
   expect(!mlirModuleIsNull(module), "the squares parse");
   CpShardPipelineOptions options = {
       .mesh = ref("cp=2"), .gradients = ref("loss"), .optimizer = ref("sgd")};
-  CpSession session = cpSessionCreate(module, &options, false, 1, listen, NULL);
+  CpSession session =
+      transport ? cpSessionCreateInJob(module, &options, false, 1,
+                                       ref(transport), listen, NULL)
+                : cpSessionCreate(module, &options, false, 1, listen, NULL);
   expect(!cpSessionIsNull(session), said);
   // It has a copy.
   mlirModuleDestroy(module);
@@ -441,7 +445,7 @@ static void lower(MlirModule module) {
 }
 
 int main(int argc, char **argv) {
-  expect(argc == 2, "one argument: a file");
+  expect(argc == 2 || argc == 3, "a file, and the transport of a job if any");
   MlirDialectRegistry registry = mlirDialectRegistryCreate();
   cpRegisterAllDialects(registry);
   cpRegisterAllPasses();
@@ -450,6 +454,11 @@ int main(int argc, char **argv) {
   mlirDialectRegistryDestroy(registry);
   mlirContextLoadAllAvailableDialects(context);
 
+  if (argc == 3) {
+    trySession(context, argv[2]);
+    mlirContextDestroy(context);
+    return 0;
+  }
   tryLayout(context, makeMesh(context));
   tryBridge(context);
 
@@ -464,7 +473,7 @@ int main(int argc, char **argv) {
   tryExpose(context, argv[1]);
   tryAttentions(context);
   tryGradients(context);
-  trySession(context);
+  trySession(context, NULL);
 
   options.mesh = ref("cp=5");
   module = parseFile(context, argv[1]);
