@@ -11,6 +11,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ ${PROJECT_BINARY_DIR}/include/
 install(FILES ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_batch.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_program.h
+              ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_history.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_transport.h
               ${PROJECT_SOURCE_DIR}/include/cp/Runtime/cprt_device.h
               ${PROJECT_BINARY_DIR}/include/cp/Runtime/GroupOperations.h.inc

@@ -34,7 +34,7 @@ for part in Local Group; do
 done
 python3 scripts/c_header_docs.py "Runtime" include/cp/Runtime/cprt.h \
   include/cp/Runtime/cprt_batch.h include/cp/Runtime/cprt_program.h \
-  include/cp/Runtime/cprt_transport.h \
+  include/cp/Runtime/cprt_history.h include/cp/Runtime/cprt_transport.h \
   include/cp/Runtime/cprt_device.h \
   "${made[@]}" \
   >"$out/Runtime.md"

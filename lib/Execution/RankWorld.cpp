@@ -7,6 +7,7 @@
 
 #include "RankWorld.h"
 
+#include "cp/Runtime/cprt_history.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
   ranks->world.reset(*made);
   ranks->mesh = mesh;
   ranks->beforeRank = options.beforeRank;
+  ranks->onEnd = options.onEnd;
   ranks->device = options.device;
   ranks->ran.resize(size_t(ranks->numRanks()));
   for (int64_t rank = 0; rank < ranks->numRanks(); ++rank)
@@ -62,6 +64,15 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
                               .moveInto(ranks->threads))
     return error;
   return ranks;
+}
+
+RankWorld::~RankWorld() {
+  if (!onEnd)
+    return;
+  std::vector<RankHistory> histories;
+  for (int64_t rank : here)
+    histories.push_back(historyOf(rank));
+  onEnd(histories);
 }
 
 void RankWorld::run(int64_t rank) {
@@ -284,12 +295,34 @@ llvm::Expected<std::vector<CollectiveCount>> RankWorld::counts() const {
     return error;
   std::vector<CollectiveCount> result;
   for (auto &[key, count] : counts) {
-    for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
-      if (key.second >> axis & 1)
-        count.axes.push_back(mesh.axes[axis].name);
+    count.axes = namesOf(key.second);
     result.push_back(std::move(count));
   }
   return result;
+}
+
+std::vector<std::string> RankWorld::namesOf(uint64_t axes) const {
+  std::vector<std::string> names;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    if (axes >> axis & 1)
+      names.push_back(mesh.axes[axis].name);
+  return names;
+}
+
+RankHistory RankWorld::historyOf(int64_t rank) const {
+  std::vector<cprt_record> records(CPRT_HISTORY_LENGTH);
+  records.resize(
+      cprt_context_history(context(rank), records.data(), records.size()));
+  RankHistory history = {rank, {}};
+  for (const cprt_record &each : records) {
+    std::optional<double> seconds;
+    if (each.seconds >= 0)
+      seconds = each.seconds;
+    history.records.push_back(
+        {each.op, namesOf(each.axes), each.id, each.number, each.start, seconds,
+         each.exposed_seconds, each.bytes_sent, each.is_deferred != 0});
+  }
+  return history;
 }
 
 } // namespace cp

@@ -25,6 +25,8 @@ public:
   static llvm::Expected<std::unique_ptr<RankWorld>>
   create(const Mesh &mesh, const RunOptions &options, uint64_t program);
 
+  ~RankWorld();
+
   int64_t numRanks() const { return cprt_world_size(world.get()); }
   /// Those of this process, ascending.
   llvm::ArrayRef<int64_t> ranksHere() const { return here; }
@@ -70,6 +72,8 @@ private:
   /// By op and axes.
   using Counts = std::map<std::pair<std::string, uint64_t>, CollectiveCount>;
   llvm::Error gatherCounts(Counts &counts) const;
+  std::vector<std::string> namesOf(uint64_t axes) const;
+  RankHistory historyOf(int64_t rank) const;
   cprt_context *context(int64_t rank) const {
     return cprt_world_context(world.get(), rank);
   }
@@ -83,6 +87,7 @@ private:
   Mesh mesh;
   std::vector<int64_t> here;
   std::function<bool(int64_t, cprt_context *)> beforeRank;
+  std::function<void(llvm::ArrayRef<RankHistory>)> onEnd;
   /// Of the step that runs.
   EntryFn function = nullptr;
   std::function<void *const *(int64_t)> table;

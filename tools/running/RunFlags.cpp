@@ -7,6 +7,8 @@
 
 #include "RunFlags.h"
 
+#include "Timeline.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
@@ -103,6 +105,12 @@ void defineWorld(RunFlags &o, cl::OptionCategory &category) {
       cl::desc("With --device: the host computes what it has no kernel for, on "
                "copies"),
       cl::location(o.deviceFallback), cl::cat(category));
+  static Flag<std::string> timeline(
+      "timeline",
+      cl::desc("Write the last collectives of each rank, also of a run that "
+               "fails, as trace events (JSON, for ui.perfetto.dev); each "
+               "process of a job to a file of its rank"),
+      cl::location(o.timeline), cl::cat(category));
   static Flag<bool> quiet("quiet", cl::desc("No table, no progress"),
                           cl::location(o.quiet), cl::cat(category));
 }
@@ -189,10 +197,14 @@ llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh) {
       std::to_string(mesh.numRanks()));
 }
 
-uint64_t addSetting(uint64_t settings, double number) {
-  uint64_t both[] = {settings, llvm::bit_cast<uint64_t>(number)};
+static uint64_t addWord(uint64_t settings, uint64_t word) {
+  uint64_t both[] = {settings, word};
   return llvm::xxh3_64bits(
       llvm::ArrayRef(reinterpret_cast<const uint8_t *>(both), sizeof both));
+}
+
+uint64_t addSetting(uint64_t settings, double number) {
+  return addWord(settings, llvm::bit_cast<uint64_t>(number));
 }
 
 uint64_t addFiles(uint64_t settings, llvm::StringRef files) {
@@ -208,7 +220,8 @@ uint64_t addFiles(uint64_t settings, llvm::StringRef files) {
 
 /// Nodes may have their files in other places, so that names do not count.
 static uint64_t settingsOf(const RunFlags &flags) {
-  uint64_t settings = addSetting(0, double(flags.seed));
+  uint64_t settings = addWord(
+      flags.seed, llvm::xxh3_64bits(llvm::arrayRefFromStringRef(flags.device)));
   for (double number :
        {double(flags.repeats), double(flags.kernels == "reference"),
         double(flags.hasLoss), double(flags.outputs.empty()),
@@ -237,6 +250,7 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   run.repeats = flags.repeats;
   run.settings = settingsOf(flags);
   run.pieceBytes = flags.pieceBytes;
+  keepTimeline(flags, run);
   if (flags.failRank >= 0 || flags.stallRank >= 0)
     run.beforeRank = [flags](int64_t rank, cprt_context *context) {
       if (rank == flags.failRank)

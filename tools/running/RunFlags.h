@@ -42,6 +42,8 @@ struct RunFlags {
   /// Where gradients are written; empty: nowhere.
   std::string gradients;
   std::string report;
+  /// Where the last collectives of each rank go; empty: nowhere.
+  std::string timeline;
   /// Files that a check reads.
   std::string reference, checkAgainst;
   /// Of a check; nothing: by the type of the results.

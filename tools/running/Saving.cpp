@@ -8,6 +8,7 @@
 #include "Saving.h"
 
 #include "Inputs.h"
+#include "Timeline.h"
 #include "Training.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -195,6 +196,7 @@ llvm::Error checkOutputs(const RunFlags &options) {
   return checkFiles({{"--save-weights", options.saveWeights},
                      {"--outputs", options.outputs},
                      {"--gradients", options.gradients},
+                     {"--timeline", timelineFile(options)},
                      {"--report", options.report, /*takesDevices=*/true}},
                     inputsOf(options));
 }

@@ -14,6 +14,7 @@
 #include "RunProgram.h"
 #include "Saving.h"
 #include "StepPrograms.h"
+#include "Timeline.h"
 #include "WriteTensors.h"
 #include "cp/Execution/Session.h"
 #include "cp/Files/Convert.h"
@@ -120,6 +121,7 @@ private:
         inputs.push_back({"--resume", file});
     if (llvm::Error error =
             checkFiles({{"--save-weights", how.saveWeights},
+                        {"--timeline", timelineFile(how)},
                         {"--csv", options.csv, /*takesDevices=*/true}},
                        inputs))
       return error;

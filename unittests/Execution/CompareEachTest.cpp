@@ -23,7 +23,7 @@ double oneThousandth(DType) { return 1e-3; }
 /// What an op computes, [2, 4], cut along its columns over two ranks, or not.
 TensorSpec valueOf(int64_t number, const char *op, bool isCut) {
   TensorSpec spec;
-  spec.value = ExposedValue{number, 0, op, "3", "a.mlir:1:2", {}};
+  spec.value = ExposedValue{number, 0, op, "3", "a.mlir:1:2", {}, {}};
   spec.shape = {2, 4};
   spec.layout.mesh = Mesh{{{"cp", 2}}};
   spec.layout.dims.resize(2);

@@ -7,6 +7,7 @@
 
 #include "Harness.h"
 #include "Mailbox.h"
+#include "cp/Runtime/cprt_history.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -143,6 +144,31 @@ TEST(Deferred, SumsThatAreWaitedForAreExposed) {
   for (int64_t rank = 0; rank < numRanks; ++rank) {
     EXPECT_GE(world.counter(rank, "all_reduce", 1).exposed_seconds, 0.06);
     EXPECT_GE(world.counter(rank, "all_gather", 1).exposed_seconds, 0.03);
+  }
+}
+
+TEST(Deferred, StandInTheHistoryWithTheirOwnTimes) {
+  constexpr milliseconds way{10};
+  World world({numRanks}, Mailbox(numRanks, testSeed(), way));
+  world.run([&](int64_t rank, cprt_context *context) {
+    Sum sum(1, rank, 5000);
+    sum.begin(context);
+    gather(context, 2);
+    sum.wait(context);
+  });
+  ASSERT_EQ(world.failures(), "");
+  for (int64_t rank = 0; rank < numRanks; ++rank) {
+    cprt_record records[3];
+    ASSERT_EQ(cprt_context_history(world.context(rank), records, 3), 2u);
+    bool isFirst = records[0].is_deferred;
+    const cprt_record &sum = records[isFirst ? 0 : 1],
+                      &gather = records[isFirst ? 1 : 0];
+    EXPECT_EQ(sum.id, 1);
+    EXPECT_EQ(sum.is_deferred, 1);
+    EXPECT_GE(sum.seconds, 0.01);
+    EXPECT_EQ(sum.bytes_sent, world.counter(rank, "all_reduce", 1).bytes_sent);
+    EXPECT_EQ(gather.id, 2);
+    EXPECT_EQ(gather.is_deferred, 0);
   }
 }
 

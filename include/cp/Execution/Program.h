@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,25 @@ enum class Stage {
 };
 /// "global", "with layouts", "local".
 llvm::StringRef stageName(Stage stage);
+
+/// One collective of a rank, as of cprt_record.
+struct CollectiveRecord {
+  std::string op;
+  std::vector<std::string> axes;
+  int64_t call = 0, number = 0;
+  double start = 0;
+  /// Nothing: it came to no end.
+  std::optional<double> seconds;
+  double exposedSeconds = 0;
+  int64_t bytesSent = 0;
+  bool isDeferred = false;
+};
+
+/// The last collectives of a rank, oldest first.
+struct RankHistory {
+  int64_t rank = 0;
+  std::vector<CollectiveRecord> records;
+};
 
 struct RunOptions {
   cprt_kernel_set kernels = CPRT_KERNELS_FAST;
@@ -55,6 +75,8 @@ struct RunOptions {
   /// The most of a tensor that is on its way between processes at one time, of
   /// all ranks together, where it travels in pieces (Session::stream).
   int64_t pieceBytes = 2 << 20;
+  /// Called when the ranks of this process end, whatever ends them.
+  std::function<void(llvm::ArrayRef<RankHistory>)> onEnd;
   /// For tests of failures: called by each rank before its program; false makes
   /// the rank leave without running it, which fails the run.
   std::function<bool(int64_t rank, cprt_context *context)> beforeRank;

@@ -13,24 +13,40 @@ using namespace cp::runtime;
 
 Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
                    char *staged)
-    : call(call), group(group),
+    : context(context), call(call), group(group),
       visit{call, context.counters.at(call.op(), group.axesMask), staged,
             /*countsMoves=*/true, context.deviceOfCall()},
-      start(Clock::now()), isBackground(context.isBackground) {}
+      start(Clock::now()) {}
 
 Exchange::~Exchange() {
   leave();
-  // Of a deferred call it is the time that the rank waits for it.
-  if (!group.channel || isBackground)
+  if (!group.channel)
     return;
-  std::chrono::nanoseconds exposed = Clock::now() - start - worked;
-  visit.counter.exposedNanoseconds.fetch_add(exposed.count(),
-                                             std::memory_order_relaxed);
+  Clock::duration taken = Clock::now() - start, exposed = taken - worked;
+  // Of a deferred call it is the time that the rank waits for it.
+  if (context.isBackground)
+    exposed = Clock::duration(0);
+  visit.counter.exposedNanoseconds.fetch_add(
+      std::chrono::nanoseconds(exposed).count(), std::memory_order_relaxed);
+  if (number >= 0)
+    context.history->end(number, taken, exposed,
+                         visit.counter.bytesSent - bytesBefore);
+}
+
+void Exchange::record() {
+  cprt_record begun = {};
+  begun.op = call.op();
+  begun.axes = group.axesMask;
+  begun.id = call.id();
+  begun.is_deferred = context.isBackground;
+  bytesBefore = visit.counter.bytesSent;
+  number = context.recorded = context.history->begin(begun, start);
 }
 
 Error Exchange::enter(MovesFn first) {
   moves = first;
   if (group.channel) {
+    record();
     if (Error failure = group.channel->enter(visit, moves))
       return failure;
     isInside = true;

@@ -83,14 +83,17 @@ public:
 
 private:
   bool isOwn(int64_t position) const { return position == group.position; }
+  void record();
 
+  Context &context;
   const Descriptor &call;
   const Group &group;
   Visit visit;
   MovesFn moves;
   const Clock::time_point start;
   Clock::duration worked{0};
-  const bool isBackground;
+  /// In the rank's history; and what its counter had before.
+  int64_t number = -1, bytesBefore = 0;
   bool isInside = false, hasDeparted = false;
 };
 

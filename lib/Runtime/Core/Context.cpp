@@ -131,6 +131,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
     return;
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
+  context->recorded = -1;
   try {
     Error failure = context->call.decode(signature.name, desc, buffers);
     if (!failure && stream)
@@ -148,6 +149,8 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
   } catch (const std::bad_alloc &) {
     failOutOfMemory(*context);
   }
+  if (context->hasFailed())
+    context->history->fail(context->recorded);
 }
 
 extern "C" int64_t cprt_context_rank(const cprt_context *context) {

@@ -11,6 +11,7 @@
 #include "Counters.h"
 #include "Descriptor.h"
 #include "DeviceQueue.h"
+#include "History.h"
 #include "Memory.h"
 #include "Positions.h"
 
@@ -49,6 +50,11 @@ struct cprt_context {
   std::atomic<const cp::runtime::Entry *> entered{nullptr};
 
   cp::runtime::Counters counters;
+  /// A courier's own context has that of its rank.
+  std::shared_ptr<cp::runtime::History> history =
+      std::make_shared<cp::runtime::History>();
+  /// What the call under way has there; below 0 for nothing.
+  int64_t recorded = -1;
   /// In a world with a device.
   std::unique_ptr<cp::runtime::DeviceQueue> queue;
   /// What cprt_require has looked through.

@@ -27,6 +27,7 @@ bool Courier::Errand::writes(void *const *outs, size_t number) const {
 Courier::Courier(Context &context)
     : context(context), twin(context.world, context.rank) {
   twin.isBackground = true;
+  twin.history = context.history;
   thread = std::thread([this] { run(); });
 }
 

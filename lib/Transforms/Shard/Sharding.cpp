@@ -175,7 +175,7 @@ private:
 
   /// Appends a cut over the axis of this name.
   llvm::Error addAxis(StringRef name, std::vector<Cut> &cuts) const {
-    int axis;
+    int axis = 0;
     if (llvm::Error error = findAxis(name).moveInto(axis))
       return error;
     for (const Cut &cut :
