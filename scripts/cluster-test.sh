@@ -57,12 +57,14 @@ job() { # file for what each rank says, command...: four ranks, two on each
   done
 }
 
-finish() { # expected status
-  local status=0 pid each
-  for pid in "${pids[@]}"; do
+finish() { # expected status, processes (all of the job)
+  local expected=$1 status=0 pid each
+  shift
+  [ $# -gt 0 ] || set -- "${pids[@]}"
+  for pid in "$@"; do
     each=0
     wait "$pid" || each=$?
-    [ "$each" = "$1" ] || status=1
+    [ "$each" = "$expected" ] || status=1
   done
   return $status
 }
@@ -110,13 +112,17 @@ job "$folder/killed" "${run[@]}" --repeat=1000000000
 sleep 6
 kill -9 "${pids[3]}"
 start=$(date +%s%N)
-finish 1 2>/dev/null || true
+finish 1 2>/dev/null "${pids[@]:0:3}" || fail "a rank did not fail when another was killed"
+wait "${pids[3]}" 2>/dev/null || true
 milliseconds=$((($(date +%s%N) - start) / 1000000))
 for rank in 0 1 2; do
   grep -q "rank 3 has gone" "$folder/killed.$rank" || fail "rank $rank does not say who has gone"
 done
 [ $milliseconds -le 1500 ] || fail "the ranks took $milliseconds ms to miss a killed one"
 echo "a rank that is killed behind it: missed after $milliseconds ms"
+kill "$relay"
+wait "$relay" 2>/dev/null || true
+relay=
 ip -n "$a" link set link0 up
 await_link
 master=10.77.0.1

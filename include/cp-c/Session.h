@@ -72,9 +72,11 @@ cpSessionCreate(MlirModule module, const CpShardPipelineOptions *options,
 /// which all make the same calls with the same tensors: `transport` is the file
 /// of the plug-in that carries what they exchange, such as
 /// /usr/lib/libcprt_openmpi.so under mpirun (cprt_transport.h). Their number is
-/// the mesh's. Every process has a module, and compiles it. Results and
-/// arguments that are asked for are gathered, so that each gets the whole. With
-/// a null string it is cpSessionCreate.
+/// the mesh's. Every process has a module, and compiles it: they wait a minute
+/// for each other. What cpSessionGet gives is gathered, so that all of them
+/// must ask for it; that of rank 0 is destroyed behind those of the others.
+/// Tensors are in the host's memory, where libcprt_nccl.so finds none. With an
+/// empty string it is cpSessionCreate.
 MLIR_CAPI_EXPORTED CpSession cpSessionCreateInJob(
     MlirModule module, const CpShardPipelineOptions *options,
     bool nextTokenLoss, int64_t threads, MlirStringRef transport,

@@ -86,26 +86,29 @@ compileOptions(const CpShardPipelineOptions &options) {
 }
 
 /// The processes of a job are the ranks of the mesh.
-llvm::Expected<std::shared_ptr<Transport>> join(const std::string &file,
-                                                const Mesh &mesh) {
-  llvm::Expected<std::shared_ptr<Transport>> job = Transport::load(file);
-  if (!job || (*job)->size() == mesh.numRanks())
-    return job;
-  std::string why = "the mesh '" + meshText(mesh) + "' has " +
-                    std::to_string(mesh.numRanks()) +
-                    " ranks, but the job has " +
-                    std::to_string((*job)->size()) +
-                    " processes; start as many as there are ranks";
-  (*job)->decline(why);
-  return llvm::createStringError(why);
+llvm::Error checkJob(const Transport &job, const Mesh &mesh) {
+  if (job.size() == mesh.numRanks())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the mesh '" + meshText(mesh) + "' has " +
+      std::to_string(mesh.numRanks()) + " ranks, but the job has " +
+      std::to_string(job.size()) +
+      " processes; start as many as there are ranks");
 }
 
-llvm::Expected<std::unique_ptr<Running>> start(mlir::ModuleOp module,
-                                               const CompileOptions &compile,
-                                               const RunOptions &run) {
+llvm::Expected<std::unique_ptr<Running>>
+start(mlir::ModuleOp module, const CpShardPipelineOptions &options,
+      bool nextTokenLoss, const RunOptions &run) {
+  llvm::Expected<CompileOptions> compile = compileOptions(options);
+  if (!compile)
+    return compile.takeError();
+  compile->nextTokenLoss = nextTokenLoss;
+  if (run.transport)
+    if (llvm::Error error = checkJob(*run.transport, compile->sharding->mesh))
+      return error;
   auto running = std::make_unique<Running>();
   if (llvm::Error error =
-          compileSteps(module, compile).moveInto(running->programs))
+          compileSteps(module, *compile).moveInto(running->programs))
     return error;
   std::vector<const Program *> programs;
   llvm::StringSet<> known;
@@ -163,31 +166,23 @@ CpSession cpSessionCreateInJob(MlirModule module,
                                bool nextTokenLoss, int64_t threads,
                                MlirStringRef transport,
                                MlirStringCallback callback, void *userData) {
-  llvm::Expected<CompileOptions> compile = compileOptions(*options);
-  if (!compile) {
-    (void)finish(compile.takeError(), callback, userData);
-    return {nullptr};
-  }
-  compile->nextTokenLoss = nextTokenLoss;
   RunOptions run;
   run.threads = threads;
-  if (transport.data)
+  if (transport.length)
     if (llvm::Error error =
-            join(unwrap(transport).str(), compile->sharding->mesh)
-                .moveInto(run.transport)) {
+            Transport::load(unwrap(transport).str()).moveInto(run.transport)) {
       (void)finish(std::move(error), callback, userData);
       return {nullptr};
     }
-  auto running = start(unwrap(module), *compile, run);
-  if (!running) {
-    std::string why = llvm::toString(running.takeError());
-    // The others would wait for this process.
-    if (run.transport)
-      run.transport->decline(why);
-    (void)say(why, callback, userData);
-    return {nullptr};
-  }
-  return {running->release()};
+  auto running = start(unwrap(module), *options, nextTokenLoss, run);
+  if (running)
+    return {running->release()};
+  std::string why = llvm::toString(running.takeError());
+  // The others would wait for this process.
+  if (run.transport)
+    run.transport->decline(why);
+  (void)say(why, callback, userData);
+  return {nullptr};
 }
 
 void cpSessionDestroy(CpSession session) {

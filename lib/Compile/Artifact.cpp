@@ -266,13 +266,14 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
     return error;
   if (Error error = workshop->write("tables.c", tables->text))
     return error;
-  if (Error error = link(*workshop, path))
-    return error;
-  if (artifact.header.empty())
-    return Error::success();
-  StringRef stem = sys::path::stem(artifact.header);
-  return writeText(artifact.header,
-                   artifactHeader(*programs, stem, tables->hash));
+  // Before the program: a header that is newer knows that it is.
+  if (!artifact.header.empty())
+    if (Error error = writeText(artifact.header,
+                                artifactHeader(*programs,
+                                               sys::path::stem(artifact.header),
+                                               tables->hash)))
+      return error;
+  return link(*workshop, path);
 }
 
 } // namespace cp

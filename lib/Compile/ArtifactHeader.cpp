@@ -47,10 +47,30 @@ HeaderWriter::HeaderWriter(raw_ostream &os, StringRef text)
   macro = StringRef(stem).upper();
 }
 
-/// `F32 [8, 12], here [8, 3]: dim 1 by cp zigzag`.
+/// With '?' for what may not stand in a comment.
+static std::string inComment(StringRef text) {
+  std::string shown = text.str();
+  for (char &each : shown)
+    if (!isPrint(each) || each == '*' || each == '\\')
+      each = '?';
+  return shown;
+}
+
+static StringRef roleOf(const TensorSpec &spec) {
+  if (spec.isParam)
+    return "; a parameter";
+  if (spec.isState)
+    return "; of the optimizer";
+  if (spec.isAccumulator)
+    return "; a sum over micro-batches";
+  return spec.isResidual ? "; a residual" : "";
+}
+
+/// `"x": F32 [8, 12], here [8, 3]: dim 1 by cp zigzag`.
 static void describe(const TensorSpec &spec, raw_ostream &os) {
   const Layout &layout = spec.layout;
-  os << dtypeName(spec.dtype) << " " << shapeText(spec.shape);
+  os << '"' << inComment(spec.name) << "\": " << dtypeName(spec.dtype) << " "
+     << shapeText(spec.shape);
   if (!isWhole(spec))
     os << ", here " << shapeText(localShape(layout, spec.shape, 0));
   const char *separator = ": ";
@@ -66,6 +86,7 @@ static void describe(const TensorSpec &spec, raw_ostream &os) {
        << identifier(layout.mesh.axes[axis].name);
     separator = ", ";
   }
+  os << roleOf(spec);
 }
 
 void HeaderWriter::writeBuffers(const LoweredProgram &program) {
@@ -88,7 +109,8 @@ void HeaderWriter::writeBuffers(const LoweredProgram &program) {
   const Signature &signature = program.local.signature;
   StringSet<> updated;
   for (const TensorSpec &result : signature.results)
-    updated.insert(result.updates);
+    if (!result.updates.empty())
+      updated.insert(result.updates);
   for (const TensorSpec &argument : signature.arguments)
     writePlace(argument, updated.contains(argument.name));
   for (const TensorSpec &result : signature.results)

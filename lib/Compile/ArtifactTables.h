@@ -18,7 +18,8 @@ std::string entrySymbol(size_t number);
 struct ArtifactTables {
   /// C.
   std::string text;
-  /// What the tables call `hash`: of all that the file says and does.
+  /// What the tables call `hash`: of all that the file says, and of its code as
+  /// it is for any processor.
   uint64_t hash;
 };
 

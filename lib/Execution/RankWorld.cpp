@@ -53,7 +53,6 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
   ranks->world.reset(*made);
   ranks->mesh = mesh;
   ranks->beforeRank = options.beforeRank;
-  ranks->onEnd = options.onEnd;
   ranks->device = options.device;
   ranks->ran.resize(size_t(ranks->numRanks()));
   for (int64_t rank = 0; rank < ranks->numRanks(); ++rank)
@@ -63,6 +62,7 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
   if (llvm::Error error = RankThreads::create(int64_t(ranks->here.size()), work)
                               .moveInto(ranks->threads))
     return error;
+  ranks->onEnd = options.onEnd;
   return ranks;
 }
 
@@ -315,12 +315,18 @@ RankHistory RankWorld::historyOf(int64_t rank) const {
       cprt_context_history(context(rank), records.data(), records.size()));
   RankHistory history = {rank, {}};
   for (const cprt_record &each : records) {
-    std::optional<double> seconds;
+    CollectiveRecord record;
+    record.op = each.op;
+    record.axes = namesOf(each.axes);
+    record.call = each.id;
+    record.number = each.number;
+    record.start = each.start;
     if (each.seconds >= 0)
-      seconds = each.seconds;
-    history.records.push_back(
-        {each.op, namesOf(each.axes), each.id, each.number, each.start, seconds,
-         each.exposed_seconds, each.bytes_sent, each.is_deferred != 0});
+      record.seconds = each.seconds;
+    record.exposedSeconds = each.exposed_seconds;
+    record.bytesSent = each.bytes_sent;
+    record.isDeferred = each.is_deferred != 0;
+    history.records.push_back(std::move(record));
   }
   return history;
 }

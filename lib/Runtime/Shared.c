@@ -12,5 +12,6 @@
 #include "cp/Runtime/cprt.h"
 #include "cp/Runtime/cprt_batch.h"
 #include "cp/Runtime/cprt_device.h"
+#include "cp/Runtime/cprt_history.h"
 #include "cp/Runtime/cprt_program.h"
 #include "cp/Runtime/cprt_transport.h"

@@ -52,6 +52,15 @@ if test -e "$work/cp/lib/libcprt_ucx.so"; then
     cat "$work/errors" >&2
     exit 1
   }
+  # One rank too many is told by all of them.
+  if "$root/test/Integration/Inputs/launch.py" -n 3 "$work/capi/capi" \
+    "$root/examples/layer.mlir" "$work/cp/lib/libcprt_ucx.so" 2>"$work/errors"; then
+    echo "a job of three ran a session of two" >&2
+    exit 1
+  fi
+  grep -q "has 2 ranks, but the job has 3 processes" "$work/errors"
+else
+  echo "== C, as a job: left out, there is no UCX"
 fi
 
 echo "== C, on the build tree"

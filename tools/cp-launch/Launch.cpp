@@ -54,9 +54,8 @@ llvm::Error checkProgram(const ProgramFile &file,
 
 /// What could not be done in the end is told now.
 llvm::Error checkRun(const Program &program, const RunFlags &flags) {
-  if (flags.speaks())
-    if (llvm::Error error = checkOutputs(flags))
-      return error;
+  if (llvm::Error error = checkOutputs(flags))
+    return error;
   if (llvm::Error error = checkNames(flags, program))
     return error;
   return checkMemory(needHere(memoryNeed(program), flags), flags);

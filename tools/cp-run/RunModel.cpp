@@ -118,7 +118,7 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
   if (!session)
     return session.takeError();
   // Others would wait for one that ends before it has joined.
-  if (options.job && options.speaks())
+  if (options.job)
     if (llvm::Error error = checkOutputs(options))
       return tell(**session, std::move(error));
   llvm::Expected<ProgramRun> run =

@@ -80,11 +80,12 @@ rowsFor(const Options &options, llvm::ArrayRef<TensorSpec> specs) {
 llvm::Error explainModel(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
       !options.outputs.empty() || !options.gradients.empty() ||
-      !options.saveWeights.empty() || !options.report.empty())
+      !options.saveWeights.empty() || !options.report.empty() ||
+      !options.timeline.empty())
     return llvm::createStringError(
         "--explain runs nothing, so it takes no --check, --check-against, "
-        "--outputs, --gradients=FILE, --save-weights or --report; give these "
-        "to a run without it");
+        "--outputs, --gradients=FILE, --save-weights, --report or --timeline; "
+        "give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -111,11 +112,12 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
 llvm::Error emitProgram(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
       !options.outputs.empty() || !options.gradients.empty() ||
-      !options.saveWeights.empty() || !options.report.empty())
+      !options.saveWeights.empty() || !options.report.empty() ||
+      !options.timeline.empty())
     return llvm::createStringError(
         "--emit runs nothing, so it takes no --check, --check-against, "
-        "--outputs, --gradients=FILE, --save-weights or --report; give these "
-        "to a run without it");
+        "--outputs, --gradients=FILE, --save-weights, --report or --timeline; "
+        "give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -130,11 +132,11 @@ llvm::Error emitProgram(ModuleOp module, const Options &options) {
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
   if (options.check != Check::None || !options.checkAgainst.empty() ||
       !options.outputs.empty() || !options.saveWeights.empty() ||
-      !options.gradients.empty())
+      !options.gradients.empty() || !options.timeline.empty())
     return llvm::createStringError(
         "--trace-tokens moves ids and computes no numbers, so it takes no "
-        "--check, --check-against, --outputs, --gradients=FILE or "
-        "--save-weights; give these to a run without it");
+        "--check, --check-against, --outputs, --gradients=FILE, "
+        "--save-weights or --timeline; give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();

@@ -226,7 +226,8 @@ static uint64_t settingsOf(const RunFlags &flags) {
        {double(flags.repeats), double(flags.kernels == "reference"),
         double(flags.hasLoss), double(flags.outputs.empty()),
         double(flags.saveWeights.empty()), double(flags.gradients.empty()),
-        double(flags.ignoreUnusedWeights), double(flags.pieceBytes)})
+        double(flags.ignoreUnusedWeights), double(flags.pieceBytes),
+        double(flags.deviceFallback)})
     settings = addSetting(settings, number);
   for (const std::string *files :
        {&flags.inputs, &flags.rows, &flags.weights, &flags.labels})

@@ -193,10 +193,13 @@ llvm::Error checkFiles(llvm::ArrayRef<NamedFile> outputs,
 }
 
 llvm::Error checkOutputs(const RunFlags &options) {
+  // Each process writes a timeline of its own.
+  if (!options.speaks())
+    return checkFiles({{"--timeline", timelineFile(options), true}}, {});
   return checkFiles({{"--save-weights", options.saveWeights},
                      {"--outputs", options.outputs},
                      {"--gradients", options.gradients},
-                     {"--timeline", timelineFile(options)},
+                     {"--timeline", timelineFile(options), true},
                      {"--report", options.report, /*takesDevices=*/true}},
                     inputsOf(options));
 }

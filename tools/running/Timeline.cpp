@@ -12,6 +12,7 @@
 #include "Timeline.h"
 
 #include "Saving.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -64,7 +65,11 @@ json::Value timelineOf(llvm::ArrayRef<RankHistory> ranks) {
 }
 
 std::string timelineFile(const RunFlags &flags) {
-  if (flags.timeline.empty() || !flags.job)
+  // All of a job may write to one device.
+  llvm::sys::fs::file_status status;
+  bool isDevice = !llvm::sys::fs::status(flags.timeline, status) &&
+                  !llvm::sys::fs::is_regular_file(status);
+  if (flags.timeline.empty() || !flags.job || isDevice)
     return flags.timeline;
   llvm::SmallString<128> file(flags.timeline);
   llvm::StringRef extension = llvm::sys::path::extension(flags.timeline);

@@ -113,7 +113,7 @@ private:
   /// What could not be written in the end is told now.
   llvm::Error checkTargets() {
     if (!how.speaks())
-      return llvm::Error::success();
+      return checkOutputs(how);
     std::vector<NamedFile> inputs = inputsOf(how);
     inputs.push_back({"--data", options.data});
     if (!options.resume.empty())
@@ -121,7 +121,7 @@ private:
         inputs.push_back({"--resume", file});
     if (llvm::Error error =
             checkFiles({{"--save-weights", how.saveWeights},
-                        {"--timeline", timelineFile(how)},
+                        {"--timeline", timelineFile(how), true},
                         {"--csv", options.csv, /*takesDevices=*/true}},
                        inputs))
       return error;

@@ -167,6 +167,10 @@ TEST(Deferred, StandInTheHistoryWithTheirOwnTimes) {
     EXPECT_EQ(sum.is_deferred, 1);
     EXPECT_GE(sum.seconds, 0.01);
     EXPECT_EQ(sum.bytes_sent, world.counter(rank, "all_reduce", 1).bytes_sent);
+    // In which the rank waited for it.
+    EXPECT_GT(sum.exposed_seconds, 0);
+    EXPECT_NEAR(sum.exposed_seconds,
+                world.counter(rank, "all_reduce", 1).exposed_seconds, 1e-8);
     EXPECT_EQ(gather.id, 2);
     EXPECT_EQ(gather.is_deferred, 0);
   }

@@ -80,6 +80,7 @@ TEST(History, SaysWhatEachRankDidAndWhen) {
   ASSERT_EQ(last.size(), 1u);
   EXPECT_STREQ(last[0].op, "shift");
   EXPECT_EQ(cprt_context_history(world.context(0), nullptr, 0), 2u);
+  EXPECT_EQ(cprt_context_history(world.context(0), nullptr, 5), 2u);
   EXPECT_EQ(cprt_context_history(nullptr, nullptr, 0), 0u);
 }
 
@@ -105,8 +106,9 @@ TEST(History, KeepsTheLast) {
   }
   EXPECT_EQ(records[0].exposed_seconds, 1);
   EXPECT_EQ(records[0].bytes_sent, 9);
-  history.fail(more);
-  history.fail(-1);
+  history.markUnfinished(more);
+  history.markUnfinished(-1);
+  history.expose(-1, 1);
   history.read(records.data(), 1);
   EXPECT_EQ(records[0].id, all - 1);
   history.read(records.data(), records.size());
@@ -123,12 +125,16 @@ TEST(History, IsReadWhileRanksWait) {
     sum(context, 1, {0});
     if (rank != 1)
       return sum(context, 2, {0});
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    for (int64_t other = 0; other < 3; ++other) {
+    auto look = [&](int64_t other) {
       std::vector<cprt_record> records = historyOf(world.context(other));
       seen[size_t(other)] = records.size();
       isInside[size_t(other)] = records.back().seconds < 0;
-    }
+      return records.size() == 2;
+    };
+    // They are in it soon, and until the deadline.
+    while (!look(0) || !look(2))
+      std::this_thread::yield();
+    look(1);
   });
   EXPECT_THAT(seen, testing::ElementsAre(2, 1, 2));
   EXPECT_THAT(isInside, testing::ElementsAre(true, false, true));

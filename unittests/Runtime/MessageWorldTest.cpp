@@ -82,13 +82,16 @@ public:
   int64_t absentRank(int64_t rank, int64_t peer) {
     return ranks[size_t(rank)]->absentRank(peer);
   }
-  /// Delivers letters until there are none, which they are soon.
-  void exchange() {
+  /// Delivers letters until there are none, which they are soon; none to a rank
+  /// that is stopped.
+  void exchange(int64_t stopped = -1) {
     for (int i = 0; i < 100 && !letters.empty(); ++i) {
       std::vector<Letter> sent;
       sent.swap(letters);
       for (const Letter &letter : sent) {
         Whereabouts &to = *ranks[size_t(letter.to)];
+        if (letter.to == stopped)
+          continue;
         if (letter.kind == Letter::Kind::Where)
           to.answer(letter);
         else
@@ -165,6 +168,44 @@ TEST(Whereabouts, WhoHasNotComeIsFoundBesideWhoWait) {
   for (int64_t rank : group)
     if (isWaiting(rank))
       EXPECT_EQ(ranks.absentRank(rank, peerOf(rank)), absent);
+  EXPECT_THAT(ranks.failures, testing::IsEmpty());
+}
+
+/// Who was absent when a rank asked, and has come since, is not named.
+TEST(Whereabouts, WhoHasComeMeanwhileIsNotNamed) {
+  const std::vector<int64_t> group = {0, 1, 2, 3, 4};
+  AskingRanks ranks(5, 4);
+  auto askAll = [&](int64_t present) {
+    for (int64_t rank = 0; rank < present; ++rank)
+      ranks.waitFor(rank, (rank + 1) % present, group);
+    ranks.exchange();
+  };
+  for (int64_t rank = 0; rank < 3; ++rank)
+    ranks.enter(rank, group);
+  askAll(3);
+  for (int64_t rank = 0; rank < 3; ++rank)
+    EXPECT_GE(ranks.absentRank(rank, 0), 3);
+  ranks.enter(3, group);
+  askAll(4);
+  askAll(4);
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(ranks.absentRank(rank, (rank + 1) % 4), 4);
+  EXPECT_THAT(ranks.failures, testing::IsEmpty());
+}
+
+/// Rank 1 is late, and then waits for one that cannot say anything any more.
+TEST(Whereabouts, WhoIsStoppedIsNamedByWhoWaitsForIt) {
+  const std::vector<int64_t> group = {0, 1}, other = {1, 2};
+  AskingRanks ranks(3);
+  ranks.enter(0, group);
+  ranks.waitFor(0, 1, group);
+  ranks.exchange(/*stopped=*/2);
+  EXPECT_EQ(ranks.absentRank(0, 1), 1);
+  ranks.enter(1, other);
+  ranks.waitFor(1, 2, other);
+  ranks.waitFor(0, 1, group);
+  ranks.exchange(/*stopped=*/2);
+  EXPECT_EQ(ranks.absentRank(0, 1), 2);
   EXPECT_THAT(ranks.failures, testing::IsEmpty());
 }
 

@@ -29,7 +29,7 @@ struct ArtifactOptions {
 /// process that loads it, and needs no compiler there. Writing it takes a C
 /// compiler, the one that the environment names as CC, or cc. Errors: as of
 /// compileProgram; a processor that LLVM does not know; what the C compiler
-/// says.
+/// says; a file that cannot be written.
 llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
                           const ArtifactOptions &artifact,
                           const std::string &path);

@@ -75,7 +75,9 @@ struct RunOptions {
   /// The most of a tensor that is on its way between processes at one time, of
   /// all ranks together, where it travels in pieces (Session::stream).
   int64_t pieceBytes = 2 << 20;
-  /// Called when the ranks of this process end, whatever ends them.
+  /// Called as a session ends, behind its last step or a failure, with the
+  /// ranks of this process; not where a signal ends the process. Those of other
+  /// processes may wait for it to return.
   std::function<void(llvm::ArrayRef<RankHistory>)> onEnd;
   /// For tests of failures: called by each rank before its program; false makes
   /// the rank leave without running it, which fails the run.

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/// As many are kept.
+/// How many collectives of a rank are kept.
 #define CPRT_HISTORY_LENGTH 1024
 
 /// One collective of a rank.
@@ -36,10 +36,11 @@ typedef struct cprt_record {
   /// When it began, in seconds of a clock that all processes of a machine share
   /// and that never goes back.
   double start;
-  /// How long the rank took part; below 0 while it does, and of one that came
-  /// to no end.
+  /// How long the rank took part; below 0 while it does, and of one that failed
+  /// and so came to no end: what follows is then 0, or as far as is known.
   double seconds;
-  /// In which it did nothing else, as of cprt_counter.
+  /// In which it did nothing else, as of cprt_counter; of a deferred one, in
+  /// which it waited for it.
   double exposed_seconds;
   /// Bytes that went from this rank to others.
   int64_t bytes_sent;
@@ -47,9 +48,11 @@ typedef struct cprt_record {
   int32_t is_deferred;
 } cprt_record;
 
-/// Writes the last collectives of a rank, oldest first and at most `capacity`,
-/// and returns how many are kept. For any thread at any time, also while the
-/// rank is inside a call. Ranks that are alone in their group make none.
+/// Writes the last collectives of a rank, by their numbers and at most
+/// `capacity`, and returns how many are kept; of all its steps, whatever became
+/// of its counters. For any thread at any time, also while the rank is inside a
+/// call, but not for a signal's handler. Ranks that are alone in their group
+/// make none, and calls with ids below 0 are left out.
 size_t cprt_context_history(const cprt_context *context, cprt_record *out,
                             size_t capacity);
 

@@ -129,7 +129,7 @@ typedef struct cprt_program {
   /// The mesh, major axis first, as of cprt_options.
   const char *const *axis_names;
   const int64_t *axis_sizes;
-  /// Tells programs apart: as of cprt_job.
+  /// Tells programs apart, by what they do and by their names: as of cprt_job.
   uint64_t hash;
   /// One; two where a step is made of micro-batches: for each of these, and for
   /// the step; and two where forward and backward are called apart. The former

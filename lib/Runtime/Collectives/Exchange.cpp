@@ -29,17 +29,21 @@ Exchange::~Exchange() {
   visit.counter.exposedNanoseconds.fetch_add(
       std::chrono::nanoseconds(exposed).count(), std::memory_order_relaxed);
   if (number >= 0)
-    context.history->end(number, taken, exposed,
-                         visit.counter.bytesSent - bytesBefore);
+    context.history->end(
+        number, taken, exposed,
+        visit.counter.bytesSent.load(std::memory_order_relaxed) - bytesBefore);
 }
 
+/// What runs beside a program (ids below 0) is none of its history.
 void Exchange::record() {
+  if (call.id() < 0)
+    return;
   cprt_record begun = {};
   begun.op = call.op();
   begun.axes = group.axesMask;
   begun.id = call.id();
   begun.is_deferred = context.isBackground;
-  bytesBefore = visit.counter.bytesSent;
+  bytesBefore = visit.counter.bytesSent.load(std::memory_order_relaxed);
   number = context.recorded = context.history->begin(begun, start);
 }
 

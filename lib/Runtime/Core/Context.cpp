@@ -28,8 +28,10 @@ static std::string peerText(int64_t rank, cprt_status status,
   return "a rank failed";
 }
 
-cprt_context::cprt_context(cprt_world &world, int64_t rank)
-    : world(world), rank(rank) {}
+cprt_context::cprt_context(cprt_world &world, int64_t rank,
+                           std::shared_ptr<History> shared)
+    : world(world), rank(rank),
+      history(shared ? std::move(shared) : std::make_shared<History>()) {}
 
 Error cprt_context::openQueue(int64_t number) {
   if (!world.device)
@@ -132,6 +134,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
   context->recorded = -1;
+  bool hasFailed = false;
   try {
     Error failure = context->call.decode(signature.name, desc, buffers);
     if (!failure && stream)
@@ -144,13 +147,15 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
       failure = context->deviceOfCall()
                     ? runOnDevice(*context, context->call, body)
                     : body(*context, context->call);
+    hasFailed = failure.has_value();
     if (failure)
       context->fail(failure->status, std::move(failure->message));
   } catch (const std::bad_alloc &) {
+    hasFailed = true;
     failOutOfMemory(*context);
   }
-  if (context->hasFailed())
-    context->history->fail(context->recorded);
+  if (hasFailed)
+    context->history->markUnfinished(context->recorded);
 }
 
 extern "C" int64_t cprt_context_rank(const cprt_context *context) {

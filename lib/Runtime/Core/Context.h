@@ -27,7 +27,9 @@ class Entry;
 /// Everything but `status`, `message` and `entered` belongs to the thread
 /// that is inside a program call.
 struct cprt_context {
-  cprt_context(cprt_world &world, int64_t rank);
+  /// Without a history it has one of its own.
+  cprt_context(cprt_world &world, int64_t rank,
+               std::shared_ptr<cp::runtime::History> history = nullptr);
   ~cprt_context();
 
   /// In a world with a device: this rank's queue there, as the `number`th rank
@@ -51,9 +53,8 @@ struct cprt_context {
 
   cp::runtime::Counters counters;
   /// A courier's own context has that of its rank.
-  std::shared_ptr<cp::runtime::History> history =
-      std::make_shared<cp::runtime::History>();
-  /// What the call under way has there; below 0 for nothing.
+  const std::shared_ptr<cp::runtime::History> history;
+  /// What the last call has there; below 0 for nothing.
   int64_t recorded = -1;
   /// In a world with a device.
   std::unique_ptr<cp::runtime::DeviceQueue> queue;

@@ -25,9 +25,8 @@ bool Courier::Errand::writes(void *const *outs, size_t number) const {
 }
 
 Courier::Courier(Context &context)
-    : context(context), twin(context.world, context.rank) {
+    : context(context), twin(context.world, context.rank, context.history) {
   twin.isBackground = true;
-  twin.history = context.history;
   thread = std::thread([this] { run(); });
 }
 
@@ -55,6 +54,7 @@ void Courier::begin(cprt_op *op, const int64_t *desc, void *const *buffers,
   errand.numOuts = size_t(desc[1]);
   errand.isDone = false;
   errand.count = {};
+  errand.recorded = -1;
   errands.splice(errands.end(), made);
   changed.notify_all();
 }
@@ -88,12 +88,15 @@ void Courier::settle(const Errand &errand, double exposedSeconds) {
                               std::memory_order_relaxed);
   counter.exposedNanoseconds.fetch_add(int64_t(1e9 * exposedSeconds),
                                        std::memory_order_relaxed);
+  context.history->expose(errand.recorded, exposedSeconds);
 }
 
 void Courier::make(Errand &errand) {
+  twin.recorded = -1;
   errand.op(&twin, nullptr, errand.desc, errand.buffers.data());
   twin.counters.read(&errand.count, countersOfACall);
   twin.counters.clear();
+  errand.recorded = twin.recorded;
   if (twin.hasFailed())
     context.fail(cprt_context_status(&twin), cprt_context_message(&twin));
 }

@@ -49,6 +49,8 @@ private:
     bool isDone = false;
     /// Once it is done: what it moved.
     cprt_counter count = {};
+    /// And what the rank's history calls it.
+    int64_t recorded = -1;
 
     bool writes(void *const *outs, size_t number) const;
   };

@@ -23,17 +23,18 @@ public:
   /// That a collective begins; `record` has what is known of it. Returns its
   /// number.
   int64_t begin(cprt_record record, Clock::time_point start);
-  /// That it has ended. Nothing if its record is gone.
+  /// That it has ended. The same of these: nothing if its record is gone.
   void end(int64_t number, Clock::duration taken, Clock::duration exposed,
            int64_t bytesSent);
-  /// That it had come to no end when it ended.
-  void fail(int64_t number);
+  /// That it failed, and so has come to no end.
+  void markUnfinished(int64_t number);
+  /// That the rank did nothing else meanwhile for so many seconds.
+  void expose(int64_t number, double seconds);
   size_t read(cprt_record *out, size_t capacity) const;
 
 private:
-  cprt_record &at(int64_t number) {
-    return records[size_t(number) % records.size()];
-  }
+  /// Null if it is gone, or a number below 0.
+  cprt_record *find(int64_t number);
 
   mutable std::mutex mutex;
   /// Guarded by it.

@@ -32,7 +32,8 @@ struct Letter {
     Failure,
     /// "Where are you?", asked of a rank that another waits for.
     Where,
-    /// The answer: who has not come, as far as the one knows who is asked.
+    /// The answer: who has not come, as far as the one knows who is asked, and
+    /// how it knows.
     Absent,
     /// The last letter of a rank.
     Bye,

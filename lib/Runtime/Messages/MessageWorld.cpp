@@ -16,6 +16,10 @@
 
 using namespace cp::runtime;
 
+/// Where messages go between cards, those of a launch end together: so many
+/// ranks are asked beside the one that is waited for.
+static constexpr size_t numAside = 8;
+
 /// What 32 bits of a letter's address hold, with room to spare.
 static constexpr int64_t maxProcesses = 1 << 20;
 /// For how long rank 0 hands letters on once something has failed.
@@ -35,10 +39,6 @@ MessageWorld::~MessageWorld() {
   transport.destroy(transport.state, !whereabouts || hasFailed());
 }
 
-/// Where messages go between cards, those of a launch end together: so many
-/// ranks are asked beside the one that is waited for.
-static constexpr size_t numAsked = 8;
-
 void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
   auto size = size_t(mesh.numRanks());
   contexts.resize(size);
@@ -48,7 +48,7 @@ void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
   whereabouts = std::make_unique<Whereabouts>(
       rank, [this](Letter letter) { control->send(std::move(letter)); },
       [this](Failure failure) { end(std::move(failure)); },
-      transport.post_on_device ? numAsked : 0);
+      transport.post_on_device ? numAside : 0);
   if (mesh.numRanks() > 1)
     control->listen(*this);
 }

@@ -71,9 +71,9 @@ void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
       mine = {rank,         mine.epoch + 1, peer, group, calls[group].number,
               hashOf(call), call.describe()};
       absent = -1;
-      isCertain = false;
       isWaiting = true;
     }
+    trust = Trust::Guess;
     path[0] = mine;
     aside = nextAside();
   }
@@ -82,17 +82,19 @@ void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
     ask(path, other);
 }
 
-/// Ranks of the group to ask beside the one that is waited for: at each time
-/// others, and each rank others than its neighbour.
+/// Ranks of the group to ask beside the one that is waited for: who was absent,
+/// and at each time others, each rank others than its neighbour.
 std::vector<int64_t> Whereabouts::nextAside() {
   std::vector<int64_t> others;
+  if (numAside && absent >= 0 && absent != mine.peer)
+    others.push_back(absent);
   const std::vector<int64_t> &group = mine.group;
   auto own =
       size_t(std::find(group.begin(), group.end(), rank) - group.begin());
   for (size_t i = 1; i < group.size() && others.size() < numAside; ++i) {
     lastAside = lastAside % (group.size() - 1) + 1;
     int64_t other = group[(own + lastAside) % group.size()];
-    if (other != mine.peer)
+    if (other != mine.peer && other != absent)
       others.push_back(other);
   }
   return others;
@@ -167,13 +169,30 @@ Error Whereabouts::compare(const Wait &asker) {
 }
 
 /// Whom the first rank on a way waits for in the end, as far as is known here.
-void Whereabouts::tellAbsent(const Wait &first, int64_t who, bool isCertain) {
+void Whereabouts::tellAbsent(const Wait &first, int64_t who, Trust how) {
   send({Letter::Kind::Absent, rank, first.rank,
         TextWriter()
             .number(first.epoch)
             .number(uint64_t(who))
-            .number(isCertain)
+            .number(uint64_t(how))
             .take()});
+}
+
+/// CPRT_MISMATCH if a way that has come back to this rank is a cycle of ranks
+/// that wait for each other.
+Error Whereabouts::judgeCycle(const std::vector<Wait> &path) const {
+  // Within one call there is none: what they wait for is on its way.
+  bool isOneCall = std::all_of(path.begin(), path.end(), [&](const Wait &wait) {
+    return wait.group == mine.group && wait.number == mine.number;
+  });
+  if (path.front().epoch != mine.epoch || isOneCall)
+    return std::nullopt;
+  return Failure{CPRT_MISMATCH,
+                 "ranks wait for each other in different groups: rank " +
+                     std::to_string(rank) + " is at " + mine.call + ", rank " +
+                     std::to_string(path.back().rank) + " is at " +
+                     path.back().call +
+                     "; expected the same order of calls on every rank"};
 }
 
 /// What a question means; hands it on if that is not for this rank to say. The
@@ -191,36 +210,26 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
     return std::nullopt;
   if (!isWaiting) {
     if (number < asker.number)
-      tellAbsent(first, rank, /*isCertain=*/true);
+      tellAbsent(first, rank, Trust::Itself);
     return std::nullopt;
   }
+  bool isTold = trust == Trust::Itself;
+  int64_t waited = isTold ? absent : mine.peer;
+  Trust how = isTold ? Trust::Told : Trust::Guess;
   if (asker.peer != rank) {
-    if (isCertain || number < asker.number)
-      tellAbsent(first, isCertain ? absent : mine.peer, isCertain);
+    if (isTold || number < asker.number)
+      tellAbsent(first, waited, how);
     return std::nullopt;
   }
-  if (first.rank == rank) {
-    // Within one call there is no cycle: what they wait for is on its way.
-    bool isOneCall =
-        std::all_of(path.begin(), path.end(), [&](const Wait &wait) {
-          return wait.group == mine.group && wait.number == mine.number;
-        });
-    if (first.epoch != mine.epoch || isOneCall)
-      return std::nullopt;
-    return Failure{CPRT_MISMATCH,
-                   "ranks wait for each other in different groups: rank " +
-                       std::to_string(rank) + " is at " + mine.call +
-                       ", rank " + std::to_string(asker.rank) + " is at " +
-                       asker.call +
-                       "; expected the same order of calls on every rank"};
-  }
+  if (first.rank == rank)
+    return judgeCycle(path);
   bool wasHere = std::any_of(path.begin(), path.end(), [&](const Wait &wait) {
     return wait.rank == rank;
   });
   if (wasHere)
     return std::nullopt;
   // One that is stopped altogether will not answer for itself.
-  tellAbsent(first, isCertain ? absent : mine.peer, isCertain);
+  tellAbsent(first, waited, how);
   std::vector<Wait> further = path;
   further.push_back(mine);
   ask(further, mine.peer);
@@ -231,14 +240,14 @@ void Whereabouts::hearOfAbsence(const Letter &letter) {
   TextReader reader(letter.text);
   uint64_t epoch = reader.number();
   auto who = int64_t(reader.number());
-  bool isSaid = reader.number() != 0;
+  auto how = Trust(reader.number());
   std::lock_guard<std::mutex> lock(mutex);
-  if (reader.hasFailed() || !isWaiting || mine.epoch != epoch)
+  // Others may not know yet that this rank has come.
+  if (reader.hasFailed() || !isWaiting || mine.epoch != epoch || who == rank ||
+      how < trust)
     return;
-  // What is certain stays.
-  if (isSaid || !isCertain)
-    absent = who;
-  isCertain |= isSaid;
+  absent = who;
+  trust = how;
 }
 
 void Whereabouts::answer(const Letter &letter) {

@@ -14,8 +14,10 @@
 //
 // Where a transport's messages of one call end together, who has come to it may
 // wait for each other, and not for the one that has not. A rank then asks some
-// others of the group too, whom it tells what it has learnt when they ask: all
-// know it after a few rounds.
+// others of the group too, and is told by those that have it from the absent
+// one itself, which it asks from then on: all know it after a few rounds. What
+// was learnt counts until a rank asks again, since who was absent may have
+// come.
 //
 // (Chandy, Misra and Haas, "Distributed deadlock detection", ACM TOCS 1(2),
 // 1983. Demers et al., "Epidemic algorithms for replicated database
@@ -94,12 +96,16 @@ private:
     uint64_t number = 0, hash = 0;
     std::string call;
   };
+  /// How an answer knows who is absent: it guesses, from whom it waits for; it
+  /// has been told by that one; it is that one.
+  enum class Trust : uint64_t { Guess, Told, Itself };
   static void write(TextWriter &writer, const Wait &wait);
   static Wait read(TextReader &reader);
   void ask(const std::vector<Wait> &path, int64_t whom);
   std::vector<int64_t> nextAside();
+  Error judgeCycle(const std::vector<Wait> &path) const;
   Error judge(const std::vector<Wait> &path);
-  void tellAbsent(const Wait &first, int64_t who, bool isCertain);
+  void tellAbsent(const Wait &first, int64_t who, Trust trust);
   Error compare(const Wait &asker);
 
   const int64_t rank;
@@ -112,9 +118,10 @@ private:
   std::map<std::vector<int64_t>, Calls> calls;
   Wait mine;
   bool isWaiting = false, isInside = false;
-  /// Who has not come, of the wait, and whether that one has said so itself.
+  /// Who has not come, of the wait, and how that is known since the last time
+  /// that this rank asked.
   int64_t absent = -1;
-  bool isCertain = false;
+  Trust trust = Trust::Guess;
   /// Whom was asked aside last, as steps from this rank in its group.
   size_t lastAside = 0;
 };
