@@ -61,7 +61,7 @@ public:
             letter.from = rank;
             letters.push_back(std::move(letter));
           },
-          [this](cp::runtime::Failure failure) {
+          [this](const cp::runtime::Failure &failure) {
             failures.push_back(failure.message);
           },
           numAside));
