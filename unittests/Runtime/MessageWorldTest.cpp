@@ -143,7 +143,9 @@ TEST(Whereabouts, WhoHasNotComeIsFoundBesideWhoWait) {
   constexpr int64_t count = 23;
   std::vector<int64_t> group(count);
   std::iota(group.begin(), group.end(), 0);
-  std::mt19937_64 random(testSeed());
+  uint64_t seed = testSeed();
+  SCOPED_TRACE(testing::Message() << "CP_TEST_SEED=" << seed);
+  std::mt19937_64 random(seed);
   std::shuffle(group.begin(), group.end(), random);
   int64_t absent = group[3], gone = group[7];
   AskingRanks ranks(count, 4);
