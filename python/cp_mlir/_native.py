@@ -81,13 +81,16 @@ class Program(c.Structure):
 
 
 class Transport(c.Structure):
+    """A plug-in fills it in, and the runtime reads it: functions are theirs alone, and
+    there is room for those that later plug-ins have."""
+
     _fields_ = (
         ("struct_size", c.c_size_t),
         ("state", c.c_void_p),
         ("name", c.c_char_p),
         ("rank", c.c_int64),
         ("size", c.c_int64),
-        ("functions", c.c_void_p * 8),
+        ("functions", c.c_void_p * 64),
     )
 
 
@@ -100,6 +103,8 @@ class Job(c.Structure):
         ("program", c.c_uint64),
         ("local_ranks", c.c_int64),
         ("listener", c.c_int32),
+        # As of Transport.
+        ("room", c.c_int64 * 32),
     )
 
 

@@ -106,11 +106,13 @@ class World:
             )
         except native.CprtError as error:
             # The others are on their way, and would wait for this rank.
-            job.struct_size, job.rank = c.sizeof(job), self.rank
+            job.struct_size, job.rank = native.Job.room.offset, self.rank
             native.runtime().cprt_messages_decline(
                 c.byref(job), self.size, str(error).encode(), 0, None, 0
             )
             raise
+        for struct in (transport, job):
+            assert struct.struct_size <= c.sizeof(struct), "it has written past it"
         native.checked(
             lambda *text: native.runtime().cprt_messages_create(
                 c.byref(options),
