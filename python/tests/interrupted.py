@@ -15,6 +15,14 @@ import torch.distributed as dist
 import cp_mlir
 
 folder = Path(sys.argv[1])
+
+
+def wait_for(file: str) -> None:
+    last = time.time() + 60
+    while not (folder / file).exists() and time.time() < last:
+        time.sleep(0.05)
+
+
 # A shell's background processes are born with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
@@ -31,11 +39,13 @@ if cp.rank == 0:
     except KeyboardInterrupt:
         print("KeyboardInterrupt", time.time() - start, flush=True)
         (folder / "ended").touch()
+        # What it has to say is on its way, and os._exit would not wait for that.
+        wait_for("told")
         os._exit(0)
-while not (folder / "ended").exists():
-    time.sleep(0.05)
+wait_for("ended")
 try:
     model(**batch)
 except cp_mlir.CprtError as error:
     print(str(error).replace("\n", " "), flush=True)
+    (folder / "told").touch()
     os._exit(0)
