@@ -33,6 +33,9 @@ static constexpr llvm::StringLiteral patterns[] = {
     "]",
     "(dimensions|permutation)[[:space:]]*=[[:space:]]*\\[[^]]*[0-9][[:space:]]+"
     "[0-9]",
+    // The parser of linalg.generic takes each element for a string.
+    "iterator_types[[:space:]]*=[[:space:]]*\\[([^]]*,)?[[:space:]]*"
+    "[^]\",[:space:]]",
 };
 
 bool cp::fuzz::hasUpstreamBug(llvm::StringRef text) {
