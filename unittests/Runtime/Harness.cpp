@@ -309,6 +309,8 @@ bool cp::test::sendsMessages() {
   return isTransport("mailbox") || isTransport("nccl");
 }
 
+bool cp::test::takesAnyMessage() { return isTransport("nccl"); }
+
 void cp::test::meetAll(cprt_context *context, const Sizes &mesh) {
   if (!sendsMessages())
     return;

@@ -132,6 +132,9 @@ private:
 
 /// Whether worlds are of ranks that send messages.
 bool sendsMessages();
+/// Whether a call may take a message of another one, as over NCCL, whose
+/// messages have no tags; it sees then that it is none of its own.
+bool takesAnyMessage();
 
 /// Where ranks send messages, one that needs nothing of another goes on without
 /// it. This makes it need something of all ranks of the mesh, so that it learns
