@@ -35,7 +35,9 @@ static cprt_world *join(const char *path, int64_t &rank) {
     fail(dlerror());
   auto *open = reinterpret_cast<cprt_transport_open_fn *>(symbol);
   cprt_transport transport = {};
+  transport.struct_size = sizeof transport;
   cprt_job job = {};
+  job.struct_size = sizeof job;
   char message[512] = "";
   if (open(&transport, &job, message, sizeof message) != CPRT_OK)
     fail(message);

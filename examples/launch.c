@@ -153,7 +153,9 @@ static cprt_world *make_world(const char *transport_path) {
   cprt_status status;
   if (transport_path) {
     cprt_transport transport = {0};
+    transport.struct_size = sizeof transport;
     cprt_job job = {0};
+    job.struct_size = sizeof job;
     cprt_transport_open_fn *open =
         (cprt_transport_open_fn *)load(transport_path, "cprt_transport_open");
     status = open(&transport, &job, message, sizeof message);

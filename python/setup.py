@@ -1,6 +1,7 @@
 """Puts the runtime, the transports and the compiler of a build into the package.
 
-CP_MLIR_BUILD names the build's folder; ../build without it.
+CP_MLIR_BUILD names the build's folder; ../build without it. What the preset cuda has
+built beside it, ../build-cuda, is for cards.
 """
 
 import os
@@ -17,9 +18,13 @@ class BuildWithNative(build_py):
     def run(self) -> None:
         super().run()
         build = Path(os.environ.get("CP_MLIR_BUILD", HERE.parent / "build"))
-        files = [build / "bin" / "cp-run", *sorted(build.glob("lib/libcprt*.so"))]
+        tools = [build / "bin" / name for name in ("cp-compile", "cp-run")]
+        files = [*tools, *sorted(build.glob("lib/libcprt*.so"))]
+        cards = build.with_name(f"{build.name}-cuda") / "lib" / "libcprt_cuda.so"
+        if cards.exists():
+            files.append(cards)
         missing = [file for file in files if not file.exists()]
-        if missing or len(files) < 2:
+        if missing or build / "lib" / "libcprt.so" not in files:
             raise SystemExit(
                 f"cp-mlir: {build} has no {missing or 'lib/libcprt.so'}; run "
                 "scripts/build.sh first, or name the build's folder by CP_MLIR_BUILD"

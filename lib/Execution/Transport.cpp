@@ -45,7 +45,9 @@ llvm::Expected<std::string> Transport::find(llvm::StringRef name,
 llvm::Error Transport::open() {
   char message[512] = "";
   opened = {};
+  opened.struct_size = sizeof(opened);
   job = {};
+  job.struct_size = sizeof(job);
   cprt_status status = function(&opened, &job, message, sizeof message);
   if (status != CPRT_OK)
     return errorOf(status, message);

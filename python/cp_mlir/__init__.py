@@ -6,7 +6,7 @@
     loss.backward()
     cp.sum_gradients()
 
-Programs that cp-run compiled are operators: see load(). torch is imported when it is
+Programs that cp-compile wrote are operators: see load(). torch is imported when it is
 needed, and not before.
 """
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import CprtError
 from .compiler import CompileError, Sharding, compile_ir
 from .program import Program, TensorSpec
-from .world import CollectiveCount, World
+from .world import CollectiveCount, CollectiveRecord, World
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -32,6 +32,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "CollectiveCount",
+    "CollectiveRecord",
     "CompileError",
     "CompiledModel",
     "ContextParallel",

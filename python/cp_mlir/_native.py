@@ -1,5 +1,5 @@
-"""The C interface by ctypes: structures of cprt.h, cprt_program.h, cprt_transport.h
-and cprt_batch.h, and where the libraries are."""
+"""The C interface by ctypes: structures of cprt.h and of the headers beside it, and
+where the libraries are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 
 class CprtError(RuntimeError):
@@ -21,6 +21,33 @@ class CprtError(RuntimeError):
         self.status = status
 
 
+class DeviceTable(c.Structure):
+    """A plug-in fills it in, and the runtime reads it: functions are theirs alone, and
+    there is room for those that later plug-ins have."""
+
+    _fields_ = (
+        ("struct_size", c.c_size_t),
+        ("state", c.c_void_p),
+        ("name", c.c_char_p),
+        ("is_host_memory", c.c_int32),
+        ("functions", c.c_void_p * 64),
+    )
+
+
+# Memory of the caller's: (state, bytes, stream) -> block, (state, block, stream).
+ALLOCATE = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p)
+RELEASE = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_void_p)
+
+
+class Allocator(c.Structure):
+    _fields_ = (
+        ("struct_size", c.c_size_t),
+        ("state", c.c_void_p),
+        ("allocate", ALLOCATE),
+        ("release", RELEASE),
+    )
+
+
 class Options(c.Structure):
     _fields_ = (
         ("struct_size", c.c_size_t),
@@ -29,6 +56,10 @@ class Options(c.Structure):
         ("deadline_ms", c.c_int64),
         ("kernels", c.c_int),
         ("threads", c.c_int64),
+        ("device", c.POINTER(DeviceTable)),
+        ("device_fallback", c.c_int32),
+        ("device_number", c.c_int64),
+        ("allocator", c.POINTER(Allocator)),
     )
 
 
@@ -81,8 +112,7 @@ class Program(c.Structure):
 
 
 class Transport(c.Structure):
-    """A plug-in fills it in, and the runtime reads it: functions are theirs alone, and
-    there is room for those that later plug-ins have."""
+    """As of DeviceTable."""
 
     _fields_ = (
         ("struct_size", c.c_size_t),
@@ -103,7 +133,7 @@ class Job(c.Structure):
         ("program", c.c_uint64),
         ("local_ranks", c.c_int64),
         ("listener", c.c_int32),
-        # As of Transport.
+        # As of DeviceTable.
         ("room", c.c_int64 * 32),
     )
 
@@ -116,6 +146,23 @@ class Counter(c.Structure):
         ("bytes_sent", c.c_int64),
         ("exposed_seconds", c.c_double),
     )
+
+
+class Record(c.Structure):
+    _fields_ = (
+        ("op", c.c_char_p),
+        ("axes", c.c_uint64),
+        ("id", c.c_int64),
+        ("number", c.c_int64),
+        ("start", c.c_double),
+        ("seconds", c.c_double),
+        ("exposed_seconds", c.c_double),
+        ("bytes_sent", c.c_int64),
+        ("is_deferred", c.c_int32),
+    )
+
+
+HISTORY_LENGTH = 1024
 
 
 class BatchOptions(c.Structure):
@@ -157,6 +204,16 @@ ROLE_PARAMETER, ROLE_RESIDUAL = 1, 4
 MESSAGE_BYTES = 1024
 
 
+_Sized = TypeVar("_Sized", bound=c.Structure)
+
+
+def sized(kind: type[_Sized]) -> _Sized:
+    """One that says how large it is, and is zero otherwise."""
+    made = kind()
+    made.struct_size = c.sizeof(kind)  # type: ignore[attr-defined]
+    return made
+
+
 def folders() -> list[Path]:
     """Where libraries and tools may be: CP_MLIR_BUILD, a build's folder; what was
     installed with the package; the build beside the package's sources."""
@@ -183,6 +240,25 @@ def find(name: str) -> Path:
         "(scripts/build.sh, pip install ./python), or name the build's folder by "
         "CP_MLIR_BUILD"
     )
+
+
+def plug_in(name: str, function: str, *structures: type[c.Structure]) -> Any:
+    """What `libcprt_<name>.so` exports: a function of these structures, which it fills
+    in, and of a message and its room. FileNotFoundError where there is no such file."""
+    found = getattr(c.CDLL(str(find(f"libcprt_{name}.so"))), function)
+    found.restype = c.c_int
+    found.argtypes = [*map(c.POINTER, structures), c.c_char_p, c.c_size_t]
+    return found
+
+
+def missing(name: str) -> str:
+    """Says that there is no such plug-in, and which ones there are."""
+    there = sorted(
+        file.stem.removeprefix("libcprt_")
+        for folder in folders()
+        for file in folder.glob("libcprt_*.so")
+    )
+    return f"no libcprt_{name}.so is there, but {', '.join(there) or 'none'}"
 
 
 # Result and arguments of what is called.
@@ -218,6 +294,13 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [c.c_void_p, c.POINTER(Counter), c.c_size_t],
     ),
     "cprt_context_reset_counters": (None, [c.c_void_p]),
+    "cprt_context_history": (
+        c.c_size_t,
+        [c.c_void_p, c.POINTER(Record), c.c_size_t],
+    ),
+    "cprt_synchronize": (None, [c.c_void_p]),
+    "cprt_run_after": (None, [c.c_void_p, c.c_void_p]),
+    "cprt_run_before": (None, [c.c_void_p, c.c_void_p]),
     "cprt_program_check": (c.c_int, [c.POINTER(Program), c.c_char_p, c.c_size_t]),
     "cprt_tensor_split": (
         c.c_int,

@@ -174,7 +174,7 @@ class Batch:
         gather(None, 0)
         tensor = _made_as(described)
         gather(tensor.data_ptr(), tensor.nbytes)
-        return tensor
+        return tensor.to(parts[0].device)
 
 
 def _described(tensor: Tensor, name: str, dim: int = 1) -> native.BatchTensor:

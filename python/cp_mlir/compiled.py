@@ -207,7 +207,7 @@ class CompiledModel(nn.Module, RowSharing):
         entries: int,
     ) -> Operator:
         given = {
-            name: torch.zeros(shape, dtype=dtype)
+            name: torch.zeros(shape, dtype=dtype, device=self.world.device.of_torch)
             for name, (shape, dtype) in wholes.items()
         }
         wrt = [name for name, each in given.items() if each.is_floating_point()]
@@ -219,6 +219,7 @@ class CompiledModel(nn.Module, RowSharing):
                 self.sharding,
                 wrt=wrt,
                 overlap=self.overlap,
+                for_cards=self.world.device.is_card,
             ),
         )
         return load(path, self.group, world=self.world)
@@ -248,6 +249,7 @@ def compile_model(
     transport: str | None = None,
     deadline: float = 60.0,
     threads: int = 0,
+    device: str | torch.device | None = None,
     **inputs: Tensor,
 ) -> CompiledModel:
     """A model as one program of the ranks of `group` (Sharding, World) for each shape
@@ -261,7 +263,12 @@ def compile_model(
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
     world = shared_world(
-        sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
+        sharding.sizes,
+        group,
+        transport=transport,
+        deadline=deadline,
+        threads=threads,
+        device=device,
     )
     names = tuple(inputs) or ("input_ids",)
     compiled = CompiledModel(model, group, sharding, world, names, overlap)

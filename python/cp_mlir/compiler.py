@@ -26,7 +26,7 @@ SCANS = ("chain", "gather", "doubling", "pipelined", "transposed")
 
 @dataclass(frozen=True)
 class Sharding:
-    """How a model is cut over ranks; the same words as of cp-run.
+    """How a model is cut over ranks; the same words as of cp-compile.
 
     strategy: "sequence", "hidden" or "2d", of Mamba-2 mixers.
     attention: "ring", "ulysses", "gather" or "2d"; without it what goes with the
@@ -107,6 +107,7 @@ def compile_ir(
     partial_gradients: bool = False,
     overlap: bool = False,
     target_cpu: str = "",
+    for_cards: bool = False,
 ) -> Path:
     """Compiles a module of whole tensors; the path of the program, which is that of
     the last time where nothing has changed.
@@ -116,10 +117,11 @@ def compile_ir(
     the caller adds up with all other gradients of the model. `overlap`: the program
     sums gradients while its backward pass goes on, for the memory of a layer's.
     `target_cpu`: the least processor, "native" for this one; without it x86-64-v3 on
-    x86-64. Errors: CompileError with what the compiler says.
+    x86-64. `for_cards`: a program that cards run too (load(), device="cuda").
+    Errors: CompileError with what the compiler says.
     """
     sharding = sharding or Sharding()
-    tool = native.find("cp-run")
+    tool = native.find("cp-compile")
     flags = sharding.flags()
     if target_cpu:
         flags.append(f"--target-cpu={target_cpu}")
@@ -129,6 +131,8 @@ def compile_ir(
         flags.append("--partial-gradients")
     if overlap:
         flags.append("--overlap")
+    if for_cards:
+        flags.append("--device=cuda")
     version = tool.stat()
     key = hashlib.sha256(
         "\0".join(
@@ -146,7 +150,7 @@ def compile_ir(
         made = Path(partial.name)
     try:
         done = subprocess.run(
-            [str(tool), "-", *flags, f"--emit={made}"],
+            [str(tool), "-", *flags, f"-o={made}"],
             input=text,
             capture_output=True,
             text=True,

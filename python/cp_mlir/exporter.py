@@ -45,7 +45,8 @@ def export(model: nn.Module, *, documents: int = 0, **inputs: Tensor) -> str:
             )
         rows = _rows_of([tensor.shape for tensor in inputs.values()])
         if _POSITIONS in inspect.signature(model.forward).parameters:
-            named[_POSITIONS] = torch.arange(rows[1]).repeat(rows[0], 1)
+            there = next(iter(inputs.values())).device
+            named[_POSITIONS] = torch.arange(rows[1], device=there).repeat(rows[0], 1)
     with layers_whole(model, counts_from_zero=_POSITIONS not in inputs):
         program = torch.export.export(model, (), named, strict=False)
     names = {id(each): name for name, each in model.named_parameters()}

@@ -32,7 +32,7 @@ class Kept:
     """What a backward entry reads of its forward pass: in one tensor of bytes, since
     torch takes a while to make each tensor and to keep it."""
 
-    def __init__(self, specs: Sequence[TensorSpec]) -> None:
+    def __init__(self, specs: Sequence[TensorSpec], device: torch.device) -> None:
         self.places: dict[str, int] = {}
         gaps: list[int] = []
         end = 0
@@ -43,7 +43,7 @@ class Kept:
             self.places[spec.name] = begin
             end = begin + size * math.prod(spec.local_shape)
         """The bytes between, which nobody writes."""
-        self.gaps = torch.tensor(gaps, dtype=torch.int64)
+        self.gaps = torch.tensor(gaps, dtype=torch.int64, device=device)
         self.spec = TensorSpec(
             "what the forward pass kept",
             "uint8",
@@ -56,6 +56,13 @@ class Kept:
         )
 
 
+def _is_on(device: torch.device) -> Any:
+    """Whether a tensor is there; of the host's, in a third of the time."""
+    if device.type == "cpu":
+        return operator.attrgetter("is_cpu")
+    return lambda tensor: tensor.device == device
+
+
 class Callable:
     """An entry of a program, with tensors of torch: arguments and results in their
     order, and behind them the bytes that are kept, if there are any."""
@@ -63,6 +70,8 @@ class Callable:
     def __init__(self, program: Program, index: int, world: World, kept: Kept) -> None:
         self.entry: Entry = program.entries[index]
         self.world = world
+        self.device = world.device.of_torch
+        self._is_here = _is_on(world.device.of_torch)
         self.run = program.table.contents.entries[index].run
         arguments, results = self.entry.arguments, self.entry.results
         self._pointers = c.c_void_p * (len(arguments) + len(results))
@@ -76,7 +85,8 @@ class Callable:
         ]
         # Of one element each; made like them is in half the time of torch.empty.
         self._prototypes = [
-            torch.empty(1, dtype=dtype).expand(shape) for shape, dtype in self._results
+            torch.empty(1, dtype=dtype, device=self.device).expand(shape)
+            for shape, dtype in self._results
         ]
         self._gaps = kept.gaps if kept.spec in given and len(kept.gaps) else None
         # Of each of the entry's: which tensor it is in, and how far.
@@ -101,13 +111,7 @@ class Callable:
             self.world.fail(str(error))
             raise
         results = list(map(torch.empty_like, self._prototypes))
-        pointers = self.frame(held, results)
-        self.world.is_inside = True
-        try:
-            self.run(self.world.context, None, pointers)
-        finally:
-            self.world.is_inside = False
-        self.world.check()
+        self.world.run(self.run, self.frame(held, results))
         # What is equal is so to the byte.
         if self._gaps is not None:
             results[-1].index_fill_(0, self._gaps, 0)
@@ -132,7 +136,7 @@ class Callable:
             if tensor.dtype is dtype
             and tensor.shape == shape
             and tensor.is_contiguous()
-            and tensor.is_cpu
+            and self._is_here(tensor)
             else self._as_taken(tensor, spec, dtype)
             for tensor, (spec, dtype, shape) in zip(
                 tensors, self._arguments, strict=True
@@ -141,10 +145,10 @@ class Callable:
 
     def _as_taken(self, tensor: Tensor, spec: TensorSpec, dtype: torch.dtype) -> Tensor:
         what = f"'{spec.name}' of '{self.entry.name}'"
-        if not tensor.is_cpu:
+        if not self._is_here(tensor):
             raise ValueError(
-                f"{what} is on {tensor.device}, but the program runs on the cpu; move "
-                "it there by .cpu()"
+                f"{what} is on {tensor.device}, but the program runs on {self.device}; "
+                f"move it there by .to('{self.device}'), or name its own by device="
             )
         if tensor.dtype is not dtype:
             raise TypeError(
@@ -186,7 +190,8 @@ class _Registered:
     """What the operators know of a program."""
 
     def __init__(self, program: Program, world: World) -> None:
-        kept = Kept([spec for spec in program.entries[0].results if spec.is_residual])
+        residuals = [spec for spec in program.entries[0].results if spec.is_residual]
+        kept = Kept(residuals, world.device.of_torch)
         self.forward = Callable(program, 0, world, kept)
         self.num_results = sum(
             not spec.is_residual for spec in self.forward.entry.results
@@ -311,7 +316,7 @@ def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
         )
     saved = ctx.saved_tensors
     tensors = [
-        saved[i] if spec is None else _cotangent(cotangents[i], spec)
+        saved[i] if spec is None else _cotangent(cotangents[i], spec, known)
         for i, spec in known.sources
     ]
     if known.reads_kept:
@@ -325,10 +330,12 @@ def _derive(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
     return None, found
 
 
-def _cotangent(given: Tensor | None, spec: TensorSpec) -> Tensor:
+def _cotangent(given: Tensor | None, spec: TensorSpec, known: _Registered) -> Tensor:
     if given is not None:
         return given
-    return torch.zeros(spec.local_shape, dtype=getattr(torch, spec.dtype))
+    return torch.zeros(
+        spec.local_shape, dtype=getattr(torch, spec.dtype), device=known.forward.device
+    )
 
 
 for _name, _run, _fake in (
@@ -415,7 +422,7 @@ class Operator:
             dense.data_ptr(),
             part.data_ptr(),
         )
-        return part
+        return part.to(self.world.device.of_torch)
 
     def join(self, parts: Sequence[Tensor], result: int = 0) -> Tensor:
         """A whole result of the parts of all ranks, in their order."""
@@ -432,7 +439,7 @@ class Operator:
                 )
             dense = part.detach().cpu().contiguous()
             self.program.join(0, result, rank, dense.data_ptr(), whole.data_ptr())
-        return whole
+        return whole.to(self.world.device.of_torch)
 
 
 def load(
@@ -443,8 +450,9 @@ def load(
     transport: str | None = None,
     deadline: float = 60.0,
     threads: int = 0,
+    device: str | torch.device | None = None,
 ) -> Operator:
-    """A program that `cp-run --emit` or compile_ir() wrote, as an operator of the
+    """A program that `cp-compile` or compile_ir() wrote, as an operator of the
     ranks of `group`, the default one without it; see World for the rest. All of them
     call it. ValueError, on all of them, where their programs are not the same."""
     program = Program(path)
@@ -455,6 +463,7 @@ def load(
             transport=transport,
             deadline=deadline,
             threads=threads,
+            device=device,
         )
     operator = Operator(program, world)
     _agree(program, group, world.size)

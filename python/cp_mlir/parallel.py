@@ -64,7 +64,11 @@ class ContextParallel(RowSharing):
             return
         parameters = [each for each in self.model.parameters() if each.requires_grad]
         # What one rank has no gradient of, others may have, as of a rare token's.
-        has = torch.tensor([each.grad is not None for each in parameters]).int()
+        has = torch.tensor(
+            [each.grad is not None for each in parameters],
+            dtype=torch.int32,
+            device=self.world.device.of_torch,
+        )
         dist.all_reduce(has, group=self.group)
         by_type: dict[torch.dtype, list[Tensor]] = {}
         for parameter, ranks in zip(parameters, has.tolist(), strict=True):
@@ -89,7 +93,11 @@ class ContextParallel(RowSharing):
             path = compile_on_first(
                 self.group,
                 lambda: compile_ir(
-                    shape.ir(), self.sharding, wrt=wrt, partial_gradients=True
+                    shape.ir(),
+                    self.sharding,
+                    wrt=wrt,
+                    partial_gradients=True,
+                    for_cards=self.world.device.is_card,
                 ),
             )
             found = load(path, self.group, world=self.world)
@@ -129,6 +137,7 @@ def shard(
     transport: str | None = None,
     deadline: float = 60.0,
     threads: int = 0,
+    device: str | torch.device | None = None,
 ) -> ContextParallel:
     """Lets the ranks of `group` (the default one without it; a process alone is one
     rank) share the tokens of each batch of a transformers model, which is changed in
@@ -149,7 +158,12 @@ def shard(
     check_loss(model)
     mixers, heads = layers_of(model)
     world = shared_world(
-        sharding.sizes, group, transport=transport, deadline=deadline, threads=threads
+        sharding.sizes,
+        group,
+        transport=transport,
+        deadline=deadline,
+        threads=threads,
+        device=device,
     )
     parallel = ContextParallel(model, group, sharding, world)
     for name, mixer in mixers:

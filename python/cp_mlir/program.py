@@ -65,7 +65,7 @@ def _spec(tensor: native.Tensor) -> TensorSpec:
 
 
 class Program:
-    """What `cp-run --emit=FILE` compiled. It stays loaded as long as the process, as
+    """What `cp-compile` wrote. It stays loaded as long as the process, as
     all shared libraries with code do.
 
     Errors: OSError for a file that is no library, ValueError for one that is no
@@ -82,7 +82,7 @@ class Program:
         except AttributeError:
             raise ValueError(
                 f"{path} is a shared library, but no program of cp-mlir: it has no "
-                "function cp_program; give a file that cp-run --emit wrote"
+                "function cp_program; give a file that cp-compile wrote"
             ) from None
         get.restype = c.POINTER(native.Program)
         self.table = get()
@@ -126,7 +126,7 @@ class Program:
 
     @cached_property
     def has_backward(self) -> bool:
-        """Whether forward and backward are two entries (`cp-run --vjp`)."""
+        """Whether forward and backward are two entries (`cp-compile --vjp`)."""
         return len(self.entries) == 2 and self.entries[1].name.endswith("_backward")
 
     def split(

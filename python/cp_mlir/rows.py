@@ -87,9 +87,10 @@ class RowSharing:
             documents=documents,
             inner=self.sharding.inner or 1,
         )
+        there = self.world.device.of_torch
         known = set(made.names())
         given: dict[str, Any] = {
-            name: made.part(name, self.rank)
+            name: made.part(name, self.rank).to(there)
             for name in known & {"input_ids", "inputs_embeds", "position_ids"}
         }
         if "labels" in known:
@@ -97,10 +98,10 @@ class RowSharing:
             if "loss_mask" in known:
                 mine = mine.masked_fill(made.part("loss_mask", self.rank) == 0, -100)
                 whole = whole.masked_fill(made.whole("loss_mask") == 0, -100)
-            given["labels"] = given["shift_labels"] = mine
-            given["num_items_in_batch"] = (whole != -100).sum()
+            given["labels"] = given["shift_labels"] = mine.to(there)
+            given["num_items_in_batch"] = (whole != -100).sum().to(there)
         if packed or "seq_lens" in tensors:
-            given["cu_seqlens"] = made.whole("cu_seqlens_padded")
+            given["cu_seqlens"] = made.whole("cu_seqlens_padded").to(there)
         given["cp_batch"] = made
         return given
 
@@ -135,4 +136,5 @@ class RowSharing:
             self.sharding.order,
             inner=self.sharding.inner or 1,
         )
-        return rows.part("position_ids", self.rank).expand(tokens.shape[0], -1)
+        places = rows.part("position_ids", self.rank).to(tokens.device)
+        return places.expand(tokens.shape[0], -1)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from . import _native as native
 from . import interrupts
 from ._native import CprtError
+from .devices import Device, device_of
 
 if TYPE_CHECKING:
+    import torch
     from torch.distributed import ProcessGroup
 
 
@@ -35,6 +37,23 @@ class CollectiveCount:
     exposed_seconds: float
 
 
+@dataclass(frozen=True)
+class CollectiveRecord:
+    """One collective of a rank: the `number`th of its world, of the call `id` of its
+    program. `start` is in seconds of a clock that the processes of a machine share;
+    `seconds` is below 0 for one that has not ended. The rest as of CollectiveCount."""
+
+    op: str
+    axes: tuple[int, ...]
+    id: int
+    number: int
+    start: float
+    seconds: float
+    exposed_seconds: float
+    bytes_sent: int
+    is_deferred: bool
+
+
 class World:
     """This process's place among ranks on a mesh. Made by all of them together."""
 
@@ -46,14 +65,17 @@ class World:
         transport: str | None = None,
         deadline: float = 60.0,
         threads: int = 0,
+        device: str | torch.device | None = None,
     ) -> None:
         """`sizes`: of the mesh's axes, major first. Ranks are those of `group`; of one
         rank it may be none. `transport` carries what they exchange: "ucx" without
         it, or what CP_MLIR_TRANSPORT names. `deadline` in seconds is how long a
         collective waits; `threads` are those of this rank's kernels, 0 for a share
-        of the machine's processors.
+        of the machine's processors. `device` is where programs have their tensors:
+        "cuda" for torch's current card, or "cuda:1"; the host's memory without it.
 
-        Errors: CprtError; ValueError for a group of another size than the mesh.
+        Errors: CprtError; ValueError for a group of another size than the mesh, and
+        for a device that is not there.
         """
         """Among the worlds of this process, in the order in which they are made."""
         self.number = next(_numbers)
@@ -68,14 +90,15 @@ class World:
         self._process = os.getpid()
         if self.size > 1:
             self.rank = _rank_in(group, self.size, self.sizes)
-        options = native.Options()
-        options.struct_size = c.sizeof(options)
+        self.device = Device()
+        options = native.sized(native.Options)
         options.num_axes = len(self.sizes)
         axis_sizes = (c.c_int64 * len(self.sizes))(*self.sizes)
         options.axis_sizes = axis_sizes
         options.deadline_ms = max(1, int(deadline * 1000))
         options.threads = threads
         if self.size == 1:
+            self._place_on(device, options)
             native.checked(
                 lambda *text: native.runtime().cprt_threads_create(
                     c.byref(options), c.byref(self._handle), *text
@@ -83,36 +106,45 @@ class World:
             )
         else:
             name = transport or os.environ.get("CP_MLIR_TRANSPORT") or "ucx"
-            self._join(options, group, name)
+            self._join(options, group, name, device)
             interrupts.watch(self)
         self.context: int = native.runtime().cprt_world_context(self._handle, self.rank)
         # Not when it is collected: ranks end it together, and rank 0 waits for them.
         self._end = atexit.register(self.close)
 
+    def _place_on(
+        self, device: str | torch.device | None, options: native.Options
+    ) -> None:
+        self.device = device_of(device)
+        self.device.put_into(options)
+
     def _join(
-        self, options: native.Options, group: ProcessGroup | None, name: str
+        self,
+        options: native.Options,
+        group: ProcessGroup | None,
+        name: str,
+        device: str | torch.device | None,
     ) -> None:
         plug_in = _open_plug_in(name)
         place, listener = _rendezvous(group, self.rank)
-        transport, job = native.Transport(), native.Job()
+        transport, job = native.sized(native.Transport), native.sized(native.Job)
         transport.rank, transport.size = self.rank, self.size
         job.address = place.address.encode()
         job.token = place.token.encode()
         job.local_ranks = place.local_ranks
         job.listener = listener.detach() + 1 if listener else 0
         try:
+            self._place_on(device, options)
             native.checked(
                 lambda *text: plug_in(c.byref(transport), c.byref(job), *text)
             )
-        except native.CprtError as error:
+        except (native.CprtError, ValueError) as error:
             # The others are on their way, and would wait for this rank.
             job.struct_size, job.rank = native.Job.room.offset, self.rank
             native.runtime().cprt_messages_decline(
                 c.byref(job), self.size, str(error).encode(), 0, None, 0
             )
             raise
-        for struct in (transport, job):
-            assert struct.struct_size <= c.sizeof(struct), "it has written past it"
         native.checked(
             lambda *text: native.runtime().cprt_messages_create(
                 c.byref(options),
@@ -153,7 +185,7 @@ class World:
         return [
             CollectiveCount(
                 op=each.op.decode(),
-                axes=tuple(i for i in range(64) if each.axes >> i & 1),
+                axes=_axes(each.axes),
                 calls=each.calls,
                 bytes_sent=each.bytes_sent,
                 exposed_seconds=each.exposed_seconds,
@@ -163,6 +195,53 @@ class World:
 
     def reset_counts(self) -> None:
         native.runtime().cprt_context_reset_counters(self.context)
+
+    def history(self) -> list[CollectiveRecord]:
+        """The last collectives of this rank, at most 1024, whatever became of its
+        counts. From any thread, also while a call is under way. Ranks that are alone
+        in their group make none."""
+        if not self.context:
+            return []
+        capacity = native.HISTORY_LENGTH
+        found = (native.Record * capacity)()
+        count = native.runtime().cprt_context_history(self.context, found, capacity)
+        return [
+            CollectiveRecord(
+                op=each.op.decode(),
+                axes=_axes(each.axes),
+                id=each.id,
+                number=each.number,
+                start=each.start,
+                seconds=each.seconds,
+                exposed_seconds=each.exposed_seconds,
+                bytes_sent=each.bytes_sent,
+                is_deferred=bool(each.is_deferred),
+            )
+            for each in found[: min(count, capacity)]
+        ]
+
+    def run(self, entry: Any, pointers: Any) -> None:
+        """Calls a program's entry with tensors of torch, behind what torch's current
+        stream has been given, and before what it is given next. CprtError for what has
+        gone wrong by now: on a card a kernel may say so later (synchronize)."""
+        runtime, stream = native.runtime(), None
+        if self.device.is_card:
+            stream = self.device.current_stream()
+            runtime.cprt_run_after(self.context, stream)
+        self.is_inside = True
+        try:
+            entry(self.context, None, pointers)
+        finally:
+            self.is_inside = False
+        if self.device.is_card:
+            runtime.cprt_run_before(self.context, stream)
+        self.check()
+
+    def synchronize(self) -> None:
+        """Waits for what this rank's programs have begun on a device. CprtError for
+        what has gone wrong in it."""
+        native.runtime().cprt_synchronize(self.context)
+        self.check()
 
     def close(self) -> None:
         """Ends it, which all ranks do, in one order: rank 0 waits for the others. It
@@ -185,17 +264,31 @@ def shared_world(
     transport: str | None = None,
     deadline: float = 60.0,
     threads: int = 0,
+    device: str | torch.device | None = None,
 ) -> World:
     """The world of a group on a mesh of these sizes, made by the first who asks. It
     lives until the process exits."""
-    key = (group, tuple(sizes), transport, deadline, threads)
+    key = (group, tuple(sizes), transport, deadline, threads, _known(device))
     world = _shared.get(key)
     if world is None or not world.context:
         world = World(
-            sizes, group, transport=transport, deadline=deadline, threads=threads
+            sizes,
+            group,
+            transport=transport,
+            deadline=deadline,
+            threads=threads,
+            device=device,
         )
         _shared[key] = world
     return world
+
+
+def _known(device: str | torch.device | None) -> Any:
+    """Of a device that is none World says so, to all ranks."""
+    try:
+        return device_of(device)
+    except ValueError:
+        return str(device)
 
 
 def _rank_in(group: ProcessGroup | None, size: int, sizes: tuple[int, ...]) -> int:
@@ -219,29 +312,19 @@ def _rank_in(group: ProcessGroup | None, size: int, sizes: tuple[int, ...]) -> i
     return rank
 
 
+def _axes(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(64) if mask >> i & 1)
+
+
 def _open_plug_in(name: str) -> Any:
     try:
-        path = native.find(f"libcprt_{name}.so")
+        return native.plug_in(name, "cprt_transport_open", native.Transport, native.Job)
     except FileNotFoundError:
-        there = sorted(
-            file.stem.removeprefix("libcprt_")
-            for folder in native.folders()
-            for file in folder.glob("libcprt_*.so")
-        )
         raise ValueError(
-            f"there is no transport '{name}'; there are {', '.join(there) or 'none'}. "
-            "Name one by transport= or CP_MLIR_TRANSPORT, or install UCX "
-            "(libucx-dev) and build again"
+            f"there is no transport '{name}': {native.missing(name)}. Name one by "
+            "transport= or CP_MLIR_TRANSPORT, or install UCX (libucx-dev) and build "
+            "again"
         ) from None
-    function = c.CDLL(str(path)).cprt_transport_open
-    function.restype = c.c_int
-    function.argtypes = [
-        c.POINTER(native.Transport),
-        c.POINTER(native.Job),
-        c.c_char_p,
-        c.c_size_t,
-    ]
-    return function
 
 
 @dataclass(frozen=True)

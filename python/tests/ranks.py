@@ -144,6 +144,39 @@ def _packed(as_one: bool) -> dict[str, Any]:
 
 
 @case
+def devices() -> dict[str, Any]:
+    """Rows of documents on the emulated device, in f32: a model layer by layer, and one
+    as one program, beside one process without a device."""
+    found = {}
+    lengths = [[10, 22], [29, 3]]
+    count = sum(length - 1 for row in lengths for length in row)
+    given = {"seq_lens": torch.tensor(lengths, dtype=torch.int32)}
+    # Kernels for cards take their time in the executor.
+    names = models.NAMES if dist.get_world_size() == 2 else ["bamba"]
+    for name in names:
+        reference = models.make(name)
+        model = models.copied(reference)
+        ids = torch.randint(1, models.vocabulary(reference), (2, 32))
+        _, loss = _documents(reference, ids, lengths, count)
+        loss.backward()
+        forms = {"layers": cp_mlir.shard, "whole": cp_mlir.compile_model}
+        for label, make in forms.items():
+            each = models.copied(model)
+            cp = make(each, order="zigzag", device="emulated")
+            batch = cp.batch(ids, **given)
+            mine = (cp if label == "whole" else each)(**batch).loss
+            mine.backward()
+            if label == "layers":
+                cp.sum_gradients()
+            cp.world.synchronize()
+            found[f"{name} {label}"] = {
+                "loss": abs(cp.sum_loss(mine) - loss.item()),
+                "gradients": models.worst_gradient(each, reference),
+            }
+    return found
+
+
+@case
 def exported() -> dict[str, Any]:
     """Whole models as one program, in f64; gradients are summed by the program."""
     found = {}
@@ -402,12 +435,17 @@ def traffic() -> dict[str, Any]:
             path = cp_mlir.compile_ir(shape.ir(), sharding, wrt=wrt)
             operator = cp_mlir.load(path)
             operator.world.reset_counts()
+            before = len(operator.world.history())
             parts = [torch.rand(spec.local_shape) for spec in operator.parameters]
             operator(*parts)
             found[f"{label} {strategy}"] = {
                 "ir": shape.ir(),
                 "flags": sharding.flags(),
                 "sent": {each.op: each.bytes_sent for each in operator.world.counts()},
+                "history": [
+                    (each.op, each.bytes_sent, each.seconds, each.number)
+                    for each in operator.world.history()[before:]
+                ],
             }
     return found
 

@@ -45,6 +45,13 @@ def test_agreement(found: dict[str, Any], case: str) -> None:
             assert distance < 1e-12, (label, what)
 
 
+def test_devices(found: dict[str, Any]) -> None:
+    assert len(found["devices"]) == (8 if found["ranks"] == 2 else 2)
+    for label, each in found["devices"].items():
+        assert each["loss"] < 1e-5, label
+        assert each["gradients"] < 1e-4, label
+
+
 def test_training(found: dict[str, Any]) -> None:
     assert len(found["training"]) == 22
     for label, each in found["training"].items():
@@ -108,6 +115,14 @@ def test_traffic(found: dict[str, Any], tmp_path: Path) -> None:
         rows = json.loads(report.read_text())["collectives"]
         expected = {row["op"]: row["bytes_sent_per_rank"][0] for row in rows}
         assert each["sent"] == expected, label
+        # One by one the same, in their order.
+        summed: dict[str, int] = {}
+        for op, sent, seconds, _ in each["history"]:
+            assert seconds >= 0
+            summed[op] = summed.get(op, 0) + sent
+        assert summed == expected, label
+        numbers = [number for *_, number in each["history"]]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), label
 
 
 def test_automodel(found: dict[str, Any]) -> None:

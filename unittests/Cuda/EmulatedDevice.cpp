@@ -12,6 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernels.h"
+extern "C" {
+#include "Room.h"
+}
 
 #include "cp/Runtime/cprt_device.h"
 
@@ -119,7 +122,11 @@ static const char *error(void *queue) {
   return static_cast<Queue *>(queue)->error.c_str();
 }
 
-extern "C" cprt_status cprt_device_open(cprt_device *device, char *, size_t) {
+extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
+                                        size_t capacity) {
+  if (!cp_has_room("cprt_device", device->struct_size, sizeof(*device), message,
+                   capacity))
+    return CPRT_INVALID_ARGUMENT;
   *device = {};
   device->struct_size = sizeof(*device);
   device->name = "emulated";
@@ -138,5 +145,8 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *, size_t) {
   device->error = error;
   device->destroy = [](void *) {};
   device->shares_memory = [](void *, int64_t, int64_t) { return 1; };
+  // All that it was given has run.
+  device->run_after =
+      device->run_before = [](void *, void *) { return CPRT_OK; };
   return CPRT_OK;
 }

@@ -128,6 +128,25 @@ void StreamDevice::Queue::run() {
   }
 }
 
+std::shared_ptr<StreamDevice::Ticket> StreamDevice::marked(Queue &queue) {
+  auto ticket = std::make_shared<Ticket>();
+  StreamDevice &device = queue.device;
+  queue.add([&device, ticket] {
+    std::lock_guard<std::mutex> lock(device.mutex);
+    ticket->isDone = true;
+    ticket->changed.notify_all();
+  });
+  return ticket;
+}
+
+void StreamDevice::wait(Queue &queue, std::shared_ptr<Ticket> ticket) {
+  StreamDevice &device = queue.device;
+  queue.add([&device, ticket = std::move(ticket)] {
+    std::unique_lock<std::mutex> lock(device.mutex);
+    ticket->changed.wait(lock, [&] { return ticket->isDone; });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
@@ -229,33 +248,29 @@ void StreamDevice::describe() {
   made.stream = [](void *queue) { return queue; };
   made.record = [](void *opaque, void **event) {
     Queue &queue = at(opaque);
-    StreamDevice &device = queue.device;
     if (!*event)
       *event = new Event;
-    auto ticket = std::make_shared<Ticket>();
-    {
-      std::lock_guard<std::mutex> lock(device.mutex);
-      static_cast<Event *>(*event)->ticket = ticket;
-    }
-    queue.add([&device, ticket] {
-      std::lock_guard<std::mutex> lock(device.mutex);
-      ticket->isDone = true;
-      ticket->changed.notify_all();
-    });
+    std::shared_ptr<Ticket> ticket = marked(queue);
+    std::lock_guard<std::mutex> lock(queue.device.mutex);
+    static_cast<Event *>(*event)->ticket = ticket;
     return CPRT_OK;
   };
   made.wait_for = [](void *opaque, void *event) {
     Queue &queue = at(opaque);
-    StreamDevice &device = queue.device;
     std::shared_ptr<Ticket> ticket;
     {
-      std::lock_guard<std::mutex> lock(device.mutex);
+      std::lock_guard<std::mutex> lock(queue.device.mutex);
       ticket = static_cast<Event *>(event)->ticket;
     }
-    queue.add([&device, ticket] {
-      std::unique_lock<std::mutex> lock(device.mutex);
-      ticket->changed.wait(lock, [&] { return ticket->isDone; });
-    });
+    wait(queue, ticket);
+    return CPRT_OK;
+  };
+  made.run_after = [](void *queue, void *stream) {
+    wait(at(queue), marked(at(stream)));
+    return CPRT_OK;
+  };
+  made.run_before = [](void *queue, void *stream) {
+    wait(at(stream), marked(at(queue)));
     return CPRT_OK;
   };
   made.query = [](void *queue, void *event, int32_t *done) {

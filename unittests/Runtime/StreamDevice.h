@@ -54,6 +54,9 @@ private:
   struct Event {
     std::shared_ptr<Ticket> ticket;
   };
+  /// What `queue` has been given so far, and that it waits for such.
+  static std::shared_ptr<Ticket> marked(Queue &queue);
+  static void wait(Queue &queue, std::shared_ptr<Ticket> ticket);
 
   static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
   static cprt_status runKernel(void *queue, const cprt_device_call *call);

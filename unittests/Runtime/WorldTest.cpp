@@ -70,6 +70,9 @@ TEST(World, RefusesBadOptions) {
   const unsigned two = 2;
   std::memcpy(&options.kernels, &two, sizeof(two));
   expectRefused(&options, "kernels is 2");
+  options = soundOptions(sizes, 2);
+  options.device_number = -1;
+  expectRefused(&options, "device_number is -1, expected 0 (in turn)");
   EXPECT_EQ(cprt_threads_create(&options, nullptr, nullptr, 0),
             CPRT_INVALID_ARGUMENT);
 }

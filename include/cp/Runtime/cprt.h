@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 20
+#define CPRT_VERSION_MINOR 21
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);
@@ -92,6 +92,24 @@ typedef enum cprt_kernel_set {
   CPRT_KERNELS_REFERENCE = 1
 } cprt_kernel_set;
 
+/// Memory of a caller's own, for what ranks allocate for their programs and
+/// their callers: cprt_alloc, cprt_arena, cprt_device_alloc, copies of
+/// constants. Of a device where the world has one. What calls of the runtime
+/// work with beside it is their own. Ranks of one process ask at any time, each
+/// from its thread.
+typedef struct cprt_allocator {
+  /// Set to sizeof(cprt_allocator).
+  size_t struct_size;
+  /// Handed to each function.
+  void *state;
+  /// 64-byte aligned, of a device 256; null where there is no such block.
+  /// `bytes` may be 0. `stream` is what libraries of the device call the rank's
+  /// queue (a cudaStream_t), in whose order the block is used; null on a host.
+  void *(*allocate)(void *state, int64_t bytes, void *stream);
+  /// What has been given to the stream may still use it.
+  void (*release)(void *state, void *pointer, void *stream);
+} cprt_allocator;
+
 /// Set `struct_size` to sizeof(cprt_options); zero means the default elsewhere.
 /// What a caller compiled with an older header lacks has its default; what one
 /// with a newer header has more must be zero, or the options are refused.
@@ -114,6 +132,12 @@ typedef struct cprt_options {
   /// Operations that compute, and that the device has no kernel for: 0, they
   /// are CPRT_UNSUPPORTED; 1, the host computes them, on copies.
   int32_t device_fallback;
+  /// 0: the ranks of a machine have the device's cards in turn. Otherwise one
+  /// more than the number of the card that the first rank of this process has;
+  /// its others have those behind it, in turn.
+  int64_t device_number;
+  /// Null: the runtime's own memory. It must outlive the world.
+  const cprt_allocator *allocator;
 } cprt_options;
 
 /// Makes a world of threads: its ranks share the process, each rank's calls

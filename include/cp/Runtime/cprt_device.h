@@ -119,10 +119,18 @@ typedef struct cprt_device {
   /// Whether kernels of queue `number` of this process read the memory that
   /// queue `other` has allocated. Null where none do.
   int32_t (*shares_memory)(void *state, int64_t number, int64_t other);
+  /// Order between the queue and another stream of the same card, as libraries
+  /// of the device call it (a cudaStream_t, null the default one), or both
+  /// null: what the queue is given from now on starts when all that the stream
+  /// has been given is done; and what the stream is given from now on, when all
+  /// of the queue is.
+  cprt_status (*run_after)(void *queue, void *stream);
+  cprt_status (*run_before)(void *queue, void *stream);
 } cprt_device;
 
 /// What a plug-in exports, a shared library `libcprt_<name>.so`. `struct_size`
-/// is set, all else is zero before. CPRT_UNSUPPORTED, with a text that says
+/// is set, all else is zero before; CPRT_INVALID_ARGUMENT where that is less
+/// than what the plug-in fills in. CPRT_UNSUPPORTED, with a text that says
 /// what to do, where there is no such device or it is too old.
 typedef cprt_status cprt_device_open_fn(cprt_device *device, char *message,
                                         size_t capacity);
@@ -147,6 +155,18 @@ void cprt_upload(cprt_context *context, void *to, const void *from,
 void cprt_download(cprt_context *context, void *to, const void *from,
                    int64_t bytes);
 void cprt_synchronize(cprt_context *context);
+/// Order between this rank's calls and a caller's own stream, without the host:
+/// calls from now on see what the stream has been given so far, and what the
+/// stream is given from now on sees what the calls did so far. `stream` is what
+/// libraries of the device call it: a cudaStream_t of the same card, null for
+/// its default stream. In a world without a device, where calls have ended when
+/// they return, both do nothing. CPRT_UNSUPPORTED of a device without streams.
+///
+///   cprt_run_after(context, stream);
+///   program(context, NULL, buffers);   /* of the caller's memory */
+///   cprt_run_before(context, stream);
+void cprt_run_after(cprt_context *context, void *stream);
+void cprt_run_before(cprt_context *context, void *stream);
 /// Calls `op` with buffers in the host's memory, whatever device there is.
 void cprt_on_host(cprt_context *context, cprt_op *op, const int64_t *desc,
                   void *const *buffers);

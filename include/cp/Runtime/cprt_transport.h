@@ -160,11 +160,12 @@ cprt_status cprt_messages_decline(const cprt_job *job, int64_t size,
 /// the job points to lives as long as the transport. After CPRT_OK the
 /// transport is for cprt_messages_create, or for its own `destroy`.
 ///
-/// Both are zero before, and the launcher's environment says where the process
-/// stands; or the caller does, one that has a job of its own: `rank` and `size`
-/// of the transport, from 1 on, and `address`, `token`, `local_ranks` and
-/// `listener` of the job, all of which live until the world is made.
-/// CPRT_UNSUPPORTED from a plug-in that knows its
+/// Both have their `struct_size` set, and CPRT_INVALID_ARGUMENT is for less
+/// than what the plug-in fills in. All else is zero before, and the launcher's
+/// environment says where the process stands; or the caller does, one that has
+/// a job of its own: `rank` and `size` of the transport, from 1 on, and
+/// `address`, `token`, `local_ranks` and `listener` of the job, all of which
+/// live until the world is made. CPRT_UNSUPPORTED from a plug-in that knows its
 /// launcher's job only, as those of MPI do, unless that is the same.
 typedef cprt_status cprt_transport_open_fn(cprt_transport *transport,
                                            cprt_job *job, char *message,

@@ -34,9 +34,12 @@ cprt_context::cprt_context(cprt_world &world, int64_t rank,
       history(shared ? std::move(shared) : std::make_shared<History>()) {}
 
 Error cprt_context::openQueue(int64_t number) {
+  memory.takeFrom(world.allocator);
+  handed.takeFrom(world.allocator);
   if (!world.device)
     return std::nullopt;
-  if (Error failure = DeviceQueue::open(*world.device, number, queue))
+  if (Error failure =
+          DeviceQueue::open(*world.device, number, world.allocator, queue))
     return failure;
   memory.moveTo(*queue);
   handed.moveTo(*queue);

@@ -32,8 +32,8 @@ struct cprt_context {
                std::shared_ptr<cp::runtime::History> history = nullptr);
   ~cprt_context();
 
-  /// In a world with a device: this rank's queue there, as the `number`th rank
-  /// of the process.
+  /// Where this rank's memory comes from and, in a world with a device, its
+  /// queue there, on the `number`th card, of which there may be fewer.
   cp::runtime::Error openQueue(int64_t number);
 
   /// Keeps the first failure of this rank, and wakes every other rank.

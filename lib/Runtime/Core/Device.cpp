@@ -103,6 +103,20 @@ extern "C" void cprt_synchronize(cprt_context *context) {
   within(context, "synchronize", [&] { return context->queue->synchronize(); });
 }
 
+extern "C" void cprt_run_after(cprt_context *context, void *stream) {
+  if (!context || !context->queue)
+    return;
+  within(context, "run_after",
+         [&] { return context->queue->runAfter(stream); });
+}
+
+extern "C" void cprt_run_before(cprt_context *context, void *stream) {
+  if (!context || !context->queue)
+    return;
+  within(context, "run_before",
+         [&] { return context->queue->runBefore(stream); });
+}
+
 extern "C" void cprt_on_host(cprt_context *context, cprt_op *op,
                              const int64_t *desc, void *const *buffers) {
   if (!context)

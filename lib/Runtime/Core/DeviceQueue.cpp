@@ -15,6 +15,7 @@
 using namespace cp::runtime;
 
 Error DeviceQueue::open(const cprt_device &device, int64_t number,
+                        const cprt_allocator *allocator,
                         std::unique_ptr<DeviceQueue> &made) {
   void *queue = nullptr;
   char message[512] = "";
@@ -22,7 +23,7 @@ Error DeviceQueue::open(const cprt_device &device, int64_t number,
       device.open(device.state, number, &queue, message, sizeof message);
   if (status != CPRT_OK)
     return Failure{status, message};
-  made.reset(new DeviceQueue(device, queue));
+  made.reset(new DeviceQueue(device, queue, allocator));
   return std::nullopt;
 }
 
@@ -34,6 +35,18 @@ DeviceQueue::~DeviceQueue() {
   for (const auto &[value, there] : constants)
     release(there);
   device.close(queue);
+}
+
+void *DeviceQueue::allocate(int64_t bytes) {
+  return allocator ? allocator->allocate(allocator->state, bytes, stream())
+                   : device.allocate(queue, bytes);
+}
+
+void DeviceQueue::release(void *pointer) {
+  if (allocator)
+    allocator->release(allocator->state, pointer, stream());
+  else
+    device.release(queue, pointer);
 }
 
 Error DeviceQueue::textOf(cprt_status status) const {
@@ -82,6 +95,24 @@ Error DeviceQueue::download(void *to, const void *from, int64_t bytes) {
 }
 
 Error DeviceQueue::synchronize() { return textOf(device.synchronize(queue)); }
+
+Error DeviceQueue::order(cprt_status (*by)(void *queue, void *stream),
+                         void *stream) {
+  if (!by)
+    return Failure{CPRT_UNSUPPORTED,
+                   std::string(device.name) +
+                       " has no order with streams of others; call "
+                       "cprt_synchronize, and wait for the stream"};
+  return textOf(by(queue, stream));
+}
+
+Error DeviceQueue::runAfter(void *stream) {
+  return order(device.run_after, stream);
+}
+
+Error DeviceQueue::runBefore(void *stream) {
+  return order(device.run_before, stream);
+}
 
 void *DeviceQueue::constant(const void *value, int64_t bytes, Error &failure) {
   auto [entry, isNew] = constants.try_emplace(value, nullptr);

@@ -22,8 +22,10 @@ namespace cp::runtime {
 /// A queue of a device, in whose order a rank's calls run. Used by one thread.
 class DeviceQueue {
 public:
-  /// The queue of the rank that is the `number`th of this process.
+  /// The queue of the rank that is the `number`th of this process. Memory is a
+  /// caller's where `allocator` is not null.
   static Error open(const cprt_device &device, int64_t number,
+                    const cprt_allocator *allocator,
                     std::unique_ptr<DeviceQueue> &made);
   DeviceQueue(const DeviceQueue &) = delete;
   DeviceQueue &operator=(const DeviceQueue &) = delete;
@@ -38,8 +40,8 @@ public:
   }
 
   int64_t freeBytes() { return device.free_bytes(queue); }
-  void *allocate(int64_t bytes) { return device.allocate(queue, bytes); }
-  void release(void *pointer) { device.release(queue, pointer); }
+  void *allocate(int64_t bytes);
+  void release(void *pointer);
   /// A copy of a constant; null where there is no room for it.
   void *constant(const void *value, int64_t bytes, Error &failure);
 
@@ -54,6 +56,9 @@ public:
   Error upload(void *to, const void *from, int64_t bytes);
   Error download(void *to, const void *from, int64_t bytes);
   Error synchronize();
+  /// As of cprt_run_after and cprt_run_before.
+  Error runAfter(void *stream);
+  Error runBefore(void *stream);
 
   /// What copyMapped does, by kernels of the device, in the queue's order.
   Error copyMapped(const Descriptor &call, const Buffer &to, const Buffer &from,
@@ -68,8 +73,14 @@ public:
   Error onHost(Descriptor &call, FunctionRef<Error()> body);
 
 private:
-  DeviceQueue(const cprt_device &device, void *queue)
-      : device(device), queue(queue) {}
+  DeviceQueue(const cprt_device &device, void *queue,
+              const cprt_allocator *allocator)
+      : device(device), queue(queue), allocator(allocator) {}
+  /// What libraries of the device call it; null where they do not.
+  void *stream() const {
+    return device.stream ? device.stream(queue) : nullptr;
+  }
+  Error order(cprt_status (*by)(void *queue, void *stream), void *stream);
   Error textOf(cprt_status status) const;
   Error copy(const Descriptor &call, const Buffer &to, const Buffer &from);
   /// Memory of the host and of the device that mirrors use; null where there is
@@ -85,6 +96,7 @@ private:
 
   const cprt_device &device;
   void *const queue;
+  const cprt_allocator *const allocator;
   std::unordered_map<const void *, void *> constants;
   void releaseMirror();
 

@@ -24,6 +24,8 @@ Memory::~Memory() {
 void Memory::free(void *pointer) {
   if (device)
     device->release(pointer);
+  else if (allocator)
+    allocator->release(allocator->state, pointer, nullptr);
   else
     std::free(pointer);
 }
@@ -37,13 +39,20 @@ static void *allocateHere(int64_t bytes) {
   return pointer;
 }
 
+void *Memory::take(int64_t bytes) {
+  if (device)
+    return device->allocate(bytes);
+  return allocator ? allocator->allocate(allocator->state, bytes, nullptr)
+                   : allocateHere(bytes);
+}
+
 void *Memory::allocate(int64_t bytes) {
   if (bytes > INT64_MAX - int64_t(alignment))
     return nullptr;
   auto [node, isNew] = live.try_emplace(nullptr, bytes);
   (void)isNew;
   auto handle = live.extract(node);
-  void *pointer = device ? device->allocate(bytes) : allocateHere(bytes);
+  void *pointer = take(bytes);
   if (!pointer)
     return nullptr;
   handle.key() = pointer;

@@ -8,6 +8,8 @@
 #ifndef CP_LIB_RUNTIME_MEMORY_H
 #define CP_LIB_RUNTIME_MEMORY_H
 
+#include "cp/Runtime/cprt.h"
+
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -24,8 +26,10 @@ public:
   Memory &operator=(const Memory &) = delete;
   ~Memory();
 
-  /// What allocate() gives is a device's from now on; before the first.
+  /// Where what allocate() gives comes from, before the first: a device, or
+  /// the host, with a caller's allocator or, where it is null, without.
   void moveTo(DeviceQueue &queue) { device = &queue; }
+  void takeFrom(const cprt_allocator *others) { allocator = others; }
   /// 64-byte aligned; null when there is not that much. `bytes` >= 0; zero
   /// bytes still get an address of their own.
   void *allocate(int64_t bytes);
@@ -46,9 +50,11 @@ public:
   void resetStatistics();
 
 private:
+  void *take(int64_t bytes);
   void free(void *pointer);
 
   DeviceQueue *device = nullptr;
+  const cprt_allocator *allocator = nullptr;
   std::unordered_map<void *, int64_t> live;
   std::unique_ptr<char[]> staged;
   int64_t stagedBytes = 0;

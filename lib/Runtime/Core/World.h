@@ -20,6 +20,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 struct cprt_world {
@@ -51,6 +52,10 @@ struct cprt_world {
   int64_t threads = 1;
   /// Where tensors are, or null: in the host's memory.
   const cprt_device *device = nullptr;
+  /// Which of its cards the first rank of this process has, if a caller says.
+  std::optional<int64_t> firstCard;
+  /// A caller's memory, or null.
+  const cprt_allocator *allocator = nullptr;
   /// Whether the host computes what the device has no kernel for.
   bool fallsBack = false;
   /// How long one collective may wait for its peers.

@@ -49,6 +49,15 @@ static Error checkOptions(const cprt_options &options) {
   if (options.device && options.device->struct_size < sizeof(cprt_device))
     return invalid("the device is not whole, expected a cprt_device that "
                    "cprt_device_open has filled in");
+  if (options.device_number < 0 || options.device_number > INT32_MAX)
+    return invalid("device_number is " + std::to_string(options.device_number) +
+                   ", expected 0 (in turn), or one more than a card's");
+  if (const cprt_allocator *allocator = options.allocator)
+    if (allocator->struct_size < sizeof(*allocator) || !allocator->allocate ||
+        !allocator->release)
+      return invalid("the allocator is not whole, expected struct_size " +
+                     std::to_string(sizeof(*allocator)) +
+                     ", and allocate and release not null");
   return std::nullopt;
 }
 
@@ -78,6 +87,9 @@ Error cp::runtime::applyOptions(const cprt_options &read, int64_t maxRanks,
     world.kernelSet = cp::kernels::KernelSet::Reference;
   world.device = read.device;
   world.fallsBack = read.device_fallback;
+  if (read.device_number)
+    world.firstCard = read.device_number - 1;
+  world.allocator = read.allocator;
   return std::nullopt;
 }
 

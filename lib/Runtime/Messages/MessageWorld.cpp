@@ -254,7 +254,8 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
   world->start(known.rank, std::move(control));
   cprt_context &context = *world->contexts[size_t(known.rank)];
   // Ranks of a machine are numbered one after the other.
-  if (Error failure = context.openQueue(known.rank % local))
+  if (Error failure =
+          context.openQueue(world->firstCard.value_or(known.rank % local)))
     return failure;
   return bind(*world, context);
 }

@@ -14,6 +14,9 @@
 #include "Blas.h"
 #include "CudaKernels.h"
 #include "CudaLibraries.h"
+extern "C" {
+#include "Room.h"
+}
 
 #include "cp/Runtime/cprt_device.h"
 
@@ -44,6 +47,8 @@ struct Queue {
   /// Whether it is a transport's and not a rank's.
   bool isBeside;
   cudaStream_t stream = nullptr;
+  /// Marks the end of one stream for another to wait for; made on first use.
+  cudaEvent_t passed = nullptr;
   /// What kernels find wrong, on the card, and a copy on the host; of a rank's.
   int64_t *faults = nullptr, *found = nullptr;
   std::unique_ptr<cuda::Blas> blas;
@@ -58,6 +63,9 @@ struct Queue {
   cprt_status openStream();
   ~Queue();
   cprt_status check(cudaError_t status, const char *what);
+  /// That what `later` is given starts behind all that `earlier` has been
+  /// given.
+  cprt_status order(cudaStream_t earlier, cudaStream_t later);
   cprt_status fail(cprt_status status, const char *message) {
     text = message;
     return status;
@@ -110,9 +118,23 @@ Queue::~Queue() {
   blas.reset();
   (void)cudaFree(faults);
   (void)cudaFreeHost(found);
+  if (passed)
+    (void)cudaEventDestroy(passed);
   if (stream)
     (void)cudaStreamDestroy(stream);
   (void)cudaGetLastError();
+}
+
+cprt_status Queue::order(cudaStream_t earlier, cudaStream_t later) {
+  if (!passed)
+    if (cprt_status status =
+            check(cudaEventCreateWithFlags(&passed, cudaEventDisableTiming),
+                  "cudaEventCreate"))
+      return status;
+  if (cprt_status status =
+          check(cudaEventRecord(passed, earlier), "cudaEventRecord"))
+    return status;
+  return check(cudaStreamWaitEvent(later, passed), "cudaStreamWaitEvent");
 }
 
 static Queue &at(void *opaque) {
@@ -348,6 +370,16 @@ static int32_t sharesMemory(void *opaque, int64_t number, int64_t other) {
   return number % cards == other % cards;
 }
 
+static cprt_status runAfter(void *opaque, void *stream) {
+  Queue &queue = at(opaque);
+  return queue.order(static_cast<cudaStream_t>(stream), queue.stream);
+}
+
+static cprt_status runBefore(void *opaque, void *stream) {
+  Queue &queue = at(opaque);
+  return queue.order(queue.stream, static_cast<cudaStream_t>(stream));
+}
+
 static void forget(void *, void *event) {
   (void)cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
@@ -384,12 +416,15 @@ static cprt_status checkCards(int &count, char *message, size_t capacity) {
 
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
                                         size_t capacity) {
+  if (!cp_has_room("cprt_device", device->struct_size, sizeof(*device), message,
+                   capacity))
+    return CPRT_INVALID_ARGUMENT;
   int count = 0;
   cprt_status status = checkCards(count, message, capacity);
   if (status != CPRT_OK)
     return status;
   *device = {
-      device->struct_size,
+      sizeof(*device),
       new State(count),
       "cuda",
       /*is_host_memory=*/0,
@@ -414,6 +449,8 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
       waitFor,
       query,
       forget,
-      sharesMemory};
+      sharesMemory,
+      runAfter,
+      runBefore};
   return CPRT_OK;
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cp/Runtime/cprt_transport.h"
+#include "Room.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -326,6 +326,8 @@ static cprt_status join(struct mpi *mpi, cprt_transport *transport,
 
 cprt_status cprt_transport_open(cprt_transport *transport, cprt_job *job,
                                 char *message, size_t capacity) {
+  if (!cp_have_room(transport, job, message, capacity))
+    return CPRT_INVALID_ARGUMENT;
   struct mpi *mpi = calloc(1, sizeof *mpi);
   cprt_status status = mpi ? join(mpi, transport, job) : CPRT_OUT_OF_MEMORY;
   if (message && capacity)

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Environment.h"
+#include "Room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -401,6 +402,8 @@ static cprt_status open(struct ucx *ucx, cprt_transport *transport,
 
 cprt_status cprt_transport_open(cprt_transport *transport, cprt_job *job,
                                 char *message, size_t capacity) {
+  if (!cp_have_room(transport, job, message, capacity))
+    return CPRT_INVALID_ARGUMENT;
   struct ucx *ucx = calloc(1, sizeof *ucx);
   cprt_status status = ucx ? open(ucx, transport, job) : CPRT_OUT_OF_MEMORY;
   if (message && capacity)

@@ -59,12 +59,14 @@ static Error fillWorld(const cprt_options &options, ThreadWorld &world) {
   world.seen.resize(size_t(ranks));
   world.waiting.resize(size_t(ranks));
   const cprt_device *device = world.device;
+  int64_t first = world.firstCard.value_or(0);
   world.sharesDevice = device && device->shares_memory;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     world.sharesDevice =
-        world.sharesDevice && device->shares_memory(device->state, rank, 0);
+        world.sharesDevice &&
+        device->shares_memory(device->state, first + rank, first);
     world.contexts.push_back(std::make_unique<cprt_context>(world, rank));
-    if (Error failure = world.contexts.back()->openQueue(rank))
+    if (Error failure = world.contexts.back()->openQueue(first + rank))
       return failure;
   }
   return std::nullopt;

@@ -10,9 +10,12 @@ import tempfile
 from cp_mlir import CprtError, _native
 
 
-def join(plug_in, rank, size, address):
+def join(plug_in, rank, size, address, is_older=False):
     function = ctypes.CDLL(plug_in).cprt_transport_open
-    transport, job = _native.Transport(), _native.Job()
+    transport, job = _native.sized(_native.Transport), _native.sized(_native.Job)
+    if is_older:
+        # A table of no functions yet.
+        transport.struct_size = _native.Transport.functions.offset
     transport.rank, transport.size = rank, size
     job.address = address.encode() or None
     job.token = b"a token of ours"
@@ -20,8 +23,7 @@ def join(plug_in, rank, size, address):
     _native.checked(
         lambda *text: function(ctypes.byref(transport), ctypes.byref(job), *text)
     )
-    options = _native.Options()
-    options.struct_size = ctypes.sizeof(options)
+    options = _native.sized(_native.Options)
     options.num_axes = 1
     options.axis_sizes = (ctypes.c_int64 * 1)(size)
     options.threads = 1
@@ -45,10 +47,13 @@ ranks = int(ranks)
 if rest and rest[0] == "rank":
     join(plug_in, int(rest[1]), ranks, rest[2])
 elif rest:
-    cases = {"outside": (ranks, ranks, "unix:x"), "nowhere": (0, ranks, "")}
-    rank, size, address = cases[rest[0]]
+    cases = {
+        "outside": (ranks, ranks, "unix:x"),
+        "nowhere": (0, ranks, ""),
+        "older": (0, ranks, "unix:x", True),
+    }
     try:
-        join(plug_in, rank, size, address)
+        join(plug_in, *cases[rest[0]])
     except CprtError as error:
         print(error, flush=True)
         os._exit(0)

@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "Environment.h"
+#include "Room.h"
 }
 #include "Transport.h"
 
@@ -26,6 +27,8 @@ static cprt_status readJob(const cprt_transport &table, const cprt_job &job,
 
 extern "C" cprt_status cprt_transport_open(cprt_transport *table, cprt_job *job,
                                            char *message, size_t capacity) try {
+  if (!cp_have_room(table, job, message, capacity))
+    return CPRT_INVALID_ARGUMENT;
   // The job points into it.
   auto place = std::make_shared<cp_environment>();
   cp_environment &found = *place;
