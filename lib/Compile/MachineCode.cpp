@@ -23,7 +23,10 @@ void optimize(Module &module, TargetMachine &machine) {
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager graphs;
   ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
+  PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  tuning.SLPVectorization = false;
+  PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graphs);
   builder.registerFunctionAnalyses(functions);

@@ -68,6 +68,34 @@ Plane TracedValue::coversOf(int64_t rank) const {
   return std::make_shared<Words>(numElements(), 0);
 }
 
+namespace {
+/// Which index of the whole elements have along some dimensions: those that
+/// follow each other mostly have the same, or the next, which takes no division.
+class DigitReader {
+public:
+  DigitReader(int64_t stride, int64_t size) : stride(stride), size(size) {}
+
+  int64_t operator()(int64_t word) {
+    if (word == unknownId)
+      return Digits::unknown;
+    int64_t id = (word & ~initialTag) - 1;
+    if (id >= begin + stride && id < begin + 2 * stride) {
+      begin += stride;
+      digit = digit + 1 == size ? 0 : digit + 1;
+    } else if (id < begin || id >= begin + stride) {
+      digit = id / stride % size;
+      begin = id / stride * stride;
+    }
+    return digit;
+  }
+
+private:
+  const int64_t stride, size;
+  /// The ids from `begin` on, as many as a stride, have this one.
+  int64_t begin = 0, digit = 0;
+};
+} // namespace
+
 Digits digitsAlong(const TracedValue &value, int64_t rank, size_t first,
                    size_t last,
                    llvm::function_ref<void(int64_t, int64_t, int64_t)> mixed) {
@@ -80,21 +108,24 @@ Digits digitsAlong(const TracedValue &value, int64_t rank, size_t first,
   int64_t stride = space.strides[last + 1];
   Digits digits{std::vector<int64_t>(count, Digits::none),
                 std::max<int64_t>(1, space.strides[first] / stride)};
+  DigitReader digitOf(stride, digits.size);
   Plane plane = value.idsOf(rank);
   bool said = false;
-  for (size_t i = 0; i < plane->size(); ++i) {
-    int64_t word = (*plane)[i], index = static_cast<int64_t>(i) / inner % count;
-    if (word == noId)
-      continue;
-    int64_t digit = word == unknownId
-                        ? Digits::unknown
-                        : ((word & ~initialTag) - 1) / stride % digits.size;
-    int64_t &known = digits.at[index];
-    if (known == Digits::none)
-      known = digit;
-    else if (known != digit && !said && known >= 0 && digit >= 0) {
-      mixed(index, digit, known);
-      said = true;
+  int64_t index = 0, place = 0;
+  for (int64_t word : *plane) {
+    if (word != noId) {
+      int64_t digit = digitOf(word);
+      int64_t &known = digits.at[index];
+      if (known == Digits::none)
+        known = digit;
+      else if (known != digit && !said && known >= 0 && digit >= 0) {
+        mixed(index, digit, known);
+        said = true;
+      }
+    }
+    if (++place == inner) {
+      place = 0;
+      index = index + 1 == count ? 0 : index + 1;
     }
   }
   return digits;

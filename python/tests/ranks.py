@@ -734,6 +734,12 @@ def refusals() -> dict[str, Any]:
         "by place": said(lambda: model(local, holes)),
         "twice": said(lambda: cp_mlir.shard(model)),
         "strategy": said(lambda: cp_mlir.shard(models.make("bamba"), order="random")),
+        # Of one rank, and the others hear of it.
+        "device": said(
+            lambda: cp_mlir.World(
+                (dist.get_world_size(),), device="tpu" if dist.get_rank() else None
+            )
+        ),
         "ranks": said(
             lambda: cp_mlir.load(
                 cp_mlir.compile_ir(

@@ -179,6 +179,7 @@ def test_memory_falls(found: dict[str, Any], tmp_path: Path) -> None:
         ("twice", "ValueError: this BambaForCausalLM is sharded already"),
         ("strategy", "ValueError: order must be one of contiguous, zigzag, striped"),
         ("ranks", "ValueError: the mesh (8,) has 8 ranks, but the process group has "),
+        ("device", "CprtError: CPRT_PEER_FAILED: "),
         ("dropout", "ValueError: BambaAttention has dropout 0.5 in training"),
         ("program", "ValueError: ranks [1"),
     ],
