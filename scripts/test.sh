@@ -3,10 +3,12 @@
 #   scripts/test.sh          the everyday suite: unit tests, lit, executed tests,
 #                            and the parts without LLVM under sanitizers
 #   scripts/test.sh --quick  without the sanitizers
-#   scripts/test.sh --long   clang-tidy, all of it under address and undefined
-#                            sanitizers, with every cp-opt run also checking its
-#                            round trip, 10 000 drawn shardings, and the fuzz
-#                            targets for a minute each
+#   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, all of
+#                            it under address and undefined sanitizers, with every
+#                            cp-opt run also checking its round trip, all of the
+#                            runtime and the kernels under the thread sanitizer,
+#                            10 000 drawn shardings, and the fuzz targets for a
+#                            minute each
 #   scripts/test.sh --torch  the Python package, with torch (scripts/torch.sh)
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 set -euo pipefail
@@ -87,7 +89,7 @@ stage() { # name, command...
 }
 
 case $mode in
---quick) ;;
+--quick) stage "tests of the release build" run_suite release ;;
 --long)
   # What does not build or read well is told before hours of tests.
   scripts/build.sh asan
@@ -109,13 +111,13 @@ everyday)
   # A race is not of an element type, and AttentionTiles has no threads: the rest
   # is in --long.
   stage "races" sanitized_parts tsan '*-*/1.*:*/2.*:AttentionTiles.*'
+  stage "tests of the release build" run_suite release
   ;;
 *)
-  sed -n '2,11p' "$0" >&2
+  sed -n '2,13p' "$0" >&2
   exit 2
   ;;
 esac
-stage "tests of the release build" run_suite release
 if [[ ${#failed[@]} != 0 ]]; then
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _native as native
-from . import interrupts
+from . import failures, interrupts
 from ._native import CprtError
 from .devices import Device, device_of
 
@@ -107,8 +107,10 @@ class World:
         else:
             name = transport or os.environ.get("CP_MLIR_TRANSPORT") or "ucx"
             self._join(options, group, name, device)
-            interrupts.watch(self)
         self.context: int = native.runtime().cprt_world_context(self._handle, self.rank)
+        if self.size > 1:
+            interrupts.watch(self)
+            failures.watch(self)
         # Not when it is collected: ranks end it together, and rank 0 waits for them.
         self._end = atexit.register(self.close)
 

@@ -228,6 +228,24 @@ def test_a_rank_that_dies(tmp_path: Path) -> None:
     assert time.time() - died < 60
 
 
+def test_an_error_of_a_models_own(tmp_path: Path) -> None:
+    """That nobody catches: the others get its text while its process is still there."""
+    processes = start("raising.py", 3, tmp_path)
+    try:
+        outputs = [process.communicate(timeout=120)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert processes[1].returncode == 1
+    raised = float((tmp_path / "raised").read_text())
+    for rank in (0, 2):
+        status, told, text = outputs[rank].strip().split(" ", 2)
+        assert status == "CPRT_PEER_FAILED", text
+        assert "rank 1" in text
+        assert "LookupError: a table of the model's own has no such entry" in text
+        assert float(told) - raised < 10
+
+
 def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:
     """Rank 1 stays away from a step that rank 0 is in."""
     processes = start("interrupted.py", 2, tmp_path)
