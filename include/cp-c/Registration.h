@@ -86,6 +86,8 @@ typedef struct CpShardPipelineOptions {
   /// Whether gradients of parameters stay each rank's terms, which the caller
   /// adds up.
   bool partialGradients;
+  /// Of a session, which lowers too: as of CpLowerPipelineOptions.
+  bool overlap;
 } CpShardPipelineOptions;
 
 /// Appends the passes from whole tensors to the program of one rank. A wrong
@@ -95,8 +97,20 @@ typedef struct CpShardPipelineOptions {
 MLIR_CAPI_EXPORTED MlirLogicalResult cpBuildShardPipeline(
     MlirOpPassManager manager, const CpShardPipelineOptions *options);
 
-/// Appends the passes from the program of one rank to the LLVM dialect.
-MLIR_CAPI_EXPORTED void cpBuildLowerPipeline(MlirOpPassManager manager);
+/// The options of cp-lower-pipeline; zero is the default of each.
+typedef struct CpLowerPipelineOptions {
+  /// Whether what nothing waits for travels while ranks compute: sums of
+  /// gradients, and gathered parameters a layer ahead (cp-overlap-exchanges).
+  bool overlap;
+  /// Whether token-wise loops are code for cards too.
+  bool device;
+} CpLowerPipelineOptions;
+
+/// Appends the passes from the program of one rank to the LLVM dialect; null
+/// means the defaults.
+MLIR_CAPI_EXPORTED void
+cpBuildLowerPipeline(MlirOpPassManager manager,
+                     const CpLowerPipelineOptions *options);
 
 #ifdef __cplusplus
 }

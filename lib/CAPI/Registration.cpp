@@ -74,6 +74,9 @@ MlirLogicalResult cpBuildShardPipeline(MlirOpPassManager manager,
   return mlirLogicalResultSuccess();
 }
 
-void cpBuildLowerPipeline(MlirOpPassManager manager) {
-  cp::buildLowerPipeline(*unwrap(manager));
+void cpBuildLowerPipeline(MlirOpPassManager manager,
+                          const CpLowerPipelineOptions *options) {
+  CpLowerPipelineOptions defaults = {};
+  const CpLowerPipelineOptions &given = options ? *options : defaults;
+  cp::buildLowerPipeline(*unwrap(manager), {given.overlap, given.device});
 }

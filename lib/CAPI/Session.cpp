@@ -82,18 +82,8 @@ compileOptions(const CpShardPipelineOptions &options) {
                     pipeline.beta2,       pipeline.eps,
                     pipeline.weightDecay, pipeline.accumulate};
   compile.memory = {pipeline.memory, pipeline.recomputeExchanges};
+  compile.overlap = options.overlap;
   return compile;
-}
-
-/// The processes of a job are the ranks of the mesh.
-llvm::Error checkJob(const Transport &job, const Mesh &mesh) {
-  if (job.size() == mesh.numRanks())
-    return llvm::Error::success();
-  return llvm::createStringError(
-      "the mesh '" + meshText(mesh) + "' has " +
-      std::to_string(mesh.numRanks()) + " ranks, but the job has " +
-      std::to_string(job.size()) +
-      " processes; start as many as there are ranks");
 }
 
 llvm::Expected<std::unique_ptr<Running>>
@@ -104,7 +94,7 @@ start(mlir::ModuleOp module, const CpShardPipelineOptions &options,
     return compile.takeError();
   compile->nextTokenLoss = nextTokenLoss;
   if (run.transport)
-    if (llvm::Error error = checkJob(*run.transport, compile->sharding->mesh))
+    if (llvm::Error error = run.transport->checkSize(compile->sharding->mesh))
       return error;
   auto running = std::make_unique<Running>();
   if (llvm::Error error =

@@ -42,6 +42,17 @@ llvm::Expected<std::string> Transport::find(llvm::StringRef name,
                     "install an MPI library with its compiler and build again");
 }
 
+llvm::Error Transport::checkSize(const Mesh &mesh) const {
+  std::string ranks = std::to_string(mesh.numRanks());
+  if (numRanks == mesh.numRanks())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "the mesh '" + meshText(mesh) + "' has " + ranks +
+      " ranks, but the job of transport " + known + " has " +
+      std::to_string(numRanks) +
+      " processes; start as many as there are ranks, e.g. mpirun -n " + ranks);
+}
+
 llvm::Error Transport::open() {
   char message[512] = "";
   opened = {};

@@ -70,7 +70,8 @@ Plane TracedValue::coversOf(int64_t rank) const {
 
 namespace {
 /// Which index of the whole elements have along some dimensions: those that
-/// follow each other mostly have the same, or the next, which takes no division.
+/// follow each other mostly have the same, or the next, which takes no
+/// division.
 class DigitReader {
 public:
   DigitReader(int64_t stride, int64_t size) : stride(stride), size(size) {}

@@ -228,15 +228,22 @@ void buildLowerPipeline(OpPassManager &manager, const LowerOptions &options) {
 }
 
 namespace {
-/// Of `cp-lower-pipeline`; see LowerOptions.
-struct LowerPipelineOptions : PassPipelineOptions<LowerPipelineOptions> {
+/// Those of LowerOptions, as options of `Base` too.
+template <typename Base> struct WithLowerOptions : Base {
+  template <typename T> using Option = typename Base::template Option<T>;
   Option<bool> overlap{*this, "overlap",
                        llvm::cl::desc("See cp-overlap-exchanges"),
                        llvm::cl::init(false)};
   Option<bool> device{*this, "device",
                       llvm::cl::desc("See cp-emit-device-kernels"),
                       llvm::cl::init(false)};
+  LowerOptions lowering() const { return {overlap, device}; }
 };
+
+/// Of `cp-lower-pipeline`.
+struct NoShardOptions : PassPipelineOptions<NoShardOptions> {};
+using LowerPipelineOptions = WithLowerOptions<NoShardOptions>;
+using WholePipelineOptions = WithLowerOptions<ShardPipelineOptions>;
 } // namespace
 
 void registerPipelines() {
@@ -248,13 +255,13 @@ void registerPipelines() {
   PassPipelineRegistration<LowerPipelineOptions>(
       "cp-lower-pipeline", "From the program of one rank to the LLVM dialect",
       [](OpPassManager &manager, const LowerPipelineOptions &options) {
-        buildLowerPipeline(manager, {options.overlap, options.device});
+        buildLowerPipeline(manager, options.lowering());
       });
-  PassPipelineRegistration<ShardPipelineOptions>(
+  PassPipelineRegistration<WholePipelineOptions>(
       "cp-pipeline", "cp-shard-pipeline, then cp-lower-pipeline",
-      [](OpPassManager &manager, const ShardPipelineOptions &options) {
+      [](OpPassManager &manager, const WholePipelineOptions &options) {
         buildShardPipeline(manager, options);
-        buildLowerPipeline(manager);
+        buildLowerPipeline(manager, options.lowering());
       });
 }
 

@@ -1,4 +1,5 @@
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=4,cp=1 batch=dp params=dp gradients=loss optimizer=sgd" | %cp-opt --cp-lower-pipeline=overlap | FileCheck %s
+// RUN: %cp-opt %s --cp-pipeline="mesh=dp=4,cp=1 batch=dp params=dp gradients=loss optimizer=sgd overlap" | FileCheck %s
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=dp=4,cp=1 batch=dp params=dp gradients=loss optimizer=sgd" | %cp-opt --cp-lower-pipeline | FileCheck %s --check-prefix=ONCE
 
 // The second weight is gathered while the first is used, and the loss is summed during

@@ -117,8 +117,9 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
   if (!state)
     return state.takeError();
   Mesh asked = mesh->value_or(oneRank(options.sharding.axis));
-  if (llvm::Error error = checkJob(options, state->mesh.value_or(asked)))
-    return error;
+  if (options.job)
+    if (llvm::Error error = options.job->checkSize(state->mesh.value_or(asked)))
+      return error;
   if (llvm::Error error = checkModule(*state, options, *mesh))
     return error;
   CompileOptions compile;

@@ -49,7 +49,9 @@ llvm::Error checkProgram(const ProgramFile &file,
         ", but the program was compiled for the " + std::to_string(ranks) +
         " ranks of '" + meshText(first.mesh()) +
         "'; start as many, or compile it for others");
-  return checkJob(options.run, first.mesh());
+  if (!options.run.job)
+    return llvm::Error::success();
+  return options.run.job->checkSize(first.mesh());
 }
 
 /// What could not be done in the end is told now.

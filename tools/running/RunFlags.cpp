@@ -186,17 +186,6 @@ int fail(const RunFlags &flags, llvm::Error error) {
   return 1;
 }
 
-llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh) {
-  if (!flags.job || flags.job->size() == mesh.numRanks())
-    return llvm::Error::success();
-  return llvm::createStringError(
-      "the mesh '" + meshText(mesh) + "' has " +
-      std::to_string(mesh.numRanks()) + " ranks, but the job of --transport=" +
-      flags.transport + " has " + std::to_string(flags.job->size()) +
-      " processes; start as many as there are ranks, e.g. mpirun -n " +
-      std::to_string(mesh.numRanks()));
-}
-
 static uint64_t addWord(uint64_t settings, uint64_t word) {
   uint64_t both[] = {settings, word};
   return llvm::xxh3_64bits(

@@ -107,9 +107,6 @@ void decline(const RunFlags &flags, const std::string &why);
 /// Ends a tool: says what went wrong, to them too. 1.
 int fail(const RunFlags &flags, llvm::Error error);
 
-/// That a job, if there is one, has a process for each rank of the mesh.
-llvm::Error checkJob(const RunFlags &flags, const Mesh &mesh);
-
 /// Adds a number, and the size of files (between commas) by which what one
 /// process was asked differs from what another was.
 uint64_t addSetting(uint64_t settings, double number);

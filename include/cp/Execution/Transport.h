@@ -8,6 +8,7 @@
 #ifndef CP_EXECUTION_TRANSPORT_H
 #define CP_EXECUTION_TRANSPORT_H
 
+#include "cp/Layout/Mesh.h"
 #include "cp/Runtime/cprt_transport.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -43,6 +44,8 @@ public:
   /// The job's ranks on this machine.
   int64_t localSize() const { return numLocal; }
   const std::string &name() const { return known; }
+  /// That the job has a process for each rank of the mesh.
+  llvm::Error checkSize(const Mesh &mesh) const;
 
   /// A world over it, each time with a transport of its own; every process
   /// makes the same ones. `program` as in cprt_job. Errors: what the plug-in or

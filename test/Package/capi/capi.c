@@ -306,8 +306,11 @@ static bool set(CpSession session, const char *name, const void *data,
 static void trySession(MlirContext context, const char *transport) {
   MlirModule module = mlirModuleCreateParse(context, ref(squares));
   expect(!mlirModuleIsNull(module), "the squares parse");
-  CpShardPipelineOptions options = {
-      .mesh = ref("cp=2"), .gradients = ref("loss"), .optimizer = ref("sgd")};
+  // Sums that go on meanwhile are the same.
+  CpShardPipelineOptions options = {.mesh = ref("cp=2"),
+                                    .gradients = ref("loss"),
+                                    .optimizer = ref("sgd"),
+                                    .overlap = transport != NULL};
   CpSession session =
       transport ? cpSessionCreateInJob(module, &options, false, 1,
                                        ref(transport), listen, NULL)
@@ -435,9 +438,9 @@ static void tryGradients(MlirContext context) {
   mlirModuleDestroy(module);
 }
 
-static void lower(MlirModule module) {
+static void lower(MlirModule module, const CpLowerPipelineOptions *options) {
   MlirPassManager manager = mlirPassManagerCreate(mlirModuleGetContext(module));
-  cpBuildLowerPipeline(mlirPassManagerGetAsOpPassManager(manager));
+  cpBuildLowerPipeline(mlirPassManagerGetAsOpPassManager(manager), options);
   expect(mlirLogicalResultIsSuccess(
              mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module))),
          "the program of a rank lowers");
@@ -467,7 +470,12 @@ int main(int argc, char **argv) {
   MlirModule module = parseFile(context, argv[1]);
   expect(shard(module, options), "the module is sharded");
   mlirOperationPrint(mlirModuleGetOperation(module), toStdout, NULL);
-  lower(module);
+  lower(module, NULL);
+  mlirModuleDestroy(module);
+  module = parseFile(context, argv[1]);
+  CpLowerPipelineOptions lowering = {.overlap = true, .device = true};
+  expect(shard(module, options), "the module is sharded again");
+  lower(module, &lowering);
   mlirModuleDestroy(module);
 
   tryExpose(context, argv[1]);
