@@ -72,10 +72,16 @@ set(CP_UPSTREAM_HEADERS
   "<mlir/IR/PatternMatch.h>"
   "<mlir/Pass/Pass.h>")
 
-# cp_precompile_headers(<target>): the first target makes them, others take them.
+# cp_precompile_headers(<target>): the first target makes them, others take them,
+# programs too: as code of a library, as which they are made.
 function(cp_precompile_headers target)
   if(NOT CP_PRECOMPILE_HEADERS)
     return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
   endif()
   get_property(first GLOBAL PROPERTY CP_PRECOMPILED_BY)
   if(first)
@@ -123,6 +129,7 @@ function(cp_add_tool name)
   cmake_parse_arguments(tool "" "" "LINK;SOURCES" ${ARGN})
   add_executable(${name} ${tool_SOURCES})
   cp_configure(${name})
+  cp_precompile_headers(${name})
   target_link_libraries(${name} PRIVATE ${tool_LINK})
   cp_export(${name})
 endfunction()
