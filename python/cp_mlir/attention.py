@@ -50,8 +50,8 @@ def _attention(
     documents = documents_for(parallel, what, named)
     # Under autocast rotary embedding leaves q and k in another type than v.
     dtype = torch.promote_types(query.dtype, value.dtype)
-    if torch.is_autocast_enabled("cpu"):
-        dtype = torch.get_autocast_dtype("cpu")
+    if torch.is_autocast_enabled(query.device.type):
+        dtype = torch.get_autocast_dtype(query.device.type)
     q, k, v = (
         each.to(dtype).transpose(1, 2).contiguous() for each in (query, key, value)
     )

@@ -6,8 +6,11 @@ torch's current one without the host, and its memory is of torch's caching alloc
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import ctypes as c
 import functools
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,9 @@ from . import _native as native
 
 if TYPE_CHECKING:
     import torch
+
+
+log = logging.getLogger("cp_mlir")
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,15 @@ class Device:
         if self.is_card:
             options.device_number = 1 + self.index
             options.allocator = c.pointer(_allocator(self.index))
+
+    def entered(self) -> contextlib.AbstractContextManager[Any]:
+        """While the plug-in is called, which makes its card the thread's current one:
+        torch's is the same again behind it."""
+        if not self.is_card:
+            return contextlib.nullcontext()
+        import torch
+
+        return torch.cuda.device(self.index)
 
     def current_stream(self) -> int | None:
         """As libraries of the device call it; None for the default one."""
@@ -105,14 +120,21 @@ def _allocator(index: int) -> native.Allocator:
     """Of torch's caching allocator: what it keeps serves programs and torch alike."""
     import torch
 
+    # An error that left a callback would be printed, and its result be anything.
     def allocate(_: Any, size: int, stream: int | None) -> int | None:
         try:
             return torch.cuda.caching_allocator_alloc(max(size, 1), index, stream or 0)
-        except torch.OutOfMemoryError:
-            return None
+        except KeyboardInterrupt:
+            _thread.interrupt_main()
+        except Exception:
+            log.exception("no %d bytes of torch's on cuda:%d", size, index)
+        return None
 
     def release(_: Any, pointer: int, __: Any) -> None:
-        torch.cuda.caching_allocator_delete(pointer)
+        try:
+            torch.cuda.caching_allocator_delete(pointer)
+        except KeyboardInterrupt:
+            _thread.interrupt_main()
 
     made = native.sized(native.Allocator)
     made.allocate = native.ALLOCATE(allocate)

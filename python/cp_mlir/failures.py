@@ -26,7 +26,8 @@ def watch(world: World) -> None:
     def tell(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        for each in list(_worlds):
+        # At a prompt it is nobody's end.
+        for each in [] if hasattr(sys, "ps1") else list(_worlds):
             each.fail(f"its program ends with {kind.__name__}: {error}")
         before(kind, error, trace)
 

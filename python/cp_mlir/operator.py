@@ -111,7 +111,7 @@ class Callable:
             self.world.fail(str(error))
             raise
         results = list(map(torch.empty_like, self._prototypes))
-        self.world.run(self.run, self.frame(held, results))
+        self.world.run(self.run, self.frame(held, results), (held, results))
         # What is equal is so to the byte.
         if self._gaps is not None:
             results[-1].index_fill_(0, self._gaps, 0)
@@ -263,8 +263,12 @@ def _of(key: str) -> _Registered:
 # By the library's functions one by one: what torch.library.custom_op adds to each call,
 # checks that results are no inputs, takes as long again as the rest.
 _library = torch.library.Library("cp_mlir", "DEF")
+_tags = [getattr(torch.Tag, "cudagraph_unsafe", None)]
 for _name in ("forward", "backward"):
-    _library.define(f"{_name}(str program, Tensor[] tensors) -> Tensor[]")
+    _library.define(
+        f"{_name}(str program, Tensor[] tensors) -> Tensor[]",
+        tags=[tag for tag in _tags if tag is not None],
+    )
 
 
 def _run_forward(program: str, tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -118,9 +118,11 @@ class RowSharing:
         return batch.gather(parts, dim)
 
     def sum_loss(self, loss: Tensor) -> float:
-        """The batch's loss of those of all ranks."""
+        """The batch's loss of those of all ranks. CprtError for what a kernel has found
+        on a device by then."""
         import torch.distributed as dist
 
+        self.world.synchronize()
         total = loss.detach().clone()
         if self.world.size > 1:
             dist.all_reduce(total, group=self.group)

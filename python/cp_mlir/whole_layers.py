@@ -77,7 +77,7 @@ def _is_norm(module: Any) -> bool:
         return False
     with torch.no_grad():
         generator = torch.Generator().manual_seed(0)
-        x = torch.randn(3, weight.numel(), generator=generator).to(weight.dtype)
+        x = torch.randn(3, weight.numel(), generator=generator).to(weight)
         try:
             found = module(x).double()
         except Exception:  # Whatever else it takes, it is none.
@@ -158,7 +158,8 @@ def _rotary_of(model: nn.Module) -> tuple[float, int] | None:
         return None
     found = module.inv_freq.double()
     dims = 2 * len(found)
-    expected = float(theta) ** -(torch.arange(0, dims, 2).double() / dims)
+    places = torch.arange(0, dims, 2, device=found.device).double()
+    expected = float(theta) ** -(places / dims)
     return (float(theta), dims) if torch.allclose(found, expected, 1e-6, 0) else None
 
 

@@ -86,6 +86,8 @@ class World:
         self.rank = 0
         # Whether a program's call is under way, as other threads see it.
         self.is_inside = False
+        # Of a call that failed on a device, which may still use them.
+        self._abandoned: list[Any] = []
         self._handle = c.c_void_p()
         self._process = os.getpid()
         if self.size > 1:
@@ -99,11 +101,12 @@ class World:
         options.threads = threads
         if self.size == 1:
             self._place_on(device, options)
-            native.checked(
-                lambda *text: native.runtime().cprt_threads_create(
-                    c.byref(options), c.byref(self._handle), *text
+            with self.device.entered():
+                native.checked(
+                    lambda *text: native.runtime().cprt_threads_create(
+                        c.byref(options), c.byref(self._handle), *text
+                    )
                 )
-            )
         else:
             name = transport or os.environ.get("CP_MLIR_TRANSPORT") or "ucx"
             self._join(options, group, name, device)
@@ -140,22 +143,23 @@ class World:
             native.checked(
                 lambda *text: plug_in(c.byref(transport), c.byref(job), *text)
             )
-        except (native.CprtError, ValueError) as error:
+        except Exception as error:
             # The others are on their way, and would wait for this rank.
             job.struct_size, job.rank = native.Job.room.offset, self.rank
             native.runtime().cprt_messages_decline(
                 c.byref(job), self.size, str(error).encode(), 0, None, 0
             )
             raise
-        native.checked(
-            lambda *text: native.runtime().cprt_messages_create(
-                c.byref(options),
-                c.byref(job),
-                c.byref(transport),
-                c.byref(self._handle),
-                *text,
+        with self.device.entered():
+            native.checked(
+                lambda *text: native.runtime().cprt_messages_create(
+                    c.byref(options),
+                    c.byref(job),
+                    c.byref(transport),
+                    c.byref(self._handle),
+                    *text,
+                )
             )
-        )
 
     def check(self) -> None:
         """CprtError, with its text, once this rank has failed."""
@@ -168,8 +172,9 @@ class World:
             )
 
     def fail(self, text: str) -> None:
-        """Tells the other ranks that this one has failed. Alone nobody waits."""
-        if self.size > 1 and self.context:
+        """Tells the other ranks that this one has failed. Alone nobody waits, and a
+        process that this one forked has no part in it."""
+        if self.size > 1 and self.context and os.getpid() == self._process:
             native.runtime().cprt_context_fail(self.context, 1, text.encode())
 
     def coordinate(self, axis: int) -> int:
@@ -222,27 +227,48 @@ class World:
             for each in found[: min(count, capacity)]
         ]
 
-    def run(self, entry: Any, pointers: Any) -> None:
-        """Calls a program's entry with tensors of torch, behind what torch's current
-        stream has been given, and before what it is given next. CprtError for what has
-        gone wrong by now: on a card a kernel may say so later (synchronize)."""
-        runtime, stream = native.runtime(), None
+    def run(self, entry: Any, pointers: Any, tensors: Any) -> None:
+        """Calls a program's entry with torch's `tensors`, behind what its current
+        stream has been given, and before what that is given next. CprtError for what
+        has gone wrong by now: on a card a kernel may say so later (synchronize)."""
         if self.device.is_card:
-            stream = self.device.current_stream()
-            runtime.cprt_run_after(self.context, stream)
+            self._run_on_card(entry, pointers, tensors)
+        else:
+            self._run_here(entry, pointers)
+        self.check()
+
+    def _run_here(self, entry: Any, pointers: Any) -> None:
         self.is_inside = True
         try:
             entry(self.context, None, pointers)
         finally:
             self.is_inside = False
-        if self.device.is_card:
-            runtime.cprt_run_before(self.context, stream)
-        self.check()
+
+    def _run_on_card(self, entry: Any, pointers: Any, tensors: Any) -> None:
+        import torch
+
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                "a program waits for other ranks, which a CUDA graph cannot; leave it "
+                "out of the graph (torch.compile does, by its tag)"
+            )
+        runtime, stream = native.runtime(), self.device.current_stream()
+        is_whole = False
+        with self.device.entered():
+            try:
+                runtime.cprt_run_after(self.context, stream)
+                self._run_here(entry, pointers)
+                is_whole = runtime.cprt_context_status(self.context) == 0
+            finally:
+                runtime.cprt_run_before(self.context, stream)
+                if not is_whole:
+                    self._abandoned.append(tensors)
 
     def synchronize(self) -> None:
         """Waits for what this rank's programs have begun on a device. CprtError for
         what has gone wrong in it."""
-        native.runtime().cprt_synchronize(self.context)
+        with self.device.entered():
+            native.runtime().cprt_synchronize(self.context)
         self.check()
 
     def close(self) -> None:
@@ -253,7 +279,9 @@ class World:
         if self.context and os.getpid() == self._process:
             self.context = 0
             atexit.unregister(self._end)
-            native.runtime().cprt_world_destroy(self._handle)
+            with self.device.entered():
+                native.runtime().cprt_world_destroy(self._handle)
+            self._abandoned.clear()
 
 
 _shared: dict[tuple[Any, ...], World] = {}
@@ -270,7 +298,9 @@ def shared_world(
 ) -> World:
     """The world of a group on a mesh of these sizes, made by the first who asks. It
     lives until the process exits."""
-    key = (group, tuple(sizes), transport, deadline, threads, _known(device))
+    # By the caller's word for the device, which is the same on all ranks.
+    word = str(device or "cpu")
+    key = (group, tuple(sizes), transport, deadline, threads, word)
     world = _shared.get(key)
     if world is None or not world.context:
         world = World(
@@ -283,14 +313,6 @@ def shared_world(
         )
         _shared[key] = world
     return world
-
-
-def _known(device: str | torch.device | None) -> Any:
-    """Of a device that is none World says so, to all ranks."""
-    try:
-        return device_of(device)
-    except ValueError:
-        return str(device)
 
 
 def _rank_in(group: ProcessGroup | None, size: int, sizes: tuple[int, ...]) -> int:

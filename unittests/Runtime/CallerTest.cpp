@@ -162,6 +162,31 @@ TEST_F(CallerTest, ADeviceWithoutStreams) {
   end();
 }
 
+/// What was started before it may go on.
+TEST_F(CallerTest, StreamsWaitAfterAFailureToo) {
+  StreamDevice device(/*seed=*/5);
+  static int befores, afters;
+  befores = afters = 0;
+  cprt_device table = device.table();
+  table.run_before = [](void *, void *) {
+    ++befores;
+    return CPRT_DEVICE_FAILED;
+  };
+  table.run_after = [](void *, void *) {
+    ++afters;
+    return CPRT_OK;
+  };
+  options.device = &table;
+  ASSERT_EQ(make(), "");
+  cprt_context_fail(context(), CPRT_UNSUPPORTED, "a caller's own");
+  cprt_run_after(context(), nullptr);
+  cprt_run_before(context(), nullptr);
+  EXPECT_EQ(afters, 0);
+  EXPECT_EQ(befores, 1);
+  EXPECT_STREQ(cprt_context_message(context()), "a caller's own");
+  end();
+}
+
 TEST_F(CallerTest, MemoryOfTheHost) {
   CountingAllocator memory;
   options.allocator = &memory.table;

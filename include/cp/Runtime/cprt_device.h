@@ -161,6 +161,8 @@ void cprt_synchronize(cprt_context *context);
 /// libraries of the device call it: a cudaStream_t of the same card, null for
 /// its default stream. In a world without a device, where calls have ended when
 /// they return, both do nothing. CPRT_UNSUPPORTED of a device without streams.
+/// After a failure cprt_run_before still does so, since what has been started
+/// may go on. A device may leave its card the calling thread's current one.
 ///
 ///   cprt_run_after(context, stream);
 ///   program(context, NULL, buffers);   /* of the caller's memory */

@@ -113,8 +113,15 @@ extern "C" void cprt_run_after(cprt_context *context, void *stream) {
 extern "C" void cprt_run_before(cprt_context *context, void *stream) {
   if (!context || !context->queue)
     return;
-  within(context, "run_before",
-         [&] { return context->queue->runBefore(stream); });
+  if (!context->hasFailed())
+    return within(context, "run_before",
+                  [&] { return context->queue->runBefore(stream); });
+  // What was started before the failure may go on, with the caller's memory;
+  // the first failure stays.
+  try {
+    (void)context->queue->runBefore(stream);
+  } catch (const std::bad_alloc &) {
+  }
 }
 
 extern "C" void cprt_on_host(cprt_context *context, cprt_op *op,

@@ -24,6 +24,7 @@ extern "C" {
 #include <cstdio>
 #include <cuda_runtime.h>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,15 @@ namespace {
 constexpr int leastMajor = 8;
 
 struct State {
-  explicit State(int count) : queues(size_t(count)) {}
+  explicit State(int count) : queues(size_t(count)), streams(size_t(count)) {}
+  ~State();
 
   /// Open ones that ranks have, by card.
   std::vector<std::atomic<int>> queues;
+  /// Those of closed queues, for the next ones: an allocator of a caller's may
+  /// know a stream for longer than its queue lives.
+  std::vector<std::vector<cudaStream_t>> streams;
+  std::mutex mutex;
 };
 
 struct Queue {
@@ -106,6 +112,13 @@ cprt_status Queue::open() {
 }
 
 cprt_status Queue::openStream() {
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (std::vector<cudaStream_t> &spare = state.streams[size_t(card)];
+      !spare.empty()) {
+    stream = spare.back();
+    spare.pop_back();
+    return CPRT_OK;
+  }
   return check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
                "cudaStreamCreate");
 }
@@ -120,8 +133,19 @@ Queue::~Queue() {
   (void)cudaFreeHost(found);
   if (passed)
     (void)cudaEventDestroy(passed);
-  if (stream)
-    (void)cudaStreamDestroy(stream);
+  (void)cudaGetLastError();
+  if (!stream)
+    return;
+  std::lock_guard<std::mutex> lock(state.mutex);
+  state.streams[size_t(card)].push_back(stream);
+}
+
+State::~State() {
+  for (size_t card = 0; card < streams.size(); ++card)
+    for (cudaStream_t stream : streams[card]) {
+      (void)cudaSetDevice(int(card));
+      (void)cudaStreamDestroy(stream);
+    }
   (void)cudaGetLastError();
 }
 
