@@ -116,11 +116,12 @@ extern "C" void cprt_run_before(cprt_context *context, void *stream) {
   if (!context->hasFailed())
     return within(context, "run_before",
                   [&] { return context->queue->runBefore(stream); });
-  // What was started before the failure may go on, with the caller's memory;
-  // the first failure stays.
+  // What was started before the failure, which stays the first one, may go on
+  // with the caller's memory.
   try {
     (void)context->queue->runBefore(stream);
   } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
   }
 }
 
