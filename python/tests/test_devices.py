@@ -96,11 +96,17 @@ def test_programs_for_cards_run_on_hosts() -> None:
 @CARD
 def test_memory_is_torchs() -> None:
     """What torch's allocator keeps serves programs, and comes back to it."""
-    operator = load(LAYERS[0], "cuda")
+    path = cp_mlir.compile_ir(LAYERS[0].ir(), wrt=["u"], for_cards=True)
+    world = cp_mlir.World((1,), device="cuda")
+    operator = cp_mlir.load(path, world=world)
     tensors = [each.detach() for each in arguments(operator)]
-    before = torch.cuda.memory_stats()["allocation.all.allocated"]
+    before = torch.cuda.memory_allocated()
     operator(*tensors)
-    assert torch.cuda.memory_stats()["allocation.all.allocated"] > before + 1
+    # Its results are gone.
+    arena = operator.program.entries[0].arena_bytes
+    assert torch.cuda.memory_allocated() - before >= arena > 0
+    world.close()
+    assert torch.cuda.memory_allocated() <= before
 
 
 @CARD
