@@ -75,6 +75,8 @@ scripts/build.sh release "${targets[@]}"
 # What fails is told at once and again at the end: what comes behind it may say
 # more, and took hours to come to.
 failed=()
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 stage() { # name, command...
   echo "== $1"
   # In a shell of its own, which ends where something fails; a condition would let
@@ -84,10 +86,17 @@ stage() { # name, command...
   (
     set -e
     "${@:2}"
-  )
-  status=$?
+  ) 2>&1 | tee "$logs/$1"
+  status=${PIPESTATUS[0]}
   set -e
   [[ $status == 0 ]] || failed+=("$1")
+}
+# The lines by which gtest, ctest, lit, the sanitizers, compilers and programs that
+# end at a signal say what failed, and what follows them.
+tell_failures() { # stage
+  echo "== failed: $1"
+  grep -aE -A 12 ': Failure$|^\[  FAILED  \]|\*\*\*(Failed|Exception|Timeout|Not Run)|^FAIL: |(ERROR|WARNING): [A-Za-z]+Sanitizer|runtime error:|error: |terminated by signal|FAILED: ' \
+    "$logs/$1" | head -n 200 || tail -n 40 "$logs/$1"
 }
 
 case $mode in
@@ -121,6 +130,9 @@ everyday)
   ;;
 esac
 if [[ ${#failed[@]} != 0 ]]; then
+  for name in "${failed[@]}"; do
+    tell_failures "$name" >&2
+  done
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1
 fi
