@@ -29,7 +29,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     --no-install-recommends "${missing[@]}" >&2 || exit 2
 fi
 
-scripts/build.sh release cp-bench-worker >&2 || exit 2
+scripts/build.sh release cp-bench-worker cp-bench-transport cprt_ucx cprt_openmpi >&2 || exit 2
 venv=build/bench-venv
 libraries=(numpy onnx onnxruntime torch transformers)
 if ! [ -e $venv/complete ]; then

@@ -54,6 +54,8 @@ config.environment.update(
     OMPI_ALLOW_RUN_AS_ROOT="1",
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
     OMPI_MCA_rmaps_base_oversubscribe="1",
+    # A rank has as many threads as in one process, whatever machine this is.
+    OMPI_MCA_hwloc_base_binding_policy="none",
 )
 launchers = {"openmpi": "mpirun.openmpi", "mpich": "mpirun.mpich", "mpi": "mpirun"}
 launchers["ucx"] = os.path.join(

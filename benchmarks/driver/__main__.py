@@ -49,6 +49,10 @@ def make_workers(build, log, quick):
         command = [python, str(peers / "worker.py"), library]
         return processes.Worker(name, command, log, environment)
 
+    def over(transport):
+        library = build / "lib" / f"libcprt_{transport}.so"
+        return [str(build / "bin" / "cp-bench-transport"), str(library)]
+
     return {
         "ours": processes.Worker("ours", [str(build / "bin" / "cp-bench-worker")], log),
         "torch": peer("torch", "torch", widest),
@@ -57,7 +61,12 @@ def make_workers(build, log, quick):
         "accuracy": processes.Worker(
             "accuracy", [python, str(peers / "accuracy.py")], log, environment
         ),
-        "mpi": processes.MPI(str(build / "bench" / "alltoall"), log),
+        "mpi": processes.MPI([str(build / "bench" / "alltoall")], log),
+        "ours over Open MPI": processes.MPI(
+            over("openmpi"), log, processes.MPI.own_ways
+        ),
+        "ours over UCX": processes.Job(over("ucx"), log, {"UCX_TLS": "self,tcp"}),
+        "gloo": processes.Job([python, str(peers / "gloo_alltoall.py")], log, {}),
     }
 
 

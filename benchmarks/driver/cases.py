@@ -303,6 +303,28 @@ def exchange(cores):
         )
 
 
+def transports(cores):
+    """Between processes of one machine: what the runtime adds to the library that
+    carries its messages, and to what a job without MPI would take."""
+    for label, ours, peer, other, goal in (
+        ("openmpi", "ours over Open MPI", "mpi", "MPI_Alltoall", 1.25),
+        ("ucx", "ours over UCX", "gloo", "gloo", 1.5),
+    ):
+        for name, size, iterations in (("64KiB", 65536, 200), ("1MiB", 1 << 20, 50)):
+            question = f"all_to_all bytes={size} ranks=2 rounds=11 iterations={iterations}"
+            yield Case(
+                f"{label}-{name}",
+                {"ours": (ours, question), other: (peer, question)},
+                [
+                    Row(
+                        f"{label}-{name}", other, "ours",
+                        lambda m, other=other: m.seconds["ours"] / m.seconds[other],
+                        goal, "x time", at_most=True,
+                    )
+                ],
+            )
+
+
 MIXER = "mixer tokens=65536 hidden=768 steps=3"
 
 
@@ -412,7 +434,7 @@ def model(cores, config):
 def all_cases(cores, config):
     for make in (
         ssd, gemm, attention, conv1d, rms_norm, ssd_step, attention_step, gradients,
-        exchange, threads, ranks, dispatch,
+        exchange, transports, threads, ranks, dispatch,
     ):
         yield from make(cores)
     yield from model(cores, config)

@@ -3,6 +3,7 @@
 """The processes that do the work: they answer a line by a line."""
 
 import os
+import socket
 import subprocess
 
 
@@ -52,10 +53,16 @@ class Worker:
         self.process = None
 
 
+def settings_of(question):
+    """What an exchange between processes is asked: BYTES ROUNDS ITERATIONS, of so
+    many ranks."""
+    settings = dict(word.split("=") for word in question.split()[1:])
+    return int(settings["ranks"]), [settings[key] for key in ("bytes", "rounds", "iterations")]
+
+
 class MPI:
     """Open MPI: a run of mpirun for each question, at its fastest settings."""
 
-    name = "Open MPI"
     launch = ["mpirun", "--allow-run-as-root", "--bind-to", "core", "--mca", "btl", "self,vader"]
     # How bytes go from one process to the other, and the algorithm of the
     # exchange (0: what the library chooses; 1 linear, 2 pairwise, 4 linear with
@@ -67,33 +74,66 @@ class MPI:
         for copy in ("cma", "none")
         for algorithm in (0, 1, 2, 4, 5)
     ]
+    # For a program that has an exchange of its own.
+    own_ways = [way for way in ways if way[0].endswith("-0")]
 
-    def __init__(self, program, log):
-        self.program, self.log = program, log
+    def __init__(self, command, log, ways=None):
+        self.command, self.log = command, log
+        self.ways = ways or self.ways
         self.kept = {}
 
-    def run(self, way, settings):
-        command = self.launch + way + ["-n", settings["ranks"], self.program]
-        command += [settings["bytes"], settings["rounds"], settings["iterations"]]
+    def run(self, way, question):
+        ranks, arguments = settings_of(question)
+        command = [*self.launch, *way, "-n", str(ranks), *self.command, *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         if done.returncode:
             raise Failure(f"{' '.join(command)} failed; see {self.log.name}")
         return float(done.stdout)
 
     def ask(self, question):
-        settings = dict(word.split("=") for word in question.split()[1:])
         if question not in self.kept:
             tried = []
             for label, way in self.ways:
                 try:
-                    tried.append((self.run(way, settings), label, way))
+                    tried.append((self.run(way, question), label, way))
                 except Failure as failure:
                     last = failure
             if not tried:
                 raise last
             self.kept[question] = min(tried)[1:]
         label, way = self.kept[question]
-        return self.run(way, settings), label
+        return self.run(way, question), label
+
+    def close(self):
+        pass
+
+
+class Job:
+    """A process for each rank and question, started as torchrun starts them."""
+
+    def __init__(self, command, log, environment):
+        self.command, self.log, self.environment = command, log, environment
+
+    def start(self, rank, ranks, port, arguments):
+        told = {"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        return subprocess.Popen(
+            [*self.command, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            env={**os.environ, **self.environment, **{key: str(told[key]) for key in told}},
+        )
+
+    def ask(self, question):
+        ranks, arguments = settings_of(question)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        started = [self.start(rank, ranks, port, arguments) for rank in range(ranks)]
+        said = [process.communicate()[0] for process in started]
+        if any(process.returncode for process in started):
+            raise Failure(f"{' '.join(self.command)} failed; see {self.log.name}")
+        return float(said[0]), ""
 
     def close(self):
         pass

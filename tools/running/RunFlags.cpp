@@ -8,6 +8,7 @@
 #include "RunFlags.h"
 
 #include "Timeline.h"
+#include "cp/Runtime/Processors.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/bit.h"
@@ -15,7 +16,6 @@
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
-#include <thread>
 
 namespace cl = llvm::cl;
 
@@ -233,10 +233,10 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   run.device = flags.loadedDevice;
   run.deviceFallback = flags.deviceFallback;
   // As the runtime shares them.
-  int64_t processors = std::thread::hardware_concurrency();
-  int64_t here = flags.job ? flags.job->localSize() : ranks;
-  run.threads =
-      flags.threads ? flags.threads : std::max<int64_t>(processors / here, 1);
+  Processors processors = Processors::ofThisProcess();
+  int64_t share = flags.job ? processors.shareInJob(flags.job->localSize())
+                            : processors.shareInProcess(ranks);
+  run.threads = flags.threads ? flags.threads : share;
   run.repeats = flags.repeats;
   run.settings = settingsOf(flags);
   run.pieceBytes = flags.pieceBytes;

@@ -123,9 +123,10 @@ typedef struct cprt_options {
   int64_t deadline_ms;
   cprt_kernel_set kernels;
   /// How many threads the kernels of one rank may use, the rank's own included,
-  /// at most 1024; 0 shares the machine's processors between the ranks, one at
-  /// least. No result depends on it, but that of cprt_ssd with fewer heads in
-  /// its batch than threads, which is cut into segments as between ranks.
+  /// at most 1024; 0 shares between the ranks of a machine its processors, or
+  /// those that the process may run on, one at least. No result depends on it,
+  /// but that of cprt_ssd with fewer heads in its batch than threads, which is
+  /// cut into segments as between ranks.
   int64_t threads;
   /// Null: tensors are in the host's memory. It must outlive the world.
   const cprt_device *device;

@@ -9,12 +9,12 @@
 
 #include "CText.h"
 
+#include "cp/Runtime/Processors.h"
 #include "cp/Runtime/cprt_device.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <thread>
 
 using namespace cp::runtime;
 
@@ -93,12 +93,18 @@ Error cp::runtime::applyOptions(const cprt_options &read, int64_t maxRanks,
   return std::nullopt;
 }
 
-bool cp::runtime::shareProcessors(const cprt_options &read, int64_t ranks,
-                                  cprt_world &world) {
-  // Unknown is 0.
-  int64_t processors =
-      std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+bool cp::runtime::shareProcess(const cprt_options &read, int64_t ranks,
+                               cprt_world &world) {
+  Processors processors = Processors::ofThisProcess();
   world.threads =
-      read.threads ? read.threads : std::max<int64_t>(processors / ranks, 1);
-  return ranks * world.threads > processors;
+      read.threads ? read.threads : processors.shareInProcess(ranks);
+  return ranks * world.threads > processors.allowed;
+}
+
+bool cp::runtime::shareMachine(const cprt_options &read, int64_t ranks,
+                               cprt_world &world) {
+  Processors processors = Processors::ofThisProcess();
+  world.threads = read.threads ? read.threads : processors.shareInJob(ranks);
+  return ranks * world.threads > processors.all ||
+         world.threads > processors.allowed;
 }

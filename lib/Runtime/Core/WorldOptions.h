@@ -20,10 +20,13 @@ Error readOptions(const cprt_options *options, cprt_options &read);
 Error applyOptions(const cprt_options &read, int64_t maxRanks, const char *what,
                    cprt_world &world);
 
-/// Sets the threads of each rank's kernels, of `ranks` that share the machine.
-/// Whether they are more than its processors.
-bool shareProcessors(const cprt_options &read, int64_t ranks,
-                     cprt_world &world);
+/// Sets the threads of each rank's kernels, of `ranks` that share this process.
+/// Whether they are more than the processors for them.
+bool shareProcess(const cprt_options &read, int64_t ranks, cprt_world &world);
+
+/// The same of ranks that are a process each, of which `ranks` share the
+/// machine.
+bool shareMachine(const cprt_options &read, int64_t ranks, cprt_world &world);
 
 } // namespace cp::runtime
 

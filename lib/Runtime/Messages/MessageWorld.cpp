@@ -136,7 +136,8 @@ static Error readJob(const cprt_job *given, int64_t size, Job &job,
   if (job.token.empty() && !job.address.isLocal())
     return invalid("the address '" + job.address.text() +
                    "' is reached by other machines, expected a token that the "
-                   "processes of the job share, or a loopback address");
+                   "processes of the job share (CPRT_TOKEN), or a loopback "
+                   "address");
   return std::nullopt;
 }
 
@@ -241,7 +242,7 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
   for (const cp::Mesh::Axis &axis : world->mesh.axes)
     known.mesh.push_back(axis.size);
   int64_t local = readOfJob.local_ranks ? readOfJob.local_ranks : size;
-  world->oversubscribed = shareProcessors(read, local, *world);
+  world->oversubscribed = shareMachine(read, local, *world);
   if (Error failure = readAddress(world->transport, known))
     return failure;
   std::unique_ptr<Control> control;

@@ -7,6 +7,8 @@
 
 #include "Environment.h"
 
+#include "Slurm.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +74,8 @@ static int read_launcher(const struct launcher *launcher,
   return have[0];
 }
 
-static int read_address(struct cp_environment *environment, char *message,
-                        size_t capacity) {
+static int read_address(struct cp_environment *environment, int isStep,
+                        char *message, size_t capacity) {
   const char *address = getenv("CPRT_ADDRESS"), *host = getenv("MASTER_ADDR");
   size_t size = sizeof environment->address;
   int length = 0;
@@ -91,7 +93,7 @@ static int read_address(struct cp_environment *environment, char *message,
     length =
         snprintf(environment->address, size, isV6 ? "[%s]:%lld" : "%s:%lld",
                  host, (long long)port + 1);
-  } else {
+  } else if (!isStep || !cp_slurm_address(environment->address, size)) {
     snprintf(
         message, capacity,
         "where rank 0 listens is not known; set CPRT_ADDRESS to host:port, "
@@ -132,6 +134,7 @@ int cp_take_place(const cprt_transport *transport, const cprt_job *job,
 int cp_read_environment(struct cp_environment *environment, char *message,
                         size_t capacity) {
   const struct launcher *by = NULL;
+  int isStep = 0;
   memset(environment, 0, sizeof *environment);
   environment->size = 1;
   for (size_t i = 0; i < sizeof launchers / sizeof *launchers; ++i) {
@@ -143,8 +146,8 @@ int cp_read_environment(struct cp_environment *environment, char *message,
     if (!have)
       continue;
     // srun's are there under an mpirun or torchrun of one task too.
-    int isOuter = by && strcmp(launchers[i].name, "Slurm") == 0 &&
-                  found.size != environment->size;
+    int isSlurm = strcmp(launchers[i].name, "Slurm") == 0;
+    int isOuter = by && isSlurm && found.size != environment->size;
     if (by && !isOuter &&
         (found.rank != environment->rank || found.size != environment->size)) {
       snprintf(message, capacity,
@@ -159,7 +162,10 @@ int cp_read_environment(struct cp_environment *environment, char *message,
       *environment = found;
       by = &launchers[i];
     }
+    isStep |= isSlurm && !isOuter;
   }
+  if (isStep && !environment->local_size)
+    environment->local_size = cp_slurm_local_size();
   environment->token = getenv("CPRT_TOKEN");
-  return read_address(environment, message, capacity);
+  return read_address(environment, isStep, message, capacity);
 }

@@ -26,9 +26,9 @@ int cp_take_place(const cprt_transport *transport, const cprt_job *job,
 
 /// Reads what torchrun, mpirun of Open MPI and of MPICH, or srun have put into
 /// the environment; the address is CPRT_ADDRESS, or MASTER_ADDR and the port
-/// behind MASTER_PORT, or else on this machine; the token is CPRT_TOKEN. 0, or
-/// 1 and a text of at most `capacity` bytes that says what is missing, is no
-/// number, or contradicts itself.
+/// behind MASTER_PORT, or the first node of a step of Slurm; the token is
+/// CPRT_TOKEN. 0, or 1 and a text of at most `capacity` bytes that says what is
+/// missing, is no number, or contradicts itself.
 int cp_read_environment(struct cp_environment *environment, char *message,
                         size_t capacity);
 

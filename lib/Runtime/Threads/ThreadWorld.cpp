@@ -55,7 +55,7 @@ static Error fillWorld(const cprt_options &options, ThreadWorld &world) {
                                    "threads; use a world of processes", world))
     return failure;
   int64_t ranks = world.mesh.numRanks();
-  world.oversubscribed = shareProcessors(options, ranks, world);
+  world.oversubscribed = shareProcess(options, ranks, world);
   world.seen.resize(size_t(ranks));
   world.waiting.resize(size_t(ranks));
   const cprt_device *device = world.device;
