@@ -391,6 +391,7 @@ def CP_RepeatOp : CP_Op<"repeat", [Pure, HasShardingRule, IsRuntimeOp]> {
 }
 
 include "cp/IR/CPCollectiveOps.td"
+include "cp/IR/CPAlongSequenceOps.td"
 include "cp/IR/CPAttentionBlockOps.td"
 include "cp/IR/CPAttentionOps.td"
 include "cp/IR/CPAttentionGradOps.td"
