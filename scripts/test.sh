@@ -95,7 +95,7 @@ stage() { # name, command...
 # end at a signal say what failed, and what follows them.
 tell_failures() { # stage
   echo "== failed: $1"
-  grep -aE -A 12 ': Failure$|^\[  FAILED  \]|\*\*\*(Failed|Exception|Timeout|Not Run)|^FAIL: |(ERROR|WARNING): [A-Za-z]+Sanitizer|runtime error:|error: |terminated by signal|FAILED: ' \
+  grep -aE -A 12 ': Failure$|^\[  FAILED  \]|\*\*\*(Failed|Exception|Timeout|Not Run)|^FAIL: |(ERROR|WARNING): [A-Za-z]+Sanitizer|runtime error:|error: |terminated by signal|Segmentation fault|Aborted|FAILED: ' \
     "$logs/$1" | head -n 200 || tail -n 40 "$logs/$1"
 }
 

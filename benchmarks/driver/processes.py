@@ -60,6 +60,16 @@ def settings_of(question):
     return int(settings["ranks"]), [settings[key] for key in ("bytes", "rounds", "iterations")]
 
 
+def seconds_of(command, codes, said, log):
+    """What rank 0 said last."""
+    try:
+        if not any(codes):
+            return float(said.splitlines()[-1])
+    except (IndexError, ValueError):
+        pass
+    raise Failure(f"{' '.join(command)} failed; see {log.name}")
+
+
 class MPI:
     """Open MPI: a run of mpirun for each question, at its fastest settings."""
 
@@ -86,9 +96,7 @@ class MPI:
         ranks, arguments = settings_of(question)
         command = [*self.launch, *way, "-n", str(ranks), *self.command, *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
-        if done.returncode:
-            raise Failure(f"{' '.join(command)} failed; see {self.log.name}")
-        return float(done.stdout)
+        return seconds_of(command, [done.returncode], done.stdout, self.log)
 
     def ask(self, question):
         if question not in self.kept:
@@ -111,6 +119,8 @@ class MPI:
 class Job:
     """A process for each rank and question, started as torchrun starts them."""
 
+    most_seconds = 120
+
     def __init__(self, command, log, environment):
         self.command, self.log, self.environment = command, log, environment
 
@@ -130,10 +140,15 @@ class Job:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         started = [self.start(rank, ranks, port, arguments) for rank in range(ranks)]
-        said = [process.communicate()[0] for process in started]
-        if any(process.returncode for process in started):
-            raise Failure(f"{' '.join(self.command)} failed; see {self.log.name}")
-        return float(said[0]), ""
+        try:
+            said = [process.communicate(timeout=self.most_seconds)[0] for process in started]
+        except subprocess.TimeoutExpired:
+            said = [""]
+        finally:
+            for process in started:
+                process.kill()
+        codes = [process.wait() for process in started]
+        return seconds_of(self.command, codes, said[0], self.log), ""
 
     def close(self):
         pass

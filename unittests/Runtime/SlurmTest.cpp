@@ -42,12 +42,20 @@ private:
   static void clear() {
     for (const char *name :
          {"SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "SLURM_STEP_NODELIST",
-          "SLURM_STEP_NUM_NODES", "SLURM_JOB_ID", "SLURM_STEP_ID"})
+          "SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID",
+          "SLURM_STEP_ID"})
       ::unsetenv(name);
   }
 };
 
 } // namespace
+
+TEST_F(SlurmTest, TasksOfAStep) {
+  EXPECT_FALSE(cp_slurm_is_step(1));
+  set("SLURM_STEP_NUM_TASKS", "8");
+  EXPECT_TRUE(cp_slurm_is_step(8));
+  EXPECT_FALSE(cp_slurm_is_step(1));
+}
 
 TEST_F(SlurmTest, TasksOfANode) {
   EXPECT_EQ(cp_slurm_local_size(), 0);

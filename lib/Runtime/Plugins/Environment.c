@@ -145,9 +145,10 @@ int cp_read_environment(struct cp_environment *environment, char *message,
       return 1;
     if (!have)
       continue;
-    // srun's are there under an mpirun or torchrun of one task too.
+    // A job's are there under an mpirun or torchrun within it too.
     int isSlurm = strcmp(launchers[i].name, "Slurm") == 0;
-    int isOuter = by && isSlurm && found.size != environment->size;
+    int isTask = isSlurm && cp_slurm_is_step(found.size);
+    int isOuter = by && isSlurm && (!isTask || found.size != environment->size);
     if (by && !isOuter &&
         (found.rank != environment->rank || found.size != environment->size)) {
       snprintf(message, capacity,
@@ -162,7 +163,7 @@ int cp_read_environment(struct cp_environment *environment, char *message,
       *environment = found;
       by = &launchers[i];
     }
-    isStep |= isSlurm && !isOuter;
+    isStep |= isTask && !isOuter;
   }
   if (isStep && !environment->local_size)
     environment->local_size = cp_slurm_local_size();

@@ -36,6 +36,11 @@ static int64_t tasks_of(const char *list, int64_t node) {
   }
 }
 
+int cp_slurm_is_step(int64_t size) {
+  const char *tasks = text("SLURM_STEP_NUM_TASKS");
+  return *tasks && atoll(tasks) == size;
+}
+
 int64_t cp_slurm_local_size(void) {
   const char *node = text("SLURM_NODEID");
   return *node ? tasks_of(text("SLURM_STEP_TASKS_PER_NODE"), atoll(node)) : 0;

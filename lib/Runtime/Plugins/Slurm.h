@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// Whether this is a task of a step of `size`, and not a shell of salloc, a
+/// script of sbatch, or something that these have started by other means: they
+/// have the variables of the job, and perhaps those of a step of one task.
+int cp_slurm_is_step(int64_t size);
+
 /// How many tasks of the step are on this node; 0 where that is not known.
 int64_t cp_slurm_local_size(void);
 
