@@ -11,6 +11,8 @@
 #                            minute each
 #   scripts/test.sh --torch  the Python package, with torch (scripts/torch.sh)
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
+#   scripts/test.sh --delays=SEEDS  exchanges over what stands in for NCCL, between
+#                            streams that are late at random, nothing else
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-everyday}
@@ -38,6 +40,20 @@ run_properties() { # cases
   local each=$((($1 + $(nproc) - 1) / $(nproc)))
   seq 1 "$each" "$1" | xargs -P "$(nproc)" -I SEED \
     build/bin/CPPropertyTests --seed=SEED "--cases=$each"
+}
+
+# Tensors on a device that moves them, and scans through the host's memory. What a
+# run says is shown if it fails.
+run_delays() { # seeds
+  local moving='AllToAll.MovesL*:AllToAll.N*:Halo.TwoRanks:Halo.Reaches*:Move.M*'
+  moving+=':Move.GathersS*:NcclTest.TensorsOf*:Reduce.Adds*:Reduce.Shares*:Reduce.S*AtOnce'
+  # shellcheck disable=SC2016 # The shell that xargs starts expands it.
+  seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I SEED bash -c '
+    export CP_TEST_SEED=SEED CP_TEST_TRANSPORT=nccl
+    run() { build/bin/CPRuntimeTests --gtest_brief=1 "$@" 2>&1; }
+    said=$(CP_TEST_DEVICE=stream run "--gtest_filter=$0" &&
+      run "--gtest_filter=*Scan.AllAlgorithmsOnOneTo*") ||
+      { printf "seed SEED\n%s\n" "$said"; exit 1; }' "$moving"
 }
 
 sanitized_parts() { # preset, kernel tests
@@ -68,6 +84,11 @@ if [[ $mode == --torch ]]; then
 fi
 if [[ $mode == --fuzz=* ]]; then
   exec scripts/fuzz.sh "${mode#--fuzz=}"
+fi
+if [[ $mode == --delays=* ]]; then
+  scripts/build.sh release CPRuntimeTests
+  run_delays "${mode#--delays=}"
+  exit
 fi
 # What reads the sources needs no more than what is generated, which this has all of.
 [[ $mode == --long ]] && targets=(CPPropertyTests) || targets=()
@@ -125,7 +146,7 @@ everyday)
   stage "tests of the release build" run_suite release
   ;;
 *)
-  sed -n '2,13p' "$0" >&2
+  sed -n '2,15p' "$0" >&2
   exit 2
   ;;
 esac
