@@ -72,6 +72,12 @@ void LayoutAssigner::addTensorCut(Operation *op, const ShardingRule &rule,
       (columns && llvm::any_of(op->getUsers(), llvm::IsaPred<RepeatOp>)) ||
       (rule.isReduction(factors.front()) && !startsFromZero(op, rule)))
     return;
+  // Its input may have come cut over these axes: then it is a sum over them.
+  if (llvm::any_of(cuts.factors, [&](ArrayRef<Cut> taken) {
+        return llvm::any_of(
+            taken, [&](const Cut &cut) { return isTensorAxis(cut.axis); });
+      }))
+    return;
   std::vector<Cut> &cutsOfFactor = cuts.factors[factors.front()];
   int64_t size = rule.sizes[factors.front()];
   if (cutsOfFactor.empty() &&
