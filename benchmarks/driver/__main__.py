@@ -66,7 +66,9 @@ def make_workers(build, log, quick):
             over("openmpi"), log, processes.MPI.own_ways
         ),
         "ours over UCX": processes.Job(over("ucx"), log, {"UCX_TLS": "self,tcp"}),
-        "gloo": processes.Job([python, str(peers / "gloo_alltoall.py")], log, {"GLOO_SOCKET_IFNAME": "lo"}),
+        "gloo": processes.Job(
+            [python, str(peers / "gloo_alltoall.py")], log, {"GLOO_SOCKET_IFNAME": "lo"}
+        ),
     }
 
 

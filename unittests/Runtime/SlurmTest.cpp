@@ -65,8 +65,10 @@ TEST_F(SlurmTest, TasksOfANode) {
   EXPECT_EQ(localSize("4(x2),3", "1"), 4);
   EXPECT_EQ(localSize("4(x2),3", "2"), 3);
   EXPECT_EQ(localSize("4(x2),3", "3"), 0);
-  for (const char *broken : {"", "x", "(x2)", "4(x", "4(x2", ",", "4,", "-3"})
-    EXPECT_LE(localSize(broken, "1"), 4) << broken;
+  EXPECT_EQ(localSize("4(x2", "1"), 4);
+  EXPECT_EQ(localSize("-3", "0"), 0);
+  for (const char *broken : {"", "x", "(x2)", "4(x", ",", "4,", "-3"})
+    EXPECT_EQ(localSize(broken, "1"), 0) << broken;
 }
 
 TEST_F(SlurmTest, FirstNode) {
