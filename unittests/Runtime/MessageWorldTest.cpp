@@ -76,8 +76,12 @@ public:
     ranks[size_t(rank)]->stopWaiting();
     ranks[size_t(rank)]->leave();
   }
-  void waitFor(int64_t rank, int64_t peer, const std::vector<int64_t> &group) {
-    ranks[size_t(rank)]->waitFor(peer, group, call);
+  /// In its last call of the group, or `behind` so many later ones.
+  void waitFor(int64_t rank, int64_t peer, const std::vector<int64_t> &group,
+               uint64_t behind = 0) {
+    Whereabouts &where = *ranks[size_t(rank)];
+    uint64_t number = where.callsOf(group).number - behind;
+    where.waitFor(peer, group, cp::runtime::WaitedCall::of(call, number));
   }
   int64_t absentRank(int64_t rank, int64_t peer) {
     return ranks[size_t(rank)]->absentRank(peer);
@@ -171,6 +175,29 @@ TEST(Whereabouts, WhoHasNotComeIsFoundBesideWhoWait) {
     if (isWaiting(rank))
       EXPECT_EQ(ranks.absentRank(rank, peerOf(rank)), absent);
   EXPECT_THAT(ranks.failures, testing::IsEmpty());
+}
+
+/// A device that works behind its rank may wait in a call that the rank has
+/// left: who asks there is told whom it waits for.
+TEST(Whereabouts, WhoWaitsBehindACallSaysForWhom) {
+  const std::vector<int64_t> group = {0, 1, 2};
+  AskingRanks ranks(3);
+  for (int64_t rank : {0, 1})
+    for (int call = 0; call < 3; ++call) {
+      ranks.enter(rank, group);
+      ranks.leave(rank);
+    }
+  ranks.waitFor(1, 2, group, /*behind=*/2);
+  ranks.waitFor(0, 1, group, /*behind=*/2);
+  ranks.exchange();
+  EXPECT_EQ(ranks.absentRank(0, 1), 2);
+  EXPECT_TRUE(ranks.failures.empty());
+  // One that is at a later call has sent what it had to.
+  ranks.leave(1);
+  ranks.waitFor(1, 2, group, /*behind=*/1);
+  ranks.waitFor(0, 1, group, /*behind=*/2);
+  ranks.exchange();
+  EXPECT_TRUE(ranks.failures.empty());
 }
 
 /// Who was absent when a rank asked, and has come since, is not named.

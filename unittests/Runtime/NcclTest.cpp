@@ -12,7 +12,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <array>
 #include <dlfcn.h>
+#include <future>
 #include <thread>
 
 using namespace cp::test;
@@ -51,21 +53,60 @@ protected:
     for (std::thread &thread : threads)
       thread.join();
   }
+  /// Gathers one number a rank on the device.
+  struct Gather {
+    /// axes = [0], dim = 0, order = contiguous.
+    std::array<int64_t, 16> words;
+    std::array<void *, 2> buffers;
+
+    Gather(cprt_context *context, int64_t ranks, float number)
+        : words{1, 1, 4, 3, 0, 1, 1, 1, 0, 1, ranks, 1, 1, 0, 0, 0},
+          buffers{cprt_device_alloc(context, sizeof number),
+                  cprt_device_alloc(context, ranks * sizeof number)} {
+      cprt_upload(context, buffers[0], &number, sizeof number);
+    }
+    void make(cprt_context *context) {
+      cprt_all_gather(context, nullptr, words.data(), buffers.data());
+    }
+    void begin(cprt_context *context) {
+      cprt_begin(context, nullptr, words.data(), buffers.data(),
+                 cprt_all_gather);
+    }
+    void wait(cprt_context *context) const {
+      const std::array<int64_t, 8> outs = {0, 1, 0, -1, 0, 1, words[10], 1};
+      cprt_wait(context, nullptr, outs.data(), &buffers[1]);
+    }
+  };
+  /// Gives the device what gathers, and says where.
+  void *beginToGather(int64_t rank, cprt_context *context) {
+    Gather gather(context, int64_t(worlds.size()), float(10 * rank));
+    gather.make(context);
+    return gather.buffers[1];
+  }
+  std::vector<float> numbers(cprt_context *context, const void *place,
+                             size_t count) {
+    std::vector<float> all(count);
+    cprt_download(context, all.data(), place, int64_t(count * sizeof(float)));
+    return all;
+  }
   /// Of one number a rank, from memory of the device to it.
   std::vector<float> gather(int64_t rank, cprt_context *context) {
-    auto ranks = int64_t(worlds.size());
-    auto number = float(10 * rank);
-    auto bytes = ranks * int64_t(sizeof(float));
-    std::vector<float> all(worlds.size());
-    void *buffers[] = {cprt_device_alloc(context, sizeof number),
-                       cprt_device_alloc(context, bytes)};
-    cprt_upload(context, buffers[0], &number, sizeof number);
-    // axes = [0], dim = 0, order = contiguous.
-    const int64_t words[] = {1, 1, 4,     3, 0, 1, 1, 1,
-                             0, 1, ranks, 1, 1, 0, 0, 0};
-    cprt_all_gather(context, nullptr, words, buffers);
-    cprt_download(context, all.data(), buffers[1], bytes);
-    return all;
+    void *place = beginToGather(rank, context);
+    return numbers(context, place, worlds.size());
+  }
+  /// Brings two numbers a rank from one order to the other; both are on the
+  /// device.
+  void reorder(cprt_context *context, void *from, void *to, bool isZigzag) {
+    // axes = [0], dim = 0, orders.
+    const int64_t words[] = {1, 1, 5, 4, 0, 1, 2,         1,       0,
+                             1, 2, 1, 1, 0, 0, !isZigzag, isZigzag};
+    void *buffers[] = {from, to};
+    cprt_reorder(context, nullptr, words, buffers);
+  }
+  static cprt_status awaitFailure(cprt_context *context) {
+    while (cprt_context_status(context) == CPRT_OK)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return cprt_context_status(context);
   }
 
   StreamDevice device{testSeed()};
@@ -82,13 +123,173 @@ TEST_F(NcclTest, TensorsOfADeviceAreGathered) {
       for (size_t i = 0; i < all.size(); ++i)
         EXPECT_EQ(all[i], float(10 * i));
     });
-    // The tensors themselves, and what says which call a message is of.
-    constexpr int64_t number = sizeof(float), header = 16;
+    // The tensors themselves, and what says which call a message is of: a
+    // place each, there and back.
+    constexpr int64_t number = sizeof(float), header = 64;
     EXPECT_EQ(device.hostBytes, ranks * (number + ranks * number) +
-                                    2 * header * ranks * (ranks - 1));
+                                    2 * 2 * header * ranks * (ranks - 1));
     TearDown();
     worlds.clear();
   }
+}
+
+/// Rank 1 comes when the call of rank 0 has returned.
+TEST_F(NcclTest, TheHostDoesNotWaitForWhatTheDeviceMoves) {
+  make(2);
+  std::promise<void> returned;
+  run([&](int64_t rank, cprt_context *context) {
+    if (rank == 1)
+      returned.get_future().wait();
+    void *place = beginToGather(rank, context);
+    if (rank == 0)
+      returned.set_value();
+    EXPECT_EQ(numbers(context, place, 2), (std::vector<float>{0, 10}));
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+}
+
+TEST_F(NcclTest, TheDeviceKeepsTheOrderThatTheHostRunsAheadOf) {
+  constexpr int64_t ranks = 4, times = 101, bytes = 2 * sizeof(float);
+  make(ranks);
+  run([&](int64_t rank, cprt_context *context) {
+    const float own[] = {float(2 * rank), float(2 * rank + 1)};
+    void *places[] = {cprt_device_alloc(context, bytes),
+                      cprt_device_alloc(context, bytes)};
+    cprt_upload(context, places[0], own, bytes);
+    for (int64_t i = 0; i < times; ++i)
+      reorder(context, places[i % 2], places[(i + 1) % 2], i % 2 == 0);
+    EXPECT_EQ(numbers(context, places[times % 2], 2),
+              (std::vector<float>{float(rank), float(2 * ranks - 1 - rank)}));
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+}
+
+/// Rank 1 comes late to what is deferred, while rank 0 computes on its device.
+TEST_F(NcclTest, DeferredCallsTravelBesideTheDevicesWork) {
+  make(2, /*deadlineMs=*/5'000);
+  std::promise<void> computed;
+  run([&](int64_t rank, cprt_context *context) {
+    Gather first(context, 2, float(10 * rank)),
+        second(context, 2, float(7 + rank));
+    if (rank == 1)
+      computed.get_future().wait();
+    first.begin(context);
+    second.begin(context);
+    if (rank == 0) {
+      // Copies of the device's, which the host sees the end of.
+      const float number = 3;
+      void *places[] = {cprt_device_alloc(context, sizeof number),
+                        cprt_device_alloc(context, sizeof number)};
+      cprt_upload(context, places[0], &number, sizeof number);
+      const int64_t words[] = {1, 1, 0, -1, 0, 1, 1, 1, 0, 1, 1, 1};
+      cprt_copy(context, nullptr, words, places);
+      void *queue = nullptr;
+      cprt_run_before(context, queue = device.openQueue());
+      EXPECT_EQ(device.table().synchronize(queue), CPRT_OK);
+      device.table().close(queue);
+      computed.set_value();
+    }
+    // Overwritten once it has been waited for, and only then.
+    second.wait(context);
+    EXPECT_EQ(numbers(context, second.buffers[1], 2),
+              (std::vector<float>{7, 8}));
+    first.wait(context);
+    EXPECT_EQ(numbers(context, first.buffers[1], 2),
+              (std::vector<float>{0, 10}));
+    EXPECT_STREQ(cprt_context_message(context), "");
+    cprt_counter counter = {};
+    EXPECT_EQ(cprt_context_counters(context, &counter, 1), 1U);
+    EXPECT_EQ(counter.calls, 2);
+    EXPECT_EQ(counter.bytes_sent, 2 * int64_t(sizeof(float)));
+  });
+}
+
+/// Its inputs are what the rank's device has made so far, and what comes behind
+/// the wait is behind it.
+TEST_F(NcclTest, DeferredCallsAreInTheDevicesOrder) {
+  constexpr int64_t ranks = 4, times = 100, bytes = ranks * sizeof(float);
+  make(ranks);
+  run([&](int64_t rank, cprt_context *context) {
+    auto *result =
+        static_cast<char *>(cprt_device_alloc(context, times * bytes));
+    Gather gather(context, ranks, 0);
+    const int64_t row[] = {1, 1, 0, -1, 0, 1, 1, 1, 0, 1, 1, 1};
+    const int64_t rows[] = {1, 1, 0, -1, 0, 1, ranks, 1, 0, 1, ranks, 1};
+    void *next = cprt_device_alloc(context, sizeof(float));
+    for (int64_t i = 0; i < times; ++i) {
+      auto number = float(ranks * i + rank);
+      cprt_upload(context, next, &number, sizeof number);
+      void *in[] = {next, gather.buffers[0]};
+      cprt_copy(context, nullptr, row, in);
+      gather.begin(context);
+      gather.wait(context);
+      void *out[] = {gather.buffers[1], result + i * bytes};
+      cprt_copy(context, nullptr, rows, out);
+    }
+    std::vector<float> all = numbers(context, result, size_t(times * ranks));
+    for (size_t i = 0; i < all.size(); ++i)
+      ASSERT_EQ(all[i], float(i));
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+}
+
+TEST_F(NcclTest, WhatADeviceStillMovesAWorldWaitsForBeforeItGoes) {
+  make(2);
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(gather(1, context(1)), (std::vector<float>{0, 10}));
+    EXPECT_STREQ(cprt_context_message(context(1)), "");
+    cprt_world_destroy(worlds[1]);
+  });
+  beginToGather(0, context(0));
+  cprt_world_destroy(worlds[0]);
+  late.join();
+  worlds.clear();
+}
+
+/// Nobody waits on the host, and all that a rank hears of it is its status.
+TEST_F(NcclTest, ARankHearsOfWhatItsDeviceWaitsForInVain) {
+  constexpr int64_t deadlineMs = 200;
+  make(2, deadlineMs);
+  beginToGather(0, context(0));
+  EXPECT_EQ(awaitFailure(context(0)), CPRT_TIMEOUT);
+  EXPECT_STREQ(cprt_context_message(context(0)),
+               "all_gather (call 3): waited 200 ms for ranks [1]; look at what "
+               "they do, or raise deadline_ms");
+}
+
+TEST_F(NcclTest, ARankThatFailsLetsTheDevicesOfOthersGo) {
+  make(3);
+  for (int64_t rank : {0, 2})
+    beginToGather(rank, context(rank));
+  cprt_context_fail(context(1), CPRT_INVALID_ARGUMENT, "no such file");
+  for (int64_t rank : {0, 2}) {
+    EXPECT_EQ(awaitFailure(context(rank)), CPRT_PEER_FAILED);
+    EXPECT_STREQ(cprt_context_message(context(rank)),
+                 "rank 1 failed with CPRT_INVALID_ARGUMENT: no such file");
+  }
+}
+
+TEST_F(NcclTest, CallsThatDifferAreFoundBehindThem) {
+  constexpr int64_t bytes = 2 * sizeof(float);
+  make(2);
+  run([&](int64_t rank, cprt_context *context) {
+    if (rank == 0) {
+      gather(rank, context);
+    } else {
+      void *places[] = {cprt_device_alloc(context, bytes),
+                        cprt_device_alloc(context, bytes)};
+      const float own[] = {1, 2};
+      cprt_upload(context, places[0], own, bytes);
+      reorder(context, places[0], places[1], /*isZigzag=*/true);
+      cprt_synchronize(context);
+    }
+    EXPECT_TRUE(cprt_context_status(context) == CPRT_MISMATCH ||
+                cprt_context_status(context) == CPRT_PEER_FAILED);
+    EXPECT_THAT(cprt_context_message(context),
+                HasSubstr("all_gather (call 3)"));
+    EXPECT_THAT(cprt_context_message(context), HasSubstr("reorder (call 4)"));
+  });
 }
 
 TEST_F(NcclTest, WhatNcclFindsWrongEndsTheCall) {

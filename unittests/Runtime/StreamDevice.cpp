@@ -68,12 +68,18 @@ void *StreamDevice::allocate(int64_t bytes) {
   return taken;
 }
 
-/// A card's may still be used by what was started before; whoever takes this
-/// block next would write over it.
-void StreamDevice::release(void *block) {
-  std::lock_guard<std::mutex> lock(mutex);
-  spare[blocks.at(block)].push_back(block);
-  blocks.erase(block);
+/// It may still be used by what the queue was given before.
+void StreamDevice::release(Queue &queue, void *block) {
+  size_t size = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    size = blocks.at(block);
+    blocks.erase(block);
+  }
+  queue.add([this, block, size] {
+    std::lock_guard<std::mutex> lock(mutex);
+    spare[size].push_back(block);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,7 +211,7 @@ void StreamDevice::describe() {
     return at(queue).device.allocate(bytes);
   };
   made.release = [](void *queue, void *block) {
-    at(queue).device.release(block);
+    at(queue).device.release(at(queue), block);
   };
   made.free_bytes = [](void *) { return int64_t(-1); };
   made.has_kernel = [](void *, const char *op, cprt_dtype) {
@@ -219,7 +225,8 @@ void StreamDevice::describe() {
   };
   made.upload = [](void *opaque, void *to, const void *from, int64_t bytes) {
     Queue &queue = at(opaque);
-    std::string copy(static_cast<const char *>(from), size_t(bytes));
+    const char *first = static_cast<const char *>(from);
+    std::vector<char> copy(first, first + bytes);
     char *place = queue.device.reach(to, copy.size());
     EXPECT_NE(place, nullptr) << "an upload to what is not the device's";
     queue.device.hostBytes += bytes;

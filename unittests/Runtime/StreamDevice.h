@@ -61,7 +61,7 @@ private:
   static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
   static cprt_status runKernel(void *queue, const cprt_device_call *call);
   void *allocate(int64_t bytes);
-  void release(void *block);
+  void release(Queue &queue, void *block);
   void describe();
 
   static constexpr size_t capacity = size_t(1) << 30;

@@ -180,7 +180,7 @@ typedef struct cprt_counter {
   int64_t bytes_sent;
   /// Seconds in which this rank did nothing else: it waited for the others, or
   /// moved what they exchange. Where it computes while bytes travel, those
-  /// seconds are no part of it.
+  /// seconds are no part of it, nor those in which only its device waits.
   double exposed_seconds;
 } cprt_counter;
 
@@ -306,7 +306,9 @@ typedef void cprt_op(cprt_context *context, cprt_stream *stream,
 /// to them, or reads the outputs. All ranks of a group begin calls in one
 /// order; where these differ they are CPRT_TIMEOUT at the deadline. What goes
 /// wrong is this context's failure. A world is destroyed once its calls have
-/// been waited for. On threads, and with a stream, the call is made at once.
+/// been waited for. On threads, and with a stream, the call is made at once. On
+/// a device whose order exchanges keep (cprt_device.h) it goes on beside the
+/// device's work, and it is the device that waits.
 /// `op` is not one that computes as it goes, as along a ring.
 void cprt_begin(cprt_context *context, cprt_stream *stream, const int64_t *desc,
                 void *const *buffers, cprt_op *op);

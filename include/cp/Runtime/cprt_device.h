@@ -22,6 +22,10 @@
 //
 // Collectives take what they move through the host's memory, but those that
 // only move where ranks share a device's memory, or their transport reaches it.
+// Where that keeps the device's order, as NCCL does, they have begun when they
+// return, as kernels have: what goes wrong with one is this context's failure
+// once somebody waits for the device, or as soon as a rank fails or the
+// deadline has passed.
 //
 //===----------------------------------------------------------------------===//
 

@@ -95,14 +95,21 @@ typedef struct cprt_transport {
   /// rank's device and its queue there, of a world with one, once all ranks are
   /// known and before the first message. May wait for the other ranks, at most
   /// for so long. What is posted is in the host's memory all the same. In such
-  /// a world calls are made in one order: none is deferred.
+  /// a world calls are made in one order, deferred ones too.
   cprt_status (*bind)(void *state, const cprt_device *device, void *queue,
                       int64_t deadline_ms);
   /// post, of messages in the memory of the bound device, and behind all that
-  /// the bound queue has been given; or null. What has come is there when test
-  /// says so.
-  cprt_status (*post_on_device)(void *state, const cprt_message *messages,
-                                int64_t count, void **requests);
+  /// `queue` has been given, the bound one or one beside it; or null. What has
+  /// come is there when test says so.
+  cprt_status (*post_on_device)(void *state, void *queue,
+                                const cprt_message *messages, int64_t count,
+                                void **requests);
+  /// So that the host need not wait for a message of post_on_device, or null:
+  /// what `queue` is given from now on starts once it has been sent, or has
+  /// been received. Sets `*done` when that is so, which may be some calls
+  /// later. The handle stays, and test says at some time what became of the
+  /// message; cancelling it lets the queue go on.
+  cprt_status (*follow)(void *state, void *queue, void *request, int32_t *done);
 } cprt_transport;
 
 /// Where a process stands in its job. Set `struct_size` to sizeof(cprt_job).

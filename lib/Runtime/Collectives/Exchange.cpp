@@ -42,7 +42,7 @@ void Exchange::record() {
   begun.op = call.op();
   begun.axes = group.axesMask;
   begun.id = call.id();
-  begun.is_deferred = context.isBackground;
+  begun.is_deferred = context.isDeferred;
   bytesBefore = visit.counter.bytesSent.load(std::memory_order_relaxed);
   number = context.recorded = context.history->begin(begun, start);
 }

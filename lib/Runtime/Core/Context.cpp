@@ -10,6 +10,7 @@
 #include "Courier.h"
 #include "Operations.h"
 #include "Scratch.h"
+#include "SideQueue.h"
 #include "World.h"
 
 #include <algorithm>
@@ -38,12 +39,18 @@ Error cprt_context::openQueue(int64_t number) {
   handed.takeFrom(world.allocator);
   if (!world.device)
     return std::nullopt;
+  std::unique_ptr<DeviceQueue> opened;
   if (Error failure =
-          DeviceQueue::open(*world.device, number, world.allocator, queue))
+          DeviceQueue::open(*world.device, number, world.allocator, opened))
     return failure;
+  takeQueue(std::move(opened));
+  return std::nullopt;
+}
+
+void cprt_context::takeQueue(std::unique_ptr<DeviceQueue> opened) {
+  queue = std::move(opened);
   memory.moveTo(*queue);
   handed.moveTo(*queue);
-  return std::nullopt;
 }
 
 cprt_context::~cprt_context() = default;
@@ -196,9 +203,12 @@ extern "C" int64_t cprt_context_peak_bytes(const cprt_context *context) {
 extern "C" int64_t cprt_context_allocations(const cprt_context *context) {
   if (!context)
     return 0;
-  const Courier *courier = context->courier.get();
-  return context->memory.numAllocations() +
-         (courier ? courier->memory().numAllocations() : 0);
+  int64_t count = context->memory.numAllocations();
+  if (const Courier *courier = context->courier.get())
+    count += courier->memory().numAllocations();
+  if (const SideQueue *side = context->side.get())
+    count += side->memory().numAllocations();
+  return count;
 }
 
 /// What cprt_alloc and cprt_arena, which `call` names, share.

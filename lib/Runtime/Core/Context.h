@@ -21,6 +21,7 @@
 
 namespace cp::runtime {
 class Courier;
+class SideQueue;
 class Entry;
 } // namespace cp::runtime
 
@@ -35,6 +36,7 @@ struct cprt_context {
   /// Where this rank's memory comes from and, in a world with a device, its
   /// queue there, on the `number`th card, of which there may be fewer.
   cp::runtime::Error openQueue(int64_t number);
+  void takeQueue(std::unique_ptr<cp::runtime::DeviceQueue> opened);
 
   /// Keeps the first failure of this rank, and wakes every other rank.
   void fail(cprt_status status, std::string text);
@@ -79,10 +81,12 @@ struct cprt_context {
   /// By local op and element type; found on first use.
   std::map<std::pair<const char *, cp::runtime::DType>, cp::kernels::KernelFn>
       kernels;
-  /// Of a courier's own context: another thread makes the rank's other calls.
-  bool isBackground = false;
-  /// Made for the first call that is deferred.
+  /// Of a context for deferred calls alone; and where another thread makes the
+  /// rank's other calls.
+  bool isDeferred = false, isBackground = false;
+  /// Who makes deferred calls, one or the other; made for the first.
   std::unique_ptr<cp::runtime::Courier> courier;
+  std::unique_ptr<cp::runtime::SideQueue> side;
 };
 
 namespace cp::runtime {

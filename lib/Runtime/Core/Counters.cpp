@@ -7,6 +7,7 @@
 
 #include "Context.h"
 #include "Courier.h"
+#include "SideQueue.h"
 
 using namespace cp::runtime;
 
@@ -23,6 +24,21 @@ size_t Counters::read(cprt_counter *out, size_t capacity) const {
     ++count;
   }
   return count;
+}
+
+void Counters::add(const cprt_counter &moved) {
+  Counter &counter = at(moved.op, moved.axes);
+  counter.calls += moved.calls;
+  counter.bytesSent.fetch_add(moved.bytes_sent, std::memory_order_relaxed);
+  counter.exposedNanoseconds.fetch_add(int64_t(1e9 * moved.exposed_seconds),
+                                       std::memory_order_relaxed);
+}
+
+std::vector<cprt_counter> Counters::take() {
+  std::vector<cprt_counter> taken(counters.size());
+  taken.resize(read(taken.data(), taken.size()));
+  clear();
+  return taken;
 }
 
 void Counters::clear() {
@@ -45,4 +61,6 @@ extern "C" void cprt_context_reset_counters(cprt_context *context) {
   context->memory.resetStatistics();
   if (context->courier)
     context->courier->resetStatistics();
+  if (context->side)
+    context->side->resetStatistics();
 }

@@ -14,6 +14,7 @@
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cp::runtime {
 
@@ -34,6 +35,10 @@ public:
   /// `op` has static storage.
   Counter &at(const char *op, uint64_t axes) { return counters[{op, axes}]; }
   size_t read(cprt_counter *out, size_t capacity) const;
+  /// Adds what has been counted elsewhere.
+  void add(const cprt_counter &moved);
+  /// What has been counted, which becomes 0.
+  std::vector<cprt_counter> take();
   /// All become 0, and are not read before they count again.
   void clear();
 

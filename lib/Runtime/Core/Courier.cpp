@@ -8,15 +8,13 @@
 #include "Courier.h"
 
 #include "Clock.h"
+#include "SideQueue.h"
 #include "World.h"
 
 #include <algorithm>
 #include <new>
 
 using namespace cp::runtime;
-
-/// Of each call there is one.
-static constexpr size_t countersOfACall = 1;
 
 bool Courier::Errand::writes(void *const *outs, size_t number) const {
   auto first = buffers.end() - std::ptrdiff_t(numOuts);
@@ -26,7 +24,7 @@ bool Courier::Errand::writes(void *const *outs, size_t number) const {
 
 Courier::Courier(Context &context)
     : context(context), twin(context.world, context.rank, context.history) {
-  twin.isBackground = true;
+  twin.isDeferred = twin.isBackground = true;
   thread = std::thread([this] { run(); });
 }
 
@@ -82,20 +80,18 @@ void Courier::wait(void *const *outs, size_t count) {
 void Courier::settle(const Errand &errand, double exposedSeconds) {
   if (!errand.count.op)
     return;
-  Counter &counter = context.counters.at(errand.count.op, errand.count.axes);
-  counter.calls += errand.count.calls;
-  counter.bytesSent.fetch_add(errand.count.bytes_sent,
-                              std::memory_order_relaxed);
-  counter.exposedNanoseconds.fetch_add(int64_t(1e9 * exposedSeconds),
-                                       std::memory_order_relaxed);
+  cprt_counter moved = errand.count;
+  moved.exposed_seconds = exposedSeconds;
+  context.counters.add(moved);
   context.history->expose(errand.recorded, exposedSeconds);
 }
 
 void Courier::make(Errand &errand) {
   twin.recorded = -1;
   errand.op(&twin, nullptr, errand.desc, errand.buffers.data());
-  twin.counters.read(&errand.count, countersOfACall);
-  twin.counters.clear();
+  // Of each call there is one.
+  for (const cprt_counter &moved : twin.counters.take())
+    errand.count = moved;
   errand.recorded = twin.recorded;
   if (twin.hasFailed())
     context.fail(cprt_context_status(&twin), cprt_context_message(&twin));
@@ -137,6 +133,14 @@ static bool readCounts(const int64_t *desc, size_t &all) {
   return true;
 }
 
+static Error beginBeside(Context &context, cprt_op *op, const int64_t *desc,
+                         void *const *buffers, size_t count) {
+  if (!context.side)
+    if (Error failure = SideQueue::open(context, context.side))
+      return failure;
+  return context.side->begin(op, desc, buffers, count);
+}
+
 extern "C" void cprt_begin(cprt_context *context, cprt_stream *stream,
                            const int64_t *desc, void *const *buffers,
                            cprt_op *op) {
@@ -147,13 +151,20 @@ extern "C" void cprt_begin(cprt_context *context, cprt_stream *stream,
     return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
                              "begin: the operation is null");
   // What is wrong with a call, its operation says.
-  if (!context->world.defers() || context->queue || stream || !buffers ||
-      !readCounts(desc, count))
+  bool goesBeside = context->queue && context->world.followsOnDevice() &&
+                    context->queue->opensBeside();
+  bool isDeferred = context->queue ? goesBeside : context->world.defers();
+  if (!isDeferred || stream || !buffers || !readCounts(desc, count))
     return op(context, stream, desc, buffers);
   Entry entry(*context, "begin");
   if (!entry)
     return;
   try {
+    if (goesBeside) {
+      if (Error failure = beginBeside(*context, op, desc, buffers, count))
+        context->fail(failure->status, std::move(failure->message));
+      return;
+    }
     if (!context->courier)
       context->courier = std::make_unique<Courier>(*context);
     context->courier->begin(op, desc, buffers, count);
@@ -170,8 +181,18 @@ extern "C" void cprt_wait(cprt_context *context, cprt_stream *stream,
                           const int64_t *desc, void *const *buffers) {
   size_t count = 0;
   (void)stream;
-  // After a failure too: what is under way has the buffers until it ends.
-  if (!context || !context->courier || !buffers || !readCounts(desc, count))
+  if (!context || !buffers || !readCounts(desc, count))
     return;
-  context->courier->wait(buffers + desc[0], size_t(desc[1]));
+  void *const *outs = buffers + desc[0];
+  // After a failure too: what is under way has the buffers until it ends.
+  if (context->courier)
+    context->courier->wait(outs, size_t(desc[1]));
+  if (!context->side)
+    return;
+  try {
+    if (Error failure = context->side->wait(outs, size_t(desc[1])))
+      context->fail(failure->status, "wait: " + failure->message);
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(*context);
+  }
 }

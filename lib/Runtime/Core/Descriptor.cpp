@@ -155,8 +155,8 @@ std::string Descriptor::label(size_t buffer) const {
                             : "output " + std::to_string(buffer - numInputs);
 }
 
-std::string Descriptor::title() const {
-  return std::string(name) + " (call " + std::to_string(callId) + ")";
+std::string cp::runtime::title(const char *op, int64_t id) {
+  return std::string(op) + " (call " + std::to_string(id) + ")";
 }
 
 std::string Descriptor::describe() const {

@@ -31,6 +31,9 @@ int64_t numBytes(const Buffer &buffer);
 /// "f32[2, 4]"
 std::string typeText(const Buffer &buffer);
 
+/// "halo (call 3)"
+std::string title(const char *op, int64_t id);
+
 /// A view of a descriptor table (see cprt.h) and its buffers; owns neither.
 class Descriptor {
 public:
@@ -57,8 +60,7 @@ public:
 
   /// "input 1" or "output 0" for a position among all buffers.
   std::string label(size_t buffer) const;
-  /// "halo (call 3)"
-  std::string title() const;
+  std::string title() const { return cp::runtime::title(name, callId); }
   /// The whole call for a message: title, types and attribute words.
   std::string describe() const;
   /// Whether two ranks mean the same call. Strides are each rank's own matter.

@@ -8,6 +8,7 @@
 #include "Context.h"
 #include "Elements.h"
 #include "Operations.h"
+#include "SideQueue.h"
 #include "World.h"
 
 #include <cstring>
@@ -81,6 +82,14 @@ extern "C" void cprt_upload(cprt_context *context, void *to, const void *from,
   });
 }
 
+/// All that the context has begun.
+static Error synchronize(Context &context) {
+  if (context.side)
+    if (Error failure = context.side->synchronize())
+      return failure;
+  return context.queue->synchronize();
+}
+
 extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
                               int64_t bytes) {
   within(context, "download", [&]() -> Error {
@@ -89,7 +98,7 @@ extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
     if (context->queue) {
       if (Error failure = context->queue->download(to, from, bytes))
         return failure;
-      return context->queue->synchronize();
+      return synchronize(*context);
     }
     if (bytes)
       std::memcpy(to, from, size_t(bytes));
@@ -100,7 +109,7 @@ extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
 extern "C" void cprt_synchronize(cprt_context *context) {
   if (!context || !context->queue)
     return;
-  within(context, "synchronize", [&] { return context->queue->synchronize(); });
+  within(context, "synchronize", [&] { return synchronize(*context); });
 }
 
 extern "C" void cprt_run_after(cprt_context *context, void *stream) {

@@ -90,11 +90,39 @@ Error DeviceQueue::upload(void *to, const void *from, int64_t bytes) {
   return bytes ? textOf(device.upload(queue, to, from, bytes)) : std::nullopt;
 }
 
+/// What a rank fails in ends sooner than the device does: nothing is written to
+/// the host's memory behind it.
 Error DeviceQueue::download(void *to, const void *from, int64_t bytes) {
+  if (Error failure = settle())
+    return failure;
   return bytes ? textOf(device.download(queue, to, from, bytes)) : std::nullopt;
 }
 
-Error DeviceQueue::synchronize() { return textOf(device.synchronize(queue)); }
+Error DeviceQueue::synchronize() {
+  if (Error failure = settle())
+    return failure;
+  return textOf(device.synchronize(queue));
+}
+
+Error DeviceQueue::openBeside(std::unique_ptr<DeviceQueue> &made) {
+  void *beside = nullptr;
+  if (!opensBeside())
+    return Failure{CPRT_UNSUPPORTED,
+                   std::string(device.name) + " has one queue a rank"};
+  if (Error failure = textOf(device.open_beside(queue, &beside)))
+    return failure;
+  made.reset(new DeviceQueue(device, beside, allocator));
+  made->settleBefore(settles);
+  return std::nullopt;
+}
+
+Error DeviceQueue::record(void *&event) {
+  return textOf(device.record(queue, &event));
+}
+
+Error DeviceQueue::waitFor(void *event) {
+  return textOf(device.wait_for(queue, event));
+}
 
 Error DeviceQueue::order(cprt_status (*by)(void *queue, void *stream),
                          void *stream) {

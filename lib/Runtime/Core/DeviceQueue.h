@@ -14,6 +14,7 @@
 
 #include "cp/Runtime/cprt_device.h"
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -56,6 +57,18 @@ public:
   Error upload(void *to, const void *from, int64_t bytes);
   Error download(void *to, const void *from, int64_t bytes);
   Error synchronize();
+  /// What the host waits for before it waits for the queue, or takes of it.
+  void settleBefore(std::function<Error()> first) {
+    settles = std::move(first);
+  }
+  /// Another queue of the same card. CPRT_UNSUPPORTED where there is none.
+  Error openBeside(std::unique_ptr<DeviceQueue> &made);
+  bool opensBeside() const { return device.open_beside; }
+  /// Marks what it has been given by an event, null before the first time, and
+  /// waits for such a mark of another queue, by itself.
+  Error record(void *&event);
+  Error waitFor(void *event);
+  void forget(void *event) { device.forget(queue, event); }
   /// As of cprt_run_after and cprt_run_before.
   Error runAfter(void *stream);
   Error runBefore(void *stream);
@@ -80,6 +93,7 @@ private:
   void *stream() const {
     return device.stream ? device.stream(queue) : nullptr;
   }
+  Error settle() const { return settles ? settles() : Error(); }
   Error order(cprt_status (*by)(void *queue, void *stream), void *stream);
   Error textOf(cprt_status status) const;
   Error copy(const Descriptor &call, const Buffer &to, const Buffer &from);
@@ -98,6 +112,7 @@ private:
   void *const queue;
   const cprt_allocator *const allocator;
   std::unordered_map<const void *, void *> constants;
+  std::function<Error()> settles;
   void releaseMirror();
 
   char *mirror = nullptr;

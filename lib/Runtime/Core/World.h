@@ -42,6 +42,10 @@ struct cprt_world {
   /// that only move.
   virtual bool movesOnDevice() const { return false; }
 
+  /// Whether a rank's device goes on behind such collectives by itself, while
+  /// the rank's thread is elsewhere.
+  virtual bool followsOnDevice() const { return false; }
+
   /// Ends every present and coming wait with `failure`; an earlier one stays.
   /// To be called with the mutex held.
   virtual void spread(cp::runtime::Failure failure) = 0;

@@ -34,12 +34,12 @@ Error MessageChannel::enter(const Visit &brought, MovesFn moves) {
     return world.failure();
   visit = &brought;
   // Where a rank is, its program's calls say.
-  uint64_t hash = context.isBackground
-                      ? hashOf(visit->call)
-                      : world.whereabouts->enter(calls, visit->call);
-  tag = (int32_t(hash % numTags) * 2 + context.isBackground) * numLanes;
+  called = context.isBackground ? WaitedCall::of(visit->call)
+                                : world.whereabouts->enter(calls, visit->call);
+  tag = (int32_t(called.hash % numTags) * 2 + context.isBackground) * numLanes;
   try {
-    Error failure = keepPace();
+    // What a device receives is not there before it takes it.
+    Error failure = isFollowed() ? std::nullopt : keepPace();
     if (!failure)
       failure = startRound(moves);
     if (failure) {
@@ -77,6 +77,15 @@ Error MessageChannel::keepPace() {
 }
 
 Error MessageChannel::nextRound(MovesFn moves) { return startRound(moves); }
+
+MessageWait MessageChannel::patience() const {
+  return {world, ranks, called,
+          context.isBackground ? MessageWait::Kind::Deferred
+                               : MessageWait::Kind::Call};
+}
+
+/// Whether the device goes on behind the messages of this call by itself.
+bool MessageChannel::isFollowed() const { return visit->queue && world.trail; }
 
 cprt_message MessageChannel::message(int64_t peer, bool isReceive, int32_t lane,
                                      const char *data, int64_t bytes) const {
@@ -178,8 +187,7 @@ Error MessageChannel::startRound(MovesFn moves) {
                                   return message.bytes == 0;
                                 }),
                  messages.end());
-  if (Error failure =
-          post(messages, requests, /*areOnDevice=*/visit->queue != nullptr))
+  if (Error failure = post(messages, requests, visit->queue))
     return failure;
   for (size_t i = 0; i < messages.size(); ++i) {
     Posted posted = {requests[i], messages[i].peer};
@@ -195,7 +203,7 @@ Error MessageChannel::startRound(MovesFn moves) {
 
 Error MessageChannel::take(int64_t from, Taken &taken) {
   Incoming &in = incoming[size_t(from)];
-  if (Error failure = wait(in.posted))
+  if (Error failure = isFollowed() ? follow(in.posted) : wait(in.posted))
     return failure;
   taken.moves = std::move(in.moves);
   for (const Move &move : taken.moves)
@@ -226,6 +234,37 @@ void MessageChannel::abandon() {
   std::for_each(std::begin(expected), std::end(expected), cancelAll);
 }
 
+Error MessageChannel::follow(Posted &posted) {
+  return patience().follow(posted, visit->queue->handle());
+}
+
+/// Lets the device go on behind a message, of which the host hears later.
+Error MessageChannel::trail(Posted &posted) {
+  if (!posted.request)
+    return std::nullopt;
+  if (Error failure = follow(posted))
+    return failure;
+  Error failure = world.trail->add(posted, ranks, called);
+  posted.request = nullptr;
+  return failure;
+}
+
+/// What the rounds have begun: it has ended then, or the device knows that it
+/// is behind it.
+Error MessageChannel::settleRound() {
+  bool follows = isFollowed();
+  for (Incoming &each : incoming)
+    if (Error failure = follows ? trail(each.posted) : wait(each.posted))
+      return failure;
+  if (!follows)
+    return std::nullopt;
+  Queue &queue = sent[roundLane];
+  for (; !queue.empty(); queue.pop_front())
+    if (Error failure = trail(queue.front()))
+      return failure;
+  return std::nullopt;
+}
+
 void MessageChannel::leave() try {
   Error failure;
   // Something was waited for in vain, and its memory is about to go.
@@ -233,9 +272,8 @@ void MessageChannel::leave() try {
     failure = world.failure();
   // Also what a rank does not want any more after an error of its own, which
   // its peers have sent and wait to be rid of.
-  for (Incoming &each : incoming)
-    if (!failure)
-      failure = wait(each.posted);
+  if (!failure)
+    failure = settleRound();
   for (Queue &queue : expected)
     if (!failure)
       failure = settle(queue, 0);
@@ -266,16 +304,17 @@ void MessageChannel::forget() {
 }
 
 Error MessageChannel::post(const std::vector<cprt_message> &list,
-                           std::vector<void *> &handles, bool areOnDevice) {
+                           std::vector<void *> &handles, DeviceQueue *queue) {
   handles.assign(list.size(), nullptr);
   if (list.empty())
     return std::nullopt;
   std::string text;
-  cprt_status status = world.wire.post(list.data(), int64_t(list.size()),
-                                       handles.data(), areOnDevice, text);
+  cprt_status status =
+      world.wire.post(list.data(), int64_t(list.size()), handles.data(),
+                      queue ? queue->handle() : nullptr, text);
   if (status == CPRT_OK)
     return std::nullopt;
-  Failure failure = failureOfTransport(status, text);
+  Failure failure = patience().failureOfTransport(status, text);
   for (void *handle : handles)
     if (handle)
       world.wire.cancel(handle);

@@ -9,6 +9,7 @@
 #define CP_LIB_RUNTIME_MESSAGES_MESSAGECHANNEL_H
 
 #include "Core/Channel.h"
+#include "MessageWait.h"
 #include "MessageWorld.h"
 #include "Mirrors.h"
 
@@ -47,10 +48,6 @@ public:
 
 private:
   /// Messages that have been posted and not waited for.
-  struct Posted {
-    void *request;
-    int64_t peer;
-  };
   using Queue = std::deque<Posted>;
   /// What comes from one peer in a round.
   struct Incoming {
@@ -72,16 +69,15 @@ private:
   cprt_message message(int64_t peer, bool isReceive, int32_t lane,
                        const char *data, int64_t bytes) const;
   Error post(const std::vector<cprt_message> &messages,
-             std::vector<void *> &requests, bool areOnDevice = false);
+             std::vector<void *> &requests, DeviceQueue *queue = nullptr);
   Error receive(int64_t from, char *data, int64_t bytes, Lane lane);
-  Error wait(Posted &posted);
-  Error lookAround(int64_t peer, Clock::time_point start,
-                   Clock::time_point &ask, std::chrono::milliseconds &patience);
-  Error test(Posted &posted, bool &isDone);
-  Failure failureOfTransport(cprt_status status, const std::string &text);
-  Failure lateFailure(int64_t peer);
-  Failure departedFailure(int64_t peer);
+  MessageWait patience() const;
+  Error wait(Posted &posted) { return patience().wait(posted); }
   Error settle(Queue &queue, size_t pending);
+  bool isFollowed() const;
+  Error settleRound();
+  Error follow(Posted &posted);
+  Error trail(Posted &posted);
   void abandon();
   void forget();
 
@@ -93,6 +89,7 @@ private:
   Whereabouts::Calls &calls;
 
   const Visit *visit = nullptr;
+  WaitedCall called = {};
   int32_t tag = 0;
   uint64_t numEntered = 0;
   /// What a barrier says.

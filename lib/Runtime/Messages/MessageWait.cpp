@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MessageChannel.h"
+#include "MessageWait.h"
+
+#include "MessageWorld.h"
 
 #include <algorithm>
 #include <thread>
@@ -28,8 +30,8 @@ static constexpr microseconds nap{50};
 
 /// A peer that fails ends its messages too, and what it says of it comes by
 /// another way, which may be longer.
-Failure MessageChannel::failureOfTransport(cprt_status status,
-                                           const std::string &text) {
+Failure MessageWait::failureOfTransport(cprt_status status,
+                                        const std::string &text) {
   Clock::time_point last = Clock::now() + explanationTime;
   while (status == CPRT_PEER_FAILED || status == CPRT_UNSUPPORTED) {
     if (world.hasFailed())
@@ -38,22 +40,28 @@ Failure MessageChannel::failureOfTransport(cprt_status status,
       break;
     std::this_thread::sleep_for(nap);
   }
-  return world.end({status, visit->call.title() + ": " + world.transport.name +
-                                ": " + text});
+  return world.end(
+      {status, call.title() + ": " + world.transport.name + ": " + text});
 }
 
-Failure MessageChannel::lateFailure(int64_t peer) {
-  // Of a deferred call nobody has asked.
+Failure MessageWait::lateFailure(int64_t peer) {
   int64_t rank =
-      context.isBackground ? peer : world.whereabouts->absentRank(peer);
+      kind == Kind::Deferred ? peer : world.whereabouts->absentRank(peer);
   return world.end(
-      {CPRT_TIMEOUT, visit->call.title() + ": waited " +
+      {CPRT_TIMEOUT, call.title() + ": waited " +
                          std::to_string(world.deadline.count()) +
                          " ms for ranks " + listText(&rank, 1) +
                          "; look at what they do, or raise deadline_ms"});
 }
 
-Error MessageChannel::test(Posted &posted, bool &isDone) {
+Failure MessageWait::departedFailure(int64_t peer) {
+  return world.end({CPRT_PEER_FAILED,
+                    call.title() + ": rank " + std::to_string(peer) +
+                        " has left, which this call waits for; look at what it "
+                        "said"});
+}
+
+Error MessageWait::test(Posted &posted, bool &isDone) {
   std::string text;
   cprt_status status = world.wire.test(&posted.request, isDone, text);
   if (status != CPRT_OK) {
@@ -65,55 +73,64 @@ Error MessageChannel::test(Posted &posted, bool &isDone) {
   return std::nullopt;
 }
 
-Failure MessageChannel::departedFailure(int64_t peer) {
-  return world.end({CPRT_PEER_FAILED,
-                    visit->call.title() + ": rank " + std::to_string(peer) +
-                        " has left, which this call waits for; look at what it "
-                        "said"});
-}
-
 /// Looks around while `peer` is waited for, since `start`: asks where it is, at
 /// `ask` and then ever more seldom. What ends the wait.
-Error MessageChannel::lookAround(int64_t peer, Clock::time_point start,
-                                 Clock::time_point &ask,
-                                 milliseconds &patience) {
+Error MessageWait::lookAround(int64_t peer, Clock::time_point start,
+                              Clock::time_point &ask, milliseconds &patience) {
   if (world.hasFailed())
     return world.failure();
   Clock::time_point now = Clock::now();
-  if (now >= ask && !context.isBackground) {
-    world.whereabouts->waitFor(peer, ranks, visit->call);
+  if (now >= ask && kind != Kind::Deferred) {
+    world.whereabouts->waitFor(peer, ranks, call);
     patience = std::min(2 * patience, rarestAsking);
     ask = now + patience;
   }
-  if (now - start >= departureGrace && world.hasLeft(peer))
+  // A device may come late to what was sent in time.
+  if (kind != Kind::Behind && now - start >= departureGrace &&
+      world.hasLeft(peer))
     return departedFailure(peer);
   if (now - start >= world.deadline)
     return lateFailure(peer);
-  if (now - start >= eagerness || context.isBackground)
+  if (now - start >= eagerness || kind == Kind::Deferred)
     std::this_thread::sleep_for(nap);
   return std::nullopt;
 }
 
-Error MessageChannel::wait(Posted &posted) {
-  if (!posted.request)
-    return std::nullopt;
+Error MessageWait::until(FunctionRef<Error(bool &isDone)> turn, int64_t peer) {
   milliseconds patience = std::min(longestPatience, world.deadline / 8);
   Clock::time_point start = Clock::now(), ask = start + patience;
   Error failure;
   for (uint64_t turns = 0;; ++turns) {
     bool isDone = false;
-    failure = test(posted, isDone);
+    failure = turn(isDone);
     if (failure || isDone)
       break;
     if (world.oversubscribed)
       std::this_thread::yield();
     else if (turns < 64)
       continue;
-    failure = lookAround(posted.peer, start, ask, patience);
+    failure = lookAround(peer, start, ask, patience);
     if (failure)
       break;
   }
-  if (!context.isBackground)
+  if (kind != Kind::Deferred)
     world.whereabouts->stopWaiting();
   return failure;
+}
+
+Error MessageWait::wait(Posted &posted) {
+  if (!posted.request)
+    return std::nullopt;
+  return until([&](bool &isDone) { return test(posted, isDone); }, posted.peer);
+}
+
+Error MessageWait::follow(Posted &posted, void *queue) {
+  if (!posted.request)
+    return std::nullopt;
+  auto turn = [&](bool &isDone) -> Error {
+    std::string text;
+    cprt_status status = world.wire.follow(queue, posted.request, isDone, text);
+    return status == CPRT_OK ? Error() : failureOfTransport(status, text);
+  };
+  return until(turn, posted.peer);
 }

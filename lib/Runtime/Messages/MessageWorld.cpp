@@ -30,6 +30,10 @@ MessageWorld::MessageWorld(const cprt_transport &transport)
     : transport(transport), wire(transport) {}
 
 MessageWorld::~MessageWorld() {
+  // What the device still moves, others wait for; and it must not hang in it.
+  if (trail)
+    (void)trail->settle();
+  trail.reset();
   // What it still hears, it may answer.
   if (control)
     control->stop(hasFailed() ? std::min(deadline, shortFarewell) : deadline);
@@ -51,6 +55,13 @@ void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
       transport.post_on_device ? numAside : 0);
   if (mesh.numRanks() > 1)
     control->listen(*this);
+}
+
+void MessageWorld::followOnDevice(cprt_context &context) {
+  trail = std::make_unique<Trail>(*this, [&context](const Failure &failure) {
+    context.fail(failure.status, failure.message);
+  });
+  context.queue->settleBefore([this] { return trail->settle(); });
 }
 
 std::unique_ptr<Channel>
@@ -192,7 +203,7 @@ static Error connect(const cprt_transport &transport,
 }
 
 /// For a transport whose messages pass through a device.
-static Error bind(const MessageWorld &world, const cprt_context &context) {
+static Error bind(MessageWorld &world, cprt_context &context) {
   const cprt_transport &transport = world.transport;
   if (!transport.bind)
     return std::nullopt;
@@ -204,7 +215,11 @@ static Error bind(const MessageWorld &world, const cprt_context &context) {
   cprt_status status =
       transport.bind(transport.state, world.device, context.queue->handle(),
                      world.deadline.count());
-  return status == CPRT_OK ? Error() : failureOf(transport, status);
+  if (status != CPRT_OK)
+    return failureOf(transport, status);
+  if (transport.post_on_device && transport.follow)
+    world.followOnDevice(context);
+  return std::nullopt;
 }
 
 /// Takes the transport over, if it is whole.

@@ -10,6 +10,7 @@
 
 #include "Control.h"
 #include "Core/World.h"
+#include "Trail.h"
 #include "Whereabouts.h"
 #include "Wire.h"
 
@@ -26,12 +27,15 @@ public:
 
   /// Makes the context and begins to hear of the others.
   void start(int64_t rank, std::unique_ptr<Control> control);
+  /// The rank's queue does not wait for messages on the host from now on.
+  void followOnDevice(cprt_context &context);
 
   std::unique_ptr<Channel> openChannel(cprt_context &context,
                                        const std::vector<int64_t> &ranks,
                                        int64_t position) override;
   bool defers() const override { return !transport.bind; }
   bool movesOnDevice() const override { return transport.post_on_device; }
+  bool followsOnDevice() const override { return trail != nullptr; }
   void spread(Failure failure) override;
   /// The same, with the mutex not held; gives what ends the world.
   Failure end(Failure failure);
@@ -50,6 +54,8 @@ public:
   /// More threads than processors: spinning would only keep peers from running.
   bool oversubscribed = false;
   std::unique_ptr<Whereabouts> whereabouts;
+  /// Where the rank's device goes on behind messages by itself; else null.
+  std::unique_ptr<Trail> trail;
 
 private:
   void hear(const Letter &letter) override;

@@ -48,12 +48,13 @@ Whereabouts::Calls &Whereabouts::callsOf(const std::vector<int64_t> &group) {
   return calls[group];
 }
 
-uint64_t Whereabouts::enter(Calls &group, const Descriptor &call) {
-  uint64_t hash = hashOf(call);
+WaitedCall Whereabouts::enter(Calls &group, const Descriptor &call) {
+  WaitedCall entered = WaitedCall::of(call);
   std::lock_guard<std::mutex> lock(mutex);
-  group.at(++group.number) = {hash, call.op(), call.id()};
+  entered.number = ++group.number;
+  group.at(entered.number) = {entered.hash, call.op(), call.id()};
   isInside = true;
-  return hash;
+  return entered;
 }
 
 void Whereabouts::leave() {
@@ -62,14 +63,14 @@ void Whereabouts::leave() {
 }
 
 void Whereabouts::waitFor(int64_t peer, const std::vector<int64_t> &group,
-                          const Descriptor &call) {
+                          const WaitedCall &call) {
   std::vector<Wait> path(1);
   std::vector<int64_t> aside;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!isWaiting || mine.peer != peer) {
-      mine = {rank,         mine.epoch + 1, peer, group, calls[group].number,
-              hashOf(call), call.describe()};
+      mine = {rank,        mine.epoch + 1, peer,           group,
+              call.number, call.hash,      call.describe()};
       absent = -1;
       isWaiting = true;
     }
@@ -205,8 +206,9 @@ Error Whereabouts::judge(const std::vector<Wait> &path) {
   auto known = calls.find(asker.group);
   uint64_t number = known == calls.end() ? 0 : known->second.number;
   bool isThere = mine.group == asker.group && mine.number == asker.number;
-  // Who has left the call has sent what it had to; it is on its way.
-  if (number > asker.number || (number == asker.number && !isThere))
+  // Who has left the call has sent what it had to, unless its device has not:
+  // it waits for that then.
+  if (number >= asker.number && !(isThere && isWaiting))
     return std::nullopt;
   if (!isWaiting) {
     if (number < asker.number)

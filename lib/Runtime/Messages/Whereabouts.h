@@ -42,6 +42,24 @@ namespace cp::runtime {
 /// equal hashes.
 uint64_t hashOf(const Descriptor &call);
 
+/// A call that a rank waits in, or behind.
+struct WaitedCall {
+  const char *op = "";
+  int64_t id = 0;
+  /// In its group, from 1 on.
+  uint64_t number = 0;
+  uint64_t hash = 0;
+  /// While it is under way.
+  const Descriptor *whole = nullptr;
+
+  static WaitedCall of(const Descriptor &call, uint64_t number = 0) {
+    return {call.op(), call.id(), number, hashOf(call), &call};
+  }
+  /// As in Descriptor, as far as is known.
+  std::string title() const { return cp::runtime::title(op, id); }
+  std::string describe() const { return whole ? whole->describe() : title(); }
+};
+
 class Whereabouts {
 public:
   /// `send` sends a question to another rank, `fail` ends the world; so many
@@ -59,7 +77,8 @@ public:
       int64_t id = 0;
     };
     uint64_t number = 0;
-    std::array<Call, 16> last = {};
+    /// A rank whose device works behind it is ahead of others by some.
+    std::array<Call, 128> last = {};
 
     Call &at(uint64_t n) { return last[n % last.size()]; }
     bool knows(uint64_t n) const {
@@ -69,14 +88,14 @@ public:
   /// Those of a group (ranks by position); stay where they are.
   Calls &callsOf(const std::vector<int64_t> &group);
 
-  /// That this rank begins a call of a group; its hash.
-  uint64_t enter(Calls &group, const Descriptor &call);
+  /// That this rank begins a call of a group.
+  WaitedCall enter(Calls &group, const Descriptor &call);
   void leave();
 
-  /// That it waits for `peer` in its last call of the group; asks where that
-  /// one is, and again whenever it is called.
+  /// That it waits for `peer` in a call of the group; asks where that one is,
+  /// and again whenever it is called.
   void waitFor(int64_t peer, const std::vector<int64_t> &group,
-               const Descriptor &call);
+               const WaitedCall &call);
   void stopWaiting();
   /// Whom those who wait wait for in the end, as far as this rank knows, which
   /// waits for `peer`.

@@ -16,10 +16,12 @@ using namespace cp::runtime;
 static constexpr std::chrono::microseconds pause{50};
 
 cprt_status Wire::post(const cprt_message *messages, int64_t count,
-                       void **requests, bool areOnDevice, std::string &text) {
+                       void **requests, void *queue, std::string &text) {
   std::lock_guard<std::mutex> lock(calls);
-  auto *start = areOnDevice ? transport.post_on_device : transport.post;
-  cprt_status status = start(transport.state, messages, count, requests);
+  cprt_status status =
+      queue ? transport.post_on_device(transport.state, queue, messages, count,
+                                       requests)
+            : transport.post(transport.state, messages, count, requests);
   if (status != CPRT_OK)
     text = transport.error(transport.state);
   return status;
@@ -29,6 +31,17 @@ cprt_status Wire::test(void **request, bool &isDone, std::string &text) {
   std::lock_guard<std::mutex> lock(calls);
   int32_t done = 0;
   cprt_status status = transport.test(transport.state, request, &done);
+  if (status != CPRT_OK)
+    text = transport.error(transport.state);
+  isDone = done != 0;
+  return status;
+}
+
+cprt_status Wire::follow(void *queue, void *request, bool &isDone,
+                         std::string &text) {
+  std::lock_guard<std::mutex> lock(calls);
+  int32_t done = 0;
+  cprt_status status = transport.follow(transport.state, queue, request, &done);
   if (status != CPRT_OK)
     text = transport.error(transport.state);
   isDone = done != 0;

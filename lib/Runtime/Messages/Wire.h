@@ -30,10 +30,13 @@ public:
   Wire &operator=(const Wire &) = delete;
   ~Wire() { stop(); }
 
-  /// As in cprt_transport; `text`, of a failure, is that of this call.
+  /// As in cprt_transport; `text`, of a failure, is that of this call. Where
+  /// there is a queue, messages are on its device.
   cprt_status post(const cprt_message *messages, int64_t count, void **requests,
-                   bool areOnDevice, std::string &text);
+                   void *queue, std::string &text);
   cprt_status test(void **request, bool &isDone, std::string &text);
+  cprt_status follow(void *queue, void *request, bool &isDone,
+                     std::string &text);
   void cancel(void *request);
 
   /// The rank computes from now on, and the transport is asked to carry on; or

@@ -108,9 +108,8 @@ cprt_status Lane::launch(const Events &before) {
       worst = result;
   };
   for (Message *message : pending) {
-    add(*message, message->block, message->blockBytes());
-    if (message->isThere)
-      add(*message, message->asked.data, message->asked.bytes);
+    add(*message, message->envelope->place(message->number), sizeof(Header));
+    add(*message, message->data(), message->asked.bytes);
     message->batch = batch;
   }
   pending.clear();

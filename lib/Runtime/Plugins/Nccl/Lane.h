@@ -9,11 +9,14 @@
 #define CP_LIB_RUNTIME_PLUGINS_NCCL_LANE_H
 
 #include "Api.h"
+#include "Envelope.h"
 
 #include "cp/Runtime/cprt_transport.h"
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace cp::nccl {
@@ -32,57 +35,33 @@ private:
   std::string last;
 };
 
-/// An event of a queue, forgotten with this.
-class Mark {
-public:
-  Mark(const cprt_device &device, void *queue) : device(device), queue(queue) {}
-  Mark(const Mark &) = delete;
-  Mark &operator=(const Mark &) = delete;
-  ~Mark() {
-    if (event)
-      device.forget(queue, event);
-  }
-  cprt_status record() { return device.record(queue, &event); }
-  cprt_status query(int32_t *done) { return device.query(queue, event, done); }
-
-private:
-  const cprt_device &device;
-  void *const queue;
-  void *event = nullptr;
-};
-
 /// Messages that were launched together, and how far they are.
 struct Batch {
   Batch(const cprt_device &device, void *queue) : mark(device, queue) {}
 
   Mark mark;
-  /// Whether the mark is behind them.
+  /// Whether the mark is behind them, and which queue is behind that.
   bool isMarked = false;
+  void *follower = nullptr;
 };
-
-/// What goes in front of a message: NCCL would take one for another.
-struct Header {
-  int64_t tag, bytes;
-};
-/// Its place; what is behind it stays aligned.
-constexpr int64_t headerBytes = 64;
 
 /// One message under way.
 struct Message {
   cprt_message asked;
   /// Whether its bytes are on the card already.
   bool isThere = false;
-  /// On the card: a header, and the bytes of one that is not.
+  /// On the card: its header, and the bytes of one that is not.
+  std::shared_ptr<Envelope> envelope;
+  size_t number = 0;
   void *block = nullptr;
-  int64_t blockBytes() const {
-    return headerBytes + (isThere ? 0 : asked.bytes);
-  }
+  void *data() const { return isThere ? asked.data : block; }
   /// Once it is launched.
   std::shared_ptr<Batch> batch;
-  /// Of one that has been received: that what of it is for the host has been
-  /// copied there.
-  std::unique_ptr<Mark> landed;
-  Header header = {};
+  /// Of one that is received: whether it is being brought to the host, of which
+  /// only the header needs to be where its bytes are on the card; and that its
+  /// bytes have been.
+  bool isLanding = false;
+  std::optional<Mark> landed;
   /// When it was found to be of another call.
   std::chrono::steady_clock::time_point strange = {};
 };
@@ -117,7 +96,8 @@ public:
   /// unless a launch is under way.
   cprt_status carryOn(const Events &before);
 
-  Comm communicator() const { return comm; }
+  /// The communicator, if there is one, to be ended: this lane has none then.
+  Comm giveUp() { return std::exchange(comm, nullptr); }
   /// Once that has ended.
   void close();
   bool isOpen() const { return queue; }

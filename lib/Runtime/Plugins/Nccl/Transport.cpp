@@ -35,7 +35,7 @@ void Transport::describe(cprt_transport &table) {
   table.size = size;
   table.post = [](void *state, const cprt_message *messages, int64_t count,
                   void **requests) {
-    return at(state).post(messages, count, requests, /*areThere=*/false);
+    return at(state).post(messages, count, requests, /*behind=*/nullptr);
   };
   table.test = [](void *state, void **request, int32_t *done) {
     return at(state).test(request, done);
@@ -59,9 +59,13 @@ void Transport::describe(cprt_transport &table) {
                   int64_t deadlineMs) {
     return at(state).bind(device, queue, deadlineMs);
   };
-  table.post_on_device = [](void *state, const cprt_message *messages,
-                            int64_t count, void **requests) {
-    return at(state).post(messages, count, requests, /*areThere=*/true);
+  table.post_on_device = [](void *state, void *queue,
+                            const cprt_message *messages, int64_t count,
+                            void **requests) {
+    return at(state).post(messages, count, requests, queue);
+  };
+  table.follow = [](void *state, void *queue, void *request, int32_t *done) {
+    return at(state).follow(*static_cast<Message *>(request), queue, done);
   };
 }
 
@@ -148,13 +152,20 @@ static bool endAll(const Api &api, std::vector<Comm> comms, bool failed) {
   return end.wait_for(endingTime) == std::future_status::ready;
 }
 
-Transport::~Transport() {
+/// Ends the communicators once. False where they do not end: what they use
+/// stays.
+bool Transport::endComms(bool failed) {
   std::vector<Comm> comms;
-  for (const Lane &lane : lanes)
-    if (lane.communicator())
-      comms.push_back(lane.communicator());
-  // What it still uses stays.
-  if (!comms.empty() && !endAll(api, std::move(comms), hasFailed)) {
+  for (Lane &lane : lanes)
+    if (Comm comm = lane.giveUp())
+      comms.push_back(comm);
+  isOver = true;
+  isStuck |= !comms.empty() && !endAll(api, std::move(comms), failed);
+  return !isStuck;
+}
+
+Transport::~Transport() {
+  if (!endComms(hasFailed)) {
     [[maybe_unused]] Blocks *kept = blocks.release();
     return;
   }
@@ -173,57 +184,79 @@ Transport::~Transport() {
 // Messages
 //===----------------------------------------------------------------------===//
 
-Lane &Transport::laneOf(const cprt_message &message) {
+size_t Transport::laneOf(const cprt_message &message) const {
   size_t order = size_t(message.tag) % 4;
   if (order >= 2)
-    return lanes[0];
+    return 0;
   int64_t from = message.is_receive ? message.peer : rank;
   int64_t to = message.is_receive ? rank : message.peer;
-  return lanes[1 + 2 * order + (from < to)];
+  return 1 + 2 * order + (from < to);
 }
 
-/// Brings what goes out to the card.
-cprt_status Transport::begin(Message &message) {
+/// Finds its place on the card, and brings there what is the host's.
+cprt_status Transport::begin(Message &message, Envelopes &envelopes) {
   const cprt_message &asked = message.asked;
-  message.block = blocks->take(message.blockBytes());
+  std::shared_ptr<Envelope> &envelope = envelopes[laneOf(asked)];
+  if (!envelope)
+    envelope = std::make_shared<Envelope>(*device, copies, *blocks);
+  message.envelope = envelope;
+  message.number = envelope->add(
+      asked.is_receive ? Header() : Header{asked.tag, asked.bytes});
+  if (message.isThere)
+    return CPRT_OK;
+  message.block = blocks->take(asked.bytes);
   if (!message.block)
     return faults.say(CPRT_OUT_OF_MEMORY,
                       "no " + std::to_string(asked.bytes) +
                           " bytes left on the device for a message");
-  if (asked.is_receive)
-    return CPRT_OK;
-  Header header = {asked.tag, asked.bytes};
-  auto *block = static_cast<char *>(message.block);
-  cprt_status status = device->upload(copies, block, &header, sizeof header);
-  if (status == CPRT_OK && !message.isThere)
-    status =
-        device->upload(copies, block + headerBytes, asked.data, asked.bytes);
-  return faults.check(status, *device, copies);
+  return asked.is_receive
+             ? CPRT_OK
+             : faults.check(device->upload(copies, message.block, asked.data,
+                                           asked.bytes),
+                            *device, copies);
 }
 
+/// Hands all over to their lanes, or none. Of messages on the card `behind` is
+/// the queue whose work they come behind; it is null for the host's.
 cprt_status Transport::post(const cprt_message *messages, int64_t count,
-                            void **requests, bool areThere) try {
-  for (int64_t i = 0; i < count; ++i) {
-    auto made = std::make_unique<Message>();
-    made->asked = messages[i];
-    made->isThere = areThere;
-    if (cprt_status status = begin(*made); status != CPRT_OK) {
-      release(made.release());
-      return status;
-    }
-    laneOf(messages[i]).add(made.get());
-    requests[i] = made.release();
+                            void **requests, void *behind) try {
+  std::vector<std::unique_ptr<Message>> made;
+  Envelopes envelopes;
+  cprt_status status = CPRT_OK;
+  for (int64_t i = 0; i < count && status == CPRT_OK; ++i) {
+    made.push_back(std::make_unique<Message>());
+    made.back()->asked = messages[i];
+    made.back()->isThere = behind;
+    status = begin(*made.back(), envelopes);
   }
-  if (areThere)
-    if (cprt_status status =
-            faults.check(device->record(queue, &before.given), *device, queue))
-      return status;
-  return faults.check(device->record(copies, &before.copied), *device, copies);
+  for (const std::shared_ptr<Envelope> &envelope : envelopes)
+    if (envelope && status == CPRT_OK)
+      status = faults.check(envelope->send(), *device, copies);
+  if (status == CPRT_OK && behind)
+    status =
+        faults.check(device->record(behind, &before.given), *device, behind);
+  if (status == CPRT_OK)
+    status =
+        faults.check(device->record(copies, &before.copied), *device, copies);
+  for (size_t i = 0; i < made.size(); ++i) {
+    Message *message = made[i].release();
+    if (status != CPRT_OK) {
+      release(message);
+      continue;
+    }
+    lanes[laneOf(message->asked)].add(message);
+    requests[i] = message;
+  }
+  return status;
 } catch (const std::bad_alloc &) {
   return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
 }
 
 cprt_status Transport::carryOn() try {
+  if (isOver)
+    return faults.say(CPRT_PEER_FAILED,
+                      "the communicators have been ended, since a message was "
+                      "given up; look at what failed first");
   cprt_status worst = CPRT_OK;
   for (Lane &lane : lanes)
     if (lane.isOpen() && worst == CPRT_OK)
@@ -235,13 +268,13 @@ cprt_status Transport::carryOn() try {
 
 /// Begins to copy what came to where it belongs.
 cprt_status Transport::land(Message &message) {
-  auto *block = static_cast<const char *>(message.block);
-  message.landed = std::make_unique<Mark>(*device, copies);
-  cprt_status status =
-      device->download(copies, &message.header, block, sizeof(Header));
-  if (status == CPRT_OK && !message.isThere)
-    status = device->download(copies, message.asked.data, block + headerBytes,
-                              message.asked.bytes);
+  message.isLanding = true;
+  cprt_status status = message.envelope->land();
+  if (message.isThere || status != CPRT_OK)
+    return faults.check(status, *device, copies);
+  status = device->download(copies, message.asked.data, message.block,
+                            message.asked.bytes);
+  message.landed.emplace(*device, copies);
   if (status == CPRT_OK)
     status = message.landed->record();
   return faults.check(status, *device, copies);
@@ -251,7 +284,7 @@ cprt_status Transport::look(Message &message, int32_t *done) {
   int32_t came = 0;
   if (!message.batch || !message.batch->isMarked)
     return CPRT_OK;
-  if (!message.landed) {
+  if (!message.isLanding) {
     cprt_status status =
         faults.check(message.batch->mark.query(&came), *device, copies);
     if (status != CPRT_OK || !came)
@@ -265,11 +298,13 @@ cprt_status Transport::look(Message &message, int32_t *done) {
       return status;
   }
   cprt_status status =
-      faults.check(message.landed->query(done), *device, copies);
+      faults.check(message.isThere ? message.envelope->query(done)
+                                   : message.landed->query(done),
+                   *device, copies);
   if (status != CPRT_OK || !*done)
     return status;
-  if (message.header.tag == message.asked.tag &&
-      message.header.bytes == message.asked.bytes)
+  const Header &header = message.envelope->at(message.number);
+  if (header.tag == message.asked.tag && header.bytes == message.asked.bytes)
     return CPRT_OK;
   // As if it had not met: who waits finds out which calls differ.
   *done = 0;
@@ -278,7 +313,7 @@ cprt_status Transport::look(Message &message, int32_t *done) {
   if (Clock::now() - message.strange < explanationTime)
     return CPRT_OK;
   return faults.say(CPRT_MISMATCH,
-                    "a message of " + std::to_string(message.header.bytes) +
+                    "a message of " + std::to_string(header.bytes) +
                         " bytes of another call came where one of " +
                         std::to_string(message.asked.bytes) + " was expected");
 }
@@ -299,6 +334,21 @@ cprt_status Transport::test(void **request, int32_t *done) {
   return status;
 }
 
+cprt_status Transport::follow(Message &message, void *follower, int32_t *done) {
+  *done = 0;
+  if (cprt_status status = carryOn(); status != CPRT_OK)
+    return status;
+  if (!message.batch || !message.batch->isMarked)
+    return CPRT_OK;
+  if (message.batch->follower != follower)
+    if (cprt_status status =
+            faults.check(message.batch->mark.hold(follower), *device, follower))
+      return status;
+  message.batch->follower = follower;
+  *done = 1;
+  return CPRT_OK;
+}
+
 /// Once nothing of it is under way.
 void Transport::release(Message *message) {
   if (message && message->block)
@@ -307,14 +357,15 @@ void Transport::release(Message *message) {
 }
 
 void Transport::cancel(void *request) {
-  auto *message = static_cast<Message *>(request);
+  std::unique_ptr<Message> message(static_cast<Message *>(request));
   hasFailed = true;
   // Nothing on this queue waits for another rank.
-  if (message->landed)
+  if (message->envelope->isLanding())
     (void)device->synchronize(copies);
-  if (laneOf(message->asked).remove(message))
-    release(message);
-  else
-    // Its block may be written until NCCL has ended.
-    delete message;
+  if (lanes[laneOf(message->asked)].remove(message.get()))
+    return release(message.release());
+  message->envelope->lose();
+  // Also where NCCL does not let go, nothing more can be done about it here.
+  if (message->batch && message->batch->follower && !isOver)
+    (void)endComms(/*failed=*/true);
 }

@@ -11,14 +11,15 @@
 // them, or works, and those of an order then go as one group; orders that may
 // differ between ranks have communicators and queues of their own.
 //
-// Messages are in the host's memory: they pass through blocks of the card's.
-// What is copied there is so on a queue that waits for no other rank, and what
-// came is copied from there once it is there, so that a message which is given
-// up leaves the host's memory alone.
+// Messages in the host's memory pass through blocks of the card's. What is
+// copied there is so on a queue that waits for no other rank, and what came is
+// copied from there once it is there, so that a message which is given up
+// leaves the host's memory alone. Those in the card's memory stay where they
+// are; the rank's own queue may go on behind them (follow), and one of these
+// that is given up ends the communicators, or the queue would hang.
 //
 // Nothing waits on the host: whoever asks is told how far things are, and it is
 // the runtime that knows deadlines.
-//
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,16 +60,19 @@ private:
   cprt_status bind(const cprt_device *where, void *queue, int64_t deadlineMs);
   cprt_status awaitLanes(size_t count, Clock::time_point last);
   cprt_status post(const cprt_message *messages, int64_t count, void **requests,
-                   bool areThere);
+                   void *behind);
   cprt_status test(void **request, int32_t *done);
   void cancel(void *request);
+  cprt_status follow(Message &message, void *follower, int32_t *done);
   cprt_status carryOn();
 
-  cprt_status begin(Message &message);
+  using Envelopes = std::array<std::shared_ptr<Envelope>, numLanes>;
+  cprt_status begin(Message &message, Envelopes &envelopes);
   cprt_status look(Message &message, int32_t *done);
   cprt_status land(Message &message);
   void release(Message *message);
-  Lane &laneOf(const cprt_message &message);
+  size_t laneOf(const cprt_message &message) const;
+  bool endComms(bool failed);
 
   const Api api;
   const int64_t rank, size;
@@ -83,7 +87,8 @@ private:
   Events before;
   std::unique_ptr<Blocks> blocks;
   std::array<Lane, numLanes> lanes;
-  bool hasFailed = false;
+  /// Whether the communicators have been ended, and whether they did end.
+  bool hasFailed = false, isOver = false, isStuck = false;
 };
 
 } // namespace cp::nccl

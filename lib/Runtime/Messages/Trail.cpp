@@ -1,0 +1,127 @@
+//===- Trail.cpp - Messages that only the device waits for ----------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Trail.h"
+
+#include "MessageWorld.h"
+
+#include <system_error>
+
+using namespace cp::runtime;
+
+/// How often the thread looks.
+static constexpr std::chrono::milliseconds pause{10};
+/// Messages of a rank that runs ahead of its device; each keeps some words on
+/// the card.
+static constexpr size_t mostPending = 4096;
+
+MessageWait Trail::patience(const Step &step) const {
+  return {world, *step.ranks, step.call, MessageWait::Kind::Behind};
+}
+
+/// Gives up all; with the mutex held.
+Error Trail::drop(Failure failure) {
+  for (Step &step : steps)
+    if (step.posted.request)
+      world.wire.cancel(step.posted.request);
+  steps.clear();
+  lost = std::move(failure);
+  return lost;
+}
+
+/// Without a thread, things are found out when the device is waited for.
+void Trail::start() try {
+  if (!thread.joinable())
+    thread = std::thread([this] { watch(); });
+} catch (const std::system_error &) {
+  return;
+}
+
+Error Trail::add(const Posted &posted, const std::vector<int64_t> &ranks,
+                 const WaitedCall &call) {
+  bool isFull = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (steps.empty())
+      since = Clock::now();
+    steps.push_back({posted, &ranks, call});
+    steps.back().call.whole = nullptr;
+    isFull = steps.size() > mostPending;
+    start();
+  }
+  changed.notify_one();
+  return isFull ? settleTo(mostPending / 2) : std::nullopt;
+}
+
+Error Trail::settleTo(size_t pending) {
+  std::unique_lock<std::mutex> lock(mutex);
+  isSettling = true;
+  while (!lost && steps.size() > pending) {
+    // The thread keeps away, and nobody else adds meanwhile.
+    Step &step = steps.front();
+    lock.unlock();
+    Error failure = patience(step).wait(step.posted);
+    lock.lock();
+    if (failure)
+      drop(std::move(*failure));
+    else
+      steps.pop_front();
+  }
+  since = Clock::now();
+  isSettling = false;
+  return lost;
+}
+
+/// Lets go what has arrived; with the mutex held.
+Error Trail::drain() {
+  while (!steps.empty()) {
+    Step &step = steps.front();
+    MessageWait waits = patience(step);
+    bool isDone = false;
+    if (Error failure = waits.test(step.posted, isDone))
+      return failure;
+    if (!isDone && Clock::now() - since >= world.deadline)
+      return waits.lateFailure(step.posted.peer);
+    if (!isDone)
+      break;
+    steps.pop_front();
+    since = Clock::now();
+  }
+  return std::nullopt;
+}
+
+void Trail::watch() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!isOver) {
+    if (steps.empty())
+      changed.wait(lock);
+    else
+      changed.wait_for(lock, pause);
+    if (isOver || isSettling || steps.empty())
+      continue;
+    Error failure = world.hasFailed() ? world.failure() : drain();
+    if (!failure)
+      continue;
+    drop(*failure);
+    lock.unlock();
+    fail(*failure);
+    lock.lock();
+  }
+}
+
+Trail::~Trail() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+  }
+  changed.notify_one();
+  if (thread.joinable())
+    thread.join();
+  // Of a world whose rank did not wait for its device, and which has failed.
+  if (!steps.empty())
+    drop({CPRT_PEER_FAILED, "the world is destroyed"});
+}
