@@ -49,12 +49,12 @@ run_delays() { # seeds
   moving+=':Move.GathersS*:NcclTest.T*:NcclTest.Def*:NcclTest.WhatAD*'
   moving+=':Reduce.Adds*:Reduce.Shares*:Reduce.S*AtOnce'
   # shellcheck disable=SC2016 # The shell that xargs starts expands it.
-  seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I SEED bash -c '
-    export CP_TEST_SEED=SEED CP_TEST_TRANSPORT=nccl
+  seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I DRAWN bash -c '
+    export CP_TEST_SEED=DRAWN CP_TEST_TRANSPORT=nccl
     run() { build/bin/CPRuntimeTests --gtest_brief=1 "$@" 2>&1; }
     said=$(CP_TEST_DEVICE=stream run "--gtest_filter=$0" &&
       run "--gtest_filter=*Scan.AllAlgorithmsOnOneTo*") ||
-      { printf "seed SEED\n%s\n" "$said"; exit 1; }' "$moving"
+      { printf "seed DRAWN\n%s\n" "$said"; exit 1; }' "$moving"
 }
 
 sanitized_parts() { # preset, kernel tests

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Harness.h"
+#include "CollectiveCases.h"
 
 #include "gtest/gtest.h"
 
@@ -26,148 +26,8 @@ using Milliseconds = std::chrono::milliseconds;
 
 namespace {
 
-constexpr int64_t numRanks = 4;
+constexpr int64_t numRanks = Collective::numRanks;
 constexpr Milliseconds spare{1000};
-
-struct Collective {
-  const char *name;
-  cprt_op *op;
-  /// Of the first input and output.
-  Sizes in, out;
-  std::function<void(Call &)> addAttrs;
-  /// For messages and names of tests, where one op is several collectives.
-  const char *variant = "";
-
-  void run(cprt_context *context, int64_t ranks = numRanks) const {
-    Tensor from(CPRT_F32, in), to(CPRT_F32, out);
-    Tensor decay(CPRT_F32, Sizes{in[0]}), outDecay(CPRT_F32, Sizes{in[0]});
-    Tensor lse(CPRT_F32, Sizes{1, 1, 2}), dk(CPRT_F32, out), dv(CPRT_F32, out);
-    Call call;
-    if (op == cprt_scan_state)
-      call.in(decay).in(from).out(outDecay).out(to);
-    else if (op == cprt_ring_attention)
-      call.in(from).in(from).in(from).out(to).out(lse);
-    else if (op == cprt_ring_attention_grad)
-      call.in(from)
-          .in(from)
-          .in(from)
-          .in(from)
-          .in(lse)
-          .in(from)
-          .out(to)
-          .out(dk)
-          .out(dv);
-    else
-      call.in(from).out(to);
-    addAttrs(call);
-    call.run(op, context);
-    meetAll(context, {ranks});
-  }
-};
-
-/// `order` 0 contiguous, 1 zigzag.
-Collective scan(const char *variant, int64_t algorithm, int64_t order = 0) {
-  return {"scan_state",
-          cprt_scan_state,
-          {order + 1, 6},
-          {order + 1, 6},
-          [=](Call &call) {
-            call.attr(algorithm).array({0}).attr(order).attr(0).attr(0);
-          },
-          variant};
-}
-
-Collective halo(const char *variant, int64_t order) {
-  return {
-      "halo",
-      cprt_halo,
-      {4, 2},
-      {order + 1, 2},
-      [=](Call &call) { call.array({0}).attr(0).attr(order).attr(0).attr(1); },
-      variant};
-}
-
-/// Those that move whole tensors between layouts.
-std::vector<Collective> exchanges() {
-  return {
-      {"all_to_all",
-       cprt_all_to_all,
-       {2, 8},
-       {8, 2},
-       [](Call &call) {
-         for (int64_t word : {0, 0, 0, 1, 1, 1, 0})
-           call.array({word});
-       }},
-      {"all_gather",
-       cprt_all_gather,
-       {2},
-       {8},
-       [](Call &call) { call.array({0}).attr(0).attr(0); }},
-      {"all_reduce",
-       cprt_all_reduce,
-       {8},
-       {8},
-       [](Call &call) { call.array({0}); }},
-      {"reduce_scatter",
-       cprt_reduce_scatter,
-       {8},
-       {2},
-       [](Call &call) { call.array({0}).attr(0).attr(0); }},
-      {"reorder",
-       cprt_reorder,
-       {4},
-       {4},
-       [](Call &call) { call.array({0}).attr(0).attr(0).attr(1); }},
-  };
-}
-
-/// Those that hand something on to a neighbour.
-std::vector<Collective> neighbours() {
-  return {
-      {"shift",
-       cprt_shift,
-       {4},
-       {4},
-       [](Call &call) { call.array({0}).attr(1); }},
-      halo("", 0),
-      halo("zigzag", 1),
-      {"ring_attention",
-       cprt_ring_attention,
-       {1, 2, 1, 4},
-       {1, 2, 1, 4},
-       [](Call &call) { call.array({0}).attr(1).array({1}).attr(0).attr(0); }},
-      {"ring_attention_grad",
-       cprt_ring_attention_grad,
-       {1, 2, 1, 4},
-       {1, 2, 1, 4},
-       [](Call &call) { call.array({0}).attr(1).array({1}).attr(0).attr(0); }},
-  };
-}
-
-std::vector<Collective> scans() {
-  return {
-      scan("chain", 0),
-      scan("gather", 1),
-      scan("doubling", 2),
-      scan("pipelined", 3),
-      scan("transposed", 4),
-      scan("zigzagChain", 0, 1),
-      scan("zigzagGather", 1, 1),
-      scan("zigzagDoubling", 2, 1),
-      scan("zigzagPipelined", 3, 1),
-      scan("zigzagTransposed", 4, 1),
-  };
-}
-
-const std::vector<Collective> &collectives() {
-  static const std::vector<Collective> all = [] {
-    std::vector<Collective> table = exchanges();
-    for (const auto &more : {neighbours(), scans()})
-      table.insert(table.end(), more.begin(), more.end());
-    return table;
-  }();
-  return all;
-}
 
 /// A world in which all ranks must fail in time.
 class Failing {
@@ -346,12 +206,12 @@ TEST(CollectiveTable, HasEveryScan) {
       [](const Collective &each) { return each.op == cprt_scan_state; });
   for (int64_t order : {0, 1}) {
     World world({1});
-    scan("", count / 2 - 1, order).run(world.context(0), /*ranks=*/1);
+    scanCase("", count / 2 - 1, order).run(world.context(0), /*ranks=*/1);
     EXPECT_EQ(world.failures(), "");
-    scan("", count / 2, order).run(world.context(0), /*ranks=*/1);
+    scanCase("", count / 2, order).run(world.context(0), /*ranks=*/1);
     EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_INVALID_ARGUMENT);
   }
   World world({1});
-  scan("", 0, 2).run(world.context(0), /*ranks=*/1);
+  scanCase("", 0, 2).run(world.context(0), /*ranks=*/1);
   EXPECT_EQ(cprt_context_status(world.context(0)), CPRT_UNSUPPORTED);
 }

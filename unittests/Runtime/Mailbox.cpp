@@ -28,6 +28,7 @@ namespace {
 struct Half {
   int64_t from, to;
   cprt_message message;
+  size_t number;
   bool isDone = false;
   /// How often it is asked for in vain once it is done.
   int questions = 0;
@@ -46,6 +47,9 @@ struct Mailbox::State {
   /// The receivers and the bytes of messages: all, and those that were asked
   /// for.
   std::vector<std::pair<int64_t, int64_t>> received, askedFor;
+  /// By rank.
+  std::vector<std::vector<Mailbox::Event>> events;
+  size_t numPosted = 0;
 
   /// Whether it sets out now.
   bool carryOn(Half &half) const {
@@ -54,6 +58,7 @@ struct Mailbox::State {
     half.arrival = std::chrono::steady_clock::now() + latency;
     return true;
   }
+  size_t note(int64_t rank, const cprt_message *messages, int64_t count);
   void post(Half half, void **request);
   void meet(Half &sent, Half &received);
 };
@@ -68,6 +73,16 @@ void Mailbox::State::meet(Half &sent, Half &received) {
     half->isDone = true;
     half->questions = int(random() % 4);
   }
+}
+
+/// Of messages that are posted together; the number of the first.
+size_t Mailbox::State::note(int64_t rank, const cprt_message *messages,
+                            int64_t count) {
+  std::lock_guard<std::mutex> lock(mutex);
+  size_t first = numPosted;
+  numPosted += size_t(count);
+  events[size_t(rank)].push_back({{messages, messages + count}, first});
+  return first;
 }
 
 void Mailbox::State::post(Half half, void **request) {
@@ -99,11 +114,12 @@ struct Box {
 static cprt_status postAll(void *state, const cprt_message *messages,
                            int64_t count, void **requests) {
   auto *box = static_cast<Box *>(state);
+  size_t number = box->state->note(box->rank, messages, count);
   for (int64_t i = 0; i < count; ++i) {
     const cprt_message &each = messages[i];
     int64_t from = each.is_receive ? each.peer : box->rank;
     int64_t to = each.is_receive ? box->rank : each.peer;
-    box->state->post({from, to, each}, &requests[i]);
+    box->state->post({from, to, each, number++}, &requests[i]);
   }
   return CPRT_OK;
 }
@@ -125,6 +141,7 @@ static cprt_status testOne(void *state, void **request, int32_t *done) {
     return CPRT_OK;
   if (half->message.is_receive)
     shared.received.push_back({half->to, half->message.bytes});
+  shared.events[size_t(half->owner())].push_back({{}, half->number});
   erase(shared, half);
   *request = nullptr;
   return status;
@@ -156,6 +173,12 @@ Mailbox::Mailbox(int64_t size, uint64_t seed, std::chrono::microseconds latency)
     : state(std::make_shared<State>()), size(size) {
   state->random.seed(seed);
   state->latency = latency;
+  state->events.resize(size_t(size));
+}
+
+std::vector<Mailbox::Event> Mailbox::eventsOf(int64_t rank) const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return state->events[size_t(rank)];
 }
 
 size_t Mailbox::numPending() const {

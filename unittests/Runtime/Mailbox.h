@@ -36,6 +36,15 @@ public:
   size_t blocksReceived(int64_t rank, int64_t bytes) const;
   size_t blocksAskedFor(int64_t rank, int64_t bytes) const;
 
+  /// What a rank did, in its order: it posted messages together, which get
+  /// numbers, or found one of them done.
+  struct Event {
+    std::vector<cprt_message> posted;
+    /// Of the first one posted, or of the one that is done.
+    size_t number;
+  };
+  std::vector<Event> eventsOf(int64_t rank) const;
+
   struct State;
 
 private:

@@ -48,6 +48,15 @@ cprt_status Faults::check(cprt_status status, const cprt_device &device,
   return status == CPRT_OK ? CPRT_OK : say(status, device.error(queue));
 }
 
+size_t cp::nccl::laneOf(const cprt_message &message, int64_t rank) {
+  size_t order = size_t(message.tag) % 4;
+  if (order >= 2)
+    return 0;
+  int64_t from = message.is_receive ? message.peer : rank;
+  int64_t to = message.is_receive ? rank : message.peer;
+  return 1 + 2 * order + (from < to);
+}
+
 cprt_status Lane::open(const Api &with, const cprt_device &where, void *beside,
                        Faults &noted) {
   api = &with;

@@ -70,6 +70,8 @@ struct Message {
 /// lower ranks, twice. Pieces of a direction cannot wait for each other in a
 /// circle; those of both, in one order, could.
 constexpr size_t numLanes = 5;
+/// That of a message of this rank's.
+size_t laneOf(const cprt_message &message, int64_t rank);
 
 /// What messages come behind: copies to the card, and what the rank has given
 /// its own queue.

@@ -184,15 +184,6 @@ Transport::~Transport() {
 // Messages
 //===----------------------------------------------------------------------===//
 
-size_t Transport::laneOf(const cprt_message &message) const {
-  size_t order = size_t(message.tag) % 4;
-  if (order >= 2)
-    return 0;
-  int64_t from = message.is_receive ? message.peer : rank;
-  int64_t to = message.is_receive ? rank : message.peer;
-  return 1 + 2 * order + (from < to);
-}
-
 /// Finds its place on the card, and brings there what is the host's.
 cprt_status Transport::begin(Message &message, Envelopes &envelopes) {
   const cprt_message &asked = message.asked;
@@ -266,6 +257,20 @@ cprt_status Transport::carryOn() try {
   return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
 }
 
+/// What NCCL has found wrong, and nothing else: of messages that a queue is
+/// behind the runtime asks at any time, also while a rank posts what is to go
+/// as one group.
+cprt_status Transport::checkLanes() {
+  if (isOver)
+    return carryOn();
+  cprt_status worst = CPRT_OK;
+  bool ready = false;
+  for (Lane &lane : lanes)
+    if (lane.isOpen() && worst == CPRT_OK)
+      worst = lane.isReady(ready);
+  return worst;
+}
+
 /// Begins to copy what came to where it belongs.
 cprt_status Transport::land(Message &message) {
   message.isLanding = true;
@@ -321,7 +326,8 @@ cprt_status Transport::look(Message &message, int32_t *done) {
 cprt_status Transport::test(void **request, int32_t *done) {
   auto *message = static_cast<Message *>(*request);
   *done = 0;
-  cprt_status status = carryOn();
+  bool isFollowed = message->batch && message->batch->follower;
+  cprt_status status = isFollowed ? checkLanes() : carryOn();
   if (status == CPRT_OK)
     status = look(*message, done);
   if (status == CPRT_OK && !*done)

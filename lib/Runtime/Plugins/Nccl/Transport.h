@@ -65,13 +65,16 @@ private:
   void cancel(void *request);
   cprt_status follow(Message &message, void *follower, int32_t *done);
   cprt_status carryOn();
+  cprt_status checkLanes();
 
   using Envelopes = std::array<std::shared_ptr<Envelope>, numLanes>;
   cprt_status begin(Message &message, Envelopes &envelopes);
   cprt_status look(Message &message, int32_t *done);
   cprt_status land(Message &message);
   void release(Message *message);
-  size_t laneOf(const cprt_message &message) const;
+  size_t laneOf(const cprt_message &message) const {
+    return cp::nccl::laneOf(message, rank);
+  }
   bool endComms(bool failed);
 
   const Api api;
