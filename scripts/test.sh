@@ -46,7 +46,7 @@ run_properties() { # cases
 # run says is shown if it fails.
 run_delays() { # seeds
   local moving='AllToAll.MovesL*:AllToAll.N*:Halo.TwoRanks:Halo.Reaches*:Move.M*'
-  moving+=':Move.GathersS*:NcclTest.T*:NcclTest.Def*:NcclTest.WhatAD*'
+  moving+=':Move.GathersS*:NcclTest.T*:NcclTest.Def*:NcclTest.WhatAD*:SharedD*'
   moving+=':Reduce.Adds*:Reduce.Shares*:Reduce.S*AtOnce'
   # shellcheck disable=SC2016 # The shell that xargs starts expands it.
   seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I DRAWN bash -c '

@@ -40,6 +40,9 @@ struct Half {
 } // namespace
 
 struct Mailbox::State {
+  State(int64_t ranks, uint64_t seed, std::chrono::microseconds latency)
+      : random(seed), latency(latency), events(size_t(ranks)) {}
+
   mutable std::mutex mutex;
   std::mt19937_64 random;
   std::list<Half> halves;
@@ -170,11 +173,7 @@ static void destroyBox(void *state, int32_t) {
 }
 
 Mailbox::Mailbox(int64_t size, uint64_t seed, std::chrono::microseconds latency)
-    : state(std::make_shared<State>()), size(size) {
-  state->random.seed(seed);
-  state->latency = latency;
-  state->events.resize(size_t(size));
-}
+    : state(std::make_shared<State>(size, seed, latency)), size(size) {}
 
 std::vector<Mailbox::Event> Mailbox::eventsOf(int64_t rank) const {
   std::lock_guard<std::mutex> lock(state->mutex);

@@ -27,13 +27,25 @@ namespace {
 class NcclTest : public testing::Test {
 protected:
   void make(int64_t ranks, int64_t deadlineMs = 0) {
+    numRanks = ranks;
+    worlds = makeNcclWorlds(optionsOf(ranks, deadlineMs), ranks, testSeed());
+  }
+  /// Ranks of one process, which copy within the device's memory.
+  void makeThreads(int64_t ranks) {
+    numRanks = ranks;
+    cprt_options options = optionsOf(ranks, 0);
+    worlds.resize(1);
+    EXPECT_EQ(cprt_threads_create(&options, worlds.data(), nullptr, 0),
+              CPRT_OK);
+  }
+  cprt_options optionsOf(const int64_t &ranks, int64_t deadlineMs) const {
     cprt_options options = {};
     options.struct_size = sizeof(options);
     options.num_axes = 1;
     options.axis_sizes = &ranks;
     options.deadline_ms = deadlineMs;
     options.device = &device.table();
-    worlds = makeNcclWorlds(options, ranks, testSeed());
+    return options;
   }
   void TearDown() override {
     FakeNccl::fail(cp::nccl::Success);
@@ -43,13 +55,12 @@ protected:
     EXPECT_EQ(FakeNccl::numComms(), 0);
   }
   cprt_context *context(int64_t rank) const {
-    return cprt_world_context(worlds[size_t(rank)], rank);
+    return cprt_world_context(worlds[size_t(rank) % worlds.size()], rank);
   }
   void run(const std::function<void(int64_t, cprt_context *)> &body) {
     std::vector<std::thread> threads;
-    for (size_t rank = 0; rank < worlds.size(); ++rank)
-      threads.emplace_back(
-          [&, rank] { body(int64_t(rank), context(int64_t(rank))); });
+    for (int64_t rank = 0; rank < numRanks; ++rank)
+      threads.emplace_back([&, rank] { body(rank, context(rank)); });
     for (std::thread &thread : threads)
       thread.join();
   }
@@ -79,7 +90,7 @@ protected:
   };
   /// Gives the device what gathers, and says where.
   void *beginToGather(int64_t rank, cprt_context *context) {
-    Gather gather(context, int64_t(worlds.size()), float(10 * rank));
+    Gather gather(context, numRanks, float(10 * rank));
     gather.make(context);
     return gather.buffers[1];
   }
@@ -92,7 +103,7 @@ protected:
   /// Of one number a rank, from memory of the device to it.
   std::vector<float> gather(int64_t rank, cprt_context *context) {
     void *place = beginToGather(rank, context);
-    return numbers(context, place, worlds.size());
+    return numbers(context, place, size_t(numRanks));
   }
   /// Brings two numbers a rank from one order to the other; both are on the
   /// device.
@@ -109,9 +120,29 @@ protected:
     return cprt_context_status(context);
   }
 
+  /// Brings two numbers a rank to zigzag order and back, `times` times, which
+  /// is odd, and gives where they are then.
+  void *reorderAgain(int64_t rank, cprt_context *context, int64_t times) {
+    constexpr int64_t bytes = 2 * sizeof(float);
+    const float own[] = {float(2 * rank), float(2 * rank + 1)};
+    void *places[] = {cprt_device_alloc(context, bytes),
+                      cprt_device_alloc(context, bytes)};
+    cprt_upload(context, places[0], own, bytes);
+    for (int64_t i = 0; i < times; ++i)
+      reorder(context, places[i % 2], places[(i + 1) % 2], i % 2 == 0);
+    return places[1];
+  }
+  std::vector<float> inZigzag(int64_t rank) const {
+    return {float(rank), float(2 * numRanks - 1 - rank)};
+  }
+
   StreamDevice device{testSeed()};
+  int64_t numRanks = 0;
+  /// One, or one for each rank.
   std::vector<cprt_world *> worlds;
 };
+
+using SharedDeviceTest = NcclTest;
 
 TEST_F(NcclTest, TensorsOfADeviceAreGathered) {
   for (int64_t ranks : {1, 2, 3, 8}) {
@@ -149,17 +180,34 @@ TEST_F(NcclTest, TheHostDoesNotWaitForWhatTheDeviceMoves) {
 }
 
 TEST_F(NcclTest, TheDeviceKeepsTheOrderThatTheHostRunsAheadOf) {
-  constexpr int64_t ranks = 4, times = 101, bytes = 2 * sizeof(float);
-  make(ranks);
+  make(4);
   run([&](int64_t rank, cprt_context *context) {
-    const float own[] = {float(2 * rank), float(2 * rank + 1)};
-    void *places[] = {cprt_device_alloc(context, bytes),
-                      cprt_device_alloc(context, bytes)};
-    cprt_upload(context, places[0], own, bytes);
-    for (int64_t i = 0; i < times; ++i)
-      reorder(context, places[i % 2], places[(i + 1) % 2], i % 2 == 0);
-    EXPECT_EQ(numbers(context, places[times % 2], 2),
-              (std::vector<float>{float(rank), float(2 * ranks - 1 - rank)}));
+    const void *place = reorderAgain(rank, context, 101);
+    EXPECT_EQ(numbers(context, place, 2), inZigzag(rank));
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+}
+
+/// Its queues stand still until all ranks have returned.
+TEST_F(SharedDeviceTest, TheHostDoesNotWaitForWhatTheDeviceMoves) {
+  constexpr std::chrono::seconds patience{20};
+  makeThreads(4);
+  std::promise<void> returned;
+  std::future<void> all = returned.get_future();
+  bool isLate = false;
+  void *gate = device.openQueue();
+  static_cast<StreamDevice::Queue *>(gate)->add(
+      [&] { isLate = all.wait_for(patience) != std::future_status::ready; });
+  std::vector<void *> places(4);
+  run([&](int64_t rank, cprt_context *context) {
+    cprt_run_after(context, gate);
+    places[size_t(rank)] = reorderAgain(rank, context, 101);
+  });
+  returned.set_value();
+  device.table().close(gate);
+  EXPECT_FALSE(isLate);
+  run([&](int64_t rank, cprt_context *context) {
+    EXPECT_EQ(numbers(context, places[size_t(rank)], 2), inZigzag(rank));
     EXPECT_STREQ(cprt_context_message(context), "");
   });
 }

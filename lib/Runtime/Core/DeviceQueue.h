@@ -66,6 +66,7 @@ public:
   bool opensBeside() const { return device.open_beside; }
   /// Marks what it has been given by an event, null before the first time, and
   /// waits for such a mark of another queue, by itself.
+  bool marksEvents() const { return device.record; }
   Error record(void *&event);
   Error waitFor(void *event);
   void forget(void *event) { device.forget(queue, event); }

@@ -12,6 +12,18 @@
 
 using namespace cp::runtime;
 
+DirectChannel::~DirectChannel() {
+  for (void *event : {mine.isReady, mine.hasRead})
+    if (event)
+      context.queue->forget(event);
+}
+
+/// Marks what the queue has been given so far; where it cannot, waits for it.
+Error DirectChannel::mark(void *&event) {
+  return visit->queue->marksEvents() ? visit->queue->record(event)
+                                     : visit->queue->synchronize();
+}
+
 Error DirectChannel::enter(const Visit &brought, MovesFn first) {
   visit = &brought;
   moves = first;
@@ -21,17 +33,26 @@ Error DirectChannel::enter(const Visit &brought, MovesFn first) {
   mine.staged = visit->staged;
   mine.progress.store(0, std::memory_order_relaxed);
   mine.awaited.store(UINT64_MAX, std::memory_order_relaxed);
-  // What is read of this rank is there then.
+  peers.clear();
   if (visit->queue)
-    if (Error failure = visit->queue->synchronize())
+    if (Error failure = mark(mine.isReady))
       return failure;
-  return meeting.enter(context, slots[size_t(position)], mine);
+  if (Error failure = meeting.enter(context, slots[size_t(position)], mine))
+    return failure;
+  if (visit->queue && visit->queue->marksEvents())
+    for (size_t slot : slots)
+      if (Participant &peer = meeting.at(slot); &peer != &mine)
+        peers.push_back(&peer);
+  return std::nullopt;
 }
 
 /// Rounds and staged pieces do not come in one collective, and share its
 /// progress.
 Error DirectChannel::nextRound(MovesFn next) {
   moves = next;
+  if (visit->queue)
+    if (Error failure = visit->queue->synchronize())
+      return failure;
   publish(++round);
   return std::nullopt;
 }
@@ -41,6 +62,9 @@ Error DirectChannel::take(int64_t from, Taken &taken) {
     return failure;
   moves(position, from, taken.moves);
   Participant &peer = at(from);
+  if (visit->queue && peer.isReady)
+    if (Error failure = visit->queue->waitFor(peer.isReady))
+      return failure;
   int64_t bytes = 0;
   for (const Move &move : taken.moves) {
     const Buffer &source = peer.call->allBuffers()[move.source];
@@ -57,14 +81,25 @@ Failure DirectChannel::failAll(Failure failure) {
 }
 
 void DirectChannel::depart() {
-  // What this rank reads of the others it has read then.
   if (visit->queue)
-    if (Error failure = visit->queue->synchronize())
+    if (Error failure = mark(mine.hasRead))
       context.fail(failure->status, failure->message);
   departure = meeting.depart();
 }
 
-void DirectChannel::leave() { meeting.leave(departure); }
+void DirectChannel::leave() {
+  meeting.leave(departure);
+  followPeers();
+}
+
+/// What the queue is given from now on may write over what others have read:
+/// they mark that again only once this rank has entered again.
+void DirectChannel::followPeers() {
+  for (const Participant *peer : peers)
+    if (peer->hasRead)
+      if (Error failure = visit->queue->waitFor(peer->hasRead))
+        return context.fail(failure->status, failure->message);
+}
 
 void DirectChannel::offer(int64_t, const char *, int64_t bytes, Lane) {
   visit->counter.bytesSent.fetch_add(bytes, std::memory_order_relaxed);

@@ -21,6 +21,7 @@ public:
                 std::vector<size_t> slots, int64_t position)
       : context(context), meeting(meeting), slots(std::move(slots)),
         position(position) {}
+  ~DirectChannel() override;
 
   Error enter(const Visit &visit, MovesFn moves) override;
   Error nextRound(MovesFn moves) override;
@@ -44,6 +45,8 @@ private:
     return meeting.at(slots[size_t(peer)]);
   }
   Error awaitProgress(int64_t peer, uint64_t progress);
+  Error mark(void *&event);
+  void followPeers();
 
   cprt_context &context;
   Meeting &meeting;
@@ -55,6 +58,8 @@ private:
   const Visit *visit = nullptr;
   MovesFn moves;
   uint64_t round = 0, departure = 0;
+  /// Of a visit with a queue that orders itself: whose reads it comes behind.
+  std::vector<Participant *> peers;
 };
 
 } // namespace cp::runtime

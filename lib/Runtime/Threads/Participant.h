@@ -26,6 +26,9 @@ struct alignas(64) Participant {
   std::atomic<uint64_t> progress{0};
   /// The least progress that a parked rank waits for; changes under the mutex.
   std::atomic<uint64_t> awaited{UINT64_MAX};
+  /// Events of its device's queue, that others of the device wait for: behind
+  /// all that is read of this rank, and behind all that it reads of others.
+  void *isReady = nullptr, *hasRead = nullptr;
 };
 
 } // namespace cp::runtime
