@@ -325,7 +325,13 @@ TEST_F(Joining, JobsThatCannotBe) {
   processes[0].job.local_ranks = 3;
   joinAll();
   expect(0, CPRT_INVALID_ARGUMENT, "local_ranks is 3, expected 0 (all) to 2");
-  processes[0].job.local_ranks = 0;
+  processes[0].job.local_ranks = 1;
+  processes[0].job.local_rank = 2;
+  joinAll();
+  expect(0, CPRT_INVALID_ARGUMENT,
+         "local_rank is 2, expected 0 (by the rank's number) to 1, the ranks "
+         "of its machine");
+  processes[0].job.local_ranks = processes[0].job.local_rank = 0;
   processes[0].mesh = {3};
   joinAll();
   expect(

@@ -364,6 +364,43 @@ TEST_F(NcclTest, ARankThatStaysAwayIsNamed) {
   });
 }
 
+/// Ranks of a machine may be numbered in any way.
+TEST(Nccl, ARankHasTheCardOfItsNumberOnItsMachine) {
+  static thread_local int64_t opened;
+  StreamDevice device(testSeed());
+  cprt_device table = device.table();
+  table.open = [](void *state, int64_t number, void **queue, char *, size_t) {
+    opened = number;
+    *queue = static_cast<StreamDevice *>(state)->openQueue();
+    return CPRT_OK;
+  };
+  int64_t size = 2;
+  cprt_options options = {};
+  options.struct_size = sizeof(options);
+  options.num_axes = 1;
+  options.axis_sizes = &size;
+  options.device = &table;
+  std::string address = freshAddress();
+  Mailbox mailbox(size, testSeed());
+  cprt_world *worlds[2] = {};
+  auto join = [&](int64_t rank) {
+    cprt_job job = {};
+    job.rank = rank;
+    job.address = address.c_str();
+    job.local_rank = size - rank;
+    std::string message;
+    EXPECT_EQ(joinByMailbox(mailbox, options, job, &worlds[rank], message),
+              CPRT_OK)
+        << message;
+    EXPECT_EQ(opened, size - rank - 1);
+  };
+  std::thread other(join, 1);
+  join(0);
+  other.join();
+  cprt_world_destroy(worlds[1]);
+  cprt_world_destroy(worlds[0]);
+}
+
 /// What makes a world alone say so.
 std::string refusal(const cprt_device *device) {
   int64_t ranks = 1;

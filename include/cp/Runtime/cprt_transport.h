@@ -133,6 +133,9 @@ typedef struct cprt_job {
   /// Of rank 0: one more than a socket that listens at the address already, and
   /// which the world takes; 0 for none.
   int32_t listener;
+  /// One more than this rank's number among those of its machine, which says
+  /// which of its cards it has; 0: they are numbered one after the other.
+  int64_t local_rank;
 } cprt_job;
 
 /// Destroying the world of rank 0 waits for those of the others, at most for
@@ -171,9 +174,10 @@ cprt_status cprt_messages_decline(const cprt_job *job, int64_t size,
 /// than what the plug-in fills in. All else is zero before, and the launcher's
 /// environment says where the process stands; or the caller does, one that has
 /// a job of its own: `rank` and `size` of the transport, from 1 on, and
-/// `address`, `token`, `local_ranks` and `listener` of the job, all of which
-/// live until the world is made. CPRT_UNSUPPORTED from a plug-in that knows its
-/// launcher's job only, as those of MPI do, unless that is the same.
+/// `address`, `token`, `local_ranks`, `local_rank` and `listener` of the job,
+/// all of which live until the world is made. CPRT_UNSUPPORTED from a plug-in
+/// that knows its launcher's job only, as those of MPI do, unless that is the
+/// same.
 typedef cprt_status cprt_transport_open_fn(cprt_transport *transport,
                                            cprt_job *job, char *message,
                                            size_t capacity);

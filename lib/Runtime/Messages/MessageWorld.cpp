@@ -133,6 +133,11 @@ static Error readJob(const cprt_job *given, int64_t size, Job &job,
   if (read.local_ranks < 0 || read.local_ranks > size)
     return invalid("local_ranks is " + std::to_string(read.local_ranks) +
                    ", expected 0 (all) to " + std::to_string(size));
+  int64_t local = read.local_ranks ? read.local_ranks : size;
+  if (read.local_rank < 0 || read.local_rank > local)
+    return invalid("local_rank is " + std::to_string(read.local_rank) +
+                   ", expected 0 (by the rank's number) to " +
+                   std::to_string(local) + ", the ranks of its machine");
   job.rank = read.rank;
   job.size = size;
   job.token = read.token ? read.token : "";
@@ -269,9 +274,9 @@ static Error makeWorld(const cprt_options *options, const cprt_job *job,
     return failure;
   world->start(known.rank, std::move(control));
   cprt_context &context = *world->contexts[size_t(known.rank)];
-  // Ranks of a machine are numbered one after the other.
-  if (Error failure =
-          context.openQueue(world->firstCard.value_or(known.rank % local)))
+  int64_t number =
+      readOfJob.local_rank ? readOfJob.local_rank - 1 : known.rank % local;
+  if (Error failure = context.openQueue(world->firstCard.value_or(number)))
     return failure;
   return bind(*world, context);
 }

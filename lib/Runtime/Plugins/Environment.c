@@ -16,15 +16,15 @@
 
 /// Variables of one launcher; null where it has none of that.
 struct launcher {
-  const char *name, *rank, *size, *local_size;
+  const char *name, *rank, *size, *local_size, *local_rank;
 };
 
 static const struct launcher launchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-     "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", NULL},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
+    {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", NULL, "SLURM_LOCALID"},
 };
 
 /// 1 and a number from 0 on; 0 where the variable is not set; -1 where it is
@@ -45,11 +45,14 @@ static int read_number(const char *name, int64_t *value) {
 static int read_launcher(const struct launcher *launcher,
                          struct cp_environment *found, char *message,
                          size_t capacity) {
-  const char *names[] = {launcher->rank, launcher->size, launcher->local_size};
-  int64_t *values[] = {&found->rank, &found->size, &found->local_size};
-  int have[3];
+  enum { numbers = 4 };
+  const char *names[numbers] = {launcher->rank, launcher->size,
+                                launcher->local_size, launcher->local_rank};
+  int64_t *values[numbers] = {&found->rank, &found->size, &found->local_size,
+                              &found->local_rank};
+  int have[numbers];
   found->local_size = 0;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < numbers; ++i) {
     have[i] = read_number(names[i], values[i]);
     if (have[i] < 0) {
       snprintf(message, capacity, "%s is '%s', expected a number from 0 on",
@@ -71,6 +74,7 @@ static int read_launcher(const struct launcher *launcher,
              (long long)found->size);
     return -1;
   }
+  found->local_rank = have[3] ? found->local_rank + 1 : 0;
   return have[0];
 }
 
@@ -114,6 +118,7 @@ int cp_take_place(const cprt_transport *transport, const cprt_job *job,
   environment->rank = transport->rank;
   environment->size = transport->size;
   environment->local_size = job->local_ranks;
+  environment->local_rank = job->local_rank;
   environment->token = job->token;
   const char *address = job->address ? job->address : "";
   int length = snprintf(environment->address, sizeof environment->address, "%s",

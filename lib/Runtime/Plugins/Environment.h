@@ -12,6 +12,8 @@
 
 struct cp_environment {
   int64_t rank, size, local_size;
+  /// As in cprt_job.
+  int64_t local_rank;
   /// Where rank 0 listens.
   char address[320];
   /// Lives as long as the process.

@@ -222,14 +222,16 @@ static int openListener(int isLocal, int *port) {
 /// Fills in how the ranks find each other beside MPI; the same on all.
 static cprt_status makeJob(struct mpi *mpi, int rank, int size, cprt_job *job) {
   MPI_Comm local;
-  int localSize = 0;
+  int localSize = 0, localRank = 0;
   int code = MPI_Comm_split_type(mpi->comm, MPI_COMM_TYPE_SHARED, rank,
                                  MPI_INFO_NULL, &local);
   if (code != MPI_SUCCESS)
     return failed(mpi, "MPI_Comm_split_type", code);
   MPI_Comm_size(local, &localSize);
+  MPI_Comm_rank(local, &localRank);
   MPI_Comm_free(&local);
   job->local_ranks = localSize;
+  job->local_rank = localRank + 1;
   int listener = -1;
   if (rank == 0) {
     char host[256] = "127.0.0.1";

@@ -403,6 +403,7 @@ static cprt_status open(struct ucx *ucx, cprt_transport *transport,
   job->address = ucx->job.address;
   job->token = ucx->job.token;
   job->local_ranks = ucx->job.local_size;
+  job->local_rank = ucx->job.local_rank;
   job->listener = listener;
   memset(transport, 0, sizeof *transport);
   transport->struct_size = sizeof *transport;

@@ -47,6 +47,7 @@ extern "C" cprt_status cprt_transport_open(cprt_transport *table, cprt_job *job,
   job->address = found.address;
   job->token = found.token;
   job->local_ranks = found.local_size;
+  job->local_rank = found.local_rank;
   job->listener = listener;
   (new Transport(api, found.rank, found.size, place))->describe(*table);
   return CPRT_OK;
