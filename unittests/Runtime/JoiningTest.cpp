@@ -13,7 +13,6 @@
 #include "Mailbox.h"
 
 #include "Messages/Socket.h"
-#include "Messages/Whereabouts.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,7 +27,6 @@ using cp::runtime::Connection;
 using cp::runtime::File;
 using cp::runtime::Letter;
 using cp::runtime::TextWriter;
-using cp::runtime::Whereabouts;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
