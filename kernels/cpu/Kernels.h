@@ -25,6 +25,10 @@
 //                    which may be absent, what there is of dq, dk and dv, of
 //                    the type that sums and zeros where absent; the outs are
 //                    with these, and may be them. Beside bf16, dq may be f32.
+//   sum_rows         ins x[r,n], r from 1 on; outs y[n]: the sum of the rows,
+//   in
+//                    their order; of bf16 summed in f32 and rounded once.
+//                    y may be a row of x. No attrs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -401,6 +401,14 @@ template <typename T> struct AccumulateArgs {
 template <typename T>
 const char *decode(const Call &call, AccumulateArgs<T> &args);
 
+template <typename T> struct SumRowsArgs {
+  int64_t r, n;
+  View<const T, 2> x;
+  View<T, 1> y;
+};
+template <typename T>
+const char *decode(const Call &call, SumRowsArgs<T> &args);
+
 } // namespace cp::kernels
 
 #endif // CP_KERNELS_CPU_OPARGUMENTS_H

@@ -63,6 +63,7 @@ template <typename T> const char *sgd(const Call &call, void *stream);
 template <typename T> const char *adamw(const Call &call, void *stream);
 template <typename T> const char *accumulate(const Call &call, void *stream);
 const char *sum(const Call &call, void *stream);
+template <typename T> const char *sumRows(const Call &call, void *stream);
 /// These serve any type.
 const char *copy(const Call &call, void *stream);
 const char *repeat(const Call &call, void *stream);

@@ -41,6 +41,7 @@ template <typename T> const char *ssdGrad(const Call &call);
 template <typename T> const char *ssdGradStates(const Call &call);
 template <typename T> const char *embeddingGrad(const Call &call);
 const char *sum(const Call &call);
+template <typename T> const char *sumRows(const Call &call);
 template <typename T> const char *squaredNorm(const Call &call);
 /// For float and double.
 template <typename T> const char *sgd(const Call &call);

@@ -331,6 +331,13 @@ TEST_F(ErrorTest, AttentionParts) {
               "attention_merge: merged lse must be f32, got bf16");
 }
 
+TEST_F(ErrorTest, SummedRows) {
+  expectError("sum_rows", {make({3, 5})}, {make({4})}, {},
+              "sum_rows: dimension 0 of y must be n = 5 as in x, got 4");
+  expectError("sum_rows", {make({0, 5})}, {make({5})}, {},
+              "sum_rows: x has no rows, expected one or more");
+}
+
 TEST_F(ErrorTest, RepeatedSizes) {
   expectError("repeat", {make({3, 5})}, {make({3, 10})}, {1, 2, 2},
               "repeat: the size of the repeated dimension = 5 must be a "

@@ -8,6 +8,7 @@
 #include "FakeNccl.h"
 #include "Harness.h"
 #include "Nccl/Transport.h"
+#include "cp/Layout/Step.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -210,6 +211,47 @@ TEST_F(SharedDeviceTest, TheHostDoesNotWaitForWhatTheDeviceMoves) {
     EXPECT_EQ(numbers(context, places[size_t(rank)], 2), inZigzag(rank));
     EXPECT_STREQ(cprt_context_message(context), "");
   });
+}
+
+/// Large ones in two rounds; rank 1 comes when both calls of rank 0 have
+/// returned, of which one is deferred.
+TEST_F(NcclTest, TheDeviceSumsWhatItIsSent) {
+  constexpr int64_t size = 2 * cp::sharedSumElements + 6, bytes = size * 4;
+  make(3);
+  std::promise<void> returned;
+  std::shared_future<void> all = returned.get_future().share();
+  device.hostBytes = 0;
+  run([&](int64_t rank, cprt_context *context) {
+    if (rank == 1)
+      all.wait();
+    std::vector<float> own(size);
+    for (size_t i = 0; i < own.size(); ++i)
+      own[i] = 0.1F * float(rank + 1) + float(i % 1000);
+    // axes = [0].
+    const int64_t words[] = {1, 1, 2, 3, 0, 1, size, 1, 0, 1, size, 1, 1, 0};
+    void *buffers[3];
+    for (void *&buffer : buffers)
+      buffer = cprt_device_alloc(context, bytes);
+    cprt_upload(context, buffers[0], own.data(), bytes);
+    void *deferred[] = {buffers[0], buffers[2]};
+    cprt_begin(context, nullptr, words, deferred, cprt_all_reduce);
+    cprt_all_reduce(context, nullptr, words, buffers);
+    if (rank == 0)
+      returned.set_value();
+    const int64_t outs[] = {0, 1, 0, -1, 0, 1, size, 1};
+    cprt_wait(context, nullptr, outs, &deferred[1]);
+    for (const void *place : {buffers[1], buffers[2]}) {
+      std::vector<float> sums = numbers(context, place, size);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        auto rest = float(i % 1000);
+        ASSERT_EQ(sums[i], (0.1F + rest) + (0.2F + rest) + (0.3F + rest));
+      }
+    }
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+  EXPECT_EQ(device.sums, 2 * 3);
+  // What tests bring and take, and headers.
+  EXPECT_LT(device.hostBytes, 3 * (3 * bytes + 10'000));
 }
 
 /// Rank 1 comes late to what is deferred, while rank 0 computes on its device.

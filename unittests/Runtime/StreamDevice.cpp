@@ -7,6 +7,8 @@
 
 #include "StreamDevice.h"
 
+#include "Harness.h"
+
 #include "gtest/gtest.h"
 
 #include <chrono>
@@ -175,10 +177,60 @@ struct Copy {
 };
 } // namespace
 
+static float wideOf(uint16_t bits) {
+  uint32_t word = uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+static float wideOf(float value) { return value; }
+static double wideOf(double value) { return value; }
+
+static void store(uint16_t &to, float value) {
+  auto rounded = float(roundedToBF16(value));
+  uint32_t bits;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  to = uint16_t(bits >> 16);
+}
+template <typename T> static void store(T &to, T value) { to = value; }
+
+/// Rows of `width` numbers, `stride` apart, added up in their order.
+template <typename T>
+static void sumRows(char *to, const char *from, int64_t rows, int64_t width,
+                    int64_t stride) {
+  auto *sums = reinterpret_cast<T *>(to);
+  auto *terms = reinterpret_cast<const T *>(from);
+  for (int64_t i = 0; i < width; ++i) {
+    auto sum = wideOf(terms[i]);
+    for (int64_t row = 1; row < rows; ++row)
+      sum += wideOf(terms[row * stride + i]);
+    store(sums[i], sum);
+  }
+}
+
+cprt_status StreamDevice::startSum(Queue &queue, const cprt_buffer &from,
+                                   const cprt_buffer &to) {
+  auto bytes = size_t(to.sizes[0]) * cprt_dtype_size(to.dtype);
+  char *target = queue.device.reach(to.data, bytes);
+  const char *source = queue.device.reach(from.data, bytes);
+  EXPECT_NE(target, nullptr) << "a sum in what is not the device's";
+  EXPECT_NE(source, nullptr) << "a sum of what is not the device's";
+  auto *sum = to.dtype == CPRT_F32   ? sumRows<float>
+              : to.dtype == CPRT_F64 ? sumRows<double>
+                                     : sumRows<uint16_t>;
+  ++queue.device.sums;
+  queue.add(
+      [=, rows = from.sizes[0], width = from.sizes[1],
+       stride = from.strides[0]] { sum(target, source, rows, width, stride); });
+  return CPRT_OK;
+}
+
 cprt_status StreamDevice::runKernel(void *opaque,
                                     const cprt_device_call *call) {
   Queue &queue = at(opaque);
   const cprt_buffer &from = call->ins[0], &to = call->outs[0];
+  if (std::string(call->op) == "sum_rows")
+    return startSum(queue, from, to);
   auto words = [&](const int64_t *first) {
     return std::vector<int64_t>(first, first + from.rank);
   };
@@ -215,7 +267,7 @@ void StreamDevice::describe() {
   };
   made.free_bytes = [](void *) { return int64_t(-1); };
   made.has_kernel = [](void *, const char *op, cprt_dtype) {
-    return int(std::string(op) == "copy");
+    return int(std::string(op) == "copy" || std::string(op) == "sum_rows");
   };
   made.run = runKernel;
   made.shares_memory = [](void *, int64_t, int64_t) { return 1; };

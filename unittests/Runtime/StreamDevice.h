@@ -24,9 +24,9 @@
 
 namespace cp::test {
 
-/// A device as a card is one, with copies as its only kernel: what a queue is
-/// given runs later, by delays drawn from `seed`; its memory cannot be touched
-/// by the host, whose every access of it ends the program.
+/// A device as a card is one, with kernels of copies and of sums alone: what a
+/// queue is given runs later, by delays drawn from `seed`; its memory cannot be
+/// touched by the host, whose every access of it ends the program.
 class StreamDevice {
 public:
   class Queue;
@@ -43,8 +43,9 @@ public:
   char *reach(const void *there, size_t bytes) const;
   /// Blocks of its memory that have not been released.
   size_t numBlocks() const;
-  /// Copies that queues were given, and bytes that went from and to the host.
-  std::atomic<int64_t> copies = 0, hostBytes = 0;
+  /// Copies and sums that queues were given, and bytes that went from and to
+  /// the host.
+  std::atomic<int64_t> copies = 0, sums = 0, hostBytes = 0;
 
 private:
   struct Ticket {
@@ -59,6 +60,8 @@ private:
   static void wait(Queue &queue, std::shared_ptr<Ticket> ticket);
 
   static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
+  static cprt_status startSum(Queue &queue, const cprt_buffer &from,
+                              const cprt_buffer &to);
   static cprt_status runKernel(void *queue, const cprt_device_call *call);
   void *allocate(int64_t bytes);
   void release(Queue &queue, void *block);

@@ -129,6 +129,56 @@ private:
 };
 } // namespace
 
+/// The same on a device, which adds up terms that lie one behind the other.
+static Error sumOnDevice(DeviceQueue &device, const Descriptor &call,
+                         const Buffer &out, const List<Taken> &peers,
+                         size_t number) {
+  const Taken::View &first = peers[0].views[number];
+  Packed like(first.buffer, *first.maps);
+  auto rows = int64_t(peers.size()), bytes = like.bytes();
+  if (bytes == 0)
+    return std::nullopt;
+  // Rows begin where vectors may.
+  int64_t element = int64_t(sizeOf(out.dtype)), row = (bytes + 255) / 256 * 256;
+  char *memory = device.termMemory((rows + 1) * row);
+  if (!memory)
+    return Failure{CPRT_OUT_OF_MEMORY,
+                   call.title() + ": no " + std::to_string((rows + 1) * row) +
+                       " bytes left on the device to add up " + typeText(out) +
+                       "; use smaller buckets, or more ranks"};
+  for (int64_t peer = 0; peer < rows; ++peer) {
+    const Taken::View &view = peers[size_t(peer)].views[number];
+    Packed packed(view.buffer, *view.maps);
+    if (Error failure = device.copyMapped(call, packed.at(memory + peer * row),
+                                          view.buffer, packed.packing()))
+      return failure;
+  }
+  char *there = rowOf(out, like.maps(), /*ofTarget=*/true);
+  char *sum = there ? there : memory + rows * row;
+  const int64_t sizes[] = {rows, bytes / element},
+                strides[] = {row / element, 1};
+  Buffer terms = {memory, out.dtype, 2, sizes, strides};
+  Buffer sums = {sum, out.dtype, 1, sizes + 1, strides + 1};
+  if (Error failure = device.run(call, "sum_rows", out.dtype,
+                                 {&terms, 1, &sums, 1, nullptr, 0}))
+    return failure;
+  return there ? std::nullopt
+               : device.copyMapped(call, out, like.at(sum), like.maps());
+}
+
+/// Adds up what has been taken, for each output.
+static Error sumAll(Context &context, const Descriptor &call,
+                    const List<Taken> &peers) {
+  DeviceQueue *device = context.deviceOfCall();
+  for (size_t i = 0; i < call.numOuts(); ++i) {
+    if (!device)
+      Summation(call.out(i)).run(peers, i);
+    else if (Error failure = sumOnDevice(*device, call, call.out(i), peers, i))
+      return failure;
+  }
+  return std::nullopt;
+}
+
 /// The elements of input `index` that are summed to make `out`: looked at where
 /// they are.
 static Move termsOf(const Buffer &out, size_t index, DimMap part) {
@@ -204,8 +254,8 @@ static Error sumShared(Context &context, const Descriptor &call,
   List<Taken> peers;
   if (Error failure = takeAll(exchange, group, peers))
     return failure;
-  for (size_t i = 0; i < sums.size(); ++i)
-    Summation(call.out(i)).run(peers, i);
+  if (Error failure = sumAll(context, call, peers))
+    return failure;
   if (std::none_of(sums.begin(), sums.end(),
                    [](const SharedSum &each) { return each.shares(); }))
     return std::nullopt;
@@ -300,7 +350,5 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   List<Taken> peers;
   if (Error failure = takeAll(exchange, *group, peers))
     return failure;
-  for (size_t i = 0; i < count; ++i)
-    Summation(call.out(i)).run(peers, i);
-  return std::nullopt;
+  return sumAll(context, call, peers);
 }

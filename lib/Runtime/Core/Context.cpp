@@ -96,19 +96,28 @@ private:
 };
 } // namespace
 
-/// Whether an operation only moves elements, and the device has what it takes.
+/// Whether an operation only moves elements, or adds up what it moves, and the
+/// device has what that takes.
 static bool movesOnDevice(const Context &context, const Descriptor &call) {
   static constexpr std::string_view moving[] = {
       "all_gather", "all_to_all", "halo",   "reorder",
       "shift",      "slice",      "unslice"};
-  if (!context.world.movesOnDevice() ||
-      std::find(std::begin(moving), std::end(moving), call.op()) ==
-          std::end(moving))
+  static constexpr std::string_view summing[] = {"all_reduce",
+                                                 "reduce_scatter"};
+  auto isAmong = [&](const auto &list) {
+    return std::find(std::begin(list), std::end(list), call.op()) !=
+           std::end(list);
+  };
+  bool sums = isAmong(summing);
+  if (!context.world.movesOnDevice() || !(sums || isAmong(moving)))
     return false;
-  for (size_t i = 0; i < call.numIns(); ++i)
+  for (size_t i = 0; i < call.numIns(); ++i) {
+    DType dtype = call.in(i).dtype;
     if (size_t(call.in(i).rank) > DeviceQueue::maxCopyRank ||
-        !context.queue->hasKernel("copy", call.in(i).dtype))
+        !context.queue->hasKernel("copy", dtype) ||
+        (sums && !context.queue->hasKernel("sum_rows", dtype)))
       return false;
+  }
   return true;
 }
 

@@ -78,6 +78,9 @@ public:
   Error copyMapped(const Descriptor &call, const Buffer &to, const Buffer &from,
                    const List<DimMap> &maps);
   Error fillZeros(const Descriptor &call, const Buffer &to);
+  /// Memory for the terms of a sum, until more is asked for. Null where there
+  /// is not that much.
+  char *termMemory(int64_t bytes) { return grown(terms, size_t(bytes)); }
   /// The most dimensions of these: what kernels take (kernels/cpu/Kernels.h).
   static constexpr size_t maxCopyRank = 8;
 
@@ -118,8 +121,8 @@ private:
 
   char *mirror = nullptr;
   size_t mirrorBytes = 0;
-  /// Of buffers with gaps, and of blocks that come from the host.
-  Area packed, blocks;
+  /// Of buffers with gaps, of blocks that come from the host, and of sums.
+  Area packed, blocks, terms;
 };
 
 /// Copies on a device, or on the host where `queue` is null.

@@ -76,7 +76,13 @@ Error MessageChannel::keepPace() {
   return std::nullopt;
 }
 
-Error MessageChannel::nextRound(MovesFn moves) { return startRound(moves); }
+Error MessageChannel::nextRound(MovesFn moves) {
+  // Of a round that only the device has waited for.
+  if (isFollowed())
+    if (Error failure = settleRound())
+      return failure;
+  return startRound(moves);
+}
 
 MessageWait MessageChannel::patience() const {
   return {world, ranks, called,
