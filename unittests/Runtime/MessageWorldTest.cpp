@@ -192,11 +192,13 @@ TEST(Whereabouts, WhoWaitsBehindACallSaysForWhom) {
   ranks.exchange();
   EXPECT_EQ(ranks.absentRank(0, 1), 2);
   EXPECT_TRUE(ranks.failures.empty());
-  // One that is at a later call has sent what it had to.
-  ranks.leave(1);
+  // One that is at a later call has sent what it had to, and says nothing.
+  for (int64_t rank : {0, 1})
+    ranks.leave(rank);
   ranks.waitFor(1, 2, group, /*behind=*/1);
   ranks.waitFor(0, 1, group, /*behind=*/2);
-  ranks.exchange();
+  ranks.exchange(/*stopped=*/2);
+  EXPECT_EQ(ranks.absentRank(0, 1), 1);
   EXPECT_TRUE(ranks.failures.empty());
 }
 

@@ -279,7 +279,7 @@ TEST_F(NcclTest, DeferredCallsTravelBesideTheDevicesWork) {
       device.table().close(queue);
       computed.set_value();
     }
-    // Overwritten once it has been waited for, and only then.
+    // In another order than they were begun.
     second.wait(context);
     EXPECT_EQ(numbers(context, second.buffers[1], 2),
               (std::vector<float>{7, 8}));

@@ -105,7 +105,7 @@ typedef struct cprt_device {
   /// When no world uses it any more.
   void (*destroy)(void *state);
   /// What a transport needs that moves the device's memory itself, as that of
-  /// NCCL; or all null.
+  /// NCCL, and exchanges for which the host does not wait; or all null.
   ///
   /// Another queue on the same card, whose calls run beside those of `queue`;
   /// takes no part of free_bytes, and is closed by close.

@@ -38,6 +38,7 @@ typedef struct cprt_record {
   double start;
   /// How long the rank took part; below 0 while it does, and of one that failed
   /// and so came to no end: what follows is then 0, or as far as is known.
+  /// Where only a device waits for others (cprt_device.h), its thread's part.
   double seconds;
   /// In which it did nothing else, as of cprt_counter; of a deferred one, in
   /// which it waited for it.

@@ -15,8 +15,9 @@
 namespace cp::runtime {
 
 /// One rank's stay in a collective: its channel (see Core/Channel.h), and what
-/// it takes of itself, which needs none. Its destruction waits for the peers;
-/// whatever they take must outlive it.
+/// it takes of itself, which needs none. Its destruction waits for the peers,
+/// or on a device lets the rank's queue wait; whatever they take must outlive
+/// that.
 class Exchange {
 public:
   Exchange(Context &context, const Descriptor &call, const Group &group,
@@ -60,7 +61,7 @@ public:
   /// theirs any more, and asks nothing of them below, but goes on with what is
   /// its own.
   void depart();
-  /// Waits until no peer takes of this rank any more.
+  /// Waits, as Channel::leave does, until no peer takes of this rank any more.
   void leave();
 
   /// Of staged memory, as in Channel; a rank offers nothing to itself, and what

@@ -87,7 +87,8 @@ public:
   virtual Failure failAll(Failure failure) = 0;
   /// This rank takes no more of the others, and asks nothing of them below.
   virtual void depart() = 0;
-  /// Returns when nobody reads this rank's memory any more.
+  /// Returns when nobody reads this rank's memory any more; of a visit with a
+  /// queue, what that is given from now on comes behind who does.
   virtual void leave() = 0;
 
   /// Lets `to` have bytes of this rank's staged memory, which do not change

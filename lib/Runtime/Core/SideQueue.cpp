@@ -29,12 +29,14 @@ Error SideQueue::open(Context &context, std::unique_ptr<SideQueue> &made) {
 }
 
 SideQueue::~SideQueue() {
-  for (Errand &errand : errands)
-    spare.push_back(errand.event);
-  spare.push_back(given);
-  for (void *event : spare)
+  auto forget = [&](void *event) {
     if (event)
       context.queue->forget(event);
+  };
+  for (const Errand &errand : errands)
+    forget(errand.event);
+  std::for_each(spare.begin(), spare.end(), forget);
+  forget(given);
 }
 
 /// Null for a new one, which recording makes.
@@ -55,11 +57,15 @@ Error SideQueue::begin(cprt_op *op, const int64_t *desc, void *const *buffers,
   op(&twin, nullptr, desc, buffers);
   for (const cprt_counter &moved : twin.counters.take())
     context.counters.add(moved);
-  context.recorded = twin.recorded;
-  if (twin.hasFailed())
-    return Failure{cprt_context_status(&twin), cprt_context_message(&twin)};
   errands.push_back({{buffers + desc[0], buffers + count}, takeEvent()});
-  return twin.queue->record(errands.back().event);
+  if (Error failure = twin.queue->record(errands.back().event))
+    return failure;
+  if (!twin.hasFailed())
+    return std::nullopt;
+  // What of it has been started may go on, and nobody waits for it any more.
+  if (Error failure = context.queue->waitFor(errands.back().event))
+    return failure;
+  return Failure{cprt_context_status(&twin), cprt_context_message(&twin)};
 }
 
 Error SideQueue::wait(void *const *outs, size_t count) {
@@ -70,12 +76,15 @@ Error SideQueue::wait(void *const *outs, size_t count) {
       });
   if (last == errands.rend())
     return std::nullopt;
-  if (Error failure = context.queue->waitFor(last->event))
-    return failure;
+  // Null where it could not be marked, which is the rank's failure.
+  if (last->event)
+    if (Error failure = context.queue->waitFor(last->event))
+      return failure;
   // Those before it are done when it is.
   auto end = last.base();
   for (auto each = errands.begin(); each != end; ++each)
-    spare.push_back(each->event);
+    if (each->event)
+      spare.push_back(each->event);
   errands.erase(errands.begin(), end);
   return std::nullopt;
 }

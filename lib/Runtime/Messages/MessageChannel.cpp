@@ -250,9 +250,7 @@ Error MessageChannel::trail(Posted &posted) {
     return std::nullopt;
   if (Error failure = follow(posted))
     return failure;
-  Error failure = world.trail->add(posted, ranks, called);
-  posted.request = nullptr;
-  return failure;
+  return world.trail->add(posted, ranks, called, context.recorded);
 }
 
 /// What the rounds have begun: it has ended then, or the device knows that it

@@ -45,8 +45,7 @@ Failure MessageWait::failureOfTransport(cprt_status status,
 }
 
 Failure MessageWait::lateFailure(int64_t peer) {
-  int64_t rank =
-      kind == Kind::Deferred ? peer : world.whereabouts->absentRank(peer);
+  int64_t rank = asks() ? world.whereabouts->absentRank(peer) : peer;
   return world.end(
       {CPRT_TIMEOUT, call.title() + ": waited " +
                          std::to_string(world.deadline.count()) +
@@ -80,7 +79,7 @@ Error MessageWait::lookAround(int64_t peer, Clock::time_point start,
   if (world.hasFailed())
     return world.failure();
   Clock::time_point now = Clock::now();
-  if (now >= ask && kind != Kind::Deferred) {
+  if (now >= ask && asks()) {
     world.whereabouts->waitFor(peer, ranks, call);
     patience = std::min(2 * patience, rarestAsking);
     ask = now + patience;
@@ -113,7 +112,7 @@ Error MessageWait::until(FunctionRef<Error(bool &isDone)> turn, int64_t peer) {
     if (failure)
       break;
   }
-  if (kind != Kind::Deferred)
+  if (asks())
     world.whereabouts->stopWaiting();
   return failure;
 }

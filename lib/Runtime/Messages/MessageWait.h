@@ -28,8 +28,9 @@ struct Posted {
 class MessageWait {
 public:
   /// Who waits: the program, in its call or behind it, when a device has gone
-  /// on without the host; or a deferred call, of which nobody asks.
-  enum class Kind { Call, Behind, Deferred };
+  /// on without the host; or, without asking others, a thread that looks after
+  /// such, or a deferred call.
+  enum class Kind { Call, Behind, Watched, Deferred };
 
   MessageWait(MessageWorld &world, const std::vector<int64_t> &ranks,
               WaitedCall call, Kind kind = Kind::Call)
@@ -49,6 +50,7 @@ public:
   Failure lateFailure(int64_t peer);
 
 private:
+  bool asks() const { return kind == Kind::Call || kind == Kind::Behind; }
   Error until(FunctionRef<Error(bool &isDone)> turn, int64_t peer);
   Error lookAround(int64_t peer, Clock::time_point start,
                    Clock::time_point &ask, std::chrono::milliseconds &patience);

@@ -29,10 +29,17 @@ static constexpr size_t maxTokenBytes = 256, maxAddressBytes = 4096;
 MessageWorld::MessageWorld(const cprt_transport &transport)
     : transport(transport), wire(transport) {}
 
+/// What is left without memory is given up.
+static void settle(Trail &trail) try {
+  (void)trail.settle();
+} catch (const std::bad_alloc &) {
+  return;
+}
+
 MessageWorld::~MessageWorld() {
   // What the device still moves, others wait for; and it must not hang in it.
   if (trail)
-    (void)trail->settle();
+    settle(*trail);
   trail.reset();
   // What it still hears, it may answer.
   if (control)
@@ -58,9 +65,7 @@ void MessageWorld::start(int64_t rank, std::unique_ptr<Control> joined) {
 }
 
 void MessageWorld::followOnDevice(cprt_context &context) {
-  trail = std::make_unique<Trail>(*this, [&context](const Failure &failure) {
-    context.fail(failure.status, failure.message);
-  });
+  trail = std::make_unique<Trail>(*this, context);
   context.queue->settleBefore([this] { return trail->settle(); });
 }
 

@@ -9,6 +9,7 @@
 
 #include "MessageWorld.h"
 
+#include <new>
 #include <system_error>
 
 using namespace cp::runtime;
@@ -16,18 +17,20 @@ using namespace cp::runtime;
 /// How often the thread looks.
 static constexpr std::chrono::milliseconds pause{10};
 /// Messages of a rank that runs ahead of its device; each keeps some words on
-/// the card.
-static constexpr size_t mostPending = 4096;
+/// the card. Of a group of two that is half as many calls.
+static constexpr size_t mostPending = 1024;
 
-MessageWait Trail::patience(const Step &step) const {
-  return {world, *step.ranks, step.call, MessageWait::Kind::Behind};
+MessageWait Trail::patience(const Step &step, MessageWait::Kind kind) const {
+  return {world, *step.ranks, step.call, kind};
 }
 
 /// Gives up all; with the mutex held.
 Error Trail::drop(Failure failure) {
-  for (Step &step : steps)
+  for (Step &step : steps) {
+    context.history->markUnfinished(step.recorded);
     if (step.posted.request)
       world.wire.cancel(step.posted.request);
+  }
   steps.clear();
   lost = std::move(failure);
   return lost;
@@ -37,50 +40,63 @@ Error Trail::drop(Failure failure) {
 void Trail::start() try {
   if (!thread.joinable())
     thread = std::thread([this] { watch(); });
-} catch (const std::system_error &) {
+} catch (const std::exception &) {
   return;
 }
 
-Error Trail::add(const Posted &posted, const std::vector<int64_t> &ranks,
-                 const WaitedCall &call) {
-  bool isFull = false;
+Error Trail::add(Posted &posted, const std::vector<int64_t> &ranks,
+                 const WaitedCall &call, int64_t recorded) {
+  bool isFull = false, isFirst = false;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (steps.empty())
+    isFirst = steps.empty();
+    if (isFirst)
       since = Clock::now();
-    steps.push_back({posted, &ranks, call});
+    steps.push_back({posted, &ranks, call, recorded});
     steps.back().call.whole = nullptr;
+    posted.request = nullptr;
     isFull = steps.size() > mostPending;
     start();
   }
-  changed.notify_one();
+  if (isFirst)
+    changed.notify_one();
   return isFull ? settleTo(mostPending / 2) : std::nullopt;
 }
 
 Error Trail::settleTo(size_t pending) {
   std::unique_lock<std::mutex> lock(mutex);
   isSettling = true;
-  while (!lost && steps.size() > pending) {
-    // The thread keeps away, and nobody else adds meanwhile.
-    Step &step = steps.front();
-    lock.unlock();
-    Error failure = patience(step).wait(step.posted);
-    lock.lock();
-    if (failure)
-      drop(std::move(*failure));
-    else
-      steps.pop_front();
+  try {
+    waitFor(lock, pending);
+  } catch (const std::bad_alloc &) {
+    isSettling = false;
+    throw;
   }
   since = Clock::now();
   isSettling = false;
   return lost;
 }
 
+/// With the lock held.
+void Trail::waitFor(std::unique_lock<std::mutex> &lock, size_t pending) {
+  while (!lost && steps.size() > pending) {
+    // The thread keeps away, and nobody else adds meanwhile.
+    Step &step = steps.front();
+    lock.unlock();
+    Error failure = patience(step, MessageWait::Kind::Behind).wait(step.posted);
+    lock.lock();
+    if (failure)
+      drop(std::move(*failure));
+    else
+      steps.pop_front();
+  }
+}
+
 /// Lets go what has arrived; with the mutex held.
 Error Trail::drain() {
   while (!steps.empty()) {
     Step &step = steps.front();
-    MessageWait waits = patience(step);
+    MessageWait waits = patience(step, MessageWait::Kind::Watched);
     bool isDone = false;
     if (Error failure = waits.test(step.posted, isDone))
       return failure;
@@ -94,22 +110,30 @@ Error Trail::drain() {
   return std::nullopt;
 }
 
+/// One look; with the lock held.
+void Trail::look(std::unique_lock<std::mutex> &lock) try {
+  Error failure = world.hasFailed() ? world.failure() : drain();
+  if (!failure)
+    return;
+  drop(*failure);
+  lock.unlock();
+  context.fail(failure->status, failure->message);
+  lock.lock();
+} catch (const std::bad_alloc &) {
+  // Who waits for the device finds it out, or the next look.
+  if (!lock.owns_lock())
+    lock.lock();
+}
+
 void Trail::watch() {
   std::unique_lock<std::mutex> lock(mutex);
   while (!isOver) {
     if (steps.empty())
       changed.wait(lock);
     else
-      changed.wait_for(lock, pause);
-    if (isOver || isSettling || steps.empty())
-      continue;
-    Error failure = world.hasFailed() ? world.failure() : drain();
-    if (!failure)
-      continue;
-    drop(*failure);
-    lock.unlock();
-    fail(*failure);
-    lock.lock();
+      changed.wait_for(lock, pause, [&] { return isOver; });
+    if (!isOver && !isSettling && !steps.empty())
+      look(lock);
   }
 }
 
@@ -123,5 +147,5 @@ Trail::~Trail() {
     thread.join();
   // Of a world whose rank did not wait for its device, and which has failed.
   if (!steps.empty())
-    drop({CPRT_PEER_FAILED, "the world is destroyed"});
+    (void)drop({CPRT_PEER_FAILED, "the world is destroyed"});
 }

@@ -27,17 +27,18 @@ namespace cp::runtime {
 
 class Trail {
 public:
-  /// `fail` is told of what the thread finds wrong.
-  Trail(MessageWorld &world, std::function<void(const Failure &)> fail)
-      : world(world), fail(std::move(fail)) {}
+  /// Of the rank of `context`, which what the thread finds wrong fails.
+  Trail(MessageWorld &world, cprt_context &context)
+      : world(world), context(context) {}
   Trail(const Trail &) = delete;
   Trail &operator=(const Trail &) = delete;
   ~Trail();
 
-  /// Takes a message over that is followed; its ranks stay where they are.
+  /// Takes a message over that is followed, with its request; its ranks stay
+  /// where they are. `recorded` is the call's number in the rank's history.
   /// Waits where there are too many.
-  Error add(const Posted &posted, const std::vector<int64_t> &ranks,
-            const WaitedCall &call);
+  Error add(Posted &posted, const std::vector<int64_t> &ranks,
+            const WaitedCall &call, int64_t recorded);
   /// Waits for all of them. What was found wrong with one, each time.
   Error settle() { return settleTo(0); }
 
@@ -46,16 +47,19 @@ private:
     Posted posted;
     const std::vector<int64_t> *ranks;
     WaitedCall call;
+    int64_t recorded;
   };
-  MessageWait patience(const Step &step) const;
+  MessageWait patience(const Step &step, MessageWait::Kind kind) const;
   void start();
   Error settleTo(size_t pending);
+  void waitFor(std::unique_lock<std::mutex> &lock, size_t pending);
   Error drain();
   Error drop(Failure failure);
+  void look(std::unique_lock<std::mutex> &lock);
   void watch();
 
   MessageWorld &world;
-  const std::function<void(const Failure &)> fail;
+  cprt_context &context;
   std::mutex mutex;
   std::condition_variable changed;
   /// Guarded by the mutex, in their order.

@@ -109,6 +109,7 @@ int64_t Whereabouts::absentRank(int64_t peer) {
 void Whereabouts::stopWaiting() {
   std::lock_guard<std::mutex> lock(mutex);
   isWaiting = false;
+  absent = -1;
 }
 
 void Whereabouts::write(TextWriter &writer, const Wait &wait) {

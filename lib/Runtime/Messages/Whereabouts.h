@@ -77,8 +77,8 @@ public:
       int64_t id = 0;
     };
     uint64_t number = 0;
-    /// A rank whose device works behind it is ahead of others by some.
-    std::array<Call, 128> last = {};
+    /// A rank whose device works behind it may be ahead by as many.
+    std::array<Call, 512> last = {};
 
     Call &at(uint64_t n) { return last[n % last.size()]; }
     bool knows(uint64_t n) const {

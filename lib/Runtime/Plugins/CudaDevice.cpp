@@ -50,7 +50,7 @@ struct State {
 struct Queue {
   State &state;
   int card;
-  /// Whether it is a transport's and not a rank's.
+  /// Whether it is one beside a rank's own.
   bool isBeside;
   cudaStream_t stream = nullptr;
   /// Marks the end of one stream for another to wait for; made on first use.

@@ -102,12 +102,14 @@ Result Lane::start(const Message &message, void *data, int64_t bytes,
              : api->send(data, size_t(bytes), bytesType, peer, comm, stream);
 }
 
-cprt_status Lane::launch(const Events &before) {
-  for (void *event : {before.copied, before.given})
-    if (event)
-      if (cprt_status status =
-              faults->check(device->wait_for(queue, event), *device, queue))
-        return status;
+cprt_status Lane::holdFor(void *event) {
+  return faults->check(device->wait_for(queue, event), *device, queue);
+}
+
+cprt_status Lane::launch(void *copied) {
+  if (copied)
+    if (cprt_status status = holdFor(copied))
+      return status;
   void *stream = device->stream(queue);
   auto batch = std::make_shared<Batch>(*device, queue);
   Result worst = api->groupStart();
@@ -128,7 +130,7 @@ cprt_status Lane::launch(const Events &before) {
                        comm);
 }
 
-cprt_status Lane::carryOn(const Events &before) {
+cprt_status Lane::carryOn(void *copied) {
   bool ready = false;
   if (cprt_status status = isReady(ready); status != CPRT_OK || !ready)
     return status;
@@ -143,10 +145,10 @@ cprt_status Lane::carryOn(const Events &before) {
   }
   if (pending.empty())
     return CPRT_OK;
-  if (cprt_status status = launch(before); status != CPRT_OK)
+  if (cprt_status status = launch(copied); status != CPRT_OK)
     return status;
   // Mostly it has done so when it returns.
-  return isReady(ready) == CPRT_OK && ready ? carryOn(before) : CPRT_OK;
+  return isReady(ready) == CPRT_OK && ready ? carryOn(copied) : CPRT_OK;
 }
 
 void Lane::close() {

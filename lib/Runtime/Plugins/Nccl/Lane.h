@@ -73,12 +73,6 @@ constexpr size_t numLanes = 5;
 /// That of a message of this rank's.
 size_t laneOf(const cprt_message &message, int64_t rank);
 
-/// What messages come behind: copies to the card, and what the rank has given
-/// its own queue.
-struct Events {
-  void *copied = nullptr, *given = nullptr;
-};
-
 /// A communicator, and the queue that its messages are launched on.
 class Lane {
 public:
@@ -94,9 +88,11 @@ public:
   void add(Message *message) { pending.push_back(message); }
   /// Gives up one that has not been launched. False if it has.
   bool remove(const Message *message);
-  /// Launches what is pending, behind these events of which some may be null,
-  /// unless a launch is under way.
-  cprt_status carryOn(const Events &before);
+  /// What is launched from now on comes behind an event.
+  cprt_status holdFor(void *event);
+  /// Launches what is pending, behind an event that may be null, unless a
+  /// launch is under way.
+  cprt_status carryOn(void *copied);
 
   /// The communicator, if there is one, to be ended: this lane has none then.
   Comm giveUp() { return std::exchange(comm, nullptr); }
@@ -105,7 +101,7 @@ public:
   bool isOpen() const { return queue; }
 
 private:
-  cprt_status launch(const Events &before);
+  cprt_status launch(void *copied);
   Result start(const Message &message, void *data, int64_t bytes, void *stream);
 
   const Api *api = nullptr;

@@ -171,10 +171,9 @@ Transport::~Transport() {
   }
   for (Lane &lane : lanes)
     lane.close();
-  if (before.copied)
-    device->forget(copies, before.copied);
-  if (before.given)
-    device->forget(copies, before.given);
+  for (void *event : {copied, given})
+    if (event)
+      device->forget(copies, event);
   blocks.reset();
   if (copies)
     device->close(copies);
@@ -224,11 +223,12 @@ cprt_status Transport::post(const cprt_message *messages, int64_t count,
     if (envelope && status == CPRT_OK)
       status = faults.check(envelope->send(), *device, copies);
   if (status == CPRT_OK && behind)
-    status =
-        faults.check(device->record(behind, &before.given), *device, behind);
+    status = faults.check(device->record(behind, &given), *device, behind);
+  for (size_t i = 0; i < lanes.size(); ++i)
+    if (behind && envelopes[i] && status == CPRT_OK)
+      status = lanes[i].holdFor(given);
   if (status == CPRT_OK)
-    status =
-        faults.check(device->record(copies, &before.copied), *device, copies);
+    status = faults.check(device->record(copies, &copied), *device, copies);
   for (size_t i = 0; i < made.size(); ++i) {
     Message *message = made[i].release();
     if (status != CPRT_OK) {
@@ -251,7 +251,7 @@ cprt_status Transport::carryOn() try {
   cprt_status worst = CPRT_OK;
   for (Lane &lane : lanes)
     if (lane.isOpen() && worst == CPRT_OK)
-      worst = lane.carryOn(before);
+      worst = lane.carryOn(copied);
   return worst;
 } catch (const std::bad_alloc &) {
   return faults.say(CPRT_OUT_OF_MEMORY, "no memory for a message");
@@ -371,7 +371,14 @@ void Transport::cancel(void *request) {
   if (lanes[laneOf(message->asked)].remove(message.get()))
     return release(message.release());
   message->envelope->lose();
-  // Also where NCCL does not let go, nothing more can be done about it here.
-  if (message->batch && message->batch->follower && !isOver)
-    (void)endComms(/*failed=*/true);
+  // It would write to the caller's memory, or let a queue wait for it.
+  if (message->isThere && message->batch && !isOver)
+    endEarly();
+}
+
+/// Where NCCL does not let go, nothing more can be done about it.
+void Transport::endEarly() try {
+  (void)endComms(/*failed=*/true);
+} catch (const std::exception &) {
+  isStuck = true;
 }

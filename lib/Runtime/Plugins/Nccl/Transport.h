@@ -76,6 +76,7 @@ private:
     return cp::nccl::laneOf(message, rank);
   }
   bool endComms(bool failed);
+  void endEarly();
 
   const Api api;
   const int64_t rank, size;
@@ -87,7 +88,8 @@ private:
   void *copies = nullptr;
   /// The rank's own.
   void *queue = nullptr;
-  Events before;
+  /// What has been brought to the card, and what a queue has been given.
+  void *copied = nullptr, *given = nullptr;
   std::unique_ptr<Blocks> blocks;
   std::array<Lane, numLanes> lanes;
   /// Whether the communicators have been ended, and whether they did end.
