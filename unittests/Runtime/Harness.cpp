@@ -9,6 +9,7 @@
 
 #include "FakeNccl.h"
 #include "Mailbox.h"
+#include "PluginWorlds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -306,7 +307,7 @@ static bool isTransport(const char *wanted) {
 }
 
 bool cp::test::sendsMessages() {
-  return isTransport("mailbox") || isTransport("nccl");
+  return isTransport("mailbox") || isTransport("nccl") || isTransport("ucx");
 }
 
 bool cp::test::takesAnyMessage() { return isTransport("nccl"); }
@@ -335,6 +336,10 @@ World::World(Sizes axes, int64_t deadlineMs, cprt_kernel_set kernels) {
   }
   if (isTransport("nccl")) {
     worlds = makeNcclWorlds(options, product(axes), testSeed());
+    return;
+  }
+  if (isTransport("ucx")) {
+    worlds = makeUcxWorlds(options, product(axes));
     return;
   }
   if (sendsMessages()) {

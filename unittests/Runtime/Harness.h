@@ -100,7 +100,7 @@ class Mailbox;
 class StreamDevice;
 
 /// A world that destroys itself: of threads, or with CP_TEST_TRANSPORT=mailbox,
-/// or =nccl, in the environment of ranks that send messages. With
+/// =ucx or =nccl in the environment of ranks that send messages. With
 /// CP_TEST_DEVICE=stream calls get their tensors on a StreamDevice.
 class World {
 public:

@@ -14,6 +14,7 @@
 #include "Environment.h"
 #include "Room.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,6 +353,9 @@ static ucs_status_t initialize(struct ucx *ucx) {
 }
 
 static ucs_status_t createWorker(struct ucx *ucx) {
+  // Of ranks that are threads of one process.
+  static pthread_mutex_t environment = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&environment);
   // Of a user's sizes, one may not go with ours for the other.
   int given = getenv(tcpSizes[0]) || getenv(tcpSizes[1]);
   for (int i = 0; i < 2 && !given; ++i)
@@ -363,6 +367,7 @@ static ucs_status_t createWorker(struct ucx *ucx) {
   ucs_status_t status = ucp_worker_create(ucx->context, &params, &ucx->worker);
   for (int i = 0; i < 2 && !given; ++i)
     unsetenv(tcpSizes[i]);
+  pthread_mutex_unlock(&environment);
   return status;
 }
 
