@@ -50,8 +50,10 @@ Error DirectChannel::enter(const Visit &brought, MovesFn first) {
 /// progress.
 Error DirectChannel::nextRound(MovesFn next) {
   moves = next;
+  // Who still waits for what it marked before waits for more, and for nothing
+  // that waits for it.
   if (visit->queue)
-    if (Error failure = visit->queue->synchronize())
+    if (Error failure = mark(mine.isReady))
       return failure;
   publish(++round);
   return std::nullopt;

@@ -111,11 +111,10 @@ cprt_status Transport::awaitLanes(size_t count, Clock::time_point last) {
   return CPRT_OK;
 }
 
-cprt_status Transport::bind(const cprt_device *where, void *given,
+cprt_status Transport::bind(const cprt_device *where, void *queue,
                             int64_t deadlineMs) {
   Clock::time_point last = Clock::now() + std::chrono::milliseconds(deadlineMs);
   device = where;
-  queue = given;
   if (!device->open_beside)
     return faults.say(CPRT_UNSUPPORTED,
                       std::string(device->name) +

@@ -86,8 +86,6 @@ private:
   const cprt_device *device = nullptr;
   /// Between the host and the card: never waits for another rank.
   void *copies = nullptr;
-  /// The rank's own.
-  void *queue = nullptr;
   /// What has been brought to the card, and what a queue has been given.
   void *copied = nullptr, *given = nullptr;
   std::unique_ptr<Blocks> blocks;
