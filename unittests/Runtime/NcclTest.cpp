@@ -199,16 +199,28 @@ TEST_F(SharedDeviceTest, TheHostDoesNotWaitForWhatTheDeviceMoves) {
   void *gate = device.openQueue();
   static_cast<StreamDevice::Queue *>(gate)->add(
       [&] { isLate = all.wait_for(patience) != std::future_status::ready; });
-  std::vector<void *> places(4);
+  // Of two rounds.
+  constexpr int64_t size = 2 * cp::sharedSumElements;
+  const std::vector<float> ones(size, 1);
+  std::vector<void *> places(4), sums(4);
   run([&](int64_t rank, cprt_context *context) {
     cprt_run_after(context, gate);
     places[size_t(rank)] = reorderAgain(rank, context, 101);
+    // axes = [0].
+    const int64_t words[] = {1, 1, 2, 3, 0, 1, size, 1, 0, 1, size, 1, 1, 0};
+    void *buffers[] = {cprt_device_alloc(context, size * 4),
+                       cprt_device_alloc(context, size * 4)};
+    cprt_upload(context, buffers[0], ones.data(), size * 4);
+    cprt_all_reduce(context, nullptr, words, buffers);
+    sums[size_t(rank)] = buffers[1];
   });
   returned.set_value();
   device.table().close(gate);
   EXPECT_FALSE(isLate);
   run([&](int64_t rank, cprt_context *context) {
     EXPECT_EQ(numbers(context, places[size_t(rank)], 2), inZigzag(rank));
+    EXPECT_EQ(numbers(context, sums[size_t(rank)], size),
+              std::vector<float>(size, 4));
     EXPECT_STREQ(cprt_context_message(context), "");
   });
 }
