@@ -42,12 +42,13 @@ run_properties() { # cases
     build/bin/CPPropertyTests --seed=SEED "--cases=$each"
 }
 
-# Tensors on a device that moves them, and scans through the host's memory. What a
-# run says is shown if it fails.
+# Tensors on a device that moves them and combines states, and scans through the
+# host's memory. What a run says is shown if it fails.
 run_delays() { # seeds
   local moving='AllToAll.MovesL*:AllToAll.N*:Halo.TwoRanks:Halo.Reaches*:Move.M*'
   moving+=':Move.GathersS*:NcclTest.T*:NcclTest.Def*:NcclTest.WhatAD*:SharedD*'
   moving+=':Reduce.Adds*:Reduce.Shares*:Reduce.S*AtOnce'
+  moving+=':NcclTest.States*:*Scan.AllAlgorithmsOnOneTo*:ScanTotal.OfManyS*'
   # shellcheck disable=SC2016 # The shell that xargs starts expands it.
   seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I DRAWN bash -c '
     export CP_TEST_SEED=DRAWN CP_TEST_TRANSPORT=nccl

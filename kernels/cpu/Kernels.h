@@ -25,10 +25,17 @@
 //                    which may be absent, what there is of dq, dk and dv, of
 //                    the type that sums and zeros where absent; the outs are
 //                    with these, and may be them. Beside bf16, dq may be f32.
-//   sum_rows         ins x[r,n], r from 1 on; outs y[n]: the sum of the rows,
-//   in
-//                    their order; of bf16 summed in f32 and rounded once.
+//   sum_rows         ins x[r,n], r from 1 on; outs y[n]: the sum of the rows
+//                    in their order; of bf16 summed in f32 and rounded once.
 //                    y may be a row of x. No attrs.
+//   join_states      ins left[n], right[n], decays[d]; outs y[n]: what tokens
+//                    leave of the states before them and their own states, as
+//                    cprt_scan_state combines them, decays[(first + i) / inner]
+//                    * left[i] + right[i], each of the two rounded. y may be
+//                    left or right. f32 or f64. Attribute words first, inner.
+//   join_decays      ins left[n], right[n]; outs y[n]: the decays of tokens
+//                    that follow each other, left[i] * right[i]. y may be
+//                    either. f32 or f64. No attrs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -409,6 +409,22 @@ template <typename T> struct SumRowsArgs {
 template <typename T>
 const char *decode(const Call &call, SumRowsArgs<T> &args);
 
+template <typename T> struct JoinStatesArgs {
+  int64_t n, first, inner;
+  View<const T, 1> left, right, decays;
+  View<T, 1> y;
+};
+template <typename T>
+const char *decode(const Call &call, JoinStatesArgs<T> &args);
+
+template <typename T> struct JoinDecaysArgs {
+  int64_t n;
+  View<const T, 1> left, right;
+  View<T, 1> y;
+};
+template <typename T>
+const char *decode(const Call &call, JoinDecaysArgs<T> &args);
+
 } // namespace cp::kernels
 
 #endif // CP_KERNELS_CPU_OPARGUMENTS_H

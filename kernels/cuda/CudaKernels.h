@@ -64,6 +64,9 @@ template <typename T> const char *adamw(const Call &call, void *stream);
 template <typename T> const char *accumulate(const Call &call, void *stream);
 const char *sum(const Call &call, void *stream);
 template <typename T> const char *sumRows(const Call &call, void *stream);
+/// For float and double.
+template <typename T> const char *joinStates(const Call &call, void *stream);
+template <typename T> const char *joinDecays(const Call &call, void *stream);
 /// These serve any type.
 const char *copy(const Call &call, void *stream);
 const char *repeat(const Call &call, void *stream);

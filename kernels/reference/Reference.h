@@ -44,6 +44,8 @@ const char *sum(const Call &call);
 template <typename T> const char *sumRows(const Call &call);
 template <typename T> const char *squaredNorm(const Call &call);
 /// For float and double.
+template <typename T> const char *joinStates(const Call &call);
+template <typename T> const char *joinDecays(const Call &call);
 template <typename T> const char *sgd(const Call &call);
 template <typename T> const char *adamw(const Call &call);
 template <typename T> const char *accumulate(const Call &call);

@@ -338,6 +338,22 @@ TEST_F(ErrorTest, SummedRows) {
               "sum_rows: x has no rows, expected one or more");
 }
 
+TEST_F(ErrorTest, JoinedStates) {
+  auto expect = [&](int64_t states, int64_t decays,
+                    std::vector<int64_t> attributes, const char *message) {
+    expectError("join_states", {make({states}), make({states}), make({decays})},
+                {make({states})}, attributes, message);
+  };
+  // Where the next state would want one more decay.
+  const char *fewer = "join_states: decays has d = 3 elements, expected one "
+                      "for each 4 of first + n = 6 + 7 states";
+  expect(7, 3, {6, 4}, fewer);
+  expect(5, 3, {6, 0}, "join_states: inner must be at least 1, got 0");
+  expectError("join_decays", {make({3}), make({4})}, {make({3})}, {},
+              "join_decays: dimension 0 of right must be n = 3 as in left, "
+              "got 4");
+}
+
 TEST_F(ErrorTest, RepeatedSizes) {
   expectError("repeat", {make({3, 5})}, {make({3, 10})}, {1, 2, 2},
               "repeat: the size of the repeated dimension = 5 must be a "

@@ -137,6 +137,45 @@ protected:
     return {float(rank), float(2 * numRanks - 1 - rank)};
   }
 
+  /// A scan of one state a rank, which is 1 more than the rank, with decays of
+  /// a half; on the device.
+  struct Scan {
+    std::vector<int64_t> words;
+    /// Decay and state: inputs, outputs, total.
+    std::array<void *, 6> buffers;
+
+    Scan(cprt_context *context, int64_t rank, int64_t algorithm)
+        : words{2, 4, 6, 5} {
+      const float own[] = {0.5F, float(rank + 1)};
+      for (size_t i = 0; i < buffers.size(); ++i) {
+        words.insert(words.end(), {0, 1, 1, 1});
+        buffers[i] = cprt_device_alloc(context, sizeof(float));
+      }
+      // axes = [0], order = contiguous, not in reverse, with a total.
+      words.insert(words.end(), {algorithm, 1, 0, 0, 0, 1});
+      for (size_t i : {0, 1})
+        cprt_upload(context, buffers[i], &own[i], sizeof(float));
+    }
+    void make(cprt_context *context) {
+      cprt_scan_state(context, nullptr, words.data(), buffers.data());
+    }
+  };
+  void expectScanned(int64_t rank, cprt_context *context, const Scan &scan) {
+    float decay = 1, state = 0;
+    auto expect = [&](size_t first) {
+      EXPECT_EQ(numbers(context, scan.buffers[first], 1)[0], decay);
+      EXPECT_EQ(numbers(context, scan.buffers[first + 1], 1)[0], state);
+    };
+    for (int64_t each = 0; each < numRanks; ++each) {
+      if (each == rank)
+        expect(2);
+      decay *= 0.5F;
+      state = 0.5F * state + float(each + 1);
+    }
+    expect(4);
+    EXPECT_STREQ(cprt_context_message(context), "");
+  }
+
   StreamDevice device{testSeed()};
   int64_t numRanks = 0;
   /// One, or one for each rank.
@@ -264,6 +303,51 @@ TEST_F(NcclTest, TheDeviceSumsWhatItIsSent) {
   EXPECT_EQ(device.sums, 2 * 3);
   // What tests bring and take, and headers.
   EXPECT_LT(device.hostBytes, 3 * (3 * bytes + 10'000));
+}
+
+/// By those who wait in turn for all ranks before and behind them.
+TEST_F(NcclTest, StatesAreCombinedOnTheDeviceAndTheHostGoesOn) {
+  make(3);
+  for (int64_t algorithm = 0; algorithm < 5; ++algorithm) {
+    std::promise<void> returned;
+    std::shared_future<void> first = returned.get_future().share();
+    run([&](int64_t rank, cprt_context *context) {
+      if (rank != 2)
+        first.wait();
+      Scan scan(context, rank, algorithm);
+      scan.make(context);
+      if (rank == 2)
+        returned.set_value();
+      expectScanned(rank, context, scan);
+    });
+  }
+  EXPECT_GT(device.joins, 0);
+}
+
+TEST_F(SharedDeviceTest, StatesAreCombinedInTheDevicesOrder) {
+  makeThreads(4);
+  constexpr std::chrono::seconds patience{20};
+  std::promise<void> returned;
+  std::future<void> all = returned.get_future();
+  bool isLate = false;
+  void *gate = device.openQueue();
+  static_cast<StreamDevice::Queue *>(gate)->add(
+      [&] { isLate = all.wait_for(patience) != std::future_status::ready; });
+  std::vector<std::vector<Scan>> scans(4);
+  run([&](int64_t rank, cprt_context *context) {
+    cprt_run_after(context, gate);
+    for (int64_t algorithm = 0; algorithm < 5; ++algorithm) {
+      scans[size_t(rank)].emplace_back(context, rank, algorithm);
+      scans[size_t(rank)].back().make(context);
+    }
+  });
+  returned.set_value();
+  device.table().close(gate);
+  EXPECT_FALSE(isLate);
+  run([&](int64_t rank, cprt_context *context) {
+    for (const Scan &scan : scans[size_t(rank)])
+      expectScanned(rank, context, scan);
+  });
 }
 
 /// Rank 1 comes late to what is deferred, while rank 0 computes on its device.

@@ -7,11 +7,14 @@
 
 #include "StreamDevice.h"
 
+#include "FlushToZero.h"
 #include "Harness.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -225,12 +228,71 @@ cprt_status StreamDevice::startSum(Queue &queue, const cprt_buffer &from,
   return CPRT_OK;
 }
 
+namespace {
+/// As kernels/cpu/Kernels.h has it, of rows without gaps.
+template <typename T> struct Join {
+  const T *left, *right, *decays;
+  T *to;
+  int64_t count, first, inner;
+
+  void run() const {
+    auto isStart = [](T decay) { return decay == 0 && std::signbit(decay); };
+    for (int64_t i = 0; i < count; ++i) {
+      T decay = decays ? decays[(first + i) / inner] : right[i];
+      bool passes = !isStart(decay);
+      if (decays)
+        to[i] = passes ? T(decay * left[i]) + right[i] : right[i];
+      else
+        to[i] = passes && !isStart(left[i]) ? T(left[i] * decay) : -T(0);
+    }
+  }
+};
+} // namespace
+
+template <typename T>
+static std::function<void()> joinOf(const std::vector<char *> &places,
+                                    const cprt_device_call &call) {
+  auto *at = reinterpret_cast<T *const *>(places.data());
+  bool hasDecays = call.num_ins == 3;
+  Join<T> join = {at[0],
+                  at[1],
+                  hasDecays ? at[2] : nullptr,
+                  at[call.num_ins],
+                  call.outs[0].sizes[0],
+                  hasDecays ? call.attributes[0] : 0,
+                  hasDecays ? call.attributes[1] : 1};
+  return [join] {
+    cp::kernels::FlushToZero scope;
+    join.run();
+  };
+}
+
+cprt_status StreamDevice::startJoin(Queue &queue,
+                                    const cprt_device_call &call) {
+  std::vector<char *> places;
+  auto add = [&](const cprt_buffer &buffer) {
+    EXPECT_EQ(buffer.rank, 1);
+    EXPECT_EQ(buffer.strides[0], 1);
+    places.push_back(queue.device.reach(
+        buffer.data, size_t(buffer.sizes[0]) * cprt_dtype_size(buffer.dtype)));
+    EXPECT_NE(places.back(), nullptr) << "of what is not the device's";
+  };
+  std::for_each(call.ins, call.ins + call.num_ins, add);
+  add(call.outs[0]);
+  ++queue.device.joins;
+  queue.add(call.dtype == CPRT_F32 ? joinOf<float>(places, call)
+                                   : joinOf<double>(places, call));
+  return CPRT_OK;
+}
+
 cprt_status StreamDevice::runKernel(void *opaque,
                                     const cprt_device_call *call) {
   Queue &queue = at(opaque);
   const cprt_buffer &from = call->ins[0], &to = call->outs[0];
   if (std::string(call->op) == "sum_rows")
     return startSum(queue, from, to);
+  if (std::string(call->op) != "copy")
+    return startJoin(queue, *call);
   auto words = [&](const int64_t *first) {
     return std::vector<int64_t>(first, first + from.rank);
   };
@@ -267,7 +329,9 @@ void StreamDevice::describe() {
   };
   made.free_bytes = [](void *) { return int64_t(-1); };
   made.has_kernel = [](void *, const char *op, cprt_dtype) {
-    return int(std::string(op) == "copy" || std::string(op) == "sum_rows");
+    const std::string all[] = {"copy", "sum_rows", "join_states",
+                               "join_decays"};
+    return int(std::count(std::begin(all), std::end(all), op));
   };
   made.run = runKernel;
   made.shares_memory = [](void *, int64_t, int64_t) { return 1; };

@@ -7,8 +7,6 @@
 
 #include "Exchange.h"
 
-#include <cstring>
-
 using namespace cp::runtime;
 
 Exchange::Exchange(Context &context, const Descriptor &call, const Group &group,
@@ -134,9 +132,8 @@ void Exchange::offer(int64_t to, Piece piece, Lane lane) {
     group.channel->offer(to, visit.staged + piece.offset, piece.bytes, lane);
 }
 
-void Exchange::publish(uint64_t progress) {
-  if (group.channel)
-    group.channel->publish(progress);
+Error Exchange::publish(uint64_t progress) {
+  return group.channel ? group.channel->publish(progress) : std::nullopt;
 }
 
 Error Exchange::reclaim(Lane lane, int64_t pending) {
@@ -161,9 +158,8 @@ Error Exchange::fetch(int64_t from, uint64_t progress, Piece piece, char *data,
                       Lane lane) const {
   if (!isOwn(from))
     return group.channel->fetch(from, progress, piece, data, lane);
-  if (piece.bytes && data != visit.staged + piece.offset)
-    std::memcpy(data, visit.staged + piece.offset, size_t(piece.bytes));
-  return std::nullopt;
+  return copyBytes(visit.queue, call, data, visit.staged + piece.offset,
+                   piece.bytes);
 }
 
 Error Exchange::expect(int64_t from, Piece piece, char *data, Lane lane) const {

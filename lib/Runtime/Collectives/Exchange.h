@@ -67,7 +67,7 @@ public:
   /// Of staged memory, as in Channel; a rank offers nothing to itself, and what
   /// it wants of itself is there.
   void offer(int64_t to, Piece piece, Lane lane = Lane::First);
-  void publish(uint64_t progress);
+  Error publish(uint64_t progress);
   Error reclaim(Lane lane = Lane::First, int64_t pending = 0);
   Error window(int64_t from, Piece piece, const char *&data) const;
   Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,

@@ -107,6 +107,5 @@ Error KeyRing::take(int64_t t) {
                                          piece(t, which), place(t + 1, which)))
         return failure;
   }
-  exchange.publish(hasTaken(t));
-  return std::nullopt;
+  return exchange.publish(hasTaken(t));
 }

@@ -164,8 +164,9 @@ static Error run(const Algorithm &algorithm, const Scan &scan,
   char *memory = nullptr;
   if (isCountable(scan)) {
     int64_t bytes = algorithm.bytes(scan);
-    memory =
-        scan.context.memory.staging(bytes + (own ? scan.shape.bytes() : 0));
+    memory = scan.shape.queue ? scan.shape.queue->staging(bytes)
+                              : scan.context.memory.staging(
+                                    bytes + (own ? scan.shape.bytes() : 0));
     if (own && memory)
       own->scratch = memory + bytes;
   }
@@ -235,6 +236,7 @@ static Error scanState(Context &context, const Descriptor &call,
   SummaryShape shape = {};
   if (Error failure = checkBuffers(call, attributes, sequence, own, shape))
     return failure;
+  shape.queue = context.deviceOfCall();
   const Group *group = nullptr;
   if (Error failure = findGroup(context, call, attributes.axes, group))
     return failure;

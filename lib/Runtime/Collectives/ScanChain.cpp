@@ -89,9 +89,9 @@ Error Chain::pass(int64_t slot, int64_t block) {
     return std::nullopt;
   for (int64_t each = 0; each < numBlocks; ++each)
     handOn(slot, each);
-  exchange.publish(uint64_t(numBlocks));
-  writeIdentity(scan.call, scan.shape, slot);
-  return std::nullopt;
+  if (Error failure = exchange.publish(uint64_t(numBlocks)))
+    return failure;
+  return writeIdentity(scan.call, scan.shape, slot);
 }
 
 Error Chain::takeIn(int64_t slot, int64_t block) {
@@ -108,13 +108,16 @@ Error Chain::takeIn(int64_t slot, int64_t block) {
           prefix + taken.offset - whole(slot).offset, taken.bytes))
     return failure;
   if (part < scan.lastPart() || scan.hasTotal) {
-    combine(own(slot), prefix, own(slot), scan.shape,
-            scan.shape.block(numBlocks, block));
+    if (Error failure = combine(scan.call, own(slot), prefix, own(slot),
+                                scan.shape, scan.shape.block(numBlocks, block)))
+      return failure;
     handOn(slot, block);
-    exchange.publish(readyAfter({scan.group.position, slot}, block));
+    if (Error failure =
+            exchange.publish(readyAfter({scan.group.position, slot}, block)))
+      return failure;
   }
   if (block + 1 == numBlocks)
-    unpack(prefix, scan.call, scan.shape, slot);
+    return unpack(prefix, scan.call, scan.shape, slot);
   return std::nullopt;
 }
 
@@ -138,13 +141,14 @@ Error Chain::takeTotal() {
           exchange.await(last.position, readyAfter(last, numBlocks - 1), total,
                          scan.shape.bytes()))
     return failure;
-  unpackTotal(total, scan.call, scan.shape);
-  return std::nullopt;
+  return unpackTotal(total, scan.call, scan.shape);
 }
 
 static Error passOn(const Scan &scan, int64_t numBlocks, char *memory) {
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
-    pack(memory + slot * scan.shape.bytes(), scan.call, scan.shape, slot);
+    if (Error failure = pack(memory + slot * scan.shape.bytes(), scan.call,
+                             scan.shape, slot))
+      return failure;
   Exchange exchange(scan.context, scan.call, scan.group, memory);
   if (Error failure = exchange.enter())
     return failure;

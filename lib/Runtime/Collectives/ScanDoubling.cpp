@@ -147,9 +147,13 @@ Error Doubling::fold(int64_t step) {
     if (Error failure = await(earlier[slot]))
       return failure;
     char *mine = memory + offsetOf({scan.partIn(slot), step});
-    combine(mine + scan.shape.bytes(), earlier[slot].summary, mine, scan.shape,
-            scan.shape.all());
-    exchange.publish(readyAfter({scan.partIn(slot), step + 1}));
+    if (Error failure =
+            combine(scan.call, mine + scan.shape.bytes(), earlier[slot].summary,
+                    mine, scan.shape, scan.shape.all()))
+      return failure;
+    if (Error failure =
+            exchange.publish(readyAfter({scan.partIn(slot), step + 1})))
+      return failure;
   }
   return std::nullopt;
 }
@@ -168,19 +172,21 @@ Error Doubling::finish() {
       return failure;
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot) {
     if (scan.partIn(slot) == 0) {
-      writeIdentity(scan.call, scan.shape, slot);
+      if (Error failure = writeIdentity(scan.call, scan.shape, slot))
+        return failure;
       continue;
     }
     if (Error failure = await(previous[slot]))
       return failure;
-    unpack(previous[slot].summary, scan.call, scan.shape, slot);
+    if (Error failure =
+            unpack(previous[slot].summary, scan.call, scan.shape, slot))
+      return failure;
   }
   if (!scan.hasTotal)
     return std::nullopt;
   if (Error failure = await(last))
     return failure;
-  unpackTotal(last.summary, scan.call, scan.shape);
-  return std::nullopt;
+  return unpackTotal(last.summary, scan.call, scan.shape);
 }
 
 Error Doubling::run() {
@@ -197,8 +203,9 @@ Error cp::runtime::scanByDoubling(const Scan &scan, char *memory) {
   Exchange exchange(scan.context, scan.call, scan.group, memory);
   Doubling doubling(scan, exchange, memory);
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
-    pack(memory + doubling.offsetOf({scan.partIn(slot), 0}), scan.call,
-         scan.shape, slot);
+    if (Error failure = pack(memory + doubling.offsetOf({scan.partIn(slot), 0}),
+                             scan.call, scan.shape, slot))
+      return failure;
   if (Error failure = exchange.enter())
     return failure;
   return doubling.run();

@@ -18,8 +18,9 @@ static Error takeAll(const Scan &scan, char *summaries) {
   int64_t bytes = scan.shape.bytes();
   auto piece = [&](int64_t part) { return Piece{part * bytes, bytes}; };
   for (int64_t slot = 0; slot < scan.shape.perRank; ++slot)
-    pack(summaries + piece(scan.partIn(slot)).offset, scan.call, scan.shape,
-         slot);
+    if (Error failure = pack(summaries + piece(scan.partIn(slot)).offset,
+                             scan.call, scan.shape, slot))
+      return failure;
   Exchange exchange(scan.context, scan.call, scan.group, summaries);
   if (Error failure = exchange.enter())
     return failure;
@@ -47,22 +48,25 @@ Error cp::runtime::scanByGather(const Scan &scan, char *memory) {
     return failure;
   // A rank's parts ascend, so the fold for one goes on for the next.
   int64_t numFolded = 1;
-  auto foldUpTo = [&](int64_t part) {
+  auto foldUpTo = [&](int64_t part) -> Error {
     for (; numFolded < part; ++numFolded)
-      combine(memory, memory, memory + numFolded * shape.bytes(), shape,
-              shape.all());
+      if (Error failure =
+              combine(scan.call, memory, memory,
+                      memory + numFolded * shape.bytes(), shape, shape.all()))
+        return failure;
+    return std::nullopt;
   };
   for (int64_t slot = 0; slot < shape.perRank; ++slot) {
     int64_t part = scan.partIn(slot);
-    foldUpTo(part);
-    if (part == 0)
-      writeIdentity(scan.call, shape, slot);
-    else
-      unpack(memory, scan.call, shape, slot);
+    if (Error failure = foldUpTo(part))
+      return failure;
+    if (Error failure = part == 0 ? writeIdentity(scan.call, shape, slot)
+                                  : unpack(memory, scan.call, shape, slot))
+      return failure;
   }
-  if (scan.hasTotal) {
-    foldUpTo(scan.sequence.numParts());
-    unpackTotal(memory, scan.call, shape);
-  }
-  return std::nullopt;
+  if (!scan.hasTotal)
+    return std::nullopt;
+  if (Error failure = foldUpTo(scan.sequence.numParts()))
+    return failure;
+  return unpackTotal(memory, scan.call, shape);
 }

@@ -7,7 +7,8 @@
 //
 // All arithmetic of the scans is here, and is compiled without contraction of
 // a * b + c: whether a compiler fuses it must not depend on the loop in which
-// it stands, or algorithms that add in the same order would differ.
+// it stands, or algorithms that add in the same order would differ. A device
+// has kernels that round as it does (kernels/cpu/Kernels.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,31 +93,39 @@ InSummary::InSummary(const Buffer &like, const char *summary,
   view.data = const_cast<char *>(summary) + offset * shape.elementBytes();
 }
 
-void cp::runtime::pack(char *summary, const Descriptor &call,
-                       const SummaryShape &shape, int64_t slot) {
+Error cp::runtime::pack(char *summary, const Descriptor &call,
+                        const SummaryShape &shape, int64_t slot) {
   for (size_t i = 0; i < shape.numTensors(); ++i) {
     SlotView from(call.in(i), shape, slot);
     InSummary to(from.buffer(), summary, shape, i);
-    copyWhole(to.buffer(), from.buffer());
+    if (Error failure =
+            copyMapped(shape.queue, call, to.buffer(), from.buffer(), {}))
+      return failure;
   }
+  return std::nullopt;
 }
 
-void cp::runtime::unpack(const char *summary, const Descriptor &call,
-                         const SummaryShape &shape, int64_t slot) {
+Error cp::runtime::unpack(const char *summary, const Descriptor &call,
+                          const SummaryShape &shape, int64_t slot) {
   for (size_t i = 0; i < shape.numTensors(); ++i) {
     SlotView to(call.out(i), shape, slot);
     InSummary from(to.buffer(), summary, shape, i);
-    copyWhole(to.buffer(), from.buffer());
+    if (Error failure =
+            copyMapped(shape.queue, call, to.buffer(), from.buffer(), {}))
+      return failure;
   }
+  return std::nullopt;
 }
 
-void cp::runtime::unpackTotal(const char *summary, const Descriptor &call,
-                              const SummaryShape &shape) {
+Error cp::runtime::unpackTotal(const char *summary, const Descriptor &call,
+                               const SummaryShape &shape) {
   for (size_t i = 0; i < shape.numTensors(); ++i) {
     const Buffer &to = call.out(shape.numTensors() + i);
     InSummary from(to, summary, shape, i);
-    copyWhole(to, from.buffer());
+    if (Error failure = copyMapped(shape.queue, call, to, from.buffer(), {}))
+      return failure;
   }
+  return std::nullopt;
 }
 
 /// Appends the buffers that are `count` units of a summary to a descriptor, and
@@ -161,19 +170,43 @@ static const char *combineUnits(const char *left, const char *right,
   return own.scratch;
 }
 
-void cp::runtime::writeIdentity(const Descriptor &call,
-                                const SummaryShape &shape, int64_t slot) {
-  static constexpr float one32 = 1;
-  static constexpr double one64 = 1;
-  static constexpr double zero = 0;
+Error cp::runtime::writeIdentity(const Descriptor &call,
+                                 const SummaryShape &shape, int64_t slot) {
+  static constexpr float ones32[] = {1, 1};
+  static constexpr double one64 = 1, zero = 0;
   if (shape.own)
     return unpack(combineUnits(nullptr, nullptr, shape, shape.units()), call,
                   shape, slot);
-  bool is32 = shape.dtype == DType::F32;
-  fill(SlotView(call.out(0), shape, slot).buffer(),
-       is32 ? static_cast<const void *>(&one32) : &one64);
-  fill(SlotView(call.out(1), shape, slot).buffer(), &zero);
+  const void *one =
+      shape.dtype == DType::F32 ? ones32 : static_cast<const void *>(&one64);
+  SlotView decays(call.out(0), shape, slot), states(call.out(1), shape, slot);
+  if (!shape.queue) {
+    fill(decays.buffer(), one);
+    fill(states.buffer(), &zero);
+    return std::nullopt;
+  }
+  if (Error failure = shape.queue->fill(call, decays.buffer(), one))
+    return failure;
+  return shape.queue->fill(call, states.buffer(), &zero);
 }
+
+namespace {
+/// So many elements behind each other.
+class Row {
+public:
+  Row(const SummaryShape &shape, const char *data, int64_t count)
+      : count(count),
+        view{const_cast<char *>(data), shape.dtype, 1, &this->count, &stride} {}
+  Row(const Row &) = delete;
+  Row &operator=(const Row &) = delete;
+  const Buffer &buffer() const { return view; }
+
+private:
+  static constexpr int64_t stride = 1;
+  const int64_t count;
+  const Buffer view;
+};
+} // namespace
 
 template <typename T>
 static void combineStatesAs(char *resultData, const char *leftData,
@@ -195,19 +228,44 @@ static void combineStatesAs(char *resultData, const char *leftData,
   }
 }
 
-void cp::runtime::combineStates(char *result, const char *left,
-                                const char *right, const char *decays,
-                                const SummaryShape &shape, Range range) {
+Error cp::runtime::clearStates(const Descriptor &call, char *states,
+                               const SummaryShape &shape, int64_t count) {
+  return fillZeros(shape.queue, call, Row(shape, states, count).buffer());
+}
+
+static Error combineStatesOnDevice(const Descriptor &call, char *result,
+                                   const char *left, const char *right,
+                                   const char *decays,
+                                   const SummaryShape &shape, Range range) {
+  int64_t count = range.length();
+  Row leftRow(shape, left, count), rightRow(shape, right, count),
+      decayRow(shape, decays, shape.decays), row(shape, result, count);
+  const Buffer ins[] = {leftRow.buffer(), rightRow.buffer(), decayRow.buffer()};
+  const int64_t attributes[] = {range.begin, shape.statesPerDecay};
+  return shape.queue->run(call, "join_states", shape.dtype,
+                          {ins, 3, &row.buffer(), 1, attributes, 2});
+}
+
+Error cp::runtime::combineStates(const Descriptor &call, char *result,
+                                 const char *left, const char *right,
+                                 const char *decays, const SummaryShape &shape,
+                                 Range range) {
+  if (range.length() == 0)
+    return std::nullopt;
+  if (shape.queue)
+    return combineStatesOnDevice(call, result, left, right, decays, shape,
+                                 range);
   if (shape.own) {
     std::memcpy(result,
                 combineUnits(left, right, shape, range.length() / shape.unit()),
                 size_t(range.length() * shape.elementBytes()));
-    return;
+    return std::nullopt;
   }
   kernels::FlushToZero scope;
   auto *typed = shape.dtype == DType::F32 ? combineStatesAs<float>
                                           : combineStatesAs<double>;
   typed(result, left, right, decays, shape.statesPerDecay, range);
+  return std::nullopt;
 }
 
 template <typename T>
@@ -220,24 +278,37 @@ static void multiplyAs(char *resultData, const char *leftData,
     result[i] = cp::kernels::joinedDecay(left[i], right[i]);
 }
 
-void cp::runtime::multiplyDecays(char *result, const char *left,
-                                 const char *right, DType dtype,
-                                 int64_t count) {
+Error cp::runtime::multiplyDecays(const Descriptor &call, char *result,
+                                  const char *left, const char *right,
+                                  const SummaryShape &shape, int64_t count) {
+  if (count == 0)
+    return std::nullopt;
+  if (shape.queue) {
+    Row leftRow(shape, left, count), rightRow(shape, right, count),
+        row(shape, result, count);
+    const Buffer ins[] = {leftRow.buffer(), rightRow.buffer()};
+    return shape.queue->run(call, "join_decays", shape.dtype,
+                            {ins, 2, &row.buffer(), 1, nullptr, 0});
+  }
   kernels::FlushToZero scope;
-  auto *typed = dtype == DType::F32 ? multiplyAs<float> : multiplyAs<double>;
+  auto *typed =
+      shape.dtype == DType::F32 ? multiplyAs<float> : multiplyAs<double>;
   typed(result, left, right, count);
+  return std::nullopt;
 }
 
-void cp::runtime::combine(char *result, const char *left, const char *right,
-                          const SummaryShape &shape, Range range) {
+Error cp::runtime::combine(const Descriptor &call, char *result,
+                           const char *left, const char *right,
+                           const SummaryShape &shape, Range range) {
   Range states = {std::min(range.begin, shape.states),
                   std::min(range.end, shape.states)};
   Range decays = {std::max(range.begin, shape.states),
                   std::max(range.end, shape.states)};
   int64_t at = states.begin * shape.elementBytes();
-  combineStates(result + at, left + at, right + at, right + shape.stateBytes,
-                shape, states);
+  if (Error failure = combineStates(call, result + at, left + at, right + at,
+                                    right + shape.stateBytes, shape, states))
+    return failure;
   at = decays.begin * shape.elementBytes();
-  multiplyDecays(result + at, left + at, right + at, shape.dtype,
-                 decays.length());
+  return multiplyDecays(call, result + at, left + at, right + at, shape,
+                        decays.length());
 }

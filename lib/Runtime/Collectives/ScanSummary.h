@@ -57,6 +57,9 @@ struct SummaryShape {
   bool isReverse = false;
   /// Null for a decay and a state.
   const OwnCombine *own = nullptr;
+  /// Where the summaries and the call's buffers are, and are combined; null for
+  /// the host.
+  DeviceQueue *queue = nullptr;
 
   int64_t bytes() const { return stateBytes + decayBytes; }
   int64_t elementBytes() const { return int64_t(sizeOf(dtype)); }
@@ -88,29 +91,36 @@ private:
 
 /// Copies one slot of a call's inputs to a summary; and a summary to its
 /// outputs.
-void pack(char *summary, const Descriptor &call, const SummaryShape &shape,
-          int64_t slot);
-void unpack(const char *summary, const Descriptor &call,
-            const SummaryShape &shape, int64_t slot);
+Error pack(char *summary, const Descriptor &call, const SummaryShape &shape,
+           int64_t slot);
+Error unpack(const char *summary, const Descriptor &call,
+             const SummaryShape &shape, int64_t slot);
 /// A summary to the outputs that are the total.
-void unpackTotal(const char *summary, const Descriptor &call,
-                 const SummaryShape &shape);
+Error unpackTotal(const char *summary, const Descriptor &call,
+                  const SummaryShape &shape);
 /// The outputs for the part that none precedes: decays 1, states 0, or what the
 /// summaries' own combine has for no tokens.
-void writeIdentity(const Descriptor &call, const SummaryShape &shape,
-                   int64_t slot);
+Error writeIdentity(const Descriptor &call, const SummaryShape &shape,
+                    int64_t slot);
+
+/// So many states of a summary become zeros.
+Error clearStates(const Descriptor &call, char *states,
+                  const SummaryShape &shape, int64_t count);
 
 /// The elements `range` of a summary become those of `left`, then `right`.
 /// `result` may be either; as `right` only when ranges come front to back.
-void combine(char *result, const char *left, const char *right,
-             const SummaryShape &shape, Range range);
+/// `call` is for messages, here and below.
+Error combine(const Descriptor &call, char *result, const char *left,
+              const char *right, const SummaryShape &shape, Range range);
 /// The same for states alone: `decays` are all decays of the right summary, the
 /// other pointers are at the state `range.begin`.
-void combineStates(char *result, const char *left, const char *right,
-                   const char *decays, const SummaryShape &shape, Range range);
+Error combineStates(const Descriptor &call, char *result, const char *left,
+                    const char *right, const char *decays,
+                    const SummaryShape &shape, Range range);
 /// The same for `count` decays; `result` may be `left` or `right`.
-void multiplyDecays(char *result, const char *left, const char *right,
-                    DType dtype, int64_t count);
+Error multiplyDecays(const Descriptor &call, char *result, const char *left,
+                     const char *right, const SummaryShape &shape,
+                     int64_t count);
 
 } // namespace cp::runtime
 

@@ -20,8 +20,6 @@
 
 #include "ScanAlgorithms.h"
 
-#include <cstring>
-
 using namespace cp::runtime;
 
 namespace {
@@ -73,10 +71,6 @@ int64_t cp::runtime::bytesOfTransposed(const Scan &scan) {
          (scan.hasTotal ? scan.shape.bytes() : 0);
 }
 
-static void copyBytes(char *dst, const char *src, int64_t bytes) {
-  std::memcpy(dst, src, size_t(bytes));
-}
-
 /// To each owner its slices of this rank's parts, and their decays.
 static void offerSlices(const Scan &scan, Exchange &exchange) {
   Staging at(scan);
@@ -124,16 +118,21 @@ static Error takeSlices(const Scan &scan, const Exchange &exchange,
   return takeAll(exchange, takings, 0);
 }
 
-static void foldSlices(const Scan &scan, char *memory) {
+static Error foldSlices(const Scan &scan, char *memory) {
   Staging at(scan);
   int64_t own = scan.group.position;
-  std::memset(memory + at.prefix(own, 0), 0, size_t(at.sliceBytes(own)));
+  if (Error failure = clearStates(scan.call, memory + at.prefix(own, 0),
+                                  scan.shape, at.range(own).length()))
+    return failure;
   int64_t numTaken = scan.hasTotal ? at.numParts : at.numParts - 1;
   for (int64_t part = 1; part < numTaken; ++part) {
     char *slice = memory + at.prefix(own, part + 1);
-    combineStates(slice, memory + at.prefix(own, part), slice,
-                  memory + at.decays(own, part), scan.shape, at.range(own));
+    if (Error failure = combineStates(
+            scan.call, slice, memory + at.prefix(own, part), slice,
+            memory + at.decays(own, part), scan.shape, at.range(own)))
+      return failure;
   }
+  return std::nullopt;
 }
 
 /// To each rank the slices that this one has folded for its parts, and for the
@@ -169,55 +168,65 @@ static Error takePrefixes(const Scan &scan, const Exchange &exchange,
 
 /// The product of the decays of the first `count` parts, of which there is one,
 /// from left to right; in a summary.
-static void multiplyFirst(const Scan &scan, int64_t count, char *summary,
-                          const char *memory) {
+static Error multiplyFirst(const Scan &scan, int64_t count, char *summary,
+                           const char *memory) {
   Staging at(scan);
   const SummaryShape &shape = scan.shape;
   int64_t own = scan.group.position;
   char *product = summary + shape.stateBytes;
-  copyBytes(product, memory + at.decays(own, 0), shape.decayBytes);
+  if (Error failure = copyBytes(shape.queue, scan.call, product,
+                                memory + at.decays(own, 0), shape.decayBytes))
+    return failure;
   for (int64_t part = 1; part < count; ++part)
-    multiplyDecays(product, product, memory + at.decays(own, part), shape.dtype,
-                   shape.decays);
+    if (Error failure =
+            multiplyDecays(scan.call, product, product,
+                           memory + at.decays(own, part), shape, shape.decays))
+      return failure;
+  return std::nullopt;
 }
 
-static void writePrefix(const Scan &scan, int64_t slot, char *memory) {
+static Error writePrefix(const Scan &scan, int64_t slot, char *memory) {
   if (scan.partIn(slot) == 0)
     return writeIdentity(scan.call, scan.shape, slot);
   char *summary = memory + Staging(scan).summary(slot);
-  multiplyFirst(scan, scan.partIn(slot), summary, memory);
-  unpack(summary, scan.call, scan.shape, slot);
+  if (Error failure = multiplyFirst(scan, scan.partIn(slot), summary, memory))
+    return failure;
+  return unpack(summary, scan.call, scan.shape, slot);
 }
 
 /// From the slices behind the last part.
-static void writeTotal(const Scan &scan, char *memory) {
+static Error writeTotal(const Scan &scan, char *memory) {
   Staging at(scan);
   char *total = memory + at.total(scan.group.position);
-  multiplyFirst(scan, at.numParts, total, memory);
-  unpackTotal(total, scan.call, scan.shape);
+  if (Error failure = multiplyFirst(scan, at.numParts, total, memory))
+    return failure;
+  return unpackTotal(total, scan.call, scan.shape);
 }
 
 Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
   int64_t numSlots = scan.shape.perRank;
   for (int64_t slot = 0; slot < numSlots; ++slot)
-    pack(memory + Staging(scan).summary(slot), scan.call, scan.shape, slot);
+    if (Error failure = pack(memory + Staging(scan).summary(slot), scan.call,
+                             scan.shape, slot))
+      return failure;
   Exchange exchange(scan.context, scan.call, scan.group, memory);
   if (Error failure = exchange.enter())
     return failure;
   offerSlices(scan, exchange);
   if (Error failure = takeSlices(scan, exchange, memory))
     return failure;
-  foldSlices(scan, memory);
+  if (Error failure = foldSlices(scan, memory))
+    return failure;
   // The slices that were offered make way for those that come back.
   if (Error failure = exchange.reclaim())
     return failure;
   offerPrefixes(scan, exchange);
-  exchange.publish(1);
+  if (Error failure = exchange.publish(1))
+    return failure;
   if (Error failure = takePrefixes(scan, exchange, memory))
     return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
-    writePrefix(scan, slot, memory);
-  if (scan.hasTotal)
-    writeTotal(scan, memory);
-  return std::nullopt;
+    if (Error failure = writePrefix(scan, slot, memory))
+      return failure;
+  return scan.hasTotal ? writeTotal(scan, memory) : std::nullopt;
 }

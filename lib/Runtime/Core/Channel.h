@@ -62,8 +62,9 @@ struct Visit {
   char *staged = nullptr;
   /// Whether moves between buffers count as traffic.
   bool countsMoves = true;
-  /// Where the call's buffers are, of a collective that only moves; null where
-  /// they are in the host's memory.
+  /// Where the call's buffers and what is staged are; null where they are in
+  /// the host's memory. The host waits then for no more than that a rank has
+  /// given its queue what another one's waits for.
   DeviceQueue *queue = nullptr;
 };
 
@@ -96,7 +97,7 @@ public:
   virtual void offer(int64_t to, const char *data, int64_t bytes,
                      Lane lane) = 0;
   /// Says how far this rank is; once what that means has been offered.
-  virtual void publish(uint64_t progress) = 0;
+  virtual Error publish(uint64_t progress) = 0;
   /// Returns when but the last `pending` pieces that this rank offered in a
   /// lane may be written over, as far as the collective does not know by what
   /// it took since.

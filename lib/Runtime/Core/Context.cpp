@@ -14,6 +14,7 @@
 #include "World.h"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <string_view>
 
@@ -96,26 +97,37 @@ private:
 };
 } // namespace
 
-/// Whether an operation only moves elements, or adds up what it moves, and the
-/// device has what that takes.
+/// Whether the device has all kernels that a collective wants beside those that
+/// move elements, and moves what it takes.
 static bool movesOnDevice(const Context &context, const Descriptor &call) {
-  static constexpr std::string_view moving[] = {
-      "all_gather", "all_to_all", "halo",   "reorder",
-      "shift",      "slice",      "unslice"};
-  static constexpr std::string_view summing[] = {"all_reduce",
-                                                 "reduce_scatter"};
-  auto isAmong = [&](const auto &list) {
-    return std::find(std::begin(list), std::end(list), call.op()) !=
-           std::end(list);
+  struct Moving {
+    std::string_view op;
+    std::array<const char *, 2> kernels;
   };
-  bool sums = isAmong(summing);
-  if (!context.world.movesOnDevice() || !(sums || isAmong(moving)))
+  static constexpr Moving all[] = {
+      {"all_gather", {}},
+      {"all_to_all", {}},
+      {"halo", {}},
+      {"reorder", {}},
+      {"shift", {}},
+      {"slice", {}},
+      {"unslice", {}},
+      {"all_reduce", {"sum_rows"}},
+      {"reduce_scatter", {"sum_rows"}},
+      {"scan_state", {"join_states", "join_decays"}}};
+  const auto *found =
+      std::find_if(std::begin(all), std::end(all),
+                   [&](const Moving &each) { return each.op == call.op(); });
+  if (!context.world.movesOnDevice() || found == std::end(all))
     return false;
   for (size_t i = 0; i < call.numIns(); ++i) {
     DType dtype = call.in(i).dtype;
+    auto isMissing = [&](const char *kernel) {
+      return kernel && !context.queue->hasKernel(kernel, dtype);
+    };
     if (size_t(call.in(i).rank) > DeviceQueue::maxCopyRank ||
-        !context.queue->hasKernel("copy", dtype) ||
-        (sums && !context.queue->hasKernel("sum_rows", dtype)))
+        isMissing("copy") ||
+        std::any_of(found->kernels.begin(), found->kernels.end(), isMissing))
       return false;
   }
   return true;

@@ -107,13 +107,29 @@ Error DeviceQueue::copyMapped(const Descriptor &call, const Buffer &to,
 }
 
 /// By copies of one element to all.
-Error DeviceQueue::fillZeros(const Descriptor &call, const Buffer &to) {
-  static constexpr int64_t zero = 0;
+Error DeviceQueue::fill(const Descriptor &call, const Buffer &to,
+                        const void *element) {
   static constexpr int64_t noSteps[maxRank] = {};
   Error failure;
-  void *there = constant(&zero, sizeof zero, failure);
+  void *there = constant(element, sizeof(int64_t), failure);
   if (failure)
     return failure;
   return copyMapped(call, to, {there, to.dtype, to.rank, to.sizes, noSteps},
                     {});
+}
+
+Error DeviceQueue::fillZeros(const Descriptor &call, const Buffer &to) {
+  static constexpr int64_t zero = 0;
+  return fill(call, to, &zero);
+}
+
+Error DeviceQueue::copyBytes(const Descriptor &call, void *to, const void *from,
+                             int64_t bytes) {
+  constexpr int64_t stride = 1;
+  int64_t count = bytes / int64_t(sizeOf(DType::F32));
+  if (count == 0 || to == from)
+    return std::nullopt;
+  Buffer there = {to, DType::F32, 1, &count, &stride};
+  return copy(call, there,
+              {const_cast<void *>(from), DType::F32, 1, &count, &stride});
 }

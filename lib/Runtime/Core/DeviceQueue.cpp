@@ -29,7 +29,7 @@ Error DeviceQueue::open(const cprt_device &device, int64_t number,
 
 DeviceQueue::~DeviceQueue() {
   releaseMirror();
-  for (const Area *area : {&packed, &blocks, &terms})
+  for (const Area *area : {&packed, &blocks, &terms, &staged})
     if (area->memory)
       release(area->memory);
   for (const auto &[value, there] : constants)

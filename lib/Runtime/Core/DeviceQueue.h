@@ -14,6 +14,8 @@
 
 #include "cp/Runtime/cprt_device.h"
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -77,10 +79,19 @@ public:
   /// What copyMapped does, by kernels of the device, in the queue's order.
   Error copyMapped(const Descriptor &call, const Buffer &to, const Buffer &from,
                    const List<DimMap> &maps);
+  /// Every element becomes the one at `element`, which stays where it is and
+  /// has 8 bytes.
+  Error fill(const Descriptor &call, const Buffer &to, const void *element);
   Error fillZeros(const Descriptor &call, const Buffer &to);
-  /// Memory for the terms of a sum, until more is asked for. Null where there
-  /// is not that much.
+  /// Of a number that 4 divides.
+  Error copyBytes(const Descriptor &call, void *to, const void *from,
+                  int64_t bytes);
+  /// Memory for the terms of a sum, and for what a scan stages, until more is
+  /// asked for. Null where there is not that much.
   char *termMemory(int64_t bytes) { return grown(terms, size_t(bytes)); }
+  char *staging(int64_t bytes) {
+    return grown(staged, size_t(std::max<int64_t>(bytes, 1)));
+  }
   /// The most dimensions of these: what kernels take (kernels/cpu/Kernels.h).
   static constexpr size_t maxCopyRank = 8;
 
@@ -121,8 +132,9 @@ private:
 
   char *mirror = nullptr;
   size_t mirrorBytes = 0;
-  /// Of buffers with gaps, of blocks that come from the host, and of sums.
-  Area packed, blocks, terms;
+  /// Of buffers with gaps, of blocks that come from the host, of sums, and of
+  /// scans.
+  Area packed, blocks, terms, staged;
 };
 
 /// Copies on a device, or on the host where `queue` is null.
@@ -140,6 +152,15 @@ inline Error fillZeros(DeviceQueue *queue, const Descriptor &call,
   if (queue)
     return queue->fillZeros(call, to);
   fillZeros(to);
+  return std::nullopt;
+}
+
+inline Error copyBytes(DeviceQueue *queue, const Descriptor &call, void *to,
+                       const void *from, int64_t bytes) {
+  if (queue)
+    return queue->copyBytes(call, to, from, bytes);
+  if (bytes && to != from)
+    std::memcpy(to, from, size_t(bytes));
   return std::nullopt;
 }
 

@@ -256,17 +256,10 @@ Error MessageChannel::trail(Posted &posted) {
 /// What the rounds have begun: it has ended then, or the device knows that it
 /// is behind it.
 Error MessageChannel::settleRound() {
-  bool follows = isFollowed();
   for (Incoming &each : incoming)
-    if (Error failure = follows ? trail(each.posted) : wait(each.posted))
+    if (Error failure = settle(each.posted))
       return failure;
-  if (!follows)
-    return std::nullopt;
-  Queue &queue = sent[roundLane];
-  for (; !queue.empty(); queue.pop_front())
-    if (Error failure = trail(queue.front()))
-      return failure;
-  return std::nullopt;
+  return isFollowed() ? settle(sent[roundLane], 0) : std::nullopt;
 }
 
 void MessageChannel::leave() try {
@@ -330,13 +323,13 @@ void MessageChannel::offer(int64_t to, const char *data, int64_t bytes,
   visit->counter.bytesSent.fetch_add(bytes, std::memory_order_relaxed);
   messages.assign(1, message(to, false, int32_t(lane), data, bytes));
   // What is wrong is told to whom waits next, on this rank or on another.
-  if (!post(messages, requests))
+  if (!post(messages, requests, visit->queue))
     sent[size_t(lane)].push_back({requests[0], messages[0].peer});
 }
 
 Error MessageChannel::settle(Queue &queue, size_t pending) {
   while (queue.size() > pending) {
-    if (Error failure = wait(queue.front()))
+    if (Error failure = settle(queue.front()))
       return failure;
     queue.pop_front();
   }
@@ -348,7 +341,7 @@ Error MessageChannel::reclaim(Lane lane, int64_t pending) {
 }
 
 Error MessageChannel::window(int64_t, Piece piece, const char *&data) {
-  data = mirrors.take(piece.bytes);
+  data = roundMirrors().take(piece.bytes);
   return std::nullopt;
 }
 
@@ -357,10 +350,10 @@ Error MessageChannel::receive(int64_t from, char *data, int64_t bytes,
   if (bytes == 0)
     return std::nullopt;
   messages.assign(1, message(from, true, int32_t(lane), data, bytes));
-  if (Error failure = post(messages, requests))
+  if (Error failure = post(messages, requests, visit->queue))
     return failure;
   current = {requests[0], messages[0].peer};
-  return wait(current);
+  return settle(current);
 }
 
 Error MessageChannel::await(int64_t from, uint64_t progress, const char *data,
@@ -370,7 +363,7 @@ Error MessageChannel::await(int64_t from, uint64_t progress, const char *data,
 
 Error MessageChannel::expect(int64_t from, Piece piece, char *data, Lane lane) {
   messages.assign(1, message(from, true, int32_t(lane), data, piece.bytes));
-  if (Error failure = post(messages, requests))
+  if (Error failure = post(messages, requests, visit->queue))
     return failure;
   expected[size_t(lane)].push_back({requests[0], messages[0].peer});
   return std::nullopt;

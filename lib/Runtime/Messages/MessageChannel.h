@@ -34,7 +34,7 @@ public:
   void depart() override {}
   void leave() override;
   void offer(int64_t to, const char *data, int64_t bytes, Lane lane) override;
-  void publish(uint64_t) override {}
+  Error publish(uint64_t) override { return std::nullopt; }
   Error reclaim(Lane lane, int64_t pending) override;
   Error window(int64_t from, Piece piece, const char *&data) override;
   Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,
@@ -73,6 +73,9 @@ private:
   Error receive(int64_t from, char *data, int64_t bytes, Lane lane);
   MessageWait patience() const;
   Error wait(Posted &posted) { return patience().wait(posted); }
+  Error settle(Posted &posted) {
+    return isFollowed() ? trail(posted) : wait(posted);
+  }
   Error settle(Queue &queue, size_t pending);
   bool isFollowed() const;
   Error settleRound();

@@ -50,13 +50,7 @@ Error DirectChannel::enter(const Visit &brought, MovesFn first) {
 /// progress.
 Error DirectChannel::nextRound(MovesFn next) {
   moves = next;
-  // Who still waits for what it marked before waits for more, and for nothing
-  // that waits for it.
-  if (visit->queue)
-    if (Error failure = mark(mine.isReady))
-      return failure;
-  publish(++round);
-  return std::nullopt;
+  return publish(++round);
 }
 
 Error DirectChannel::take(int64_t from, Taken &taken) {
@@ -64,9 +58,8 @@ Error DirectChannel::take(int64_t from, Taken &taken) {
     return failure;
   moves(position, from, taken.moves);
   Participant &peer = at(from);
-  if (visit->queue && peer.isReady)
-    if (Error failure = visit->queue->waitFor(peer.isReady))
-      return failure;
+  if (Error failure = followPeer(from))
+    return failure;
   int64_t bytes = 0;
   for (const Move &move : taken.moves) {
     const Buffer &source = peer.call->allBuffers()[move.source];
@@ -107,8 +100,14 @@ void DirectChannel::offer(int64_t, const char *, int64_t bytes, Lane) {
   visit->counter.bytesSent.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-void DirectChannel::publish(uint64_t progress) {
+Error DirectChannel::publish(uint64_t progress) {
+  // Who still waits for what it marked before waits for more, and for nothing
+  // that waits for it.
+  if (visit->queue)
+    if (Error failure = mark(mine.isReady))
+      return failure;
   meeting.publish(mine, progress);
+  return std::nullopt;
 }
 
 /// Who takes copies before it says so, and the collective waits for that.
@@ -125,16 +124,27 @@ Error DirectChannel::awaitProgress(int64_t peer, uint64_t progress) {
   return meeting.awaitProgress(slots[size_t(peer)], progress, visit->call);
 }
 
+/// Lets the queue wait for what a peer had given its own when it published.
+Error DirectChannel::followPeer(int64_t peer) {
+  void *event = visit->queue ? at(peer).isReady : nullptr;
+  return event ? visit->queue->waitFor(event) : std::nullopt;
+}
+
 Error DirectChannel::await(int64_t from, uint64_t progress, const char *,
                            int64_t, Lane) {
-  return awaitProgress(from, progress);
+  if (Error failure = awaitProgress(from, progress))
+    return failure;
+  return followPeer(from);
 }
 
 Error DirectChannel::fetch(int64_t from, uint64_t progress, Piece piece,
-                           char *data, Lane) {
-  if (Error failure = awaitProgress(from, progress))
+                           char *data, Lane lane) {
+  if (Error failure = await(from, progress, data, piece.bytes, lane))
     return failure;
+  const char *there = at(from).staged + piece.offset;
+  if (visit->queue)
+    return visit->queue->copyBytes(visit->call, data, there, piece.bytes);
   if (piece.bytes)
-    copyBytes(data, at(from).staged + piece.offset, size_t(piece.bytes));
+    copyBytes(data, there, size_t(piece.bytes));
   return std::nullopt;
 }

@@ -30,7 +30,7 @@ public:
   void depart() override;
   void leave() override;
   void offer(int64_t to, const char *data, int64_t bytes, Lane lane) override;
-  void publish(uint64_t progress) override;
+  Error publish(uint64_t progress) override;
   Error reclaim(Lane lane, int64_t pending) override;
   Error window(int64_t from, Piece piece, const char *&data) override;
   Error await(int64_t from, uint64_t progress, const char *data, int64_t bytes,
@@ -46,6 +46,7 @@ private:
   }
   Error awaitProgress(int64_t peer, uint64_t progress);
   Error mark(void *&event);
+  Error followPeer(int64_t peer);
   void followPeers();
 
   cprt_context &context;

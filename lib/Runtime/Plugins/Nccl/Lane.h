@@ -99,6 +99,8 @@ public:
   /// Once that has ended.
   void close();
   bool isOpen() const { return queue; }
+  /// Whether all that was added is on its stream.
+  bool hasStarted() const { return pending.empty() && !launching; }
 
 private:
   cprt_status launch(void *copied);

@@ -343,6 +343,11 @@ cprt_status Transport::follow(Message &message, void *follower, int32_t *done) {
   *done = 0;
   if (cprt_status status = carryOn(); status != CPRT_OK)
     return status;
+  // What is posted next waits for the queue, and would hold back what is not
+  // on its stream yet, for which another rank may wait before it sends this.
+  for (const Lane &lane : lanes)
+    if (lane.isOpen() && !lane.hasStarted())
+      return CPRT_OK;
   if (!message.batch || !message.batch->isMarked)
     return CPRT_OK;
   if (message.batch->follower != follower)
