@@ -7,14 +7,13 @@
 
 #include "StreamDevice.h"
 
-#include "FlushToZero.h"
 #include "Harness.h"
+#include "Kernels.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -229,59 +228,57 @@ cprt_status StreamDevice::startSum(Queue &queue, const cprt_buffer &from,
 }
 
 namespace {
-/// As kernels/cpu/Kernels.h has it, of rows without gaps.
-template <typename T> struct Join {
-  const T *left, *right, *decays;
-  T *to;
-  int64_t count, first, inner;
-
-  void run() const {
-    auto isStart = [](T decay) { return decay == 0 && std::signbit(decay); };
-    for (int64_t i = 0; i < count; ++i) {
-      T decay = decays ? decays[(first + i) / inner] : right[i];
-      bool passes = !isStart(decay);
-      if (decays)
-        to[i] = passes ? T(decay * left[i]) + right[i] : right[i];
-      else
-        to[i] = passes && !isStart(left[i]) ? T(left[i] * decay) : -T(0);
-    }
+/// A call of one of the host's kernels, as the device's memory is reached.
+class HostCall {
+public:
+  HostCall(const StreamDevice &device, const cprt_device_call &call)
+      : attributes(call.attributes, call.attributes + call.num_attributes),
+        numIns(call.num_ins), numOuts(call.num_outs) {
+    kernel = cp::kernels::findCpuKernel(call.op, cp::kernels::DType(call.dtype),
+                                        cp::kernels::KernelSet::Reference);
+    auto add = [&](const cprt_buffer &buffer) {
+      std::vector<int64_t> &each = words.emplace_back(
+          buffer.sizes, buffer.sizes + (buffer.sizes ? buffer.rank : 0));
+      if (buffer.strides)
+        each.insert(each.end(), buffer.strides, buffer.strides + buffer.rank);
+      auto *data = static_cast<char *>(buffer.data);
+      // What has no elements may be anywhere.
+      if (data && !std::count(each.data(), each.data() + buffer.rank, 0)) {
+        data = device.reach(data, cprt_dtype_size(buffer.dtype));
+        EXPECT_NE(data, nullptr) << "of what is not the device's";
+      }
+      buffers.push_back({data, cp::kernels::DType(buffer.dtype), buffer.rank,
+                         each.data(), each.data() + buffer.rank});
+    };
+    std::for_each(call.ins, call.ins + call.num_ins, add);
+    std::for_each(call.outs, call.outs + call.num_outs, add);
   }
+
+  const char *run() const {
+    cp::kernels::Call call = {buffers.data(),          numIns,
+                              buffers.data() + numIns, numOuts,
+                              attributes.data(),       attributes.size()};
+    call.isOnDevice = true;
+    return kernel(call);
+  }
+
+private:
+  cp::kernels::KernelFn kernel;
+  std::vector<int64_t> attributes;
+  std::deque<std::vector<int64_t>> words;
+  std::vector<cp::kernels::Buffer> buffers;
+  size_t numIns, numOuts;
 };
 } // namespace
 
-template <typename T>
-static std::function<void()> joinOf(const std::vector<char *> &places,
-                                    const cprt_device_call &call) {
-  auto *at = reinterpret_cast<T *const *>(places.data());
-  bool hasDecays = call.num_ins == 3;
-  Join<T> join = {at[0],
-                  at[1],
-                  hasDecays ? at[2] : nullptr,
-                  at[call.num_ins],
-                  call.outs[0].sizes[0],
-                  hasDecays ? call.attributes[0] : 0,
-                  hasDecays ? call.attributes[1] : 1};
-  return [join] {
-    cp::kernels::FlushToZero scope;
-    join.run();
-  };
-}
-
-cprt_status StreamDevice::startJoin(Queue &queue,
-                                    const cprt_device_call &call) {
-  std::vector<char *> places;
-  auto add = [&](const cprt_buffer &buffer) {
-    EXPECT_EQ(buffer.rank, 1);
-    EXPECT_EQ(buffer.strides[0], 1);
-    places.push_back(queue.device.reach(
-        buffer.data, size_t(buffer.sizes[0]) * cprt_dtype_size(buffer.dtype)));
-    EXPECT_NE(places.back(), nullptr) << "of what is not the device's";
-  };
-  std::for_each(call.ins, call.ins + call.num_ins, add);
-  add(call.outs[0]);
-  ++queue.device.joins;
-  queue.add(call.dtype == CPRT_F32 ? joinOf<float>(places, call)
-                                   : joinOf<double>(places, call));
+cprt_status StreamDevice::startKernel(Queue &queue,
+                                      const cprt_device_call &call) {
+  ++queue.device.kernels;
+  auto made = std::make_shared<HostCall>(queue.device, call);
+  queue.add([made] {
+    const char *wrong = made->run();
+    EXPECT_EQ(wrong, nullptr) << wrong;
+  });
   return CPRT_OK;
 }
 
@@ -292,7 +289,7 @@ cprt_status StreamDevice::runKernel(void *opaque,
   if (std::string(call->op) == "sum_rows")
     return startSum(queue, from, to);
   if (std::string(call->op) != "copy")
-    return startJoin(queue, *call);
+    return startKernel(queue, *call);
   auto words = [&](const int64_t *first) {
     return std::vector<int64_t>(first, first + from.rank);
   };
@@ -329,8 +326,9 @@ void StreamDevice::describe() {
   };
   made.free_bytes = [](void *) { return int64_t(-1); };
   made.has_kernel = [](void *, const char *op, cprt_dtype) {
-    const std::string all[] = {"copy", "sum_rows", "join_states",
-                               "join_decays"};
+    const std::string all[] = {
+        "copy",      "sum_rows",        "join_states",          "join_decays",
+        "attention", "attention_merge", "attention_grad_block", "accumulate"};
     return int(std::count(std::begin(all), std::end(all), op));
   };
   made.run = runKernel;

@@ -43,9 +43,9 @@ public:
   char *reach(const void *there, size_t bytes) const;
   /// Blocks of its memory that have not been released.
   size_t numBlocks() const;
-  /// Copies, sums and joins that queues were given, and bytes that went from
-  /// and to the host.
-  std::atomic<int64_t> copies = 0, sums = 0, joins = 0, hostBytes = 0;
+  /// Copies, sums and other kernels that queues were given, and bytes that went
+  /// from and to the host.
+  std::atomic<int64_t> copies = 0, sums = 0, kernels = 0, hostBytes = 0;
 
 private:
   struct Ticket {
@@ -62,7 +62,7 @@ private:
   static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
   static cprt_status startSum(Queue &queue, const cprt_buffer &from,
                               const cprt_buffer &to);
-  static cprt_status startJoin(Queue &queue, const cprt_device_call &call);
+  static cprt_status startKernel(Queue &queue, const cprt_device_call &call);
   static cprt_status runKernel(void *queue, const cprt_device_call *call);
   void *allocate(int64_t bytes);
   void release(Queue &queue, void *block);

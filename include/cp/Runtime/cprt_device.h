@@ -20,10 +20,10 @@
 //   program(context, NULL, buffers);                    // starts the work
 //   cprt_download(context, host, y, bytes);             // waits for it
 //
-// Collectives take what they move through the host's memory, but those that
-// only move, add up or scan where ranks share a device's memory, or their
-// transport reaches it, and the device has kernels of `copy`, `sum_rows`,
-// `join_states` and `join_decays` (kernels/cpu/Kernels.h).
+// Collectives work within the device's memory where ranks share it, or their
+// transport reaches it, and the device has kernels of what they do beside
+// `copy`: `sum_rows`, `join_states` and `join_decays`, or those of the blocks
+// of a ring (kernels/cpu/Kernels.h). Elsewhere the host has what they move.
 // Where that keeps the device's order, as NCCL does, they have begun when they
 // return, as kernels have: what goes wrong with one is this context's failure
 // once somebody waits for the device, or as soon as a rank fails or the

@@ -24,7 +24,8 @@ Error cp::runtime::readRingRows(Context &context, const Descriptor &call,
   if (Error failure =
           findPositions(context, call, "", cut, call.in(1).sizes[1], rows.keys))
     return failure;
-  return checkAttentionRule(call, rule, *rows.queries, *rows.keys, places);
+  return checkAttentionRule(context, call, rule, *rows.queries, *rows.keys,
+                            places);
 }
 
 int64_t StagedParts::add(int64_t bytes) {
@@ -37,6 +38,11 @@ int64_t StagedParts::add(int64_t bytes) {
 
 std::optional<int64_t> StagedParts::bytes() const {
   return fits ? std::optional(end) : std::nullopt;
+}
+
+char *StagedParts::memoryOf(Context &context) const {
+  std::optional<int64_t> wanted = bytes();
+  return wanted ? stagingFor(context, *wanted) : nullptr;
 }
 
 KeySlots::KeySlots(StagedParts &parts, const Buffer &k, const Buffer &v,

@@ -45,6 +45,8 @@ public:
   int64_t add(int64_t bytes);
   /// The bytes of all parts; nothing when they do not fit 63 bits.
   std::optional<int64_t> bytes() const;
+  /// So many, where the buffers of the call are; null where there is no room.
+  char *memoryOf(Context &context) const;
 
 private:
   int64_t end = 0;

@@ -78,9 +78,7 @@ public:
     const Buffer ins[] = {result(t - 1), call.out(1), asSum(part),
                           partLse.buffer()};
     const Buffer outs[] = {result(t), call.out(1)};
-    if (const char *wrong = ring.kernels.merge({ins, 4, outs, 2, nullptr, 0}))
-      return Failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
-    return std::nullopt;
+    return ring.kernels.merge(call, {ins, 4, outs, 2, nullptr, 0});
   }
 
 private:
@@ -126,8 +124,7 @@ Error cp::runtime::operations::ringAttention(Context &context,
   if (Error failure = readRing(context, call, read))
     return failure;
   Staging at(call, read.group().size);
-  std::optional<int64_t> bytes = at.parts.bytes();
-  char *memory = bytes ? context.memory.staging(*bytes) : nullptr;
+  char *memory = at.parts.memoryOf(context);
   if (!memory)
     return Failure{CPRT_OUT_OF_MEMORY,
                    call.title() + ": no room for two blocks of keys and values "

@@ -40,7 +40,7 @@ struct GradCall : RingRows {
 struct Staging {
   StagedParts parts;
   KeySlots keys;
-  int64_t dk[2] = {}, dv[2] = {}, dkTerms = 0, dvTerms = 0, dq = 0, positions;
+  int64_t dk[2] = {}, dv[2] = {}, dkTerms = 0, dvTerms = 0, dq = 0;
 
   Staging(const Descriptor &call, int64_t numRanks, bool arrivesMeanwhile)
       : keys(parts, call.in(1), call.in(2), numRanks) {
@@ -59,7 +59,6 @@ struct Staging {
         parts.add(numBytes(call.out(0)));
       }
     }
-    positions = parts.add(call.in(0).sizes[1] * int64_t(sizeof(int64_t)));
   }
 };
 
@@ -70,12 +69,22 @@ public:
   GradRing(Context &context, const Descriptor &call, const GradCall &grad,
            const Staging &at, char *memory)
       : call(call), grad(grad), group(grad.group()), at(at), memory(memory),
-        exchange(context, call, group, memory),
+        device(context.deviceOfCall()), exchange(context, call, group, memory),
         blocks(exchange, call, group, at.keys, memory),
-        dqSum(call.out(0), memory + at.dq) {
-    writePositions();
-  }
+        dqSum(call.out(0), memory + at.dq) {}
 
+  /// Before ranks meet.
+  Error findPositions() {
+    static constexpr int64_t none = 0;
+    const std::vector<int64_t> &rows = grad.queries->ownRows();
+    positions = rows.empty() ? &none : rows.data();
+    if (!device || rows.empty() || !grad.rule.causal)
+      return std::nullopt;
+    Error failure;
+    positions = static_cast<const int64_t *>(device->constant(
+        rows.data(), int64_t(rows.size() * sizeof(int64_t)), failure));
+    return failure;
+  }
   Error enter() { return exchange.enter(ownBlock); }
   int64_t numSteps() const { return group.size; }
 
@@ -125,23 +134,41 @@ private:
     return Contiguous(call.out(1 + which),
                       memory + (which == 0 ? at.dkTerms : at.dvTerms));
   }
-  /// As the kernel that is handed what there was of the sums: numbers too small
-  /// to be normal too.
   Error addUp(int64_t t) {
     if (Error failure = takeSums(t))
       return failure;
     Exchange::Work work(exchange);
+    for (size_t which : {0, 1}) {
+      Contiguous sum = sums(t, which);
+      Error failure = t == group.size
+                          ? add(call.out(1 + which), sum.buffer())
+                          : add(sum.buffer(), terms(which).buffer());
+      if (failure)
+        return failure;
+    }
+    return std::nullopt;
+  }
+  /// As the kernel that is handed what there was of the sums: numbers too small
+  /// to be normal too.
+  Error add(const Buffer &to, const Buffer &more) const {
+    if (device)
+      return addOnDevice(to, more);
     std::optional<cp::kernels::FlushToZero> scope;
     if (grad.flushes)
       scope.emplace();
-    for (size_t which : {0, 1}) {
-      Contiguous sum = sums(t, which);
-      if (t == group.size)
-        addMapped(call.out(1 + which), sum.buffer(), {});
-      else
-        addMapped(sum.buffer(), terms(which).buffer(), {});
-    }
+    addMapped(to, more, {});
     return std::nullopt;
+  }
+  Error addOnDevice(const Buffer &to, const Buffer &more) const {
+    // The kernel's, of micro-batches that are not the first.
+    static constexpr int64_t notFirst = 1;
+    Error failure;
+    void *there = device->constant(&notFirst, sizeof notFirst, failure);
+    if (failure)
+      return failure;
+    const Buffer ins[] = {more, to, {there, DType::I64, 0, nullptr, nullptr}};
+    return device->run(call, "accumulate", to.dtype,
+                       {ins, 3, &to, 1, nullptr, 0});
   }
 
   /// What there is of step t's dk (`which` 0) or dv.
@@ -203,7 +230,7 @@ private:
                           call.in(5),
                           orAbsent(dlseInput),
                           orAbsent(placesInput),
-                          grad.rule.causal ? positions() : absent,
+                          grad.rule.causal ? positionsOfQueries() : absent,
                           isFirst ? absent : dq(t - 1),
                           isAlone ? absent : dkBefore.buffer(),
                           isAlone ? absent : dvBefore.buffer()};
@@ -222,17 +249,10 @@ private:
   }
 
   /// Where each query stands.
-  Buffer positions() const {
+  Buffer positionsOfQueries() const {
     static constexpr int64_t stride = 1;
-    return {memory + at.positions, DType::I64, 1, &call.in(0).sizes[1],
-            &stride};
-  }
-  void writePositions() {
-    auto *to = reinterpret_cast<int64_t *>(memory + at.positions);
-    const std::vector<int64_t> &words = grad.queries->own();
-    for (size_t run = 0; run < words.size(); run += 3)
-      for (int64_t i = 0; i < words[run + 1]; ++i)
-        *to++ = words[run] + i * words[run + 2];
+    return {const_cast<int64_t *>(positions), DType::I64, 1,
+            &call.in(0).sizes[1], &stride};
   }
 
   const Descriptor &call;
@@ -240,10 +260,12 @@ private:
   const Group &group;
   const Staging &at;
   char *memory;
+  DeviceQueue *device;
   Exchange exchange;
   KeyRing blocks;
   KeyRing::OwnBlock ownBlock = {blocks};
   Contiguous dqSum;
+  const int64_t *positions = nullptr;
 };
 
 } // namespace
@@ -309,13 +331,14 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
   const Group &group = read.group();
   Staging at(call, group.size,
              group.channel && group.channel->arrivesMeanwhile());
-  std::optional<int64_t> bytes = at.parts.bytes();
-  char *memory = bytes ? context.memory.staging(*bytes) : nullptr;
+  char *memory = at.parts.memoryOf(context);
   if (!memory)
     return Failure{CPRT_OUT_OF_MEMORY,
                    call.title() + ": no room for two blocks of keys and values "
                                   "and of their cotangents; use more ranks"};
   GradRing ring(context, call, read, at, memory);
+  if (Error failure = ring.findPositions())
+    return failure;
   if (Error failure = ring.enter())
     return failure;
   if (Error failure = ring.begin(0))

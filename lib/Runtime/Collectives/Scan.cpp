@@ -164,9 +164,7 @@ static Error run(const Algorithm &algorithm, const Scan &scan,
   char *memory = nullptr;
   if (isCountable(scan)) {
     int64_t bytes = algorithm.bytes(scan);
-    memory = scan.shape.queue ? scan.shape.queue->staging(bytes)
-                              : scan.context.memory.staging(
-                                    bytes + (own ? scan.shape.bytes() : 0));
+    memory = stagingFor(scan.context, bytes + (own ? scan.shape.bytes() : 0));
     if (own && memory)
       own->scratch = memory + bytes;
   }

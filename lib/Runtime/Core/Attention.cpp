@@ -58,28 +58,21 @@ Error cp::runtime::checkAttentionBuffers(const Descriptor &call) {
 }
 
 /// Of a ring before it is entered, so that no peer waits for its blocks.
-static Error checkOwnPlaces(const Descriptor &call, const AttentionRule &rule,
-                            const Positions &queries, const Buffer *places) {
-  if (!places)
-    return std::nullopt;
-  if (!rule.causal)
-    return call.invalid("there are places without causal, expected causal: "
-                        "they say how far back a query sees");
+static Error checkReach(const Descriptor &call, const Positions &queries,
+                        const Buffer &places) {
   const std::vector<int64_t> &runs = queries.own();
   if (const char *wrong = cp::kernels::checkReach(
-          {static_cast<const int64_t *>(places->data),
-           {places->strides[0], places->strides[1]}},
-          places->sizes[0],
+          {static_cast<const int64_t *>(places.data),
+           {places.strides[0], places.strides[1]}},
+          places.sizes[0],
           {runs.data(), int64_t(runs.size()) / cp::kernels::Runs::wordsPerRun}))
     return call.invalid(wrong);
   return std::nullopt;
 }
 
-Error cp::runtime::checkAttentionRule(const Descriptor &call,
-                                      const AttentionRule &rule,
-                                      const Positions &queries,
-                                      const Positions &keys,
-                                      const Buffer *places) {
+Error cp::runtime::checkAttentionRule(
+    const Context &context, const Descriptor &call, const AttentionRule &rule,
+    const Positions &queries, const Positions &keys, const Buffer *places) {
   if (rule.window && !rule.causal)
     return call.invalid("attribute 'window' is " + std::to_string(rule.window) +
                         ", expected 0 without causal: it limits how far back a "
@@ -89,20 +82,27 @@ Error cp::runtime::checkAttentionRule(const Descriptor &call,
                         std::to_string(keys.whole) +
                         " keys in all, expected as many: causal compares "
                         "their places in one sequence");
-  return checkOwnPlaces(call, rule, queries, places);
+  if (places && !rule.causal)
+    return call.invalid("there are places without causal, expected causal: "
+                        "they say how far back a query sees");
+  // Those on a device its kernel looks at.
+  bool isHere = places && !context.deviceOfCall();
+  return isHere ? checkReach(call, queries, *places) : std::nullopt;
 }
 
 BlockKernel cp::runtime::blockKernel(Context &context, const char *op,
                                      DType dtype) {
   bool isOfDevice = context.queue && context.queue->hasKernel(op, dtype);
   return {kernelFor(context, op, dtype),
-          isOfDevice ? context.queue.get() : nullptr, op, dtype};
+          isOfDevice ? context.queue.get() : nullptr,
+          context.deviceOfCall() != nullptr, op, dtype};
 }
 
 Error BlockKernel::operator()(const Descriptor &call,
                               const kernels::Call &decoded) const {
   if (queue)
-    return queue->runFromHost(call, op, dtype, decoded);
+    return areBlocksOnDevice ? queue->run(call, op, dtype, decoded)
+                             : queue->runFromHost(call, op, dtype, decoded);
   // What it takes has been checked, so that it can only want memory.
   if (const char *wrong = onHost(decoded))
     return Failure{CPRT_OUT_OF_MEMORY, call.title() + ": " + wrong};
@@ -114,8 +114,10 @@ Error cp::runtime::findAttentionKernels(Context &context,
                                         AttentionKernels &found) {
   DType dtype = call.in(0).dtype;
   found = {blockKernel(context, "attention", dtype),
-           kernelFor(context, "attention_merge", sumType(dtype))};
-  if (found.attention.onHost && found.merge)
+           blockKernel(context, "attention_merge", sumType(dtype))};
+  if (!context.deviceOfCall())
+    found.merge.queue = nullptr;
+  if (found.attention.onHost && found.merge.onHost)
     return std::nullopt;
   return call.unsupported("there is no kernel for " + typeText(call.in(0)) +
                           "; use f32, f64 or bf16");
@@ -150,19 +152,6 @@ Error cp::runtime::attendBlock(const AttentionKernels &kernels,
       call, {ins, places ? 4u : 3u, outs, 2, words.data(), words.size()});
 }
 
-static Error attendOnDevice(DeviceQueue &queue, const Descriptor &call,
-                            const AttentionRule &rule,
-                            const std::vector<int64_t> &queryRuns,
-                            const std::vector<int64_t> &keyRuns) {
-  List<int64_t> words = wordsOf(rule);
-  append(words, queryRuns);
-  append(words, keyRuns);
-  size_t ins = placesOf(call) ? 4 : 3;
-  return queue.run(
-      call, "attention", call.in(0).dtype,
-      {call.allBuffers(), ins, &call.out(0), 2, words.data(), words.size()});
-}
-
 Error cp::runtime::operations::attention(Context &context,
                                          const Descriptor &call) {
   if (Error failure = checkAttentionBuffers(call))
@@ -178,14 +167,9 @@ Error cp::runtime::operations::attention(Context &context,
           findPositions(context, call, "k_", {attrs.kAxes, attrs.kOrders},
                         call.in(1).sizes[1], keys))
     return failure;
-  if (Error failure =
-          checkAttentionRule(call, rule, *queries, *keys,
-                             // Those on a device its kernel looks at.
-                             context.deviceOfCall() ? nullptr : placesOf(call)))
+  if (Error failure = checkAttentionRule(context, call, rule, *queries, *keys,
+                                         placesOf(call)))
     return failure;
-  if (context.deviceOfCall())
-    return attendOnDevice(*context.queue, call, rule, queries->own(),
-                          keys->own());
   AttentionKernels kernels;
   if (Error failure = findAttentionKernels(context, call, kernels))
     return failure;
@@ -193,7 +177,7 @@ Error cp::runtime::operations::attention(Context &context,
       attendBlock(kernels, rule, call, queries->own(), call.in(1), call.in(2),
                   keys->own(), call.out(0), call.out(1));
   // Its buffers are the caller's.
-  if (failure)
+  if (failure && !context.deviceOfCall())
     failure = Failure{CPRT_INVALID_ARGUMENT,
                       failure->message + "; found " + call.describe()};
   return failure;

@@ -33,24 +33,25 @@ inline const Buffer *placesOf(const Descriptor &call) {
 }
 /// That the rule makes sense, and for these positions; and places, where they
 /// are not null, for the queries.
-Error checkAttentionRule(const Descriptor &call, const AttentionRule &rule,
-                         const Positions &queries, const Positions &keys,
-                         const Buffer *places);
+Error checkAttentionRule(const cprt_context &context, const Descriptor &call,
+                         const AttentionRule &rule, const Positions &queries,
+                         const Positions &keys, const Buffer *places);
 
 /// The type that lse, and parts of o, are kept in.
 inline DType sumType(DType dtype) {
   return dtype == DType::BF16 ? DType::F32 : dtype;
 }
 
-/// A kernel for blocks in the host's memory. Where the rank has a device with
-/// such a kernel, that one's.
+/// A kernel for the blocks of a call. Where the rank has a device with such a
+/// kernel, that one's, whether the blocks are there or in the host's memory.
 struct BlockKernel {
   kernels::KernelFn onHost = nullptr;
   DeviceQueue *queue = nullptr;
+  bool areBlocksOnDevice = false;
   const char *op = nullptr;
   DType dtype = DType::F32;
 
-  /// The buffers have no gaps where the rank has a device.
+  /// The buffers have no gaps where the device takes them from the host.
   Error operator()(const Descriptor &call, const kernels::Call &decoded) const;
 };
 /// Neither where there is no such kernel.
@@ -58,8 +59,8 @@ BlockKernel blockKernel(cprt_context &context, const char *op, DType dtype);
 
 /// The kernels of one call; found before ranks meet.
 struct AttentionKernels {
-  BlockKernel attention;
-  kernels::KernelFn merge = nullptr;
+  /// Parts are merged where they are.
+  BlockKernel attention, merge;
 };
 Error findAttentionKernels(cprt_context &context, const Descriptor &call,
                            AttentionKernels &found);

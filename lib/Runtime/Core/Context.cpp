@@ -7,6 +7,7 @@
 
 #include "Context.h"
 
+#include "Attention.h"
 #include "Courier.h"
 #include "Operations.h"
 #include "Scratch.h"
@@ -97,40 +98,51 @@ private:
 };
 } // namespace
 
-/// Whether the device has all kernels that a collective wants beside those that
-/// move elements, and moves what it takes.
+namespace {
+/// A collective that a device can do the work of, and what kernels that takes
+/// beside copies: of each tensor's type, of the first one's, and of the type
+/// that this one is summed in.
+struct Moving {
+  std::string_view op;
+  std::array<const char *, 2> each = {};
+  const char *first = nullptr, *sums = nullptr;
+};
+} // namespace
+
+static constexpr Moving moving[] = {
+    {"all_gather"},
+    {"all_to_all"},
+    {"halo"},
+    {"reorder"},
+    {"shift"},
+    {"slice"},
+    {"unslice"},
+    {"all_reduce", {"sum_rows"}},
+    {"reduce_scatter", {"sum_rows"}},
+    {"scan_state", {"join_states", "join_decays"}},
+    {"ring_attention", {}, "attention", "attention_merge"},
+    {"ring_attention_grad", {}, "attention_grad_block", "accumulate"}};
+
 static bool movesOnDevice(const Context &context, const Descriptor &call) {
-  struct Moving {
-    std::string_view op;
-    std::array<const char *, 2> kernels;
+  auto has = [&](const char *kernel, DType dtype) {
+    return !kernel || context.queue->hasKernel(kernel, dtype);
   };
-  static constexpr Moving all[] = {
-      {"all_gather", {}},
-      {"all_to_all", {}},
-      {"halo", {}},
-      {"reorder", {}},
-      {"shift", {}},
-      {"slice", {}},
-      {"unslice", {}},
-      {"all_reduce", {"sum_rows"}},
-      {"reduce_scatter", {"sum_rows"}},
-      {"scan_state", {"join_states", "join_decays"}}};
   const auto *found =
-      std::find_if(std::begin(all), std::end(all),
+      std::find_if(std::begin(moving), std::end(moving),
                    [&](const Moving &each) { return each.op == call.op(); });
-  if (!context.world.movesOnDevice() || found == std::end(all))
+  if (!context.world.movesOnDevice() || found == std::end(moving))
     return false;
-  for (size_t i = 0; i < call.numIns(); ++i) {
-    DType dtype = call.in(i).dtype;
-    auto isMissing = [&](const char *kernel) {
-      return kernel && !context.queue->hasKernel(kernel, dtype);
-    };
-    if (size_t(call.in(i).rank) > DeviceQueue::maxCopyRank ||
-        isMissing("copy") ||
-        std::any_of(found->kernels.begin(), found->kernels.end(), isMissing))
-      return false;
-  }
-  return true;
+  DType first = keyType(call);
+  if (!has(found->first, first) || !has(found->sums, sumType(first)))
+    return false;
+  return std::all_of(call.allBuffers(), call.allBuffers() + call.numIns(),
+                     [&](const Buffer &in) {
+                       return in.dtype == DType::Absent ||
+                              (size_t(in.rank) <= DeviceQueue::maxCopyRank &&
+                               has("copy", in.dtype) &&
+                               has(found->each[0], in.dtype) &&
+                               has(found->each[1], in.dtype));
+                     });
 }
 
 /// An operation's body, on buffers of the device: where it has a kernel of it,

@@ -93,6 +93,13 @@ namespace cp::runtime {
 
 using Context = cprt_context;
 
+/// Memory that a call stages, where its buffers are: of the device or of the
+/// host, until the next call of the context. Null where there is not that much.
+inline char *stagingFor(Context &context, int64_t bytes) {
+  DeviceQueue *device = context.deviceOfCall();
+  return device ? device->staging(bytes) : context.memory.staging(bytes);
+}
+
 /// Fails a context without the heap, of which there is none left.
 void failOutOfMemory(Context &context);
 

@@ -13,6 +13,15 @@
 
 using namespace cp::runtime;
 
+const std::vector<int64_t> &Positions::ownRows() const {
+  const std::vector<int64_t> &words = own();
+  if (rows.empty())
+    for (size_t run = 0; run < words.size(); run += 3)
+      for (int64_t i = 0; i < words[run + 1]; ++i)
+        rows.push_back(words[run] + i * words[run + 2]);
+  return rows;
+}
+
 static Error checkOrders(const Descriptor &call, const std::string &name,
                          const SequenceCut &cut) {
   bool fits = cut.orders.size == cut.axes.size;

@@ -29,6 +29,11 @@ struct Positions {
   const std::vector<int64_t> &own() const {
     return runs[size_t(group->position)];
   }
+  /// The same row by row, in memory that stays; made for the first who asks.
+  const std::vector<int64_t> &ownRows() const;
+
+private:
+  mutable std::vector<int64_t> rows;
 };
 
 /// The positions of a dimension of which each rank holds `localRows`; worked
