@@ -46,9 +46,9 @@ run_properties() { # cases
 # host's memory. What a run says is shown if it fails.
 run_delays() { # seeds
   local moving='AllToAll.MovesL*:AllToAll.N*:Halo.TwoRanks:Halo.Reaches*:Move.M*'
-  moving+=':Move.GathersS*:NcclTest.T*:NcclTest.Def*:NcclTest.WhatAD*:SharedD*'
+  moving+=':Move.GathersS*:NcclOrder*:NcclTest.WhatAD*:SharedD*'
   moving+=':Reduce.Adds*:Reduce.Shares*:Reduce.S*AtOnce'
-  moving+=':NcclTest.States*:NcclTest.Blocks*:*Scan.AllAlgorithmsOnOneTo*:ScanTotal.OfManyS*'
+  moving+=':*Scan.AllAlgorithmsOnOneTo*:ScanTotal.OfManyS*'
   # shellcheck disable=SC2016 # The shell that xargs starts expands it.
   seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I DRAWN bash -c '
     export CP_TEST_SEED=DRAWN CP_TEST_TRANSPORT=nccl
