@@ -79,6 +79,26 @@ TEST_F(NcclTest, CallsThatDifferAreFoundBehindThem) {
   });
 }
 
+/// Their messages differ in size, so that none of them comes.
+TEST_F(NcclTest, CallsThatDifferAreFoundWhereNobodyWaits) {
+  constexpr int64_t bytes = 2 * sizeof(float);
+  make(2);
+  run([&](int64_t rank, cprt_context *context) {
+    if (rank == 0) {
+      beginToGather(rank, context);
+    } else {
+      void *places[] = {cprt_device_alloc(context, bytes),
+                        cprt_device_alloc(context, bytes)};
+      reorder(context, places[0], places[1], /*isZigzag=*/true);
+    }
+    cprt_status status = awaitFailure(context);
+    EXPECT_TRUE(status == CPRT_MISMATCH || status == CPRT_PEER_FAILED);
+    EXPECT_THAT(cprt_context_message(context),
+                HasSubstr("all_gather (call 3)"));
+    EXPECT_THAT(cprt_context_message(context), HasSubstr("reorder (call 4)"));
+  });
+}
+
 TEST_F(NcclTest, WhatNcclFindsWrongEndsTheCall) {
   make(2);
   FakeNccl::fail(cp::nccl::RemoteError);

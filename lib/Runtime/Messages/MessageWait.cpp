@@ -16,10 +16,6 @@ using namespace cp::runtime;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// How long a rank waits, at most, before it asks where another is, and asks
-/// again.
-static constexpr milliseconds longestPatience{100};
-static constexpr milliseconds rarestAsking{5000};
 /// For what a rank has sent before it left.
 static constexpr milliseconds departureGrace{1000};
 /// For what a rank says whose messages have ended.
@@ -70,6 +66,10 @@ Error MessageWait::test(Posted &posted, bool &isDone) {
   if (isDone)
     posted.request = nullptr;
   return std::nullopt;
+}
+
+void MessageWait::askAbout(int64_t peer) {
+  world.whereabouts->askAbout(peer, ranks, call);
 }
 
 /// Looks around while `peer` is waited for, since `start`: asks where it is, at

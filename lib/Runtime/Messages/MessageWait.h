@@ -43,6 +43,12 @@ public:
   Error follow(Posted &posted, void *queue);
   /// A look at it that waits for nothing.
   Error test(Posted &posted, bool &isDone);
+  /// Asks `peer` whether it was or is at another call, which ends the world.
+  void askAbout(int64_t peer);
+
+  /// How long one waits, at most, before it asks, and asks again.
+  static constexpr std::chrono::milliseconds longestPatience{100},
+      rarestAsking{5000};
 
   /// What ends the world where the transport has found something wrong, or
   /// where `peer` is late.

@@ -20,8 +20,14 @@ static constexpr std::chrono::milliseconds pause{10};
 /// the card. Of a group of two that is half as many calls.
 static constexpr size_t mostPending = 1024;
 
-MessageWait Trail::patience(const Step &step, MessageWait::Kind kind) const {
+MessageWait Trail::waitOf(const Step &step, MessageWait::Kind kind) const {
   return {world, *step.ranks, step.call, kind};
+}
+
+/// The first message is another one; with the mutex held.
+void Trail::restart() {
+  since = Clock::now();
+  patience = MessageWait::longestPatience;
 }
 
 /// Gives up all; with the mutex held.
@@ -51,7 +57,7 @@ Error Trail::add(Posted &posted, const std::vector<int64_t> &ranks,
     std::lock_guard<std::mutex> lock(mutex);
     isFirst = steps.empty();
     if (isFirst)
-      since = Clock::now();
+      restart();
     steps.push_back({posted, &ranks, call, recorded});
     steps.back().call.whole = nullptr;
     posted.request = nullptr;
@@ -72,7 +78,7 @@ Error Trail::settleTo(size_t pending) {
     isSettling = false;
     throw;
   }
-  since = Clock::now();
+  restart();
   isSettling = false;
   return lost;
 }
@@ -83,7 +89,7 @@ void Trail::waitFor(std::unique_lock<std::mutex> &lock, size_t pending) {
     // The thread keeps away, and nobody else adds meanwhile.
     Step &step = steps.front();
     lock.unlock();
-    Error failure = patience(step, MessageWait::Kind::Behind).wait(step.posted);
+    Error failure = waitOf(step, MessageWait::Kind::Behind).wait(step.posted);
     lock.lock();
     if (failure)
       drop(std::move(*failure));
@@ -96,16 +102,23 @@ void Trail::waitFor(std::unique_lock<std::mutex> &lock, size_t pending) {
 Error Trail::drain() {
   while (!steps.empty()) {
     Step &step = steps.front();
-    MessageWait waits = patience(step, MessageWait::Kind::Watched);
+    MessageWait waits = waitOf(step, MessageWait::Kind::Watched);
     bool isDone = false;
     if (Error failure = waits.test(step.posted, isDone))
       return failure;
-    if (!isDone && Clock::now() - since >= world.deadline)
+    if (isDone) {
+      steps.pop_front();
+      restart();
+      continue;
+    }
+    Clock::duration waited = Clock::now() - since;
+    if (waited >= world.deadline)
       return waits.lateFailure(step.posted.peer);
-    if (!isDone)
+    if (waited < patience)
       break;
-    steps.pop_front();
-    since = Clock::now();
+    waits.askAbout(step.posted.peer);
+    patience += std::min(patience, MessageWait::rarestAsking);
+    break;
   }
   return std::nullopt;
 }

@@ -49,7 +49,8 @@ private:
     WaitedCall call;
     int64_t recorded;
   };
-  MessageWait patience(const Step &step, MessageWait::Kind kind) const;
+  MessageWait waitOf(const Step &step, MessageWait::Kind kind) const;
+  void restart();
   void start();
   Error settleTo(size_t pending);
   void waitFor(std::unique_lock<std::mutex> &lock, size_t pending);
@@ -64,8 +65,10 @@ private:
   std::condition_variable changed;
   /// Guarded by the mutex, in their order.
   std::deque<Step> steps;
-  /// When the first of them became the first.
+  /// When the first of them became the first, and after how long the thread
+  /// asks about it.
   Clock::time_point since;
+  std::chrono::milliseconds patience = {};
   /// Why some have been given up.
   Error lost;
   bool isOver = false, isSettling = false;

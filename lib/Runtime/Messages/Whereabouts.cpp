@@ -112,6 +112,14 @@ void Whereabouts::stopWaiting() {
   absent = -1;
 }
 
+void Whereabouts::askAbout(int64_t peer, const std::vector<int64_t> &group,
+                           const WaitedCall &call) {
+  // No wait of the program has this epoch: nothing comes of an answer.
+  constexpr uint64_t noEpoch = 0;
+  ask({{rank, noEpoch, peer, group, call.number, call.hash, call.describe()}},
+      peer);
+}
+
 void Whereabouts::write(TextWriter &writer, const Wait &wait) {
   writer.number(uint64_t(wait.rank))
       .number(wait.epoch)

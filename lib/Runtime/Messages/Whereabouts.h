@@ -97,6 +97,10 @@ public:
   void waitFor(int64_t peer, const std::vector<int64_t> &group,
                const WaitedCall &call);
   void stopWaiting();
+  /// Asks `peer` whether it was or is at another call, for what waits beside
+  /// this rank's program; from any thread.
+  void askAbout(int64_t peer, const std::vector<int64_t> &group,
+                const WaitedCall &call);
   /// Whom those who wait wait for in the end, as far as this rank knows, which
   /// waits for `peer`.
   int64_t absentRank(int64_t peer);
