@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernels.h"
+#include "Stream.h"
 extern "C" {
 #include "Room.h"
 }
@@ -21,28 +22,68 @@ extern "C" {
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace cp::kernels;
 
+/// CP_EMULATED_STREAMS, a seed: queues are streams then, that what they are
+/// given waits in by delays drawn from it, and the memory is not the host's.
+static const char *seedOfStreams() {
+  return std::getenv("CP_EMULATED_STREAMS");
+}
+
+static cp::test::Streams &streams() {
+  const char *seed = seedOfStreams();
+  static cp::test::Streams all(seed ? std::strtoull(seed, nullptr, 10) : 0);
+  return all;
+}
+
 namespace {
-struct Queue {
+class Queue : public cp::test::Stream {
+public:
+  Queue() : Stream(streams()) {}
+
+  /// Does it, or has it done in its turn. What it finds wrong is told when it
+  /// is known.
+  cprt_status give(std::function<std::string()> work) {
+    if (!seedOfStreams()) {
+      error = work();
+      return error.empty() ? CPRT_OK : CPRT_INVALID_ARGUMENT;
+    }
+    add([this, work = std::move(work)] {
+      std::string wrong = work();
+      if (late.empty())
+        late = std::move(wrong);
+    });
+    return CPRT_OK;
+  }
+
   std::string error;
+  /// Found in its turn.
+  std::string late;
   int64_t faults[cuda::faultWords] = {};
 };
 } // namespace
+
+static Queue &at(void *queue) {
+  return static_cast<Queue &>(*static_cast<cp::test::Stream *>(queue));
+}
 
 static bool isOfLibrary(const char *op) {
   return !std::strcmp(op, "matmul") || !std::strcmp(op, "contract_rows");
 }
 
 static cprt_status openQueue(void *, int64_t, void **queue, char *, size_t) {
-  *queue = new Queue;
+  *queue = static_cast<cp::test::Stream *>(new Queue);
   return CPRT_OK;
 }
 
-static void closeQueue(void *queue) { delete static_cast<Queue *>(queue); }
+static void closeQueue(void *queue) { delete &at(queue); }
 
 static void *allocate(void *, int64_t bytes) {
   constexpr size_t alignment = 256;
@@ -53,7 +94,12 @@ static void *allocate(void *, int64_t bytes) {
   return block;
 }
 
-static void release(void *, void *pointer) { std::free(pointer); }
+static void release(void *queue, void *pointer) {
+  (void)at(queue).give([pointer] {
+    std::free(pointer);
+    return std::string();
+  });
+}
 
 /// CP_EMULATED_BYTES, for tests of what does not fit.
 static int64_t freeBytes(void *) {
@@ -74,53 +120,97 @@ static int hasKernel(void *, const char *op, cprt_dtype dtype) {
          (isOfLibrary(op) || cuda::findKernel(op, DType(dtype)));
 }
 
-static Buffer bufferOf(const cprt_buffer &buffer) {
-  return {buffer.data, DType(buffer.dtype), buffer.rank, buffer.sizes,
-          buffer.strides};
-}
+namespace {
+/// A call whose words are its own.
+class KernelCall {
+public:
+  explicit KernelCall(const cprt_device_call &call)
+      : op(call.op), dtype(DType(call.dtype)), numIns(call.num_ins),
+        attributes(call.attributes, call.attributes + call.num_attributes) {
+    std::for_each(call.ins, call.ins + call.num_ins, adder());
+    std::for_each(call.outs, call.outs + call.num_outs, adder());
+  }
+
+  std::string run(Queue &queue) const {
+    Call made = {buffers.data(),          numIns,
+                 buffers.data() + numIns, buffers.size() - numIns,
+                 attributes.data(),       attributes.size()};
+    cuda::noteFaultsAt(queue.faults);
+    cuda::multiplyWith(test::multiplyOnHost, nullptr);
+    const char *message = isOfLibrary(op)
+                              ? test::multiplyOnHost(nullptr, op, dtype, made)
+                              : cuda::findKernel(op, dtype)(made, &queue);
+    return message ? message : "";
+  }
+
+private:
+  std::function<void(const cprt_buffer &)> adder() {
+    return [this](const cprt_buffer &buffer) {
+      std::vector<int64_t> &each = words.emplace_back();
+      auto add = [&](const int64_t *from) {
+        if (from)
+          each.insert(each.end(), from, from + buffer.rank);
+      };
+      add(buffer.sizes);
+      add(buffer.strides);
+      buffers.push_back({buffer.data, DType(buffer.dtype), buffer.rank,
+                         each.data(), each.data() + buffer.rank});
+    };
+  }
+
+  const char *const op;
+  const DType dtype;
+  const size_t numIns;
+  const std::vector<int64_t> attributes;
+  std::deque<std::vector<int64_t>> words;
+  std::vector<Buffer> buffers;
+};
+} // namespace
 
 static cprt_status run(void *opaque, const cprt_device_call *call) {
-  auto &queue = *static_cast<Queue *>(opaque);
-  std::vector<Buffer> ins, outs;
-  for (size_t i = 0; i < call->num_ins; ++i)
-    ins.push_back(bufferOf(call->ins[i]));
-  for (size_t i = 0; i < call->num_outs; ++i)
-    outs.push_back(bufferOf(call->outs[i]));
-  Call made = {ins.data(),  ins.size(),       outs.data(),
-               outs.size(), call->attributes, call->num_attributes};
-  auto dtype = DType(call->dtype);
-  cuda::noteFaultsAt(queue.faults);
-  cuda::multiplyWith(test::multiplyOnHost, nullptr);
-  const char *message =
-      isOfLibrary(call->op)
-          ? test::multiplyOnHost(nullptr, call->op, dtype, made)
-          : cuda::findKernel(call->op, dtype)(made, opaque);
-  queue.error = message ? message : "";
-  return message ? CPRT_INVALID_ARGUMENT : CPRT_OK;
+  Queue &queue = at(opaque);
+  return queue.give([&queue, made = std::make_shared<KernelCall>(*call)] {
+    return made->run(queue);
+  });
 }
 
-static cprt_status launch(void *, const cprt_kernel *kernel,
+static cprt_status launch(void *queue, const cprt_kernel *kernel,
                           void *const *buffers) {
-  kernel->run(buffers);
-  return CPRT_OK;
+  std::vector<void *> places(buffers, buffers + kernel->num_buffers);
+  return at(queue).give([kernel, places = std::move(places)] {
+    kernel->run(places.data());
+    return std::string();
+  });
 }
 
-static cprt_status copy(void *, void *to, const void *from, int64_t bytes) {
-  std::memcpy(to, from, size_t(bytes));
-  return CPRT_OK;
+static cprt_status upload(void *queue, void *to, const void *from,
+                          int64_t bytes) {
+  const char *first = static_cast<const char *>(from);
+  std::vector<char> held(first, first + bytes);
+  return at(queue).give([to, held = std::move(held)] {
+    std::memcpy(to, held.data(), held.size());
+    return std::string();
+  });
+}
+
+static cprt_status download(void *queue, void *to, const void *from,
+                            int64_t bytes) {
+  return at(queue).give([=] {
+    std::memcpy(to, from, size_t(bytes));
+    return std::string();
+  });
 }
 
 static cprt_status synchronize(void *opaque) {
-  auto &queue = *static_cast<Queue *>(opaque);
+  Queue &queue = at(opaque);
+  queue.drain();
   const char *found = cuda::faultText(queue.faults);
-  queue.error = found ? found : "";
+  queue.error = found ? found : std::exchange(queue.late, std::string());
   std::fill(std::begin(queue.faults), std::end(queue.faults), 0);
-  return found ? CPRT_INVALID_ARGUMENT : CPRT_OK;
+  return queue.error.empty() ? CPRT_OK : CPRT_INVALID_ARGUMENT;
 }
 
-static const char *error(void *queue) {
-  return static_cast<Queue *>(queue)->error.c_str();
-}
+static const char *error(void *queue) { return at(queue).error.c_str(); }
 
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
                                         size_t capacity) {
@@ -130,7 +220,7 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
   *device = {};
   device->struct_size = sizeof(*device);
   device->name = "emulated";
-  device->is_host_memory = 1;
+  device->is_host_memory = !seedOfStreams();
   device->open = openQueue;
   device->close = closeQueue;
   device->allocate = allocate;
@@ -139,14 +229,21 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
   device->has_kernel = hasKernel;
   device->run = run;
   device->launch = launch;
-  device->upload = copy;
-  device->download = copy;
+  device->upload = upload;
+  device->download = download;
   device->synchronize = synchronize;
   device->error = error;
   device->destroy = [](void *) {};
   device->shares_memory = [](void *, int64_t, int64_t) { return 1; };
-  // All that it was given has run.
-  device->run_after =
-      device->run_before = [](void *, void *) { return CPRT_OK; };
+  if (!seedOfStreams()) {
+    // All that it was given has run.
+    device->run_after =
+        device->run_before = [](void *, void *) { return CPRT_OK; };
+    return CPRT_OK;
+  }
+  device->open_beside = [](void *, void **beside) {
+    return openQueue(nullptr, 0, beside, nullptr, 0);
+  };
+  cp::test::describeOrder(*device);
   return CPRT_OK;
 }

@@ -100,7 +100,7 @@ TEST_F(CallerTest, StreamsAreOrdered) {
   StreamDevice device(/*seed=*/1);
   options.device = &device.table();
   ASSERT_EQ(make(), "");
-  auto *mine = static_cast<StreamDevice::Queue *>(device.openQueue());
+  auto *mine = &StreamDevice::at(device.openQueue());
   constexpr int64_t bytes = 2 * sizeof(float);
   void *in = cprt_device_alloc(context(), bytes);
   void *out = cprt_device_alloc(context(), bytes);

@@ -79,7 +79,7 @@ protected:
   void *closedGate() {
     constexpr std::chrono::seconds patience{20};
     void *gate = device.openQueue();
-    static_cast<StreamDevice::Queue *>(gate)->add([&] {
+    StreamDevice::at(gate).add([&] {
       isLate = haveReturned.get_future().wait_for(patience) !=
                std::future_status::ready;
     });

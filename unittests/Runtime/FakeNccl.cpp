@@ -130,7 +130,7 @@ static Result begin(const FakeComm &comm) {
 
 static Result add(const void *data, size_t bytes, int type, int peer, Comm comm,
                   void *stream, bool isReceive) {
-  auto *queue = static_cast<StreamDevice::Queue *>(stream);
+  auto *queue = &StreamDevice::at(stream);
   std::lock_guard<std::mutex> lock(all);
   if (Result result = begin(at(comm)); result != Success)
     return result;

@@ -20,7 +20,7 @@
 
 using namespace cp::test;
 
-StreamDevice::StreamDevice(uint64_t seed) : random(seed) {
+StreamDevice::StreamDevice(uint64_t seed) : streams(seed) {
   int file = ::memfd_create("device", 0);
   EXPECT_GE(file, 0);
   EXPECT_EQ(::ftruncate(file, off_t(capacity)), 0);
@@ -40,7 +40,9 @@ StreamDevice::~StreamDevice() {
   ::munmap(reachable, capacity);
 }
 
-void *StreamDevice::openQueue() { return new Queue(*this); }
+void *StreamDevice::openQueue() {
+  return static_cast<Stream *>(new Queue(*this));
+}
 
 char *StreamDevice::reach(const void *there, size_t bytes) const {
   auto *at = static_cast<const char *>(there);
@@ -50,12 +52,12 @@ char *StreamDevice::reach(const void *there, size_t bytes) const {
 }
 
 size_t StreamDevice::numBlocks() const {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(streams.mutex);
   return blocks.size();
 }
 
 void *StreamDevice::allocate(int64_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(streams.mutex);
   size_t size = 256;
   while (size < size_t(bytes))
     size *= 2;
@@ -76,84 +78,13 @@ void *StreamDevice::allocate(int64_t bytes) {
 void StreamDevice::release(Queue &queue, void *block) {
   size_t size = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(streams.mutex);
     size = blocks.at(block);
     blocks.erase(block);
   }
   queue.add([this, block, size] {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(streams.mutex);
     spare[size].push_back(block);
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Queues
-//===----------------------------------------------------------------------===//
-
-StreamDevice::Queue::Queue(StreamDevice &device)
-    : device(device), thread([this] { run(); }) {}
-
-StreamDevice::Queue::~Queue() {
-  {
-    std::lock_guard<std::mutex> lock(device.mutex);
-    isOver = true;
-  }
-  changed.notify_all();
-  thread.join();
-}
-
-void StreamDevice::Queue::add(std::function<void()> work) {
-  {
-    std::lock_guard<std::mutex> lock(device.mutex);
-    works.push_back(std::move(work));
-  }
-  changed.notify_all();
-}
-
-void StreamDevice::Queue::drain() {
-  std::unique_lock<std::mutex> lock(device.mutex);
-  changed.wait(lock, [&] { return works.empty() && !isBusy; });
-}
-
-void StreamDevice::Queue::run() {
-  constexpr uint64_t rarity = 32, mostMicroseconds = 60;
-  std::unique_lock<std::mutex> lock(device.mutex);
-  for (;;) {
-    changed.wait(lock, [&] { return !works.empty() || isOver; });
-    if (works.empty())
-      return;
-    std::function<void()> work = std::move(works.front());
-    works.pop_front();
-    isBusy = true;
-    uint64_t drawn = device.random();
-    lock.unlock();
-    if (drawn % rarity == 0)
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(drawn / rarity % mostMicroseconds));
-    work();
-    lock.lock();
-    isBusy = false;
-    if (works.empty())
-      changed.notify_all();
-  }
-}
-
-std::shared_ptr<StreamDevice::Ticket> StreamDevice::marked(Queue &queue) {
-  auto ticket = std::make_shared<Ticket>();
-  StreamDevice &device = queue.device;
-  queue.add([&device, ticket] {
-    std::lock_guard<std::mutex> lock(device.mutex);
-    ticket->isDone = true;
-    ticket->changed.notify_all();
-  });
-  return ticket;
-}
-
-void StreamDevice::wait(Queue &queue, std::shared_ptr<Ticket> ticket) {
-  StreamDevice &device = queue.device;
-  queue.add([&device, ticket = std::move(ticket)] {
-    std::unique_lock<std::mutex> lock(device.mutex);
-    ticket->changed.wait(lock, [&] { return ticket->isDone; });
   });
 }
 
@@ -366,38 +297,5 @@ void StreamDevice::describe() {
     *beside = at(queue).device.openQueue();
     return CPRT_OK;
   };
-  made.stream = [](void *queue) { return queue; };
-  made.record = [](void *opaque, void **event) {
-    Queue &queue = at(opaque);
-    if (!*event)
-      *event = new Event;
-    std::shared_ptr<Ticket> ticket = marked(queue);
-    std::lock_guard<std::mutex> lock(queue.device.mutex);
-    static_cast<Event *>(*event)->ticket = ticket;
-    return CPRT_OK;
-  };
-  made.wait_for = [](void *opaque, void *event) {
-    Queue &queue = at(opaque);
-    std::shared_ptr<Ticket> ticket;
-    {
-      std::lock_guard<std::mutex> lock(queue.device.mutex);
-      ticket = static_cast<Event *>(event)->ticket;
-    }
-    wait(queue, ticket);
-    return CPRT_OK;
-  };
-  made.run_after = [](void *queue, void *stream) {
-    wait(at(queue), marked(at(stream)));
-    return CPRT_OK;
-  };
-  made.run_before = [](void *queue, void *stream) {
-    wait(at(stream), marked(at(queue)));
-    return CPRT_OK;
-  };
-  made.query = [](void *queue, void *event, int32_t *done) {
-    std::lock_guard<std::mutex> lock(at(queue).device.mutex);
-    *done = static_cast<Event *>(event)->ticket->isDone;
-    return CPRT_OK;
-  };
-  made.forget = [](void *, void *event) { delete static_cast<Event *>(event); };
+  describeOrder(made);
 }

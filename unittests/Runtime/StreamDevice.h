@@ -8,25 +8,20 @@
 #ifndef CP_UNITTESTS_RUNTIME_STREAMDEVICE_H
 #define CP_UNITTESTS_RUNTIME_STREAMDEVICE_H
 
+#include "Stream.h"
+
 #include "cp/Runtime/cprt_device.h"
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
-#include <functional>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace cp::test {
 
-/// A device as a card is one, with kernels of copies and of sums alone: what a
-/// queue is given runs later, by delays drawn from `seed`; its memory cannot be
-/// touched by the host, whose every access of it ends the program.
+/// A device as a card is one, with some kernels of the host's: what a queue is
+/// given runs later, by delays drawn from `seed`; its memory cannot be touched
+/// by the host, whose every access of it ends the program.
 class StreamDevice {
 public:
   class Queue;
@@ -39,6 +34,8 @@ public:
 
   const cprt_device &table() const { return made; }
   void *openQueue();
+  /// What openQueue has given.
+  static Queue &at(void *queue);
   /// How a queue's work reaches the device's memory; null for other memory.
   char *reach(const void *there, size_t bytes) const;
   /// Blocks of its memory that have not been released.
@@ -48,18 +45,6 @@ public:
   std::atomic<int64_t> copies = 0, sums = 0, kernels = 0, hostBytes = 0;
 
 private:
-  struct Ticket {
-    bool isDone = false;
-    std::condition_variable changed;
-  };
-  struct Event {
-    std::shared_ptr<Ticket> ticket;
-  };
-  /// What `queue` has been given so far, and that it waits for such.
-  static std::shared_ptr<Ticket> marked(Queue &queue);
-  static void wait(Queue &queue, std::shared_ptr<Ticket> ticket);
-
-  static Queue &at(void *queue) { return *static_cast<Queue *>(queue); }
   static cprt_status startSum(Queue &queue, const cprt_buffer &from,
                               const cprt_buffer &to);
   static cprt_status startKernel(Queue &queue, const cprt_device_call &call);
@@ -73,35 +58,26 @@ private:
   /// The same memory, for the host and for queues.
   char *hidden = nullptr, *reachable = nullptr;
 
-  /// Around all that queues share.
-  mutable std::mutex mutex;
-  std::mt19937_64 random;
+  /// Its mutex is around all of these too.
+  Streams streams;
   size_t used = 0;
   std::map<void *, size_t> blocks;
   std::map<size_t, std::vector<void *>> spare;
 };
 
 /// A queue, which libraries of the device know as its stream.
-class StreamDevice::Queue {
+class StreamDevice::Queue : public Stream {
 public:
-  explicit Queue(StreamDevice &device);
-  /// When all that it was given has run.
-  ~Queue();
-
-  void add(std::function<void()> work);
-  void drain();
+  explicit Queue(StreamDevice &device)
+      : Stream(device.streams), device(device) {}
 
   StreamDevice &device;
   std::string text;
-
-private:
-  void run();
-
-  std::condition_variable changed;
-  std::deque<std::function<void()>> works;
-  bool isOver = false, isBusy = false;
-  std::thread thread;
 };
+
+inline StreamDevice::Queue &StreamDevice::at(void *queue) {
+  return static_cast<Queue &>(*static_cast<Stream *>(queue));
+}
 
 } // namespace cp::test
 
