@@ -104,7 +104,7 @@ static void release(void *queue, void *pointer) {
 /// CP_EMULATED_BYTES, for tests of what does not fit.
 static int64_t freeBytes(void *) {
   const char *given = std::getenv("CP_EMULATED_BYTES");
-  return given ? std::atoll(given) : -1;
+  return given ? std::strtoll(given, nullptr, 10) : -1;
 }
 
 /// CP_EMULATED_WITHOUT, operations between commas, for tests of what a device
