@@ -25,11 +25,10 @@ const char *decode(const Call &call, JoinStatesArgs<T> &args) {
   args.decays = in.input<T>("decays", {&d});
   args.y = in.output<T>("y", {&n});
   args.n = n.size;
-  // Written so that nothing overflows.
+  // The sum fits 64 bits without a sign.
   if (!in.error() && args.n > 0 &&
-      (args.first / args.inner >= d.size ||
-       (args.n - 1 + args.first % args.inner) / args.inner >=
-           d.size - args.first / args.inner))
+      (uint64_t(args.first) + uint64_t(args.n - 1)) / uint64_t(args.inner) >=
+          uint64_t(d.size))
     return fail("join_states: decays has d = %lld elements, expected one for "
                 "each %lld of first + n = %lld + %lld states",
                 (long long)d.size, (long long)args.inner, (long long)args.first,

@@ -47,6 +47,10 @@ namespace {
 class Queue : public cp::test::Stream {
 public:
   Queue() : Stream(streams()) {}
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
+  /// What it was given uses the members below.
+  ~Queue() { drain(); }
 
   /// Does it, or has it done in its turn. What it finds wrong is told when it
   /// is known.

@@ -86,6 +86,20 @@ TEST(RingAttention, OddLengthsOnOneRank) {
   EXPECT_EQ(world.failures(), "");
 }
 
+/// Blocks whose bytes no word of four divides.
+TEST(RingAttention, BlocksOfOddSizes) {
+  std::mt19937_64 random(1);
+  Cut cut = {{0}, {0}};
+  Whole whole({1, 9, 9, 1, 1, 5, 3}, CPRT_BF16, {false, 0}, random);
+  World world({3});
+  world.run([&](int64_t rank, cprt_context *context) {
+    Whole part = whole.part({3}, cut, cut, rank), got = part;
+    part.attend(context, {}, {}, &cut, got);
+    got.expectNear(part);
+  });
+  EXPECT_EQ(world.failures(), "");
+}
+
 TEST(RingAttention, EmptyTensors) {
   for (Shape shape : {Shape{0, 8, 8, 2, 1, 3, 3}, Shape{1, 0, 0, 2, 1, 3, 3},
                       Shape{1, 8, 8, 0, 0, 3, 3}, Shape{1, 8, 8, 2, 1, 0, 0}}) {

@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Core/Context.h"
 #include "OnDevice.h"
 
 #include "cp/Layout/Step.h"
 
+#include "gmock/gmock.h"
+
+#include <cmath>
 #include <cstring>
 #include <future>
 
@@ -94,14 +98,14 @@ protected:
   bool isLate = false;
 
   /// Causal attention of a query, a key and a value a rank, and its backward
-  /// pass. All keys are zeros, so that each weighs what others do.
+  /// pass: of ones, of ever larger keys, and of the ranks' numbers.
   struct Ring {
     /// q, k, v, o, lse, the cotangent of o, dq, dk, dv.
     std::array<void *, 9> places;
     int64_t scale = 0;
 
     Ring(cprt_context *context, int64_t rank) {
-      const float own[] = {1, 0, float(rank), 0, 0, 1, 0, 0, 0};
+      const float own[] = {1, keyOf(rank), float(rank), 0, 0, 1, 0, 0, 0};
       for (size_t i = 0; i < places.size(); ++i) {
         places[i] = cprt_device_alloc(context, sizeof(float));
         cprt_upload(context, places[i], &own[i], sizeof(float));
@@ -130,13 +134,77 @@ protected:
       run(context, cprt_ring_attention_grad, {0, 1, 2, 3, 4, 5}, {6, 7, 8});
     }
   };
+  static float keyOf(int64_t rank) { return 0.25F * float(rank); }
+  /// What each query sees of the keys up to its own, added up the plain way.
   void expectAttended(int64_t rank, cprt_context *context, const Ring &ring) {
-    float dv = 0;
-    for (int64_t query = rank; query < numRanks; ++query)
-      dv += 1 / float(query + 1);
-    EXPECT_NEAR(numbers(context, ring.places[3], 1)[0], float(rank) / 2, 1e-6);
-    EXPECT_NEAR(numbers(context, ring.places[8], 1)[0], dv, 1e-6);
+    double o = 0, dq = 0, dk = 0, dv = 0, lse = 0;
+    for (int64_t query = 0; query < numRanks; ++query) {
+      double sum = 0, mean = 0;
+      for (int64_t key = 0; key <= query; ++key) {
+        sum += std::exp(keyOf(key));
+        mean += std::exp(keyOf(key)) * double(key);
+      }
+      mean /= sum;
+      auto weight = [&](int64_t key) { return std::exp(keyOf(key)) / sum; };
+      if (query >= rank) {
+        dv += weight(rank);
+        dk += weight(rank) * (double(rank) - mean);
+      }
+      if (query != rank)
+        continue;
+      o = mean;
+      lse = std::log(sum);
+      for (int64_t key = 0; key <= query; ++key)
+        dq += weight(key) * (double(key) - mean) * keyOf(key);
+    }
+    const std::pair<size_t, double> expected[] = {
+        {3, o}, {4, lse}, {6, dq}, {7, dk}, {8, dv}};
+    for (auto [place, value] : expected)
+      EXPECT_NEAR(numbers(context, ring.places[place], 1)[0], value, 1e-5)
+          << place;
     EXPECT_STREQ(cprt_context_message(context), "");
+  }
+  using MakeFn = std::function<void(int64_t rank, cprt_context *context)>;
+  /// What cannot be started on one rank's device is that rank's failure, and
+  /// nobody waits for what it has not done.
+  void expectTold(const char *kernel, const MakeFn &make) {
+    SCOPED_TRACE(kernel);
+    constexpr int64_t culprit = 1;
+    device.broken = {kernel,
+                     &StreamDevice::at(context(culprit)->queue->handle())};
+    auto start = std::chrono::steady_clock::now();
+    run([&](int64_t rank, cprt_context *context) {
+      // Who waits for nothing in one call learns of it in the next.
+      for (int i = 0; i < 2; ++i)
+        make(rank, context);
+      EXPECT_EQ(awaitFailure(context),
+                rank == culprit ? CPRT_DEVICE_FAILED : CPRT_PEER_FAILED);
+      EXPECT_THAT(cprt_context_message(context),
+                  testing::HasSubstr("out of order"));
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - start,
+              std::chrono::seconds(20));
+    device.broken = {};
+    TearDown();
+    worlds.clear();
+  }
+  void expectAllTold(const std::function<void()> &makeWorlds) {
+    for (int64_t algorithm = 0; algorithm < 5; ++algorithm) {
+      SCOPED_TRACE(algorithm);
+      makeWorlds();
+      // In the transposed scan of one state only the first rank combines any.
+      const char *kernel = algorithm == 4 ? "join_decays" : "join_states";
+      expectTold(kernel, [&](int64_t rank, cprt_context *context) {
+        Scan(context, rank, algorithm).make(context);
+      });
+    }
+    for (const char *kernel :
+         {"attention", "attention_merge", "attention_grad_block"}) {
+      makeWorlds();
+      expectTold(kernel, [&](int64_t rank, cprt_context *context) {
+        Ring(context, rank).make(context);
+      });
+    }
   }
 };
 
@@ -288,6 +356,14 @@ TEST_F(SharedDeviceTest, BlocksGoRoundInTheDevicesOrder) {
   run([&](int64_t rank, cprt_context *context) {
     expectAttended(rank, context, *rings[size_t(rank)]);
   });
+}
+
+TEST_F(NcclOrderTest, WhatADeviceDoesNotStartIsToldAtOnce) {
+  expectAllTold([&] { make(3); });
+}
+
+TEST_F(SharedDeviceTest, WhatADeviceDoesNotStartIsToldAtOnce) {
+  expectAllTold([&] { makeThreads(3); });
 }
 
 /// By those who wait in turn for all ranks before and behind them.

@@ -217,6 +217,11 @@ cprt_status StreamDevice::runKernel(void *opaque,
                                     const cprt_device_call *call) {
   Queue &queue = at(opaque);
   const cprt_buffer &from = call->ins[0], &to = call->outs[0];
+  if (&queue == queue.device.broken.queue &&
+      queue.device.broken.op == call->op) {
+    queue.text = "out of order";
+    return CPRT_DEVICE_FAILED;
+  }
   if (std::string(call->op) == "sum_rows")
     return startSum(queue, from, to);
   if (std::string(call->op) != "copy")

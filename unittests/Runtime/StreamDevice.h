@@ -43,6 +43,11 @@ public:
   /// Copies, sums and other kernels that queues were given, and bytes that went
   /// from and to the host.
   std::atomic<int64_t> copies = 0, sums = 0, kernels = 0, hostBytes = 0;
+  /// Which kernel cannot be started on which queue, for the time to come.
+  struct {
+    std::string op;
+    const Queue *queue = nullptr;
+  } broken;
 
 private:
   static cprt_status startSum(Queue &queue, const cprt_buffer &from,

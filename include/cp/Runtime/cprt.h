@@ -282,7 +282,8 @@ void cprt_require(cprt_context *context, const char *operations);
 /// row of a part may have any. Nothing passes from one sequence to the next,
 /// what is infinite or NaN included; a row that is no token leaves a state as
 /// it is, and its results are 0 (of attention, lse is -inf). Places that count
-/// otherwise between two rows of a call are CPRT_INVALID_ARGUMENT.
+/// otherwise between two rows of a call are CPRT_INVALID_ARGUMENT; on a device
+/// they are not looked at, and what rows see is undefined then.
 ///
 /// Orders. An `order` says what position r of R holds of a dimension: 0,
 /// contiguous, block r of R; 1, zigzag, blocks r and 2R-1-r of 2R; 1 + u,

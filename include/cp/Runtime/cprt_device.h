@@ -22,8 +22,9 @@
 //
 // Collectives work within the device's memory where ranks share it, or their
 // transport reaches it, and the device has kernels of what they do beside
-// `copy`: `sum_rows`, `join_states` and `join_decays`, or those of the blocks
-// of a ring (kernels/cpu/Kernels.h). Elsewhere the host has what they move.
+// `copy`: `sum_rows`; `join_states` and `join_decays`; `attention` and
+// `attention_merge`; `attention_grad_block` and `accumulate`
+// (kernels/cpu/Kernels.h). Elsewhere the host has what they move.
 // Where that keeps the device's order, as NCCL does, they have begun when they
 // return, as kernels have: what goes wrong with one is this context's failure
 // once somebody waits for the device, or as soon as a rank fails or the

@@ -83,8 +83,9 @@ Error Exchange::pull(int64_t from) {
     const Taken::View &view = taken.views[i];
     if (view.isThere)
       continue;
-    if (Error failure = copyMapped(visit.queue, call, *taken.moves[i].target,
-                                   view.buffer, *view.maps))
+    if (Error failure =
+            told(copyMapped(visit.queue, call, *taken.moves[i].target,
+                            view.buffer, *view.maps)))
       return failure;
   }
   return std::nullopt;
@@ -96,6 +97,12 @@ Error Exchange::pullAll() {
       return failure;
   depart();
   return pull(group.position);
+}
+
+Error Exchange::told(Error failure) {
+  if (failure && isInside)
+    context.fail(failure->status, failure->message);
+  return failure;
 }
 
 Failure Exchange::failAll(Failure failure) {

@@ -55,6 +55,10 @@ public:
   /// The same of all ranks, beginning behind this one so that not all of them
   /// turn to the same one at once, and of this one when the others are free.
   Error pullAll();
+  /// For what goes wrong on this rank between entering and leaving: its peers
+  /// hear of it before it waits for them, who may wait for what it has not
+  /// done.
+  Error told(Error failure);
   /// For what every rank finds wrong: all get this failure, or an earlier one.
   Failure failAll(Failure failure);
   /// Lets the peers go as far as it is up to this rank: it takes nothing of

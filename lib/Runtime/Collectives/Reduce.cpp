@@ -254,7 +254,7 @@ static Error sumShared(Context &context, const Descriptor &call,
   List<Taken> peers;
   if (Error failure = takeAll(exchange, group, peers))
     return failure;
-  if (Error failure = sumAll(context, call, peers))
+  if (Error failure = exchange.told(sumAll(context, call, peers)))
     return failure;
   if (std::none_of(sums.begin(), sums.end(),
                    [](const SharedSum &each) { return each.shares(); }))
@@ -350,5 +350,5 @@ Error cp::runtime::operations::reduceScatter(Context &context,
   List<Taken> peers;
   if (Error failure = takeAll(exchange, *group, peers))
     return failure;
-  return sumAll(context, call, peers);
+  return exchange.told(sumAll(context, call, peers));
 }

@@ -54,11 +54,23 @@ public:
         partLse(call.out(1), memory + at.partLse),
         sums(call.out(0), memory + at.sums) {}
 
-  Error enter() { return exchange.enter(ownBlock); }
-  /// As those of the blocks.
-  Error begin(int64_t t) { return blocks.begin(t); }
-  Error finish(int64_t t) { return blocks.finish(t); }
+  Error goRound() {
+    if (Error failure = exchange.enter(ownBlock))
+      return failure;
+    for (int64_t t = 0; t < group.size; ++t)
+      if (Error failure = exchange.told(pass(t)))
+        return failure;
+    return std::nullopt;
+  }
 
+private:
+  Error pass(int64_t t) {
+    if (Error failure = blocks.begin(t))
+      return failure;
+    if (Error failure = attend(t))
+      return failure;
+    return blocks.finish(t);
+  }
   /// Works on block t and adds it to what there is.
   Error attend(int64_t t) {
     Exchange::Work work(exchange);
@@ -81,7 +93,6 @@ public:
     return ring.kernels.merge(call, {ins, 4, outs, 2, nullptr, 0});
   }
 
-private:
   /// A part of o, in the type that sums.
   static Buffer asSum(const Contiguous &tensor) {
     Buffer buffer = tensor.buffer();
@@ -129,19 +140,5 @@ Error cp::runtime::operations::ringAttention(Context &context,
     return Failure{CPRT_OUT_OF_MEMORY,
                    call.title() + ": no room for two blocks of keys and values "
                                   "and a part of the result; use more ranks"};
-  Ring ring(context, call, read, at, memory);
-  if (Error failure = ring.enter())
-    return failure;
-  for (int64_t t = 0; t < read.group().size; ++t) {
-    if (Error failure = ring.begin(t))
-      return failure;
-    if (Error failure = ring.attend(t)) {
-      // Before leaving, for which the peers must know not to wait for blocks.
-      context.fail(failure->status, failure->message);
-      return failure;
-    }
-    if (Error failure = ring.finish(t))
-      return failure;
-  }
-  return std::nullopt;
+  return Ring(context, call, read, at, memory).goRound();
 }

@@ -85,9 +85,28 @@ public:
         rows.data(), int64_t(rows.size() * sizeof(int64_t)), failure));
     return failure;
   }
-  Error enter() { return exchange.enter(ownBlock); }
-  int64_t numSteps() const { return group.size; }
+  Error goRound() {
+    if (Error failure = exchange.enter(ownBlock))
+      return failure;
+    for (int64_t t = 0; t <= group.size; ++t)
+      if (Error failure = exchange.told(step(t)))
+        return failure;
+    return std::nullopt;
+  }
 
+private:
+  /// Step 0 has no block to work on.
+  Error step(int64_t t) {
+    if (Error failure = begin(t))
+      return failure;
+    if (t > 0)
+      if (Error failure = pass(t))
+        return failure;
+    if (t > 0)
+      if (Error failure = handOn(t))
+        return failure;
+    return finish(t);
+  }
   /// Begins to take what step t needs of the previous rank, and the next step's
   /// block.
   Error begin(int64_t t) {
@@ -124,7 +143,6 @@ public:
     return exchange.publish(KeyRing::hasDone(t));
   }
 
-private:
   /// Whether step t's terms are made before the sums that they belong to are
   /// there.
   bool makesTerms(int64_t t) const {
@@ -339,24 +357,5 @@ Error cp::runtime::operations::ringAttentionGrad(Context &context,
   GradRing ring(context, call, read, at, memory);
   if (Error failure = ring.findPositions())
     return failure;
-  if (Error failure = ring.enter())
-    return failure;
-  if (Error failure = ring.begin(0))
-    return failure;
-  if (Error failure = ring.finish(0))
-    return failure;
-  for (int64_t t = 1; t <= ring.numSteps(); ++t) {
-    if (Error failure = ring.begin(t))
-      return failure;
-    if (Error failure = ring.pass(t)) {
-      // Before leaving, for which the peers must know not to wait for sums.
-      context.fail(failure->status, failure->message);
-      return failure;
-    }
-    if (Error failure = ring.handOn(t))
-      return failure;
-    if (Error failure = ring.finish(t))
-      return failure;
-  }
-  return std::nullopt;
+  return ring.goRound();
 }

@@ -152,7 +152,7 @@ static Error passOn(const Scan &scan, int64_t numBlocks, char *memory) {
   Exchange exchange(scan.context, scan.call, scan.group, memory);
   if (Error failure = exchange.enter())
     return failure;
-  return Chain(scan, exchange, numBlocks, memory).run();
+  return exchange.told(Chain(scan, exchange, numBlocks, memory).run());
 }
 
 Error cp::runtime::scanByChain(const Scan &scan, char *memory) {

@@ -208,5 +208,5 @@ Error cp::runtime::scanByDoubling(const Scan &scan, char *memory) {
       return failure;
   if (Error failure = exchange.enter())
     return failure;
-  return doubling.run();
+  return exchange.told(doubling.run());
 }

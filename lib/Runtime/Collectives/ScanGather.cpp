@@ -36,8 +36,8 @@ static Error takeAll(const Scan &scan, char *summaries) {
                                         summaries + piece(part).offset))
       return failure;
   for (int64_t part = 0; part < numParts; ++part)
-    if (Error failure = exchange.fetch(peerOf(part), 0, piece(part),
-                                       summaries + piece(part).offset))
+    if (Error failure = exchange.told(exchange.fetch(
+            peerOf(part), 0, piece(part), summaries + piece(part).offset)))
       return failure;
   return std::nullopt;
 }

@@ -203,15 +203,7 @@ static Error writeTotal(const Scan &scan, char *memory) {
   return unpackTotal(total, scan.call, scan.shape);
 }
 
-Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
-  int64_t numSlots = scan.shape.perRank;
-  for (int64_t slot = 0; slot < numSlots; ++slot)
-    if (Error failure = pack(memory + Staging(scan).summary(slot), scan.call,
-                             scan.shape, slot))
-      return failure;
-  Exchange exchange(scan.context, scan.call, scan.group, memory);
-  if (Error failure = exchange.enter())
-    return failure;
+static Error transpose(const Scan &scan, Exchange &exchange, char *memory) {
   offerSlices(scan, exchange);
   if (Error failure = takeSlices(scan, exchange, memory))
     return failure;
@@ -223,10 +215,22 @@ Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
   offerPrefixes(scan, exchange);
   if (Error failure = exchange.publish(1))
     return failure;
-  if (Error failure = takePrefixes(scan, exchange, memory))
+  return takePrefixes(scan, exchange, memory);
+}
+
+Error cp::runtime::scanTransposed(const Scan &scan, char *memory) {
+  int64_t numSlots = scan.shape.perRank;
+  for (int64_t slot = 0; slot < numSlots; ++slot)
+    if (Error failure = pack(memory + Staging(scan).summary(slot), scan.call,
+                             scan.shape, slot))
+      return failure;
+  Exchange exchange(scan.context, scan.call, scan.group, memory);
+  if (Error failure = exchange.enter())
+    return failure;
+  if (Error failure = exchange.told(transpose(scan, exchange, memory)))
     return failure;
   for (int64_t slot = 0; slot < numSlots; ++slot)
-    if (Error failure = writePrefix(scan, slot, memory))
+    if (Error failure = exchange.told(writePrefix(scan, slot, memory)))
       return failure;
-  return scan.hasTotal ? writeTotal(scan, memory) : std::nullopt;
+  return scan.hasTotal ? exchange.told(writeTotal(scan, memory)) : std::nullopt;
 }

@@ -85,7 +85,7 @@ Error cp::runtime::checkAttentionRule(
   if (places && !rule.causal)
     return call.invalid("there are places without causal, expected causal: "
                         "they say how far back a query sees");
-  // Those on a device its kernel looks at.
+  // Those on a device nobody looks at.
   bool isHere = places && !context.deviceOfCall();
   return isHere ? checkReach(call, queries, *places) : std::nullopt;
 }

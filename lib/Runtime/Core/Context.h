@@ -97,7 +97,11 @@ using Context = cprt_context;
 /// host, until the next call of the context. Null where there is not that much.
 inline char *stagingFor(Context &context, int64_t bytes) {
   DeviceQueue *device = context.deviceOfCall();
-  return device ? device->staging(bytes) : context.memory.staging(bytes);
+  if (!device)
+    return context.memory.staging(bytes);
+  if (bytes > device->stagedBytes())
+    context.memory.countAllocations(1);
+  return device->staging(bytes);
 }
 
 /// Fails a context without the heap, of which there is none left.

@@ -126,10 +126,11 @@ Error DeviceQueue::fillZeros(const Descriptor &call, const Buffer &to) {
 Error DeviceQueue::copyBytes(const Descriptor &call, void *to, const void *from,
                              int64_t bytes) {
   constexpr int64_t stride = 1;
-  int64_t count = bytes / int64_t(sizeOf(DType::F32));
+  DType word = bytes % int64_t(sizeOf(DType::F32)) ? DType::BF16 : DType::F32;
+  int64_t count = bytes / int64_t(sizeOf(word));
   if (count == 0 || to == from)
     return std::nullopt;
-  Buffer there = {to, DType::F32, 1, &count, &stride};
+  Buffer there = {to, word, 1, &count, &stride};
   return copy(call, there,
-              {const_cast<void *>(from), DType::F32, 1, &count, &stride});
+              {const_cast<void *>(from), word, 1, &count, &stride});
 }

@@ -83,12 +83,13 @@ public:
   /// has 8 bytes.
   Error fill(const Descriptor &call, const Buffer &to, const void *element);
   Error fillZeros(const Descriptor &call, const Buffer &to);
-  /// Of a number that 4 divides.
+  /// Of an even number.
   Error copyBytes(const Descriptor &call, void *to, const void *from,
                   int64_t bytes);
   /// Memory for the terms of a sum, and for what a scan stages, until more is
   /// asked for. Null where there is not that much.
   char *termMemory(int64_t bytes) { return grown(terms, size_t(bytes)); }
+  int64_t stagedBytes() const { return int64_t(staged.bytes); }
   char *staging(int64_t bytes) {
     return grown(staged, size_t(std::max<int64_t>(bytes, 1)));
   }

@@ -17,7 +17,7 @@ using namespace cp::runtime;
 /// How often the thread looks.
 static constexpr std::chrono::milliseconds pause{10};
 /// Messages of a rank that runs ahead of its device; each keeps some words on
-/// the card. Of a group of two that is half as many calls.
+/// the card. Fewer than the calls of a group that are remembered (Whereabouts).
 static constexpr size_t mostPending = 1024;
 
 MessageWait Trail::waitOf(const Step &step, MessageWait::Kind kind) const {

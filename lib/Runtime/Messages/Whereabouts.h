@@ -78,7 +78,7 @@ public:
     };
     uint64_t number = 0;
     /// A rank whose device works behind it may be ahead by as many.
-    std::array<Call, 512> last = {};
+    std::array<Call, 1536> last = {};
 
     Call &at(uint64_t n) { return last[n % last.size()]; }
     bool knows(uint64_t n) const {
