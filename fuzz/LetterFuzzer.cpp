@@ -38,8 +38,7 @@ public:
           }));
     for (int64_t rank = 1; rank < numRanks; ++rank) {
       Whereabouts &each = *ranks[size_t(rank)];
-      each.enter(each.callsOf(group), call);
-      each.waitFor(rank - 1, group, WaitedCall::of(call));
+      each.waitFor(rank - 1, group, each.enter(each.callsOf(group), call));
     }
   }
 

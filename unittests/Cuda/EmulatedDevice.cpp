@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernels.h"
+#include "HeldCall.h"
 #include "Stream.h"
 extern "C" {
 #include "Room.h"
@@ -22,7 +23,6 @@ extern "C" {
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -124,58 +124,21 @@ static int hasKernel(void *, const char *op, cprt_dtype dtype) {
          (isOfLibrary(op) || cuda::findKernel(op, DType(dtype)));
 }
 
-namespace {
-/// A call whose words are its own.
-class KernelCall {
-public:
-  explicit KernelCall(const cprt_device_call &call)
-      : op(call.op), dtype(DType(call.dtype)), numIns(call.num_ins),
-        attributes(call.attributes, call.attributes + call.num_attributes) {
-    std::for_each(call.ins, call.ins + call.num_ins, adder());
-    std::for_each(call.outs, call.outs + call.num_outs, adder());
-  }
-
-  std::string run(Queue &queue) const {
-    Call made = {buffers.data(),          numIns,
-                 buffers.data() + numIns, buffers.size() - numIns,
-                 attributes.data(),       attributes.size()};
-    cuda::noteFaultsAt(queue.faults);
-    cuda::multiplyWith(test::multiplyOnHost, nullptr);
-    const char *message = isOfLibrary(op)
-                              ? test::multiplyOnHost(nullptr, op, dtype, made)
-                              : cuda::findKernel(op, dtype)(made, &queue);
-    return message ? message : "";
-  }
-
-private:
-  std::function<void(const cprt_buffer &)> adder() {
-    return [this](const cprt_buffer &buffer) {
-      std::vector<int64_t> &each = words.emplace_back();
-      auto add = [&](const int64_t *from) {
-        if (from)
-          each.insert(each.end(), from, from + buffer.rank);
-      };
-      add(buffer.sizes);
-      add(buffer.strides);
-      buffers.push_back({buffer.data, DType(buffer.dtype), buffer.rank,
-                         each.data(), each.data() + buffer.rank});
-    };
-  }
-
-  const char *const op;
-  const DType dtype;
-  const size_t numIns;
-  const std::vector<int64_t> attributes;
-  std::deque<std::vector<int64_t>> words;
-  std::vector<Buffer> buffers;
-};
-} // namespace
+static std::string runHeld(Queue &queue, const cp::test::HeldCall &held) {
+  cuda::noteFaultsAt(queue.faults);
+  cuda::multiplyWith(test::multiplyOnHost, nullptr);
+  const char *message =
+      isOfLibrary(held.op)
+          ? test::multiplyOnHost(nullptr, held.op, held.dtype, held.get())
+          : cuda::findKernel(held.op, held.dtype)(held.get(), &queue);
+  return message ? message : "";
+}
 
 static cprt_status run(void *opaque, const cprt_device_call *call) {
   Queue &queue = at(opaque);
-  return queue.give([&queue, made = std::make_shared<KernelCall>(*call)] {
-    return made->run(queue);
-  });
+  auto held = std::make_shared<cp::test::HeldCall>(
+      *call, [](const cprt_buffer &buffer) { return buffer.data; });
+  return queue.give([&queue, held] { return runHeld(queue, *held); });
 }
 
 static cprt_status launch(void *queue, const cprt_kernel *kernel,

@@ -41,6 +41,17 @@ void checkRing(RandomCase &c, const Case &where, cprt_dtype dtype, Rule rule) {
   }
 }
 
+/// On a line of so many ranks.
+void expectEqualOnLine(int64_t ranks, const Whole &whole, const Cut &cut) {
+  World world({ranks});
+  world.run([&](int64_t rank, cprt_context *context) {
+    Whole part = whole.part({ranks}, cut, cut, rank), got = part;
+    part.attend(context, {}, {}, &cut, got);
+    got.expectNear(part);
+  });
+  EXPECT_EQ(world.failures(), "");
+}
+
 } // namespace
 
 TEST(RingAttention, EqualsOneRank) {
@@ -61,13 +72,7 @@ TEST(RingAttention, KeysOfAnotherSequence) {
   SCOPED_TRACE(testing::Message() << c);
   Cut cut = {{0}, {1}};
   Whole whole({2, 18, 24, 4, 2, 5, 3}, CPRT_F64, {false, 0}, c.random);
-  World world({3});
-  world.run([&](int64_t rank, cprt_context *context) {
-    Whole part = whole.part({3}, cut, cut, rank), got = part;
-    part.attend(context, {}, {}, &cut, got);
-    got.expectNear(part);
-  });
-  EXPECT_EQ(world.failures(), "");
+  expectEqualOnLine(3, whole, cut);
 }
 
 /// One rank holds everything, in whatever order and of whatever length.
@@ -91,13 +96,7 @@ TEST(RingAttention, BlocksOfOddSizes) {
   std::mt19937_64 random(1);
   Cut cut = {{0}, {0}};
   Whole whole({1, 9, 9, 1, 1, 5, 3}, CPRT_BF16, {false, 0}, random);
-  World world({3});
-  world.run([&](int64_t rank, cprt_context *context) {
-    Whole part = whole.part({3}, cut, cut, rank), got = part;
-    part.attend(context, {}, {}, &cut, got);
-    got.expectNear(part);
-  });
-  EXPECT_EQ(world.failures(), "");
+  expectEqualOnLine(3, whole, cut);
 }
 
 TEST(RingAttention, EmptyTensors) {
@@ -106,13 +105,7 @@ TEST(RingAttention, EmptyTensors) {
     std::mt19937_64 random(1);
     Cut cut = {{0}, {1}};
     Whole whole(shape, CPRT_F32, {true, 0}, random);
-    World world({2});
-    world.run([&](int64_t rank, cprt_context *context) {
-      Whole part = whole.part({2}, cut, cut, rank), got = part;
-      part.attend(context, {}, {}, &cut, got);
-      got.expectNear(part);
-    });
-    EXPECT_EQ(world.failures(), "");
+    expectEqualOnLine(2, whole, cut);
   }
 }
 

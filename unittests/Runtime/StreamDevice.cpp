@@ -8,7 +8,7 @@
 #include "StreamDevice.h"
 
 #include "Harness.h"
-#include "Kernels.h"
+#include "HeldCall.h"
 
 #include "gtest/gtest.h"
 
@@ -49,6 +49,12 @@ char *StreamDevice::reach(const void *there, size_t bytes) const {
   if (at < hidden || at + bytes > hidden + capacity)
     return nullptr;
   return reachable + (at - hidden);
+}
+
+int64_t StreamDevice::numStarted(const std::string &op) const {
+  std::lock_guard<std::mutex> lock(streams.mutex);
+  auto found = started.find(op);
+  return found == started.end() ? 0 : found->second;
 }
 
 size_t StreamDevice::numBlocks() const {
@@ -92,152 +98,37 @@ void StreamDevice::release(Queue &queue, void *block) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A strided box, as it is when it is started.
-struct Copy {
-  std::vector<int64_t> sizes, toStrides, fromStrides;
-  size_t element;
-
-  void run(char *to, const char *from, size_t dim = 0) const {
-    if (dim == sizes.size()) {
-      std::memcpy(to, from, element);
-      return;
-    }
-    for (int64_t i = 0; i < sizes[dim]; ++i)
-      run(to + i * toStrides[dim] * int64_t(element),
-          from + i * fromStrides[dim] * int64_t(element), dim + 1);
-  }
-};
-} // namespace
-
-static float wideOf(uint16_t bits) {
-  uint32_t word = uint32_t(bits) << 16;
-  float value;
-  std::memcpy(&value, &word, sizeof value);
-  return value;
-}
-static float wideOf(float value) { return value; }
-static double wideOf(double value) { return value; }
-
-static void store(uint16_t &to, float value) {
-  auto rounded = float(roundedToBF16(value));
-  uint32_t bits;
-  std::memcpy(&bits, &rounded, sizeof bits);
-  to = uint16_t(bits >> 16);
-}
-template <typename T> static void store(T &to, T value) { to = value; }
-
-/// Rows of `width` numbers, `stride` apart, added up in their order.
-template <typename T>
-static void sumRows(char *to, const char *from, int64_t rows, int64_t width,
-                    int64_t stride) {
-  auto *sums = reinterpret_cast<T *>(to);
-  auto *terms = reinterpret_cast<const T *>(from);
-  for (int64_t i = 0; i < width; ++i) {
-    auto sum = wideOf(terms[i]);
-    for (int64_t row = 1; row < rows; ++row)
-      sum += wideOf(terms[row * stride + i]);
-    store(sums[i], sum);
-  }
+void *StreamDevice::placeOf(const cprt_buffer &buffer) const {
+  // What has no elements may be anywhere.
+  if (!buffer.data || std::count(buffer.sizes, buffer.sizes + buffer.rank, 0))
+    return buffer.data;
+  char *place = reach(buffer.data, cprt_dtype_size(buffer.dtype));
+  EXPECT_NE(place, nullptr) << "of what is not the device's";
+  return place;
 }
 
-cprt_status StreamDevice::startSum(Queue &queue, const cprt_buffer &from,
-                                   const cprt_buffer &to) {
-  auto bytes = size_t(to.sizes[0]) * cprt_dtype_size(to.dtype);
-  char *target = queue.device.reach(to.data, bytes);
-  const char *source = queue.device.reach(from.data, bytes);
-  EXPECT_NE(target, nullptr) << "a sum in what is not the device's";
-  EXPECT_NE(source, nullptr) << "a sum of what is not the device's";
-  auto *sum = to.dtype == CPRT_F32   ? sumRows<float>
-              : to.dtype == CPRT_F64 ? sumRows<double>
-                                     : sumRows<uint16_t>;
-  ++queue.device.sums;
-  queue.add(
-      [=, rows = from.sizes[0], width = from.sizes[1],
-       stride = from.strides[0]] { sum(target, source, rows, width, stride); });
-  return CPRT_OK;
-}
-
-namespace {
-/// A call of one of the host's kernels, as the device's memory is reached.
-class HostCall {
-public:
-  HostCall(const StreamDevice &device, const cprt_device_call &call)
-      : attributes(call.attributes, call.attributes + call.num_attributes),
-        numIns(call.num_ins), numOuts(call.num_outs) {
-    kernel = cp::kernels::findCpuKernel(call.op, cp::kernels::DType(call.dtype),
-                                        cp::kernels::KernelSet::Reference);
-    auto add = [&](const cprt_buffer &buffer) {
-      std::vector<int64_t> &each = words.emplace_back(
-          buffer.sizes, buffer.sizes + (buffer.sizes ? buffer.rank : 0));
-      if (buffer.strides)
-        each.insert(each.end(), buffer.strides, buffer.strides + buffer.rank);
-      auto *data = static_cast<char *>(buffer.data);
-      // What has no elements may be anywhere.
-      if (data && !std::count(each.data(), each.data() + buffer.rank, 0)) {
-        data = device.reach(data, cprt_dtype_size(buffer.dtype));
-        EXPECT_NE(data, nullptr) << "of what is not the device's";
-      }
-      buffers.push_back({data, cp::kernels::DType(buffer.dtype), buffer.rank,
-                         each.data(), each.data() + buffer.rank});
-    };
-    std::for_each(call.ins, call.ins + call.num_ins, add);
-    std::for_each(call.outs, call.outs + call.num_outs, add);
-  }
-
-  const char *run() const {
-    cp::kernels::Call call = {buffers.data(),          numIns,
-                              buffers.data() + numIns, numOuts,
-                              attributes.data(),       attributes.size()};
-    call.isOnDevice = true;
-    return kernel(call);
-  }
-
-private:
-  cp::kernels::KernelFn kernel;
-  std::vector<int64_t> attributes;
-  std::deque<std::vector<int64_t>> words;
-  std::vector<cp::kernels::Buffer> buffers;
-  size_t numIns, numOuts;
-};
-} // namespace
-
-cprt_status StreamDevice::startKernel(Queue &queue,
-                                      const cprt_device_call &call) {
-  ++queue.device.kernels;
-  auto made = std::make_shared<HostCall>(queue.device, call);
-  queue.add([made] {
-    const char *wrong = made->run();
-    EXPECT_EQ(wrong, nullptr) << wrong;
-  });
-  return CPRT_OK;
-}
-
+/// By the host's kernels.
 cprt_status StreamDevice::runKernel(void *opaque,
                                     const cprt_device_call *call) {
   Queue &queue = at(opaque);
-  const cprt_buffer &from = call->ins[0], &to = call->outs[0];
-  if (&queue == queue.device.broken.queue &&
-      queue.device.broken.op == call->op) {
+  StreamDevice &device = queue.device;
+  if (&queue == device.broken.queue && device.broken.op == call->op) {
     queue.text = "out of order";
     return CPRT_DEVICE_FAILED;
   }
-  if (std::string(call->op) == "sum_rows")
-    return startSum(queue, from, to);
-  if (std::string(call->op) != "copy")
-    return startKernel(queue, *call);
-  auto words = [&](const int64_t *first) {
-    return std::vector<int64_t>(first, first + from.rank);
-  };
-  Copy copy = {words(from.sizes), words(to.strides), words(from.strides),
-               cprt_dtype_size(from.dtype)};
-  EXPECT_EQ(copy.sizes, words(to.sizes));
-  char *target = queue.device.reach(to.data, copy.element);
-  const char *source = queue.device.reach(from.data, copy.element);
-  EXPECT_NE(target, nullptr) << "a copy to what is not the device's";
-  EXPECT_NE(source, nullptr) << "a copy of what is not the device's";
-  ++queue.device.copies;
-  queue.add([=] { copy.run(target, source); });
+  {
+    std::lock_guard<std::mutex> lock(device.streams.mutex);
+    ++device.started[call->op];
+  }
+  auto held = std::make_shared<HeldCall>(
+      *call, [&](const cprt_buffer &buffer) { return device.placeOf(buffer); });
+  queue.add([held] {
+    cp::kernels::Call made = held->get();
+    made.isOnDevice = true;
+    const char *wrong = cp::kernels::findCpuKernel(
+        held->op, held->dtype, cp::kernels::KernelSet::Reference)(made);
+    EXPECT_EQ(wrong, nullptr) << wrong;
+  });
   return CPRT_OK;
 }
 

@@ -40,9 +40,10 @@ public:
   char *reach(const void *there, size_t bytes) const;
   /// Blocks of its memory that have not been released.
   size_t numBlocks() const;
-  /// Copies, sums and other kernels that queues were given, and bytes that went
-  /// from and to the host.
-  std::atomic<int64_t> copies = 0, sums = 0, kernels = 0, hostBytes = 0;
+  /// How often queues were given a kernel.
+  int64_t numStarted(const std::string &op) const;
+  /// Bytes that went from and to the host.
+  std::atomic<int64_t> hostBytes = 0;
   /// Which kernel cannot be started on which queue, for the time to come.
   struct {
     std::string op;
@@ -50,9 +51,7 @@ public:
   } broken;
 
 private:
-  static cprt_status startSum(Queue &queue, const cprt_buffer &from,
-                              const cprt_buffer &to);
-  static cprt_status startKernel(Queue &queue, const cprt_device_call &call);
+  void *placeOf(const cprt_buffer &buffer) const;
   static cprt_status runKernel(void *queue, const cprt_device_call *call);
   void *allocate(int64_t bytes);
   void release(Queue &queue, void *block);
@@ -65,6 +64,7 @@ private:
 
   /// Its mutex is around all of these too.
   Streams streams;
+  std::map<std::string, int64_t> started;
   size_t used = 0;
   std::map<void *, size_t> blocks;
   std::map<size_t, std::vector<void *>> spare;

@@ -59,7 +59,7 @@ Error Exchange::enter(MovesFn first) {
 
 Error Exchange::nextRound(MovesFn next) {
   moves = next;
-  return group.channel ? group.channel->nextRound(moves) : std::nullopt;
+  return group.channel ? told(group.channel->nextRound(moves)) : std::nullopt;
 }
 
 Error Exchange::take(int64_t from, Taken &taken) {
@@ -68,7 +68,7 @@ Error Exchange::take(int64_t from, Taken &taken) {
   if (!moves)
     return std::nullopt;
   if (!isOwn(from))
-    return group.channel->take(from, taken);
+    return told(group.channel->take(from, taken));
   moves(from, from, taken.moves);
   for (const Move &move : taken.moves)
     taken.views.push_back({call.allBuffers()[move.source], &move.maps, false});

@@ -36,13 +36,8 @@ int64_t StagedParts::add(int64_t bytes) {
   return begin;
 }
 
-std::optional<int64_t> StagedParts::bytes() const {
-  return fits ? std::optional(end) : std::nullopt;
-}
-
 char *StagedParts::memoryOf(Context &context) const {
-  std::optional<int64_t> wanted = bytes();
-  return wanted ? stagingFor(context, *wanted) : nullptr;
+  return fits ? stagingFor(context, end) : nullptr;
 }
 
 KeySlots::KeySlots(StagedParts &parts, const Buffer &k, const Buffer &v,

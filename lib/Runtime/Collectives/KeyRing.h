@@ -43,9 +43,8 @@ class StagedParts {
 public:
   /// Rounded up to what any element is aligned to.
   int64_t add(int64_t bytes);
-  /// The bytes of all parts; nothing when they do not fit 63 bits.
-  std::optional<int64_t> bytes() const;
-  /// So many, where the buffers of the call are; null where there is no room.
+  /// The memory of all parts, where the buffers of the call are; null where
+  /// there is no room, or the bytes do not fit 63 bits.
   char *memoryOf(Context &context) const;
 
 private:

@@ -99,12 +99,12 @@ private:
   Error step(int64_t t) {
     if (Error failure = begin(t))
       return failure;
-    if (t > 0)
+    if (t > 0) {
       if (Error failure = pass(t))
         return failure;
-    if (t > 0)
       if (Error failure = handOn(t))
         return failure;
+    }
     return finish(t);
   }
   /// Begins to take what step t needs of the previous rank, and the next step's

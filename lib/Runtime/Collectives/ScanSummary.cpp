@@ -173,21 +173,16 @@ static const char *combineUnits(const char *left, const char *right,
 Error cp::runtime::writeIdentity(const Descriptor &call,
                                  const SummaryShape &shape, int64_t slot) {
   static constexpr float ones32[] = {1, 1};
-  static constexpr double one64 = 1, zero = 0;
+  static constexpr double one64 = 1;
   if (shape.own)
     return unpack(combineUnits(nullptr, nullptr, shape, shape.units()), call,
                   shape, slot);
   const void *one =
       shape.dtype == DType::F32 ? ones32 : static_cast<const void *>(&one64);
   SlotView decays(call.out(0), shape, slot), states(call.out(1), shape, slot);
-  if (!shape.queue) {
-    fill(decays.buffer(), one);
-    fill(states.buffer(), &zero);
-    return std::nullopt;
-  }
-  if (Error failure = shape.queue->fill(call, decays.buffer(), one))
+  if (Error failure = fill(shape.queue, call, decays.buffer(), one))
     return failure;
-  return shape.queue->fill(call, states.buffer(), &zero);
+  return fillZeros(shape.queue, call, states.buffer());
 }
 
 namespace {

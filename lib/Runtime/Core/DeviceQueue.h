@@ -86,7 +86,7 @@ public:
   /// Of an even number.
   Error copyBytes(const Descriptor &call, void *to, const void *from,
                   int64_t bytes);
-  /// Memory for the terms of a sum, and for what a scan stages, until more is
+  /// Memory for the terms of a sum, and for what a call stages, until more is
   /// asked for. Null where there is not that much.
   char *termMemory(int64_t bytes) { return grown(terms, size_t(bytes)); }
   int64_t stagedBytes() const { return int64_t(staged.bytes); }
@@ -134,7 +134,7 @@ private:
   char *mirror = nullptr;
   size_t mirrorBytes = 0;
   /// Of buffers with gaps, of blocks that come from the host, of sums, and of
-  /// scans.
+  /// what calls stage.
   Area packed, blocks, terms, staged;
 };
 
@@ -145,6 +145,14 @@ inline Error copyMapped(DeviceQueue *queue, const Descriptor &call,
   if (queue)
     return queue->copyMapped(call, to, from, maps);
   copyMapped(to, from, maps);
+  return std::nullopt;
+}
+
+inline Error fill(DeviceQueue *queue, const Descriptor &call, const Buffer &to,
+                  const void *element) {
+  if (queue)
+    return queue->fill(call, to, element);
+  fill(to, element);
   return std::nullopt;
 }
 

@@ -141,7 +141,7 @@ Error MessageChannel::outgoing(int64_t to, MovesFn moves, cprt_message &made) {
         made = message(to, false, roundLane, row, bundle.bytes);
         return std::nullopt;
       }
-  char *memory = bundle.bytes ? roundMirrors().take(bundle.bytes) : nullptr;
+  char *memory = bundle.bytes ? mirrorsOfCall().take(bundle.bytes) : nullptr;
   Bundle places;
   for (const Move &move : list) {
     Packed packed(buffers[move.source], move.maps);
@@ -170,7 +170,7 @@ cprt_message MessageChannel::incomingOf(int64_t from, MovesFn moves) {
       }
   for (const Move &move : in.moves)
     in.packed.emplace_back(visit->call.allBuffers()[move.source], move.maps);
-  in.memory = bundle.bytes ? roundMirrors().take(bundle.bytes) : nullptr;
+  in.memory = bundle.bytes ? mirrorsOfCall().take(bundle.bytes) : nullptr;
   return message(from, true, roundLane, in.memory, bundle.bytes);
 }
 
@@ -341,7 +341,7 @@ Error MessageChannel::reclaim(Lane lane, int64_t pending) {
 }
 
 Error MessageChannel::window(int64_t, Piece piece, const char *&data) {
-  data = roundMirrors().take(piece.bytes);
+  data = mirrorsOfCall().take(piece.bytes);
   return std::nullopt;
 }
 

@@ -65,7 +65,7 @@ private:
   Error startRound(MovesFn moves);
   Error outgoing(int64_t to, MovesFn moves, cprt_message &made);
   cprt_message incomingOf(int64_t from, MovesFn moves);
-  Mirrors &roundMirrors() { return visit->queue ? onDevice : mirrors; }
+  Mirrors &mirrorsOfCall() { return visit->queue ? onDevice : mirrors; }
   cprt_message message(int64_t peer, bool isReceive, int32_t lane,
                        const char *data, int64_t bytes) const;
   Error post(const std::vector<cprt_message> &messages,
