@@ -81,7 +81,8 @@ protected:
   /// A stream that comes to nothing before all ranks have returned, or gives
   /// up.
   void *closedGate() {
-    constexpr std::chrono::seconds patience{20};
+    // `wait_for` takes it by reference, and the stream outlives this call.
+    static constexpr std::chrono::seconds patience{20};
     void *gate = device.openQueue();
     StreamDevice::at(gate).add([&] {
       isLate = haveReturned.get_future().wait_for(patience) !=
