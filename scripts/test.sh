@@ -42,8 +42,8 @@ run_properties() { # cases
     build/bin/CPPropertyTests --seed=SEED "--cases=$each"
 }
 
-# Tensors on a device that moves them and combines states. What a run says is shown
-# if it fails.
+# Tensors on a device that moves them and combines states; of the scans' numbers of
+# ranks each seed tries one. What a run says is shown if it fails.
 run_delays() { # seeds
   local moving='AllToAll.MovesL*:AllToAll.N*:Halo.TwoRanks:Halo.Reaches*:Move.M*'
   moving+=':Move.GathersS*:NcclOrder*:NcclTest.WhatAD*:SharedD*'
@@ -51,7 +51,8 @@ run_delays() { # seeds
   moving+=':*Scan.AllAlgorithmsOnOneTo*:ScanTotal.OfManyS*'
   # shellcheck disable=SC2016 # The shell that xargs starts expands it.
   seq 1 "$1" | xargs -P "$((4 * $(nproc)))" -I DRAWN bash -c '
-    export CP_TEST_SEED=DRAWN CP_TEST_TRANSPORT=nccl CP_TEST_DEVICE=stream
+    export CP_TEST_SEED=DRAWN CP_TEST_ONE_LINE=1
+    export CP_TEST_TRANSPORT=nccl CP_TEST_DEVICE=stream
     said=$(build/bin/CPRuntimeTests --gtest_brief=1 "--gtest_filter=$0" 2>&1) ||
       { printf "seed DRAWN\n%s\n" "$said"; exit 1; }' "$moving"
 }

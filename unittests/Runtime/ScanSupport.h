@@ -57,7 +57,8 @@ Array everySecond(Array both, int64_t slot);
 /// Also tells zeros of different signs apart.
 void expectSameBits(const std::vector<Array> &a, const std::vector<Array> &b);
 
-/// Runs `body` on lines of so many ranks.
+/// Runs `body` on lines of so many ranks; where CP_TEST_ONE_LINE is set on that
+/// one of them which the seed says, for who tries many seeds.
 void forEachLine(const Sizes &lengths,
                  const std::function<void(RandomCase &)> &body);
 
