@@ -108,7 +108,8 @@ function(cp_add_compiler_library name)
 endfunction()
 
 # The archives alone: their targets bring compressors and a solver along.
-set(CP_LLVM_SUPPORT "$<TARGET_FILE:LLVMSupport>;$<TARGET_FILE:LLVMDemangle>")
+set(CP_LLVM_SUPPORT "$<TARGET_FILE:LLVMTargetParser>"
+  "$<TARGET_FILE:LLVMSupport>" "$<TARGET_FILE:LLVMDemangle>")
 
 # cp_add_support_library(<name> sources...): a library that takes of LLVM its
 # support library alone. Programs with MLIR have that in libLLVM.so; those with the

@@ -13,6 +13,8 @@
 
 #include "cp/Compile/Artifact.h"
 #include "cp/Compile/Origin.h"
+#include "cp/Execution/FileSeal.h"
+#include "cp/Execution/Processor.h"
 
 #include "ArtifactHeader.h"
 #include "ArtifactTables.h"
@@ -131,6 +133,23 @@ targetOf(const ArtifactOptions &options) {
   return builder;
 }
 
+/// What the code asks of the processor that it runs on: those features that
+/// whoever loads it can find out about too.
+static json::Object processorOf(const orc::JITTargetMachineBuilder &builder) {
+  const Triple &triple = builder.getTargetTriple();
+  std::string message, features = builder.getFeatures().getString();
+  const Target *target = TargetRegistry::lookupTarget(triple, message);
+  std::unique_ptr<MCSubtargetInfo> info(
+      target ? target->createMCSubtargetInfo(triple, builder.getCPU(), features)
+             : nullptr);
+  std::vector<std::string> used;
+  if (info)
+    for (const std::string &feature : knownFeatures())
+      if (info->checkFeatures("+" + feature))
+        used.push_back(feature);
+  return json::Object{{"cpu", builder.getCPU()}, {"features", join(used, ",")}};
+}
+
 /// Gives symbols names that no other program of the file has, and none that
 /// other files see.
 static void hideSymbols(Module &module, StringRef entry, size_t number) {
@@ -192,6 +211,24 @@ static Error writeHeaders(Workshop &workshop) {
   return Error::success();
 }
 
+/// Behind the bytes that a file has.
+static std::error_code addSeal(const std::string &path) {
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false,
+                                    /*RequiresNullTerminator=*/false);
+  if (!file)
+    return file.getError();
+  std::string seal = sealOf((*file)->getBuffer());
+  std::error_code code;
+  raw_fd_ostream os(path, code, sys::fs::OF_Append);
+  if (code)
+    return code;
+  os << seal;
+  os.close();
+  code = os.error();
+  os.clear_error();
+  return code;
+}
+
 static Error link(const Workshop &workshop, const std::string &path) {
   const char *named = std::getenv("CC");
   std::string compiler = named && *named ? named : "cc";
@@ -232,6 +269,8 @@ static Error link(const Workshop &workshop, const std::string &path) {
   std::string partial = path + ".partial";
   std::error_code code = sys::fs::copy_file(made, partial);
   if (!code)
+    code = addSeal(partial);
+  if (!code)
     code = sys::fs::rename(partial, path);
   if (code) {
     [[maybe_unused]] std::error_code left = sys::fs::remove(partial);
@@ -250,10 +289,9 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
   auto programs = lowerPrograms(module, options);
   if (!programs)
     return programs.takeError();
-  std::string origin;
-  raw_string_ostream(origin)
-      << json::Value(originOf(programs->front().local.stage, options));
-  Expected<ArtifactTables> tables = artifactTables(*programs, origin);
+  Expected<ArtifactTables> tables = artifactTables(
+      *programs, originOf(programs->front().local.stage, options),
+      processorOf(*target));
   if (!tables)
     return tables.takeError();
   Expected<Workshop> workshop = Workshop::open();

@@ -260,20 +260,31 @@ static Error checkTypes(ArrayRef<LoweredProgram> programs) {
   return Error::success();
 }
 
+static std::string tablesOf(ArrayRef<LoweredProgram> programs,
+                            json::Object origin) {
+  std::string text, tables;
+  raw_string_ostream(text) << json::Value(std::move(origin));
+  raw_string_ostream os(tables);
+  TableWriter(os).write(programs, text);
+  return tables;
+}
+
 Expected<ArtifactTables> artifactTables(ArrayRef<LoweredProgram> programs,
-                                        StringRef origin) {
+                                        json::Object origin,
+                                        json::Object processor) {
   if (Error error = checkTypes(programs))
     return error;
-  std::string tables;
-  raw_string_ostream os(tables);
-  TableWriter(os).write(programs, origin);
-  // Code does not have the names of arguments, and tables have.
-  uint64_t hash = xxh3_64bits(arrayRefFromStringRef(tables));
+  // Code does not have the names of arguments, and tables have. One program for
+  // two processors stays one.
+  uint64_t hash =
+      xxh3_64bits(arrayRefFromStringRef(tablesOf(programs, origin)));
   for (const LoweredProgram &program : programs)
     hash = 31 * hash + hashOf(*program.local.module);
-  os << roundings;
-  return ArtifactTables{
-      "#define CP_HASH " + std::to_string(hash) + "u\n" + tables, hash};
+  origin["processor"] = std::move(processor);
+  return ArtifactTables{"#define CP_HASH " + std::to_string(hash) + "u\n" +
+                            tablesOf(programs, std::move(origin)) +
+                            roundings.str(),
+                        hash};
 }
 
 } // namespace cp

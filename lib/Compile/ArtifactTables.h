@@ -9,6 +9,7 @@
 #define CP_LIB_COMPILE_ARTIFACTTABLES_H
 
 #include "LocalProgram.h"
+#include "llvm/Support/JSON.h"
 
 namespace cp {
 
@@ -24,10 +25,12 @@ struct ArtifactTables {
 };
 
 /// The tables of cprt_program.h in C, with the function cp_program that returns
-/// them, and what else the code calls. `origin` is JSON (originOf). Errors: a
-/// tensor of a type that the runtime has not.
+/// them, and what else the code calls. They say `origin` (originOf), and what
+/// `processor` the code is for. Errors: a tensor of a type that the runtime has
+/// not.
 llvm::Expected<ArtifactTables>
-artifactTables(llvm::ArrayRef<LoweredProgram> programs, llvm::StringRef origin);
+artifactTables(llvm::ArrayRef<LoweredProgram> programs,
+               llvm::json::Object origin, llvm::json::Object processor);
 
 } // namespace cp
 

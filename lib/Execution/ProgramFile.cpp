@@ -7,6 +7,8 @@
 
 #include "cp/Execution/ProgramFile.h"
 
+#include "cp/Execution/FileSeal.h"
+#include "cp/Execution/Processor.h"
 #include "cp/Execution/RuntimeType.h"
 #include "cp/Runtime/ProgramLayout.h"
 
@@ -18,6 +20,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <optional>
 
 namespace fs = llvm::sys::fs;
 
@@ -136,33 +139,51 @@ static llvm::Error read(const cprt_program &program,
   return llvm::Error::success();
 }
 
-/// A file that was cut off would be mapped all the same, and to read behind its
-/// end ends the process. What it says of its sections is at its end.
-static llvm::Error checkLength(const std::string &path) {
+/// Where a library ends by its own word: its sections are told of at its end.
+/// Nothing of what is none.
+static std::optional<uint64_t> endOf(llvm::StringRef bytes) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof header)
+    return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64)
+    return std::nullopt;
+  return header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize;
+}
+
+/// A file that was cut off or damaged would be mapped all the same, and end the
+/// process that reads it. Older programs, and such as somebody has stripped,
+/// have no seal.
+static llvm::Error checkWhole(const std::string &path) {
   fs::file_status status;
   if (std::error_code code = fs::status(path, status))
     return llvm::createStringError(path + ": " + code.message());
   if (!fs::is_regular_file(status))
     return llvm::createStringError(path + ": expected a regular file");
-  auto file = llvm::MemoryBuffer::getFileSlice(path, sizeof(Elf64_Ehdr), 0);
-  Elf64_Ehdr header;
-  if (!file || status.getSize() < sizeof header)
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  // Who loads it says why it cannot be read.
+  std::optional<uint64_t> end;
+  if (file)
+    end = endOf((*file)->getBuffer());
+  if (!end)
     return llvm::Error::success();
-  std::memcpy(&header, (*file)->getBufferStart(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64)
+  llvm::StringRef bytes = (*file)->getBuffer();
+  if (*end > bytes.size())
+    return llvm::createStringError(
+        path + ": has " + std::to_string(bytes.size()) +
+        " bytes, but what it says of itself ends at " + std::to_string(*end) +
+        "; copy it anew");
+  if (*end == bytes.size() || isSealed(bytes))
     return llvm::Error::success();
-  uint64_t end = header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize;
-  if (end <= status.getSize())
-    return llvm::Error::success();
-  return llvm::createStringError(path + ": has " +
-                                 std::to_string(status.getSize()) +
-                                 " bytes, but what it says of itself ends at " +
-                                 std::to_string(end) + "; copy it anew");
+  return llvm::createStringError(path +
+                                 ": is damaged: its bytes are not those that "
+                                 "cp-compile has written; copy it anew");
 }
 
 llvm::Expected<ProgramFile> ProgramFile::load(const std::string &path) {
-  if (llvm::Error error = checkLength(path))
+  if (llvm::Error error = checkWhole(path))
     return error;
   // A name without a folder would be looked for among the system's libraries.
   llvm::SmallString<128> real;
@@ -187,6 +208,11 @@ llvm::Expected<ProgramFile> ProgramFile::load(const std::string &path) {
   ProgramFile file;
   if (llvm::Error error = read(**program, library, file))
     return failed(std::move(error));
+  if (const llvm::json::Object *processor = file.origin.getObject("processor"))
+    if (llvm::Error error =
+            checkProcessor(processor->getString("cpu").value_or(""),
+                           processor->getString("features").value_or("")))
+      return failed(std::move(error));
   return file;
 }
 

@@ -39,18 +39,24 @@ Transport::load(const std::string &path) {
 llvm::Expected<std::string> Transport::find(llvm::StringRef name,
                                             const std::string &program) {
   return findPlugin("transport", name, program, "cprt_transport_open",
-                    "install an MPI library with its compiler and build again");
+                    "copy libcprt_" + name.str() +
+                        ".so there from where cp-mlir was built; it is built "
+                        "where UCX or an MPI with its compiler is installed");
 }
 
 llvm::Error Transport::checkSize(const Mesh &mesh) const {
   std::string ranks = std::to_string(mesh.numRanks());
   if (numRanks == mesh.numRanks())
     return llvm::Error::success();
+  bool isMpi = known == "openmpi" || known == "mpich";
   return llvm::createStringError(
       "the mesh '" + meshText(mesh) + "' has " + ranks +
       " ranks, but the job of transport " + known + " has " +
-      std::to_string(numRanks) +
-      " processes; start as many as there are ranks, e.g. mpirun -n " + ranks);
+      std::to_string(numRanks) + (numRanks == 1 ? " process" : " processes") +
+      "; start as many as there are ranks, e.g. " +
+      (isMpi ? "mpirun -n " + ranks + ", which must be that of " + known
+             : "torchrun --no-python --nproc-per-node=" + ranks +
+                   " or srun -n " + ranks));
 }
 
 llvm::Error Transport::open() {

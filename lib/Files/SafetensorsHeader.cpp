@@ -125,7 +125,10 @@ Error HeaderParser::readOffsets(Entry &entry,
   if (*begin > *end || *end > data.size())
     return fail(name, "data_offsets: expected 0 <= begin <= end <= " +
                           Twine(data.size()) + " (the data's bytes), got [" +
-                          Twine(*begin) + ", " + Twine(*end) + "]");
+                          Twine(*begin) + ", " + Twine(*end) + "]" +
+                          (*end > data.size()
+                               ? "; if the file is cut off, copy it anew"
+                               : ""));
   entry.begin = *begin;
   entry.end = *end;
   return Error::success();

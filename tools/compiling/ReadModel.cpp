@@ -54,23 +54,35 @@ void defineSizes(ModelSizes &o, cl::OptionCategory &category) {
       cl::location(o.documents), cl::init(0), cl::cat(category));
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> readModel(const std::string &path,
-                                                const ModelSizes &sizes,
-                                                MLIRContext &context,
-                                                llvm::SourceMgr &sources) {
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openModel(const std::string &path) {
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
   if (!file)
     return llvm::createStringError(message);
+  if (file->getBuffer().starts_with("\177ELF"))
+    return llvm::createStringError(
+        path + ": is a compiled program, which cp-launch runs; a model is a "
+               "module of MLIR or a config.json");
+  return file;
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> readModel(const std::string &path,
+                                                const ModelSizes &sizes,
+                                                MLIRContext &context,
+                                                llvm::SourceMgr &sources) {
+  auto file = openModel(path);
+  if (!file)
+    return file.takeError();
   if (StringRef(path).ends_with(".json"))
-    return importFrom(*file, sizes, context);
+    return importFrom(**file, sizes, context);
   if (sizes.batchSize || sizes.sequence || !sizes.dtype.empty() ||
       sizes.documents)
     return llvm::createStringError(
         "--batch-size, --seq, --dtype and --documents are for a config.json; a "
         "module has sizes and types of its own, so leave them out, or import "
         "it by cp-translate with others");
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return llvm::createStringError("the model cannot be read");

@@ -11,7 +11,10 @@
 #include "RunFlags.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+
+#include <memory>
 
 namespace cp {
 
@@ -25,6 +28,11 @@ struct ModelSizes {
 
 /// The flags that set them.
 void defineSizes(ModelSizes &sizes, llvm::cl::OptionCategory &category);
+
+/// The file of a model, not read yet; "-" for what comes in. Errors: there is
+/// none; it is a compiled program.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openModel(const std::string &path);
 
 /// Reads a module, or a config.json, of which it makes one. `sources` gets the
 /// text, for diagnostics, which say what is wrong with it.

@@ -11,18 +11,12 @@
 #include "cp/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <cmath>
-
 namespace cp {
 
 /// Of options alone.
 static llvm::Error checkOptions(const Options &options) {
   if (llvm::Error error = checkRunFlags(options))
     return error;
-  if (options.tolerance &&
-      !(*options.tolerance >= 0 && std::isfinite(*options.tolerance)))
-    return llvm::createStringError(
-        "--tolerance must be at least 0, and finite");
   if (options.check != Check::None && !options.checkAgainst.empty())
     return llvm::createStringError(
         "--check and --check-against exclude each other; give one of them");

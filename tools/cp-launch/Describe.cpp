@@ -42,6 +42,9 @@ void describe(const ProgramFile &file, llvm::raw_ostream &os) {
   os << "mesh      " << meshText(first.mesh()) << " ("
      << first.mesh().numRanks() << " ranks)\n";
   llvm::json::Object origin = file.origin;
+  if (const llvm::json::Object *processor = origin.getObject("processor"))
+    os << "made for  " << processor->getString("cpu").value_or("") << "\n";
+  origin.erase("processor");
   os << "made of   " << llvm::json::Value(std::move(origin)) << "\n";
   for (const auto &program : file.programs) {
     os << "a rank    works on " << bytesText(program->arenaBytes())

@@ -57,6 +57,11 @@ LaunchOptions parseLaunchOptions(int argc, char **argv) {
   options.run.arguments.assign(argv + 1, argv + argc);
   if (options.run.transport == "auto")
     options.run.transport = transportOfLauncher();
+  else if (options.run.transport == "threads" &&
+           transportOfLauncher() != "threads")
+    llvm::errs() << "cp-launch: warning: with --transport=threads each process "
+                    "that the launcher has started runs all ranks, and writes "
+                    "the same files; leave it out for one rank a process\n";
   if (options.run.transport == "threads")
     options.run.transport.clear();
   return options;
@@ -67,11 +72,11 @@ std::string transportOfLauncher() {
     const char *value = std::getenv(name);
     return value && *value;
   };
-  if (isSet("OMPI_COMM_WORLD_SIZE"))
-    return "openmpi";
-  if (isSet("PMI_SIZE"))
-    return "mpich";
   // One without the other is told by the transport.
+  if (isSet("OMPI_COMM_WORLD_SIZE") || isSet("OMPI_COMM_WORLD_RANK"))
+    return "openmpi";
+  if (isSet("PMI_SIZE") || isSet("PMI_RANK"))
+    return "mpich";
   bool isTorch = isSet("RANK") || isSet("WORLD_SIZE");
   return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
 }

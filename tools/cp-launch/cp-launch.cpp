@@ -12,9 +12,8 @@
 #include <new>
 
 static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
-  if (llvm::Error error = cp::checkLaunchOptions(options))
-    return error;
-  if (options.describes) {
+  llvm::Error wrong = cp::checkLaunchOptions(options);
+  if (options.describes && !wrong) {
     llvm::Expected<cp::ProgramFile> file =
         cp::ProgramFile::load(options.run.model);
     if (!file)
@@ -22,8 +21,12 @@ static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
     cp::describe(*file, llvm::outs());
     return llvm::Error::success();
   }
+  // What is wrong on one rank the others are told, which wait for it.
   if (llvm::Error error = cp::joinJob(options.run, tool))
-    return error;
+    return wrong ? llvm::joinErrors(std::move(wrong), std::move(error))
+                 : std::move(error);
+  if (wrong)
+    return wrong;
   if (llvm::Error error = cp::openDevice(options.run, tool))
     return error;
   llvm::Expected<cp::ProgramFile> file =

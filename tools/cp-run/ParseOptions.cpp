@@ -27,7 +27,7 @@ void defineHow(Options &o) {
                             "first op, rank and index that differ"),
                  clEnumValN(Check::Results, "", "")),
       cl::location(o.check), cl::init(Check::None), cl::cat(category));
-  static Flag<std::string> reference(
+  static FileFlag reference(
       "reference",
       cl::desc("The module that a sharded one was made from, to check against"),
       cl::location(o.reference), cl::cat(category));

@@ -9,6 +9,7 @@
 #include "Inputs.h"
 #include "Packing.h"
 #include "ParseOptions.h"
+#include "ReadModel.h"
 #include "Requests.h"
 #include "Rows.h"
 #include "RunModel.h"
@@ -19,7 +20,6 @@
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -35,13 +35,13 @@ namespace {
 /// The module, parsed and verified; diagnostics go to standard error.
 OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
                                   llvm::SourceMgr &sources) {
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &message);
+  auto file = openModel(path);
   if (!file) {
-    llvm::errs() << std::string("cp-run: error: ") + message + "\n";
+    // At once: the ranks of a job write to one terminal.
+    llvm::errs() << "cp-run: error: " + llvm::toString(file.takeError()) + "\n";
     return {};
   }
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   return parseSourceFile<ModuleOp>(sources, &context);
 }
 

@@ -7,6 +7,7 @@
 
 #include "RunFlags.h"
 
+#include "StartWatch.h"
 #include "Timeline.h"
 #include "cp/Runtime/Processors.h"
 
@@ -16,31 +17,41 @@
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace cl = llvm::cl;
 
 namespace cp {
 
+bool FileNameParser::parse(cl::Option &option, llvm::StringRef flag,
+                           llvm::StringRef text, std::string &value) {
+  if (text.empty())
+    return option.error("expected a name, but it is empty; name a file, or "
+                        "leave the option out",
+                        flag);
+  value = text.str();
+  return false;
+}
+
 void defineWeights(RunFlags &o, cl::OptionCategory &category) {
-  static Flag<std::string> weights(
+  static FileFlag weights(
       "weights", cl::desc(".safetensors or its index (default: drawn)"),
       cl::location(o.weights), cl::cat(category));
   static Flag<uint64_t> seed("seed", cl::desc("Of what is drawn"),
                              cl::location(o.seed), cl::init(0),
                              cl::cat(category));
-  static Flag<std::string> save("save-weights",
-                                cl::desc("Write the weights in use"),
-                                cl::location(o.saveWeights), cl::cat(category));
+  static FileFlag save("save-weights", cl::desc("Write the weights in use"),
+                       cl::location(o.saveWeights), cl::cat(category));
 }
 
 void defineData(RunFlags &o, cl::OptionCategory &category) {
-  static Flag<std::string> inputs(
+  static FileFlag inputs(
       "inputs",
       cl::desc(".safetensors by name; for a single input .npy, .ids (token ids "
                "as text, between white space or commas) or .txt (its bytes are "
                "the token ids); default: drawn"),
       cl::location(o.inputs), cl::cat(category));
-  static Flag<std::string> rows(
+  static FileFlag rows(
       "rows",
       cl::desc(
           ".safetensors with the rows of a batch in place of --inputs, as "
@@ -56,16 +67,16 @@ void defineData(RunFlags &o, cl::OptionCategory &category) {
       cl::desc("List the tensors of a file that the model does not take, and "
                "go on without them"),
       cl::location(o.ignoreUnusedWeights), cl::cat(category));
-  static Flag<std::string> outputs("outputs",
-                                   cl::desc("Write the results (.safetensors)"),
-                                   cl::location(o.outputs), cl::cat(category));
-  static Flag<std::string> labels(
+  static FileFlag outputs("outputs",
+                          cl::desc("Write the results (.safetensors)"),
+                          cl::location(o.outputs), cl::cat(category));
+  static FileFlag labels(
       "labels",
       cl::desc("What comes next, as .npy or .ids, -100 for nothing (default: "
                "the inputs, each row one further)"),
       cl::location(o.labels), cl::cat(category));
-  static Flag<std::string> report("report", cl::desc("Write the report (JSON)"),
-                                  cl::location(o.report), cl::cat(category));
+  static FileFlag report("report", cl::desc("Write the report (JSON)"),
+                         cl::location(o.report), cl::cat(category));
 }
 
 void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
@@ -105,7 +116,7 @@ void defineWorld(RunFlags &o, cl::OptionCategory &category) {
       cl::desc("With --device: the host computes what it has no kernel for, on "
                "copies"),
       cl::location(o.deviceFallback), cl::cat(category));
-  static Flag<std::string> timeline(
+  static FileFlag timeline(
       "timeline",
       cl::desc("Write the last collectives of each rank, also of a run that "
                "fails, as trace events (JSON, for ui.perfetto.dev); each "
@@ -141,6 +152,10 @@ llvm::Error checkRunFlags(const RunFlags &flags) {
   if (flags.repeats < 1)
     return llvm::createStringError("--repeat must be at least 1, but is " +
                                    std::to_string(flags.repeats));
+  if (flags.tolerance &&
+      !(*flags.tolerance >= 0 && std::isfinite(*flags.tolerance)))
+    return llvm::createStringError(
+        "--tolerance must be at least 0, and finite");
   if (flags.maxMemory < 0)
     return llvm::createStringError("--max-memory must be at least 0, but is " +
                                    std::to_string(flags.maxMemory));
@@ -153,8 +168,11 @@ llvm::Error joinJob(RunFlags &flags, const char *program) {
   llvm::Expected<std::string> path = Transport::find(flags.transport, program);
   if (!path)
     return path.takeError();
-  if (llvm::Error error = Transport::load(*path).moveInto(flags.job))
-    return error;
+  {
+    StartWatch watch(flags.tool, flags.deadlineMs);
+    if (llvm::Error error = Transport::load(*path).moveInto(flags.job))
+      return error;
+  }
   flags.quiet |= !flags.speaks();
   return llvm::Error::success();
 }

@@ -22,6 +22,17 @@ namespace cp {
 /// A flag that writes straight into a field.
 template <typename T> using Flag = llvm::cl::opt<T, /*ExternalStorage=*/true>;
 
+/// Refuses a name that is empty, as of a shell's variable that is not set: the
+/// run would go on without the file.
+struct FileNameParser : llvm::cl::parser<std::string> {
+  using parser::parser;
+  bool parse(llvm::cl::Option &option, llvm::StringRef flag,
+             llvm::StringRef text, std::string &value);
+};
+/// One for the name of a file or a folder.
+using FileFlag =
+    llvm::cl::opt<std::string, /*ExternalStorage=*/true, FileNameParser>;
+
 /// What the user asked of a run, however its program was made.
 struct RunFlags {
   /// The tool, as it is called: what messages begin with.

@@ -18,9 +18,9 @@ namespace cl = llvm::cl;
 namespace cp {
 
 void defineStoredCheck(RunFlags &flags, cl::OptionCategory &category) {
-  static Flag<std::string> against(
-      "check-against", cl::desc("Compare with results that --outputs wrote"),
-      cl::location(flags.checkAgainst), cl::cat(category));
+  static FileFlag against("check-against",
+                          cl::desc("Compare with results that --outputs wrote"),
+                          cl::location(flags.checkAgainst), cl::cat(category));
   static cl::opt<double> tolerance(
       "tolerance",
       cl::desc("Largest rel_l2 of a check (default: 1e-12 in f64, "

@@ -14,7 +14,7 @@ namespace cl = llvm::cl;
 namespace cp {
 
 void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
-  static Flag<std::string> data(
+  static FileFlag data(
       "data",
       cl::desc("Text, whose bytes are the tokens; ids as .npy or .ids; or rows "
                "of a .safetensors file, as cprt_batch.h takes them"),
@@ -43,9 +43,9 @@ void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
   static Flag<double> clip(
       "clip", cl::desc("The largest norm of all gradients; 0: none"),
       cl::location(o.clip), cl::init(1.0), cl::cat(category));
-  static Flag<std::string> csv("csv", cl::desc("The curve, a line a step"),
-                               cl::location(o.csv), cl::cat(category));
-  static Flag<std::string> checkpoint(
+  static FileFlag csv("csv", cl::desc("The curve, a line a step"),
+                      cl::location(o.csv), cl::cat(category));
+  static FileFlag checkpoint(
       "checkpoint", cl::desc("Folder for a folder step-N each checkpoint"),
       cl::location(o.checkpoint), cl::cat(category));
   static Flag<int64_t> every("checkpoint-every",
@@ -53,7 +53,7 @@ void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
                                       "behind the last step)"),
                              cl::location(o.every), cl::init(0),
                              cl::cat(category));
-  static Flag<std::string> resume(
+  static FileFlag resume(
       "resume", cl::desc("The step-N to go on from, on any number of ranks"),
       cl::location(o.resume), cl::cat(category));
 }

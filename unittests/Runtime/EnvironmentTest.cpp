@@ -95,6 +95,17 @@ TEST_F(EnvironmentTest, WhereOnItsMachineAProcessIsNeedNotBeKnown) {
 }
 
 TEST_F(EnvironmentTest, WhatIsNoPlaceIsToldByItsVariable) {
-  wrong = "LOCAL_RANK is 'two', expected a number from 0 on";
+  wrong = "LOCAL_RANK is 'two', expected a number from 0 to 2147483647";
   read({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "two"}});
+  wrong = "WORLD_SIZE is '99999999999', expected a number from 0 to 2147483647";
+  read({{"RANK", "5"}, {"WORLD_SIZE", "99999999999"}});
+  wrong = "LOCAL_RANK is 2, expected less than LOCAL_WORLD_SIZE, 2";
+  read({{"RANK", "5"},
+        {"WORLD_SIZE", "8"},
+        {"LOCAL_WORLD_SIZE", "2"},
+        {"LOCAL_RANK", "2"}});
+  wrong = "LOCAL_RANK is 8, expected less than WORLD_SIZE, 8";
+  read({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "8"}});
+  wrong = "LOCAL_WORLD_SIZE is 9, expected at most WORLD_SIZE, 8";
+  read({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "9"}});
 }

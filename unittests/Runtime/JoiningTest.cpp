@@ -19,6 +19,7 @@
 
 #include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace cp::test;
 using cp::runtime::Address;
@@ -227,6 +228,9 @@ TEST_F(Joining, RankThatDoesNotCome) {
   processes[0].deadlineMs = 100;
   joinAll();
   expect(0, CPRT_TIMEOUT, "ranks [1] did not join at '" + address + "'");
+  // It listened in the file system.
+  ASSERT_EQ(address.rfind("unix:", 0), 0U);
+  EXPECT_NE(::access(address.c_str() + 5, F_OK), 0);
 }
 
 TEST_F(Joining, RankZeroThatDoesNotCome) {
@@ -258,6 +262,42 @@ TEST_F(Joining, WrongToken) {
   EXPECT_THAT(stranger.message, testing::Not(HasSubstr("secret")));
   expect(0, CPRT_OK, "");
   expect(1, CPRT_OK, "");
+}
+
+TEST_F(Joining, WrongTokenAndNobodyElse) {
+  processes[0].job.token = "secret";
+  processes[0].deadlineMs = 500;
+  Process stranger{1};
+  stranger.job.token = "guess";
+  std::thread first([&] { processes[0].join(mailbox, address); });
+  stranger.join(mailbox, address);
+  first.join();
+  expect(0, CPRT_TIMEOUT,
+         "reach it; 1 process has come with another token: give all of the job "
+         "one (CPRT_TOKEN)");
+}
+
+/// Of documentation (RFC 5737): no machine has it.
+TEST_F(Joining, AddressOfAnotherMachine) {
+  processes.pop_back();
+  processes[0].deadlineMs = 100;
+  processes[0].job.token = "secret";
+  processes[0].job.address = "203.0.113.1:29519";
+  joinAll();
+  expect(0, CPRT_TIMEOUT, "the address is none of this machine's");
+}
+
+TEST_F(Joining, PortThatIsTaken) {
+  std::string taken = "127.0.0.1:29520";
+  Address parsed;
+  ASSERT_FALSE(Address::parse(taken.c_str(), parsed));
+  File listener;
+  ASSERT_FALSE(parsed.listen(listener));
+  processes.pop_back();
+  processes[0].job.address = taken.c_str();
+  joinAll();
+  expect(0, CPRT_UNSUPPORTED,
+         "Address already in use by another process; end that one");
 }
 
 /// Whoever writes anything else is cut off, and one that says nothing is not
@@ -294,8 +334,14 @@ TEST_F(Joining, AddressesThatCannotBe) {
       {"node1", "expected host:port"},
       {":29500", "expected host:port"},
       {"node1:", "expected host:port"},
+      {"[::1:29500", "expected host:port"},
+      {"http://node1:29500", "expected host:port"},
+      {"node1:abc", "the port is 'abc', expected a number from 1 to 65535"},
+      {"node1:0", "the port is '0'"},
+      {"node1:65536", "the port is '65536'"},
       {"unix:", "a path has 1 to 107 bytes"},
-      {"unix:/no/such/folder/socket", "No such file or directory"},
+      {"unix:/no/such/folder/socket",
+       "No such file or directory; make the folder first"},
   };
   for (const auto &each : all) {
     processes = {{0}};

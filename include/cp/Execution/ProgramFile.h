@@ -21,8 +21,9 @@ namespace cp {
 /// this process.
 struct ProgramFile {
   /// Loads the file, whose code runs as it is loaded: give none that you would
-  /// not start. Errors: no such file; one that was cut off, is no program, or
-  /// of another interface than this runtime's; a table that makes no sense; an
+  /// not start. Errors: no such file; one that was cut off or damaged, is no
+  /// program, or of another interface than this runtime's, or for a processor
+  /// that has more than this machine's; a table that makes no sense; an
   /// operation that this process has not.
   static llvm::Expected<ProgramFile> load(const std::string &path);
 
@@ -30,7 +31,8 @@ struct ProgramFile {
   /// Each keeps the file loaded.
   std::vector<std::unique_ptr<Program>> programs;
   /// What they were made of, as cp-run reports it: `stage`, `strategy` and
-  /// `sharding`. Empty for a file that says nothing of it.
+  /// `sharding`; and in `processor` what it is for. Empty for a file that says
+  /// nothing of it.
   llvm::json::Object origin;
 };
 

@@ -13,7 +13,7 @@
 
 using namespace cp::runtime;
 
-/// For ranks that come when it is over.
+/// For ranks that come when it is over, and for what rank 0 says of it.
 static constexpr std::chrono::milliseconds patience{1000};
 
 std::string cp::runtime::toText(const Failure &failure) {
@@ -82,7 +82,8 @@ Error Joining::enter(std::vector<Connection> &connections) {
         return failureOf(*letter);
       addresses[size_t(letter->from)] = std::move(letter->text);
     }
-    if (Clock::now() >= deadline)
+    // Rank 0 gives up at its own deadline, and says why.
+    if (Clock::now() >= deadline + patience / 2)
       return Failure{CPRT_TIMEOUT,
                      "the ranks did not all join within the deadline; look at "
                      "what rank 0 says"};
@@ -92,12 +93,21 @@ Error Joining::enter(std::vector<Connection> &connections) {
                      "'; look whether it is this job's, and at what it says"};
 }
 
+namespace {
+/// However it goes, nothing of the address is left.
+struct Forgetting {
+  const Address &address;
+  ~Forgetting() { address.forget(); }
+};
+} // namespace
+
 Error Joining::decline(const std::string &why) {
   if (job.rank == 0) {
     File listener = std::move(job.listener);
     if (!listener)
       if (Error failure = job.address.listen(listener))
         return failure;
+    Forgetting forgetting{job.address};
     size_t told = dismissLate(listener, 0, absenceOf(0, why), deadline);
     if (told + 1 == size_t(job.size))
       return std::nullopt;
@@ -139,6 +149,7 @@ Error Joining::seat(Connection &guest, const Letter &hello,
   };
   if (hello.kind != Letter::Kind::Hello || reader.hasFailed() ||
       !isSameSecret(token, job.token)) {
+    ++numTurnedAway;
     turnAway({CPRT_INVALID_ARGUMENT,
               "the job's token is not the one of rank 0 at '" +
                   job.address.text() + "'; give all processes of a job one"});
@@ -245,6 +256,17 @@ void Joining::welcome(std::vector<Connection> &connections) const {
   }
 }
 
+/// Why ranks may not have come.
+std::string Joining::reasons() const {
+  if (numTurnedAway == 0)
+    return job.address.doubt();
+  std::string came = numTurnedAway == 1
+                         ? "1 process has"
+                         : std::to_string(numTurnedAway) + " processes have";
+  return "; " + came +
+         " come with another token: give all of the job one (CPRT_TOKEN)";
+}
+
 Error Joining::gather(std::vector<Connection> &connections) {
   connections.resize(size_t(job.size));
   if (job.size == 1)
@@ -253,6 +275,7 @@ Error Joining::gather(std::vector<Connection> &connections) {
   if (!listener)
     if (Error failure = job.address.listen(listener))
       return failure;
+  Forgetting forgetting{job.address};
   std::vector<Connection> guests;
   auto missing = [&] {
     std::vector<int64_t> ranks;
@@ -271,7 +294,8 @@ Error Joining::gather(std::vector<Connection> &connections) {
                         "ranks " + listText(ranks.data(), ranks.size()) +
                             " did not join at '" + job.address.text() +
                             "' within the deadline; look whether they run, and "
-                            "reach it"};
+                            "reach it" +
+                            reasons()};
     if (!failure)
       continue;
     dismiss(guests, connections, *failure);
@@ -281,7 +305,6 @@ Error Joining::gather(std::vector<Connection> &connections) {
                   *failure, std::min(deadline, Clock::now() + patience));
     return failure;
   }
-  job.address.forget();
   welcome(connections);
   return std::nullopt;
 }

@@ -43,11 +43,14 @@ private:
                      Clock::time_point last) const;
   void welcome(std::vector<Connection> &connections) const;
   std::string hello() const;
+  std::string reasons() const;
 
   const Job &job;
   Clock::time_point deadline;
   /// By rank.
   std::vector<std::string> &addresses;
+  /// How many came with another token.
+  int64_t numTurnedAway = 0;
 };
 
 /// A failure as a letter's text, and back.

@@ -38,6 +38,38 @@ static Failure unusable(const std::string &address, const std::string &why) {
           "the address '" + address + "' cannot be used: " + why};
 }
 
+/// What a listener can do about an error; nothing for others.
+static const char *adviceFor(int error) {
+  switch (error) {
+  case EADDRINUSE:
+    return " by another process; end that one, or give the job a port of its "
+           "own";
+  case EADDRNOTAVAIL:
+    return "; name this machine, on which rank 0 runs";
+  case EACCES:
+    return "; take a port above 1023, or a folder that this user may write to";
+  case ENOENT:
+    return "; make the folder first";
+  default:
+    return "";
+  }
+}
+
+/// What the system says.
+static std::string textOf(int error, bool listens) {
+  // A connection that was waited for as long as one attempt may take.
+  if (error == EINPROGRESS)
+    return "nobody answers";
+  return std::strerror(error) + std::string(listens ? adviceFor(error) : "");
+}
+
+/// 1 to 65535, in digits alone.
+static bool isPort(const std::string &text) {
+  bool areDigits =
+      text.size() <= 5 && text.find_first_not_of("0123456789") == text.npos;
+  return areDigits && std::stoi(text) >= 1 && std::stoi(text) <= 65535;
+}
+
 Error Address::parse(const char *text, Address &address) {
   address.written = text ? text : "";
   const std::string &all = address.written;
@@ -53,14 +85,22 @@ Error Address::parse(const char *text, Address &address) {
     return std::nullopt;
   }
   size_t colon = all.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == all.size())
+  auto malformed = [&] {
     return unusable(all, "expected host:port, [v6 address]:port or unix:path, "
                          "where rank 0 listens");
+  };
+  if (colon == std::string::npos || colon == 0 || colon + 1 == all.size())
+    return malformed();
   address.host = all.substr(0, colon);
   address.port = all.substr(colon + 1);
   if (address.host.size() > 2 && address.host.front() == '[' &&
       address.host.back() == ']')
     address.host = address.host.substr(1, address.host.size() - 2);
+  if (address.host.find_first_of("[]/") != std::string::npos)
+    return malformed();
+  if (!isPort(address.port))
+    return unusable(all, "the port is '" + address.port +
+                             "', expected a number from 1 to 65535");
   return std::nullopt;
 }
 
@@ -72,7 +112,7 @@ template <typename Fn> Error Address::forEachName(bool isPassive, Fn fn) const {
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path, path.data(), path.size());
     int error = fn(reinterpret_cast<sockaddr *>(&name), sizeof name);
-    return error ? Error(unusable(written, std::strerror(error)))
+    return error ? Error(unusable(written, textOf(error, isPassive)))
                  : std::nullopt;
   }
   addrinfo hints = {}, *found = nullptr;
@@ -86,7 +126,27 @@ template <typename Fn> Error Address::forEachName(bool isPassive, Fn fn) const {
   for (addrinfo *each = found; each && error; each = each->ai_next)
     error = fn(each->ai_addr, each->ai_addrlen);
   ::freeaddrinfo(found);
-  return error ? Error(unusable(written, std::strerror(error))) : std::nullopt;
+  return error ? Error(unusable(written, textOf(error, isPassive)))
+               : std::nullopt;
+}
+
+std::string Address::doubt() const {
+  // To ask for a name may take longer than there is time.
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST;
+  if (!path.empty() ||
+      ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found))
+    return "";
+  // A machine binds to its own addresses only.
+  bool isOwn = false;
+  for (addrinfo *each = found; each && !isOwn; each = each->ai_next) {
+    File socket(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    isOwn = !socket || !::bind(socket.get(), each->ai_addr, each->ai_addrlen) ||
+            errno != EADDRNOTAVAIL;
+  }
+  ::freeaddrinfo(found);
+  return isOwn ? ""
+               : "; the address is none of this machine's, where rank 0 is";
 }
 
 /// By what is written: a name may stand for another address on each machine.

@@ -42,6 +42,9 @@ public:
   Error listen(File &listener) const;
   /// Tries until the deadline: the other side may not listen yet.
   Error connect(Clock::time_point deadline, File &connection) const;
+  /// For rank 0, whom nobody has reached: that its machine has not the address,
+  /// a number, to be put behind what else is said; nothing if it may have.
+  std::string doubt() const;
   /// Removes what a listener leaves in the file system, if it does.
   void forget() const;
   const std::string &text() const { return written; }

@@ -42,6 +42,19 @@ static int read_number(const char *name, int64_t *value) {
   return 1;
 }
 
+/// 1, with a message, where a number is not less than another, or not at most
+/// it.
+static int exceeds(const char *name, int64_t value, const char *limit_name,
+                   int64_t limit, int may_equal, char *message,
+                   size_t capacity) {
+  if (value < limit || (may_equal && value == limit))
+    return 0;
+  snprintf(message, capacity, "%s is %lld, expected %s %s, %lld", name,
+           (long long)value, may_equal ? "at most" : "less than", limit_name,
+           (long long)limit);
+  return 1;
+}
+
 static int read_launcher(const struct launcher *launcher,
                          struct cp_environment *found, char *message,
                          size_t capacity) {
@@ -55,8 +68,8 @@ static int read_launcher(const struct launcher *launcher,
   for (int i = 0; i < numbers; ++i) {
     have[i] = read_number(names[i], values[i]);
     if (have[i] < 0) {
-      snprintf(message, capacity, "%s is '%s', expected a number from 0 on",
-               names[i], getenv(names[i]));
+      snprintf(message, capacity, "%s is '%s', expected a number from 0 to %ld",
+               names[i], getenv(names[i]), (long)INT32_MAX);
       return -1;
     }
   }
@@ -68,12 +81,20 @@ static int read_launcher(const struct launcher *launcher,
              have[0] ? launcher->size : launcher->rank, launcher->name);
     return -1;
   }
-  if (have[0] && found->rank >= found->size) {
-    snprintf(message, capacity, "%s is %lld, expected less than %s, %lld",
-             launcher->rank, (long long)found->rank, launcher->size,
-             (long long)found->size);
+  if (have[0] && exceeds(launcher->rank, found->rank, launcher->size,
+                         found->size, 0, message, capacity))
     return -1;
-  }
+  if (have[0] && have[2] &&
+      exceeds(launcher->local_size, found->local_size, launcher->size,
+              found->size, 1, message, capacity))
+    return -1;
+  int is_counted = have[2] && found->local_size > 0;
+  if (have[0] && have[3] &&
+      exceeds(launcher->local_rank, found->local_rank,
+              is_counted ? launcher->local_size : launcher->size,
+              is_counted ? found->local_size : found->size, 0, message,
+              capacity))
+    return -1;
   found->local_rank = have[3] ? found->local_rank + 1 : 0;
   return have[0];
 }
