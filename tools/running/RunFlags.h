@@ -118,8 +118,8 @@ void decline(const RunFlags &flags, const std::string &why);
 /// Ends a tool: says what went wrong, to them too. 1.
 int fail(const RunFlags &flags, llvm::Error error);
 
-/// Adds a number, and the size of files (between commas) by which what one
-/// process was asked differs from what another was.
+/// Adds a number, and the size and some of the bytes of files (between commas)
+/// by which what one process was asked differs from what another was.
 uint64_t addSetting(uint64_t settings, double number);
 uint64_t addFiles(uint64_t settings, llvm::StringRef files);
 
