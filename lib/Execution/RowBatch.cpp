@@ -161,7 +161,7 @@ checkOneDocument(ArrayRef<std::vector<RowBatch::Document>> rows) {
                ? "holds " + llvm::Twine(count) + " documents"
                : "begins with " + llvm::Twine(begin) + " places of padding") +
           ", but the program takes no cu_seqlens, and would read it all as one "
-          "document; import the model with --documents=" +
+          "document; make the program with --documents=" +
           llvm::Twine(documents.size()));
   }
   return llvm::Error::success();
@@ -173,10 +173,10 @@ static std::string forImporters(StringRef message, int64_t given,
   if (message.contains("batch_c7"))
     return "the model has " + std::to_string(shape.rows) +
            " rows, which do not divide the " + std::to_string(given) +
-           " that there are; import it with --batch=" + std::to_string(given) +
-           ", or give a multiple of its rows";
+           " that there are; make the program with --batch-size=" +
+           std::to_string(given) + ", or give a multiple of its rows";
   if (message.contains("batch_c6"))
-    return message.str() + ": import the model with a larger --seq";
+    return message.str() + ": make the program with a larger --seq";
   if (message.contains("batch_c8"))
     return message.str() + " as --documents";
   return message.str();

@@ -20,6 +20,9 @@ namespace {
 struct ImportFlags {
   llvm::cl::opt<int64_t> batch{"batch", llvm::cl::desc("Sequences at a time"),
                                llvm::cl::init(1)};
+  llvm::cl::alias batchSize{"batch-size",
+                            llvm::cl::desc("--batch, as other tools have it"),
+                            llvm::cl::aliasopt(batch)};
   llvm::cl::opt<int64_t> sequence{"seq", llvm::cl::desc("Tokens in a sequence"),
                                   llvm::cl::init(1024)};
   llvm::cl::opt<std::string> dtype{

@@ -28,7 +28,7 @@ static llvm::Error checkDocumentEnd(const std::string &documents, bool hasRows,
   if (documents.empty() && hasEnd)
     return llvm::createStringError(
         "--document-end is for a model whose rows hold several documents; "
-        "import it with --documents=N, the most of a row");
+        "make the program with --documents=N, the most of a row");
   return llvm::Error::success();
 }
 

@@ -171,9 +171,10 @@ llvm::Error checkUnused(const TensorFile &file, StringRef tool,
                      std::to_string(file.tensors().size()) +
                      " tensors: " + describeUnbound(unbound);
   if (!ignore)
-    return llvm::createStringError(
-        text + "; import the configuration that the file came with, or leave "
-               "them out by --ignore-unused-weights");
+    return llvm::createStringError(text +
+                                   "; make the program of the configuration "
+                                   "that the file came with, or leave "
+                                   "them out by --ignore-unused-weights");
   if (!tool.empty())
     llvm::errs() << tool << ": warning: " << text << "\n";
   return llvm::Error::success();

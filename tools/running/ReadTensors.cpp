@@ -91,7 +91,7 @@ static llvm::Expected<HostTensor> readText(StringRef path,
     return llvm::createStringError(
         path + ": '" + spec.name + "' needs " + std::to_string(needed) +
         " bytes, but the file has " + std::to_string(ids->size()) +
-        "; import the model with a smaller --seq");
+        "; make the program with a smaller --seq");
   ids->resize(needed);
   return fromIds(*ids, spec, path);
 }
@@ -107,7 +107,7 @@ static llvm::Expected<HostTensor> readIds(StringRef path,
         path + ": '" + spec.name + "' is " + shapeText(spec.shape) +
         " and so takes " + std::to_string(numElements(spec)) +
         " token ids, but the file has " + std::to_string(count) +
-        "; import the model with the --batch and --seq of the file");
+        "; make the program with the --batch-size and --seq of the file");
   return fromIds(*ids, spec, path);
 }
 

@@ -50,7 +50,7 @@ RowData::read(const std::string &path, const DataShape &shape) {
     return llvm::createStringError(
         path + ": a batch takes " + llvm::Twine(shape.batch) +
         " rows, but the file has " + llvm::Twine(rows) +
-        "; import the model with a smaller --batch");
+        "; make the program with a smaller --batch-size");
   for (const TensorView &view : file->tensors())
     if (!llvm::is_contained(known, view.name))
       return llvm::createStringError(

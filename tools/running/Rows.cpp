@@ -75,7 +75,7 @@ struct FilledRows {
       return llvm::createStringError(path + " has " + llvm::Twine(length) +
                                      " tokens, but a row of the model " +
                                      llvm::Twine(shape.length) +
-                                     "; import it with a larger --seq");
+                                     "; make the program with a larger --seq");
     if (used + length > shape.length) {
       ++row;
       used = 0;
@@ -84,7 +84,7 @@ struct FilledRows {
       return llvm::createStringError(
           "the rows of the model, " + llvm::Twine(shape.rows) + " of " +
           llvm::Twine(shape.length) + " tokens, are full before " + path +
-          "; import it with a larger --batch or --seq");
+          "; make the program with a larger --batch-size or --seq");
     llvm::copy(document, ids.begin() + int64_t(row) * shape.length + used);
     lengths[row * (lengths.size() / size_t(shape.rows)) + number++] = length;
     used += length;

@@ -45,7 +45,7 @@ TokenData::read(const std::string &path, const DataShape &shape,
         std::to_string(shape.length) +
         " tokens and one more, but the file has " +
         std::to_string(tokens->size()) +
-        "; import the model with a smaller --batch or --seq");
+        "; make the program with a smaller --batch-size or --seq");
   std::unique_ptr<TokenData> data(
       new TokenData(shape, std::move(*tokens), windows, documentEnd));
   if (llvm::Error error = data->checkDocuments(path))
@@ -78,7 +78,7 @@ llvm::Error TokenData::checkDocuments(const std::string &path) const {
       std::to_string(most) + " documents that end with " +
       std::to_string(documentEnd) + ", but a row of the model has at most " +
       std::to_string(shape.documents) +
-      "; import it with --documents=" + std::to_string(most));
+      "; make the program with --documents=" + std::to_string(most));
 }
 
 llvm::Expected<Batch> TokenData::at(int64_t number) {
