@@ -8,6 +8,7 @@
 #include "OpCost.h"
 
 #include "cp/IR/CPDialect.h"
+#include "cp/Layout/Saturating.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,32 +21,45 @@ namespace cp {
 /// it does about this many additions and products of a matrix product.
 constexpr int64_t perMovedElement = 8;
 
-static int64_t elementsOf(Value value) {
-  auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  return tensor && tensor.hasStaticShape() ? tensor.getNumElements() : 0;
+/// Of sizes, where those that are not known count as 1. What is more than
+/// anybody has time for is mostCost.
+static int64_t product(ArrayRef<int64_t> factors) {
+  int64_t result = 1;
+  for (int64_t factor : factors)
+    if (!ShapedType::isDynamic(factor))
+      result = std::min(multiplySaturating(result, factor), mostCost);
+  return result;
 }
 
+static int64_t elementsOf(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.hasStaticShape() ? product(tensor.getShape()) : 0;
+}
+
+static int64_t sizeOf(Value value, unsigned dim) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+}
 static int64_t lastDim(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape().back();
 }
 
-static int64_t movedElements(Operation *op) {
+/// Of what only passes through memory.
+static int64_t costOfMoves(Operation *op) {
   int64_t moved = 0;
   for (Value value : op->getOperands())
     moved += elementsOf(value);
   for (Value value : op->getResults())
     moved += elementsOf(value);
-  return moved;
+  return product({perMovedElement, moved});
 }
 
 /// Each point of the loops that a sum is made over is a product and an
 /// addition.
 static int64_t costOfLoops(linalg::LinalgOp op) {
-  int64_t points = 1;
-  for (int64_t range : op.getStaticLoopRanges())
-    points *= ShapedType::isDynamic(range) ? 1 : range;
-  int64_t moved = perMovedElement * movedElements(op);
-  return op.getNumReductionLoops() ? std::max(2 * points, moved) : moved;
+  int64_t moved = costOfMoves(op);
+  return op.getNumReductionLoops()
+             ? std::max(product({2, product(op.getStaticLoopRanges())}), moved)
+             : moved;
 }
 
 bool isView(Operation *op) {
@@ -57,8 +71,9 @@ int64_t bytesOf(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   if (!tensor || !tensor.getElementType().isIntOrFloat())
     return 0;
-  return elementsOf(value) *
-         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  auto width = static_cast<int64_t>(
+      llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
+  return product({elementsOf(value), width});
 }
 
 int64_t costOf(Operation *op) {
@@ -71,29 +86,29 @@ int64_t costOf(Operation *op) {
       .Case([](linalg::FillOp) { return int64_t(0); })
       .Case([](linalg::LinalgOp loops) { return costOfLoops(loops); })
       .Case([](SsdOp scan) {
-        return 2 * elementsOf(scan.getX()) * (2 * lastDim(scan.getB()) + tile);
+        return product({2, elementsOf(scan.getX()),
+                        product({2, lastDim(scan.getB())}) + tile});
       })
       .Case([](SsdStatesOp scan) {
-        return 2 * elementsOf(scan.getX()) * lastDim(scan.getB());
+        return product({2, elementsOf(scan.getX()), lastDim(scan.getB())});
       })
       .Case([](SsdScanOp scan) {
-        return 2 * elementsOf(scan.getX()) * (lastDim(scan.getB()) + tile);
+        return product({2, elementsOf(scan.getX()),
+                        product({lastDim(scan.getB())}) + tile});
       })
       .Case([](AttentionOp attention) {
-        return 4 * elementsOf(attention.getQ()) *
-               cast<RankedTensorType>(attention.getK().getType()).getDimSize(1);
+        return product(
+            {4, elementsOf(attention.getQ()), sizeOf(attention.getK(), 1)});
       })
       .Case([](AttentionRowsOp attention) {
-        return 4 * elementsOf(attention.getQ()) *
-               cast<RankedTensorType>(attention.getK().getType()).getDimSize(1);
+        return product(
+            {4, elementsOf(attention.getQ()), sizeOf(attention.getK(), 1)});
       })
       .Case([](LinearCrossEntropyOp loss) {
-        return 2 * elementsOf(loss.getH()) *
-               cast<RankedTensorType>(loss.getWeight().getType()).getDimSize(0);
+        return product(
+            {2, elementsOf(loss.getH()), sizeOf(loss.getWeight(), 0)});
       })
-      .Default([](Operation *other) {
-        return perMovedElement * movedElements(other);
-      });
+      .Default([](Operation *other) { return costOfMoves(other); });
 }
 
 } // namespace cp

@@ -12,6 +12,10 @@
 
 namespace cp {
 
+/// Costs and bytes are no more than this, so that the sums of a program's do
+/// not look unlimited (MinCut).
+inline constexpr int64_t mostCost = int64_t(1) << 47;
+
 /// The operations of arithmetic that an op takes, where what only moves memory
 /// counts as many as pass meanwhile. It orders ops, and is no time. 0 for what
 /// computes nothing, such as constants, views and tensors without values.

@@ -13,6 +13,7 @@
 #include "OpCost.h"
 #include "Shard/MinCut.h"
 #include "cp/IR/CPDialect.h"
+#include "cp/Layout/Saturating.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -83,7 +84,10 @@ llvm::DenseSet<Operation *> ResidualCut::opsAgain(int64_t costPerByte) const {
       bool isFree = candidates.contains(&op) && costOf(&op) == 0;
       cut.addEdge(nodes[&op], value,
                   isFree ? MinCut::unlimited
-                         : std::max<int64_t>(bytesOf(result), 1) * costPerByte);
+                         : std::min(multiplySaturating(
+                                        std::max<int64_t>(bytesOf(result), 1),
+                                        costPerByte),
+                                    mostCost));
       for (Operation *user : result.getUsers()) {
         Operation *reader = block.findAncestorOpInBlock(*user);
         if (isBackward(reader, ops))
