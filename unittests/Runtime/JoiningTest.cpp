@@ -266,7 +266,6 @@ TEST_F(Joining, WrongToken) {
 
 TEST_F(Joining, WrongTokenAndNobodyElse) {
   processes[0].job.token = "secret";
-  processes[0].deadlineMs = 500;
   Process stranger{1};
   stranger.job.token = "guess";
   std::thread first([&] { processes[0].join(mailbox, address); });
