@@ -54,10 +54,9 @@ FileOptions parseOptions(int argc, char **argv) {
           "cuda: token-wise loops are code for cards too, so that cp-launch "
           "--device=cuda runs the file"),
       cl::location(options.device), cl::cat(category));
-  static Flag<std::string> output(
-      "o", cl::Required, cl::desc("The file to write"),
-      cl::location(options.emit), cl::cat(category));
-  static Flag<std::string> header(
+  static FileFlag output("o", cl::Required, cl::desc("The file to write"),
+                         cl::location(options.emit), cl::cat(category));
+  static FileFlag header(
       "header",
       cl::desc("Write a C header that names the buffers of the file's entries"),
       cl::location(options.header), cl::cat(category));

@@ -36,7 +36,7 @@ void defineHow(Options &o) {
       cl::desc("Compile, print what travels in each layer and why, and stop: "
                "needs no weights and runs nothing"),
       cl::location(o.explain), cl::cat(category));
-  static Flag<std::string> emit(
+  static FileFlag emit(
       "emit",
       cl::desc("Compile to a shared library that needs the runtime alone "
                "(cprt_program.h), and stop"),

@@ -223,10 +223,8 @@ static uint64_t addSamples(uint64_t settings, llvm::StringRef file,
   constexpr uint64_t numPieces = 16, pieceBytes = 4096;
   for (uint64_t i = 0; i < numPieces; ++i) {
     uint64_t bytes = std::min(size, pieceBytes);
-    auto offset =
-        uint64_t(double(size - bytes) / double(numPieces - 1) * double(i));
     auto piece = llvm::MemoryBuffer::getFileSlice(
-        file, bytes, std::min(offset, size - bytes));
+        file, bytes, (size - bytes) / (numPieces - 1) * i);
     if (!piece)
       return settings;
     settings = addWord(settings, llvm::xxh3_64bits(llvm::arrayRefFromStringRef(

@@ -44,13 +44,13 @@ static int read_number(const char *name, int64_t *value) {
 
 /// 1, with a message, where a number is not less than another, or not at most
 /// it.
-static int exceeds(const char *name, int64_t value, const char *limit_name,
-                   int64_t limit, int may_equal, char *message,
+static int exceeds(const char *name, int64_t value, const char *limitName,
+                   int64_t limit, int mayEqual, char *message,
                    size_t capacity) {
-  if (value < limit || (may_equal && value == limit))
+  if (value < limit || (mayEqual && value == limit))
     return 0;
   snprintf(message, capacity, "%s is %lld, expected %s %s, %lld", name,
-           (long long)value, may_equal ? "at most" : "less than", limit_name,
+           (long long)value, mayEqual ? "at most" : "less than", limitName,
            (long long)limit);
   return 1;
 }
@@ -88,11 +88,11 @@ static int read_launcher(const struct launcher *launcher,
       exceeds(launcher->local_size, found->local_size, launcher->size,
               found->size, 1, message, capacity))
     return -1;
-  int is_counted = have[2] && found->local_size > 0;
+  int isCounted = have[2] && found->local_size > 0;
   if (have[0] && have[3] &&
       exceeds(launcher->local_rank, found->local_rank,
-              is_counted ? launcher->local_size : launcher->size,
-              is_counted ? found->local_size : found->size, 0, message,
+              isCounted ? launcher->local_size : launcher->size,
+              isCounted ? found->local_size : found->size, 0, message,
               capacity))
     return -1;
   found->local_rank = have[3] ? found->local_rank + 1 : 0;

@@ -73,7 +73,7 @@ int64_t bytesOf(Value value) {
     return 0;
   auto width = static_cast<int64_t>(
       llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
-  return product({elementsOf(value), width});
+  return std::min(product({elementsOf(value), width}), mostBytes);
 }
 
 int64_t costOf(Operation *op) {

@@ -12,9 +12,13 @@
 
 namespace cp {
 
-/// Costs and bytes are no more than this, so that the sums of a program's do
-/// not look unlimited (MinCut).
-inline constexpr int64_t mostCost = int64_t(1) << 47;
+/// Costs are no more than this, far above those of programs that end: bytes at
+/// the highest price of a plan among them, of tensors of some GiB. A cost alone
+/// does not look unlimited (MinCut).
+inline constexpr int64_t mostCost = int64_t(1) << 55;
+/// Nor are a tensor's bytes more than this, which no machine has; sums of a
+/// program's fit 63 bits.
+inline constexpr int64_t mostBytes = int64_t(1) << 47;
 
 /// The operations of arithmetic that an op takes, where what only moves memory
 /// counts as many as pass meanwhile. It orders ops, and is no time. 0 for what
