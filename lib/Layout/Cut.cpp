@@ -19,6 +19,8 @@ const char *cp::orderName(Order order) {
     return "zigzag";
   case Order::Striped:
     return "striped";
+  case Order::ZigzagPerDocument:
+    return "zigzag_per_document";
   case Order::Contiguous:
     break;
   }
@@ -48,7 +50,7 @@ bool cp::samePlaces(const Cut &a, const Cut &b) {
   return placesOnly(a) == placesOnly(b);
 }
 
-/// "0 (contiguous), 1 (zigzag) or 2 (striped)"
+/// "0 (contiguous), 1 (zigzag), ... or 3 (zigzag_per_document)"
 static std::string allOrdersText() {
   std::string text;
   for (Order order : allOrders) {
@@ -70,6 +72,10 @@ std::optional<std::string> cp::check(const Cut &cut, const std::string &place) {
   if (cut.unit > most)
     return "layout_c3: " + place + ": expected a unit of at most " +
            std::to_string(most) + ", got " + std::to_string(cut.unit);
+  if (isPerDocument(cut) && cut.unit != 1)
+    return "layout_c8: " + place + ": expected no unit in the order " +
+           orderName(cut.order) + ", which cuts documents anywhere, got " +
+           std::to_string(cut.unit) + "; leave it out, or use zigzag";
   for (Order order : allOrders)
     if (cut.order == order)
       return std::nullopt;
@@ -101,12 +107,19 @@ std::optional<Cut> cp::parseOrder(const std::string &text) {
   return cut;
 }
 
+/// All above it are striped cuts'.
+static constexpr int64_t perDocumentWord = -1;
+
 int64_t cp::orderWord(const Cut &cut) {
+  if (isPerDocument(cut))
+    return perDocumentWord;
   return unitPlaces(cut) ? int64_t(cut.order) + (cut.unit - 1)
                          : int64_t(cut.order);
 }
 
 Cut cp::cutOfWord(int64_t word, int axis) {
+  if (word == perDocumentWord)
+    return {axis, Order::ZigzagPerDocument, 1};
   if (word < int64_t(Order::Striped))
     return {axis, Order(word), 1};
   return {axis, Order::Striped, word - int64_t(Order::Striped) + 1};

@@ -8,7 +8,6 @@
 #include "cp/Layout/Layout.h"
 #include "cp/Layout/Saturating.h"
 
-#include <limits>
 #include <numeric>
 
 using namespace cp;
@@ -45,6 +44,19 @@ static std::optional<std::string> claim(const Mesh &mesh, int axis,
   return std::nullopt;
 }
 
+/// Documents lie in rows, of which other cuts would leave pieces.
+static std::optional<std::string> checkAlone(const std::vector<Cut> &cuts,
+                                             const std::string &place) {
+  for (const Cut &cut : cuts)
+    if (isPerDocument(cut) && cuts.size() > 1)
+      return "layout_c8: " + place + ": expected the order " +
+             orderName(cut.order) + " alone in its dimension, got " +
+             std::to_string(cuts.size()) +
+             " cuts; cut the sequence over one axis, and heads or the batch "
+             "over others";
+  return std::nullopt;
+}
+
 std::optional<std::string> cp::check(const Layout &layout) {
   if (std::optional<std::string> error = check(layout.mesh))
     return error;
@@ -57,6 +69,8 @@ std::optional<std::string> cp::check(const Layout &layout) {
       if (auto error = check(cut, place))
         return error;
     }
+    if (auto error = checkAlone(layout.dims[dim], place))
+      return error;
   }
   int previous = -1;
   for (int axis : layout.partial) {
@@ -121,7 +135,6 @@ std::optional<std::string> cp::check(const Layout &layout,
 
 int64_t cp::paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
                        int64_t size) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
   int64_t multiple = 1;
   // What the major cut divides must leave the others a multiple of theirs.
   for (size_t i = cuts.size(); i-- > 0;) {

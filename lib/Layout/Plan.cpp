@@ -10,6 +10,7 @@
 #include "cp/Layout/Saturating.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 using namespace cp;
@@ -35,12 +36,38 @@ static bool hasTerms(const Layout &from, const Layout &to) {
   });
 }
 
-std::optional<std::vector<PlannedStep>>
-cp::plan(const Layout &from, const Layout &to,
-         const std::vector<int64_t> &shape) {
-  if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
-      !hasTerms(from, to))
-    return std::nullopt;
+/// What only a Reorder makes or takes: with each dimension that is cut per
+/// document, and not as in `other`, in the order that `other` has over the
+/// axis, or else in contiguous order.
+static Layout withoutDocuments(Layout layout, const Layout &other) {
+  for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
+    std::vector<Cut> &cuts = layout.dims[dim];
+    const std::vector<Cut> &others = other.dims[dim];
+    if (cuts.size() != 1 || !isPerDocument(cuts[0]) || cuts == others)
+      continue;
+    bool isSameAxis = others.size() == 1 && others[0].axis == cuts[0].axis;
+    cuts[0] = isSameAxis ? others[0] : Cut{cuts[0].axis};
+  }
+  return layout;
+}
+
+/// Appends the steps between two layouts that differ in orders only.
+static void addReorders(std::vector<PlannedStep> &steps, Layout before,
+                        const Layout &after) {
+  for (size_t dim = 0; dim < after.dims.size(); ++dim) {
+    if (before.dims[dim] == after.dims[dim])
+      continue;
+    Step step{{after.dims[dim][0].axis},
+              Parts{int(dim), before.dims[dim]},
+              Parts{int(dim), after.dims[dim]}};
+    before.dims[dim] = after.dims[dim];
+    steps.push_back({std::move(step), before});
+  }
+}
+
+/// Between layouts that no order per document has to be made or taken for.
+static std::vector<PlannedStep> planSteps(const Layout &from, const Layout &to,
+                                          const std::vector<int64_t> &shape) {
   std::vector<PlannedStep> best;
   int64_t bestCost = 0;
   for (bool detours : {false, true})
@@ -56,4 +83,20 @@ cp::plan(const Layout &from, const Layout &to,
       }
     }
   return best;
+}
+
+std::optional<std::vector<PlannedStep>>
+cp::plan(const Layout &from, const Layout &to,
+         const std::vector<int64_t> &shape) {
+  if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
+      !hasTerms(from, to))
+    return std::nullopt;
+  Layout first = withoutDocuments(from, to);
+  Layout last = withoutDocuments(to, from);
+  std::vector<PlannedStep> steps, between = planSteps(first, last, shape);
+  addReorders(steps, from, first);
+  steps.insert(steps.end(), std::make_move_iterator(between.begin()),
+               std::make_move_iterator(between.end()));
+  addReorders(steps, last, to);
+  return steps;
 }

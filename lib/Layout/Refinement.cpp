@@ -145,8 +145,9 @@ std::optional<Refinement> cp::refine(const std::vector<Mesh> &meshes,
 static std::string splitsZigzag(const Refinement &refinement, size_t which,
                                 const Cut &cut) {
   const Mesh &mesh = refinement.meshes[which];
-  return "refine_c3: a zigzag cut over axis \"" + mesh.axes[cut.axis].name +
-         "\" of '" + meshText(mesh) + "', which is " +
+  return std::string("refine_c3: a ") + orderName(cut.order) +
+         " cut over axis \"" + mesh.axes[cut.axis].name + "\" of '" +
+         meshText(mesh) + "', which is " +
          std::to_string(refinement.parts[which][cut.axis].size()) +
          " axes of '" + meshText(refinement.mesh) +
          "' on the same ranks, cannot be made by one after the other; cut "
@@ -158,7 +159,8 @@ static std::optional<std::string> appendParts(const Refinement &refinement,
                                               size_t which, const Cut &cut,
                                               std::vector<Cut> &result) {
   const std::vector<int> &parts = refinement.parts[which][cut.axis];
-  if (cut.order == Order::Zigzag && parts.size() > 1)
+  bool isByRank = cut.order == Order::Zigzag || isPerDocument(cut);
+  if (isByRank && parts.size() > 1)
     return splitsZigzag(refinement, which, cut);
   auto major = std::ptrdiff_t(result.size());
   int64_t unit = cut.unit;

@@ -17,11 +17,40 @@ bool cp::operator==(const Run &a, const Run &b) {
          a.count == b.count && (a.count == 1 || a.step == b.step);
 }
 
-/// Two runs of `half` elements, which are one where they touch.
-static CutRuns halves(int64_t first, int64_t second, int64_t half) {
-  if (second == first + half)
-    return Run{first, 0, 2 * half};
-  return {Run{first, 0, half}, Run{second, half, half}};
+/// Runs of neighbours behind each other; those that touch are one.
+class RunsOfNeighbours {
+public:
+  void add(int64_t global, int64_t length) {
+    if (length == 0)
+      return;
+    if (run.length > 0 && run.end() == global) {
+      run.length += length;
+      return;
+    }
+    int64_t local = run.local + run.length;
+    close();
+    run = {global, local, length};
+  }
+  CutRuns take() {
+    close();
+    return runs;
+  }
+
+private:
+  void close() {
+    if (run.length > 0)
+      runs.add(run);
+  }
+
+  CutRuns runs;
+  Run run = {0, 0, 0};
+};
+
+/// Blocks `position` and its counterpart, of 2 `ranks` blocks of `half`.
+static void addHalves(RunsOfNeighbours &runs, int64_t ranks, int64_t position,
+                      int64_t half) {
+  runs.add(half * position, half);
+  runs.add(half * (2 * ranks - 1 - position), half);
 }
 
 CutRuns cp::runsOf(const Cut &cut, int64_t ranks, int64_t position,
@@ -36,8 +65,13 @@ CutRuns cp::runsOf(const Cut &cut, int64_t ranks, int64_t position,
   case Order::Contiguous:
     break;
   case Order::Zigzag:
-    return halves(part / 2 * position, part / 2 * (2 * ranks - 1 - position),
-                  part / 2);
+  case Order::ZigzagPerDocument: {
+    RunsOfNeighbours runs;
+    addHalves(runs, ranks, position, part / 2);
+    // Of an odd part, what 2 ranks leave: one element each.
+    runs.add(part / 2 * 2 * ranks + position, part % 2);
+    return runs.take();
+  }
   case Order::Striped:
     if (part > cut.unit)
       return Run{position * cut.unit, 0, cut.unit, part / cut.unit,
@@ -56,7 +90,10 @@ Holder cp::holderOf(const Cut &cut, int64_t ranks, int64_t length,
     int64_t unit = element / cut.unit;
     return {unit % ranks, unit / ranks * cut.unit + element % cut.unit};
   }
-  int64_t half = part / 2, block = element / half;
+  int64_t half = part / 2, rest = element - 2 * ranks * half;
+  if (rest >= 0)
+    return {rest, 2 * half};
+  int64_t block = element / half;
   if (block < ranks)
     return {block, element % half};
   return {2 * ranks - 1 - block, half + element % half};
@@ -80,6 +117,7 @@ std::optional<int64_t> cp::partsPerRank(const Cut &cut) {
   case Order::Zigzag:
     return 2;
   case Order::Striped:
+  case Order::ZigzagPerDocument:
     break;
   }
   return std::nullopt;

@@ -16,6 +16,7 @@ TEST(Cut, orderName) {
   EXPECT_STREQ(orderName(Order::Contiguous), "contiguous");
   EXPECT_STREQ(orderName(Order::Zigzag), "zigzag");
   EXPECT_STREQ(orderName(Order::Striped), "striped");
+  EXPECT_STREQ(orderName(perDocument), "zigzag_per_document");
   for (Order order : allOrders)
     EXPECT_EQ(orderNamed(orderName(order)), order);
   for (const char *other : {"", "Zigzag", "zigzag ", "zig"})
@@ -52,6 +53,7 @@ TEST(Cut, parseOrder) {
   EXPECT_EQ(parseOrder("zigzag"), (Cut{0, zigzag, 1}));
   EXPECT_EQ(parseOrder("striped"), (Cut{0, striped, 1}));
   EXPECT_EQ(parseOrder("striped:16"), (Cut{0, striped, 16}));
+  EXPECT_EQ(parseOrder("zigzag_per_document"), (Cut{0, perDocument, 1}));
   for (const char *other :
        {"", ":", "striped:", "striped:0", "striped:-1", "striped:2x",
         "striped:9223372036854775808", "striped:9223372036854775807",
@@ -64,7 +66,8 @@ TEST(Cut, orderWord) {
   EXPECT_EQ(orderWord({3, zigzag, 1}), 1);
   EXPECT_EQ(orderWord({3, striped, 1}), 2);
   EXPECT_EQ(orderWord({3, striped, 2}), 3);
-  for (int64_t word : {0, 1, 2, 3, 17})
+  EXPECT_EQ(orderWord({3, perDocument, 1}), -1);
+  for (int64_t word : {-1, 0, 1, 2, 3, 17})
     EXPECT_EQ(orderWord(cutOfWord(word)), word);
   EXPECT_EQ(cutOfWord(3, 5), (Cut{5, striped, 2}));
 }
@@ -79,15 +82,19 @@ TEST(Cut, check) {
   EXPECT_EQ(orderWord({0, striped, most - 1}), most);
   expectError(check(Cut{0, striped, most}, "the cut"),
               {"layout_c3", "the cut", "at most 9223372036854775806"});
-  expectError(check(Cut{0, static_cast<Order>(3), 1}, "the cut"),
-              {"layout_c7", "the cut", "got 3",
-               "0 (contiguous), 1 (zigzag) or 2 (striped)"});
+  expectError(check(Cut{0, static_cast<Order>(4), 1}, "the cut"),
+              {"layout_c7", "the cut", "got 4",
+               "0 (contiguous), 1 (zigzag), 2 (striped) or 3 "
+               "(zigzag_per_document)"});
+  expectError(check(Cut{0, perDocument, 2}, "the cut"),
+              {"layout_c8", "the cut", "no unit", "got 2", "leave it out"});
 }
 
 TEST(Cut, partsPerRank) {
   EXPECT_EQ(partsPerRank(Cut{0, contiguous, 4}), 1);
   EXPECT_EQ(partsPerRank(Cut{0, zigzag, 1}), 2);
   EXPECT_EQ(partsPerRank(Cut{0, striped, 1}), std::nullopt);
+  EXPECT_EQ(partsPerRank(Cut{0, perDocument, 1}), std::nullopt);
   using Cuts = std::vector<Cut>;
   EXPECT_EQ(partsPerRank(Cuts{}), 1);
   EXPECT_EQ(partsPerRank(Cuts{{0, contiguous}, {1, contiguous}}), 1);

@@ -115,11 +115,19 @@ TEST(Layout, layout_c6) {
 }
 
 TEST(Layout, layout_c7) {
-  for (int64_t order : {-1, 3})
+  for (int64_t order : {-1, 4})
     expectError(check(Layout{makeMesh({2}), {{{0, Order(order)}}}, {}}),
                 {"layout_c7", "dimension 0",
-                 "0 (contiguous), 1 (zigzag) or 2 (striped)",
+                 "2 (striped) or 3 (zigzag_per_document)",
                  "got " + std::to_string(order), "use one"});
+}
+
+TEST(Layout, layout_c8) {
+  Cut documents = {0, perDocument};
+  EXPECT_FALSE(check(Layout{makeMesh({2, 2}), {{documents}, {{1}}}, {}}));
+  expectError(check(Layout{makeMesh({2, 2}), {{{1}, documents}}, {}}),
+              {"layout_c8", "dimension 0", "zigzag_per_document", "alone",
+               "got 2 cuts", "heads"});
 }
 
 TEST(Layout, localShape) {

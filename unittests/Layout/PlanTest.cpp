@@ -163,6 +163,23 @@ TEST(Plan, reorder) {
              Kind::Reorder, {0}, 0, 0, zigzag, contiguous);
 }
 
+TEST(Plan, onlyReordersKnowDocuments) {
+  Layout documents = make({{{0, perDocument}}, {}});
+  expectStep(onlyStep(make({{{0, zigzag}}, {}}), documents), Kind::Reorder, {0},
+             0, 0, zigzag, perDocument);
+  expectStep(onlyStep(documents, make({{{0}}, {}})), Kind::Reorder, {0}, 0, 0,
+             perDocument, contiguous);
+  EXPECT_TRUE(stepsOf(documents, documents).empty());
+  std::vector<PlannedStep> steps = stepsOf(documents, make({{}, {{0}}}));
+  ASSERT_EQ(steps.size(), 2u);
+  expectStep(steps[0], Kind::Reorder, {0}, 0, 0, perDocument, contiguous);
+  expectStep(steps[1], Kind::AllToAll, {0}, 0, 1);
+  steps = stepsOf(make({{}, {}}, {0}), documents);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].kind(), Kind::ReduceScatter);
+  expectStep(steps[1], Kind::Reorder, {0}, 0, 0, contiguous, perDocument);
+}
+
 TEST(Plan, exchangedAxesAreGatheredAndSliced) {
   std::vector<PlannedStep> steps =
       stepsOf(make({{{0}}, {{1}}}), make({{{1}}, {{0}}}));

@@ -59,7 +59,7 @@ TEST(Runs, NothingIsSharedWithAnEmptyRun) {
 }
 
 TEST(Runs, OneRankHoldsAllInOrder) {
-  for (Order order : {Order::Contiguous, zigzag, striped})
+  for (Order order : allOrders)
     for (int64_t length : {1, 5, 8}) {
       CutRuns runs = runsOf(Cut{0, order, 3}, 1, 0, length);
       ASSERT_EQ(runs.size(), 1u);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <numeric>
 
 using namespace cp;
@@ -42,6 +43,15 @@ std::vector<int64_t> cp::test::pick(const std::vector<int64_t> &list,
                                     int64_t r) {
   if (order == Order::Striped)
     return deal(list, unit, ranks, r);
+  if (order == Order::ZigzagPerDocument) {
+    auto body = ptrdiff_t(list.size() / size_t(2 * ranks) * size_t(2 * ranks));
+    std::vector<int64_t> mine =
+        pick({list.begin(), list.begin() + body}, zigzag, 1, ranks, r);
+    for (int64_t rest :
+         pick({list.begin() + body, list.end()}, contiguous, 1, ranks, r))
+      mine.push_back(rest);
+    return mine;
+  }
   int64_t blocks = order == Order::Zigzag ? 2 * ranks : ranks;
   std::vector<int64_t> mine;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -74,7 +84,9 @@ std::mt19937 cp::test::makeGenerator() {
   return std::mt19937(seed);
 }
 
-/// Use 0 replicated, 1 partial, then three orders for each dimension.
+static constexpr int numOrders = int(std::size(allOrders));
+
+/// Use 0 replicated, 1 partial, then all orders for each dimension.
 static Layout makeLayout(const Mesh &mesh, int numDims,
                          const std::vector<int> &axes,
                          const std::vector<int> &uses) {
@@ -83,8 +95,8 @@ static Layout makeLayout(const Mesh &mesh, int numDims,
     if (uses[i] == 1)
       layout.partial.push_back(axes[i]);
     if (uses[i] >= 2)
-      layout.dims[(uses[i] - 2) / 3].push_back(
-          {axes[i], Order((uses[i] - 2) % 3), 1});
+      layout.dims[(uses[i] - 2) / numOrders].push_back(
+          {axes[i], allOrders[(uses[i] - 2) % numOrders], 1});
   }
   std::sort(layout.partial.begin(), layout.partial.end());
   return layout;
@@ -98,9 +110,10 @@ std::vector<Layout> cp::test::allLayouts(const Mesh &mesh, int numDims) {
     std::vector<int> uses(axes.size(), 0);
     for (size_t i = 0; i < axes.size();) {
       Layout layout = makeLayout(mesh, numDims, axes, uses);
-      if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end())
+      if (!check(layout) &&
+          std::find(layouts.begin(), layouts.end(), layout) == layouts.end())
         layouts.push_back(layout);
-      for (i = 0; i < axes.size() && ++uses[i] == 2 + 3 * numDims; ++i)
+      for (i = 0; i < axes.size() && ++uses[i] == 2 + numOrders * numDims; ++i)
         uses[i] = 0;
     }
   } while (std::next_permutation(axes.begin(), axes.end()));
@@ -114,11 +127,16 @@ Layout cp::test::randomLayout(const Mesh &mesh, int numDims,
   std::shuffle(axes.begin(), axes.end(), generator);
   std::vector<int> uses(axes.size());
   for (int &use : uses)
-    use = std::uniform_int_distribution<int>(0, 1 + 3 * numDims)(generator);
+    use = std::uniform_int_distribution<int>(0, 1 + numOrders *
+                                                        numDims)(generator);
   Layout layout = makeLayout(mesh, numDims, axes, uses);
   for (std::vector<Cut> &cuts : layout.dims)
-    for (Cut &cut : cuts)
-      cut.unit = std::uniform_int_distribution<int>(1, 2)(generator);
+    for (Cut &cut : cuts) {
+      if (isPerDocument(cut) && cuts.size() > 1)
+        cut.order = zigzag;
+      if (!isPerDocument(cut))
+        cut.unit = std::uniform_int_distribution<int>(1, 2)(generator);
+    }
   return layout;
 }
 

@@ -19,12 +19,14 @@ namespace cp::test {
 constexpr Order contiguous = Order::Contiguous;
 constexpr Order zigzag = Order::Zigzag;
 constexpr Order striped = Order::Striped;
+constexpr Order perDocument = Order::ZigzagPerDocument;
 
 /// <"a" = sizes[0], "b" = sizes[1], ...>
 Mesh makeMesh(const std::vector<int64_t> &sizes);
 
 /// Which of `list` position r of `ranks` holds: the definition of an order,
-/// carried out on the list itself. The sizes must divide.
+/// carried out on the list itself, in zigzag_per_document as of one document.
+/// The sizes must divide.
 std::vector<int64_t> pick(const std::vector<int64_t> &list, Order order,
                           int64_t unit, int64_t ranks, int64_t r);
 

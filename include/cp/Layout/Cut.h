@@ -7,7 +7,7 @@
 //
 // A cut is an axis, an order and a unit. Its forms are here: the keywords of
 // the IR, the texts of options and the words of the runtime's descriptors. What
-// an order means is said by Runs.h.
+// an order means is said by Runs.h, and for packed documents by Documents.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,22 @@ namespace cp {
 ///   Contiguous  block r of R
 ///   Zigzag      blocks r and 2R-1-r of 2R
 ///   Striped     runs r, r+R, r+2R, ... of `unit` elements
-enum class Order : int64_t { Contiguous = 0, Zigzag = 1, Striped = 2 };
+///   ZigzagPerDocument  blocks r and 2R-1-r of 2R of each document of a packed
+///                      row: known with the documents only (Documents.h)
+enum class Order : int64_t {
+  Contiguous = 0,
+  Zigzag = 1,
+  Striped = 2,
+  ZigzagPerDocument = 3
+};
 inline constexpr Order allOrders[] = {Order::Contiguous, Order::Zigzag,
-                                      Order::Striped};
+                                      Order::Striped, Order::ZigzagPerDocument};
 
 /// The keyword used in the IR.
 ///   Contiguous  "contiguous"
 ///   Zigzag      "zigzag"
 ///   Striped     "striped"
+///   ZigzagPerDocument  "zigzag_per_document"
 const char *orderName(Order order);
 /// Its inverse; nothing for another text.
 std::optional<Order> orderNamed(const std::string &name);
@@ -56,6 +64,10 @@ bool unitPlaces(const Cut &cut);
 ///   zigzag : 2      zigzag
 ///   striped : 2     striped : 2
 Cut placesOnly(Cut cut);
+/// Whether where elements are depends on the documents of a packed row.
+inline bool isPerDocument(const Cut &cut) {
+  return cut.order == Order::ZigzagPerDocument;
+}
 /// Whether both put every element at the same place.
 ///   axis, order, unit         and             same
 ///   a, contiguous, 1          a, contiguous, 2  yes
@@ -68,6 +80,7 @@ bool samePlaces(const Cut &a, const Cut &b);
 /// says whose it is.
 ///   layout_c3  a unit below 1, or of 2^63 - 1
 ///   layout_c7  an order that is none of the enumeration
+///   layout_c8  a unit other than 1 of an order per document
 std::optional<std::string> check(const Cut &cut, const std::string &place);
 
 /// The order as options have it, with a unit that says where elements are.
@@ -87,8 +100,9 @@ std::optional<Cut> parseOrder(const std::string &text);
 ///   zigzag          1
 ///   striped         2
 ///   striped : 2     3
+///   zigzag_per_document  -1
 int64_t orderWord(const Cut &cut);
-/// Its inverse, for words of at least 0.
+/// Its inverse, for words of at least -1.
 Cut cutOfWord(int64_t word, int axis = 0);
 
 } // namespace cp

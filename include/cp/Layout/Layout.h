@@ -49,6 +49,8 @@ bool operator==(const Layout &a, const Layout &b);
 ///   layout_c3  a unit below 1
 ///   layout_c6  partial axes that do not ascend
 ///   layout_c7  an order that is none of the enumeration
+///   layout_c8  an order per document with a unit, or with another cut of its
+///              dimension
 std::optional<std::string> check(const Layout &layout);
 
 /// As above, and that every dimension divides evenly:

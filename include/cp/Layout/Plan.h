@@ -41,6 +41,7 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 ///   [{}, {}] partial a     [{"a"}, {}]            ReduceScatter a, 0
 ///   [{"a"}, {}]            [{"a" zigzag}, {}]     Reorder a, 0
 ///   [{"a" striped}, {}]    [{"a" striped : 2}, {}]  Reorder a, 0
+///   [{"a" zigzag_per_document}, {}]  [{}, {"a"}]  Reorder, AllToAll
 ///   [{"a"}, {"b"}]         [{"b"}, {"a"}]         AllGather, AllToAll, Slice
 ///   [{"a"}, {}]            [{}, {}] partial a     Unslice a, 0
 ///   [{}, {}]               [{}, {}] partial a     nothing
@@ -48,7 +49,9 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 /// size, gathers last. A cut that stands in the way of others is moved to a
 /// finished dimension and back, or gathered and sliced again; a sum that cannot
 /// be scattered yet is added up at once, or later. Of these plans it is the one
-/// in which rank 0 sends least (with the fewest steps when equal).
+/// in which rank 0 sends least (with the fewest steps when equal). An order per
+/// document is made and taken by a Reorder, since no other step knows the
+/// documents.
 std::optional<std::vector<PlannedStep>>
 plan(const Layout &from, const Layout &to, const std::vector<int64_t> &shape);
 

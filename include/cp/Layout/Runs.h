@@ -65,25 +65,28 @@ struct Run {
 };
 bool operator==(const Run &a, const Run &b);
 
-/// What one cut leaves to a position: at most two runs, ascending in both
+/// What one cut leaves to a position: at most three runs, ascending in both
 /// numberings. Owns them, and leaves the heap alone.
 class CutRuns {
 public:
   CutRuns() = default;
-  CutRuns(const Run &run) : runs{run, {}}, count(1) {}
-  CutRuns(const Run &first, const Run &second)
-      : runs{first, second}, count(2) {}
+  CutRuns(const Run &run) : runs{run}, count(1) {}
+  /// Behind the last.
+  void add(const Run &run) { runs[count++] = run; }
 
   const Run *begin() const { return runs; }
   const Run *end() const { return runs + count; }
   size_t size() const { return count; }
   /// The global number of an element that one of them has, by its local one.
   int64_t globalOf(int64_t local) const {
-    return runs[count == 2 && local >= runs[1].local].globalOf(local);
+    size_t last = count - 1;
+    while (last > 0 && local < runs[last].local)
+      --last;
+    return runs[last].globalOf(local);
   }
 
 private:
-  Run runs[2] = {};
+  Run runs[3] = {};
   size_t count = 0;
 };
 
@@ -96,6 +99,8 @@ private:
 ///   zigzag         0:0:2, 6:2:2         2:0:4
 ///   striped : 2    0:0:2, 2 of step 4   2:0:2, 2 of step 4
 ///   striped : 4    0:0:4                4:0:4
+/// In zigzag order per document as of a single one; for 6 elements:
+///   zigzag_per_document  0:0:1, 3:1:2   1:0:2, 5:2:1
 CutRuns runsOf(const Cut &cut, int64_t ranks, int64_t position, int64_t length);
 
 /// The position that holds an element, and its local number there: the inverse
@@ -114,6 +119,7 @@ Holder holderOf(const Cut &cut, int64_t ranks, int64_t length, int64_t element);
 ///   contiguous : 3  3
 ///   zigzag : 3      6
 ///   striped : 3     3
+///   zigzag_per_document  1
 int64_t granuleOf(const Cut &cut);
 
 /// Whether `length` elements divide: each rank gets as many, in whole granules.
@@ -131,6 +137,7 @@ bool divides(const Cut &cut, int64_t ranks, int64_t length);
 ///   zigzag                  2
 ///   zigzag, contiguous      nothing
 ///   striped                 nothing
+///   zigzag_per_document     nothing
 std::optional<int64_t> partsPerRank(const Cut &cut);
 std::optional<int64_t> partsPerRank(const std::vector<Cut> &cuts);
 

@@ -1,0 +1,54 @@
+//===- Documents.cpp - Elements of packed documents -----------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Layout/Documents.h"
+
+#include <algorithm>
+
+using namespace cp;
+
+/// Behind the last, with which it is one where they touch.
+static void append(std::vector<Run> &runs, int64_t global, int64_t length) {
+  if (length <= 0)
+    return;
+  if (runs.empty()) {
+    runs.push_back({global, 0, length});
+    return;
+  }
+  Run &last = runs.back();
+  if (last.end() == global)
+    last.length += length;
+  else
+    runs.push_back({global, last.local + last.length, length});
+}
+
+/// How many elements of a document do not make 2 R blocks.
+static int64_t restOf(const Documents &documents, int64_t i, int64_t ranks) {
+  return (documents.at(i + 1) - documents.at(i)) % (2 * ranks);
+}
+
+void cp::appendRuns(const Documents &documents, int64_t ranks, int64_t position,
+                    std::vector<Run> &runs) {
+  int64_t numDocuments = documents.numEntries() - 1, rests = 0;
+  for (int64_t i = 0; i < numDocuments; ++i)
+    rests += restOf(documents, i, ranks);
+  // This position's block of the rests, numbered through.
+  int64_t begin = rests / ranks * position,
+          end = rests / ranks * (position + 1);
+  int64_t restsBefore = 0;
+  for (int64_t i = 0; i < numDocuments; ++i) {
+    int64_t first = documents.at(i), rest = restOf(documents, i, ranks);
+    int64_t body = documents.at(i + 1) - first - rest;
+    int64_t half = body / (2 * ranks);
+    append(runs, first + position * half, half);
+    append(runs, first + (2 * ranks - 1 - position) * half, half);
+    int64_t from = std::max(begin - restsBefore, int64_t(0));
+    int64_t to = std::min(end - restsBefore, rest);
+    append(runs, first + body + from, to - from);
+    restsBefore += rest;
+  }
+}

@@ -1,0 +1,130 @@
+//===- DocumentsTest.cpp - The table and the properties of Documents.h ----===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cp/Layout/Documents.h"
+#include "Support.h"
+
+#include <numeric>
+
+using namespace cp;
+using namespace cp::test;
+using Runs = std::vector<cp::Run>;
+using Ends = std::vector<int32_t>;
+
+static Runs runsAt(const Ends &ends, int64_t ranks, int64_t position) {
+  Runs runs;
+  appendRuns({ends.data(), 1, int64_t(ends.size())}, ranks, position, runs);
+  return runs;
+}
+
+static std::vector<int64_t> elementsOf(const Runs &runs) {
+  std::vector<int64_t> elements;
+  for (const cp::Run &run : runs) {
+    EXPECT_EQ(run.local, int64_t(elements.size()));
+    run.forEach([&](int64_t global, int64_t, int64_t length) {
+      for (int64_t i = 0; i < length; ++i)
+        elements.push_back(global + i);
+    });
+  }
+  return elements;
+}
+
+TEST(Documents, table) {
+  EXPECT_EQ(runsAt({0, 8}, 2, 0), (Runs{{0, 0, 2}, {6, 2, 2}}));
+  EXPECT_EQ(runsAt({0, 8}, 2, 1), (Runs{{2, 0, 4}}));
+  EXPECT_EQ(runsAt({0, 4, 8}, 2, 0), (Runs{{0, 0, 1}, {3, 1, 2}, {7, 3, 1}}));
+  EXPECT_EQ(runsAt({0, 4, 8}, 2, 1), (Runs{{1, 0, 2}, {5, 2, 2}}));
+  EXPECT_EQ(runsAt({0, 5, 8}, 2, 0), (Runs{{0, 0, 1}, {3, 1, 3}}));
+  EXPECT_EQ(runsAt({0, 5, 8}, 2, 1), (Runs{{1, 0, 2}, {6, 2, 2}}));
+  EXPECT_EQ(runsAt({0, 2, 2, 8}, 2, 0), (Runs{{0, 0, 3}, {5, 3, 1}}));
+  EXPECT_EQ(runsAt({0, 2, 2, 8}, 2, 1), (Runs{{3, 0, 2}, {6, 2, 2}}));
+}
+
+TEST(Documents, aSingleOneIsCutAsTheRow) {
+  for (int64_t ranks = 1; ranks <= 5; ++ranks)
+    for (int64_t each = 0; each <= 9; ++each)
+      for (int64_t position = 0; position < ranks; ++position) {
+        CutRuns row =
+            runsOf(Cut{0, perDocument}, ranks, position, ranks * each);
+        EXPECT_EQ(runsAt({0, int32_t(ranks * each)}, ranks, position),
+                  Runs(row.begin(), row.end()));
+      }
+}
+
+/// Documents of `multiple` times up to `most` elements, which make up a row
+/// that `ranks` divide.
+static Ends drawDocuments(std::mt19937 &generator, int32_t multiple,
+                          int32_t most, int64_t ranks) {
+  Ends ends = {0};
+  for (int count = std::uniform_int_distribution<>(0, 9)(generator); count > 0;
+       --count)
+    ends.push_back(ends.back() + multiple * std::uniform_int_distribution<>(
+                                                0, most)(generator));
+  auto over = int32_t(ends.back() % ranks);
+  ends.push_back(ends.back() + (over ? int32_t(ranks) - over : 0));
+  return ends;
+}
+
+TEST(Documents, eachElementHasOneHolder) {
+  std::mt19937 generator = makeGenerator();
+  for (int i = 0; i < 1000; ++i) {
+    int64_t ranks = std::uniform_int_distribution<>(1, 8)(generator);
+    Ends ends = drawDocuments(generator, 1, 40, ranks);
+    std::vector<int64_t> all, expected(size_t(ends.back()));
+    for (int64_t position = 0; position < ranks; ++position) {
+      std::vector<int64_t> own = elementsOf(runsAt(ends, ranks, position));
+      EXPECT_EQ(int64_t(own.size()) * ranks, ends.back());
+      EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    std::sort(all.begin(), all.end());
+    std::iota(expected.begin(), expected.end(), 0);
+    ASSERT_EQ(all, expected) << "case " << i;
+  }
+}
+
+/// TransformerEngine's thd_get_partitioned_indices, element by element: of each
+/// document the slices `position` and 2R-1-`position` of 2R.
+TEST(Documents, equalTransformerEngineWhere2RDivides) {
+  std::mt19937 generator = makeGenerator();
+  for (int i = 0; i < 1000; ++i) {
+    int64_t ranks = std::uniform_int_distribution<>(1, 8)(generator);
+    Ends ends = drawDocuments(generator, int32_t(2 * ranks), 9, 1);
+    for (int64_t position = 0; position < ranks; ++position) {
+      std::vector<int64_t> expected;
+      for (int64_t element = 0; element < ends.back(); ++element) {
+        size_t document = 0;
+        while (ends[document + 1] <= element)
+          ++document;
+        int64_t slice = (ends[document + 1] - ends[document]) / (2 * ranks);
+        int64_t number = (element - ends[document]) / slice;
+        if (number == position || number == 2 * ranks - 1 - position)
+          expected.push_back(element);
+      }
+      ASSERT_EQ(elementsOf(runsAt(ends, ranks, position)), expected);
+    }
+  }
+}
+
+TEST(Documents, attentionIsShared) {
+  std::mt19937 generator = makeGenerator();
+  int64_t ranks = 8;
+  Ends ends = drawDocuments(generator, 1, 4000, ranks);
+  std::vector<int64_t> scores(size_t(ranks), 0);
+  int64_t all = 0;
+  for (int64_t position = 0; position < ranks; ++position)
+    for (int64_t element : elementsOf(runsAt(ends, ranks, position))) {
+      auto next = std::upper_bound(ends.begin(), ends.end(), element);
+      int64_t seen = element - *(next - 1) + 1;
+      scores[size_t(position)] += seen;
+      all += seen;
+    }
+  // Only the rests, fewer than 2R of each document, are shared otherwise.
+  int64_t rests = 2 * ranks * 4000 * int64_t(ends.size());
+  for (int64_t score : scores)
+    EXPECT_LE(std::abs(score - all / ranks), rests);
+}
