@@ -21,7 +21,7 @@ def lognormal(seed):
     return lengths
 
 
-def rank_of(order):
+def rank_of(order, lengths):
     if order == "contiguous":
         return lambda t: t * RANKS // TOKENS
     if order == "zigzag":
@@ -29,12 +29,27 @@ def rank_of(order):
             block = t * 2 * RANKS // TOKENS
             return min(block, 2 * RANKS - 1 - block)
         return zigzag
+    if order == "zigzag_per_document":
+        # A document's last tokens, fewer than two a rank, are shared out in blocks.
+        ranks, rests = [], []
+        for length in lengths:
+            half = length // (2 * RANKS)
+            for place in range(length):
+                if place >= 2 * RANKS * half:
+                    rests.append(len(ranks))
+                    ranks.append(None)
+                else:
+                    block = place // half
+                    ranks.append(min(block, 2 * RANKS - 1 - block))
+        for number, token in enumerate(rests):
+            ranks[token] = number * RANKS // len(rests)
+        return lambda t: ranks[t]
     unit = int(order.partition(":")[2])
     return lambda t: t // unit % RANKS
 
 
 def imbalance(lengths, order):
-    rank, work, token = rank_of(order), [0] * RANKS, 0
+    rank, work, token = rank_of(order, lengths), [0] * RANKS, 0
     for length in lengths:
         for place in range(length):
             work[rank(token)] += place + 1
@@ -46,7 +61,7 @@ def main():
     mixes = [lognormal(seed) for seed in range(20)]
     print("| order | one document | 64 of 2 048 | lognormal: mean, worst of 20 |")
     print("|---|---|---|---|")
-    for order in ("contiguous", "zigzag", "striped:512"):
+    for order in ("contiguous", "zigzag", "striped:512", "zigzag_per_document"):
         drawn = [imbalance(lengths, order) for lengths in mixes]
         print(f"| `{order}` | {imbalance([TOKENS], order):.2f} "
               f"| {imbalance([2048] * 64, order):.2f} "

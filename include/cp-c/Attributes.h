@@ -60,7 +60,9 @@ typedef enum CpOrder {
   /// Blocks r and 2R-1-r of 2R.
   CP_ORDER_ZIGZAG = 1,
   /// Runs r, r+R, r+2R, ... of `unit` elements.
-  CP_ORDER_STRIPED = 2
+  CP_ORDER_STRIPED = 2,
+  /// Blocks r and 2R-1-r of 2R of each document of a packed row.
+  CP_ORDER_ZIGZAG_PER_DOCUMENT = 3
 } CpOrder;
 
 /// One mesh axis that cuts one dimension. Runs of `unit` elements stay whole.

@@ -233,10 +233,10 @@ LogicalResult allToAll(AdjointContext &context, AllToAllOp op) {
 
 LogicalResult reorder(AdjointContext &context, ReorderOp op) {
   if (Value cotangent = wantedCotangent(context))
-    context.add(0,
-                ReorderOp::create(context.getBuilder(), context.getLoc(),
-                                  cotangent.getType(), cotangent, op.getMesh(),
-                                  op.getTo(), op.getFrom(), op.getDim()));
+    context.add(0, ReorderOp::create(context.getBuilder(), context.getLoc(),
+                                     cotangent.getType(), cotangent,
+                                     op.getDocuments(), op.getMesh(),
+                                     op.getTo(), op.getFrom(), op.getDim()));
   return success();
 }
 

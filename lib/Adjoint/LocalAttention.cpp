@@ -49,8 +49,8 @@ LogicalResult ringAttention(AdjointContext &context, RingAttentionOp op) {
       context.getBuilder(), context.getLoc(), op.getQ().getType(),
       summed(op.getK()), summed(op.getV()), op.getQ(), op.getK(), op.getV(),
       op.getOut(), op.getLse(), context.cotangentOrZeros(0), dlse,
-      op.getPlaces(), op.getMesh(), op.getCuts(), op.getCausalAttr(),
-      op.getScaleAttr(), op.getWindowAttr());
+      op.getPlaces(), op.getDocuments(), op.getMesh(), op.getCuts(),
+      op.getCausalAttr(), op.getScaleAttr(), op.getWindowAttr());
   for (unsigned i : {0, 1, 2})
     context.add(i, grad->getResult(i));
   return success();

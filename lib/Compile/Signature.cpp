@@ -229,11 +229,17 @@ static llvm::Expected<TensorSpec> specOf(Type type, DictionaryAttr attributes,
   spec.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
   spec.layout.mesh = mesh;
   spec.layout.dims.resize(spec.shape.size());
-  if (auto layout =
-          attributes ? attributes.getAs<LayoutAttr>(layoutAttr) : LayoutAttr())
+  if (auto layout = attributes ? attributes.getAs<LayoutAttr>(layoutAttr)
+                               : LayoutAttr()) {
+    if (isPerDocument(layout.toLayout()))
+      return llvm::createStringError(
+          "'" + spec.name +
+          "' is cut per document, of which callers know nothing; let it come "
+          "and go in contiguous order, and reshard it inside of the function");
     if (llvm::Error error = makeWhole(spec, layout.toLayout(),
                                       attributes.contains(gradientAttr)))
       return error;
+  }
   if (!tensorBytes(spec.shape, spec.dtype))
     return tooLarge(spec);
   if (llvm::Error error = keepLength(spec, attributes))

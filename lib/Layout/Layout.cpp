@@ -165,6 +165,18 @@ std::vector<int64_t> cp::localShape(const Layout &layout,
   return local;
 }
 
+bool cp::isPerDocument(const Layout &layout) {
+  return !(inRowOrder(layout) == layout);
+}
+
+Layout cp::inRowOrder(Layout layout) {
+  for (std::vector<Cut> &cuts : layout.dims)
+    for (Cut &cut : cuts)
+      if (isPerDocument(cut))
+        cut.order = Order::Contiguous;
+  return layout;
+}
+
 bool cp::isCutOver(const Layout &layout, int axis) {
   for (const std::vector<Cut> &cuts : layout.dims)
     for (const Cut &cut : cuts)

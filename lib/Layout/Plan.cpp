@@ -98,5 +98,8 @@ cp::plan(const Layout &from, const Layout &to,
   steps.insert(steps.end(), std::make_move_iterator(between.begin()),
                std::make_move_iterator(between.end()));
   addReorders(steps, last, to);
+  // Units that place nothing may differ too.
+  if (!steps.empty())
+    steps.back().after = to;
   return steps;
 }

@@ -50,6 +50,7 @@ void registerTraceModels(DialectRegistry &registry) {
     attach<AttentionGradOp, traceAttentionGrad>(context);
     attach<RingAttentionGradOp, traceAttentionGrad>(context);
     attach<UnsliceOp, traceUnslice>(context);
+    attach<ReorderOp, traceReorder>(context);
     attach<PositionsOp, tracePositions>(context);
     attach<CutPositionsOp, tracePositions>(context);
   });

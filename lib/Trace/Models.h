@@ -37,6 +37,8 @@ void traceInsertSlice(OpTrace &trace, mlir::tensor::InsertSliceOp op);
 /// Ops that the runtime's own operations move (TraceWorld::runs): exchanges,
 /// slices, gathers, halos, repeats.
 llvm::Error traceMove(OpTrace &trace, RuntimeOpInterface op);
+/// One of these, which by documents moves what it would of a row that is one.
+llvm::Error traceReorder(OpTrace &trace, ReorderOp op);
 /// Of these, sums over ranks.
 llvm::Error traceReduce(OpTrace &trace, RuntimeOpInterface op);
 /// Ops that read a window of rows.

@@ -21,11 +21,13 @@ cprt_op *functionOf(StringRef symbol) {
   return llvm::StringSwitch<cprt_op *>(symbol)
 #define CPRT_MOVE(symbol) .Case(#symbol, cprt_##symbol)
 #include "cp/Runtime/OperationList.inc"
+      .Case("reorder_documents", cprt_reorder_documents)
       .Default(nullptr);
 }
 
-void appendBuffer(ArrayRef<int64_t> shape, bool asDoubles, Words &words) {
-  words.push_back(asDoubles ? CPRT_F64 : CPRT_I64);
+void appendBuffer(const CallBuffer &buffer, bool asDoubles, Words &words) {
+  ArrayRef<int64_t> shape = buffer.shape;
+  words.push_back(buffer.isI32 ? CPRT_I32 : asDoubles ? CPRT_F64 : CPRT_I64);
   words.push_back(static_cast<int64_t>(shape.size()));
   words.insert(words.end(), shape.begin(), shape.end());
   Words strides(shape.size(), 1);
@@ -45,9 +47,9 @@ Words descriptorOf(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
                  static_cast<int64_t>(outputs.size()),
                  static_cast<int64_t>(attributes.size()), number};
   for (const CallBuffer &buffer : inputs)
-    appendBuffer(buffer.shape, asDoubles, words);
+    appendBuffer(buffer, asDoubles, words);
   for (const CallBuffer &buffer : outputs)
-    appendBuffer(buffer.shape, asDoubles, words);
+    appendBuffer(buffer, asDoubles, words);
   words.insert(words.end(), attributes.begin(), attributes.end());
   return words;
 }
@@ -143,7 +145,8 @@ TraceWorld::call(RuntimeOpInterface op, const std::vector<CallBuffer> &inputs,
   for (Type type : op->getResultTypes()) {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
     outputs.push_back({SmallVector<int64_t>(shape),
-                       std::vector<Words>(ranks, Words(product(shape)))});
+                       std::vector<Words>(ranks, Words(product(shape))),
+                       /*isI32=*/false});
   }
   Words descriptor = descriptorOf(op, inputs, outputs, asDoubles, calls++);
   cprt_op *function = functionOf(op.getRuntimeSymbol());

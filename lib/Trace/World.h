@@ -21,6 +21,8 @@ namespace cp {
 struct CallBuffer {
   llvm::SmallVector<int64_t> shape;
   std::vector<Words> ranks;
+  /// Whether the words are numbers of 32 bits, two in each.
+  bool isI32 = false;
 };
 
 /// Doubles as words, and back.

@@ -312,7 +312,7 @@ func.func @cut_c1_gather(%x: tensor<4x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @layout_c7(%x: tensor<4x8xf32>) {
-  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped', but got 'zig'}}
+  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document', but got 'zig'}}
   %0 = cp.all_gather %x over ["cp" zig] of #mesh {dim = 0}
       : tensor<4x8xf32> -> tensor<16x8xf32>
   return

@@ -75,3 +75,92 @@ func.func @attention_block_c7(%u: tensor<1x16x8xf32>, %w: tensor<8x8xf32>,
          tensor<8x8xf32>, tensor<1x3xi32>) -> tensor<1x16x8xf32>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @positions_c3() {
+  // expected-error @below {{'cp.cut_positions' op positions_c3: where rows are in an order per document is known by the documents, but there are none; give documents, or cut in another order}}
+  %0 = cp.cut_positions over ["cp" zigzag_per_document] of #mesh : tensor<8xi64>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @reorder_c4(%x: tensor<2x8xf32>) {
+  // expected-error @below {{'cp.reorder' op reorder_c4: an order per document takes documents, but there are none; give the lists where documents end}}
+  %0 = cp.reorder %x from ["cp"] to ["cp" zigzag_per_document] of #mesh {dim = 1} : tensor<2x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @reorder_c4_unused(%x: tensor<2x8xf32>, %cu: tensor<2x5xi32>) {
+  // expected-error @below {{reorder_c4: there are documents, but no order per document; leave them out}}
+  %0 = cp.reorder %x documents(%cu : tensor<2x5xi32>) from ["cp"] to ["cp" zigzag] of #mesh {dim = 1} : tensor<2x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @reorder_c4_dim(%x: tensor<8x2xf32>, %cu: tensor<8x5xi32>) {
+  // expected-error @below {{reorder_c4: the first dimension must be the batch, whose elements have documents, but it is dim}}
+  %0 = cp.reorder %x documents(%cu : tensor<8x5xi32>) from ["cp"] to ["cp" zigzag_per_document] of #mesh {dim = 0} : tensor<8x2xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @reorder_c4_batch(%x: tensor<2x8xf32>, %cu: tensor<3x5xi32>) {
+  // expected-error @below {{reorder_c4: documents must have shape [2, 5], but has [3, 5]}}
+  %0 = cp.reorder %x documents(%cu : tensor<3x5xi32>) from ["cp"] to ["cp" zigzag_per_document] of #mesh {dim = 1} : tensor<2x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @attention_c8_rows(%q: tensor<1x8x2x4xf32>, %k: tensor<1x16x2x4xf32>) {
+  // expected-error @below {{'cp.attention_rows' op attention_c8: all keys are here in their natural order, so queries must not be in one per document; let keys travel (form = "ring"), or cut in zigzag order}}
+  %out, %lse = cp.attention_rows %q, %k, %k over ["cp" zigzag_per_document] of #mesh
+      : (tensor<1x8x2x4xf32>, tensor<1x16x2x4xf32>, tensor<1x16x2x4xf32>)
+      -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @attention_c8(%q: tensor<1x8x2x4xf32>) {
+  // expected-error @below {{'cp.ring_attention' op attention_c8: an order per document takes documents, but there are none; give the lists where documents end}}
+  %out, %lse = cp.ring_attention %q, %q, %q over ["cp" zigzag_per_document] of #mesh
+      : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
+      -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @attention_c8_unused(%q: tensor<1x8x2x4xf32>, %cu: tensor<1x5xi32>) {
+  // expected-error @below {{'cp.ring_attention' op attention_c8: there are documents, but no order per document; leave them out: places say what a query sees}}
+  %out, %lse = cp.ring_attention %q, %q, %q documents(%cu) over ["cp"] of #mesh
+      : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>,
+         tensor<1x5xi32>) -> (tensor<1x8x2x4xf32>, tensor<1x2x8xf32>)
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @attention_grad_c8(%q: tensor<1x8x2x4xf32>, %lse: tensor<1x2x8xf32>) {
+  // expected-error @below {{'cp.ring_attention_grad' op attention_grad_c8: an order per document takes documents, but there are none}}
+  %dq, %dk, %dv = cp.ring_attention_grad %q, %q, %q gave %q, %lse from %q over ["cp" zigzag_per_document] of #mesh
+      : (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>, tensor<1x8x2x4xf32>)
+      -> (tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>)
+  return
+}

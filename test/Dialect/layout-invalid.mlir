@@ -98,7 +98,7 @@ func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped', but got 'spiral'}}
+// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document', but got 'spiral'}}
 #layout_c7 = #cp.layout<#mesh, [{"cp" spiral}]>
 
 // -----
@@ -131,3 +131,13 @@ func.func private @layout_c5_striped(tensor<12xf32, #layout>)
 // expected-error @below {{layout_c3: the cut over "cp": expected a unit of at least 1, got 0}}
 #layout = #cp.layout<#mesh, [{"cp" striped : 0}]>
 func.func private @layout_c3_striped(tensor<12xf32, #layout>)
+
+// -----
+
+// expected-error @below {{layout_c8: the cut over "cp": expected no unit in the order zigzag_per_document, which cuts documents anywhere, got 2; leave it out, or use zigzag}}
+func.func private @layout_c8_unit(tensor<1x8xf32, #cp.layout<#cp.mesh<"cp" = 2>, [{}, {"cp" zigzag_per_document : 2} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c8: dimension 1: expected the order zigzag_per_document alone in its dimension, got 2 cuts; cut the sequence over one axis, and heads or the batch over others}}
+func.func private @layout_c8(tensor<1x8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{}, {"a" zigzag_per_document, "b"} ]>>)

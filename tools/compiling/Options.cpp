@@ -32,7 +32,8 @@ void defineModule(Options &o, cl::OptionCategory &category) {
       cl::location(o.sharding.axis), cl::init("cp"), cl::cat(category));
   static Flag<std::string> order(
       "order",
-      cl::desc("Token order: contiguous, zigzag, striped or striped:UNIT"),
+      cl::desc("Token order: contiguous, zigzag, striped, striped:UNIT or "
+               "zigzag_per_document"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
   static Flag<std::string> batch(

@@ -104,7 +104,9 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
   if (!rows)
     return rows.takeError();
   if (*rows)
-    printPacking(**rows, (*program)->arguments(), llvm::outs());
+    printPacking(**rows, (*program)->arguments(),
+                 compile->sharding && compile->sharding->isPerDocument(),
+                 llvm::outs());
   return llvm::Error::success();
 }
 

@@ -31,7 +31,9 @@ void defineModel(Options &o) {
       "attention", cl::desc("ulysses, ring, gather or 2d"),
       cl::location(o.sharding.attention), cl::init("ring"), cl::cat(category));
   static Flag<std::string> order(
-      "order", cl::desc("Token order: contiguous, zigzag or striped"),
+      "order",
+      cl::desc("Token order: contiguous, zigzag, striped or "
+               "zigzag_per_document"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
   static Flag<std::string> batch(

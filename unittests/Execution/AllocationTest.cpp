@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <cstring>
 
 using namespace mlir;
 using namespace cp;
@@ -85,6 +86,32 @@ TEST_P(AllocationTest, NoStepOfAModelButTheFirstAllocates) {
         *program,
         drawInputs(program->arguments(), config, Decay::AsPublished, 3));
   }
+}
+
+/// Rows in an order per document, which is put together for the first batch.
+TEST(PackedAllocationTest, NoStepOfPackedRowsButTheFirstAllocates) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+!x = tensor<2x64x4x8xf32>
+!places = tensor<2x64xi64>
+func.func @main(%x: !x {cp.name = "x", cp.sequence = 1 : i64},
+    %cu: tensor<2x5xi32> {cp.name = "cu_seqlens"}) -> !x {
+  %places = cp.positions documents(%cu : tensor<2x5xi32>) : !places
+  %out, %lse = cp.attention %x, %x, %x places(%places) {form = "ring"}
+      : (!x, !x, !x, !places) -> (!x, tensor<2x4x64xf32>)
+  return %out : !x
+})");
+  ASSERT_TRUE(module);
+  CompileOptions options;
+  Sharding &sharding = options.sharding.emplace();
+  sharding.mesh = Mesh{{{"cp", 4}}};
+  sharding.sequence = {Cut{0, Order::ZigzagPerDocument}};
+  std::unique_ptr<Program> program = compileWith(*module, options);
+  ASSERT_TRUE(program);
+  HostTensor lists = HostTensor::zeros(DType::I32, {2, 5});
+  const int32_t ends[] = {0, 9, 9, 40, 64, 0, 64, 64, 64, 64};
+  std::memcpy(lists.bytes.data(), ends, sizeof ends);
+  expectNoneAfterTheFirstStep(
+      *program, {HostTensor::zeros(DType::F32, {2, 64, 4, 8}), lists});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AllocationTest,

@@ -132,6 +132,19 @@ std::vector<Document> documentsOf(const Ends &ends) {
   return all;
 }
 
+/// Each document cut by itself, by ranks that divide the row and not.
+std::vector<Sharding> perDocument() {
+  std::vector<Sharding> all;
+  for (int64_t ranks : {2, 3, 4, 8}) {
+    Sharding sharding;
+    sharding.mesh = Mesh{{{"cp", ranks}}};
+    sharding.sequence = {Cut{0, Order::ZigzagPerDocument}};
+    all.push_back(sharding);
+  }
+  all.back().mixer = CutStrategy::Hidden;
+  return all;
+}
+
 class DocumentsTest : public testing::Test {
 protected:
   /// The model on a document alone, on one rank.
@@ -155,6 +168,7 @@ protected:
     ASSERT_TRUE(module);
     std::vector<std::optional<Sharding>> all = {std::nullopt};
     llvm::append_range(all, gradientShardings());
+    llvm::append_range(all, perDocument());
     for (const std::optional<Sharding> &sharding : all) {
       SCOPED_TRACE(sharding ? describe(*sharding) : "one rank");
       if (sharding)
@@ -296,12 +310,18 @@ TEST_F(DocumentsTest, GradientsAreThoseOfDocumentsAlone) {
   });
 }
 
+class OtherDocumentsTest : public DocumentsTest,
+                           public testing::WithParamInterface<Order> {};
+INSTANTIATE_TEST_SUITE_P(Orders, OtherDocumentsTest,
+                         testing::Values(Order::Zigzag,
+                                         Order::ZigzagPerDocument));
+
 /// A list of borders is data: no new program, and nothing of the system.
-TEST_F(DocumentsTest, OtherDocumentsNeedNothingNew) {
+TEST_P(OtherDocumentsTest, NeedNothingNew) {
   CompileOptions options;
   Sharding &sharding = options.sharding.emplace();
   sharding.mesh = Mesh{{{"cp", 4}}};
-  sharding.sequence.front().order = Order::Zigzag;
+  sharding.sequence.front().order = GetParam();
   OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
   std::unique_ptr<Program> program = compileWith(*module, options);
   ASSERT_TRUE(program);

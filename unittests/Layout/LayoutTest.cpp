@@ -130,6 +130,14 @@ TEST(Layout, layout_c8) {
                "got 2 cuts", "heads"});
 }
 
+TEST(Layout, inRowOrder) {
+  Layout documents{makeMesh({2, 2}), {{{0, perDocument}}, {{1, zigzag}}}, {}},
+      rows{makeMesh({2, 2}), {{{0}}, {{1, zigzag}}}, {}};
+  EXPECT_EQ(inRowOrder(documents), rows);
+  EXPECT_TRUE(isPerDocument(documents));
+  EXPECT_FALSE(isPerDocument(rows));
+}
+
 TEST(Layout, localShape) {
   Mesh mesh = makeMesh({2, 4});
   Shape shape = {16, 12};

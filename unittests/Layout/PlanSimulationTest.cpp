@@ -170,12 +170,10 @@ static int64_t costOf(const Layout &from, const Layout &to,
 /// What reorders from and to orders per document send at most, which no other
 /// step makes or takes.
 static int64_t costOfDocuments(const Layout &layout, const Shape &shape) {
-  for (const std::vector<Cut> &cuts : layout.dims)
-    if (cuts.size() == 1 && isPerDocument(cuts[0])) {
-      Shape local = localShape(layout, shape, 0);
-      return local[0] * local[1];
-    }
-  return 0;
+  if (!isPerDocument(layout))
+    return 0;
+  Shape local = localShape(layout, shape, 0);
+  return local[0] * local[1];
 }
 
 TEST(PlanSimulation, neverSendsMoreThanGatheringAll) {

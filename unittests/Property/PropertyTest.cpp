@@ -91,6 +91,10 @@ protected:
     Dice dice(seed);
     RandomSharding sharding = drawSharding(dice);
     RandomModel model = drawModel(dice, sharding);
+    std::vector<Cut> &rows = sharding.value.sequence;
+    if (model.hasPackedRing && rows.size() == 1 && !sharding.value.tensorRows &&
+        dice.chance(0.8))
+      rows[0] = {rows[0].axis, Order::ZigzagPerDocument};
     cprt_kernel_set kernels =
         dice.chance(0.5) ? CPRT_KERNELS_FAST : CPRT_KERNELS_REFERENCE;
     std::string line = "seed " + std::to_string(seed) + ": " +
@@ -140,6 +144,8 @@ protected:
     ++drawn[describe(model.decay)];
     drawn["packed " + text.order.substr(0, 4)] += model.isPacked;
     drawn["odd " + text.order.substr(0, 4)] += model.isOdd;
+    drawn["per document"] += sharding.value.isPerDocument();
+    drawn["odd per document"] += sharding.value.isPerDocument() && model.isOdd;
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
@@ -180,6 +186,7 @@ protected:
     }
     ++drawn[sharding.batch.empty() ? "gradients" : "gradients, batch cut"];
     drawn["packed gradients"] += model.isPacked;
+    drawn["gradients per document"] += sharding.isPerDocument();
     drawn["odd gradients"] += model.isOdd;
   }
 
@@ -203,6 +210,11 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
   for (const char *packed :
        {"packed cont", "packed zigz", "packed stri", "packed gradients"})
     EXPECT_GT(drawn[packed], 0) << packed;
+  if (plan().cases < 1000)
+    return;
+  for (const char *perDocument :
+       {"per document", "odd per document", "gradients per document"})
+    EXPECT_GT(drawn[perDocument], 0) << perDocument;
   EXPECT_GT(drawn["final states"], 0);
   EXPECT_GT(drawn["gradients"], 0);
   EXPECT_GT(drawn["gradients, batch cut"], 0);

@@ -44,6 +44,8 @@ public:
   }
 
   bool isPacked() const { return !documents.empty(); }
+  /// Whether keys travel in causal attention of documents.
+  bool hasPackedRing = false;
   bool hasPadding() const { return isOdd; }
 
   std::string write() {
@@ -274,11 +276,16 @@ private:
       own = formatv(" places({0})", places());
       ownType = ", " + placesType();
     }
+    std::string attributes = attentionAttributes(causal);
+    llvm::StringRef form = llvm::StringRef(attributes).split("form = ").second;
+    bool isRing = form.empty() ? sharding.value.attention == AttentionForm::Ring
+                               : form == "\"ring\"";
+    hasPackedRing |= isRing && !own.empty();
     body += formatv(
         "  {0}:2 = cp.attention {1}, {2}, {3}{10} {{{4}} : ({5}, {6}, {7}{11}) "
         "-> ({8}, {9})\n",
-        name, q, k, v, attentionAttributes(causal),
-        type({batch, length, heads, keys}), type({batch, length, groups, keys}),
+        name, q, k, v, attributes, type({batch, length, heads, keys}),
+        type({batch, length, groups, keys}),
         type({batch, length, groups, channels}),
         type({batch, length, heads, channels}), sums, own, ownType);
     return project(merge(name + "#0", heads, channels), heads * channels, width,
@@ -377,6 +384,7 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
   model.isPacked = writer.isPacked();
   model.isOdd = writer.hasPadding();
   model.text = writer.write();
+  model.hasPackedRing = writer.hasPackedRing;
   return model;
 }
 

@@ -40,20 +40,23 @@ struct Whole {
   Rule rule;
   Array q, k, v, o, lse;
   /// Of the queries' own sequences; none: it is all one.
-  Array places = Array(Sizes{});
+  Array places;
+  /// Of a ring in zigzag order per document.
+  Array documents = Array(Sizes{});
 
+  /// Places are drawn, or not, unless they are given.
   Whole(const Shape &shape, cprt_dtype dtype, Rule rule,
-        std::mt19937_64 &random)
+        std::mt19937_64 &random, const Array &places = Array(Sizes{}))
       : dtype(dtype), rule(rule), q({shape.b, shape.l, shape.hq, shape.d}),
         k({shape.b, shape.s, shape.hkv, shape.d}),
         v({shape.b, shape.s, shape.hkv, shape.dv}),
         o({shape.b, shape.l, shape.hq, shape.dv}),
-        lse({shape.b, shape.hq, shape.l}) {
+        lse({shape.b, shape.hq, shape.l}), places(places) {
     std::uniform_real_distribution<double> draw(-1.5, 1.5);
     for (Array *array : {&q, &k, &v})
       for (double &value : array->values)
         value = dtype == CPRT_BF16 ? roundedToBF16(draw(random)) : draw(random);
-    if (rule.causal && random() % 2)
+    if (places.sizes.empty() && rule.causal && random() % 2)
       drawPlaces(shape, random);
     World alone({1});
     attend(alone.context(0), {}, {}, {}, *this);
@@ -106,10 +109,13 @@ struct Whole {
            inV = tensor(v, hasGaps);
     Tensor outO = tensor(o, hasGaps), outLse(sumType(), lse.sizes, hasGaps);
     Tensor inPlaces(CPRT_I64, places, hasGaps);
+    Tensor inDocuments(CPRT_I32, documents, hasGaps);
     Call call;
     call.in(inQ).in(inK).in(inV);
     if (!places.sizes.empty())
       call.in(inPlaces);
+    if (ring && !documents.sizes.empty())
+      call.in(inDocuments);
     call.out(outO).out(outLse);
     if (ring)
       call.array(ring->axes).attr(rule.causal).array(ring->orders);

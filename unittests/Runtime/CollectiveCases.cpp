@@ -14,7 +14,13 @@ void Collective::run(cprt_context *context, int64_t ranks) const {
   Tensor decay(CPRT_F32, Sizes{in[0]}), outDecay(CPRT_F32, Sizes{in[0]});
   Tensor lse(CPRT_F32, Sizes{1, 1, 2}), dk(CPRT_F32, out), dv(CPRT_F32, out);
   Call call;
-  if (op == cprt_scan_state)
+  Tensor lists(CPRT_I32, Sizes{1, 2});
+  Array ends(lists.sizes);
+  ends.values = {0, 8};
+  lists.write(ends);
+  if (op == cprt_reorder_documents)
+    call.in(from).in(lists).out(to);
+  else if (op == cprt_scan_state)
     call.in(decay).in(from).out(outDecay).out(to);
   else if (op == cprt_ring_attention)
     call.in(from).in(from).in(from).out(to).out(lse);
@@ -90,6 +96,11 @@ std::vector<Collective> exchanges() {
        {4},
        {4},
        [](Call &call) { call.array({0}).attr(0).attr(0).attr(1); }},
+      {"reorder_documents",
+       cprt_reorder_documents,
+       {1, 2},
+       {1, 2},
+       [](Call &call) { call.array({0}).attr(1).attr(0).attr(-1); }},
   };
 }
 

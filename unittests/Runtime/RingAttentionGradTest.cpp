@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionCases.h"
+#include "PackedRows.h"
 
 #include <algorithm>
 
@@ -25,8 +26,8 @@ struct WholeGrad {
   Array dq, dk, dv;
 
   WholeGrad(const Shape &shape, cprt_dtype dtype, Rule rule,
-            std::mt19937_64 &random)
-      : whole(shape, dtype, rule, random), dout(whole.o.sizes),
+            std::mt19937_64 &random, const Array &places = Array(Sizes{}))
+      : whole(shape, dtype, rule, random, places), dout(whole.o.sizes),
         dq(whole.q.sizes), dk(whole.k.sizes), dv(whole.v.sizes) {
     std::uniform_real_distribution<double> draw(-1, 1);
     for (double &value : dout.values)
@@ -66,7 +67,8 @@ struct WholeGrad {
     Tensor q = whole.tensor(whole.q, hasGaps), k = whole.tensor(whole.k, false),
            v = whole.tensor(whole.v, hasGaps), o = whole.tensor(whole.o, false),
            lse(sums, whole.lse, hasGaps), inDout = whole.tensor(dout, hasGaps),
-           inDlse(sums, dlse, hasGaps), places(CPRT_I64, whole.places, hasGaps);
+           inDlse(sums, dlse, hasGaps), places(CPRT_I64, whole.places, hasGaps),
+           documents(CPRT_I32, whole.documents, hasGaps);
     Tensor outQ(dtype, dq.sizes, hasGaps), outK(sums, dk.sizes, hasGaps),
         outV(sums, dv.sizes, hasGaps);
     Call call;
@@ -77,6 +79,8 @@ struct WholeGrad {
       call.in(inDlse);
     if (!whole.places.sizes.empty())
       call.in(places);
+    if (ring && !whole.documents.sizes.empty())
+      call.in(documents);
     call.out(outQ).out(outK).out(outV);
     if (ring)
       call.array(ring->axes).attr(whole.rule.causal).array(ring->orders);
@@ -112,6 +116,48 @@ struct WholeGrad {
     return dq == other.dq && dk == other.dk && dv == other.dv;
   }
 };
+
+/// Which rows of a batch a rank of `mesh` has in zigzag order per document.
+void cutPerDocument(WholeGrad &part, const std::vector<Sizes> &rows,
+                    int64_t ranks, int64_t rank) {
+  auto cut = [&](Array &array, int64_t dim) {
+    if (!array.sizes.empty())
+      array = packedPart(array, dim, rows, ranks, rank);
+  };
+  Whole &whole = part.whole;
+  for (Array *array : {&whole.q, &whole.k, &whole.v, &whole.o, &whole.places,
+                       &part.dout, &part.dq, &part.dk, &part.dv})
+    cut(*array, 1);
+  for (Array *array : {&whole.lse, &part.dlse})
+    cut(*array, 2);
+  whole.documents = listsOf(rows);
+}
+
+/// Forward and backward, of documents each of which begins anew.
+void checkPacked(RandomCase &c, int64_t ranks, cprt_dtype dtype, Rule rule) {
+  Shape shape = shapeFor(c, ranks);
+  int64_t count = c.draw(1, 6);
+  std::vector<Sizes> rows;
+  for (int64_t i = 0; i < shape.b; ++i)
+    rows.push_back(drawEnds(c, count, shape.l));
+  WholeGrad all(shape, dtype, rule, c.random, placesOf(rows, shape.l));
+  Cut cut = {{0}, {perDocument}};
+  World world({ranks});
+  world.run([&](int64_t rank, cprt_context *context) {
+    WholeGrad part = all;
+    cutPerDocument(part, rows, ranks, rank);
+    WholeGrad first = part, second = part;
+    part.whole.attend(context, {}, {}, &cut, first.whole, rank % 2);
+    first.whole.expectNear(part.whole);
+    part.differentiate(context, &cut, first, rank % 2);
+    first.expectNear(part);
+    cprt_context_reset_counters(context);
+    part.differentiate(context, &cut, second, !(rank % 2));
+    EXPECT_EQ(cprt_context_allocations(context), 0);
+    EXPECT_TRUE(first.isBitwise(second));
+  });
+  ASSERT_EQ(world.failures(), "");
+}
 
 void check(RandomCase &c, const Case &where, cprt_dtype dtype, Rule rule) {
   SCOPED_TRACE(testing::Message() << cprt_dtype_size(dtype) << " bytes, causal "
@@ -152,6 +198,18 @@ TEST(RingAttentionGrad, EqualsOneRank) {
     for (cprt_dtype dtype : {CPRT_F64, CPRT_F32, CPRT_BF16})
       for (Rule rule : rules) {
         check(c, where, dtype, rule);
+        if (testing::Test::HasFailure())
+          return;
+      }
+}
+
+TEST(RingAttentionGrad, PerDocumentEqualsOneRank) {
+  RandomCase c{{{1}, {0}}, testSeed()};
+  SCOPED_TRACE(testing::Message() << c);
+  for (int64_t ranks : {1, 2, 3, 4, 8})
+    for (cprt_dtype dtype : {CPRT_F64, CPRT_F32, CPRT_BF16})
+      for (Rule rule : {Rule{true, 0}, Rule{true, 5}}) {
+        checkPacked(c, ranks, dtype, rule);
         if (testing::Test::HasFailure())
           return;
       }

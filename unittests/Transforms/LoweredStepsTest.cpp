@@ -92,10 +92,13 @@ void expectSameSteps(const Layout &from, const Layout &to,
   }
 }
 
-/// Every pair of layouts on two axes; what an op says is made from its
-/// attributes alone.
+/// Every pair of layouts on two axes, but orders per document, of which a
+/// tensor alone says nothing; what an op says is made from its attributes
+/// alone.
 TEST(LoweredSteps, AreThoseOfThePlan) {
   std::vector<Layout> layouts = test::allLayouts(test::makeMesh({2, 3}), 2);
+  llvm::erase_if(layouts,
+                 [](const Layout &layout) { return isPerDocument(layout); });
   for (const Layout &from : layouts)
     for (const Layout &to : layouts)
       expectSameSteps(from, to, {24, 48});

@@ -89,8 +89,12 @@ TEST(ShardingTest, ErrorsSayWhatCameAndWhatThereIs) {
   text.tensorAxis = "";
   text.order = "striped:0";
   EXPECT_EQ(errorOf(text),
-            "--order must be contiguous, zigzag, striped or striped:UNIT with "
-            "a unit of at least 1, but is 'striped:0'");
+            "--order must be contiguous, zigzag, striped, striped:UNIT with a "
+            "unit of at least 1, or zigzag_per_document, but is 'striped:0'");
+  text.order = "zigzag_per_document";
+  text.tensorRows = true;
+  EXPECT_THAT(errorOf(text), testing::HasSubstr("--tp-rows cuts rows over "));
+  text.tensorRows = false;
   text.order = "zigzag";
   text.mixer = "ring";
   EXPECT_EQ(errorOf(text),

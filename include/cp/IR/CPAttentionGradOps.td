@@ -22,7 +22,8 @@ defvar attentionGradResults = (outs CP_FloatTensorOfRank<4>:$dq,
 
 def CP_AttentionGradOp : CP_Op<"attention_grad", [
     Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
-    DeclareOpInterfaceMethods<SequenceOpInterface, ["getCutStrategy"]>,
+    DeclareOpInterfaceMethods<SequenceOpInterface, [
+      "getCutStrategy", "canRunOn"]>,
     DeclareOpInterfaceMethods<PlacedOpInterface>]> {
   let summary = "The adjoint of cp.attention";
   let description = [{
@@ -100,6 +101,7 @@ def CP_RingAttentionGradOp : CP_CutOp<"ring_attention_grad", [
     - attention_grad_c1 to attention_grad_c3, attention_grad_c5 and
       attention_grad_c6;
     - attention_grad_c4: there are as many keys as queries;
+    - attention_grad_c8: documents as in `cp.ring_attention`;
     - layout_c5: the cuts divide the sequence.
 
     ```mlir
@@ -118,10 +120,13 @@ def CP_RingAttentionGradOp : CP_CutOp<"ring_attention_grad", [
     }
     ```
   }];
-  let arguments = !con(attentionGradTensors, cutArguments, attentionOptions);
+  let arguments = !con(attentionGradTensors,
+                       (ins Optional<CP_Documents>:$documents), cutArguments,
+                       attentionOptions);
   let results = attentionGradResults;
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`places` `(` $places^ `)`)? `gave` $out `,` $lse
+    $q `,` $k `,` $v (`places` `(` $places^ `)`)?
+    (`documents` `(` $documents^ `)`)? `gave` $out `,` $lse
     `from` $dout (`and` $dlse^)? `over` custom<Cuts>($cuts) `of` $mesh attr-dict
     `:` functional-type(operands, results)
   }];

@@ -32,7 +32,7 @@ defvar attentionResults = (outs CP_FloatTensorOfRank<4>:$out,
 def CP_AttentionOp : CP_Op<"attention", [
     Pure, AttrSizedOperandSegments, HasShardingRule, IsRuntimeOp,
     DeclareOpInterfaceMethods<SequenceOpInterface, [
-      "getHiddenFactor", "getCutStrategy", "prepareHiddenCut"]>,
+      "getHiddenFactor", "getCutStrategy", "canRunOn", "prepareHiddenCut"]>,
     DeclareOpInterfaceMethods<PlacedOpInterface, ["isCausal"]>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "Softmax attention with grouped heads";
@@ -134,6 +134,7 @@ def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
     - group_c1: axes are axes of the mesh, each once, at least one;
     - attention_c1 to attention_c5 and attention_c7, with as many keys as all
       ranks have queries;
+    - attention_c8: no cut is per document;
     - layout_c5: the cuts divide the sequence.
 
     ```mlir
@@ -153,20 +154,23 @@ def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
   }];
 }
 
-def CP_RingAttentionOp
-    : CP_CutAttentionOp<"ring_attention", [Communicates, GoesAlongSequence]> {
+def CP_RingAttentionOp : CP_CutAttentionOp<"ring_attention", [
+    Communicates, GoesAlongSequence, AttrSizedOperandSegments]> {
   let summary = "Attention in which keys and values go round";
   let description = [{
     `cp.attention` where q, k and v hold this rank's rows of a sequence that is
     cut over a group. In R-1 steps each rank takes from the one before the keys and
     values that it has worked on, while it works on its own; the parts of a row are
-    merged by their lse. The op is one, whatever R is.
+    merged by their lse. The op is one, whatever R is. In the order
+    `zigzag_per_document` it takes the documents too.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - attention_c1 to attention_c5, and attention_c7;
+    - attention_c8: there are documents, a list for each element of the batch,
+      where the order is per document, and only there;
     - layout_c5: the cuts divide the sequence.
 
     ```mlir
@@ -180,6 +184,15 @@ def CP_RingAttentionOp
       return %out : tensor<1x16x8x16xf32>
     }
     ```
+  }];
+  let arguments = !con(attentionTensors,
+                       (ins Optional<CP_Places>:$places,
+                            Optional<CP_Documents>:$documents),
+                       cutArguments, attentionOptions);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`places` `(` $places^ `)`)?
+    (`documents` `(` $documents^ `)`)? `over` custom<Cuts>($cuts) `of` $mesh
+    attr-dict `:` functional-type(operands, results)
   }];
 }
 

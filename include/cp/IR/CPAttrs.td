@@ -45,8 +45,8 @@ def CP_MeshAttr : CP_Attr<"Mesh", "mesh"> {
 def CP_CutAttr : CP_Attr<"Cut", "cut"> {
   let summary = "How one mesh axis cuts a dimension";
   let description = [{
-    The axis, its order (`contiguous`, the default and not printed, `zigzag` or
-    `striped`) and, after a colon, its unit: runs of that many elements are never
+    The axis, its order (`contiguous`, the default and not printed, `zigzag`,
+    `striped` or `zigzag_per_document`) and, after a colon, its unit: runs of that many elements are never
     divided (the default 1 is not printed). Of R ranks along the axis, rank r holds
 
     | order        | of a dimension                                          |
@@ -54,6 +54,14 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     | `contiguous` | block r of R                                            |
     | `zigzag`     | blocks r and 2R-1-r of 2R, an early and a late one      |
     | `striped`    | runs r, r+R, r+2R, ... of as many elements as the unit  |
+    | `zigzag_per_document` | of each document of a packed row what zigzag gives |
+
+    In the last one all ranks have as much attention, however long documents are.
+    The last n mod 2R tokens of a document of n are shared out too, with those of
+    the others behind each other in R blocks. Where tokens are is known when the
+    program runs, to ops that have the documents; it is the only cut of its
+    dimension, and what is said of layouts without documents (bytes, traces) is
+    said of a row that is one document.
 
     Lists of cuts, major to minor, stand in layouts, and behind `over`, `from` and
     `to` of local ops; there they are written without `#cp.cut`. What the major cut
@@ -61,7 +69,8 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
 
     Constraints:
     - layout_c3: the unit is at least 1, and below 2^63 - 1;
-    - layout_c7: the order is one of these.
+    - layout_c7: the order is one of these;
+    - layout_c8: an order per document has no unit, and is alone in its dimension.
 
     ```mlir
     #mesh = #cp.mesh<"ring" = 2, "u" = 4>

@@ -309,7 +309,9 @@ def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface
     AllTypesMatch<["source", "result"]>]> {
   let summary = "Changes the order in which a dimension is cut";
   let description = [{
-    A rank's part is that of the one cut before, and that of the other after.
+    A rank's part is that of the one cut before, and that of the other after. From
+    and to `zigzag_per_document` it takes the documents, `[b, n + 1]`, as
+    `cp.positions` has them, and the ranks make sure that they have the same ones.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
 
@@ -319,29 +321,37 @@ def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface
     - reorder_c2: both cuts are over the same axes;
     - reorder_c3: their orders differ;
     - layout_c5: both divide the whole dimension;
-    - cut_c1: several cuts are all contiguous.
+    - cut_c1: several cuts are all contiguous;
+    - reorder_c4: there are documents where an order is per document, and only
+      there: a list for each element of the first dimension, which is not dim.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
-    func.func @balance(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32>
+    func.func @balance(%x: tensor<1x16x8xf32>, %cu_seqlens: tensor<1x5xi32>)
+        -> (tensor<1x16x8xf32>, tensor<1x16x8xf32>)
         attributes {cp.view = "local"} {
       %0 = cp.reorder %x from ["cp"] to ["cp" zigzag] of #mesh {dim = 1}
           : tensor<1x16x8xf32>
-      return %0 : tensor<1x16x8xf32>
+      %1 = cp.reorder %x documents(%cu_seqlens : tensor<1x5xi32>) from ["cp"]
+          to ["cp" zigzag_per_document] of #mesh {dim = 1} : tensor<1x16x8xf32>
+      return %0, %1 : tensor<1x16x8xf32>, tensor<1x16x8xf32>
     }
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$source, CP_MeshAttr:$mesh,
+  let arguments = (ins AnyRankedTensor:$source,
+                       Optional<CP_Documents>:$documents, CP_MeshAttr:$mesh,
                        CP_CutArrayAttr:$from, CP_CutArrayAttr:$to,
                        I64Attr:$dim);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $source `from` custom<Cuts>($from) `to` custom<Cuts>($to) `of` $mesh attr-dict
+    $source (`documents` `(` $documents^ `:` type($documents) `)`)?
+    `from` custom<Cuts>($from) `to` custom<Cuts>($to) `of` $mesh attr-dict
     `:` type($result)
   }];
   let extraClassDeclaration = [{
     /// The axes of the group, major to minor.
     ::mlir::ArrayAttr getAxes() { return ::cp::axesOf(getFrom()); }
+    ::llvm::StringRef getRuntimeSymbol();
   }];
   let hasVerifier = 1;
 }

@@ -107,6 +107,10 @@ mlir::Type sumsOf(mlir::Type element);
 
 /// SequenceOpInterface::canRunOn of ops that do not say otherwise.
 bool canRunByDefault(mlir::Operation *op, llvm::ArrayRef<Cut> cuts);
+/// The documents that places are counted in, or null where they are none of
+/// `cp.positions`, whether the whole sequence's or a rank's; or null
+/// themselves.
+mlir::Value documentsOf(mlir::Value places);
 /// Whether an op along a sequence is of no kind: no window, no scan, not
 /// placed.
 bool needsWholeSequence(mlir::Operation *op);

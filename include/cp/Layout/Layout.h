@@ -114,6 +114,13 @@ std::vector<int64_t> localShape(const Layout &layout,
 int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                     int64_t size, int64_t rank, int64_t local);
 
+/// Whether a dimension is cut in an order per document.
+bool isPerDocument(const Layout &layout);
+/// With such dimensions cut in contiguous order instead, as who knows nothing
+/// of the documents has them.
+///   [{"a" zigzag_per_document}, {"b" zigzag}]  [{"a"}, {"b" zigzag}]
+Layout inRowOrder(Layout layout);
+
 /// Whether a dimension is cut over the axis.
 bool isCutOver(const Layout &layout, int axis);
 

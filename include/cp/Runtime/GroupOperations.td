@@ -109,7 +109,8 @@ def CPRT_DocumentPositions : CPRT_Operation<"document_positions"> {
     Documents may be empty. Each row of cu_seqlens begins with 0, does not fall
     and ends with the length of the whole sequence; CPRT_INVALID_ARGUMENT
     otherwise. The ranks of the group have the same, or all get CPRT_MISMATCH;
-    nothing else passes between them.
+    nothing else passes between them. A single order may be -1: each rank has its
+    rows in zigzag order per document, as cprt_reorder_documents gives them.
   }];
   let ins = (inputs CPRT_Tensor<"i32", "b,n">:$cu_seqlens);
   let outs = (outputs CPRT_I64<"b,l">:$positions);
@@ -246,11 +247,14 @@ def CPRT_RingAttention : CPRT_Operation<"ring_attention"> {
     on, or is about to, before it works on its own. Each rank sends R - 1 times
     the bytes of its k and v. Blocks are added in the order in which they come,
     the own one first, in f32 for bf16, and rounded once. A rank that works on
-    one block for longer than the deadline is taken for stalled.
+    one block for longer than the deadline is taken for stalled. A single order
+    may be -1, with cu_seqlens as documents: rows are in zigzag order per document,
+    as cprt_reorder_documents gives them, and s is l.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
                     CPRT_T<"b,s,hkv,dv">:$v,
-                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places,
+                    CPRT_Optional<CPRT_Tensor<"i32", "b,n">>:$documents);
   let outs = (outputs CPRT_T<"b,l,hq,dv">:$o, CPRT_Sum<"b,hq,l">:$lse);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Flag:$causal,
                           CPRT_Orders:$orders, CPRT_Real:$scale,
@@ -264,13 +268,15 @@ def CPRT_RingAttentionGrad : CPRT_Operation<"ring_attention_grad"> {
     with them go, one step later, the sums of their dk and dv, in f32 for bf16.
     The rank behind the one that has a block begins them, each adds its terms, and
     the one that has it takes them from the rank before it and adds its own, last.
-    Each rank sends R - 1 times the bytes of its k, v, dk and dv.
+    Each rank sends R - 1 times the bytes of its k, v, dk and dv. An order of -1
+    and documents as in cprt_ring_attention.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
                     CPRT_T<"b,s,hkv,e">:$v, CPRT_T<"b,l,hq,e">:$out,
                     CPRT_Sum<"b,hq,l">:$lse, CPRT_T<"b,l,hq,e">:$dout,
                     CPRT_Optional<CPRT_Sum<"b,hq,l">>:$dlse,
-                    CPRT_Optional<CPRT_I64<"b,l">>:$places);
+                    CPRT_Optional<CPRT_I64<"b,l">>:$places,
+                    CPRT_Optional<CPRT_Tensor<"i32", "b,n">>:$documents);
   let outs = (outputs CPRT_T<"b,l,hq,d">:$dq, CPRT_Sum<"b,s,hkv,d">:$dk,
                       CPRT_Sum<"b,s,hkv,e">:$dv);
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Flag:$causal,
@@ -287,6 +293,26 @@ def CPRT_Reorder : CPRT_Operation<"reorder"> {
   let attrs = (attributes CPRT_Axes:$axes, CPRT_Int<0>:$dim,
                           CPRT_Order:$from_order, CPRT_Order:$to_order);
   let onlyMoves = true;
+  let hasMethod = false;
+}
+
+def CPRT_ReorderDocuments : CPRT_Operation<"reorder_documents"> {
+  let description = [{
+    As cprt_reorder, from or to zigzag order per document, or both: an order of -1.
+    Each element of the batch, the first dimension, has the documents that its row
+    of cu_seqlens says, as in cprt_document_positions. Of a document of n tokens
+    the first n - n mod 2R are cut in zigzag order, and what is left of all
+    documents, behind each other, in R blocks; a rank has its rows in ascending
+    order. `dim` is not the first dimension. The ranks of the group have the same
+    cu_seqlens, or all get CPRT_MISMATCH.
+  }];
+  let ins = (inputs CPRT_Any<"...">:$source,
+                    CPRT_Tensor<"i32", "b,n">:$cu_seqlens);
+  let outs = (outputs CPRT_Any<"...">:$result);
+  let attrs = (attributes CPRT_Axes:$axes, CPRT_Int<1>:$dim,
+                          CPRT_OrderOfDocuments:$from_order,
+                          CPRT_OrderOfDocuments:$to_order);
+  let hasMethod = false;
 }
 
 #endif // CP_RUNTIME_GROUPOPERATIONS_TD

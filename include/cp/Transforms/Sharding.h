@@ -47,7 +47,10 @@ struct Sharding {
   /// who adds them up with what else is summed over these ranks.
   bool partialGradients = false;
 
-  /// The cuts of a sequence of which nothing but rows is cut.
+  /// Whether the sequence is cut in an order per document, by one axis.
+  bool isPerDocument() const { return cp::isPerDocument(sequence.front()); }
+  /// The cuts of a sequence of which nothing but rows is cut, as arguments have
+  /// it: contiguous ones where the order is per document.
   std::vector<Cut> rows() const;
   /// How an op is cut: as it says itself, or as mixers are. One that needs the
   /// sequence whole is cut along its hidden factor, or not at all.

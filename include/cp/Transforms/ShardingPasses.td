@@ -17,7 +17,8 @@ defvar shardingOptions = [
   Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
          "The mesh axes that cut the sequence, major first, e.g. ring,u">,
   Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
-         "Of the first of these: contiguous, zigzag, striped or striped:UNIT">,
+         "Of the first of these: contiguous, zigzag, striped, striped:UNIT or "
+         "zigzag_per_document">,
   Option<"batch", "batch", "std::string", /*default=*/"\"\"",
          "The mesh axes that cut the batch, major first, e.g. dp">,
   Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
@@ -99,7 +100,10 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     Loops and branches are refused (`assign_c6`). A result with `cp.gradient` or
     `cp.updates` lies as the argument of that name, and must have its sizes
     (`assign_c8`). Other results with `cp.sequence` are cut along that dimension as
-    arguments are, in their order (`assign_c9`). With `partial-gradients` those of parameters are not added up: each
+    arguments are, in their order (`assign_c9`). Under `order=zigzag_per_document`
+    arguments and results are contiguous rows, and attention by documents gets the
+    order, with what lies between; of a function without such attention it is an
+    error (`assign_c10`). With `partial-gradients` those of parameters are not added up: each
     rank gets its terms, and the layout names the axes over which they are terms
     (`partial`). For callers who sum the gradients of a whole model at once, as data
     parallelism does. An axis that is not named there holds replicas.
@@ -135,7 +139,8 @@ def ExposeValues : Pass<"cp-expose-values", "::mlir::func::FuncOp"> {
   let summary = "Return what every op computes, for debugging";
   let description = [{
     Each tensor that a numbered op (`cp-number-values`) computes and another op
-    uses becomes one more result of the function, in its own layout. The result's
+    uses becomes one more result of the function, in its own layout, or in the
+    natural order of its rows where documents say theirs. The result's
     `cp.value` says which it is: the op's number, name, layer and location, which
     of its results, and whether sharding repeated it (`repeated`: dimension, unit
     and times of the `cp.repeat` that went through the op). A partial sum has no whole tensor to compare with and is
@@ -248,8 +253,13 @@ def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
   let description = [{
     Each reshard becomes the steps of its plan: all-to-all, all-gather, slice,
     all-reduce, reduce-scatter or reorder. An all-to-all that splits a repeated
-    dimension reads the source of the repeat. See
-    test/Transforms/lower-reshards.mlir.
+    dimension reads the source of the repeat. Reorders from and to
+    `zigzag_per_document` get the documents of the function's `cp.cut_positions`.
+
+    Constraints:
+    - lower_c1: there the batch is first, and its documents are one value.
+
+    See test/Transforms/lower-reshards.mlir.
   }];
   let dependentDialects = ["::cp::CPDialect"];
 }

@@ -65,16 +65,6 @@ template <typename OpTy> LogicalResult verifyCut(OpTy op) {
 }
 
 template <typename OpTy>
-SmallVector<Value> createCut(OpBuilder &builder, AttentionOp op, MeshAttr mesh,
-                             ArrayRef<Cut> cuts) {
-  return OpTy::create(builder, op.getLoc(), op.getResultTypes(), op.getQ(),
-                      op.getK(), op.getV(), op.getPlaces(), mesh,
-                      localCutsAttr(mesh, cuts), op.getCausalAttr(),
-                      op.getScaleAttr(), op.getWindowAttr())
-      ->getResults();
-}
-
-template <typename OpTy>
 void nameResults(OpTy op, OpAsmSetValueNameFn setName) {
   setName(op.getOut(), "out");
   setName(op.getLse(), "lse");
@@ -139,10 +129,28 @@ std::optional<CutStrategy> AttentionOp::getCutStrategy() {
   return form ? std::optional(cutStrategyOf(*form)) : std::nullopt;
 }
 
+bool AttentionOp::canRunOn(ArrayRef<Cut> cuts) {
+  return !isPerDocument(jointCut(cuts.vec())) ||
+         (keysTravel() && documentsOf(getPlaces()));
+}
+
 SmallVector<Value> AttentionOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {
-  return keysTravel() ? createCut<RingAttentionOp>(builder, *this, mesh, cuts)
-                      : createCut<AttentionRowsOp>(builder, *this, mesh, cuts);
+  ArrayAttr local = localCutsAttr(mesh, cuts);
+  if (!keysTravel())
+    return AttentionRowsOp::create(builder, getLoc(), getResultTypes(), getQ(),
+                                   getK(), getV(), getPlaces(), mesh, local,
+                                   getCausalAttr(), getScaleAttr(),
+                                   getWindowAttr())
+        ->getResults();
+  Value documents;
+  if (isPerDocument(jointCut(cuts.vec())))
+    documents = documentsOf(getPlaces());
+  return RingAttentionOp::create(builder, getLoc(), getResultTypes(), getQ(),
+                                 getK(), getV(), getPlaces(), documents, mesh,
+                                 local, getCausalAttr(), getScaleAttr(),
+                                 getWindowAttr())
+      ->getResults();
 }
 
 LogicalResult AttentionOp::prepareHiddenCut(OpBuilder &builder, int64_t parts) {
@@ -164,6 +172,11 @@ void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AttentionRowsOp::verify() {
+  if (isPerDocument(jointCut(toCuts())))
+    return emitOpError(
+        "attention_c8: all keys are here in their natural order, "
+        "so queries must not be in one per document; let keys "
+        "travel (form = \"ring\"), or cut in zigzag order");
   if (failed(verifyCut(*this)) ||
       failed(verifyShapes(*this, shapeOf(getK())[1])))
     return failure();
@@ -178,7 +191,9 @@ void AttentionRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 LogicalResult RingAttentionOp::verify() {
-  if (failed(verifyCut(*this)) ||
+  if (failed(verifyRingDocuments(*this, "attention_c8", getMesh(), getCuts(),
+                                 getDocuments(), shapeOf(getQ())[0])) ||
+      failed(verifyCut(*this)) ||
       failed(verifyShapes(*this, shapeOf(getK())[1])))
     return failure();
   return verifyLengths(*this, shapeOf(getQ())[1], "ring attention");

@@ -117,16 +117,24 @@ std::optional<CutStrategy> AttentionGradOp::getCutStrategy() {
   return form ? std::optional(cutStrategyOf(*form)) : std::nullopt;
 }
 
+bool AttentionGradOp::canRunOn(ArrayRef<Cut> cuts) {
+  return !isPerDocument(jointCut(cuts.vec())) ||
+         (keysTravel() && documentsOf(getPlaces()));
+}
+
 /// Where keys were gathered, the partitioner adds up dk and dv, which are sums
 /// over queries. Without `causal` all queries see the same.
 SmallVector<Value> AttentionGradOp::place(OpBuilder &builder, MeshAttr mesh,
                                           ArrayRef<Cut> cuts) {
   ArrayAttr local = localCutsAttr(mesh, cuts);
+  Value documents;
+  if (isPerDocument(jointCut(cuts.vec())))
+    documents = documentsOf(getPlaces());
   if (keysTravel())
     return RingAttentionGradOp::create(
                builder, getLoc(), getResultTypes(), getQ(), getK(), getV(),
-               getOut(), getLse(), getDout(), getDlse(), getPlaces(), mesh,
-               local, getCausalAttr(), getScaleAttr(), getWindowAttr())
+               getOut(), getLse(), getDout(), getDlse(), getPlaces(), documents,
+               mesh, local, getCausalAttr(), getScaleAttr(), getWindowAttr())
         ->getResults();
   Value positions;
   if (getCausal())
@@ -146,7 +154,10 @@ SmallVector<Value> AttentionGradOp::place(OpBuilder &builder, MeshAttr mesh,
 //===----------------------------------------------------------------------===//
 
 LogicalResult RingAttentionGradOp::verify() {
-  if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
+  if (failed(verifyRingDocuments(*this, "attention_grad_c8", getMesh(),
+                                 getCuts(), getDocuments(),
+                                 shapeOf(getQ())[0])) ||
+      failed(verifyGroup(*this, getMesh(), getAxes())) ||
       failed(
           verifyDivides(*this, getMesh(), getCuts(), 1, shapeOf(getQ())[1])) ||
       failed(verifyShapes(*this)) || failed(verifyElements(*this)))

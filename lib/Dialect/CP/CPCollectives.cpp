@@ -190,6 +190,23 @@ LogicalResult ShiftOp::verify() {
   return verifyGroup(*this, getMesh(), getAxes());
 }
 
+static LogicalResult verifyDocuments(ReorderOp op) {
+  bool isWanted = isPerDocument(jointCut(cutsOf(op.getMesh(), op.getFrom()))) ||
+                  isPerDocument(jointCut(cutsOf(op.getMesh(), op.getTo())));
+  if (isWanted != static_cast<bool>(op.getDocuments()))
+    return op.emitOpError("reorder_c4: ")
+           << (isWanted
+                   ? "an order per document takes documents, but there are "
+                     "none; give the lists where documents end"
+                   : "there are documents, but no order per document; leave "
+                     "them out");
+  if (isWanted && op.getDim() == 0)
+    return op.emitOpError("reorder_c4: the first dimension must be the batch, "
+                          "whose elements have documents, but it is dim");
+  return expectDocuments(op, "reorder_c4", op.getDocuments(),
+                         shapeOf(op.getSource())[0]);
+}
+
 LogicalResult ReorderOp::verify() {
   if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
       failed(expectDim(*this, "reorder_c1", getDim(), getSource())))
@@ -207,7 +224,7 @@ LogicalResult ReorderOp::verify() {
                  jointCut(cutsOf(getMesh(), getTo()))))
     return emitOpError("reorder_c3: the orders before and after must differ; "
                        "name at least one that is not contiguous");
-  return success();
+  return verifyDocuments(*this);
 }
 
 } // namespace cp

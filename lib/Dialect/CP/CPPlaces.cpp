@@ -79,6 +79,10 @@ LogicalResult CutPositionsOp::verify() {
   if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
       failed(verifyDocuments(*this)))
     return failure();
+  if (isPerDocument(jointCut(toCuts())) && !getDocuments())
+    return emitOpError("positions_c3: where rows are in an order per document "
+                       "is known by the documents, but there are none; give "
+                       "documents, or cut in another order");
   ArrayRef<int64_t> shape = shapeOf(getResult());
   return verifyDivides(*this, getMesh(), getCuts(), shape.size() - 1,
                        shape.back());
@@ -91,6 +95,18 @@ void CutPositionsOp::getEffects(
   if (getDocuments())
     effects.emplace_back(MemoryEffects::Read::get(),
                          CommunicationResource::get());
+}
+
+Value documentsOf(Value places) {
+  if (!places)
+    return nullptr;
+  while (auto reshard = places.getDefiningOp<ReshardOp>())
+    places = reshard.getSource();
+  if (auto whole = places.getDefiningOp<PositionsOp>())
+    return whole.getDocuments();
+  if (auto cut = places.getDefiningOp<CutPositionsOp>())
+    return cut.getDocuments();
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -168,6 +168,16 @@ void CutPositionsOp::getRuntimeCall(RuntimeCall &call) {
   writePositionsCall(*this, call);
 }
 
+StringRef ReorderOp::getRuntimeSymbol() {
+  return getDocuments() ? "reorder_documents" : "reorder";
+}
+void ReorderOp::getRuntimeCall(RuntimeCall &call) {
+  if (getDocuments())
+    writeReorderDocuments(*this, call);
+  else
+    writeReorder(*this, call);
+}
+
 void ScanStateOp::getRuntimeCall(RuntimeCall &call) {
   if (getCombine())
     writeScanStateWith(*this, call);

@@ -85,6 +85,20 @@ LogicalResult expectDocuments(Operation *op, StringRef label, Value documents,
                               "length of the sequence, but have no elements";
 }
 
+LogicalResult verifyRingDocuments(Operation *op, StringRef label, MeshAttr mesh,
+                                  ArrayAttr cuts, Value documents,
+                                  int64_t batch) {
+  bool isWanted = isPerDocument(jointCut(cutsOf(mesh, cuts)));
+  if (isWanted == static_cast<bool>(documents))
+    return expectDocuments(op, label, documents, batch);
+  return op->emitOpError()
+         << label << ": "
+         << (isWanted ? "an order per document takes documents, but there are "
+                        "none; give the lists where documents end"
+                      : "there are documents, but no order per document; leave "
+                        "them out: places say what a query sees");
+}
+
 LogicalResult expectOneElementType(Operation *op, StringRef label) {
   Type first;
   for (Type type :

@@ -48,6 +48,13 @@ llvm::LogicalResult expectTensor(mlir::Operation *op, llvm::StringRef label,
 llvm::LogicalResult expectDocuments(mlir::Operation *op, llvm::StringRef label,
                                     mlir::Value documents, int64_t batch);
 
+/// The same of attention along a ring: documents where the cuts are per
+/// document, and only there.
+llvm::LogicalResult verifyRingDocuments(mlir::Operation *op,
+                                        llvm::StringRef label, MeshAttr mesh,
+                                        mlir::ArrayAttr cuts,
+                                        mlir::Value documents, int64_t batch);
+
 /// Fails with `label` unless all operands and results of floating-point numbers
 /// have one element type.
 llvm::LogicalResult expectOneElementType(mlir::Operation *op,

@@ -40,8 +40,8 @@ public:
     const Clock::time_point start;
   };
 
-  /// Moves of what comes next do not count as traffic.
-  void countNoMoves() { visit.countsMoves = false; }
+  /// Whether moves of the rounds that come next count as traffic.
+  void countMoves(bool counts) { visit.countsMoves = counts; }
 
   /// Enters, with the moves of the first round. The function that says them
   /// must outlive the exchange. Failures as Channel::enter has them.

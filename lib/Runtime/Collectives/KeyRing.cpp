@@ -11,21 +11,80 @@
 
 using namespace cp::runtime;
 
-Error cp::runtime::readRingRows(Context &context, const Descriptor &call,
-                                const AttentionRule &rule,
-                                const SequenceCut &cut, const Buffer *places,
-                                RingRows &rows) {
-  rows.rule = rule;
-  if (Error failure = call.expectNotInPlace())
+PartOf::PartOf(const Buffer &whole, BatchPart part) : view(whole) {
+  if (part.element < 0 || whole.dtype == DType::Absent)
+    return;
+  sizes[0] = 1;
+  std::copy(whole.sizes + 1, whole.sizes + whole.rank, sizes.begin() + 1);
+  view.sizes = sizes.data();
+  view.data = static_cast<char *>(whole.data) +
+              part.element * whole.strides[0] * int64_t(sizeOf(whole.dtype));
+}
+
+/// Of rows that lie as documents say.
+static Error readPackedRows(Context &context, const Descriptor &call,
+                            const SequenceCut &cut, size_t documents,
+                            RingRows &rows) {
+  const Buffer *lists = optionalInput(call, documents);
+  if (!lists)
+    return call.invalid("attribute 'orders' is -1 (zigzag_per_document), but "
+                        "there are no cu_seqlens, expected them as input " +
+                        std::to_string(documents));
+  const Buffer &q = call.in(0), &k = call.in(1);
+  if (Error failure =
+          call.expectType(documents, DType::I32,
+                          {q.sizes[0], lists->rank == 2 ? lists->sizes[1] : 0}))
     return failure;
+  if (q.sizes[1] != k.sizes[1])
+    return call.invalid(std::to_string(q.sizes[1]) + " queries and " +
+                        std::to_string(k.sizes[1]) +
+                        " keys, expected as many in documents");
+  const PackedPositions *packed = nullptr;
+  if (Error failure = findPackedPositions(context, call, cut.axes, *lists,
+                                          q.sizes[1], packed))
+    return failure;
+  rows.queries = rows.keys = packed->rows.data();
+  rows.isOfEach = true;
+  rows.numElements = q.sizes[0];
+  rows.ranks = packed->group;
+  return std::nullopt;
+}
+
+static Error readRows(Context &context, const Descriptor &call,
+                      const SequenceCut &cut, size_t documents,
+                      RingRows &rows) {
+  if (cut.isPerDocument())
+    return readPackedRows(context, call, cut, documents, rows);
+  if (optionalInput(call, documents))
+    return call.invalid("there are cu_seqlens without an order per document, "
+                        "expected the order -1 (zigzag_per_document); leave "
+                        "them out");
   if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
                                     rows.queries))
     return failure;
   if (Error failure =
           findPositions(context, call, "", cut, call.in(1).sizes[1], rows.keys))
     return failure;
-  return checkAttentionRule(context, call, rule, *rows.queries, *rows.keys,
-                            places);
+  rows.ranks = rows.keys->group;
+  return std::nullopt;
+}
+
+Error cp::runtime::readRingRows(Context &context, const Descriptor &call,
+                                const AttentionRule &rule,
+                                const SequenceCut &cut,
+                                const RingOptions &options, RingRows &rows) {
+  rows.rule = rule;
+  if (Error failure = call.expectNotInPlace())
+    return failure;
+  if (Error failure = readRows(context, call, cut, options.documents, rows))
+    return failure;
+  const Buffer *places = options.places;
+  return rows.forEachPart(
+      [&](BatchPart part, const Positions &queries, const Positions &keys) {
+        PartOf own(places ? *places : call.in(0), part);
+        return checkAttentionRule(context, call, rule, queries, keys,
+                                  places ? &own.buffer() : nullptr);
+      });
 }
 
 int64_t StagedParts::add(int64_t bytes) {

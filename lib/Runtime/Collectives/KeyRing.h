@@ -24,19 +24,60 @@
 
 namespace cp::runtime {
 
+/// An element of a batch, or below 0 all of them.
+struct BatchPart {
+  int64_t element = -1;
+};
+
+/// What a buffer has of such a part; a view, which is itself looked at.
+class PartOf {
+public:
+  PartOf(const Buffer &whole, BatchPart part);
+  PartOf(const PartOf &) = delete;
+  PartOf &operator=(const PartOf &) = delete;
+
+  const Buffer &buffer() const { return view; }
+
+private:
+  std::array<int64_t, maxRank> sizes;
+  Buffer view;
+};
+
 /// What a checked call along a ring says of its rows.
 struct RingRows {
   AttentionRule rule;
+  /// Of the whole batch; or where documents differ, of each of its elements.
   const Positions *queries = nullptr, *keys = nullptr;
+  bool isOfEach = false;
+  int64_t numElements = 0;
+  const Group *ranks = nullptr;
 
-  const Group &group() const { return *keys->group; }
+  const Group &group() const { return *ranks; }
+  /// Calls work(part, queries, keys) for parts of the batch whose rows stand
+  /// alike, until one fails.
+  template <typename Fn> Error forEachPart(Fn work) const {
+    if (!isOfEach)
+      return work(BatchPart(), *queries, *keys);
+    for (int64_t i = 0; i < numElements; ++i)
+      if (Error failure = work(BatchPart{i}, queries[i], keys[i]))
+        return failure;
+    return std::nullopt;
+  }
 };
-/// Reads them, of inputs 0 and 1 that are cut alike; `places`, which may be
-/// null, are the queries'. CPRT_INVALID_ARGUMENT for a rule that makes no
-/// sense, and where an output is an input.
+
+/// What such a call may leave out; null for what it does.
+struct RingOptions {
+  /// The queries'.
+  const Buffer *places;
+  /// The call's input that is cu_seqlens.
+  size_t documents;
+};
+/// Reads them, of inputs 0 and 1 that are cut alike. CPRT_INVALID_ARGUMENT for
+/// a rule that makes no sense, where an output is an input, and for an order
+/// per document without documents.
 Error readRingRows(Context &context, const Descriptor &call,
                    const AttentionRule &rule, const SequenceCut &cut,
-                   const Buffer *places, RingRows &rows);
+                   const RingOptions &options, RingRows &rows);
 
 /// Where the parts of a rank's staged memory begin; the same on all ranks.
 class StagedParts {

@@ -74,23 +74,32 @@ private:
   /// Works on block t and adds it to what there is.
   Error attend(int64_t t) {
     Exchange::Work work(exchange);
-    const std::vector<int64_t> &keyRuns =
-        ring.keys->runs[size_t(blocks.around(-t))];
-    auto block = [&](const Buffer &k, const Buffer &v, const Buffer &o,
-                     const Buffer &lse) {
-      return attendBlock(ring.kernels, ring.rule, call, ring.queries->own(), k,
-                         v, keyRuns, o, lse);
-    };
     if (t == 0)
-      return block(call.in(1), call.in(2), result(t), call.out(1));
+      return attendTo(t, call.in(1), call.in(2), result(t), call.out(1));
     Contiguous k = blocks.keys(t), v = blocks.values(t);
     if (Error failure =
-            block(k.buffer(), v.buffer(), asSum(part), partLse.buffer()))
+            attendTo(t, k.buffer(), v.buffer(), asSum(part), partLse.buffer()))
       return failure;
     const Buffer ins[] = {result(t - 1), call.out(1), asSum(part),
                           partLse.buffer()};
     const Buffer outs[] = {result(t), call.out(1)};
     return ring.kernels.merge(call, {ins, 4, outs, 2, nullptr, 0});
+  }
+
+  Error attendTo(int64_t t, const Buffer &k, const Buffer &v, const Buffer &o,
+                 const Buffer &lse) {
+    auto from = size_t(blocks.around(-t));
+    return ring.forEachPart([&](BatchPart batch, const Positions &queries,
+                                const Positions &keys) {
+      PartOf q(call.in(0), batch), ofK(k, batch), ofV(v, batch), ofO(o, batch),
+          ofLse(lse, batch);
+      const Buffer *places = placesOf(call);
+      PartOf ofPlaces(places ? *places : q.buffer(), batch);
+      return attendBlock(ring.kernels, ring.rule, call,
+                         {q.buffer(), ofK.buffer(), ofV.buffer(),
+                          places ? &ofPlaces.buffer() : nullptr, ofO.buffer(),
+                          ofLse.buffer(), queries.own(), keys.runs[from]});
+    });
   }
 
   /// A part of o, in the type that sums.
@@ -124,7 +133,7 @@ static Error readRing(Context &context, const Descriptor &call,
   RingAttentionAttributes attrs(call);
   if (Error failure =
           readRingRows(context, call, {attrs.causal, attrs.scale, attrs.window},
-                       {attrs.axes, attrs.orders}, placesOf(call), ring))
+                       {attrs.axes, attrs.orders}, {placesOf(call), 4}, ring))
     return failure;
   return findAttentionKernels(context, call, ring.kernels);
 }

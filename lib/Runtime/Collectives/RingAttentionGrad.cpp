@@ -27,7 +27,10 @@ using namespace cp::runtime;
 namespace {
 
 /// Inputs of the call that it may leave out.
-constexpr size_t dlseInput = 6, placesInput = 7;
+constexpr size_t dlseInput = 6, placesInput = 7, documentsInput = 8;
+
+/// Of the kernel's: where each query stands.
+constexpr size_t positionsOfKernel = 8;
 
 /// One checked call.
 struct GradCall : RingRows {
@@ -75,11 +78,9 @@ public:
 
   /// Before ranks meet.
   Error findPositions() {
-    static constexpr int64_t none = 0;
-    const std::vector<int64_t> &rows = grad.queries->ownRows();
-    positions = rows.empty() ? &none : rows.data();
-    if (!device || rows.empty() || !grad.rule.causal)
+    if (!device || !grad.rule.causal || grad.queries->ownRows().empty())
       return std::nullopt;
+    const std::vector<int64_t> &rows = grad.queries->ownRows();
     Error failure;
     positions = static_cast<const int64_t *>(device->constant(
         rows.data(), int64_t(rows.size() * sizeof(int64_t)), failure));
@@ -229,10 +230,6 @@ private:
 
   Error passBlock(int64_t t, const Buffer &k, const Buffer &v, const Buffer &dk,
                   const Buffer &dv) {
-    const std::vector<int64_t> &runs =
-        grad.keys->runs[size_t(blocks.around(-t))];
-    List<int64_t> words = wordsOf(grad.rule);
-    append(words, runs);
     const Buffer absent = {nullptr, DType::Absent, 0, nullptr, nullptr};
     auto orAbsent = [&](size_t input) {
       const Buffer *given = optionalInput(call, input);
@@ -248,12 +245,37 @@ private:
                           call.in(5),
                           orAbsent(dlseInput),
                           orAbsent(placesInput),
-                          grad.rule.causal ? positionsOfQueries() : absent,
+                          absent,
                           isFirst ? absent : dq(t - 1),
                           isAlone ? absent : dkBefore.buffer(),
                           isAlone ? absent : dvBefore.buffer()};
     const Buffer outs[] = {dq(t), dk, dv};
-    return grad.kernel(call, {ins, 12, outs, 3, words.data(), words.size()});
+    return grad.forEachPart(
+        [&](BatchPart batch, const Positions &queries, const Positions &keys) {
+          return runPart(batch, queries, keys.runs[size_t(blocks.around(-t))],
+                         ins, outs);
+        });
+  }
+  /// The kernel on a part of the batch, of which all inputs but the positions
+  /// of its queries are given.
+  template <size_t numIns, size_t numOuts>
+  Error runPart(BatchPart batch, const Positions &queries,
+                const std::vector<int64_t> &keyRuns,
+                const Buffer (&ins)[numIns], const Buffer (&outs)[numOuts]) {
+    List<int64_t> words = wordsOf(grad.rule);
+    words.reserve(words.size() + 1 + keyRuns.capacity());
+    append(words, keyRuns);
+    // Views of parts are looked at, and stay where they are.
+    std::array<std::optional<PartOf>, numIns + numOuts> parts;
+    Buffer partIns[numIns], partOuts[numOuts];
+    for (size_t i = 0; i < numIns; ++i)
+      partIns[i] = parts[i].emplace(ins[i], batch).buffer();
+    for (size_t i = 0; i < numOuts; ++i)
+      partOuts[i] = parts[numIns + i].emplace(outs[i], batch).buffer();
+    if (grad.rule.causal)
+      partIns[positionsOfKernel] = positionsOfQueries(queries);
+    return grad.kernel(
+        call, {partIns, numIns, partOuts, numOuts, words.data(), words.size()});
   }
 
   /// Where dq is after step t: rounded at the end only.
@@ -267,9 +289,11 @@ private:
   }
 
   /// Where each query stands.
-  Buffer positionsOfQueries() const {
-    static constexpr int64_t stride = 1;
-    return {const_cast<int64_t *>(positions), DType::I64, 1,
+  Buffer positionsOfQueries(const Positions &queries) const {
+    static constexpr int64_t stride = 1, none = 0;
+    const std::vector<int64_t> &rows = queries.ownRows();
+    const int64_t *data = rows.empty() ? &none : rows.data();
+    return {const_cast<int64_t *>(positions ? positions : data), DType::I64, 1,
             &call.in(0).sizes[1], &stride};
   }
 
@@ -283,6 +307,7 @@ private:
   KeyRing blocks;
   KeyRing::OwnBlock ownBlock = {blocks};
   Contiguous dqSum;
+  /// Of the queries, on the device if there is one.
   const int64_t *positions = nullptr;
 };
 
@@ -330,7 +355,8 @@ static Error readGrad(Context &context, const Descriptor &call,
   RingAttentionGradAttributes attrs(call);
   if (Error failure = readRingRows(
           context, call, {attrs.causal, attrs.scale, attrs.window},
-          {attrs.axes, attrs.orders}, optionalInput(call, placesInput), grad))
+          {attrs.axes, attrs.orders},
+          {optionalInput(call, placesInput), documentsInput}, grad))
     return failure;
   grad.kernel = blockKernel(context, "attention_grad_block", call.in(0).dtype);
   grad.flushes = !grad.kernel.queue &&

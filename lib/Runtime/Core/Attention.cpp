@@ -138,18 +138,18 @@ void cp::runtime::append(List<int64_t> &words,
 Error cp::runtime::attendBlock(const AttentionKernels &kernels,
                                const AttentionRule &rule,
                                const Descriptor &call,
-                               const std::vector<int64_t> &queryRuns,
-                               const Buffer &k, const Buffer &v,
-                               const std::vector<int64_t> &keyRuns,
-                               const Buffer &o, const Buffer &lse) {
+                               const AttentionBlock &block) {
   List<int64_t> words = wordsOf(rule);
-  append(words, queryRuns);
-  append(words, keyRuns);
-  const Buffer *places = placesOf(call);
-  const Buffer ins[] = {call.in(0), k, v, places ? *places : Buffer()};
-  const Buffer outs[] = {o, lse};
+  // As much of the pool for all documents of packed rows.
+  words.reserve(words.size() + 2 + block.queryRuns.capacity() +
+                block.keyRuns.capacity());
+  append(words, block.queryRuns);
+  append(words, block.keyRuns);
+  const Buffer ins[] = {block.q, block.k, block.v,
+                        block.places ? *block.places : Buffer()};
+  const Buffer outs[] = {block.o, block.lse};
   return kernels.attention(
-      call, {ins, places ? 4u : 3u, outs, 2, words.data(), words.size()});
+      call, {ins, block.places ? 4u : 3u, outs, 2, words.data(), words.size()});
 }
 
 Error cp::runtime::operations::attention(Context &context,
@@ -174,8 +174,9 @@ Error cp::runtime::operations::attention(Context &context,
   if (Error failure = findAttentionKernels(context, call, kernels))
     return failure;
   Error failure =
-      attendBlock(kernels, rule, call, queries->own(), call.in(1), call.in(2),
-                  keys->own(), call.out(0), call.out(1));
+      attendBlock(kernels, rule, call,
+                  {call.in(0), call.in(1), call.in(2), placesOf(call),
+                   call.out(0), call.out(1), queries->own(), keys->own()});
   // Its buffers are the caller's.
   if (failure && !context.deviceOfCall())
     failure = Failure{CPRT_INVALID_ARGUMENT,

@@ -70,12 +70,18 @@ List<int64_t> wordsOf(const AttentionRule &rule);
 /// Adds an array of words, its length first.
 void append(List<int64_t> &words, const std::vector<int64_t> &array);
 
-/// One block of keys: o and lse of the call's queries.
+/// Queries, and one block of the keys that they see.
+struct AttentionBlock {
+  const Buffer &q, &k, &v;
+  /// Null for none.
+  const Buffer *places;
+  const Buffer &o, &lse;
+  /// Where rows stand, as Positions::runs.
+  const std::vector<int64_t> &queryRuns, &keyRuns;
+};
+/// Writes o and lse.
 Error attendBlock(const AttentionKernels &kernels, const AttentionRule &rule,
-                  const Descriptor &call, const std::vector<int64_t> &queryRuns,
-                  const Buffer &k, const Buffer &v,
-                  const std::vector<int64_t> &keyRuns, const Buffer &o,
-                  const Buffer &lse);
+                  const Descriptor &call, const AttentionBlock &block);
 
 } // namespace cp::runtime
 

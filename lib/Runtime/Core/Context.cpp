@@ -101,11 +101,13 @@ private:
 namespace {
 /// A collective that a device can do the work of, and what kernels that takes
 /// beside copies: of each tensor's type, of the first one's, and of the type
-/// that this one is summed in.
+/// that this one is summed in; and from which input on it cannot, as the host
+/// reads them.
 struct Moving {
   std::string_view op;
   std::array<const char *, 2> each = {};
   const char *first = nullptr, *sums = nullptr;
+  size_t read = SIZE_MAX;
 };
 } // namespace
 
@@ -120,8 +122,8 @@ static constexpr Moving moving[] = {
     {"all_reduce", {"sum_rows"}},
     {"reduce_scatter", {"sum_rows"}},
     {"scan_state", {"join_states", "join_decays"}},
-    {"ring_attention", {}, "attention", "attention_merge"},
-    {"ring_attention_grad", {}, "attention_grad_block", "accumulate"}};
+    {"ring_attention", {}, "attention", "attention_merge", 4},
+    {"ring_attention_grad", {}, "attention_grad_block", "accumulate", 8}};
 
 static bool movesOnDevice(const Context &context, const Descriptor &call) {
   auto has = [&](const char *kernel, DType dtype) {
@@ -130,7 +132,8 @@ static bool movesOnDevice(const Context &context, const Descriptor &call) {
   const auto *found =
       std::find_if(std::begin(moving), std::end(moving),
                    [&](const Moving &each) { return each.op == call.op(); });
-  if (!context.world.movesOnDevice() || found == std::end(moving))
+  if (!context.world.movesOnDevice() || found == std::end(moving) ||
+      call.numIns() > found->read)
     return false;
   DType first = keyType(call);
   if (!has(found->first, first) || !has(found->sums, sumType(first)))

@@ -13,9 +13,10 @@
 #include "DeviceQueue.h"
 #include "History.h"
 #include "Memory.h"
-#include "Positions.h"
+#include "PackedPositions.h"
 
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 
@@ -78,6 +79,7 @@ struct cprt_context {
   cp::runtime::Descriptor call;
   std::map<std::vector<int>, cp::runtime::Group> groups;
   std::map<std::vector<int64_t>, cp::runtime::Positions> positions;
+  std::list<cp::runtime::PackedPositions> packed;
   /// By local op and element type; found on first use.
   std::map<std::pair<const char *, cp::runtime::DType>, cp::kernels::KernelFn>
       kernels;

@@ -15,6 +15,12 @@ namespace cp::runtime {
 /// A dimension cut over mesh axes, major to minor, each in an order of its own.
 struct SequenceCut {
   Words axes, orders;
+
+  /// Whether where rows are depends on documents (see PackedPositions.h).
+  bool isPerDocument() const {
+    return axes.size == 1 && orders.size == 1 &&
+           cp::isPerDocument(cutOfWord(orders[0]));
+  }
 };
 
 /// What each position of a group holds of a dimension.
@@ -31,6 +37,12 @@ struct Positions {
   }
   /// The same row by row, in memory that stays; made for the first who asks.
   const std::vector<int64_t> &ownRows() const;
+  /// Forgets all rows, but not the memory that they took.
+  void clear() {
+    for (std::vector<int64_t> &words : runs)
+      words.clear();
+    rows.clear();
+  }
 
 private:
   mutable std::vector<int64_t> rows;

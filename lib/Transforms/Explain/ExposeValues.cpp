@@ -80,6 +80,19 @@ bool isReturnable(Type type) {
          element.isSignlessInteger(32) || element.isSignlessInteger(64);
 }
 
+/// A value in the order of its rows: where documents are no caller knows.
+Value inRowOrder(OpBuilder &builder, Value value) {
+  LayoutAttr layout = LayoutAttr::of(value.getType());
+  if (!layout || !isPerDocument(layout.toLayout()))
+    return value;
+  Layout rows = inRowOrder(layout.toLayout());
+  auto type =
+      cast<RankedTensorType>(value.getType())
+          .cloneWithEncoding(LayoutAttr::get(builder.getContext(), rows));
+  return ReshardOp::create(builder, value.getLoc(), type, value, LayoutAttr(),
+                           LayoutAttr());
+}
+
 struct ExposeValues : impl::ExposeValuesBase<ExposeValues> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -87,7 +100,9 @@ struct ExposeValues : impl::ExposeValuesBase<ExposeValues> {
       return;
     SmallVector<Exposed> exposed = collect(function);
     Operation *terminator = function.getBody().front().getTerminator();
-    for (auto [value, attributes] : exposed) {
+    OpBuilder builder(terminator);
+    for (auto [whole, attributes] : exposed) {
+      Value value = inRowOrder(builder, whole);
       if (failed(function.insertResult(function.getNumResults(),
                                        value.getType(), attributes)))
         return signalPassFailure();

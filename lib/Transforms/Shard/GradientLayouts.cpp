@@ -79,7 +79,7 @@ FailureOr<LayoutAttr> LayoutAssigner::asSequence(FunctionOpInterface function,
   if (dim < 0 || dim >= type.getRank())
     return refuse("it must be below " + std::to_string(type.getRank()) +
                   ", but is " + std::to_string(dim));
-  Layout layout = withoutSums(have).toLayout();
+  Layout layout = inRowOrder(withoutSums(have).toLayout());
   Layout rows{mesh, {sharding.rows(), {}}, {}};
   if (dim != 0)
     rows.dims[1] = sharding.batch;
@@ -113,7 +113,8 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
               operand.getOperandNumber(), attr))
         of = arguments.find(name);
     if (!of) {
-      LayoutAttr want = withoutSums(have);
+      // Callers know nothing of documents.
+      LayoutAttr want = attr(inRowOrder(withoutSums(have).toLayout()));
       if (auto dim = function.getResultAttrOfType<IntegerAttr>(
               operand.getOperandNumber(), sequenceAttr)) {
         FailureOr<LayoutAttr> rows = asSequence(

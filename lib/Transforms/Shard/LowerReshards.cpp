@@ -18,23 +18,88 @@ using namespace mlir;
 namespace cp {
 namespace {
 
+bool knowsDocuments(ArrayRef<Cut> cuts) {
+  return isPerDocument(jointCut(cuts.vec()));
+}
+
+/// The documents of a function, by which reorders per document go.
+class FunctionDocuments {
+public:
+  /// Lets them come first where such reorders will be: rows may be reordered
+  /// before their places are asked for.
+  FunctionDocuments(FunctionOpInterface function,
+                    ArrayRef<ReshardOp> reshards) {
+    if (llvm::none_of(reshards, isByDocuments))
+      return;
+    function.walk([&](CutPositionsOp op) {
+      if (op.getDocuments())
+        positions.push_back(op);
+    });
+    Operation *front = &function.getFunctionBody().front().front();
+    llvm::SmallPtrSet<Operation *, 8> moved;
+    for (CutPositionsOp op : positions)
+      moveToFront(op.getDocuments().getDefiningOp(), front, moved);
+  }
+
+  /// Those of a tensor's batch; null unless there are these alone.
+  Value of(RankedTensorType type) {
+    Value found;
+    for (CutPositionsOp op : positions) {
+      Value documents = op.getDocuments();
+      if (documents == found || type.getRank() == 0 ||
+          cast<RankedTensorType>(documents.getType()).getDimSize(0) !=
+              type.getDimSize(0))
+        continue;
+      if (found)
+        return nullptr;
+      found = documents;
+    }
+    return found;
+  }
+
+private:
+  static bool isByDocuments(ReshardOp reshard) {
+    return isPerDocument(reshard.getFrom()->toLayout()) ||
+           isPerDocument(reshard.getTo()->toLayout());
+  }
+
+  /// With what it is made of.
+  static void moveToFront(Operation *op, Operation *&front,
+                          llvm::SmallPtrSetImpl<Operation *> &moved) {
+    if (!op || !moved.insert(op).second)
+      return;
+    for (Value operand : op->getOperands())
+      moveToFront(operand.getDefiningOp(), front, moved);
+    if (op == front)
+      front = op->getNextNode();
+    else
+      op->moveBefore(front);
+  }
+
+  SmallVector<CutPositionsOp> positions;
+};
+
 /// Builds the collectives of one reshard's plan.
 class StepBuilder {
 public:
-  explicit StepBuilder(ReshardOp reshard)
-      : reshard(reshard), builder(reshard), mesh(reshard.getFrom()->getMesh()),
+  StepBuilder(ReshardOp reshard, FunctionDocuments &documents)
+      : reshard(reshard), documents(documents), builder(reshard),
+        mesh(reshard.getFrom()->getMesh()),
         layout(reshard.getFrom()->toLayout()),
         shape(globalShape(reshard, layout)) {}
 
-  /// The resharded value. There is a plan: both layouts are of one mesh and
-  /// rank, and no axis becomes partial that did not cut (reshard_c3 to
-  /// reshard_c5).
+  /// The resharded value; null after an error. There is a plan: both layouts
+  /// are of one mesh and rank, and no axis becomes partial that did not cut
+  /// (reshard_c3 to reshard_c5).
   Value build() {
     std::vector<PlannedStep> steps =
         *plan(layout, reshard.getTo()->toLayout(), shape);
     Value value = reshard.getSource();
-    for (const PlannedStep &step : steps)
+    for (const PlannedStep &step : steps) {
       value = apply(step, value);
+      if (!value)
+        return nullptr;
+    }
     return value;
   }
 
@@ -89,14 +154,33 @@ private:
                                      cutsOf(step.to), dimOf(step.to))
           .getResults()[0];
     case Step::Kind::Reorder:
-      return ReorderOp::create(builder, loc, type, value, mesh,
-                               cutsOf(step.from), cutsOf(step.to),
-                               dimOf(step.from));
+      return reorder(step, value, type);
     case Step::Kind::Unslice:
       return UnsliceOp::create(builder, loc, type, value, mesh,
                                cutsOf(step.from), dimOf(step.from));
     }
     llvm_unreachable("all steps are handled");
+  }
+
+  Value reorder(const Step &step, Value value, RankedTensorType type) {
+    Value lists;
+    if (knowsDocuments(std::get<Parts>(step.from).cuts) ||
+        knowsDocuments(std::get<Parts>(step.to).cuts)) {
+      lists = documents.of(type);
+      if (!lists || dimOf(step.from) == 0) {
+        reshard.emitOpError(
+            "lower_c1: from and to zigzag_per_document a tensor "
+            "must have the batch first, with which one "
+            "cp.positions of the function has its documents, "
+            "but ")
+            << (lists ? "the sequence is first" : "there is none, or several")
+            << "; use the order zigzag";
+        return nullptr;
+      }
+    }
+    return ReorderOp::create(builder, reshard.getLoc(), type, value, lists,
+                             mesh, cutsOf(step.from), cutsOf(step.to),
+                             dimOf(step.from));
   }
 
   /// Reads the source of a repeat of the split dimension instead of its result.
@@ -126,6 +210,7 @@ private:
   }
 
   ReshardOp reshard;
+  FunctionDocuments &documents;
   OpBuilder builder;
   MeshAttr mesh;
   Layout layout;
@@ -139,9 +224,13 @@ struct LowerReshards : impl::LowerReshardsBase<LowerReshards> {
       if (op.getFrom())
         reshards.push_back(op);
     });
+    FunctionDocuments documents(getOperation(), reshards);
     for (ReshardOp reshard : reshards) {
       Value source = reshard.getSource();
-      reshard.replaceAllUsesWith(StepBuilder(reshard).build());
+      Value resharded = StepBuilder(reshard, documents).build();
+      if (!resharded)
+        return signalPassFailure();
+      reshard.replaceAllUsesWith(resharded);
       reshard.erase();
       if (auto repeat = source.getDefiningOp<RepeatOp>();
           repeat && repeat->use_empty())

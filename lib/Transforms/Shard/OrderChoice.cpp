@@ -73,6 +73,9 @@ namespace {
 /// order that was asked for, with the sink those on contiguous rows.
 class OrderGraph {
 public:
+  /// `argumentNode` is the side on which arguments are.
+  explicit OrderGraph(int argumentNode) : argumentNode(argumentNode) {}
+
   void addOp(Operation *op) { nodes[op] = graph.addNode(); }
   void keepOrder(Operation *op) {
     graph.addEdge(MinCut::source, nodes.lookup(op), MinCut::unlimited);
@@ -87,7 +90,7 @@ public:
     Operation *op = value.getDefiningOp();
     if (op && !nodes.contains(op))
       return;
-    int made = op ? nodes.lookup(op) : MinCut::source;
+    int made = op ? nodes.lookup(op) : argumentNode;
     int64_t bytes = bytesOf(value.getType());
     int to = graph.addNode(), back = graph.addNode();
     graph.addEdge(made, to, bytes);
@@ -119,24 +122,39 @@ private:
     return std::min(bytes, int64_t(1) << 40);
   }
 
+  const int argumentNode;
   MinCut graph;
   llvm::MapVector<Operation *, int> nodes;
 };
 
 } // namespace
 
+LogicalResult OrderChoice::refuseOrder(FunctionOpInterface function) {
+  return function->emitOpError(
+      "assign_c10: no op can have the order zigzag_per_document: that is for "
+      "causal attention whose keys travel (attention=ring) and whose places "
+      "are "
+      "those of documents (cp.positions documents); give the model documents, "
+      "or use the order zigzag");
+}
+
 LogicalResult OrderChoice::run(FunctionOpInterface function) {
-  bool any = false;
+  bool any = sharding.isPerDocument();
   function.walk([&](SequenceOpInterface op) { any |= needsContiguous(op); });
   if (!any)
     return success();
-  OrderGraph graph;
+  OrderGraph graph(sharding.isPerDocument() ? MinCut::sink : MinCut::source);
+  bool isKept = false;
   DenseMap<Value, int64_t> sequenceDims;
   for (BlockArgument arg : function.getArguments())
     if (auto dim = function.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(),
                                                           sequenceAttr))
       sequenceDims[arg] = dim.getInt();
   for (Operation &op : function.getFunctionBody().front()) {
+    if (op.hasTrait<OpTrait::IsTerminator>() && sharding.isPerDocument()) {
+      graph.addOp(&op);
+      graph.makeContiguous(&op);
+    }
     auto rules = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rules)
       continue;
@@ -157,9 +175,13 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
     graph.addOp(&op);
     if (sequenceOp && needsContiguous(sequenceOp))
       graph.makeContiguous(&op);
-    else if (isa<PlacedOpInterface>(op))
+    else if (isa<PlacedOpInterface>(op)) {
       graph.keepOrder(&op);
+      isKept = true;
+    }
   }
+  if (sharding.isPerDocument() && !isKept)
+    return refuseOrder(function);
   // In whatever order: of the cheapest cuts the one taken is unique.
   for (auto [value, dim] : sequenceDims)
     graph.addValue(value);

@@ -18,10 +18,11 @@ namespace cp {
 /// on the order that was asked for: scans and windows on stripes, say.
 ///
 /// Arguments and attention keep the order, such ops take contiguous rows, and
-/// all others can have either. Each value that has to be had in both costs its
-/// bytes, and the choice costs least: so conversions stand where tensors are
-/// narrow (on the residual, not behind a projection), and none between layers
-/// that agree.
+/// all others can have either. Of an order per document callers know nothing:
+/// arguments and results are contiguous rows, and attention keeps it alone.
+/// Each value that has to be had in both costs its bytes, and the choice costs
+/// least: so conversions stand where tensors are narrow (on the residual, not
+/// behind a projection), and none between layers that agree.
 class OrderChoice {
 public:
   /// `sharding` must live as long as this.
@@ -29,11 +30,14 @@ public:
 
   /// Chooses for the ops of a function with one block. Nothing to do, and no
   /// cost, when every op can run on the order. Fails after an error of an op's
-  /// sharding rule.
+  /// sharding rule, and of an order per document after one that nothing in the
+  /// function can have it.
   llvm::LogicalResult run(mlir::FunctionOpInterface function);
 
-  /// Whether some op needs another order than the one asked for.
-  bool isMixed() const { return !contiguous.empty(); }
+  /// Whether values come in another order than the one asked for.
+  bool isMixed() const {
+    return !contiguous.empty() || sharding.isPerDocument();
+  }
   /// Whether `op` runs on contiguous rows instead.
   bool isContiguous(mlir::Operation *op) const {
     return contiguous.contains(op);
@@ -42,6 +46,7 @@ public:
 private:
   /// Whether an op that depends along the sequence must have contiguous rows.
   bool needsContiguous(SequenceOpInterface op) const;
+  static llvm::LogicalResult refuseOrder(mlir::FunctionOpInterface function);
 
   const Sharding &sharding;
   llvm::DenseSet<mlir::Operation *> contiguous;

@@ -157,6 +157,8 @@ private:
   LogicalResult keepLengths();
   void mask(const MaskedRows &rows);
   void addDocument(PositionsOp positions);
+  static Value withDocument(ImplicitLocOpBuilder &b, Value lists,
+                            int64_t length);
   void remark(int64_t length, int64_t padded);
 
   FunctionOpInterface function;
@@ -166,6 +168,8 @@ private:
   SmallVector<MaskedRows> masks;
   SmallVector<MaskedLoop> loops;
   SmallVector<PositionsOp> ofDocuments;
+  /// By the lists that there were, and the length of a row.
+  DenseMap<std::pair<Value, int64_t>, Value> longerLists;
 };
 
 //===----------------------------------------------------------------------===//
@@ -417,14 +421,24 @@ void SequencePadder::mask(const MaskedRows &rows) {
       maskRows(b, rows.operand->get(), rows.dim, rows.length, rows.fill));
 }
 
-/// Padding is one more document.
+/// Padding is one more document, for all places that count in the same ones.
 void SequencePadder::addDocument(PositionsOp positions) {
-  OpBuilder builder(positions);
-  ImplicitLocOpBuilder b(positions.getLoc(), builder);
   Value lists = positions.getDocuments();
+  int64_t length = positions.getResult().getType().getDimSize(1);
+  Value &known = longerLists[{lists, length}];
+  if (!known) {
+    OpBuilder builder(positions.getContext());
+    builder.setInsertionPointAfterValue(lists);
+    ImplicitLocOpBuilder b(positions.getLoc(), builder);
+    known = withDocument(b, lists, length);
+  }
+  positions.getDocumentsMutable().assign(known);
+}
+
+Value SequencePadder::withDocument(ImplicitLocOpBuilder &b, Value lists,
+                                   int64_t length) {
   auto type = cast<RankedTensorType>(lists.getType());
   auto longer = type.clone({type.getDimSize(0), type.getDimSize(1) + 1});
-  int64_t length = positions.getResult().getType().getDimSize(1);
   Value ends = arith::ConstantOp::create(
       b, DenseElementsAttr::get(
              longer, b.getIntegerAttr(type.getElementType(), length)));
@@ -432,8 +446,7 @@ void SequencePadder::addDocument(PositionsOp positions) {
       ones(2, b.getIndexAttr(1)), sizes;
   for (int64_t size : type.getShape())
     sizes.push_back(b.getIndexAttr(size));
-  Value all = tensor::InsertSliceOp::create(b, lists, ends, zeros, sizes, ones);
-  positions.getDocumentsMutable().assign(all);
+  return tensor::InsertSliceOp::create(b, lists, ends, zeros, sizes, ones);
 }
 
 } // namespace

@@ -41,7 +41,9 @@ std::vector<Cut> Sharding::onSequence(CutStrategy strategy) const {
 }
 
 std::vector<Cut> Sharding::rows() const {
-  std::vector<Cut> cuts = sequence;
+  // Where documents end is known inside of a program only.
+  std::vector<Cut> cuts =
+      isPerDocument() ? inContiguousOrder(sequence) : sequence;
   if (tensorRows)
     llvm::append_range(cuts, tensorParallel);
   return cuts;
@@ -114,8 +116,8 @@ private:
     std::optional<Cut> first = parseOrder(text.order);
     if (!first)
       return refuse("order",
-                    "contiguous, zigzag, striped or striped:UNIT with a unit "
-                    "of at least 1",
+                    "contiguous, zigzag, striped, striped:UNIT with a unit "
+                    "of at least 1, or zigzag_per_document",
                     text.order);
     sharding.sequence.clear();
     for (StringRef name : llvm::split(text.axis, ','))
@@ -123,6 +125,15 @@ private:
         return error;
     first->axis = sharding.sequence.front().axis;
     sharding.sequence.front() = *first;
+    if (sharding.isPerDocument() &&
+        (sharding.sequence.size() > 1 || text.tensorRows))
+      return llvm::createStringError(
+          spell("order") +
+          " zigzag_per_document cuts the sequence over one "
+          "axis, but " +
+          (text.tensorRows ? spell("tp-rows") + " cuts rows over another"
+                           : spell("axis") + " is '" + text.axis + "'") +
+          "; leave the others out, or use the order zigzag");
     return llvm::Error::success();
   }
 

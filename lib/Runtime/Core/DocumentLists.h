@@ -1,0 +1,34 @@
+//===- DocumentLists.h - The cu_seqlens of a call ---------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_LIB_RUNTIME_DOCUMENTLISTS_H
+#define CP_LIB_RUNTIME_DOCUMENTLISTS_H
+
+#include "Descriptor.h"
+
+#include "cp/Layout/Documents.h"
+
+namespace cp::runtime {
+
+/// One row of a buffer `i32[b, n]`.
+inline cp::Documents documentsOf(const Buffer &lists, int64_t row) {
+  return {static_cast<const int32_t *>(lists.data) + row * lists.strides[0],
+          lists.strides[1], lists.sizes[1]};
+}
+
+/// CPRT_INVALID_ARGUMENT unless each row has documents that follow each other
+/// and are the whole of `tokens`.
+Error checkDocuments(const Descriptor &call, const Buffer &lists,
+                     int64_t tokens);
+
+/// The first row in which two buffers of equal sizes differ; nothing where they
+/// are the same.
+std::optional<int64_t> otherDocuments(const Buffer &a, const Buffer &b);
+
+} // namespace cp::runtime
+
+#endif // CP_LIB_RUNTIME_DOCUMENTLISTS_H
