@@ -7,24 +7,11 @@
 
 #include "cp/Layout/Documents.h"
 
+#include "AppendRun.h"
+
 #include <algorithm>
 
 using namespace cp;
-
-/// Behind the last, with which it is one where they touch.
-static void append(std::vector<Run> &runs, int64_t global, int64_t length) {
-  if (length <= 0)
-    return;
-  if (runs.empty()) {
-    runs.push_back({global, 0, length});
-    return;
-  }
-  Run &last = runs.back();
-  if (last.end() == global)
-    last.length += length;
-  else
-    runs.push_back({global, last.local + last.length, length});
-}
 
 /// How many elements of a document do not make 2 R blocks.
 static int64_t restOf(const Documents &documents, int64_t i, int64_t ranks) {
@@ -44,11 +31,11 @@ void cp::appendRuns(const Documents &documents, int64_t ranks, int64_t position,
     int64_t first = documents.at(i), rest = restOf(documents, i, ranks);
     int64_t body = documents.at(i + 1) - first - rest;
     int64_t half = body / (2 * ranks);
-    append(runs, first + position * half, half);
-    append(runs, first + (2 * ranks - 1 - position) * half, half);
+    appendRun(runs, first + position * half, half);
+    appendRun(runs, first + (2 * ranks - 1 - position) * half, half);
     int64_t from = std::max(begin - restsBefore, int64_t(0));
     int64_t to = std::min(end - restsBefore, rest);
-    append(runs, first + body + from, to - from);
+    appendRun(runs, first + body + from, to - from);
     restsBefore += rest;
   }
 }

@@ -7,6 +7,8 @@
 
 #include "cp/Layout/Layout.h"
 
+#include "AppendRun.h"
+
 using namespace cp;
 
 int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
@@ -37,19 +39,6 @@ Home cp::homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
   return home;
 }
 
-/// Appends a single run behind the last, with which it merges where they touch.
-static void append(std::vector<Run> &runs, int64_t global, int64_t length) {
-  if (runs.empty()) {
-    runs.push_back({global, 0, length});
-    return;
-  }
-  Run &last = runs.back();
-  if (last.end() == global)
-    last.length += length;
-  else
-    runs.push_back({global, last.local + last.length, length});
-}
-
 /// What `taken` holds of a string that is itself given as runs.
 static std::vector<Run> select(const std::vector<Run> &string,
                                const CutRuns &taken) {
@@ -61,7 +50,7 @@ static std::vector<Run> select(const std::vector<Run> &string,
   // Here dst numbers the part, and src the whole.
   forEachCommon(taken, numbered, [&](const Segment &segment) {
     for (int64_t i = 0; i < segment.count; ++i)
-      append(selected, segment.src + i * segment.srcStep, segment.length);
+      appendRun(selected, segment.src + i * segment.srcStep, segment.length);
   });
   return selected;
 }
