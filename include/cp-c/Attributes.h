@@ -62,7 +62,9 @@ typedef enum CpOrder {
   /// Runs r, r+R, r+2R, ... of `unit` elements.
   CP_ORDER_STRIPED = 2,
   /// Blocks r and 2R-1-r of 2R of each document of a packed row.
-  CP_ORDER_ZIGZAG_PER_DOCUMENT = 3
+  CP_ORDER_ZIGZAG_PER_DOCUMENT = 3,
+  /// Block r, of as many elements as `sizes` says.
+  CP_ORDER_SIZES = 4
 } CpOrder;
 
 /// One mesh axis that cuts one dimension. Runs of `unit` elements stay whole.
@@ -71,6 +73,9 @@ typedef struct CpCut {
   intptr_t axis;
   CpOrder order;
   int64_t unit;
+  /// With CP_ORDER_SIZES one for each position on the axis; null otherwise. Of
+  /// a cut that a layout gives it is the context's.
+  const int64_t *sizes;
 } CpCut;
 
 MLIR_CAPI_EXPORTED bool cpAttributeIsALayout(MlirAttribute attribute);

@@ -39,8 +39,7 @@ Value onPositions(OpBuilder &builder, Location loc, Value value, MeshAttr mesh,
       DenseElementsAttr::get(RankedTensorType::get(size, element), marks));
   SmallVector<Attribute> cuts;
   for (StringAttr axis : axes.getAsRange<StringAttr>())
-    cuts.push_back(
-        CutAttr::get(builder.getContext(), axis, Order(), Cut().unit));
+    cuts.push_back(CutAttr::getContiguous(axis));
   Value mark = SliceOp::create(builder, loc, RankedTensorType::get(1, element),
                                all, mesh, builder.getArrayAttr(cuts), 0);
   Value factor = tensor::CollapseShapeOp::create(

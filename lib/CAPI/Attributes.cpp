@@ -132,8 +132,11 @@ MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
     std::optional<int> axis = axisOf(context, cut.axis);
     if (!axis)
       return wrap(Attribute());
-    layout.dims[cut.dim].push_back(
-        {*axis, static_cast<cp::Order>(cut.order), cut.unit});
+    cp::Cut &own = layout.dims[cut.dim].emplace_back();
+    own = {*axis, static_cast<cp::Order>(cut.order), cut.unit};
+    if (cut.sizes && own.axis >= 0 &&
+        size_t(own.axis) < meshAttr.getSizes().size())
+      own.sizes.assign(cut.sizes, cut.sizes + meshAttr.getSizes()[own.axis]);
   }
   if (std::optional<std::string> wrong = cp::check(layout)) {
     errorsTo(context)() << *wrong;
@@ -156,11 +159,14 @@ intptr_t cpLayoutAttrGetRank(MlirAttribute layout) {
 
 static SmallVector<CpCut> cutsOf(MlirAttribute layout) {
   SmallVector<CpCut> cuts;
-  cp::Layout value = layoutOf(layout).toLayout();
-  for (auto [dim, dimCuts] : llvm::enumerate(value.dims))
-    for (const cp::Cut &cut : dimCuts)
-      cuts.push_back({static_cast<intptr_t>(dim), cut.axis,
-                      static_cast<CpOrder>(cut.order), cut.unit});
+  cp::LayoutAttr attribute = layoutOf(layout);
+  for (auto [dim, dimCuts] : llvm::enumerate(attribute.getCuts()))
+    for (auto cut : dimCuts.getAsRange<cp::CutAttr>())
+      cuts.push_back(
+          {static_cast<intptr_t>(dim),
+           attribute.getMesh().findAxis(cut.getAxis()),
+           static_cast<CpOrder>(cut.getOrder()), cut.getUnit(),
+           cut.getSizes().empty() ? nullptr : cut.getSizes().data()});
   return cuts;
 }
 

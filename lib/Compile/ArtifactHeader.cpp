@@ -72,7 +72,7 @@ static void describe(const TensorSpec &spec, raw_ostream &os) {
   os << '"' << inComment(spec.name) << "\": " << dtypeName(spec.dtype) << " "
      << shapeText(spec.shape);
   if (!isWhole(spec))
-    os << ", here " << shapeText(localShape(layout, spec.shape, 0));
+    os << ", here " << shapeText(localShape(layout, spec.shape));
   const char *separator = ": ";
   for (auto [dim, cuts] : enumerate(layout.dims))
     for (const Cut &cut : cuts) {

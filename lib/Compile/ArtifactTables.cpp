@@ -96,13 +96,19 @@ std::string TableWriter::numbers(ArrayRef<int64_t> values) {
   return name;
 }
 
+/// The units of the entries that a cut has in a table.
+static std::vector<int64_t> unitsOf(const Cut &cut) {
+  return isBySizes(cut) ? cut.sizes : std::vector<int64_t>{cut.unit};
+}
+
 std::string TableWriter::cuts(const Layout &layout) {
   std::string name = next("cuts"), text;
   raw_string_ostream list(text);
   for (auto [dim, cuts] : enumerate(layout.dims))
     for (const Cut &cut : cuts)
-      list << "{" << dim << ", " << cut.axis << ", " << orderWord(cut) << ", "
-           << cut.unit << "}, ";
+      for (int64_t unit : unitsOf(cut))
+        list << "{" << dim << ", " << cut.axis << ", " << orderWord(cut) << ", "
+             << unit << "}, ";
   for (int axis : layout.partial)
     list << "{CPRT_CUT_TERMS, " << axis << ", 0, 1}, ";
   if (text.empty())
@@ -114,7 +120,8 @@ std::string TableWriter::cuts(const Layout &layout) {
 static int64_t numCuts(const Layout &layout) {
   auto count = int64_t(layout.partial.size());
   for (const auto &cuts : layout.dims)
-    count += int64_t(cuts.size());
+    for (const Cut &cut : cuts)
+      count += int64_t(unitsOf(cut).size());
   return count;
 }
 
@@ -123,7 +130,7 @@ std::string TableWriter::tensors(ArrayRef<TensorSpec> specs) {
   raw_string_ostream list(text);
   for (const TensorSpec &spec : specs) {
     const Layout &layout = spec.layout;
-    std::vector<int64_t> local = localShape(spec.layout, spec.shape, 0);
+    std::vector<int64_t> local = localShape(spec.layout, spec.shape);
     list << "  {" << quoted(spec.name) << ", " << dtypeWord(spec.dtype) << ", "
          << roleWord(spec) << ", " << spec.shape.size() << ", "
          << numCuts(layout) << ", " << numbers(spec.shape) << ", "

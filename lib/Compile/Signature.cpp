@@ -128,11 +128,19 @@ static llvm::Error makeWhole(TensorSpec &spec, const Layout &layout,
   if (!(layout.mesh == mesh) || layout.dims.size() != spec.shape.size())
     return llvm::createStringError("the cp.layout of '" + spec.name +
                                    "' is of another mesh or rank");
-  for (size_t dim = 0; dim < spec.shape.size(); ++dim)
-    for (const Cut &cut : layout.dims[dim])
-      if (llvm::MulOverflow(spec.shape[dim], mesh.axes[cut.axis].size,
-                            spec.shape[dim]))
-        return tooLarge(spec);
+  for (size_t dim = 0; dim < spec.shape.size(); ++dim) {
+    std::optional<int64_t> whole =
+        wholeSize(mesh, layout.dims[dim], spec.shape[dim]);
+    if (!whole && isBySizes(layout.dims[dim]))
+      return llvm::createStringError(
+          "dimension " + llvm::Twine(dim) + " of '" + spec.name +
+          "' must have room for the largest of the sizes in its cp.layout, but "
+          "has " +
+          llvm::Twine(spec.shape[dim]));
+    if (!whole)
+      return tooLarge(spec);
+    spec.shape[dim] = *whole;
+  }
   spec.layout = layout;
   if (std::optional<std::string> wrong = check(layout, spec.shape))
     return llvm::createStringError("'" + spec.name + "': " + *wrong);

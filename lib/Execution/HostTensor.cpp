@@ -84,7 +84,7 @@ HostTensor partOf(const TensorView &whole, const Layout &layout, int64_t rank,
                   llvm::function_ref<void()> release) {
   constexpr int64_t most = 8 << 20;
   HostTensor part =
-      HostTensor::zeros(whole.dtype, localShape(layout, whole.shape, rank));
+      HostTensor::zeros(whole.dtype, localShape(layout, whole.shape));
   int64_t read = 0;
   PartWalker(layout, whole.shape, rank, dtypeBytes(whole.dtype))
       .walk([&](int64_t from, int64_t to, int64_t size) {

@@ -57,7 +57,7 @@ MemoryNeed memoryNeed(llvm::ArrayRef<TensorSpec> arguments,
   auto count = [&](const TensorSpec &spec, int64_t MemoryUse::*kind,
                    bool isShared) {
     int64_t whole = bytesOf(spec.shape, spec.dtype);
-    int64_t part = bytesOf(localShape(spec.layout, spec.shape, 0), spec.dtype);
+    int64_t part = bytesOf(localShape(spec.layout, spec.shape), spec.dtype);
     need.rank.*kind = add(need.rank.*kind, part);
     need.process.*kind = add(need.process.*kind, whole);
     if (!isShared)

@@ -89,9 +89,8 @@ Session::Impl::allParts(const TensorSpec &spec,
   if (!all)
     return all.takeError();
   for (auto [rank, bytes] : llvm::enumerate(*all))
-    gathered.push_back({spec.dtype,
-                        localShape(spec.layout, spec.shape, int64_t(rank)),
-                        std::move(bytes)});
+    gathered.push_back(
+        {spec.dtype, localShape(spec.layout, spec.shape), std::move(bytes)});
   return llvm::ArrayRef<HostTensor>(gathered);
 }
 
@@ -201,8 +200,8 @@ llvm::Error Session::Impl::add(const Program &program) {
     }
     bound.results.back().resize(ranks);
     for (int64_t rank : world->ranksHere())
-      bound.results.back()[size_t(rank)] = HostTensor::zeros(
-          spec.dtype, localShape(spec.layout, spec.shape, rank));
+      bound.results.back()[size_t(rank)] =
+          HostTensor::zeros(spec.dtype, localShape(spec.layout, spec.shape));
   }
   bound.tables.resize(ranks);
   bound.onDevice.resize(bound.results.size());

@@ -7,6 +7,8 @@
 
 #include "cp/Layout/Cut.h"
 
+#include "cp/Layout/Saturating.h"
+
 #include <charconv>
 #include <iterator>
 #include <limits>
@@ -21,6 +23,8 @@ const char *cp::orderName(Order order) {
     return "striped";
   case Order::ZigzagPerDocument:
     return "zigzag_per_document";
+  case Order::Sizes:
+    return "sizes";
   case Order::Contiguous:
     break;
   }
@@ -35,7 +39,8 @@ std::optional<Order> cp::orderNamed(const std::string &name) {
 }
 
 bool cp::operator==(const Cut &a, const Cut &b) {
-  return a.axis == b.axis && a.order == b.order && a.unit == b.unit;
+  return a.axis == b.axis && a.order == b.order && a.unit == b.unit &&
+         a.sizes == b.sizes;
 }
 
 bool cp::unitPlaces(const Cut &cut) { return cut.order == Order::Striped; }
@@ -63,6 +68,33 @@ static std::string allOrdersText() {
   return text;
 }
 
+/// Of the order of sizes and of others, what their sizes must be.
+static std::optional<std::string> checkSizes(const Cut &cut,
+                                             const std::string &place) {
+  std::string begin = "layout_c9: " + place + ": expected ";
+  if (cut.order != Order::Sizes) {
+    if (cut.sizes.empty())
+      return std::nullopt;
+    return begin + "no sizes in the order " + orderName(cut.order) + ", got " +
+           std::to_string(cut.sizes.size()) +
+           "; leave them out, or use the order sizes";
+  }
+  if (cut.sizes.empty())
+    return begin + "a size for each rank on the axis, got none; list them as "
+                   "in sizes [4, 0, 7]";
+  if (cut.unit != 1)
+    return begin + "no unit beside sizes, got " + std::to_string(cut.unit) +
+           "; leave it out";
+  for (int64_t size : cut.sizes)
+    if (size < 0)
+      return begin + "sizes of at least 0, got " + std::to_string(size) +
+             "; a rank that holds nothing has a size of 0";
+  if (sumOfSizes(cut) == std::numeric_limits<int64_t>::max())
+    return begin + "sizes whose sum is below 2^63 - 1, got more; list those of "
+                   "the dimension";
+  return std::nullopt;
+}
+
 std::optional<std::string> cp::check(const Cut &cut, const std::string &place) {
   if (cut.unit < 1)
     return "layout_c3: " + place + ": expected a unit of at least 1, got " +
@@ -78,9 +110,23 @@ std::optional<std::string> cp::check(const Cut &cut, const std::string &place) {
            std::to_string(cut.unit) + "; leave it out, or use zigzag";
   for (Order order : allOrders)
     if (cut.order == order)
-      return std::nullopt;
+      return checkSizes(cut, place);
   return "layout_c7: " + place + ": expected the order " + allOrdersText() +
          ", got " + std::to_string(int64_t(cut.order)) + "; use one of these";
+}
+
+Cut cp::remainderFirst(int axis, int64_t ranks, int64_t size) {
+  Cut cut = {axis, Order::Sizes, 1, {}};
+  for (int64_t position = 0; position < ranks; ++position)
+    cut.sizes.push_back(size / ranks + (position < size % ranks ? 1 : 0));
+  return cut;
+}
+
+int64_t cp::sumOfSizes(const Cut &cut) {
+  int64_t sum = 0;
+  for (int64_t size : cut.sizes)
+    sum = addSaturating(sum, size);
+  return sum;
 }
 
 std::string cp::orderText(const Cut &cut) {
@@ -93,7 +139,7 @@ std::string cp::orderText(const Cut &cut) {
 std::optional<Cut> cp::parseOrder(const std::string &text) {
   size_t colon = text.find(':');
   std::optional<Order> order = orderNamed(text.substr(0, colon));
-  if (!order)
+  if (!order || *order == Order::Sizes)
     return std::nullopt;
   Cut cut{0, *order};
   if (colon == std::string::npos)
@@ -108,11 +154,13 @@ std::optional<Cut> cp::parseOrder(const std::string &text) {
 }
 
 /// All above it are striped cuts'.
-static constexpr int64_t perDocumentWord = -1;
+static constexpr int64_t perDocumentWord = -1, sizesWord = -2;
 
 int64_t cp::orderWord(const Cut &cut) {
   if (isPerDocument(cut))
     return perDocumentWord;
+  if (isBySizes(cut))
+    return sizesWord;
   return unitPlaces(cut) ? int64_t(cut.order) + (cut.unit - 1)
                          : int64_t(cut.order);
 }
@@ -120,6 +168,8 @@ int64_t cp::orderWord(const Cut &cut) {
 Cut cp::cutOfWord(int64_t word, int axis) {
   if (word == perDocumentWord)
     return {axis, Order::ZigzagPerDocument, 1};
+  if (word == sizesWord)
+    return {axis, Order::Sizes, 1};
   if (word < int64_t(Order::Striped))
     return {axis, Order(word), 1};
   return {axis, Order::Striped, word - int64_t(Order::Striped) + 1};

@@ -13,6 +13,12 @@ using namespace cp;
 
 int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank, int64_t local) {
+  // By sizes there is one cut alone, and more room than elements.
+  if (isBySizes(cuts)) {
+    int64_t position = mesh.coordinate(rank, cuts[0].axis);
+    if (local >= cuts[0].sizes[size_t(position)])
+      return size;
+  }
   int64_t length = paddedSize(mesh, cuts, size);
   for (const Cut &cut : cuts)
     length /= mesh.axes[cut.axis].size;
@@ -34,7 +40,7 @@ Home cp::homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
     auto [position, local] = holderOf(cut, ranks, length, home.local);
     home.coordinates.push_back(position);
     home.local = local;
-    length /= ranks;
+    length = roomOf(cut, ranks, length);
   }
   return home;
 }
@@ -95,7 +101,7 @@ std::vector<Run> cp::runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
     CutRuns taken = runsOf(cut, ranks, mesh.coordinate(rank, cut.axis), length);
-    length /= ranks;
+    length = roomOf(cut, ranks, length);
     if (runs.size() > 1 || runs.front().count > 1) {
       runs = folded(select(runs, taken));
       continue;

@@ -21,7 +21,9 @@ std::vector<Cut> cp::inContiguousOrder(std::vector<Cut> cuts) {
 Cut cp::jointCut(const std::vector<Cut> &cuts) {
   if (cuts.size() != 1)
     return {};
-  return {0, cuts.front().order, cuts.front().unit};
+  Cut cut = cuts.front();
+  cut.axis = 0;
+  return cut;
 }
 
 bool cp::operator==(const Layout &a, const Layout &b) {
@@ -44,17 +46,30 @@ static std::optional<std::string> claim(const Mesh &mesh, int axis,
   return std::nullopt;
 }
 
-/// Documents lie in rows, of which other cuts would leave pieces.
+/// Documents lie in rows, of which other cuts would leave pieces, and of parts
+/// of unlike sizes they would leave other pieces on each rank.
 static std::optional<std::string> checkAlone(const std::vector<Cut> &cuts,
                                              const std::string &place) {
   for (const Cut &cut : cuts)
-    if (isPerDocument(cut) && cuts.size() > 1)
+    if ((isPerDocument(cut) || isBySizes(cut)) && cuts.size() > 1)
       return "layout_c8: " + place + ": expected the order " +
              orderName(cut.order) + " alone in its dimension, got " +
              std::to_string(cuts.size()) +
-             " cuts; cut the sequence over one axis, and heads or the batch "
-             "over others";
+             " cuts; cut this dimension over one axis, and others over others";
   return std::nullopt;
+}
+
+/// That there is a size for each rank on the axis.
+static std::optional<std::string>
+checkNumberOfSizes(const Mesh &mesh, const Cut &cut, const std::string &place) {
+  int64_t ranks = mesh.axes[cut.axis].size;
+  if (!isBySizes(cut) || int64_t(cut.sizes.size()) == ranks)
+    return std::nullopt;
+  return "layout_c9: " + place + ": expected a size for each of the " +
+         std::to_string(ranks) + " ranks on axis \"" +
+         mesh.axes[cut.axis].name + "\", got " +
+         std::to_string(cut.sizes.size()) +
+         "; list one for each, 0 for a rank that holds nothing";
 }
 
 std::optional<std::string> cp::check(const Layout &layout) {
@@ -67,6 +82,8 @@ std::optional<std::string> cp::check(const Layout &layout) {
       if (auto error = claim(layout.mesh, cut.axis, place, users))
         return error;
       if (auto error = check(cut, place))
+        return error;
+      if (auto error = checkNumberOfSizes(layout.mesh, cut, place))
         return error;
     }
     if (auto error = checkAlone(layout.dims[dim], place))
@@ -87,6 +104,12 @@ std::optional<std::string> cp::check(const Layout &layout) {
 
 static std::string doesNotDivide(const Mesh &mesh, const Cut &cut, size_t dim,
                                  int64_t size, int64_t left) {
+  if (isBySizes(cut))
+    return "layout_c5: dimension " + std::to_string(dim) + ": expected " +
+           std::to_string(size) + " as the sum of the sizes on axis \"" +
+           mesh.axes[cut.axis].name + "\", got " +
+           std::to_string(sumOfSizes(cut)) +
+           "; let the sizes add up to that of the dimension";
   bool zigzag = cut.order == Order::Zigzag;
   std::string text = "layout_c5: dimension " + std::to_string(dim) +
                      " of size " + std::to_string(size);
@@ -114,7 +137,7 @@ static std::optional<std::string> checkDim(const Layout &layout, size_t dim,
     int64_t ranks = layout.mesh.axes[cut.axis].size;
     if (!divides(cut, ranks, left))
       return doesNotDivide(layout.mesh, cut, dim, size, left);
-    left /= ranks;
+    left = roomOf(cut, ranks, left);
   }
   return std::nullopt;
 }
@@ -135,6 +158,8 @@ std::optional<std::string> cp::check(const Layout &layout,
 
 int64_t cp::paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
                        int64_t size) {
+  if (isBySizes(cuts))
+    return std::max(size, sumOfSizes(cuts.front()));
   int64_t multiple = 1;
   // What the major cut divides must leave the others a multiple of theirs.
   for (size_t i = cuts.size(); i-- > 0;) {
@@ -148,21 +173,28 @@ int64_t cp::paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
 }
 
 std::vector<int64_t> cp::localShape(const Layout &layout,
-                                    const std::vector<int64_t> &shape,
-                                    int64_t rank) {
+                                    const std::vector<int64_t> &shape) {
   std::vector<int64_t> local = shape;
   for (size_t dim = 0; dim < local.size(); ++dim) {
     local[dim] = paddedSize(layout.mesh, layout.dims[dim], shape[dim]);
-    for (const Cut &cut : layout.dims[dim]) {
-      int64_t size = 0;
-      for (const Run &run :
-           runsOf(cut, layout.mesh.axes[cut.axis].size,
-                  layout.mesh.coordinate(rank, cut.axis), local[dim]))
-        size += run.size();
-      local[dim] = size;
-    }
+    for (const Cut &cut : layout.dims[dim])
+      local[dim] = roomOf(cut, layout.mesh.axes[cut.axis].size, local[dim]);
   }
   return local;
+}
+
+std::optional<int64_t>
+cp::wholeSize(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t room) {
+  if (isBySizes(cuts)) {
+    int64_t ranks = mesh.axes[cuts.front().axis].size;
+    if (roomOf(cuts.front(), ranks, 0) != room)
+      return std::nullopt;
+    return sumOfSizes(cuts.front());
+  }
+  for (const Cut &cut : cuts)
+    if (__builtin_mul_overflow(room, mesh.axes[cut.axis].size, &room))
+      return std::nullopt;
+  return room;
 }
 
 bool cp::isPerDocument(const Layout &layout) {

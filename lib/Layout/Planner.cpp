@@ -192,7 +192,8 @@ bool Planner::reorder() {
     std::vector<Cut> &cuts = current.dims[dim];
     size_t last = matched(dim);
     if (last + 1 != cuts.size() || last >= target.dims[dim].size() ||
-        cuts[last].axis != target.dims[dim][last].axis)
+        cuts[last].axis != target.dims[dim][last].axis ||
+        isBySizes(cuts[last]) || isBySizes(target.dims[dim][last]))
       continue;
     Cut before = std::exchange(cuts[last], target.dims[dim][last]);
     emit({{before.axis},

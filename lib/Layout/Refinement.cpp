@@ -159,13 +159,14 @@ static std::optional<std::string> appendParts(const Refinement &refinement,
                                               size_t which, const Cut &cut,
                                               std::vector<Cut> &result) {
   const std::vector<int> &parts = refinement.parts[which][cut.axis];
-  bool isByRank = cut.order == Order::Zigzag || isPerDocument(cut);
+  bool isByRank =
+      cut.order == Order::Zigzag || isPerDocument(cut) || isBySizes(cut);
   if (isByRank && parts.size() > 1)
     return splitsZigzag(refinement, which, cut);
   auto major = std::ptrdiff_t(result.size());
   int64_t unit = cut.unit;
   for (size_t i = parts.size(); i-- > 0;) {
-    Cut part = {parts[i], cut.order, unit};
+    Cut part = {parts[i], cut.order, unit, cut.sizes};
     if (auto wrong = check(part, "a part of a striped cut"))
       return wrong;
     result.insert(result.begin() + major, part);

@@ -7,6 +7,7 @@
 
 #include "cp/Layout/Runs.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -53,8 +54,20 @@ static void addHalves(RunsOfNeighbours &runs, int64_t ranks, int64_t position,
   runs.add(half * (2 * ranks - 1 - position), half);
 }
 
+/// How many elements the positions in front of one hold.
+static int64_t sizesBefore(const Cut &cut, int64_t position) {
+  return std::accumulate(cut.sizes.begin(), cut.sizes.begin() + position,
+                         int64_t(0));
+}
+
 CutRuns cp::runsOf(const Cut &cut, int64_t ranks, int64_t position,
                    int64_t length) {
+  if (cut.order == Order::Sizes) {
+    int64_t size = cut.sizes[size_t(position)];
+    if (size == 0)
+      return {};
+    return Run{sizesBefore(cut, position), 0, size};
+  }
   int64_t part = length / ranks;
   if (part == 0)
     return {};
@@ -63,6 +76,7 @@ CutRuns cp::runsOf(const Cut &cut, int64_t ranks, int64_t position,
     return block;
   switch (cut.order) {
   case Order::Contiguous:
+  case Order::Sizes:
     break;
   case Order::Zigzag:
   case Order::ZigzagPerDocument: {
@@ -83,6 +97,12 @@ CutRuns cp::runsOf(const Cut &cut, int64_t ranks, int64_t position,
 
 Holder cp::holderOf(const Cut &cut, int64_t ranks, int64_t length,
                     int64_t element) {
+  if (cut.order == Order::Sizes) {
+    int64_t position = 0;
+    for (; element >= cut.sizes[size_t(position)]; ++position)
+      element -= cut.sizes[size_t(position)];
+    return {position, element};
+  }
   int64_t part = length / ranks;
   if (ranks == 1 || cut.order == Order::Contiguous)
     return {element / part, element % part};
@@ -99,6 +119,12 @@ Holder cp::holderOf(const Cut &cut, int64_t ranks, int64_t length,
   return {2 * ranks - 1 - block, half + element % half};
 }
 
+int64_t cp::roomOf(const Cut &cut, int64_t ranks, int64_t length) {
+  if (cut.order != Order::Sizes)
+    return length / ranks;
+  return *std::max_element(cut.sizes.begin(), cut.sizes.end());
+}
+
 int64_t cp::granuleOf(const Cut &cut) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   if (cut.order != Order::Zigzag)
@@ -107,6 +133,8 @@ int64_t cp::granuleOf(const Cut &cut) {
 }
 
 bool cp::divides(const Cut &cut, int64_t ranks, int64_t length) {
+  if (cut.order == Order::Sizes)
+    return length == sumOfSizes(cut);
   return length % ranks == 0 && length / ranks % granuleOf(cut) == 0;
 }
 
@@ -118,6 +146,7 @@ std::optional<int64_t> cp::partsPerRank(const Cut &cut) {
     return 2;
   case Order::Striped:
   case Order::ZigzagPerDocument:
+  case Order::Sizes:
     break;
   }
   return std::nullopt;

@@ -104,13 +104,17 @@ int64_t cp::elementsSent(const Step &step, const Layout &before,
                          const Layout &after, const std::vector<int64_t> &shape,
                          int64_t rank) {
   int64_t group = before.mesh.groupSize(step.axes);
-  std::vector<int64_t> local = localShape(before, shape, rank);
+  std::vector<int64_t> local = localShape(before, shape);
   switch (step.kind()) {
   case Step::Kind::AllToAll:
   case Step::Kind::ReduceScatter: {
-    // The dimension that is cut anew divides by the group: no rounding.
-    int64_t &cut = local[size_t(std::get<Parts>(step.to).dim)];
-    cut = cut / group * (group - 1);
+    // The dimension that is cut anew divides by the group, but by sizes: no
+    // rounding. Then each rank is sent as much as the largest part has room
+    // for.
+    const Parts &parts = std::get<Parts>(step.to);
+    int64_t &cut = local[size_t(parts.dim)];
+    int64_t each = roomOf(jointCut(parts.cuts), group, cut);
+    cut = multiplySaturating(each, group - 1);
     return countElements(local);
   }
   case Step::Kind::AllGather:

@@ -34,7 +34,7 @@ static std::vector<int64_t> paddedShape(const TensorSpec &spec) {
 /// The number of each element of a rank's part in the whole tensor.
 static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
   std::vector<int64_t> whole = paddedShape(spec);
-  std::vector<int64_t> shape = localShape(spec.layout, whole, rank);
+  std::vector<int64_t> shape = localShape(spec.layout, whole);
   auto words = std::make_shared<Words>(1, 0);
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     Words next;
@@ -61,7 +61,7 @@ static llvm::Error tooLarge(int64_t maxBytes, StringRef where) {
 /// What the ids of a tensor take on all ranks, which share whole ones.
 static uint64_t bytesOf(const TensorSpec &spec) {
   uint64_t count = isWhole(spec) ? 1 : spec.layout.mesh.numRanks();
-  for (int64_t size : localShape(spec.layout, spec.shape, 0))
+  for (int64_t size : localShape(spec.layout, spec.shape))
     count = llvm::SaturatingMultiply<uint64_t>(count, size);
   return llvm::SaturatingMultiply<uint64_t>(count, sizeof(int64_t));
 }
@@ -75,7 +75,7 @@ llvm::Error Tracer::traceArguments() {
   for (auto [argument, spec] : llvm::zip_equal(program.entry.getArguments(),
                                                program.signature.arguments)) {
     TracedValue &value = of(argument);
-    llvm::append_range(value.shape, localShape(spec.layout, spec.shape, 0));
+    llvm::append_range(value.shape, localShape(spec.layout, spec.shape));
     value.isUnknown = value.numElements() == 0 || spec.isResidual;
     if (value.isUnknown)
       continue;

@@ -216,7 +216,7 @@ class CompiledModel(nn.Module, RowSharing):
             self.group,
             lambda: compile_ir(
                 export(self.model, documents=documents, **given),
-                self.sharding,
+                self.sharding if documents else self.sharding.of_rows(),
                 wrt=wrt,
                 overlap=self.overlap,
                 for_cards=self.world.device.is_card,

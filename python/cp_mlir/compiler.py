@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ class CompileError(RuntimeError):
 
 STRATEGIES = ("sequence", "hidden", "2d")
 ATTENTION_FORMS = ("ring", "ulysses", "gather", "2d")
-ORDERS = ("contiguous", "zigzag", "striped")
+PER_DOCUMENT = "zigzag_per_document"
+ORDERS = ("contiguous", "zigzag", "striped", PER_DOCUMENT)
 SCANS = ("chain", "gather", "doubling", "pipelined", "transposed")
 
 
@@ -31,7 +32,9 @@ class Sharding:
     strategy: "sequence", "hidden" or "2d", of Mamba-2 mixers.
     attention: "ring", "ulysses", "gather" or "2d"; without it what goes with the
         strategy: ring, ulysses, 2d.
-    order: of tokens, "contiguous", "zigzag", "striped" or "striped:UNIT".
+    order: of tokens, "contiguous", "zigzag", "striped", "striped:UNIT" or
+        "zigzag_per_document", in which attention whose keys travel in a ring cuts
+        each document by itself; rows then come and go in contiguous order.
     scan: how states travel, "chain", "gather", "doubling", "pipelined" or
         "transposed".
     inner: under "2d" the ranks that share heads; must divide the ranks.
@@ -55,6 +58,12 @@ class Sharding:
                 raise ValueError(
                     f"{field} must be one of {', '.join(words)}, but is '{value}'"
                 )
+        if self.order == PER_DOCUMENT and (self.form != "ring" or self.inner):
+            raise ValueError(
+                f"order='{PER_DOCUMENT}' cuts documents over one axis, for "
+                f"attention='ring', but strategy is '{self.strategy}' and attention "
+                f"'{self.form}'; take those, or order='zigzag'"
+            )
         if self.ranks < 1:
             raise ValueError(f"ranks must be at least 1, but are {self.ranks}")
         if (self.strategy == "2d") != (self.inner is not None):
@@ -68,15 +77,28 @@ class Sharding:
             )
 
     @property
+    def rows(self) -> str:
+        """The order in which tokens come and go."""
+        return "contiguous" if self.order == PER_DOCUMENT else self.order
+
+    def of_rows(self) -> Sharding:
+        """The same for what knows no documents."""
+        return replace(self, order=self.rows)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Of the mesh's axes."""
         if self.inner is None:
             return (self.ranks,)
         return (self.ranks // self.inner, self.inner)
 
-    def flags(self) -> list[str]:
+    @property
+    def form(self) -> str:
+        """Of attention."""
         forms = {"sequence": "ring", "hidden": "ulysses", "2d": "2d"}
-        attention = self.attention or forms.get(self.strategy, "ring")
+        return self.attention or forms.get(self.strategy, "ring")
+
+    def flags(self) -> list[str]:
         mesh = (
             [f"--mesh=cp={self.ranks}"]
             if self.inner is None
@@ -85,7 +107,7 @@ class Sharding:
         return [
             *mesh,
             f"--strategy={self.strategy}",
-            f"--attention={attention}",
+            f"--attention={self.form}",
             f"--order={self.order}",
             f"--scan={self.scan}",
         ]

@@ -18,6 +18,7 @@ from .attention import attention_keys, take_attention
 from .compiler import CompileError, Sharding, compile_ir, compile_on_first
 from .guard import guard
 from .inspection import check_loss, layers_of
+from .layers import AttentionShape
 from .mixers import replace_forward
 from .operator import Operator, load
 from .program import Cut
@@ -90,11 +91,14 @@ class ContextParallel(RowSharing):
         """Compiled by the first rank, once for each shape of a layer."""
         found = self._operators.get(shape)
         if found is None:
+            # What knows no documents runs in the order of rows.
+            knows_documents = isinstance(shape, AttentionShape) and shape.documents > 0
+            sharding = self.sharding if knows_documents else self.sharding.of_rows()
             path = compile_on_first(
                 self.group,
                 lambda: compile_ir(
                     shape.ir(),
-                    self.sharding,
+                    sharding,
                     wrt=wrt,
                     partial_gradients=True,
                     for_cards=self.world.device.is_card,
@@ -107,7 +111,7 @@ class ContextParallel(RowSharing):
 
     def _check_rows(self, operator: Operator, activations: Sequence[str]) -> None:
         """That tokens lie in and out as batch() cuts them."""
-        name, _, unit = self.sharding.order.partition(":")
+        name, _, unit = self.sharding.rows.partition(":")
         order = {"contiguous": 0, "zigzag": 1, "striped": 1 + int(unit or 1)}[name]
         expected = tuple(
             Cut(1, axis, 0 if axis else order, 1)

@@ -81,7 +81,7 @@ class RowSharing:
         made = Batch(
             tensors,
             self.world.size,
-            self.sharding.order,
+            self.sharding.rows,
             packed=packed,
             length=length,
             documents=documents,
@@ -135,7 +135,7 @@ class RowSharing:
         rows = Batch(
             {"position_ids": whole, "input_ids": whole},
             self.world.size,
-            self.sharding.order,
+            self.sharding.rows,
             inner=self.sharding.inner or 1,
         )
         places = rows.part("position_ids", self.rank).to(tokens.device)

@@ -312,7 +312,7 @@ func.func @cut_c1_gather(%x: tensor<4x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @layout_c7(%x: tensor<4x8xf32>) {
-  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document', but got 'zig'}}
+  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes', but got 'zig'}}
   %0 = cp.all_gather %x over ["cp" zig] of #mesh {dim = 0}
       : tensor<4x8xf32> -> tensor<16x8xf32>
   return
@@ -454,5 +454,15 @@ func.func @all_gather_c2_second(%x: tensor<8xf32>) {
 func.func @reduce_scatter_c1_counts() {
   // expected-error @below {{'cp.reduce_scatter' op reduce_scatter_c1: must have as many results as sources, one or more, but has 0 of 0}}
   "cp.reduce_scatter"() {mesh = #mesh, cuts = [#cp.cut<"cp">], dim = 0 : i64} : () -> ()
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 3>
+func.func @cut_c2(%x: tensor<7x8xf32>) {
+  // expected-error @below {{'cp.all_gather' op cut_c2: the parts of a local op are of one size, but the cut of dimension 0 lists sizes; write a cp.reshard, which has room for the largest made and what holds nothing taken out}}
+  %0 = cp.all_gather %x over ["cp" sizes [4, 0, 7]] of #mesh {dim = 0}
+      : tensor<7x8xf32> -> tensor<21x8xf32>
   return
 }

@@ -98,7 +98,7 @@ func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document', but got 'spiral'}}
+// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes', but got 'spiral'}}
 #layout_c7 = #cp.layout<#mesh, [{"cp" spiral}]>
 
 // -----
@@ -139,5 +139,35 @@ func.func private @layout_c8_unit(tensor<1x8xf32, #cp.layout<#cp.mesh<"cp" = 2>,
 
 // -----
 
-// expected-error @below {{layout_c8: dimension 1: expected the order zigzag_per_document alone in its dimension, got 2 cuts; cut the sequence over one axis, and heads or the batch over others}}
+// expected-error @below {{layout_c8: dimension 1: expected the order zigzag_per_document alone in its dimension, got 2 cuts; cut this dimension over one axis, and others over others}}
 func.func private @layout_c8(tensor<1x8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{}, {"a" zigzag_per_document, "b"} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c8: dimension 0: expected the order sizes alone in its dimension, got 2 cuts; cut this dimension over one axis, and others over others}}
+func.func private @layout_c8_sizes(tensor<8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{"a" sizes [3, 5], "b"} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c9: dimension 0: expected a size for each of the 3 ranks on axis "cp", got 2; list one for each, 0 for a rank that holds nothing}}
+func.func private @layout_c9(tensor<11xf32, #cp.layout<#cp.mesh<"cp" = 3>, [{"cp" sizes [4, 7]} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c9: the cut over "cp": expected sizes of at least 0, got -1; a rank that holds nothing has a size of 0}}
+func.func private @layout_c9_negative(tensor<3xf32, #cp.layout<#cp.mesh<"cp" = 2>, [{"cp" sizes [4, -1]} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c9: the cut over "cp": expected a size for each rank on the axis, got none; list them as in sizes [4, 0, 7]}}
+func.func private @layout_c9_none(tensor<3xf32, #cp.layout<#cp.mesh<"cp" = 2>, [{"cp" sizes []} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c9: the cut over "cp": expected no unit beside sizes, got 2; leave it out}}
+func.func private @layout_c9_unit(tensor<11xf32, #cp.layout<#cp.mesh<"cp" = 2>, [{"cp" sizes [4, 7] : 2} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c5: dimension 0: expected 12 as the sum of the sizes on axis "cp", got 11; let the sizes add up to that of the dimension}}
+func.func private @layout_c5_sizes(tensor<12xf32, #cp.layout<#cp.mesh<"cp" = 3>, [{"cp" sizes [4, 0, 7]} ]>>)

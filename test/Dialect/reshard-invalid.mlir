@@ -202,3 +202,24 @@ func.func @unranked(%x: tensor<*xf32>) {
   %0 = cp.reshard %x : tensor<*xf32> to tensor<8xf32, #whole>
   return
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 3>
+#whole = #cp.layout<#mesh, [{}]>
+#given = #cp.layout<#mesh, [{"cp" sizes [4, 0, 7]}]>
+func.func @reshard_c5_sizes(%x: tensor<4xf32>) {
+  // expected-error @below {{reshard_c5: dimension 0 of a part must have room for the largest of [4, 0, 7], but has 4}}
+  %0 = cp.reshard %x from #given to #whole : tensor<4xf32> to tensor<11xf32>
+  return
+}
+
+// -----
+
+#a = #cp.layout<#cp.mesh<"cp" = 4>, [{"cp" sizes [1, 2, 3, 4]}]>
+#b = #cp.layout<#cp.mesh<"dp" = 2, "cp" = 2>, [{}]>
+func.func @reshard_c3_sizes(%x: tensor<10xf32, #a>) {
+  // expected-error @below {{reshard_c3: refine_c3: a sizes cut over axis "cp" of 'cp=4', which is 2 axes of}}
+  %0 = cp.reshard %x : tensor<10xf32, #a> to tensor<10xf32, #b>
+  return
+}

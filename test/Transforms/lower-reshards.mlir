@@ -302,3 +302,71 @@ func.func @terms_of_zigzag_parts(%x: tensor<1x8x8xf32>) -> tensor<1x16x8xf32>
       : tensor<1x8x8xf32> to tensor<1x16x8xf32>
   return %0 : tensor<1x16x8xf32>
 }
+
+// Parts of sizes of their own have room for the largest: what an exchange makes
+// is spread out before it, and what it put together is closed up behind it.
+
+#given = #cp.layout<#mesh, [{}, {"a" sizes [5, 2]}, {}]>
+#columnsGiven = #cp.layout<#mesh, [{}, {}, {"a" sizes [0, 3]}]>
+
+// CHECK-LABEL: func.func @sizes_to_columns(
+// CHECK-SAME:      %[[X:.*]]: tensor<1x5x8xf32>
+// CHECK-NEXT:    %[[ALL:.*]] = cp.all_to_all %[[X]] over ["a"] of #mesh {concat_dims = array<i64: 1>, split_dims = array<i64: 2>} : (tensor<1x5x8xf32>) -> tensor<1x10x4xf32>
+// CHECK-NEXT:    %[[HELD:.*]] = tensor.extract_slice %[[ALL]][0, 0, 0] [1, 7, 4] [1, 1, 1] : tensor<1x10x4xf32> to tensor<1x7x4xf32>
+// CHECK-NEXT:    return %[[HELD]]
+func.func @sizes_to_columns(%x: tensor<1x5x8xf32>) -> tensor<1x7x4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #given to #columns
+      : tensor<1x5x8xf32> to tensor<1x7x4xf32>
+  return %0 : tensor<1x7x4xf32>
+}
+
+// CHECK-LABEL: func.func @columns_to_sizes(
+// CHECK-SAME:      %[[X:.*]]: tensor<1x7x3xf32>
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK-DAG:     %[[EMPTY:.*]] = tensor.empty() : tensor<1x10x3xf32>
+// CHECK:         %[[ROOMS:.*]] = linalg.fill ins(%[[ZERO]] : f32) outs(%[[EMPTY]] : tensor<1x10x3xf32>)
+// CHECK-NEXT:    %[[FIRST:.*]] = tensor.extract_slice %[[X]][0, 0, 0] [1, 7, 3]
+// CHECK-NEXT:    %[[SPREAD:.*]] = tensor.insert_slice %{{.*}} into %[[ROOMS]][0, 0, 0] [1, 7, 3]
+// CHECK-NEXT:    %[[ALL:.*]] = cp.all_to_all %[[SPREAD]] over ["a"] of #mesh {concat_dims = array<i64: 2>, split_dims = array<i64: 1>} : (tensor<1x10x3xf32>) -> tensor<1x5x6xf32>
+// CHECK-NEXT:    %[[HELD:.*]] = tensor.extract_slice %[[ALL]][0, 0, 3] [1, 5, 3]
+// CHECK-NEXT:    return %[[HELD]]
+func.func @columns_to_sizes(%x: tensor<1x7x3xf32>) -> tensor<1x5x3xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #columnsGiven to #given
+      : tensor<1x7x3xf32> to tensor<1x5x3xf32>
+  return %0 : tensor<1x5x3xf32>
+}
+
+// A sum is scattered in them, and what all hold is cut by them.
+
+// CHECK-LABEL: func.func @sum_to_sizes(
+// CHECK:         tensor.insert_slice
+// CHECK-NEXT:    cp.reduce_scatter %{{.*}} over ["a"] of #mesh {dim = 1 : i64} : tensor<1x10x8xf32> -> tensor<1x5x8xf32>
+// CHECK-NEXT:    return
+func.func @sum_to_sizes(%x: tensor<1x7x8xf32>) -> tensor<1x5x8xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #sum to #given
+      : tensor<1x7x8xf32> to tensor<1x5x8xf32>
+  return %0 : tensor<1x5x8xf32>
+}
+
+// From one part to the next the room of each but the last is skipped.
+
+#mesh3 = #cp.mesh<"cp" = 3>
+#three = #cp.layout<#mesh3, [{"cp" sizes [1, 2, 1]}]>
+#all = #cp.layout<#mesh3, [{}]>
+
+// CHECK-LABEL: func.func @gather_sizes(
+// CHECK:         %[[ALL:.*]] = cp.all_gather %{{.*}} over ["cp"] of {{.*}} : tensor<2xf32> -> tensor<6xf32>
+// CHECK-NEXT:    %[[EMPTY:.*]] = tensor.empty() : tensor<4xf32>
+// CHECK-NEXT:    %[[A:.*]] = tensor.extract_slice %[[ALL]][0] [1] [1]
+// CHECK-NEXT:    %[[PUT:.*]] = tensor.insert_slice %[[A]] into %[[EMPTY]][0] [1] [1]
+// CHECK-NEXT:    %[[B:.*]] = tensor.extract_slice %[[ALL]][2] [3] [1]
+// CHECK-NEXT:    %[[HELD:.*]] = tensor.insert_slice %[[B]] into %[[PUT]][1] [3] [1]
+// CHECK-NEXT:    return %[[HELD]]
+func.func @gather_sizes(%x: tensor<2xf32>) -> tensor<4xf32>
+    attributes {cp.view = "local"} {
+  %0 = cp.reshard %x from #three to #all : tensor<2xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

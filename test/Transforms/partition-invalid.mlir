@@ -81,3 +81,18 @@ func.func @checks(%x: tensor<1x16xf32, #rows>) -> tensor<1x16xf32, #rows>
   %0 = tensor.cast %x : tensor<1x16xf32, #rows> to tensor<1x16xf32>
   return %x : tensor<1x16xf32, #rows>
 }
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 3>
+#given = #cp.layout<#mesh, [{}, {"cp" sizes [4, 0, 7]}, {}]>
+#whole = #cp.layout<#mesh, [{}, {}]>
+func.func @partition_c1_sizes(%x: tensor<1x11x8xf32, #given>,
+                              %w: tensor<8x4xf32, #whole>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{partition_c1: the sequence is cut over "cp" (sizes); this op runs on contiguous cuts, or on one zigzag cut alone: reshard the sequence to contiguous or zigzag order}}
+  %0 = cp.conv1d %x weight(%w) {silu = true}
+      : (tensor<1x11x8xf32, #given>, tensor<8x4xf32, #whole>)
+        -> tensor<1x11x8xf32, #given>
+  return
+}

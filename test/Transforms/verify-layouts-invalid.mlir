@@ -493,3 +493,18 @@ func.func @verify_c4_merged_stripes(%x: tensor<8x2xf32, #in>)
       : tensor<8x2xf32, #in> into tensor<16xf32, #out>
   return
 }
+
+// -----
+
+// What parts have room for would be added up with what they hold.
+
+#mesh = #cp.mesh<"cp" = 3>
+#given = #cp.layout<#mesh, [{"cp" sizes [4, 0, 7]}]>
+#sum = #cp.layout<#mesh, [], partial = {"cp"}>
+func.func @verify_c7(%x: tensor<11xf32, #given>, %zero: tensor<f32, #sum>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'linalg.reduce' op verify_c7: adds up over a dimension that axis "cp" cuts by sizes, where parts have room for more than they hold; reshard the operands to another order first}}
+  %0 = linalg.reduce { arith.addf } ins(%x : tensor<11xf32, #given>)
+      outs(%zero : tensor<f32, #sum>) dimensions = [0]
+  return
+}

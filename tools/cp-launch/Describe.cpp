@@ -28,7 +28,7 @@ static void print(llvm::StringRef title, llvm::ArrayRef<TensorSpec> specs,
     }
     os << "  " << spec.name << "  " << dtypeName(spec.dtype) << " "
        << shapeText(spec.shape) << "  "
-       << shapeText(localShape(spec.layout, spec.shape, 0)) << " a rank";
+       << shapeText(localShape(spec.layout, spec.shape)) << " a rank";
     if (llvm::StringRef role = roleOf(spec); !role.empty())
       os << "  " << role;
     os << "\n";

@@ -17,6 +17,7 @@ TEST(Cut, orderName) {
   EXPECT_STREQ(orderName(Order::Zigzag), "zigzag");
   EXPECT_STREQ(orderName(Order::Striped), "striped");
   EXPECT_STREQ(orderName(perDocument), "zigzag_per_document");
+  EXPECT_STREQ(orderName(Order::Sizes), "sizes");
   for (Order order : allOrders)
     EXPECT_EQ(orderNamed(orderName(order)), order);
   for (const char *other : {"", "Zigzag", "zigzag ", "zig"})
@@ -30,6 +31,8 @@ TEST(Cut, samePlaces) {
   EXPECT_FALSE(samePlaces({0, striped, 1}, {0, striped, 2}));
   EXPECT_FALSE(samePlaces({0, contiguous, 1}, {1, contiguous, 1}));
   EXPECT_FALSE(samePlaces({0, contiguous, 1}, {0, striped, 1}));
+  EXPECT_TRUE(samePlaces(bySizes(0, {1, 2}), bySizes(0, {1, 2})));
+  EXPECT_FALSE(samePlaces(bySizes(0, {1, 2}), bySizes(0, {2, 1})));
 }
 
 TEST(Cut, placesOnly) {
@@ -57,7 +60,7 @@ TEST(Cut, parseOrder) {
   for (const char *other :
        {"", ":", "striped:", "striped:0", "striped:-1", "striped:2x",
         "striped:9223372036854775808", "striped:9223372036854775807",
-        "zigzag:2", "backward", "striped 2"})
+        "zigzag:2", "backward", "striped 2", "sizes", "sizes:2"})
     EXPECT_EQ(parseOrder(other), std::nullopt) << other;
 }
 
@@ -67,13 +70,23 @@ TEST(Cut, orderWord) {
   EXPECT_EQ(orderWord({3, striped, 1}), 2);
   EXPECT_EQ(orderWord({3, striped, 2}), 3);
   EXPECT_EQ(orderWord({3, perDocument, 1}), -1);
-  for (int64_t word : {-1, 0, 1, 2, 3, 17})
+  EXPECT_EQ(orderWord(bySizes(3, {4, 0, 7})), -2);
+  for (int64_t word : {-2, -1, 0, 1, 2, 3, 17})
     EXPECT_EQ(orderWord(cutOfWord(word)), word);
   EXPECT_EQ(cutOfWord(3, 5), (Cut{5, striped, 2}));
 }
 
+TEST(Cut, remainderFirst) {
+  EXPECT_EQ(remainderFirst(1, 3, 10), bySizes(1, {4, 3, 3}));
+  EXPECT_EQ(remainderFirst(0, 3, 2), bySizes(0, {1, 1, 0}));
+  EXPECT_EQ(remainderFirst(0, 2, 0), bySizes(0, {0, 0}));
+  EXPECT_EQ(sumOfSizes(bySizes(0, {4, 0, 7})), 11);
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(sumOfSizes(bySizes(0, {most, 1})), most);
+}
+
 TEST(Cut, check) {
-  for (Order order : allOrders)
+  for (Order order : plainOrders)
     EXPECT_FALSE(check(Cut{0, order, 1}, "it"));
   expectError(check(Cut{0, striped, 0}, "the cut"),
               {"layout_c3", "the cut", "at least 1", "got 0"});
@@ -82,10 +95,10 @@ TEST(Cut, check) {
   EXPECT_EQ(orderWord({0, striped, most - 1}), most);
   expectError(check(Cut{0, striped, most}, "the cut"),
               {"layout_c3", "the cut", "at most 9223372036854775806"});
-  expectError(check(Cut{0, static_cast<Order>(4), 1}, "the cut"),
-              {"layout_c7", "the cut", "got 4",
-               "0 (contiguous), 1 (zigzag), 2 (striped) or 3 "
-               "(zigzag_per_document)"});
+  expectError(check(Cut{0, static_cast<Order>(5), 1}, "the cut"),
+              {"layout_c7", "the cut", "got 5",
+               "0 (contiguous), 1 (zigzag), 2 (striped), 3 "
+               "(zigzag_per_document) or 4 (sizes)"});
   expectError(check(Cut{0, perDocument, 2}, "the cut"),
               {"layout_c8", "the cut", "no unit", "got 2", "leave it out"});
 }

@@ -15,7 +15,7 @@ using Cuts = std::vector<Cut>;
 
 static Indices indicesOf(const Mesh &mesh, const Cuts &cuts, int64_t size,
                          int64_t rank) {
-  Indices indices(localShape(Layout{mesh, {cuts}, {}}, {size}, rank)[0]);
+  Indices indices(localShape(Layout{mesh, {cuts}, {}}, {size})[0]);
   for (size_t i = 0; i < indices.size(); ++i)
     indices[i] = globalIndex(mesh, cuts, size, rank, i);
   return indices;
@@ -38,9 +38,24 @@ TEST(Index, globalIndex) {
            Row{four, {{0, zigzag}, {1}}, {{0, 1}, {6, 7}, {2, 3}, {4, 5}}},
            Row{four, {{1, zigzag}, {0}}, {{0, 1}, {2, 3}, {6, 7}, {4, 5}}},
            Row{four, {{0}, {1, striped}}, {{0, 2}, {1, 3}, {4, 6}, {5, 7}}},
+           // With 8, behind the last, for what is room only.
+           Row{two,
+               {bySizes(0, {6, 2})},
+               {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 8, 8, 8}}},
+           Row{two, {bySizes(0, {0, 8})}, {{8, 8, 8, 8, 8, 8, 8, 8}, all}},
        })
     for (size_t rank = 0; rank < row.perRank.size(); ++rank)
       EXPECT_EQ(indicesOf(row.mesh, row.cuts, 8, rank), row.perRank[rank]);
+}
+
+TEST(Index, wholeSize) {
+  Mesh mesh = makeMesh({4, 3});
+  EXPECT_EQ(wholeSize(mesh, {}, 3), 3);
+  EXPECT_EQ(wholeSize(mesh, {{0}}, 3), 12);
+  EXPECT_EQ(wholeSize(mesh, {{0}, {1}}, 3), 36);
+  EXPECT_EQ(wholeSize(mesh, {bySizes(1, {4, 0, 3})}, 4), 7);
+  EXPECT_EQ(wholeSize(mesh, {bySizes(1, {4, 0, 3})}, 3), std::nullopt);
+  EXPECT_EQ(wholeSize(mesh, {{0}}, int64_t(1) << 62), std::nullopt);
 }
 
 TEST(Index, homeOf) {

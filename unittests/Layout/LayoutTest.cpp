@@ -7,6 +7,8 @@
 
 #include "Support.h"
 
+#include <limits>
+
 using namespace cp;
 using namespace cp::test;
 
@@ -115,10 +117,10 @@ TEST(Layout, layout_c6) {
 }
 
 TEST(Layout, layout_c7) {
-  for (int64_t order : {-1, 4})
+  for (int64_t order : {-1, 5})
     expectError(check(Layout{makeMesh({2}), {{{0, Order(order)}}}, {}}),
                 {"layout_c7", "dimension 0",
-                 "2 (striped) or 3 (zigzag_per_document)",
+                 "3 (zigzag_per_document) or 4 (sizes)",
                  "got " + std::to_string(order), "use one"});
 }
 
@@ -127,7 +129,38 @@ TEST(Layout, layout_c8) {
   EXPECT_FALSE(check(Layout{makeMesh({2, 2}), {{documents}, {{1}}}, {}}));
   expectError(check(Layout{makeMesh({2, 2}), {{{1}, documents}}, {}}),
               {"layout_c8", "dimension 0", "zigzag_per_document", "alone",
-               "got 2 cuts", "heads"});
+               "got 2 cuts", "others over others"});
+  expectError(check(Layout{makeMesh({2, 2}), {{bySizes(0, {1, 2}), {1}}}, {}}),
+              {"layout_c8", "dimension 0", "sizes", "alone", "got 2 cuts"});
+}
+
+TEST(Layout, layout_c9) {
+  auto checkCut = [](const Cut &cut) {
+    return check(Layout{makeMesh({2}), {{}, {cut}}, {}});
+  };
+  EXPECT_FALSE(checkCut(bySizes(0, {0, 0})));
+  expectError(checkCut(bySizes(0, {})),
+              {"layout_c9", "dimension 1", "a size for each", "got none",
+               "sizes [4, 0, 7]"});
+  expectError(checkCut(bySizes(0, {1, 2, 3})),
+              {"layout_c9", "dimension 1", "the 2 ranks on axis \"a\"", "got 3",
+               "list one for each"});
+  expectError(checkCut(bySizes(0, {1, -2})),
+              {"layout_c9", "at least 0", "got -2"});
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  expectError(checkCut(bySizes(0, {most, most})),
+              {"layout_c9", "below 2^63 - 1"});
+  expectError(checkCut({0, Order::Sizes, 2, {1, 2}}),
+              {"layout_c9", "no unit", "got 2"});
+  expectError(checkCut({0, zigzag, 1, {1, 2}}),
+              {"layout_c9", "no sizes", "zigzag", "got 2"});
+}
+
+TEST(Layout, layout_c5OfSizes) {
+  Layout layout{makeMesh({2}), {{}, {bySizes(0, {4, 7})}}, {}};
+  EXPECT_FALSE(check(layout, {3, 11}));
+  expectError(check(layout, {3, 12}),
+              {"layout_c5", "dimension 1", "expected 12", "got 11"});
 }
 
 TEST(Layout, inRowOrder) {
@@ -142,7 +175,7 @@ TEST(Layout, localShape) {
   Mesh mesh = makeMesh({2, 4});
   Shape shape = {16, 12};
   auto local = [&](Dims dims, std::vector<int> partial = {}) {
-    return localShape(Layout{mesh, dims, partial}, shape, 0);
+    return localShape(Layout{mesh, dims, partial}, shape);
   };
   EXPECT_EQ(local({{}, {}}), (Shape{16, 12}));
   EXPECT_EQ(local({{{0}}, {}}), (Shape{8, 12}));
@@ -151,6 +184,7 @@ TEST(Layout, localShape) {
   EXPECT_EQ(local({{{0}, {1}}, {}}), (Shape{2, 12}));
   EXPECT_EQ(local({{}, {}}, {0}), (Shape{16, 12}));
   EXPECT_EQ(local({{}, {{1, zigzag}}}), (Shape{16, 4}));
+  EXPECT_EQ(local({{bySizes(0, {9, 7})}, {}}), (Shape{9, 12}));
 }
 
 TEST(Layout, paddedSize) {

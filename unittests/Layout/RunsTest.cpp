@@ -59,7 +59,7 @@ TEST(Runs, NothingIsSharedWithAnEmptyRun) {
 }
 
 TEST(Runs, OneRankHoldsAllInOrder) {
-  for (Order order : allOrders)
+  for (Order order : plainOrders)
     for (int64_t length : {1, 5, 8}) {
       CutRuns runs = runsOf(Cut{0, order, 3}, 1, 0, length);
       ASSERT_EQ(runs.size(), 1u);
@@ -67,10 +67,21 @@ TEST(Runs, OneRankHoldsAllInOrder) {
     }
 }
 
+/// None, one and two elements by turns, and with the last rank the rest.
+static Cut fewAndMany(int64_t ranks, int64_t length) {
+  Cut cut = bySizes(0, {});
+  for (int64_t position = 0; position + 1 < ranks; ++position)
+    cut.sizes.push_back(position % 3);
+  cut.sizes.push_back(length - sumOfSizes(cut));
+  return cut;
+}
+
 TEST(Runs, holderOfIsTheInverse) {
   for (int64_t ranks : {1, 2, 3, 8})
-    for (const Cut &cut : {Cut{0}, Cut{0, zigzag}, Cut{0, striped},
-                           Cut{0, striped, 2}, Cut{0, striped, 3}}) {
+    for (const Cut &cut :
+         {Cut{0}, Cut{0, zigzag}, Cut{0, striped}, Cut{0, striped, 2},
+          Cut{0, striped, 3}, remainderFirst(0, ranks, ranks * 12),
+          fewAndMany(ranks, ranks * 12)}) {
       int64_t length = ranks * 12, seen = 0;
       for (int64_t position = 0; position < ranks; ++position)
         for (const cp::Run &run : runsOf(cut, ranks, position, length))
@@ -101,6 +112,13 @@ TEST(Runs, divides) {
     EXPECT_EQ(divides({0, striped, 2}, 4, length), length != 4);
   }
   EXPECT_FALSE(divides({0, Order::Contiguous, 1}, 4, 14));
+  for (int64_t length : {0, 4, 8})
+    EXPECT_EQ(divides(bySizes(0, {4, 0, 0, 4}), 4, length), length == 8);
+}
+
+TEST(Runs, roomOf) {
+  EXPECT_EQ(roomOf({0}, 2, 8), 4);
+  EXPECT_EQ(roomOf(bySizes(0, {3, 5}), 2, 8), 5);
 }
 
 /// Held against the elements one by one.

@@ -100,7 +100,7 @@ static Part cutPart(const Part &whole, const Share &share, int64_t group,
   const Parts &parts = std::get<Parts>(share);
   int dim = parts.dim;
   Cut cut = jointCut(parts.cuts);
-  Shape mine = pick(iota(whole.shape[dim]), cut.order, cut.unit, group, r);
+  Shape mine = pick(iota(whole.shape[dim]), cut, group, r);
   Part part{whole.shape, {}};
   part.shape[dim] = mine.size();
   forEach(part.shape, [&](int64_t, Shape at) {
@@ -115,11 +115,12 @@ static Part join(const std::vector<Part> &parts, const Share &share) {
   int dim = std::get<Parts>(share).dim;
   Cut cut = jointCut(std::get<Parts>(share).cuts);
   Part whole{parts[0].shape, {}};
-  whole.shape[dim] *= parts.size();
+  whole.shape[dim] = 0;
+  for (const Part &part : parts)
+    whole.shape[dim] += part.shape[dim];
   whole.elements.resize(countElements(whole.shape));
   for (size_t r = 0; r < parts.size(); ++r) {
-    Shape places =
-        pick(iota(whole.shape[dim]), cut.order, cut.unit, parts.size(), r);
+    Shape places = pick(iota(whole.shape[dim]), cut, parts.size(), r);
     forEach(parts[r].shape, [&](int64_t i, Shape at) {
       at[dim] = places[at[dim]];
       whole.elements[offsetOf(whole.shape, at)] = parts[r].elements[i];

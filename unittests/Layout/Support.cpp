@@ -39,24 +39,31 @@ static std::vector<int64_t> deal(const std::vector<int64_t> &list, int64_t unit,
 }
 
 std::vector<int64_t> cp::test::pick(const std::vector<int64_t> &list,
-                                    Order order, int64_t unit, int64_t ranks,
-                                    int64_t r) {
-  if (order == Order::Striped)
-    return deal(list, unit, ranks, r);
-  if (order == Order::ZigzagPerDocument) {
+                                    const Cut &cut, int64_t ranks, int64_t r) {
+  if (cut.order == Order::Striped)
+    return deal(list, cut.unit, ranks, r);
+  if (isPerDocument(cut)) {
     auto body = ptrdiff_t(list.size() / size_t(2 * ranks) * size_t(2 * ranks));
     std::vector<int64_t> mine =
-        pick({list.begin(), list.begin() + body}, zigzag, 1, ranks, r);
-    for (int64_t rest :
-         pick({list.begin() + body, list.end()}, contiguous, 1, ranks, r))
+        pick({list.begin(), list.begin() + body}, {0, zigzag}, ranks, r);
+    for (int64_t rest : pick({list.begin() + body, list.end()}, {0}, ranks, r))
       mine.push_back(rest);
     return mine;
   }
-  int64_t blocks = order == Order::Zigzag ? 2 * ranks : ranks;
+  if (isBySizes(cut)) {
+    std::vector<int64_t> rest = list, mine;
+    for (int64_t position = 0; position <= r; ++position) {
+      auto end = rest.begin() + ptrdiff_t(cut.sizes[size_t(position)]);
+      mine.assign(rest.begin(), end);
+      rest.erase(rest.begin(), end);
+    }
+    return mine;
+  }
+  int64_t blocks = cut.order == Order::Zigzag ? 2 * ranks : ranks;
   std::vector<int64_t> mine;
   for (size_t i = 0; i < list.size(); ++i) {
     int64_t block = int64_t(i) * blocks / int64_t(list.size());
-    bool isMirror = order == Order::Zigzag && block == 2 * ranks - 1 - r;
+    bool isMirror = cut.order == Order::Zigzag && block == 2 * ranks - 1 - r;
     if (block == r || isMirror)
       mine.push_back(list[i]);
   }
@@ -70,8 +77,7 @@ std::vector<int64_t> cp::test::held(const Mesh &mesh,
   std::iota(list.begin(), list.end(), 0);
   std::vector<int64_t> at = mesh.coordinates(rank);
   for (const Cut &cut : cuts)
-    list =
-        pick(list, cut.order, cut.unit, mesh.axes[cut.axis].size, at[cut.axis]);
+    list = pick(list, cut, mesh.axes[cut.axis].size, at[cut.axis]);
   return list;
 }
 
@@ -84,7 +90,7 @@ std::mt19937 cp::test::makeGenerator() {
   return std::mt19937(seed);
 }
 
-static constexpr int numOrders = int(std::size(allOrders));
+static constexpr int numOrders = int(std::size(plainOrders));
 
 /// Use 0 replicated, 1 partial, then all orders for each dimension.
 static Layout makeLayout(const Mesh &mesh, int numDims,
@@ -96,7 +102,7 @@ static Layout makeLayout(const Mesh &mesh, int numDims,
       layout.partial.push_back(axes[i]);
     if (uses[i] >= 2)
       layout.dims[(uses[i] - 2) / numOrders].push_back(
-          {axes[i], allOrders[(uses[i] - 2) % numOrders], 1});
+          {axes[i], plainOrders[(uses[i] - 2) % numOrders], 1});
   }
   std::sort(layout.partial.begin(), layout.partial.end());
   return layout;

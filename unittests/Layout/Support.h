@@ -20,6 +20,13 @@ constexpr Order contiguous = Order::Contiguous;
 constexpr Order zigzag = Order::Zigzag;
 constexpr Order striped = Order::Striped;
 constexpr Order perDocument = Order::ZigzagPerDocument;
+/// Those that a cut has without a size for each rank.
+constexpr Order plainOrders[] = {contiguous, zigzag, striped, perDocument};
+
+/// The cut over an axis by these sizes.
+inline Cut bySizes(int axis, std::vector<int64_t> sizes) {
+  return {axis, Order::Sizes, 1, std::move(sizes)};
+}
 
 /// <"a" = sizes[0], "b" = sizes[1], ...>
 Mesh makeMesh(const std::vector<int64_t> &sizes);
@@ -27,8 +34,8 @@ Mesh makeMesh(const std::vector<int64_t> &sizes);
 /// Which of `list` position r of `ranks` holds: the definition of an order,
 /// carried out on the list itself, in zigzag_per_document as of one document.
 /// The sizes must divide.
-std::vector<int64_t> pick(const std::vector<int64_t> &list, Order order,
-                          int64_t unit, int64_t ranks, int64_t r);
+std::vector<int64_t> pick(const std::vector<int64_t> &list, const Cut &cut,
+                          int64_t ranks, int64_t r);
 
 /// The global indices that a rank holds of a dimension, by `pick`.
 std::vector<int64_t> held(const Mesh &mesh, const std::vector<Cut> &cuts,

@@ -71,8 +71,9 @@ struct Product {
 
 class AdjointTest : public testing::Test {
 protected:
-  /// <F x, y> `factor` = <x, F* y>.
-  void check(const RandomMap &map, uint64_t seed, double factor = 1) {
+  /// <F x, y> `factor` = <x, F* y>; and F x = x, if it `keeps` that.
+  void check(const RandomMap &map, uint64_t seed, double factor = 1,
+             bool keeps = false) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + map.name);
     if (plan().print)
       std::cout << "seed " << seed << ": " << map.name << "\n" << map.text;
@@ -91,6 +92,9 @@ protected:
       for (size_t j = 0; j < inputs.size(); ++j)
         if (program->arguments()[j].name == map.linear[i])
           backward.add(inputs[j], run.outputs[results + i]);
+    if (keeps) {
+      EXPECT_EQ(run.outputs[0].bytes, inputs[0].bytes) << map.text;
+    }
     EXPECT_LE(std::fabs(factor * forward.value - backward.value),
               1e-12 * (forward.size + backward.size))
         << map.text;
@@ -130,11 +134,14 @@ TEST_F(AdjointTest, ScaledByHand) {
 }
 
 TEST_F(AdjointTest, OfEveryReshard) {
-  checkAll(plan().cases,
-           [&](Dice &dice, uint64_t seed) { check(drawReshards(dice), seed); });
-  if (plan().cases >= 100) {
-    EXPECT_GT(drawn["reshard to terms"], 0);
-  }
+  checkAll(plan().cases, [&](Dice &dice, uint64_t seed) {
+    check(drawReshards(dice), seed, 1, /*keeps=*/true);
+  });
+  if (plan().cases < 100)
+    return;
+  for (const char *name :
+       {"reshard to terms", "reshard by sizes", "reshard by sizes to terms"})
+    EXPECT_GT(drawn[name], 0) << name;
 }
 
 } // namespace

@@ -324,6 +324,7 @@ struct RandomLayout {
   std::vector<std::string> dims = std::vector<std::string>(3);
   std::string partial;
   std::vector<bool> isCut = {false, false};
+  bool hasSizes = false;
 
   void cut(Dice &dice, size_t axis) {
     isCut[axis] = true;
@@ -332,6 +333,22 @@ struct RandomLayout {
     dim = dim.empty()       ? name + drawOrder(dice)
           : dice.chance(.5) ? plain(dim) + ", " + name
                             : name + ", " + plain(dim);
+  }
+  /// Lets axes that are alone in their dimension cut it in sizes of their own.
+  void drawSizes(Dice &dice, const Group &group) {
+    for (std::string &dim : dims) {
+      if (dim.empty() || dim.find(',') != std::string::npos || dice.chance(0.6))
+        continue;
+      int64_t ranks = dim[1] == 'a' ? group.a : group.b, left = 24;
+      std::string sizes;
+      for (int64_t i = 1; i < ranks; ++i) {
+        int64_t size = dice.chance(0.3) ? 0 : dice.between(0, left);
+        sizes += std::to_string(size) + ", ";
+        left -= size;
+      }
+      dim = plain(dim) + " sizes [" + sizes + std::to_string(left) + "]";
+      hasSizes = true;
+    }
   }
   static std::string plain(const std::string &cut) {
     return cut.substr(0, cut.find(' '));
@@ -397,10 +414,12 @@ RandomMap drawHandScaled(Dice &dice, double &factor) {
 RandomMap drawReshards(Dice &dice) {
   Group group(dice);
   std::vector<RandomLayout> layouts(3);
-  for (RandomLayout &layout : layouts)
+  for (RandomLayout &layout : layouts) {
     for (size_t axis : {0, 1})
       if (dice.chance(0.7))
         layout.cut(dice, axis);
+    layout.drawSizes(dice, group);
+  }
   RandomLayout &middle = layouts[1];
   for (size_t axis : {0, 1})
     if (layouts[0].isCut[axis] && !middle.isCut[axis] && dice.chance(0.7))
@@ -416,7 +435,12 @@ RandomMap drawReshards(Dice &dice) {
   return %1 : !t2
 }
 )";
-  return {middle.partial.empty() ? "reshard" : "reshard to terms", text, {"x"}};
+  bool bySizes =
+      llvm::any_of(layouts, [](auto &each) { return each.hasSizes; });
+  return {std::string("reshard") + (bySizes ? " by sizes" : "") +
+              (middle.partial.empty() ? "" : " to terms"),
+          text,
+          {"x"}};
 }
 
 } // namespace cp::test

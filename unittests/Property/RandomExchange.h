@@ -34,8 +34,8 @@ RandomMap drawCollective(Dice &dice);
 /// scaled.
 RandomMap drawHandScaled(Dice &dice, double &factor);
 
-/// Reshards between three drawn layouts, as a program of whole tensors. The
-/// second may be a sum over ranks.
+/// Reshards between three drawn layouts, as a program of whole tensors: what
+/// goes in comes out. The second may be a sum over ranks.
 RandomMap drawReshards(Dice &dice);
 
 } // namespace cp::test

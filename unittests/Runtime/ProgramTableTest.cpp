@@ -98,6 +98,55 @@ TEST(ProgramTable, WhatCutsDoNotDivideIsPadded) {
   EXPECT_EQ(joined, whole);
 }
 
+/// Of 7 columns rank 0 of three holds 1, the next none and the last 6.
+TEST(ProgramTable, SizesOfTheirOwn) {
+  cprt_program program = programOf();
+  const int64_t sizes[] = {4, 7, 2}, local[] = {2, 6, 2}, held[] = {1, 0, 6};
+  std::vector<cprt_cut> cuts = {{0, 0, 0, 1},
+                                {1, 1, CPRT_CUT_SIZES, 1},
+                                {1, 1, CPRT_CUT_SIZES, 0},
+                                {1, 1, CPRT_CUT_SIZES, 6}};
+  auto tensor = [&] {
+    return cprt_program_tensor{
+        "x",   CPRT_F64, CPRT_ROLE_DATA, 3,      int32_t(cuts.size()),
+        sizes, local,    cuts.data(),    nullptr};
+  };
+  std::mt19937_64 random(testSeed());
+  Array whole = randomArray({4, 7, 2}, random), joined({4, 7, 2});
+  cprt_program_tensor good = tensor();
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    Array part = randomArray({2, 6, 2}, random);
+    ASSERT_EQ(cprt_tensor_split(&program, &good, rank, whole.values.data(),
+                                part.values.data()),
+              CPRT_OK);
+    for (size_t i = 0; i < part.values.size(); ++i) {
+      size_t row = size_t(rank) / 3 * 2 + i / 12, column = i / 2 % 6;
+      size_t first = rank % 3 == 0 ? 0 : 1;
+      EXPECT_EQ(part.values[i],
+                int64_t(column) < held[rank % 3]
+                    ? whole.values[(row * 7 + first + column) * 2 + i % 2]
+                    : 0);
+    }
+    ASSERT_EQ(cprt_tensor_join(&program, &good, rank, part.values.data(),
+                               joined.values.data()),
+              CPRT_OK);
+  }
+  EXPECT_EQ(joined, whole);
+  // One too few, another axis between them, and a sum that is another.
+  auto refuses = [&] {
+    cprt_program_tensor wrong = tensor();
+    Array part({2, 6, 2});
+    return cprt_tensor_split(&program, &wrong, 0, whole.values.data(),
+                             part.values.data()) == CPRT_INVALID_ARGUMENT;
+  };
+  cuts.pop_back();
+  EXPECT_TRUE(refuses());
+  cuts.push_back({1, 0, CPRT_CUT_SIZES, 6});
+  EXPECT_TRUE(refuses());
+  cuts.back() = {1, 1, CPRT_CUT_SIZES, 7};
+  EXPECT_TRUE(refuses());
+}
+
 TEST(ProgramTable, RefusesWhatMakesNoSense) {
   Cutting cutting(0);
   cprt_program program = programOf();

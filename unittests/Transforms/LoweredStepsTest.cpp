@@ -33,7 +33,7 @@ MLIRContext &context() {
 
 RankedTensorType localType(const Layout &layout,
                            const std::vector<int64_t> &shape) {
-  return RankedTensorType::get(localShape(layout, shape, 0),
+  return RankedTensorType::get(localShape(layout, shape),
                                Float32Type::get(&context()));
 }
 

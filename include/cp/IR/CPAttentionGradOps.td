@@ -102,7 +102,8 @@ def CP_RingAttentionGradOp : CP_CutOp<"ring_attention_grad", [
       attention_grad_c6;
     - attention_grad_c4: there are as many keys as queries;
     - attention_grad_c8: documents as in `cp.ring_attention`;
-    - layout_c5: the cuts divide the sequence.
+    - layout_c5: the cuts divide the sequence;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>

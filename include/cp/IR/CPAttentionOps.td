@@ -135,7 +135,8 @@ def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
     - attention_c1 to attention_c5 and attention_c7, with as many keys as all
       ranks have queries;
     - attention_c8: no cut is per document;
-    - layout_c5: the cuts divide the sequence.
+    - layout_c5: the cuts divide the sequence;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -171,7 +172,8 @@ def CP_RingAttentionOp : CP_CutAttentionOp<"ring_attention", [
     - attention_c1 to attention_c5, and attention_c7;
     - attention_c8: there are documents, a list for each element of the batch,
       where the order is per document, and only there;
-    - layout_c5: the cuts divide the sequence.
+    - layout_c5: the cuts divide the sequence;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>

@@ -46,8 +46,9 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
   let summary = "How one mesh axis cuts a dimension";
   let description = [{
     The axis, its order (`contiguous`, the default and not printed, `zigzag`,
-    `striped` or `zigzag_per_document`) and, after a colon, its unit: runs of that many elements are never
-    divided (the default 1 is not printed). Of R ranks along the axis, rank r holds
+    `striped`, `zigzag_per_document` or `sizes` with its list) and, after a colon,
+    its unit: runs of that many elements are never divided (the default 1 is not
+    printed). Of R ranks along the axis, rank r holds
 
     | order        | of a dimension                                          |
     |--------------|---------------------------------------------------------|
@@ -55,13 +56,22 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     | `zigzag`     | blocks r and 2R-1-r of 2R, an early and a late one      |
     | `striped`    | runs r, r+R, r+2R, ... of as many elements as the unit  |
     | `zigzag_per_document` | of each document of a packed row what zigzag gives |
+    | `sizes [s0, s1, ...]` | block r, of sr elements                        |
 
-    In the last one all ranks have as much attention, however long documents are.
+    In `zigzag_per_document` all ranks have as much attention, however long documents are.
     The last n mod 2R tokens of a document of n are shared out too, with those of
     the others behind each other in R blocks. Where tokens are is known when the
-    program runs, to ops that have the documents; it is the only cut of its
-    dimension, and what is said of layouts without documents (bytes, traces) is
-    said of a row that is one document.
+    program runs, to ops that have the documents, and what is said of layouts
+    without them (bytes, traces) is said of a row that is one document.
+
+    In `sizes` parts are as large as whoever cut the tensor made them, and a
+    dimension needs to divide by nothing: 10 elements over 3 ranks are `sizes [4,
+    3, 3]` with the remainder first. Every rank has room for the largest part, of
+    which the others use the first elements. Collectives take and make such parts,
+    and what goes element by element passes them on; what adds up over them, or
+    depends along a sequence, needs another layout.
+
+    Both are the only cut of their dimension.
 
     Lists of cuts, major to minor, stand in layouts, and behind `over`, `from` and
     `to` of local ops; there they are written without `#cp.cut`. What the major cut
@@ -70,19 +80,23 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     Constraints:
     - layout_c3: the unit is at least 1, and below 2^63 - 1;
     - layout_c7: the order is one of these;
-    - layout_c8: an order per document has no unit, and is alone in its dimension.
+    - layout_c8: an order per document has no unit, and like `sizes` it is alone in
+      its dimension;
+    - layout_c9: `sizes` has one for each rank on the axis, none below 0, and no
+      unit.
 
     ```mlir
     #mesh = #cp.mesh<"ring" = 2, "u" = 4>
     func.func @places() -> tensor<16xi64> attributes {
-        cp.view = "local", note = #cp.cut<"ring" zigzag>} {
+        cp.view = "local", notes = [#cp.cut<"ring" zigzag>,
+                                    #cp.cut<"ring" sizes [4, 7]>]} {
       %0 = cp.cut_positions over ["ring" zigzag, "u"] of #mesh : tensor<16xi64>
       return %0 : tensor<16xi64>
     }
     ```
   }];
   let parameters = (ins "::mlir::StringAttr":$axis, "::cp::Order":$order,
-                        "int64_t":$unit);
+                        "int64_t":$unit, ArrayRefParameter<"int64_t">:$sizes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -90,6 +104,8 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     /// none of that name.
     ::cp::Cut toCut(MeshAttr mesh) const;
     static CutAttr get(MeshAttr mesh, const ::cp::Cut &cut);
+    /// The contiguous cut over an axis.
+    static CutAttr getContiguous(::mlir::StringAttr axis);
     /// What stands between the brackets.
     static mlir::FailureOr<CutAttr> parseBody(mlir::AsmParser &parser);
     void printBody(mlir::AsmPrinter &printer) const;
@@ -117,8 +133,11 @@ def CP_LayoutAttr : CP_Attr<"Layout", "layout", [
     #heads = #cp.layout<#mesh, [{}, {}, {"u" : 64} ], partial = {"ring"}>
     // Tokens dealt out over "ring" one by one.
     #striped = #cp.layout<#mesh, [{}, {"ring" striped}, {} ]>
+    // Of 61 tokens one rank has 20, the other 41.
+    #given = #cp.layout<#mesh, [{}, {"ring" sizes [20, 41]}, {} ]>
     func.func private @f(tensor<1x64x512xf32, #sequence>)
     func.func private @g(tensor<1x64x512xf32, #heads>)
+    func.func private @h(tensor<1x61x512xf32, #given>)
     ```
   }];
   let parameters = (ins "::cp::MeshAttr":$mesh,

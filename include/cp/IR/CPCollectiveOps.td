@@ -62,7 +62,8 @@ def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates, IsPlanStep,
     - all_to_all_c3: a result is its operand with the concat dimension multiplied
       and the split dimension (repeated) divided by the size of the group;
     - all_to_all_c4: where there are cuts the group has one axis, theirs;
-    - layout_c5: cuts divide their dimensions.
+    - layout_c5: cuts divide their dimensions;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -145,7 +146,8 @@ def CP_AllGatherOp : CP_DimExchangeOp<"all_gather"> {
       in each;
     - all_gather_c2: a result is its source with `dim` times the group's size;
     - layout_c5: the cuts divide the whole dimension;
-    - cut_c1: several cuts are all contiguous.
+    - cut_c1: several cuts are all contiguous;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -186,7 +188,8 @@ def CP_SliceOp : CP_DimCutOp<"slice", [Pure]> {
     - slice_c1: dim exists;
     - slice_c2: the result is the source with `dim` divided by the group's size;
     - layout_c5: the cuts divide the dimension;
-    - cut_c1: several cuts are all contiguous.
+    - cut_c1: several cuts are all contiguous;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -227,7 +230,8 @@ def CP_UnsliceOp : CP_DimCutOp<"unslice", [Pure]> {
     - unslice_c2: the result is the source with `dim` times the group's size;
     - unslice_c3: elements are floats, which can be added;
     - layout_c5: the cuts divide the whole dimension;
-    - cut_c1: several cuts are all contiguous.
+    - cut_c1: several cuts are all contiguous;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -257,7 +261,8 @@ def CP_ReduceScatterOp : CP_DimExchangeOp<"reduce_scatter"> {
     - reduce_scatter_c2: a result is its source with `dim` divided by the group's
       size;
     - layout_c5: the cuts divide the dimension;
-    - cut_c1: several cuts are all contiguous.
+    - cut_c1: several cuts are all contiguous;
+    - cut_c2: none lists sizes.
 
     ```mlir
     #mesh = #cp.mesh<"tp" = 4>
@@ -322,6 +327,7 @@ def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface
     - reorder_c3: their orders differ;
     - layout_c5: both divide the whole dimension;
     - cut_c1: several cuts are all contiguous;
+    - cut_c2: none lists sizes;
     - reorder_c4: there are documents where an order is per document, and only
       there: a list for each element of the first dimension, which is not dim.
 

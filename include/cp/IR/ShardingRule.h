@@ -52,6 +52,9 @@ struct ShardingRule {
   }
   /// Whether every result is a sum over it.
   bool isReduction(int64_t factor) const;
+  /// Whether what an op makes of it says nothing of one element alone: a result
+  /// is a sum over it, or has it in no dimension.
+  bool isSummed(int64_t factor) const;
   /// Whether a result has it in a dimension.
   bool isKept(int64_t factor) const;
 };
@@ -76,7 +79,8 @@ struct FactorCuts {
 /// The cuts that `layout` puts on the factors of `dims`, written into `cuts`
 /// where these are empty. Returns the dimension that cannot be had (cut where
 /// it has no factor, or through a minor factor, or unlike the cuts already
-/// there), or nothing.
+/// there), or nothing. Cuts by sizes of a factor that the op sums over, which
+/// would count what parts only have room for, are left to the caller.
 std::optional<int64_t> collectCuts(const ShardingRule &rule,
                                    const TensorFactors &dims,
                                    const Layout &layout, FactorCuts &cuts);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cp {
 
@@ -26,20 +27,24 @@ namespace cp {
 ///   Striped     runs r, r+R, r+2R, ... of `unit` elements
 ///   ZigzagPerDocument  blocks r and 2R-1-r of 2R of each document of a packed
 ///                      row: known with the documents only (Documents.h)
+///   Sizes       block r of R blocks of the sizes that the cut lists
 enum class Order : int64_t {
   Contiguous = 0,
   Zigzag = 1,
   Striped = 2,
-  ZigzagPerDocument = 3
+  ZigzagPerDocument = 3,
+  Sizes = 4
 };
 inline constexpr Order allOrders[] = {Order::Contiguous, Order::Zigzag,
-                                      Order::Striped, Order::ZigzagPerDocument};
+                                      Order::Striped, Order::ZigzagPerDocument,
+                                      Order::Sizes};
 
 /// The keyword used in the IR.
 ///   Contiguous  "contiguous"
 ///   Zigzag      "zigzag"
 ///   Striped     "striped"
 ///   ZigzagPerDocument  "zigzag_per_document"
+///   Sizes              "sizes"
 const char *orderName(Order order);
 /// Its inverse; nothing for another text.
 std::optional<Order> orderNamed(const std::string &name);
@@ -51,6 +56,9 @@ struct Cut {
   int axis = 0;
   Order order = Order::Contiguous;
   int64_t unit = 1;
+  /// In the order of sizes how many elements each position on the axis holds;
+  /// empty in all others.
+  std::vector<int64_t> sizes = {};
 };
 bool operator==(const Cut &a, const Cut &b);
 
@@ -68,6 +76,12 @@ Cut placesOnly(Cut cut);
 inline bool isPerDocument(const Cut &cut) {
   return cut.order == Order::ZigzagPerDocument;
 }
+/// Whether the cut lists how much each rank holds.
+inline bool isBySizes(const Cut &cut) { return cut.order == Order::Sizes; }
+/// The same of the cuts of a dimension, of which there is then one.
+inline bool isBySizes(const std::vector<Cut> &cuts) {
+  return cuts.size() == 1 && isBySizes(cuts.front());
+}
 /// Whether both put every element at the same place.
 ///   axis, order, unit         and             same
 ///   a, contiguous, 1          a, contiguous, 2  yes
@@ -81,7 +95,18 @@ bool samePlaces(const Cut &a, const Cut &b);
 ///   layout_c3  a unit below 1, or of 2^63 - 1
 ///   layout_c7  an order that is none of the enumeration
 ///   layout_c8  a unit other than 1 of an order per document
+///   layout_c9  no size, one below 0, too many in all or a unit other than 1 in
+///              the order of sizes; sizes in another
 std::optional<std::string> check(const Cut &cut, const std::string &place);
+
+/// The cut by which each of so many ranks holds as many elements as any other,
+/// or the first ones one more: what does not divide goes to them.
+///   10 on 3 ranks  sizes [4, 3, 3]
+///   2 on 3 ranks   sizes [1, 1, 0]
+Cut remainderFirst(int axis, int64_t ranks, int64_t size);
+/// The sum of its sizes; the largest int64_t where that does not fit.
+///   sizes [4, 0, 7]  11
+int64_t sumOfSizes(const Cut &cut);
 
 /// The order as options have it, with a unit that says where elements are.
 ///   contiguous : 2  "contiguous"
@@ -92,17 +117,21 @@ std::string orderText(const Cut &cut);
 /// Its inverse, of axis 0; nothing for another text.
 ///   "striped:2"   striped : 2
 ///   "zigzag:2"    nothing
+///   "sizes"       nothing: a word has none
 ///   "striped:0"   nothing
 std::optional<Cut> parseOrder(const std::string &text);
 
-/// The order as one word of a call's attributes (see cprt.h).
+/// The order as one word of a call's attributes (see cprt.h) or of a program's
+/// table (cprt_program.h), which has sizes beside it. Calls have no sizes: to
+/// them a part is as large as what it has room for.
 ///   contiguous : 2  0
 ///   zigzag          1
 ///   striped         2
 ///   striped : 2     3
 ///   zigzag_per_document  -1
+///   sizes [4, 0, 7]      -2
 int64_t orderWord(const Cut &cut);
-/// Its inverse, for words of at least -1.
+/// Its inverse, for words of at least -2; without sizes.
 Cut cutOfWord(int64_t word, int axis = 0);
 
 } // namespace cp

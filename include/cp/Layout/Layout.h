@@ -49,15 +49,17 @@ bool operator==(const Layout &a, const Layout &b);
 ///   layout_c3  a unit below 1
 ///   layout_c6  partial axes that do not ascend
 ///   layout_c7  an order that is none of the enumeration
-///   layout_c8  an order per document with a unit, or with another cut of its
-///              dimension
+///   layout_c8  an order per document with a unit, or such an order or that of
+///              sizes with another cut of its dimension
+///   layout_c9  sizes that are not one for each rank, or as check(Cut) has it
 std::optional<std::string> check(const Layout &layout);
 
 /// As above, and that every dimension divides evenly:
 ///   layout_c4  the number of dimensions is not the shape's
 ///   layout_c5  a size below 0, or one that does not divide: going through the
 ///              cuts from the major one, what is left must be a multiple of
-///              R x unit (2R x unit for zigzag), and 1/R of it is left
+///              R x unit (2R x unit for zigzag), and 1/R of it is left; or
+///              which is not the sum of the sizes that a cut lists
 /// On an axis of size 4, with unit u (striped is as contiguous):
 ///   size  contiguous, u = 1  zigzag, u = 1  contiguous, u = 2
 ///   0     good               good           good
@@ -81,8 +83,9 @@ std::optional<std::string> check(const Layout &layout,
 int64_t paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
                    int64_t size);
 
-/// The shape of a rank's part, of a layout that passes check(layout); where
-/// cuts do not divide a dimension, of its paddedSize.
+/// The shape of a rank's part, of a layout that passes check(layout): the same
+/// on each. Where cuts do not divide a dimension, of its paddedSize; where they
+/// list sizes, with room for the largest.
 /// For 16 x 12 on <"a" = 2, "b" = 4>:
 ///   [{}, {}]        16 x 12
 ///   [{"a"}, {}]     8 x 12
@@ -91,9 +94,18 @@ int64_t paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
 ///   [{"a", "b"}, {}]  2 x 12
 ///   [{}, {}] partial {"a"}  16 x 12
 ///   [{}, {"b" zigzag}]  16 x 4
+///   [{"a" sizes [9, 7]}, {}]  9 x 12
 std::vector<int64_t> localShape(const Layout &layout,
-                                const std::vector<int64_t> &shape,
-                                int64_t rank);
+                                const std::vector<int64_t> &shape);
+
+/// The size of a dimension of which a rank's part has this many elements:
+/// the inverse of localShape. Nothing where that does not fit, or where there
+/// is no such part.
+///   {"a"}, 4 ranks, of 3                12
+///   {"a" sizes [4, 0, 3]}, of 4         7
+///   {"a" sizes [4, 0, 3]}, of 3         nothing
+std::optional<int64_t> wholeSize(const Mesh &mesh, const std::vector<Cut> &cuts,
+                                 int64_t room);
 
 /// The global index along a dimension of size `size` of this rank's element
 /// `local`, 0 <= local < its part; `cuts` as in Layout::dims. From `size` on
@@ -109,6 +121,7 @@ std::vector<int64_t> localShape(const Layout &layout,
 ///   {"a" zigzag, "b"}, 2 x 2     0 1      6 7      2 3  4 5
 ///   {"b" zigzag, "a"}, 2 x 2     0 1      2 3      6 7  4 5
 ///   {"a", "b" striped}, 2 x 2    0 2      1 3      4 6  5 7
+///   {"a" sizes [6, 2]}, 2 ranks  0 to 5   6 7
 /// and for size 7, with a first element that is padding:
 ///   {"a" zigzag}, 2 ranks        0 1 6 7  2 3 4 5
 int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,

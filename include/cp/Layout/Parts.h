@@ -19,7 +19,7 @@ public:
   /// whole is not walked over.
   PartWalker(const Layout &layout, const std::vector<int64_t> &whole,
              int64_t rank, int64_t elementSize)
-      : whole(whole), part(localShape(layout, whole, rank)),
+      : whole(whole), part(localShape(layout, whole)),
         elementSize(elementSize) {
     for (size_t dim = 0; dim < whole.size(); ++dim)
       runs.push_back(runsOf(layout.mesh, layout.dims[dim], whole[dim], rank));

@@ -42,6 +42,9 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 ///   [{"a"}, {}]            [{"a" zigzag}, {}]     Reorder a, 0
 ///   [{"a" striped}, {}]    [{"a" striped : 2}, {}]  Reorder a, 0
 ///   [{"a" zigzag_per_document}, {}]  [{}, {"a"}]  Reorder, AllToAll
+///   [{"a" sizes [1, 3]}, {}]  [{"a"}, {}]         AllToAll, AllToAll, where
+///                                                 "a" divides the other, else
+///                                                 AllGather, Slice
 ///   [{"a"}, {"b"}]         [{"b"}, {"a"}]         AllGather, AllToAll, Slice
 ///   [{"a"}, {}]            [{}, {}] partial a     Unslice a, 0
 ///   [{}, {}]               [{}, {}] partial a     nothing

@@ -99,6 +99,7 @@ private:
 ///   zigzag         0:0:2, 6:2:2         2:0:4
 ///   striped : 2    0:0:2, 2 of step 4   2:0:2, 2 of step 4
 ///   striped : 4    0:0:4                4:0:4
+///   sizes [3, 5]   0:0:3                3:0:5
 /// In zigzag order per document as of a single one; for 6 elements:
 ///   zigzag_per_document  0:0:1, 3:1:2   1:0:2, 5:2:1
 CutRuns runsOf(const Cut &cut, int64_t ranks, int64_t position, int64_t length);
@@ -114,19 +115,28 @@ struct Holder {
 };
 Holder holderOf(const Cut &cut, int64_t ranks, int64_t length, int64_t element);
 
+/// How many elements a part has room for: the same on each rank, and no more
+/// than one of them needs. Of 8 elements on 2 ranks:
+///   contiguous     4
+///   sizes [3, 5]   5
+int64_t roomOf(const Cut &cut, int64_t ranks, int64_t length);
+
 /// What a rank's part must be a multiple of: the unit, two of them in zigzag
 /// order; the largest int64_t where that does not fit.
 ///   contiguous : 3  3
 ///   zigzag : 3      6
 ///   striped : 3     3
 ///   zigzag_per_document  1
+///   sizes [3, 5]         1
 int64_t granuleOf(const Cut &cut);
 
-/// Whether `length` elements divide: each rank gets as many, in whole granules.
+/// Whether `length` elements divide: each rank gets as many, in whole granules,
+/// or in the order of sizes as many as its size says.
 ///   on 4 ranks   0    4      8
 ///   contiguous   yes  yes    yes
 ///   zigzag       yes  no     yes
 ///   striped : 2  yes  no     yes
+///   sizes [4, 0, 0, 4]  no  no  yes
 bool divides(const Cut &cut, int64_t ranks, int64_t length);
 
 /// How many strings of neighbours the cuts of a sequence leave to each rank,
@@ -138,6 +148,7 @@ bool divides(const Cut &cut, int64_t ranks, int64_t length);
 ///   zigzag, contiguous      nothing
 ///   striped                 nothing
 ///   zigzag_per_document     nothing
+///   sizes [3, 5]            nothing
 std::optional<int64_t> partsPerRank(const Cut &cut);
 std::optional<int64_t> partsPerRank(const std::vector<Cut> &cuts);
 

@@ -33,7 +33,8 @@ using Share = std::variant<Whole, Partial, Parts>;
 /// in their dimension): from one way to share a tensor to another.
 ///   kind           from     to
 ///   AllToAll       Parts    Parts of another dimension
-///   Reorder        Parts    Parts of the same dimension, in another order
+///   Reorder        Parts    Parts of the same dimension, in another order, and
+///                           neither in that of sizes
 ///   AllGather      Parts    Whole
 ///   Slice          Whole    Parts; moves nothing
 ///   AllReduce      Partial  Whole
@@ -81,6 +82,8 @@ Layout layoutOf(const Share &share, const std::vector<int> &axes, size_t rank,
 ///                  rows
 ///   ReduceScatter  (g-1)/g n
 ///   Reorder        the elements that the rank holds before and not after
+/// In the order of sizes a part counts with all that it has room for: where the
+/// step makes one, (g-1) times that instead of (g-1)/g n.
 int64_t elementsSent(const Step &step, const Layout &before,
                      const Layout &after, const std::vector<int64_t> &shape,
                      int64_t rank);

@@ -38,12 +38,20 @@ inline std::optional<Layout> layoutOf(const cprt_program &program,
       layout.partial.push_back(each.axis);
       continue;
     }
-    if (each.dim < 0 || each.dim >= tensor.rank || each.order < 0)
+    bool isBySizes = each.order == CPRT_CUT_SIZES;
+    if (each.dim < 0 || each.dim >= tensor.rank ||
+        (each.order < 0 && !isBySizes))
       return std::nullopt;
-    Cut cut = cutOfWord(each.order);
-    cut.axis = each.axis;
-    cut.unit = each.unit;
-    layout.dims[size_t(each.dim)].push_back(cut);
+    std::vector<Cut> &cuts = layout.dims[size_t(each.dim)];
+    // One for each rank, which are one cut.
+    if (!isBySizes || cuts.empty())
+      cuts.push_back(cutOfWord(each.order, each.axis));
+    if (!isBySizes)
+      cuts.back().unit = each.unit;
+    else if (cuts.back().axis == each.axis)
+      cuts.back().sizes.push_back(each.unit);
+    else
+      return std::nullopt;
   }
   if (check(layout))
     return std::nullopt;
@@ -55,7 +63,7 @@ inline std::optional<Layout> layoutOf(const cprt_program &program,
   if (check(layout, padded))
     return std::nullopt;
   // Callers have room for what the table says.
-  std::vector<int64_t> local = localShape(layout, padded, 0);
+  std::vector<int64_t> local = localShape(layout, padded);
   if (!std::equal(local.begin(), local.end(), tensor.local_sizes))
     return std::nullopt;
   return layout;

@@ -34,7 +34,7 @@ extern "C" {
 /// What this header describes. A program of an older one runs on a newer
 /// runtime as long as the first number is the same.
 #define CPRT_PROGRAM_ABI_MAJOR 1
-#define CPRT_PROGRAM_ABI_MINOR 3
+#define CPRT_PROGRAM_ABI_MINOR 4
 
 typedef enum cprt_role {
   CPRT_ROLE_DATA = 0,
@@ -51,6 +51,12 @@ typedef enum cprt_role {
 /// Of a cut's `dim`: the axis cuts no dimension. Each rank along it has a term
 /// of the same size, and the tensor is the sum of all (since 1.1).
 #define CPRT_CUT_TERMS (-1)
+
+/// Of a cut's `order` (since 1.4): the axis cuts blocks of sizes of their own.
+/// As many cuts as it has ranks stand behind each other, and `unit` of each is
+/// how many elements the rank there holds; its part has room for the largest,
+/// zeros behind what an argument holds, and anything behind what a result does.
+#define CPRT_CUT_SIZES (-2)
 
 /// One cut of a dimension: `order` as of operations (cprt.h), in whole units.
 typedef struct cprt_cut {

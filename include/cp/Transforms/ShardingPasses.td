@@ -215,7 +215,8 @@ def VerifyLayouts : Pass<"cp-verify-layouts", "::mlir::func::FuncOp"> {
     - verify_c4: dimensions that correspond are cut alike;
     - verify_c5: no axis cuts two factors of one op;
     - verify_c6: a partial sum meets only ops that are linear in it, and a result
-      is partial exactly over the axes that cut its summed dimensions.
+      is partial exactly over the axes that cut its summed dimensions;
+    - verify_c7: no op adds up over a dimension that is cut by `sizes`.
 
     Changes nothing. See test/Transforms/verify-layouts.mlir.
   }];
@@ -255,13 +256,18 @@ def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
     all-reduce, reduce-scatter or reorder. An all-to-all that splits a repeated
     dimension reads the source of the repeat. Reorders from and to
     `zigzag_per_document` get the documents of the function's `cp.cut_positions`.
+    Collectives move parts of one size: where a layout lists `sizes`, a dimension is
+    spread out so that each part has room for the largest, and what a collective
+    put together is closed up again.
 
     Constraints:
     - lower_c1: there the batch is first, and its documents are one value.
 
     See test/Transforms/lower-reshards.mlir.
   }];
-  let dependentDialects = ["::cp::CPDialect"];
+  let dependentDialects = ["::cp::CPDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def NarrowGathers : Pass<"cp-narrow-gathers", "::mlir::func::FuncOp"> {

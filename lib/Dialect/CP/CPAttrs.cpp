@@ -144,9 +144,9 @@ RankedTensorType LayoutAttr::getLocalType(RankedTensorType type) {
     return type;
   SmallVector<int64_t> shape(type.getShape());
   Layout value = layout.toLayout();
-  for (auto [dim, cuts] : llvm::enumerate(value.dims))
+  for (auto [size, cuts] : llvm::zip_equal(shape, value.dims))
     for (const Cut &cut : cuts)
-      shape[dim] /= value.mesh.axes[cut.axis].size;
+      size = roomOf(cut, value.mesh.axes[cut.axis].size, size);
   return RankedTensorType::get(shape, type.getElementType());
 }
 

@@ -16,32 +16,44 @@ namespace cp {
 //===----------------------------------------------------------------------===//
 
 Cut CutAttr::toCut(MeshAttr mesh) const {
-  return {mesh.findAxis(getAxis()), getOrder(), getUnit()};
+  return {mesh.findAxis(getAxis()), getOrder(), getUnit(), getSizes().vec()};
 }
 
 CutAttr CutAttr::get(MeshAttr mesh, const Cut &cut) {
-  return get(mesh.getContext(), mesh.getNames()[cut.axis], cut.order, cut.unit);
+  return get(mesh.getContext(), mesh.getNames()[cut.axis], cut.order, cut.unit,
+             cut.sizes);
+}
+
+CutAttr CutAttr::getContiguous(StringAttr axis) {
+  Cut cut;
+  return get(axis.getContext(), axis, cut.order, cut.unit, cut.sizes);
 }
 
 LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                              StringAttr axis, Order order, int64_t unit) {
+                              StringAttr axis, Order order, int64_t unit,
+                              ArrayRef<int64_t> sizes) {
   if (!axis)
     return emitError() << "layout_c1: a cut must name an axis";
   std::string place = "the cut over \"" + axis.str() + "\"";
-  if (std::optional<std::string> wrong = check(Cut{0, order, unit}, place))
+  if (std::optional<std::string> wrong =
+          check(Cut{0, order, unit, sizes.vec()}, place))
     return emitError() << *wrong;
   return success();
 }
 
-/// Reads the keyword of an order, if there is one.
-static ParseResult parseOrderKeyword(AsmParser &parser, Order &order) {
+/// Reads the keyword of an order, if there is one, and the sizes behind theirs.
+static ParseResult parseOrder(AsmParser &parser, Cut &cut) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
   if (failed(parser.parseOptionalKeyword(&keyword)))
     return success();
   if (std::optional<Order> named = orderNamed(keyword.str())) {
-    order = *named;
-    return success();
+    cut.order = *named;
+    if (*named != Order::Sizes)
+      return success();
+    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+      return parser.parseInteger(cut.sizes.emplace_back());
+    });
   }
   InFlightDiagnostic error = parser.emitError(loc)
                              << "layout_c7: expected an order, one of";
@@ -54,13 +66,13 @@ FailureOr<CutAttr> CutAttr::parseBody(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   std::string axis;
   Cut cut;
-  if (parser.parseString(&axis) || parseOrderKeyword(parser, cut.order) ||
+  if (parser.parseString(&axis) || parseOrder(parser, cut) ||
       (succeeded(parser.parseOptionalColon()) && parser.parseInteger(cut.unit)))
     return failure();
   MLIRContext *context = parser.getContext();
-  CutAttr attribute =
-      getChecked([&] { return parser.emitError(loc); }, context,
-                 StringAttr::get(context, axis), cut.order, cut.unit);
+  CutAttr attribute = getChecked([&] { return parser.emitError(loc); }, context,
+                                 StringAttr::get(context, axis), cut.order,
+                                 cut.unit, ArrayRef<int64_t>(cut.sizes));
   if (!attribute)
     return failure();
   return attribute;
@@ -70,6 +82,8 @@ void CutAttr::printBody(AsmPrinter &printer) const {
   printer.printString(getAxis());
   if (getOrder() != Order())
     printer << " " << orderName(getOrder());
+  if (getOrder() == Order::Sizes)
+    printer << " [" << getSizes() << "]";
   if (getUnit() != Cut().unit)
     printer << " : " << getUnit();
 }

@@ -53,8 +53,7 @@ ArrayAttr joinedCuts(AllToAllOp first, std::optional<ArrayAttr> ofFirst,
     return {};
   SmallVector<Attribute> all;
   auto append = [&](AllToAllOp op, std::optional<ArrayAttr> cuts) {
-    auto axis = cast<StringAttr>(op.getAxes()[0]);
-    auto contiguous = CutAttr::get(op.getContext(), axis, Order(), Cut().unit);
+    auto contiguous = CutAttr::getContiguous(cast<StringAttr>(op.getAxes()[0]));
     for (size_t i = 0, e = op.getSources().size(); i < e; ++i)
       all.push_back(cuts ? (*cuts)[i] : contiguous);
   };

@@ -28,11 +28,22 @@ static LogicalResult wholeShape(ReshardOp op, LayoutAttr layout,
                                 SmallVectorImpl<int64_t> &shape) {
   shape.assign(local.getShape().begin(), local.getShape().end());
   Layout value = layout.toLayout();
-  for (auto [size, cuts] : llvm::zip_equal(shape, value.dims))
-    for (const Cut &cut : cuts)
-      if (failed(multiplySize(op, "reshard_c5", size,
-                              value.mesh.axes[cut.axis].size)))
-        return failure();
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    const std::vector<Cut> &cuts = value.dims[dim];
+    if (!isBySizes(cuts)) {
+      for (const Cut &cut : cuts)
+        if (failed(multiplySize(op, "reshard_c5", size,
+                                value.mesh.axes[cut.axis].size)))
+          return failure();
+      continue;
+    }
+    std::optional<int64_t> whole = wholeSize(value.mesh, cuts, size);
+    if (!whole)
+      return op.emitOpError("reshard_c5: dimension ")
+             << dim << " of a part must have room for the largest of "
+             << sizesText(cuts[0].sizes) << ", but has " << sizeText(size);
+    size = *whole;
+  }
   return layout.verifyEncoding(shape, local.getElementType(),
                                [&] { return op.emitOpError("reshard_c5: "); });
 }

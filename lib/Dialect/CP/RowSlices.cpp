@@ -15,14 +15,14 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-struct RowRange {
+struct Range {
   SmallVector<OpFoldResult> offsets, sizes, strides;
 
-  RowRange(Value value, int64_t first, int64_t count) {
+  Range(Value value, int64_t dim, int64_t first, int64_t count) {
     SmallVector<int64_t> shape(shapeOf(value)), from(shape.size(), 0),
         ones(shape.size(), 1);
-    shape[1] = count;
-    from[1] = first;
+    shape[dim] = count;
+    from[dim] = first;
     MLIRContext *context = value.getContext();
     offsets = getAsIndexOpFoldResult(context, from);
     sizes = getAsIndexOpFoldResult(context, shape);
@@ -32,18 +32,28 @@ struct RowRange {
 
 } // namespace
 
-Value sliceRows(OpBuilder &builder, Location loc, Value value, int64_t first,
-                int64_t count) {
-  RowRange range(value, first, count);
+Value sliceAlong(OpBuilder &builder, Location loc, Value value, int64_t dim,
+                 int64_t first, int64_t count) {
+  Range range(value, dim, first, count);
   return tensor::ExtractSliceOp::create(builder, loc, value, range.offsets,
                                         range.sizes, range.strides);
 }
 
+Value putAlong(OpBuilder &builder, Location loc, Value piece, Value into,
+               int64_t dim, int64_t at) {
+  Range range(into, dim, at, shapeOf(piece)[dim]);
+  return tensor::InsertSliceOp::create(builder, loc, piece, into, range.offsets,
+                                       range.sizes, range.strides);
+}
+
+Value sliceRows(OpBuilder &builder, Location loc, Value value, int64_t first,
+                int64_t count) {
+  return sliceAlong(builder, loc, value, 1, first, count);
+}
+
 Value putRows(OpBuilder &builder, Location loc, Value rows, Value into,
               int64_t at) {
-  RowRange range(into, at, shapeOf(rows)[1]);
-  return tensor::InsertSliceOp::create(builder, loc, rows, into, range.offsets,
-                                       range.sizes, range.strides);
+  return putAlong(builder, loc, rows, into, 1, at);
 }
 
 } // namespace cp

@@ -124,7 +124,7 @@ bool divideFactor(const std::vector<Cut> &cuts, const Mesh &mesh,
     int64_t ranks = mesh.axes[cut.axis].size;
     if (!divides(placesOnly(cut), ranks, size))
       return false;
-    size /= ranks;
+    size = roomOf(cut, ranks, size);
   }
   return true;
 }
@@ -138,11 +138,16 @@ int64_t elementsOfMajor(const ShardingRule &rule, const DimFactors &factors) {
   return elements;
 }
 
-/// The cuts of a factor from those of a dimension; nothing when a stripe ends
-/// within one of the factor's elements.
+/// The cuts of a factor from those of a dimension; nothing when a stripe or a
+/// part ends within one of the factor's elements.
 std::optional<std::vector<Cut>> cutsOfFactor(std::vector<Cut> cuts,
                                              int64_t elements) {
   for (Cut &cut : cuts) {
+    for (int64_t &size : cut.sizes) {
+      if (elements < 1 || size % elements)
+        return std::nullopt;
+      size /= elements;
+    }
     if (!unitPlaces(cut))
       continue;
     if (elements < 1 || cut.unit % elements)
@@ -179,6 +184,12 @@ ShardingRule ShardingRule::parse(StringRef text, Operation *op) {
 
 bool ShardingRule::isReduction(int64_t factor) const {
   return !sums.empty() && llvm::all_of(sums, [&](const DimFactors &factors) {
+    return llvm::is_contained(factors, factor);
+  });
+}
+
+bool ShardingRule::isSummed(int64_t factor) const {
+  return !isKept(factor) || llvm::any_of(sums, [&](const DimFactors &factors) {
     return llvm::is_contained(factors, factor);
   });
 }
@@ -249,9 +260,12 @@ Layout layoutFor(const ShardingRule &rule, const TensorFactors &dims,
     if (factors.empty())
       continue;
     out = cuts.factors[factors.front()];
-    for (Cut &cut : out)
-      cut.unit =
-          unitPlaces(cut) ? cut.unit * elementsOfMajor(rule, factors) : 1;
+    int64_t elements = elementsOfMajor(rule, factors);
+    for (Cut &cut : out) {
+      cut.unit = unitPlaces(cut) ? cut.unit * elements : 1;
+      for (int64_t &size : cut.sizes)
+        size *= elements;
+    }
   }
   return layout;
 }

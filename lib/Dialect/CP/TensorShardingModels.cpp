@@ -55,7 +55,7 @@ struct ExtractSlice
     Mesh mesh = layout.getMesh().toMesh();
     for (auto [dim, cuts] : llvm::enumerate(layout.toLayout().dims))
       for (const Cut &cut : cuts)
-        sizes[dim] /= mesh.axes[cut.axis].size;
+        sizes[dim] = roomOf(cut, mesh.axes[cut.axis].size, sizes[dim]);
     slice.setStaticSizes(sizes);
   }
 };

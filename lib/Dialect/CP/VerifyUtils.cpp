@@ -202,6 +202,14 @@ LogicalResult verifyGroup(Operation *op, MeshAttr mesh, ArrayAttr axes) {
 
 LogicalResult verifyDivides(Operation *op, MeshAttr mesh, ArrayAttr cuts,
                             int64_t dim, int64_t part) {
+  std::vector<Cut> values = cutsOf(mesh, cuts);
+  if (llvm::any_of(values, [](const Cut &cut) { return isBySizes(cut); }))
+    return op->emitOpError(
+               "cut_c2: the parts of a local op are of one size, but "
+               "the cut of dimension ")
+           << dim
+           << " lists sizes; write a cp.reshard, which has room for the "
+              "largest made and what holds nothing taken out";
   if (ShapedType::isDynamic(part))
     return success();
   int64_t whole = part;
@@ -211,7 +219,7 @@ LogicalResult verifyDivides(Operation *op, MeshAttr mesh, ArrayAttr cuts,
   Layout layout;
   layout.mesh = mesh.toMesh();
   layout.dims.resize(dim + 1);
-  layout.dims[dim] = cutsOf(mesh, cuts);
+  layout.dims[dim] = std::move(values);
   std::vector<int64_t> shape(dim + 1, 1);
   shape[dim] = whole;
   if (std::optional<std::string> wrong = check(layout, shape))

@@ -105,7 +105,8 @@ llvm::LogicalResult verifyGroup(mlir::Operation *op, MeshAttr mesh,
                                 mlir::ArrayAttr axes);
 
 /// Fails unless the cuts of dimension `dim` divide the whole of it; a rank has
-/// `part` elements. A dynamic part passes.
+/// `part` elements. A dynamic part passes. Cuts that list sizes do not: each
+/// rank has as many.
 llvm::LogicalResult verifyDivides(mlir::Operation *op, MeshAttr mesh,
                                   mlir::ArrayAttr cuts, int64_t dim,
                                   int64_t part);

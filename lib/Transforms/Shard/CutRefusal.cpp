@@ -59,6 +59,8 @@ std::optional<CutRefusal> collectOperandCuts(Operation *op,
   llvm::SmallDenseSet<int> seen;
   for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors)) {
     for (const Cut &cut : factorCuts) {
+      if (isBySizes(cut) && rule.isSummed(factor))
+        return atFactor(Kind::Room, op, rule, factor);
       if (rule.isReduction(factor) && !maySum(cut.axis))
         return atFactor(Kind::Summed, op, rule, factor);
       if (!seen.insert(cut.axis).second)
@@ -82,6 +84,9 @@ static std::string reasonOf(const CutRefusal &refusal,
     return "another operand is cut in another way along it";
   case Kind::Summed:
     return "the op sums over this dimension";
+  case Kind::Room:
+    return "the op sums over this dimension, whose parts have room for more "
+           "than they hold";
   case Kind::AxisTwice:
     return "the axis cuts another dimension of the op already";
   }

@@ -24,6 +24,8 @@ struct CutRefusal {
     Unlike,
     /// The op sums over the dimension.
     Summed,
+    /// The op sums over it, and parts have room for more than they hold.
+    Room,
     /// The axis cuts another dimension of the op already.
     AxisTwice,
   };
@@ -41,7 +43,8 @@ using MaySum = llvm::function_ref<bool(int axis)>;
 /// The cuts that the operands' layouts, as they are `taken`, put on the factors
 /// of the op, beside those that are there; or why they cannot be had together:
 /// a dimension against the rule, an axis on two factors, or a factor that all
-/// sum over, on an axis over which they may not.
+/// sum over, on an axis over which they may not or in parts of sizes of their
+/// own.
 std::optional<CutRefusal> collectOperandCuts(mlir::Operation *op,
                                              const ShardingRule &rule,
                                              FactorCuts &cuts,

@@ -5,8 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PartRoom.h"
 #include "cp/Layout/Plan.h"
 #include "cp/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace cp {
 #define GEN_PASS_DEF_LOWERRESHARDS
@@ -109,8 +113,7 @@ private:
     ArrayRef<int64_t> local = reshard.getSource().getType().getShape();
     std::vector<int64_t> shape(local.begin(), local.end());
     for (size_t dim = 0; dim < shape.size(); ++dim)
-      for (const Cut &cut : layout.dims[dim])
-        shape[dim] *= layout.mesh.axes[cut.axis].size;
+      shape[dim] = *wholeSize(layout.mesh, layout.dims[dim], shape[dim]);
     return shape;
   }
 
@@ -121,22 +124,54 @@ private:
     return builder.getArrayAttr(names);
   }
 
-  /// How a step that makes or drops parts cuts, and which dimension.
+  /// How a collective that makes or drops parts cuts, and which dimension. To
+  /// it parts of unlike sizes are parts of one size.
+  static std::vector<Cut> cutsIn(const Share &share) {
+    const std::vector<Cut> &cuts = std::get<Parts>(share).cuts;
+    return isBySizes(cuts) ? inContiguousOrder(cuts) : cuts;
+  }
   ArrayAttr cutsOf(const Share &share) {
-    return localCutsAttr(mesh, std::get<Parts>(share).cuts);
+    return localCutsAttr(mesh, cutsIn(share));
   }
   static int64_t dimOf(const Share &share) {
     return std::get<Parts>(share).dim;
   }
 
-  Value apply(const PlannedStep &step, Value value) {
-    Location loc = reshard.getLoc();
+  /// The type of what a collective makes of a value.
+  static RankedTensorType resultOf(const Step &step, Value value,
+                                   int64_t ranks) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    if (std::holds_alternative<Parts>(step.from))
+      shape[dimOf(step.from)] *= ranks;
+    if (std::holds_alternative<Parts>(step.to))
+      shape[dimOf(step.to)] /= ranks;
+    return type.clone(shape);
+  }
+
+  /// The cut of a side of a step that lists sizes, or null.
+  static const Cut *sizesOf(const Share &share) {
+    const Parts *parts = std::get_if<Parts>(&share);
+    return parts && isBySizes(parts->cuts) ? &parts->cuts.front() : nullptr;
+  }
+
+  Value apply(const Step &step, Value value) {
     ArrayAttr axes = axesOf(step);
     // A group of one rank has everything where it is wanted.
     if (groupSize(mesh, axes) == 1)
       return value;
-    auto type = cast<RankedTensorType>(value.getType())
-                    .clone(localShape(step.after, shape, 0));
+    Location loc = reshard.getLoc();
+    if (const Cut *cut = sizesOf(step.to))
+      value = withRoom(builder, loc, value, dimOf(step.to), *cut);
+    value = collective(step, value, axes);
+    if (const Cut *cut = sizesOf(step.from))
+      value = withoutRoom(builder, loc, value, dimOf(step.from), *cut);
+    return value;
+  }
+
+  Value collective(const Step &step, Value value, ArrayAttr axes) {
+    Location loc = reshard.getLoc();
+    RankedTensorType type = resultOf(step, value, groupSize(mesh, axes));
     switch (step.kind()) {
     case Step::Kind::AllToAll:
       return allToAll(step, value, type, axes);
@@ -196,9 +231,8 @@ private:
           {static_cast<int64_t>(repeat.getUnit())});
     }
     auto unlessContiguous = [&](const Share &share) {
-      return jointCut(std::get<Parts>(share).cuts).order == Order()
-                 ? ArrayAttr()
-                 : cutsOf(share);
+      return jointCut(cutsIn(share)).order == Order() ? ArrayAttr()
+                                                      : cutsOf(share);
     };
     return AllToAllOp::create(builder, reshard.getLoc(), TypeRange{type},
                               ValueRange{value}, mesh, axes,

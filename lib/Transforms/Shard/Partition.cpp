@@ -143,7 +143,8 @@ LogicalResult checkServed(CutSequence &sequence) {
   if (window && window.getWindowRows() == 0)
     return success();
   std::vector<Cut> cuts = realCuts(sequence);
-  if (!cuts.empty() && !sequence.op.canRunOn(cuts))
+  // In parts that have room for more than they hold nobody knows who is next.
+  if (!cuts.empty() && (isBySizes(cuts) || !sequence.op.canRunOn(cuts)))
     return refuseOrder(sequence);
   if (isa<PlacedOpInterface>(op))
     return success();

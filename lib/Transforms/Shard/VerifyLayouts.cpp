@@ -36,7 +36,7 @@ public:
     if (failed(found))
       return failure();
     rule = *found;
-    if (failed(collect()) || failed(noAxisTwice()))
+    if (failed(collect()) || failed(noAxisTwice()) || failed(noSumsOfRoom()))
       return failure();
     return success(succeeded(correspond()) && succeeded(partialSums()));
   }
@@ -134,6 +134,18 @@ private:
           return op->emitOpError("verify_c5: axis \"")
                  << mesh.toMesh().axes[cut.axis].name
                  << "\" cuts two dimensions that do not correspond";
+    return success();
+  }
+
+  /// What parts only have room for must not be added up.
+  LogicalResult noSumsOfRoom() {
+    for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors))
+      if (isBySizes(factorCuts) && rule.isSummed(factor))
+        return op->emitOpError("verify_c7: adds up over a dimension that axis "
+                               "\"")
+               << mesh.toMesh().axes[factorCuts[0].axis].name
+               << "\" cuts by sizes, where parts have room for more than they "
+                  "hold; reshard the operands to another order first";
     return success();
   }
 

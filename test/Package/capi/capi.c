@@ -58,7 +58,8 @@ static MlirAttribute makeMesh(MlirContext context) {
 }
 
 static void tryLayout(MlirContext context, MlirAttribute mesh) {
-  CpCut cuts[] = {{1, 0, CP_ORDER_ZIGZAG, 1}, {2, 1, CP_ORDER_CONTIGUOUS, 64}};
+  CpCut cuts[] = {{1, 0, CP_ORDER_ZIGZAG, 1, NULL},
+                  {2, 1, CP_ORDER_CONTIGUOUS, 64, NULL}};
   MlirAttribute layout = cpLayoutAttrGet(mesh, 3, 2, cuts, 0, NULL);
   expect(cpAttributeIsALayout(layout), "a layout is a layout");
   expect(cpLayoutAttrGetRank(layout) == 3, "three dimensions");
@@ -75,6 +76,19 @@ static void tryLayout(MlirContext context, MlirAttribute mesh) {
              cpLayoutAttrGetPartial(partial, 0) == 1,
          "a sum over u is open");
 
+  int64_t unlike[] = {20, 44};
+  CpCut given = {1, 0, CP_ORDER_SIZES, 1, unlike};
+  MlirAttribute bySizes = cpLayoutAttrGet(mesh, 3, 1, &given, 0, NULL);
+  CpCut got = cpLayoutAttrGetCut(bySizes, 0);
+  expect(got.order == CP_ORDER_SIZES && got.sizes[0] == 20 &&
+             got.sizes[1] == 44 && cut.sizes == NULL,
+         "a cut by sizes has them, others none");
+  expect(cpLayoutAttrGetIndices(bySizes, 1, 64, 7, NULL) == 44,
+         "the last rank holds 44 of 64");
+  given.sizes = NULL;
+  expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 1, &given, 0, NULL)),
+         "none at all give no layout");
+
   int64_t shape[] = {1, 64, 512};
   MlirType type =
       mlirRankedTensorTypeGet(3, shape, mlirF32TypeGet(context), layout);
@@ -85,14 +99,14 @@ static void tryLayout(MlirContext context, MlirAttribute mesh) {
          "a rank's part is 1 x 32 x 128");
   expect(mlirAttributeIsNull(cpLayoutAttrOf(local)), "no layout is left");
 
-  CpCut outside = {3, 0, CP_ORDER_CONTIGUOUS, 1};
+  CpCut outside = {3, 0, CP_ORDER_CONTIGUOUS, 1, NULL};
   expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 1, &outside, 0, NULL)),
          "a fourth dimension gives no layout");
-  CpCut twice[] = {{0, 0, CP_ORDER_CONTIGUOUS, 1},
-                   {1, 0, CP_ORDER_CONTIGUOUS, 1}};
+  CpCut twice[] = {{0, 0, CP_ORDER_CONTIGUOUS, 1, NULL},
+                   {1, 0, CP_ORDER_CONTIGUOUS, 1, NULL}};
   expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 2, twice, 0, NULL)),
          "an axis used twice gives no layout");
-  CpCut beyond = {0, (intptr_t)1 << 32, CP_ORDER_CONTIGUOUS, 1};
+  CpCut beyond = {0, (intptr_t)1 << 32, CP_ORDER_CONTIGUOUS, 1, NULL};
   int64_t beyondToo = INT64_MIN;
   expect(
       mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 1, &beyond, 0, NULL)) &&
@@ -112,7 +126,7 @@ static void tryBridge(MlirContext context) {
   expect(mlirStringRefEqual(cpMeshAttrGetAxisName(both, 1), ref("dp/1")),
          "the parts of an axis have its name");
 
-  CpCut batch = {0, 0, CP_ORDER_CONTIGUOUS, 1};
+  CpCut batch = {0, 0, CP_ORDER_CONTIGUOUS, 1, NULL};
   MlirAttribute from = cpLayoutAttrGet(meshes[0], 2, 1, &batch, 0, NULL),
                 to = cpLayoutAttrGet(meshes[1], 2, 1, &batch, 0, NULL);
   expect(cpLayoutAttrGetNumParts(from, 0) == 4 &&
@@ -137,7 +151,7 @@ static void tryBridge(MlirContext context) {
              mlirAttributeEqual(cpLayoutAttrGetMesh(refined), both),
          "two axes cut the batch");
 
-  CpCut zigzag = {0, 0, CP_ORDER_ZIGZAG, 1};
+  CpCut zigzag = {0, 0, CP_ORDER_ZIGZAG, 1, NULL};
   expect(mlirAttributeIsNull(cpLayoutAttrRefine(
              cpLayoutAttrGet(meshes[0], 2, 1, &zigzag, 0, NULL), 2, meshes)),
          "two axes make no zigzag");
