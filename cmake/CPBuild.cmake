@@ -92,6 +92,14 @@ function(cp_precompile_headers target)
   endif()
 endfunction()
 
+# cp_unite(<target>): with CP_UNITY its files are compiled six by six.
+function(cp_unite target)
+  if(CP_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON
+      UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
 # cp_add_compiler_library(<name> sources...): a library over libMLIR.so. MLIR is
 # linked as one shared library, so that every library of a process has the same
 # TypeIDs. Where its headers are, the package finds out anew.
@@ -104,7 +112,14 @@ function(cp_add_compiler_library name)
   target_link_libraries(${name} PUBLIC MLIR LLVM)
   add_dependencies(${name} CPTableGen)
   cp_precompile_headers(${name})
+  cp_unite(${name})
   cp_export(${name})
+endfunction()
+
+# cp_compile_alone(<file>...): also with CP_UNITY, since these have names that
+# others have too, or take long by themselves.
+function(cp_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # The archives alone: their targets bring compressors and a solver along.

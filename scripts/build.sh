@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Configures and builds a preset (default: release), after setup.
 # usage: scripts/build.sh [PRESET] [TARGET...]
+# With CP_UNITY=ON in the environment from nothing in less time (see CMakeLists.txt).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh
@@ -10,5 +11,5 @@ preset=${1:-release}
 launcher="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
 cmake --preset "$preset" \
   "-DCMAKE_C_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" \
-  >/dev/null
+  ${CP_UNITY:+"-DCP_UNITY=$CP_UNITY"} >/dev/null
 cmake --build --preset "$preset" ${1:+--target "$@"}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   scripts/test.sh          the everyday suite: unit tests, lit, executed tests,
-#                            and the parts without LLVM under sanitizers
+#                            and the parts without LLVM under sanitizers; what
+#                            these have run of messages not again without them
 #   scripts/test.sh --quick  without the sanitizers
 #   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, all of
 #                            it under address and undefined sanitizers, with every
@@ -60,14 +61,14 @@ run_delays() { # seeds
       { printf "seed DRAWN\n%s\n" "$said"; exit 1; }' "$moving"
 }
 
-sanitized_parts() { # preset, kernel tests
-  echo "== $1: layout, runtime, kernels, model data"
-  scripts/build.sh "$1" "${plain_tests[@]}"
+sanitized_parts() { # preset, tests...
+  echo "== $1: ${*:2}"
+  scripts/build.sh "$@"
   local test
-  for test in "${plain_tests[@]}"; do
+  for test in "${@:2}"; do
     # Tests of the runtime measure deadlines, and want the machine for themselves.
     if [[ $test == CPKernelTests ]]; then
-      run_parts "build${preset_dir[$1]}/bin/$test" "--gtest_filter=$2"
+      run_parts "build${preset_dir[$1]}/bin/$test"
     else
       "build${preset_dir[$1]}/bin/$test" --gtest_brief=1
     fi
@@ -138,16 +139,16 @@ case $mode in
   CP_OPT_CHECK_IR_ROUNDTRIP=1 \
     ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 \
     stage "tests of the asan build" run_suite asan
-  stage "races" sanitized_parts tsan '*'
+  stage "races" sanitized_parts tsan "${plain_tests[@]}"
   stage "properties" run_properties 10000
   stage "fuzz targets" scripts/fuzz.sh 60
   ;;
 everyday)
-  stage "sanitizers" sanitized_parts asan '*'
-  # A race is not of an element type, and AttentionTiles has no threads: the rest
-  # is in --long.
-  stage "races" sanitized_parts tsan '*-*/1.*:*/2.*:AttentionTiles.*'
-  stage "tests of the release build" run_suite release
+  stage "sanitizers" sanitized_parts asan "${plain_tests[@]}"
+  # What has threads of its own, and kernels' teams; the kernels are in --long.
+  stage "races" sanitized_parts tsan CPRuntimeTests
+  # Ranks that send messages have been tested with the sanitizers.
+  stage "tests of the release build" run_suite release -E '^Messages\.'
   ;;
 *)
   sed -n '2,15p' "$0" >&2

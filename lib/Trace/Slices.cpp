@@ -17,12 +17,12 @@ namespace {
 
 /// Where a part stands in a larger tensor, and which of its dimensions have
 /// indices of their own rather than those of that tensor.
-struct Window {
+struct SliceBounds {
   SmallVector<int64_t> part, whole, offsets, steps;
   SmallVector<bool> isOwn;
 
   template <typename OpTy>
-  Window(OpTy op, ArrayRef<int64_t> part, ArrayRef<int64_t> whole)
+  SliceBounds(OpTy op, ArrayRef<int64_t> part, ArrayRef<int64_t> whole)
       : part(part), whole(whole), offsets(op.getStaticOffsets()),
         steps(op.getStaticStrides()), isOwn(part.size()) {}
 
@@ -56,7 +56,7 @@ struct Window {
 using OwnPlaces = std::optional<llvm::DenseMap<int64_t, int64_t>>;
 
 static OwnPlaces placesOnEachRank(const TracedValue &value, size_t dim,
-                                  int64_t ranks, const Window &window) {
+                                  int64_t ranks, const SliceBounds &window) {
   std::vector<int64_t> first;
   bool isSame = true;
   for (int64_t rank = 0; rank < ranks && isSame; ++rank) {
@@ -97,7 +97,7 @@ int64_t translated(int64_t word, const IdSpace &from, const IdSpace &to,
 
 /// The space of `source` with other sizes where dimensions are the part's own.
 /// Lengths of sequences stay where nothing is taken off.
-IdSpace spaceWith(const IdSpace &source, const Window &window,
+IdSpace spaceWith(const IdSpace &source, const SliceBounds &window,
                   ArrayRef<int64_t> ownSizes) {
   if (!window.hasOwn())
     return source;
@@ -135,7 +135,7 @@ void traceExtractSlice(OpTrace &trace, tensor::ExtractSliceOp slice) {
   TracedValue &value = trace.result(0);
   if (!source.space)
     return;
-  Window window(slice, value.shape, source.shape);
+  SliceBounds window(slice, value.shape, source.shape);
   SmallVector<OwnPlaces> places(value.shape.size());
   for (size_t dim = 0; dim < value.shape.size(); ++dim)
     if (value.shape[dim] != source.shape[dim] && !(source.hasRows && dim < 2)) {
@@ -175,7 +175,7 @@ void traceInsertSlice(OpTrace &trace, tensor::InsertSliceOp slice) {
   TracedValue &value = trace.result(0);
   if (source.isConstant() && dest.isConstant())
     return;
-  Window window(slice, source.shape, value.shape);
+  SliceBounds window(slice, source.shape, value.shape);
   for (size_t dim = 0; source.space && dim < value.shape.size(); ++dim)
     window.isOwn[dim] = source.shape[dim] != value.shape[dim] &&
                         source.space->wholeSize(dim) == source.shape[dim];

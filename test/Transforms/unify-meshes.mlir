@@ -18,7 +18,7 @@
 // RANK-SAME: %[[X:.*]]: tensor<2x6xf32>
 // RANK-NEXT: cp.all_gather %[[X]] over ["dp/1"] of #{{.*}} {dim = 0 : i64} : tensor<2x6xf32> -> tensor<4x6xf32>
 // RANK-NEXT: return
-// REMARK: [Passed] unified | Category:mesh | Function=fan_in | mesh="dp/0=2,dp/1=2,tp=2", meshes="dp=4,tp=2; dp=2,tp=4"
+// REMARK: [Passed] unified | Category:mesh | Function=fan_in | axes="dp of dp=4,tp=2: dp/0, dp/1; dp of dp=2,tp=4: dp/0; tp of dp=2,tp=4: dp/1, tp", mesh="dp/0=2,dp/1=2,tp=2", meshes="dp=4,tp=2; dp=2,tp=4"
 func.func @fan_in(%x: tensor<8x6xf32, #many>) -> tensor<8x6xf32, #few>
     attributes {cp.view = "global"} {
   %0 = cp.reshard %x : tensor<8x6xf32, #many> to tensor<8x6xf32, #few>

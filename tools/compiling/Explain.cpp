@@ -141,12 +141,20 @@ void printUse(const MemoryNeed &memory, llvm::raw_ostream &os) {
       kinds.size() + 1, os);
 }
 
-/// Which meshes the function's parts are on, and which one has their axes.
+/// Which meshes the function's parts are on, which one has their axes, and what
+/// these are called there.
 void printMeshes(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {
-  for (const Decision &decision : decisions)
-    if (decision.category == "mesh")
-      os << "meshes " << decision.text("meshes") << "\n  on one, "
-         << decision.text("mesh") << "\n\n";
+  for (const Decision &decision : decisions) {
+    if (decision.category != "mesh")
+      continue;
+    os << "meshes " << decision.text("meshes") << "\n  on one, "
+       << decision.text("mesh") << "\n";
+    std::string axes = decision.text("axes");
+    for (llvm::StringRef axis : llvm::split(axes, "; "))
+      if (!axis.empty())
+        os << "  " << axis << "\n";
+    os << "\n";
+  }
 }
 
 void printMemory(llvm::ArrayRef<Decision> decisions, llvm::raw_ostream &os) {

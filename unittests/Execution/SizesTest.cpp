@@ -121,7 +121,7 @@ Side evenly(const Shape &shape, int64_t dim, int64_t ranks) {
 }
 
 /// A tensor that goes from one way of being cut to another, or is put together.
-struct Case {
+struct Exchanged {
   Shape shape;
   Side from, to;
 };
@@ -130,7 +130,7 @@ struct Case {
 /// and a result in which all ranks' parts are stacked.
 class Stack {
 public:
-  Stack(int64_t ranks, std::vector<Case> cases)
+  Stack(int64_t ranks, std::vector<Exchanged> cases)
       : ranks(ranks), cases(std::move(cases)) {}
 
   std::string text() const {
@@ -163,7 +163,7 @@ public:
   /// Each rank's parts, by the definition.
   std::vector<HostTensor> inputs() const {
     std::vector<HostTensor> tensors;
-    for (const Case &each : cases) {
+    for (const Exchanged &each : cases) {
       Array whole = wholeOf(each);
       Values all;
       for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -204,7 +204,7 @@ public:
   }
 
 private:
-  Array wholeOf(const Case &each) const {
+  Array wholeOf(const Exchanged &each) const {
     return draw(each.shape, uint64_t(&each - cases.data()) + 1);
   }
   static Array heldBy(const Array &whole, const Side &side, int64_t rank) {
@@ -215,7 +215,7 @@ private:
       first += side.sizes[before];
     return piece(whole, side.dim, first, side.sizes[rank]);
   }
-  static Shape part(const Side &side, const Case &each) {
+  static Shape part(const Side &side, const Exchanged &each) {
     return side.local(each.shape);
   }
   Shape stackedShape(Shape part) const {
@@ -247,10 +247,10 @@ private:
   }
 
   int64_t ranks;
-  std::vector<Case> cases;
+  std::vector<Exchanged> cases;
 };
 
-void runAll(int64_t ranks, std::vector<Case> cases) {
+void runAll(int64_t ranks, std::vector<Exchanged> cases) {
   Stack stack(ranks, std::move(cases));
   OwningOpRef<ModuleOp> module = parse(stack.text());
   ASSERT_TRUE(module) << stack.text();
@@ -283,7 +283,7 @@ TEST(SizesTest, AllToAllOfAnyTwoDimensions) {
     for (size_t rank : {2, 3, 4, 5})
       for (bool fromDivides : {true, false})
         for (bool toDivides : {true, false}) {
-          std::vector<Case> cases;
+          std::vector<Exchanged> cases;
           for (int64_t from = 0; from < int64_t(rank); ++from)
             for (int64_t to = 0; to < int64_t(rank); ++to)
               if (from != to) {
@@ -302,7 +302,7 @@ TEST(SizesTest, AllToAllOfAnyTwoDimensions) {
 TEST(SizesTest, SplitsAndGathersAlongAnyDimension) {
   for (int64_t ranks : {2, 3, 4})
     for (size_t rank : {1, 2, 3, 4, 5}) {
-      std::vector<Case> cases;
+      std::vector<Exchanged> cases;
       for (int64_t dim = 0; dim < int64_t(rank); ++dim) {
         Shape shape(rank, 2);
         shape[dim] = 2 * ranks - 1;
@@ -316,7 +316,7 @@ TEST(SizesTest, SplitsAndGathersAlongAnyDimension) {
 /// Fewer elements than ranks, none at all, parts that are empty or hold
 /// everything, and the same dimension in other sizes.
 TEST(SizesTest, AnySizesAtAll) {
-  std::vector<Case> cases = {
+  std::vector<Exchanged> cases = {
       {{2, 5}, evenly({2, 5}, 0, 3), evenly({2, 5}, 1, 3)},
       {{1, 1}, evenly({1, 1}, 0, 3), evenly({1, 1}, 1, 3)},
       {{0, 5}, evenly({0, 5}, 0, 3), evenly({0, 5}, 1, 3)},

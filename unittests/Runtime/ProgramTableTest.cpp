@@ -200,8 +200,8 @@ TEST(ProgramTable, InterfacesThatRun) {
   program.abi_minor = CPRT_PROGRAM_ABI_MINOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
             CPRT_UNSUPPORTED);
-  EXPECT_THAT(message, HasSubstr("the program is of interface 1.4, and this "
-                                 "runtime runs 1.0 to 1.3"));
+  EXPECT_THAT(message, HasSubstr("the program is of interface 1.5, and this "
+                                 "runtime runs 1.0 to 1.4"));
   program.abi_minor = 0;
   program.abi_major = CPRT_PROGRAM_ABI_MAJOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),

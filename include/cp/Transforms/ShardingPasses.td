@@ -177,7 +177,9 @@ def UnifyMeshes : Pass<"cp-unify-meshes", "::mlir::ModuleOp"> {
     `cp-assign-layouts` does the same with its options' mesh as the first. Functions
     of one mesh stay as they are.
 
-    A remark `unified` of category `mesh` says which meshes became which.
+    A remark `unified` of category `mesh` says which meshes became which, and which
+    axes are found under other names (`tp of dp=2,tp=4: tp/0, tp/1`); so does
+    `cp-run --explain`.
 
     Constraints:
     - unify_c1: the meshes have as many ranks, of the distances of neighbours on any

@@ -80,17 +80,18 @@ FailureOr<PaddedFactors> PaddedShapes::factorsOf(Operation *op) const {
 }
 
 /// Whether it is made of nothing but what is.
-static bool isFree(Operation *op) {
+static bool isMadeOfNothing(Operation *op) {
   return op && isMemoryEffectFree(op) &&
          llvm::all_of(op->getOperands(), [](Value operand) {
-           return isFree(operand.getDefiningOp());
+           return isMadeOfNothing(operand.getDefiningOp());
          });
 }
 
 /// Gives an operand that is made of nothing a copy of its own.
 void PaddedShapes::own(OpOperand &operand) {
   Operation *op = operand.get().getDefiningOp();
-  if (!isFree(op) || operand.get().hasOneUse() || isPadded(operand.get()))
+  if (!isMadeOfNothing(op) || operand.get().hasOneUse() ||
+      isPadded(operand.get()))
     return;
   OpBuilder builder(op);
   Operation *copy = builder.clone(*op);

@@ -146,7 +146,24 @@ private:
       return;
     auto texts = llvm::map_range(meshes, meshText);
     remark << remark::metric("meshes", llvm::join(texts, "; "))
-           << remark::metric("mesh", meshText(refinement->mesh));
+           << remark::metric("mesh", meshText(refinement->mesh))
+           << remark::metric("axes", axesText());
+  }
+
+  /// "tp of dp=2,tp=4: tp/0, tp/1; cp of dp=2,cp=2,tp=2: tp/0", what is found
+  /// under another name.
+  std::string axesText() const {
+    SmallVector<std::string> found;
+    for (auto [mesh, parts] : llvm::zip_equal(meshes, refinement->parts))
+      for (auto [axis, own] : llvm::zip_equal(mesh.axes, parts)) {
+        auto nameOf = [&](int part) {
+          return refinement->mesh.axes[part].name;
+        };
+        std::string names = llvm::join(llvm::map_range(own, nameOf), ", ");
+        if (!own.empty() && names != axis.name)
+          found.push_back(axis.name + " of " + meshText(mesh) + ": " + names);
+      }
+    return llvm::join(found, "; ");
   }
 
   FunctionOpInterface function;
