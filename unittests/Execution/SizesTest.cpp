@@ -376,4 +376,35 @@ TEST(SizesTest, ArgumentsAndResultsComeInThem) {
   }
 }
 
+/// Ranks add up what they hold, and not what they have room for: exp(0) is 1.
+TEST(SizesTest, SumsOverThem) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    #given = #cp.layout<#cp.mesh<"cp" = 3>, [{"cp" sizes [4, 0, 7]}]>
+    func.func @main(%x: tensor<11xf32, #given> {cp.name = "x"})
+        -> tensor<f32> {
+      %0 = math.exp %x : tensor<11xf32, #given>
+      %zero = arith.constant 0.0 : f32
+      %empty = tensor.empty() : tensor<f32>
+      %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>)
+          -> tensor<f32>
+      %1 = linalg.reduce { arith.addf } ins(%0 : tensor<11xf32, #given>)
+          outs(%start : tensor<f32>) dimensions = [0]
+      return %1 : tensor<f32>
+    })");
+  ASSERT_TRUE(module);
+  std::unique_ptr<Program> program =
+      test::compile(*module, {"sequence", "chain", 3});
+  ASSERT_TRUE(program);
+  Values x(11);
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = float(i) / 8 - 1;
+    sum += std::exp(double(x[i]));
+  }
+  RunResult result =
+      runOrFail(*program, {floats({11}, x)}, CPRT_KERNELS_REFERENCE);
+  ASSERT_EQ(result.outputs.size(), 1u);
+  EXPECT_NEAR(result.outputs[0].asDoubles()[0], sum, 1e-5);
+}
+
 } // namespace

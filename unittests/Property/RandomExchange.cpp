@@ -89,6 +89,30 @@ public:
     return names;
   }
 
+  /// Ends of drawn documents, for each of so many rows of this length: none,
+  /// some or empty ones, and the tail as one more. Returns the operand.
+  std::string documents(Dice &dice, int64_t rows, int64_t length) {
+    int64_t count = dice.between(0, 4);
+    std::string lists;
+    for (int64_t row = 0; row < rows; ++row) {
+      Shape ends = {0};
+      for (int64_t i = 0; i < count; ++i)
+        ends.push_back(dice.between(ends.back(), length));
+      ends.push_back(length);
+      lists +=
+          (row ? ", [" : "[") +
+          llvm::join(llvm::map_range(
+                         ends, [](int64_t i) { return std::to_string(i); }),
+                     ", ") +
+          "]";
+    }
+    std::string type = "tensor<" + std::to_string(rows) + "x" +
+                       std::to_string(count + 2) + "xi32>";
+    constants +=
+        "  %cu = arith.constant dense<[" + lists + "]> : " + type + "\n";
+    return " documents(%cu : " + type + ")";
+  }
+
   /// `op` gives %y, or %y#0 and so on; `wanted` are the results to return.
   RandomMap finish(const std::string &name, const std::string &op,
                    const std::vector<Shape> &results,
@@ -105,7 +129,7 @@ public:
               groupsOf(shape) + " : " + stacked(shape) + " into " +
               typeOf(shape) + "\n";
     }
-    body += "  %y" +
+    body += constants + "  %y" +
             (results.size() > 1 ? ":" + std::to_string(results.size()) : "") +
             " = " + op + "\n";
     for (size_t i : wanted) {
@@ -153,6 +177,7 @@ private:
 
   const Group &group;
   std::vector<Shape> arguments;
+  std::string constants;
   RandomMap map;
 };
 
@@ -233,18 +258,24 @@ RandomMap drawAllToAll(Dice &dice, const Group &group) {
                         results);
 }
 
-/// Of one axis, the first of the group.
+/// Of one axis, the first of the group; a quarter of them to or from an order
+/// per document.
 RandomMap drawReorder(Dice &dice, Group group) {
   group.axes.resize(1);
+  int64_t ranks = group.axes[0] == "a" ? group.a : group.b;
   Shape shape = {3, 4 * dice.between(1, 3)};
-  std::string from = drawOrder(dice), to = drawOrder(dice);
+  std::string from = drawOrder(dice), to = drawOrder(dice), documents;
   if (from == to)
     to = from.empty() ? " zigzag" : "";
   Stacked program(group);
+  if (dice.chance(0.25)) {
+    (dice.chance(0.5) ? from : to) = " zigzag_per_document";
+    documents = program.documents(dice, shape[0], shape[1] * ranks);
+  }
   std::string x = program.argument(shape);
-  return program.finish("reorder",
-                        "cp.reorder " + x + " from " + group.cuts(from) +
-                            " to " + group.cuts(to) +
+  return program.finish(documents.empty() ? "reorder" : "reorder documents",
+                        "cp.reorder " + x + documents + " from " +
+                            group.cuts(from) + " to " + group.cuts(to) +
                             " of #mesh {dim = 1} : " + typeOf(shape),
                         {shape});
 }
