@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   scripts/test.sh          the everyday suite: unit tests, lit, executed tests,
-#                            and the parts without LLVM under sanitizers; what
-#                            these have run of messages not again without them
+#                            and the layout algebra and the runtime under
+#                            sanitizers; what these have run of messages not again
+#                            without them
 #   scripts/test.sh --quick  without the sanitizers
 #   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, all of
 #                            it under address and undefined sanitizers, with every
@@ -144,8 +145,8 @@ case $mode in
   stage "fuzz targets" scripts/fuzz.sh 60
   ;;
 everyday)
-  stage "sanitizers" sanitized_parts asan "${plain_tests[@]}"
-  # What has threads of its own, and kernels' teams; the kernels are in --long.
+  # The kernels, which take as long as all of these, are in --long.
+  stage "sanitizers" sanitized_parts asan CPLayoutTests CPRuntimeTests CPModelTests
   stage "races" sanitized_parts tsan CPRuntimeTests
   # Ranks that send messages have been tested with the sanitizers.
   stage "tests of the release build" run_suite release -E '^Messages\.'
