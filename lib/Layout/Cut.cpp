@@ -9,6 +9,7 @@
 
 #include "cp/Layout/Saturating.h"
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <limits>
@@ -89,9 +90,15 @@ static std::optional<std::string> checkSizes(const Cut &cut,
     if (size < 0)
       return begin + "sizes of at least 0, got " + std::to_string(size) +
              "; a rank that holds nothing has a size of 0";
-  if (sumOfSizes(cut) == std::numeric_limits<int64_t>::max())
-    return begin + "sizes whose sum is below 2^63 - 1, got more; list those of "
-                   "the dimension";
+  // As many rooms of the largest are what collectives move.
+  int64_t largest = *std::max_element(cut.sizes.begin(), cut.sizes.end());
+  if (multiplySaturating(largest, int64_t(cut.sizes.size())) ==
+      std::numeric_limits<int64_t>::max())
+    return begin +
+           "sizes of which so many of the largest are below 2^63 - 1, "
+           "got " +
+           std::to_string(cut.sizes.size()) + " with one of " +
+           std::to_string(largest) + "; list those of the dimension";
   return std::nullopt;
 }
 

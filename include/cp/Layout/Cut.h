@@ -95,8 +95,9 @@ bool samePlaces(const Cut &a, const Cut &b);
 ///   layout_c3  a unit below 1, or of 2^63 - 1
 ///   layout_c7  an order that is none of the enumeration
 ///   layout_c8  a unit other than 1 of an order per document
-///   layout_c9  no size, one below 0, too many in all or a unit other than 1 in
-///              the order of sizes; sizes in another
+///   layout_c9  no size, one below 0, one that 64 bits do not hold as often as
+///              there are sizes, or a unit other than 1 in the order of sizes;
+///              sizes in another
 std::optional<std::string> check(const Cut &cut, const std::string &place);
 
 /// The cut by which each of so many ranks holds as many elements as any other,
