@@ -96,8 +96,13 @@ if [[ $mode == --delays=* ]]; then
   run_delays "${mode#--delays=}"
   exit
 fi
-# What reads the sources needs no more than what is generated, which this has all of.
-[[ $mode == --long ]] && targets=(CPPropertyTests) || targets=()
+# What reads the sources needs no more than what is generated, which this has all of,
+# and each file by itself.
+targets=()
+if [[ $mode == --long ]]; then
+  export CP_UNITY=OFF
+  targets=(CPPropertyTests)
+fi
 scripts/build.sh release "${targets[@]}"
 # What fails is told at once and again at the end: what comes behind it may say
 # more, and took hours to come to.
