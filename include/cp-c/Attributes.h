@@ -102,8 +102,8 @@ MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetPartial(MlirAttribute layout,
 
 /// The same layout, whose mesh is one of `numMeshes`, on their refinement. Null
 /// for null and where there is no refinement, as above, and after an error
-/// where its mesh is none of them or a zigzag cut is over an axis that has
-/// several parts.
+/// where its mesh is none of them or a cut in zigzag order or by sizes is over
+/// an axis that has several parts.
 MLIR_CAPI_EXPORTED MlirAttribute cpLayoutAttrRefine(
     MlirAttribute layout, intptr_t numMeshes, const MlirAttribute *meshes);
 

@@ -138,6 +138,10 @@ int64_t cp::sumOfSizes(const Cut &cut) {
 
 std::string cp::orderText(const Cut &cut) {
   std::string text = orderName(cut.order);
+  for (size_t i = 0; i < cut.sizes.size(); ++i)
+    text += (i == 0 ? " [" : ", ") + std::to_string(cut.sizes[i]);
+  if (!cut.sizes.empty())
+    text += "]";
   if (unitPlaces(cut) && cut.unit != 1)
     text += ":" + std::to_string(cut.unit);
   return text;

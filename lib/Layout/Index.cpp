@@ -13,11 +13,13 @@ using namespace cp;
 
 int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank, int64_t local) {
-  // By sizes there is one cut alone, and more room than elements.
+  // Such a cut is alone, and leaves room that may hold nothing.
   if (isBySizes(cuts)) {
     int64_t position = mesh.coordinate(rank, cuts[0].axis);
     if (local >= cuts[0].sizes[size_t(position)])
       return size;
+    return runsOf(cuts[0], mesh.axes[cuts[0].axis].size, position, size)
+        .globalOf(local);
   }
   int64_t length = paddedSize(mesh, cuts, size);
   for (const Cut &cut : cuts)

@@ -142,8 +142,8 @@ std::optional<Refinement> cp::refine(const std::vector<Mesh> &meshes,
   return std::nullopt;
 }
 
-static std::string splitsZigzag(const Refinement &refinement, size_t which,
-                                const Cut &cut) {
+static std::string splitsOrder(const Refinement &refinement, size_t which,
+                               const Cut &cut) {
   const Mesh &mesh = refinement.meshes[which];
   return std::string("refine_c3: a ") + orderName(cut.order) +
          " cut over axis \"" + mesh.axes[cut.axis].name + "\" of '" +
@@ -162,7 +162,7 @@ static std::optional<std::string> appendParts(const Refinement &refinement,
   bool isByRank =
       cut.order == Order::Zigzag || isPerDocument(cut) || isBySizes(cut);
   if (isByRank && parts.size() > 1)
-    return splitsZigzag(refinement, which, cut);
+    return splitsOrder(refinement, which, cut);
   auto major = std::ptrdiff_t(result.size());
   int64_t unit = cut.unit;
   for (size_t i = parts.size(); i-- > 0;) {

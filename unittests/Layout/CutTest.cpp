@@ -49,6 +49,7 @@ TEST(Cut, orderText) {
   EXPECT_EQ(orderText({0, zigzag, 1}), "zigzag");
   EXPECT_EQ(orderText({0, striped, 1}), "striped");
   EXPECT_EQ(orderText({0, striped, 2}), "striped:2");
+  EXPECT_EQ(orderText(bySizes(0, {4, 7})), "sizes [4, 7]");
 }
 
 TEST(Cut, parseOrder) {
@@ -60,7 +61,8 @@ TEST(Cut, parseOrder) {
   for (const char *other :
        {"", ":", "striped:", "striped:0", "striped:-1", "striped:2x",
         "striped:9223372036854775808", "striped:9223372036854775807",
-        "zigzag:2", "backward", "striped 2", "sizes", "sizes:2"})
+        "zigzag:2", "backward", "striped 2", "sizes", "sizes:2",
+        "sizes [4, 7]"})
     EXPECT_EQ(parseOrder(other), std::nullopt) << other;
 }
 

@@ -111,14 +111,14 @@ int64_t sumOfSizes(const Cut &cut);
 
 /// The order as options have it, with a unit that says where elements are.
 ///   contiguous : 2  "contiguous"
-///   zigzag          "zigzag"
+///   sizes [4, 7]    "sizes [4, 7]"
 ///   striped         "striped"
 ///   striped : 2     "striped:2"
 std::string orderText(const Cut &cut);
-/// Its inverse, of axis 0; nothing for another text.
+/// Its inverse, of axis 0; nothing for other texts, and those with sizes.
 ///   "striped:2"   striped : 2
 ///   "zigzag:2"    nothing
-///   "sizes"       nothing: a word has none
+///   "sizes [4, 7]"  nothing: no option has them
 ///   "striped:0"   nothing
 std::optional<Cut> parseOrder(const std::string &text);
 

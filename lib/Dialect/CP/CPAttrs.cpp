@@ -142,12 +142,9 @@ RankedTensorType LayoutAttr::getLocalType(RankedTensorType type) {
   LayoutAttr layout = of(type);
   if (!layout)
     return type;
-  SmallVector<int64_t> shape(type.getShape());
-  Layout value = layout.toLayout();
-  for (auto [size, cuts] : llvm::zip_equal(shape, value.dims))
-    for (const Cut &cut : cuts)
-      size = roomOf(cut, value.mesh.axes[cut.axis].size, size);
-  return RankedTensorType::get(shape, type.getElementType());
+  return RankedTensorType::get(
+      localShape(layout.toLayout(), type.getShape().vec()),
+      type.getElementType());
 }
 
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -47,16 +47,12 @@ struct ExtractSlice
     auto slice = cast<tensor::ExtractSliceOp>(op);
     // Which dimension is dropped does not show in a part's shape, so sizes are
     // those of the source's parts; its type is the last to become local.
-    SmallVector<int64_t> sizes(slice.getStaticSizes());
     RankedTensorType source = slice.getSourceType();
     LayoutAttr layout = LayoutAttr::of(source);
     if (!layout || LayoutAttr::of(slice.getType()))
       return;
-    Mesh mesh = layout.getMesh().toMesh();
-    for (auto [dim, cuts] : llvm::enumerate(layout.toLayout().dims))
-      for (const Cut &cut : cuts)
-        sizes[dim] = roomOf(cut, mesh.axes[cut.axis].size, sizes[dim]);
-    slice.setStaticSizes(sizes);
+    slice.setStaticSizes(
+        localShape(layout.toLayout(), slice.getStaticSizes().vec()));
   }
 };
 
