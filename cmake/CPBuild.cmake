@@ -92,6 +92,17 @@ function(cp_precompile_headers target)
   endif()
 endfunction()
 
+# cp_precompile_test_headers(<target>): what a test without MLIR is mostly made of.
+function(cp_precompile_test_headers target)
+  if(NOT CP_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  set(headers gtest/gtest.h algorithm cmath functional random string thread vector)
+  list(TRANSFORM headers
+    REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+  target_precompile_headers(${target} PRIVATE ${headers})
+endfunction()
+
 # cp_unite(<target>): with CP_UNITY its files are compiled six by six.
 function(cp_unite target)
   if(CP_UNITY)

@@ -44,6 +44,15 @@ def rank_of(order, lengths):
         for number, token in enumerate(rests):
             ranks[token] = number * RANKS // len(rests)
         return lambda t: ranks[t]
+    if order == "contiguous_per_document":
+        # Blocks that are one longer follow each other from document to document.
+        ranks, turn = [], 0
+        for length in lengths:
+            block, longer = divmod(length, RANKS)
+            for rank in range(RANKS):
+                ranks += [rank] * (block + ((rank - turn) % RANKS < longer))
+            turn = (turn + longer) % RANKS
+        return lambda t: ranks[t]
     unit = int(order.partition(":")[2])
     return lambda t: t // unit % RANKS
 
@@ -61,7 +70,8 @@ def main():
     mixes = [lognormal(seed) for seed in range(20)]
     print("| order | one document | 64 of 2 048 | lognormal: mean, worst of 20 |")
     print("|---|---|---|---|")
-    for order in ("contiguous", "zigzag", "striped:512", "zigzag_per_document"):
+    for order in ("contiguous", "zigzag", "striped:512", "contiguous_per_document",
+                  "zigzag_per_document"):
         drawn = [imbalance(lengths, order) for lengths in mixes]
         print(f"| `{order}` | {imbalance([TOKENS], order):.2f} "
               f"| {imbalance([2048] * 64, order):.2f} "

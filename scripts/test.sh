@@ -100,7 +100,7 @@ fi
 # and each file by itself.
 targets=()
 if [[ $mode == --long ]]; then
-  export CP_UNITY=OFF
+  export CP_UNITY=OFF CP_PORTABLE_KERNELS=OFF
   targets=(CPPropertyTests)
 fi
 scripts/build.sh release "${targets[@]}"
@@ -150,7 +150,9 @@ case $mode in
   stage "fuzz targets" scripts/fuzz.sh 60
   ;;
 everyday)
-  # The kernels, which take as long as all of these, are in --long.
+  # The kernels, which take as long as all of these, are in --long. What they do
+  # with wide vectors is minutes of compiling there.
+  export CP_PORTABLE_KERNELS=ON
   stage "sanitizers" sanitized_parts asan CPLayoutTests CPRuntimeTests CPModelTests
   stage "races" sanitized_parts tsan CPRuntimeTests
   # Ranks that send messages have been tested with the sanitizers.

@@ -64,7 +64,9 @@ typedef enum CpOrder {
   /// Blocks r and 2R-1-r of 2R of each document of a packed row.
   CP_ORDER_ZIGZAG_PER_DOCUMENT = 3,
   /// Block r, of as many elements as `sizes` says.
-  CP_ORDER_SIZES = 4
+  CP_ORDER_SIZES = 4,
+  /// Block r of R of each document of a packed row.
+  CP_ORDER_CONTIGUOUS_PER_DOCUMENT = 5
 } CpOrder;
 
 /// One mesh axis that cuts one dimension. Runs of `unit` elements stay whole.

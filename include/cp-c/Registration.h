@@ -38,7 +38,8 @@ typedef struct CpShardPipelineOptions {
   /// The axes that cut the sequence, major to minor, such as "cp" or "ring,u".
   MlirStringRef axis;
   /// The order in which ranks hold the tokens: "contiguous", "zigzag",
-  /// "striped", "striped:UNIT" or "zigzag_per_document".
+  /// "striped", "striped:UNIT", "zigzag_per_document" or
+  /// "contiguous_per_document".
   MlirStringRef order;
   /// The axes that cut the batch, major to minor; by default there are none.
   MlirStringRef batch;

@@ -162,7 +162,7 @@ static constexpr size_t plainCount = sizeof plainEntries / sizeof *plainEntries;
 
 /// The best table this processor can run.
 static const fast::Table &fastTable() {
-#if defined(__x86_64__)
+#if defined(CP_WIDE_KERNELS)
   if (__builtin_cpu_supports("x86-64-v4") &&
       __builtin_cpu_supports("avx512bf16"))
     return fast::avx512Bf16Table();

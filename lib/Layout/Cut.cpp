@@ -26,6 +26,8 @@ const char *cp::orderName(Order order) {
     return "zigzag_per_document";
   case Order::Sizes:
     return "sizes";
+  case Order::ContiguousPerDocument:
+    return "contiguous_per_document";
   case Order::Contiguous:
     break;
   }
@@ -56,7 +58,7 @@ bool cp::samePlaces(const Cut &a, const Cut &b) {
   return placesOnly(a) == placesOnly(b);
 }
 
-/// "0 (contiguous), 1 (zigzag), ... or 3 (zigzag_per_document)"
+/// "0 (contiguous), 1 (zigzag), ... or 5 (contiguous_per_document)"
 static std::string allOrdersText() {
   std::string text;
   for (Order order : allOrders) {
@@ -164,23 +166,21 @@ std::optional<Cut> cp::parseOrder(const std::string &text) {
   return cut;
 }
 
-/// All above it are striped cuts'.
-static constexpr int64_t perDocumentWord = -1, sizesWord = -2;
+/// The orders behind the striped one, whose words have its unit, are counted
+/// the other way: -1, -2, ...
+static constexpr auto firstBehind = int64_t(Order::ZigzagPerDocument);
+static constexpr int64_t leastWord = firstBehind - std::size(allOrders);
 
 int64_t cp::orderWord(const Cut &cut) {
-  if (isPerDocument(cut))
-    return perDocumentWord;
-  if (isBySizes(cut))
-    return sizesWord;
-  return unitPlaces(cut) ? int64_t(cut.order) + (cut.unit - 1)
-                         : int64_t(cut.order);
+  auto order = int64_t(cut.order);
+  if (order >= firstBehind)
+    return firstBehind - 1 - order;
+  return unitPlaces(cut) ? order + (cut.unit - 1) : order;
 }
 
 Cut cp::cutOfWord(int64_t word, int axis) {
-  if (word == perDocumentWord)
-    return {axis, Order::ZigzagPerDocument, 1};
-  if (word == sizesWord)
-    return {axis, Order::Sizes, 1};
+  if (word >= leastWord && word < 0)
+    return {axis, Order(firstBehind - 1 - word), 1};
   if (word < int64_t(Order::Striped))
     return {axis, Order(word), 1};
   return {axis, Order::Striped, word - int64_t(Order::Striped) + 1};

@@ -46,16 +46,28 @@ static std::optional<std::string> claim(const Mesh &mesh, int axis,
   return std::nullopt;
 }
 
-/// Documents lie in rows, of which other cuts would leave pieces, and of parts
-/// of unlike sizes they would leave other pieces on each rank.
-static std::optional<std::string> checkAlone(const std::vector<Cut> &cuts,
-                                             const std::string &place) {
-  for (const Cut &cut : cuts)
-    if ((isPerDocument(cut) || isBySizes(cut)) && cuts.size() > 1)
-      return "layout_c8: " + place + ": expected the order " +
-             orderName(cut.order) + " alone in its dimension, got " +
+/// Documents lie in rows, of which cuts in front would leave pieces; and of
+/// parts of unlike sizes cuts would leave other pieces on each rank.
+static std::optional<std::string> checkCompany(const std::vector<Cut> &cuts,
+                                               const std::string &place) {
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    std::string begin = "layout_c8: " + place + ": expected the order " +
+                        orderName(cuts[i].order);
+    if (isBySizes(cuts[i]) && cuts.size() > 1)
+      return begin + " alone in its dimension, got " +
              std::to_string(cuts.size()) +
              " cuts; cut this dimension over one axis, and others over others";
+    if (isPerDocument(cuts[i]) && i > 0)
+      return begin + " in the first cut of its dimension, got it in number " +
+             std::to_string(i) +
+             "; let the axis that cuts documents come first, or use another "
+             "order";
+    if (isPerDocument(cuts[0]) && i > 0 && cuts[i].order != Order::Contiguous)
+      return "layout_c8: " + place +
+             ": expected contiguous cuts behind the order " +
+             orderName(cuts[0].order) + ", got " + orderName(cuts[i].order) +
+             "; leave that out";
+  }
   return std::nullopt;
 }
 
@@ -86,7 +98,7 @@ std::optional<std::string> cp::check(const Layout &layout) {
       if (auto error = checkNumberOfSizes(layout.mesh, cut, place))
         return error;
     }
-    if (auto error = checkAlone(layout.dims[dim], place))
+    if (auto error = checkCompany(layout.dims[dim], place))
       return error;
   }
   int previous = -1;

@@ -36,16 +36,41 @@ static bool hasTerms(const Layout &from, const Layout &to) {
   });
 }
 
-/// What only a Reorder makes or takes: with each dimension that is cut per
-/// document, and not as in `other`, in the order that `other` has over the
-/// axis, or else in contiguous order.
+/// Whether the major cut of a dimension is one per document, and not as the
+/// other layout has it: only a Reorder makes or takes it.
+static bool isReordered(const std::vector<Cut> &cuts,
+                        const std::vector<Cut> &other) {
+  return !cuts.empty() && isPerDocument(cuts[0]) &&
+         (other.empty() || !samePlaces(cuts[0], other[0]));
+}
+
+/// Such a dimension without the cuts behind, which a Reorder has not; as terms
+/// of a sum where `sums` are wanted over their axes.
+static Layout withoutMinorCuts(Layout layout, const Layout &other,
+                               const std::vector<int> &sums) {
+  for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
+    std::vector<Cut> &cuts = layout.dims[dim];
+    if (!isReordered(cuts, other.dims[dim]))
+      continue;
+    for (; cuts.size() > 1; cuts.pop_back())
+      if (int axis = cuts.back().axis;
+          std::binary_search(sums.begin(), sums.end(), axis))
+        layout.partial.push_back(axis);
+  }
+  std::sort(layout.partial.begin(), layout.partial.end());
+  return layout;
+}
+
+/// Such a dimension, of one cut, in the order that `other` has over the axis,
+/// or else in contiguous order.
 static Layout withoutDocuments(Layout layout, const Layout &other) {
   for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
     std::vector<Cut> &cuts = layout.dims[dim];
     const std::vector<Cut> &others = other.dims[dim];
-    if (cuts.size() != 1 || !isPerDocument(cuts[0]) || cuts == others)
+    if (!isReordered(cuts, others))
       continue;
-    bool isSameAxis = others.size() == 1 && others[0].axis == cuts[0].axis;
+    bool isSameAxis = !others.empty() && others[0].axis == cuts[0].axis &&
+                      !isBySizes(others[0]);
     cuts[0] = isSameAxis ? others[0] : Cut{cuts[0].axis};
   }
   return layout;
@@ -91,13 +116,24 @@ cp::plan(const Layout &from, const Layout &to,
   if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
       !hasTerms(from, to))
     return std::nullopt;
-  Layout first = withoutDocuments(from, to);
-  Layout last = withoutDocuments(to, from);
-  std::vector<PlannedStep> steps, between = planSteps(first, last, shape);
-  addReorders(steps, from, first);
-  steps.insert(steps.end(), std::make_move_iterator(between.begin()),
-               std::make_move_iterator(between.end()));
-  addReorders(steps, last, to);
+  // From and to what reorders take and make, and between what they do.
+  Layout taken = withoutMinorCuts(from, to, to.partial);
+  Layout first = withoutDocuments(taken, to);
+  Layout made = withoutMinorCuts(to, first, {});
+  Layout last = withoutDocuments(made, first);
+  std::vector<PlannedStep> steps;
+  auto add = [&](const Layout &before, const Layout &after) {
+    if (before == after)
+      return;
+    std::vector<PlannedStep> more = planSteps(before, after, shape);
+    steps.insert(steps.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+  };
+  add(from, taken);
+  addReorders(steps, taken, first);
+  add(first, last);
+  addReorders(steps, last, made);
+  add(made, to);
   // Units that place nothing may differ too.
   if (!steps.empty())
     steps.back().after = to;

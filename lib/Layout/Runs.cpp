@@ -76,6 +76,7 @@ CutRuns cp::runsOf(const Cut &cut, int64_t ranks, int64_t position,
     return block;
   switch (cut.order) {
   case Order::Contiguous:
+  case Order::ContiguousPerDocument:
   case Order::Sizes:
     break;
   case Order::Zigzag:
@@ -104,7 +105,8 @@ Holder cp::holderOf(const Cut &cut, int64_t ranks, int64_t length,
     return {position, element};
   }
   int64_t part = length / ranks;
-  if (ranks == 1 || cut.order == Order::Contiguous)
+  if (ranks == 1 || cut.order == Order::Contiguous ||
+      cut.order == Order::ContiguousPerDocument)
     return {element / part, element % part};
   if (cut.order == Order::Striped) {
     int64_t unit = element / cut.unit;
@@ -147,6 +149,7 @@ std::optional<int64_t> cp::partsPerRank(const Cut &cut) {
   case Order::Striped:
   case Order::ZigzagPerDocument:
   case Order::Sizes:
+  case Order::ContiguousPerDocument:
     break;
   }
   return std::nullopt;

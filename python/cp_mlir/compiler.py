@@ -20,8 +20,8 @@ class CompileError(RuntimeError):
 
 STRATEGIES = ("sequence", "hidden", "2d")
 ATTENTION_FORMS = ("ring", "ulysses", "gather", "2d")
-PER_DOCUMENT = "zigzag_per_document"
-ORDERS = ("contiguous", "zigzag", "striped", PER_DOCUMENT)
+PER_DOCUMENT = ("zigzag_per_document", "contiguous_per_document")
+ORDERS = ("contiguous", "zigzag", "striped", *PER_DOCUMENT)
 SCANS = ("chain", "gather", "doubling", "pipelined", "transposed")
 
 
@@ -33,8 +33,9 @@ class Sharding:
     attention: "ring", "ulysses", "gather" or "2d"; without it what goes with the
         strategy: ring, ulysses, 2d.
     order: of tokens, "contiguous", "zigzag", "striped", "striped:UNIT" or
-        "zigzag_per_document", in which attention whose keys travel in a ring cuts
-        each document by itself; rows then come and go in contiguous order.
+        "zigzag_per_document" or "contiguous_per_document", in which attention
+        whose keys travel ("ring", or "2d") cuts each document by itself; rows then
+        come and go in contiguous order.
     scan: how states travel, "chain", "gather", "doubling", "pipelined" or
         "transposed".
     inner: under "2d" the ranks that share heads; must divide the ranks.
@@ -58,11 +59,12 @@ class Sharding:
                 raise ValueError(
                     f"{field} must be one of {', '.join(words)}, but is '{value}'"
                 )
-        if self.order == PER_DOCUMENT and (self.form != "ring" or self.inner):
+        travels = "2d" if self.inner else "ring"
+        if self.order in PER_DOCUMENT and self.form != travels:
             raise ValueError(
-                f"order='{PER_DOCUMENT}' cuts documents over one axis, for "
-                f"attention='ring', but strategy is '{self.strategy}' and attention "
-                f"'{self.form}'; take those, or order='zigzag'"
+                f"order='{self.order}' is for attention='ring', or with "
+                f"strategy='2d' for '2d', but strategy is '{self.strategy}' and "
+                f"attention '{self.form}'; take those, or order='zigzag'"
             )
         if self.ranks < 1:
             raise ValueError(f"ranks must be at least 1, but are {self.ranks}")
@@ -79,7 +81,7 @@ class Sharding:
     @property
     def rows(self) -> str:
         """The order in which tokens come and go."""
-        return "contiguous" if self.order == PER_DOCUMENT else self.order
+        return "contiguous" if self.order in PER_DOCUMENT else self.order
 
     def of_rows(self) -> Sharding:
         """The same for what knows no documents."""

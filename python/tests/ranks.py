@@ -38,6 +38,8 @@ def shardings(packed: bool = False) -> list[dict[str, Any]]:
         found.append({"strategy": "2d", "inner": 2, "order": "zigzag"})
     if packed:
         found.append({"strategy": "sequence", "order": "zigzag_per_document"})
+    if packed and dist.get_world_size() == 4:
+        found.append({"strategy": "2d", "inner": 2, "order": "zigzag_per_document"})
     return found
 
 

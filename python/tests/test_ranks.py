@@ -39,9 +39,9 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: Any) -> dict[str, An
 
 @pytest.mark.parametrize("case", ["agreement", "packed", "exported", "packed_whole"])
 def test_agreement(found: dict[str, Any], case: str) -> None:
-    per_document = {"packed": 4, "packed_whole": 3}.get(case, 0)
-    expected = 20 if found["ranks"] == 2 else 24
-    assert len(found[case]) == expected + per_document
+    models = {"packed": 4, "packed_whole": 3}.get(case, 0)
+    expected = 20 + models if found["ranks"] == 2 else 24 + 2 * models
+    assert len(found[case]) == expected
     for label, each in found[case].items():
         for what, distance in each.items():
             assert distance < 1e-12, (label, what)

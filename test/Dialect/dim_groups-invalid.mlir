@@ -312,7 +312,7 @@ func.func @cut_c1_gather(%x: tensor<4x8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @layout_c7(%x: tensor<4x8xf32>) {
-  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes', but got 'zig'}}
+  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes' 'contiguous_per_document', but got 'zig'}}
   %0 = cp.all_gather %x over ["cp" zig] of #mesh {dim = 0}
       : tensor<4x8xf32> -> tensor<16x8xf32>
   return
@@ -464,5 +464,14 @@ func.func @cut_c2(%x: tensor<7x8xf32>) {
   // expected-error @below {{'cp.all_gather' op cut_c2: the parts of a local op are of one size, but the cut of dimension 0 lists sizes; write a cp.reshard, which has room for the largest made and what holds nothing taken out}}
   %0 = cp.all_gather %x over ["cp" sizes [4, 0, 7]] of #mesh {dim = 0}
       : tensor<7x8xf32> -> tensor<21x8xf32>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"ring" = 2, "u" = 2>
+func.func @cut_c2_documents(%lists: tensor<1x3xi32>) {
+  // expected-error @below {{'cp.cut_positions' op cut_c2: an order per document is that of the only cut of a local op, but there are 2; write a cp.reshard, which cuts over one axis after the other}}
+  %0 = cp.cut_positions documents(%lists : tensor<1x3xi32>) over ["ring" zigzag_per_document, "u"] of #mesh : tensor<1x8xi64>
   return
 }

@@ -183,7 +183,7 @@ func.func @cut_c1(%x: tensor<8xf32>) {
 
 #mesh = #cp.mesh<"dp" = 2, "cp" = 4>
 func.func @layout_c7(%x: tensor<8xf32>) {
-  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes', but got 'backward'}}
+  // expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes' 'contiguous_per_document', but got 'backward'}}
   %0 = cp.reorder %x from ["cp"] to ["cp" backward] of #mesh {dim = 0}
       : tensor<8xf32>
   return

@@ -98,7 +98,7 @@ func.func private @layout_c5_dynamic(tensor<?xf32, #layout>)
 // -----
 
 #mesh = #cp.mesh<"cp" = 4>
-// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes', but got 'spiral'}}
+// expected-error @below {{layout_c7: expected an order, one of 'contiguous' 'zigzag' 'striped' 'zigzag_per_document' 'sizes' 'contiguous_per_document', but got 'spiral'}}
 #layout_c7 = #cp.layout<#mesh, [{"cp" spiral}]>
 
 // -----
@@ -139,8 +139,13 @@ func.func private @layout_c8_unit(tensor<1x8xf32, #cp.layout<#cp.mesh<"cp" = 2>,
 
 // -----
 
-// expected-error @below {{layout_c8: dimension 1: expected the order zigzag_per_document alone in its dimension, got 2 cuts; cut this dimension over one axis, and others over others}}
-func.func private @layout_c8(tensor<1x8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{}, {"a" zigzag_per_document, "b"} ]>>)
+// expected-error @below {{layout_c8: dimension 1: expected the order zigzag_per_document in the first cut of its dimension, got it in number 1; let the axis that cuts documents come first, or use another order}}
+func.func private @layout_c8(tensor<1x8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{}, {"b", "a" zigzag_per_document} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c8: dimension 1: expected contiguous cuts behind the order contiguous_per_document, got zigzag; leave that out}}
+func.func private @layout_c8_behind(tensor<1x8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{}, {"a" contiguous_per_document, "b" zigzag} ]>>)
 
 // -----
 

@@ -27,8 +27,8 @@
 // MIXER:  error: mixer must be hidden, sequence or 2d, but is 'ring'
 // ATTENTION: error: attention must be ulysses, ring, gather or 2d, but is 'star'
 // ROWS:   error: tp-rows cuts rows over the axis of tensor parallelism; name that by tp
-// ORDER:  error: order must be contiguous, zigzag, striped, striped:UNIT with a unit of at least 1, or zigzag_per_document, but is 'backward'
-// UNIT:   error: order must be contiguous, zigzag, striped, striped:UNIT with a unit of at least 1, or zigzag_per_document, but is 'striped:0'
+// ORDER:  error: order must be contiguous, zigzag, striped, striped:UNIT with a unit of at least 1, zigzag_per_document, or contiguous_per_document, but is 'backward'
+// UNIT:   error: order must be contiguous, zigzag, striped, striped:UNIT with a unit of at least 1, zigzag_per_document, or contiguous_per_document, but is 'striped:0'
 // AXIS-TWICE: error: axis 'cp' is used twice; an axis cuts the sequence once, or the batch, or is that of tensor parallelism
 // TENSOR: error: axis 't' is not an axis of mesh 'cp=4'
 // LENGTH: error: {{.*}}assign_c1: the sequence of argument 0 (16 tokens) would be 4611686018427387904 tokens for its cuts to divide it; give them smaller units

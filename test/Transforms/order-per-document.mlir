@@ -3,8 +3,9 @@
 // RUN: %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=cp=4 order=zigzag_per_document gradients=cotangents" | FileCheck %s --check-prefix=GRAD
 // RUN: %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=cp=4 order=zigzag_per_document gradients=cotangents differentiate=local" | FileCheck %s --check-prefix=LOCAL
 // RUN: not %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=cp=4 order=zigzag_per_document attention=gather" 2>&1 | FileCheck %s --check-prefix=GATHER
-// RUN: not %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=ring=2,u=2 axis=ring,u order=zigzag_per_document" 2>&1 | FileCheck %s --check-prefix=AXES
-// RUN: not %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=cp=2,tp=2 tp=tp tp-rows order=zigzag_per_document" 2>&1 | FileCheck %s --check-prefix=TPROWS
+// RUN: not %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=ring=2,u=2 axis=ring,u order=zigzag_per_document" 2>&1 | FileCheck %s --check-prefix=GATHER
+// RUN: %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=ring=2,u=2 axis=ring,u order=zigzag_per_document attention=2d" | FileCheck %s --check-prefix=TWOD
+// RUN: %cp-opt %s --split-input-file --cp-shard-pipeline="mesh=cp=2,tp=2 tp=tp tp-rows order=zigzag_per_document" | FileCheck %s --check-prefix=TPROWS
 
 // Callers know nothing of documents: rows come and go in their natural order. The
 // residual is put in the documents' once, and back once; what lies between two
@@ -42,9 +43,24 @@
 // LOCAL: cp.reorder %{{.*}} documents(%[[CU]] : tensor<2x5xi32>) from ["cp"] to ["cp" zigzag_per_document]
 // LOCAL-COUNT-2: cp.ring_attention_grad {{.*}} documents(%[[CU]]) {{.*}}zigzag_per_document
 
-// GATHER: error: 'func.func' op assign_c10: no op can have the order zigzag_per_document: that is for causal attention whose keys travel (attention=ring) and whose places are those of documents (cp.positions documents); give the model documents, or use the order zigzag
-// AXES: error: order zigzag_per_document cuts the sequence over one axis, but axis is 'ring,u'; leave the others out, or use the order zigzag
-// TPROWS: error: order zigzag_per_document cuts the sequence over one axis, but tp-rows cuts rows over another; leave the others out, or use the order zigzag
+// A ring over two axes is no more for it than keys that are gathered.
+// GATHER: error: 'func.func' op assign_c10: no op can have the order zigzag_per_document: that is for causal attention whose keys travel over one axis (attention=ring, or 2d of two axes) and whose places are those of documents (cp.positions documents); give the model documents, or use the order zigzag
+
+// Of two axes one cuts heads, and documents are cut over the other: rows leave
+// their order behind the exchange that cuts heads, and come back to it before that
+// which puts them together.
+// TWOD-LABEL: @two
+// TWOD: %[[HEADS:.*]] = cp.all_to_all %{{.*}} over ["u"]
+// TWOD: cp.reorder %[[HEADS]] documents(%[[CU:.*]] : tensor<2x5xi32>) from ["ring"] to ["ring" zigzag_per_document] {{.*}} : tensor<2x32x2x8xf32>
+// TWOD: %[[FIRST:[^,]*]], {{.*}} = cp.ring_attention {{.*}} documents(%[[CU]]) over ["ring" zigzag_per_document]
+// TWOD: %[[BACK:.*]] = cp.reorder %[[FIRST]] documents(%[[CU]] : {{.*}} from ["ring" zigzag_per_document] to ["ring"]
+// TWOD-NEXT: cp.all_to_all %[[BACK]] over ["u"]
+
+// Rows that tensor parallelism cuts too are put together before.
+// TPROWS-LABEL: @two
+// TPROWS: cp.reorder {{.*}} from ["cp"] to ["cp" zigzag_per_document]
+// TPROWS: cp.ring_attention {{.*}} over ["cp" zigzag_per_document]
+// TPROWS: cp.reorder {{.*}} from ["cp" zigzag_per_document] to ["cp"]
 
 func.func @two(%x: tensor<2x64x32xf32> {cp.sequence = 1 : i64},
     %cu_seqlens: tensor<2x5xi32>, %w: tensor<32xf32> {cp.param = "w"})

@@ -32,8 +32,8 @@ void defineModule(Options &o, cl::OptionCategory &category) {
       cl::location(o.sharding.axis), cl::init("cp"), cl::cat(category));
   static Flag<std::string> order(
       "order",
-      cl::desc("Token order: contiguous, zigzag, striped, striped:UNIT or "
-               "zigzag_per_document"),
+      cl::desc("Token order: contiguous, zigzag, striped, striped:UNIT, "
+               "zigzag_per_document or contiguous_per_document"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
   static Flag<std::string> batch(

@@ -27,10 +27,12 @@ static int64_t keysOf(llvm::ArrayRef<RowBatch::Document> row, int64_t begin,
   return keys;
 }
 
-/// What a rank has of a row in zigzag order per document, when its tokens come
-/// cut over one axis. Places behind all documents are one more.
+/// What a rank has of a row in an order per document, which cuts over the first
+/// axis that its tokens come cut over. Places behind all documents are one
+/// more.
 static std::vector<Run> packedRuns(llvm::ArrayRef<RowBatch::Document> row,
-                                   const TensorSpec &tokens, int64_t rank) {
+                                   const TensorSpec &tokens, Order order,
+                                   int64_t rank) {
   const Layout &layout = tokens.layout;
   std::vector<int32_t> ends = {0};
   for (const RowBatch::Document &document : row)
@@ -38,7 +40,7 @@ static std::vector<Run> packedRuns(llvm::ArrayRef<RowBatch::Document> row,
   ends.push_back(int32_t(tokens.shape[1]));
   int axis = layout.dims[1].front().axis;
   std::vector<Run> runs;
-  appendRuns({ends.data(), 1, int64_t(ends.size())},
+  appendRuns({ends.data(), 1, int64_t(ends.size())}, order,
              layout.mesh.axes[size_t(axis)].size,
              layout.mesh.coordinate(rank, axis), runs);
   return runs;
@@ -46,7 +48,7 @@ static std::vector<Run> packedRuns(llvm::ArrayRef<RowBatch::Document> row,
 
 /// What a rank does of a tensor of tokens, [rows, length].
 static int64_t workOf(const PackedRows &rows, const TensorSpec &tokens,
-                      bool isPerDocument, int64_t rank) {
+                      std::optional<Order> perDocument, int64_t rank) {
   const Layout &layout = tokens.layout;
   int64_t work = 0;
   for (const Run &ofRows :
@@ -54,8 +56,8 @@ static int64_t workOf(const PackedRows &rows, const TensorSpec &tokens,
     ofRows.forEach([&](int64_t first, int64_t, int64_t count) {
       for (int64_t row = first; row < first + count; ++row)
         for (const Run &run :
-             isPerDocument
-                 ? packedRuns(rows[size_t(row)], tokens, rank)
+             perDocument
+                 ? packedRuns(rows[size_t(row)], tokens, *perDocument, rank)
                  : runsOf(layout.mesh, layout.dims[1], tokens.shape[1], rank))
           run.forEach([&](int64_t begin, int64_t, int64_t length) {
             work += keysOf(rows[size_t(row)], begin, begin + length);
@@ -85,7 +87,7 @@ llvm::Expected<PackedRows> packedRows(const HostTensor &list, int64_t length) {
 }
 
 void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
-                  bool isPerDocument, llvm::raw_ostream &os) {
+                  std::optional<Order> perDocument, llvm::raw_ostream &os) {
   const TensorSpec &tokens = *RowBatch::tokensOf(specs);
   int64_t held = 0, count = 0, places = tokens.shape[0] * tokens.shape[1];
   for (const auto &row : rows)
@@ -96,7 +98,7 @@ void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
   int64_t most = 0, ranks = tokens.layout.mesh.numRanks();
   double sum = 0;
   for (int64_t rank = 0; rank < ranks; ++rank) {
-    int64_t work = workOf(rows, tokens, isPerDocument, rank);
+    int64_t work = workOf(rows, tokens, perDocument, rank);
     most = std::max(most, work);
     sum += double(work);
   }
@@ -104,8 +106,8 @@ void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
      << places - held << " of " << places << " places without one ("
      << llvm::format("%.1f", 100.0 * double(places - held) / double(places))
      << " %)\n  attention "
-     << (isPerDocument ? "in zigzag order per document"
-                       : "where queries stay with their tokens")
+     << (perDocument ? std::string("in the order ") + orderName(*perDocument)
+                     : "where queries stay with their tokens")
      << ": the busiest rank does "
      << llvm::format("%.3f", double(most) * double(ranks) / sum)
      << " times the mean\n";

@@ -22,11 +22,11 @@ using PackedRows = std::vector<std::vector<RowBatch::Document>>;
 llvm::Expected<PackedRows> packedRows(const HostTensor &list, int64_t length);
 
 /// Prints how many places hold no token, and how uneven ranks' attention is
-/// where queries stay with their tokens, or, with `isPerDocument`, are brought
-/// into zigzag order per document. A token's work is the number of keys of its
-/// document that it sees.
+/// where queries stay with their tokens, or are brought into the order
+/// `perDocument`. A token's work is the number of keys of its document that it
+/// sees.
 void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
-                  bool isPerDocument, llvm::raw_ostream &os);
+                  std::optional<Order> perDocument, llvm::raw_ostream &os);
 
 } // namespace cp
 

@@ -103,10 +103,11 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
       rowsFor(options, (*program)->arguments());
   if (!rows)
     return rows.takeError();
+  std::optional<Order> perDocument;
+  if (compile->sharding && compile->sharding->isPerDocument())
+    perDocument = compile->sharding->sequence.front().order;
   if (*rows)
-    printPacking(**rows, (*program)->arguments(),
-                 compile->sharding && compile->sharding->isPerDocument(),
-                 llvm::outs());
+    printPacking(**rows, (*program)->arguments(), perDocument, llvm::outs());
   return llvm::Error::success();
 }
 

@@ -32,8 +32,8 @@ void defineModel(Options &o) {
       cl::location(o.sharding.attention), cl::init("ring"), cl::cat(category));
   static Flag<std::string> order(
       "order",
-      cl::desc("Token order: contiguous, zigzag, striped or "
-               "zigzag_per_document"),
+      cl::desc("Token order: contiguous, zigzag, striped, "
+               "zigzag_per_document or contiguous_per_document"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
   static Flag<std::string> batch(

@@ -142,6 +142,23 @@ std::vector<Sharding> perDocument() {
     all.push_back(sharding);
   }
   all.back().mixer = CutStrategy::Hidden;
+  // Over the first of two axes, where heads are cut over the other; and where
+  // tensor parallelism cuts rows beside.
+  Sharding twoD;
+  twoD.mesh = Mesh{{{"ring", 2}, {"u", 2}}};
+  twoD.sequence = {Cut{0, Order::ZigzagPerDocument}, Cut{1}};
+  twoD.attention = AttentionForm::TwoD;
+  all.push_back(twoD);
+  twoD.mixer = CutStrategy::TwoD;
+  twoD.mesh.axes[0].size = 3;
+  twoD.sequence[0].order = Order::ContiguousPerDocument;
+  all.push_back(twoD);
+  Sharding tensorRows;
+  tensorRows.mesh = Mesh{{{"cp", 2}, {"tp", 2}}};
+  tensorRows.sequence = {Cut{0, Order::ZigzagPerDocument}};
+  tensorRows.tensorParallel = {Cut{1}};
+  tensorRows.tensorRows = true;
+  all.push_back(tensorRows);
   return all;
 }
 

@@ -18,6 +18,7 @@ TEST(Cut, orderName) {
   EXPECT_STREQ(orderName(Order::Striped), "striped");
   EXPECT_STREQ(orderName(perDocument), "zigzag_per_document");
   EXPECT_STREQ(orderName(Order::Sizes), "sizes");
+  EXPECT_STREQ(orderName(blockPerDocument), "contiguous_per_document");
   for (Order order : allOrders)
     EXPECT_EQ(orderNamed(orderName(order)), order);
   for (const char *other : {"", "Zigzag", "zigzag ", "zig"})
@@ -73,9 +74,12 @@ TEST(Cut, orderWord) {
   EXPECT_EQ(orderWord({3, striped, 2}), 3);
   EXPECT_EQ(orderWord({3, perDocument, 1}), -1);
   EXPECT_EQ(orderWord(bySizes(3, {4, 0, 7})), -2);
-  for (int64_t word : {-2, -1, 0, 1, 2, 3, 17})
+  EXPECT_EQ(orderWord({3, blockPerDocument, 1}), -3);
+  for (int64_t word : {-3, -2, -1, 0, 1, 2, 3, 17})
     EXPECT_EQ(orderWord(cutOfWord(word)), word);
   EXPECT_EQ(cutOfWord(3, 5), (Cut{5, striped, 2}));
+  for (int64_t none : {int64_t(-4), std::numeric_limits<int64_t>::min()})
+    expectError(check(cutOfWord(none), "it"), {"layout_c7"});
 }
 
 TEST(Cut, remainderFirst) {
@@ -97,10 +101,11 @@ TEST(Cut, check) {
   EXPECT_EQ(orderWord({0, striped, most - 1}), most);
   expectError(check(Cut{0, striped, most}, "the cut"),
               {"layout_c3", "the cut", "at most 9223372036854775806"});
-  expectError(check(Cut{0, static_cast<Order>(5), 1}, "the cut"),
-              {"layout_c7", "the cut", "got 5",
+  expectError(check(Cut{0, static_cast<Order>(6), 1}, "the cut"),
+              {"layout_c7", "the cut", "got 6",
                "0 (contiguous), 1 (zigzag), 2 (striped), 3 "
-               "(zigzag_per_document) or 4 (sizes)"});
+               "(zigzag_per_document), 4 (sizes) or 5 "
+               "(contiguous_per_document)"});
   expectError(check(Cut{0, perDocument, 2}, "the cut"),
               {"layout_c8", "the cut", "no unit", "got 2", "leave it out"});
 }
@@ -109,7 +114,8 @@ TEST(Cut, partsPerRank) {
   EXPECT_EQ(partsPerRank(Cut{0, contiguous, 4}), 1);
   EXPECT_EQ(partsPerRank(Cut{0, zigzag, 1}), 2);
   EXPECT_EQ(partsPerRank(Cut{0, striped, 1}), std::nullopt);
-  EXPECT_EQ(partsPerRank(Cut{0, perDocument, 1}), std::nullopt);
+  for (Order order : {perDocument, blockPerDocument})
+    EXPECT_EQ(partsPerRank(Cut{0, order, 1}), std::nullopt);
   using Cuts = std::vector<Cut>;
   EXPECT_EQ(partsPerRank(Cuts{}), 1);
   EXPECT_EQ(partsPerRank(Cuts{{0, contiguous}, {1, contiguous}}), 1);

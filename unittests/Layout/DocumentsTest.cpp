@@ -15,9 +15,11 @@ using namespace cp::test;
 using Runs = std::vector<cp::Run>;
 using Ends = std::vector<int32_t>;
 
-static Runs runsAt(const Ends &ends, int64_t ranks, int64_t position) {
+static Runs runsAt(const Ends &ends, int64_t ranks, int64_t position,
+                   Order order = perDocument) {
   Runs runs;
-  appendRuns({ends.data(), 1, int64_t(ends.size())}, ranks, position, runs);
+  appendRuns({ends.data(), 1, int64_t(ends.size())}, order, ranks, position,
+             runs);
   return runs;
 }
 
@@ -44,15 +46,31 @@ TEST(Documents, table) {
   EXPECT_EQ(runsAt({0, 2, 2, 8}, 2, 1), (Runs{{3, 0, 2}, {6, 2, 2}}));
 }
 
+TEST(Documents, tableOfBlocks) {
+  auto blocks = [](const Ends &ends, int64_t position) {
+    return runsAt(ends, 3, position, blockPerDocument);
+  };
+  EXPECT_EQ(blocks({0, 10, 27}, 0), (Runs{{0, 0, 4}, {10, 4, 5}}));
+  EXPECT_EQ(blocks({0, 10, 27}, 1), (Runs{{4, 0, 3}, {15, 3, 6}}));
+  EXPECT_EQ(blocks({0, 10, 27}, 2), (Runs{{7, 0, 3}, {21, 3, 6}}));
+  EXPECT_EQ(blocks({0, 1, 2, 3}, 1), (Runs{{1, 0, 1}}));
+  // Documents of 10 and 15 over a ring of three, and what fills the row.
+  EXPECT_EQ(blocks({0, 10, 25, 27}, 0), (Runs{{0, 0, 4}, {10, 4, 5}}));
+  EXPECT_EQ(blocks({0, 10, 25, 27}, 1),
+            (Runs{{4, 0, 3}, {15, 3, 5}, {25, 8, 1}}));
+  EXPECT_EQ(blocks({0, 10, 25, 27}, 2),
+            (Runs{{7, 0, 3}, {20, 3, 5}, {26, 8, 1}}));
+}
+
 TEST(Documents, aSingleOneIsCutAsTheRow) {
   for (int64_t ranks = 1; ranks <= 5; ++ranks)
     for (int64_t each = 0; each <= 9; ++each)
-      for (int64_t position = 0; position < ranks; ++position) {
-        CutRuns row =
-            runsOf(Cut{0, perDocument}, ranks, position, ranks * each);
-        EXPECT_EQ(runsAt({0, int32_t(ranks * each)}, ranks, position),
-                  Runs(row.begin(), row.end()));
-      }
+      for (int64_t position = 0; position < ranks; ++position)
+        for (Order order : {perDocument, blockPerDocument}) {
+          CutRuns row = runsOf(Cut{0, order}, ranks, position, ranks * each);
+          EXPECT_EQ(runsAt({0, int32_t(ranks * each)}, ranks, position, order),
+                    Runs(row.begin(), row.end()));
+        }
 }
 
 /// Documents of `multiple` times up to `most` elements, which make up a row
@@ -74,9 +92,11 @@ TEST(Documents, eachElementHasOneHolder) {
   for (int i = 0; i < 1000; ++i) {
     int64_t ranks = std::uniform_int_distribution<>(1, 8)(generator);
     Ends ends = drawDocuments(generator, 1, 40, ranks);
+    Order order = i % 2 ? perDocument : blockPerDocument;
     std::vector<int64_t> all, expected(size_t(ends.back()));
     for (int64_t position = 0; position < ranks; ++position) {
-      std::vector<int64_t> own = elementsOf(runsAt(ends, ranks, position));
+      std::vector<int64_t> own =
+          elementsOf(runsAt(ends, ranks, position, order));
       EXPECT_EQ(int64_t(own.size()) * ranks, ends.back());
       EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
       all.insert(all.end(), own.begin(), own.end());
@@ -106,6 +126,35 @@ TEST(Documents, equalTransformerEngineWhere2RDivides) {
           expected.push_back(element);
       }
       ASSERT_EQ(elementsOf(runsAt(ends, ranks, position)), expected);
+    }
+  }
+}
+
+/// The longer blocks are dealt out as cards are: element by element from a
+/// deck of positions that goes on from document to document.
+TEST(Documents, blocksAreOfOneLengthOrOneMore) {
+  std::mt19937 generator = makeGenerator();
+  for (int i = 0; i < 1000; ++i) {
+    int64_t ranks = std::uniform_int_distribution<>(1, 8)(generator);
+    Ends ends = drawDocuments(generator, 1, 40, ranks);
+    int64_t dealt = 0;
+    for (size_t document = 1; document < ends.size(); ++document) {
+      int64_t begin = ends[document - 1], length = ends[document] - begin;
+      std::vector<int64_t> counts(size_t(ranks), length / ranks);
+      for (int64_t left = length % ranks; left > 0; --left)
+        ++counts[size_t(dealt++ % ranks)];
+      for (int64_t position = 0; position < ranks; ++position) {
+        std::vector<int64_t> own;
+        for (int64_t element :
+             elementsOf(runsAt(ends, ranks, position, blockPerDocument)))
+          if (element >= begin && element < begin + length)
+            own.push_back(element);
+        std::vector<int64_t> expected(size_t(counts[size_t(position)]));
+        std::iota(expected.begin(), expected.end(), begin);
+        begin += counts[size_t(position)];
+        length -= counts[size_t(position)];
+        ASSERT_EQ(own, expected) << "case " << i;
+      }
     }
   }
 }

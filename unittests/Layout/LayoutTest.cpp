@@ -117,19 +117,25 @@ TEST(Layout, layout_c6) {
 }
 
 TEST(Layout, layout_c7) {
-  for (int64_t order : {-1, 5})
+  for (int64_t order : {-1, 6})
     expectError(check(Layout{makeMesh({2}), {{{0, Order(order)}}}, {}}),
                 {"layout_c7", "dimension 0",
-                 "3 (zigzag_per_document) or 4 (sizes)",
+                 "4 (sizes) or 5 (contiguous_per_document)",
                  "got " + std::to_string(order), "use one"});
 }
 
 TEST(Layout, layout_c8) {
   Cut documents = {0, perDocument};
   EXPECT_FALSE(check(Layout{makeMesh({2, 2}), {{documents}, {{1}}}, {}}));
+  EXPECT_FALSE(check(Layout{makeMesh({2, 2}), {{documents, {1}}}, {}}));
   expectError(check(Layout{makeMesh({2, 2}), {{{1}, documents}}, {}}),
-              {"layout_c8", "dimension 0", "zigzag_per_document", "alone",
-               "got 2 cuts", "others over others"});
+              {"layout_c8", "dimension 0", "zigzag_per_document",
+               "in the first cut", "in number 1", "come first"});
+  expectError(check(Layout{makeMesh({2, 2}),
+                           {{{0, blockPerDocument}, {1, striped}}},
+                           {}}),
+              {"layout_c8", "dimension 0", "contiguous cuts behind",
+               "contiguous_per_document", "got striped", "leave that out"});
   expectError(check(Layout{makeMesh({2, 2}), {{bySizes(0, {1, 2}), {1}}}, {}}),
               {"layout_c8", "dimension 0", "sizes", "alone", "got 2 cuts"});
 }

@@ -223,9 +223,13 @@ static int64_t costOf(const Layout &from, const Layout &to,
 
 /// What reorders from and to orders per document send at most, which no other
 /// step makes or takes.
-static int64_t costOfDocuments(const Layout &layout, const Shape &shape) {
+static int64_t costOfDocuments(Layout layout, const Shape &shape) {
   if (!isPerDocument(layout))
     return 0;
+  // Cuts behind are taken away before, and made after it.
+  for (std::vector<Cut> &cuts : layout.dims)
+    if (!cuts.empty() && isPerDocument(cuts[0]))
+      cuts.resize(1);
   Shape local = localShape(layout, shape);
   return local[0] * local[1];
 }

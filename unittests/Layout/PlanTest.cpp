@@ -178,6 +178,34 @@ TEST(Plan, onlyReordersKnowDocuments) {
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].kind(), Kind::ReduceScatter);
   expectStep(steps[1], Kind::Reorder, {0}, 0, 0, contiguous, perDocument);
+  // From one to another there is no way round.
+  expectStep(onlyStep(documents, make({{{0, blockPerDocument}}, {}})),
+             Kind::Reorder, {0}, 0, 0, perDocument, blockPerDocument);
+}
+
+/// Ring x Ulysses: what the ring cuts per document is cut again over the other
+/// axis.
+TEST(Plan, cutsBehindDocuments) {
+  Layout nested = make({{{0, blockPerDocument}, {1}}, {}}),
+         whole = make({{}, {}});
+  std::vector<PlannedStep> split = stepsOf(whole, nested);
+  ASSERT_EQ(split.size(), 3u);
+  expectStep(split[0], Kind::Slice, {0}, -1, 0);
+  expectStep(split[1], Kind::Reorder, {0}, 0, 0, contiguous, blockPerDocument);
+  expectStep(split[2], Kind::Slice, {1}, -1, 0);
+  std::vector<PlannedStep> gather = stepsOf(nested, whole);
+  ASSERT_EQ(gather.size(), 3u);
+  expectStep(gather[0], Kind::AllGather, {1}, 0, -1);
+  expectStep(gather[1], Kind::Reorder, {0}, 0, 0, blockPerDocument, contiguous);
+  expectStep(gather[2], Kind::AllGather, {0}, 0, -1);
+  // What the two orders share stays.
+  expectStep(onlyStep(nested, make({{{0, blockPerDocument}}, {{1}}})),
+             Kind::AllToAll, {1}, 0, 1);
+  // Terms of a sum are left behind where they are wanted.
+  std::vector<PlannedStep> terms = stepsOf(nested, make({{{0}}, {}}, {1}));
+  ASSERT_EQ(terms.size(), 2u);
+  EXPECT_EQ(terms[0].kind(), Kind::Unslice);
+  expectStep(terms[1], Kind::Reorder, {0}, 0, 0, blockPerDocument, contiguous);
 }
 
 TEST(Plan, exchangedAxesAreGatheredAndSliced) {

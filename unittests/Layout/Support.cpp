@@ -42,7 +42,9 @@ std::vector<int64_t> cp::test::pick(const std::vector<int64_t> &list,
                                     const Cut &cut, int64_t ranks, int64_t r) {
   if (cut.order == Order::Striped)
     return deal(list, cut.unit, ranks, r);
-  if (isPerDocument(cut)) {
+  if (cut.order == blockPerDocument)
+    return pick(list, {0}, ranks, r);
+  if (cut.order == perDocument) {
     auto body = ptrdiff_t(list.size() / size_t(2 * ranks) * size_t(2 * ranks));
     std::vector<int64_t> mine =
         pick({list.begin(), list.begin() + body}, {0, zigzag}, ranks, r);
@@ -138,8 +140,14 @@ Layout cp::test::randomLayout(const Mesh &mesh, int numDims,
   Layout layout = makeLayout(mesh, numDims, axes, uses);
   for (std::vector<Cut> &cuts : layout.dims)
     for (Cut &cut : cuts) {
-      if (isPerDocument(cut) && cuts.size() > 1)
+      // In front of contiguous cuts, or alone.
+      bool isFirst = &cut == &cuts[0], isBehind = isPerDocument(cuts[0]);
+      if (isPerDocument(cut) && !isFirst)
         cut.order = zigzag;
+      if (isBehind && !isFirst)
+        cut.order = Order::Contiguous;
+      if (isPerDocument(cut) && generator() % 2)
+        cut.order = blockPerDocument;
       if (!isPerDocument(cut))
         cut.unit = std::uniform_int_distribution<int>(1, 2)(generator);
     }

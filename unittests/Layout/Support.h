@@ -20,6 +20,7 @@ constexpr Order contiguous = Order::Contiguous;
 constexpr Order zigzag = Order::Zigzag;
 constexpr Order striped = Order::Striped;
 constexpr Order perDocument = Order::ZigzagPerDocument;
+constexpr Order blockPerDocument = Order::ContiguousPerDocument;
 /// Those that a cut has without a size for each rank.
 constexpr Order plainOrders[] = {contiguous, zigzag, striped, perDocument};
 

@@ -92,9 +92,9 @@ protected:
     RandomSharding sharding = drawSharding(dice);
     RandomModel model = drawModel(dice, sharding);
     std::vector<Cut> &rows = sharding.value.sequence;
-    if (model.hasPackedRing && rows.size() == 1 && !sharding.value.tensorRows &&
-        dice.chance(0.8))
-      rows[0] = {rows[0].axis, Order::ZigzagPerDocument};
+    if (model.hasPackedRing && dice.chance(0.8))
+      rows[0] = {rows[0].axis, dice.chance(0.7) ? Order::ZigzagPerDocument
+                                                : Order::ContiguousPerDocument};
     cprt_kernel_set kernels =
         dice.chance(0.5) ? CPRT_KERNELS_FAST : CPRT_KERNELS_REFERENCE;
     std::string line = "seed " + std::to_string(seed) + ": " +
@@ -146,6 +146,12 @@ protected:
     drawn["odd " + text.order.substr(0, 4)] += model.isOdd;
     drawn["per document"] += sharding.value.isPerDocument();
     drawn["odd per document"] += sharding.value.isPerDocument() && model.isOdd;
+    drawn["blocks per document"] +=
+        rows[0].order == Order::ContiguousPerDocument;
+    drawn["2d per document"] +=
+        sharding.value.isPerDocument() && sharding.hasTwoAxes;
+    drawn["tensor rows per document"] +=
+        sharding.value.isPerDocument() && sharding.value.tensorRows;
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
@@ -218,7 +224,8 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
   if (plan().cases < 1000)
     return;
   for (const char *perDocument :
-       {"per document", "odd per document", "gradients per document"})
+       {"per document", "odd per document", "gradients per document",
+        "blocks per document", "2d per document", "tensor rows per document"})
     EXPECT_GT(drawn[perDocument], 0) << perDocument;
 }
 

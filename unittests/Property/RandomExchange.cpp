@@ -269,7 +269,8 @@ RandomMap drawReorder(Dice &dice, Group group) {
     to = from.empty() ? " zigzag" : "";
   Stacked program(group);
   if (dice.chance(0.25)) {
-    (dice.chance(0.5) ? from : to) = " zigzag_per_document";
+    (dice.chance(0.5) ? from : to) =
+        dice.chance(0.5) ? " zigzag_per_document" : " contiguous_per_document";
     documents = program.documents(dice, shape[0], shape[1] * ranks);
   }
   std::string x = program.argument(shape);

@@ -230,15 +230,18 @@ private:
                 x, type({batch, length, major, minor}), tokens(major * minor));
   }
 
-  std::string attentionAttributes(bool causal) {
+  std::string attentionAttributes(bool causal, AttentionForm &form) {
     std::string text = formatv("causal = {0}", causal ? "true" : "false");
     if (causal && dice.chance(0.4))
       text += formatv(", window = {0} : i64", dice.between(1, length));
     if (dice.chance(0.3))
       text += ", scale = 0.7 : f64";
-    if (dice.chance(0.3))
-      text += ", form = \"" +
-              dice.oneOf<std::string>({"ulysses", "ring", "gather"}) + "\"";
+    form = sharding.value.attention;
+    if (dice.chance(0.3)) {
+      form = dice.oneOf<AttentionForm>(
+          {AttentionForm::Ulysses, AttentionForm::Ring, AttentionForm::Gather});
+      text += ", form = \"" + stringifyEnum(form).str() + "\"";
+    }
     return text;
   }
 
@@ -276,11 +279,11 @@ private:
       own = formatv(" places({0})", places());
       ownType = ", " + placesType();
     }
-    std::string attributes = attentionAttributes(causal);
-    llvm::StringRef form = llvm::StringRef(attributes).split("form = ").second;
-    bool isRing = form.empty() ? sharding.value.attention == AttentionForm::Ring
-                               : form == "\"ring\"";
-    hasPackedRing |= isRing && !own.empty();
+    AttentionForm form;
+    std::string attributes = attentionAttributes(causal, form);
+    bool travelsOverOne = form == (sharding.hasTwoAxes ? AttentionForm::TwoD
+                                                       : AttentionForm::Ring);
+    hasPackedRing |= travelsOverOne && !own.empty();
     body += formatv(
         "  {0}:2 = cp.attention {1}, {2}, {3}{10} {{{4}} : ({5}, {6}, {7}{11}) "
         "-> ({8}, {9})\n",

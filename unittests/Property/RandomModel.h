@@ -52,7 +52,7 @@ struct RandomModel {
   Decay decay = Decay::AsPublished;
   /// Whether rows hold several documents.
   bool isPacked = false;
-  /// Whether keys travel in causal attention of these.
+  /// Whether keys travel over one axis in causal attention of these.
   bool hasPackedRing = false;
   /// Whether ranks do not divide the sequence.
   bool isOdd = false;

@@ -45,7 +45,7 @@ TEST(DocumentPositions, AreThoseOfTheParts) {
       SCOPED_TRACE(testing::Message() << random << " seed " << seed + number);
       int64_t order = setting.axes.size() == 1 ? random.anyOrder() : 0;
       if (setting.axes.size() == 1 && number % 3 == 0)
-        order = perDocument;
+        order = number % 2 ? perDocument : blockPerDocument;
       int64_t length = random.groupSize() * 4 * random.draw(1, 3);
       int64_t count = random.draw(1, 6);
       std::vector<std::vector<Sizes>> groups;
@@ -58,8 +58,9 @@ TEST(DocumentPositions, AreThoseOfTheParts) {
         const auto &rows = groups[size_t(member.group)];
         Array places = placesOf(rows, length);
         Array expected =
-            order == perDocument
-                ? packedPart(places, 1, rows, member.size, member.position)
+            isPerDocument(order)
+                ? packedPart(places, 1, rows, member.size, member.position,
+                             order)
                 : partOf(places, 1, order, member.size, member.position);
         Tensor documents = tensorOf(rows, /*hasGaps=*/rank % 2 == 0);
         Tensor out(CPRT_I64, expected.sizes, /*hasGaps=*/rank % 2 == 1);

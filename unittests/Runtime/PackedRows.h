@@ -14,8 +14,11 @@
 
 namespace cp::test {
 
-/// The word of zigzag_per_document.
-inline constexpr int64_t perDocument = -1;
+/// The words of zigzag_per_document and contiguous_per_document.
+inline constexpr int64_t perDocument = -1, blockPerDocument = -3;
+inline bool isPerDocument(int64_t order) {
+  return order == perDocument || order == blockPerDocument;
+}
 
 /// Ends of `count` documents, some of them empty, of a row of `length` tokens.
 inline Sizes drawEnds(RandomCase &random, int64_t count, int64_t length) {
@@ -47,8 +50,28 @@ inline Array placesOf(const std::vector<Sizes> &rows, int64_t length) {
   return places;
 }
 
-/// Who of `ranks` has each token in zigzag order per document, token by token.
-inline Sizes packedHolders(const Sizes &ends, int64_t ranks) {
+/// Who of `ranks` has each token in contiguous order per document, token by
+/// token: those beyond what ranks divide are dealt out, from document to
+/// document.
+inline Sizes blockHolders(const Sizes &ends, int64_t ranks) {
+  Sizes holders;
+  int64_t dealt = 0;
+  for (size_t i = 1; i < ends.size(); ++i) {
+    int64_t length = ends[i] - ends[i - 1];
+    Sizes counts(size_t(ranks), length / ranks);
+    for (int64_t left = length % ranks; left > 0; --left)
+      ++counts[size_t(dealt++ % ranks)];
+    for (int64_t position = 0; position < ranks; ++position)
+      holders.insert(holders.end(), size_t(counts[size_t(position)]), position);
+  }
+  return holders;
+}
+
+/// The same in an order per document.
+inline Sizes packedHolders(const Sizes &ends, int64_t ranks,
+                           int64_t order = perDocument) {
+  if (order == blockPerDocument)
+    return blockHolders(ends, ranks);
   Sizes holders(size_t(ends.back())), rests;
   for (size_t i = 1; i < ends.size(); ++i) {
     int64_t half = (ends[i] - ends[i - 1]) / (2 * ranks);
@@ -69,7 +92,7 @@ inline Sizes packedHolders(const Sizes &ends, int64_t ranks) {
 /// first dimension.
 inline Array packedPart(const Array &whole, int64_t dim,
                         const std::vector<Sizes> &rows, int64_t ranks,
-                        int64_t position) {
+                        int64_t position, int64_t order = perDocument) {
   Sizes sizes = whole.sizes;
   sizes[size_t(dim)] /= ranks;
   Array part(sizes);
@@ -79,7 +102,7 @@ inline Array packedPart(const Array &whole, int64_t dim,
   auto next = part.values.begin();
   auto from = whole.values.begin();
   for (const Sizes &ends : rows) {
-    Sizes holders = packedHolders(ends, ranks);
+    Sizes holders = packedHolders(ends, ranks, order);
     for (int64_t i = 0; i < between; ++i)
       for (int64_t holder : holders) {
         if (holder == position)

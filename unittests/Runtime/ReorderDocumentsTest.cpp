@@ -1,4 +1,4 @@
-//===- ReorderDocumentsTest.cpp - From and to zigzag order per document ---===//
+//===- ReorderDocumentsTest.cpp - From and to orders per document ---------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@ namespace {
 
 Array partIn(int64_t order, const Array &whole, int64_t dim,
              const std::vector<Sizes> &rows, const Member &member) {
-  return order == perDocument
-             ? packedPart(whole, dim, rows, member.size, member.position)
+  return isPerDocument(order)
+             ? packedPart(whole, dim, rows, member.size, member.position, order)
              : partOf(whole, dim, order, member.size, member.position);
 }
 
@@ -85,8 +85,11 @@ TEST(ReorderDocuments, GivesEachRankItsRows) {
       SCOPED_TRACE(testing::Message() << random << " seed " << seed + number);
       int64_t other =
           setting.axes.size() == 1 && number % 4 ? random.anyOrder() : 0;
-      check(random, number % 2 ? perDocument : other,
-            number % 2 ? other : perDocument);
+      int64_t one = number % 3 ? perDocument : blockPerDocument;
+      check(random, number % 2 ? one : other, number % 2 ? other : one);
+      // From one to the other, or to the same.
+      if (number % 4 == 0)
+        check(random, one, number % 8 ? perDocument : blockPerDocument);
     }
 }
 

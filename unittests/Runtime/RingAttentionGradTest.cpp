@@ -117,12 +117,12 @@ struct WholeGrad {
   }
 };
 
-/// Which rows of a batch a rank of `mesh` has in zigzag order per document.
+/// Which rows of a batch a rank has in an order per document.
 void cutPerDocument(WholeGrad &part, const std::vector<Sizes> &rows,
-                    int64_t ranks, int64_t rank) {
+                    int64_t ranks, int64_t rank, int64_t order) {
   auto cut = [&](Array &array, int64_t dim) {
     if (!array.sizes.empty())
-      array = packedPart(array, dim, rows, ranks, rank);
+      array = packedPart(array, dim, rows, ranks, rank, order);
   };
   Whole &whole = part.whole;
   for (Array *array : {&whole.q, &whole.k, &whole.v, &whole.o, &whole.places,
@@ -141,11 +141,11 @@ void checkPacked(RandomCase &c, int64_t ranks, cprt_dtype dtype, Rule rule) {
   for (int64_t i = 0; i < shape.b; ++i)
     rows.push_back(drawEnds(c, count, shape.l));
   WholeGrad all(shape, dtype, rule, c.random, placesOf(rows, shape.l));
-  Cut cut = {{0}, {perDocument}};
+  Cut cut = {{0}, {c.draw(0, 2) ? perDocument : blockPerDocument}};
   World world({ranks});
   world.run([&](int64_t rank, cprt_context *context) {
     WholeGrad part = all;
-    cutPerDocument(part, rows, ranks, rank);
+    cutPerDocument(part, rows, ranks, rank, cut.orders[0]);
     WholeGrad first = part, second = part;
     part.whole.attend(context, {}, {}, &cut, first.whole, rank % 2);
     first.whole.expectNear(part.whole);

@@ -90,11 +90,8 @@ TEST(ShardingTest, ErrorsSayWhatCameAndWhatThereIs) {
   text.order = "striped:0";
   EXPECT_EQ(errorOf(text),
             "--order must be contiguous, zigzag, striped, striped:UNIT with a "
-            "unit of at least 1, or zigzag_per_document, but is 'striped:0'");
-  text.order = "zigzag_per_document";
-  text.tensorRows = true;
-  EXPECT_THAT(errorOf(text), testing::HasSubstr("--tp-rows cuts rows over "));
-  text.tensorRows = false;
+            "unit of at least 1, zigzag_per_document, or "
+            "contiguous_per_document, but is 'striped:0'");
   text.order = "zigzag";
   text.mixer = "ring";
   EXPECT_EQ(errorOf(text),

@@ -103,7 +103,7 @@ def CP_RingAttentionGradOp : CP_CutOp<"ring_attention_grad", [
     - attention_grad_c4: there are as many keys as queries;
     - attention_grad_c8: documents as in `cp.ring_attention`;
     - layout_c5: the cuts divide the sequence;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>

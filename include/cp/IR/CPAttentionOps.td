@@ -136,7 +136,7 @@ def CP_AttentionRowsOp : CP_CutAttentionOp<"attention_rows", [Pure]> {
       ranks have queries;
     - attention_c8: no cut is per document;
     - layout_c5: the cuts divide the sequence;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -162,8 +162,8 @@ def CP_RingAttentionOp : CP_CutAttentionOp<"ring_attention", [
     `cp.attention` where q, k and v hold this rank's rows of a sequence that is
     cut over a group. In R-1 steps each rank takes from the one before the keys and
     values that it has worked on, while it works on its own; the parts of a row are
-    merged by their lse. The op is one, whatever R is. In the order
-    `zigzag_per_document` it takes the documents too.
+    merged by their lse. The op is one, whatever R is. In an order per document it
+    takes the documents too.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
@@ -173,7 +173,7 @@ def CP_RingAttentionOp : CP_CutAttentionOp<"ring_attention", [
     - attention_c8: there are documents, a list for each element of the batch,
       where the order is per document, and only there;
     - layout_c5: the cuts divide the sequence;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>

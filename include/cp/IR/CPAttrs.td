@@ -46,9 +46,9 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
   let summary = "How one mesh axis cuts a dimension";
   let description = [{
     The axis, its order (`contiguous`, the default and not printed, `zigzag`,
-    `striped`, `zigzag_per_document` or `sizes` with its list) and, after a colon,
-    its unit: runs of that many elements are never divided (the default 1 is not
-    printed). Of R ranks along the axis, rank r holds
+    `striped`, `zigzag_per_document`, `contiguous_per_document` or `sizes` with its
+    list) and, after a colon, its unit: runs of that many elements are never
+    divided (the default 1 is not printed). Of R ranks along the axis, rank r holds
 
     | order        | of a dimension                                          |
     |--------------|---------------------------------------------------------|
@@ -56,22 +56,26 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     | `zigzag`     | blocks r and 2R-1-r of 2R, an early and a late one      |
     | `striped`    | runs r, r+R, r+2R, ... of as many elements as the unit  |
     | `zigzag_per_document` | of each document of a packed row what zigzag gives |
+    | `contiguous_per_document` | block r of R of each document of a packed row |
     | `sizes [s0, s1, ...]` | block r, of sr elements                        |
 
     In `zigzag_per_document` all ranks have as much attention, however long documents are.
     The last n mod 2R tokens of a document of n are shared out too, with those of
-    the others behind each other in R blocks. Where tokens are is known when the
-    program runs, to ops that have the documents, and what is said of layouts
-    without them (bytes, traces) is said of a row that is one document.
+    the others behind each other in R blocks. In `contiguous_per_document` n mod R
+    blocks of a document are one longer, the first of them behind the last longer
+    one of the document before. Either way ranks have as many tokens. Where these
+    are is known when the program runs, to ops that have the documents, and what is
+    said of layouts without them (bytes, traces) is said of a row that is one
+    document. Behind such a cut others may be, contiguous ones: `{"ring"
+    zigzag_per_document, "u"}` cuts what a rank of the ring has once more.
 
     In `sizes` parts are as large as whoever cut the tensor made them, and a
     dimension needs to divide by nothing: 10 elements over 3 ranks are `sizes [4,
     3, 3]` with the remainder first. Every rank has room for the largest part, of
     which the others use the first elements. Collectives take and make such parts,
     and what goes element by element passes them on; what adds up over them, or
-    depends along a sequence, needs another layout.
-
-    Both are the only cut of their dimension.
+    depends along a sequence, needs another layout. It is the only cut of its
+    dimension.
 
     Lists of cuts, major to minor, stand in layouts, and behind `over`, `from` and
     `to` of local ops; there they are written without `#cp.cut`. What the major cut
@@ -80,8 +84,8 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     Constraints:
     - layout_c3: the unit is at least 1, and below 2^63 - 1;
     - layout_c7: the order is one of these;
-    - layout_c8: an order per document has no unit, and like `sizes` it is alone in
-      its dimension;
+    - layout_c8: an order per document has no unit and is that of the first cut
+      of its dimension, with contiguous ones behind; `sizes` is alone;
     - layout_c9: `sizes` has one for each rank on the axis, none below 0, and no
       unit.
 

@@ -63,7 +63,7 @@ def CP_AllToAllOp : CP_GroupOp<"all_to_all", [Communicates, IsPlanStep,
       and the split dimension (repeated) divided by the size of the group;
     - all_to_all_c4: where there are cuts the group has one axis, theirs;
     - layout_c5: cuts divide their dimensions;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -147,7 +147,7 @@ def CP_AllGatherOp : CP_DimExchangeOp<"all_gather"> {
     - all_gather_c2: a result is its source with `dim` times the group's size;
     - layout_c5: the cuts divide the whole dimension;
     - cut_c1: several cuts are all contiguous;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -189,7 +189,7 @@ def CP_SliceOp : CP_DimCutOp<"slice", [Pure]> {
     - slice_c2: the result is the source with `dim` divided by the group's size;
     - layout_c5: the cuts divide the dimension;
     - cut_c1: several cuts are all contiguous;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -231,7 +231,7 @@ def CP_UnsliceOp : CP_DimCutOp<"unslice", [Pure]> {
     - unslice_c3: elements are floats, which can be added;
     - layout_c5: the cuts divide the whole dimension;
     - cut_c1: several cuts are all contiguous;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
@@ -262,7 +262,7 @@ def CP_ReduceScatterOp : CP_DimExchangeOp<"reduce_scatter"> {
       size;
     - layout_c5: the cuts divide the dimension;
     - cut_c1: several cuts are all contiguous;
-    - cut_c2: none lists sizes.
+    - cut_c2: none lists sizes, and one per document is the only one.
 
     ```mlir
     #mesh = #cp.mesh<"tp" = 4>
@@ -315,7 +315,7 @@ def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface
   let summary = "Changes the order in which a dimension is cut";
   let description = [{
     A rank's part is that of the one cut before, and that of the other after. From
-    and to `zigzag_per_document` it takes the documents, `[b, n + 1]`, as
+    and to orders per document it takes the documents, `[b, n + 1]`, as
     `cp.positions` has them, and the ranks make sure that they have the same ones.
 
     Lifetime: made by `cp-lower-reshards`, becomes a call.
@@ -327,7 +327,7 @@ def CP_ReorderOp : CP_Op<"reorder", [Communicates, IsRuntimeOp, GroupOpInterface
     - reorder_c3: their orders differ;
     - layout_c5: both divide the whole dimension;
     - cut_c1: several cuts are all contiguous;
-    - cut_c2: none lists sizes;
+    - cut_c2: none lists sizes, and one per document is the only one;
     - reorder_c4: there are documents where an order is per document, and only
       there: a list for each element of the first dimension, which is not dim.
 

@@ -78,7 +78,7 @@ def CP_CutPositionsOp : CP_CutOp<"cut_positions", [
     Constraints:
     - group_c1: axes are axes of the mesh, each once, at least one;
     - layout_c5: the cuts divide the sequence;
-    - cut_c2: none lists sizes;
+    - cut_c2: none lists sizes, and one per document is the only one;
     - positions_c1 and positions_c2, as of `cp.positions`;
     - positions_c3: an order per document wants documents.
 

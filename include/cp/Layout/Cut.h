@@ -28,16 +28,18 @@ namespace cp {
 ///   ZigzagPerDocument  blocks r and 2R-1-r of 2R of each document of a packed
 ///                      row: known with the documents only (Documents.h)
 ///   Sizes       block r of R blocks of the sizes that the cut lists
+///   ContiguousPerDocument  block r of R of each document of a packed row
 enum class Order : int64_t {
   Contiguous = 0,
   Zigzag = 1,
   Striped = 2,
   ZigzagPerDocument = 3,
-  Sizes = 4
+  Sizes = 4,
+  ContiguousPerDocument = 5
 };
-inline constexpr Order allOrders[] = {Order::Contiguous, Order::Zigzag,
-                                      Order::Striped, Order::ZigzagPerDocument,
-                                      Order::Sizes};
+inline constexpr Order allOrders[] = {
+    Order::Contiguous,        Order::Zigzag, Order::Striped,
+    Order::ZigzagPerDocument, Order::Sizes,  Order::ContiguousPerDocument};
 
 /// The keyword used in the IR.
 ///   Contiguous  "contiguous"
@@ -45,6 +47,7 @@ inline constexpr Order allOrders[] = {Order::Contiguous, Order::Zigzag,
 ///   Striped     "striped"
 ///   ZigzagPerDocument  "zigzag_per_document"
 ///   Sizes              "sizes"
+///   ContiguousPerDocument  "contiguous_per_document"
 const char *orderName(Order order);
 /// Its inverse; nothing for another text.
 std::optional<Order> orderNamed(const std::string &name);
@@ -74,7 +77,8 @@ bool unitPlaces(const Cut &cut);
 Cut placesOnly(Cut cut);
 /// Whether where elements are depends on the documents of a packed row.
 inline bool isPerDocument(const Cut &cut) {
-  return cut.order == Order::ZigzagPerDocument;
+  return cut.order == Order::ZigzagPerDocument ||
+         cut.order == Order::ContiguousPerDocument;
 }
 /// Whether the cut lists how much each rank holds.
 inline bool isBySizes(const Cut &cut) { return cut.order == Order::Sizes; }
@@ -131,8 +135,9 @@ std::optional<Cut> parseOrder(const std::string &text);
 ///   striped : 2     3
 ///   zigzag_per_document  -1
 ///   sizes [4, 0, 7]      -2
+///   contiguous_per_document  -3
 int64_t orderWord(const Cut &cut);
-/// Its inverse, for words of at least -2; without sizes.
+/// Its inverse, without sizes; of words below -3 an order that check() refuses.
 Cut cutOfWord(int64_t word, int axis = 0);
 
 } // namespace cp

@@ -49,8 +49,9 @@ bool operator==(const Layout &a, const Layout &b);
 ///   layout_c3  a unit below 1
 ///   layout_c6  partial axes that do not ascend
 ///   layout_c7  an order that is none of the enumeration
-///   layout_c8  an order per document with a unit, or such an order or that of
-///              sizes with another cut of its dimension
+///   layout_c8  an order per document with a unit, behind another cut, or in
+///              front of one that is not contiguous; the order of sizes with
+///              another cut of its dimension
 ///   layout_c9  sizes that are not one for each rank, or as check(Cut) has it
 std::optional<std::string> check(const Layout &layout);
 
@@ -132,6 +133,7 @@ bool isPerDocument(const Layout &layout);
 /// With such dimensions cut in contiguous order instead, as who knows nothing
 /// of the documents has them.
 ///   [{"a" zigzag_per_document}, {"b" zigzag}]  [{"a"}, {"b" zigzag}]
+///   [{"a" contiguous_per_document, "b"}]       [{"a", "b"}]
 Layout inRowOrder(Layout layout);
 
 /// Whether a dimension is cut over the axis.

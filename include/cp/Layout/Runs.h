@@ -100,8 +100,9 @@ private:
 ///   striped : 2    0:0:2, 2 of step 4   2:0:2, 2 of step 4
 ///   striped : 4    0:0:4                4:0:4
 ///   sizes [3, 5]   0:0:3                3:0:5
-/// In zigzag order per document as of a single one; for 6 elements:
-///   zigzag_per_document  0:0:1, 3:1:2   1:0:2, 5:2:1
+/// In orders per document as of a single one; for 6 elements:
+///   zigzag_per_document      0:0:1, 3:1:2   1:0:2, 5:2:1
+///   contiguous_per_document  0:0:3          3:0:3
 CutRuns runsOf(const Cut &cut, int64_t ranks, int64_t position, int64_t length);
 
 /// The position that holds an element, and its local number there: the inverse
@@ -148,6 +149,7 @@ bool divides(const Cut &cut, int64_t ranks, int64_t length);
 ///   zigzag, contiguous      nothing
 ///   striped                 nothing
 ///   zigzag_per_document     nothing
+///   contiguous_per_document nothing
 ///   sizes [3, 5]            nothing
 std::optional<int64_t> partsPerRank(const Cut &cut);
 std::optional<int64_t> partsPerRank(const std::vector<Cut> &cuts);

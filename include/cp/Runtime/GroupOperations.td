@@ -109,8 +109,8 @@ def CPRT_DocumentPositions : CPRT_Operation<"document_positions"> {
     Documents may be empty. Each row of cu_seqlens begins with 0, does not fall
     and ends with the length of the whole sequence; CPRT_INVALID_ARGUMENT
     otherwise. The ranks of the group have the same, or all get CPRT_MISMATCH;
-    nothing else passes between them. A single order may be -1: each rank has its
-    rows in zigzag order per document, as cprt_reorder_documents gives them.
+    nothing else passes between them. A single order may be one per document, -1
+    or -3: each rank has its rows as cprt_reorder_documents gives them.
   }];
   let ins = (inputs CPRT_Tensor<"i32", "b,n">:$cu_seqlens);
   let outs = (outputs CPRT_I64<"b,l">:$positions);
@@ -248,8 +248,8 @@ def CPRT_RingAttention : CPRT_Operation<"ring_attention"> {
     the bytes of its k and v. Blocks are added in the order in which they come,
     the own one first, in f32 for bf16, and rounded once. A rank that works on
     one block for longer than the deadline is taken for stalled. A single order
-    may be -1, with cu_seqlens as documents: rows are in zigzag order per document,
-    as cprt_reorder_documents gives them, and s is l.
+    may be one per document, -1 or -3, with cu_seqlens as documents: rows are as
+    cprt_reorder_documents gives them, and s is l.
   }];
   let ins = (inputs CPRT_T<"b,l,hq,d">:$q, CPRT_T<"b,s,hkv,d">:$k,
                     CPRT_T<"b,s,hkv,dv">:$v,
@@ -298,13 +298,16 @@ def CPRT_Reorder : CPRT_Operation<"reorder"> {
 
 def CPRT_ReorderDocuments : CPRT_Operation<"reorder_documents"> {
   let description = [{
-    As cprt_reorder, from or to zigzag order per document, or both: an order of -1.
+    As cprt_reorder, from or to an order per document, or both: -1, zigzag, or -3,
+    contiguous.
     Each element of the batch, the first dimension, has the documents that its row
-    of cu_seqlens says, as in cprt_document_positions. Of a document of n tokens
-    the first n - n mod 2R are cut in zigzag order, and what is left of all
-    documents, behind each other, in R blocks; a rank has its rows in ascending
-    order. `dim` is not the first dimension. The ranks of the group have the same
-    cu_seqlens, or all get CPRT_MISMATCH.
+    of cu_seqlens says, as in cprt_document_positions. In zigzag order, of a
+    document of n tokens the first n - n mod 2R are cut so, and what is left of all
+    documents, behind each other, in R blocks. In contiguous order each document is
+    cut into R blocks, of which n mod R are one longer: that of the rank behind the
+    last that had a longer one, or of rank 0, and those of the next, in turn. A rank
+    has its rows in ascending order. `dim` is not the first dimension. The ranks of
+    the group have the same cu_seqlens, or all get CPRT_MISMATCH.
   }];
   let ins = (inputs CPRT_Any<"...">:$source,
                     CPRT_Tensor<"i32", "b,n">:$cu_seqlens);

@@ -72,9 +72,9 @@ def CPRT_Words : CPRT_Attribute<"words">;
 def CPRT_Axes : CPRT_Attribute<"axes">;
 /// In which order a dimension is cut: one word.
 def CPRT_Order : CPRT_Attribute<"order">;
-/// The same, or -1: per document of a packed row.
+/// The same, or -1 or -3: per document of a packed row.
 def CPRT_OrderOfDocuments : CPRT_Attribute<"order"> {
-  let least = -1;
+  let least = -3;
 }
 /// The order of each of several cuts, as words.
 def CPRT_Orders : CPRT_Attribute<"orders">;

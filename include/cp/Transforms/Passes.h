@@ -34,8 +34,8 @@ struct ShardPipelineOptions : mlir::PassPipelineOptions<ShardPipelineOptions> {
                            llvm::cl::init("cp")};
   Option<std::string> order{
       *this, "order",
-      llvm::cl::desc("contiguous, zigzag, striped, striped:UNIT or "
-                     "zigzag_per_document"),
+      llvm::cl::desc("contiguous, zigzag, striped, striped:UNIT, "
+                     "zigzag_per_document or contiguous_per_document"),
       llvm::cl::init("contiguous")};
   Option<std::string> batch{*this, "batch",
                             llvm::cl::desc("The axes that cut the batch"),

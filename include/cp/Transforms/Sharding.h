@@ -47,7 +47,8 @@ struct Sharding {
   /// who adds them up with what else is summed over these ranks.
   bool partialGradients = false;
 
-  /// Whether the sequence is cut in an order per document, by one axis.
+  /// Whether attention's tokens are cut over the first axis in an order per
+  /// document.
   bool isPerDocument() const { return cp::isPerDocument(sequence.front()); }
   /// The cuts of a sequence of which nothing but rows is cut, as arguments have
   /// it: contiguous ones where the order is per document.

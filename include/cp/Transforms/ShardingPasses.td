@@ -17,8 +17,8 @@ defvar shardingOptions = [
   Option<"axis", "axis", "std::string", /*default=*/"\"cp\"",
          "The mesh axes that cut the sequence, major first, e.g. ring,u">,
   Option<"order", "order", "std::string", /*default=*/"\"contiguous\"",
-         "Of the first of these: contiguous, zigzag, striped, striped:UNIT or "
-         "zigzag_per_document">,
+         "Of the first of these: contiguous, zigzag, striped, striped:UNIT, "
+         "zigzag_per_document or contiguous_per_document">,
   Option<"batch", "batch", "std::string", /*default=*/"\"\"",
          "The mesh axes that cut the batch, major first, e.g. dp">,
   Option<"mixer", "mixer", "std::string", /*default=*/"\"sequence\"",
@@ -101,9 +101,10 @@ def AssignLayouts : Pass<"cp-assign-layouts", "::mlir::func::FuncOp"> {
     `cp.updates` lies as the argument of that name, and must have its sizes
     (`assign_c8`). Other results with `cp.sequence` are cut along that dimension as
     arguments are, in their order (`assign_c9`). Under `order=zigzag_per_document`
-    arguments and results are contiguous rows, and attention by documents gets the
-    order, with what lies between; of a function without such attention it is an
-    error (`assign_c10`). With `partial-gradients` those of parameters are not added up: each
+    (or `contiguous_per_document`) arguments and results are contiguous rows, and
+    attention by documents gets the order, with what lies between if rows are cut
+    over one axis; of a function without such attention it is an error
+    (`assign_c10`). With `partial-gradients` those of parameters are not added up: each
     rank gets its terms, and the layout names the axes over which they are terms
     (`partial`). For callers who sum the gradients of a whole model at once, as data
     parallelism does. An axis that is not named there holds replicas.
@@ -256,8 +257,8 @@ def LowerReshards : Pass<"cp-lower-reshards", "::mlir::func::FuncOp"> {
   let description = [{
     Each reshard becomes the steps of its plan: all-to-all, all-gather, slice,
     all-reduce, reduce-scatter or reorder. An all-to-all that splits a repeated
-    dimension reads the source of the repeat. Reorders from and to
-    `zigzag_per_document` get the documents of the function's `cp.cut_positions`.
+    dimension reads the source of the repeat. Reorders from and to orders per
+    document get the documents of the function's `cp.cut_positions`.
     Collectives move parts of one size: where a layout lists `sizes`, a dimension is
     spread out so that each part has room for the largest, and what a collective
     put together is closed up again.

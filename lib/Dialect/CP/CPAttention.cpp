@@ -130,8 +130,8 @@ std::optional<CutStrategy> AttentionOp::getCutStrategy() {
 }
 
 bool AttentionOp::canRunOn(ArrayRef<Cut> cuts) {
-  return !isPerDocument(jointCut(cuts.vec())) ||
-         (keysTravel() && documentsOf(getPlaces()));
+  return cuts.empty() || !isPerDocument(cuts.front()) ||
+         (cuts.size() == 1 && keysTravel() && documentsOf(getPlaces()));
 }
 
 SmallVector<Value> AttentionOp::place(OpBuilder &builder, MeshAttr mesh,

@@ -118,8 +118,8 @@ std::optional<CutStrategy> AttentionGradOp::getCutStrategy() {
 }
 
 bool AttentionGradOp::canRunOn(ArrayRef<Cut> cuts) {
-  return !isPerDocument(jointCut(cuts.vec())) ||
-         (keysTravel() && documentsOf(getPlaces()));
+  return cuts.empty() || !isPerDocument(cuts.front()) ||
+         (cuts.size() == 1 && keysTravel() && documentsOf(getPlaces()));
 }
 
 /// Where keys were gathered, the partitioner adds up dk and dv, which are sums

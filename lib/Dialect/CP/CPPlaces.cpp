@@ -65,10 +65,21 @@ bool PositionsOp::isCausal() { return true; }
 
 SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
                                       ArrayRef<Cut> cuts) {
-  auto local =
-      CutPositionsOp::create(builder, getLoc(), getType(), getDocuments(), mesh,
-                             localCutsAttr(mesh, cuts));
-  return {local.getResult()};
+  // What documents leave to an axis is one string, of which others cut pieces.
+  bool isAlone = cuts.size() == 1 || !isPerDocument(cuts.front());
+  ArrayRef<Cut> own = isAlone ? cuts : cuts.take_front();
+  RankedTensorType type = getType();
+  SmallVector<int64_t> shape(type.getShape());
+  ArrayAttr others = localCutsAttr(mesh, cuts.drop_front(own.size()));
+  if (!isAlone)
+    shape.back() *= groupSize(mesh, axesOf(others));
+  Value local =
+      CutPositionsOp::create(builder, getLoc(), type.clone(shape),
+                             getDocuments(), mesh, localCutsAttr(mesh, own));
+  if (!isAlone)
+    local = SliceOp::create(builder, getLoc(), type, local, mesh, others,
+                            getSequenceFactor());
+  return {local};
 }
 
 //===----------------------------------------------------------------------===//

@@ -210,6 +210,14 @@ LogicalResult verifyDivides(Operation *op, MeshAttr mesh, ArrayAttr cuts,
            << dim
            << " lists sizes; write a cp.reshard, which has room for the "
               "largest made and what holds nothing taken out";
+  for (const Cut &cut : values)
+    if (isPerDocument(cut) && values.size() > 1)
+      return op->emitOpError(
+                 "cut_c2: an order per document is that of the only "
+                 "cut of a local op, but there are ")
+             << values.size()
+             << "; write a cp.reshard, which cuts over one axis after the "
+                "other";
   if (ShapedType::isDynamic(part))
     return success();
   int64_t whole = part;

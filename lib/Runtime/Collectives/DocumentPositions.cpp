@@ -65,8 +65,9 @@ static Error readPositions(Context &context, const Descriptor &call,
   SequenceCut cut = {attrs.axes, attrs.orders};
   if (cut.isPerDocument()) {
     const PackedPositions *packed = nullptr;
-    if (Error failure = findPackedPositions(context, call, cut.axes, lists,
-                                            out.sizes[1], packed))
+    if (Error failure =
+            findPackedPositions(context, call, cut.axes, cut.perDocument(),
+                                lists, out.sizes[1], packed))
       return failure;
     read = {packed->group, packed->rows.data(), /*isOfEach=*/true};
     return std::nullopt;

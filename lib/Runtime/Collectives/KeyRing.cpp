@@ -27,8 +27,11 @@ static Error readPackedRows(Context &context, const Descriptor &call,
                             RingRows &rows) {
   const Buffer *lists = optionalInput(call, documents);
   if (!lists)
-    return call.invalid("attribute 'orders' is -1 (zigzag_per_document), but "
-                        "there are no cu_seqlens, expected them as input " +
+    return call.invalid("attribute 'orders' is " +
+                        std::to_string(cut.orders[0]) + " (" +
+                        orderName(cut.perDocument()) +
+                        "), but there are no cu_seqlens, expected them as "
+                        "input " +
                         std::to_string(documents));
   const Buffer &q = call.in(0), &k = call.in(1);
   if (Error failure =
@@ -40,8 +43,9 @@ static Error readPackedRows(Context &context, const Descriptor &call,
                         std::to_string(k.sizes[1]) +
                         " keys, expected as many in documents");
   const PackedPositions *packed = nullptr;
-  if (Error failure = findPackedPositions(context, call, cut.axes, *lists,
-                                          q.sizes[1], packed))
+  if (Error failure =
+          findPackedPositions(context, call, cut.axes, cut.perDocument(),
+                              *lists, q.sizes[1], packed))
     return failure;
   rows.queries = rows.keys = packed->rows.data();
   rows.isOfEach = true;
@@ -57,8 +61,8 @@ static Error readRows(Context &context, const Descriptor &call,
     return readPackedRows(context, call, cut, documents, rows);
   if (optionalInput(call, documents))
     return call.invalid("there are cu_seqlens without an order per document, "
-                        "expected the order -1 (zigzag_per_document); leave "
-                        "them out");
+                        "expected the order -1 (zigzag_per_document) or -3 "
+                        "(contiguous_per_document); leave them out");
   if (Error failure = findPositions(context, call, "", cut, call.in(0).sizes[1],
                                     rows.queries))
     return failure;

@@ -1,4 +1,4 @@
-//===- ReorderDocuments.cpp - From and to zigzag order per document -------===//
+//===- ReorderDocuments.cpp - From and to orders per document -------------===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,31 +13,41 @@ using namespace cp::runtime;
 
 namespace {
 
+/// One side of a call: how it is cut, and where rows then are if documents say
+/// that.
+struct Side {
+  cp::Cut cut;
+  const PackedPositions *packed = nullptr;
+};
+
 /// One checked call.
 struct ReorderCall {
   size_t dim;
-  cp::Cut from, to;
-  const PackedPositions *packed = nullptr;
+  Side from, to;
 
-  const Group &group() const { return *packed->group; }
+  /// That of a side which documents say; there is one.
+  const PackedPositions &packed() const {
+    return from.packed ? *from.packed : *to.packed;
+  }
+  const Group &group() const { return *packed().group; }
   /// What a position has of an element of the batch in one of the two orders.
-  List<Run> held(const cp::Cut &cut, int64_t row, int64_t position) const {
+  List<Run> held(const Side &side, int64_t row, int64_t position) const {
     List<Run> runs;
-    runs.reserve(packed->mostRuns);
+    runs.reserve(packed().mostRuns);
     auto add = [&](const auto &those) {
       runs.insert(runs.end(), those.begin(), those.end());
     };
-    if (isPerDocument(cut))
-      add(packed->runs[size_t(row)][size_t(position)]);
+    if (side.packed)
+      add(side.packed->runs[size_t(row)][size_t(position)]);
     else
-      add(runsAt(group(), cut, packed->whole, position));
+      add(runsAt(group(), side.cut, packed().whole, position));
     return runs;
   }
   /// What `to` takes of `from` of an element of the batch. As much is reserved
   /// whatever the documents are, so that all batches use the same of the pool.
   DimMap common(int64_t row, int64_t to, int64_t from) const {
     DimMap map = {dim, {}};
-    map.segments.reserve(2 * packed->mostRuns);
+    map.segments.reserve(2 * packed().mostRuns);
     forEachCommon(
         held(this->to, row, to), held(this->from, row, from),
         [&](const Segment &segment) { map.segments.push_back(segment); });
@@ -54,11 +64,20 @@ static Error readReorder(Context &context, const Descriptor &call,
   if (Error failure = expectWithin(call, "dim", attrs.dim, 1, source.rank - 1))
     return failure;
   read.dim = size_t(attrs.dim);
-  read.from = attrs.fromOrder;
-  read.to = attrs.toOrder;
-  if (!isPerDocument(read.from) && !isPerDocument(read.to))
-    return call.invalid("neither order is -1 (zigzag_per_document), expected "
-                        "one that is; use reorder for others");
+  read.from.cut = attrs.fromOrder;
+  read.to.cut = attrs.toOrder;
+  for (const Side *side : {&read.from, &read.to})
+    if (isBySizes(side->cut))
+      return call.invalid(
+          std::string("attribute '") +
+          (side == &read.from ? "from_order" : "to_order") +
+          "' is -2 (sizes), expected an order in which parts are of one size; "
+          "to a call they are contiguous ones");
+  if (!isPerDocument(read.from.cut) && !isPerDocument(read.to.cut))
+    return call.invalid(
+        "neither order is -1 (zigzag_per_document) or -3 "
+        "(contiguous_per_document), expected one that is; use reorder for "
+        "others");
   List<int64_t> sizes(source.sizes, source.sizes + source.rank);
   if (Error failure = call.expectType(
           1, DType::I32, {sizes[0], lists.rank == 2 ? lists.sizes[1] : 0}))
@@ -67,12 +86,15 @@ static Error readReorder(Context &context, const Descriptor &call,
     return failure;
   if (Error failure = call.expectNotInPlace())
     return failure;
-  if (Error failure = findPackedPositions(context, call, attrs.axes, lists,
-                                          sizes[read.dim], read.packed))
-    return failure;
-  sizes[read.dim] = read.packed->whole;
-  for (const cp::Cut &cut : {read.from, read.to})
-    if (Error failure = checkCut(call, read.group(), sizes, read.dim, cut))
+  for (Side *side : {&read.from, &read.to})
+    if (isPerDocument(side->cut))
+      if (Error failure =
+              findPackedPositions(context, call, attrs.axes, side->cut.order,
+                                  lists, sizes[read.dim], side->packed))
+        return failure;
+  sizes[read.dim] = read.packed().whole;
+  for (const Side &side : {read.from, read.to})
+    if (Error failure = checkCut(call, read.group(), sizes, read.dim, side.cut))
       return failure;
   return std::nullopt;
 }

@@ -24,9 +24,10 @@ static bool isOf(const PackedPositions &packed, const Buffer &lists) {
 
 /// What was made for lists of these sizes; null where that is nothing.
 static PackedPositions *find(Context &context, const Group *group,
-                             const Buffer &lists, int64_t whole) {
+                             cp::Order order, const Buffer &lists,
+                             int64_t whole) {
   for (PackedPositions &known : context.packed)
-    if (known.group == group && known.whole == whole &&
+    if (known.group == group && known.order == order && known.whole == whole &&
         known.numLists == lists.sizes[0] &&
         int64_t(known.documents.size()) == lists.sizes[0] * lists.sizes[1])
       return &known;
@@ -49,7 +50,7 @@ static void fillRow(PackedPositions &packed, size_t row,
     runs.clear();
     runs.reserve(packed.mostRuns);
     positions.runs[size_t(position)].reserve(3 * packed.mostRuns);
-    appendRuns(documents, ranks, position, runs);
+    appendRuns(documents, packed.order, ranks, position, runs);
     for (const Run &run : runs)
       positions.runs[size_t(position)].insert(
           positions.runs[size_t(position)].end(), {run.global, run.length, 1});
@@ -71,8 +72,8 @@ static void fillRows(PackedPositions &packed, const Buffer &lists) {
 }
 
 Error cp::runtime::findPackedPositions(Context &context, const Descriptor &call,
-                                       Words axes, const Buffer &lists,
-                                       int64_t localRows,
+                                       Words axes, cp::Order order,
+                                       const Buffer &lists, int64_t localRows,
                                        const PackedPositions *&packed) {
   const Group *group = nullptr;
   if (Error failure = findGroup(context, call, axes, group))
@@ -84,11 +85,12 @@ Error cp::runtime::findPackedPositions(Context &context, const Descriptor &call,
                         " ranks do not fit 63 bits");
   if (Error failure = checkDocuments(call, lists, whole))
     return failure;
-  PackedPositions *found = find(context, group, lists, whole);
+  PackedPositions *found = find(context, group, order, lists, whole);
   if (!found || !isOf(*found, lists)) {
     if (!found)
       found = &context.packed.emplace_back();
     found->group = group;
+    found->order = order;
     found->whole = whole;
     found->numLists = lists.sizes[0];
     fillRows(*found, lists);

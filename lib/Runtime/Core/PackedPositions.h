@@ -12,10 +12,11 @@
 
 namespace cp::runtime {
 
-/// What each position of a group holds of packed rows in the order
-/// zigzag_per_document: by element of the batch, as its documents say.
+/// What each position of a group holds of packed rows in an order per document:
+/// by element of the batch, as its documents say.
 struct PackedPositions {
   const Group *group = nullptr;
+  Order order = Order::ZigzagPerDocument;
   int64_t whole = 0, numLists = 0;
   /// Of each element, for kernels.
   std::vector<Positions> rows;
@@ -29,12 +30,13 @@ struct PackedPositions {
 };
 
 /// Those of `lists`, `i32[b, n]` in memory of the host, when each rank holds
-/// `localRows` of a dimension that is cut over `axes`; kept by the context
-/// until another batch has other documents. CPRT_INVALID_ARGUMENT for axes that
-/// make no group, and for lists that checkDocuments refuses.
+/// `localRows` of a dimension that is cut over `axes` in `order`, one per
+/// document; kept by the context until another batch has other documents.
+/// CPRT_INVALID_ARGUMENT for axes that make no group, and for lists that
+/// checkDocuments refuses.
 Error findPackedPositions(cprt_context &context, const Descriptor &call,
-                          Words axes, const Buffer &lists, int64_t localRows,
-                          const PackedPositions *&packed);
+                          Words axes, Order order, const Buffer &lists,
+                          int64_t localRows, const PackedPositions *&packed);
 
 } // namespace cp::runtime
 

@@ -21,6 +21,8 @@ struct SequenceCut {
     return axes.size == 1 && orders.size == 1 &&
            cp::isPerDocument(cutOfWord(orders[0]));
   }
+  /// That order, where it does.
+  Order perDocument() const { return cutOfWord(orders[0]).order; }
 };
 
 /// What each position of a group holds of a dimension.

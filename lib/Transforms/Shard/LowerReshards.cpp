@@ -204,7 +204,7 @@ private:
       lists = documents.of(type);
       if (!lists || dimOf(step.from) == 0) {
         reshard.emitOpError(
-            "lower_c1: from and to zigzag_per_document a tensor "
+            "lower_c1: from and to an order per document a tensor "
             "must have the batch first, with which one "
             "cp.positions of the function has its documents, "
             "but ")

@@ -60,11 +60,19 @@ void noteSequence(Operation *op, const ShardingRule &rule, int64_t sequence,
 
 bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
   std::vector<Cut> cuts = sharding.onSequence(sharding.strategyOf(op));
+  // Such an order is alone in its dimension.
+  if (sharding.isPerDocument() && cuts.size() > 1)
+    return true;
   // On one rank all orders are the same.
   llvm::erase_if(cuts, [&](const Cut &cut) {
     return sharding.mesh.axes[cut.axis].size == 1;
   });
   return !cuts.empty() && !op.canRunOn(cuts);
+}
+
+bool OrderChoice::onlyAttentionMayKeep() const {
+  return sharding.isPerDocument() &&
+         (sharding.sequence.size() > 1 || sharding.tensorRows);
 }
 
 namespace {
@@ -129,13 +137,13 @@ private:
 
 } // namespace
 
-LogicalResult OrderChoice::refuseOrder(FunctionOpInterface function) {
-  return function->emitOpError(
-      "assign_c10: no op can have the order zigzag_per_document: that is for "
-      "causal attention whose keys travel (attention=ring) and whose places "
-      "are "
-      "those of documents (cp.positions documents); give the model documents, "
-      "or use the order zigzag");
+LogicalResult OrderChoice::refuseOrder(FunctionOpInterface function) const {
+  return function->emitOpError("assign_c10: no op can have the order ")
+         << orderName(sharding.sequence.front().order)
+         << ": that is for causal attention whose keys travel over one axis "
+            "(attention=ring, or 2d of two axes) and whose places are those of "
+            "documents (cp.positions documents); give the model documents, or "
+            "use the order zigzag";
 }
 
 LogicalResult OrderChoice::run(FunctionOpInterface function) {
@@ -173,9 +181,11 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
         op.getNumOperands() == 0 || isa<PositionsOp>(op))
       continue;
     graph.addOp(&op);
-    if (sequenceOp && needsContiguous(sequenceOp))
+    bool isPlaced = isa<PlacedOpInterface>(op);
+    if ((sequenceOp && needsContiguous(sequenceOp)) ||
+        (!isPlaced && onlyAttentionMayKeep()))
       graph.makeContiguous(&op);
-    else if (isa<PlacedOpInterface>(op)) {
+    else if (isPlaced) {
       graph.keepOrder(&op);
       isKept = true;
     }

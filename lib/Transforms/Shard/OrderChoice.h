@@ -19,7 +19,9 @@ namespace cp {
 ///
 /// Arguments and attention keep the order, such ops take contiguous rows, and
 /// all others can have either. Of an order per document callers know nothing:
-/// arguments and results are contiguous rows, and attention keeps it alone.
+/// arguments and results are contiguous rows, and attention keeps it alone. Of
+/// rows over several axes, of which attention leaves the last to its heads, no
+/// other op can have it.
 /// Each value that has to be had in both costs its bytes, and the choice costs
 /// least: so conversions stand where tensors are narrow (on the residual, not
 /// behind a projection), and none between layers that agree.
@@ -46,7 +48,9 @@ public:
 private:
   /// Whether an op that depends along the sequence must have contiguous rows.
   bool needsContiguous(SequenceOpInterface op) const;
-  static llvm::LogicalResult refuseOrder(mlir::FunctionOpInterface function);
+  /// Whether rows are cut over more axes than an order per document can be.
+  bool onlyAttentionMayKeep() const;
+  llvm::LogicalResult refuseOrder(mlir::FunctionOpInterface function) const;
 
   const Sharding &sharding;
   llvm::DenseSet<mlir::Operation *> contiguous;

@@ -117,7 +117,8 @@ private:
     if (!first)
       return refuse("order",
                     "contiguous, zigzag, striped, striped:UNIT with a unit "
-                    "of at least 1, or zigzag_per_document",
+                    "of at least 1, zigzag_per_document, or "
+                    "contiguous_per_document",
                     text.order);
     sharding.sequence.clear();
     for (StringRef name : llvm::split(text.axis, ','))
@@ -125,15 +126,6 @@ private:
         return error;
     first->axis = sharding.sequence.front().axis;
     sharding.sequence.front() = *first;
-    if (sharding.isPerDocument() &&
-        (sharding.sequence.size() > 1 || text.tensorRows))
-      return llvm::createStringError(
-          spell("order") +
-          " zigzag_per_document cuts the sequence over one "
-          "axis, but " +
-          (text.tensorRows ? spell("tp-rows") + " cuts rows over another"
-                           : spell("axis") + " is '" + text.axis + "'") +
-          "; leave the others out, or use the order zigzag");
     return llvm::Error::success();
   }
 
