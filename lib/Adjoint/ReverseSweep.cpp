@@ -85,7 +85,7 @@ Value ReverseSweep::assemble(Location loc, Value whole, ArrayRef<Part> slices,
     if (getElementTypeOrSelf(part.value).getIntOrFloatBitWidth() >
         element.getIntOrFloatBitWidth())
       element = getElementTypeOrSelf(part.value);
-  type = RankedTensorType::get(type.getShape(), element);
+  type = type.clone(element);
   SmallVector<Box> boxes;
   int64_t covered = 0;
   for (const Part &part : slices) {
@@ -101,11 +101,9 @@ Value ReverseSweep::assemble(Location loc, Value whole, ArrayRef<Part> slices,
   bool areAll = covered == type.getNumElements();
   for (size_t i = 0; i < boxes.size(); ++i)
     areAll &= isApart(i);
-  Value sum =
-      areAll  ? tensor::EmptyOp::create(builder, loc, type.getShape(), element)
-                    .getResult()
-      : whole ? withElements(builder, loc, whole, element)
-              : zerosOf(builder, loc, type);
+  Value sum = areAll  ? emptyOf(builder, loc, type)
+              : whole ? withElements(builder, loc, whole, element)
+                      : zerosOf(builder, loc, type);
   for (auto [i, part] : llvm::enumerate(slices)) {
     Value value = withElements(builder, loc, part.value, element);
     auto list = [&](ArrayRef<int64_t> values) {

@@ -92,11 +92,8 @@ public:
     RankedTensorType out = type;
     if (isSum)
       out = type.clone(sumsOf(element));
-    Value start =
-        isSum ? zerosOf(builder, context.getLoc(), out)
-              : tensor::EmptyOp::create(builder, context.getLoc(),
-                                        out.getShape(), out.getElementType())
-                    .getResult();
+    Value start = isSum ? zerosOf(builder, context.getLoc(), out)
+                        : emptyOf(builder, context.getLoc(), out);
     maps.push_back(map);
     auto generic = linalg::GenericOp::create(
         builder, context.getLoc(), out, inputs, start, maps, iterators,

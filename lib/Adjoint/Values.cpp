@@ -25,14 +25,19 @@ Value constantOf(OpBuilder &builder, Location loc, Type type, double value) {
   return arith::ConstantOp::create(builder, loc, attr);
 }
 
+Value emptyOf(OpBuilder &builder, Location loc, RankedTensorType type) {
+  return tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                 type.getElementType(), type.getEncoding());
+}
+
 Value zerosOf(OpBuilder &builder, Location loc, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return constantOf(builder, loc, type, 0);
   Value zero = constantOf(builder, loc, tensor.getElementType(), 0);
-  Value empty = tensor::EmptyOp::create(builder, loc, tensor.getShape(),
-                                        tensor.getElementType());
-  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  return linalg::FillOp::create(builder, loc, zero,
+                                emptyOf(builder, loc, tensor))
+      .getResult(0);
 }
 
 /// One op over all elements of `shape`, of operands with these maps; `body`
@@ -66,8 +71,7 @@ Value scaled(OpBuilder &builder, Location loc, Value value, Value factor) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t rank = type.getRank();
   auto dims = [&](int64_t count) { return firstDims(builder, rank, count); };
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
+  Value empty = emptyOf(builder, loc, type);
   int64_t few = cast<RankedTensorType>(factor.getType()).getRank();
   return overElements(builder, loc, {value, factor}, empty,
                       {dims(rank), dims(few), dims(rank)}, rank,

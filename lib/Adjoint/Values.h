@@ -20,6 +20,9 @@ namespace cp {
 /// A constant, in every element.
 mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Type type, double value);
+/// A tensor of which nothing is known, and with the layout of its type.
+mlir::Value emptyOf(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::RankedTensorType type);
 /// Zeros, and for a tensor a fill with them.
 mlir::Value zerosOf(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Type type);

@@ -100,6 +100,7 @@ private:
 
 thread_local Block *current = nullptr;
 thread_local int64_t numLaunches = 0;
+thread_local Watcher *watching = nullptr;
 thread_local std::string lastMessage;
 } // namespace
 
@@ -234,6 +235,8 @@ void copy(void *to, const void *from, size_t bytes, bool valid, int line) {
   Copy copy = {to, bytes, {}};
   if (valid)
     std::memcpy(copy.content, from, bytes);
+  if (valid && watching)
+    watching->read(from, bytes);
   std::memset(to, 0xff, bytes);
   current->thisThread().copies.back().push_back(copy);
 }
@@ -333,13 +336,19 @@ const char *run(const char *op, GridSize grid, int threads, size_t sharedBytes,
   lastMessage.clear();
   for (int64_t z = 0; z < grid.z; ++z)
     for (int64_t y = 0; y < grid.y; ++y)
-      for (int64_t x = 0; x < grid.x && lastMessage.empty(); ++x)
+      for (int64_t x = 0; x < grid.x && lastMessage.empty(); ++x) {
         if (std::string text = block->run({x, y, z}, random); !text.empty())
           lastMessage = std::string(op) + ": " + text;
+        if (watching)
+          watching->blockEnds();
+      }
   current = nullptr;
   return lastMessage.empty() ? nullptr : lastMessage.c_str();
 }
 
 int64_t launches() { return numLaunches; }
+
+void watchBy(Watcher *watcher) { watching = watcher; }
+Watcher *watcher() { return watching; }
 
 } // namespace cp::kernels::cuda::exec

@@ -95,6 +95,20 @@ const char *run(const char *op, GridSize grid, int threads, size_t sharedBytes,
 /// How many launches the calling thread has made.
 int64_t launches();
 
+/// Who is told what blocks do with memory that is not their own.
+struct Watcher {
+  virtual ~Watcher() = default;
+  /// A kernel has this much memory for the length of a call.
+  virtual void allocated(const void *begin, size_t bytes) = 0;
+  /// A thread of the running block reads. Told by asynchronous copies, and by
+  /// sources whose compiler reports accesses (see Traffic.cpp).
+  virtual void read(const void *from, size_t bytes) = 0;
+  virtual void blockEnds() = 0;
+};
+/// The calling thread's, or null; does not own it.
+void watchBy(Watcher *watcher);
+Watcher *watcher();
+
 } // namespace cp::kernels::cuda::exec
 
 #endif // CP_UNITTESTS_CUDA_EXECUTOR_H

@@ -17,6 +17,8 @@ void *Workspace::allocate(size_t bytes) {
     return nullptr;
   // What nobody has written is not a number.
   std::memset(block, 0xff, bytes);
+  if (exec::Watcher *watcher = exec::watcher())
+    watcher->allocated(block, bytes);
   return blocks[count++] = block;
 }
 

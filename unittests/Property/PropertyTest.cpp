@@ -41,7 +41,7 @@ std::vector<Distances> distancesFromF64(const RandomModel &model,
                                         Program &whole,
                                         llvm::ArrayRef<HostTensor> inputs,
                                         const RunResult &result) {
-  std::string text = model.text;
+  std::string text = wholeText(model);
   // Sums of bf16 are in f32.
   for (const std::string &narrow : {model.dtype, std::string("f32")})
     for (size_t at = 0; (at = text.find(narrow, at)) != std::string::npos;)
@@ -103,9 +103,10 @@ protected:
     SCOPED_TRACE(line);
     if (plan().print)
       std::cout << line << "\n" << model.text;
-    OwningOpRef<ModuleOp> module = parse(model.text);
-    ASSERT_TRUE(module) << model.text;
-    std::unique_ptr<Program> whole = compile(*module, TestSharding());
+    OwningOpRef<ModuleOp> module = parse(model.text),
+                          alone = parse(wholeText(model));
+    ASSERT_TRUE(module && alone) << model.text;
+    std::unique_ptr<Program> whole = compile(*alone, TestSharding());
     CompileOptions options;
     options.sharding = sharding.value;
     std::unique_ptr<Program> cut = compileWith(*module, options);
@@ -137,13 +138,14 @@ protected:
       ++drawn["beyond the tolerance"];
     }
     if (model.dtype == "f64" && dice.chance(0.5))
-      checkGradients(*module, sharding.value, model, seed);
+      checkGradients(*module, *alone, sharding.value, model, seed);
     drawn["final states"] += result.outputs.size() - 1;
     ShardingText text = textOf(sharding.value);
     ++drawn[text.order.substr(0, 4) + " " + text.mixer + " " + text.attention];
     ++drawn[describe(model.decay)];
     drawn["packed " + text.order.substr(0, 4)] += model.isPacked;
     drawn["odd " + text.order.substr(0, 4)] += model.isOdd;
+    drawn["in sizes"] += !model.sizes.empty();
     drawn["per document"] += sharding.value.isPerDocument();
     drawn["odd per document"] += sharding.value.isPerDocument() && model.isOdd;
     drawn["blocks per document"] +=
@@ -155,8 +157,8 @@ protected:
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
-  /// the gradients of one rank.
-  void checkGradients(ModuleOp module, const Sharding &sharding,
+  /// the gradients of one rank, for which the model is `ofOne`.
+  void checkGradients(ModuleOp module, ModuleOp ofOne, const Sharding &sharding,
                       const RandomModel &model, uint64_t seed) {
     OwningOpRef<ModuleOp> whole = withGradients(module, sharding,
                                                 DifferentiatedView::Global),
@@ -164,7 +166,7 @@ protected:
                                                 DifferentiatedView::Local);
     // What is padded to be cut is so on one rank too.
     OwningOpRef<ModuleOp> alone = withGradients(
-        module, model.isOdd ? std::nullopt : std::optional(sharding),
+        ofOne, model.isOdd ? std::nullopt : std::optional(sharding),
         DifferentiatedView::Global);
     ASSERT_TRUE(whole && local && alone) << model.text;
     CompileOptions options;
@@ -193,6 +195,7 @@ protected:
     ++drawn[sharding.batch.empty() ? "gradients" : "gradients, batch cut"];
     drawn["packed gradients"] += model.isPacked;
     drawn["gradients per document"] += sharding.isPerDocument();
+    drawn["gradients in sizes"] += !model.sizes.empty();
     drawn["odd gradients"] += model.isOdd;
   }
 
@@ -225,7 +228,8 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
     return;
   for (const char *perDocument :
        {"per document", "odd per document", "gradients per document",
-        "blocks per document", "2d per document", "tensor rows per document"})
+        "blocks per document", "2d per document", "tensor rows per document",
+        "in sizes", "gradients in sizes"})
     EXPECT_GT(drawn[perDocument], 0) << perDocument;
 }
 

@@ -47,12 +47,17 @@ public:
   /// Whether keys travel in causal attention of documents.
   bool hasPackedRing = false;
   bool hasPadding() const { return isOdd; }
+  /// See RandomModel.
+  std::string sizes;
 
   std::string write() {
     std::string x = "%x";
     // Of what every rank has whole it takes its own tokens.
     if (dice.chance(0.3) && !isOdd)
       x = add(x, weight("state", {batch, length, width}), residual());
+    // (Again by what is drawn already.)
+    if ((length + width / 2) % 4 == 1 && !isOdd)
+      x = addSized(x);
     int64_t layers = dice.between(1, 3);
     for (int64_t i = 0; i < layers; ++i)
       x = add(x, layer(normed(x)), residual());
@@ -95,11 +100,14 @@ private:
   }
 
   /// A weight, drawn by the kind that its name starts with.
-  std::string weight(llvm::StringRef kind, const Sizes &shape) {
+  std::string weight(llvm::StringRef kind, const Sizes &shape,
+                     const std::string &layout = "") {
     std::string name = formatv("{0}.{1}", kind, weights++);
     std::string value = "%w" + std::to_string(weights - 1);
+    std::string whole = type(shape);
+    whole.insert(whole.size() - 1, layout);
     arguments +=
-        formatv(", {0}: {1} {{cp.param = \"{2}\"}", value, type(shape), name);
+        formatv(", {0}: {1} {{cp.param = \"{2}\"}", value, whole, name);
     return value;
   }
 
@@ -117,6 +125,37 @@ private:
   std::string normed(const std::string &x) {
     return emit("cp.rms_norm {0} weight({1}) : ({2}, {3}) -> {2}", x,
                 weight("norm", {width}), residual(), type({width}));
+  }
+
+  /// Adds what comes in parts of sizes of their own, of tokens or of channels,
+  /// to whoever has them.
+  std::string addSized(const std::string &x) {
+    Dice own(uint64_t(length * width));
+    int64_t dim = own.between(1, 2);
+    sizes = drawSizes(own, dim, dim == 1 ? length : width);
+    std::string all = residual(), sized = all;
+    sized.insert(sized.size() - 1, sizes);
+    std::string value = weight("state", {batch, length, width}, sizes);
+    std::string empty = emit("tensor.empty() : {0}", all);
+    return emit("linalg.add ins({0}, {1} : {2}, {3}) outs({4} : {2}) -> {2}", x,
+                value, all, sized, empty);
+  }
+  /// Of the first axis; of ranks that hold nothing too.
+  std::string drawSizes(Dice &own, int64_t dim, int64_t left) const {
+    const Mesh &mesh = sharding.value.mesh;
+    std::string text = ", #cp.layout<#cp.mesh<";
+    for (const Mesh::Axis &axis : mesh.axes)
+      text += formatv("{0}\"{1}\" = {2}", &axis == &mesh.axes[0] ? "" : ", ",
+                      axis.name, axis.size);
+    text += std::string(">, [{}, ") + (dim == 1 ? "" : "{}, ") + "{\"" +
+            mesh.axes[0].name + "\" sizes [";
+    for (int64_t rank = 1; rank <= mesh.axes[0].size; ++rank) {
+      bool isLast = rank == mesh.axes[0].size;
+      int64_t size = isLast ? left : own.between(0, left);
+      left -= size;
+      text += std::to_string(size) + (isLast ? "]}" : ", ");
+    }
+    return text + (dim == 1 ? ", {}]>" : "]>");
   }
 
   /// x w^T over the last dimension.
@@ -388,17 +427,28 @@ RandomModel drawModel(Dice &dice, const RandomSharding &sharding) {
   model.isOdd = writer.hasPadding();
   model.text = writer.write();
   model.hasPackedRing = writer.hasPackedRing;
+  model.sizes = writer.sizes;
   return model;
+}
+
+std::string wholeText(const RandomModel &model) {
+  std::string text = model.text;
+  if (model.sizes.empty())
+    return text;
+  for (size_t at = 0; (at = text.find(model.sizes)) != std::string::npos;)
+    text.erase(at, model.sizes.size());
+  return text;
 }
 
 std::string describe(const RandomSharding &sharding, const RandomModel &model) {
   ShardingText text = textOf(sharding.value);
   return formatv("mesh={0} axis={1} order={2} mixer={3} attention={4} scan={5} "
-                 "tp={6}{10} batch={7} {8} {9}{11}{12}",
+                 "tp={6}{10} batch={7} {8} {9}{11}{12}{13}",
                  text.mesh, text.axis, text.order, text.mixer, text.attention,
                  text.scan, text.tensorAxis, text.batch, model.dtype,
                  describe(model.decay), text.tensorRows ? " tp-rows" : "",
-                 model.isPacked ? " packed" : "", model.isOdd ? " odd" : "");
+                 model.isPacked ? " packed" : "", model.isOdd ? " odd" : "",
+                 model.sizes.empty() ? "" : " sized");
 }
 
 } // namespace cp::test

@@ -49,6 +49,9 @@ RandomSharding drawSharding(Dice &dice);
 /// scans.
 struct RandomModel {
   std::string text, dtype;
+  /// The layout of an argument that comes in parts of sizes of their own, as it
+  /// stands in the text behind a type; empty where there is none.
+  std::string sizes;
   Decay decay = Decay::AsPublished;
   /// Whether rows hold several documents.
   bool isPacked = false;
@@ -58,6 +61,8 @@ struct RandomModel {
   bool isOdd = false;
 };
 RandomModel drawModel(Dice &dice, const RandomSharding &sharding);
+/// The text without the layout, for one rank.
+std::string wholeText(const RandomModel &model);
 
 /// A line that says what the case is.
 std::string describe(const RandomSharding &sharding, const RandomModel &model);

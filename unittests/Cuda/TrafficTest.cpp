@@ -1,0 +1,97 @@
+//===- TrafficTest.cpp - What kernels take from memory --------------------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// At the sizes of models, beside the least: every input once. Tensors of the
+// host are in memory as a card's are, so this needs none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Traffic.h"
+#include "EmulatedKernels.h"
+#include "OpCalls.h"
+
+#include <gtest/gtest.h>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+
+/// Of a call, over the bytes of its inputs.
+struct Ratios {
+  double tensors, workspaces;
+};
+
+template <typename T> Ratios ratiosOf(KernelFn kernel, const OpCall &call) {
+  Tensors<T> ins(call.ins, call.firstSumIn, 1);
+  Tensors<T> outs(call.outs, call.firstSumOut, 2);
+  cuda::exec::Traffic traffic;
+  int64_t least = 0;
+  std::vector<Buffer> buffers = ins.buffers();
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    int64_t bytes = ins.count(i) * int64_t(elementBytes(buffers[i].dtype));
+    traffic.add(buffers[i].data, size_t(bytes));
+    least += bytes;
+  }
+  EXPECT_EQ(run(kernel, buffers, outs.buffers(), call.attrs), "");
+  Ratios ratios = {double(traffic.ofTensors()) / double(least),
+                   double(traffic.ofWorkspaces()) / double(least)};
+  std::cout << call.op << ", " << 8 * sizeof(T) << " bits: " << ratios.tensors
+            << " of its inputs, " << ratios.workspaces << " beside\n";
+  // A function that nobody watches would read nothing.
+  EXPECT_GE(ratios.tensors, 1);
+  return ratios;
+}
+
+/// What does little but read and write.
+template <typename T>
+void expectLittleMore(KernelFn kernel, const OpCall &call) {
+  Ratios ratios = ratiosOf<T>(kernel, call);
+  EXPECT_LE(ratios.tensors + ratios.workspaces, 1.2);
+}
+
+TEST(TrafficTest, Conv1d) {
+  const OpCall call = {"conv1d",
+                       {{1, 1024, 1792}, {1792, 4}, {1792}, {1, 3, 1792}},
+                       {{1, 1024, 1792}},
+                       {1}};
+  expectLittleMore<BFloat16>(OnHost<cuda::conv1d<BFloat16>>::run, call);
+  expectLittleMore<float>(OnHost<cuda::conv1d<float>>::run, call);
+}
+
+TEST(TrafficTest, RmsNorm) {
+  const OpCall call = {"rms_norm",
+                       {{256, 1536}, {1536}, {256, 1536}},
+                       {{256, 1536}},
+                       {bitsOf(1e-5), 1, 1}};
+  expectLittleMore<BFloat16>(OnHost<cuda::rmsNorm<BFloat16>>::run, call);
+  expectLittleMore<float>(OnHost<cuda::rmsNorm<float>>::run, call);
+}
+
+/// A block has one head, so B and C are taken once for each of a group's heads:
+/// here more than four times the least, which a card's second cache must make
+/// up for.
+TEST(TrafficTest, SsdTakesBAndCForEachHead) {
+  const int64_t l = 256, heads = 24, inner = 64 * heads, states = 128;
+  const OpCall call = {"ssd",
+                       {{1, l, heads, 64},
+                        {1, l, heads},
+                        {heads},
+                        {1, l, 1, states},
+                        {1, l, 1, states},
+                        {heads},
+                        {heads}},
+                       {{1, l, heads, 64}, {1, heads, 64, states}},
+                       {64, bitsOf(INFINITY), 0}};
+  double all = double(l * (inner + heads + 2 * states) + 3 * heads);
+  double ofHeads = all + double((heads - 1) * l * 2 * states);
+  Ratios ratios = ratiosOf<BFloat16>(OnHost<cuda::ssd<BFloat16>>::run, call);
+  EXPECT_LE(ratios.tensors, 1.02 * ofHeads / all);
+  EXPECT_LE(ratios.workspaces, 0.1);
+}
+
+} // namespace
