@@ -42,6 +42,7 @@ ERRORS = {
     "ssd length": "KEY=VALUE",
     "conv1d dtype=f16": "dtype must be f32 or bf16, but is 'f16'",
     "evaluate op=sort": "op must be the row of a kernel or ssd_halves, but is 'sort'",
+    "evaluate_grad op=sort": "op must be attention, conv1d, rms_norm or ssd, but is 'sort'",
 }
 
 

@@ -9,6 +9,9 @@ Speaks the workers' language:
     compare op=ssd dtype=bf16 dir=DIR ...  reads outputs from DIR/out0: answers
                                            their relative L2 distance from an
                                            oracle in f64, and PyTorch's
+    draw_grad, compare_grad                the same of the gradients by all inputs,
+                                           for a cotangent that is the last input:
+                                           of the one that compares worst
 
 Files hold f32 in C order. The oracle sees the inputs as the type holds them.
 """
@@ -122,6 +125,37 @@ def distance(result, oracle):
     return float((result.to(F64) - oracle).norm() / oracle.norm())
 
 
+def read(folder, number, like):
+    numbers = np.fromfile(folder / f"out{number}", np.float32)
+    return torch.from_numpy(numbers).view(like.shape)
+
+
+def gradients(result, tensors, dy):
+    # Forms may share what they begin with.
+    return torch.autograd.grad(result, tensors, dy.to(result.dtype), retain_graph=True)
+
+
+@torch.enable_grad()
+def compare_gradients(folder, oracle, peers, tensors, dy):
+    """The least of PyTorch's distance over ours: of all gradients, each beside the
+    form that comes closest."""
+    wide = [tensor.to(F64).requires_grad_(True) for tensor in tensors]
+    expected = gradients(oracle(*wide), wide, dy)
+    own = [tensor.requires_grad_(True) for tensor in tensors]
+    found = [
+        (label, gradients(result, own, dy)) for label, result in peers(*own)
+    ]
+    # Behind the result itself, where that is written too.
+    first = len(list(folder.glob("out*"))) - len(expected)
+    compared = []
+    for number, exact in enumerate(expected):
+        ours = distance(read(folder, first + number, exact), exact)
+        best, label = min((distance(grads[number], exact), label) for label, grads in found)
+        compared.append((best / ours, ours, best, f"{number}:{label}"))
+    _, ours, best, label = min(compared)
+    return f"{ours:.9g} {best:.9g} {label}"
+
+
 def answer(line):
     name, *words = line.split()
     settings = dict(word.split("=") for word in words)
@@ -129,16 +163,23 @@ def answer(line):
     inputs, oracle, peers = OPS[settings["op"]]
     torch.manual_seed(1)
     tensors = [tensor.to(TYPES[settings["dtype"]]) for tensor in inputs(settings)]
-    if name == "draw":
+    is_gradient = name.endswith("_grad")
+    if is_gradient:
+        dy = draw(*tensors[0].shape).to(tensors[0].dtype)
+    if name.startswith("draw"):
         folder.mkdir(parents=True, exist_ok=True)
-        for number, tensor in enumerate(tensors):
+        for old in folder.glob("out*"):
+            old.unlink()
+        for number, tensor in enumerate([*tensors, dy] if is_gradient else tensors):
             tensor.float().numpy().tofile(folder / f"in{number}")
         return f"{len(tensors)}"
+    if is_gradient:
+        return compare_gradients(folder, oracle, peers, tensors, dy)
     expected = oracle(*(tensor.to(F64) for tensor in tensors))
-    ours = torch.from_numpy(np.fromfile(folder / "out0", np.float32))
+    ours = read(folder, 0, expected)
     found = [(distance(result, expected), label) for label, result in peers(*tensors)]
     best, label = min(found)
-    return f"{distance(ours.view(expected.shape), expected):.9g} {best:.9g} {label}"
+    return f"{distance(ours, expected):.9g} {best:.9g} {label}"
 
 
 def main():

@@ -22,6 +22,10 @@ static OwningOpRef<ModuleOp> parsed(MLIRContext &context,
   return parseSourceString<ModuleOp>(text, &context);
 }
 
+static const char *elementOf(const Question &q) {
+  return q.isNarrow() ? "bf16" : "f32";
+}
+
 /// A function of whole tensors with the gradients by all of its parameters.
 static OwningOpRef<ModuleOp> withGradients(MLIRContext &context,
                                            const std::string &text) {
@@ -37,10 +41,12 @@ static OwningOpRef<ModuleOp> withGradients(MLIRContext &context,
 
 OwningOpRef<ModuleOp> ssdStep(MLIRContext &context, const Question &q) {
   int64_t length = q.integer("length", 2048), heads = q.integer("heads", 24);
-  std::string x = llvm::formatv("tensor<1x{0}x{1}x64xf32>", length, heads),
-              dt = llvm::formatv("tensor<1x{0}x{1}xf32>", length, heads),
-              head = llvm::formatv("tensor<{0}xf32>", heads),
-              b = llvm::formatv("tensor<1x{0}x1x128xf32>", length);
+  const char *type = elementOf(q);
+  std::string x = llvm::formatv("tensor<1x{0}x{1}x64x{2}>", length, heads,
+                                type),
+              dt = llvm::formatv("tensor<1x{0}x{1}x{2}>", length, heads, type),
+              head = llvm::formatv("tensor<{0}x{1}>", heads, type),
+              b = llvm::formatv("tensor<1x{0}x1x128x{1}>", length, type);
   std::string text = llvm::formatv(
       R"(func.func @main(
     %x: {0} {{cp.param = "x"}, %dt: {1} {{cp.param = "dt"},
@@ -48,18 +54,18 @@ OwningOpRef<ModuleOp> ssdStep(MLIRContext &context, const Question &q) {
     %b: {3} {{cp.param = "B"}, %c: {3} {{cp.param = "C"},
     %d: {2} {{cp.param = "D"}, %bias: {2} {{cp.param = "dt_bias"}) -> ({0} {{cp.name = "y"}) {{
   %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%c) D(%d) dt_bias(%bias)
-      : ({0}, {1}, {2}, {3}, {3}, {2}, {2}) -> ({0}, tensor<1x{4}x64x128xf32>)
+      : ({0}, {1}, {2}, {3}, {3}, {2}, {2}) -> ({0}, tensor<1x{4}x64x128x{5}>)
   return %y : {0}
 })",
-      x, dt, head, b, heads);
+      x, dt, head, b, heads, type);
   return withGradients(context, text);
 }
 
 OwningOpRef<ModuleOp> attentionStep(MLIRContext &context, const Question &q) {
   int64_t length = q.integer("length", 2048), heads = q.integer("heads", 16),
           size = q.integer("size", 128);
-  std::string type =
-      llvm::formatv("tensor<1x{0}x{1}x{2}xf32>", length, heads, size);
+  std::string type = llvm::formatv("tensor<1x{0}x{1}x{2}x{3}>", length, heads,
+                                   size, elementOf(q));
   std::string text = llvm::formatv(
       R"(func.func @main(%q: {0} {{cp.param = "q"}, %k: {0} {{cp.param = "k"},
                 %v: {0} {{cp.param = "v"}) -> ({0} {{cp.name = "y"}) {{
@@ -101,29 +107,29 @@ OwningOpRef<ModuleOp> conv1dGrad(MLIRContext &context, const Question &q) {
   int64_t length = q.integer("length", 2048),
           channels = q.integer("channels", 1792);
   return parsed(context, llvm::formatv(
-                             R"(!x = tensor<1x{0}x{1}xf32>
-func.func @main(%x: !x, %w: tensor<{1}x4xf32>, %bias: tensor<{1}xf32>, %dy: !x)
+                             R"(!x = tensor<1x{0}x{1}x{2}>
+func.func @main(%x: !x, %w: tensor<{1}x4x{2}>, %bias: tensor<{1}x{2}>, %dy: !x)
     -> (!x, tensor<{1}x4xf32>, tensor<{1}xf32>) {{
   %dx, %dw, %db, %di = cp.conv1d_grad %x weight(%w) bias(%bias) from %dy {{silu = true}
-      : (!x, tensor<{1}x4xf32>, !x, tensor<{1}xf32>)
-      -> (!x, tensor<{1}x4xf32>, tensor<{1}xf32>, tensor<1x3x{1}xf32>)
+      : (!x, tensor<{1}x4x{2}>, !x, tensor<{1}x{2}>)
+      -> (!x, tensor<{1}x4xf32>, tensor<{1}xf32>, tensor<1x3x{1}x{2}>)
   return %dx, %dw, %db : !x, tensor<{1}x4xf32>, tensor<{1}xf32>
 })",
-                             length, channels));
+                             length, channels, elementOf(q)));
 }
 
 OwningOpRef<ModuleOp> rmsNormGrad(MLIRContext &context, const Question &q) {
   int64_t length = q.integer("length", 2048),
           channels = q.integer("channels", 1536);
   return parsed(context, llvm::formatv(
-                             R"(!x = tensor<1x{0}x{1}xf32>
-func.func @main(%x: !x, %w: tensor<{1}xf32>, %gate: !x, %dy: !x)
+                             R"(!x = tensor<1x{0}x{1}x{2}>
+func.func @main(%x: !x, %w: tensor<{1}x{2}>, %gate: !x, %dy: !x)
     -> (!x, tensor<{1}xf32>, !x) {{
   %dx, %dw, %dg = cp.rms_norm_grad %x weight(%w) gate(%gate) from %dy
-      : (!x, !x, tensor<{1}xf32>, !x) -> (!x, tensor<{1}xf32>, !x)
+      : (!x, !x, tensor<{1}x{2}>, !x) -> (!x, tensor<{1}xf32>, !x)
   return %dx, %dw, %dg : !x, tensor<{1}xf32>, !x
 })",
-                             length, channels));
+                             length, channels, elementOf(q)));
 }
 
 } // namespace cp::bench

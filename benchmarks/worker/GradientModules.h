@@ -16,8 +16,10 @@
 
 namespace cp::bench {
 
-/// A scan of f32 and its gradients, by a cotangent of its result. Settings:
-/// length, heads.
+// All but weightGrad have the setting dtype too.
+
+/// A scan and its gradients, by a cotangent of its result. Settings: length,
+/// heads.
 mlir::OwningOpRef<mlir::ModuleOp> ssdStep(mlir::MLIRContext &context,
                                           const Question &q);
 /// Causal attention and its gradients. Settings: length, heads, size.

@@ -21,11 +21,11 @@
 #include "CopyRate.h"
 #include "Kept.h"
 #include "KernelCase.h"
+#include "Numbers.h"
 #include "Rows.h"
 #include "SsdHalves.h"
 #include "Timing.h"
 
-#include <cstdio>
 #include <optional>
 
 namespace cp::bench {
@@ -100,21 +100,12 @@ llvm::Expected<double> timeHalves(Kept<SsdHalves> &kept, const Question &q) {
   return secondsOf([&] { (*halves)->run(); });
 }
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
-
 llvm::Error transfer(const std::string &path, Tensor &tensor, bool isWriting) {
   std::vector<float> values(size_t(tensor.numElements()));
   for (size_t i = 0; isWriting && i < values.size(); ++i)
     values[i] = tensor.get(int64_t(i));
-  File file(std::fopen(path.c_str(), isWriting ? "wb" : "rb"), std::fclose);
-  size_t done = !file ? 0
-                : isWriting
-                    ? std::fwrite(values.data(), 4, values.size(), file.get())
-                    : std::fread(values.data(), 4, values.size(), file.get());
-  if (done != values.size())
-    return llvm::createStringError(path + ": " + std::to_string(done) + " of " +
-                                   std::to_string(values.size()) +
-                                   " f32 elements could be transferred");
+  if (llvm::Error error = transferNumbers(path, values, isWriting))
+    return error;
   for (size_t i = 0; !isWriting && i < values.size(); ++i)
     tensor.set(int64_t(i), values[i]);
   return llvm::Error::success();

@@ -8,6 +8,7 @@
 #include "GradientModules.h"
 #include "Kept.h"
 #include "MixerModule.h"
+#include "Numbers.h"
 #include "Rows.h"
 #include "Timing.h"
 
@@ -128,7 +129,76 @@ public:
     return ask(q, [&] { return std::move(module); });
   }
 
+  /// The program of an op's gradients on the numbers of DIR/in0, DIR/in1, ...,
+  /// its arguments; its results go to DIR/out0, DIR/out1, ... Answers how many
+  /// numbers these are.
+  llvm::Expected<double> evaluate(const Question &q) {
+    std::string op = q.text("op", ""), dir = q.text("dir", ".");
+    OwningOpRef<ModuleOp> module = op == "ssd" ? ssdStep(context, q)
+                                   : op == "attention"
+                                       ? attentionStep(context, q)
+                                   : op == "conv1d"   ? conv1dGrad(context, q)
+                                   : op == "rms_norm" ? rmsNormGrad(context, q)
+                                                      : OwningOpRef<ModuleOp>();
+    if (!module)
+      return llvm::createStringError(
+          "op must be attention, conv1d, rms_norm or ssd, but is '" + op + "'");
+    if (llvm::Error error = q.check())
+      return error;
+    CompileOptions compile;
+    compile.mesh = Mesh{{{"cp", 1}}};
+    auto program = compileProgram(*module, compile);
+    if (!program)
+      return program.takeError();
+    std::vector<HostTensor> inputs;
+    for (const TensorSpec &spec : (*program)->arguments()) {
+      auto read =
+          readNumbers(dir + "/in" + std::to_string(inputs.size()), spec);
+      if (!read)
+        return read.takeError();
+      inputs.push_back(std::move(*read));
+    }
+    return writeResults(**program, inputs, dir);
+  }
+
 private:
+  static llvm::Expected<HostTensor> readNumbers(const std::string &path,
+                                                const TensorSpec &spec) {
+    HostTensor tensor = HostTensor::zeros(spec.dtype, spec.shape);
+    bool isNarrow = spec.dtype == DType::BF16;
+    std::vector<float> values(tensor.bytes.size() / (isNarrow ? 2 : 4));
+    if (llvm::Error error = transferNumbers(path, values, /*isWriting=*/false))
+      return error;
+    // What is bf16 has nothing behind its first 16 bits.
+    for (size_t i = 0; i < values.size(); ++i)
+      std::memcpy(tensor.bytes.data() + i * (isNarrow ? 2 : 4),
+                  reinterpret_cast<const char *>(&values[i]) +
+                      (isNarrow ? 2 : 0),
+                  isNarrow ? 2 : 4);
+    return tensor;
+  }
+
+  static llvm::Expected<double>
+  writeResults(Program &program, const std::vector<HostTensor> &inputs,
+               const std::string &dir) {
+    std::vector<const HostTensor *> pointers;
+    for (const HostTensor &tensor : inputs)
+      pointers.push_back(&tensor);
+    llvm::Expected<RunResult> result = program.run(pointers, RunOptions());
+    if (!result)
+      return result.takeError();
+    double count = 0;
+    for (size_t i = 0; i < result->outputs.size(); ++i) {
+      std::vector<double> wide = result->outputs[i].asDoubles();
+      std::vector<float> values(wide.begin(), wide.end());
+      if (llvm::Error error = transferNumbers(dir + "/out" + std::to_string(i),
+                                              values, /*isWriting=*/true))
+        return error;
+      count += double(values.size());
+    }
+    return count;
+  }
+
   llvm::Expected<double> ask(const Question &q,
                              llvm::function_ref<OwningOpRef<ModuleOp>()> make,
                              bool isTraining = false) {
@@ -174,6 +244,9 @@ void addProgramRows(RowTable &rows, MLIRContext &context) {
   rows["mixer"] = [=](const Question &q) { return programs->mixer(q); };
   rows["model"] = [=](const Question &q) { return programs->model(q); };
   rows["step"] = [=](const Question &q) { return programs->step(q); };
+  rows["evaluate_grad"] = [=](const Question &q) {
+    return programs->evaluate(q);
+  };
   using Make = OwningOpRef<ModuleOp> (*)(MLIRContext &, const Question &);
   for (auto [name, make] : std::initializer_list<std::pair<const char *, Make>>{
            {"ssd_step", ssdStep},

@@ -42,6 +42,7 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 ///   [{"a"}, {}]            [{"a" zigzag}, {}]     Reorder a, 0
 ///   [{"a" striped}, {}]    [{"a" striped : 2}, {}]  Reorder a, 0
 ///   [{"a" zigzag_per_document}, {}]  [{}, {"a"}]  Reorder, AllToAll
+///   [{"a" zigzag_per_document, "b"}, {}]  [{"a"}, {}]  AllGather b, Reorder
 ///   [{"a" sizes [1, 3]}, {}]  [{"a"}, {}]         AllToAll, AllToAll, where
 ///                                                 "a" divides the other, else
 ///                                                 AllGather, Slice

@@ -12,16 +12,18 @@
 
 namespace cp::kernels::fast {
 
-/// Adds `partial`, [blocks][each], over its blocks in their order, so that the
-/// bits do not depend on who made which; into the first block, which is where
-/// the result is. Of no block it is 0, so there must be memory for one.
+/// Adds `partial`, [blocks][each], over its blocks, so that the bits do not
+/// depend on who made which; into the first block, which is where the result
+/// is. Two by two, since rounding then grows as the logarithm of the number of
+/// blocks. Of no block it is 0, so there must be memory for one.
 template <typename Acc>
 static const Acc *sumOverBlocks(Acc *partial, int64_t blocks, int64_t each) {
   for (int64_t i = 0; i < each && blocks == 0; ++i)
     partial[i] = Acc(0);
-  for (int64_t block = 1; block < blocks; ++block)
-    for (int64_t i = 0; i < each; ++i)
-      partial[i] += partial[block * each + i];
+  for (int64_t apart = 1; apart < blocks; apart *= 2)
+    for (int64_t block = 0; block + apart < blocks; block += 2 * apart)
+      for (int64_t i = 0; i < each; ++i)
+        partial[block * each + i] += partial[(block + apart) * each + i];
   return partial;
 }
 
