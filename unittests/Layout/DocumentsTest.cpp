@@ -149,10 +149,11 @@ TEST(Documents, blocksAreOfOneLengthOrOneMore) {
              elementsOf(runsAt(ends, ranks, position, blockPerDocument)))
           if (element >= begin && element < begin + length)
             own.push_back(element);
-        std::vector<int64_t> expected(size_t(counts[size_t(position)]));
+        int64_t count = counts[size_t(position)];
+        std::vector<int64_t> expected(static_cast<size_t>(count));
         std::iota(expected.begin(), expected.end(), begin);
-        begin += counts[size_t(position)];
-        length -= counts[size_t(position)];
+        begin += count;
+        length -= count;
         ASSERT_EQ(own, expected) << "case " << i;
       }
     }
