@@ -162,6 +162,7 @@ everyday)
   left_out='RingAttention*.EqualsOneRank:Attention.Cut*:*RankThatStalls*'
   stage "races" sanitized_parts tsan CPRuntimeTests
   stage "races of messages" run_transports build-tsan/bin/CPRuntimeTests
+  unset CP_PORTABLE_KERNELS
   # Ranks that send messages have been tested with the thread sanitizer. NaN in
   # bf16 on an emulated card, and rings between streams, take longest for what
   # f32, and rings within a card, do not see.
