@@ -30,6 +30,7 @@ ROWS = [
     "attention_step length=40 heads=2 size=16",
     "weight_grad m=33 n=48 k=20",
     "conv1d_grad length=50 channels=40",
+    "ssd_step length=70 heads=3 dtype=bf16",
     "rms_norm_grad length=20 channels=64 threads=2",
     "copy threads=2 megabytes=1",
     "fma-f32",
@@ -79,6 +80,23 @@ def check_evaluate(worker):
     assert found == (17, 23, 39, 53), found
 
 
+def check_gradients(worker):
+    """Silu has slope 1/2 at 0: of dy = (1, 3), by a last tap of 2, x gets itself, and
+    the bias half its sum."""
+    inputs = ((0, 0), (0, 0, 0, 2), (0,), (1, 3))
+    for dtype in ("f32", "bf16"):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, values in enumerate(inputs):
+                data = struct.pack(f"{len(values)}f", *values)
+                pathlib.Path(folder, f"in{number}").write_bytes(data)
+            question = f"evaluate_grad op=conv1d length=2 channels=1 dtype={dtype} dir={folder}"
+            assert ask(worker, [question])[question] == "7"
+            data = b"".join(pathlib.Path(folder, f"out{i}").read_bytes() for i in range(3))
+        found = struct.unpack("7f", data)
+        worst = max(abs(a - b) for a, b in zip(found, (1, 3, 0, 0, 0, 0, 2)))
+        assert worst < 1e-6, found
+
+
 def check_halves(worker):
     """A scan in two parts gives what it gives in one."""
     length, heads, size, state = 70, 2, 64, 128
@@ -115,6 +133,7 @@ def main():
     check_rows(worker, config)
     check_errors(worker)
     check_evaluate(worker)
+    check_gradients(worker)
     check_halves(worker)
     check_cases(worker, config)
 

@@ -60,7 +60,7 @@ void noteSequence(Operation *op, const ShardingRule &rule, int64_t sequence,
 
 bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
   std::vector<Cut> cuts = sharding.onSequence(sharding.strategyOf(op));
-  // Such an order is alone in its dimension.
+  // Nothing that depends along it runs on a sequence cut behind such an order.
   if (sharding.isPerDocument() && cuts.size() > 1)
     return true;
   // On one rank all orders are the same.
