@@ -83,12 +83,14 @@ template <typename Acc> CP_DEVICE Acc siluOf(Acc x) {
   Acc e = exponential(x < 0 ? x : -x);
   return (x >= 0 ? x : x * e) / (1 + e);
 }
-/// The derivative of siluOf, without 1 - sigmoid, which loses what is small
-/// beside 1; 0 times infinity is 0 here.
+/// The derivative of siluOf. Where x is large, 1 - sigmoid would lose what is
+/// small beside 1; below, what rounding has added to sigmoid it takes away
+/// again. 0 times infinity is 0 here.
 template <typename Acc> CP_DEVICE Acc siluSlopeOf(Acc x) {
   Acc e = exponential(x < 0 ? x : -x),
       sigmoid = (x >= 0 ? Acc(1) : e) / (1 + e);
-  return e > 0 ? sigmoid + x * (e / ((1 + e) * (1 + e))) : sigmoid;
+  Acc other = x > Acc(2.5) ? e * sigmoid : 1 - sigmoid;
+  return e > 0 ? sigmoid + x * sigmoid * other : sigmoid;
 }
 /// siluOf for what is rounded to T.
 template <typename T> CP_DEVICE float siluFor(float x) {

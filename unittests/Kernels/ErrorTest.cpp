@@ -5,74 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Support.h"
-
-#include <gtest/gtest.h>
-#include <memory>
+#include "ErrorTest.h"
 
 using namespace cp::kernels;
 using namespace cp::kernels::test;
 
 namespace {
-/// Dense f32 tensors named by their sizes, made as a test needs them.
-class ErrorTest : public testing::Test {
-protected:
-  Buffer make(std::vector<int64_t> sizes) {
-    tensors.push_back(
-        std::make_unique<Tensor<float>>(sizes, Lay::Dense, random));
-    return tensors.back()->buffer();
-  }
-  Buffer doubles(std::vector<int64_t> sizes) {
-    others = Tensor<double>(sizes, Lay::Dense, random);
-    return others.buffer();
-  }
-  Buffer indices(std::vector<int64_t> sizes, int32_t value) {
-    ids = Tensor<int32_t>(sizes, Lay::Dense, random);
-    for (int64_t i = 0; i < ids.count(); ++i)
-      ids[i] = value;
-    return ids.buffer();
-  }
-  Buffer words(std::vector<int64_t> sizes, int64_t value) {
-    wide.push_back(
-        std::make_unique<Tensor<int64_t>>(sizes, Lay::Dense, random));
-    for (int64_t i = 0; i < wide.back()->count(); ++i)
-      (*wide.back())[i] = value;
-    return wide.back()->buffer();
-  }
-  /// No kernel reads the data before the types are known to fit.
-  static Buffer narrow(Buffer buffer) {
-    buffer.dtype = DType::BF16;
-    return buffer;
-  }
-  /// Both sets must refuse, with a message that starts like this.
-  void expectError(const char *op, std::vector<Buffer> ins,
-                   std::vector<Buffer> outs, std::vector<int64_t> attrs,
-                   const std::string &start, DType dtype = DType::F32) {
-    for (KernelSet set : {KernelSet::Fast, KernelSet::Reference}) {
-      std::string got = run(findCpuKernel(op, dtype, set), ins, outs, attrs);
-      EXPECT_EQ(got.substr(0, start.size()), start);
-    }
-  }
-
-  std::vector<Buffer> ssdIns(int64_t h = 4, int64_t g = 2) {
-    return {make({1, 5, h, 3}), make({1, 5, h}), make({h}), make({1, 5, g, 2}),
-            make({1, 5, g, 2})};
-  }
-  std::vector<Buffer> ssdOuts() {
-    return {make({1, 5, 4, 3}), make({1, 4, 3, 2})};
-  }
-  std::vector<int64_t> ssdAttrs(int64_t chunk = 4, double high = 2,
-                                double low = 0) {
-    return {chunk, bitsOf(high), bitsOf(low)};
-  }
-
-  Random random{1};
-  std::vector<std::unique_ptr<Tensor<float>>> tensors;
-  Tensor<double> others;
-  Tensor<int32_t> ids;
-  std::vector<std::unique_ptr<Tensor<int64_t>>> wide;
-};
-
 TEST_F(ErrorTest, CountsOfArguments) {
   expectError("matmul", {make({2, 3})}, {make({2, 4})}, {0, 0},
               "matmul: expected 2 inputs and 1 outputs, got 1 and 1");
@@ -282,55 +220,6 @@ TEST_F(ErrorTest, SplitScans) {
               "ssd_scan: expected 9 to 11 inputs and 2 outputs, got 0 and 2");
 }
 
-TEST_F(ErrorTest, AttentionPositions) {
-  std::vector<Buffer> ins = {make({1, 5, 4, 3}), make({1, 6, 2, 3}),
-                             make({1, 6, 2, 7})};
-  std::vector<Buffer> outs = {make({1, 5, 4, 7}), make({1, 4, 5})};
-  int64_t scale = bitsOf(1);
-  auto expect = [&](std::vector<int64_t> attrs, const std::string &start) {
-    expectError("attention", ins, outs, attrs, "attention: " + start);
-  };
-  expect({1, scale}, "expected at least 5 attribute words, got 2");
-  expect({1, scale, 0}, "q_runs needs three words for each run, at most -1");
-  expect({1, scale, 0, 2, 0, 5, 3, 0, 6, 1},
-         "q_runs needs three words for each run, at most 6, got 2");
-  expect({1, scale, 0, 3, 0, 5, 1, 6, 0, 6, 1},
-         "k_runs needs three words for each run, at most 3, got 6");
-  expect({1, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1, 0},
-         "expected 11 attribute words");
-  expect({1, scale, 0, 3, 0, 4, 1, 3, 0, 6, 1},
-         "q_runs must hold as many rows as its tensor, 5, got 4");
-  expect({1, scale, 0, 3, 0, 5, 1, 6, 0, 6, 1, 9, 0, 1},
-         "a run of k_runs must start at 0 or later, have a row and go forward, "
-         "got 0 rows from 9 on, 1 apart");
-  expect({1, scale, 0, 3, 0, 5, 0, 3, 0, 6, 1}, "a run of q_runs must start");
-  expect({1, scale, 0, 3, -1, 5, 1, 3, 0, 6, 1}, "a run of q_runs must start");
-  expect({1, scale, 0, 3, INT64_MAX - 4, 5, 1, 3, 0, 6, 1}, "a run of q_runs");
-  expect({1, scale, 0, 3, 0, 5, INT64_MAX / 4, 3, 0, 6, 1}, "a run of q_runs");
-  expect({1, scale, -1, 3, 0, 5, 1, 3, 0, 6, 1},
-         "window must be 0, or at least 1");
-  expect({0, scale, 3, 3, 0, 5, 1, 3, 0, 6, 1},
-         "window must be 0, or at least 1 beside causal, got 3");
-  expect({2, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1}, "causal must be 0 or 1, got 2");
-  ins[1] = make({1, 6, 3, 3}), ins[2] = make({1, 6, 3, 7});
-  expect({1, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1},
-         "hq = 4 must be a multiple of hkv = 3");
-  outs[1] = make({1, 5, 4});
-  expect({1, scale, 0, 3, 0, 5, 1, 3, 0, 6, 1},
-         "dimension 1 of lse must be hq = 4 as in q, got 5");
-}
-
-TEST_F(ErrorTest, AttentionParts) {
-  Buffer o = make({1, 5, 4, 3}), lse = make({1, 4, 5});
-  expectError("attention_merge", {o, lse, o, lse}, {o}, {},
-              "attention_merge: expected 4 inputs and 2 outputs, got 4 and 1");
-  expectError("attention_merge", {o, lse, o, make({1, 5, 4})}, {o, lse}, {},
-              "attention_merge: dimension 1 of lse must be h = 4 as in o, got "
-              "5");
-  expectError("attention_merge", {o, lse, o, lse}, {o, narrow(lse)}, {},
-              "attention_merge: merged lse must be f32, got bf16");
-}
-
 TEST_F(ErrorTest, SummedRows) {
   expectError("sum_rows", {make({3, 5})}, {make({4})}, {},
               "sum_rows: dimension 0 of y must be n = 5 as in x, got 4");
@@ -378,116 +267,6 @@ TEST_F(ErrorTest, EmbeddingIds) {
               "embedding: dimension 0 of y must be the size = 3 as in ids");
   expectError("embedding", {indices({3}, 0), table}, {make({2})}, {},
               "embedding: table must have rank 2 and y one dimension more");
-}
-
-TEST_F(ErrorTest, Gradients) {
-  Buffer x = make({1, 5, 3}), weight = make({3, 4});
-  expectError("conv1d_grad", {x, weight}, {x}, {0},
-              "conv1d_grad: expected 3 to 6 inputs and 4 outputs, got 2 and 1");
-  expectError("conv1d_grad", {x, weight, make({1, 4, 3})},
-              {x, weight, make({3}), make({1, 3, 3})}, {0},
-              "conv1d_grad: dimension 1 of dy must be l = 5 as in x, got 4");
-  expectError("rms_norm_grad", {x, x, absent, x}, {x, make({3})},
-              {bitsOf(0), 0, 1},
-              "rms_norm_grad: expected a dgate beside a gate, got 2 outputs");
-  expectError("rms_norm_grad", {x, x}, {x, make({3}), x}, {bitsOf(0), 0, 1},
-              "rms_norm_grad: expected no dgate beside no gate, got 3 outputs");
-  expectError("embedding_grad", {x, make({1, 5, 3, 2})}, {make({7, 2})}, {},
-              "embedding_grad: ids must be i32 or i64, got f32");
-  expectError("embedding_grad", {indices({5}, 1), x}, {make({7, 3})}, {},
-              "embedding_grad: dy must have one dimension more than ids, got "
-              "ranks 1 and 3");
-  for (int32_t id : {-1, 7})
-    expectError("embedding_grad", {indices({5}, id), make({5, 3})},
-                {make({7, 3})}, {}, "embedding_grad: id " + std::to_string(id));
-  Buffer q = make({1, 5, 4, 2}), k = make({1, 5, 3, 2}), lse = make({1, 4, 5});
-  expectError("attention_grad", {q, k, k, q, lse, q, lse}, {q, k, k},
-              {1, bitsOf(1), 0},
-              "attention_grad: hq = 4 must be a multiple of hkv = 3");
-  Buffer keys = make({1, 9, 4, 2});
-  auto expectPositions = [&](int64_t position, int64_t causal,
-                             const std::string &message) {
-    expectError(
-        "attention_grad",
-        {q, keys, keys, q, lse, q, absent, absent, words({5}, position)},
-        {q, keys, keys}, {causal, bitsOf(1), 0}, "attention_grad: " + message);
-  };
-  expectPositions(9, 1,
-                  "positions must be at least 0 and below the number of keys, "
-                  "9, but query 0 has 9");
-  expectPositions(-1, 1, "positions must be at least 0");
-  expectPositions(0, 0, "positions want causal");
-  expectError(
-      "attention_grad",
-      {q, keys, keys, q, lse, q, absent, words({1, 5}, 3), words({5}, 2)},
-      {q, keys, keys}, {1, bitsOf(1), 0},
-      "attention_grad: a place must be -1 or count the tokens of its "
-      "sequence before it, at most 2 here, but query 0 of element 0 "
-      "has 3");
-  expectError("attention_grad", {q, keys, keys, q, lse, q}, {q, keys, keys},
-              {1, bitsOf(1), 0},
-              "attention_grad: causal wants as many keys as queries, got 9 and "
-              "5; or give the queries' positions");
-  auto expectBlock = [&](const std::vector<int64_t> &attrs, Buffer positions,
-                         const std::string &message) {
-    expectError("attention_grad_block",
-                {q, keys, keys, q, lse, q, absent, absent, positions, absent,
-                 absent, absent},
-                {q, keys, keys}, attrs, "attention_grad_block: " + message);
-  };
-  expectBlock({1, bitsOf(1)}, words({5}, 0),
-              "expected at least 4 attribute words, got 2");
-  expectBlock({1, bitsOf(1), 0, 2, 0, 9}, words({5}, 0),
-              "k_runs needs three words for each run");
-  expectBlock({1, bitsOf(1), 0, 3, 0, 8, 1}, words({5}, 0),
-              "k_runs must hold as many rows as its tensor, 9, got 8");
-  expectBlock({1, bitsOf(1), 0, 3, 0, 9, 1}, absent,
-              "causal wants the queries' positions");
-  expectBlock({1, bitsOf(1), 0, 3, 0, 9, 1}, words({5}, -1),
-              "positions must be at least 0");
-  expectError("ssd_grad", {ssdIns()[0], ssdIns()[1]}, {}, ssdAttrs(),
-              "ssd_grad: expected 6 to 11 inputs and 8 outputs, got 2 and 0");
-}
-
-TEST_F(ErrorTest, Losses) {
-  Buffer h = make({1, 3, 2}), w = make({5, 2}), t = make({1, 3});
-  for (int32_t label : {-1, 5})
-    expectError("linear_cross_entropy", {h, w, indices({1, 3}, label)}, {t, t},
-                {-100, 0},
-                "linear_cross_entropy: label " + std::to_string(label) +
-                    " of token 0 of row 0 must be in [0, 5)");
-  expectError("linear_cross_entropy", {h, w, t}, {t, t}, {-100, 0},
-              "linear_cross_entropy: labels must be i32 or i64 and have rank "
-              "2, got f32 and rank 2");
-  expectError("linear_cross_entropy", {h, w, indices({3, 1}, 0)}, {t, t},
-              {-100, 0},
-              "linear_cross_entropy: dimension 0 of labels must be b = 1");
-  expectError("linear_cross_entropy", {h, make({5, 3}), indices({1, 3}, 0)},
-              {t, t}, {-100, 0},
-              "linear_cross_entropy: dimension 1 of weight must be d = 2");
-  expectError("linear_cross_entropy", {h, make({0, 2}), indices({1, 3}, 0)},
-              {t, t}, {-100, 0}, "linear_cross_entropy: v");
-  expectError("linear_cross_entropy_grad",
-              {h, w, indices({1, 3}, 7), absent, t, t}, {h, w}, {-100, 0},
-              "linear_cross_entropy_grad: label 7 of token 0 of row 0");
-  Buffer slices = make({1, 3, 2}), head = make({4, 2});
-  expectError("linear_cross_entropy",
-              {h, head, indices({1, 3}, 8), words({2}, 0)}, {slices, slices},
-              {-100, 8},
-              "linear_cross_entropy: label 8 of token 0 of row 0 must be in "
-              "[0, 8)");
-  expectError("linear_cross_entropy",
-              {h, head, indices({1, 3}, 0), words({2}, 7)}, {slices, slices},
-              {-100, 8},
-              "linear_cross_entropy: slice 0 of 2 rows starts at row 7, and "
-              "must lie in [0, 8)");
-  expectError("linear_cross_entropy",
-              {h, head, indices({1, 3}, 0), words({3}, 0)}, {slices, slices},
-              {-100, 8},
-              "linear_cross_entropy: v = 4 must be a multiple of s = 3");
-  expectError("linear_cross_entropy",
-              {h, head, indices({1, 3}, 0), words({2}, 0)}, {t, t}, {-100, 8},
-              "linear_cross_entropy: losses must have rank 3, got 2");
 }
 
 TEST_F(ErrorTest, NegativeSizesAndNullPointers) {

@@ -187,4 +187,21 @@ TYPED_TEST(MathTest, SlopeOfSiluMatchesDefinition) {
   EXPECT_TRUE(std::isnan(this->siluSlope(T(NAN))));
   EXPECT_TRUE(std::isnan(reference::siluSlope(T(NAN))));
 }
+
+/// Where gates and convolutions are, the derivative is as near as rounding its
+/// few steps lets it be: what a sum of many is made of.
+TYPED_TEST(MathTest, SlopeOfSiluIsNearOnAverage) {
+  using T = TypeParam;
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<T> draw(T(-4), T(4));
+  long double wrong = 0, all = 0;
+  for (int i = 0; i < 100000; ++i) {
+    T x = draw(random);
+    long double logistic = 1 / (1 + std::exp(-(long double)x));
+    long double exact = logistic * (1 + x * (1 - logistic));
+    wrong += std::pow(this->siluSlope(x) - exact, 2);
+    all += exact * exact;
+  }
+  EXPECT_LE(std::sqrt(wrong / all), T(0.4) * std::numeric_limits<T>::epsilon());
+}
 } // namespace

@@ -123,10 +123,12 @@ template <typename Isa, typename T> struct VecMath {
       auto isNone = x[v] < -siluLimit;
       Type logistic = isNone ? Type{} : Isa::inverse(T(1) + power[v]);
       silu[v] = isNone ? Type{} : x[v] * logistic;
-      // 1 - logistic would lose what is small beside 1; and where x is large,
-      // its product with what is left is 0, but not of infinity.
+      // Where x is large, 1 - logistic would lose what is small beside 1.
+      // Below, what rounding has added to logistic it takes away again.
+      Type other = x[v] > cancelling ? power[v] * logistic : T(1) - logistic;
+      // What is left of a large x is 0, but not of infinity.
       Type clamped = x[v] > siluLimit ? V::splat(siluLimit) : x[v];
-      Type rest = isNone ? Type{} : clamped * logistic * (power[v] * logistic);
+      Type rest = isNone ? Type{} : clamped * logistic * other;
       x[v] = logistic + rest;
     });
   }
@@ -148,6 +150,10 @@ private:
   /// -x of what silu is 0 for: beyond it exp(-x) is next to the largest
   /// numbers.
   static constexpr T siluLimit = -1 - K::normal;
+  /// Up to here a relative error e of l = 1 / (1 + exp(-x)) is e (1 - x (2l -
+  /// 1)) in l + x l (1 - l), and so smaller than the e (1 + 2x (1 - l)) that it
+  /// is where exp(-x) l stands for 1 - l.
+  static constexpr T cancelling = T(2.5);
 
   /// exp(-x) where -siluLimit <= x; no more than small above siluLimit.
   template <int N>
