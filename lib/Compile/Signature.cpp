@@ -168,7 +168,9 @@ static llvm::Error keepLength(TensorSpec &spec, DictionaryAttr attributes) {
         "'" + spec.name + "' has a cp.length of " +
         std::to_string(length.getInt()) + ", which its cuts make " +
         std::to_string(padded) + " rows, but there are " +
-        std::to_string(spec.shape[along]));
+        std::to_string(spec.shape[along]) +
+        "; run it over the cuts that it was prepared for, or run what was "
+        "given to cp-prepare-cuts");
   spec.shape[along] = length.getInt();
   return llvm::Error::success();
 }

@@ -150,8 +150,11 @@ static std::string splitsOrder(const Refinement &refinement, size_t which,
          meshText(mesh) + "', which is " +
          std::to_string(refinement.parts[which][cut.axis].size()) +
          " axes of '" + meshText(refinement.mesh) +
-         "' on the same ranks, cannot be made by one after the other; cut "
-         "contiguously, or let no axis of the other meshes end within this one";
+         "' on the same ranks, cannot be made by one after the other; " +
+         (isBySizes(cut) ? "pad the dimension to a multiple of the axis and "
+                         : "") +
+         "cut contiguously, or let no axis of the other meshes end within this "
+         "one";
 }
 
 /// Appends what one cut is over the parts of its axis.

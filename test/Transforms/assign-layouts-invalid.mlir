@@ -21,7 +21,7 @@ func.func @assign_c2(%x: tensor<1x16x?xf32> {cp.sequence = 1 : i64},
 func.func @hidden_c1(%x: tensor<1x16x3x8xf32> {cp.sequence = 1 : i64},
     %dt: tensor<1x16x3xf32>, %a: tensor<3xf32>, %b: tensor<1x16x1x4xf32>)
     -> tensor<1x16x3x8xf32> {
-  // expected-error @below {{'cp.ssd' op hidden_c1: 4 ranks cannot share 3 heads; use fewer ranks, or mixer=sequence}}
+  // expected-error @below {{'cp.ssd' op hidden_c1: 4 ranks cannot share 3 heads; use fewer ranks there, or mixer=sequence, which cuts heads over tp alone}}
   %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) {strategy = "hidden"}
       : (tensor<1x16x3x8xf32>, tensor<1x16x3xf32>, tensor<3xf32>,
          tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>)

@@ -46,14 +46,14 @@ func.func @main(%x: tensor<f32>, %ids: tensor<4xi32> {cp.param = "ids"}) -> tens
 
 // -----
 
-// expected-error @below {{differentiate_c2: none of its 2 results has cp.name = "loss"; name the loss so, or give cotangents=true for those of all results}}
+// expected-error @below {{differentiate_c2: none of its 2 results has cp.name = "loss"; name the loss so, or derive from cotangents of all results (cp-differentiate=cotangents, and of cp-shard-pipeline gradients=cotangents)}}
 func.func @main(%x: tensor<f32> {cp.param = "x"}) -> (tensor<f32>, tensor<f32>) {
   return %x, %x : tensor<f32>, tensor<f32>
 }
 
 // -----
 
-// expected-error @below {{differentiate_c2: the loss must be one float (tensor<f32>, say), but result 0 is 'tensor<4xf32>'; sum it up, or give cotangents=true}}
+// expected-error @below {{differentiate_c2: the loss must be one float (tensor<f32>, say), but result 0 is 'tensor<4xf32>'; sum it up, or derive from cotangents}}
 func.func @main(%x: tensor<4xf32> {cp.param = "x"}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

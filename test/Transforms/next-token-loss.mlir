@@ -49,7 +49,7 @@ func.func @main(%ids: tensor<1x8xi32> {cp.name = "input_ids", cp.sequence = 1 : 
 
 // -----
 
-// expected-error @below {{next_token_loss_c2: no result has cp.name = 'logits'; name the logits, or say their name by the option logits}}
+// expected-error @below {{next_token_loss_c2: no result has cp.name = 'logits'; name the logits so, or say how they are called by cp-next-token-loss=logits=NAME}}
 func.func @unnamed(%x: tensor<1x8x4xf32>) -> tensor<1x8x4xf32> {
   return %x : tensor<1x8x4xf32>
 }

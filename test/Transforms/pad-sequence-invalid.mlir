@@ -84,3 +84,11 @@ func.func @pad_sequence_c1_scores(%q: tensor<1x10x4xf32> {cp.sequence = 1 : i64}
       -> tensor<1x10x10xf32>
   return %0 : tensor<1x10x10xf32>
 }
+
+// -----
+
+func.func @pad_sequence_c4(%n: tensor<1x10xi64> {cp.sequence = 1 : i64}, %d: tensor<1x10xi64> {cp.sequence = 1 : i64}) -> tensor<1x10xi64> {
+  // expected-error @below {{pad_sequence_c4: divides integers, and in the padding of a sequence that ranks do not divide by what may be 0; give a length that the ranks divide, or pad it before}}
+  %0 = arith.divsi %n, %d : tensor<1x10xi64>
+  return %0 : tensor<1x10xi64>
+}

@@ -17,7 +17,7 @@
 // Three ranks have two heads each and keep the groups; behind both are zeros, of
 // which nothing is read. They do not divide 16 tokens, which get two more.
 
-// HEADS: error: 'cp.ssd' op hidden_c1: 8 ranks cannot share 4 heads; use fewer ranks, or mixer=sequence
+// HEADS: error: 'cp.ssd' op hidden_c1: 8 ranks cannot share 4 heads; use fewer ranks there, or mixer=sequence, which cuts heads over tp alone
 
 // THREE-LABEL: func.func @scan(
 // THREE-SAME:    %[[X:[a-z0-9]+]]: tensor<1x18x4x8xf32>

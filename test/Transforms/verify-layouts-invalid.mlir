@@ -508,3 +508,29 @@ func.func @verify_c7(%x: tensor<11xf32, #given>, %zero: tensor<f32, #sum>)
       outs(%zero : tensor<f32, #sum>) dimensions = [0]
   return
 }
+
+// -----
+
+// Rows of two elements of the batch, each of which has documents of its own.
+
+#mesh = #cp.mesh<"cp" = 2>
+#rows = #cp.layout<#mesh, [{}, {"cp" zigzag_per_document}]>
+#sums = #cp.layout<#mesh, [{"cp" zigzag_per_document}]>
+func.func @verify_c8(%x: tensor<2x8xf32, #rows>, %zero: tensor<8xf32, #sums>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'linalg.reduce' op verify_c8: axis "cp" cuts by documents, which each element of the batch has of its own, what the op does not take element by element; reshard the operands to another order first}}
+  %0 = linalg.reduce { arith.addf } ins(%x : tensor<2x8xf32, #rows>)
+      outs(%zero : tensor<8xf32, #sums>) dimensions = [0]
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 3>
+#given = #cp.layout<#mesh, [{"cp" sizes [4, 0, 7]}]>
+func.func @verify_c9(%n: tensor<11xi32, #given>, %d: tensor<11xi32, #given>)
+    attributes {cp.view = "global"} {
+  // expected-error @below {{'arith.remui' op verify_c9: divides integers, by what may be 0 where parts by sizes have room for more than they hold; reshard the operands to another order first}}
+  %0 = arith.remui %n, %d : tensor<11xi32, #given>
+  return
+}

@@ -22,6 +22,10 @@ void defineModule(Options &o, cl::OptionCategory &category) {
   static Flag<std::string> entry(
       "entry", cl::desc("The function to run (default: the only public one)"),
       cl::location(o.entry), cl::cat(category));
+  defineSharding(o, category);
+}
+
+void defineSharding(Options &o, cl::OptionCategory &category) {
   static cl::opt<int64_t> ranks(
       "ranks", cl::desc("Number of ranks"), cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));

@@ -50,6 +50,8 @@ struct Options : RunFlags {
 
 /// Flags for the module and how it is sharded.
 void defineModule(Options &options, llvm::cl::OptionCategory &category);
+/// The latter alone, of tools that have a word of their own for the module.
+void defineSharding(Options &options, llvm::cl::OptionCategory &category);
 /// Those for a loss and its gradients.
 void defineLoss(Options &options, llvm::cl::OptionCategory &category);
 /// Those for a program that is written to a file.

@@ -26,8 +26,8 @@ importFrom(const llvm::MemoryBuffer &text, const ModelSizes &sizes,
   if (!config)
     return config.takeError();
   constexpr int64_t usualLength = 1024;
-  ImportOptions import = {sizes.batchSize ? sizes.batchSize : 1,
-                          sizes.sequence ? sizes.sequence : usualLength,
+  ImportOptions import = {sizes.batchSize.value_or(1),
+                          sizes.sequence.value_or(usualLength),
                           sizes.dtype.empty() ? "f32" : sizes.dtype,
                           /*lastToken=*/false, sizes.documents};
   OwningOpRef<ModuleOp> module =
@@ -38,12 +38,14 @@ importFrom(const llvm::MemoryBuffer &text, const ModelSizes &sizes,
 }
 
 void defineSizes(ModelSizes &o, cl::OptionCategory &category) {
-  static Flag<int64_t> batchSize(
+  static cl::opt<int64_t> batchSize(
       "batch-size", cl::desc("config.json: sequences of a batch (default: 1)"),
-      cl::location(o.batchSize), cl::init(0), cl::cat(category));
-  static Flag<int64_t> sequence(
+      cl::cat(category),
+      cl::callback([&o](const int64_t &value) { o.batchSize = value; }));
+  static cl::opt<int64_t> sequence(
       "seq", cl::desc("config.json: tokens of a sequence (default: 1024)"),
-      cl::location(o.sequence), cl::init(0), cl::cat(category));
+      cl::cat(category),
+      cl::callback([&o](const int64_t &value) { o.sequence = value; }));
   static Flag<std::string> dtype(
       "dtype", cl::desc("config.json: f32, f64 or bf16 (default: f32)"),
       cl::location(o.dtype), cl::cat(category));

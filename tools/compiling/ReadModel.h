@@ -15,12 +15,14 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include <memory>
+#include <optional>
 
 namespace cp {
 
 /// Sizes and type of a model that is a configuration; 0 and empty: not given.
 struct ModelSizes {
-  int64_t batchSize = 0, sequence = 0;
+  /// Nothing: what is usual.
+  std::optional<int64_t> batchSize, sequence;
   std::string dtype;
   /// The most documents of a row of it; 0: each row is one.
   int64_t documents = 0;

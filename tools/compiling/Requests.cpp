@@ -78,13 +78,15 @@ static llvm::Error checkModule(const ModuleState &state, const Options &options,
       "out");
 }
 
-/// How to shard over `mesh`, or nothing for the program of one rank. Options
-/// that were given are read even then.
+/// How to shard over `mesh`, or nothing for the program of one rank, unless
+/// some of its tensors are pinned to layouts. Options that were given are read
+/// even then.
 static llvm::Expected<std::optional<Sharding>>
-shardingFrom(const Options &options, const Mesh &mesh) {
+shardingFrom(const Options &options, const Mesh &mesh, bool isPinned) {
   ShardingText text = options.sharding;
   text.mesh = meshText(mesh);
-  if (options.shardingFlags.empty() && mesh.numRanks() == 1)
+  bool mayStayWhole = mesh.numRanks() == 1 && !isPinned;
+  if (options.shardingFlags.empty() && mayStayWhole)
     return std::nullopt;
   bool isAsked = !text.mixer.empty();
   if (!isAsked)
@@ -95,7 +97,7 @@ shardingFrom(const Options &options, const Mesh &mesh) {
       });
   if (!sharding)
     return sharding.takeError();
-  if (!isAsked && mesh.numRanks() == 1)
+  if (!isAsked && mayStayWhole)
     return std::nullopt;
   return std::move(*sharding);
 }
@@ -128,7 +130,7 @@ llvm::Expected<CompileOptions> compileOptions(mlir::ModuleOp module,
     compile.vjp.emplace(VectorJacobian{*options.vjp});
   if (state->stage != Stage::Global)
     return compile;
-  auto sharding = shardingFrom(options, compile.mesh);
+  auto sharding = shardingFrom(options, compile.mesh, state->mesh.has_value());
   if (!sharding)
     return sharding.takeError();
   compile.sharding = std::move(*sharding);

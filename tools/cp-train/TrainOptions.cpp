@@ -19,31 +19,7 @@ void defineModel(Options &o) {
       cl::Positional,
       cl::desc("<model.mlir, of whole tensors, or config.json>"),
       cl::location(o.model), cl::init("-"), cl::cat(category));
-  static cl::opt<int64_t> ranks(
-      "ranks", cl::desc("Number of ranks"), cl::cat(category),
-      cl::callback([&o](const int64_t &value) { o.ranks = value; }));
-  static Flag<std::string> mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),
-                                cl::location(o.mesh), cl::cat(category));
-  static Flag<std::string> strategy(
-      "strategy", cl::desc("hidden, sequence or 2d (default: sequence)"),
-      cl::location(o.sharding.mixer), cl::cat(category));
-  static Flag<std::string> attention(
-      "attention", cl::desc("ulysses, ring, gather or 2d"),
-      cl::location(o.sharding.attention), cl::init("ring"), cl::cat(category));
-  static Flag<std::string> order(
-      "order",
-      cl::desc("Token order: contiguous, zigzag, striped, "
-               "zigzag_per_document or contiguous_per_document"),
-      cl::location(o.sharding.order), cl::init("contiguous"),
-      cl::cat(category));
-  static Flag<std::string> batch(
-      "batch", cl::desc("Axes that cut the batch, e.g. dp"),
-      cl::location(o.sharding.batch), cl::cat(category));
-  static Flag<std::string> params(
-      "params",
-      cl::desc("Axes that cut parameters where they are kept, and what "
-               "goes with them, e.g. dp"),
-      cl::location(o.sharding.params), cl::cat(category));
+  defineSharding(o, category);
   defineWeights(o, category);
   defineWorld(o, category);
   static Flag<bool> explain(
@@ -66,14 +42,10 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Train a model on N ranks\n");
   options.run.tool = "cp-train";
-  options.run.sharding.axis = "cp";
-  options.run.sharding.scan = "chain";
   options.run.loss = "next_token";
   options.run.hasLoss = true;
   options.run.withGradients = true;
-  for (const char *name : {"strategy", "attention", "order", "params"})
-    if (cl::getRegisteredOptions()[name]->getNumOccurrences() > 0)
-      options.run.shardingFlags.push_back(std::string("--") + name);
+  noteSharding(options.run);
   options.optimizer.update.accumulate = options.accumulate > 1;
   return options;
 }

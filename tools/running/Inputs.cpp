@@ -112,8 +112,12 @@ llvm::Expected<HostTensor> draw(const TensorSpec &spec, uint64_t seed) {
   }
   InitSpec init = spec.init.value_or(InitSpec::normal(1.0));
   if (!drawsFractions(init))
-    return llvm::createStringError("the cp.init of '" + spec.name +
-                                   "' says nothing that can be drawn");
+    return llvm::createStringError(
+        "the cp.init of '" + spec.name +
+        "' says nothing that can be drawn of floats; "
+        "give zeros, ones, log_arange, normal or "
+        "uniform with a scale, or log_uniform or "
+        "dt_bias with low and high");
   if (spec.dtype == DType::BF16)
     drawBF16(init, spec.name, seed, tensor);
   else if (spec.dtype == DType::F32)

@@ -10,6 +10,7 @@
 #include "ReadTokens.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 using llvm::StringRef;
 
@@ -130,11 +131,23 @@ llvm::Expected<RowBatch> readRows(const RunFlags &options,
   if (!shape)
     return llvm::createStringError(
         "--rows: the model takes no rows of tokens; give --inputs");
-  llvm::StringRef all = options.rows;
-  if (all.ends_with(".json") || all.ends_with_insensitive(".safetensors"))
-    return readFile(options.rows, specs, *shape);
   llvm::SmallVector<llvm::StringRef> paths;
-  all.split(paths, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::StringRef(options.rows)
+      .split(paths, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  auto holdsRows = [](llvm::StringRef path) {
+    return path.ends_with(".json") ||
+           path.ends_with_insensitive(".safetensors");
+  };
+  auto *rows = llvm::find_if(paths, holdsRows);
+  // A comma may be one of its name.
+  if (rows != paths.end() &&
+      (paths.size() == 1 || llvm::sys::fs::exists(options.rows)))
+    return readFile(options.rows, specs, *shape);
+  if (rows != paths.end())
+    return llvm::createStringError(
+        "--rows: '" + *rows +
+        "' holds rows of a batch, and stands among documents; give it alone, "
+        "or files of tokens with commas between");
   if (paths.empty())
     return llvm::createStringError(
         "--rows names no file; give a .safetensors file, or documents with "

@@ -79,6 +79,11 @@ llvm::Error checkTrainFlags(const RunFlags &run, const TrainFlags &flags) {
     return llvm::createStringError(
         "--checkpoint-every must be at least 0, but is " +
         std::to_string(flags.every));
+  if (flags.every > 0 && flags.checkpoint.empty())
+    return llvm::createStringError(
+        "--checkpoint-every=" + std::to_string(flags.every) +
+        " says when, but not where; give "
+        "--checkpoint=DIR too");
   if (!flags.resume.empty() && !run.weights.empty())
     return llvm::createStringError("--resume has weights of its own; leave "
                                    "--weights out");

@@ -50,7 +50,12 @@ def CP_Dialect : Dialect {
     Discardable attributes of function arguments and results:
     - `cp.name`: the tensor's name in input and output files;
     - `cp.param`: the argument is a parameter, of that name in weight files;
-    - `cp.init`: how to draw a parameter that no file gives;
+    - `cp.init`: how to draw an argument that no file gives, as `{kind = "zeros"}`,
+      `"ones"`, `"log_arange"` (log 1, log 2, ...), `{kind = "normal", scale = 0.02}`,
+      `"uniform"` (from -scale to scale), `{kind = "log_uniform", low = 1.0, high = 16.0}`
+      or `"dt_bias"`, which has a `floor` too; of integers `{kind = "ids", below = N}`
+      or `{kind = "documents", length = L}`. Without it, floats are drawn with a
+      standard deviation of 1, which is a lot for a weight;
     - `cp.sequence`: the dimension that is the sequence;
     - `cp.length`: how many rows callers have along it, of which there are more in the
       program, so that ranks divide them (`cp-prepare-cuts`);

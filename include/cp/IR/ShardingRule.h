@@ -57,6 +57,14 @@ struct ShardingRule {
   bool isSummed(int64_t factor) const;
   /// Whether a result has it in a dimension.
   bool isKept(int64_t factor) const;
+  /// Whether the op treats each element of a batch by itself along the factor:
+  /// whatever has it has one other factor, the same everywhere, as its first
+  /// dimension. No other op may see rows of which each element has its own
+  /// order.
+  ///   "b l c; c -> b l c"    of l: yes
+  ///   "b l c; l c -> b l c"  no: one row of the table is for all elements
+  ///   "b l c -> l c"         no: what is added up must be of one row
+  bool isBatchwise(int64_t factor) const;
 };
 
 /// What an op makes, along one axis, of operands that are such, the others of

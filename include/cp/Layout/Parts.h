@@ -26,9 +26,22 @@ public:
   }
 
   /// Calls copy(wholeOffset, partOffset, bytes) for each contiguous piece.
-  template <typename CopyFn> void walk(CopyFn copy) { walkDim(0, 0, 0, copy); }
+  template <typename CopyFn> void walk(CopyFn copy) {
+    // However many rows without elements there are.
+    for (size_t dim = 0; dim < whole.size(); ++dim)
+      if (hasNone(dim))
+        return;
+    walkDim(0, 0, 0, copy);
+  }
 
 private:
+  bool hasNone(size_t dim) const {
+    for (const Run &run : runs[dim])
+      if (run.size() > 0)
+        return false;
+    return true;
+  }
+
   /// Whether the part has all of a dimension and nothing else. A part of as
   /// many elements may hold padding in their place.
   bool hasAll(size_t dim) const {

@@ -51,7 +51,8 @@ def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
     and documents get one more. A dimension that is not the `cp.sequence` of an
     argument cannot get longer (pad_sequence_c1), nor can a sequence of which an op
     needs all rows and no more (pad_sequence_c2), sees rows behind its own, or gives a
-    final state that is used (pad_sequence_c3). See test/Transforms/pad-sequence.mlir. Ops that
+    final state that is used (pad_sequence_c3), or divides integers by what may be 0 in
+    rows of padding (pad_sequence_c4). See test/Transforms/pad-sequence.mlir. Ops that
     leave it to the options get the form of attention and the way in which states
     travel; where ranks that will cut an op's heads do not divide its groups (of
     B and C, of keys and values), these are repeated until they do, as far above as
@@ -219,7 +220,11 @@ def VerifyLayouts : Pass<"cp-verify-layouts", "::mlir::func::FuncOp"> {
     - verify_c5: no axis cuts two factors of one op;
     - verify_c6: a partial sum meets only ops that are linear in it, and a result
       is partial exactly over the axes that cut its summed dimensions;
-    - verify_c7: no op adds up over a dimension that is cut by `sizes`.
+    - verify_c7: no op adds up over a dimension that is cut by `sizes`;
+    - verify_c8: an op that sees an order per document takes each element of the
+      batch, dimension 0, by itself;
+    - verify_c9: no op divides integers by what may be 0 in rows for which parts by
+      `sizes` only have room.
 
     Changes nothing. See test/Transforms/verify-layouts.mlir.
   }];

@@ -120,7 +120,8 @@ LogicalResult fitHeads(Operation *op, OpBuilder &builder, int64_t parts,
   if (heads < parts)
     return op->emitOpError("hidden_c1: ")
            << parts << " ranks cannot share " << heads
-           << " heads; use fewer ranks, or " << tensors.otherwise;
+           << " heads; use fewer ranks there, or " << tensors.otherwise
+           << ", which cuts heads over tp alone";
   Fit fit = bestFit(heads, groups, parts);
   int64_t all = 0;
   if (llvm::MulOverflow(fit.heads, parts, all))

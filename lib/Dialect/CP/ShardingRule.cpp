@@ -202,6 +202,23 @@ bool ShardingRule::isKept(int64_t factor) const {
   });
 }
 
+bool ShardingRule::isBatchwise(int64_t factor) const {
+  std::optional<int64_t> batch;
+  auto isApart = [&](const TensorFactors &dims) {
+    auto hasFactor = [&](const DimFactors &factors) {
+      return llvm::is_contained(factors, factor);
+    };
+    if (llvm::none_of(dims, hasFactor))
+      return true;
+    const DimFactors &first = dims.front();
+    if (first.size() != 1 || first.front() == factor)
+      return false;
+    batch = batch.value_or(first.front());
+    return *batch == first.front();
+  };
+  return llvm::all_of(operands, isApart) && llvm::all_of(results, isApart);
+}
+
 std::optional<Sum> sumThrough(const ShardingRule &rule, ArrayRef<Sum> operands,
                               bool sumIsCut, unsigned &culprit) {
   std::optional<Sum> product = sumIsCut ? Sum::Partial : Sum::Replicated;

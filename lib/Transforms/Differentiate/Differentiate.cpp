@@ -185,15 +185,16 @@ private:
       return function.emitOpError("differentiate_c2: none of its ")
              << count << " results has cp.name = \""
              << (loss.empty() ? "loss" : loss.getValue())
-             << "\"; name the loss so, or give cotangents=true for those of "
-                "all results";
+             << "\"; name the loss so, or derive from cotangents of all "
+                "results (cp-differentiate=cotangents, and of "
+                "cp-shard-pipeline gradients=cotangents)";
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[number]);
     if (!type || !isDifferentiable(type) || type.getRank() != 0)
       return function.emitOpError(
                  "differentiate_c2: the loss must be one float "
                  "(tensor<f32>, say), but result ")
              << number << " is " << function.getResultTypes()[number]
-             << "; sum it up, or give cotangents=true";
+             << "; sum it up, or derive from cotangents";
     return number;
   }
 

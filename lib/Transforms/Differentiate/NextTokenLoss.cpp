@@ -132,8 +132,9 @@ private:
     if (!number)
       return function.emitOpError("next_token_loss_c2: no result has cp.name = "
                                   "'")
-             << logits << "'; name the logits, or say their name by the option "
-             << "logits";
+             << logits
+             << "'; name the logits so, or say how they are called by "
+             << "cp-next-token-loss=logits=NAME";
     Operation *end = function.getBody().front().getTerminator();
     auto head = end->getOperand(*number).getDefiningOp<linalg::ContractOp>();
     if (!head || !isProjection(head))

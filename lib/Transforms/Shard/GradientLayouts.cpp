@@ -102,9 +102,13 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
     return success();
   ArgumentNames arguments(function);
   for (OpOperand &operand : op->getOpOperands()) {
-    LayoutAttr have = isTensor(operand.get())
-                          ? LayoutAttr::of(operand.get().getType())
-                          : LayoutAttr();
+    auto found = dyn_cast<RankedTensorType>(operand.get().getType());
+    auto dim = function.getResultAttrOfType<IntegerAttr>(
+        operand.getOperandNumber(), sequenceAttr);
+    LayoutAttr have = found ? LayoutAttr::of(found) : LayoutAttr();
+    // What takes any layout takes that of a sequence too.
+    if (found && !have && dim)
+      have = attr({mesh, std::vector<std::vector<Cut>>(found.getRank()), {}});
     if (!have)
       continue;
     BlockArgument of;
@@ -115,8 +119,7 @@ LogicalResult LayoutAssigner::visitTerminator(Operation *op) {
     if (!of) {
       // Callers know nothing of documents.
       LayoutAttr want = attr(inRowOrder(withoutSums(have).toLayout()));
-      if (auto dim = function.getResultAttrOfType<IntegerAttr>(
-              operand.getOperandNumber(), sequenceAttr)) {
+      if (dim) {
         FailureOr<LayoutAttr> rows = asSequence(
             function, operand.getOperandNumber(), dim.getInt(), have);
         if (failed(rows))

@@ -70,9 +70,10 @@ bool OrderChoice::needsContiguous(SequenceOpInterface op) const {
   return !cuts.empty() && !op.canRunOn(cuts);
 }
 
-bool OrderChoice::onlyAttentionMayKeep() const {
-  return sharding.isPerDocument() &&
-         (sharding.sequence.size() > 1 || sharding.tensorRows);
+bool OrderChoice::mayKeep(const ShardingRule &rule, int64_t factor) const {
+  bool areOverSeveralAxes = sharding.sequence.size() > 1 || sharding.tensorRows;
+  return !sharding.isPerDocument() ||
+         (!areOverSeveralAxes && rule.isBatchwise(factor));
 }
 
 namespace {
@@ -183,7 +184,7 @@ LogicalResult OrderChoice::run(FunctionOpInterface function) {
     graph.addOp(&op);
     bool isPlaced = isa<PlacedOpInterface>(op);
     if ((sequenceOp && needsContiguous(sequenceOp)) ||
-        (!isPlaced && onlyAttentionMayKeep()))
+        (!isPlaced && !mayKeep(*rule, sequence)))
       graph.makeContiguous(&op);
     else if (isPlaced) {
       graph.keepOrder(&op);

@@ -19,9 +19,10 @@ namespace cp {
 ///
 /// Arguments and attention keep the order, such ops take contiguous rows, and
 /// all others can have either. Of an order per document callers know nothing:
-/// arguments and results are contiguous rows, and attention keeps it alone. Of
-/// rows over several axes, of which attention leaves the last to its heads, no
-/// other op can have it.
+/// arguments and results are contiguous rows, and attention keeps it alone. No
+/// other op can have it that mixes elements of the batch, each of which has
+/// documents of its own; and of rows over several axes, of which attention
+/// leaves the last to its heads, none at all.
 /// Each value that has to be had in both costs its bytes, and the choice costs
 /// least: so conversions stand where tensors are narrow (on the residual, not
 /// behind a projection), and none between layers that agree.
@@ -48,8 +49,10 @@ public:
 private:
   /// Whether an op that depends along the sequence must have contiguous rows.
   bool needsContiguous(SequenceOpInterface op) const;
-  /// Whether rows are cut over more axes than an order per document can be.
-  bool onlyAttentionMayKeep() const;
+  /// Whether an op other than attention, with the sequence as that factor, can
+  /// have the order. One per document is another one in each element of the
+  /// batch, and of rows over several axes it is that of the first alone.
+  bool mayKeep(const ShardingRule &rule, int64_t factor) const;
   llvm::LogicalResult refuseOrder(mlir::FunctionOpInterface function) const;
 
   const Sharding &sharding;

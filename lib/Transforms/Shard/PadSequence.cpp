@@ -8,6 +8,7 @@
 #include "PadSequence.h"
 
 #include "PaddedShapes.h"
+#include "UnknownDivisor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -153,6 +154,7 @@ private:
   LogicalResult checkSequence(SequenceOpInterface op,
                               const PaddedFactors &factors);
   LogicalResult maskWindow(WindowOpInterface op, const PaddedFactors &factors);
+  void maskIds(OpOperand &ids);
   LogicalResult refuse(Operation *op, const Twine &why);
   LogicalResult keepLengths();
   void mask(const MaskedRows &rows);
@@ -302,6 +304,12 @@ LogicalResult SequencePadder::check(Operation *op) {
   if (needsAllRows(op, factors->rule))
     return refuse(op, "pad_sequence_c2: needs all rows of a sequence that "
                       "ranks do not divide, and no more than these");
+  if (hasUnknownDivisor(op))
+    return refuse(op,
+                  "pad_sequence_c4: divides integers, and in the padding of "
+                  "a sequence that ranks do not divide by what may be 0");
+  if (auto embedding = dyn_cast<EmbeddingOp>(op))
+    maskIds(embedding.getIdsMutable());
   if (auto sequence = dyn_cast<SequenceOpInterface>(op))
     if (factors->isPadded(sequence.getSequenceFactor()))
       return checkSequence(sequence, *factors);
@@ -360,6 +368,19 @@ LogicalResult SequencePadder::checkSums(Operation *op,
                         "sequence that ranks do not divide, in a way in "
                         "which zeros may count");
   return success();
+}
+
+/// Ids that the program computes may be none of the vocabulary's in padding,
+/// where those that it is given are 0.
+void SequencePadder::maskIds(OpOperand &ids) {
+  if (isa<BlockArgument>(ids.get()))
+    return;
+  auto type = cast<RankedTensorType>(ids.get().getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (shapes.isPadded(ids.get(), dim))
+      masks.push_back(
+          {&ids, dim, type.getDimSize(dim),
+           Builder(type.getContext()).getZeroAttr(type.getElementType())});
 }
 
 /// A window to the other side sees, behind the last row, what it would see

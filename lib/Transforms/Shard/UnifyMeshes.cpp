@@ -41,6 +41,8 @@ public:
     refinement = refine(meshes, error);
     if (!refinement)
       return function->emitOpError("unify_c1: ") << error;
+    if (sharding)
+      keepSequence(*sharding);
     if (failed(checkCalls()) || failed(refineLayouts()) ||
         failed(refineCuts(sharding)))
       return failure();
@@ -56,6 +58,18 @@ private:
     if (found == meshes.end())
       found = meshes.insert(found, mesh);
     return found - meshes.begin();
+  }
+
+  /// A sequence has a cut, if only over one rank; refinements have no axis of
+  /// one.
+  void keepSequence(const Sharding &sharding) {
+    auto &parts = refinement->parts[0];
+    auto hasParts = [&](const Cut &cut) { return !parts[cut.axis].empty(); };
+    if (llvm::any_of(sharding.sequence, hasParts))
+      return;
+    int axis = sharding.sequence.front().axis;
+    parts[axis] = {static_cast<int>(refinement->mesh.axes.size())};
+    refinement->mesh.axes.push_back({sharding.mesh.axes[axis].name, 1});
   }
 
   /// Each layout, in the order of the program, with the first op that has it.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "UnknownDivisor.h"
 #include "cp/IR/ShardingAdvice.h"
 #include "cp/Transforms/Passes.h"
 
@@ -36,7 +37,8 @@ public:
     if (failed(found))
       return failure();
     rule = *found;
-    if (failed(collect()) || failed(noAxisTwice()) || failed(noSumsOfRoom()))
+    if (failed(collect()) || failed(noAxisTwice()) || failed(noSumsOfRoom()) ||
+        failed(noDivisionsByRoom()) || failed(noMixedDocuments()))
       return failure();
     return success(succeeded(correspond()) && succeeded(partialSums()));
   }
@@ -146,6 +148,34 @@ private:
                << mesh.toMesh().axes[factorCuts[0].axis].name
                << "\" cuts by sizes, where parts have room for more than they "
                   "hold; reshard the operands to another order first";
+    return success();
+  }
+
+  /// Nor must integers be divided by it.
+  LogicalResult noDivisionsByRoom() {
+    auto hasRoom = [](const std::vector<Cut> &factor) {
+      return isBySizes(factor);
+    };
+    if (llvm::any_of(cuts.factors, hasRoom) && hasUnknownDivisor(op))
+      return op->emitOpError(
+          "verify_c9: divides integers, by what may be 0 where parts by sizes "
+          "have room for more than they hold; reshard the operands to another "
+          "order first");
+    return success();
+  }
+
+  /// Rows that lie in another order in each element of the batch meet those of
+  /// their own element alone.
+  LogicalResult noMixedDocuments() {
+    for (auto [factor, factorCuts] : llvm::enumerate(cuts.factors))
+      if (!factorCuts.empty() && isPerDocument(factorCuts.front()) &&
+          !rule.isBatchwise(factor))
+        return op->emitOpError("verify_c8: axis \"")
+               << mesh.toMesh().axes[factorCuts[0].axis].name
+               << "\" cuts by documents, which each element of the batch has "
+                  "of "
+                  "its own, what the op does not take element by element; "
+                  "reshard the operands to another order first";
     return success();
   }
 
