@@ -7,6 +7,8 @@
 
 #include "RandomModel.h"
 
+#include "ModelText.h"
+
 #include "cp/Model/Random.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,13 +22,11 @@ using llvm::formatv;
 namespace cp::test {
 namespace {
 
-using Sizes = std::vector<int64_t>;
-
-/// Writes a function op by op. Values are named by numbers.
-class Writer {
+/// Draws layers.
+class Writer : ModelText {
 public:
   Writer(Dice &dice, const RandomSharding &sharding, std::string dtype)
-      : dice(dice), sharding(sharding), dtype(std::move(dtype)) {
+      : ModelText(std::move(dtype)), dice(dice), sharding(sharding) {
     batch =
         dice.between(1, 2) * partsOf(sharding.value.mesh, sharding.value.batch);
     width = 2 * dice.between(3, 8);
@@ -43,7 +43,7 @@ public:
       addDocuments();
   }
 
-  bool isPacked() const { return !documents.empty(); }
+  using ModelText::isPacked;
   /// Whether keys travel in causal attention of documents.
   bool hasPackedRing = false;
   bool hasPadding() const { return isOdd; }
@@ -59,8 +59,14 @@ public:
     if ((length + width / 2) % 4 == 1 && !isOdd)
       x = addSized(x);
     int64_t layers = dice.between(1, 3);
-    for (int64_t i = 0; i < layers; ++i)
+    for (int64_t i = 0; i < layers; ++i) {
       x = add(x, layer(normed(x)), residual());
+      // What orders per document stop at. (By what is drawn already.)
+      if ((length + width / 2 + i) % 5 == 2 && batch > 1)
+        x = mixed(x);
+      if ((length + width / 2 + i) % 7 == 3 && !isOdd)
+        x = addTable(x);
+    }
     x = normed(x);
     return formatv(
         "func.func @main(%x: {0} {{cp.name = \"x\", cp.sequence = 1 "
@@ -69,18 +75,6 @@ public:
   }
 
 private:
-  std::string type(const Sizes &shape) const {
-    std::string text = "tensor<";
-    for (int64_t size : shape)
-      text += std::to_string(size) + "x";
-    return text + dtype + ">";
-  }
-  std::string residual() const { return type({batch, length, width}); }
-  std::string tokens(int64_t channels) const {
-    return type({batch, length, channels});
-  }
-  std::string fresh() { return "%v" + std::to_string(values++); }
-
   /// Rows of up to so many documents.
   void addDocuments() {
     documents = formatv("tensor<{0}x{1}xi32>", batch, dice.between(2, 7));
@@ -88,45 +82,6 @@ private:
                          "{{kind = \"documents\", length = {1} : i64}}",
                          documents, length);
   }
-  std::string placesType() const {
-    return formatv("tensor<{0}{1}xi64>",
-                   isPacked() ? formatv("{0}x", batch).str() : "", length);
-  }
-  /// Of tokens in their documents, or in the row.
-  std::string places() {
-    return emit("cp.positions {0}: {1}",
-                isPacked() ? "documents(%cu : " + documents + ") " : "",
-                placesType());
-  }
-
-  /// A weight, drawn by the kind that its name starts with.
-  std::string weight(llvm::StringRef kind, const Sizes &shape,
-                     const std::string &layout = "") {
-    std::string name = formatv("{0}.{1}", kind, weights++);
-    std::string value = "%w" + std::to_string(weights - 1);
-    std::string whole = type(shape);
-    whole.insert(whole.size() - 1, layout);
-    arguments +=
-        formatv(", {0}: {1} {{cp.param = \"{2}\"}", value, whole, name);
-    return value;
-  }
-
-  template <typename... Ts> std::string emit(const char *format, Ts... parts) {
-    std::string name = fresh();
-    body += "  " + name + " = " + std::string(formatv(format, parts...)) + "\n";
-    return name;
-  }
-
-  std::string add(const std::string &a, const std::string &b,
-                  const std::string &t) {
-    return emit("arith.addf {0}, {1} : {2}", a, b, t);
-  }
-
-  std::string normed(const std::string &x) {
-    return emit("cp.rms_norm {0} weight({1}) : ({2}, {3}) -> {2}", x,
-                weight("norm", {width}), residual(), type({width}));
-  }
-
   /// Adds what comes in parts of sizes of their own, of tokens or of channels,
   /// to whoever has them.
   std::string addSized(const std::string &x) {
@@ -156,30 +111,6 @@ private:
       text += std::to_string(size) + (isLast ? "]}" : ", ");
     }
     return text + (dim == 1 ? ", {}]>" : "]>");
-  }
-
-  /// x w^T over the last dimension.
-  std::string project(const std::string &x, int64_t in, int64_t out,
-                      const char *parallel, llvm::StringRef kind = "matrix") {
-    std::string zero = emit("arith.constant 0.0 : {0}", dtype);
-    std::string empty = emit("tensor.empty() : {0}", tokens(out));
-    std::string fill = emit("linalg.fill ins({0} : {1}) outs({2} : {3}) -> {3}",
-                            zero, dtype, empty, tokens(out));
-    return projectOnto(fill, x, in, out, parallel, kind);
-  }
-
-  /// start + x w^T.
-  std::string projectOnto(const std::string &start, const std::string &x,
-                          int64_t in, int64_t out, const char *parallel,
-                          llvm::StringRef kind = "matrix") {
-    std::string w = weight(kind, {out, in});
-    return emit("linalg.contract indexing_maps = "
-                "[affine_map<(b, l, n, k) -> (b, l, k)>, "
-                "affine_map<(b, l, n, k) -> (n, k)>, "
-                "affine_map<(b, l, n, k) -> (b, l, n)>] {{cp.parallel = "
-                "\"{0}\"} ins({1}, {2} : {3}, {4}) outs({5} : {6}) -> {6}",
-                parallel, x, w, tokens(in), type({out, in}), start,
-                tokens(out));
   }
 
   std::string layer(const std::string &x) {
@@ -256,17 +187,6 @@ private:
                 type({channels}), type({heads}), type(skip), type({inner}),
                 type({width, inner}), isPacked() ? " documents(%cu)" : "",
                 isPacked() ? ", " + documents : "");
-  }
-
-  std::string split(const std::string &x, int64_t major, int64_t minor) {
-    return emit("tensor.expand_shape {0} [[0], [1], [2, 3]] output_shape [{1}, "
-                "{2}, {3}, {4}] : {5} into {6}",
-                x, batch, length, major, minor, tokens(major * minor),
-                type({batch, length, major, minor}));
-  }
-  std::string merge(const std::string &x, int64_t major, int64_t minor) {
-    return emit("tensor.collapse_shape {0} [[0], [1], [2, 3]] : {1} into {2}",
-                x, type({batch, length, major, minor}), tokens(major * minor));
   }
 
   std::string attentionAttributes(bool causal, AttentionForm &form) {
@@ -403,10 +323,6 @@ private:
 
   Dice &dice;
   const RandomSharding &sharding;
-  std::string dtype, arguments, body, results, resultTypes;
-  /// Their type; empty where rows are one each.
-  std::string documents;
-  int64_t batch, length, width, values = 0, weights = 0;
   /// Whether nothing may ask for the last row.
   bool isOdd = false;
 };

@@ -8,9 +8,9 @@
 #include "PadSequence.h"
 
 #include "PaddedShapes.h"
+#include "PaddingMasks.h"
 #include "UnknownDivisor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -20,98 +20,6 @@ using namespace mlir;
 
 namespace cp {
 namespace {
-
-/// `value` with `fill` in place of the rows of dimension `dim` from `length`
-/// on. They are chosen, not multiplied: what they were is not seen, NaN
-/// included.
-Value maskRows(ImplicitLocOpBuilder &b, Value value, int64_t dim,
-               int64_t length, TypedAttr fill) {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto places = RankedTensorType::get({type.getDimSize(dim)}, b.getI64Type());
-  Value positions = PositionsOp::create(b, places);
-  Value empty = tensor::EmptyOp::create(b, type, ValueRange());
-  AffineMap all = b.getMultiDimIdentityMap(type.getRank());
-  AffineMap row = AffineMap::get(type.getRank(), 0, b.getAffineDimExpr(dim));
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             b, TypeRange(type), ValueRange{value, positions},
-             ValueRange(empty), ArrayRef<AffineMap>{all, row, all}, loops,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               Value end = arith::ConstantOp::create(
-                   nested, loc, nested.getI64IntegerAttr(length));
-               Value isRow = arith::CmpIOp::create(
-                   nested, loc, arith::CmpIPredicate::slt, args[1], end);
-               Value none = arith::ConstantOp::create(nested, loc, fill);
-               Value chosen =
-                   arith::SelectOp::create(nested, loc, isRow, args[0], none);
-               linalg::YieldOp::create(nested, loc, chosen);
-             })
-      .getResult(0);
-}
-
-/// The addition to what there is so far of a result, and what it adds; null for
-/// a payload of another form.
-OpOperand *addendOf(linalg::GenericOp op, OpOperand &init) {
-  unsigned number = op.getTiedOpResult(&init).getResultNumber();
-  auto sum = op.getBody()
-                 ->getTerminator()
-                 ->getOperand(number)
-                 .getDefiningOp<arith::AddFOp>();
-  if (!sum)
-    return nullptr;
-  BlockArgument soFar = op.getMatchingBlockArgument(&init);
-  for (OpOperand &operand : sum->getOpOperands())
-    if (operand.get() == soFar)
-      return &sum->getOpOperand(1 - operand.getOperandNumber());
-  return nullptr;
-}
-
-/// A sum over a loop whose iterations from `length` on are padding, and add 0.
-struct MaskedLoop {
-  linalg::GenericOp op;
-  unsigned loop;
-  int64_t length;
-};
-
-/// The op with one more input, the number of the iteration, by which what it
-/// adds is chosen.
-void maskLoop(const MaskedLoop &masked) {
-  linalg::GenericOp op = masked.op;
-  OpBuilder builder(op);
-  ImplicitLocOpBuilder b(op.getLoc(), builder);
-  auto places = RankedTensorType::get({op.getStaticLoopRanges()[masked.loop]},
-                                      b.getI64Type());
-  Value positions = PositionsOp::create(b, places);
-  unsigned at = op.getNumDpsInputs();
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.insert(
-      maps.begin() + at,
-      AffineMap::get(op.getNumLoops(), 0, b.getAffineDimExpr(masked.loop)));
-  BlockArgument place =
-      op.getBody()->insertArgument(at, b.getI64Type(), op.getLoc());
-  op.getInputsMutable().append(positions);
-  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
-  for (OpOperand &init : op.getDpsInitsMutable()) {
-    OpOperand &addend = *addendOf(op, init);
-    b.setInsertionPoint(addend.getOwner());
-    Value end =
-        arith::ConstantOp::create(b, b.getI64IntegerAttr(masked.length));
-    Value isRow =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, end);
-    Value zero =
-        arith::ConstantOp::create(b, b.getZeroAttr(addend.get().getType()));
-    addend.set(arith::SelectOp::create(b, isRow, addend.get(), zero));
-  }
-}
-
-/// An operand of which an op would see the rows of padding, and what they have
-/// to be.
-struct MaskedRows {
-  OpOperand *operand;
-  int64_t dim, length;
-  TypedAttr fill;
-};
 
 class SequencePadder {
 public:
@@ -157,7 +65,6 @@ private:
   void maskIds(OpOperand &ids);
   LogicalResult refuse(Operation *op, const Twine &why);
   LogicalResult keepLengths();
-  void mask(const MaskedRows &rows);
   void addDocument(PositionsOp positions);
   static Value withDocument(ImplicitLocOpBuilder &b, Value lists,
                             int64_t length);
@@ -329,9 +236,7 @@ static std::optional<int64_t> dimOf(const TensorFactors &dims, int64_t factor) {
 bool SequencePadder::maskPayload(Operation *op, int64_t factor,
                                  int64_t length) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || llvm::any_of(generic.getDpsInitsMutable(), [&](OpOperand &i) {
-        return !addendOf(generic, i);
-      }))
+  if (!generic || !addsUp(generic))
     return false;
   loops.push_back({generic, unsigned(factor), length});
   return true;
@@ -433,14 +338,6 @@ LogicalResult SequencePadder::checkSequence(SequenceOpInterface op,
 //===----------------------------------------------------------------------===//
 // What is put in its place
 //===----------------------------------------------------------------------===//
-
-void SequencePadder::mask(const MaskedRows &rows) {
-  Operation *op = rows.operand->getOwner();
-  OpBuilder builder(op);
-  ImplicitLocOpBuilder b(op->getLoc(), builder);
-  rows.operand->set(
-      maskRows(b, rows.operand->get(), rows.dim, rows.length, rows.fill));
-}
 
 /// Padding is one more document, for all places that count in the same ones.
 void SequencePadder::addDocument(PositionsOp positions) {
