@@ -184,6 +184,38 @@ TEST(GradRoundingTest, Conv1d) {
   });
 }
 
+/// Rounding of a sum over tokens grows with how many stand in a row.
+TEST(GradRoundingTest, SumsOfManyTokens) {
+  constexpr int64_t l = 2048, c = 64, w = 4;
+  Random random(1);
+  std::uniform_real_distribution<float> draw(0, 1);
+  auto make = [&](std::vector<int64_t> sizes) {
+    Tensor<float> tensor(sizes, Lay::Dense, random);
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      tensor[i] = draw(random);
+    return tensor;
+  };
+  Tensor<float> x = make({1, l, c}), weight = make({c, w}),
+                dy = make({1, l, c});
+  Tensor<float> dx = make({1, l, c}), dWeight = make({c, w}), dBias = make({c}),
+                dInitial = make({1, w - 1, c});
+  ASSERT_EQ(test::run(findCpuKernel("conv1d_grad", DType::F32, KernelSet::Fast),
+                      {x.buffer(), weight.buffer(), dy.buffer()},
+                      {dx.buffer(), dWeight.buffer(), dBias.buffer(),
+                       dInitial.buffer()},
+                      {/*silu=*/0}),
+            "");
+  double wrong = 0;
+  for (int64_t i = 0; i < c; ++i) {
+    double exact = 0;
+    for (int64_t t = 0; t < l; ++t)
+      exact += double(dy(0, t, i));
+    wrong += std::pow(double(dBias[i]) / exact - 1, 2);
+  }
+  EXPECT_LE(std::sqrt(wrong / c),
+            0.48 * double(std::numeric_limits<float>::epsilon()));
+}
+
 TEST(GradRoundingTest, RmsNorm) {
   forEachDraw([](Draw &draw) {
     checkTypes(normProblem(draw.random, draw.extent), draw, longSums);

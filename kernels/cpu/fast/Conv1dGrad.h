@@ -23,8 +23,9 @@ namespace cp::kernels::fast {
 /// A block of tokens at a time, and of these a block of channels: each token
 /// adds its cotangent to those of the rows that it has read, of which the last
 /// w are at hand. So that blocks do not wait for each other, each looks at the
-/// w - 1 tokens behind it too; what is of the weights is summed block by block,
-/// and then over blocks in their order.
+/// w - 1 tokens behind it too; what is of the weights is summed a few tokens at
+/// a time, then over a block and then over all: rounding grows with how many
+/// numbers stand in a row.
 ///
 /// Tokens that read all of their window go by in groups, whose sums stay in
 /// registers; every sum has the order of tokens, so either way has the same
@@ -63,7 +64,7 @@ private:
   using V = Vec<Isa, Acc>;
   using M = VecMath<Isa, Acc>;
   using Type = typename V::Type;
-  static constexpr int64_t blockTokens = 128;
+  static constexpr int64_t blockTokens = 128, sumTokens = 32;
   /// Weights, sums and what waits of a window of four share the second cache;
   /// memory delivers long parts of rows faster than short ones that would share
   /// the first.
@@ -76,15 +77,17 @@ private:
         numCopies(args.w - 1 + together) {}
 
   bool allocate() {
-    void *memory = scratch(
-        Slot::Kernel, 2 * carved<Acc>(w * ld) + carved<Acc>(ld) +
-                          carved<T>(numCopies * ld) + carved<T>(ld) +
-                          2 * carved<T>(together * ld) + carved<const T *>(w));
+    void *memory = scratch(Slot::Kernel,
+                           2 * carved<Acc>(w * ld) + carved<Acc>((w + 1) * ld) +
+                               carved<Acc>(ld) + carved<T>(numCopies * ld) +
+                               carved<T>(ld) + 2 * carved<T>(together * ld) +
+                               carved<const T *>(w));
     if (!memory)
       return false;
     Carver carver(memory);
     weights = carver.take<Acc>(w * ld);
     cotangents = carver.take<Acc>(w * ld);
+    recent = carver.take<Acc>((w + 1) * ld);
     bias = carver.take<Acc>(ld);
     copies = carver.take<T>(numCopies * ld);
     zeros = carver.take<T>(ld);
@@ -106,7 +109,7 @@ private:
   void block(int64_t b, int64_t first, Acc *sums) {
     int64_t end = least(args.l, first + blockTokens);
     for (int64_t i = 0; i < (w + 1) * ld; ++i)
-      sums[i] = 0;
+      sums[i] = recent[i] = 0;
     for (int64_t c = 0; c < args.c; c += blockChannels)
       channels({b, first, end, c, least(args.c, c + blockChannels)}, sums);
     V::finishStreams();
@@ -121,23 +124,39 @@ private:
       clear(part, cotangents + i * ld);
     newestCopy = part.first - w;
     int64_t end = least(args.l, part.end + w - 1);
-    for (int64_t t = part.first; t < end;)
+    for (int64_t t = part.first; t < end;) {
       if (isGroup(part, t)) {
-        w == 4 ? group<4>(part, t, sums) : group<3>(part, t, sums);
+        w == 4 ? group<4>(part, t) : group<3>(part, t);
         t += together;
       } else {
-        token(part, t, t < part.end ? sums : nullptr);
+        token(part, t);
         finishRow(part, t - (w - 1));
         ++t;
       }
+      if (t == part.end || (t < part.end && tokenOfSum(part, t) == 0))
+        addRecent(part, sums);
+    }
     for (int64_t t = end - (w - 1); t < end; ++t)
       finishRow(part, t);
   }
 
+  /// Which one of those that are summed before they are added to the block's.
+  static int64_t tokenOfSum(const Part &part, int64_t t) {
+    return (t - part.first) % sumTokens;
+  }
+  void addRecent(const Part &part, Acc *sums) {
+    for (int64_t i = 0; i <= w; ++i)
+      for (int64_t c = i * ld + part.begin; c < i * ld + part.last; ++c) {
+        sums[c] += recent[c];
+        recent[c] = 0;
+      }
+  }
+
   /// Whether the tokens from t on go by together: each has sums in this block,
-  /// and reads all of its window.
+  /// the same ones, and reads all of its window.
   bool isGroup(const Part &part, int64_t t) const {
-    if ((w != 4 && w != 3) || t + together > part.end)
+    if ((w != 4 && w != 3) || t + together > part.end ||
+        tokenOfSum(part, t) + together > sumTokens)
       return false;
     for (int64_t i = 0; i < together && args.places.data; ++i)
       if (reachOf(part.b, t + i) < w - 1)
@@ -155,7 +174,8 @@ private:
 
   //===--- Tokens one by one ---------------------------------------------===//
 
-  void token(const Part &part, int64_t t, Acc *sums) {
+  void token(const Part &part, int64_t t) {
+    Acc *sums = t < part.end ? recent : nullptr;
     clear(part, cotangentOf(t));
     int64_t reach = reachOf(part.b, t);
     for (int64_t back = reach; back >= 0; --back)
@@ -197,9 +217,9 @@ private:
 
   //===--- Tokens in groups ----------------------------------------------===//
 
-  template <int Width> void group(const Part &part, int64_t t, Acc *sums) {
+  template <int Width> void group(const Part &part, int64_t t) {
     Conv1dGradGroup<Isa, T, Width> of;
-    of.sums = sums;
+    of.sums = recent;
     of.weights = weights;
     of.bias = bias;
     of.ld = ld;
@@ -319,6 +339,8 @@ private:
   int64_t w, ld, numCopies;
   /// [w][ld]; cotangents of the last w input rows, row t at t mod w.
   Acc *weights, *cotangents, *bias;
+  /// Sums of the last tokens: [w][ld] of the weights, and a row of the bias.
+  Acc *recent;
   T *copies, *zeros, *results, *dyCopies;
   /// The last input row that was copied.
   int64_t newestCopy;
