@@ -56,8 +56,9 @@ private:
   int numTensors = 0;
   /// Of the dimensions outside a run; the run is the one behind them.
   int rank = 0;
-  int64_t sizes[maxDims + 1];
-  int64_t strides[maxTensors][maxDims + 1];
+  int64_t sizes[maxDims + 1] = {};
+  /// Zeros of tensors that were not added.
+  int64_t strides[maxTensors][maxDims + 1] = {};
   int64_t numRuns = 1, runLength = 1;
 };
 

@@ -338,7 +338,8 @@ private:
       steps.split(block, weightBlock, start, sums.high, sums.low);
       int64_t last = least(block + weightBlock, count);
       for (int64_t t = block; t < block + weightBlock; t += V::lanes) {
-        Type within = M::expNegative(notAbove0(V::load(sums.high + t - block)));
+        Type within =
+            M::expNegative(notAbove0(V::load(sums.high + (t - block))));
         for (int64_t s = 0; s < block; s += Packer::perWord)
           storeWeights(s, t, within * toBlock[s],
                        within * toBlock[s + Packer::perWord - 1]);
@@ -362,8 +363,8 @@ private:
 
   Type diagonal(const Steps &steps, const BlockSums &sums, int64_t block,
                 int64_t s, int64_t t) const {
-    Type high = V::load(sums.high + t - block) - sums.high[s - block];
-    Type low = V::load(sums.low + t - block) - sums.low[s - block];
+    Type high = V::load(sums.high + (t - block)) - sums.high[s - block];
+    Type low = V::load(sums.low + (t - block)) - sums.low[s - block];
     Type decay = M::expNegative(notAbove0(high + low));
     return V::load(positions + t) >= positions[s] ? decay * steps.delta[s]
                                                   : Type{};
