@@ -82,6 +82,7 @@ private:
                          "{{kind = \"documents\", length = {1} : i64}}",
                          documents, length);
   }
+
   /// Adds what comes in parts of sizes of their own, of tokens or of channels,
   /// to whoever has them.
   std::string addSized(const std::string &x) {

@@ -217,6 +217,8 @@ LogicalResult SequencePadder::check(Operation *op) {
                   "a sequence that ranks do not divide by what may be 0");
   if (auto embedding = dyn_cast<EmbeddingOp>(op))
     maskIds(embedding.getIdsMutable());
+  if (auto loss = dyn_cast<LinearCrossEntropyOp>(op))
+    maskIds(loss.getLabelsMutable());
   if (auto sequence = dyn_cast<SequenceOpInterface>(op))
     if (factors->isPadded(sequence.getSequenceFactor()))
       return checkSequence(sequence, *factors);
@@ -275,10 +277,11 @@ LogicalResult SequencePadder::checkSums(Operation *op,
   return success();
 }
 
-/// Ids that the program computes may be none of the vocabulary's in padding,
-/// where those that it is given are 0.
+/// Ids and labels that the program computes may be none of the vocabulary's in
+/// padding, where those that it is given are 0.
 void SequencePadder::maskIds(OpOperand &ids) {
-  if (isa<BlockArgument>(ids.get()))
+  // What is shifted up is masked where it comes from.
+  if (isa<BlockArgument>(ids.get()) || ids.get().getDefiningOp<ShiftTokensOp>())
     return;
   auto type = cast<RankedTensorType>(ids.get().getType());
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
