@@ -8,6 +8,7 @@
 #include "KernelCase.h"
 #include "BFloat16.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -56,6 +57,12 @@ const char *KernelCase::run(KernelSet set) const {
   std::vector<Buffer> in, out;
   for (const Tensor &tensor : ins)
     in.push_back(tensor.buffer());
+  if (!places.empty()) {
+    in.resize(placesAt, {nullptr, DType::Absent, 0, nullptr, nullptr});
+    in.push_back({const_cast<int64_t *>(places.data()), DType::I64,
+                  static_cast<int32_t>(placesShape.size()), placesShape.data(),
+                  placesStrides.data()});
+  }
   for (const Tensor &tensor : outs)
     out.push_back(tensor.buffer());
   KernelFn kernel = findCpuKernel(op, in.front().dtype, set);
@@ -102,6 +109,21 @@ KernelCase rmsNormCase(bool narrow, int64_t rows, int64_t width) {
           {bitsOf(1e-5), 1, 1}};
 }
 
+KernelCase withDocuments(KernelCase kernel, int64_t documents) {
+  if (documents == 0)
+    return kernel;
+  const std::vector<int64_t> &shape = kernel.ins.front().shape();
+  int64_t length = shape[1], each = std::max<int64_t>(length / documents, 1);
+  kernel.placesAt = kernel.op == std::string("conv1d") ? 4
+                    : kernel.op == std::string("ssd")  ? 8
+                                                       : 3;
+  kernel.placesShape = {shape[0], length};
+  kernel.placesStrides = {length, 1};
+  for (int64_t i = 0; i < shape[0] * length; ++i)
+    kernel.places.push_back(i % length % each);
+  return kernel;
+}
+
 KernelCase ssdCase(bool narrow, SsdShape s, int64_t chunk) {
   int64_t unlimited = bitsOf(std::numeric_limits<double>::infinity());
   return {"ssd",
@@ -120,11 +142,11 @@ KernelCase ssdCase(bool narrow, SsdShape s, int64_t chunk) {
 KernelCase attentionCase(bool narrow, AttentionShape s) {
   double scale = 1 / std::sqrt(double(s.size));
   return {"attention",
-          list(Tensor({1, s.length, s.queryHeads, s.size}, narrow, -1, 1),
-               Tensor({1, s.length, s.keyHeads, s.size}, narrow, -1, 1),
-               Tensor({1, s.length, s.keyHeads, s.size}, narrow, -1, 1)),
-          list(Tensor({1, s.length, s.queryHeads, s.size}, narrow),
-               Tensor({1, s.queryHeads, s.length}, false)),
+          list(Tensor({s.batch, s.length, s.queryHeads, s.size}, narrow, -1, 1),
+               Tensor({s.batch, s.length, s.keyHeads, s.size}, narrow, -1, 1),
+               Tensor({s.batch, s.length, s.keyHeads, s.size}, narrow, -1, 1)),
+          list(Tensor({s.batch, s.length, s.queryHeads, s.size}, narrow),
+               Tensor({s.batch, s.queryHeads, s.length}, false)),
           {s.isCausal, bitsOf(scale), 0, 3, 0, s.length, s.apart, 3, 0,
            s.length, s.apart}};
 }

@@ -46,6 +46,10 @@ struct KernelCase {
   const char *op;
   std::vector<Tensor> ins, outs;
   std::vector<int64_t> attrs;
+  /// Where tokens stand in their documents, [b, l], and which input that is;
+  /// none unless withDocuments.
+  std::vector<int64_t> places = {}, placesShape = {}, placesStrides = {};
+  size_t placesAt = 0;
 
   /// Runs the kernel of that set once; null, or what it says. Null too means
   /// that outs are written.
@@ -59,6 +63,11 @@ KernelCase conv1dCase(bool isNarrow, int64_t length, int64_t channels);
 /// [rows, width] with weight, and a gate that comes first.
 KernelCase rmsNormCase(bool isNarrow, int64_t rows, int64_t width);
 
+/// Each row of a kernel that takes places (conv1d, ssd, attention) becomes so
+/// many documents of equal length, with a shorter one behind them where they do
+/// not divide it; as it is for none.
+KernelCase withDocuments(KernelCase kernel, int64_t documents);
+
 struct SsdShape {
   int64_t length, heads, headSize = 64, groups = 1, stateSize = 128;
 };
@@ -70,6 +79,7 @@ struct AttentionShape {
   bool isCausal = true;
   /// How far apart tokens are in the whole sequence.
   int64_t apart = 1;
+  int64_t batch = 1;
 };
 /// Scaled by 1 / sqrt(size).
 KernelCase attentionCase(bool isNarrow, AttentionShape shape);

@@ -6,11 +6,11 @@
 #                            without them
 #   scripts/test.sh --quick  without the sanitizers
 #   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, all of
-#                            it under address and undefined sanitizers, with every
-#                            cp-opt run also checking its round trip, all of the
-#                            runtime and the kernels under the thread sanitizer,
-#                            10 000 drawn shardings, and the fuzz targets for a
-#                            minute each
+#                            it under address and undefined sanitizers (Clang's, the
+#                            kernels under GCC's), with every cp-opt run also
+#                            checking its round trip, all of the runtime and the
+#                            kernels under the thread sanitizer, 10 000 drawn
+#                            shardings, and the fuzz targets for a minute each
 #   scripts/test.sh --torch  the Python package, with torch (scripts/torch.sh)
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 #   scripts/test.sh --delays=SEEDS  exchanges over what stands in for NCCL, between
@@ -27,7 +27,8 @@ run_suite() { # preset, ctest arguments...
   shift
   ctest --test-dir "build${preset_dir[$preset]}" --output-on-failure -j "$(nproc)" "$@"
 }
-declare -A preset_dir=([release]="" [asan]="-asan" [tsan]="-tsan")
+declare -A preset_dir=([release]="" [asan]="-asan" [asan-gcc]="-asan-gcc"
+  [tsan]="-tsan" [fuzz]="-fuzz")
 
 # Runs a test program in parts, one on each processor at a time. There are more
 # parts than processors, since some take much longer than others.
@@ -140,16 +141,20 @@ case $mode in
 --quick) stage "tests of the release build" run_suite release ;;
 --long)
   # What does not build or read well is told before hours of tests.
-  scripts/build.sh asan
+  # The tests run in the build of the fuzz targets.
+  scripts/build.sh fuzz all
   scripts/build.sh tsan "${plain_tests[@]}"
-  scripts/build.sh fuzz
+  scripts/build.sh asan-gcc CPKernelTests
   stage "clang-format" scripts/format.sh --check
   stage "clang-tidy" scripts/tidy.sh
   # LLVM's own libraries are not built with the sanitizer: its allocators, inlined
   # into our code, would poison what theirs then hand out.
   CP_OPT_CHECK_IR_ROUNDTRIP=1 \
     ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 \
-    stage "tests of the asan build" run_suite asan
+    stage "tests of the sanitized build" run_suite fuzz -LE kernels
+  # Where products go into sums Clang decides place by place; some kernels must have
+  # the bits of others.
+  stage "kernels" sanitized_parts asan-gcc CPKernelTests
   stage "races" sanitized_parts tsan "${plain_tests[@]}"
   stage "races of messages" run_transports build-tsan/bin/CPRuntimeTests
   stage "properties" run_properties 10000
@@ -159,11 +164,7 @@ everyday)
   # The kernels, which take as long as all of these, are in --long. What they do
   # with wide vectors is minutes of compiling there.
   export CP_PORTABLE_KERNELS=ON
-  # Clang makes the same checks in half the time. Where products go into sums it
-  # decides place by place, so that kernels, of which some must have the bits of
-  # others, are GCC's in --long.
-  CC=clang-22 CXX=clang++-22 \
-    stage "sanitizers" sanitized_parts asan CPLayoutTests CPRuntimeTests CPModelTests
+  stage "sanitizers" sanitized_parts asan CPLayoutTests CPRuntimeTests CPModelTests
   # What mostly computes, or waits, the thread sanitizer need not see each time.
   left_out='RingAttention*.EqualsOneRank:Attention.Cut*:*RankThatStalls*'
   stage "races" sanitized_parts tsan CPRuntimeTests
@@ -177,7 +178,7 @@ everyday)
   stage "tests of the release build" run_suite release -E "$left"
   ;;
 *)
-  sed -n '2,15p' "$0" >&2
+  sed -n '2,17p' "$0" >&2
   exit 2
   ;;
 esac

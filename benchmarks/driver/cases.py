@@ -231,6 +231,46 @@ def attention_step(cores):
     )
 
 
+def packed(cores):
+    """What documents cost: one beside a row without places, and many beside as many
+    elements of the batch, which see as many pairs."""
+    for op, shape in (
+        ("conv1d", "length=8192 channels=5376"),
+        ("ssd", "length=8192 heads=24"),
+        ("attention", "length=8192 heads=4 size=64"),
+    ):
+        question = f"{op} {shape} threads={cores}"
+        yield Case(
+            f"packed-{op}",
+            {
+                "one document": ("ours", f"{question} documents=1"),
+                "without": ("ours", question),
+            },
+            [
+                Row(
+                    f"packed-{op}-one", "the same without places", "one document",
+                    lambda m: m.seconds["one document"] / m.seconds["without"],
+                    1.02, "x time", at_most=True,
+                )
+            ],
+        )
+    heads = f"heads=4 size=64 threads={cores}"
+    yield Case(
+        "packed-documents",
+        {
+            "64 documents": ("ours", f"attention length=131072 documents=64 {heads}"),
+            "batch of 64": ("ours", f"attention length=2048 batch=64 {heads}"),
+        },
+        [
+            Row(
+                "packed-attention-64", "64 elements of the batch", "64 documents",
+                lambda m: m.seconds["64 documents"] / m.seconds["batch of 64"],
+                1.2, "x time", at_most=True,
+            )
+        ],
+    )
+
+
 def gradients(cores):
     for label, n, k in (("130m-in", 3352, 768), ("130m-out", 768, 1536)):
         shape = f"m=2048 n={n} k={k}"
@@ -433,8 +473,8 @@ def model(cores, config):
 
 def all_cases(cores, config):
     for make in (
-        ssd, gemm, attention, conv1d, rms_norm, ssd_step, attention_step, gradients,
-        exchange, transports, threads, ranks, dispatch,
+        ssd, gemm, attention, conv1d, rms_norm, packed, ssd_step, attention_step,
+        gradients, exchange, transports, threads, ranks, dispatch,
     ):
         yield from make(cores)
     yield from model(cores, config)

@@ -16,6 +16,9 @@
 // other settings are those of the row. It answers how many elements were
 // written. op=ssd_halves is the row ssd, computed as two ranks do.
 //
+// With documents=N each row of conv1d, ssd and attention is N documents of
+// equal length.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CopyRate.h"
@@ -31,7 +34,7 @@
 namespace cp::bench {
 namespace {
 
-std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
+std::optional<KernelCase> makePlain(const std::string &op, const Question &q) {
   bool narrow = q.isNarrow();
   if (op == "matmul")
     return matmulCase(narrow, q.integer("m", 2048), q.integer("n", 3352),
@@ -48,8 +51,20 @@ std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
     return attentionCase(narrow,
                          {q.integer("length", 2048), q.integer("heads", 16),
                           q.integer("key_heads", q.integer("heads", 16)),
-                          q.integer("size", 128)});
+                          q.integer("size", 128), /*isCausal=*/true,
+                          /*apart=*/1, q.integer("batch", 1)});
   return std::nullopt;
+}
+
+bool takesPlaces(const std::string &op) {
+  return op == "conv1d" || op == "ssd" || op == "attention";
+}
+
+std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
+  std::optional<KernelCase> made = makePlain(op, q);
+  if (made && takesPlaces(op))
+    return withDocuments(std::move(*made), q.integer("documents", 0));
+  return made;
 }
 
 llvm::Error failed(const char *message) {

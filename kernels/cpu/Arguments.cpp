@@ -145,6 +145,11 @@ void Arguments::expectData(const Buffer &buffer, const char *name) {
     message = fail("%s: %s has elements but its pointer is null", op, name);
 }
 
+void *Arguments::dataOf(const Buffer &buffer) {
+  static char nothing;
+  return buffer.data ? buffer.data : &nothing;
+}
+
 void Arguments::expectSize(const Buffer &buffer, const char *name, int32_t dim,
                            Dim &expected) {
   if (error())

@@ -109,6 +109,10 @@ public:
   /// Checks that `size` splits into `parts` equal parts.
   void expectDivides(const Dim &size, const Dim &parts);
 
+  /// Where its elements are. Of a buffer without any, which may have no
+  /// address, one from which offsets make sense: nobody reads there.
+  static void *dataOf(const Buffer &buffer);
+
   const char *operation() const { return op; }
   bool isOnDevice() const { return call.isOnDevice; }
   /// Null, or the first misfit.
@@ -137,7 +141,7 @@ private:
     View<T, Rank> result;
     if (error())
       return result;
-    result.data = static_cast<T *>(buffer.data);
+    result.data = static_cast<T *>(dataOf(buffer));
     for (int i = 0; i < Rank; ++i)
       result.strides[i] = buffer.strides[i];
     return result;

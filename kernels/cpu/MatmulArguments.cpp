@@ -55,10 +55,10 @@ const char *decode(const Call &call, MatmulArgs<T> &args) {
   args.w = from.w;
   if (from.transposed)
     std::swap(args.w.strides[0], args.w.strides[1]);
-  args.a = {static_cast<const T *>(a.data), rowOffsets(a, Slot::RowsIn),
-            a.strides[a.rank - 1]};
-  args.c = {static_cast<T *>(c.data), rowOffsets(c, Slot::RowsOut),
-            c.strides[c.rank - 1]};
+  args.a = {static_cast<const T *>(Arguments::dataOf(a)),
+            rowOffsets(a, Slot::RowsIn), a.strides[a.rank - 1]};
+  args.c = {static_cast<T *>(Arguments::dataOf(c)),
+            rowOffsets(c, Slot::RowsOut), c.strides[c.rank - 1]};
   return args.a.rows && args.c.rows ? nullptr : outOfMemory("matmul");
 }
 
@@ -96,8 +96,10 @@ const char *decodeRows(const Call &call,
   args.m = from.m;
   args.n = from.n;
   args.k = numRows(a);
-  args.a = {static_cast<const T *>(a.data), nullptr, a.strides[a.rank - 1]};
-  args.w = {static_cast<const T *>(w.data), {0, w.strides[w.rank - 1]}};
+  args.a = {static_cast<const T *>(Arguments::dataOf(a)), nullptr,
+            a.strides[a.rank - 1]};
+  args.w = {static_cast<const T *>(Arguments::dataOf(w)),
+            {0, w.strides[w.rank - 1]}};
   args.aDepth = rowOffsets(a, Slot::RowsIn);
   args.wDepth = rowOffsets(w, Slot::RowsGate);
   auto *rows = static_cast<int64_t *>(

@@ -190,13 +190,15 @@ def test_refusals(found: dict[str, Any], case: str, expected: str) -> None:
     assert found["refusals"][case].startswith(expected)
 
 
-def start(script: str, ranks: int, folder: Path) -> list[subprocess.Popen[str]]:
+def start(
+    script: str, ranks: int, folder: Path, *words: str
+) -> list[subprocess.Popen[str]]:
     """As torchrun does, but leaves the others alone when one ends."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     return [
         subprocess.Popen(
-            [sys.executable, str(HERE / script), str(folder)],
+            [sys.executable, str(HERE / script), str(folder), *words],
             env=dict(
                 os.environ,
                 RANK=str(rank),
@@ -246,6 +248,20 @@ def test_an_error_of_a_models_own(tmp_path: Path) -> None:
         assert "rank 1" in text
         assert "LookupError: a table of the model's own has no such entry" in text
         assert float(told) - raised < 10
+
+
+@pytest.mark.parametrize("model", ["mamba2", "bamba"])
+def test_unlike_documents(tmp_path: Path, model: str) -> None:
+    """Where heads are cut no rows go astray, but each rank would have other ones."""
+    processes = start("unlike.py", 2, tmp_path, model)
+    try:
+        outputs = [process.communicate(timeout=120)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    for output in outputs:
+        assert output.startswith("CPRT_MISMATCH"), output
+        assert "other documents in row 0" in output
 
 
 def test_ctrl_c_ends_a_wait(tmp_path: Path) -> None:

@@ -85,6 +85,19 @@ func.func @unknown_strategy(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>) {
 
 // -----
 
+func.func @conv1d_c6(%x: tensor<2x16x24xf32>, %w: tensor<24x4xf32>,
+                     %i: tensor<2x3x24xf32>, %cu: tensor<2x3xi32>) {
+  // expected-note @below {{the places are made here}}
+  %p = cp.positions documents(%cu : tensor<2x3xi32>) : tensor<2x16xi64>
+  // expected-error @below {{conv1d_c6: places count from the first token of each document, so nothing would read `initial`; leave it out, or give places that go on from those before, as an argument}}
+  %0 = cp.conv1d %x weight(%w) initial(%i) places(%p)
+      : (tensor<2x16x24xf32>, tensor<24x4xf32>, tensor<2x3x24xf32>,
+         tensor<2x16xi64>) -> tensor<2x16x24xf32>
+  return
+}
+
+// -----
+
 func.func @conv1d_c5(%x: tensor<2x16x24xf32>, %w: tensor<24x4xf32>,
                      %p: tensor<1x16xi64>) {
   // expected-error @below {{conv1d_c5: places must have shape [2, 16], but has [1, 16]}}

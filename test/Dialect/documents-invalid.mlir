@@ -88,6 +88,33 @@ func.func @positions_c3() {
 // -----
 
 #mesh = #cp.mesh<"cp" = 2>
+func.func @positions_c4() {
+  // expected-error @below {{'cp.cut_positions' op positions_c4: ranks have documents alike, but there are none; give documents, or leave out `alike`}}
+  %0 = cp.cut_positions alike ["cp"] over ["cp"] of #mesh : tensor<8xi64>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @alike_axes(%cu: tensor<1x3xi32>) {
+  // expected-error @below {{'cp.cut_positions' op group_c1: #cp.mesh<"cp" = 2> has no axis "tp"}}
+  %0 = cp.cut_positions documents(%cu : tensor<1x3xi32>) alike ["tp"] over ["cp"] of #mesh : tensor<1x8xi64>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
+func.func @no_axes(%cu: tensor<1x3xi32>) {
+  // expected-error @below {{'cp.cut_positions' op group_c1: at least one axis must be named}}
+  %0 = cp.cut_positions documents(%cu : tensor<1x3xi32>) over [] of #mesh : tensor<1x8xi64>
+  return
+}
+
+// -----
+
+#mesh = #cp.mesh<"cp" = 2>
 func.func @reorder_c4(%x: tensor<2x8xf32>) {
   // expected-error @below {{'cp.reorder' op reorder_c4: an order per document takes documents, but there are none; give the lists where documents end}}
   %0 = cp.reorder %x from ["cp"] to ["cp" zigzag_per_document] of #mesh {dim = 1} : tensor<2x8xf32>

@@ -8,12 +8,15 @@
 // CHECK: cp.positions documents(%{{.*}} : tensor<2x5xi32>) : tensor<2x64xi64>
 // CHECK: cp.positions documents(%{{.*}} : tensor<?x?xi32>) : tensor<?x?xi64>
 // CHECK: cp.cut_positions documents(%{{.*}} : tensor<2x5xi32>) over ["cp" zigzag] of #mesh : tensor<2x16xi64>
+// CHECK: cp.cut_positions documents(%{{.*}} : tensor<2x5xi32>) alike ["dp", "cp"] over [] of #mesh : tensor<2x64xi64>
 func.func @positions(%cu: tensor<2x5xi32>, %any: tensor<?x?xi32>)
     attributes {cp.view = "local"} {
   %0 = cp.positions documents(%cu : tensor<2x5xi32>) : tensor<2x64xi64>
   %1 = cp.positions documents(%any : tensor<?x?xi32>) : tensor<?x?xi64>
   %2 = cp.cut_positions documents(%cu : tensor<2x5xi32>)
       over ["cp" zigzag] of #mesh : tensor<2x16xi64>
+  %3 = cp.cut_positions documents(%cu : tensor<2x5xi32>)
+      alike ["dp", "cp"] over [] of #mesh : tensor<2x64xi64>
   return
 }
 

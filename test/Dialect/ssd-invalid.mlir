@@ -224,6 +224,21 @@ func.func @rank(%x: tensor<16x2x8xf32>, %dt: tensor<1x16x2xf32>,
 
 // -----
 
+func.func @ssd_c9(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
+    %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>, %s: tensor<1x2x8x4xf32>,
+    %cu: tensor<1x3xi32>) {
+  // expected-note @below {{the places are made here}}
+  %p = cp.positions documents(%cu : tensor<1x3xi32>) : tensor<1x16xi64>
+  // expected-error @below {{ssd_c9: places count from the first token of each document, so nothing would read `initial`; leave it out, or give places that go on from those before, as an argument}}
+  %y, %state = cp.ssd %x dt(%dt) A_log(%a) B(%b) C(%b) initial(%s) places(%p)
+      : (tensor<1x16x2x8xf32>, tensor<1x16x2xf32>, tensor<2xf32>,
+         tensor<1x16x1x4xf32>, tensor<1x16x1x4xf32>, tensor<1x2x8x4xf32>,
+         tensor<1x16xi64>) -> (tensor<1x16x2x8xf32>, tensor<1x2x8x4xf32>)
+  return
+}
+
+// -----
+
 func.func @ssd_c8(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,
     %a: tensor<2xf32>, %b: tensor<1x16x1x4xf32>, %p: tensor<16x1xi64>) {
   // expected-error @below {{ssd_c8: places must have shape [1, 16], but has [16, 1]}}

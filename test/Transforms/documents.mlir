@@ -6,7 +6,8 @@
 // RUN:   --convert-cp-to-calls | FileCheck %s --check-prefix=CALL
 
 // Each layer makes the places of its own; cut, one of them serves all. Elements of
-// the batch find their documents, and where heads are cut, places are whole.
+// the batch find their documents, and where heads are cut, places are whole. Ranks
+// compare their documents over every axis that does not cut the lists.
 
 // CHECK:       func.func @layers(
 // CHECK-SAME:    %[[CU:[a-z0-9]+]]: tensor<2x5xi32>
@@ -19,12 +20,12 @@
 // CHECK:       cp.rotary {{.*}} positions(%[[P]])
 // CHECK:       cp.ring_attention {{.*}} places(%[[P]])
 
-// HEADS:       %[[ALL:.*]] = cp.positions documents(%{{.*}} : tensor<2x5xi32>) : tensor<2x64xi64>
+// HEADS:       %[[ALL:.*]] = cp.cut_positions documents(%{{.*}} : tensor<2x5xi32>) alike ["cp"] over [] of #mesh : tensor<2x64xi64>
 // HEADS:       cp.conv1d {{.*}} places(%[[ALL]])
 // HEADS:       cp.ssd {{.*}} places(%[[ALL]])
 // HEADS:       cp.attention {{.*}} places(%[[ALL]])
 
-// CALL: cp.call "document_positions" ins(%{{.*}} : tensor<2x5xi32>) outs(%{{.*}} : tensor<2x16xi64>) {axes = array<i64: 0>, orders = array<i64: 1>}
+// CALL: cp.call "document_positions" ins(%{{.*}} : tensor<2x5xi32>) outs(%{{.*}} : tensor<2x16xi64>) {axes = array<i64: 0>, orders = array<i64: 1>, alike = array<i64>}
 func.func @layers(%u: tensor<2x64x8xf32> {cp.sequence = 1}, %cu: tensor<2x5xi32>,
     %in: tensor<48x8xf32>, %cw: tensor<28x4xf32>, %h: tensor<4xf32>,
     %out: tensor<8x16xf32>, %w: tensor<8x8xf32>) -> tensor<2x64x8xf32> {

@@ -13,9 +13,9 @@
 
 // CHECK-LABEL: @two
 // CHECK-SAME: %[[X:.*]]: tensor<2x16x32xf32> {cp.layout = #[[$ROWS:layout.*]], cp.sequence = 1 : i64}, %[[CU:[^:]*]]: tensor<2x5xi32>
+// CHECK: %[[PLACES:.*]] = cp.cut_positions documents(%[[CU]] : tensor<2x5xi32>) over ["cp" zigzag_per_document]
 // CHECK-NOT: cp.reorder
 // CHECK: %[[IN:.*]] = cp.reorder %[[X]] documents(%[[CU]] : tensor<2x5xi32>) from ["cp"] to ["cp" zigzag_per_document] {{.*}} {dim = 1 : i64} : tensor<2x16x32xf32>
-// CHECK: %[[PLACES:.*]] = cp.cut_positions documents(%[[CU]] : tensor<2x5xi32>) over ["cp" zigzag_per_document]
 // CHECK-NOT: cp.reorder
 // CHECK: cp.ring_attention {{.*}} places(%[[PLACES]]) documents(%[[CU]]) over ["cp" zigzag_per_document]
 // CHECK-NOT: cp.reorder

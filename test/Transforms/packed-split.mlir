@@ -6,11 +6,11 @@
 
 // CHECK-LABEL: @split
 // CHECK-SAME: %[[X:.*]]: tensor<1x30x2xf32> {{.*}}, %[[CU:[^:]*]]: tensor<1x4xi32>
+// CHECK: %[[PLACES:.*]] = cp.cut_positions documents(%[[CU]] : tensor<1x4xi32>) alike ["ring", "u"] over ["ring" contiguous_per_document] of #mesh : tensor<1x10xi64>
 // CHECK: %[[RING:.*]] = cp.slice %[[X]] over ["ring"] of #mesh {dim = 1 : i64} : tensor<1x30x2xf32> -> tensor<1x10x2xf32>
 // CHECK: %[[PACKED:.*]] = cp.reorder %[[RING]] documents(%[[CU]] : tensor<1x4xi32>) from ["ring"] to ["ring" contiguous_per_document] of #mesh {dim = 1 : i64} : tensor<1x10x2xf32>
 // CHECK: %[[PART:.*]] = cp.slice %[[PACKED]] over ["u"] of #mesh {dim = 1 : i64} : tensor<1x10x2xf32> -> tensor<1x5x2xf32>
 // CHECK: %[[TANH:.*]] = math.tanh %[[PART]]
-// CHECK: %[[PLACES:.*]] = cp.cut_positions documents(%[[CU]] : tensor<1x4xi32>) over ["ring" contiguous_per_document] of #mesh : tensor<1x10xi64>
 // CHECK: %[[OWN:.*]] = cp.slice %[[PLACES]] over ["u"] of #mesh {dim = 1 : i64} : tensor<1x10xi64> -> tensor<1x5xi64>
 // CHECK: %[[BACK:.*]]:2 = cp.all_gather %[[TANH]], %[[OWN]] over ["u"]
 // CHECK: %[[ROWS:.*]] = cp.reorder %[[BACK]]#0 documents(%[[CU]] : tensor<1x4xi32>) from ["ring" contiguous_per_document] to ["ring"]

@@ -66,13 +66,18 @@ func.func @contract(%x: tensor<1x10x4xf32> {cp.sequence = 1 : i64},
   return %0 : tensor<4x4xf32>
 }
 
-// What stands behind the last token still does, and padding is a document.
+// What stands behind the last token still does, and padding is a document, which
+// begins where the list ends: one that ends elsewhere than the row still does.
 
 // CHECK-LABEL: func.func @labels(
 // CHECK-SAME:    %[[IDS:[a-z0-9]+]]: tensor<1x12xi32>
 // CHECK-SAME:    %[[LISTS:[a-z0-9]+]]: tensor<1x4xi32>
-// CHECK:         %[[ENDS:.*]] = arith.constant dense<12> : tensor<1x5xi32>
-// CHECK:         %[[MORE:.*]] = tensor.insert_slice %[[LISTS]] into %[[ENDS]][0, 0] [1, 4] [1, 1]
+// CHECK:         %[[LAST:.*]] = tensor.extract_slice %[[LISTS]][0, 3] [1, 1] [1, 1]
+// CHECK:         %[[TWO:.*]] = arith.constant dense<2> : tensor<1x1xi32>
+// CHECK:         %[[END:.*]] = arith.addi %[[LAST]], %[[TWO]]
+// CHECK:         %[[ENDS:.*]] = arith.constant dense<0> : tensor<1x5xi32>
+// CHECK:         %[[ROOM:.*]] = tensor.insert_slice %[[LISTS]] into %[[ENDS]][0, 0] [1, 4] [1, 1]
+// CHECK:         %[[MORE:.*]] = tensor.insert_slice %[[END]] into %[[ROOM]][0, 4] [1, 1] [1, 1]
 // CHECK:         cp.positions documents(%[[MORE]] : tensor<1x5xi32>) : tensor<1x12xi64>
 // CHECK:         %[[MASKED:.*]] = linalg.generic {{.*}} ins(%[[IDS]], %{{.*}} : tensor<1x12xi32>, tensor<12xi64>)
 // CHECK:           arith.constant -100 : i32

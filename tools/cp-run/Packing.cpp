@@ -10,6 +10,7 @@
 #include "cp/Layout/Documents.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace cp {
 
@@ -29,7 +30,7 @@ static int64_t keysOf(llvm::ArrayRef<RowBatch::Document> row, int64_t begin,
 
 /// What a rank has of a row in an order per document, which cuts over the first
 /// axis that its tokens come cut over. Places behind all documents are one
-/// more.
+/// more, and so is what pads a row that the ranks do not divide.
 static std::vector<Run> packedRuns(llvm::ArrayRef<RowBatch::Document> row,
                                    const TensorSpec &tokens, Order order,
                                    int64_t rank) {
@@ -37,11 +38,13 @@ static std::vector<Run> packedRuns(llvm::ArrayRef<RowBatch::Document> row,
   std::vector<int32_t> ends = {0};
   for (const RowBatch::Document &document : row)
     ends.push_back(int32_t(document.begin + document.slots));
-  ends.push_back(int32_t(tokens.shape[1]));
   int axis = layout.dims[1].front().axis;
+  int64_t ranks = layout.mesh.axes[size_t(axis)].size;
+  ends.push_back(int32_t(tokens.shape[1]));
+  ends.push_back(
+      int32_t(llvm::alignTo(uint64_t(tokens.shape[1]), uint64_t(ranks))));
   std::vector<Run> runs;
-  appendRuns({ends.data(), 1, int64_t(ends.size())}, order,
-             layout.mesh.axes[size_t(axis)].size,
+  appendRuns({ends.data(), 1, int64_t(ends.size())}, order, ranks,
              layout.mesh.coordinate(rank, axis), runs);
   return runs;
 }
@@ -109,7 +112,7 @@ void printPacking(const PackedRows &rows, llvm::ArrayRef<TensorSpec> specs,
      << (perDocument ? std::string("in the order ") + orderName(*perDocument)
                      : "where queries stay with their tokens")
      << ": the busiest rank does "
-     << llvm::format("%.3f", double(most) * double(ranks) / sum)
+     << llvm::format("%.3f", sum > 0 ? double(most) * double(ranks) / sum : 1.0)
      << " times the mean\n";
 }
 

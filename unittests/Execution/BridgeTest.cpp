@@ -7,11 +7,14 @@
 
 #include "GradientCases.h"
 #include "TestModel.h"
+#include "cp/Layout/Refinement.h"
 #include "cp/Trace/TraceTokens.h"
 #include "mlir/Pass/PassManager.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <random>
 
 using namespace mlir;
 using namespace cp;
@@ -30,6 +33,7 @@ struct Part {
 struct Bridge {
   /// Empty meshes: one rank's program, without layouts.
   Part first, second;
+  int64_t batch = 8, tokens = 32, channels = 8;
 
   bool isCut() const { return !first.mesh.empty(); }
 
@@ -74,14 +78,17 @@ private:
       text += ">\n";
     };
     std::string rows = braced(first.batch) + ", " + braced(first.tokens) + ", ";
-    type("x", "8x32x8", first, rows + braced(first.channels));
-    type("w", "8x8", first, "{}, " + braced(first.channels));
-    type("sum", "8x32x8", first, rows + "{}", first.channels);
-    type("rows", "8x32x8", first, rows + "{}");
-    type("there", "8x32x8", second,
+    const std::string width = std::to_string(channels),
+                      all = std::to_string(batch) + "x" +
+                            std::to_string(tokens) + "x" + width;
+    type("x", all, first, rows + braced(first.channels));
+    type("w", width + "x" + width, first, "{}, " + braced(first.channels));
+    type("sum", all, first, rows + "{}", first.channels);
+    type("rows", all, first, rows + "{}");
+    type("there", all, second,
          braced(second.batch) + ", " + braced(second.tokens) + ", " +
              braced(second.channels));
-    type("filter", "8x4", second, braced(second.channels) + ", {}");
+    type("filter", width + "x4", second, braced(second.channels) + ", {}");
     return text;
   }
 
@@ -146,13 +153,12 @@ std::unique_ptr<Program> gradientsOf(const Bridge &bridge) {
       options);
 }
 
-class BridgeTest : public testing::TestWithParam<Bridge> {};
-
-TEST_P(BridgeTest, GivesWhatOneRankGives) {
-  std::unique_ptr<Program> whole = gradientsOf({}),
-                           cut = gradientsOf(GetParam());
+void expectWhatOneRankGives(const Bridge &bridge) {
+  std::unique_ptr<Program>
+      whole =
+          gradientsOf({{}, {}, bridge.batch, bridge.tokens, bridge.channels}),
+      cut = gradientsOf(bridge);
   ASSERT_TRUE(whole && cut);
-  EXPECT_GE(cut->mesh().numRanks(), 4);
   std::vector<HostTensor> inputs = drawForGradients(whole->arguments());
   RunResult expected = runOrFail(*whole, inputs, CPRT_KERNELS_REFERENCE);
   RunResult result = runOrFail(*cut, inputs, CPRT_KERNELS_FAST);
@@ -163,8 +169,8 @@ TEST_P(BridgeTest, GivesWhatOneRankGives) {
         << cut->results()[i].name;
 }
 
-TEST_P(BridgeTest, PutsEveryTokenInItsPlace) {
-  OwningOpRef<ModuleOp> module = parse(GetParam().text());
+void expectTokensInPlace(const Bridge &bridge) {
+  OwningOpRef<ModuleOp> module = parse(bridge.text());
   ASSERT_TRUE(module);
   llvm::Expected<TokenTrace> trace = traceTokens(*module, CompileOptions());
   ASSERT_TRUE(bool(trace)) << llvm::toString(trace.takeError());
@@ -174,7 +180,122 @@ TEST_P(BridgeTest, PutsEveryTokenInItsPlace) {
                   << finding.what;
 }
 
+class BridgeTest : public testing::TestWithParam<Bridge> {};
+
+TEST_P(BridgeTest, GivesWhatOneRankGives) {
+  expectWhatOneRankGives(GetParam());
+}
+
+TEST_P(BridgeTest, PutsEveryTokenInItsPlace) {
+  expectTokensInPlace(GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(Meshes, BridgeTest, testing::ValuesIn(bridges()));
+
+//===----------------------------------------------------------------------===//
+// All pairs of meshes
+//===----------------------------------------------------------------------===//
+
+/// A mesh of batches, sequences and channels, in whose axes there may be one
+/// rank; how it cuts them, with the sequence in this order.
+struct Arrangement {
+  int64_t dp, cp, tp;
+  Order order;
+
+  std::vector<std::pair<std::string, int64_t>> axes() const {
+    std::vector<std::pair<std::string, int64_t>> all;
+    for (auto [name, size] : {std::pair("dp", dp), {"cp", cp}, {"tp", tp}})
+      if (size > 1)
+        all.emplace_back(name, size);
+    return all;
+  }
+
+  Part part() const {
+    Part result;
+    for (auto [name, size] : axes()) {
+      result.mesh += (result.mesh.empty() ? "\"" : ", \"") + name +
+                     "\" = " + std::to_string(size);
+      std::string &cut = name == "dp"   ? result.batch
+                         : name == "cp" ? result.tokens
+                                        : result.channels;
+      cut = "\"" + name + "\"";
+      if (name == "cp" && order == Order::Zigzag)
+        cut += " zigzag";
+    }
+    return result;
+  }
+
+  /// Of the tensor that has crossed.
+  Layout layout() const {
+    Layout result;
+    result.dims.resize(3);
+    for (auto [name, size] : axes()) {
+      int axis = int(result.mesh.axes.size());
+      result.mesh.axes.push_back({name, size});
+      size_t dim = name == "dp" ? 0 : name == "cp" ? 1 : 2;
+      result.dims[dim].push_back({axis, dim == 1 ? order : Order::Contiguous});
+    }
+    return result;
+  }
+};
+
+std::vector<Arrangement> arrangementsOf(int64_t ranks) {
+  std::vector<Arrangement> all;
+  for (int64_t dp = 1; dp <= ranks; ++dp)
+    for (int64_t cp = 1; dp * cp <= ranks; ++cp)
+      if (ranks % (dp * cp) == 0) {
+        all.push_back({dp, cp, ranks / dp / cp, Order::Contiguous});
+        if (cp > 1)
+          all.push_back({dp, cp, ranks / dp / cp, Order::Zigzag});
+      }
+  return all;
+}
+
+/// Meshes whose strides do not divide, and zigzag over an axis of several
+/// parts.
+bool isRefused(const Arrangement &first, const Arrangement &second) {
+  Layout from = first.layout(), to = second.layout();
+  std::string error;
+  std::optional<Refinement> both = refine({from.mesh, to.mesh}, error);
+  return !both || !refine(*both, 0, from, error) ||
+         !refine(*both, 1, to, error);
+}
+
+Bridge bridgeOf(int64_t ranks, const Arrangement &first,
+                const Arrangement &second) {
+  return {first.part(), second.part(), ranks, 2 * ranks, ranks};
+}
+
+/// Of up to 8 ranks all, and every so many executed too; of more some, drawn.
+TEST(Bridges, EveryPairIsTracedAndEverySeventhExecuted) {
+  std::mt19937_64 random(1);
+  int64_t traced = 0, executed = 0, refused = 0;
+  for (int64_t ranks = 2; ranks <= 32; ++ranks) {
+    std::vector<Arrangement> all = arrangementsOf(ranks);
+    for (size_t i = 0; i < all.size() * all.size(); ++i) {
+      const Arrangement &first = all[i / all.size()],
+                        &second = all[i % all.size()];
+      if (isRefused(first, second)) {
+        ++refused;
+        continue;
+      }
+      if (ranks > 8 && random() % (all.size() * all.size()) >= 12)
+        continue;
+      Bridge bridge = bridgeOf(ranks, first, second);
+      SCOPED_TRACE(describe(bridge));
+      expectTokensInPlace(bridge);
+      if (++traced % 7 == 0 && ranks <= 8) {
+        expectWhatOneRankGives(bridge);
+        ++executed;
+      }
+      if (testing::Test::HasFailure())
+        return;
+    }
+  }
+  EXPECT_GT(traced, 600);
+  EXPECT_GT(executed, 60);
+  EXPECT_GT(refused, 0);
+}
 
 //===----------------------------------------------------------------------===//
 // Layouts of the options' mesh, of which another one splits the axes

@@ -162,6 +162,21 @@ std::vector<Sharding> perDocument() {
   return all;
 }
 
+/// Numbers of ranks that divide neither rows nor documents.
+std::vector<Sharding> ofOddRanks() {
+  std::vector<Sharding> all;
+  for (auto [ranks, order] : {std::pair(5, Order::Contiguous),
+                              {7, Order::Zigzag},
+                              {6, Order::ZigzagPerDocument},
+                              {5, Order::ContiguousPerDocument}}) {
+    Sharding sharding;
+    sharding.mesh = Mesh{{{"cp", ranks}}};
+    sharding.sequence = {Cut{0, order}};
+    all.push_back(sharding);
+  }
+  return all;
+}
+
 class DocumentsTest : public testing::Test {
 protected:
   /// The model on a document alone, on one rank.
@@ -186,6 +201,7 @@ protected:
     std::vector<std::optional<Sharding>> all = {std::nullopt};
     llvm::append_range(all, gradientShardings());
     llvm::append_range(all, perDocument());
+    llvm::append_range(all, ofOddRanks());
     for (const std::optional<Sharding> &sharding : all) {
       SCOPED_TRACE(sharding ? describe(*sharding) : "one rank");
       if (sharding)
@@ -327,18 +343,24 @@ TEST_F(DocumentsTest, GradientsAreThoseOfDocumentsAlone) {
   });
 }
 
-class OtherDocumentsTest : public DocumentsTest,
-                           public testing::WithParamInterface<Order> {};
-INSTANTIATE_TEST_SUITE_P(Orders, OtherDocumentsTest,
-                         testing::Values(Order::Zigzag,
-                                         Order::ZigzagPerDocument));
+/// An order, and whether gradients are computed too.
+class OtherDocumentsTest
+    : public DocumentsTest,
+      public testing::WithParamInterface<std::tuple<Order, bool>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Orders, OtherDocumentsTest,
+    testing::Combine(testing::Values(Order::Zigzag, Order::ZigzagPerDocument,
+                                     Order::ContiguousPerDocument),
+                     testing::Bool()));
 
 /// A list of borders is data: no new program, and nothing of the system.
 TEST_P(OtherDocumentsTest, NeedNothingNew) {
+  auto [order, hasGradients] = GetParam();
   CompileOptions options;
+  options.nextTokenLoss = options.gradients = hasGradients;
   Sharding &sharding = options.sharding.emplace();
   sharding.mesh = Mesh{{{"cp", 4}}};
-  sharding.sequence.front().order = GetParam();
+  sharding.sequence.front().order = order;
   OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
   std::unique_ptr<Program> program = compileWith(*module, options);
   ASSERT_TRUE(program);
@@ -358,40 +380,63 @@ TEST_P(OtherDocumentsTest, NeedNothingNew) {
       std::sort(own.begin(), own.end());
       ends.push_back(own);
     }
-    inputs = draw(program->arguments(), ends);
+    HostTensor labels = labelsOf(ids, ends);
+    inputs = drawWith(program->arguments(), ends, ids, labels);
+    ASSERT_FALSE((*session)->set("input_ids", ids));
     ASSERT_FALSE((*session)->set("cu_seqlens", tensorOf(ends)));
+    if (hasGradients) {
+      ASSERT_FALSE((*session)->set("labels", labels));
+    }
     ASSERT_FALSE((*session)->step());
     if (batch) {
       EXPECT_EQ((*session)->allocations(), 0) << "batch " << batch;
     }
-    llvm::Expected<HostTensor> logits = (*session)->result("logits");
-    ASSERT_TRUE(static_cast<bool>(logits));
-    if (batch % 10 == 0) {
-      RunResult fresh = runOrFail(*program, inputs, CPRT_KERNELS_FAST);
-      EXPECT_EQ(fresh.outputs.at(0).bytes, logits->bytes) << "batch " << batch;
+    RunResult fresh = runOrFail(*program, inputs, CPRT_KERNELS_FAST);
+    for (auto [spec, expected] :
+         llvm::zip_equal(program->results(), fresh.outputs)) {
+      llvm::Expected<HostTensor> result = (*session)->result(spec.name);
+      ASSERT_TRUE(static_cast<bool>(result));
+      EXPECT_EQ(expected.bytes, result->bytes)
+          << spec.name << " of batch " << batch;
     }
   }
 }
 
-TEST_F(DocumentsTest, ListsThatAreNoneAreRefusedOnAllRanks) {
+/// Fails unless a model on rows of so many tokens refuses the lists with
+/// `text`.
+void expectRefused(int64_t ranks, int64_t tokens, const Ends &ends,
+                   const std::string &text) {
+  SCOPED_TRACE(std::to_string(tokens) + " tokens on " + std::to_string(ranks));
   CompileOptions options;
-  options.sharding.emplace().mesh = Mesh{{{"cp", 4}}};
-  OwningOpRef<ModuleOp> module = modelOf(numRows, length, most);
+  options.sharding.emplace().mesh = Mesh{{{"cp", ranks}}};
+  OwningOpRef<ModuleOp> module = modelOf(numRows, tokens, most);
   std::unique_ptr<Program> program = compileWith(*module, options);
   ASSERT_TRUE(program);
-  const std::pair<Ends, const char *> wrong[] = {
-      {{{1, 24, 25, 25, 64}, {0, 16, 63, 64, 64}},
-       "row 0 of this rank's cu_seqlens begins"},
-      {{{0, 24, 25, 25, 64}, {0, 17, 16, 64, 64}},
-       "row 1 of this rank's cu_seqlens falls"},
-      {{{0, 24, 25, 25, 63}, {0, 16, 63, 64, 64}},
-       "ends with 63, expected 64"}};
-  for (const auto &[ends, text] : wrong) {
-    llvm::Expected<RunResult> result =
-        program->run(pointersTo(draw(program->arguments(), ends)), {});
-    ASSERT_FALSE(result);
-    std::string message = llvm::toString(result.takeError());
-    EXPECT_NE(message.find(text), std::string::npos) << message;
+  llvm::Expected<RunResult> result =
+      program->run(pointersTo(draw(program->arguments(), ends)), {});
+  ASSERT_FALSE(result);
+  std::string message = llvm::toString(result.takeError());
+  EXPECT_NE(message.find(text), std::string::npos) << message;
+}
+
+TEST_F(DocumentsTest, ListsThatAreNoneAreRefusedOnAllRanks) {
+  const std::vector<int64_t> good = {0, 16, 63, 64, 64};
+  expectRefused(4, 64, {{1, 24, 25, 25, 64}, good},
+                "row 0 of this rank's cu_seqlens begins");
+  expectRefused(4, 64, {{0, 24, 25, 25, 64}, {0, 17, 16, 64, 64}},
+                "row 1 of this rank's cu_seqlens falls");
+  expectRefused(4, 64, {{0, 24, 25, 25, 63}, good},
+                "ends with 63, expected 64");
+  // Ranks pad these rows to 12 and 4 tokens; what ends in the padding, or with
+  // it, is no list of theirs either.
+  for (int64_t ranks : {1, 4}) {
+    for (int64_t end : {9, 11, 12})
+      expectRefused(ranks, 10, {{0, 5, 5, 5, 10}, {0, 5, 5, 5, end}},
+                    "row 1 of this rank's cu_seqlens ends with " +
+                        std::to_string(ranks == 4 ? end + 2 : end));
+    expectRefused(ranks, 3, {{0, 1, 2, 2, 2}, {0, 1, 2, 3, 3}},
+                  "row 0 of this rank's cu_seqlens ends with " +
+                      std::to_string(ranks == 4 ? 3 : 2));
   }
 }
 

@@ -28,6 +28,11 @@ using namespace cp::test;
 
 namespace {
 
+/// Whether it is a program of whole tensors.
+bool isOfWhole(const RandomMap &map) {
+  return map.name.find("reshard") == 0 || map.name.find("bridge") == 0;
+}
+
 /// The map and its adjoint as one program: results, then a gradient for each of
 /// what it is linear in.
 std::unique_ptr<Program> withAdjoint(const RandomMap &map) {
@@ -35,7 +40,7 @@ std::unique_ptr<Program> withAdjoint(const RandomMap &map) {
   if (!module)
     return nullptr;
   PassManager manager(&context());
-  if (map.name.find("reshard") == 0)
+  if (isOfWhole(map))
     buildPartitionPipeline(manager);
   DifferentiateOptions options;
   options.cotangents = true;
@@ -146,6 +151,15 @@ TEST_F(AdjointTest, OfEveryReshard) {
   for (const char *name :
        {"reshard to terms", "reshard by sizes", "reshard by sizes to terms"})
     EXPECT_GT(drawn[name], 0) << name;
+}
+
+TEST_F(AdjointTest, OfBridges) {
+  checkAll(plan().cases, [&](Dice &dice, uint64_t seed) {
+    check(drawBridge(dice), seed, 1, /*keeps=*/true);
+  });
+  if (plan().cases >= 100) {
+    EXPECT_GT(drawn["bridge of terms"], 0);
+  }
 }
 
 } // namespace

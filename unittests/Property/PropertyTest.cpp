@@ -12,8 +12,10 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -85,6 +87,38 @@ OwningOpRef<ModuleOp> withGradients(ModuleOp module,
   return succeeded(manager.run(*copy)) ? std::move(copy) : nullptr;
 }
 
+/// The module prepared to be cut, whose callers bring the rows of padding too.
+/// Null where that fails.
+OwningOpRef<ModuleOp> withOwnPadding(ModuleOp module,
+                                     const Sharding &sharding) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
+  PassManager manager(module.getContext());
+  manager.addPass(createDecompose());
+  manager.addNestedPass<func::FuncOp>(createPrepareCuts(sharding));
+  if (failed(manager.run(*copy)))
+    return nullptr;
+  copy->walk([](func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, lengthAttr);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      function.removeResultAttr(
+          i, StringAttr::get(function.getContext(), lengthAttr));
+  });
+  return copy;
+}
+
+/// `from`, [b, l, ...] in f64, with as many rows as `to` has and NaN in them,
+/// or without those that `to` does not have.
+void copyRows(const HostTensor &from, HostTensor &to) {
+  std::fill_n(reinterpret_cast<double *>(to.bytes.data()), to.numElements(),
+              std::numeric_limits<double>::quiet_NaN());
+  size_t batch = size_t(from.shape[0]), source = from.bytes.size() / batch,
+         target = to.bytes.size() / batch;
+  for (size_t b = 0; b < batch; ++b)
+    std::copy_n(from.bytes.data() + b * source, std::min(source, target),
+                to.bytes.data() + b * target);
+}
+
 class PropertyTest : public testing::Test {
 protected:
   void check(uint64_t seed) {
@@ -137,14 +171,20 @@ protected:
                                               << model.text;
       ++drawn["beyond the tolerance"];
     }
-    if (model.dtype == "f64" && dice.chance(0.5))
+    if (model.dtype == "f64" && model.isOdd)
+      checkPadding(*module, sharding.value, inputs, expected);
+    if (model.dtype == "f64")
       checkGradients(*module, *alone, sharding.value, model, seed);
     drawn["final states"] += result.outputs.size() - 1;
     ShardingText text = textOf(sharding.value);
     ++drawn[text.order.substr(0, 4) + " " + text.mixer + " " + text.attention];
     ++drawn[describe(model.decay)];
+    if (text.mixer == "sequence")
+      ++drawn["scan " + text.scan];
+    for (const std::string &way : {text.mixer, text.attention})
+      ++drawn["way " + way];
     drawn["packed " + text.order.substr(0, 4)] += model.isPacked;
-    drawn["odd " + text.order.substr(0, 4)] += model.isOdd;
+    drawn["odd"] += model.isOdd;
     drawn["in sizes"] += !model.sizes.empty();
     drawn["per document"] += sharding.value.isPerDocument();
     drawn["odd per document"] += sharding.value.isPerDocument() && model.isOdd;
@@ -154,6 +194,39 @@ protected:
         sharding.value.isPerDocument() && sharding.hasTwoAxes;
     drawn["tensor rows per document"] +=
         sharding.value.isPerDocument() && sharding.value.tensorRows;
+  }
+
+  /// What stands in the rows of padding is in no result.
+  void checkPadding(ModuleOp module, const Sharding &sharding,
+                    llvm::ArrayRef<HostTensor> inputs,
+                    const RunResult &expected) {
+    OwningOpRef<ModuleOp> prepared = withOwnPadding(module, sharding);
+    ASSERT_TRUE(prepared);
+    CompileOptions options;
+    options.sharding = sharding;
+    std::unique_ptr<Program> program = compileWith(*prepared, options);
+    ASSERT_TRUE(program);
+    std::vector<HostTensor> padded(inputs.begin(), inputs.end());
+    int64_t longer = 0;
+    for (auto [spec, input] : llvm::zip_equal(program->arguments(), padded))
+      if (spec.shape != input.shape) {
+        ASSERT_EQ(spec.dtype, DType::F64);
+        HostTensor rows = HostTensor::zeros(spec.dtype, spec.shape);
+        copyRows(input, rows);
+        input = std::move(rows);
+        ++longer;
+      }
+    EXPECT_GT(longer, 0);
+    RunResult result = runOrFail(*program, padded, CPRT_KERNELS_FAST);
+    ASSERT_EQ(result.outputs.size(), expected.outputs.size());
+    for (size_t i = 0; i < result.outputs.size(); ++i) {
+      HostTensor rows =
+          HostTensor::zeros(DType::F64, expected.outputs[i].shape);
+      copyRows(result.outputs[i], rows);
+      EXPECT_LE(compare(rows, expected.outputs[i]).relL2, 1e-11)
+          << "with NaN in padding";
+    }
+    ++drawn["NaN in padding"];
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
@@ -224,12 +297,17 @@ TEST_F(PropertyTest, EveryShardingGivesTheNumbersOfOneRank) {
   EXPECT_GT(drawn["gradients, batch cut"], 0);
   for (Decay decay : {Decay::AsPublished, Decay::Slow, Decay::Resets})
     EXPECT_GT(drawn[describe(decay)], 0) << describe(decay);
-  if (plan().cases < 1000)
+  for (const char *way : {"way 2d", "way gather", "scan chain", "scan gather",
+                          "scan doubling", "scan pipelined", "scan transposed"})
+    EXPECT_GT(drawn[way], 0) << way;
+  // --long has 10 000, shared by as many processes as there are processors.
+  if (plan().cases < 600)
     return;
   for (const char *perDocument :
        {"per document", "odd per document", "gradients per document",
         "blocks per document", "2d per document", "tensor rows per document",
-        "in sizes", "gradients in sizes"})
+        "in sizes", "gradients in sizes", "odd", "odd gradients",
+        "NaN in padding"})
     EXPECT_GT(drawn[perDocument], 0) << perDocument;
 }
 

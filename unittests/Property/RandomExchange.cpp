@@ -11,6 +11,8 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 namespace cp::test {
 namespace {
@@ -50,9 +52,11 @@ struct Group {
       ranks *= axis == "a" ? a : b;
   }
 
-  std::string mesh() const {
-    return "#mesh = #cp.mesh<\"a\" = " + std::to_string(a) +
-           ", \"b\" = " + std::to_string(b) + ">\n";
+  std::string mesh() const { return meshOf("#mesh", "ab", a, b); }
+  static std::string meshOf(const std::string &name, const std::string &axes,
+                            int64_t major, int64_t minor) {
+    return name + " = #cp.mesh<\"" + axes[0] + "\" = " + std::to_string(major) +
+           ", \"" + axes[1] + "\" = " + std::to_string(minor) + ">\n";
   }
   /// The cuts, one of them in this order.
   std::string cuts(const std::string &order = "") const {
@@ -357,12 +361,16 @@ struct RandomLayout {
   std::string partial;
   std::vector<bool> isCut = {false, false};
   bool hasSizes = false;
+  /// Its mesh, and the names of the axes there.
+  std::string mesh = "#mesh", axes = "ab";
 
-  void cut(Dice &dice, size_t axis) {
+  /// `order`: as drawn, unless given.
+  void cut(Dice &dice, size_t axis,
+           const std::optional<std::string> &order = std::nullopt) {
     isCut[axis] = true;
-    std::string name = axis ? "\"b\"" : "\"a\"";
+    std::string name = nameOf(axis);
     std::string &dim = dims[dice.between(0, 2)];
-    dim = dim.empty()       ? name + drawOrder(dice)
+    dim = dim.empty()       ? name + (order ? *order : drawOrder(dice))
           : dice.chance(.5) ? plain(dim) + ", " + name
                             : name + ", " + plain(dim);
   }
@@ -382,15 +390,42 @@ struct RandomLayout {
       hasSizes = true;
     }
   }
+  /// Lets some axes that cut nothing, but did in `before`, add up to it.
+  void drawPartial(Dice &dice, const RandomLayout &before) {
+    for (size_t axis : {0, 1})
+      if (before.isCut[axis] && !isCut[axis] && dice.chance(0.7))
+        partial += (partial.empty() ? "" : ", ") + nameOf(axis);
+  }
+  std::string nameOf(size_t axis) const {
+    return std::string("\"") + axes[axis] + "\"";
+  }
   static std::string plain(const std::string &cut) {
     return cut.substr(0, cut.find(' '));
   }
   std::string type() const {
-    return "tensor<24x24x24xf64, #cp.layout<#mesh, [{" +
+    return "tensor<24x24x24xf64, #cp.layout<" + mesh + ", [{" +
            llvm::join(dims, "}, {") + "}]" +
            (partial.empty() ? "" : ", partial = {" + partial + "}") + ">>";
   }
 };
+
+/// What comes in the first of some layouts goes through all of them.
+std::string throughAll(const std::vector<RandomLayout> &layouts) {
+  std::string text, body, value = "%x";
+  for (auto [i, layout] : llvm::enumerate(layouts)) {
+    std::string number = std::to_string(i);
+    text += "!t" + number + " = " + layout.type() + "\n";
+    if (i == 0)
+      continue;
+    body += "  %" + number + " = cp.reshard " + value + " : !t" +
+            std::to_string(i - 1) + " to !t" + number + "\n";
+    value = "%" + number;
+  }
+  std::string last = "!t" + std::to_string(layouts.size() - 1);
+  return text + "func.func @main(%x: !t0 {cp.name = \"x\"}) -> " + last +
+         "\n    attributes {cp.view = \"global\"} {\n" + body + "  return " +
+         value + " : " + last + "\n}\n";
+}
 
 } // namespace
 
@@ -423,10 +458,11 @@ RandomMap drawHandScaled(Dice &dice, double &factor) {
   factor = scale == "up" ? ranks : scale == "down" ? 1 / ranks : 1;
   bool gathers = dice.chance(0.5);
   Shape part = {2, 4}, whole = {2, 4 * group.ranks};
+  std::string order = drawOrder(dice);
   // Ranks beside the group hold the same in both.
-  std::string axes = group.axes.size() == 1 ? "\"" + group.axes[0] + "\""
-                                            : "\"" + group.axes[0] + "\", \"" +
-                                                  group.axes[1] + "\"";
+  std::string axes = group.isOneAxis() ? "\"" + group.axes[0] + "\"" + order
+                                       : "\"" + group.axes[0] + "\", \"" +
+                                             group.axes[1] + "\"";
   std::string cut = "{cp.layout = #cp.layout<#mesh, [{}, {" + axes + "}]>",
               all = "{cp.layout = #cp.layout<#mesh, [{}, {}]>";
   const Shape &from = gathers ? part : whole, &to = gathers ? whole : part;
@@ -436,7 +472,7 @@ RandomMap drawHandScaled(Dice &dice, double &factor) {
               (gathers ? cut : all) + ", cp.name = \"x\"}) -> (" + typeOf(to) +
               " " + (gathers ? all : cut) +
               "}) attributes {cp.view = \"local\"} {\n  %y = cp." + name +
-              " %x over " + group.cuts() +
+              " %x over " + group.cuts(order) +
               " of #mesh {dim = 1, grad_scale = \"" + scale +
               "\"} : " + typeOf(from) + " -> " + typeOf(to) +
               "\n  return %y : " + typeOf(to) + "\n}\n",
@@ -453,25 +489,40 @@ RandomMap drawReshards(Dice &dice) {
     layout.drawSizes(dice, group);
   }
   RandomLayout &middle = layouts[1];
-  for (size_t axis : {0, 1})
-    if (layouts[0].isCut[axis] && !middle.isCut[axis] && dice.chance(0.7))
-      middle.partial += (middle.partial.empty() ? "" : ", ") +
-                        std::string(axis ? "\"b\"" : "\"a\"");
-  std::string text = group.mesh();
-  for (auto [i, layout] : llvm::enumerate(layouts))
-    text += "!t" + std::to_string(i) + " = " + layout.type() + "\n";
-  text += R"(func.func @main(%x: !t0 {cp.name = "x"}) -> !t2
-    attributes {cp.view = "global"} {
-  %0 = cp.reshard %x : !t0 to !t1
-  %1 = cp.reshard %0 : !t1 to !t2
-  return %1 : !t2
-}
-)";
+  middle.drawPartial(dice, layouts[0]);
   bool bySizes =
       llvm::any_of(layouts, [](auto &each) { return each.hasSizes; });
   return {std::string("reshard") + (bySizes ? " by sizes" : "") +
               (middle.partial.empty() ? "" : " to terms"),
-          text,
+          group.mesh() + throughAll(layouts),
+          {"x"}};
+}
+
+RandomMap drawBridge(Dice &dice) {
+  // Strides that divide each other: an axis of either is some of both's.
+  auto [a, b, c, d] = dice.oneOf<std::array<int64_t, 4>>({{2, 2, 4, 1},
+                                                          {4, 1, 2, 2},
+                                                          {2, 4, 4, 2},
+                                                          {4, 2, 2, 4},
+                                                          {3, 2, 6, 1},
+                                                          {2, 3, 6, 1},
+                                                          {6, 1, 2, 3},
+                                                          {2, 2, 2, 2}});
+  std::vector<RandomLayout> layouts(4);
+  layouts[2].mesh = "#other";
+  layouts[2].axes = "cd";
+  // One part after the other makes these, where an axis is split.
+  for (RandomLayout &layout : layouts)
+    for (size_t axis : {0, 1})
+      if (dice.chance(0.7))
+        layout.cut(
+            dice, axis,
+            dice.oneOf<std::string>({"", "", " striped", " striped : 2"}));
+  layouts[1].drawPartial(dice, layouts[0]);
+  return {std::string("bridge") +
+              (layouts[1].partial.empty() ? "" : " of terms"),
+          Group::meshOf("#mesh", "ab", a, b) +
+              Group::meshOf("#other", "cd", c, d) + throughAll(layouts),
           {"x"}};
 }
 

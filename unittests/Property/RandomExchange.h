@@ -38,6 +38,9 @@ RandomMap drawHandScaled(Dice &dice, double &factor);
 /// goes in comes out. The second may be a sum over ranks.
 RandomMap drawReshards(Dice &dice);
 
+/// The same over a second mesh on the same ranks: there and back again.
+RandomMap drawBridge(Dice &dice);
+
 } // namespace cp::test
 
 #endif // CP_UNITTESTS_PROPERTY_RANDOMEXCHANGE_H

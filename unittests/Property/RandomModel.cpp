@@ -256,7 +256,7 @@ private:
   }
 
   /// A convolution and a scan by themselves, with rows and a state before the
-  /// first.
+  /// first, where there are no documents, which begin anew.
   std::string scan(const std::string &x) {
     int64_t heads = drawHeads(), groups = drawGroups(heads);
     int64_t headDim = dice.between(1, 4), states = dice.between(1, 5);
@@ -264,17 +264,18 @@ private:
     int64_t window = dice.between(2, 4);
     std::string chosen = strategy();
     std::string u = project(x, width, inner, "columns");
-    std::string own, ownType;
+    std::string own, ownType, before, beforeType;
     if (isPacked()) {
-      own = formatv(" places({0})", places());
-      ownType = ", " + placesType();
+      before = own = formatv(" places({0})", places());
+      beforeType = ownType = ", " + placesType();
+    } else {
+      before = " initial(" + weight("state", {batch, window - 1, inner}) + ")";
+      beforeType = ", " + type({batch, window - 1, inner});
     }
     std::string conv = emit(
-        "cp.conv1d {0} weight({1}) initial({2}){7} {{silu = true{3}} : ({4}, "
-        "{5}, {6}{8}) -> {4}",
-        u, weight("matrix", {inner, window}),
-        weight("state", {batch, window - 1, inner}), chosen, tokens(inner),
-        type({inner, window}), type({batch, window - 1, inner}), own, ownType);
+        "cp.conv1d {0} weight({1}){2} {{silu = true{3}} : ({4}, {5}{6}) -> {4}",
+        u, weight("matrix", {inner, window}), before, chosen, tokens(inner),
+        type({inner, window}), beforeType);
     std::string dt = project(x, width, heads, "columns", "steps");
     std::string b = split(project(x, width, shared, "columns"), groups, states);
     std::string c = split(project(x, width, shared, "columns"), groups, states);
@@ -289,7 +290,7 @@ private:
                                 tokens(heads), type({heads}), groups4);
     std::string attributes =
         formatv("chunk_size = {0} : i64{1}", dice.between(1, 9), chosen);
-    bool hasInitial = dice.chance(0.6);
+    bool hasInitial = dice.chance(0.6) && !isPacked();
     if (hasInitial) {
       operands +=
           " initial(" + weight("state", {batch, heads, headDim, states}) + ")";

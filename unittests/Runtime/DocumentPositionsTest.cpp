@@ -19,8 +19,8 @@ Tensor tensorOf(const std::vector<Sizes> &rows, bool hasGaps) {
 }
 
 void call(Tensor &documents, Tensor &out, cprt_context *context,
-          const Sizes &axes, const Sizes &orders) {
-  Call(4).in(documents).out(out).array(axes).array(orders).run(
+          const Sizes &axes, const Sizes &orders, const Sizes &alike = {}) {
+  Call(4).in(documents).out(out).array(axes).array(orders).array(alike).run(
       cprt_document_positions, context);
 }
 
@@ -90,6 +90,32 @@ TEST(DocumentPositions, RefuseWhatIsNoListOfDocuments) {
   expectRefused({{0, 5, 4, 8}}, "falls from 5 to 4 at 2");
   expectRefused({{0, 5, 7}}, "ends with 7, expected 8");
   expectRefused({{0, 9}}, "ends with 9, expected 8");
+}
+
+/// Heads are cut over the second axis: of a rank's own sequence others have
+/// some.
+TEST(DocumentPositions, AreComparedOverOtherAxesToo) {
+  for (const Sizes &axes : {Sizes{}, Sizes{0}}) {
+    int64_t local = axes.empty() ? 8 : 4;
+    for (bool isAlike : {true, false}) {
+      World world({2, 2});
+      world.run([&](int64_t rank, cprt_context *context) {
+        int64_t end = rank == 1 && !isAlike ? 4 : 3;
+        Tensor documents = tensorOf({{0, end, 8}}, false),
+               out(CPRT_I64, Sizes{1, local});
+        call(documents, out, context, axes, Sizes(axes.size(), 0), {0, 1});
+      });
+      for (int64_t rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ(cprt_context_status(world.context(rank)),
+                  isAlike ? CPRT_OK : CPRT_MISMATCH)
+            << "rank " << rank;
+        std::string message = cprt_context_message(world.context(rank));
+        EXPECT_EQ(message.find("other documents in row 0") != message.npos,
+                  !isAlike)
+            << message;
+      }
+    }
+  }
 }
 
 TEST(DocumentPositions, OfAllRanksMustBeTheSame) {

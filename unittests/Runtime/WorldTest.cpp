@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <malloc.h>
 #include <thread>
 
 using namespace cp::test;
@@ -297,6 +299,44 @@ TEST(Context, TakesCallsOfSeveralThreadsInTurn) {
           call(context);
     }).join();
   EXPECT_EQ(world.failures(), "");
+}
+
+/// What a process has open, and the bytes that it has not given back.
+static std::pair<int64_t, int64_t> held() {
+  int64_t open = 0;
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    (void)entry;
+    ++open;
+  }
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  return {open, int64_t(mallinfo2().uordblks)};
+#else
+  return {open, 0};
+#endif
+}
+
+/// As programs of bridges have them, whose groups are of several axes.
+TEST(World, AThousandLeaveNothing) {
+  auto live = [] {
+    World world({2, 2, 2});
+    world.run([](int64_t, cprt_context *context) {
+      for (const Sizes &axes : {Sizes{1}, Sizes{0, 1}, Sizes{1, 2}}) {
+        Tensor in(CPRT_F64, Sizes{4}), out(CPRT_F64, Sizes{4});
+        Call(1).in(in).out(out).array(axes).run(cprt_all_reduce, context);
+      }
+    });
+    EXPECT_EQ(world.failures(), "");
+  };
+  for (int i = 0; i < 100; ++i)
+    live();
+  auto [openBefore, bytesBefore] = held();
+  for (int i = 100; i < 1000; ++i)
+    live();
+  auto [open, bytes] = held();
+  EXPECT_EQ(open, openBefore);
+  // Less than a word for each world: threads that end leave what they cache.
+  EXPECT_LT(bytes - bytesBefore, 900 * 8);
 }
 
 TEST(Launch, RunsTheProgramsOwnCode) {

@@ -59,9 +59,9 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     | `contiguous_per_document` | block r of R of each document of a packed row |
     | `sizes [s0, s1, ...]` | block r, of sr elements                        |
 
-    In `zigzag_per_document` all ranks have as much attention, however long documents are.
-    The last n mod 2R tokens of a document of n are shared out too, with those of
-    the others behind each other in R blocks. In `contiguous_per_document` n mod R
+    In `zigzag_per_document` all ranks have as much attention in documents of any
+    length, but for the last n mod 2R tokens of a document of n: these are shared
+    out behind each other in R blocks. In `contiguous_per_document` n mod R
     blocks of a document are one longer, the first of them behind the last longer
     one of the document before. Either way ranks have as many tokens. Where these
     are is known when the program runs, to ops that have the documents, and what is

@@ -181,7 +181,9 @@ def CP_Conv1dOp : CP_Op<"conv1d", [
     - conv1d_c2: weight is `[c, w]` with w at least 1, bias is `[c]`;
     - conv1d_c3: initial rows are `[b, w-1, c]`;
     - conv1d_c4: all element types but that of places agree;
-    - conv1d_c5: places are `[b, l]`.
+    - conv1d_c5: places are `[b, l]`;
+    - conv1d_c6: places that `cp.positions` makes of documents, which begin anew,
+      have no initial rows beside them.
 
     ```mlir
     func.func @conv(%x: tensor<1x16x24xf32>, %w: tensor<24x4xf32>,
@@ -249,7 +251,9 @@ def CP_SsdOp : CP_Op<"ssd", [
     - ssd_c5: the initial state is `[b, h, p, n]`;
     - ssd_c6: all element types but that of places agree;
     - ssd_c7: chunk_size is at least 1 and dt_min is at most dt_max;
-    - ssd_c8: places are `[b, l]`.
+    - ssd_c8: places are `[b, l]`;
+    - ssd_c9: places that `cp.positions` makes of documents, which begin anew, have
+      no initial state beside them.
 
     ```mlir
     func.func @scan(%x: tensor<1x16x2x8xf32>, %dt: tensor<1x16x2xf32>,

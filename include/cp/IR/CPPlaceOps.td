@@ -71,34 +71,50 @@ def CP_CutPositionsOp : CP_CutOp<"cut_positions", [
   let description = [{
     `cp.positions` of a sequence that is cut over a group. With `documents` the
     ranks of the group make sure that they have the same ones; nothing else passes
-    between them.
+    between them. `alike` names the axes over which they are compared where these
+    are others: also over axes that cut heads, or replicate, ranks must have the
+    same documents. With it the cuts may be none, of a sequence that is whole.
 
     Lifetime: made by `cp-partition`, becomes a call.
 
     Constraints:
-    - group_c1: axes are axes of the mesh, each once, at least one;
+    - group_c1: axes are axes of the mesh, each once, at least one; so are those
+      in `alike`, with which there may be no others;
     - layout_c5: the cuts divide the sequence;
     - cut_c2: none lists sizes, and one per document is the only one;
     - positions_c1 and positions_c2, as of `cp.positions`;
-    - positions_c3: an order per document wants documents.
+    - positions_c3: an order per document wants documents;
+    - positions_c4: so does `alike`.
 
     ```mlir
     #mesh = #cp.mesh<"cp" = 4>
     func.func @places(%cu_seqlens: tensor<2x4xi32>)
-        -> (tensor<16xi64>, tensor<2x16xi64>) attributes {cp.view = "local"} {
+        -> (tensor<16xi64>, tensor<2x16xi64>, tensor<2x64xi64>)
+        attributes {cp.view = "local"} {
       %0 = cp.cut_positions over ["cp" zigzag] of #mesh : tensor<16xi64>
       %1 = cp.cut_positions documents(%cu_seqlens : tensor<2x4xi32>)
           over ["cp" zigzag] of #mesh : tensor<2x16xi64>
-      return %0, %1 : tensor<16xi64>, tensor<2x16xi64>
+      %2 = cp.cut_positions documents(%cu_seqlens : tensor<2x4xi32>)
+          alike ["cp"] over [] of #mesh : tensor<2x64xi64>
+      return %0, %1, %2 : tensor<16xi64>, tensor<2x16xi64>, tensor<2x64xi64>
     }
     ```
   }];
-  let arguments = !con((ins Optional<CP_Documents>:$documents), cutArguments);
+  let arguments = !con((ins Optional<CP_Documents>:$documents), cutArguments,
+                       (ins OptionalAttr<StrArrayAttr>:$alike));
   let results = (outs CP_AnyPositions:$result);
   let assemblyFormat = [{
     (`documents` `(` $documents^ `:` type($documents) `)`)?
-    `over` custom<Cuts>($cuts) `of` $mesh attr-dict `:` type($result)
+    (`alike` $alike^)? `over` custom<Cuts>($cuts) `of` $mesh attr-dict
+    `:` type($result)
   }];
+  let builders = [
+    // Whose documents the ranks of the cuts compare.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$documents,
+                   "::cp::MeshAttr":$mesh, "::mlir::ArrayAttr":$cuts), [{
+      build($_builder, $_state, result, documents, mesh, cuts, nullptr);
+    }]>
+  ];
   let extraClassDeclaration = cutDeclaration # [{
     ::llvm::StringRef getRuntimeSymbol();
   }];

@@ -7,9 +7,10 @@
 //
 // What a position holds of a packed row in an order per document: each document
 // is cut by itself. In zigzag_per_document each rank has an early and a late
-// part of every one and as much attention as the others, however long the
-// documents are. (NVIDIA TransformerEngine cuts packed rows so, of documents
-// that 2R divides, and MindSpeed-MM's packed split as contiguous_per_document.)
+// part of every one and as much attention as the others, but for rests, fewer
+// than 2R tokens of a document, which are dealt in blocks. (NVIDIA
+// TransformerEngine cuts packed rows so, of documents that 2R divides, and
+// MindSpeed-MM's packed split as contiguous_per_document.)
 //
 //===----------------------------------------------------------------------===//
 

@@ -108,13 +108,15 @@ def CPRT_DocumentPositions : CPRT_Operation<"document_positions"> {
     cut over `axes`, major to minor, each by its entry in `orders`.
     Documents may be empty. Each row of cu_seqlens begins with 0, does not fall
     and ends with the length of the whole sequence; CPRT_INVALID_ARGUMENT
-    otherwise. The ranks of the group have the same, or all get CPRT_MISMATCH;
-    nothing else passes between them. A single order may be one per document, -1
-    or -3: each rank has its rows as cprt_reorder_documents gives them.
+    otherwise. The ranks of the group, or those over `alike` where that names
+    axes, have the same, or all get CPRT_MISMATCH; nothing else passes between
+    them. A single order may be one per document, -1 or -3: each rank has its rows
+    as cprt_reorder_documents gives them.
   }];
   let ins = (inputs CPRT_Tensor<"i32", "b,n">:$cu_seqlens);
   let outs = (outputs CPRT_I64<"b,l">:$positions);
-  let attrs = (attributes CPRT_Axes:$axes, CPRT_Orders:$orders);
+  let attrs = (attributes CPRT_Axes:$axes, CPRT_Orders:$orders,
+                          CPRT_Axes:$alike);
   let hasMethod = false;
 }
 

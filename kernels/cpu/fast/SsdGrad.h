@@ -51,13 +51,17 @@ private:
       return false;
     int64_t perTile = 2 * heads * stateSize * int64_t(sizeof(Acc));
     int64_t most = windowBytes / (perTile > 0 ? perTile : 1);
-    window = least(tiles.most(), most > 1 ? most : 1);
+    // As long as sequences are not very short, other ones need no other memory.
+    int64_t usual = tiles.usual(args.places);
+    window = least(least(usual, args.l), most > 1 ? most : 1);
     windows = window > 0 ? ceilDiv(tiles.most(), window) : 0;
     int64_t kept = window * heads;
+    int64_t room = window > 0 ? ceilDiv(usual, window) : 0;
+    room = windows > room ? windows : room;
     void *memory =
         scratch(Slot::Segments,
                 2 * carved<Acc>(kept * stateSize) +
-                    carved<Acc>(windows * heads * stateSize) +
+                    carved<Acc>(room * heads * stateSize) +
                     carved<Acc>(heads * stateSize) + 2 * carved<double>(kept) +
                     carved<Acc>(kept * args.p) + 2 * carved<double>(args.h));
     if (!memory)
@@ -65,7 +69,7 @@ private:
     Carver carver(memory);
     before = carver.take<Acc>(kept * stateSize);
     behind = carver.take<Acc>(kept * stateSize);
-    starts = carver.take<Acc>(windows * heads * stateSize);
+    starts = carver.take<Acc>(room * heads * stateSize);
     cotangents = carver.take<Acc>(heads * stateSize);
     dALogs = carver.take<double>(kept);
     dBiases = carver.take<double>(kept);

@@ -59,6 +59,12 @@ public:
     return most;
   }
 
+  /// So many or fewer are in a row, unless most of its sequences are shorter
+  /// than a tile: what does not depend on where these end.
+  int64_t usual(const PlacesView &places) const {
+    return places.data ? 2 * perRow + 8 : perRow;
+  }
+
 private:
   int64_t batch, length, perRow;
   Piece *tiles = nullptr;

@@ -27,8 +27,9 @@ LogicalResult Conv1dOp::verify() {
       failed(expectShape(*this, "conv1d_c2", "the bias", getBias(), {x[2]})) ||
       failed(expectShape(*this, "conv1d_c3", "initial", getInitial(),
                          {x[0], before, x[2]})) ||
-      failed(
-          expectShape(*this, "conv1d_c5", "places", getPlaces(), {x[0], x[1]})))
+      failed(expectShape(*this, "conv1d_c5", "places", getPlaces(),
+                         {x[0], x[1]})) ||
+      failed(expectGoesOn(*this, "conv1d_c6", getInitial(), getPlaces())))
     return failure();
   return expectOneElementType(*this, "conv1d_c4");
 }

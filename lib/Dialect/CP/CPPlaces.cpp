@@ -87,9 +87,16 @@ SmallVector<Value> PositionsOp::place(OpBuilder &builder, MeshAttr mesh,
 //===----------------------------------------------------------------------===//
 
 LogicalResult CutPositionsOp::verify() {
-  if (failed(verifyGroup(*this, getMesh(), getAxes())) ||
+  ArrayAttr alike = getAlikeAttr();
+  if (alike && failed(verifyGroup(*this, getMesh(), alike)))
+    return failure();
+  bool isWhole = alike && getCuts().empty();
+  if ((!isWhole && failed(verifyGroup(*this, getMesh(), getAxes()))) ||
       failed(verifyDocuments(*this)))
     return failure();
+  if (alike && !getDocuments())
+    return emitOpError("positions_c4: ranks have documents alike, but there "
+                       "are none; give documents, or leave out `alike`");
   if (isPerDocument(jointCut(toCuts())) && !getDocuments())
     return emitOpError("positions_c3: where rows are in an order per document "
                        "is known by the documents, but there are none; give "

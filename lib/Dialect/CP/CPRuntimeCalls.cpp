@@ -64,6 +64,13 @@ int64_t valueOf(ReorderOp op, key::to_order) {
 // All of the sequence is here.
 Array valueOf(PositionsOp, key::axes) { return {}; }
 Array valueOf(PositionsOp, key::orders) { return {}; }
+Array valueOf(PositionsOp, key::alike) { return {}; }
+Array valueOf(CutPositionsOp op, key::alike) {
+  if (!op.getAlike())
+    return {};
+  std::vector<int> positions = axisPositions(op.getMesh(), *op.getAlike());
+  return Array(positions.begin(), positions.end());
+}
 
 int64_t valueOf(RotaryOp op, key::dims) {
   return op.getDims().value_or(op.getX().getType().getDimSize(3));

@@ -35,6 +35,7 @@ LogicalResult SsdOp::verify() {
                          state)) ||
       failed(expectShape(*this, "ssd_c8", "places", getPlaces(),
                          {batch, length})) ||
+      failed(expectGoesOn(*this, "ssd_c9", getInitial(), getPlaces())) ||
       failed(expectOneElementType(*this, "ssd_c6")) ||
       failed(expectAtLeast(*this, "ssd_c7", "chunk_size", getChunkSize(), 1)))
     return failure();

@@ -85,6 +85,20 @@ LogicalResult expectDocuments(Operation *op, StringRef label, Value documents,
                               "length of the sequence, but have no elements";
 }
 
+LogicalResult expectGoesOn(Operation *op, StringRef label, Value initial,
+                           Value places) {
+  // Of one rank's part, the first tokens may go on from another's.
+  auto whole = places ? places.getDefiningOp<PositionsOp>() : nullptr;
+  if (!initial || !whole || !whole.getDocuments())
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << label;
+  error << ": places count from the first token of each document, so nothing "
+           "would read `initial`; leave it out, or give places that go on from "
+           "those before, as an argument";
+  error.attachNote(whole.getLoc()) << "the places are made here";
+  return error;
+}
+
 LogicalResult verifyRingDocuments(Operation *op, StringRef label, MeshAttr mesh,
                                   ArrayAttr cuts, Value documents,
                                   int64_t batch) {

@@ -48,8 +48,13 @@ llvm::LogicalResult expectTensor(mlir::Operation *op, llvm::StringRef label,
 llvm::LogicalResult expectDocuments(mlir::Operation *op, llvm::StringRef label,
                                     mlir::Value documents, int64_t batch);
 
-/// The same of attention along a ring: documents where the cuts are per
-/// document, and only there.
+/// Fails with `label` where `places` are those of documents, which all begin
+/// anew, so that nothing reads `initial`; either may be null.
+llvm::LogicalResult expectGoesOn(mlir::Operation *op, llvm::StringRef label,
+                                 mlir::Value initial, mlir::Value places);
+
+/// As expectDocuments, of attention along a ring: documents where the cuts are
+/// per document, and only there.
 llvm::LogicalResult verifyRingDocuments(mlir::Operation *op,
                                         llvm::StringRef label, MeshAttr mesh,
                                         mlir::ArrayAttr cuts,

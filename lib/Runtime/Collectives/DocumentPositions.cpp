@@ -86,12 +86,17 @@ Error cp::runtime::operations::documentPositions(Context &context,
   BatchPositions positions = {};
   if (Error failure = readPositions(context, call, positions))
     return failure;
+  DocumentPositionsAttributes attrs(call);
+  const Group *alike = positions.group;
+  if (attrs.alike.size != 0)
+    if (Error failure = findGroup(context, call, attrs.alike, alike))
+      return failure;
   DocumentMoves documents = {0};
-  Exchange exchange(context, call, *positions.group);
+  Exchange exchange(context, call, *alike);
   exchange.countMoves(false);
   if (Error failure = exchange.enter(documents))
     return failure;
-  if (Error failure = expectSameDocuments(call, exchange, *positions.group))
+  if (Error failure = expectSameDocuments(call, exchange, *alike))
     return failure;
   for (int64_t row = 0; row < out.sizes[0]; ++row)
     writePlaces(out, row, documentsOf(lists, row), positions.own(row));

@@ -32,7 +32,8 @@ static std::optional<Wrong> checkRow(const cp::Documents &documents,
   if (documents.at(count - 1) != tokens)
     return Wrong{"ends with " + std::to_string(documents.at(count - 1)),
                  std::to_string(tokens) +
-                     ", the tokens of the row; repeat it in what is left of "
+                     ", the tokens of the row (both with those that pad a row "
+                     "which ranks do not divide); repeat it in what is left of "
                      "the list, and let padding be a document of its own"};
   return std::nullopt;
 }

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace cp {
 #define GEN_PASS_DEF_LOWERRESHARDS
@@ -45,23 +46,36 @@ public:
       moveToFront(op.getDocuments().getDefiningOp(), front, moved);
   }
 
-  /// Those of a tensor's batch; null unless there are these alone.
+  /// Those of a tensor's batch; null unless there are these alone. What ranks
+  /// cut by documents is known best, then what they count whole; and a batch
+  /// that they share out elsewhere has the lists that theirs are cut from.
   Value of(RankedTensorType type) {
-    Value found;
+    if (type.getRank() == 0)
+      return nullptr;
+    Lists ofCut, ofWhole, sources;
     for (CutPositionsOp op : positions) {
       Value documents = op.getDocuments();
-      if (documents == found || type.getRank() == 0 ||
-          cast<RankedTensorType>(documents.getType()).getDimSize(0) !=
-              type.getDimSize(0))
-        continue;
-      if (found)
-        return nullptr;
-      found = documents;
+      (op.getCuts().empty() ? ofWhole : ofCut).insert(documents);
+      // Reshards become other ops one by one.
+      for (Operation *cut = documents.getDefiningOp();
+           isa_and_nonnull<ReshardOp, SliceOp>(cut);
+           cut = documents.getDefiningOp())
+        sources.insert(documents = cut->getOperand(0));
     }
-    return found;
+    auto isOfBatch = [&](Value documents) {
+      return cast<RankedTensorType>(documents.getType()).getDimSize(0) ==
+             type.getDimSize(0);
+    };
+    for (const Lists *lists : {&ofCut, &ofWhole, &sources}) {
+      int64_t count = llvm::count_if(*lists, isOfBatch);
+      if (count > 0)
+        return count == 1 ? *llvm::find_if(*lists, isOfBatch) : nullptr;
+    }
+    return nullptr;
   }
 
 private:
+  using Lists = llvm::SetVector<Value>;
   static bool isByDocuments(ReshardOp reshard) {
     return isPerDocument(reshard.getFrom()->toLayout()) ||
            isPerDocument(reshard.getTo()->toLayout());

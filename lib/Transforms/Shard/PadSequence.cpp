@@ -21,6 +21,12 @@ using namespace mlir;
 namespace cp {
 namespace {
 
+/// Places within documents, of rows that had this length.
+struct PackedPlaces {
+  PositionsOp op;
+  int64_t length;
+};
+
 class SequencePadder {
 public:
   SequencePadder(FunctionOpInterface function, const Sharding &sharding)
@@ -44,8 +50,8 @@ public:
       mask(rows);
     for (const MaskedLoop &loop : loops)
       maskLoop(loop);
-    for (PositionsOp positions : ofDocuments)
-      addDocument(positions);
+    for (const PackedPlaces &places : ofDocuments)
+      addDocument(places);
     Block &body = function.getFunctionBody().front();
     function.setType(function.cloneTypeWith(
         body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
@@ -65,9 +71,9 @@ private:
   void maskIds(OpOperand &ids);
   LogicalResult refuse(Operation *op, const Twine &why);
   LogicalResult keepLengths();
-  void addDocument(PositionsOp positions);
+  void addDocument(const PackedPlaces &places);
   static Value withDocument(ImplicitLocOpBuilder &b, Value lists,
-                            int64_t length);
+                            int64_t tokens);
   void remark(int64_t length, int64_t padded);
 
   FunctionOpInterface function;
@@ -76,8 +82,8 @@ private:
   bool any = false;
   SmallVector<MaskedRows> masks;
   SmallVector<MaskedLoop> loops;
-  SmallVector<PositionsOp> ofDocuments;
-  /// By the lists that there were, and the length of a row.
+  SmallVector<PackedPlaces> ofDocuments;
+  /// By the lists that there were, and the tokens of padding.
   DenseMap<std::pair<Value, int64_t>, Value> longerLists;
 };
 
@@ -321,7 +327,8 @@ LogicalResult SequencePadder::checkSequence(SequenceOpInterface op,
     return window.isReverse() ? maskWindow(window, factors) : success();
   if (auto positions = dyn_cast<PositionsOp>(op.getOperation());
       positions && positions.getDocuments())
-    ofDocuments.push_back(positions);
+    ofDocuments.push_back(
+        {positions, positions.getResult().getType().getDimSize(1)});
   auto placed = dyn_cast<PlacedOpInterface>(op.getOperation());
   if (placed && placed.isCausal())
     return success();
@@ -343,31 +350,48 @@ LogicalResult SequencePadder::checkSequence(SequenceOpInterface op,
 //===----------------------------------------------------------------------===//
 
 /// Padding is one more document, for all places that count in the same ones.
-void SequencePadder::addDocument(PositionsOp positions) {
+void SequencePadder::addDocument(const PackedPlaces &places) {
+  PositionsOp positions = places.op;
   Value lists = positions.getDocuments();
-  int64_t length = positions.getResult().getType().getDimSize(1);
-  Value &known = longerLists[{lists, length}];
+  int64_t tokens =
+      positions.getResult().getType().getDimSize(1) - places.length;
+  Value &known = longerLists[{lists, tokens}];
   if (!known) {
     OpBuilder builder(positions.getContext());
     builder.setInsertionPointAfterValue(lists);
     ImplicitLocOpBuilder b(positions.getLoc(), builder);
-    known = withDocument(b, lists, length);
+    known = withDocument(b, lists, tokens);
   }
   positions.getDocumentsMutable().assign(known);
 }
 
+/// It begins where the list ends, so that one which ends elsewhere than its row
+/// still does.
 Value SequencePadder::withDocument(ImplicitLocOpBuilder &b, Value lists,
-                                   int64_t length) {
+                                   int64_t tokens) {
   auto type = cast<RankedTensorType>(lists.getType());
-  auto longer = type.clone({type.getDimSize(0), type.getDimSize(1) + 1});
-  Value ends = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(
-             longer, b.getIntegerAttr(type.getElementType(), length)));
-  SmallVector<OpFoldResult> zeros(2, b.getIndexAttr(0)),
-      ones(2, b.getIndexAttr(1)), sizes;
-  for (int64_t size : type.getShape())
-    sizes.push_back(b.getIndexAttr(size));
-  return tensor::InsertSliceOp::create(b, lists, ends, zeros, sizes, ones);
+  auto filledWith = [&](int64_t columns, int64_t value) -> Value {
+    auto shape = type.clone({type.getDimSize(0), columns});
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(
+               shape, b.getIntegerAttr(type.getElementType(), value)));
+  };
+  auto at = [&](int64_t column) {
+    return SmallVector<OpFoldResult>{b.getIndexAttr(0), b.getIndexAttr(column)};
+  };
+  auto sizeOf = [&](int64_t columns) {
+    return SmallVector<OpFoldResult>{b.getIndexAttr(type.getDimSize(0)),
+                                     b.getIndexAttr(columns)};
+  };
+  SmallVector<OpFoldResult> steps(2, b.getIndexAttr(1));
+  int64_t columns = type.getDimSize(1);
+  Value last = tensor::ExtractSliceOp::create(b, lists, at(columns - 1),
+                                              sizeOf(1), steps);
+  Value end = arith::AddIOp::create(b, last, filledWith(1, tokens));
+  Value longer = tensor::InsertSliceOp::create(
+      b, lists, filledWith(columns + 1, 0), at(0), sizeOf(columns), steps);
+  return tensor::InsertSliceOp::create(b, end, longer, at(columns), sizeOf(1),
+                                       steps);
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "ArgumentAttributes.h"
 #include "Explain/ReshardRemarks.h"
+#include "Shard/DocumentsAlike.h"
 #include "ZigzagParts.h"
 #include "cp/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -338,10 +339,12 @@ struct Partition : impl::PartitionBase<Partition> {
         failed(collectSequences(function, sequences)))
       return signalPassFailure();
     remarkReshards(function);
+    DocumentsAlike alike(function);
     Localizer(function).run();
     for (CutSequence &sequence : sequences)
       if (failed(partitionSequence(sequence)))
         return signalPassFailure();
+    alike.addTo(function);
     function->setAttr(viewAttr, StringAttr::get(&getContext(), "local"));
   }
 
