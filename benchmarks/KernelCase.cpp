@@ -110,8 +110,6 @@ KernelCase rmsNormCase(bool narrow, int64_t rows, int64_t width) {
 }
 
 KernelCase withDocuments(KernelCase kernel, int64_t documents) {
-  if (documents == 0)
-    return kernel;
   const std::vector<int64_t> &shape = kernel.ins.front().shape();
   int64_t length = shape[1], each = std::max<int64_t>(length / documents, 1);
   kernel.placesAt = kernel.op == std::string("conv1d") ? 4

@@ -64,8 +64,8 @@ KernelCase conv1dCase(bool isNarrow, int64_t length, int64_t channels);
 KernelCase rmsNormCase(bool isNarrow, int64_t rows, int64_t width);
 
 /// Each row of a kernel that takes places (conv1d, ssd, attention) becomes so
-/// many documents of equal length, with a shorter one behind them where they do
-/// not divide it; as it is for none.
+/// many documents of equal length, 1 or more, with a shorter one behind them
+/// where they do not divide it.
 KernelCase withDocuments(KernelCase kernel, int64_t documents);
 
 struct SsdShape {

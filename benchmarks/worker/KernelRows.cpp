@@ -62,8 +62,8 @@ bool takesPlaces(const std::string &op) {
 
 std::optional<KernelCase> makeCase(const std::string &op, const Question &q) {
   std::optional<KernelCase> made = makePlain(op, q);
-  if (made && takesPlaces(op))
-    return withDocuments(std::move(*made), q.integer("documents", 0));
+  if (made && takesPlaces(op) && q.text("documents", "none") != "none")
+    return withDocuments(std::move(*made), q.integer("documents", 1));
   return made;
 }
 
