@@ -75,8 +75,9 @@ typedef struct CpCut {
   intptr_t axis;
   CpOrder order;
   int64_t unit;
-  /// With CP_ORDER_SIZES one for each position on the axis; null otherwise. Of
-  /// a cut that a layout gives it is the context's.
+  /// With CP_ORDER_SIZES one for each position on the axis, or on all axes that
+  /// cut the dimension, of which this is the last; null otherwise. Of a cut
+  /// that a layout gives it is the context's.
   const int64_t *sizes;
 } CpCut;
 
@@ -104,8 +105,8 @@ MLIR_CAPI_EXPORTED int64_t cpLayoutAttrGetPartial(MlirAttribute layout,
 
 /// The same layout, whose mesh is one of `numMeshes`, on their refinement. Null
 /// for null and where there is no refinement, as above, and after an error
-/// where its mesh is none of them or a cut in zigzag order or by sizes is over
-/// an axis that has several parts.
+/// where its mesh is none of them or a cut in zigzag order is over an axis that
+/// has several parts.
 MLIR_CAPI_EXPORTED MlirAttribute cpLayoutAttrRefine(
     MlirAttribute layout, intptr_t numMeshes, const MlirAttribute *meshes);
 

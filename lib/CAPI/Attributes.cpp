@@ -107,6 +107,15 @@ static std::optional<int> axisOf(MLIRContext *context, int64_t axis) {
   return std::nullopt;
 }
 
+/// The ranks on the axes of some cuts; nothing where one is none of the mesh's.
+static std::optional<int64_t> numPositionsOf(const cp::Mesh &mesh,
+                                             ArrayRef<cp::Cut> cuts) {
+  for (const cp::Cut &cut : cuts)
+    if (cut.axis < 0 || size_t(cut.axis) >= mesh.axes.size())
+      return std::nullopt;
+  return numPositions(mesh, cuts.vec());
+}
+
 MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
                               intptr_t numCuts, const CpCut *cuts,
                               intptr_t numPartial, const int64_t *partial) {
@@ -134,9 +143,10 @@ MlirAttribute cpLayoutAttrGet(MlirAttribute mesh, intptr_t rank,
       return wrap(Attribute());
     cp::Cut &own = layout.dims[cut.dim].emplace_back();
     own = {*axis, static_cast<cp::Order>(cut.order), cut.unit};
-    if (cut.sizes && own.axis >= 0 &&
-        size_t(own.axis) < meshAttr.getSizes().size())
-      own.sizes.assign(cut.sizes, cut.sizes + meshAttr.getSizes()[own.axis]);
+    if (cut.sizes)
+      if (std::optional<int64_t> count =
+              numPositionsOf(layout.mesh, layout.dims[cut.dim]))
+        own.sizes.assign(cut.sizes, cut.sizes + *count);
   }
   if (std::optional<std::string> wrong = cp::check(layout)) {
     errorsTo(context)() << *wrong;

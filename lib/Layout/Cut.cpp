@@ -93,7 +93,7 @@ static std::optional<std::string> checkSizes(const Cut &cut,
       return begin + "sizes of at least 0, got " + std::to_string(size) +
              "; a rank that holds nothing has a size of 0";
   // As many rooms of the largest are what collectives move.
-  int64_t largest = *std::max_element(cut.sizes.begin(), cut.sizes.end());
+  int64_t largest = largestSize(cut);
   if (multiplySaturating(largest, int64_t(cut.sizes.size())) ==
       std::numeric_limits<int64_t>::max())
     return begin +
@@ -136,6 +136,10 @@ int64_t cp::sumOfSizes(const Cut &cut) {
   for (int64_t size : cut.sizes)
     sum = addSaturating(sum, size);
   return sum;
+}
+
+int64_t cp::largestSize(const Cut &cut) {
+  return *std::max_element(cut.sizes.begin(), cut.sizes.end());
 }
 
 std::string cp::orderText(const Cut &cut) {

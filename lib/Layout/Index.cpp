@@ -11,14 +11,37 @@
 
 using namespace cp;
 
+/// Where a rank is on all axes of some cuts together.
+static int64_t jointPosition(const Mesh &mesh, const std::vector<Cut> &cuts,
+                             int64_t rank) {
+  int64_t position = 0;
+  for (const Cut &cut : cuts)
+    position =
+        position * mesh.axes[cut.axis].size + mesh.coordinate(rank, cut.axis);
+  return position;
+}
+
+/// Its inverse: where that is on each axis.
+static std::vector<int64_t> coordinatesOf(const Mesh &mesh,
+                                          const std::vector<Cut> &cuts,
+                                          int64_t position) {
+  std::vector<int64_t> coordinates(cuts.size());
+  for (size_t i = cuts.size(); i-- > 0;) {
+    int64_t ranks = mesh.axes[cuts[i].axis].size;
+    coordinates[i] = position % ranks;
+    position /= ranks;
+  }
+  return coordinates;
+}
+
 int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
                         int64_t size, int64_t rank, int64_t local) {
-  // Such a cut is alone, and leaves room that may hold nothing.
+  // Such cuts are one, and leave room that may hold nothing.
   if (isBySizes(cuts)) {
-    int64_t position = mesh.coordinate(rank, cuts[0].axis);
-    if (local >= cuts[0].sizes[size_t(position)])
+    int64_t position = jointPosition(mesh, cuts, rank);
+    if (local >= cuts.back().sizes[size_t(position)])
       return size;
-    return runsOf(cuts[0], mesh.axes[cuts[0].axis].size, position, size)
+    return runsOf(cuts.back(), numPositions(mesh, cuts), position, size)
         .globalOf(local);
   }
   int64_t length = paddedSize(mesh, cuts, size);
@@ -35,6 +58,11 @@ int64_t cp::globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,
 
 Home cp::homeOf(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t size,
                 int64_t global) {
+  if (isBySizes(cuts)) {
+    auto [position, local] =
+        holderOf(cuts.back(), numPositions(mesh, cuts), size, global);
+    return {coordinatesOf(mesh, cuts, position), local};
+  }
   Home home{{}, global};
   int64_t length = paddedSize(mesh, cuts, size);
   for (const Cut &cut : cuts) {
@@ -100,6 +128,12 @@ std::vector<Run> cp::runsOf(const Mesh &mesh, const std::vector<Cut> &cuts,
   int64_t length = paddedSize(mesh, cuts, size);
   bool isPadded = length != size;
   std::vector<Run> runs = {{0, 0, length}};
+  if (isBySizes(cuts)) {
+    CutRuns taken = runsOf(cuts.back(), numPositions(mesh, cuts),
+                           jointPosition(mesh, cuts, rank), length);
+    runs.assign(taken.begin(), taken.end());
+    return isPadded ? below(size, runs) : runs;
+  }
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
     CutRuns taken = runsOf(cut, ranks, mesh.coordinate(rank, cut.axis), length);

@@ -19,11 +19,18 @@ std::vector<Cut> cp::inContiguousOrder(std::vector<Cut> cuts) {
 }
 
 Cut cp::jointCut(const std::vector<Cut> &cuts) {
-  if (cuts.size() != 1)
+  if (cuts.size() != 1 && !isBySizes(cuts))
     return {};
-  Cut cut = cuts.front();
+  Cut cut = cuts.back();
   cut.axis = 0;
   return cut;
+}
+
+int64_t cp::numPositions(const Mesh &mesh, const std::vector<Cut> &cuts) {
+  int64_t count = 1;
+  for (const Cut &cut : cuts)
+    count *= mesh.axes[cut.axis].size;
+  return count;
 }
 
 bool cp::operator==(const Layout &a, const Layout &b) {
@@ -46,17 +53,21 @@ static std::optional<std::string> claim(const Mesh &mesh, int axis,
   return std::nullopt;
 }
 
-/// Documents lie in rows, of which cuts in front would leave pieces; and of
-/// parts of unlike sizes cuts would leave other pieces on each rank.
+/// Documents lie in rows, of which cuts in front would leave pieces; and sizes
+/// are those of what is left in the end.
 static std::optional<std::string> checkCompany(const std::vector<Cut> &cuts,
                                                const std::string &place) {
   for (size_t i = 0; i < cuts.size(); ++i) {
     std::string begin = "layout_c8: " + place + ": expected the order " +
                         orderName(cuts[i].order);
-    if (isBySizes(cuts[i]) && cuts.size() > 1)
-      return begin + " alone in its dimension, got " +
-             std::to_string(cuts.size()) +
-             " cuts; cut this dimension over one axis, and others over others";
+    if (isBySizes(cuts[i]) && i + 1 < cuts.size())
+      return begin + " in the last cut of its dimension, got it in number " +
+             std::to_string(i) + " of " + std::to_string(cuts.size()) +
+             "; list the sizes of the ranks on all axes there";
+    if (isBySizes(cuts) && i + 1 < cuts.size() &&
+        cuts[i].order != Order::Contiguous)
+      return begin + " not in front of sizes, which say where elements are; "
+                     "leave it out";
     if (isPerDocument(cuts[i]) && i > 0)
       return begin + " in the first cut of its dimension, got it in number " +
              std::to_string(i) +
@@ -71,16 +82,28 @@ static std::optional<std::string> checkCompany(const std::vector<Cut> &cuts,
   return std::nullopt;
 }
 
-/// That there is a size for each rank on the axis.
+/// "axis "a"" or "axes "a", "b"".
+static std::string axesText(const Mesh &mesh, const std::vector<Cut> &cuts) {
+  std::string text = cuts.size() == 1 ? "axis " : "axes ";
+  for (const Cut &cut : cuts)
+    text +=
+        (&cut == cuts.data() ? "\"" : ", \"") + mesh.axes[cut.axis].name + "\"";
+  return text;
+}
+
+/// That there is a size for each rank on the axes.
 static std::optional<std::string>
-checkNumberOfSizes(const Mesh &mesh, const Cut &cut, const std::string &place) {
-  int64_t ranks = mesh.axes[cut.axis].size;
-  if (!isBySizes(cut) || int64_t(cut.sizes.size()) == ranks)
+checkNumberOfSizes(const Mesh &mesh, const std::vector<Cut> &cuts,
+                   const std::string &place) {
+  if (!isBySizes(cuts))
+    return std::nullopt;
+  int64_t ranks = numPositions(mesh, cuts);
+  auto sizes = int64_t(cuts.back().sizes.size());
+  if (sizes == ranks)
     return std::nullopt;
   return "layout_c9: " + place + ": expected a size for each of the " +
-         std::to_string(ranks) + " ranks on axis \"" +
-         mesh.axes[cut.axis].name + "\", got " +
-         std::to_string(cut.sizes.size()) +
+         std::to_string(ranks) + " ranks on " + axesText(mesh, cuts) +
+         ", got " + std::to_string(sizes) +
          "; list one for each, 0 for a rank that holds nothing";
 }
 
@@ -95,10 +118,10 @@ std::optional<std::string> cp::check(const Layout &layout) {
         return error;
       if (auto error = check(cut, place))
         return error;
-      if (auto error = checkNumberOfSizes(layout.mesh, cut, place))
-        return error;
     }
     if (auto error = checkCompany(layout.dims[dim], place))
+      return error;
+    if (auto error = checkNumberOfSizes(layout.mesh, layout.dims[dim], place))
       return error;
   }
   int previous = -1;
@@ -114,14 +137,17 @@ std::optional<std::string> cp::check(const Layout &layout) {
   return std::nullopt;
 }
 
+static std::string doesNotAddUp(const Mesh &mesh, const std::vector<Cut> &cuts,
+                                size_t dim, int64_t size) {
+  return "layout_c5: dimension " + std::to_string(dim) + ": expected " +
+         std::to_string(size) + " as the sum of the sizes on " +
+         axesText(mesh, cuts) + ", got " +
+         std::to_string(sumOfSizes(cuts.back())) +
+         "; let the sizes add up to that of the dimension";
+}
+
 static std::string doesNotDivide(const Mesh &mesh, const Cut &cut, size_t dim,
                                  int64_t size, int64_t left) {
-  if (isBySizes(cut))
-    return "layout_c5: dimension " + std::to_string(dim) + ": expected " +
-           std::to_string(size) + " as the sum of the sizes on axis \"" +
-           mesh.axes[cut.axis].name + "\", got " +
-           std::to_string(sumOfSizes(cut)) +
-           "; let the sizes add up to that of the dimension";
   bool zigzag = cut.order == Order::Zigzag;
   std::string text = "layout_c5: dimension " + std::to_string(dim) +
                      " of size " + std::to_string(size);
@@ -144,8 +170,13 @@ static std::optional<std::string> checkDim(const Layout &layout, size_t dim,
     return "layout_c5: dimension " + std::to_string(dim) +
            ": expected a size of at least 0, got " + std::to_string(size) +
            "; a layout needs a static shape";
+  const std::vector<Cut> &cuts = layout.dims[dim];
+  if (isBySizes(cuts))
+    return sumOfSizes(cuts.back()) == size
+               ? std::nullopt
+               : std::optional(doesNotAddUp(layout.mesh, cuts, dim, size));
   int64_t left = size;
-  for (const Cut &cut : layout.dims[dim]) {
+  for (const Cut &cut : cuts) {
     int64_t ranks = layout.mesh.axes[cut.axis].size;
     if (!divides(cut, ranks, left))
       return doesNotDivide(layout.mesh, cut, dim, size, left);
@@ -171,7 +202,7 @@ std::optional<std::string> cp::check(const Layout &layout,
 int64_t cp::paddedSize(const Mesh &mesh, const std::vector<Cut> &cuts,
                        int64_t size) {
   if (isBySizes(cuts))
-    return std::max(size, sumOfSizes(cuts.front()));
+    return std::max(size, sumOfSizes(cuts.back()));
   int64_t multiple = 1;
   // What the major cut divides must leave the others a multiple of theirs.
   for (size_t i = cuts.size(); i-- > 0;) {
@@ -188,6 +219,10 @@ std::vector<int64_t> cp::localShape(const Layout &layout,
                                     const std::vector<int64_t> &shape) {
   std::vector<int64_t> local = shape;
   for (size_t dim = 0; dim < local.size(); ++dim) {
+    if (isBySizes(layout.dims[dim])) {
+      local[dim] = largestSize(layout.dims[dim].back());
+      continue;
+    }
     local[dim] = paddedSize(layout.mesh, layout.dims[dim], shape[dim]);
     for (const Cut &cut : layout.dims[dim])
       local[dim] = roomOf(cut, layout.mesh.axes[cut.axis].size, local[dim]);
@@ -198,10 +233,9 @@ std::vector<int64_t> cp::localShape(const Layout &layout,
 std::optional<int64_t>
 cp::wholeSize(const Mesh &mesh, const std::vector<Cut> &cuts, int64_t room) {
   if (isBySizes(cuts)) {
-    int64_t ranks = mesh.axes[cuts.front().axis].size;
-    if (roomOf(cuts.front(), ranks, 0) != room)
+    if (largestSize(cuts.back()) != room)
       return std::nullopt;
-    return sumOfSizes(cuts.front());
+    return sumOfSizes(cuts.back());
   }
   for (const Cut &cut : cuts)
     if (__builtin_mul_overflow(room, mesh.axes[cut.axis].size, &room))

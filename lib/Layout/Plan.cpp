@@ -110,12 +110,97 @@ static std::vector<PlannedStep> planSteps(const Layout &from, const Layout &to,
   return best;
 }
 
-std::optional<std::vector<PlannedStep>>
-cp::plan(const Layout &from, const Layout &to,
-         const std::vector<int64_t> &shape) {
-  if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
-      !hasTerms(from, to))
-    return std::nullopt;
+//===----------------------------------------------------------------------===//
+// Sizes over several axes
+//===----------------------------------------------------------------------===//
+
+/// Whether a dimension is cut by sizes over several axes, and not as the other
+/// layout has it: only all of them together make or take it.
+static bool isJoint(const std::vector<Cut> &cuts,
+                    const std::vector<Cut> &other) {
+  return cuts.size() > 1 && isBySizes(cuts) &&
+         !std::equal(cuts.begin(), cuts.end(), other.begin(), other.end(),
+                     samePlaces);
+}
+
+static std::vector<int> axesOf(const std::vector<Cut> &cuts) {
+  std::vector<int> axes;
+  for (const Cut &cut : cuts)
+    axes.push_back(cut.axis);
+  return axes;
+}
+
+static bool contains(const std::vector<int> &ascending, int axis) {
+  return std::binary_search(ascending.begin(), ascending.end(), axis);
+}
+
+/// Gathers such dimensions, or leaves their parts as terms where `to` has sums
+/// over an axis of theirs. Returns what is left.
+static Layout takeJoint(std::vector<PlannedStep> &steps, Layout layout,
+                        const Layout &to) {
+  for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
+    if (!isJoint(layout.dims[dim], to.dims[dim]))
+      continue;
+    std::vector<Cut> cuts = std::exchange(layout.dims[dim], {});
+    std::vector<int> axes = axesOf(cuts);
+    bool becomesTerms = std::any_of(axes.begin(), axes.end(), [&](int axis) {
+      return contains(to.partial, axis);
+    });
+    if (becomesTerms) {
+      layout.partial.insert(layout.partial.end(), axes.begin(), axes.end());
+      std::sort(layout.partial.begin(), layout.partial.end());
+    }
+    steps.push_back({{std::move(axes), Parts{int(dim), std::move(cuts)},
+                      becomesTerms ? Share(Partial()) : Share(Whole())},
+                     layout});
+  }
+  return layout;
+}
+
+/// The steps that cut such dimensions of `to` in the end, of sums where `from`
+/// has terms over all of their axes. `before` becomes what they start from.
+static std::vector<PlannedStep> makeJoint(const Layout &from, const Layout &to,
+                                          Layout &before) {
+  before = to;
+  std::vector<PlannedStep> steps;
+  for (size_t dim = 0; dim < to.dims.size(); ++dim) {
+    const std::vector<Cut> &cuts = to.dims[dim];
+    if (!isJoint(cuts, from.dims[dim]))
+      continue;
+    std::vector<int> axes = axesOf(cuts);
+    bool addsUp = std::all_of(axes.begin(), axes.end(), [&](int axis) {
+      return contains(from.partial, axis);
+    });
+    before.dims[dim].clear();
+    if (addsUp)
+      before.partial.insert(before.partial.end(), axes.begin(), axes.end());
+    steps.push_back(
+        {{std::move(axes), addsUp ? Share(Partial()) : Share(Whole()),
+          Parts{int(dim), cuts}},
+         {}});
+  }
+  std::sort(before.partial.begin(), before.partial.end());
+  Layout after = before;
+  for (PlannedStep &step : steps) {
+    const Parts &parts = std::get<Parts>(step.to);
+    after.dims[size_t(parts.dim)] = parts.cuts;
+    if (std::holds_alternative<Partial>(step.from))
+      after.partial.erase(
+          std::remove_if(after.partial.begin(), after.partial.end(),
+                         [&](int axis) {
+                           return std::count(step.axes.begin(), step.axes.end(),
+                                             axis) > 0;
+                         }),
+          after.partial.end());
+    step.after = after;
+  }
+  return steps;
+}
+
+/// Between layouts without such dimensions.
+static std::vector<PlannedStep>
+planByDocuments(const Layout &from, const Layout &to,
+                const std::vector<int64_t> &shape) {
   // From and to what reorders take and make, and between what they do.
   Layout taken = withoutMinorCuts(from, to, to.partial);
   Layout first = withoutDocuments(taken, to);
@@ -134,6 +219,23 @@ cp::plan(const Layout &from, const Layout &to,
   add(first, last);
   addReorders(steps, last, made);
   add(made, to);
+  return steps;
+}
+
+std::optional<std::vector<PlannedStep>>
+cp::plan(const Layout &from, const Layout &to,
+         const std::vector<int64_t> &shape) {
+  if (!(from.mesh == to.mesh) || from.dims.size() != to.dims.size() ||
+      !hasTerms(from, to))
+    return std::nullopt;
+  std::vector<PlannedStep> steps;
+  Layout first = takeJoint(steps, from, to), last;
+  std::vector<PlannedStep> ending = makeJoint(first, to, last);
+  std::vector<PlannedStep> middle = planByDocuments(first, last, shape);
+  steps.insert(steps.end(), std::make_move_iterator(middle.begin()),
+               std::make_move_iterator(middle.end()));
+  steps.insert(steps.end(), std::make_move_iterator(ending.begin()),
+               std::make_move_iterator(ending.end()));
   // Units that place nothing may differ too.
   if (!steps.empty())
     steps.back().after = to;

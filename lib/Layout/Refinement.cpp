@@ -150,11 +150,21 @@ static std::string splitsOrder(const Refinement &refinement, size_t which,
          meshText(mesh) + "', which is " +
          std::to_string(refinement.parts[which][cut.axis].size()) +
          " axes of '" + meshText(refinement.mesh) +
-         "' on the same ranks, cannot be made by one after the other; " +
-         (isBySizes(cut) ? "pad the dimension to a multiple of the axis and "
-                         : "") +
-         "cut contiguously, or let no axis of the other meshes end within this "
+         "' on the same ranks, cannot be made by one after the other; cut "
+         "contiguously, or let no axis of the other meshes end within this "
          "one";
+}
+
+/// Appends a cut by sizes, which the last of the axes has.
+static void appendSizes(const std::vector<int> &parts, const Cut &cut,
+                        std::vector<Cut> &result) {
+  for (int part : parts)
+    result.push_back({part});
+  // All axes of one rank: it has everything.
+  if (result.empty())
+    return;
+  result.back().order = cut.order;
+  result.back().sizes = cut.sizes;
 }
 
 /// Appends what one cut is over the parts of its axis.
@@ -162,8 +172,11 @@ static std::optional<std::string> appendParts(const Refinement &refinement,
                                               size_t which, const Cut &cut,
                                               std::vector<Cut> &result) {
   const std::vector<int> &parts = refinement.parts[which][cut.axis];
-  bool isByRank =
-      cut.order == Order::Zigzag || isPerDocument(cut) || isBySizes(cut);
+  if (isBySizes(cut)) {
+    appendSizes(parts, cut, result);
+    return std::nullopt;
+  }
+  bool isByRank = cut.order == Order::Zigzag || isPerDocument(cut);
   if (isByRank && parts.size() > 1)
     return splitsOrder(refinement, which, cut);
   auto major = std::ptrdiff_t(result.size());

@@ -124,7 +124,7 @@ Holder cp::holderOf(const Cut &cut, int64_t ranks, int64_t length,
 int64_t cp::roomOf(const Cut &cut, int64_t ranks, int64_t length) {
   if (cut.order != Order::Sizes)
     return length / ranks;
-  return *std::max_element(cut.sizes.begin(), cut.sizes.end());
+  return largestSize(cut);
 }
 
 int64_t cp::granuleOf(const Cut &cut) {

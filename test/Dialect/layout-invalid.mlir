@@ -149,8 +149,18 @@ func.func private @layout_c8_behind(tensor<1x8xf32, #cp.layout<#cp.mesh<"a" = 2,
 
 // -----
 
-// expected-error @below {{layout_c8: dimension 0: expected the order sizes alone in its dimension, got 2 cuts; cut this dimension over one axis, and others over others}}
+// expected-error @below {{layout_c8: dimension 0: expected the order sizes in the last cut of its dimension, got it in number 0 of 2; list the sizes of the ranks on all axes there}}
 func.func private @layout_c8_sizes(tensor<8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{"a" sizes [3, 5], "b"} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c8: dimension 0: expected the order striped not in front of sizes, which say where elements are; leave it out}}
+func.func private @layout_c8_front(tensor<8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{"a" striped, "b" sizes [1, 2, 2, 3]} ]>>)
+
+// -----
+
+// expected-error @below {{layout_c9: dimension 0: expected a size for each of the 4 ranks on axes "a", "b", got 2; list one for each, 0 for a rank that holds nothing}}
+func.func private @layout_c9_joint(tensor<8xf32, #cp.layout<#cp.mesh<"a" = 2, "b" = 2>, [{"a", "b" sizes [3, 5]} ]>>)
 
 // -----
 

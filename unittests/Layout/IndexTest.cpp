@@ -43,6 +43,12 @@ TEST(Index, globalIndex) {
                {bySizes(0, {6, 2})},
                {{0, 1, 2, 3, 4, 5}, {6, 7, 8, 8, 8, 8}}},
            Row{two, {bySizes(0, {0, 8})}, {{8, 8, 8, 8, 8, 8, 8, 8}, all}},
+           Row{four,
+               {{0}, bySizes(1, {3, 1, 0, 4})},
+               {{0, 1, 2, 8}, {3, 8, 8, 8}, {8, 8, 8, 8}, {4, 5, 6, 7}}},
+           Row{four,
+               {{1}, bySizes(0, {3, 1, 0, 4})},
+               {{0, 1, 2, 8}, {8, 8, 8, 8}, {3, 8, 8, 8}, {4, 5, 6, 7}}},
        })
     for (size_t rank = 0; rank < row.perRank.size(); ++rank)
       EXPECT_EQ(indicesOf(row.mesh, row.cuts, 8, rank), row.perRank[rank]);
@@ -55,6 +61,8 @@ TEST(Index, wholeSize) {
   EXPECT_EQ(wholeSize(mesh, {{0}, {1}}, 3), 36);
   EXPECT_EQ(wholeSize(mesh, {bySizes(1, {4, 0, 3})}, 4), 7);
   EXPECT_EQ(wholeSize(mesh, {bySizes(1, {4, 0, 3})}, 3), std::nullopt);
+  Mesh four = makeMesh({2, 2});
+  EXPECT_EQ(wholeSize(four, {{0}, bySizes(1, {4, 0, 3, 2})}, 4), 9);
   EXPECT_EQ(wholeSize(mesh, {{0}}, int64_t(1) << 62), std::nullopt);
 }
 

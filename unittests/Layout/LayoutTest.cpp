@@ -136,8 +136,15 @@ TEST(Layout, layout_c8) {
                            {}}),
               {"layout_c8", "dimension 0", "contiguous cuts behind",
                "contiguous_per_document", "got striped", "leave that out"});
-  expectError(check(Layout{makeMesh({2, 2}), {{bySizes(0, {1, 2}), {1}}}, {}}),
-              {"layout_c8", "dimension 0", "sizes", "alone", "got 2 cuts"});
+  EXPECT_FALSE(
+      check(Layout{makeMesh({2, 2}), {{{0}, bySizes(1, {1, 2, 0, 3})}}, {}}));
+  expectError(
+      check(Layout{makeMesh({2, 2}), {{bySizes(0, {1, 2}), {1}}}, {}}),
+      {"layout_c8", "dimension 0", "sizes in the last cut", "number 0 of 2"});
+  expectError(check(Layout{makeMesh({2, 2}),
+                           {{{0, zigzag}, bySizes(1, {1, 2, 0, 3})}},
+                           {}}),
+              {"layout_c8", "dimension 0", "zigzag", "not in front of sizes"});
 }
 
 TEST(Layout, layout_c9) {
@@ -151,6 +158,8 @@ TEST(Layout, layout_c9) {
   expectError(checkCut(bySizes(0, {1, 2, 3})),
               {"layout_c9", "dimension 1", "the 2 ranks on axis \"a\"", "got 3",
                "list one for each"});
+  expectError(check(Layout{makeMesh({2, 3}), {{{0}, bySizes(1, {1, 2})}}, {}}),
+              {"layout_c9", "the 6 ranks on axes \"a\", \"b\"", "got 2"});
   expectError(checkCut(bySizes(0, {1, -2})),
               {"layout_c9", "at least 0", "got -2"});
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
@@ -168,6 +177,11 @@ TEST(Layout, layout_c5OfSizes) {
   EXPECT_FALSE(check(layout, {3, 11}));
   expectError(check(layout, {3, 12}),
               {"layout_c5", "dimension 1", "expected 12", "got 11"});
+  Layout joint{makeMesh({2, 2}), {{{0}, bySizes(1, {4, 0, 1, 6})}}, {}};
+  EXPECT_FALSE(check(joint, {11}));
+  EXPECT_EQ(localShape(joint, {11}), (Shape{6}));
+  expectError(check(joint, {12}),
+              {"layout_c5", "on axes \"a\", \"b\"", "got 11"});
 }
 
 TEST(Layout, inRowOrder) {

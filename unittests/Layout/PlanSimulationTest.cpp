@@ -157,17 +157,19 @@ TEST(PlanSimulation, randomPairsOnThreeAxes) {
   runRandomPairs(makeMesh({2, 3, 2}), {48, 24}, 150);
 }
 
-/// In place of cuts that are alone in their dimension, those of drawn sizes.
+/// In place of some dimensions' cuts those of drawn sizes, over all their axes.
 static void drawSizes(Layout &layout, const Shape &shape,
                       std::mt19937 &generator) {
   auto below = [&](int64_t count) {
     return std::uniform_int_distribution<int64_t>(0, count - 1)(generator);
   };
   for (size_t dim = 0; dim < shape.size(); ++dim) {
-    if (layout.dims[dim].size() != 1 || below(4) == 0)
+    std::vector<Cut> &cuts = layout.dims[dim];
+    if (cuts.empty() || below(4) == 0)
       continue;
-    Cut &cut = layout.dims[dim][0];
-    int64_t ranks = layout.mesh.axes[cut.axis].size, left = shape[dim];
+    int64_t ranks = numPositions(layout.mesh, cuts), left = shape[dim];
+    cuts = inContiguousOrder(cuts);
+    Cut &cut = cuts.back();
     cut = bySizes(cut.axis, {});
     for (int64_t i = 0; i + 1 < ranks; ++i) {
       cut.sizes.push_back(below(2) ? below(left + 1) : 0);
@@ -197,6 +199,7 @@ TEST(PlanSimulation, sizesOfTheirOwn) {
   runSizes(makeMesh({3}), {7, 10}, 300);
   runSizes(makeMesh({2, 3}), {11, 6, 4}, 300);
   runSizes(makeMesh({4, 2}), {8, 3}, 300);
+  runSizes(makeMesh({2, 3, 2}), {13, 9}, 300);
 }
 
 /// The major axis can wait nowhere, the others must not wander in its stead.

@@ -95,6 +95,10 @@ TEST(Refinement, cuts) {
   EXPECT_EQ(cutsOf(0, {{0, zigzag}}), (std::vector<Cut>{{0, zigzag}}));
   EXPECT_EQ(cutsOf(1, {{0, striped, 3}, {1}}),
             (std::vector<Cut>{{0, striped, 6}, {1, striped, 3}, {2}}));
+  EXPECT_EQ(cutsOf(1, {bySizes(0, {2, 2, 1, 1})}),
+            (std::vector<Cut>{{0}, bySizes(1, {2, 2, 1, 1})}));
+  EXPECT_EQ(cutsOf(0, {bySizes(0, {3, 3})}),
+            (std::vector<Cut>{bySizes(0, {3, 3})}));
   EXPECT_EQ(cutsOf(1, {{0, zigzag}}), std::nullopt);
   expectError(error, {"refine_c3", "\"dp\" of 'dp=4,tp=2'", "2 axes of"});
   EXPECT_EQ(

@@ -78,6 +78,15 @@ std::vector<int64_t> cp::test::held(const Mesh &mesh,
   std::vector<int64_t> list(size);
   std::iota(list.begin(), list.end(), 0);
   std::vector<int64_t> at = mesh.coordinates(rank);
+  if (!cuts.empty() && isBySizes(cuts.back())) {
+    // One block after the other, to the ranks on all axes.
+    int64_t ranks = 1, position = 0;
+    for (const Cut &cut : cuts) {
+      ranks *= mesh.axes[cut.axis].size;
+      position = position * mesh.axes[cut.axis].size + at[cut.axis];
+    }
+    return pick(list, cuts.back(), ranks, position);
+  }
   for (const Cut &cut : cuts)
     list = pick(list, cut, mesh.axes[cut.axis].size, at[cut.axis]);
   return list;

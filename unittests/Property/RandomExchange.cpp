@@ -374,19 +374,24 @@ struct RandomLayout {
           : dice.chance(.5) ? plain(dim) + ", " + name
                             : name + ", " + plain(dim);
   }
-  /// Lets axes that are alone in their dimension cut it in sizes of their own.
+  /// Lets some dimensions be cut in sizes of their own, by all of their axes.
   void drawSizes(Dice &dice, const Group &group) {
     for (std::string &dim : dims) {
-      if (dim.empty() || dim.find(',') != std::string::npos || dice.chance(0.6))
+      if (dim.empty() || dice.chance(0.6))
         continue;
-      int64_t ranks = dim[1] == 'a' ? group.a : group.b, left = 24;
+      bool isJoint = dim.find(',') != std::string::npos;
+      int64_t ranks = isJoint         ? group.a * group.b
+                      : dim[1] == 'a' ? group.a
+                                      : group.b,
+              left = 24;
       std::string sizes;
       for (int64_t i = 1; i < ranks; ++i) {
         int64_t size = dice.chance(0.3) ? 0 : dice.between(0, left);
         sizes += std::to_string(size) + ", ";
         left -= size;
       }
-      dim = plain(dim) + " sizes [" + sizes + std::to_string(left) + "]";
+      dim = (isJoint ? dim : plain(dim)) + " sizes [" + sizes +
+            std::to_string(left) + "]";
       hasSizes = true;
     }
   }

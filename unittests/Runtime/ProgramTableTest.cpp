@@ -147,6 +147,40 @@ TEST(ProgramTable, SizesOfTheirOwn) {
   EXPECT_TRUE(refuses());
 }
 
+/// Behind a cut over another axis there are sizes for the ranks on both.
+TEST(ProgramTable, SizesOfTheRanksOnSeveralAxes) {
+  cprt_program program = programOf();
+  const int64_t sizes[] = {9}, local[] = {3}, held[] = {3, 0, 1, 2, 1, 2};
+  std::vector<cprt_cut> cuts = {{0, 0, 0, 1}};
+  for (int64_t each : held)
+    cuts.push_back({0, 1, CPRT_CUT_SIZES, each});
+  cprt_program_tensor tensor = {
+      "x",   CPRT_F64, CPRT_ROLE_DATA, 1,      int32_t(cuts.size()),
+      sizes, local,    cuts.data(),    nullptr};
+  std::mt19937_64 random(testSeed());
+  Array whole = randomArray({9}, random), joined({9});
+  size_t first = 0;
+  for (int64_t rank = 0; rank < 6; ++rank) {
+    Array part = randomArray({3}, random);
+    ASSERT_EQ(cprt_tensor_split(&program, &tensor, rank, whole.values.data(),
+                                part.values.data()),
+              CPRT_OK);
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(part.values[i],
+                int64_t(i) < held[rank] ? whole.values[first + i] : 0);
+    ASSERT_EQ(cprt_tensor_join(&program, &tensor, rank, part.values.data(),
+                               joined.values.data()),
+              CPRT_OK);
+    first += size_t(held[rank]);
+  }
+  EXPECT_EQ(joined, whole);
+  cuts.pop_back();
+  tensor.num_cuts = int32_t(cuts.size());
+  EXPECT_EQ(cprt_tensor_split(&program, &tensor, 0, whole.values.data(),
+                              joined.values.data()),
+            CPRT_INVALID_ARGUMENT);
+}
+
 TEST(ProgramTable, RefusesWhatMakesNoSense) {
   Cutting cutting(0);
   cprt_program program = programOf();
@@ -200,8 +234,8 @@ TEST(ProgramTable, InterfacesThatRun) {
   program.abi_minor = CPRT_PROGRAM_ABI_MINOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),
             CPRT_UNSUPPORTED);
-  EXPECT_THAT(message, HasSubstr("the program is of interface 1.5, and this "
-                                 "runtime runs 1.0 to 1.4"));
+  EXPECT_THAT(message, HasSubstr("the program is of interface 1.6, and this "
+                                 "runtime runs 1.0 to 1.5"));
   program.abi_minor = 0;
   program.abi_major = CPRT_PROGRAM_ABI_MAJOR + 1;
   EXPECT_EQ(cprt_program_check(&program, message, sizeof message),

@@ -74,8 +74,9 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     3, 3]` with the remainder first. Every rank has room for the largest part, of
     which the others use the first elements. Collectives take and make such parts,
     and what goes element by element passes them on; what adds up over them, or
-    depends along a sequence, needs another layout. It is the only cut of its
-    dimension.
+    depends along a sequence, needs another layout. Behind contiguous cuts it lists
+    the ranks on all of their axes, major to minor: on 2 x 2 ranks 6 elements may be
+    `{"a", "b" sizes [2, 2, 1, 1]}`.
 
     Lists of cuts, major to minor, stand in layouts, and behind `over`, `from` and
     `to` of local ops; there they are written without `#cp.cut`. What the major cut
@@ -85,9 +86,10 @@ def CP_CutAttr : CP_Attr<"Cut", "cut"> {
     - layout_c3: the unit is at least 1, and below 2^63 - 1;
     - layout_c7: the order is one of these;
     - layout_c8: an order per document has no unit and is that of the first cut
-      of its dimension, with contiguous ones behind; `sizes` is alone;
-    - layout_c9: `sizes` has one for each rank on the axis, none below 0, and no
-      unit.
+      of its dimension, with contiguous ones behind; `sizes` is that of the last,
+      with contiguous ones in front;
+    - layout_c9: `sizes` has one for each rank on the axes of its dimension, none
+      below 0, and no unit.
 
     ```mlir
     #mesh = #cp.mesh<"ring" = 2, "u" = 4>

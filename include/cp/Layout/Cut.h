@@ -27,7 +27,8 @@ namespace cp {
 ///   Striped     runs r, r+R, r+2R, ... of `unit` elements
 ///   ZigzagPerDocument  blocks r and 2R-1-r of 2R of each document of a packed
 ///                      row: known with the documents only (Documents.h)
-///   Sizes       block r of R blocks of the sizes that the cut lists
+///   Sizes       block r of R blocks of the sizes that the cut lists; behind
+///               cuts over other axes R counts the ranks on all of them
 ///   ContiguousPerDocument  block r of R of each document of a packed row
 enum class Order : int64_t {
   Contiguous = 0,
@@ -59,8 +60,9 @@ struct Cut {
   int axis = 0;
   Order order = Order::Contiguous;
   int64_t unit = 1;
-  /// In the order of sizes how many elements each position on the axis holds;
-  /// empty in all others.
+  /// In the order of sizes how many elements each position on the axis, or on
+  /// all axes that cut the dimension, major to minor, holds; empty in all
+  /// others.
   std::vector<int64_t> sizes = {};
 };
 bool operator==(const Cut &a, const Cut &b);
@@ -82,9 +84,10 @@ inline bool isPerDocument(const Cut &cut) {
 }
 /// Whether the cut lists how much each rank holds.
 inline bool isBySizes(const Cut &cut) { return cut.order == Order::Sizes; }
-/// The same of the cuts of a dimension, of which there is then one.
+/// The same of the cuts of a dimension, of which the last then lists sizes for
+/// the ranks on all of their axes together.
 inline bool isBySizes(const std::vector<Cut> &cuts) {
-  return cuts.size() == 1 && isBySizes(cuts.front());
+  return !cuts.empty() && isBySizes(cuts.back());
 }
 /// Whether both put every element at the same place.
 ///   axis, order, unit         and             same
@@ -112,6 +115,9 @@ Cut remainderFirst(int axis, int64_t ranks, int64_t size);
 /// The sum of its sizes; the largest int64_t where that does not fit.
 ///   sizes [4, 0, 7]  11
 int64_t sumOfSizes(const Cut &cut);
+/// The largest of its sizes, for which each rank has room.
+///   sizes [4, 0, 7]  7
+int64_t largestSize(const Cut &cut);
 
 /// The order as options have it, with a unit that says where elements are.
 ///   contiguous : 2  "contiguous"

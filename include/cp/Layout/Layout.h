@@ -30,8 +30,11 @@ namespace cp {
 std::vector<Cut> inContiguousOrder(std::vector<Cut> cuts);
 
 /// The cuts by a group of ranks, seen as one axis (0): a single cut, and a
-/// contiguous one for several, which all are contiguous.
+/// contiguous one for several, which all are contiguous, or one by their sizes.
 Cut jointCut(const std::vector<Cut> &cuts);
+
+/// The number of ranks on the axes of some cuts.
+int64_t numPositions(const Mesh &mesh, const std::vector<Cut> &cuts);
 
 struct Layout {
   Mesh mesh;
@@ -50,9 +53,10 @@ bool operator==(const Layout &a, const Layout &b);
 ///   layout_c6  partial axes that do not ascend
 ///   layout_c7  an order that is none of the enumeration
 ///   layout_c8  an order per document with a unit, behind another cut, or in
-///              front of one that is not contiguous; the order of sizes with
-///              another cut of its dimension
-///   layout_c9  sizes that are not one for each rank, or as check(Cut) has it
+///              front of one that is not contiguous; the order of sizes in
+///              front of another cut, or behind one that is not contiguous
+///   layout_c9  sizes that are not one for each rank on the axes that cut the
+///              dimension, or as check(Cut) has it
 std::optional<std::string> check(const Layout &layout);
 
 /// As above, and that every dimension divides evenly:
@@ -123,6 +127,7 @@ std::optional<int64_t> wholeSize(const Mesh &mesh, const std::vector<Cut> &cuts,
 ///   {"b" zigzag, "a"}, 2 x 2     0 1      2 3      6 7  4 5
 ///   {"a", "b" striped}, 2 x 2    0 2      1 3      4 6  5 7
 ///   {"a" sizes [6, 2]}, 2 ranks  0 to 5   6 7
+///   {"a", "b" sizes [3, 1, 0, 4]}, 2 x 2  0 to 2  3  none  4 to 7
 /// and for size 7, with a first element that is padding:
 ///   {"a" zigzag}, 2 ranks        0 1 6 7  2 3 4 5
 int64_t globalIndex(const Mesh &mesh, const std::vector<Cut> &cuts,

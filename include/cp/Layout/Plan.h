@@ -46,6 +46,7 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 ///   [{"a" sizes [1, 3]}, {}]  [{"a"}, {}]         AllToAll, AllToAll, where
 ///                                                 "a" divides the other, else
 ///                                                 AllGather, Slice
+///   [{"a", "b" sizes [2, 2, 1, 1]}]  [{"a" sizes [3, 3]}]  AllGather, Slice
 ///   [{"a"}, {"b"}]         [{"b"}, {"a"}]         AllGather, AllToAll, Slice
 ///   [{"a"}, {}]            [{}, {}] partial a     Unslice a, 0
 ///   [{}, {}]               [{}, {}] partial a     nothing
@@ -55,7 +56,8 @@ inline int64_t elementsSent(const PlannedStep &step, const Layout &before,
 /// be scattered yet is added up at once, or later. Of these plans it is the one
 /// in which rank 0 sends least (with the fewest steps when equal). An order per
 /// document is made and taken by a Reorder, since no other step knows the
-/// documents.
+/// documents; and sizes over several axes by a gather and a slice (or sums), of
+/// which ranks on some of the axes would have parts of other sizes.
 std::optional<std::vector<PlannedStep>>
 plan(const Layout &from, const Layout &to, const std::vector<int64_t> &shape);
 

@@ -50,10 +50,8 @@ std::optional<Refinement> refine(const std::vector<Mesh> &meshes,
 /// The same cuts of a dimension, given on mesh number `which`, by the axes of
 /// the refinement: they put each element at the same place of the same rank.
 /// Nothing, and `error` says why, for
-///   refine_c3  a cut in zigzag order, of rows or documents, or by sizes over
-///   an
-///              axis of several parts: one part after the other does not make
-///              it
+///   refine_c3  a cut in zigzag order, of rows or documents, over an axis of
+///              several parts: one part after the other does not make it
 ///   layout_c3  the unit of a striped cut that grows beyond 64 bits
 std::optional<std::vector<Cut>> refine(const Refinement &refinement,
                                        size_t which,

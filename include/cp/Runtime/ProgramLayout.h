@@ -44,14 +44,12 @@ inline std::optional<Layout> layoutOf(const cprt_program &program,
       return std::nullopt;
     std::vector<Cut> &cuts = layout.dims[size_t(each.dim)];
     // One for each rank, which are one cut.
-    if (!isBySizes || cuts.empty())
+    if (!isBySizes || cuts.empty() || cuts.back().axis != each.axis)
       cuts.push_back(cutOfWord(each.order, each.axis));
     if (!isBySizes)
       cuts.back().unit = each.unit;
-    else if (cuts.back().axis == each.axis)
-      cuts.back().sizes.push_back(each.unit);
     else
-      return std::nullopt;
+      cuts.back().sizes.push_back(each.unit);
   }
   if (check(layout))
     return std::nullopt;

@@ -34,7 +34,7 @@ extern "C" {
 /// What this header describes. A program of an older one runs on a newer
 /// runtime as long as the first number is the same.
 #define CPRT_PROGRAM_ABI_MAJOR 1
-#define CPRT_PROGRAM_ABI_MINOR 4
+#define CPRT_PROGRAM_ABI_MINOR 5
 
 typedef enum cprt_role {
   CPRT_ROLE_DATA = 0,
@@ -56,6 +56,8 @@ typedef enum cprt_role {
 /// As many cuts as it has ranks stand behind each other, and `unit` of each is
 /// how many elements the rank there holds; its part has room for the largest,
 /// zeros behind what an argument holds, and anything behind what a result does.
+/// Behind cuts over other axes there is one for each rank on all of them, major
+/// to minor (since 1.5).
 #define CPRT_CUT_SIZES (-2)
 
 /// One cut of a dimension: `order` as of operations (cprt.h), in whole units.

@@ -41,7 +41,7 @@ static LogicalResult wholeShape(ReshardOp op, LayoutAttr layout,
     if (!whole)
       return op.emitOpError("reshard_c5: dimension ")
              << dim << " of a part must have room for the largest of "
-             << sizesText(cuts[0].sizes) << ", but has " << sizeText(size);
+             << sizesText(cuts.back().sizes) << ", but has " << sizeText(size);
     size = *whole;
   }
   return layout.verifyEncoding(shape, local.getElementType(),

@@ -120,6 +120,8 @@ bool sameCuts(const std::vector<Cut> &a, const std::vector<Cut> &b) {
 /// Whether a factor of this size can be cut so.
 bool divideFactor(const std::vector<Cut> &cuts, const Mesh &mesh,
                   int64_t size) {
+  if (isBySizes(cuts))
+    return sumOfSizes(cuts.back()) == size;
   for (const Cut &cut : cuts) {
     int64_t ranks = mesh.axes[cut.axis].size;
     if (!divides(placesOnly(cut), ranks, size))

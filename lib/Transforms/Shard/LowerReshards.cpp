@@ -166,7 +166,7 @@ private:
   /// The cut of a side of a step that lists sizes, or null.
   static const Cut *sizesOf(const Share &share) {
     const Parts *parts = std::get_if<Parts>(&share);
-    return parts && isBySizes(parts->cuts) ? &parts->cuts.front() : nullptr;
+    return parts && isBySizes(parts->cuts) ? &parts->cuts.back() : nullptr;
   }
 
   Value apply(const Step &step, Value value) {

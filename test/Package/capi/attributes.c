@@ -55,6 +55,13 @@ static void tryLayout(MlirContext context, MlirAttribute mesh) {
          "a cut by sizes has them, others none");
   expect(cpLayoutAttrGetIndices(bySizes, 1, 64, 7, NULL) == 44,
          "the last rank holds 44 of 64");
+  int64_t ofEight[] = {9, 8, 8, 8, 8, 8, 8, 7};
+  CpCut joint[] = {{1, 0, CP_ORDER_CONTIGUOUS, 1, NULL},
+                   {1, 1, CP_ORDER_SIZES, 1, ofEight}};
+  MlirAttribute together = cpLayoutAttrGet(mesh, 3, 2, joint, 0, NULL);
+  expect(cpLayoutAttrGetIndices(together, 1, 64, 7, NULL) == 7 &&
+             cpLayoutAttrGetCut(together, 1).sizes[7] == 7,
+         "sizes of the ranks on both axes");
   given.sizes = NULL;
   expect(mlirAttributeIsNull(cpLayoutAttrGet(mesh, 3, 1, &given, 0, NULL)),
          "none at all give no layout");
