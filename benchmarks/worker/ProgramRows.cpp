@@ -254,7 +254,9 @@ void addProgramRows(RowTable &rows, MLIRContext &context) {
            {"weight_grad", weightGrad},
            {"conv1d_grad", conv1dGrad},
            {"rms_norm_grad", rmsNormGrad}})
-    rows[name] = [=](const Question &q) { return programs->gradient(q, make); };
+    rows[name] = [programs, make = make](const Question &q) {
+      return programs->gradient(q, make);
+    };
 }
 
 } // namespace cp::bench

@@ -9,6 +9,7 @@
 #include "cp/Execution/Processor.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "gmock/gmock.h"
 

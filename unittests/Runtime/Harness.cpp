@@ -152,6 +152,8 @@ static double load(cprt_dtype dtype, const unsigned char *from) {
     return loadAs<int32_t>(from);
   case CPRT_I64:
     return double(loadAs<int64_t>(from));
+  case CPRT_ABSENT:
+    break;
   }
   return 0;
 }
@@ -168,6 +170,8 @@ static void store(cprt_dtype dtype, unsigned char *to, double value) {
     return storeAs<int32_t>(to, value);
   case CPRT_I64:
     return storeAs<int64_t>(to, value);
+  case CPRT_ABSENT:
+    return;
   }
 }
 
