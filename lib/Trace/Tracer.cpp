@@ -31,8 +31,7 @@ static std::vector<int64_t> paddedShape(const TensorSpec &spec) {
   return shape;
 }
 
-/// The number of each element of a rank's part in the whole tensor; none for
-/// what it has room for only.
+/// The number of each element of a rank's part in the whole tensor.
 static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
   std::vector<int64_t> whole = paddedShape(spec);
   std::vector<int64_t> shape = localShape(spec.layout, whole);
@@ -41,16 +40,14 @@ static Plane idsOfPart(const TensorSpec &spec, int64_t rank) {
     Words next;
     next.reserve(words->size() * shape[dim]);
     for (int64_t base : *words)
-      for (int64_t i = 0; i < shape[dim]; ++i) {
-        int64_t index = globalIndex(spec.layout.mesh, spec.layout.dims[dim],
-                                    whole[dim], rank, i);
-        bool isRoom = base < 0 || index >= whole[dim];
-        next.push_back(isRoom ? -1 : base * whole[dim] + index);
-      }
+      for (int64_t i = 0; i < shape[dim]; ++i)
+        next.push_back(base * whole[dim] + globalIndex(spec.layout.mesh,
+                                                       spec.layout.dims[dim],
+                                                       whole[dim], rank, i));
     *words = std::move(next);
   }
   for (int64_t &word : *words)
-    word = word < 0 ? noId : word + 1;
+    ++word;
   return words;
 }
 
@@ -309,8 +306,6 @@ void Tracer::checkResults(Operation *terminator) {
       Plane covered = value.coversOf(rank);
       for (size_t i = 0; i < got->size(); ++i) {
         int64_t word = (*got)[i];
-        if ((*want)[i] == noId)
-          continue;
         trace.complete &= word != unknownId && (*covered)[i] != unknownId;
         std::string what;
         if (word == noId && value.space && isGradient)
