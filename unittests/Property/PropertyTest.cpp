@@ -216,7 +216,8 @@ protected:
         input = std::move(rows);
         ++longer;
       }
-    EXPECT_GT(longer, 0);
+    // One rank may have every row in order.
+    drawn["NaN in padding"] += longer > 0;
     RunResult result = runOrFail(*program, padded, CPRT_KERNELS_FAST);
     ASSERT_EQ(result.outputs.size(), expected.outputs.size());
     for (size_t i = 0; i < result.outputs.size(); ++i) {
@@ -226,7 +227,6 @@ protected:
       EXPECT_LE(compare(rows, expected.outputs[i]).relL2, 1e-11)
           << "with NaN in padding";
     }
-    ++drawn["NaN in padding"];
   }
 
   /// Differentiated and then cut, and cut and then differentiated: both give
