@@ -213,13 +213,3 @@ func.func @reshard_c5_sizes(%x: tensor<4xf32>) {
   %0 = cp.reshard %x from #given to #whole : tensor<4xf32> to tensor<11xf32>
   return
 }
-
-// -----
-
-#a = #cp.layout<#cp.mesh<"cp" = 4>, [{"cp" zigzag}]>
-#b = #cp.layout<#cp.mesh<"dp" = 2, "cp" = 2>, [{"dp", "cp" sizes [1, 2, 2, 3]}]>
-func.func @reshard_c3_sizes(%x: tensor<8xf32, #a>) {
-  // expected-error @below {{reshard_c3: refine_c3: a zigzag cut over axis "cp" of 'cp=4', which is 2 axes of}}
-  %0 = cp.reshard %x : tensor<8xf32, #a> to tensor<8xf32, #b>
-  return
-}

@@ -8,7 +8,7 @@
 #include "PartRoom.h"
 
 #include "cp/IR/RowSlices.h"
-#include "cp/Layout/Runs.h"
+#include "cp/Layout/Cut.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -25,16 +25,12 @@ struct Piece {
 
 } // namespace
 
-static int64_t roomOf(const Cut &cut) {
-  return roomOf(cut, static_cast<int64_t>(cut.sizes.size()), 0);
-}
-
 /// None of a tensor without elements, of which a slice may not begin at 0.
 static SmallVector<Piece> piecesOf(const Cut &cut, Value value) {
   SmallVector<Piece> pieces;
   if (cast<RankedTensorType>(value.getType()).getNumElements() == 0)
     return pieces;
-  int64_t before = 0, room = roomOf(cut);
+  int64_t before = 0, room = largestSize(cut);
   for (auto [position, size] : llvm::enumerate(cut.sizes)) {
     Piece piece = {before, static_cast<int64_t>(position) * room, size};
     before += size;
@@ -69,7 +65,7 @@ Value withRoom(OpBuilder &builder, Location loc, Value whole, int64_t dim,
   if (isFull(cut))
     return whole;
   RankedTensorType type = typeWith(
-      whole, dim, roomOf(cut) * static_cast<int64_t>(cut.sizes.size()));
+      whole, dim, largestSize(cut) * static_cast<int64_t>(cut.sizes.size()));
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(type.getElementType()));
   Value rooms =
