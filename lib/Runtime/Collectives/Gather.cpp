@@ -9,6 +9,8 @@
 #include "Core/Operations.h"
 #include "Exchange.h"
 
+#include <utility>
+
 using namespace cp::runtime;
 
 namespace {
@@ -21,7 +23,7 @@ struct OneDim {
   List<int64_t> inSizes, wholeSizes;
 
   explicit OneDim(cp::Cut order, cp::Cut toOrder = {})
-      : order(order), toOrder(toOrder) {}
+      : order(std::move(order)), toOrder(std::move(toOrder)) {}
 
   int64_t wholeSize() const { return wholeSizes[dim]; }
 };
