@@ -8,9 +8,10 @@
 #   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, all of
 #                            it under address and undefined sanitizers (Clang's, the
 #                            kernels under GCC's), with every cp-opt run also
-#                            checking its round trip, all of the runtime and the
-#                            kernels under the thread sanitizer, 10 000 drawn
-#                            shardings, and the fuzz targets for a minute each
+#                            checking its round trip, what cp-opt prints if another
+#                            compiler built it, all of the runtime and the kernels
+#                            under the thread sanitizer, 10 000 drawn shardings, and
+#                            the fuzz targets for a minute each
 #   scripts/test.sh --torch  the Python package, with torch (scripts/torch.sh)
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 #   scripts/test.sh --delays=SEEDS  exchanges over what stands in for NCCL, between
@@ -105,7 +106,7 @@ fi
 targets=()
 if [[ $mode == --long ]]; then
   export CP_UNITY=OFF CP_PORTABLE_KERNELS=OFF
-  targets=(CPPropertyTests)
+  targets=(CPPropertyTests cp-opt)
 fi
 scripts/build.sh release "${targets[@]}"
 # What only runs is there sooner in one piece.
@@ -147,6 +148,9 @@ case $mode in
   scripts/build.sh asan-gcc CPKernelTests
   stage "clang-format" scripts/format.sh --check
   stage "clang-tidy" scripts/tidy.sh
+  # One build is GCC's, the other Clang's.
+  ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 \
+    stage "IR of two compilers" scripts/compare_builds.py build build-fuzz
   # LLVM's own libraries are not built with the sanitizer: its allocators, inlined
   # into our code, would poison what theirs then hand out. And the fibers that stand
   # for a card's threads change stacks, which Clang's keeps of what has returned
@@ -180,7 +184,7 @@ everyday)
   stage "tests of the release build" run_suite release -E "$left"
   ;;
 *)
-  sed -n '2,17p' "$0" >&2
+  sed -n '2,18p' "$0" >&2
   exit 2
   ;;
 esac

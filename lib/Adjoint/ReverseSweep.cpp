@@ -46,9 +46,9 @@ Value ReverseSweep::sumOf(Location loc, Value a, Value b) {
   Type element = getElementTypeOrSelf(a), other = getElementTypeOrSelf(b);
   if (other.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth())
     element = other;
-  return arith::AddFOp::create(builder, loc,
-                               withElements(builder, loc, a, element),
-                               withElements(builder, loc, b, element));
+  b = withElements(builder, loc, b, element);
+  a = withElements(builder, loc, a, element);
+  return arith::AddFOp::create(builder, loc, a, b);
 }
 
 void ReverseSweep::add(Value value, Part part) {

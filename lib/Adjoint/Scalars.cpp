@@ -28,7 +28,8 @@ using namespace mlir;
 namespace cp {
 namespace {
 
-/// A value with the operators that rules are written in.
+/// A value with the operators that rules are written in. Of an operator's two
+/// operands only one may make ops: compilers differ in which they begin with.
 struct Term {
   OpBuilder *builder;
   Location loc;
@@ -80,7 +81,8 @@ struct Rule {
   /// `d` where `left` is above `right`, and 0 elsewhere, where they are equal
   /// too.
   Term whereAbove(const Term &left, const Term &right) const {
-    return select(compare(left, right), d, d.number(0));
+    Term zero = d.number(0);
+    return select(compare(left, right), d, zero);
   }
   Value compare(const Term &left, const Term &right) const {
     return arith::CmpFOp::create(context.getBuilder(), context.getLoc(),
@@ -150,7 +152,10 @@ Term log2(const Rule &r, unsigned) { return r.d / (r.x() * M_LN2); }
 Term log10(const Rule &r, unsigned) { return r.d / (r.x() * M_LN10); }
 Term log1p(const Rule &r, unsigned) { return r.d / (r.x() + 1); }
 Term sqrt(const Rule &r, unsigned) { return r.d / (r.y() * 2); }
-Term rsqrt(const Rule &r, unsigned) { return -(r.d * r.y() / (r.x() * 2)); }
+Term rsqrt(const Rule &r, unsigned) {
+  Term twice = r.x() * 2;
+  return -(r.d * r.y() / twice);
+}
 Term sin(const Rule &r, unsigned) { return r.d * r.x().unary<math::CosOp>(); }
 Term cos(const Rule &r, unsigned) {
   return -(r.d * r.x().unary<math::SinOp>());
@@ -162,14 +167,15 @@ Term erf(const Rule &r, unsigned) {
 }
 Term absolute(const Rule &r, unsigned) {
   Term zero = r.d.number(0);
-  return r.whereAbove(r.x(), zero) - r.whereAbove(zero, r.x());
+  Term ofNegative = r.whereAbove(zero, r.x());
+  return r.whereAbove(r.x(), zero) - ofNegative;
 }
 /// d/dx x^p = p x^(p - 1), d/dp x^p = x^p log x.
 Term power(const Rule &r, unsigned i) {
   Term x = r.x(0), p = r.x(1);
-  if (i == 0)
-    return r.d * p * x.binary<math::PowFOp>(p + -1);
-  return r.d * r.y() * x.unary<math::LogOp>();
+  Term factor =
+      i == 0 ? x.binary<math::PowFOp>(p + -1) : x.unary<math::LogOp>();
+  return r.d * (i == 0 ? p : r.y()) * factor;
 }
 Term fusedMultiplyAdd(const Rule &r, unsigned i) {
   return i == 2 ? r.d : r.d * r.x(1 - i);

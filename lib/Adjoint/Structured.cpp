@@ -60,9 +60,9 @@ Value widened(OpBuilder &b, Location loc, Value value, Type element) {
   auto product = value.getDefiningOp<arith::MulFOp>();
   if (!product || value.getType() == element)
     return withElements(b, loc, value, element);
-  Value wide = arith::MulFOp::create(
-      b, loc, withElements(b, loc, product.getLhs(), element),
-      withElements(b, loc, product.getRhs(), element));
+  Value right = withElements(b, loc, product.getRhs(), element);
+  Value left = withElements(b, loc, product.getLhs(), element);
+  Value wide = arith::MulFOp::create(b, loc, left, right);
   if (product->use_empty())
     product.erase();
   return wide;

@@ -54,8 +54,9 @@ static Value number(ImplicitLocOpBuilder &b, Value like, double value) {
 /// and behind it silu is 0 but for 1e-32 of x.
 static Value boundedExpOfNegative(ImplicitLocOpBuilder &b, Value x) {
   double most = x.getType().isF64() ? 700 : 80;
-  Value exponent = arith::MinimumFOp::create(b, arith::NegFOp::create(b, x),
-                                             number(b, x, most));
+  Value bound = number(b, x, most);
+  Value exponent =
+      arith::MinimumFOp::create(b, arith::NegFOp::create(b, x), bound);
   return math::ExpOp::create(b, exponent);
 }
 

@@ -199,12 +199,12 @@ static Value collapseWeight(ImplicitLocOpBuilder &b, Value value) {
 Value ModelBuilder::mixer(Value u, const std::string &name,
                           const MixerConfig &config) {
   auto i64 = [&](int64_t value) { return b.getI64IntegerAttr(value); };
+  Value perHead = skip(weight(name + ".D"), config);
+  Value window = collapseWeight(b, weight(name + ".conv1d.weight"));
   return MambaMixerOp::create(
       b, u.getType(), u, weight(name + ".in_proj.weight"),
-      weight(name + ".in_proj.bias"),
-      collapseWeight(b, weight(name + ".conv1d.weight")),
-      weight(name + ".conv1d.bias"), weight(name + ".dt_bias"),
-      weight(name + ".A_log"), skip(weight(name + ".D"), config),
+      weight(name + ".in_proj.bias"), window, weight(name + ".conv1d.bias"),
+      weight(name + ".dt_bias"), weight(name + ".A_log"), perHead,
       weight(name + ".norm.weight"), weight(name + ".out_proj.weight"),
       weight(name + ".out_proj.bias"), documents(), i64(config.numHeads),
       i64(config.headDim), i64(config.numGroups), i64(config.stateSize),

@@ -75,8 +75,9 @@ public:
   /// `into` with `count` rows of `from`, its `first` and those behind it, added
   /// to its row `at` and those behind that.
   Value add(Value into, int64_t at, Value from, int64_t first, int64_t count) {
-    Value sum = arith::AddFOp::create(builder, loc, slice(into, at, count),
-                                      slice(from, first, count));
+    Value added = slice(from, first, count);
+    Value sum =
+        arith::AddFOp::create(builder, loc, slice(into, at, count), added);
     return putRows(builder, loc, sum, into, at);
   }
 
@@ -194,11 +195,12 @@ SmallVector<Value> Conv1dGradOp::place(OpBuilder &builder, MeshAttr mesh,
                       ? createHalo(builder, getLoc(), cut, getX(), getInitial(),
                                    {cut.rows, /*isReverse=*/false})
                       : parts.each(getInitial());
-  auto grad = Conv1dGradOp::create(
-      builder, getLoc(), x.getType(), getDweight().getType(),
-      getDbias().getType(), parts.ofEach(getDinitial().getType()), x,
-      getWeight(), parts.split(getDy()), getBias(), initial,
-      parts.split(getPlaces()), getSiluAttr());
+  Value places = parts.split(getPlaces());
+  auto grad = Conv1dGradOp::create(builder, getLoc(), x.getType(),
+                                   getDweight().getType(), getDbias().getType(),
+                                   parts.ofEach(getDinitial().getType()), x,
+                                   getWeight(), parts.split(getDy()), getBias(),
+                                   initial, places, getSiluAttr());
   Value dx = grad.getDx(), dinitial = grad.getDinitial();
   if (cut.rows > 0)
     dx = addFromBehind(builder, getLoc(), cut, dx, dinitial);

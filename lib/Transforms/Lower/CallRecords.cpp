@@ -83,8 +83,9 @@ public:
 
     builder.setInsertionPointToStart(done);
     Value descriptor = at(pair, places, {buffers});
-    LLVM::StoreOp::create(builder, loc, at(i64, descriptor, {length}),
-                          at(pointer, frame, {NextRecord}));
+    // In turn: compilers differ in which operand of a call they make first.
+    Value next = at(pointer, frame, {NextRecord});
+    LLVM::StoreOp::create(builder, loc, at(i64, descriptor, {length}), next);
     LLVM::ReturnOp::create(builder, loc, descriptor);
   }
 
@@ -103,8 +104,9 @@ private:
     Value number = LLVM::SelectOp::create(builder, loc, inFrame, slot, base);
     Value start = LLVM::LoadOp::create(builder, loc, pointer,
                                        at(pointer, from, {number}));
+    Value entryOfTable = at(pointer, table, {index});
     LLVM::StoreOp::create(builder, loc, at(builder.getI8Type(), start, {bytes}),
-                          at(pointer, table, {index}));
+                          entryOfTable);
     Value one = LLVM::ConstantOp::create(builder, loc, i64, 1);
     Value next = LLVM::AddOp::create(builder, loc, index, one);
     LLVM::BrOp::create(builder, loc, next, head);

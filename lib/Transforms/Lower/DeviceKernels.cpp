@@ -62,8 +62,8 @@ public:
     for (auto [dim, kind] : llvm::enumerate(kinds)) {
       if (linalg::isParallelIterator(kind))
         continue;
-      auto loop = scf::ForOp::create(builder, loc, constant(0),
-                                     constant(sizes[dim]), constant(1));
+      Value step = constant(1), end = constant(sizes[dim]);
+      auto loop = scf::ForOp::create(builder, loc, constant(0), end, step);
       builder.setInsertionPointToStart(loop.getBody());
       indices[dim] = loop.getInductionVar();
     }

@@ -52,8 +52,8 @@ struct ExtendFma : OpRewritePattern<math::FmaOp> {
     auto extended = [&](Value value) -> Value {
       return arith::ExtFOp::create(rewriter, loc, wide, value);
     };
-    Value sum = math::FmaOp::create(rewriter, loc, extended(op.getA()),
-                                    extended(op.getB()), extended(op.getC()),
+    Value c = extended(op.getC()), b = extended(op.getB());
+    Value sum = math::FmaOp::create(rewriter, loc, extended(op.getA()), b, c,
                                     op.getFastmath());
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), sum);
     return success();

@@ -74,10 +74,11 @@ private:
     for (size_t i = 0; i < section; ++i)
       offset += sections[i];
     Value bias = mixer.getInProjBias();
+    if (bias)
+      bias = rows(bias, offset, sections[section]);
     return createLinear(b, mixer.getU(),
                         rows(mixer.getInProj(), offset, sections[section]),
-                        bias ? rows(bias, offset, sections[section]) : Value(),
-                        Parallel::Columns);
+                        bias, Parallel::Columns);
   }
 
   Value convolve(Value x, int64_t offset, int64_t size) {
@@ -97,10 +98,11 @@ private:
     Value heads4 = splitHeads(b, x, heads, headDim);
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(heads4.getType()).getShape();
+    Value outOf = splitHeads(b, cState, groups, states);
+    Value into = splitHeads(b, bState, groups, states);
     auto ssd = SsdOp::create(
         b, heads4.getType(), tensor({shape[0], heads, headDim, states}), heads4,
-        dt, mixer.getALog(), splitHeads(b, bState, groups, states),
-        splitHeads(b, cState, groups, states), mixer.getD(), mixer.getDtBias(),
+        dt, mixer.getALog(), into, outOf, mixer.getD(), mixer.getDtBias(),
         /*initial=*/Value(), places, mixer.getChunkSizeAttr(),
         mixer.getDtMinAttr(), mixer.getDtMaxAttr(), mixer.getStrategyAttr(),
         ScanAlgorithmAttr());
