@@ -83,7 +83,6 @@ public:
 
     builder.setInsertionPointToStart(done);
     Value descriptor = at(pair, places, {buffers});
-    // In turn: compilers differ in which operand of a call they make first.
     Value next = at(pointer, frame, {NextRecord});
     LLVM::StoreOp::create(builder, loc, at(i64, descriptor, {length}), next);
     LLVM::ReturnOp::create(builder, loc, descriptor);
