@@ -25,11 +25,13 @@
 
 #ifdef __CUDACC__
 #define CP_DEVICE __device__ __forceinline__
+#define CP_OUTLINED __device__ __noinline__
 #define CP_UNROLL _Pragma("unroll")
 #define CP_NO_UNROLL _Pragma("unroll 1")
 #else
 #include "Executor.h"
 #define CP_DEVICE inline
+#define CP_OUTLINED inline
 #define CP_UNROLL
 #define CP_NO_UNROLL
 #endif

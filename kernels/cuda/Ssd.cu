@@ -8,7 +8,6 @@
 #include "CudaKernels.h"
 #include "SsdFold.h"
 #include "SsdLaunch.h"
-#include "SsdPlain.h"
 #include "SsdSteps.h"
 #include "SsdTiles.h"
 #include "SsdWalk.h"
@@ -97,18 +96,16 @@ private:
   }
   const char *formSteps(SsdWork<BFloat16> &work) {
     int64_t count = work.b * work.h * work.l;
-    int64_t marks = work.b * work.segments * work.h;
-    auto *steps = static_cast<float *>(memory.allocate(
-        size_t(2 * count) * sizeof(float) + size_t(marks) * sizeof(bool)));
+    auto *steps = static_cast<float *>(
+        memory.allocate(size_t(2 * count) * sizeof(float)));
     if (!steps)
       return outOfDeviceMemory();
     work.sums = steps;
     work.inputs = steps + count;
-    spoiled = reinterpret_cast<bool *>(steps + 2 * count);
     int64_t chunks = std::max<int64_t>(
         ceilDiv(std::min(work.segment, work.l), SsdSteps::chunk), 1);
     CP_RETURN_IF(start(
-        SsdSteps{work, int(chunks), steps, steps + count, spoiled},
+        SsdSteps{work, int(chunks), steps, steps + count},
         {ceilDiv(work.h, SsdSteps::heads), work.segments * chunks, work.b}));
     return work.decays ? start(SsdTileDecays{work},
                                {ceilDiv(work.h, 4), work.segments, work.b})
@@ -208,21 +205,15 @@ private:
     const int64_t *y = work.y.strides;
     kernel.fastY = reinterpret_cast<uintptr_t>(work.y.data) % 4 == 0 &&
                    y[3] == 1 && (y[0] | y[1] | y[2] | work.p) % 2 == 0;
-    kernel.spoiled = spoiled;
-    CP_RETURN_IF(start(
-        kernel, {work.g * kernel.blocksPerGroup,
-                 Outputs || !work.summarised ? work.segments : work.summarised,
-                 work.b}));
-    return Outputs ? start(SsdRepair<T, N / 32>{work, spoiled},
-                           {work.h, work.segments, work.b})
-                   : nullptr;
+    return start(kernel,
+                 {work.g * kernel.blocksPerGroup,
+                  Outputs || !work.summarised ? work.segments : work.summarised,
+                  work.b});
   }
 
   const char *op;
   void *stream;
   Workspace memory;
-  /// Where outputs of tiles are not finite.
-  bool *spoiled = nullptr;
 };
 
 } // namespace

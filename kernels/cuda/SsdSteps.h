@@ -31,8 +31,6 @@ struct SsdSteps {
   /// Blocks of a segment.
   int chunks;
   float *sums, *inputs;
-  /// [b, segments, h]: false, for SsdTiles.
-  bool *spoiled;
 
   CP_DEVICE void operator()() const {
     int64_t head = int64_t(blockX()) * heads + warp(), b = blockZ();
@@ -44,8 +42,6 @@ struct SsdSteps {
     int64_t stored = begin + blockY() % chunks * chunk;
     int64_t end = least(stored + chunk, least(begin + work.segment, work.l));
     bool isEarly = work.places.data && stored > begin;
-    if (blockY() % chunks == 0 && lane() == 0)
-      spoiled[(b * work.segments + blockY() / chunks) * work.h + head] = false;
     double before = 0;
     for (int64_t first = isEarly ? stored - early : stored; first < end;
          first += warpSize * each) {

@@ -17,15 +17,16 @@
 //   update   S = whole S + (to_end x)^T B
 //
 // In W x a masked weight of 0 meets tokens behind the output's own: where an
-// output is not finite, its segment is marked, and SsdRepair goes through it
-// token by token, so that what is not finite reaches no earlier token. Tiles
-// begin with documents.
+// output is not finite, the block goes through its segment again, token by
+// token, so that what is not finite reaches no earlier token. Tiles begin with
+// documents.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef CP_KERNELS_CUDA_SSDTILES_H
 #define CP_KERNELS_CUDA_SSDTILES_H
 
+#include "SsdRepair.h"
 #include "SsdTilesMemory.h"
 #include "SsdTilesProducts.h"
 
@@ -69,11 +70,27 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
       nextY += piece.count * work.y.strides[1];
     piece = next;
   }
-  if constexpr (Outputs)
-    if (!(check == 0))
-      kernel.spoiled[(b() * work.segments + segment()) * work.h +
-                     ownHead().head] = true;
   storeStates();
+  if constexpr (Outputs)
+    repair();
+}
+
+template <int N, int Heads, bool Outputs>
+CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::repair() const {
+  uint32_t spoiled = vote(!(check == 0));
+  if (lane() == 0)
+    sharedStore(&memory.spoiled[warp()], spoiled);
+  // Behind it all that the head's warps have stored is there too.
+  barrier();
+  spoiled = 0;
+  CP_UNROLL
+  for (int i = 0; i < 4; ++i)
+    spoiled |= sharedLoad(&memory.spoiled[own() * 4 + i]);
+  if (!spoiled)
+    return;
+  Head head = ownHead();
+  repairSegment<N / warpSize>(work, b(), segment(), head.head, head.channel,
+                              width);
 }
 
 } // namespace cp::kernels::cuda

@@ -36,6 +36,8 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
     Tile<Outputs ? tokens : 1, tokens> weights[Heads];
     /// D of each channel; zeros where there is none.
     float skips[Heads][width];
+    /// Of each warp, its lanes with outputs that are not finite.
+    uint32_t spoiled[4 * Heads];
   };
 
   SsdWork<BFloat16> work;
@@ -43,8 +45,6 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
   int slices, blocksPerGroup;
   /// Whether tiles can be filled 16 bytes at a time, and y stored in pairs.
   bool fastX, fastB, fastC, fastY;
-  /// [b, segments, h]: where an output is not finite.
-  bool *spoiled;
 
   /// How many of its blocks a multiprocessor takes.
   static int residents(int heads) { return heads == 1 ? 2 : 1; }
@@ -109,6 +109,7 @@ private:
                             const float (&y)[height][2][4]) const;
   CP_DEVICE void update(const Stage &stage, int count);
   CP_DEVICE void clearOutputs(const TilePiece &piece) const;
+  CP_DEVICE void repair() const;
 
   // Few of what follows is kept, since registers are.
 
