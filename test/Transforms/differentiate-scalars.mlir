@@ -1,7 +1,7 @@
 // RUN: %cp-opt %s --cp-differentiate=cotangents | FileCheck %s
 
-// What rules make of a cotangent: factors that take ops come first, so that a program is the same
-// whoever compiled cp-opt.
+// What rules make of a cotangent: factors that take ops come first, so that a
+// program is the same whoever compiled cp-opt.
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<4xf64> {cp.param = "x"}, %[[P:[a-z0-9]+]]: tensor<4xf64> {cp.param = "p"}, %[[D:[a-z0-9]+]]: tensor<4xf64>
