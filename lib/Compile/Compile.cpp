@@ -366,13 +366,16 @@ compileSteps(ModuleOp original, const CompileOptions &options) {
   auto lowered = lowerPrograms(original, options);
   if (!lowered)
     return lowered.takeError();
+  llvm::CodeGenOptLevel level = options.optimize
+                                    ? llvm::CodeGenOptLevel::Aggressive
+                                    : llvm::CodeGenOptLevel::None;
   std::vector<std::unique_ptr<Program>> programs;
   for (LoweredProgram &part : *lowered) {
     if (llvm::Error error = refuseTerms(part.local))
       return error;
     CompiledEntry compiled;
     if (llvm::Error error = compileToMachineCode(*part.local.module, part.name,
-                                                 options.operations)
+                                                 level, options.operations)
                                 .moveInto(compiled))
       return error;
     Signature &signature = part.local.signature;

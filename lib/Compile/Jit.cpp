@@ -51,6 +51,7 @@ makeJit(const orc::JITTargetMachineBuilder &builder,
 
 Expected<CompiledEntry>
 compileToMachineCode(mlir::ModuleOp module, StringRef entry,
+                     CodeGenOptLevel level,
                      ArrayRef<RuntimeOperation> operations) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
@@ -66,8 +67,7 @@ compileToMachineCode(mlir::ModuleOp module, StringRef entry,
   if (!jit)
     return jit.takeError();
   std::unique_ptr<Module> kernels = splitKernels(*main, entry);
-  if (Error error =
-          addCode(**jit, *builder, CodeGenOptLevel::Aggressive, *kernels))
+  if (Error error = addCode(**jit, *builder, level, *kernels))
     return error;
   // The entry is a list of calls: optimising it gains nothing, and takes time
   // that grows faster than its length.

@@ -23,9 +23,10 @@ struct CompiledEntry {
 
 /// Compiles a module of the LLVM dialect; its calls of the runtime go to the
 /// one in this process. The entry function is a list of calls and is not
-/// optimised; kernels are, in full. `operations` may be called too.
+/// optimised; kernels are at `level`. `operations` may be called too.
 llvm::Expected<CompiledEntry>
 compileToMachineCode(mlir::ModuleOp module, llvm::StringRef entry,
+                     llvm::CodeGenOptLevel level,
                      llvm::ArrayRef<RuntimeOperation> operations);
 
 /// The functions that compiled code calls: the runtime's and `operations`.

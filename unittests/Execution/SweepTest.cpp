@@ -115,6 +115,15 @@ TEST_P(SweepTest, TwoRunsAndRepeatsGiveTheSameBits) {
   }
 }
 
+TEST_P(SweepTest, LoopsGiveTheSameBitsWhetherOptimisedOrNot) {
+  std::vector<HostTensor> inputs =
+      drawInputs(whole->arguments(), config, Decay::Slow, seed);
+  std::unique_ptr<Program> plain = compileQuickly(*module);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(runOrFail(*plain, inputs, CPRT_KERNELS_FAST).outputs[0].bytes,
+            runOrFail(*whole, inputs, CPRT_KERNELS_FAST).outputs[0].bytes);
+}
+
 /// They add in the same order.
 TEST_P(SweepTest, ChainAndGatherGiveTheSameBits) {
   std::vector<HostTensor> inputs =

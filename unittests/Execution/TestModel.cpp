@@ -280,6 +280,12 @@ std::unique_ptr<Program> compile(ModuleOp module,
   return compileWith(module, compileOptions(sharding));
 }
 
+std::unique_ptr<Program> compileQuickly(ModuleOp module,
+                                        CompileOptions options) {
+  options.optimize = false;
+  return compileWith(module, options);
+}
+
 RunResult runOrFail(Program &program, llvm::ArrayRef<HostTensor> inputs,
                     cprt_kernel_set kernels) {
   RunOptions options;

@@ -77,6 +77,9 @@ std::unique_ptr<Program> compileWith(mlir::ModuleOp module,
                                      const CompileOptions &options);
 std::unique_ptr<Program> compile(mlir::ModuleOp module,
                                  const TestSharding &sharding);
+/// For one that runs a few times: its loops are not optimised.
+std::unique_ptr<Program> compileQuickly(mlir::ModuleOp module,
+                                        CompileOptions options = {});
 
 /// The result, or an empty one after a test failure.
 RunResult runOrFail(Program &program, llvm::ArrayRef<HostTensor> inputs,

@@ -53,7 +53,7 @@ std::vector<Distances> distancesFromF64(const RandomModel &model,
     ADD_FAILURE() << text;
     return std::vector<Distances>(result.outputs.size());
   }
-  std::unique_ptr<Program> wide = compile(*module, TestSharding());
+  std::unique_ptr<Program> wide = compileQuickly(*module);
   RunResult exact = runOrFail(*wide, widened(inputs), CPRT_KERNELS_REFERENCE);
   std::vector<Distances> distances(result.outputs.size());
   for (cprt_kernel_set kernels : {CPRT_KERNELS_REFERENCE, CPRT_KERNELS_FAST}) {
@@ -140,10 +140,10 @@ protected:
     OwningOpRef<ModuleOp> module = parse(model.text),
                           alone = parse(wholeText(model));
     ASSERT_TRUE(module && alone) << model.text;
-    std::unique_ptr<Program> whole = compile(*alone, TestSharding());
+    std::unique_ptr<Program> whole = compileQuickly(*alone);
     CompileOptions options;
     options.sharding = sharding.value;
-    std::unique_ptr<Program> cut = compileWith(*module, options);
+    std::unique_ptr<Program> cut = compileQuickly(*module, options);
     ASSERT_TRUE(whole && cut) << model.text;
     std::vector<HostTensor> inputs =
         drawInputs(whole->arguments(), model.decay, seed);
@@ -204,7 +204,7 @@ protected:
     ASSERT_TRUE(prepared);
     CompileOptions options;
     options.sharding = sharding;
-    std::unique_ptr<Program> program = compileWith(*prepared, options);
+    std::unique_ptr<Program> program = compileQuickly(*prepared, options);
     ASSERT_TRUE(program);
     std::vector<HostTensor> padded(inputs.begin(), inputs.end());
     int64_t longer = 0;
@@ -244,9 +244,9 @@ protected:
     ASSERT_TRUE(whole && local && alone) << model.text;
     CompileOptions options;
     options.sharding = sharding;
-    std::unique_ptr<Program> one = compile(*alone, TestSharding()),
-                             first = compileWith(*whole, options),
-                             second = compile(*local, TestSharding());
+    std::unique_ptr<Program> one = compileQuickly(*alone),
+                             first = compileQuickly(*whole, options),
+                             second = compileQuickly(*local);
     ASSERT_TRUE(one && first && second) << model.text;
     std::vector<HostTensor> inputs =
         drawInputs(one->arguments(), model.decay, seed);

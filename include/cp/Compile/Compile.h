@@ -66,6 +66,10 @@ struct CompileOptions {
   /// layer ahead, where ranks send messages, for the memory of a layer's
   /// (cp-overlap-exchanges).
   bool overlap = false;
+  /// LLVM optimises the token-wise loops of a program for this process. For one
+  /// that runs a few times on little that takes longer than it saves; the
+  /// results have the same bits.
+  bool optimize = true;
   /// For ranks with a device as well: token-wise loops are code for cards too
   /// (RunOptions::device).
   bool device = false;
