@@ -9,9 +9,10 @@
 #                            it under address and undefined sanitizers (Clang's, the
 #                            kernels under GCC's), with every cp-opt run also
 #                            checking its round trip, what cp-opt prints if another
-#                            compiler built it, all of the runtime and the kernels
-#                            under the thread sanitizer, 10 000 drawn shardings, and
-#                            the fuzz targets for a minute each
+#                            compiler built it, the runtime and the kernels (but for
+#                            how exact gradients are) under the thread sanitizer,
+#                            10 000 drawn shardings, and the fuzz targets for a
+#                            minute each
 #   scripts/test.sh --torch  the Python package, with torch (scripts/torch.sh)
 #   scripts/test.sh --fuzz=SECONDS  each fuzz target for so long, nothing else
 #   scripts/test.sh --delays=SEEDS  exchanges over what stands in for NCCL, between
@@ -188,7 +189,7 @@ everyday)
   stage "tests of the release build" run_suite release -E "$left"
   ;;
 *)
-  sed -n '2,18p' "$0" >&2
+  sed -n '2,19p' "$0" >&2
   exit 2
   ;;
 esac

@@ -69,3 +69,11 @@ func.func @dropout(%w: tensor<4xf32> {cp.name = "w"})
     attributes {cp.dropout = ["attention_dropout = 0.1"]} {
   return %w : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{add_update_c5: parameter 'w' must be in f64, f32 or bf16, but is in 'f16'; keep it in f32, and round where it is used}}
+func.func @half(%w: tensor<4xf16> {cp.name = "w"}, %g: tensor<4xf32>)
+    -> (tensor<4xf32> {cp.gradient = "w"}) {
+  return %g : tensor<4xf32>
+}

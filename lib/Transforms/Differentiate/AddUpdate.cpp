@@ -113,6 +113,11 @@ private:
                << i << " is the gradient of '" << name.getValue() << "', a "
                << param.getType() << ", but is " << function.getResultTypes()[i]
                << "; give it these sizes, in f32 or better";
+      Type element = type.getElementType();
+      if (!element.isF64() && !element.isF32() && !element.isBF16())
+        return function.emitOpError("add_update_c5: parameter '")
+               << name.getValue() << "' must be in f64, f32 or bf16, but is in "
+               << element << "; keep it in f32, and round where it is used";
       for (StringRef kind : {"exp_avg.", "exp_avg_sq.", "master."})
         if (BlockArgument taken = arguments.find(
                 StringAttr::get(&getContext(), kind + name.getValue())))
