@@ -5,21 +5,46 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attention.h"
+#include "AttentionTiles.h"
 #include "CudaKernels.h"
+#include "Vectors.h"
 
 namespace cp::kernels::cuda {
+
+namespace {
+
+template <int D>
+const char *runTiles(const AttentionWork<BFloat16> &work, Workspace &workspace,
+                     void *stream) {
+  const AttentionArgs<BFloat16> &args = work.args;
+  AttentionTiles<D> kernel = {};
+  kernel.work = work;
+  kernel.queryTiles = int(ceilDiv(args.l, AttentionTiles<D>::queries));
+  kernel.fastQ = isVectorised(args.q, args.d);
+  kernel.fastK = isVectorised(args.k, args.d);
+  kernel.fastV = isVectorised(args.v, args.dv);
+  const int64_t *o = args.o.strides;
+  kernel.fastO = reinterpret_cast<uintptr_t>(args.o.data) % 4 == 0 &&
+                 o[3] == 1 && (o[0] | o[1] | o[2] | args.dv) % 2 == 0;
+  if (const char *message =
+          formKeyTiles("attention", work.keys, args.s, args.mask.causal,
+                       kernel.tiles, workspace, stream))
+    return message;
+  return launch("attention", kernel, {kernel.queryTiles, args.hq, args.b},
+                stream);
+}
+
+} // namespace
 
 template <typename T> const char *attention(const Call &call, void *stream) {
   AttentionWork<T> work;
   AttentionArgs<T> &args = work.args;
   if (const char *message = decode(onDevice(call), args))
     return message;
-  using Kernel = AttentionPlain<T>;
-  if (args.d > Kernel::mostChannels || args.dv > Kernel::mostChannels)
+  if (args.d > mostAttentionChannels || args.dv > mostAttentionChannels)
     return fail("attention: expected heads of at most %d channels on a card, "
                 "got %lld and %lld",
-                Kernel::mostChannels, (long long)args.d, (long long)args.dv);
+                mostAttentionChannels, (long long)args.d, (long long)args.dv);
   Workspace workspace(stream);
   int64_t *queries = nullptr, *keys = nullptr;
   if (const char *message = positionsOf("attention", args.qRuns, args.l,
@@ -30,6 +55,12 @@ template <typename T> const char *attention(const Call &call, void *stream) {
     return message;
   work.queries = queries;
   work.keys = keys;
+  if constexpr (std::is_same_v<T, BFloat16>)
+    if (args.d <= 128 && args.dv <= 128 && isNarrow(args.kRuns))
+      return args.d <= 64 && args.dv <= 64
+                 ? runTiles<64>(work, workspace, stream)
+                 : runTiles<128>(work, workspace, stream);
+  using Kernel = AttentionPlain<T>;
   return launch("attention", Kernel{work},
                 {ceilDiv(args.l, Kernel::warps), args.hq, args.b}, stream);
 }

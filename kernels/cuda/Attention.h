@@ -18,89 +18,86 @@ template <typename T> struct AttentionWork {
   const int64_t *queries, *keys;
 };
 
-/// Any sizes and strides, a warp for each query of a head: each lane takes a
-/// key of 32, and then channels of the values.
-template <typename T> struct AttentionPlain {
-  static constexpr int threads = 128, blocks = 1, warps = threads / warpSize;
-  /// Channels of a query, and of a value for each lane.
-  static constexpr int mostChannels = 256, perLane = mostChannels / warpSize;
+/// Of a query, and of a value.
+constexpr int mostAttentionChannels = 256;
+
+/// A query of a head, by a warp: each lane takes a key of 32, and then channels
+/// of the values. Any sizes and strides; a value that is not seen is not read.
+template <typename T> class AttentionRow {
+public:
   using Acc = AccumulatorOf<T>;
-  struct Shared {
-    Acc query[warps][mostChannels], weights[warps][warpSize];
+  /// A warp's shared memory.
+  template <int Channels> struct Scratch {
+    Acc query[Channels], weights[warpSize];
   };
 
-  AttentionWork<T> work;
+  template <int Channels>
+  CP_DEVICE AttentionRow(const AttentionWork<T> &work, int64_t b, int64_t h,
+                         int64_t row, Scratch<Channels> &scratch)
+      : work(work), args(work.args), b(b), h(h), row(row),
+        g(h / (args.hq / args.hkv)), query(scratch.query),
+        weights(scratch.weights) {}
 
-  CP_DEVICE void operator()() const {
-    const AttentionArgs<T> &args = work.args;
-    int64_t row = int64_t(blockX()) * warps + warp();
-    int64_t h = blockY(), b = blockZ();
-    if (row >= args.l)
-      return;
-    int64_t g = h / (args.hq / args.hkv);
-    Acc *query = shared<Shared>().query[warp()];
+  CP_DEVICE void attend() {
     for (int64_t i = lane(); i < args.d; i += warpSize)
       sharedStore(&query[i],
                   Acc(widened(*at(args.q, b, row, h, i)) * Acc(args.scale)));
     warpBarrier();
     int64_t last = work.queries[row];
     int64_t first = firstSeen(args.mask, args.places, b, row, last);
-    Acc top = -Acc(__builtin_huge_val()), sum = 0, result[perLane] = {};
     for (int64_t begin = 0; begin < args.s; begin += warpSize) {
       int64_t key = begin + lane();
       bool sees = key < args.s;
       if (sees && args.mask.causal)
         sees = work.keys[key] >= first && work.keys[key] <= last;
-      if (vote(sees) == 0)
-        continue;
-      Acc score = -Acc(__builtin_huge_val());
-      if (sees)
-        score = product(query, b, key, g);
-      Acc newTop = score;
-      for (int mask = warpSize / 2; mask; mask /= 2) {
-        Acc other = shuffleXor(newTop, mask);
-        newTop = other > newTop ? other : newTop;
-      }
-      newTop = top > newTop ? top : newTop;
-      Acc kept = exponential(top - newTop);
-      Acc weight = sees ? exponential(score - newTop) : Acc(0);
-      sum = sum * kept + warpSum(weight);
-      top = newTop;
-      CP_UNROLL
-      for (int i = 0; i < perLane; ++i)
-        result[i] *= kept;
-      Acc *weights = shared<Shared>().weights[warp()];
-      sharedStore(&weights[lane()], weight);
-      warpBarrier();
-      for (int from = 0; from < warpSize; ++from) {
-        Acc of = sharedLoad(&weights[from]);
-        // What is not seen is not read: it may be NaN.
-        if (of == Acc(0))
-          continue;
-        CP_UNROLL
-        for (int i = 0; i < perLane; ++i)
-          if (int64_t channel = lane() + i * warpSize; channel < args.dv)
-            result[i] +=
-                of * Acc(widened(*at(args.v, b, begin + from, g, channel)));
-      }
-      warpBarrier();
+      if (vote(sees) != 0)
+        addKeys(begin, sees);
     }
-    store(b, h, row, top, sum, result);
+    store();
   }
 
 private:
-  CP_DEVICE Acc product(const Acc *query, int64_t b, int64_t key,
-                        int64_t g) const {
+  static constexpr int perLane = mostAttentionChannels / warpSize;
+
+  CP_DEVICE void addKeys(int64_t begin, bool sees) {
+    Acc score = sees ? product(begin + lane()) : -Acc(__builtin_huge_val());
+    Acc newTop = score;
+    for (int mask = warpSize / 2; mask; mask /= 2) {
+      Acc other = shuffleXor(newTop, mask);
+      newTop = other > newTop ? other : newTop;
+    }
+    newTop = top > newTop ? top : newTop;
+    Acc kept = exponential(top - newTop);
+    Acc weight = sees ? exponential(score - newTop) : Acc(0);
+    sum = sum * kept + warpSum(weight);
+    top = newTop;
+    CP_UNROLL
+    for (int i = 0; i < perLane; ++i)
+      result[i] *= kept;
+    sharedStore(&weights[lane()], weight);
+    warpBarrier();
+    for (int from = 0; from < warpSize; ++from) {
+      Acc of = sharedLoad(&weights[from]);
+      // What is not seen is not read: it may be NaN.
+      if (of == Acc(0))
+        continue;
+      CP_UNROLL
+      for (int i = 0; i < perLane; ++i)
+        if (int64_t channel = lane() + i * warpSize; channel < args.dv)
+          result[i] +=
+              of * Acc(widened(*at(args.v, b, begin + from, g, channel)));
+    }
+    warpBarrier();
+  }
+
+  CP_DEVICE Acc product(int64_t key) const {
     Acc sum = 0;
-    for (int64_t i = 0; i < work.args.d; ++i)
-      sum +=
-          sharedLoad(&query[i]) * Acc(widened(*at(work.args.k, b, key, g, i)));
+    for (int64_t i = 0; i < args.d; ++i)
+      sum += sharedLoad(&query[i]) * Acc(widened(*at(args.k, b, key, g, i)));
     return sum;
   }
 
-  CP_DEVICE void store(int64_t b, int64_t h, int64_t row, Acc top, Acc sum,
-                       const Acc (&result)[perLane]) const {
-    const AttentionArgs<T> &args = work.args;
+  CP_DEVICE void store() const {
     Acc factor = sum == Acc(0) ? Acc(0) : Acc(1) / sum;
     CP_UNROLL
     for (int i = 0; i < perLane; ++i) {
@@ -115,6 +112,31 @@ private:
     if (lane() == 0)
       *at(args.lse, b, h, row) =
           sum == Acc(0) ? -Acc(__builtin_huge_val()) : top + logarithm(sum);
+  }
+
+  const AttentionWork<T> &work;
+  const AttentionArgs<T> &args;
+  int64_t b, h, row, g;
+  Acc *query, *weights;
+  Acc top = -Acc(__builtin_huge_val()), sum = 0, result[perLane] = {};
+};
+
+/// A warp for each query of a head.
+template <typename T> struct AttentionPlain {
+  static constexpr int threads = 128, blocks = 1, warps = threads / warpSize;
+  struct Shared {
+    typename AttentionRow<T>::template Scratch<mostAttentionChannels>
+        scratch[warps];
+  };
+
+  AttentionWork<T> work;
+
+  CP_DEVICE void operator()() const {
+    int64_t row = int64_t(blockX()) * warps + warp();
+    if (row < work.args.l)
+      AttentionRow<T>(work, blockZ(), blockY(), row,
+                      shared<Shared>().scratch[warp()])
+          .attend();
   }
 };
 

@@ -27,18 +27,23 @@
 #define CP_DEVICE __device__ __forceinline__
 #define CP_OUTLINED __device__ __noinline__
 #define CP_UNROLL _Pragma("unroll")
+#define CP_UNROLL_TWICE _Pragma("unroll 2")
 #define CP_NO_UNROLL _Pragma("unroll 1")
 #else
 #include "Executor.h"
 #define CP_DEVICE inline
 #define CP_OUTLINED inline
 #define CP_UNROLL
+#define CP_UNROLL_TWICE
 #define CP_NO_UNROLL
 #endif
 
 namespace cp::kernels::cuda {
 
 constexpr int warpSize = 32;
+
+constexpr float infinity = __builtin_inff();
+constexpr double log2e = 1.4426950408889634;
 
 #ifdef __CUDACC__
 CP_DEVICE int thread() { return int(threadIdx.x); }

@@ -189,8 +189,8 @@ private:
     }
   }
   template <int N, int Heads> const char *runTilesOf(const SsdWork<T> &work) {
-    return work.y.data ? runTilesOf<N, Heads, true>(work)
-                       : runTilesOf<N, Heads, false>(work);
+    return work.after.data ? runTilesOf<N, Heads, false>(work)
+                           : runTilesOf<N, Heads, true>(work);
   }
   template <int N, int Heads, bool Outputs>
   const char *runTilesOf(const SsdWork<T> &work) {

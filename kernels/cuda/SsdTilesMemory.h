@@ -137,7 +137,7 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::clearStates() {
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::loadStates() {
   clearStates();
-  if (!work.before)
+  if (!Outputs || !work.before)
     return;
   Head head = ownHead();
   const float *from =
@@ -169,9 +169,11 @@ SsdTilesThread<N, Heads, Outputs>::storeStates(T *to, int64_t row,
 template <int N, int Heads, bool Outputs>
 CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::storeStates() const {
   Head head = ownHead();
-  if (work.after.data)
+  if constexpr (!Outputs) {
     storeStates(at(work.after, b(), segment(), head.head, head.channel),
                 work.after.strides[3], work.after.strides[4]);
+    return;
+  }
   if (segment() + 1 != work.segments)
     return;
   if (work.finalState.data)

@@ -59,8 +59,6 @@ struct TilePiece {
   bool starts, hasTokens;
 };
 
-constexpr float infinity = __builtin_inff();
-
 /// Where a row of blocks of 16 x 16 on and below the diagonal is, of ten.
 CP_DEVICE int rowOfBlock(int i) {
   return i < 4 ? 3 : i < 7 ? 2 : i < 9 ? 1 : 0;

@@ -51,8 +51,6 @@ template <typename T> struct SsdWork : SsdSizes {
   View<Acc, 3> formed;
 };
 
-constexpr double log2e = 1.4426950408889634;
-
 /// Tokens of a tile; tiles of a segment begin with it and with each sequence.
 constexpr int tileTokens = 64;
 

@@ -72,6 +72,48 @@ TEST(TrafficTest, RmsNorm) {
   expectLittleMore<float>(OnHost<cuda::rmsNorm<float>>::run, call);
 }
 
+/// 128 queries a block, which go through the tiles of keys that one of them
+/// may see: of a window, and of one rank's two parts of a zigzag order.
+TEST(TrafficTest, AttentionTakesTheKeysThatAreSeen) {
+  const int64_t d = 64, tile = 64;
+  struct Case {
+    const char *name;
+    int64_t queries, keys, window;
+    std::vector<int64_t> qRuns;
+    /// Of all blocks.
+    int64_t tiles;
+  };
+  const Case cases[] = {
+      {"causal",
+       1024,
+       1024,
+       0,
+       {0, 1024, 1},
+       2 + 4 + 6 + 8 + 10 + 12 + 14 + 16},
+      {"window", 1024, 1024, 64, {0, 1024, 1}, 2 + 7 * 3},
+      {"zigzag", 256, 1024, 0, {128, 128, 1, 768, 128, 1}, 4 + 14},
+  };
+  for (const Case &each : cases) {
+    SCOPED_TRACE(each.name);
+    std::vector<int64_t> attrs = {1, bitsOf(0.1), each.window,
+                                  int64_t(each.qRuns.size())};
+    attrs.insert(attrs.end(), each.qRuns.begin(), each.qRuns.end());
+    attrs.insert(attrs.end(), {3, 0, each.keys, 1});
+    const OpCall call = {
+        "attention",
+        {{1, each.queries, 1, d}, {1, each.keys, 1, d}, {1, each.keys, 1, d}},
+        {{1, each.queries, 1, d}, {1, 1, each.queries}},
+        attrs,
+        SIZE_MAX,
+        1};
+    Ratios ratios =
+        ratiosOf<BFloat16>(OnHost<cuda::attention<BFloat16>>::run, call);
+    double taken = double((each.queries + 2 * tile * each.tiles) * d);
+    EXPECT_DOUBLE_EQ(ratios.tensors,
+                     taken / double((each.queries + 2 * each.keys) * d));
+  }
+}
+
 /// A block has one head, so B and C are taken once for each of a group's heads:
 /// here more than four times the least, which a card's second cache must make
 /// up for.

@@ -28,8 +28,8 @@ struct Implementation {
   const char *name;
   const KernelEntry *entries;
   size_t count;
-  /// Whether the scan's products round what is not bf16 yet to bf16: states,
-  /// weights and decayed inputs.
+  /// Whether products in bf16 round what is not bf16 yet: of scans states,
+  /// weights and decayed inputs, of attention weights.
   bool roundsFactors = false;
   /// Whether an executor runs them, for which tests draw fewer cases.
   bool isExecuted = false;
