@@ -161,6 +161,135 @@ TEST(AttentionTilesTest, OneValueThatIsNotFinite) {
   }
 }
 
+/// The cotangents of a problem, by a kernel, of q, k and v, and of what forward
+/// gave rounded to bf16.
+template <typename T> struct Cotangents {
+  using Acc = AccumulatorOf<T>;
+  Tensor<T> dq;
+  Tensor<Acc> dk, dv;
+  std::string message;
+
+  Cotangents(Problem &problem, KernelFn kernel, uint64_t seed) {
+    Random random(seed);
+    auto like = [&](auto &other) {
+      Tensor<T> tensor(other.sizes, Lay::Dense, random);
+      for (int64_t i = 0; i < other.count(); ++i)
+        tensor[i] = T(float(other[i]));
+      return tensor;
+    };
+    Tensor<T> q = like(problem.q), k = like(problem.k), v = like(problem.v),
+              out = like(problem.o);
+    Tensor<Acc> lse(problem.lse.sizes, Lay::Dense, random);
+    for (int64_t i = 0; i < lse.count(); ++i)
+      lse[i] = problem.lse[i];
+    Tensor<BFloat16> drawn(problem.o.sizes, Lay::Dense, random);
+    drawn.fill(random, -1, 1);
+    Tensor<T> dout = like(drawn);
+    Tensor<int64_t> positions({problem.queries.size()}, Lay::Dense, random);
+    for (int64_t i = 0; i < positions.count(); ++i)
+      positions[i] = problem.queries.positions[size_t(i)];
+    dq = Tensor<T>(q.sizes, Lay::Dense, random);
+    dk = Tensor<Acc>(k.sizes, Lay::Dense, random);
+    dv = Tensor<Acc>(v.sizes, Lay::Dense, random);
+    message =
+        run(kernel,
+            {q.buffer(), k.buffer(), v.buffer(), out.buffer(), lse.buffer(),
+             dout.buffer(), absent,
+             problem.documents.empty() ? absent : problem.places.buffer(),
+             problem.mask.causal ? positions.buffer() : absent},
+            {dq.buffer(), dk.buffer(), dv.buffer()},
+            {problem.mask.causal, bitsOf(problem.scale), problem.mask.window});
+  }
+};
+
+template <typename A, typename B> double distance(Tensor<A> &a, Tensor<B> &b) {
+  double error = 0, norm = 0;
+  for (int64_t i = 0; i < a.count(); ++i) {
+    error += std::pow(double(a[i]) - double(b[i]), 2);
+    norm += double(b[i]) * double(b[i]);
+  }
+  return norm ? std::sqrt(error / norm) : error;
+}
+
+/// Beside the plain kernel in f64 on the same numbers.
+TEST(AttentionTilesTest, CotangentsOfModelShapes) {
+  AttentionShape shapes[] = {
+      {1, 1, 2, 128, 128, whole(200), whole(200), {}, 0.1},
+      {2, 2, 2, 64, 64, whole(128), whole(256), {}, 0.125},
+      {1, 1, 1, 80, 80, whole(190), whole(190), {true, 70}, 0.11},
+      {1, 1, 3, 96, 40, whole(70), whole(333), {false, 0}, 0.1},
+      zigzag(1, 1, 64),
+  };
+  for (const AttentionShape &shape : shapes)
+    for (bool hasDocuments : {false, true}) {
+      if (hasDocuments && !shape.mask.causal)
+        continue;
+      SCOPED_TRACE(testing::Message()
+                   << shape.queries.size() << " queries, " << shape.d
+                   << " channels, " << hasDocuments);
+      Random random(9);
+      Problem problem(shape, random);
+      if (hasDocuments)
+        problem.drawDocuments(random);
+      ASSERT_EQ(problem.run(onCard()), "");
+      Cotangents<BFloat16> got(
+          problem, implementations().back().find("attention_grad", DType::BF16),
+          10);
+      Cotangents<double> plain(
+          problem, plainImplementation().find("attention_grad", DType::F64),
+          10);
+      ASSERT_EQ(got.message + plain.message, "");
+      EXPECT_LE(distance(got.dq, plain.dq), 1.0 / 256);
+      EXPECT_LE(distance(got.dk, plain.dk), 1.0 / 256);
+      EXPECT_LE(distance(got.dv, plain.dv), 1.0 / 256);
+      EXPECT_GT(distance(got.dv, plain.dv), 0);
+    }
+}
+
+/// A number of one key, and of one query, that is none: cotangents of what
+/// has nothing to do with them have the same bits.
+TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
+  KernelFn kernel =
+      implementations().back().find("attention_grad", DType::BF16);
+  Random random(11);
+  Problem problem(zigzag(1, 1, 64), random);
+  problem.drawDocuments(random);
+  ASSERT_EQ(problem.run(onCard()), "");
+  constexpr int64_t badKey = 160, badQuery = 20, channel = 9;
+  Cotangents<BFloat16> clean(problem, kernel, 12);
+  for (bool isKey : {false, true}) {
+    SCOPED_TRACE(isKey);
+    Problem bad = problem;
+    (isKey ? bad.k(0, badKey, 0, channel) : bad.q(0, badQuery, 0, channel)) =
+        BFloat16(NAN);
+    Cotangents<BFloat16> got(bad, kernel, 12);
+    ASSERT_EQ(clean.message + got.message, "");
+    int64_t spoilt = 0;
+    auto expectSame = [&](auto &tensor, auto &expected, int64_t row,
+                          bool isSpoilt) {
+      bool isFinite = true;
+      for (int64_t c = 0; c < 64; ++c) {
+        isFinite &= std::isfinite(double(tensor(0, row, 0, c)));
+        if (!isSpoilt)
+          EXPECT_EQ(double(tensor(0, row, 0, c)),
+                    double(expected(0, row, 0, c)))
+              << row << ' ' << c;
+      }
+      EXPECT_EQ(isFinite, !isSpoilt) << row;
+      spoilt += isSpoilt;
+    };
+    for (int64_t query = 0; query < bad.queries.size(); ++query)
+      expectSame(got.dq, clean.dq, query,
+                 isKey ? bad.isSeen(0, query, badKey) : query == badQuery);
+    for (int64_t key = 0; key < bad.keys.size(); ++key) {
+      bool isSpoilt = isKey ? key == badKey : bad.isSeen(0, badQuery, key);
+      expectSame(got.dk, clean.dk, key, isSpoilt);
+      expectSame(got.dv, clean.dv, key, isSpoilt);
+    }
+    EXPECT_GT(spoilt, 2);
+  }
+}
+
 /// Further on than tiles count, and as far as they do.
 TEST(AttentionTilesTest, PositionsFarAway) {
   for (int64_t first : {int64_t(0x7fffffff) - 202, int64_t(3) << 31}) {

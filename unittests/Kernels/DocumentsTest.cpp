@@ -434,7 +434,7 @@ TYPED_TEST(DocumentsTest, AttentionIsThatOfEachAlone) {
                   {ownQ.buffer(), ownK.buffer(), ownV.buffer()},
                   {result.buffer(), ownLse.buffer()}, attrs),
               "");
-          expectNear(got, result);
+          expectNear(got, result, each.roundsFactors);
         }
         for (int64_t t = batch[i].tokens; t < l; ++t)
           for (int64_t h = 0; h < hq; ++h) {
