@@ -235,6 +235,73 @@ void scan(Bench &bench, const Model &model, int64_t l) {
             {y.buffer(), whole.buffer()}, {model.chunk});
 }
 
+void scanGradient(Bench &bench, const Model &model, int64_t l) {
+  const std::string row = std::string("ssd_grad-") + model.name;
+  if (!bench.wants(row))
+    return;
+  const DType type = DType::BF16, sums = DType::F32;
+  DeviceTensor x(type, {1, l, model.h, model.p}, -1, 1),
+      dt(type, {1, l, model.h}, -4, 0), aLog(type, {model.h}, 0, 2.7),
+      B(type, {1, l, model.g, model.n}, -1, 1),
+      C(type, {1, l, model.g, model.n}, -1, 1), D(type, {model.h}, -1, 1),
+      bias(type, {model.h}, -1, 1), dy(type, {1, l, model.h, model.p}, -1, 1),
+      state(sums, {1, model.h, model.p, model.n}, -1, 1);
+  DeviceTensor dx(type, {1, l, model.h, model.p}, 0, 0),
+      ddt(type, {1, l, model.h}, 0, 0), dALog(sums, {model.h}, 0, 0),
+      dB(type, {1, l, model.g, model.n}, 0, 0),
+      dC(type, {1, l, model.g, model.n}, 0, 0),
+      dD(sums, {model.h, model.p}, 0, 0), dBias(sums, {model.h}, 0, 0),
+      dInitial(sums, {1, model.h, model.p, model.n}, 0, 0);
+  bench.run(row, "ssd_grad", l,
+            3 * x.totalBytes() + 4 * B.totalBytes() + 2 * dt.totalBytes(),
+            {x.buffer(), dt.buffer(), aLog.buffer(), B.buffer(), C.buffer(),
+             dy.buffer(), D.buffer(), bias.buffer(), state.buffer(),
+             state.buffer()},
+            {dx.buffer(), ddt.buffer(), dALog.buffer(), dB.buffer(),
+             dC.buffer(), dD.buffer(), dBias.buffer(), dInitial.buffer()},
+            {model.chunk, bitsOf(INFINITY), bitsOf(0)});
+}
+
+struct Heads {
+  const char *name;
+  int64_t q, kv, d;
+};
+const Heads heads[] = {{"h32-kv8-d128", 32, 8, 128},
+                       {"h16-kv16-d64", 16, 16, 64}};
+
+/// Causal, forward and back; and a rank's part of a zigzag order over eight,
+/// which has an eighth of the queries and of the pairs.
+void attention(Bench &bench, const Heads &of, int64_t l) {
+  const std::string row = std::string("attention-") + of.name;
+  const std::string back = std::string("attention_grad-") + of.name;
+  if (!bench.wants(row) && !bench.wants(back))
+    return;
+  const DType type = DType::BF16, sums = DType::F32;
+  DeviceTensor q(type, {1, l, of.q, of.d}, -1, 1),
+      k(type, {1, l, of.kv, of.d}, -1, 1), v(type, {1, l, of.kv, of.d}, -1, 1),
+      o(type, {1, l, of.q, of.d}, -1, 1), lse(sums, {1, of.q, l}, 4, 4);
+  const int64_t scale = bitsOf(1 / std::sqrt(double(of.d)));
+  double least = 2 * q.totalBytes() + 2 * k.totalBytes();
+  bench.run(row, "attention", l, least, {q.buffer(), k.buffer(), v.buffer()},
+            {o.buffer(), lse.buffer()}, {1, scale, 0, 3, 0, l, 1, 3, 0, l, 1});
+  DeviceTensor dq(type, {1, l, of.q, of.d}, 0, 0),
+      dk(sums, {1, l, of.kv, of.d}, 0, 0), dv(sums, {1, l, of.kv, of.d}, 0, 0);
+  bench.run(back, "attention_grad", l, 2 * least + dk.totalBytes(),
+            {q.buffer(), k.buffer(), v.buffer(), o.buffer(), lse.buffer(),
+             q.buffer()},
+            {dq.buffer(), dk.buffer(), dv.buffer()}, {1, scale, 0});
+  const int64_t part = l / 16;
+  DeviceTensor some(type, {1, 2 * part, of.q, of.d}, -1, 1),
+      result(type, {1, 2 * part, of.q, of.d}, 0, 0),
+      itsLse(sums, {1, of.q, 2 * part}, 0, 0);
+  bench.run(
+      row + "-zigzag8", "attention", 2 * part,
+      2 * some.totalBytes() + 2 * k.totalBytes(),
+      {some.buffer(), k.buffer(), v.buffer()},
+      {result.buffer(), itsLse.buffer()},
+      {1, scale, 0, 6, 3 * part, part, 1, 12 * part, part, 1, 3, 0, l, 1});
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -268,5 +335,11 @@ int main(int argc, char **argv) {
   for (const Model &model : models)
     for (int64_t l : {65536, 16384, 4096, 1024})
       scan(bench, model, l);
+  for (const Model &model : models)
+    for (int64_t l : {16384, 4096})
+      scanGradient(bench, model, l);
+  for (const Heads &of : heads)
+    for (int64_t l : {16384, 4096})
+      attention(bench, of, l);
   return 0;
 }

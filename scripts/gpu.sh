@@ -63,7 +63,7 @@ sanitizer() {
   for tool in memcheck racecheck synccheck; do
     echo "-- compute-sanitizer --tool=$tool"
     compute-sanitizer --tool=$tool --error-exitcode=1 "$programs/CPCardKernelTests" \
-      --gtest_brief=1 --gtest_filter='SsdTilesTest.WithinTiles:SsdTilesTest.Parts*:SsdTest/*.Segments*:RmsNormTest/2.Matches*:Conv1dTest/2.Matches*:GradRoundingTest.Doc*:GradRoundingTest.RmsNorm:UpdateTest.S*' \
+      --gtest_brief=1 --gtest_filter='SsdTilesTest.WithinTiles:SsdTilesTest.Parts*:AttentionTilesTest.ModelShapes:AttentionTilesTest.Cotangents*:SsdGradTilesTest.StatesAlone:SsdGradTilesTest.WhatIs*:SsdTest/*.Segments*:RmsNormTest/2.Matches*:Conv1dTest/2.Matches*:GradRoundingTest.Doc*:GradRoundingTest.RmsNorm:UpdateTest.S*' \
       >"$out/$tool.log" 2>&1 || { tail -20 "$out/$tool.log"; return 1; }
     tail -1 "$out/$tool.log"
   done
@@ -179,7 +179,11 @@ bench() {
   python3 - "$out/bench.csv" "$out/peer.csv" <<'PYTHON'
 import csv, sys
 ours, theirs = (list(csv.DictReader(open(path))) for path in sys.argv[1:])
-times = {(row["row"], row["tokens"]): float(row["us"]) for row in theirs}
+times = {}
+for row in theirs:
+    # Of several forms, which stand behind the row's name, the fastest.
+    key = row["row"].split("/")[0], row["tokens"]
+    times[key] = min(float(row["us"]), times.get(key, float("inf")))
 print("row,tokens,ours us,peer us,ratio")
 for row in ours:
     us = times.get((row["row"], row["tokens"]))

@@ -31,8 +31,9 @@ template <typename T> struct SsdFold {
   /// which nothing is known.
   View<const Acc, 5> states;
   const Acc *decays;
-  /// [b, ceil(segments / every), h, p, n], or null.
+  /// [b, ceil(segments / every), h, p, n], or null, and the same rounded.
   Acc *before;
+  BFloat16 *roundedBefore;
   /// Absent or both there.
   View<Acc, 4> whole;
   View<Acc, 2> decayOfAll;
@@ -50,9 +51,14 @@ template <typename T> struct SsdFold {
     Acc state = hasState ? incoming(b, head, channel, column) : Acc(0);
     Acc product = 1;
     for (int64_t segment = 0; segment < segments; ++segment) {
-      if (before && hasState && segment % every == 0)
-        before[stateOffset(sizes, kept, b, segment / every, head) + element] =
-            state;
+      if (hasState && segment % every == 0) {
+        int64_t to =
+            stateOffset(sizes, kept, b, segment / every, head) + element;
+        if (before)
+          before[to] = state;
+        if (roundedBefore)
+          roundedBefore[to] = narrowed<BFloat16>(float(state));
+      }
       // Of the last one there may be no state, where nobody asks for it.
       if (!decays || (!decayOfAll.data && segment + 1 == segments))
         continue;

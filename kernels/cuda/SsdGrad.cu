@@ -8,7 +8,9 @@
 #include "CudaKernels.h"
 #include "SsdFold.h"
 #include "SsdGradTile.h"
+#include "SsdGradTiles.h"
 #include "SsdLaunch.h"
+#include "Vectors.h"
 
 namespace cp::kernels::cuda {
 
@@ -28,8 +30,8 @@ public:
     work.places = args.places;
     work.dy = args.dy;
     work.C = args.C;
-    work.segment = panelTokens;
-    work.segments = ceilDiv(args.l, panelTokens);
+    work.segment = usesMatrixUnits() ? tileTokens : panelTokens;
+    work.segments = ceilDiv(args.l, work.segment);
     heads = args.b * work.segments * args.h;
   }
 
@@ -49,11 +51,15 @@ public:
                          const View<const T, 4> &columns, Acc *states) {
     SsdWork<T> of = work;
     of.after = denseStates(work, work.segments, states);
+    if constexpr (std::is_same_v<T, BFloat16>)
+      if (usesMatrixUnits())
+        return work.n <= 64 ? runStates<64, Back>(of, rows, columns)
+                            : runStates<128, Back>(of, rows, columns);
     return startTileStates<T, Back>(op, of, rows, columns, stream);
   }
   const char *foldBack(const View<const Acc, 4> &last,
-                       const View<Acc, 4> &first) {
-    return launch(op, SsdFoldBack<T>{work, last, first},
+                       const View<Acc, 4> &first, BFloat16 *rounded = nullptr) {
+    return launch(op, SsdFoldBack<T>{work, last, first, rounded},
                   {ceilDiv(work.p * work.n, 128), work.h, work.b}, stream);
   }
   const char *outOfDeviceMemory() const {
@@ -62,11 +68,27 @@ public:
                 op);
   }
 
+  bool usesMatrixUnits() const {
+    return std::is_same_v<T, BFloat16> && work.p && work.p <= 64 && work.n &&
+           work.n <= 128;
+  }
+
   SsdGradWork<T> work = {};
   /// Tiles of all heads.
   int64_t heads;
 
 protected:
+  template <int N, bool Back>
+  const char *runStates(const SsdWork<BFloat16> &of,
+                        const View<const BFloat16, 4> &rows,
+                        const View<const BFloat16, 4> &columns) {
+    return launch(op,
+                  SsdGradStates<N, Back>{of, rows, columns,
+                                         isVectorised(rows, of.p),
+                                         isVectorised(columns, of.n)},
+                  {of.segments, of.h, of.b}, stream);
+  }
+
   const char *op;
   void *stream;
   Workspace memory;
@@ -95,9 +117,9 @@ public:
     CP_RETURN_IF(this->template formStates<false>(work.x, work.B, own));
     CP_RETURN_IF(this->template formStates<true>(work.dy, work.C, work.behind));
     CP_RETURN_IF(foldForward());
-    CP_RETURN_IF(this->foldBack(args.dstate, args.dinitial));
-    CP_RETURN_IF(launch(op, SsdGradTile<T>{work},
-                        {work.segments, args.h, args.b}, stream));
+    CP_RETURN_IF(
+        this->foldBack(args.dstate, args.dinitial, rounded(/*isBehind=*/true)));
+    CP_RETURN_IF(runTiles());
     CP_RETURN_IF(sumHeads(work.dB, args.dB));
     CP_RETURN_IF(sumHeads(work.dC, args.dC));
     int64_t parts = args.b * work.segments;
@@ -134,10 +156,40 @@ private:
     fold.prefixState = args.initial;
     fold.states = readOnly(denseStates(work, work.segments, own));
     fold.decays = work.decays;
-    fold.before = before;
+    fold.roundedBefore = rounded(/*isBehind=*/false);
+    fold.before = fold.roundedBefore ? nullptr : before;
     work.before = before;
     return launch(op, fold, {ceilDiv(work.p * work.n, 128), work.h, work.b},
                   stream);
+  }
+
+  /// The states that matrix units are given, where they are used: those in
+  /// front of tiles and those behind share the memory of the former.
+  BFloat16 *rounded(bool isBehind) const {
+    if (!this->usesMatrixUnits())
+      return nullptr;
+    return reinterpret_cast<BFloat16 *>(before) +
+           (isBehind ? heads * args.p * args.n : 0);
+  }
+
+  const char *runTiles() {
+    if constexpr (std::is_same_v<T, BFloat16>)
+      if (this->usesMatrixUnits())
+        return work.n <= 64 ? runTilesOf<64>() : runTilesOf<128>();
+    return launch(op, SsdGradTile<T>{work}, {work.segments, args.h, args.b},
+                  stream);
+  }
+  template <int N> const char *runTilesOf() {
+    SsdGradTiles<N> kernel = {};
+    kernel.work = work;
+    kernel.before = rounded(/*isBehind=*/false);
+    kernel.behind = rounded(/*isBehind=*/true);
+    kernel.isFastX = isVectorised(work.x, work.p);
+    kernel.isFastDy = isVectorised(work.dy, work.p);
+    kernel.isFastB = isVectorised(work.B, work.n);
+    kernel.isFastC = isVectorised(work.C, work.n);
+    kernel.isFastState = work.n % 8 == 0;
+    return launch(op, kernel, {work.segments, args.h, args.b}, stream);
   }
 
   const char *sumHeads(const Acc *parts, const View<T, 4> &to) {

@@ -44,6 +44,8 @@ template <typename T> struct SsdFoldBack {
   /// Behind the last, which may be absent, and in front of the first.
   View<const Acc, 4> last;
   View<Acc, 4> first;
+  /// What takes the place of work's `behind`, rounded; or null.
+  BFloat16 *rounded;
 
   CP_DEVICE void operator()() const {
     const SsdSizes &s = work;
@@ -55,8 +57,12 @@ template <typename T> struct SsdFoldBack {
     Acc cotangent = last.data ? *at(last, b, head, channel, column) : Acc(0);
     for (int64_t tile = work.segments - 1; tile >= 0; --tile) {
       int64_t of = work.tileOf(b, tile, head);
-      Acc &place = work.behind[of * s.p * s.n + element], own = place;
-      place = cotangent;
+      int64_t at = of * s.p * s.n + element;
+      Acc own = work.behind[at];
+      if (rounded)
+        rounded[at] = narrowed<BFloat16>(float(cotangent));
+      else
+        work.behind[at] = cotangent;
       cotangent = decayedBy(work.decays[of], cotangent, own);
     }
     *at(first, b, head, channel, column) = cotangent;

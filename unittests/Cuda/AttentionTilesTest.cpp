@@ -169,7 +169,9 @@ template <typename T> struct Cotangents {
   Tensor<Acc> dk, dv;
   std::string message;
 
-  Cotangents(Problem &problem, KernelFn kernel, uint64_t seed) {
+  /// Where `spoilt` is a row of queries, channel 9 of its dout is no number.
+  Cotangents(Problem &problem, KernelFn kernel, uint64_t seed,
+             int64_t spoilt = -1) {
     Random random(seed);
     auto like = [&](auto &other) {
       Tensor<T> tensor(other.sizes, Lay::Dense, random);
@@ -184,6 +186,8 @@ template <typename T> struct Cotangents {
       lse[i] = problem.lse[i];
     Tensor<BFloat16> drawn(problem.o.sizes, Lay::Dense, random);
     drawn.fill(random, -1, 1);
+    if (spoilt >= 0)
+      drawn(0, spoilt, 0, 9) = BFloat16(NAN);
     Tensor<T> dout = like(drawn);
     Tensor<int64_t> positions({problem.queries.size()}, Lay::Dense, random);
     for (int64_t i = 0; i < positions.count(); ++i)
@@ -191,6 +195,10 @@ template <typename T> struct Cotangents {
     dq = Tensor<T>(q.sizes, Lay::Dense, random);
     dk = Tensor<Acc>(k.sizes, Lay::Dense, random);
     dv = Tensor<Acc>(v.sizes, Lay::Dense, random);
+    // A result that is not stored is a number.
+    dq.fill(random, 5, 6);
+    dk.fill(random, 5, 6);
+    dv.fill(random, 5, 6);
     message =
         run(kernel,
             {q.buffer(), k.buffer(), v.buffer(), out.buffer(), lse.buffer(),
@@ -256,13 +264,16 @@ TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
   problem.drawDocuments(random);
   ASSERT_EQ(problem.run(onCard()), "");
   constexpr int64_t badKey = 160, badQuery = 20, channel = 9;
+  enum { OfKey, OfQuery, OfResult };
   Cotangents<BFloat16> clean(problem, kernel, 12);
-  for (bool isKey : {false, true}) {
-    SCOPED_TRACE(isKey);
+  for (int of : {OfKey, OfQuery, OfResult}) {
+    SCOPED_TRACE(of);
+    bool isKey = of == OfKey;
     Problem bad = problem;
-    (isKey ? bad.k(0, badKey, 0, channel) : bad.q(0, badQuery, 0, channel)) =
-        BFloat16(NAN);
-    Cotangents<BFloat16> got(bad, kernel, 12);
+    if (of != OfResult)
+      (isKey ? bad.k(0, badKey, 0, channel) : bad.q(0, badQuery, 0, channel)) =
+          BFloat16(NAN);
+    Cotangents<BFloat16> got(bad, kernel, 12, of == OfResult ? badQuery : -1);
     ASSERT_EQ(clean.message + got.message, "");
     int64_t spoilt = 0;
     auto expectSame = [&](auto &tensor, auto &expected, int64_t row,

@@ -1,0 +1,623 @@
+//===- SsdGradTiles.h - The adjoint of a tile on matrix units ---*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// SsdGradTile, with its names, in bf16 and tiles of 64 tokens: sums are f32,
+// and W K, W P delta, S and G are rounded to bf16 for the products they go
+// into.
+//
+// A product over tokens meets some that a token does not see, with a weight of
+// 0. What is not finite of those is left out of products, and where it is seen
+// added by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_SSDGRADTILES_H
+#define CP_KERNELS_CUDA_SSDGRADTILES_H
+
+#include "SsdGrad.h"
+#include "SsdGradStates.h"
+#include "Sums.h"
+
+namespace cp::kernels::cuda {
+
+/// Of up to 64 channels and N columns.
+template <int N> struct SsdGradTiles {
+  static constexpr int threads = 128, blocks = 2, warps = threads / warpSize;
+  static constexpr int tokens = tileTokens, width = 64;
+  struct Shared {
+    SsdGradSteps steps;
+    Tile<tokens, width> x, dy;
+    Tile<tokens, N> B, C;
+    /// [p][n]: G, and then S.
+    Tile<width, N> state;
+    /// [t][s]: W K, and W P delta.
+    Tile<tokens, tokens> weightedK, weightedP;
+    /// [t][s]: V, of which V's rows become sums up to s.
+    float pairs[tokens][tokens + 1];
+    /// As in SsdGradTile.
+    float direct[tokens], toEnd[tokens], fromFront[tokens];
+    BlockSum<float, threads> sum;
+    /// Of two warps, what goes to A_log and dt_bias.
+    double totals[2][2];
+    /// Of each warp, whether it found what is not finite; and the rows of dy,
+    /// B and C that have such.
+    int isSpoilt[warps];
+    int spoilt[3][tokens];
+  };
+
+  SsdGradWork<BFloat16> work;
+  /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
+  const BFloat16 *before, *behind;
+  bool isFastX, isFastDy, isFastB, isFastC, isFastState;
+
+  CP_DEVICE void operator()() const;
+};
+
+/// One thread of a block.
+template <int N> class SsdGradTilesThread {
+public:
+  using Kernel = SsdGradTiles<N>;
+  static constexpr int tokens = Kernel::tokens, width = Kernel::width;
+  static constexpr int band = 16;
+
+  CP_DEVICE explicit SsdGradTilesThread(const Kernel &kernel)
+      : kernel(kernel), work(kernel.work),
+        mine(shared<typename Kernel::Shared>()) {}
+
+  CP_DEVICE void run() {
+    bring();
+    isCareful = findSpoilt();
+    formPairs();
+    barrier();
+    addUpPairs();
+    passInputs();
+    passB();
+    barrier();
+    bringState(kernel.before);
+    waitCopies<0>();
+    barrier();
+    float through = throughState();
+    passC();
+    barrier();
+    passSteps(double(through));
+    passD();
+    barrier();
+    if (thread() == 0)
+      storeTotals();
+  }
+
+private:
+  enum Spoilt { OfDy, OfB, OfC };
+  template <int Columns> using Sums = float[Columns / 8][4];
+
+  CP_DEVICE static int64_t b() { return blockZ(); }
+  CP_DEVICE static int64_t head() { return blockY(); }
+  CP_DEVICE int64_t group() const { return head() / (work.h / work.g); }
+  CP_DEVICE static int64_t first() { return int64_t(blockX()) * tokens; }
+  CP_DEVICE int64_t tile() const { return work.tileOf(b(), blockX(), head()); }
+  /// The warp's first row, and the lane's part of a fragment; see Tile.h.
+  CP_DEVICE static int top() { return warp() * band; }
+  CP_DEVICE static int rowOf(int j) { return top() + j * 8 + lane() / 4; }
+  CP_DEVICE static int columnOf(int j) { return j * 8 + lane() % 4 * 2; }
+  CP_DEVICE static float rowSum(float value) {
+    value += shuffleXor(value, 1);
+    return value + shuffleXor(value, 2);
+  }
+
+  CP_DEVICE void bring();
+  template <typename Tile>
+  CP_DEVICE void bringRows(Tile &to, const View<const BFloat16, 4> &from,
+                           int64_t of, int64_t columns, bool isFast) const;
+  CP_DEVICE void bringState(const BFloat16 *states) const;
+  CP_DEVICE bool findSpoilt() const;
+  template <typename Tile> CP_DEVICE static bool hasSpoilt(const Tile &tile);
+  template <typename Tile>
+  CP_DEVICE static int isSpoiltRow(const Tile &tile, int row);
+  CP_DEVICE void formPairs() const;
+  CP_DEVICE void formBlock(int column) const;
+  CP_DEVICE void addUpPairs() const;
+  template <bool Transposed, int Columns>
+  CP_DEVICE void addTokens(const Tile<tokens, tokens> &weights,
+                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
+                           Sums<Columns> &sums) const;
+  template <bool Transposed, int Columns>
+  CP_DEVICE void addSpoilt(const Tile<tokens, tokens> &weights,
+                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
+                           Sums<Columns> &sums) const;
+  template <int Columns>
+  CP_DEVICE static void addStates(const Tile<tokens, width> &rows,
+                                  const Tile<width, Columns> &state,
+                                  Sums<Columns> &sums);
+  CP_DEVICE void passInputs() const;
+  CP_DEVICE void storeInputs(const Sums<width> &within,
+                             const Sums<width> &later) const;
+  CP_DEVICE void passB() const;
+  CP_DEVICE void passC() const;
+  CP_DEVICE void store(float *to, const Sums<N> &sums) const;
+  CP_DEVICE float throughState() const;
+  CP_DEVICE void passSteps(double through) const;
+  CP_DEVICE double slope(int row) const;
+  CP_DEVICE void passD() const;
+  CP_DEVICE void storeTotals() const;
+
+  const Kernel &kernel;
+  const SsdGradWork<BFloat16> &work;
+  typename Kernel::Shared &mine;
+  bool isCareful = false;
+};
+
+template <int N> CP_DEVICE void SsdGradTiles<N>::operator()() const {
+  SsdGradTilesThread<N>(*this).run();
+}
+
+template <int N>
+template <typename Tile>
+CP_DEVICE void
+SsdGradTilesThread<N>::bringRows(Tile &to, const View<const BFloat16, 4> &from,
+                                 int64_t of, int64_t columns,
+                                 bool isFast) const {
+  fillTile<Kernel::threads>(to, thread(), at(from, b(), first(), of),
+                            {int(least(work.l - first(), tokens)), int(columns),
+                             from.strides[1], from.strides[3], isFast});
+}
+
+template <int N>
+CP_DEVICE void SsdGradTilesThread<N>::bringState(const BFloat16 *states) const {
+  fillTile<Kernel::threads>(
+      mine.state, thread(), states + tile() * work.p * work.n,
+      {int(work.p), int(work.n), work.n, 1, kernel.isFastState});
+  commitCopies();
+}
+
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::bring() {
+  bringRows(mine.x, work.x, head(), work.p, kernel.isFastX);
+  bringRows(mine.dy, work.dy, head(), work.p, kernel.isFastDy);
+  bringRows(mine.B, work.B, group(), work.n, kernel.isFastB);
+  bringRows(mine.C, work.C, group(), work.n, kernel.isFastC);
+  bringState(kernel.behind);
+  if (warp() == 0)
+    mine.steps.form(work, b(), first(), work.l, head());
+  waitCopies<0>();
+  barrier();
+  dropRows<Kernel::threads>(mine.x, mine.steps.there);
+  dropRows<Kernel::threads>(mine.dy, mine.steps.there);
+  dropRows<Kernel::threads>(mine.B, mine.steps.there);
+  dropRows<Kernel::threads>(mine.C, mine.steps.there);
+  barrier();
+}
+
+/// Of two numbers in bf16.
+CP_DEVICE bool isSpoiltPair(uint32_t pair) {
+  return (pair & 0x7f80u) == 0x7f80u || (pair & 0x7f800000u) == 0x7f800000u;
+}
+/// With 0 for what is not finite.
+CP_DEVICE uint32_t finiteOf(uint32_t pair) {
+  if ((pair & 0x7f80u) == 0x7f80u)
+    pair &= 0xffff0000u;
+  return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;
+}
+
+template <int N>
+template <typename Tile>
+CP_DEVICE bool SsdGradTilesThread<N>::hasSpoilt(const Tile &tile) {
+  bool isSpoilt = false;
+  for (int i = thread(); i < Tile::rows * Tile::columns / 8;
+       i += Kernel::threads) {
+    uint4 part = sharedLoad(reinterpret_cast<const uint4 *>(tile.elements) + i);
+    isSpoilt |= isSpoiltPair(part.x) || isSpoiltPair(part.y) ||
+                isSpoiltPair(part.z) || isSpoiltPair(part.w);
+  }
+  return isSpoilt;
+}
+template <int N>
+template <typename Tile>
+CP_DEVICE int SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile, int row) {
+  for (int i = 0; i < Tile::columns; i += 2)
+    if (isSpoiltPair(sharedLoad(reinterpret_cast<const uint32_t *>(
+            tile.elements + Tile::offset(row, i)))))
+      return 1;
+  return 0;
+}
+
+/// Whether something is not finite, and then where.
+template <int N> CP_DEVICE bool SsdGradTilesThread<N>::findSpoilt() const {
+  bool isSpoilt = hasSpoilt(mine.dy) | hasSpoilt(mine.B) | hasSpoilt(mine.C);
+  int any = vote(isSpoilt) != 0;
+  if (lane() == 0)
+    sharedStore(&mine.isSpoilt[warp()], any);
+  barrier();
+  CP_UNROLL
+  for (int i = 0; i < Kernel::warps; ++i)
+    any |= sharedLoad(&mine.isSpoilt[i]);
+  if (!any)
+    return false;
+  if (int row = thread(); row < tokens) {
+    sharedStore(&mine.spoilt[OfDy][row], isSpoiltRow(mine.dy, row));
+    sharedStore(&mine.spoilt[OfB][row], isSpoiltRow(mine.B, row));
+    sharedStore(&mine.spoilt[OfC][row], isSpoiltRow(mine.C, row));
+  }
+  barrier();
+  return true;
+}
+
+/// Nobody reads blocks above the diagonal.
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::formPairs() const {
+  CP_NO_UNROLL
+  for (int column = 0; column <= top(); column += band)
+    formBlock(column);
+}
+
+template <int N>
+CP_DEVICE void SsdGradTilesThread<N>::formBlock(int column) const {
+  Fragments<Tile<tokens, N>> ofN;
+  Fragments<Tile<tokens, width>> of64;
+  float products[2][4] = {}, others[2][4] = {};
+  auto add = [&](auto &fragments, auto &left, auto &right, int at,
+                 float (&sums)[2][4]) {
+    uint32_t a[4], b[4];
+    fragments.loadA(a, left, top(), at);
+    fragments.loadBTransposed(b, right, column, at);
+    multiply(sums[0], a, b[0], b[1]);
+    multiply(sums[1], a, b[2], b[3]);
+  };
+  CP_UNROLL_TWICE
+  for (int k = 0; k < N; k += band)
+    add(ofN, mine.C, mine.B, k, products);
+  CP_UNROLL_TWICE
+  for (int k = 0; k < width; k += band)
+    add(of64, mine.dy, mine.x, k, others);
+  Pairs<Tile<tokens, tokens>> pairs;
+  CP_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    int t = rowOf(j / 2), s = column + columnOf(j % 2);
+    float ofK[2] = {}, ofP[2] = {};
+    CP_UNROLL
+    for (int k = 0; k < 2; ++k) {
+      float both = 0;
+      if (mine.steps.isRead(t, s + k)) {
+        float weight = mine.steps.leftAt(t, s + k);
+        ofK[k] = weight * products[j % 2][j / 2 * 2 + k];
+        float p = others[j % 2][j / 2 * 2 + k] *
+                  sharedLoad(&mine.steps.deltas[s + k]);
+        ofP[k] = weight * p;
+        both = ofK[k] * p;
+      }
+      sharedStore(&mine.pairs[t][s + k], both);
+    }
+    int row = top() + j / 2 * 8, at = column + j % 2 * 8;
+    pairs.store(mine.weightedK, row, at, packed(ofK[0], ofK[1]));
+    pairs.store(mine.weightedP, row, at, packed(ofP[0], ofP[1]));
+  }
+}
+
+/// A thread a row of pairs.
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::addUpPairs() const {
+  int t = thread();
+  if (t >= tokens)
+    return;
+  float before = 0;
+  CP_NO_UNROLL
+  for (int s = 0; s <= t; ++s) {
+    float here = sharedLoad(&mine.pairs[t][s]);
+    sharedStore(&mine.pairs[t][s], before);
+    before += here;
+  }
+}
+
+/// sums += weights rows, or weights^T rows.
+template <int N>
+template <bool Transposed, int Columns>
+CP_DEVICE void
+SsdGradTilesThread<N>::addTokens(const Tile<tokens, tokens> &weights,
+                                 const Tile<tokens, Columns> &rows,
+                                 Spoilt spoilt, Sums<Columns> &sums) const {
+  Fragments<Tile<tokens, tokens>> ofWeights;
+  Fragments<Tile<tokens, Columns>> ofRows;
+  CP_NO_UNROLL
+  for (int row = Transposed ? top() : 0;
+       row < (Transposed ? tokens : top() + 1); row += band) {
+    uint32_t a[4];
+    if (Transposed)
+      ofWeights.loadATransposed(a, weights, row, top());
+    else
+      ofWeights.loadA(a, weights, top(), row);
+    CP_UNROLL
+    for (int j = 0; j < Columns / band; ++j) {
+      uint32_t b[4];
+      ofRows.loadB(b, rows, row, j * band);
+      if (isCareful) {
+        keepBranch();
+        CP_UNROLL
+        for (int k = 0; k < 4; ++k)
+          b[k] = finiteOf(b[k]);
+      }
+      multiply(sums[2 * j], a, b[0], b[1]);
+      multiply(sums[2 * j + 1], a, b[2], b[3]);
+    }
+  }
+  if (isCareful) {
+    keepBranch();
+    addSpoilt<Transposed, Columns>(weights, rows, spoilt, sums);
+  }
+}
+
+/// What addTokens has left out.
+template <int N>
+template <bool Transposed, int Columns>
+CP_DEVICE void
+SsdGradTilesThread<N>::addSpoilt(const Tile<tokens, tokens> &weights,
+                                 const Tile<tokens, Columns> &rows,
+                                 Spoilt spoilt, Sums<Columns> &sums) const {
+  auto numberAt = [](const auto &tile, int row, int column) {
+    BFloat16 number;
+    number.bits = sharedLoad(tile.elements +
+                             std::decay_t<decltype(tile)>::offset(row, column));
+    return widened(number);
+  };
+  CP_NO_UNROLL
+  for (int row = 0; row < tokens; ++row) {
+    if (!sharedLoad(&mine.spoilt[spoilt][row]))
+      continue;
+    CP_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      int own = rowOf(i), t = Transposed ? row : own,
+          s = Transposed ? own : row;
+      if (!mine.steps.isRead(t, s))
+        continue;
+      float weight = numberAt(weights, t, s);
+      CP_UNROLL
+      for (int j = 0; j < Columns / 8; ++j)
+        CP_UNROLL
+      for (int k = 0; k < 2; ++k) {
+        float number = numberAt(rows, row, columnOf(j) + k);
+        if (!(0 * number == 0))
+          sums[j][2 * i + k] += weight * number;
+      }
+    }
+  }
+}
+
+/// sums += rows state.
+template <int N>
+template <int Columns>
+CP_DEVICE void
+SsdGradTilesThread<N>::addStates(const Tile<tokens, width> &rows,
+                                 const Tile<width, Columns> &state,
+                                 Sums<Columns> &sums) {
+  Fragments<Tile<tokens, width>> ofRows;
+  Fragments<Tile<width, Columns>> ofState;
+  CP_NO_UNROLL
+  for (int k = 0; k < width; k += band) {
+    uint32_t a[4];
+    ofRows.loadA(a, rows, top(), k);
+    CP_UNROLL
+    for (int j = 0; j < Columns / band; ++j) {
+      uint32_t b[4];
+      ofState.loadB(b, state, k, j * band);
+      multiply(sums[2 * j], a, b[0], b[1]);
+      multiply(sums[2 * j + 1], a, b[2], b[3]);
+    }
+  }
+}
+
+/// dx, and what it says of the steps.
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::passInputs() const {
+  Sums<width> within = {}, later = {};
+  Fragments<Tile<tokens, N>> ofN;
+  CP_UNROLL_TWICE
+  for (int k = 0; k < N; k += band) {
+    uint32_t a[4];
+    ofN.loadA(a, mine.B, top(), k);
+    CP_UNROLL
+    for (int j = 0; j < width / band; ++j) {
+      uint32_t b[4];
+      ofN.loadBTransposed(b, mine.state, j * band, k);
+      multiply(later[2 * j], a, b[0], b[1]);
+      multiply(later[2 * j + 1], a, b[2], b[3]);
+    }
+  }
+  addTokens<true, width>(mine.weightedK, mine.dy, OfDy, within);
+  storeInputs(within, later);
+}
+
+template <int N>
+CP_DEVICE void
+SsdGradTilesThread<N>::storeInputs(const Sums<width> &within,
+                                   const Sums<width> &later) const {
+  Pairs<Tile<tokens, width>> pairs;
+  CP_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    int row = rowOf(i);
+    bool isAtEnd = SsdGradSteps::has(mine.steps.atEnd, row);
+    float toEnd = sharedLoad(&mine.steps.toEnd[row]);
+    float delta = sharedLoad(&mine.steps.deltas[row]);
+    float direct = 0, ofEnd = 0;
+    CP_UNROLL
+    for (int j = 0; j < width / 8; ++j) {
+      uint32_t x = pairs.load(mine.x, top() + i * 8, j * 8);
+      uint32_t dy = pairs.load(mine.dy, top() + i * 8, j * 8);
+      CP_UNROLL
+      for (int k = 0; k < 2; ++k) {
+        int column = columnOf(j) + k;
+        float ofLater = isAtEnd ? toEnd * later[j][2 * i + k] : 0;
+        float sum = within[j][2 * i + k] + ofLater;
+        float input = k ? highOf(x) : lowOf(x);
+        direct += input * sum;
+        ofEnd += delta * input * ofLater;
+        if (first() + row >= work.l || column >= work.p)
+          continue;
+        float dx = delta * sum;
+        if (work.D.data)
+          dx += widened(*at(work.D, head(), column)) *
+                (k ? highOf(dy) : lowOf(dy));
+        *at(work.dx, b(), first() + row, head(), column) =
+            narrowed<BFloat16>(dx);
+      }
+    }
+    direct = rowSum(direct);
+    ofEnd = rowSum(ofEnd);
+    if (lane() % 4 == 0) {
+      sharedStore(&mine.direct[row], direct);
+      sharedStore(&mine.toEnd[row], ofEnd);
+    }
+  }
+}
+
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::passB() const {
+  Sums<N> sums = {};
+  addStates<N>(mine.x, mine.state, sums);
+  CP_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    int row = rowOf(i);
+    bool isAtEnd = SsdGradSteps::has(mine.steps.atEnd, row);
+    float factor = sharedLoad(&mine.steps.toEnd[row]) *
+                   sharedLoad(&mine.steps.deltas[row]);
+    CP_UNROLL
+    for (int j = 0; j < N / 8; ++j)
+      CP_UNROLL
+    for (int k = 2 * i; k < 2 * i + 2; ++k)
+      sums[j][k] = isAtEnd ? factor * sums[j][k] : 0;
+  }
+  addTokens<true, N>(mine.weightedP, mine.C, OfC, sums);
+  store(work.dB, sums);
+}
+
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::passC() const {
+  Sums<N> sums = {};
+  addStates<N>(mine.dy, mine.state, sums);
+  Pairs<Tile<tokens, N>> pairs;
+  CP_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    int row = rowOf(i);
+    bool isAtFront = SsdGradSteps::has(mine.steps.atFront, row);
+    float fromFront = sharedLoad(&mine.steps.fromFront[row]), read = 0;
+    CP_UNROLL
+    for (int j = 0; j < N / 8; ++j) {
+      uint32_t c = pairs.load(mine.C, top() + i * 8, j * 8);
+      CP_UNROLL
+      for (int k = 0; k < 2; ++k) {
+        float &sum = sums[j][2 * i + k];
+        sum = isAtFront ? fromFront * sum : 0;
+        read += (k ? highOf(c) : lowOf(c)) * sum;
+      }
+    }
+    read = rowSum(read);
+    if (lane() % 4 == 0)
+      sharedStore(&mine.fromFront[row], read);
+  }
+  addTokens<false, N>(mine.weightedP, mine.B, OfB, sums);
+  store(work.dC, sums);
+}
+
+template <int N>
+CP_DEVICE void SsdGradTilesThread<N>::store(float *to,
+                                            const Sums<N> &sums) const {
+  CP_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    int64_t t = first() + rowOf(i);
+    if (t >= work.l)
+      continue;
+    float *row = to + ((b() * work.l + t) * work.h + head()) * work.n;
+    CP_UNROLL
+    for (int j = 0; j < N / 8; ++j)
+      CP_UNROLL
+    for (int k = 0; k < 2; ++k)
+      if (columnOf(j) + k < work.n)
+        row[columnOf(j) + k] = sums[j][2 * i + k];
+  }
+}
+
+/// What of the state in front, which is there, is left behind the tile, times
+/// its cotangent.
+template <int N> CP_DEVICE float SsdGradTilesThread<N>::throughState() const {
+  float decay = sharedLoad(&mine.steps.decay), sum = 0;
+  if (isStartDecay(decay))
+    return 0;
+  const BFloat16 *behind = kernel.behind + tile() * work.p * work.n;
+  for (int i = thread(); i < work.p * N; i += Kernel::threads) {
+    int row = i / N, column = i % N;
+    if (column >= work.n)
+      continue;
+    BFloat16 state;
+    state.bits =
+        sharedLoad(mine.state.elements + Tile<width, N>::offset(row, column));
+    sum += widened(state) * widened(behind[row * work.n + column]);
+  }
+  return decay * mine.sum.of(sum);
+}
+
+/// A thread a token.
+template <int N>
+CP_DEVICE void SsdGradTilesThread<N>::passSteps(double through) const {
+  int row = thread();
+  if (row >= tokens)
+    return;
+  bool isToken = SsdGradSteps::has(mine.steps.there, row);
+  // Of another sequence not even what is not a number is added.
+  double ofDecay = through;
+  int begin = sharedLoad(&mine.steps.begin[row]);
+  CP_NO_UNROLL
+  for (int t = begin < 0 ? 0 : begin; t < tokens; ++t) {
+    if (t >= row && mine.steps.isRead(t, row))
+      ofDecay += double(sharedLoad(&mine.pairs[t][row])) +
+                 double(sharedLoad(&mine.fromFront[t]));
+    else if (mine.steps.isRead(row, t))
+      ofDecay += double(sharedLoad(&mine.toEnd[t]));
+  }
+  double rate = decayRateOf(double(widened(*at(work.aLog, head()))));
+  double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;
+  ofDecay *= rate;
+  if (isToken)
+    dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) * slope(row);
+  if (first() + row < work.l)
+    *at(work.ddt, b(), first() + row, head()) = narrowed<BFloat16>(float(dDt));
+  double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
+  double dBias = warpSum(dDt);
+  if (lane() == 0) {
+    sharedStore(&mine.totals[warp()][0], dALog);
+    sharedStore(&mine.totals[warp()][1], dBias);
+  }
+}
+
+/// The derivative of a step's size by dt: 0 where it is clamped.
+template <int N> CP_DEVICE double SsdGradTilesThread<N>::slope(int row) const {
+  const StepArgs<BFloat16> &step = work.step;
+  float dt =
+      widened(*at(step.dt, b(), first() + row, head())) + biasOf(step, head());
+  float delta = softplusOf(dt);
+  if (delta < float(step.dtMin) || delta > float(step.dtMax))
+    return 0;
+  return 1 / (1 + exp(-double(dt)));
+}
+
+/// By the threads that have no token: a channel each.
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::passD() const {
+  int channel = thread() - tokens;
+  if (channel < 0 || channel >= work.p)
+    return;
+  auto numberAt = [&](const Tile<tokens, width> &tile, int row) {
+    BFloat16 number;
+    number.bits =
+        sharedLoad(tile.elements + Tile<tokens, width>::offset(row, channel));
+    return widened(number);
+  };
+  float sum = 0;
+  for (int row = 0; row < tokens; ++row)
+    sum += numberAt(mine.dy, row) * numberAt(mine.x, row);
+  work.dD[tile() * work.p + channel] = sum;
+}
+
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::storeTotals() const {
+  work.dALog[tile()] =
+      sharedLoad(&mine.totals[0][0]) + sharedLoad(&mine.totals[1][0]);
+  work.dBias[tile()] =
+      sharedLoad(&mine.totals[0][1]) + sharedLoad(&mine.totals[1][1]);
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_SSDGRADTILES_H

@@ -1,0 +1,269 @@
+//===- SsdGradTilesTest.cpp - The scan's adjoint on matrix units ----------===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sizes of models, and each term by itself: what comes from behind is so
+// much larger than what a tile adds that it hides a wrong index within the
+// tile. Beside the plain kernel in f64 on the same numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace cp::kernels;
+using namespace cp::kernels::test;
+
+namespace {
+
+struct Shape {
+  int64_t b, l, h, p, g, n;
+};
+
+/// What a scan's adjoint is given, in bf16 and f32.
+struct Problem {
+  Shape s;
+  /// Of A_log: from slow to strong.
+  double low = -6, high = 1;
+  std::map<std::string, Tensor<float>> tensors;
+  Tensor<int64_t> places;
+  bool hasPlaces = false;
+
+  Problem(const Shape &shape, uint64_t seed, double low = -6, double high = 1)
+      : s(shape), low(low), high(high) {
+    Random random(seed);
+    auto add = [&](const char *name, std::vector<int64_t> sizes, double from,
+                   double to) {
+      Tensor<float> tensor(std::move(sizes), Lay::Dense, random);
+      tensor.fill(random, from, to);
+      for (int64_t i = 0; i < tensor.count(); ++i)
+        tensor[i] = float(BFloat16(tensor[i]));
+      tensors[name] = std::move(tensor);
+    };
+    add("x", {s.b, s.l, s.h, s.p}, -1, 1);
+    add("dt", {s.b, s.l, s.h}, -2, 1);
+    add("A_log", {s.h}, low, high);
+    add("B", {s.b, s.l, s.g, s.n}, -1, 1);
+    add("C", {s.b, s.l, s.g, s.n}, -1, 1);
+    add("dy", {s.b, s.l, s.h, s.p}, -1, 1);
+    add("D", {s.h}, -1, 1);
+    add("dt_bias", {s.h}, -1, 1);
+    add("initial", {s.b, s.h, s.p, s.n}, -1, 1);
+    add("dstate", {s.b, s.h, s.p, s.n}, -1, 1);
+  }
+  void clear(const char *name) {
+    Random random(0);
+    tensors[name].fill(random, 0, 0);
+  }
+  /// Documents of such lengths, and behind them rows without a token.
+  void setDocuments(std::vector<int64_t> lengths) {
+    Random random(0);
+    places = Tensor<int64_t>({s.b, s.l}, Lay::Dense, random);
+    hasPlaces = true;
+    for (int64_t i = 0; i < s.b * s.l; ++i)
+      places[i] = -1;
+    for (int64_t i = 0; i < s.b; ++i) {
+      int64_t t = 0;
+      for (int64_t length : lengths)
+        for (int64_t place = 0; place < length && t < s.l; ++place)
+          places(i, t++) = place;
+    }
+  }
+};
+
+using Values = std::map<std::string, std::vector<double>>;
+
+template <typename T> Values adjointOf(Problem &problem, KernelFn kernel) {
+  using Acc = AccumulatorOf<T>;
+  Random random(1);
+  std::map<std::string, Tensor<T>> narrow, results;
+  std::map<std::string, Tensor<Acc>> wide, sums;
+  std::vector<Buffer> ins, outs;
+  for (const char *name : {"x", "dt", "A_log", "B", "C", "dy", "D", "dt_bias",
+                           "initial", "dstate"}) {
+    Tensor<float> &from = problem.tensors[name];
+    auto add = [&](auto &to) {
+      to = std::decay_t<decltype(to)>(from.sizes, Lay::Dense, random);
+      for (int64_t i = 0; i < from.count(); ++i)
+        to[i] = std::decay_t<decltype(to[0])>(from[i]);
+      ins.push_back(to.buffer());
+    };
+    if (from.sizes.size() == 4 && from.sizes[1] == problem.s.h &&
+        from.sizes[3] == problem.s.n && std::string(name).size() > 2)
+      add(wide[name]);
+    else
+      add(narrow[name]);
+  }
+  ins.push_back(problem.hasPlaces ? problem.places.buffer() : absent);
+  const std::pair<const char *, const char *> names[] = {
+      {"dx", "x"},
+      {"ddt", "dt"},
+      {"dA_log", "A_log"},
+      {"dB", "B"},
+      {"dC", "C"},
+      {"dD", "D"},
+      {"ddt_bias", "dt_bias"},
+      {"dinitial", "initial"}};
+  for (auto [name, like] : names) {
+    std::vector<int64_t> sizes = problem.tensors[like].sizes;
+    if (std::string(name) == "dD")
+      sizes.push_back(problem.s.p);
+    bool isSum = name[1] == 'A' || name[1] == 'D' ||
+                 std::string(name) == "ddt_bias" || name[1] == 'i';
+    auto add = [&](auto &to) {
+      to = std::decay_t<decltype(to)>(sizes, Lay::Dense, random);
+      outs.push_back(to.buffer());
+    };
+    if (isSum)
+      add(sums[name]);
+    else
+      add(results[name]);
+  }
+  EXPECT_EQ(run(kernel, ins, outs, {256, bitsOf(INFINITY), bitsOf(0)}), "");
+  Values values;
+  for (auto &[name, tensor] : results)
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      values[name].push_back(double(Acc(tensor[i])));
+  for (auto &[name, tensor] : sums)
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      values[name].push_back(double(tensor[i]));
+  return values;
+}
+
+KernelFn onCard() {
+  return implementations().back().find("ssd_grad", DType::BF16);
+}
+
+double normOf(const std::vector<double> &values) {
+  double norm = 0;
+  for (double value : values)
+    norm += value * value;
+  return std::sqrt(norm);
+}
+
+/// Relative to the norm of each; sums over tokens, which cancel, also to that
+/// of what each token has.
+void check(Problem &problem) {
+  Values got = adjointOf<BFloat16>(problem, onCard());
+  Values want = adjointOf<double>(
+      problem, plainImplementation().find("ssd_grad", DType::F64));
+  for (auto &[name, values] : want) {
+    std::vector<double> errors = values;
+    for (size_t i = 0; i < values.size(); ++i)
+      errors[i] -= got[name][i];
+    double allowed = normOf(values) / 256;
+    if (name == "dD")
+      allowed = 1e-5 * normOf(values);
+    if (name == "ddt" || name == "ddt_bias" || name == "dA_log")
+      allowed = (normOf(values) + normOf(want["ddt"])) / 64;
+    EXPECT_LE(normOf(errors), allowed + 1e-30) << name;
+  }
+}
+
+const Shape modelShape = {1, 200, 2, 64, 1, 128};
+
+/// Heads and groups, whole tiles and rests, both widths and between, and
+/// channels that do not fill a tile.
+TEST(SsdGradTilesTest, ModelShapes) {
+  for (const Shape &shape :
+       {modelShape, Shape{1, 128, 4, 64, 2, 64}, Shape{2, 77, 1, 40, 1, 96},
+        Shape{1, 129, 3, 64, 1, 16}, Shape{1, 70, 2, 9, 1, 13}})
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      SCOPED_TRACE(testing::Message() << shape.l << " tokens, " << shape.p
+                                      << " channels, seed " << seed);
+      Problem problem(shape, seed);
+      if (seed == 2)
+        problem.setDocuments({30, 34, 1, 40, 5, 80});
+      check(problem);
+    }
+}
+
+TEST(SsdGradTilesTest, DecaysThatAreSlowAndStrong) {
+  for (double low : {-9.0, 3.0}) {
+    SCOPED_TRACE(low);
+    Problem problem(modelShape, 4, low, low + 1);
+    check(problem);
+  }
+}
+
+/// What a sequence by itself has: nothing in front of it or behind.
+TEST(SsdGradTilesTest, WithinTheSequence) {
+  Problem problem(modelShape, 5);
+  for (const char *name : {"initial", "dstate", "D"})
+    problem.clear(name);
+  check(problem);
+}
+
+/// The state in front alone, which fades, and what is behind alone.
+TEST(SsdGradTilesTest, StatesAlone) {
+  Problem front(modelShape, 6);
+  for (const char *name : {"x", "dstate", "D"})
+    front.clear(name);
+  check(front);
+  Problem behind(modelShape, 7);
+  for (const char *name : {"dy", "initial", "D"})
+    behind.clear(name);
+  check(behind);
+}
+
+/// Of one token's output alone comes something back, which every token in front
+/// must find at its place.
+TEST(SsdGradTilesTest, OneOutputAtATime) {
+  for (int64_t token : {0, 1, 15, 16, 31, 32, 47, 63, 64, 100, 127, 128}) {
+    SCOPED_TRACE(testing::Message() << "token " << token);
+    Problem problem({1, 130, 1, 64, 1, 128}, 8);
+    for (const char *name : {"initial", "dstate", "D"})
+      problem.clear(name);
+    Tensor<float> &dy = problem.tensors["dy"];
+    for (int64_t i = 0; i < dy.count(); ++i)
+      if (i / 64 != token)
+        dy[i] = 0;
+    check(problem);
+  }
+}
+
+/// What is not a number reaches nothing that does not depend on it: other
+/// results have the same bits.
+TEST(SsdGradTilesTest, WhatIsNotANumber) {
+  constexpr int64_t l = 200, token = 90, p = 64, n = 128;
+  const Shape shape = {1, l, 1, p, 1, n};
+  for (const char *name : {"dy", "B", "C", "x"})
+    for (bool hasDocuments : {false, true}) {
+      SCOPED_TRACE(testing::Message() << name << ' ' << hasDocuments);
+      Problem problem(shape, 9);
+      // One document ends within the tile, and one begins.
+      if (hasDocuments)
+        problem.setDocuments({70, 30, 60});
+      Problem bad = problem;
+      int64_t width = bad.tensors[name].count() / l;
+      bad.tensors[name][token * width + 5] = NAN;
+      Values want = adjointOf<double>(
+          bad, plainImplementation().find("ssd_grad", DType::F64));
+      Values clean = adjointOf<BFloat16>(problem, onCard());
+      Values got = adjointOf<BFloat16>(bad, onCard());
+      int64_t spoilt = 0, kept = 0;
+      for (auto &[result, values] : want)
+        for (size_t i = 0; i < values.size(); ++i) {
+          ASSERT_EQ(std::isnan(got[result][i]), std::isnan(values[i]))
+              << result << ' ' << i;
+          (std::isnan(values[i]) ? spoilt : kept) += 1;
+          // Sums over a row meet the number in another channel.
+          bool isOther = !std::isnan(values[i]);
+          if (isOther && hasDocuments && result.size() == 2 &&
+              result[1] != 'D') {
+            auto at = int64_t(i) / (int64_t(values.size()) / l);
+            if (at < 70 || at >= 100)
+              ASSERT_EQ(got[result][i], clean[result][i]) << result << ' ' << i;
+          }
+        }
+      EXPECT_GT(spoilt, 0);
+      EXPECT_GT(kept, 1000);
+    }
+}
+
+} // namespace
