@@ -5,7 +5,8 @@
 #                            sanitizers; what these have run of messages not again
 #                            without them
 #   scripts/test.sh --quick  without the sanitizers
-#   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, all of
+#   scripts/test.sh --long   what the everyday suite leaves out: clang-tidy, whether
+#                            kernels for cards spill registers (with nvcc), all of
 #                            it under address and undefined sanitizers (Clang's, the
 #                            kernels under GCC's), with every cp-opt run also
 #                            checking its round trip, what cp-opt prints if another
@@ -150,6 +151,9 @@ case $mode in
   scripts/build.sh asan-gcc CPKernelTests
   stage "clang-format" scripts/format.sh --check
   stage "clang-tidy" scripts/tidy.sh
+  if command -v nvcc >/dev/null; then
+    stage "registers of kernels for cards" scripts/card_codes.sh
+  fi
   # One build is GCC's, the other Clang's.
   ASAN_OPTIONS=detect_leaks=0:allow_user_poisoning=0 \
     stage "IR of two compilers" scripts/compare_builds.py build build-fuzz
@@ -189,7 +193,7 @@ everyday)
   stage "tests of the release build" run_suite release -E "$left"
   ;;
 *)
-  sed -n '2,19p' "$0" >&2
+  sed -n '2,20p' "$0" >&2
   exit 2
   ;;
 esac

@@ -12,6 +12,8 @@
 #include "OpArguments.h"
 #include "Vectors.h"
 
+#include <type_traits>
+
 namespace cp::kernels::cuda {
 
 /// How many rows in front of row t it reads, of its sequence; -1 where there is
@@ -39,7 +41,8 @@ template <typename T, bool Silu, bool Places> struct Conv1dVectors {
     int64_t b = blockZ();
     if (c >= args.c || first >= args.l)
       return;
-    float weight[window][width], bias[width] = {};
+    float bias[width] = {};
+    Weight weight[window];
     loadWeight(c, weight);
     if (args.bias.data)
       loadParameters(args.bias, c, fastBias, bias);
@@ -76,6 +79,24 @@ template <typename T, bool Silu, bool Places> struct Conv1dVectors {
   }
 
 private:
+  /// A row of the weight: with places, which take registers, as it is stored.
+  using Weight = std::conditional_t<Places, uint4, float[width]>;
+
+  CP_DEVICE static void keep(const float (&from)[width], uint4 &to) {
+    to = narrow(from);
+  }
+  CP_DEVICE static void keep(const float (&from)[width], float (&to)[width]) {
+    CP_UNROLL
+    for (int i = 0; i < width; ++i)
+      to[i] = from[i];
+  }
+  CP_DEVICE static void recall(const uint4 &from, float (&to)[width]) {
+    widen(again(from), to);
+  }
+  CP_DEVICE static void recall(const float (&from)[width], float (&to)[width]) {
+    keep(from, to);
+  }
+
   CP_DEVICE uint4 loadInFront(int64_t b, int64_t t, int64_t c) const {
     if (t < 0 && !args.initial.data)
       return zeros();
@@ -92,7 +113,14 @@ private:
     }
   }
 
-  CP_DEVICE void loadWeight(int64_t c, float (&weight)[window][width]) const {
+  CP_DEVICE void loadWeight(int64_t c, Weight (&to)[window]) const {
+    float weight[window][width];
+    loadWide(c, weight);
+    CP_UNROLL
+    for (int k = 0; k < window; ++k)
+      keep(weight[k], to[k]);
+  }
+  CP_DEVICE void loadWide(int64_t c, float (&weight)[window][width]) const {
     if (fastWeight) {
       const T *from = args.weight.data + c * window;
       CP_UNROLL
@@ -116,7 +144,7 @@ private:
   /// of them in front of itself.
   CP_DEVICE static void store(T *to, int64_t before, int first,
                               const float (&rows)[window - 1 + ahead][width],
-                              const float (&weight)[window][width],
+                              const Weight (&weights)[window],
                               const float (&bias)[width]) {
     float sum[width];
     CP_UNROLL
@@ -127,9 +155,11 @@ private:
       // Of another sequence not even 0 times a NaN is added.
       if (Places && window - 1 - k > before)
         continue;
+      float weight[width];
+      recall(weights[k], weight);
       CP_UNROLL
       for (int j = 0; j < width; ++j)
-        sum[j] += weight[k][j] * rows[first + k][j];
+        sum[j] += weight[j] * rows[first + k][j];
     }
     CP_UNROLL
     for (int j = 0; j < width; ++j) {

@@ -174,6 +174,13 @@ inline void storeOnce(uint4 *to, uint4 value) { *to = value; }
 /// Makes what stands behind it in a branch be jumped over, not selected.
 CP_DEVICE void keepBranch() { asm volatile(""); }
 
+/// The same value, which the compiler does not know to be the same: so it makes
+/// what is made of it each time, and keeps nothing of that in registers.
+CP_DEVICE uint4 again(uint4 value) {
+  asm volatile("" : "+r"(value.x), "+r"(value.y), "+r"(value.z), "+r"(value.w));
+  return value;
+}
+
 CP_DEVICE int lane() { return thread() % warpSize; }
 CP_DEVICE int warp() { return thread() / warpSize; }
 

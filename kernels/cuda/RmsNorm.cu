@@ -46,7 +46,7 @@ static const char *startVectors(const NormWork<T> &work, void *stream) {
     return start<T, Order, 128, 2>(work, stream);
   if (vectors <= 512)
     return start<T, Order, 256, 2>(work, stream);
-  return start<T, Order, 256, 4>(work, stream);
+  return start<T, Order, 512, 2>(work, stream);
 }
 
 template <typename T> const char *rmsNorm(const Call &call, void *stream) {

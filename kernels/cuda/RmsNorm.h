@@ -30,7 +30,8 @@ enum class Gate { None, First, Last };
 /// on one.
 template <typename T, Gate Order, int Threads, int Vectors>
 struct RmsNormVectors {
-  static constexpr int threads = 256, blocks = 2;
+  static constexpr int threads = Threads > 256 ? Threads : 256;
+  static constexpr int blocks = 512 / threads;
   static constexpr int width = vectorWidth<T>, warps = Threads / warpSize;
   static constexpr int rowsOfBlock = threads / Threads;
   struct Shared {
