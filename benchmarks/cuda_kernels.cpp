@@ -173,6 +173,13 @@ void convolution(Bench &bench, int64_t l, int64_t c) {
   bench.run(row, "conv1d", l, x.totalBytes() + y.totalBytes(),
             {x.buffer(), weight.buffer(), bias.buffer(), initial.buffer()},
             {y.buffer()}, {1});
+  DeviceTensor dy(type, {1, l, c}, -1, 1), dWeight(DType::F32, {c, 4}, 0, 0),
+      dBias(DType::F32, {c}, 0, 0), dInitial(type, {1, 3, c}, 0, 0);
+  bench.run(
+      "conv1d_grad-c" + std::to_string(c), "conv1d_grad", l, 3 * x.totalBytes(),
+      {x.buffer(), weight.buffer(), dy.buffer(), bias.buffer(),
+       initial.buffer()},
+      {y.buffer(), dWeight.buffer(), dBias.buffer(), dInitial.buffer()}, {1});
 }
 
 void norm(Bench &bench, int64_t l, int64_t c, int64_t groups) {
@@ -185,6 +192,13 @@ void norm(Bench &bench, int64_t l, int64_t c, int64_t groups) {
       gate(type, {1, l, c}, -1, 1), y(type, {1, l, c}, 0, 0);
   bench.run(row, "rms_norm", l, 3 * x.totalBytes(),
             {x.buffer(), weight.buffer(), gate.buffer()}, {y.buffer()},
+            {bitsOf(1e-5), 1, groups});
+  DeviceTensor dy(type, {1, l, c}, -1, 1), dWeight(DType::F32, {c}, 0, 0),
+      dGate(type, {1, l, c}, 0, 0);
+  bench.run("rms_norm_grad" + row.substr(row.find('-')), "rms_norm_grad", l,
+            5 * x.totalBytes(),
+            {x.buffer(), dy.buffer(), weight.buffer(), gate.buffer()},
+            {y.buffer(), dWeight.buffer(), dGate.buffer()},
             {bitsOf(1e-5), 1, groups});
 }
 

@@ -138,8 +138,8 @@ struct AttentionGradTiles : AttentionGradTilesCall {
     int spoilt[rows];
     /// Of each warp, whether a sum is not finite.
     int isWrong[warps];
-    AttentionGradScratch<float, D> scratch[warps];
   };
+  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
 
   CP_DEVICE void operator()() const;
 };
@@ -568,6 +568,11 @@ CP_OUTLINED void formAlone(const AttentionGradWork<BFloat16> &work, int64_t b,
 
 template <int D, bool OfKeys>
 CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::repair() const {
+  // The others are nobody's any more then.
+  barrier();
+  auto *scratch =
+      reinterpret_cast<AttentionGradScratch<float, D> *>(memory.stages);
+  static_assert(Kernel::warps * sizeof(*scratch) <= sizeof(memory.stages));
   uint32_t rows = spoiltRows;
   CP_UNROLL
   for (int mask = 1; mask <= 2; mask *= 2)
@@ -577,7 +582,7 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::repair() const {
     uint32_t ofLane = shuffle(rows, row % 8 * 4);
     int64_t at = int64_t(tile()) * keyTile + warp() * band + row;
     if (ofLane >> (row / 8) & 1 && at < (OfKeys ? args.s : args.l))
-      formAlone<OfKeys>(kernel.work, b(), head(), at, memory.scratch[warp()]);
+      formAlone<OfKeys>(kernel.work, b(), head(), at, scratch[warp()]);
     // What the row had of shared memory is the next one's.
     warpBarrier();
   }

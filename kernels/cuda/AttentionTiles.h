@@ -48,8 +48,8 @@ template <int D> struct AttentionTiles {
     int spoilt[keyTile];
     /// Of each warp, whether an output is not finite.
     int isWrong[warps];
-    AttentionRow<BFloat16>::Scratch<D> scratch[warps];
   };
+  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
 
   AttentionWork<BFloat16> work;
   KeyTiles tiles;
@@ -469,6 +469,11 @@ attendAlone(const AttentionWork<BFloat16> &work, int64_t b, int64_t h,
 }
 
 template <int D> CP_DEVICE void AttentionTilesThread<D>::repair() const {
+  // Keys are nobody's any more then.
+  barrier();
+  auto *scratch =
+      reinterpret_cast<AttentionRow<BFloat16>::Scratch<D> *>(memory.stages);
+  static_assert(Kernel::warps * sizeof(*scratch) <= sizeof(memory.stages));
   uint32_t rows = spoiltRows;
   CP_UNROLL
   for (int mask = 1; mask <= 2; mask *= 2)
@@ -478,7 +483,7 @@ template <int D> CP_DEVICE void AttentionTilesThread<D>::repair() const {
     uint32_t ofLane = shuffle(rows, row % 8 * 4);
     int64_t at = begin() + warp() * (height * band) + row;
     if (ofLane >> (row / 8) & 1 && at < args.l)
-      attendAlone(work, b(), head(), at, memory.scratch[warp()]);
+      attendAlone(work, b(), head(), at, scratch[warp()]);
     // What the row had of shared memory is the next one's.
     warpBarrier();
   }

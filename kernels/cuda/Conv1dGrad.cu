@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conv1d.h"
+#include "Conv1dGradVectors.h"
 #include "CudaKernels.h"
 #include "Sums.h"
 
@@ -134,6 +135,38 @@ template <typename T> struct CotangentOfWeight {
   }
 };
 
+constexpr const char *op = "conv1d_grad";
+
+/// A part has the sums of both, so that each skips what is not its own.
+template <typename T>
+const char *sumWeights(const Conv1dGradArgs<T> &args,
+                       const AccumulatorOf<T> *parts, int64_t count,
+                       void *stream) {
+  int64_t size = args.c * (args.w + 1);
+  if (const char *message = sumParts(op, parts, count, size, args.c, args.w,
+                                     args.dweight, stream))
+    return message;
+  return sumParts(op, parts + args.c * args.w, count, size, args.c, args.dbias,
+                  stream);
+}
+
+template <typename T>
+const char *runVectors(const Conv1dGradArgs<T> &args, void *stream) {
+  using Kernel = Conv1dGradVectors<T>;
+  Workspace workspace(stream);
+  int64_t blocks = ceilDiv(args.l, Kernel::warps * Kernel::rows);
+  int64_t count = args.b * blocks;
+  auto *parts = static_cast<float *>(workspace.allocate(
+      size_t(count * args.c * (args.w + 1)) * sizeof(float)));
+  if (!parts)
+    return outOfMemory(op);
+  if (const char *message = launch(
+          op, Kernel{args, parts},
+          {ceilDiv(args.c, warpSize * Kernel::width), blocks, args.b}, stream))
+    return message;
+  return sumWeights(args, parts, count, stream);
+}
+
 } // namespace
 
 template <typename T> const char *conv1dGrad(const Call &call, void *stream) {
@@ -143,6 +176,12 @@ template <typename T> const char *conv1dGrad(const Call &call, void *stream) {
   Conv1dGradArgs<T> &args = work.args;
   if (const char *message = decode(onDevice(call), args))
     return message;
+  if constexpr (!std::is_same_v<T, double>)
+    if (args.l && args.w == Conv1dGradVectors<T>::window && args.c % 4 == 0 &&
+        isInQuads(args.x) && isInQuads(args.dy) && isInQuads(args.dx) &&
+        isInQuads(args.dinitial) &&
+        (!args.initial.data || isInQuads(args.initial)))
+      return runVectors(args, stream);
   Workspace workspace(stream);
   work.ds = static_cast<Acc *>(
       workspace.allocate(size_t(args.b * args.l * args.c) * sizeof(Acc)));
@@ -151,8 +190,7 @@ template <typename T> const char *conv1dGrad(const Call &call, void *stream) {
   auto *parts = static_cast<Acc *>(
       workspace.allocate(size_t(count * size) * sizeof(Acc)));
   if (!work.ds || !parts)
-    return outOfMemory("conv1d_grad");
-  const char *op = "conv1d_grad";
+    return outOfMemory(op);
   if (const char *message =
           launch(op, CotangentOfSums<T>{work},
                  {ceilDiv(args.l * args.c, 256), 1, args.b}, stream))
@@ -165,12 +203,7 @@ template <typename T> const char *conv1dGrad(const Call &call, void *stream) {
           op, Weights{work, each, parts},
           {ceilDiv(args.c, Weights::threads), count, args.w + 1}, stream))
     return message;
-  // A part holds both, so that the sums skip what is not theirs.
-  if (const char *message = sumParts(op, parts, count, size, args.c, args.w,
-                                     args.dweight, stream))
-    return message;
-  return sumParts(op, parts + args.c * args.w, count, size, args.c, args.dbias,
-                  stream);
+  return sumWeights(args, parts, count, stream);
 }
 
 template const char *conv1dGrad<float>(const Call &, void *);

@@ -42,6 +42,10 @@ namespace cp::kernels::cuda {
 
 constexpr int warpSize = 32;
 
+/// What a block may have of shared memory on every card from sm_80 on: as much
+/// as sm_86 and sm_89 allow.
+constexpr unsigned leastSharedMemory = 99 << 10;
+
 constexpr float infinity = __builtin_inff();
 constexpr double log2e = 1.4426950408889634;
 

@@ -13,15 +13,6 @@
 
 namespace cp::kernels::cuda {
 
-template <typename T>
-static bool isVectorised(const DeviceRows<T> &rows, int64_t width) {
-  bool fits = reinterpret_cast<uintptr_t>(rows.data) % 16 == 0 &&
-              rows.step == 1 && width % vectorWidth<T> == 0;
-  for (int i = 0; i < rows.rank; ++i)
-    fits = fits && rows.strides[i] % vectorWidth<T> == 0;
-  return fits;
-}
-
 template <typename T, Gate Order, int Threads, int Vectors>
 static const char *start(const NormWork<T> &work, void *stream) {
   using Kernel = RmsNormVectors<T, Order, Threads, Vectors>;

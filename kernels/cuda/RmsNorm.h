@@ -23,6 +23,16 @@ template <typename T> struct NormWork {
   DeviceRows<T> y;
 };
 
+/// Whether rows can be read 16 bytes at a time.
+template <typename T>
+bool isVectorised(const DeviceRows<T> &rows, int64_t width) {
+  bool fits = reinterpret_cast<uintptr_t>(rows.data) % 16 == 0 &&
+              rows.step == 1 && width % vectorWidth<T> == 0;
+  for (int i = 0; i < rows.rank; ++i)
+    fits = fits && rows.strides[i] % vectorWidth<T> == 0;
+  return fits;
+}
+
 enum class Gate { None, First, Last };
 
 /// A row's group in the registers of `Threads` threads, `Vectors` times 16

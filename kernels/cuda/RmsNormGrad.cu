@@ -6,44 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaKernels.h"
-#include "DeviceRows.h"
-#include "OpArguments.h"
+#include "RmsNormGradVectors.h"
 #include "Sums.h"
-#include "Vectors.h"
+
+#include <algorithm>
 
 namespace cp::kernels::cuda {
 
 namespace {
-
-template <typename T> struct NormGradWork : RmsNormGradShape<T> {
-  using Acc = AccumulatorOf<T>;
-  DeviceRows<const T> x, dy, gate;
-  DeviceRows<T> dx, dgate;
-  /// [rows, groups]
-  Acc *scales;
-
-  CP_DEVICE bool isGatedFirst() const { return gate.data && this->gateFirst; }
-  CP_DEVICE bool isGatedLast() const { return gate.data && !this->gateFirst; }
-  CP_DEVICE Acc gateAt(int64_t row, int64_t c) const {
-    return widened(gate.row(row)[c * gate.step]);
-  }
-  /// What is normed.
-  CP_DEVICE Acc valueAt(int64_t row, int64_t c) const {
-    Acc value = widened(x.row(row)[c * x.step]);
-    return isGatedFirst() ? value * siluOf(gateAt(row, c)) : value;
-  }
-  CP_DEVICE Acc cotangentAt(int64_t row, int64_t c) const {
-    return widened(dy.row(row)[c * dy.step]);
-  }
-  /// The cotangent of the norm's result, before it is gated.
-  CP_DEVICE Acc dWeightedAt(int64_t row, int64_t c) const {
-    Acc cotangent = cotangentAt(row, c);
-    return isGatedLast() ? cotangent * siluOf(gateAt(row, c)) : cotangent;
-  }
-  CP_DEVICE Acc weightAt(int64_t c) const {
-    return this->weight.data ? Acc(widened(*at(this->weight, c))) : Acc(1);
-  }
-};
 
 /// A warp for each group of a row.
 template <typename T> struct NormGradRows {
@@ -119,12 +89,48 @@ template <typename T> struct NormGradWeight {
   }
 };
 
+constexpr const char *op = "rms_norm_grad";
+
+template <typename T, Gate Order, int Threads, int Vectors>
+const char *start(const NormGradWork<T> &work, void *stream) {
+  using Kernel = RmsNormGradVectors<T, Order, Threads, Vectors>;
+  // What a card takes at once, for all groups.
+  int64_t most = ceilDiv(Kernel::blocks * multiprocessors(), work.groups);
+  int64_t blocks = std::min(ceilDiv(work.rows, Kernel::rowsOfBlock), most);
+  int64_t stride = blocks * Kernel::rowsOfBlock;
+  Workspace workspace(stream);
+  auto *parts = static_cast<float *>(
+      workspace.allocate(size_t(stride * work.c) * sizeof(float)));
+  if (!parts)
+    return outOfMemory(op);
+  if (const char *message =
+          launch(op,
+                 Kernel{work, stride,
+                        isVectorised(work.weight, work.c / work.groups), parts},
+                 {blocks, work.groups}, stream))
+    return message;
+  return sumParts(op, parts, stride, work.c, work.c, work.dweight, stream);
+}
+
+template <typename T, Gate Order>
+const char *startVectors(const NormGradWork<T> &work, void *stream) {
+  int64_t vectors = work.c / work.groups / vectorWidth<T>;
+  if (vectors <= 32)
+    return start<T, Order, 32, 1>(work, stream);
+  if (vectors <= 128)
+    return start<T, Order, 128, 1>(work, stream);
+  if (vectors <= 256)
+    return start<T, Order, 256, 1>(work, stream);
+  if (vectors <= 512)
+    return start<T, Order, 512, 1>(work, stream);
+  return start<T, Order, 512, 2>(work, stream);
+}
+
 } // namespace
 
 template <typename T> const char *rmsNormGrad(const Call &call, void *stream) {
   using Acc = AccumulatorOf<T>;
   using Weight = NormGradWeight<T>;
-  const char *op = "rms_norm_grad";
   RmsNormGradBuffers<T> from;
   if (const char *message = decode(onDevice(call), from))
     return message;
@@ -137,6 +143,19 @@ template <typename T> const char *rmsNormGrad(const Call &call, void *stream) {
                           nullptr};
   if (!work.c)
     return nullptr;
+  if constexpr (!std::is_same_v<T, double>) {
+    int64_t count = work.c / work.groups;
+    bool fits = work.rows && count <= 1024 * vectorWidth<T> &&
+                work.groups <= 65535 && isVectorised(work.x, count) &&
+                isVectorised(work.dy, count) && isVectorised(work.dx, count);
+    if (work.gate.data)
+      fits = fits && isVectorised(work.gate, count) &&
+             isVectorised(work.dgate, count);
+    if (fits)
+      return !work.gate.data  ? startVectors<T, Gate::None>(work, stream)
+             : work.gateFirst ? startVectors<T, Gate::First>(work, stream)
+                              : startVectors<T, Gate::Last>(work, stream);
+  }
   Workspace workspace(stream);
   int64_t groups = work.rows * work.groups;
   int64_t parts = ceilDiv(work.rows, Weight::rows);

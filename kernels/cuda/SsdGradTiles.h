@@ -46,8 +46,9 @@ template <int N> struct SsdGradTiles {
     /// Of each warp, whether it found what is not finite; and the rows of dy,
     /// B and C that have such.
     int isSpoilt[warps];
-    int spoilt[3][tokens];
+    uint16_t spoilt[3][tokens];
   };
+  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
 
   SsdGradWork<BFloat16> work;
   /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
@@ -116,7 +117,7 @@ private:
   CP_DEVICE bool findSpoilt() const;
   template <typename Tile> CP_DEVICE static bool hasSpoilt(const Tile &tile);
   template <typename Tile>
-  CP_DEVICE static int isSpoiltRow(const Tile &tile, int row);
+  CP_DEVICE static uint16_t isSpoiltRow(const Tile &tile, int row);
   CP_DEVICE void formPairs() const;
   CP_DEVICE void formBlock(int column) const;
   CP_DEVICE void addUpPairs() const;
@@ -215,7 +216,8 @@ CP_DEVICE bool SsdGradTilesThread<N>::hasSpoilt(const Tile &tile) {
 }
 template <int N>
 template <typename Tile>
-CP_DEVICE int SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile, int row) {
+CP_DEVICE uint16_t SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile,
+                                                      int row) {
   for (int i = 0; i < Tile::columns; i += 2)
     if (isSpoiltPair(sharedLoad(reinterpret_cast<const uint32_t *>(
             tile.elements + Tile::offset(row, i)))))

@@ -34,22 +34,33 @@ template <typename Acc, int Threads> struct BlockSum {
 };
 
 /// The sums of `count` arrays that lie `stride` numbers apart, element by
-/// element, into a matrix that is read by rows.
+/// element, into a matrix that is read by rows. Each warp of a block has a
+/// share of the arrays, and a lane an element.
 template <typename From, typename To> struct SumParts {
-  static constexpr int threads = 128, blocks = 1;
-  using Shared = Nothing;
+  static constexpr int threads = 256, blocks = 1, warps = threads / warpSize;
+  struct Shared {
+    From sums[warps][warpSize];
+  };
 
   const From *parts;
   int64_t count, stride, rows, columns;
   View<To, 2> to;
 
   CP_DEVICE void operator()() const {
-    int64_t element = int64_t(blockX()) * threads + thread();
-    if (element >= rows * columns)
-      return;
+    int64_t element = int64_t(blockX()) * warpSize + lane();
+    bool isThere = element < rows * columns;
+    int64_t each = (count + warps - 1) / warps;
+    int64_t end = least((warp() + 1) * each, count);
     From sum = 0;
-    for (int64_t part = 0; part < count; ++part)
+    for (int64_t part = warp() * each; part < end && isThere; ++part)
       sum += parts[part * stride + element];
+    auto &sums = shared<Shared>().sums;
+    sharedStore(&sums[warp()][lane()], sum);
+    barrier();
+    if (warp() || !isThere)
+      return;
+    for (int i = 1; i < warps; ++i)
+      sum += sharedLoad(&sums[i][lane()]);
     *at(to, element / columns, element % columns) = To(sum);
   }
 };
@@ -61,7 +72,7 @@ const char *sumParts(const char *op, const From *parts, int64_t count,
                      const View<To, 2> &to, void *stream) {
   using Kernel = SumParts<From, To>;
   return launch(op, Kernel{parts, count, stride, rows, columns, to},
-                {ceilDiv(rows * columns, Kernel::threads)}, stream);
+                {ceilDiv(rows * columns, warpSize)}, stream);
 }
 /// The same into a vector.
 template <typename From, typename To>

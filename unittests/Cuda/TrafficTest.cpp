@@ -72,6 +72,25 @@ TEST(TrafficTest, RmsNorm) {
   expectLittleMore<float>(OnHost<cuda::rmsNorm<float>>::run, call);
 }
 
+/// Back, each input is read once too, and parts of sums over rows besides. In
+/// f32, whose sums are of the same type.
+TEST(TrafficTest, CotangentsOfConv1d) {
+  const OpCall call = {
+      "conv1d_grad",
+      {{1, 1024, 1792}, {1792, 4}, {1, 1024, 1792}, {1792}, {1, 3, 1792}},
+      {{1, 1024, 1792}, {1792, 4}, {1792}, {1, 3, 1792}},
+      {1}};
+  expectLittleMore<float>(OnHost<cuda::conv1dGrad<float>>::run, call);
+}
+
+TEST(TrafficTest, CotangentsOfRmsNorm) {
+  OpCall call = {"rms_norm_grad",
+                 {{1024, 1536}, {1024, 1536}, {1536}, {1024, 1536}},
+                 {{1024, 1536}, {1536}, {1024, 1536}},
+                 {bitsOf(1e-5), 1, 1}};
+  expectLittleMore<float>(OnHost<cuda::rmsNormGrad<float>>::run, call);
+}
+
 /// 128 queries a block, which go through the tiles of keys that one of them
 /// may see: of a window, and of one rank's two parts of a zigzag order.
 TEST(TrafficTest, AttentionTakesTheKeysThatAreSeen) {
