@@ -237,7 +237,6 @@ private:
                           int tile) const;
   CP_DEVICE void pass(bool isCareful);
   CP_DEVICE void clean(Stage &stage) const;
-  CP_DEVICE static bool clean(Tile<keyTile, D> &tile, int row);
   CP_DEVICE void add(const Stage &stage, bool isMasked);
   CP_DEVICE void multiplyRows(const Tile<keyTile, D> &own,
                               const Tile<keyTile, D> &other, int from,
@@ -383,24 +382,10 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::clean(Stage &stage) const {
   int row = thread();
   if (row >= keyTile)
     return;
-  bool isSpoilt = clean(stage.first, row);
+  bool isSpoilt = cleanRow(stage.first, row);
   if (OfKeys)
-    isSpoilt |= clean(stage.second, row);
+    isSpoilt |= cleanRow(stage.second, row);
   sharedStore(&memory.spoilt[row], int(isSpoilt));
-}
-template <int D, bool OfKeys>
-CP_DEVICE bool
-AttentionGradTilesThread<D, OfKeys>::clean(Tile<keyTile, D> &tile, int row) {
-  bool isSpoilt = false;
-  CP_NO_UNROLL
-  for (int i = 0; i < D; ++i) {
-    uint16_t *at = tile.elements + Tile<keyTile, D>::offset(row, i);
-    if ((sharedLoad(at) & 0x7f80) != 0x7f80)
-      continue;
-    isSpoilt = true;
-    sharedStore(at, uint16_t(0));
-  }
-  return isSpoilt;
 }
 
 /// Of a row of the block and one of the others.

@@ -248,16 +248,7 @@ CP_DEVICE void AttentionTilesThread<D>::clean(Stage &stage) const {
   int key = thread();
   if (key >= keyTile)
     return;
-  int isSpoilt = 0;
-  CP_NO_UNROLL
-  for (int i = 0; i < D; ++i) {
-    uint16_t *at = stage.V.elements + Tile<keyTile, D>::offset(key, i);
-    if ((sharedLoad(at) & 0x7f80) != 0x7f80)
-      continue;
-    isSpoilt = 1;
-    sharedStore(at, uint16_t(0));
-  }
-  sharedStore(&memory.spoilt[key], isSpoilt);
+  sharedStore(&memory.spoilt[key], int(cleanRow(stage.V, key)));
 }
 
 template <int D>

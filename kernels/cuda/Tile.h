@@ -172,6 +172,20 @@ private:
   int offset;
 };
 
+/// Zeros for what is not finite of a row. Returns whether there was such.
+template <typename Tile> CP_DEVICE bool cleanRow(Tile &tile, int row) {
+  bool isSpoilt = false;
+  CP_NO_UNROLL
+  for (int i = 0; i < Tile::columns; ++i) {
+    uint16_t *at = tile.elements + Tile::offset(row, i);
+    if ((sharedLoad(at) & 0x7f80) != 0x7f80)
+      continue;
+    isSpoilt = true;
+    sharedStore(at, uint16_t(0));
+  }
+  return isSpoilt;
+}
+
 /// What there is of a tile: so many rows of `width` elements. Row i starts
 /// i * stride behind the first one, and its elements are `step` apart. `isFast`
 /// says that they can be copied 16 bytes at a time.
