@@ -65,10 +65,10 @@ private:
   using M = VecMath<Isa, Acc>;
   using Type = typename V::Type;
   static constexpr int64_t blockTokens = 128, sumTokens = 32;
-  /// Weights, sums and what waits of a window of four share the second cache;
-  /// memory delivers long parts of rows faster than short ones that would share
-  /// the first.
-  static constexpr int64_t blockChannels = 24576 / sizeof(T);
+  /// Weights, sums and what waits of a window of four take a small part of the
+  /// second cache; memory delivers long parts of rows faster than short ones
+  /// that would share the first.
+  static constexpr int64_t blockChannels = 8192 / sizeof(T);
   /// Tokens of a group.
   static constexpr int together = V::together;
 

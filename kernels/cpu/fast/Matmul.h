@@ -88,6 +88,10 @@ private:
   };
   using GroupPacker = Pack<GroupIsa, Source, Packed>;
   static constexpr int64_t groupsPerItem = 8;
+  /// Where k does not lie side by side, and groups do: so many of them share an
+  /// item, of which so much of k is packed at once, so that what memory
+  /// delivers together is used together.
+  static constexpr int64_t groupsByDepth = 16, depthTogether = 32;
 
   /// What of A is packed: rows [row, row + rows), k in [k, k + depth).
   struct Block {
@@ -135,25 +139,43 @@ private:
 
   /// A to groups of rows, each stored as [k][group].
   static void pack(const Args &args, const Block &block) {
-    constexpr int64_t itemRows = groupsPerItem * group;
+    int64_t itemRows = (args.aDepth ? groupsByDepth : groupsPerItem) * group;
     share(ceilDiv(block.rows, itemRows), block.rows * block.depth * perSource,
           [&](Items &items) -> const char * {
-            for (int64_t item; items.take(item);)
-              for (int64_t i = item * itemRows;
-                   i < least(block.rows, (item + 1) * itemRows); i += group)
+            for (int64_t item; items.take(item);) {
+              int64_t begin = item * itemRows;
+              int64_t end = least(block.rows, begin + itemRows);
+              if (args.aDepth)
+                packByDepth(args, block, begin, end);
+              for (int64_t i = begin; i < end && !args.aDepth; i += group)
                 packGroup(args, block, i, least(group, block.rows - i));
+            }
             return nullptr;
           });
+  }
+
+  /// The rows [begin, end) of a block, while what is next of k is fetched: the
+  /// processor does not see that it lies a row further on.
+  static void packByDepth(const Args &args, const Block &block, int64_t begin,
+                          int64_t end) {
+    for (int64_t k = 0; k < block.depth; k += depthTogether)
+      for (int64_t i = begin, ahead = k + depthTogether; i < end;
+           i += group, ++ahead) {
+        if (ahead < block.depth && args.a.stride == 1)
+          for (int64_t j = begin; j < end; j += 64 / int64_t(sizeof(T)))
+            __builtin_prefetch(args.a.data + args.aDepth[block.k + ahead] +
+                               block.row + j);
+        packDepth<GroupPacker>(
+            args.aDepth + block.k + k, least(depthTogether, block.depth - k),
+            {args.a.data + (block.row + i) * args.a.stride, 0, args.a.stride},
+            least(group, block.rows - i), group,
+            block.data + i * block.depth + k * group);
+      }
   }
 
   static void packGroup(const Args &args, const Block &block, int64_t i,
                         int64_t count) {
     Packed *to = block.data + i * block.depth;
-    if (args.aDepth)
-      return packDepth<GroupPacker>(
-          args.aDepth + block.k, block.depth,
-          {args.a.data + (block.row + i) * args.a.stride, 0, args.a.stride},
-          count, group, to);
     Matrix<const Source> rows;
     if (isMatrix(args, block, i, count, rows))
       return GroupPacker::transposed(rows, count, block.depth, group, to,
@@ -255,18 +277,22 @@ private:
   /// Columns [column, column + width) of W to tiles, each stored as
   /// [k][columns].
   void packPanel(int64_t column, int64_t width, int64_t k, int64_t kCount) {
+    if (args.wDepth) {
+      for (int64_t i = 0; i < kCount; i += depthTogether)
+        for (int64_t n = 0; n < width; n += P::columns)
+          packDepth<Packer>(args.wDepth + k + i,
+                            least(depthTogether, kCount - i),
+                            {args.w.data + (column + n) * args.w.strides[1], 0,
+                             args.w.strides[1]},
+                            least(P::columns, width - n), P::columns,
+                            panel + n * plan.depth + i * P::columns);
+      return;
+    }
     for (int64_t n = 0; n < width; n += P::columns)
-      if (args.wDepth)
-        packDepth<Packer>(args.wDepth + k, kCount,
-                          {args.w.data + (column + n) * args.w.strides[1], 0,
-                           args.w.strides[1]},
-                          least(P::columns, width - n), P::columns,
-                          panel + n * plan.depth);
-      else
-        Packer::transposed(
-            {wAt(k, column + n), args.w.strides[1] / perSource, wStride()},
-            least(P::columns, width - n), kCount, P::columns,
-            panel + n * plan.depth, P::columns);
+      Packer::transposed(
+          {wAt(k, column + n), args.w.strides[1] / perSource, wStride()},
+          least(P::columns, width - n), kCount, P::columns,
+          panel + n * plan.depth, P::columns);
   }
 
   /// The tile of rows from i of the block and columns from n of the panel, for

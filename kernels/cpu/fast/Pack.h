@@ -30,6 +30,11 @@ struct Pack {
   /// columns <= j < padded.
   static void rows(Matrix<const T> from, int64_t rows, int64_t columns,
                    int64_t padded, To *to, int64_t ld) {
+    // As tiles of products have them.
+    if (from.columnStride == 1 && columns == padded && columns == lanes)
+      return vectors<1>(from, rows, to, ld);
+    if (from.columnStride == 1 && columns == padded && columns == 2 * lanes)
+      return vectors<2>(from, rows, to, ld);
     for (int64_t i = 0; i < rows; ++i) {
       const T *source = from.data + i * from.rowStride;
       To *target = to + i * ld;
@@ -73,6 +78,14 @@ struct Pack {
   }
 
 private:
+  /// Rows of so many vectors.
+  template <int Count>
+  static void vectors(Matrix<const T> from, int64_t rows, To *to, int64_t ld) {
+    for (int64_t i = 0; i < rows; ++i)
+      for (int j = 0; j < Count * lanes; j += lanes)
+        V::store(to + i * ld + j, V::load(from.data + i * from.rowStride + j));
+  }
+
   static void copyRow(const T *from, int64_t stride, int64_t count, To *to) {
     if (stride == 1)
       for (int64_t j = 0; j < count; ++j)

@@ -19,9 +19,10 @@
 
 namespace cp::kernels::fast {
 
-/// Blocks of rows, group by group in two passes: what is normed and the two
-/// sums over it, then the results. What the weight gets is summed block by
-/// block, and then over blocks in their order.
+/// Groups of rows one after another, each in two passes: what is normed and the
+/// two sums over it, then the results, which are written while the next group
+/// is read, so that memory does both all the time. What the weight gets is
+/// summed block by block, and then over blocks in their order.
 template <typename Isa, typename T> class RmsNormGrad {
 public:
   static const char *run(const Call &call) {
@@ -41,6 +42,8 @@ public:
             return outOfMemory("rms_norm_grad");
           for (int64_t i; items.take(i);)
             norm.block(i * blockRows, partial + i * sums);
+          norm.advance({});
+          V::finishStreams();
           return nullptr;
         });
     if (!message)
@@ -56,15 +59,19 @@ private:
   static constexpr int64_t blockRows = 32;
   static constexpr int together = V::together;
 
-  /// A group of a row, as contiguous elements.
+  /// How far ahead inputs are fetched, along a row.
+  static constexpr int64_t ahead = 2048 / sizeof(T);
+
+  /// A group of a row, as contiguous elements; null for none.
   struct Group {
-    const T *x, *dy, *gate;
-    const Acc *weight;
-    T *dx, *dgate;
-    Acc *dweight;
-    /// The inputs behind these: they are fetched while results are made, and
-    /// memory works all the time.
-    const T *nextX, *nextDy, *nextGate;
+    const T *x = nullptr, *dy = nullptr, *gate = nullptr;
+    const Acc *weight = nullptr;
+    /// Silu of the gate and its slope.
+    Acc *silus = nullptr, *slopes = nullptr;
+    /// Where results go, of row `row` from channel `first` on.
+    T *dx = nullptr, *dgate = nullptr;
+    Acc *dweight = nullptr;
+    int64_t row = 0, first = 0;
   };
 
   explicit RmsNormGrad(const RmsNormGradArgs<T> &args)
@@ -72,16 +79,16 @@ private:
         padded(roundUp(count, V::lanes)) {}
 
   bool allocate() {
-    constexpr int64_t numCopies = 5;
+    constexpr int64_t numCopies = 8;
     void *memory = scratch(Slot::Kernel, carved<Acc>(args.groups * padded) +
-                                             2 * carved<Acc>(padded) +
+                                             2 * carved<Acc>(2 * padded) +
                                              carved<T>(numCopies * padded));
     if (!memory)
       return false;
     Carver carver(memory);
     weights = carver.take<Acc>(args.groups * padded);
-    gates = carver.take<Acc>(padded);
-    slopes = carver.take<Acc>(padded);
+    silus = carver.take<Acc>(2 * padded);
+    slopes = carver.take<Acc>(2 * padded);
     copies = carver.take<T>(numCopies * padded);
     for (int64_t i = 0; i < args.groups * padded; ++i)
       weights[i] = 1;
@@ -99,32 +106,44 @@ private:
     int64_t end = least(args.rows, first + blockRows);
     for (int64_t row = first; row < end; ++row)
       for (int64_t group = 0; group < args.groups; ++group)
-        pass(row, group, dweight + group * padded);
-    V::finishStreams();
+        advance(groupAt(row, group, dweight + group * padded));
   }
 
-  void pass(int64_t row, int64_t group, Acc *dweight) {
+  Group groupAt(int64_t row, int64_t group, Acc *dweight) {
     int64_t first = group * count;
-    bool hasGate = args.gate.data, isLast = group + 1 == args.groups;
-    int64_t nextRow = least(row + isLast, args.rows - 1);
-    int64_t next = isLast ? 0 : first + count;
-    Group of = {
-        rowOf(args.x, row, first, copies),
-        rowOf(args.dy, row, first, copies + padded),
-        hasGate ? rowOf(args.gate, row, first, copies + 2 * padded) : nullptr,
-        weights + group * padded,
-        args.dx.stride == 1 ? args.dx.at(row, first) : copies + 3 * padded,
-        !hasGate                 ? nullptr
-        : args.dgate.stride == 1 ? args.dgate.at(row, first)
-                                 : copies + 4 * padded,
-        dweight,
-        args.x.at(nextRow, next),
-        args.dy.at(nextRow, next),
-        hasGate ? args.gate.at(nextRow, next) : nullptr};
-    isStreamed(of) ? transform<true>(of) : transform<false>(of);
-    scatter(of.dx, args.dx, row, first);
-    if (hasGate)
-      scatter(of.dgate, args.dgate, row, first);
+    // The group before still needs its own.
+    T *copy = copies + turn * 3 * padded, *results = copies + 6 * padded;
+    Group of;
+    of.x = rowOf(args.x, row, first, copy);
+    of.dy = rowOf(args.dy, row, first, copy + padded);
+    of.dx = args.dx.stride == 1 ? args.dx.at(row, first) : results;
+    if (args.gate.data) {
+      of.gate = rowOf(args.gate, row, first, copy + 2 * padded);
+      of.dgate =
+          args.dgate.stride == 1 ? args.dgate.at(row, first) : results + padded;
+    }
+    of.weight = weights + group * padded;
+    of.silus = silus + turn * padded;
+    of.slopes = slopes + turn * padded;
+    of.dweight = dweight;
+    of.row = row;
+    of.first = first;
+    turn = 1 - turn;
+    return of;
+  }
+
+  /// Reads `next`, and writes the results of the group that was read before.
+  void advance(const Group &next) {
+    const Sums sums = isStreamed(last) ? pass<true>(next) : pass<false>(next);
+    if (last.x) {
+      scatter(last.dx, args.dx, last.row, last.first);
+      if (last.gate)
+        scatter(last.dgate, args.dgate, last.row, last.first);
+    }
+    last = next;
+    double square = sumOf(sums.squares) / double(count) + args.eps;
+    scale = Acc(1 / __builtin_sqrt(square));
+    mean = Acc(sumOf(sums.products) / double(count) * double(scale));
   }
 
   /// Whether results go past the caches, which could not hold them anyway.
@@ -135,15 +154,6 @@ private:
             reinterpret_cast<size_t>(of.dgate)) %
                    64 ==
                0;
-  }
-
-  template <bool Streamed> void transform(const Group &of) const {
-    if (!of.gate)
-      write<Gate::None, Streamed>(of, read<Gate::None, Streamed>(of));
-    else if (args.gateFirst)
-      write<Gate::First, Streamed>(of, read<Gate::First, Streamed>(of));
-    else
-      write<Gate::Last, Streamed>(of, read<Gate::Last, Streamed>(of));
   }
 
   const T *rowOf(const RowTensor<const T> &from, int64_t row, int64_t first,
@@ -190,71 +200,80 @@ private:
     Type squares[together] = {}, products[together] = {};
   };
 
-  /// Silu of the gate and its slope; the sum of squares of what is normed, and
-  /// that of its products with the cotangent of the norm.
-  template <Gate G, bool Streamed> Sums read(const Group &group) const {
+  template <bool Streamed> Sums pass(const Group &next) const {
+    if (!args.gate.data)
+      return pass<Gate::None, Streamed>(next);
+    return args.gateFirst ? pass<Gate::First, Streamed>(next)
+                          : pass<Gate::Last, Streamed>(next);
+  }
+
+  /// What a pass works on; its own, so that stores leave it in registers.
+  struct Operands {
+    Group next, last;
+    Acc scale, mean;
+  };
+
+  /// Returns the sum of squares of what is normed of `next`, and that of its
+  /// products with the cotangent of the norm.
+  template <Gate G, bool Streamed> Sums pass(const Group &next) const {
+    const Operands op = {next, last, scale, mean};
     Sums sums;
-    // Its own, so that stores leave it in registers.
-    const Group of = group;
-    Acc *const gates = this->gates, *const slopes = this->slopes;
     forEach<Streamed>(count, [&](auto several, int64_t i, auto load,
-                                 auto) __attribute__((always_inline)) {
-      constexpr int n = several;
-      Type gate[n], slope[n];
-      if constexpr (G != Gate::None) {
-        V::template each<n>(
-            [&](int v) { slope[v] = load(of.gate + i + v * V::lanes); });
-        M::siluSlope(slope, gate);
-      }
-      V::template each<n>([&](int v) __attribute__((always_inline)) {
-        int64_t at = i + v * V::lanes;
-        if constexpr (!Streamed)
-          __builtin_prefetch(of.dx + at, 1);
-        Type value = load(of.x + at), cotangent = load(of.dy + at);
-        if constexpr (G != Gate::None) {
-          if constexpr (!Streamed)
-            __builtin_prefetch(of.dgate + at, 1);
-          V::store(gates + at, gate[v]);
-          V::store(slopes + at, slope[v]);
-          (G == Gate::First ? value : cotangent) *= gate[v];
-        }
-        sums.squares[v] += value * value;
-        sums.products[v] += value * cotangent * V::load(of.weight + at);
-      });
+                                 auto store) __attribute__((always_inline)) {
+      if (op.last.x)
+        V::template each<several>([&](int v) __attribute__((always_inline)) {
+          write<G>(op, i + v * V::lanes, load, store);
+        });
+      if (op.next.x)
+        read<G, several>(op.next, i, load, sums);
     });
     return sums;
   }
 
-  template <Gate G, bool Streamed>
-  void write(const Group &group, const Sums &sums) const {
-    const Group of = group;
-    double square = sumOf(sums.squares) / double(count) + args.eps;
-    const Acc scale = Acc(1 / __builtin_sqrt(square));
-    const Acc mean = Acc(sumOf(sums.products) / double(count) * double(scale));
-    const Acc *const gates = this->gates, *const slopes = this->slopes;
-    Acc *const dweight = of.dweight;
-    forEach<Streamed>(count, [&](auto several, int64_t i, auto load,
-                                 auto store) __attribute__((always_inline)) {
-      V::template each<several>([&](int v) __attribute__((always_inline)) {
-        int64_t at = i + v * V::lanes;
-        __builtin_prefetch(of.nextX + at);
-        __builtin_prefetch(of.nextDy + at);
-        Type x = load(of.x + at), dy = load(of.dy + at);
-        Type weight = V::load(of.weight + at), gate = V::splat(1);
-        if constexpr (G != Gate::None)
-          gate = V::load(gates + at);
-        Type normed = (G == Gate::First ? x * gate : x) * scale;
-        Type cotangent = G == Gate::Last ? dy * gate : dy;
-        V::store(dweight + at, V::load(dweight + at) + cotangent * normed);
-        Type value = (cotangent * weight - normed * mean) * scale;
-        if constexpr (G != Gate::None) {
-          __builtin_prefetch(of.nextGate + at);
-          Type factor = G == Gate::First ? value * x : dy * normed * weight;
-          store(of.dgate + at, factor * V::load(slopes + at));
-        }
-        store(of.dx + at, G == Gate::First ? value * gate : value);
+  template <Gate G, int N, typename Load>
+  [[gnu::always_inline]] static void read(const Group &of, int64_t i, Load load,
+                                          Sums &sums) {
+    Type silu[N], slope[N];
+    if constexpr (G != Gate::None) {
+      V::template each<N>([&](int v) __attribute__((always_inline)) {
+        const T *from = of.gate + i + v * V::lanes;
+        __builtin_prefetch(from + ahead);
+        slope[v] = load(from);
       });
+      M::siluSlope(slope, silu);
+    }
+    V::template each<N>([&](int v) __attribute__((always_inline)) {
+      int64_t at = i + v * V::lanes;
+      __builtin_prefetch(of.x + at + ahead);
+      __builtin_prefetch(of.dy + at + ahead);
+      Type value = load(of.x + at), cotangent = load(of.dy + at);
+      if constexpr (G != Gate::None) {
+        V::store(of.silus + at, silu[v]);
+        V::store(of.slopes + at, slope[v]);
+        (G == Gate::First ? value : cotangent) *= silu[v];
+      }
+      sums.squares[v] += value * value;
+      sums.products[v] += value * cotangent * V::load(of.weight + at);
     });
+  }
+
+  template <Gate G, typename Load, typename Store>
+  [[gnu::always_inline]] static void write(const Operands &op, int64_t at,
+                                           Load load, Store store) {
+    const Group &of = op.last;
+    Type x = load(of.x + at), dy = load(of.dy + at);
+    Type weight = V::load(of.weight + at), gate = V::splat(1);
+    if constexpr (G != Gate::None)
+      gate = V::load(of.silus + at);
+    Type normed = (G == Gate::First ? x * gate : x) * op.scale;
+    Type cotangent = G == Gate::Last ? dy * gate : dy;
+    V::store(of.dweight + at, V::load(of.dweight + at) + cotangent * normed);
+    Type value = (cotangent * weight - normed * op.mean) * op.scale;
+    if constexpr (G != Gate::None) {
+      Type factor = G == Gate::First ? value * x : dy * normed * weight;
+      store(of.dgate + at, factor * V::load(of.slopes + at));
+    }
+    store(of.dx + at, G == Gate::First ? value * gate : value);
   }
 
   static double sumOf(const Type (&values)[together]) {
@@ -273,8 +292,13 @@ private:
 
   const RmsNormGradArgs<T> &args;
   int64_t count, padded;
-  Acc *weights, *gates, *slopes;
+  /// Of two groups, which take turns, silu of the gate and its slope.
+  Acc *weights, *silus, *slopes;
   T *copies;
+  int turn = 0;
+  /// What was read, and its factors.
+  Group last;
+  Acc scale = 0, mean = 0;
 };
 
 } // namespace cp::kernels::fast
