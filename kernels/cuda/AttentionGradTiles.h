@@ -374,6 +374,8 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::pass(bool isCareful) {
     add(stage, isCareful || !isWhole(other.tile));
     other = next;
   }
+  // Without others nobody has waited for the block's own rows.
+  waitCopies<0>();
 }
 
 /// Zeros for what is not finite of what products are added up of.

@@ -240,6 +240,8 @@ template <int D> CP_DEVICE void AttentionTilesThread<D>::pass(bool isCareful) {
     attend(stage, tile, isCareful);
     tile = next;
   }
+  // Without keys nobody has waited for the queries.
+  waitCopies<0>();
 }
 
 /// Zeros for what is not finite of the values.
