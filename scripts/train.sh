@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a hybrid (Mamba-2, attention, MLP) of 0.8 million parameters on the bytes of
+# Trains a hybrid (Mamba-2, attention, MLP) of 3 million parameters on the bytes of
 # the Constitution of the United States, which is in the public domain. Exits 1 where
 # the loss of the last step is not below what the frequencies of bytes alone give,
 # unless there are fewer than 50 steps.
@@ -30,9 +30,9 @@ scripts/build.sh release cp-train cp-translate
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 build/bin/cp-translate --import-hf --batch=2 --seq=256 --dtype="$dtype" \
-  $example/config.json -o "$work/model.mlir"
+  $example/hybrid.json -o "$work/model.mlir"
 build/bin/cp-train "$work/model.mlir" --data=$example/constitution.txt \
-  --steps="$steps" --lr=3e-3 --warmup=10 --csv="$work/curve.csv" ${flags[@]+"${flags[@]}"}
+  --steps="$steps" --lr=1e-3 --warmup=10 --csv="$work/curve.csv" ${flags[@]+"${flags[@]}"}
 if [ -n "$csv" ]; then
   cp "$work/curve.csv" "$csv"
 fi
