@@ -24,6 +24,7 @@
 
 #include "Attention.h"
 #include "AttentionPositions.h"
+#include "Sums.h"
 #include "Tile.h"
 
 namespace cp::kernels::cuda {
@@ -46,8 +47,8 @@ template <int D> struct AttentionTiles {
     int ranges[warps][2];
     /// Keys whose values are not all finite.
     int spoilt[keyTile];
-    /// Of each warp, whether an output is not finite.
-    int isWrong[warps];
+    /// Whether an output is not finite.
+    BlockVote<threads> isWrong;
   };
   static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
 
@@ -76,15 +77,7 @@ public:
   CP_DEVICE void run() {
     prepareQueries();
     pass(false);
-    bool isRight = store();
-    if (lane() == 0)
-      sharedStore(&memory.isWrong[warp()], isRight ? 0 : 1);
-    barrier();
-    int isWrong = 0;
-    CP_UNROLL
-    for (int i = 0; i < Kernel::warps; ++i)
-      isWrong |= sharedLoad(&memory.isWrong[i]);
-    if (!isWrong)
+    if (!memory.isWrong.of(!store()))
       return;
     pass(true);
     store();

@@ -340,7 +340,10 @@ private:
     double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;
     ofDecay *= rate;
     if (isToken)
-      dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) * slope(row);
+      dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) *
+            stepSlopeOf(work.step,
+                        *at(work.step.dt, blockZ(), token(row), head()),
+                        biasOf(work.step, head()));
     if (token(row) < work.l)
       *at(work.ddt, blockZ(), token(row), head()) = narrowed<T>(Acc(dDt));
     double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
@@ -349,17 +352,6 @@ private:
       return;
     work.dALog[tile()] = dALog;
     work.dBias[tile()] = dBias;
-  }
-
-  /// The derivative of a step's size by dt: 0 where it is clamped.
-  CP_DEVICE double slope(int row) const {
-    const StepArgs<T> &step = work.step;
-    Acc dt = widened(*at(step.dt, blockZ(), token(row), head())) +
-             biasOf(step, head());
-    Acc delta = softplusOf(dt);
-    if (delta < Acc(step.dtMin) || delta > Acc(step.dtMax))
-      return 0;
-    return 1 / (1 + exp(-double(dt)));
   }
 };
 

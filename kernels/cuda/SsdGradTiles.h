@@ -18,232 +18,12 @@
 #ifndef CP_KERNELS_CUDA_SSDGRADTILES_H
 #define CP_KERNELS_CUDA_SSDGRADTILES_H
 
-#include "SsdGrad.h"
-#include "SsdGradStates.h"
-#include "Sums.h"
+#include "SsdGradTilesMemory.h"
 
 namespace cp::kernels::cuda {
 
-/// Of up to 64 channels and N columns.
-template <int N> struct SsdGradTiles {
-  static constexpr int threads = 128, blocks = 2, warps = threads / warpSize;
-  static constexpr int tokens = tileTokens, width = 64;
-  struct Shared {
-    SsdGradSteps steps;
-    Tile<tokens, width> x, dy;
-    Tile<tokens, N> B, C;
-    /// [p][n]: G, and then S.
-    Tile<width, N> state;
-    /// [t][s]: W K, and W P delta.
-    Tile<tokens, tokens> weightedK, weightedP;
-    /// [t][s]: V, of which V's rows become sums up to s.
-    float pairs[tokens][tokens + 1];
-    /// As in SsdGradTile.
-    float direct[tokens], toEnd[tokens], fromFront[tokens];
-    BlockSum<float, threads> sum;
-    /// Of two warps, what goes to A_log and dt_bias.
-    double totals[2][2];
-    /// Of each warp, whether it found what is not finite; and the rows of dy,
-    /// B and C that have such.
-    int isSpoilt[warps];
-    uint16_t spoilt[3][tokens];
-  };
-  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
-
-  SsdGradWork<BFloat16> work;
-  /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
-  const BFloat16 *before, *behind;
-  bool isFastX, isFastDy, isFastB, isFastC, isFastState;
-
-  CP_DEVICE void operator()() const;
-};
-
-/// One thread of a block.
-template <int N> class SsdGradTilesThread {
-public:
-  using Kernel = SsdGradTiles<N>;
-  static constexpr int tokens = Kernel::tokens, width = Kernel::width;
-  static constexpr int band = 16;
-
-  CP_DEVICE explicit SsdGradTilesThread(const Kernel &kernel)
-      : kernel(kernel), work(kernel.work),
-        mine(shared<typename Kernel::Shared>()) {}
-
-  CP_DEVICE void run() {
-    bring();
-    isCareful = findSpoilt();
-    formPairs();
-    barrier();
-    addUpPairs();
-    passInputs();
-    passB();
-    barrier();
-    bringState(kernel.before);
-    waitCopies<0>();
-    barrier();
-    float through = throughState();
-    passC();
-    barrier();
-    passSteps(double(through));
-    passD();
-    barrier();
-    if (thread() == 0)
-      storeTotals();
-  }
-
-private:
-  enum Spoilt { OfDy, OfB, OfC };
-  template <int Columns> using Sums = float[Columns / 8][4];
-
-  CP_DEVICE static int64_t b() { return blockZ(); }
-  CP_DEVICE static int64_t head() { return blockY(); }
-  CP_DEVICE int64_t group() const { return head() / (work.h / work.g); }
-  CP_DEVICE static int64_t first() { return int64_t(blockX()) * tokens; }
-  CP_DEVICE int64_t tile() const { return work.tileOf(b(), blockX(), head()); }
-  /// The warp's first row, and the lane's part of a fragment; see Tile.h.
-  CP_DEVICE static int top() { return warp() * band; }
-  CP_DEVICE static int rowOf(int j) { return top() + j * 8 + lane() / 4; }
-  CP_DEVICE static int columnOf(int j) { return j * 8 + lane() % 4 * 2; }
-  CP_DEVICE static float rowSum(float value) {
-    value += shuffleXor(value, 1);
-    return value + shuffleXor(value, 2);
-  }
-
-  CP_DEVICE void bring();
-  template <typename Tile>
-  CP_DEVICE void bringRows(Tile &to, const View<const BFloat16, 4> &from,
-                           int64_t of, int64_t columns, bool isFast) const;
-  CP_DEVICE void bringState(const BFloat16 *states) const;
-  CP_DEVICE bool findSpoilt() const;
-  template <typename Tile> CP_DEVICE static bool hasSpoilt(const Tile &tile);
-  template <typename Tile>
-  CP_DEVICE static uint16_t isSpoiltRow(const Tile &tile, int row);
-  CP_DEVICE void formPairs() const;
-  CP_DEVICE void formBlock(int column) const;
-  CP_DEVICE void addUpPairs() const;
-  template <bool Transposed, int Columns>
-  CP_DEVICE void addTokens(const Tile<tokens, tokens> &weights,
-                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
-                           Sums<Columns> &sums) const;
-  template <bool Transposed, int Columns>
-  CP_DEVICE void addSpoilt(const Tile<tokens, tokens> &weights,
-                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
-                           Sums<Columns> &sums) const;
-  template <int Columns>
-  CP_DEVICE static void addStates(const Tile<tokens, width> &rows,
-                                  const Tile<width, Columns> &state,
-                                  Sums<Columns> &sums);
-  CP_DEVICE void passInputs() const;
-  CP_DEVICE void storeInputs(const Sums<width> &within,
-                             const Sums<width> &later) const;
-  CP_DEVICE void passB() const;
-  CP_DEVICE void passC() const;
-  CP_DEVICE void store(float *to, const Sums<N> &sums) const;
-  CP_DEVICE float throughState() const;
-  CP_DEVICE void passSteps(double through) const;
-  CP_DEVICE double slope(int row) const;
-  CP_DEVICE void passD() const;
-  CP_DEVICE void storeTotals() const;
-
-  const Kernel &kernel;
-  const SsdGradWork<BFloat16> &work;
-  typename Kernel::Shared &mine;
-  bool isCareful = false;
-};
-
 template <int N> CP_DEVICE void SsdGradTiles<N>::operator()() const {
   SsdGradTilesThread<N>(*this).run();
-}
-
-template <int N>
-template <typename Tile>
-CP_DEVICE void
-SsdGradTilesThread<N>::bringRows(Tile &to, const View<const BFloat16, 4> &from,
-                                 int64_t of, int64_t columns,
-                                 bool isFast) const {
-  fillTile<Kernel::threads>(to, thread(), at(from, b(), first(), of),
-                            {int(least(work.l - first(), tokens)), int(columns),
-                             from.strides[1], from.strides[3], isFast});
-}
-
-template <int N>
-CP_DEVICE void SsdGradTilesThread<N>::bringState(const BFloat16 *states) const {
-  fillTile<Kernel::threads>(
-      mine.state, thread(), states + tile() * work.p * work.n,
-      {int(work.p), int(work.n), work.n, 1, kernel.isFastState});
-  commitCopies();
-}
-
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::bring() {
-  bringRows(mine.x, work.x, head(), work.p, kernel.isFastX);
-  bringRows(mine.dy, work.dy, head(), work.p, kernel.isFastDy);
-  bringRows(mine.B, work.B, group(), work.n, kernel.isFastB);
-  bringRows(mine.C, work.C, group(), work.n, kernel.isFastC);
-  bringState(kernel.behind);
-  if (warp() == 0)
-    mine.steps.form(work, b(), first(), work.l, head());
-  waitCopies<0>();
-  barrier();
-  dropRows<Kernel::threads>(mine.x, mine.steps.there);
-  dropRows<Kernel::threads>(mine.dy, mine.steps.there);
-  dropRows<Kernel::threads>(mine.B, mine.steps.there);
-  dropRows<Kernel::threads>(mine.C, mine.steps.there);
-  barrier();
-}
-
-/// Of two numbers in bf16.
-CP_DEVICE bool isSpoiltPair(uint32_t pair) {
-  return (pair & 0x7f80u) == 0x7f80u || (pair & 0x7f800000u) == 0x7f800000u;
-}
-/// With 0 for what is not finite.
-CP_DEVICE uint32_t finiteOf(uint32_t pair) {
-  if ((pair & 0x7f80u) == 0x7f80u)
-    pair &= 0xffff0000u;
-  return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;
-}
-
-template <int N>
-template <typename Tile>
-CP_DEVICE bool SsdGradTilesThread<N>::hasSpoilt(const Tile &tile) {
-  bool isSpoilt = false;
-  for (int i = thread(); i < Tile::rows * Tile::columns / 8;
-       i += Kernel::threads) {
-    uint4 part = sharedLoad(reinterpret_cast<const uint4 *>(tile.elements) + i);
-    isSpoilt |= isSpoiltPair(part.x) || isSpoiltPair(part.y) ||
-                isSpoiltPair(part.z) || isSpoiltPair(part.w);
-  }
-  return isSpoilt;
-}
-template <int N>
-template <typename Tile>
-CP_DEVICE uint16_t SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile,
-                                                      int row) {
-  for (int i = 0; i < Tile::columns; i += 2)
-    if (isSpoiltPair(sharedLoad(reinterpret_cast<const uint32_t *>(
-            tile.elements + Tile::offset(row, i)))))
-      return 1;
-  return 0;
-}
-
-/// Whether something is not finite, and then where.
-template <int N> CP_DEVICE bool SsdGradTilesThread<N>::findSpoilt() const {
-  bool isSpoilt = hasSpoilt(mine.dy) | hasSpoilt(mine.B) | hasSpoilt(mine.C);
-  int any = vote(isSpoilt) != 0;
-  if (lane() == 0)
-    sharedStore(&mine.isSpoilt[warp()], any);
-  barrier();
-  CP_UNROLL
-  for (int i = 0; i < Kernel::warps; ++i)
-    any |= sharedLoad(&mine.isSpoilt[i]);
-  if (!any)
-    return false;
-  if (int row = thread(); row < tokens) {
-    sharedStore(&mine.spoilt[OfDy][row], isSpoiltRow(mine.dy, row));
-    sharedStore(&mine.spoilt[OfB][row], isSpoiltRow(mine.B, row));
-    sharedStore(&mine.spoilt[OfC][row], isSpoiltRow(mine.C, row));
-  }
-  barrier();
-  return true;
 }
 
 /// Nobody reads blocks above the diagonal.
@@ -574,7 +354,9 @@ CP_DEVICE void SsdGradTilesThread<N>::passSteps(double through) const {
   double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;
   ofDecay *= rate;
   if (isToken)
-    dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) * slope(row);
+    dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) *
+          stepSlopeOf(work.step, *at(work.step.dt, b(), first() + row, head()),
+                      biasOf(work.step, head()));
   if (first() + row < work.l)
     *at(work.ddt, b(), first() + row, head()) = narrowed<BFloat16>(float(dDt));
   double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
@@ -583,17 +365,6 @@ CP_DEVICE void SsdGradTilesThread<N>::passSteps(double through) const {
     sharedStore(&mine.totals[warp()][0], dALog);
     sharedStore(&mine.totals[warp()][1], dBias);
   }
-}
-
-/// The derivative of a step's size by dt: 0 where it is clamped.
-template <int N> CP_DEVICE double SsdGradTilesThread<N>::slope(int row) const {
-  const StepArgs<BFloat16> &step = work.step;
-  float dt =
-      widened(*at(step.dt, b(), first() + row, head())) + biasOf(step, head());
-  float delta = softplusOf(dt);
-  if (delta < float(step.dtMin) || delta > float(step.dtMax))
-    return 0;
-  return 1 / (1 + exp(-double(dt)));
 }
 
 /// By the threads that have no token: a channel each.

@@ -90,6 +90,17 @@ CP_DEVICE AccumulatorOf<T> stepSizeOf(const StepArgs<T> &step, T dt,
   return delta > Acc(step.dtMax) ? Acc(step.dtMax) : delta;
 }
 
+/// The derivative of that by dt: 0 where it is clamped.
+template <typename T>
+CP_DEVICE double stepSlopeOf(const StepArgs<T> &step, T dt,
+                             AccumulatorOf<T> bias) {
+  using Acc = AccumulatorOf<T>;
+  Acc raw = widened(dt) + bias, delta = softplusOf(raw);
+  if (delta < Acc(step.dtMin) || delta > Acc(step.dtMax))
+    return 0;
+  return 1 / (1 + exp(-double(raw)));
+}
+
 template <typename T>
 CP_DEVICE AccumulatorOf<T> biasOf(const StepArgs<T> &step, int64_t head) {
   return step.bias.data ? AccumulatorOf<T>(widened(*at(step.bias, head)))

@@ -33,6 +33,25 @@ template <typename Acc, int Threads> struct BlockSum {
   }
 };
 
+/// Whether it is so for one of a block's `Threads` threads; likewise. Each is
+/// asked once.
+template <int Threads> struct BlockVote {
+  static constexpr int warps = Threads / warpSize;
+  int parts[warps];
+
+  /// In every thread. The block passes a barrier in it.
+  CP_DEVICE bool of(bool value) {
+    int any = vote(value) != 0;
+    if (lane() == 0)
+      sharedStore(&parts[warp()], any);
+    barrier();
+    CP_UNROLL
+    for (int i = 0; i < warps; ++i)
+      any |= sharedLoad(&parts[i]);
+    return any;
+  }
+};
+
 /// The sums of `count` arrays that lie `stride` numbers apart, element by
 /// element, into a matrix that is read by rows. Each warp of a block has a
 /// share of the arrays, and a lane an element.

@@ -187,9 +187,10 @@ template <typename T> struct Cotangents {
   Tensor<Acc> dk, dv;
   std::string message;
 
-  /// Where `spoilt` is a row of queries, channel 9 of its dout is no number.
+  /// Where `spoilt` is a row of queries, channel 9 of its dout is no number. A
+  /// block's kernel adds to the numbers that dk and dv have, in place.
   Cotangents(Problem &problem, KernelFn kernel, uint64_t seed,
-             int64_t spoilt = -1) {
+             int64_t spoilt = -1, bool isBlock = false) {
     Random random(seed);
     auto like = [&](auto &other) {
       Tensor<T> tensor(other.sizes, Lay::Dense, random);
@@ -217,14 +218,23 @@ template <typename T> struct Cotangents {
     dq.fill(random, 5, 6);
     dk.fill(random, 5, 6);
     dv.fill(random, 5, 6);
-    message =
-        run(kernel,
-            {q.buffer(), k.buffer(), v.buffer(), out.buffer(), lse.buffer(),
-             dout.buffer(), absent,
-             problem.documents.empty() ? absent : problem.places.buffer(),
-             problem.mask.causal ? positions.buffer() : absent},
-            {dq.buffer(), dk.buffer(), dv.buffer()},
-            {problem.mask.causal, bitsOf(problem.scale), problem.mask.window});
+    std::vector<Buffer> ins = {
+        q.buffer(),
+        k.buffer(),
+        v.buffer(),
+        out.buffer(),
+        lse.buffer(),
+        dout.buffer(),
+        absent,
+        problem.documents.empty() ? absent : problem.places.buffer(),
+        problem.mask.causal ? positions.buffer() : absent};
+    std::vector<int64_t> attrs = {problem.mask.causal, bitsOf(problem.scale),
+                                  problem.mask.window};
+    if (isBlock) {
+      ins.insert(ins.end(), {absent, dk.buffer(), dv.buffer()});
+      append(attrs, problem.keys.runs);
+    }
+    message = run(kernel, ins, {dq.buffer(), dk.buffer(), dv.buffer()}, attrs);
   }
 };
 
@@ -299,6 +309,32 @@ TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
     }
     EXPECT_GT(spoilt, 2);
   }
+}
+
+/// Where a row is formed by itself, what it is added to is still what it was.
+TEST(AttentionTilesTest, CotangentsAreAddedInPlaceOnce) {
+  constexpr int64_t badQuery = 20, channel = 9;
+  const Implementation &cuda = implementations().back();
+  Random random(13);
+  Problem problem(zigzag(1, 1, 64), random);
+  ASSERT_EQ(problem.run(onCard()), "");
+  KernelFn whole = cuda.find("attention_grad", DType::BF16);
+  KernelFn block = cuda.find("attention_grad_block", DType::BF16);
+  Cotangents<BFloat16> alone(problem, whole, 14, badQuery);
+  Cotangents<BFloat16> added(problem, block, 14, badQuery, true);
+  ASSERT_EQ(alone.message + added.message, "");
+  int64_t spoilt = 0;
+  for (int64_t key = 0; key < problem.keys.size(); ++key)
+    for (int64_t c = 0; c < problem.dv; ++c) {
+      double rest = added.dv(0, key, 0, c) - alone.dv(0, key, 0, c);
+      spoilt += std::isnan(rest);
+      if (c == channel && problem.isSeen(0, badQuery, key))
+        ASSERT_TRUE(std::isnan(rest));
+      else
+        // What was there is between 5 and 6.
+        ASSERT_TRUE(rest > 4.99 && rest < 6.01) << key << ' ' << c;
+    }
+  EXPECT_GT(spoilt, 10);
 }
 
 /// Further on than tiles count, and as far as they do.

@@ -97,34 +97,6 @@ template <typename T> struct AttentionProblem : AttentionShape {
     }
   }
 
-private:
-  AttentionProblem(const AttentionShape &shape, Random &random,
-                   Lay (*lay)(Random &))
-      : AttentionShape(shape),
-        q({b, queries.size(), hq, d}, lay(random), random),
-        k({b, keys.size(), hkv, d}, lay(random), random),
-        v({b, keys.size(), hkv, dv}, lay(random), random),
-        o({b, queries.size(), hq, dv}, lay(random), random),
-        lse({b, hq, queries.size()}, lay(random), random) {
-    for (Tensor<T> *tensor : {&q, &k, &v})
-      tensor->fill(random, -1, 1);
-  }
-  static AttentionShape drawShape(Random &random) {
-    AttentionShape shape;
-    shape.b = pick(random, 1, 2);
-    shape.hkv = pick(random, 1, 3);
-    shape.hq = shape.hkv * pick(random, 1, 3);
-    shape.d = pick(random, 1, 40);
-    shape.dv = pick(random, 1, 40);
-    shape.queries = AttentionPart(pick(random, 1, 160), random);
-    shape.keys = AttentionPart(pick(random, 1, 160), random);
-    shape.mask = SeenKeys::draw(random);
-    // Now and then so large that exp alone would overflow.
-    shape.scale = pick(random, 0, 4) ? 0.3 : 200;
-    return shape;
-  }
-
-public:
   /// Whether a row of queries sees a row of keys.
   bool isSeen(int64_t i, int64_t row, int64_t keyRow) const {
     int64_t query = queries.positions[size_t(row)];
@@ -213,6 +185,33 @@ public:
         }
     EXPECT_TRUE(to.isIntact());
     EXPECT_TRUE(lse.isIntact());
+  }
+
+private:
+  AttentionProblem(const AttentionShape &shape, Random &random,
+                   Lay (*lay)(Random &))
+      : AttentionShape(shape),
+        q({b, queries.size(), hq, d}, lay(random), random),
+        k({b, keys.size(), hkv, d}, lay(random), random),
+        v({b, keys.size(), hkv, dv}, lay(random), random),
+        o({b, queries.size(), hq, dv}, lay(random), random),
+        lse({b, hq, queries.size()}, lay(random), random) {
+    for (Tensor<T> *tensor : {&q, &k, &v})
+      tensor->fill(random, -1, 1);
+  }
+  static AttentionShape drawShape(Random &random) {
+    AttentionShape shape;
+    shape.b = pick(random, 1, 2);
+    shape.hkv = pick(random, 1, 3);
+    shape.hq = shape.hkv * pick(random, 1, 3);
+    shape.d = pick(random, 1, 40);
+    shape.dv = pick(random, 1, 40);
+    shape.queries = AttentionPart(pick(random, 1, 160), random);
+    shape.keys = AttentionPart(pick(random, 1, 160), random);
+    shape.mask = SeenKeys::draw(random);
+    // Now and then so large that exp alone would overflow.
+    shape.scale = pick(random, 0, 4) ? 0.3 : 200;
+    return shape;
   }
 };
 

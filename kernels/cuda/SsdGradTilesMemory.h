@@ -1,0 +1,101 @@
+//===- SsdGradTilesMemory.h - What its products are made of -----*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_SSDGRADTILESMEMORY_H
+#define CP_KERNELS_CUDA_SSDGRADTILESMEMORY_H
+
+#include "SsdGradTilesThread.h"
+
+namespace cp::kernels::cuda {
+
+template <int N>
+template <typename Tile>
+CP_DEVICE void
+SsdGradTilesThread<N>::bringRows(Tile &to, const View<const BFloat16, 4> &from,
+                                 int64_t of, int64_t columns,
+                                 bool isFast) const {
+  fillTile<Kernel::threads>(to, thread(), at(from, b(), first(), of),
+                            {int(least(work.l - first(), tokens)), int(columns),
+                             from.strides[1], from.strides[3], isFast});
+}
+
+template <int N>
+CP_DEVICE void SsdGradTilesThread<N>::bringState(const BFloat16 *states) const {
+  fillTile<Kernel::threads>(
+      mine.state, thread(), states + tile() * work.p * work.n,
+      {int(work.p), int(work.n), work.n, 1, kernel.isFastState});
+  commitCopies();
+}
+
+template <int N> CP_DEVICE void SsdGradTilesThread<N>::bring() {
+  bringRows(mine.x, work.x, head(), work.p, kernel.isFastX);
+  bringRows(mine.dy, work.dy, head(), work.p, kernel.isFastDy);
+  bringRows(mine.B, work.B, group(), work.n, kernel.isFastB);
+  bringRows(mine.C, work.C, group(), work.n, kernel.isFastC);
+  bringState(kernel.behind);
+  if (warp() == 0)
+    mine.steps.form(work, b(), first(), work.l, head());
+  waitCopies<0>();
+  barrier();
+  dropRows<Kernel::threads>(mine.x, mine.steps.there);
+  dropRows<Kernel::threads>(mine.dy, mine.steps.there);
+  dropRows<Kernel::threads>(mine.B, mine.steps.there);
+  dropRows<Kernel::threads>(mine.C, mine.steps.there);
+  barrier();
+}
+
+/// Of two numbers in bf16.
+CP_DEVICE bool isSpoiltPair(uint32_t pair) {
+  return (pair & 0x7f80u) == 0x7f80u || (pair & 0x7f800000u) == 0x7f800000u;
+}
+/// With 0 for what is not finite.
+CP_DEVICE uint32_t finiteOf(uint32_t pair) {
+  if ((pair & 0x7f80u) == 0x7f80u)
+    pair &= 0xffff0000u;
+  return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;
+}
+
+template <int N>
+template <typename Tile>
+CP_DEVICE bool SsdGradTilesThread<N>::hasSpoilt(const Tile &tile) {
+  bool isSpoilt = false;
+  for (int i = thread(); i < Tile::rows * Tile::columns / 8;
+       i += Kernel::threads) {
+    uint4 part = sharedLoad(reinterpret_cast<const uint4 *>(tile.elements) + i);
+    isSpoilt |= isSpoiltPair(part.x) || isSpoiltPair(part.y) ||
+                isSpoiltPair(part.z) || isSpoiltPair(part.w);
+  }
+  return isSpoilt;
+}
+template <int N>
+template <typename Tile>
+CP_DEVICE uint16_t SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile,
+                                                      int row) {
+  for (int i = 0; i < Tile::columns; i += 2)
+    if (isSpoiltPair(sharedLoad(reinterpret_cast<const uint32_t *>(
+            tile.elements + Tile::offset(row, i)))))
+      return 1;
+  return 0;
+}
+
+/// Whether something is not finite, and then where.
+template <int N> CP_DEVICE bool SsdGradTilesThread<N>::findSpoilt() const {
+  bool isSpoilt = hasSpoilt(mine.dy) | hasSpoilt(mine.B) | hasSpoilt(mine.C);
+  if (!mine.isSpoilt.of(isSpoilt))
+    return false;
+  if (int row = thread(); row < tokens) {
+    sharedStore(&mine.spoilt[OfDy][row], isSpoiltRow(mine.dy, row));
+    sharedStore(&mine.spoilt[OfB][row], isSpoiltRow(mine.B, row));
+    sharedStore(&mine.spoilt[OfC][row], isSpoiltRow(mine.C, row));
+  }
+  barrier();
+  return true;
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_SSDGRADTILESMEMORY_H

@@ -1,0 +1,145 @@
+//===- SsdGradTilesThread.h - A thread of the adjoint of a tile -*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_SSDGRADTILESTHREAD_H
+#define CP_KERNELS_CUDA_SSDGRADTILESTHREAD_H
+
+#include "SsdGrad.h"
+#include "SsdGradStates.h"
+#include "Sums.h"
+
+namespace cp::kernels::cuda {
+
+/// Of up to 64 channels and N columns.
+template <int N> struct SsdGradTiles {
+  static constexpr int threads = 128, blocks = 2;
+  static constexpr int tokens = tileTokens, width = 64;
+  struct Shared {
+    SsdGradSteps steps;
+    Tile<tokens, width> x, dy;
+    Tile<tokens, N> B, C;
+    /// [p][n]: G, and then S.
+    Tile<width, N> state;
+    /// [t][s]: W K, and W P delta.
+    Tile<tokens, tokens> weightedK, weightedP;
+    /// [t][s]: V, of which V's rows become sums up to s.
+    float pairs[tokens][tokens + 1];
+    /// As in SsdGradTile.
+    float direct[tokens], toEnd[tokens], fromFront[tokens];
+    BlockSum<float, threads> sum;
+    /// Of two warps, what goes to A_log and dt_bias.
+    double totals[2][2];
+    /// Whether something is not finite; and the rows of dy, B and C that have
+    /// such.
+    BlockVote<threads> isSpoilt;
+    uint16_t spoilt[3][tokens];
+  };
+  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
+
+  SsdGradWork<BFloat16> work;
+  /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
+  const BFloat16 *before, *behind;
+  bool isFastX, isFastDy, isFastB, isFastC, isFastState;
+
+  CP_DEVICE void operator()() const;
+};
+
+/// One thread of a block.
+template <int N> class SsdGradTilesThread {
+public:
+  using Kernel = SsdGradTiles<N>;
+  static constexpr int tokens = Kernel::tokens, width = Kernel::width;
+  static constexpr int band = 16;
+
+  CP_DEVICE explicit SsdGradTilesThread(const Kernel &kernel)
+      : kernel(kernel), work(kernel.work),
+        mine(shared<typename Kernel::Shared>()) {}
+
+  CP_DEVICE void run() {
+    bring();
+    isCareful = findSpoilt();
+    formPairs();
+    barrier();
+    addUpPairs();
+    passInputs();
+    passB();
+    barrier();
+    bringState(kernel.before);
+    waitCopies<0>();
+    barrier();
+    float through = throughState();
+    passC();
+    barrier();
+    passSteps(double(through));
+    passD();
+    barrier();
+    if (thread() == 0)
+      storeTotals();
+  }
+
+private:
+  enum Spoilt { OfDy, OfB, OfC };
+  template <int Columns> using Sums = float[Columns / 8][4];
+
+  CP_DEVICE static int64_t b() { return blockZ(); }
+  CP_DEVICE static int64_t head() { return blockY(); }
+  CP_DEVICE int64_t group() const { return head() / (work.h / work.g); }
+  CP_DEVICE static int64_t first() { return int64_t(blockX()) * tokens; }
+  CP_DEVICE int64_t tile() const { return work.tileOf(b(), blockX(), head()); }
+  /// The warp's first row, and the lane's part of a fragment; see Tile.h.
+  CP_DEVICE static int top() { return warp() * band; }
+  CP_DEVICE static int rowOf(int j) { return top() + j * 8 + lane() / 4; }
+  CP_DEVICE static int columnOf(int j) { return j * 8 + lane() % 4 * 2; }
+  CP_DEVICE static float rowSum(float value) {
+    value += shuffleXor(value, 1);
+    return value + shuffleXor(value, 2);
+  }
+
+  CP_DEVICE void bring();
+  template <typename Tile>
+  CP_DEVICE void bringRows(Tile &to, const View<const BFloat16, 4> &from,
+                           int64_t of, int64_t columns, bool isFast) const;
+  CP_DEVICE void bringState(const BFloat16 *states) const;
+  CP_DEVICE bool findSpoilt() const;
+  template <typename Tile> CP_DEVICE static bool hasSpoilt(const Tile &tile);
+  template <typename Tile>
+  CP_DEVICE static uint16_t isSpoiltRow(const Tile &tile, int row);
+  CP_DEVICE void formPairs() const;
+  CP_DEVICE void formBlock(int column) const;
+  CP_DEVICE void addUpPairs() const;
+  template <bool Transposed, int Columns>
+  CP_DEVICE void addTokens(const Tile<tokens, tokens> &weights,
+                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
+                           Sums<Columns> &sums) const;
+  template <bool Transposed, int Columns>
+  CP_DEVICE void addSpoilt(const Tile<tokens, tokens> &weights,
+                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
+                           Sums<Columns> &sums) const;
+  template <int Columns>
+  CP_DEVICE static void addStates(const Tile<tokens, width> &rows,
+                                  const Tile<width, Columns> &state,
+                                  Sums<Columns> &sums);
+  CP_DEVICE void passInputs() const;
+  CP_DEVICE void storeInputs(const Sums<width> &within,
+                             const Sums<width> &later) const;
+  CP_DEVICE void passB() const;
+  CP_DEVICE void passC() const;
+  CP_DEVICE void store(float *to, const Sums<N> &sums) const;
+  CP_DEVICE float throughState() const;
+  CP_DEVICE void passSteps(double through) const;
+  CP_DEVICE void passD() const;
+  CP_DEVICE void storeTotals() const;
+
+  const Kernel &kernel;
+  const SsdGradWork<BFloat16> &work;
+  typename Kernel::Shared &mine;
+  bool isCareful = false;
+};
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_SSDGRADTILESTHREAD_H
