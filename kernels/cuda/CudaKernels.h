@@ -82,6 +82,12 @@ void multiplyWith(MultiplyFn multiply, void *state);
 /// Whether a kernel of the operation asks for products.
 bool multiplies(const char *op);
 
+/// How many blocks kernels that this thread starts from now on may make a
+/// cluster of, a power of two: at first 8, and 1 for comparisons with cards
+/// that have none. Results have the same bits.
+void limitClusters(int blocks);
+int clusterLimit();
+
 /// Where kernels that this thread starts from now on note what is wrong in
 /// their data: the first to find something writes three words, in memory of the
 /// device, all 0 before. Null: it is not noted.

@@ -29,4 +29,9 @@ KernelFn findKernel(const char *op, DType dtype) {
   return nullptr;
 }
 
+static thread_local int limitOfClusters = 8;
+
+void limitClusters(int blocks) { limitOfClusters = blocks; }
+int clusterLimit() { return limitOfClusters; }
+
 } // namespace cp::kernels::cuda

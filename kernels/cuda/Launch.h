@@ -9,6 +9,7 @@
 #define CP_KERNELS_CUDA_LAUNCH_H
 
 #include "Arguments.h"
+#include "CudaKernels.h"
 #include "Device.h"
 
 #ifdef __CUDACC__
@@ -19,6 +20,8 @@ namespace cp::kernels::cuda {
 
 struct Grid {
   int64_t x = 1, y = 1, z = 1;
+  /// So many blocks side by side along x are a cluster; a divisor of x.
+  int cluster = 1;
 
   bool isEmpty() const { return !x || !y || !z; }
 };
@@ -111,6 +114,18 @@ inline const char *checked(const char *op, cudaError_t status) {
               cudaGetErrorName(status));
 }
 
+/// How many blocks of this kernel a cluster may have: 1 on cards that have no
+/// clusters, and where what they run of it is code for such cards.
+template <typename Kernel> int largestCluster() {
+  cudaFuncAttributes attributes;
+  if (cudaFuncGetAttributes(&attributes, entry<Kernel>) != cudaSuccess) {
+    // The launch will say what is wrong.
+    (void)cudaGetLastError();
+    return 1;
+  }
+  return attributes.ptxVersion >= 90 ? clusterLimit() : 1;
+}
+
 template <typename Kernel>
 const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
                         void *stream) {
@@ -122,18 +137,29 @@ const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
             int(bytes));
         status != cudaSuccess)
       return checked(op, status);
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {unsigned(grid.cluster), 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z));
+  config.blockDim = dim3(Kernel::threads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = cudaStream_t(stream);
+  config.attrs = &cluster;
+  // Older cards refuse clusters even of one block.
+  config.numAttrs = grid.cluster > 1 ? 1 : 0;
   void *arguments[] = {const_cast<Kernel *>(&kernel)};
-  return checked(
-      op, cudaLaunchKernel(
-              reinterpret_cast<const void *>(entry<Kernel>),
-              dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z)),
-              dim3(Kernel::threads), arguments, bytes, cudaStream_t(stream)));
+  return checked(op, cudaLaunchKernelExC(
+                         &config, reinterpret_cast<const void *>(entry<Kernel>),
+                         arguments));
 }
 #else
+template <typename Kernel> int largestCluster() { return clusterLimit(); }
+
 template <typename Kernel>
 const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
                         void *stream) {
-  return exec::run(op, {grid.x, grid.y, grid.z}, Kernel::threads,
+  return exec::run(op, {grid.x, grid.y, grid.z, grid.cluster}, Kernel::threads,
                    sizeof(typename Kernel::Shared), [&] { kernel(); });
 }
 #endif

@@ -121,16 +121,17 @@ private:
   static Shape shapeOf(const SsdSizes &s) {
     // What a multiprocessor does with blocks of so many heads, beside the best.
     constexpr double rates[] = {0.8, 0.9, 1};
-    constexpr size_t bytes[] = {sizeof(SsdTiles<128, 1, true>::Shared),
-                                sizeof(SsdTiles<128, 2, true>::Shared),
-                                sizeof(SsdTiles<128, 3, true>::Shared)};
+    constexpr size_t bytes[] = {
+        sizeof(typename SsdTiles<128, 1, true, false>::Shared),
+        sizeof(typename SsdTiles<128, 2, true, false>::Shared),
+        sizeof(typename SsdTiles<128, 3, true, false>::Shared)};
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64), all = multiprocessors();
     Shape best = {1, 1};
     double most = 0;
     for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, 3); ++heads) {
       if (heads > 1 && bytes[heads - 1] > mostSharedMemory())
         break;
-      int64_t room = all * SsdTiles<128, 3, true>::residents(int(heads));
+      int64_t room = all * SsdTiles<128, 3, true, false>::residents(int(heads));
       int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
       int64_t segments = std::min(std::max<int64_t>(room / blocks, 1),
                                   std::max<int64_t>(ceilDiv(s.l, 256), 1));
@@ -194,21 +195,42 @@ private:
   }
   template <int N, int Heads, bool Outputs>
   const char *runTilesOf(const SsdWork<T> &work) {
-    SsdTiles<N, Heads, Outputs> kernel = {};
+    if constexpr (Heads == 1)
+      if (int cluster = clusterOf<SsdTiles<N, 1, Outputs, true>>(work);
+          cluster > 1)
+        return start<SsdTiles<N, 1, Outputs, true>>(work, cluster);
+    return start<SsdTiles<N, Heads, Outputs, false>>(work, 1);
+  }
+  /// How many blocks of one head each share B and C: those of whole rows that
+  /// can be copied 16 bytes at a time.
+  template <typename Kernel> static int clusterOf(const SsdWork<T> &work) {
+    int64_t blocks = work.h / work.g * ceilDiv(work.p, 64);
+    if (work.n != Kernel::states || !isVectorised(work.B, work.n) ||
+        (Kernel::hasOutputs && !isVectorised(work.C, work.n)))
+      return 1;
+    int cluster = largestCluster<Kernel>();
+    while (blocks % cluster)
+      cluster /= 2;
+    return cluster;
+  }
+  template <typename Kernel>
+  const char *start(const SsdWork<T> &work, int cluster) {
+    Kernel kernel = {};
     kernel.work = work;
     kernel.slices = int(ceilDiv(work.p, 64));
     kernel.blocksPerGroup =
-        int(ceilDiv(work.h / work.g * kernel.slices, Heads));
+        int(ceilDiv(work.h / work.g * kernel.slices, Kernel::heads));
+    kernel.cluster = cluster;
     kernel.fastX = isVectorised(work.x, work.p);
     kernel.fastB = isVectorised(work.B, work.n);
     kernel.fastC = isVectorised(work.C, work.n);
     const int64_t *y = work.y.strides;
     kernel.fastY = reinterpret_cast<uintptr_t>(work.y.data) % 4 == 0 &&
                    y[3] == 1 && (y[0] | y[1] | y[2] | work.p) % 2 == 0;
+    bool isOfAll = Kernel::hasOutputs || !work.summarised;
     return start(kernel,
                  {work.g * kernel.blocksPerGroup,
-                  Outputs || !work.summarised ? work.segments : work.summarised,
-                  work.b});
+                  isOfAll ? work.segments : work.summarised, work.b, cluster});
   }
 
   const char *op;

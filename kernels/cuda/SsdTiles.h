@@ -32,24 +32,24 @@
 
 namespace cp::kernels::cuda {
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTiles<N, Heads, Outputs>::operator()() const {
-  SsdTilesThread<N, Heads, Outputs>(*this).run();
+template <int N, int Heads, bool Outputs, bool Shares>
+CP_DEVICE void SsdTiles<N, Heads, Outputs, Shares>::operator()() const {
+  // Where code has no clusters no such block is started.
+  if constexpr (!Shares || codeHasClusters)
+    SsdTilesThread<SsdTiles>(*this).run();
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
+template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {
   TilePiece piece = pieceAt(0);
   prepareMemory();
-  fill(memory.stages[0], piece);
+  fill(0, piece);
   loadStates();
   for (int slot = 0; piece.count; slot ^= 1) {
     Stage &stage = memory.stages[slot];
     TilePiece next = pieceAt(piece.first + piece.count);
-    waitCopies<0>();
     // The tile is there, and the other stage is nobody's any more.
-    barrier();
-    fill(memory.stages[slot ^ 1], next);
+    awaitTile(slot, piece);
+    fill(slot ^ 1, next);
     if (piece.starts) {
       // Else every tile selects among 0 and the state.
       keepBranch();
@@ -68,15 +68,19 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::run() {
       update(stage, piece.count);
     if constexpr (Outputs)
       nextY += piece.count * work.y.strides[1];
+    if constexpr (Shares)
+      arriveAtCluster();
     piece = next;
   }
+  if constexpr (Shares)
+    waitForCluster();
   storeStates();
   if constexpr (Outputs)
     repair();
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::repair() const {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::repair() const {
   uint32_t spoiled = vote(!(check == 0));
   if (lane() == 0)
     sharedStore(&memory.spoiled[warp()], spoiled);

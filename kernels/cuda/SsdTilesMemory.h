@@ -12,8 +12,8 @@
 
 namespace cp::kernels::cuda {
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
+template <typename Kernel>
+CP_DEVICE SsdTilesThread<Kernel>::SsdTilesThread(const Kernel &from)
     : kernel(from), work(from.work), memory(shared<typename Kernel::Shared>()) {
   Head head = ownHead();
   width = head.width;
@@ -28,8 +28,18 @@ CP_DEVICE SsdTilesThread<N, Heads, Outputs>::SsdTilesThread(const Kernel &from)
   }
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::prepareMemory() const {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::prepareMemory() const {
+  if constexpr (Shares) {
+    if (thread() == 0)
+      for (Arrivals &each : memory.arrivals)
+        setArrivals(&each);
+    // Behind it each block of the cluster can be copied to, and another barrier
+    // is on its way as behind a tile.
+    arriveAtCluster();
+    waitForCluster();
+    arriveAtCluster();
+  }
   if constexpr (Outputs) {
     Head head = ownHead();
     for (int i = thread() % 128; i < Kernel::width; i += 128)
@@ -46,8 +56,8 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::prepareMemory() const {
 }
 
 /// One that is not there has no channels.
-template <int N, int Heads, bool Outputs>
-CP_DEVICE auto SsdTilesThread<N, Heads, Outputs>::ownHead() const -> Head {
+template <typename Kernel>
+CP_DEVICE auto SsdTilesThread<Kernel>::ownHead() const -> Head {
   int inGroup = blockX() % kernel.blocksPerGroup * Heads + own();
   int perGroup = int(work.h / work.g);
   bool isThere = inGroup < perGroup * kernel.slices;
@@ -62,9 +72,8 @@ CP_DEVICE bool isCut(int64_t first, int64_t place) {
   return place == 0 || (place < 0) != (first < 0);
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE TilePiece
-SsdTilesThread<N, Heads, Outputs>::pieceAt(int first) const {
+template <typename Kernel>
+CP_DEVICE TilePiece SsdTilesThread<Kernel>::pieceAt(int first) const {
   int64_t length = least(work.segment, work.l - begin());
   int most = int(least(tokens, length - first));
   if (!work.places.data || most <= 0)
@@ -82,19 +91,22 @@ SsdTilesThread<N, Heads, Outputs>::pieceAt(int first) const {
   return {first, count, place == 0, place >= 0};
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
-                                                       const TilePiece &piece) {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::fill(int slot, const TilePiece &piece) {
+  Stage &stage = memory.stages[slot];
   if (piece.count && piece.hasTokens) {
     fillSteps(stage, piece);
+    if (isShared(piece))
+      fillShared(slot);
     // B by the first threads, C by the last ones.
     constexpr int some = Heads == 1 ? 128 : 256;
-    if (int index = thread(); index < some)
+    if (int index = thread(); index < some && !isShared(piece))
       fillTile<some>(stage.B, index, nextB,
                      {piece.count, int(work.n), work.B.strides[1],
                       work.B.strides[3], kernel.fastB});
     if constexpr (Outputs)
-      if (int index = Kernel::threads - 1 - thread(); index < some)
+      if (int index = Kernel::threads - 1 - thread();
+          index < some && !isShared(piece))
         fillTile<some>(stage.C, index, nextC,
                        {piece.count, int(work.n), work.C.strides[1],
                         work.C.strides[3], kernel.fastC});
@@ -110,11 +122,45 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::fill(Stage &stage,
   commitCopies();
 }
 
+/// Each block of the cluster copies its part of the rows to all of them.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::fillShared(int slot) const {
+  constexpr int bytes = N * int(sizeof(BFloat16));
+  Stage &stage = memory.stages[slot];
+  Arrivals *arrivals = &memory.arrivals[slot];
+  if (thread() == 0)
+    announce(arrivals, (Outputs ? 2 : 1) * tokens * bytes);
+  int rows = tokens / kernel.cluster, index = thread();
+  int row = rankInCluster() * rows + index % rows;
+  if (index < rows)
+    copyToCluster(stage.B.elements + TileOfN::offset(row, 0),
+                  nextB + row * work.B.strides[1], bytes, arrivals,
+                  kernel.cluster);
+  if constexpr (Outputs)
+    if (index >= rows && index < 2 * rows)
+      copyToCluster(stage.C.elements + TileOfN::offset(row, 0),
+                    nextC + row * work.C.strides[1], bytes, arrivals,
+                    kernel.cluster);
+}
+
+/// Waits for the tile of a stage, and until nobody uses the other one.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::awaitTile(int slot,
+                                                 const TilePiece &piece) {
+  waitCopies<0>();
+  if (isShared(piece)) {
+    waitForArrivals(&memory.arrivals[slot], parities >> slot & 1);
+    parities ^= 1u << slot;
+  }
+  barrier();
+  if constexpr (Shares)
+    waitForCluster();
+}
+
 /// A token that is not there adds nothing.
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void
-SsdTilesThread<N, Heads, Outputs>::fillSteps(Stage &stage,
-                                             const TilePiece &piece) const {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::fillSteps(Stage &stage,
+                                                 const TilePiece &piece) const {
   int i = thread() % tokens;
   bool valid = i < piece.count, isSum = thread() % 128 < tokens;
   Steps &steps = stage.steps[own()];
@@ -125,8 +171,8 @@ SsdTilesThread<N, Heads, Outputs>::fillSteps(Stage &stage,
     sharedStore(to, -infinity);
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::clearStates() {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::clearStates() {
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
     CP_UNROLL
@@ -134,8 +180,7 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::clearStates() {
     state[j][k] = 0;
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::loadStates() {
+template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::loadStates() {
   clearStates();
   if (!Outputs || !work.before)
     return;
@@ -152,11 +197,10 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::loadStates() {
       state[j][k] = from[k / 2 * 8 * work.n + j * 8 + k % 2];
 }
 
-template <int N, int Heads, bool Outputs>
+template <typename Kernel>
 template <typename T>
-CP_DEVICE void
-SsdTilesThread<N, Heads, Outputs>::storeStates(T *to, int64_t row,
-                                               int64_t column) const {
+CP_DEVICE void SsdTilesThread<Kernel>::storeStates(T *to, int64_t row,
+                                                   int64_t column) const {
   to += (channels() + q()) * row + r() * column;
   CP_UNROLL
   for (int j = 0; j < Kernel::columnTiles; ++j)
@@ -166,8 +210,8 @@ SsdTilesThread<N, Heads, Outputs>::storeStates(T *to, int64_t row,
       to[k / 2 * 8 * row + (j * 8 + k % 2) * column] = narrowed<T>(state[j][k]);
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::storeStates() const {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::storeStates() const {
   Head head = ownHead();
   if constexpr (!Outputs) {
     storeStates(at(work.after, b(), segment(), head.head, head.channel),
@@ -184,9 +228,9 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::storeStates() const {
                 work.finalSum.strides[2], work.finalSum.strides[3]);
 }
 
-template <int N, int Heads, bool Outputs>
+template <typename Kernel>
 CP_DEVICE void
-SsdTilesThread<N, Heads, Outputs>::clearOutputs(const TilePiece &piece) const {
+SsdTilesThread<Kernel>::clearOutputs(const TilePiece &piece) const {
   Head head = ownHead();
   for (int k = thread() % 128; k < piece.count * width; k += 128)
     *at(work.y, b(), begin() + piece.first + k / width, head.head,

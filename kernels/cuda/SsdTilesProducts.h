@@ -12,20 +12,18 @@
 
 namespace cp::kernels::cuda {
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void
-SsdTilesThread<N, Heads, Outputs>::formWeights(const Stage &stage,
-                                               int count) const {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::formWeights(const Stage &stage,
+                                                   int count) const {
   CP_NO_UNROLL
   for (int i = warp(); i < 10; i += 4 * Heads)
     if (int row = rowOfBlock(i) * band; row < count)
       formBlock(stage, row, columnOfBlock(i) * band);
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
-                                                            int row,
-                                                            int column) const {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::formBlock(const Stage &stage, int row,
+                                                 int column) const {
   // In two sums each, which do not wait for each other.
   float products[2][4] = {}, others[2][4] = {};
   uint32_t a[2][4], b[2][4];
@@ -73,9 +71,10 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formBlock(const Stage &stage,
   }
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
-    const Stage &stage, int top, int count, float (&y)[height][2][4]) const {
+template <typename Kernel>
+CP_DEVICE void
+SsdTilesThread<Kernel>::formRows(const Stage &stage, int top, int count,
+                                 float (&y)[height][2][4]) const {
   // Fragments are loaded one step ahead of their use.
   uint32_t c[2][height][4];
   auto load = [&](int k) {
@@ -131,10 +130,9 @@ CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::formRows(
   }
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void
-SsdTilesThread<N, Heads, Outputs>::formOutputs(const Stage &stage,
-                                               const TilePiece &piece) {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::formOutputs(const Stage &stage,
+                                                   const TilePiece &piece) {
   bool isWhole =
       kernel.fastY && piece.count == tokens && width == Kernel::width;
   CP_NO_UNROLL
@@ -149,11 +147,11 @@ SsdTilesThread<N, Heads, Outputs>::formOutputs(const Stage &stage,
 }
 
 /// Of whole tiles no row or channel is missing, and y is stored in pairs.
-template <int N, int Heads, bool Outputs>
+template <typename Kernel>
 template <bool Whole>
-CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
-    const Stage &stage, int count, int top,
-    const float (&y)[height][2][4]) const {
+CP_DEVICE float
+SsdTilesThread<Kernel>::storeRows(const Stage &stage, int count, int top,
+                                  const float (&y)[height][2][4]) const {
   float check = 0;
   CP_UNROLL
   for (int k = 0; k < 2; ++k) {
@@ -189,9 +187,8 @@ CP_DEVICE float SsdTilesThread<N, Heads, Outputs>::storeRows(
   return check;
 }
 
-template <int N, int Heads, bool Outputs>
-CP_DEVICE void SsdTilesThread<N, Heads, Outputs>::update(const Stage &stage,
-                                                         int count) {
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::update(const Stage &stage, int count) {
   const Steps &steps = stage.steps[own()];
   float last = sharedLoad(&steps.sums[count - 1]);
   float whole = exp2Fast(last);

@@ -8,15 +8,20 @@
 #ifndef CP_KERNELS_CUDA_SSDTILESTHREAD_H
 #define CP_KERNELS_CUDA_SSDTILESTHREAD_H
 
+#include "Cluster.h"
 #include "SsdWork.h"
-#include "Tile.h"
+
+#include <type_traits>
 
 namespace cp::kernels::cuda {
 
 /// Of scans with n <= N. `Heads` heads share a block; one with more than 64
-/// channels counts as several.
-template <int N, int Heads, bool Outputs> struct SsdTiles {
+/// channels counts as several. `Shares`: the blocks of a cluster, which are of
+/// one group, copy B and C to each other.
+template <int N, int Heads, bool Outputs, bool Shares> struct SsdTiles {
   static constexpr int threads = 128 * Heads, blocks = Heads == 1 ? 2 : 1;
+  static constexpr int states = N, heads = Heads;
+  static constexpr bool hasOutputs = Outputs, shares = Shares;
   static constexpr int tokens = tileTokens, width = 64, band = 16;
   /// Products side by side along n, and those that one fragment of b is for.
   static constexpr int columnTiles = N / 8, columnPairs = N / 16;
@@ -25,9 +30,13 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
   struct Steps {
     float sums[tokens], inputs[tokens];
   };
+  template <int Rows, int Columns>
+  using SharedTile = std::conditional_t<Shares, StraightTile<Rows, Columns>,
+                                        Tile<Rows, Columns>>;
+  using TileOfN = SharedTile<tokens, N>;
   struct Stage {
-    Tile<tokens, N> B;
-    Tile<Outputs ? tokens : 1, Outputs ? N : 64> C;
+    TileOfN B;
+    SharedTile<Outputs ? tokens : 1, Outputs ? N : 64> C;
     Tile<tokens, width> x[Heads];
     Steps steps[Heads];
   };
@@ -38,11 +47,15 @@ template <int N, int Heads, bool Outputs> struct SsdTiles {
     float skips[Heads][width];
     /// Of each warp, its lanes with outputs that are not finite.
     uint32_t spoiled[4 * Heads];
+    /// Of each stage; see Shares.
+    Arrivals arrivals[2];
   };
 
   SsdWork<BFloat16> work;
   /// How many times 64 channels a head has; blocks that a group's heads take.
   int slices, blocksPerGroup;
+  /// Blocks of a cluster, a divisor of `tokens`; 1 where they do not share.
+  int cluster;
   /// Whether tiles can be filled 16 bytes at a time, and y stored in pairs.
   bool fastX, fastB, fastC, fastY;
 
@@ -67,13 +80,15 @@ CP_DEVICE int columnOfBlock(int i) {
   return i < 4 ? i : i < 7 ? i - 4 : i < 9 ? i - 7 : 0;
 }
 
-/// One thread of a block.
-template <int N, int Heads, bool Outputs> class SsdTilesThread {
+/// One thread of a block of one of SsdTiles.
+template <typename Kernel> class SsdTilesThread {
 public:
-  using Kernel = SsdTiles<N, Heads, Outputs>;
   using Work = SsdWork<BFloat16>;
   using Stage = typename Kernel::Stage;
   using Steps = typename Kernel::Steps;
+  using TileOfN = typename Kernel::TileOfN;
+  static constexpr int N = Kernel::states, Heads = Kernel::heads;
+  static constexpr bool Outputs = Kernel::hasOutputs, Shares = Kernel::shares;
   static constexpr int tokens = Kernel::tokens, band = Kernel::band;
   /// Rows of blocks whose outputs are formed at once: as many as registers
   /// allow.
@@ -89,7 +104,14 @@ private:
   };
   CP_DEVICE Head ownHead() const;
   CP_DEVICE TilePiece pieceAt(int first) const;
-  CP_DEVICE void fill(Stage &stage, const TilePiece &piece);
+  CP_DEVICE void fill(int slot, const TilePiece &piece);
+  CP_DEVICE void fillShared(int slot) const;
+  CP_DEVICE void awaitTile(int slot, const TilePiece &piece);
+  /// Whether the cluster copies it to all of its blocks; the others each block
+  /// fills for itself.
+  CP_DEVICE static bool isShared(const TilePiece &piece) {
+    return Shares && piece.count == tokens && piece.hasTokens;
+  }
   CP_DEVICE void fillSteps(Stage &stage, const TilePiece &piece) const;
   CP_DEVICE void prepareMemory() const;
   CP_DEVICE void clearStates();
@@ -132,11 +154,13 @@ private:
   const BFloat16 *nextB, *nextC, *nextX;
   const float *nextSteps;
   BFloat16 *nextY;
-  Fragments<Tile<tokens, N>> rowsOfN;
+  Fragments<TileOfN> rowsOfN;
   Fragments<Tile<tokens, 64>> rowsOf64;
   Pairs<Tile<tokens, 64>> pairs;
   /// Sum of 0 times each output: not 0 where one is not finite.
   float check = 0;
+  /// Of each stage a bit: the parity of the phase that comes next.
+  uint32_t parities = 0;
   /// [channel, n] of 16 channels: d of products side by side.
   float state[Kernel::columnTiles][4];
 };

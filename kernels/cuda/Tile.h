@@ -26,12 +26,16 @@ namespace cp::kernels::cuda {
 /// number, so that the same part of eight rows lies in different banks.
 template <int Rows, int Columns> struct alignas(2 * Columns) Tile {
   static_assert(Columns % 64 == 0, "parts are exchanged among eight");
-  static constexpr int rows = Rows, columns = Columns;
+  static constexpr int rows = Rows, columns = Columns, stride = Columns;
 
   uint16_t elements[Rows * Columns];
 
   CP_DEVICE static int offset(int row, int column) {
     return row * Columns + ((column / 8 ^ row % 8) * 8) + column % 8;
+  }
+  /// From what a lane has in a fragment at column 0 to the same at `columns`.
+  CP_DEVICE static int moved(int offset, int columns) {
+    return offset ^ columns;
   }
 };
 
@@ -107,9 +111,8 @@ inline void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
 #endif
 
 /// What a lane reads of the fragments of a tile, each of which begins at a row
-/// and a column that 16 divides: then the exchange of parts is one exclusive or
-/// with the column. A fragment of b is of two products side by side: its first
-/// two registers are of columns 0 to 7, the others of 8 to 15.
+/// and a column that 16 divides. A fragment of b is of two products side by
+/// side: its first two registers are of columns 0 to 7, the others of 8 to 15.
 template <typename Tile> class Fragments {
 public:
   CP_DEVICE Fragments()
@@ -142,8 +145,8 @@ private:
   CP_DEVICE static const uint16_t *at(const Tile &tile, int lane, int row,
                                       int column) {
     // In this order: what all lanes have in common is added first.
-    const uint16_t *first = tile.elements + row * Tile::columns;
-    return first + (lane ^ column);
+    const uint16_t *first = tile.elements + row * Tile::stride;
+    return first + Tile::moved(lane, column);
   }
 
   int straight, crossed;
@@ -166,7 +169,7 @@ public:
 
 private:
   CP_DEVICE int at(int row, int column) const {
-    return (offset ^ column) + row * Tile::columns;
+    return Tile::moved(offset, column) + row * Tile::stride;
   }
 
   int offset;
@@ -223,7 +226,7 @@ CP_DEVICE void fillTile(Tile &tile, int index, const BFloat16 *from,
   if (extent.rows == Tile::rows && extent.width == Tile::columns) {
     CP_UNROLL
     for (int i = 0; i < Tile::rows; i += step) {
-      copy16(to + i * Tile::columns, at, true);
+      copy16(to + i * Tile::stride, at, true);
       at += step * extent.stride;
     }
     return;
@@ -232,7 +235,7 @@ CP_DEVICE void fillTile(Tile &tile, int index, const BFloat16 *from,
   CP_NO_UNROLL
   for (int i = 0; i < Tile::rows; i += step) {
     bool valid = row + i < rows;
-    copy16(to + i * Tile::columns, valid ? at : from, valid);
+    copy16(to + i * Tile::stride, valid ? at : from, valid);
     at += step * extent.stride;
   }
 }

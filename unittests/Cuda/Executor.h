@@ -5,21 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs the blocks of a kernel one after another, each of its threads as a
-// fiber, on the calling thread. What a kernel may do of which the result
-// depends on other threads goes through here, and is checked:
+// Runs the blocks of a kernel one after another, or a cluster of them at once,
+// each of their threads as a fiber, on the calling thread. What a kernel may do
+// of which the result depends on other threads goes through here, and is
+// checked:
 //   - shared memory starts as 0xff bytes in every block; addresses are within
 //   it
 //   - two accesses, one of them a write, by threads between which there is no
 //     barrier (of the block, or for one warp of the warp) are a race
 //   - what an asynchronous copy brings is 0xff bytes until it was waited for
+//   - what a block copies to all blocks of its cluster comes behind a barrier
+//   of
+//     the cluster that follows the last access, there, to the same bytes
 //   - every lane of a warp takes part in what is the warp's, in the same line,
 //     and every thread in a barrier.
 // The first misfit ends the launch, which tells it with the lines. Threads run
 // in an order that is drawn anew for each block.
 //
 // What it cannot see: time, banks, how many blocks fit, memory that is weakly
-// ordered, how the card rounds, races in global memory.
+// ordered (so also fences), how the card rounds, races in global memory, and
+// who reads what was copied to a cluster where another thread has waited for
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +47,7 @@ constexpr size_t alignment = 256;
 /// Of the running thread.
 int thread();
 int block(int dimension);
+int rankInCluster();
 void *shared();
 
 void barrier(int line);
@@ -84,8 +91,27 @@ void loadMatrices(uint32_t (&to)[4], const uint16_t *row, bool transposed,
 void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
               int line);
 
+/// A barrier of all threads of a cluster in two halves. It orders what is
+/// copied to the cluster behind what was done before, and nothing else.
+void arriveAtCluster(int line);
+void waitForCluster(int line);
+/// What stands for an mbarrier of one arrival a phase, of eight bytes in shared
+/// memory: how many bytes come in this phase, and that the phase with this
+/// parity has ended.
+void setArrivals(const void *arrivals, int line);
+void announce(const void *arrivals, int64_t bytes, int line);
+void waitForArrivals(const void *arrivals, bool parity, int line);
+/// To the same place in the first blocks of the cluster, whose arrivals count
+/// it.
+void copyToCluster(void *to, const void *from, size_t bytes,
+                   const void *arrivals, int blocks, int line);
+
+constexpr int mostBlocksOfACluster = 8;
+
 struct GridSize {
   int64_t x, y, z;
+  /// So many blocks side by side along x are a cluster.
+  int cluster = 1;
 };
 /// Runs `body` as every thread of a grid. Null, or what went wrong, in storage
 /// that the calling thread's next launch overwrites.
@@ -103,7 +129,8 @@ struct Watcher {
   /// A thread of the running block reads. Told by asynchronous copies, and by
   /// sources whose compiler reports accesses (see Traffic.cpp).
   virtual void read(const void *from, size_t bytes) = 0;
-  virtual void blockEnds() = 0;
+  /// All blocks of a cluster.
+  virtual void blocksEnd() = 0;
 };
 /// The calling thread's, or null; does not own it.
 void watchBy(Watcher *watcher);

@@ -7,6 +7,8 @@
 
 #include "SharedShadow.h"
 
+#include <algorithm>
+
 namespace cp::kernels::cuda::exec {
 
 void SharedShadow::reset(size_t bytes) {
@@ -16,6 +18,7 @@ void SharedShadow::reset(size_t bytes) {
     blockEpoch = 0;
   }
   places.resize((bytes + 1) / 2);
+  passes.clear();
   passBarrier();
 }
 
@@ -52,6 +55,30 @@ std::string SharedShadow::access(size_t at, size_t size, int thread,
       if (isUnordered(read, now))
         return race(2 * i, read, false, now, isWrite);
     place.write = now;
+  }
+  return "";
+}
+
+void SharedShadow::date(size_t at, size_t size, uint32_t clusterArrivals) {
+  passes.resize(places.size());
+  for (size_t i = at / 2; i < (at + size + 1) / 2; ++i)
+    passes[i] = std::max(passes[i], clusterArrivals + 1);
+}
+
+std::string SharedShadow::bring(size_t at, size_t size, uint32_t clusterPasses,
+                                int line) {
+  passes.resize(places.size());
+  for (size_t i = at / 2; i < (at + size + 1) / 2; ++i) {
+    if (passes[i] <= clusterPasses)
+      continue;
+    // That of a read, where there was one since.
+    const Place &place = places[i];
+    bool isRead = place.reads[0] && !isEarlier(place.reads[0], place.write);
+    return "a race on byte " + std::to_string(2 * i) + ": a block of the " +
+           "cluster copies to it in line " + std::to_string(line) + ", " +
+           told(threadOf(isRead ? place.reads[0] : place.write), !isRead,
+                lineOf(isRead ? place.reads[0] : place.write)) +
+           ", and no barrier of the cluster is between them";
   }
   return "";
 }

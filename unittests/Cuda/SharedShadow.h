@@ -30,6 +30,12 @@ public:
   /// "", or the race that it makes. `size` may be 0.
   std::string access(size_t at, size_t size, int thread, bool isWrite,
                      int line);
+  /// In a cluster: of the access that was just told, by a thread that had come
+  /// so often to the cluster's barrier.
+  void date(size_t at, size_t size, uint32_t clusterArrivals);
+  /// "", or that what is copied here, by a thread that has passed the cluster's
+  /// barrier so often, is not ordered behind an access.
+  std::string bring(size_t at, size_t size, uint32_t clusterPasses, int line);
 
 private:
   /// In one word, since a kernel makes millions: the thread, from 1 on, in 12
@@ -45,6 +51,9 @@ private:
   static uint32_t next(uint32_t epoch) { return (epoch + 1) % epochs; }
   static int threadOf(Access access) { return int(access & 0xfff) - 1; }
   static int lineOf(Access access) { return int(access >> lineShift & 0xfff); }
+  static bool isEarlier(Access a, Access b) {
+    return (a >> blockShift & (epochs - 1)) < (b >> blockShift & (epochs - 1));
+  }
   static bool isUnordered(Access before, Access now) {
     Access other = before ^ now;
     if (other >> blockShift & (epochs - 1))
@@ -57,6 +66,8 @@ private:
                    bool isWrite) const;
 
   std::vector<Place> places;
+  /// How many passes of the cluster's barrier are behind the last access.
+  std::vector<uint32_t> passes;
   std::vector<uint32_t> warpEpochs;
   uint32_t blockEpoch = 0;
 };

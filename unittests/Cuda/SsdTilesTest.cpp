@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CudaKernels.h"
 #include "SsdParts.h"
 
 #include <gtest/gtest.h>
@@ -52,11 +53,13 @@ void check(Problem &problem) {
 }
 
 /// Heads and groups that fill blocks and that do not, channels that are slices
-/// of 64 and a rest, and columns of both widths and between.
+/// of 64 and a rest, columns of both widths and between, and clusters of one,
+/// two and eight blocks.
 const SsdShape modelShapes[] = {
     {1, 200, 2, 64, 1, 128, 64}, {1, 130, 6, 64, 2, 128, 64},
     {2, 77, 1, 64, 1, 128, 64},  {1, 129, 2, 128, 1, 64, 64},
     {1, 64, 5, 72, 1, 96, 64},   {1, 300, 4, 64, 4, 16, 64},
+    {1, 150, 8, 64, 1, 128, 64},
 };
 
 TEST(SsdTilesTest, ModelShapes) {
@@ -113,6 +116,65 @@ TEST(SsdTilesTest, OneTokenAtATime) {
           if (t != token)
             problem.x(0, t, h, i) = BFloat16(0.f);
     check(problem);
+  }
+}
+
+/// The bits of y and of the final state.
+std::vector<uint16_t> bitsOfScan(Problem problem, int blocks) {
+  cuda::limitClusters(blocks);
+  EXPECT_EQ(problem.run(implementations().back().find("ssd", DType::BF16)), "");
+  cuda::limitClusters(8);
+  std::vector<uint16_t> bits;
+  for (Tensor<BFloat16> *tensor : {&problem.y, &problem.finalState})
+    for (int64_t i = 0; i < tensor->count(); ++i)
+      bits.push_back((*tensor)[i].bits);
+  return bits;
+}
+
+/// In clusters of eight, four and two blocks, several clusters in a group and
+/// several groups, in one piece and in segments, with and without documents,
+/// whose first tiles are not whole.
+TEST(SsdTilesTest, ClustersGiveTheBitsOfBlocks) {
+  const SsdShape shapes[] = {
+      {1, 200, 8, 64, 1, 128, 64}, {1, 130, 24, 64, 1, 128, 64},
+      {1, 200, 8, 64, 2, 128, 64}, {2, 600, 2, 64, 1, 64, 64},
+      {1, 192, 4, 128, 1, 64, 64}, {1, 77, 6, 72, 1, 128, 64},
+  };
+  for (const SsdShape &shape : shapes)
+    for (bool hasDocuments : {false, true}) {
+      SCOPED_TRACE(testing::Message()
+                   << shape.h << " heads, " << shape.l << " tokens, "
+                   << (hasDocuments ? "documents" : "one sequence"));
+      Problem problem = denseProblem(shape, 7);
+      Random random(3);
+      if (hasDocuments)
+        problem.documents = Batch(shape.b, shape.l, random);
+      EXPECT_EQ(bitsOfScan(problem, 8), bitsOfScan(problem, 1));
+    }
+}
+
+/// The same numbers in rows that are so many elements apart.
+void stretch(Tensor<BFloat16> &tensor, int64_t by, Random &random) {
+  std::vector<int64_t> sizes = tensor.sizes;
+  sizes.back() += by;
+  Tensor<BFloat16> wider(sizes, Lay::Dense, random);
+  wider.sizes = tensor.sizes;
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    wider[i] = tensor[i];
+  tensor = wider;
+}
+
+/// B and C in rows that are not equally far apart, and, of 3 elements more,
+/// that cannot be copied 16 bytes at a time.
+TEST(SsdTilesTest, RowsLieAsTheyMay) {
+  for (auto [b, c] :
+       {std::pair(8, 24), std::pair(16, 0), std::pair(3, 0), std::pair(0, 3)}) {
+    SCOPED_TRACE(testing::Message() << b << " and " << c << " between rows");
+    Problem problem = denseProblem({1, 192, 8, 64, 1, 128, 64}, 7);
+    Random random(4);
+    stretch(problem.B, b, random);
+    stretch(problem.C, c, random);
+    EXPECT_EQ(bitsOfScan(problem, 8), bitsOfScan(problem, 1));
   }
 }
 

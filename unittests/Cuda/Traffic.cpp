@@ -17,21 +17,22 @@ void Traffic::read(const void *from, size_t bytes) {
   for (auto area = areas.rbegin(); area != areas.rend(); ++area) {
     if (at < area->begin || at >= area->begin + area->bytes)
       continue;
-    area->isRead.resize(area->bytes);
-    auto first = area->isRead.begin() + (at - area->begin);
-    std::fill_n(
-        first,
-        std::min<ptrdiff_t>(ptrdiff_t(bytes), area->isRead.end() - first),
-        true);
+    std::vector<bool> &isRead = area->isRead[rankInCluster()];
+    isRead.resize(area->bytes);
+    auto first = isRead.begin() + (at - area->begin);
+    std::fill_n(first,
+                std::min<ptrdiff_t>(ptrdiff_t(bytes), isRead.end() - first),
+                true);
     return;
   }
 }
 
-void Traffic::blockEnds() {
-  for (Area &area : areas) {
-    area.taken += std::count(area.isRead.begin(), area.isRead.end(), true);
-    area.isRead.clear();
-  }
+void Traffic::blocksEnd() {
+  for (Area &area : areas)
+    for (std::vector<bool> &isRead : area.isRead) {
+      area.taken += std::count(isRead.begin(), isRead.end(), true);
+      isRead.clear();
+    }
 }
 
 static void noteRead(const void *from, size_t bytes) {

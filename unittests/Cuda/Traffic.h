@@ -7,7 +7,8 @@
 //
 // Counts which bytes of memory the blocks of a launch read. What a block reads
 // twice is in its caches and counts once; what several blocks read counts for
-// each, since nothing says that a card's second cache still has it.
+// each, since nothing says that a card's second cache still has it. What a
+// block copies to all of its cluster is read once.
 //
 // Kernels for this are compiled with -fsanitize=thread, whose calls before each
 // access end here instead of in its library.
@@ -34,7 +35,7 @@ public:
   /// A tensor that is read, which must outlive this.
   void add(const void *begin, size_t bytes) {
     if (bytes)
-      areas.push_back({static_cast<const char *>(begin), bytes, false, {}});
+      areas.emplace_back(begin, bytes, false);
   }
   /// The bytes that were read of added tensors, by each block that read them.
   int64_t ofTensors() const { return sumOf(false); }
@@ -42,18 +43,22 @@ public:
   int64_t ofWorkspaces() const { return sumOf(true); }
 
   void allocated(const void *begin, size_t bytes) override {
-    areas.push_back({static_cast<const char *>(begin), bytes, true, {}});
+    areas.emplace_back(begin, bytes, true);
   }
   void read(const void *from, size_t bytes) override;
-  void blockEnds() override;
+  void blocksEnd() override;
 
 private:
   struct Area {
+    Area(const void *begin, size_t bytes, bool isWorkspace)
+        : begin(static_cast<const char *>(begin)), bytes(bytes),
+          isWorkspace(isWorkspace) {}
+
     const char *begin;
     size_t bytes;
     bool isWorkspace;
-    /// What the running block has read of it.
-    std::vector<bool> isRead;
+    /// What the running blocks of a cluster have read of it.
+    std::vector<bool> isRead[mostBlocksOfACluster];
     int64_t taken = 0;
   };
 
