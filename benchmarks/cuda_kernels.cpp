@@ -26,6 +26,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace cp::kernels;
@@ -223,16 +224,20 @@ void scan(Bench &bench, const Model &model, int64_t l) {
       bias(type, {model.h}, -1, 1), y(type, {1, l, model.h, model.p}, 0, 0),
       state(type, {1, model.h, model.p, model.n}, 0, 0);
   double least = 2 * x.totalBytes() + 2 * B.totalBytes() + dt.totalBytes();
-  // The second time as on cards without clusters.
-  for (int cluster : {8, 1}) {
+  // In each form: as cards without clusters run it, and by warpgroups.
+  for (auto [name, cluster, byWarpgroups] :
+       {std::tuple("", 8, false), std::tuple("-alone", 1, false),
+        std::tuple("-warpgroups", 8, true)}) {
     cuda::limitClusters(cluster);
-    bench.run(cluster > 1 ? row : row + "-alone", "ssd", l, least,
+    cuda::multiplyByWarpgroups(byWarpgroups);
+    bench.run(row + name, "ssd", l, least,
               {x.buffer(), dt.buffer(), aLog.buffer(), B.buffer(), C.buffer(),
                D.buffer(), bias.buffer()},
               {y.buffer(), state.buffer()},
               {model.chunk, bitsOf(INFINITY), bitsOf(0)});
   }
   cuda::limitClusters(8);
+  cuda::multiplyByWarpgroups(false);
   const DType sums = DType::F32;
   DeviceTensor decay(sums, {1, model.h}, 1, 1),
       whole(sums, {1, model.h, model.p, model.n}, 0, 0),

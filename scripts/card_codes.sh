@@ -30,7 +30,7 @@ export -f code
 export logs
 # shellcheck disable=SC2016 # The shell that xargs starts expands it.
 printf '%s\n' "${files[@]}" |
-  xargs -P "$(nproc)" -I FILE bash -c 'for kind in 80 90a 100; do code FILE $kind || exit 255; done'
+  xargs -P "$(nproc)" -I FILE bash -c 'for kind in 80 90a 100f; do code FILE $kind || exit 255; done'
 awk '/Compiling entry function/ { split($0, part, "\047"); kernel = part[2] }
   /bytes spill stores/ {
     kernels++
@@ -39,4 +39,4 @@ awk '/Compiling entry function/ { split($0, part, "\047"); kernel = part[2] }
   END {
     print kernels " kernels, of which " spilled + 0 " spill registers"
     exit spilled > 0 || kernels == 0
-  }' "$logs"/*.80 "$logs"/*.90a "$logs"/*.100
+  }' "$logs"/*.80 "$logs"/*.90a "$logs"/*.100f

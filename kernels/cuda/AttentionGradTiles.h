@@ -89,8 +89,10 @@ public:
     fillSide<OfKeys>(memory.own, head(), tile());
     pass(false);
     bool isWrong = memory.isWrong.of(!isFinite());
-    if (isWrong)
+    if (isWrong) {
+      noteRepair();
       pass(true);
+    }
     // Sums may be added to in place, so they are stored once.
     store();
     if (isWrong)

@@ -79,6 +79,7 @@ public:
     pass(false);
     if (!memory.isWrong.of(!store()))
       return;
+    noteRepair();
     pass(true);
     store();
     repair();

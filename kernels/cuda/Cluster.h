@@ -32,6 +32,11 @@ struct alignas(8) Arrivals {
   uint64_t state;
 };
 
+/// Of a tensor of bf16 what copies of boxes need to know: see makeTensorMap.
+struct alignas(64) TensorMap {
+  uint64_t words[16];
+};
+
 #ifdef __CUDACC__
 CP_DEVICE int rankInCluster() {
   uint32_t rank = 0;
@@ -44,13 +49,18 @@ CP_DEVICE int rankInCluster() {
 /// shared memory before the first one.
 CP_DEVICE void arriveAtCluster() {
   if constexpr (codeHasClusters)
-    asm volatile("fence.proxy.async.shared::cta;\n"
-                 "barrier.cluster.arrive.release.aligned;" ::
+    asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta"
+                 ".cluster;\n"
+                 "barrier.cluster.arrive.relaxed.aligned;" ::
                      : "memory");
 }
 CP_DEVICE void waitForCluster() {
   if constexpr (codeHasClusters)
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile(
+        "barrier.cluster.wait.acquire.aligned;\n"
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster"
+        ".cluster;" ::
+            : "memory");
 }
 /// Once, by one thread, in front of a barrier of the cluster.
 CP_DEVICE void setArrivals(Arrivals *arrivals) {
@@ -99,6 +109,22 @@ CP_DEVICE void copyToCluster(void *to, const void *from, int bytes,
         "h"(uint16_t((1u << blocks) - 1))
         : "memory");
 }
+/// The same of a box of a tensor in a card's memory, which starts at these
+/// indices, the last dimension's first, and is zeros beyond the tensor. Its
+/// rows come with their parts exchanged, as in PanelTile; `to` is a multiple of
+/// 128 bytes. `map` is in a kernel's arguments.
+CP_DEVICE void copyBoxToCluster(void *to, const TensorMap *map,
+                                const int (&first)[4], Arrivals *arrivals,
+                                int blocks) {
+  if constexpr (codeHasClusters)
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(sharedAddress(to)),
+        "l"(map), "r"(first[0]), "r"(first[1]), "r"(first[2]), "r"(first[3]),
+        "r"(sharedAddress(arrivals)), "h"(uint16_t((1u << blocks) - 1))
+        : "memory");
+}
 #else
 inline int rankInCluster() { return exec::rankInCluster(); }
 inline void arriveAtCluster(int line = __builtin_LINE()) {
@@ -122,6 +148,11 @@ inline void copyToCluster(void *to, const void *from, int bytes,
                           Arrivals *arrivals, int blocks,
                           int line = __builtin_LINE()) {
   exec::copyToCluster(to, from, size_t(bytes), arrivals, blocks, line);
+}
+inline void copyBoxToCluster(void *to, const TensorMap *map,
+                             const int (&first)[4], Arrivals *arrivals,
+                             int blocks, int line = __builtin_LINE()) {
+  exec::copyBoxToCluster(to, map, first, arrivals, blocks, line);
 }
 #endif
 

@@ -88,6 +88,12 @@ bool multiplies(const char *op);
 void limitClusters(int blocks);
 int clusterLimit();
 
+/// Whether kernels that this thread starts from now on multiply by warpgroups,
+/// where there is such a form and the card is of sm_90a. At first they do not:
+/// no card has run that form yet.
+void multiplyByWarpgroups(bool doIt);
+bool multipliesByWarpgroups();
+
 /// Where kernels that this thread starts from now on note what is wrong in
 /// their data: the first to find something writes three words, in memory of the
 /// device, all 0 before. Null: it is not noted.

@@ -31,7 +31,16 @@ KernelFn findKernel(const char *op, DType dtype) {
 
 static thread_local int limitOfClusters = 8;
 
-void limitClusters(int blocks) { limitOfClusters = blocks; }
+void limitClusters(int blocks) {
+  limitOfClusters = 1;
+  while (limitOfClusters < 8 && 2 * limitOfClusters <= blocks)
+    limitOfClusters *= 2;
+}
 int clusterLimit() { return limitOfClusters; }
+
+static thread_local bool takesWarpgroups = false;
+
+void multiplyByWarpgroups(bool doIt) { takesWarpgroups = doIt; }
+bool multipliesByWarpgroups() { return takesWarpgroups; }
 
 } // namespace cp::kernels::cuda

@@ -90,6 +90,14 @@ const char *multiply(const char *op, DType dtype, const Call &call);
 int multiprocessors();
 size_t mostSharedMemory();
 
+struct TensorMap;
+/// Makes `map` describe a tensor of bf16 whose sizes, the last dimension's
+/// first, and bytes between two of each dimension but the last are given, and
+/// boxes of 64 of its last dimension and `rows` of the one before, each row of
+/// which comes as PanelTile has it. False where that cannot be.
+bool describeTensor(TensorMap &map, const void *data, const int64_t (&sizes)[4],
+                    const int64_t (&strides)[3], int rows);
+
 /// The call, whose buffers are not read to check it where they are on a card.
 inline Call onDevice(Call call) {
 #ifdef __CUDACC__
@@ -114,47 +122,96 @@ inline const char *checked(const char *op, cudaError_t status) {
               cudaGetErrorName(status));
 }
 
-/// How many blocks of this kernel a cluster may have: 1 on cards that have no
-/// clusters, and where what they run of it is code for such cards.
-template <typename Kernel> int largestCluster() {
-  cudaFuncAttributes attributes;
-  if (cudaFuncGetAttributes(&attributes, entry<Kernel>) != cudaSuccess) {
-    // The launch will say what is wrong.
-    (void)cudaGetLastError();
-    return 1;
-  }
-  return attributes.ptxVersion >= 90 ? clusterLimit() : 1;
+/// Lets blocks of this kernel have their shared memory. Each time, since it
+/// holds for the device that is current.
+template <typename Kernel> cudaError_t makeRoom() {
+  size_t bytes = sizeof(typename Kernel::Shared);
+  if (bytes <= 48 * 1024)
+    return cudaSuccess;
+  return cudaFuncSetAttribute(
+      entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
 }
 
+/// What a launch is told; `cluster` holds its attributes.
 template <typename Kernel>
-const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
-                        void *stream) {
-  size_t bytes = sizeof(typename Kernel::Shared);
-  // Each time, since it holds for the device that is current.
-  if (bytes > 48 * 1024)
-    if (cudaError_t status = cudaFuncSetAttribute(
-            entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-            int(bytes));
-        status != cudaSuccess)
-      return checked(op, status);
-  cudaLaunchAttribute cluster = {};
+cudaLaunchConfig_t configOf(const Grid &grid, void *stream,
+                            cudaLaunchAttribute &cluster) {
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {unsigned(grid.cluster), 1, 1};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(unsigned(grid.x), unsigned(grid.y), unsigned(grid.z));
   config.blockDim = dim3(Kernel::threads);
-  config.dynamicSmemBytes = bytes;
+  config.dynamicSmemBytes = sizeof(typename Kernel::Shared);
   config.stream = cudaStream_t(stream);
   config.attrs = &cluster;
   // Older cards refuse clusters even of one block.
   config.numAttrs = grid.cluster > 1 ? 1 : 0;
+  return config;
+}
+
+/// How many clusters of so many blocks of a kernel the card runs at once: 0 on
+/// cards that have none, where what they run of it is code for such cards, and
+/// beyond `limitClusters`. The driver is asked once by each thread.
+template <typename Kernel> int activeClusters(int blocks) {
+  struct Known {
+    int device, blocks, count;
+  };
+  static thread_local Known known[4] = {{-1}, {-1}, {-1}, {-1}};
+  int device = 0, count = 0, number = blocks >= 8 ? 3 : blocks / 2;
+  cudaFuncAttributes attributes;
+  if (blocks > clusterLimit() || cudaGetDevice(&device) != cudaSuccess)
+    return 0;
+  Known &mine = known[number];
+  if (mine.device == device && mine.blocks == blocks)
+    return mine.count;
+  cudaLaunchAttribute cluster = {};
+  Grid grid;
+  grid.x = grid.cluster = blocks;
+  cudaLaunchConfig_t config = configOf<Kernel>(grid, nullptr, cluster);
+  if (cudaFuncGetAttributes(&attributes, entry<Kernel>) != cudaSuccess ||
+      attributes.ptxVersion < 90 || makeRoom<Kernel>() != cudaSuccess ||
+      cudaOccupancyMaxActiveClusters(&count, entry<Kernel>, &config) !=
+          cudaSuccess) {
+    // A launch will say what is wrong.
+    (void)cudaGetLastError();
+    count = 0;
+  }
+  mine = {device, blocks, count};
+  return count;
+}
+
+/// Whether the code that this card runs of a kernel is for warpgroups.
+template <typename Kernel> bool hasWarpgroups() {
+#ifdef CP_CODE_FOR_SM_90A
+  cudaFuncAttributes attributes;
+  if (multipliesByWarpgroups() &&
+      cudaFuncGetAttributes(&attributes, entry<Kernel>) == cudaSuccess)
+    return attributes.ptxVersion == 90;
+  (void)cudaGetLastError();
+#endif
+  return false;
+}
+
+template <typename Kernel>
+const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
+                        void *stream) {
+  if (cudaError_t status = makeRoom<Kernel>(); status != cudaSuccess)
+    return checked(op, status);
+  cudaLaunchAttribute cluster = {};
+  cudaLaunchConfig_t config = configOf<Kernel>(grid, stream, cluster);
   void *arguments[] = {const_cast<Kernel *>(&kernel)};
   return checked(op, cudaLaunchKernelExC(
                          &config, reinterpret_cast<const void *>(entry<Kernel>),
                          arguments));
 }
 #else
-template <typename Kernel> int largestCluster() { return clusterLimit(); }
+template <typename Kernel> int activeClusters(int blocks) {
+  return blocks > clusterLimit() ? 0
+                                 : Kernel::blocks * multiprocessors() / blocks;
+}
+template <typename Kernel> bool hasWarpgroups() {
+  return multipliesByWarpgroups();
+}
 
 template <typename Kernel>
 const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,

@@ -118,20 +118,27 @@ private:
   struct Shape {
     int64_t heads, segments;
   };
+  /// Blocks of so many heads that run at once. Clusters do not fit everywhere.
+  static int64_t roomFor(const SsdSizes &s, int64_t heads) {
+    using Sharing = SsdTiles<128, 1, true, SsdForm::Shared>;
+    int cluster = heads == 1 ? clusterOf<Sharing>(s) : 1;
+    return cluster > 1 ? cluster * activeClusters<Sharing>(cluster)
+                       : multiprocessors() * Sharing::residents(int(heads));
+  }
   static Shape shapeOf(const SsdSizes &s) {
     // What a multiprocessor does with blocks of so many heads, beside the best.
     constexpr double rates[] = {0.8, 0.9, 1};
     constexpr size_t bytes[] = {
-        sizeof(typename SsdTiles<128, 1, true, false>::Shared),
-        sizeof(typename SsdTiles<128, 2, true, false>::Shared),
-        sizeof(typename SsdTiles<128, 3, true, false>::Shared)};
+        sizeof(typename SsdTiles<128, 1, true, SsdForm::Alone>::Shared),
+        sizeof(typename SsdTiles<128, 2, true, SsdForm::Alone>::Shared),
+        sizeof(typename SsdTiles<128, 3, true, SsdForm::Alone>::Shared)};
     int64_t perGroup = s.h / s.g * ceilDiv(s.p, 64), all = multiprocessors();
     Shape best = {1, 1};
     double most = 0;
     for (int64_t heads = 1; heads <= std::min<int64_t>(perGroup, 3); ++heads) {
       if (heads > 1 && bytes[heads - 1] > mostSharedMemory())
         break;
-      int64_t room = all * SsdTiles<128, 3, true, false>::residents(int(heads));
+      int64_t room = roomFor(s, heads);
       int64_t blocks = s.b * s.g * ceilDiv(perGroup, heads);
       int64_t segments = std::min(std::max<int64_t>(room / blocks, 1),
                                   std::max<int64_t>(ceilDiv(s.l, 256), 1));
@@ -195,32 +202,55 @@ private:
   }
   template <int N, int Heads, bool Outputs>
   const char *runTilesOf(const SsdWork<T> &work) {
-    if constexpr (Heads == 1)
-      if (int cluster = clusterOf<SsdTiles<N, 1, Outputs, true>>(work);
-          cluster > 1)
-        return start<SsdTiles<N, 1, Outputs, true>>(work, cluster);
-    return start<SsdTiles<N, Heads, Outputs, false>>(work, 1);
+    if constexpr (Heads == 1) {
+      using Group = SsdTiles<N, 1, Outputs, SsdForm::Warpgroup>;
+      Group group = {};
+      if (hasWarpgroups<Group>() && hasWholeRows<Group>(work) &&
+          describeBoxes(group, work))
+        return startTiles(group, work);
+      SsdTiles<N, 1, Outputs, SsdForm::Shared> shared = {};
+      shared.cluster = clusterOf<decltype(shared)>(work);
+      if (shared.cluster > 1 && hasWholeRows<decltype(shared)>(work))
+        return startTiles(shared, work);
+    }
+    SsdTiles<N, Heads, Outputs, SsdForm::Alone> alone = {};
+    alone.cluster = 1;
+    return startTiles(alone, work);
   }
-  /// How many blocks of one head each share B and C: those of whole rows that
-  /// can be copied 16 bytes at a time.
-  template <typename Kernel> static int clusterOf(const SsdWork<T> &work) {
-    int64_t blocks = work.h / work.g * ceilDiv(work.p, 64);
-    if (work.n != Kernel::states || !isVectorised(work.B, work.n) ||
-        (Kernel::hasOutputs && !isVectorised(work.C, work.n)))
-      return 1;
-    int cluster = largestCluster<Kernel>();
-    while (blocks % cluster)
+  /// Whether B and C are as blocks copy them to each other.
+  template <typename Kernel> static bool hasWholeRows(const SsdWork<T> &work) {
+    return work.n == Kernel::states && isVectorised(work.B, work.n) &&
+           (!Kernel::hasOutputs || isVectorised(work.C, work.n));
+  }
+  /// How many blocks of one head each share B and C.
+  template <typename Kernel> static int clusterOf(const SsdSizes &sizes) {
+    int64_t blocks = sizes.h / sizes.g * ceilDiv(sizes.p, 64);
+    int cluster = 8;
+    while (cluster > 1 &&
+           (blocks % cluster || !activeClusters<Kernel>(cluster)))
       cluster /= 2;
     return cluster;
   }
+  /// Each block's part of a panel; false where the driver refuses.
   template <typename Kernel>
-  const char *start(const SsdWork<T> &work, int cluster) {
-    Kernel kernel = {};
+  static bool describeBoxes(Kernel &kernel, const SsdWork<T> &work) {
+    kernel.cluster = clusterOf<Kernel>(work);
+    int rows = Kernel::tokens / kernel.cluster;
+    auto describe = [&](TensorMap &map, const View<const T, 4> &of) {
+      const int64_t *strides = of.strides;
+      return describeTensor(map, of.data, {work.n, work.l, work.g, work.b},
+                            {2 * strides[1], 2 * strides[2], 2 * strides[0]},
+                            rows);
+    };
+    return describe(kernel.mapOfB, work.B) &&
+           (!Kernel::hasOutputs || describe(kernel.mapOfC, work.C));
+  }
+  template <typename Kernel>
+  const char *startTiles(Kernel &kernel, const SsdWork<T> &work) {
     kernel.work = work;
     kernel.slices = int(ceilDiv(work.p, 64));
     kernel.blocksPerGroup =
         int(ceilDiv(work.h / work.g * kernel.slices, Kernel::heads));
-    kernel.cluster = cluster;
     kernel.fastX = isVectorised(work.x, work.p);
     kernel.fastB = isVectorised(work.B, work.n);
     kernel.fastC = isVectorised(work.C, work.n);
@@ -228,9 +258,9 @@ private:
     kernel.fastY = reinterpret_cast<uintptr_t>(work.y.data) % 4 == 0 &&
                    y[3] == 1 && (y[0] | y[1] | y[2] | work.p) % 2 == 0;
     bool isOfAll = Kernel::hasOutputs || !work.summarised;
-    return start(kernel,
-                 {work.g * kernel.blocksPerGroup,
-                  isOfAll ? work.segments : work.summarised, work.b, cluster});
+    return start(kernel, {work.g * kernel.blocksPerGroup,
+                          isOfAll ? work.segments : work.summarised, work.b,
+                          kernel.cluster});
   }
 
   const char *op;

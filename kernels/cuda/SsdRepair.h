@@ -81,6 +81,7 @@ CP_OUTLINED void repairSegment(const SsdWork<BFloat16> &work, int64_t b,
                                int64_t segment, int64_t head, int first,
                                int count) {
   constexpr int warps = 4;
+  noteRepair();
   int64_t end = least((segment + 1) * work.segment, work.l);
   for (int number = warp() % warps; number < count; number += warps) {
     SsdChannel<PerLane> channel(work, b, segment, head, first + number);

@@ -26,16 +26,19 @@
 #ifndef CP_KERNELS_CUDA_SSDTILES_H
 #define CP_KERNELS_CUDA_SSDTILES_H
 
+#include "SsdGroupProducts.h"
 #include "SsdRepair.h"
 #include "SsdTilesMemory.h"
 #include "SsdTilesProducts.h"
 
 namespace cp::kernels::cuda {
 
-template <int N, int Heads, bool Outputs, bool Shares>
-CP_DEVICE void SsdTiles<N, Heads, Outputs, Shares>::operator()() const {
-  // Where code has no clusters no such block is started.
-  if constexpr (!Shares || codeHasClusters)
+template <int N, int Heads, bool Outputs, SsdForm Form>
+CP_DEVICE void SsdTiles<N, Heads, Outputs, Form>::operator()() const {
+  // Blocks of a form that code does not have are not started.
+  if constexpr (Form == SsdForm::Alone ||
+                (Form == SsdForm::Shared && codeHasClusters) ||
+                codeHasWarpgroups)
     SsdTilesThread<SsdTiles>(*this).run();
 }
 
@@ -55,17 +58,11 @@ template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {
       keepBranch();
       clearStates();
     }
-    if constexpr (Outputs) {
-      if (piece.hasTokens) {
-        formWeights(stage, piece.count);
-        barrier();
-        formOutputs(stage, piece);
-      } else {
+    if constexpr (Outputs)
+      if (!piece.hasTokens)
         clearOutputs(piece);
-      }
-    }
     if (piece.hasTokens)
-      update(stage, piece.count);
+      passTile(stage, piece);
     if constexpr (Outputs)
       nextY += piece.count * work.y.strides[1];
     if constexpr (Shares)
@@ -77,6 +74,22 @@ template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {
   storeStates();
   if constexpr (Outputs)
     repair();
+}
+
+/// What a tile gives, and what it does to the state.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::passTile(const Stage &stage,
+                                                const TilePiece &piece) {
+  if constexpr (isOfWarpgroup) {
+    passTileAsGroup(stage, piece);
+  } else {
+    if constexpr (Outputs) {
+      formWeights(stage, piece.count);
+      barrier();
+      formOutputs(stage, piece);
+    }
+    update(stage, piece.count);
+  }
 }
 
 template <typename Kernel>

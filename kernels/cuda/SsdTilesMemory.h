@@ -23,8 +23,8 @@ CP_DEVICE SsdTilesThread<Kernel>::SsdTilesThread(const Kernel &from)
               (b() * work.h + head.head) * work.l + begin() + thread() % tokens;
   if constexpr (Outputs) {
     nextC = at(work.C, b(), begin(), group());
-    nextY = at(work.y, b(), begin() + q(), head.head,
-               head.channel + channels() + r());
+    nextY = at(work.y, b(), begin() + firstToken(), head.head,
+               head.channel + firstChannel());
   }
 }
 
@@ -48,10 +48,11 @@ CP_DEVICE void SsdTilesThread<Kernel>::prepareMemory() const {
                       ? widened(*at(work.D, head.head, head.channel + i))
                       : 0.f);
     // Blocks above the diagonal that formRows reads and nobody writes.
-    if (int half = warp() % 4 * 32; half < tokens)
-      for (int i = 0; i < 4; ++i)
-        pairs.store(memory.weights[own()], half + i / 2 * 8,
-                    half + band + i % 2 * 8, 0);
+    if constexpr (!isOfWarpgroup)
+      if (int half = warp() % 4 * 32; half < tokens)
+        for (int i = 0; i < 4; ++i)
+          pairs.store(memory.made[own()], half + i / 2 * 8,
+                      half + band + i % 2 * 8, 0);
   }
 }
 
@@ -96,8 +97,12 @@ CP_DEVICE void SsdTilesThread<Kernel>::fill(int slot, const TilePiece &piece) {
   Stage &stage = memory.stages[slot];
   if (piece.count && piece.hasTokens) {
     fillSteps(stage, piece);
-    if (isShared(piece))
-      fillShared(slot);
+    if (isShared(piece)) {
+      if constexpr (isOfWarpgroup)
+        fillBoxes(slot, piece.first);
+      else
+        fillRows(slot);
+    }
     // B by the first threads, C by the last ones.
     constexpr int some = Heads == 1 ? 128 : 256;
     if (int index = thread(); index < some && !isShared(piece))
@@ -124,7 +129,7 @@ CP_DEVICE void SsdTilesThread<Kernel>::fill(int slot, const TilePiece &piece) {
 
 /// Each block of the cluster copies its part of the rows to all of them.
 template <typename Kernel>
-CP_DEVICE void SsdTilesThread<Kernel>::fillShared(int slot) const {
+CP_DEVICE void SsdTilesThread<Kernel>::fillRows(int slot) const {
   constexpr int bytes = N * int(sizeof(BFloat16));
   Stage &stage = memory.stages[slot];
   Arrivals *arrivals = &memory.arrivals[slot];
@@ -143,11 +148,34 @@ CP_DEVICE void SsdTilesThread<Kernel>::fillShared(int slot) const {
                     kernel.cluster);
 }
 
+/// The same in boxes, one a panel.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::fillBoxes(int slot, int first) const {
+  if (thread())
+    return;
+  Stage &stage = memory.stages[slot];
+  Arrivals *arrivals = &memory.arrivals[slot];
+  announce(arrivals, (Outputs ? 2 : 1) * int(sizeof stage.B));
+  int row = rankInCluster() * (tokens / kernel.cluster);
+  CP_UNROLL
+  for (int column = 0; column < N; column += 64) {
+    int at = TileOfN::offset(row, 0) + column / 64 * TileOfN::panel;
+    const int box[] = {column, int(begin()) + first + row, group(), int(b())};
+    copyBoxToCluster(stage.B.elements + at, &kernel.mapOfB, box, arrivals,
+                     kernel.cluster);
+    if constexpr (Outputs)
+      copyBoxToCluster(stage.C.elements + at, &kernel.mapOfC, box, arrivals,
+                       kernel.cluster);
+  }
+}
+
 /// Waits for the tile of a stage, and until nobody uses the other one.
 template <typename Kernel>
 CP_DEVICE void SsdTilesThread<Kernel>::awaitTile(int slot,
                                                  const TilePiece &piece) {
   waitCopies<0>();
+  if constexpr (isOfWarpgroup)
+    publish();
   if (isShared(piece)) {
     waitForArrivals(&memory.arrivals[slot], parities >> slot & 1);
     parities ^= 1u << slot;

@@ -65,7 +65,7 @@ CP_DEVICE void SsdTilesThread<Kernel>::formBlock(const Stage &stage, int row,
         if (row == column)
           weights[k] = s + k <= t ? weights[k] : 0;
       }
-      pairs.store(memory.weights[i], row + j / 2 * 8, column + j % 2 * 8,
+      pairs.store(memory.made[i], row + j / 2 * 8, column + j % 2 * 8,
                   packed(weights[0], weights[1]));
     }
   }
@@ -120,7 +120,7 @@ SsdTilesThread<Kernel>::formRows(const Stage &stage, int top, int count,
     rowsOf64.loadB(x, stage.x[own()], column * band, channels());
     CP_UNROLL
     for (int row = 0; row < height; ++row)
-      rowsOf64.loadA(w[row], memory.weights[own()], (top + row) * band,
+      rowsOf64.loadA(w[row], memory.made[own()], (top + row) * band,
                      column * band);
     CP_UNROLL
     for (int row = 0; row < height; ++row) {
@@ -144,6 +144,26 @@ CP_DEVICE void SsdTilesThread<Kernel>::formOutputs(const Stage &stage,
     check += isWhole ? storeRows<true>(stage, piece.count, top, y)
                      : storeRows<false>(stage, piece.count, top, y);
   }
+}
+
+/// Two channels of a token, where they are there. Returns 0 times each.
+template <typename Kernel>
+template <bool Whole>
+CP_DEVICE float SsdTilesThread<Kernel>::storePair(BFloat16 *to, float first,
+                                                  float second, int channel,
+                                                  bool isToken) const {
+  if (Whole) {
+    *reinterpret_cast<uint32_t *>(to) = packed(first, second);
+    return 0 * first + 0 * second;
+  }
+  float check = 0;
+  if (isToken)
+    for (int i = 0; i < 2; ++i)
+      if (channel + i < width) {
+        check += 0 * (i ? second : first);
+        to[i * work.y.strides[3]] = narrowed<BFloat16>(i ? second : first);
+      }
+  return check;
 }
 
 /// Of whole tiles no row or channel is missing, and y is stored in pairs.
@@ -170,21 +190,28 @@ SsdTilesThread<Kernel>::storeRows(const Stage &stage, int count, int top,
       const float *of = &y[row / 2][k][row % 2 * 2];
       float first = of[0] + skips[0] * lowOf(x[row]);
       float second = of[1] + skips[1] * highOf(x[row]);
-      if (Whole) {
-        check += 0 * first;
-        check += 0 * second;
-        *reinterpret_cast<uint32_t *>(to) = packed(first, second);
-      } else if (top * band + q() + row * 8 < count) {
-        for (int i = 0; i < 2; ++i)
-          if (channel + i < width) {
-            check += 0 * (i ? second : first);
-            to[i * work.y.strides[3]] = narrowed<BFloat16>(i ? second : first);
-          }
-      }
+      check += storePair<Whole>(to, first, second, channel,
+                                top * band + q() + row * 8 < count);
       to += 8 * work.y.strides[1];
     }
   }
   return check;
+}
+
+/// Of 16 tokens x^T, as a, times what is left of each at the tile's end.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::weighInputs(const Steps &steps,
+                                                   float last, int row,
+                                                   uint32_t (&x)[4]) const {
+  CP_UNROLL
+  for (int j = 0; j < 2; ++j) {
+    const float *inputs = &steps.inputs[row + r() + j * 8];
+    float first = exp2Fast(last + sharedLoad(inputs));
+    float second = exp2Fast(last + sharedLoad(inputs + 1));
+    CP_UNROLL
+    for (int k = 2 * j; k < 2 * j + 2; ++k)
+      x[k] = packed(lowOf(x[k]) * first, highOf(x[k]) * second);
+  }
 }
 
 template <typename Kernel>
@@ -202,15 +229,7 @@ CP_DEVICE void SsdTilesThread<Kernel>::update(const Stage &stage, int count) {
     uint32_t x[4], b[2][4];
     rowsOf64.loadATransposed(x, stage.x[own()], row, channels());
     rowsOfN.loadB(b[0], stage.B, row, 0);
-    CP_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      const float *inputs = &steps.inputs[row + r() + j * 8];
-      float first = exp2Fast(last + sharedLoad(inputs));
-      float second = exp2Fast(last + sharedLoad(inputs + 1));
-      CP_UNROLL
-      for (int k = 2 * j; k < 2 * j + 2; ++k)
-        x[k] = packed(lowOf(x[k]) * first, highOf(x[k]) * second);
-    }
+    weighInputs(steps, last, row, x);
     CP_UNROLL
     for (int column = 0; column < Kernel::columnPairs; ++column) {
       if (column + 1 < Kernel::columnPairs)

@@ -10,18 +10,31 @@
 
 #include "Cluster.h"
 #include "SsdWork.h"
+#include "Warpgroup.h"
 
 #include <type_traits>
 
 namespace cp::kernels::cuda {
 
-/// Of scans with n <= N. `Heads` heads share a block; one with more than 64
-/// channels counts as several. `Shares`: the blocks of a cluster, which are of
-/// one group, copy B and C to each other.
-template <int N, int Heads, bool Outputs, bool Shares> struct SsdTiles {
+/// How a block multiplies, and who loads what a group's heads share.
+enum class SsdForm {
+  /// Each warp its part, of what its block has loaded.
+  Alone,
+  /// The same, of B and C that the blocks of a cluster, which are of one group,
+  /// copy to each other.
+  Shared,
+  /// Four warps at once, of B and C that come so in boxes; see Warpgroup.h.
+  Warpgroup
+};
+
+/// Of scans with n <= N; but for `Alone`, n = N. `Heads` heads share a block;
+/// one with more than 64 channels counts as several.
+template <int N, int Heads, bool Outputs, SsdForm Form> struct SsdTiles {
   static constexpr int threads = 128 * Heads, blocks = Heads == 1 ? 2 : 1;
   static constexpr int states = N, heads = Heads;
-  static constexpr bool hasOutputs = Outputs, shares = Shares;
+  static constexpr bool hasOutputs = Outputs;
+  static constexpr SsdForm form = Form;
+  static constexpr bool isOfWarpgroup = Form == SsdForm::Warpgroup;
   static constexpr int tokens = tileTokens, width = 64, band = 16;
   /// Products side by side along n, and those that one fragment of b is for.
   static constexpr int columnTiles = N / 8, columnPairs = N / 16;
@@ -31,23 +44,33 @@ template <int N, int Heads, bool Outputs, bool Shares> struct SsdTiles {
     float sums[tokens], inputs[tokens];
   };
   template <int Rows, int Columns>
-  using SharedTile = std::conditional_t<Shares, StraightTile<Rows, Columns>,
-                                        Tile<Rows, Columns>>;
+  using SharedTile = std::conditional_t<
+      Form == SsdForm::Alone, Tile<Rows, Columns>,
+      std::conditional_t<Form == SsdForm::Shared, StraightTile<Rows, Columns>,
+                         PanelTile<Rows, Columns>>>;
   using TileOfN = SharedTile<tokens, N>;
+  using TileOf64 = std::conditional_t<isOfWarpgroup, PanelTile<tokens, width>,
+                                      Tile<tokens, width>>;
   struct Stage {
     TileOfN B;
-    SharedTile<Outputs ? tokens : 1, Outputs ? N : 64> C;
-    Tile<tokens, width> x[Heads];
+    SharedTile<Outputs ? tokens : 8, Outputs ? N : 64> C;
+    TileOf64 x[Heads];
     Steps steps[Heads];
   };
+  /// What a block's products read that it has made: weights of tokens, or, of
+  /// warpgroups, whose weights stay in registers, the state in front of a tile.
+  using Made =
+      std::conditional_t<isOfWarpgroup,
+                         PanelTile<Outputs ? width : 8, Outputs ? N : 64>,
+                         Tile<Outputs ? tokens : 1, tokens>>;
   struct Shared {
     Stage stages[2];
-    Tile<Outputs ? tokens : 1, tokens> weights[Heads];
+    Made made[Heads];
     /// D of each channel; zeros where there is none.
     float skips[Heads][width];
     /// Of each warp, its lanes with outputs that are not finite.
     uint32_t spoiled[4 * Heads];
-    /// Of each stage; see Shares.
+    /// Of each stage; but for `Alone`.
     Arrivals arrivals[2];
   };
 
@@ -58,6 +81,8 @@ template <int N, int Heads, bool Outputs, bool Shares> struct SsdTiles {
   int cluster;
   /// Whether tiles can be filled 16 bytes at a time, and y stored in pairs.
   bool fastX, fastB, fastC, fastY;
+  /// Of warpgroups: boxes of B and C, each block's part of a panel of a tile.
+  std::conditional_t<isOfWarpgroup, TensorMap, Nothing> mapOfB, mapOfC;
 
   /// How many of its blocks a multiprocessor takes.
   static int residents(int heads) { return heads == 1 ? 2 : 1; }
@@ -87,8 +112,11 @@ public:
   using Stage = typename Kernel::Stage;
   using Steps = typename Kernel::Steps;
   using TileOfN = typename Kernel::TileOfN;
+  using TileOf64 = typename Kernel::TileOf64;
   static constexpr int N = Kernel::states, Heads = Kernel::heads;
-  static constexpr bool Outputs = Kernel::hasOutputs, Shares = Kernel::shares;
+  static constexpr bool Outputs = Kernel::hasOutputs;
+  static constexpr bool isOfWarpgroup = Kernel::isOfWarpgroup;
+  static constexpr bool Shares = Kernel::form != SsdForm::Alone;
   static constexpr int tokens = Kernel::tokens, band = Kernel::band;
   /// Rows of blocks whose outputs are formed at once: as many as registers
   /// allow.
@@ -105,7 +133,8 @@ private:
   CP_DEVICE Head ownHead() const;
   CP_DEVICE TilePiece pieceAt(int first) const;
   CP_DEVICE void fill(int slot, const TilePiece &piece);
-  CP_DEVICE void fillShared(int slot) const;
+  CP_DEVICE void fillRows(int slot) const;
+  CP_DEVICE void fillBoxes(int slot, int first) const;
   CP_DEVICE void awaitTile(int slot, const TilePiece &piece);
   /// Whether the cluster copies it to all of its blocks; the others each block
   /// fills for itself.
@@ -119,6 +148,7 @@ private:
   CP_DEVICE void storeStates() const;
   template <typename T>
   CP_DEVICE void storeStates(T *to, int64_t row, int64_t column) const;
+  CP_DEVICE void passTile(const Stage &stage, const TilePiece &piece);
   CP_DEVICE void formWeights(const Stage &stage, int count) const;
   CP_DEVICE void formBlock(const Stage &stage, int row, int column) const;
   CP_DEVICE void formOutputs(const Stage &stage, const TilePiece &piece);
@@ -127,7 +157,22 @@ private:
   template <bool Whole>
   CP_DEVICE float storeRows(const Stage &stage, int count, int top,
                             const float (&y)[height][2][4]) const;
+  template <bool Whole>
+  CP_DEVICE float storePair(BFloat16 *to, float first, float second,
+                            int channel, bool isToken) const;
   CP_DEVICE void update(const Stage &stage, int count);
+  CP_DEVICE void weighInputs(const Steps &steps, float last, int row,
+                             uint32_t (&x)[4]) const;
+  // The same by a warpgroup.
+  CP_DEVICE void passTileAsGroup(const Stage &stage, const TilePiece &piece);
+  CP_DEVICE void startOutputs(const Stage &stage, float (&y)[8][4]);
+  CP_DEVICE void weigh(const Steps &steps, const float (&products)[8][4],
+                       uint32_t (&weights)[4][4]) const;
+  CP_DEVICE void startUpdate(const Stage &stage, int count);
+  template <bool Whole>
+  CP_DEVICE float storeRows(const Stage &stage, int count,
+                            const float (&y)[8][4]) const;
+
   CP_DEVICE void clearOutputs(const TilePiece &piece) const;
   CP_DEVICE void repair() const;
 
@@ -143,6 +188,14 @@ private:
   CP_DEVICE static int channels() { return warp() % 4 * band; }
   CP_DEVICE static int q() { return lane() / 4; }
   CP_DEVICE static int r() { return lane() % 4 * 2; }
+  /// Where in a tile's y the lane's part of d starts: of warps that have rows
+  /// of tokens, or channels.
+  CP_DEVICE static int firstToken() {
+    return (isOfWarpgroup ? channels() : 0) + q();
+  }
+  CP_DEVICE static int firstChannel() {
+    return (isOfWarpgroup ? 0 : channels()) + r();
+  }
 
   const Kernel &kernel;
   const Work &work;
@@ -155,8 +208,8 @@ private:
   const float *nextSteps;
   BFloat16 *nextY;
   Fragments<TileOfN> rowsOfN;
-  Fragments<Tile<tokens, 64>> rowsOf64;
-  Pairs<Tile<tokens, 64>> pairs;
+  Fragments<TileOf64> rowsOf64;
+  Pairs<TileOf64> pairs;
   /// Sum of 0 times each output: not 0 where one is not finite.
   float check = 0;
   /// Of each stage a bit: the parity of the phase that comes next.

@@ -86,6 +86,10 @@ CP_DEVICE void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0,
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 #else
+inline uint32_t sharedAddress(const void *pointer) {
+  return uint32_t(static_cast<const char *>(pointer) -
+                  static_cast<const char *>(exec::shared()));
+}
 inline void copy16(void *to, const void *from, bool valid,
                    int line = __builtin_LINE()) {
   exec::copy(to, from, 16, valid, line);

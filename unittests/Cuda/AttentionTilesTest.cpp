@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionSupport.h"
+#include "Repairs.h"
 
 using namespace cp::kernels;
 using namespace cp::kernels::test;
@@ -46,9 +47,11 @@ void check(Problem &problem) {
   using Acc = Problem::Acc;
   Random random(1);
   Tensor<Acc> sums(problem.o.sizes, Lay::Gaps, random);
+  int64_t before = numRepairs();
   ASSERT_EQ(problem.run(onCard()), "");
   problem.expectMatches(problem.o, true);
   ASSERT_EQ(problem.run(onCard(), sums.buffer()), "");
+  EXPECT_EQ(numRepairs(), before);
   problem.expectMatches(sums, true);
 }
 

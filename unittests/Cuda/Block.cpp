@@ -37,6 +37,8 @@ void Block::start(const GridSize &at, const std::function<void()> &of) {
     thread.state = State::Ready;
     thread.clusterArrivals = thread.clusterPasses = 0;
     thread.copies.assign(1, {});
+    thread.products.clear();
+    thread.productGroups.assign(1, {});
     thread.fiber.start(
         [](void *self) { (*static_cast<Block *>(self)->body)(); }, this);
   }

@@ -55,6 +55,11 @@ struct Thread {
   /// Groups of copies that have not been waited for, the oldest first; the last
   /// one is still being filled.
   std::vector<std::vector<Copy>> copies = std::vector<std::vector<Copy>>(1);
+  /// Of a warpgroup's products that have not been waited for: what each d will
+  /// be, and, as of copies, the groups that have one.
+  std::map<float *, std::vector<float>> products;
+  std::vector<std::vector<float *>> productGroups =
+      std::vector<std::vector<float *>>(1);
 };
 
 struct Warp {

@@ -204,4 +204,49 @@ void copyToCluster(void *to, const void *from, size_t bytes,
   }
 }
 
+/// A row of a box is 128 bytes, eight parts that are exchanged by the bits of
+/// where the row is.
+static void copyRowToCluster(size_t at, const char *from, bool valid,
+                             const void *arrivals, int blocks, int line) {
+  Block &mine = currentBlock();
+  constexpr char zeros[16] = {};
+  if (Watcher *told = watcher(); told && valid)
+    told->read(from, 128);
+  for (size_t part = 0; part < 8; ++part) {
+    size_t to = at + part * 16;
+    to ^= (to >> 7 & 7) << 4;
+    for (int rank = 0; rank < blocks; ++rank) {
+      Block &other = mine.cluster.block(rank);
+      other.bring(other.base + to, valid ? from + part * 16 : zeros, 16,
+                  other.arrivalsAt(other.placeOf(arrivals, mine), line),
+                  mine.thisThread(), line);
+    }
+  }
+}
+
+void copyBoxToCluster(void *to, const void *map, const int (&first)[4],
+                      const void *arrivals, int blocks, int line) {
+  TensorBox tensor;
+  std::memcpy(&tensor, map, sizeof tensor);
+  Block &mine = currentBlock();
+  size_t at = size_t(static_cast<unsigned char *>(to) - mine.base);
+  if (at % 128 || first[0] % 64 || blocks > mine.cluster.size())
+    mine.wrong("a copy of a box in line " + std::to_string(line) +
+               " is not aligned, or to blocks that are not there");
+  int64_t index[4] = {first[0]};
+  for (int i = 0; i < tensor.box[1] * tensor.box[2] * tensor.box[3]; ++i) {
+    int in[4] = {0, i % tensor.box[1], i / tensor.box[1] % tensor.box[2],
+                 i / tensor.box[1] / tensor.box[2]};
+    bool valid = true;
+    const char *from =
+        static_cast<const char *>(tensor.data) + 2 * int64_t(first[0]);
+    for (int d = 1; d < 4; ++d) {
+      index[d] = first[d] + in[d];
+      valid = valid && index[d] >= 0 && index[d] < tensor.sizes[d];
+      from += index[d] * tensor.strides[d - 1];
+    }
+    copyRowToCluster(at + size_t(i) * 128, from, valid, arrivals, blocks, line);
+  }
+}
+
 } // namespace cp::kernels::cuda::exec

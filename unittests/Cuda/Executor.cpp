@@ -11,7 +11,7 @@
 
 namespace cp::kernels::cuda::exec {
 
-static thread_local int64_t numLaunches = 0;
+static thread_local int64_t numLaunches = 0, numRepairs = 0;
 static thread_local Watcher *watching = nullptr;
 static thread_local std::string lastMessage;
 
@@ -101,6 +101,9 @@ const char *run(const char *op, GridSize grid, int threads, size_t sharedBytes,
 }
 
 int64_t launches() { return numLaunches; }
+
+void noteRepair() { ++numRepairs; }
+int64_t repairs() { return numRepairs; }
 
 void watchBy(Watcher *watcher) { watching = watcher; }
 Watcher *watcher() { return watching; }

@@ -42,7 +42,7 @@ namespace cp::kernels::cuda::exec {
 
 constexpr int lanes = 32;
 /// Of a block's shared memory.
-constexpr size_t alignment = 256;
+constexpr size_t alignment = 1024;
 
 /// Of the running thread.
 int thread();
@@ -106,6 +106,29 @@ void waitForArrivals(const void *arrivals, bool parity, int line);
 void copyToCluster(void *to, const void *from, size_t bytes,
                    const void *arrivals, int blocks, int line);
 
+/// The same of a box of the TensorBox at `map`.
+void copyBoxToCluster(void *to, const void *map, const int (&first)[4],
+                      const void *arrivals, int blocks, int line);
+
+/// What a copy of boxes is told of a tensor of bf16: bytes between two of each
+/// dimension, but of the first, in which numbers follow each other.
+struct TensorBox {
+  const void *data;
+  int64_t sizes[4], strides[3];
+  int32_t box[4];
+};
+
+/// One lane's part in a product of a warpgroup, of which each warp makes its
+/// rows: 16 deep, of operands as descriptors say, with 128-byte patterns. d is
+/// NaN until it was waited for. Rows of both operands are multiplied, or a's
+/// fragment with columns of b.
+void multiplyRows(float (&d)[8][4], uint64_t a, uint64_t b, bool adds,
+                  int line);
+void addProduct(float *d, int tiles, const uint32_t (&a)[4], uint64_t b,
+                int line);
+void commitProducts();
+void waitProducts(int groups);
+
 constexpr int mostBlocksOfACluster = 8;
 
 struct GridSize {
@@ -120,6 +143,11 @@ const char *run(const char *op, GridSize grid, int threads, size_t sharedBytes,
 
 /// How many launches the calling thread has made.
 int64_t launches();
+
+/// That a kernel's thread repairs a result, and how often the calling thread's
+/// launches did: right numbers that take long hide wrong ones.
+void noteRepair();
+int64_t repairs();
 
 /// Who is told what blocks do with memory that is not their own.
 struct Watcher {

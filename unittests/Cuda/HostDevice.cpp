@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cluster.h"
 #include "Launch.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace cp::kernels::cuda {
@@ -37,5 +39,15 @@ Workspace::~Workspace() {
 // So few that scans of tests are cut into segments.
 int multiprocessors() { return 6; }
 size_t mostSharedMemory() { return 227 << 10; }
+
+bool describeTensor(TensorMap &map, const void *data, const int64_t (&sizes)[4],
+                    const int64_t (&strides)[3], int rows) {
+  exec::TensorBox box = {data, {}, {}, {64, rows, 1, 1}};
+  std::copy(std::begin(sizes), std::end(sizes), box.sizes);
+  std::copy(std::begin(strides), std::end(strides), box.strides);
+  static_assert(sizeof map >= sizeof box);
+  std::memcpy(&map, &box, sizeof box);
+  return true;
+}
 
 } // namespace cp::kernels::cuda

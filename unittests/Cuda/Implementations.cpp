@@ -6,9 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedKernels.h"
+#include "Executor.h"
+#include "Repairs.h"
 #include "Support.h"
 
 namespace cp::kernels::test {
+
+int64_t numRepairs() { return cuda::exec::repairs(); }
 
 const std::vector<Implementation> &implementations() {
   const std::vector<KernelEntry> &entries = kernelsThrough<OnHost>();

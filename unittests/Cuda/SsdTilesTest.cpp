@@ -12,8 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaKernels.h"
+#include "Repairs.h"
 #include "SsdParts.h"
 
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace cp::kernels;
@@ -43,13 +46,49 @@ void fillWith(Tensor<BFloat16> &tensor, float value) {
     tensor[i] = BFloat16(value);
 }
 
+/// How blocks multiply, and of whom they take what heads share.
+struct Form {
+  const char *name;
+  int blocksOfCluster;
+  bool byWarpgroups;
+};
+const Form forms[] = {{"blocks", 1, false},
+                      {"clusters", 8, false},
+                      {"warpgroups", 1, true},
+                      {"clusters of warpgroups", 8, true}};
+
+/// Of this thread's calls, while it lives.
+class WithForm {
+public:
+  explicit WithForm(const Form &form) {
+    cuda::limitClusters(form.blocksOfCluster);
+    cuda::multiplyByWarpgroups(form.byWarpgroups);
+  }
+  WithForm(const WithForm &) = delete;
+  WithForm &operator=(const WithForm &) = delete;
+  ~WithForm() {
+    cuda::limitClusters(8);
+    cuda::multiplyByWarpgroups(false);
+  }
+};
+
+/// In every form.
 void check(Problem &problem) {
   problem.prepare();
   const Implementation &cuda = implementations().back();
   ASSERT_STREQ(cuda.name, "cuda");
-  ASSERT_EQ(problem.run(cuda.find("ssd", DType::BF16)), "");
   problem.allowFor(cuda);
-  expectMatches(problem);
+  for (const Form &form : forms) {
+    SCOPED_TRACE(form.name);
+    WithForm with(form);
+    Problem mine = problem;
+    int64_t before = numRepairs();
+    ASSERT_EQ(mine.run(cuda.find("ssd", DType::BF16)), "");
+    EXPECT_EQ(numRepairs(), before);
+    expectMatches(mine);
+    if (testing::Test::HasFailure())
+      return;
+  }
 }
 
 /// Heads and groups that fill blocks and that do not, channels that are slices
@@ -120,15 +159,20 @@ TEST(SsdTilesTest, OneTokenAtATime) {
 }
 
 /// The bits of y and of the final state.
-std::vector<uint16_t> bitsOfScan(Problem problem, int blocks) {
-  cuda::limitClusters(blocks);
+std::vector<uint16_t> bitsOfScan(Problem problem, const Form &form) {
+  WithForm with(form);
   EXPECT_EQ(problem.run(implementations().back().find("ssd", DType::BF16)), "");
-  cuda::limitClusters(8);
   std::vector<uint16_t> bits;
   for (Tensor<BFloat16> *tensor : {&problem.y, &problem.finalState})
     for (int64_t i = 0; i < tensor->count(); ++i)
       bits.push_back((*tensor)[i].bits);
   return bits;
+}
+
+/// Clusters only move what blocks would load.
+void expectSameBits(const Problem &problem) {
+  EXPECT_EQ(bitsOfScan(problem, forms[0]), bitsOfScan(problem, forms[1]));
+  EXPECT_EQ(bitsOfScan(problem, forms[2]), bitsOfScan(problem, forms[3]));
 }
 
 /// In clusters of eight, four and two blocks, several clusters in a group and
@@ -149,8 +193,35 @@ TEST(SsdTilesTest, ClustersGiveTheBitsOfBlocks) {
       Random random(3);
       if (hasDocuments)
         problem.documents = Batch(shape.b, shape.l, random);
-      EXPECT_EQ(bitsOfScan(problem, 8), bitsOfScan(problem, 1));
+      expectSameBits(problem);
     }
+}
+
+/// Many tiles a block, on a card as many blocks as run at once.
+TEST(SsdTilesTest, LargeResultsHaveTheBitsOfBlocks) {
+  Problem problem = denseProblem({8, 4096, 24, 64, 1, 128, 64}, 9);
+  std::vector<uint16_t> alone = bitsOfScan(problem, {"blocks", 1, false});
+  std::vector<uint16_t> groups = bitsOfScan(problem, {"groups", 1, true});
+  for (int blocks : {2, 4, 8})
+    for (int times = 0; times < 2; ++times) {
+      EXPECT_TRUE(bitsOfScan(problem, {"", blocks, false}) == alone) << blocks;
+      EXPECT_TRUE(bitsOfScan(problem, {"", blocks, true}) == groups) << blocks;
+    }
+}
+
+/// Of the last tile, which is not whole, nothing is stored behind its tokens.
+TEST(SsdTilesTest, StoresNothingBehindTheLastToken) {
+  for (const Form &form : forms) {
+    SCOPED_TRACE(form.name);
+    WithForm with(form);
+    Problem problem = denseProblem({1, 72, 2, 64, 1, 128, 64}, 10);
+    Random random(5);
+    problem.y = Tensor<BFloat16>({1, 80, 2, 64}, Lay::Dense, random);
+    problem.y.sizes[1] = 72;
+    ASSERT_EQ(problem.run(implementations().back().find("ssd", DType::BF16)),
+              "");
+    EXPECT_TRUE(problem.y.isIntact());
+  }
 }
 
 /// The same numbers in rows that are so many elements apart.
@@ -174,7 +245,37 @@ TEST(SsdTilesTest, RowsLieAsTheyMay) {
     Random random(4);
     stretch(problem.B, b, random);
     stretch(problem.C, c, random);
-    EXPECT_EQ(bitsOfScan(problem, 8), bitsOfScan(problem, 1));
+    expectSameBits(problem);
+  }
+}
+
+/// A number that is none reaches what it would have reached, in every form:
+/// later tokens of its head, or of all heads.
+TEST(SsdTilesTest, NoNumberReachesTheSameInEveryForm) {
+  for (bool isInB : {false, true}) {
+    SCOPED_TRACE(isInB ? "in B" : "in x");
+    Problem problem = denseProblem({1, 200, 8, 64, 1, 128, 64}, 8);
+    (isInB ? problem.B(0, 70, 0, 3) : problem.x(0, 70, 2, 5)) = BFloat16(NAN);
+    std::vector<uint16_t> plain = bitsOfScan(problem, forms[0]);
+    auto value = [](uint16_t bits) {
+      BFloat16 number;
+      number.bits = bits;
+      return float(number);
+    };
+    EXPECT_TRUE(std::any_of(plain.begin(), plain.end(), [&](uint16_t bits) {
+      return std::isnan(value(bits));
+    }));
+    for (const Form &form : forms) {
+      SCOPED_TRACE(form.name);
+      std::vector<uint16_t> bits = bitsOfScan(problem, form);
+      for (size_t i = 0; i < plain.size(); ++i) {
+        ASSERT_EQ(std::isnan(value(bits[i])), std::isnan(value(plain[i]))) << i;
+        if (!std::isnan(value(plain[i])))
+          ASSERT_NEAR(value(bits[i]), value(plain[i]),
+                      0.02 * (1 + std::fabs(value(plain[i]))))
+              << i;
+      }
+    }
   }
 }
 
@@ -190,9 +291,13 @@ TEST(SsdTilesTest, PartsOfModelShapes) {
     Problem problem = denseProblem(shape, 6);
     problem.hasInitial = true;
     problem.prepare();
-    runInParts(problem, 100, cuda, random);
     problem.allowFor(cuda);
-    expectMatches(problem);
+    for (const Form &form : forms) {
+      SCOPED_TRACE(form.name);
+      WithForm with(form);
+      runInParts(problem, 100, cuda, random);
+      expectMatches(problem);
+    }
   }
 }
 

@@ -149,15 +149,18 @@ TEST(TrafficTest, SsdTakesBAndCForEachCluster) {
                        {{1, l, heads, 64}, {1, heads, 64, states}},
                        {64, bitsOf(INFINITY), 0}};
   double all = double(l * (inner + heads + 2 * states) + 3 * heads);
-  for (int blocks : {1, 8}) {
+  for (auto [blocks, byWarpgroups] :
+       {std::pair(1, false), std::pair(8, false), std::pair(8, true)}) {
     double times = double(heads) / blocks;
     double ofBlocks = all + (times - 1) * double(l * 2 * states);
     cuda::limitClusters(blocks);
+    cuda::multiplyByWarpgroups(byWarpgroups);
     Ratios ratios = ratiosOf<BFloat16>(OnHost<cuda::ssd<BFloat16>>::run, call);
     EXPECT_LE(ratios.tensors, 1.02 * ofBlocks / all);
     EXPECT_LE(ratios.tensors, blocks == 1 ? 4.3 : 1.3);
     EXPECT_LE(ratios.workspaces, 0.1);
   }
+  cuda::multiplyByWarpgroups(false);
 }
 
 } // namespace
