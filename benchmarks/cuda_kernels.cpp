@@ -295,9 +295,10 @@ const Heads heads[] = {{"h32-kv8-d128", 32, 8, 128},
 
 /// Causal, forward and back; and a rank's part of a zigzag order over eight,
 /// which has an eighth of the queries and of the pairs.
-void attention(Bench &bench, const Heads &of, int64_t l) {
-  const std::string row = std::string("attention-") + of.name;
-  const std::string back = std::string("attention_grad-") + of.name;
+void attention(Bench &bench, const Heads &of, int64_t l, bool byWarpgroups) {
+  const std::string name =
+      of.name + std::string(byWarpgroups ? "-warpgroups" : "");
+  const std::string row = "attention-" + name, back = "attention_grad-" + name;
   if (!bench.wants(row) && !bench.wants(back))
     return;
   const DType type = DType::BF16, sums = DType::F32;
@@ -364,6 +365,10 @@ int main(int argc, char **argv) {
       scanGradient(bench, model, l);
   for (const Heads &of : heads)
     for (int64_t l : {16384, 4096})
-      attention(bench, of, l);
+      for (bool byWarpgroups : {false, true}) {
+        cuda::multiplyByWarpgroups(byWarpgroups);
+        attention(bench, of, l, byWarpgroups);
+      }
+  cuda::multiplyByWarpgroups(false);
   return 0;
 }

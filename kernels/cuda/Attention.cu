@@ -13,13 +13,13 @@ namespace cp::kernels::cuda {
 
 namespace {
 
-template <int D>
-const char *runTiles(const AttentionWork<BFloat16> &work, Workspace &workspace,
-                     void *stream) {
+template <typename Kernel>
+const char *runTilesOf(const AttentionWork<BFloat16> &work,
+                       Workspace &workspace, void *stream) {
   const AttentionArgs<BFloat16> &args = work.args;
-  AttentionTiles<D> kernel = {};
+  Kernel kernel = {};
   kernel.work = work;
-  kernel.queryTiles = int(ceilDiv(args.l, AttentionTiles<D>::queries));
+  kernel.queryTiles = int(ceilDiv(args.l, Kernel::queries));
   kernel.fastQ = isVectorised(args.q, args.d);
   kernel.fastK = isVectorised(args.k, args.d);
   kernel.fastV = isVectorised(args.v, args.dv);
@@ -32,6 +32,15 @@ const char *runTiles(const AttentionWork<BFloat16> &work, Workspace &workspace,
     return message;
   return launch("attention", kernel, {kernel.queryTiles, args.hq, args.b},
                 stream);
+}
+
+template <int D>
+const char *runTiles(const AttentionWork<BFloat16> &work, Workspace &workspace,
+                     void *stream) {
+  using Groups = AttentionTiles<D, true>;
+  return hasWarpgroups<Groups>()
+             ? runTilesOf<Groups>(work, workspace, stream)
+             : runTilesOf<AttentionTiles<D, false>>(work, workspace, stream);
 }
 
 } // namespace

@@ -27,11 +27,11 @@ const char *runPlain(const char *op, const AttentionGradWork<T> &work,
                 {ceilDiv(args.s, OfKeys::warps), args.hkv, args.b}, stream);
 }
 
-template <int D>
-const char *runTiles(const char *op, const AttentionGradWork<BFloat16> &work,
-                     Workspace &workspace, void *stream) {
+template <int D, bool ByGroup>
+const char *runTilesOf(const char *op, const AttentionGradWork<BFloat16> &work,
+                       Workspace &workspace, void *stream) {
   const AttentionGradArgs<BFloat16> &args = work.args;
-  AttentionGradTiles<D, false> ofQueries = {};
+  AttentionGradTiles<D, false, ByGroup> ofQueries = {};
   ofQueries.work = work;
   ofQueries.isFastQ = isVectorised(args.q, args.d);
   ofQueries.isFastK = isVectorised(args.k, args.d);
@@ -47,9 +47,17 @@ const char *runTiles(const char *op, const AttentionGradWork<BFloat16> &work,
   if (const char *message = launch(
           op, ofQueries, {ofQueries.queries.count, args.hq, args.b}, stream))
     return message;
-  AttentionGradTiles<D, true> ofKeys = {};
+  AttentionGradTiles<D, true, ByGroup> ofKeys = {};
   static_cast<AttentionGradTilesCall &>(ofKeys) = ofQueries;
   return launch(op, ofKeys, {ofKeys.keys.count, args.hkv, args.b}, stream);
+}
+
+template <int D>
+const char *runTiles(const char *op, const AttentionGradWork<BFloat16> &work,
+                     Workspace &workspace, void *stream) {
+  return hasWarpgroups<AttentionGradTiles<D, true, true>>()
+             ? runTilesOf<D, true>(op, work, workspace, stream)
+             : runTilesOf<D, false>(op, work, workspace, stream);
 }
 
 template <typename T>

@@ -24,189 +24,20 @@
 #ifndef CP_KERNELS_CUDA_ATTENTIONGRADTILES_H
 #define CP_KERNELS_CUDA_ATTENTIONGRADTILES_H
 
-#include "AttentionQueryTiles.h"
-#include "Sums.h"
-#include "Tile.h"
-
-#include <type_traits>
+#include "AttentionGradTilesProducts.h"
 
 namespace cp::kernels::cuda {
 
-/// What both kernels are given.
-struct AttentionGradTilesCall {
-  AttentionGradWork<BFloat16> work;
-  KeyTiles keys;
-  QueryTiles queries;
-  /// Whether tiles can be filled 16 bytes at a time.
-  bool isFastQ, isFastK, isFastV, isFastOut;
-};
-
-/// Of heads of up to D channels: dk and dv, or dq.
-template <int D, bool OfKeys>
-struct AttentionGradTiles : AttentionGradTilesCall {
-  static constexpr int threads = 128, blocks = 2, warps = threads / warpSize;
-  static constexpr int rows = keyTile;
-
-  struct alignas(16) Queries {
-    int first[rows], last[rows];
-    float lse[rows], inner[rows];
-  };
-  struct alignas(16) Keys {
-    int positions[rows];
-  };
-  /// Rows of queries (q, dout), or of keys (k, v).
-  template <bool AreKeys> struct Side {
-    Tile<rows, D> first, second;
-    std::conditional_t<AreKeys, Keys, Queries> rest;
-  };
-  struct Shared {
-    Side<OfKeys> own;
-    Side<!OfKeys> stages[2];
-    /// Rows of the others of which not all is finite.
-    int spoilt[rows];
-    /// Whether a sum is not finite.
-    BlockVote<threads> isWrong;
-  };
-  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
-
-  CP_DEVICE void operator()() const;
-};
-
-/// One thread of a block.
-template <int D, bool OfKeys> class AttentionGradTilesThread {
-public:
-  using Kernel = AttentionGradTiles<D, OfKeys>;
-  using Stage = typename Kernel::template Side<!OfKeys>;
-  /// Columns of products that a warp keeps at once, and the rows and columns of
-  /// a fragment.
-  static constexpr int step = 32, band = 16;
-
-  CP_DEVICE explicit AttentionGradTilesThread(const Kernel &kernel)
-      : kernel(kernel), args(kernel.work.args),
-        memory(shared<typename Kernel::Shared>()) {}
-
-  CP_DEVICE void run() {
-    fillSide<OfKeys>(memory.own, head(), tile());
-    pass(false);
-    bool isWrong = memory.isWrong.of(!isFinite());
-    if (isWrong) {
-      noteRepair();
-      pass(true);
-    }
-    // Sums may be added to in place, so they are stored once.
-    store();
-    if (isWrong)
-      repair();
-  }
-
-private:
-  using Sums = float[D / 8][4];
-  using Products = float[step / 8][4];
-  /// A tile of the others: a head's.
-  struct Other {
-    int64_t head;
-    int tile;
-  };
-
-  // Few of what follows is kept, since registers are.
-
-  CP_DEVICE static int64_t b() { return blockZ(); }
-  CP_DEVICE static int64_t head() { return blockY(); }
-  /// The last queries, which see most, and the first keys come first.
-  CP_DEVICE int tile() const {
-    return OfKeys ? blockX() : kernel.queries.count - 1 - blockX();
-  }
-  /// The lane's part of a fragment; see Tile.h.
-  CP_DEVICE static int q() { return lane() / 4; }
-  CP_DEVICE static int r() { return lane() % 4 * 2; }
-  CP_DEVICE static int rowOf(int j) { return warp() * band + j * 8 + q(); }
-
-  CP_DEVICE int64_t firstHead() const {
-    int64_t each = kernel.work.headsPerGroup();
-    return OfKeys ? head() * each : head() / each;
-  }
-  CP_DEVICE int64_t endOfHeads() const {
-    return firstHead() + (OfKeys ? kernel.work.headsPerGroup() : 1);
-  }
-  CP_DEVICE int numOthers() const {
-    return OfKeys ? kernel.queries.count : kernel.keys.count;
-  }
-  /// Of the block's tile and one of the others'.
-  CP_DEVICE const SeenRange *seen(int other) const {
-    return kernel.queries.bounds +
-           2 * (b() * kernel.queries.count + (OfKeys ? other : tile()));
-  }
-  CP_DEVICE const int *positions(int other) const {
-    return kernel.keys.bounds + 2 * (OfKeys ? tile() : other);
-  }
-
-  CP_DEVICE bool isNeeded(int other) const {
-    SeenRange some = seen(other)[0];
-    const int *range = positions(other);
-    return range[0] <= some.last && range[1] >= some.first;
-  }
-  CP_DEVICE bool isWhole(int other) const {
-    SeenRange all = seen(other)[1];
-    const int *range = positions(other);
-    return range[0] >= all.first && range[1] <= all.last;
-  }
-
-  CP_DEVICE Other seek(Other from) const;
-  template <bool AreKeys>
-  CP_DEVICE void fillSide(typename Kernel::template Side<AreKeys> &side,
-                          int64_t head, int tile) const;
-  CP_DEVICE void fillRest(typename Kernel::Queries &to, int64_t head,
-                          int tile) const;
-  CP_DEVICE void fillRest(typename Kernel::Keys &to, int64_t head,
-                          int tile) const;
-  CP_DEVICE void pass(bool isCareful);
-  CP_DEVICE void clean(Stage &stage) const;
-  CP_DEVICE void add(const Stage &stage, bool isMasked);
-  CP_DEVICE void multiplyRows(const Tile<keyTile, D> &own,
-                              const Tile<keyTile, D> &other, int from,
-                              Products &to) const;
-  CP_DEVICE void formPairs(const Stage &stage, int from, bool isMasked,
-                           Products &s, Products &d) const;
-  CP_DEVICE void noteSpoilt(const Stage &stage);
-  CP_DEVICE bool sees(const Stage &stage, int row, int column) const;
-  CP_DEVICE void addRows(const Products &factors, const Tile<keyTile, D> &other,
-                         int from, Sums &to) const;
-  CP_DEVICE bool isFinite() const;
-  CP_DEVICE void store() const;
-  CP_DEVICE void repair() const;
-
-  CP_DEVICE const typename Kernel::Queries &
-  queriesOf(const Stage &stage) const {
-    if constexpr (OfKeys)
-      return stage.rest;
-    else
-      return memory.own.rest;
-  }
-  CP_DEVICE const typename Kernel::Keys &keysOf(const Stage &stage) const {
-    if constexpr (OfKeys)
-      return memory.own.rest;
-    else
-      return stage.rest;
-  }
-
-  const Kernel &kernel;
-  const AttentionGradArgs<BFloat16> &args;
-  typename Kernel::Shared &memory;
-  Fragments<Tile<keyTile, D>> fragments;
-  /// dq or dk over scale; and dv.
-  Sums ofFirst, ofSecond;
-  /// A bit for each row that has to do with one that is spoilt.
-  uint32_t spoiltRows = 0;
-};
-
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTiles<D, OfKeys>::operator()() const {
-  AttentionGradTilesThread<D, OfKeys>(*this).run();
+template <int D, bool OfKeys, bool ByGroup>
+CP_DEVICE void AttentionGradTiles<D, OfKeys, ByGroup>::operator()() const {
+  // Blocks of a form that code does not have are not started.
+  if constexpr (!ByGroup || codeHasWarpgroups)
+    AttentionGradTilesThread<AttentionGradTiles>(*this).run();
 }
 
 /// The next one from `from` on; endOfHeads() where there is none.
-template <int D, bool OfKeys>
-CP_DEVICE auto AttentionGradTilesThread<D, OfKeys>::seek(Other from) const
+template <typename Kernel>
+CP_DEVICE auto AttentionGradTilesThread<Kernel>::seek(Other from) const
     -> Other {
   for (; from.head < endOfHeads(); ++from.head, from.tile = 0)
     for (; from.tile < numOthers(); from.tile += warpSize) {
@@ -218,9 +49,9 @@ CP_DEVICE auto AttentionGradTilesThread<D, OfKeys>::seek(Other from) const
   return from;
 }
 
-template <int D, bool OfKeys>
+template <typename Kernel>
 template <bool AreKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::fillSide(
+CP_DEVICE void AttentionGradTilesThread<Kernel>::fillSide(
     typename Kernel::template Side<AreKeys> &side, int64_t head,
     int tile) const {
   int64_t begin = int64_t(tile) * keyTile;
@@ -238,10 +69,10 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::fillSide(
   fillRest(side.rest, head, tile);
 }
 
-template <int D, bool OfKeys>
+template <typename Kernel>
 CP_DEVICE void
-AttentionGradTilesThread<D, OfKeys>::fillRest(typename Kernel::Queries &to,
-                                              int64_t head, int tile) const {
+AttentionGradTilesThread<Kernel>::fillRest(typename Kernel::Queries &to,
+                                           int64_t head, int tile) const {
   int i = thread() % keyTile;
   int64_t row = int64_t(tile) * keyTile + i;
   bool isThere = row < args.l;
@@ -260,17 +91,17 @@ AttentionGradTilesThread<D, OfKeys>::fillRest(typename Kernel::Queries &to,
   }
 }
 
-template <int D, bool OfKeys>
+template <typename Kernel>
 CP_DEVICE void
-AttentionGradTilesThread<D, OfKeys>::fillRest(typename Kernel::Keys &to,
-                                              int64_t, int tile) const {
+AttentionGradTilesThread<Kernel>::fillRest(typename Kernel::Keys &to, int64_t,
+                                           int tile) const {
   if (int i = thread() * 4; i < keyTile)
     copy16(&to.positions[i],
            kernel.keys.positions + int64_t(tile) * keyTile + i, true);
 }
 
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::pass(bool isCareful) {
+template <typename Kernel>
+CP_DEVICE void AttentionGradTilesThread<Kernel>::pass(bool isCareful) {
   CP_UNROLL
   for (int j = 0; j < D / 8; ++j)
     CP_UNROLL
@@ -287,11 +118,15 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::pass(bool isCareful) {
     Stage &stage = memory.stages[slot];
     Other next = seek({other.head, other.tile + 1});
     waitCopies<0>();
+    if constexpr (isOfWarpgroup)
+      publish();
     // The tile is there, and the other stage is nobody's any more.
     barrier();
     fill(memory.stages[slot ^ 1], next);
     if (isCareful) {
       clean(stage);
+      if constexpr (isOfWarpgroup)
+        publish();
       barrier();
       noteSpoilt(stage);
     }
@@ -303,8 +138,8 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::pass(bool isCareful) {
 }
 
 /// Zeros for what is not finite of what products are added up of.
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::clean(Stage &stage) const {
+template <typename Kernel>
+CP_DEVICE void AttentionGradTilesThread<Kernel>::clean(Stage &stage) const {
   int row = thread();
   if (row >= keyTile)
     return;
@@ -315,19 +150,19 @@ CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::clean(Stage &stage) const {
 }
 
 /// Of a row of the block and one of the others.
-template <int D, bool OfKeys>
-CP_DEVICE bool AttentionGradTilesThread<D, OfKeys>::sees(const Stage &stage,
-                                                         int row,
-                                                         int column) const {
+template <typename Kernel>
+CP_DEVICE bool AttentionGradTilesThread<Kernel>::sees(const Stage &stage,
+                                                      int row,
+                                                      int column) const {
   int query = OfKeys ? column : row, key = OfKeys ? row : column;
   int position = sharedLoad(&keysOf(stage).positions[key]);
   return position >= sharedLoad(&queriesOf(stage).first[query]) &&
          position <= sharedLoad(&queriesOf(stage).last[query]);
 }
 
-template <int D, bool OfKeys>
+template <typename Kernel>
 CP_DEVICE void
-AttentionGradTilesThread<D, OfKeys>::noteSpoilt(const Stage &stage) {
+AttentionGradTilesThread<Kernel>::noteSpoilt(const Stage &stage) {
   CP_NO_UNROLL
   for (int column = 0; column < keyTile; ++column)
     if (sharedLoad(&memory.spoilt[column]))
@@ -336,88 +171,8 @@ AttentionGradTilesThread<D, OfKeys>::noteSpoilt(const Stage &stage) {
           spoiltRows |= 1u << j;
 }
 
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::add(const Stage &stage,
-                                                        bool isMasked) {
-  CP_NO_UNROLL
-  for (int from = 0; from < keyTile; from += step) {
-    Products s = {}, d = {};
-    multiplyRows(memory.own.first, stage.first, from, s);
-    multiplyRows(memory.own.second, stage.second, from, d);
-    formPairs(stage, from, isMasked, s, d);
-    if constexpr (OfKeys)
-      addRows(s, stage.second, from, ofSecond);
-    addRows(d, stage.first, from, ofFirst);
-  }
-}
-
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::multiplyRows(
-    const Tile<keyTile, D> &own, const Tile<keyTile, D> &other, int from,
-    Products &to) const {
-  // More would keep more of where fragments lie in registers.
-  CP_UNROLL_TWICE
-  for (int k = 0; k < D; k += band) {
-    uint32_t a[4];
-    fragments.loadA(a, own, warp() * band, k);
-    CP_UNROLL
-    for (int j = 0; j < step / band; ++j) {
-      uint32_t b[4];
-      fragments.loadBTransposed(b, other, from + j * band, k);
-      multiply(to[2 * j], a, b[0], b[1]);
-      multiply(to[2 * j + 1], a, b[2], b[3]);
-    }
-  }
-}
-
-/// s becomes weights, and d the cotangents of products.
-template <int D, bool OfKeys>
-CP_DEVICE void
-AttentionGradTilesThread<D, OfKeys>::formPairs(const Stage &stage, int from,
-                                               bool isMasked, Products &s,
-                                               Products &d) const {
-  auto factor = float(args.scale * log2e);
-  CP_UNROLL
-  for (int k = 0; k < step / 4; ++k)
-    CP_UNROLL
-  for (int j = 0; j < 2; ++j) {
-    int row = rowOf(j), column = from + k / 2 * 8 + r() + k % 2;
-    int query = OfKeys ? column : row;
-    float lse = sharedLoad(&queriesOf(stage).lse[query]);
-    float inner = sharedLoad(&queriesOf(stage).inner[query]);
-    float &weight = s[k / 2][2 * j + k % 2], &dWeight = d[k / 2][2 * j + k % 2];
-    weight = exp2Fast(weight * factor - lse * float(log2e));
-    dWeight = weight * (dWeight - inner);
-    if (isMasked && !sees(stage, row, column))
-      weight = dWeight = 0;
-  }
-}
-
-template <int D, bool OfKeys>
-CP_DEVICE void
-AttentionGradTilesThread<D, OfKeys>::addRows(const Products &factors,
-                                             const Tile<keyTile, D> &other,
-                                             int from, Sums &to) const {
-  CP_UNROLL
-  for (int k = 0; k < step / band; ++k) {
-    uint32_t a[4];
-    CP_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      const float *pair = factors[2 * k + j / 2] + j % 2 * 2;
-      a[j] = packed(pair[0], pair[1]);
-    }
-    CP_UNROLL
-    for (int j = 0; j < D / band; ++j) {
-      uint32_t b[4];
-      fragments.loadB(b, other, from + k * band, j * band);
-      multiply(to[2 * j], a, b[0], b[1]);
-      multiply(to[2 * j + 1], a, b[2], b[3]);
-    }
-  }
-}
-
-template <int D, bool OfKeys>
-CP_DEVICE bool AttentionGradTilesThread<D, OfKeys>::isFinite() const {
+template <typename Kernel>
+CP_DEVICE bool AttentionGradTilesThread<Kernel>::isFinite() const {
   float check = 0;
   CP_UNROLL
   for (int j = 0; j < D / 8; ++j)
@@ -430,8 +185,8 @@ CP_DEVICE bool AttentionGradTilesThread<D, OfKeys>::isFinite() const {
   return vote(!(check == 0)) == 0;
 }
 
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::store() const {
+template <typename Kernel>
+CP_DEVICE void AttentionGradTilesThread<Kernel>::store() const {
   uint32_t left = spoiltRows;
   CP_UNROLL
   for (int mask = 1; mask <= 2; mask *= 2)
@@ -477,8 +232,8 @@ CP_OUTLINED void formAlone(const AttentionGradWork<BFloat16> &work, int64_t b,
   Row(work, b, head, row, scratch).form();
 }
 
-template <int D, bool OfKeys>
-CP_DEVICE void AttentionGradTilesThread<D, OfKeys>::repair() const {
+template <typename Kernel>
+CP_DEVICE void AttentionGradTilesThread<Kernel>::repair() const {
   // The others are nobody's any more then.
   barrier();
   auto *scratch =

@@ -22,135 +22,31 @@
 #ifndef CP_KERNELS_CUDA_ATTENTIONTILES_H
 #define CP_KERNELS_CUDA_ATTENTIONTILES_H
 
-#include "Attention.h"
-#include "AttentionPositions.h"
-#include "Sums.h"
-#include "Tile.h"
+#include "AttentionTilesProducts.h"
 
 namespace cp::kernels::cuda {
 
-/// Of heads of up to D channels.
-template <int D> struct AttentionTiles {
-  static constexpr int threads = 128, blocks = 2, warps = threads / warpSize;
-  static constexpr int queries = 128;
-
-  struct Stage {
-    Tile<keyTile, D> K, V;
-    alignas(16) int positions[keyTile];
-  };
-  struct Shared {
-    Tile<queries, D> q;
-    Stage stages[2];
-    /// The positions that each query sees.
-    int first[queries], last[queries];
-    /// Of each warp's queries together.
-    int ranges[warps][2];
-    /// Keys whose values are not all finite.
-    int spoilt[keyTile];
-    /// Whether an output is not finite.
-    BlockVote<threads> isWrong;
-  };
-  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
-
-  AttentionWork<BFloat16> work;
-  KeyTiles tiles;
-  int queryTiles;
-  /// Whether tiles can be filled 16 bytes at a time, and o stored in pairs.
-  bool fastQ, fastK, fastV, fastO;
-
-  CP_DEVICE void operator()() const;
-};
-
-/// One thread of a block.
-template <int D> class AttentionTilesThread {
-public:
-  using Kernel = AttentionTiles<D>;
-  using Stage = typename Kernel::Stage;
-  /// Rows of 16 queries that a warp has, keys whose scores it keeps at once,
-  /// and the rows and columns of a fragment.
-  static constexpr int height = 2, step = D == 64 ? 64 : 32, band = 16;
-
-  CP_DEVICE explicit AttentionTilesThread(const Kernel &kernel)
-      : kernel(kernel), work(kernel.work), args(kernel.work.args),
-        memory(shared<typename Kernel::Shared>()) {}
-
-  CP_DEVICE void run() {
-    prepareQueries();
-    pass(false);
-    if (!memory.isWrong.of(!store()))
-      return;
-    noteRepair();
-    pass(true);
-    store();
-    repair();
-  }
-
-private:
-  using Scores = float[height][step / 8][4];
-
-  // Few of what follows is kept, since registers are.
-
-  CP_DEVICE static int64_t b() { return blockZ(); }
-  CP_DEVICE static int64_t head() { return blockY(); }
-  CP_DEVICE int64_t group() const { return head() / (args.hq / args.hkv); }
-  /// The last queries, which see most, come first.
-  CP_DEVICE int64_t begin() const {
-    return int64_t(kernel.queryTiles - 1 - blockX()) * Kernel::queries;
-  }
-  /// The lane's part of a fragment; see Tile.h.
-  CP_DEVICE static int q() { return lane() / 4; }
-  CP_DEVICE static int r() { return lane() % 4 * 2; }
-  /// Of the block's queries one that the lane has sums of.
-  CP_DEVICE static int rowOf(int i, int j) {
-    return warp() * (height * band) + i * band + j * 8 + q();
-  }
-
-  CP_DEVICE void prepareQueries();
-  CP_DEVICE int seek(int tile) const;
-  CP_DEVICE void fill(Stage &stage, int tile) const;
-  CP_DEVICE void pass(bool isCareful);
-  CP_DEVICE void clean(Stage &stage) const;
-  CP_DEVICE void attend(const Stage &stage, int tile, bool isCareful);
-  CP_DEVICE void formScores(const Stage &stage, int from, Scores &s) const;
-  CP_DEVICE void mask(const Stage &stage, int from, bool isCareful, Scores &s);
-  CP_DEVICE void formWeights(Scores &s);
-  CP_DEVICE void addValues(const Stage &stage, int from, const Scores &s);
-  CP_DEVICE bool store() const;
-  template <typename To>
-  CP_DEVICE float storeRow(int i, int j, float factor, To *to,
-                           int64_t step) const;
-  CP_DEVICE void repair() const;
-
-  const Kernel &kernel;
-  const AttentionWork<BFloat16> &work;
-  const AttentionArgs<BFloat16> &args;
-  typename Kernel::Shared &memory;
-  Fragments<Tile<Kernel::queries, D>> rowsOfQ;
-  Fragments<Tile<keyTile, D>> rowsOfKeys;
-  /// The positions that one of the block's, and one of the warp's queries sees,
-  /// and those that all of the warp's see.
-  SeenRange ofBlock, some, all;
-  /// Of each row: the greatest score, times log2 e; the sum of weights in this
-  /// lane's columns.
-  float top[height][2], sum[height][2];
-  float out[height][D / 8][4];
-  /// A bit for each row that sees a key which is spoilt.
-  uint32_t spoiltRows = 0;
-};
-
-template <int D> CP_DEVICE void AttentionTiles<D>::operator()() const {
-  AttentionTilesThread<D>(*this).run();
+template <int D, bool ByGroups>
+CP_DEVICE void AttentionTiles<D, ByGroups>::operator()() const {
+  // Blocks of a form that code does not have are not started.
+  if constexpr (!ByGroups || codeHasWarpgroups)
+    AttentionTilesThread<AttentionTiles>(*this).run();
 }
 
-template <int D> CP_DEVICE void AttentionTilesThread<D>::prepareQueries() {
-  int64_t row = begin() + thread();
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::prepareQueries() {
+  // A warp's lanes have the numbers of its queries, once or twice.
+  constexpr int ofWarp = height * band;
+  int mine = warp() * ofWarp + lane() % ofWarp;
+  int64_t row = begin() + mine;
   bool isThere = row < args.l;
   SeenRange seen = isThere ? seenBy(args.mask, args.places, b(), row,
                                     args.mask.causal ? work.queries[row] : 0)
                            : SeenRange();
-  sharedStore(&memory.first[thread()], seen.first);
-  sharedStore(&memory.last[thread()], seen.last);
-  // A warp's threads have the numbers of its queries.
+  if (lane() < ofWarp) {
+    sharedStore(&memory.first[mine], seen.first);
+    sharedStore(&memory.last[mine], seen.last);
+  }
   some = someOfWarp(seen);
   all = allOfWarp(isThere ? seen : SeenRange{0, nowhere});
   if (lane() == 0) {
@@ -162,17 +58,28 @@ template <int D> CP_DEVICE void AttentionTilesThread<D>::prepareQueries() {
       {int(least(args.l - begin(), Kernel::queries)), int(args.d),
        args.q.strides[1], args.q.strides[3], kernel.fastQ});
   barrier();
-  ofBlock = SeenRange();
+  ofBlock = someOfWarps(0, Kernel::warps);
+  if constexpr (isOfWarpgroups)
+    some = someOfWarps(warp() / 4 * 4, 4);
+}
+
+template <typename Kernel>
+CP_DEVICE SeenRange AttentionTilesThread<Kernel>::someOfWarps(int first,
+                                                              int count) const {
+  SeenRange seen;
   CP_UNROLL
-  for (int i = 0; i < Kernel::warps; ++i) {
-    ofBlock.first = lesser(ofBlock.first, sharedLoad(&memory.ranges[i][0]));
-    ofBlock.last = greater(ofBlock.last, sharedLoad(&memory.ranges[i][1]));
+  for (int i = 0; i < count; ++i) {
+    const int *range = memory.ranges[first + i];
+    seen.first = lesser(seen.first, sharedLoad(&range[0]));
+    seen.last = greater(seen.last, sharedLoad(&range[1]));
   }
+  return seen;
 }
 
 /// The next tile from `tile` on that one of the block's queries may see; their
 /// number where there is none.
-template <int D> CP_DEVICE int AttentionTilesThread<D>::seek(int tile) const {
+template <typename Kernel>
+CP_DEVICE int AttentionTilesThread<Kernel>::seek(int tile) const {
   const int *bounds = kernel.tiles.bounds;
   for (; tile < kernel.tiles.count; tile += warpSize) {
     int mine = tile + lane();
@@ -185,8 +92,9 @@ template <int D> CP_DEVICE int AttentionTilesThread<D>::seek(int tile) const {
   return kernel.tiles.count;
 }
 
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::fill(Stage &stage, int tile) const {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::fill(Stage &stage,
+                                                  int tile) const {
   if (tile < kernel.tiles.count) {
     int64_t first = int64_t(tile) * keyTile;
     int rows = int(least(args.s - first, keyTile));
@@ -204,7 +112,8 @@ CP_DEVICE void AttentionTilesThread<D>::fill(Stage &stage, int tile) const {
   commitCopies();
 }
 
-template <int D> CP_DEVICE void AttentionTilesThread<D>::pass(bool isCareful) {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::pass(bool isCareful) {
   CP_UNROLL
   for (int i = 0; i < height; ++i) {
     CP_UNROLL
@@ -224,11 +133,15 @@ template <int D> CP_DEVICE void AttentionTilesThread<D>::pass(bool isCareful) {
     Stage &stage = memory.stages[slot];
     int next = seek(tile + 1);
     waitCopies<0>();
+    if constexpr (isOfWarpgroups)
+      publish();
     // The tile is there, and the other stage is nobody's any more.
     barrier();
     fill(memory.stages[slot ^ 1], next);
     if (isCareful) {
       clean(stage);
+      if constexpr (isOfWarpgroups)
+        publish();
       barrier();
     }
     attend(stage, tile, isCareful);
@@ -239,17 +152,17 @@ template <int D> CP_DEVICE void AttentionTilesThread<D>::pass(bool isCareful) {
 }
 
 /// Zeros for what is not finite of the values.
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::clean(Stage &stage) const {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::clean(Stage &stage) const {
   int key = thread();
   if (key >= keyTile)
     return;
   sharedStore(&memory.spoilt[key], int(cleanRow(stage.V, key)));
 }
 
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::attend(const Stage &stage, int tile,
-                                               bool isCareful) {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::attend(const Stage &stage,
+                                                    int tile, bool isCareful) {
   int low = kernel.tiles.bounds[2 * tile];
   int high = kernel.tiles.bounds[2 * tile + 1];
   if (low > some.last || high < some.first)
@@ -264,45 +177,16 @@ CP_DEVICE void AttentionTilesThread<D>::attend(const Stage &stage, int tile,
       mask(stage, from, isCareful, s);
     }
     formWeights(s);
-    addValues(stage, from, s);
+    if constexpr (isOfWarpgroups)
+      addValuesAsGroup(stage, s);
+    else
+      addValues(stage, from, s);
   }
 }
 
-/// Times log2 e.
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::formScores(const Stage &stage, int from,
-                                                   Scores &s) const {
-  // More would keep more of where fragments lie in registers.
-  CP_UNROLL_TWICE
-  for (int k = 0; k < D; k += band) {
-    uint32_t a[height][4];
-    CP_UNROLL
-    for (int i = 0; i < height; ++i)
-      rowsOfQ.loadA(a[i], memory.q, (warp() * height + i) * band, k);
-    CP_UNROLL
-    for (int j = 0; j < step / band; ++j) {
-      uint32_t b[4];
-      rowsOfKeys.loadBTransposed(b, stage.K, from + j * band, k);
-      CP_UNROLL
-      for (int i = 0; i < height; ++i) {
-        multiply(s[i][2 * j], a[i], b[0], b[1]);
-        multiply(s[i][2 * j + 1], a[i], b[2], b[3]);
-      }
-    }
-  }
-  auto factor = float(args.scale * log2e);
-  CP_UNROLL
-  for (int i = 0; i < height; ++i)
-    CP_UNROLL
-  for (int j = 0; j < step / 8; ++j)
-    CP_UNROLL
-  for (int k = 0; k < 4; ++k)
-    s[i][j][k] *= factor;
-}
-
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::mask(const Stage &stage, int from,
-                                             bool isCareful, Scores &s) {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::mask(const Stage &stage, int from,
+                                                  bool isCareful, Scores &s) {
   CP_UNROLL
   for (int i = 0; i < height; ++i)
     CP_UNROLL
@@ -322,8 +206,8 @@ CP_DEVICE void AttentionTilesThread<D>::mask(const Stage &stage, int from,
   }
 }
 
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::formWeights(Scores &s) {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::formWeights(Scores &s) {
   bool isHigher = false;
   float kept[height][2];
   CP_UNROLL
@@ -366,34 +250,9 @@ CP_DEVICE void AttentionTilesThread<D>::formWeights(Scores &s) {
     out[i][j][k] *= kept[i][k / 2];
 }
 
-template <int D>
-CP_DEVICE void AttentionTilesThread<D>::addValues(const Stage &stage, int from,
-                                                  const Scores &s) {
-  CP_UNROLL
-  for (int k = 0; k < step / band; ++k) {
-    uint32_t weights[height][4];
-    CP_UNROLL
-    for (int i = 0; i < height; ++i)
-      CP_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      const float *pair = s[i][2 * k + j / 2] + j % 2 * 2;
-      weights[i][j] = packed(pair[0], pair[1]);
-    }
-    CP_UNROLL
-    for (int j = 0; j < D / band; ++j) {
-      uint32_t values[4];
-      rowsOfKeys.loadB(values, stage.V, from + k * band, j * band);
-      CP_UNROLL
-      for (int i = 0; i < height; ++i) {
-        multiply(out[i][2 * j], weights[i], values[0], values[1]);
-        multiply(out[i][2 * j + 1], weights[i], values[2], values[3]);
-      }
-    }
-  }
-}
-
 /// Returns whether all of the warp's outputs are finite.
-template <int D> CP_DEVICE bool AttentionTilesThread<D>::store() const {
+template <typename Kernel>
+CP_DEVICE bool AttentionTilesThread<Kernel>::store() const {
   float check = 0;
   CP_UNROLL
   for (int i = 0; i < height; ++i)
@@ -421,10 +280,11 @@ template <int D> CP_DEVICE bool AttentionTilesThread<D>::store() const {
 }
 
 /// Returns the sum of 0 times each output: not 0 where one is not finite.
-template <int D>
+template <typename Kernel>
 template <typename To>
-CP_DEVICE float AttentionTilesThread<D>::storeRow(int i, int j, float factor,
-                                                  To *to, int64_t step) const {
+CP_DEVICE float AttentionTilesThread<Kernel>::storeRow(int i, int j,
+                                                       float factor, To *to,
+                                                       int64_t step) const {
   float check = 0;
   CP_UNROLL
   for (int k = 0; k < D / 8; ++k) {
@@ -455,7 +315,8 @@ attendAlone(const AttentionWork<BFloat16> &work, int64_t b, int64_t h,
   AttentionRow<BFloat16>(work, b, h, row, scratch).attend();
 }
 
-template <int D> CP_DEVICE void AttentionTilesThread<D>::repair() const {
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::repair() const {
   // Keys are nobody's any more then.
   barrier();
   auto *scratch =

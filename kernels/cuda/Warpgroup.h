@@ -169,12 +169,13 @@ void addProduct(float (&d)[Tiles][4], const uint32_t (&a)[4], uint64_t b,
 }
 #endif
 
-/// Of a tile's rows the 16 columns from `column` on, which 16 divides.
+/// Of 64 of a tile's rows, from `row` on, which 8 divides, the 16 columns from
+/// `column` on, which 16 divides.
 template <typename Tile>
-CP_DEVICE uint64_t columnsOf(const Tile &tile, int column) {
-  return operandAt(
-      sharedAddress(tile.elements + column / 64 * Tile::panel + column % 64),
-      0);
+CP_DEVICE uint64_t columnsOf(const Tile &tile, int column, int row = 0) {
+  return operandAt(sharedAddress(tile.elements + column / 64 * Tile::panel +
+                                 row * 64 + column % 64),
+                   0);
 }
 /// Of a tile's columns the 16 rows from `row` on, which 16 divides.
 template <typename Tile> CP_DEVICE uint64_t rowsOf(const Tile &tile, int row) {

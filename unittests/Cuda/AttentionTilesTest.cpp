@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionSupport.h"
+#include "CudaKernels.h"
 #include "Repairs.h"
 
 using namespace cp::kernels;
@@ -43,7 +44,17 @@ AttentionShape zigzag(int64_t hkv, int64_t hq, int64_t channels) {
           whole(900), {},       0.1};
 }
 
-void check(Problem &problem) {
+/// By warps, and by warpgroups.
+template <typename Fn> void inEachForm(Fn fn) {
+  for (bool byWarpgroups : {false, true}) {
+    SCOPED_TRACE(byWarpgroups ? "warpgroups" : "warps");
+    cuda::multiplyByWarpgroups(byWarpgroups);
+    fn();
+  }
+  cuda::multiplyByWarpgroups(false);
+}
+
+void checkForm(Problem &problem) {
   using Acc = Problem::Acc;
   Random random(1);
   Tensor<Acc> sums(problem.o.sizes, Lay::Gaps, random);
@@ -53,6 +64,13 @@ void check(Problem &problem) {
   ASSERT_EQ(problem.run(onCard(), sums.buffer()), "");
   EXPECT_EQ(numRepairs(), before);
   problem.expectMatches(sums, true);
+}
+
+void check(const Problem &problem) {
+  inEachForm([&] {
+    Problem mine = problem;
+    checkForm(mine);
+  });
 }
 
 /// Documents that begin in the sequence.
@@ -140,46 +158,52 @@ TEST(AttentionTilesTest, IsAtMostTwiceAsFarAsOnProcessors) {
     Random random(5);
     Problem problem({1, 1, 1, 64, 64, whole(300), whole(300), {}, scale},
                     random);
-    ASSERT_EQ(problem.run(onCard()), "");
-    double error = errorOf(problem);
+    Problem plain = problem;
     ASSERT_EQ(
-        problem.run(findCpuKernel("attention", DType::BF16, KernelSet::Fast)),
+        plain.run(findCpuKernel("attention", DType::BF16, KernelSet::Fast)),
         "");
-    EXPECT_LE(error, 2 * errorOf(problem));
-    EXPECT_GT(error, 0);
+    inEachForm([&] {
+      ASSERT_EQ(problem.run(onCard()), "");
+      double error = errorOf(problem);
+      EXPECT_LE(error, 2 * errorOf(plain));
+      EXPECT_GT(error, 0);
+    });
   }
 }
 
 /// One value that is not finite: it reaches its channel of the queries that see
 /// it; other queries have the same bits, and other channels what they should.
-TEST(AttentionTilesTest, OneValueThatIsNotFinite) {
-  for (float value : {NAN, INFINITY}) {
-    Random random(6);
-    Problem problem(zigzag(1, 1, 64), random);
-    problem.drawDocuments(random);
-    Problem bad = problem;
-    constexpr int64_t key = 160, channel = 9;
-    bad.v(0, key, 0, channel) = BFloat16(value);
-    ASSERT_EQ(problem.run(onCard()) + bad.run(onCard()), "");
-    int64_t seen = 0;
-    for (int64_t query = 0; query < bad.queries.size(); ++query) {
-      bool sees = bad.isSeen(0, query, key);
-      seen += sees;
-      if (!sees)
-        ASSERT_EQ(bad.lse(0, 0, query), problem.lse(0, 0, query));
-      for (int64_t c = 0; c < bad.dv; ++c) {
-        auto got = double(bad.o(0, query, 0, c));
-        auto other = double(problem.o(0, query, 0, c));
-        if (sees && c == channel)
-          ASSERT_FALSE(std::isfinite(got)) << query;
-        else if (sees)
-          ASSERT_NEAR(got, other, 0.02) << query << ' ' << c;
-        else
-          ASSERT_EQ(got, other) << query << ' ' << c;
-      }
+void expectWhoSeesItIsSpoilt(float value) {
+  Random random(6);
+  Problem problem(zigzag(1, 1, 64), random);
+  problem.drawDocuments(random);
+  Problem bad = problem;
+  constexpr int64_t key = 160, channel = 9;
+  bad.v(0, key, 0, channel) = BFloat16(value);
+  ASSERT_EQ(problem.run(onCard()) + bad.run(onCard()), "");
+  int64_t seen = 0;
+  for (int64_t query = 0; query < bad.queries.size(); ++query) {
+    bool sees = bad.isSeen(0, query, key);
+    seen += sees;
+    if (!sees)
+      ASSERT_EQ(bad.lse(0, 0, query), problem.lse(0, 0, query));
+    for (int64_t c = 0; c < bad.dv; ++c) {
+      auto got = double(bad.o(0, query, 0, c));
+      auto other = double(problem.o(0, query, 0, c));
+      if (sees && c == channel)
+        ASSERT_FALSE(std::isfinite(got)) << query;
+      else if (sees)
+        ASSERT_NEAR(got, other, 0.02) << query << ' ' << c;
+      else
+        ASSERT_EQ(got, other) << query << ' ' << c;
     }
-    EXPECT_GT(seen, 0);
   }
+  EXPECT_GT(seen, 0);
+}
+
+TEST(AttentionTilesTest, OneValueThatIsNotFinite) {
+  for (float value : {NAN, INFINITY})
+    inEachForm([=] { expectWhoSeesItIsSpoilt(value); });
 }
 
 /// The cotangents of a problem, by a kernel, of q, k and v, and of what forward
@@ -254,22 +278,27 @@ template <typename A, typename B> double distance(Tensor<A> &a, Tensor<B> &b) {
 TEST(AttentionTilesTest, CotangentsOfModelShapes) {
   forEachModelShape([](Problem &problem) {
     ASSERT_EQ(problem.run(onCard()), "");
-    Cotangents<BFloat16> got(
-        problem, implementations().back().find("attention_grad", DType::BF16),
-        10);
     Cotangents<double> plain(
         problem, plainImplementation().find("attention_grad", DType::F64), 10);
-    ASSERT_EQ(got.message + plain.message, "");
-    EXPECT_LE(distance(got.dq, plain.dq), 1.0 / 256);
-    EXPECT_LE(distance(got.dk, plain.dk), 1.0 / 256);
-    EXPECT_LE(distance(got.dv, plain.dv), 1.0 / 256);
-    EXPECT_GT(distance(got.dv, plain.dv), 0);
+    ASSERT_EQ(plain.message, "");
+    inEachForm([&] {
+      int64_t before = numRepairs();
+      Cotangents<BFloat16> got(
+          problem, implementations().back().find("attention_grad", DType::BF16),
+          10);
+      ASSERT_EQ(got.message, "");
+      EXPECT_EQ(numRepairs(), before);
+      EXPECT_LE(distance(got.dq, plain.dq), 1.0 / 256);
+      EXPECT_LE(distance(got.dk, plain.dk), 1.0 / 256);
+      EXPECT_LE(distance(got.dv, plain.dv), 1.0 / 256);
+      EXPECT_GT(distance(got.dv, plain.dv), 0);
+    });
   });
 }
 
 /// A number of one key, and of one query, that is none: cotangents of what
 /// has nothing to do with them have the same bits.
-TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
+void expectCotangentsOfOthersAreClean() {
   KernelFn kernel =
       implementations().back().find("attention_grad", DType::BF16);
   Random random(11);
@@ -314,8 +343,12 @@ TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
   }
 }
 
+TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
+  inEachForm(expectCotangentsOfOthersAreClean);
+}
+
 /// Where a row is formed by itself, what it is added to is still what it was.
-TEST(AttentionTilesTest, CotangentsAreAddedInPlaceOnce) {
+void expectCotangentsAreAddedOnce() {
   constexpr int64_t badQuery = 20, channel = 9;
   const Implementation &cuda = implementations().back();
   Random random(13);
@@ -338,6 +371,10 @@ TEST(AttentionTilesTest, CotangentsAreAddedInPlaceOnce) {
         ASSERT_TRUE(rest > 4.99 && rest < 6.01) << key << ' ' << c;
     }
   EXPECT_GT(spoilt, 10);
+}
+
+TEST(AttentionTilesTest, CotangentsAreAddedInPlaceOnce) {
+  inEachForm(expectCotangentsAreAddedOnce);
 }
 
 /// Further on than tiles count, and as far as they do.

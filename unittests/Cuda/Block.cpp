@@ -76,6 +76,8 @@ void Block::barrier(int line) {
   if (++atBarrier < threads.size())
     return wait(State::AtBlock, line);
   atBarrier = 0;
+  if (std::string text = compareProducts(); !text.empty())
+    wrong(std::move(text));
   shadow.passBarrier();
   for (Thread &thread : threads)
     thread.state = State::Ready;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cp::kernels::cuda::exec {
@@ -65,6 +66,9 @@ struct Thread {
 struct Warp {
   Part *parts[lanes] = {};
   int arrived = 0, line = 0;
+  /// The line and b of each product of its warpgroup that it has taken part in
+  /// since the last barrier.
+  std::vector<std::pair<int, uint64_t>> products;
 };
 
 class Cluster;
@@ -82,6 +86,8 @@ public:
   void barrier(int line);
   void collect(Part &mine, int line);
   void note(const void *address, size_t size, bool isWrite, int line);
+  /// This thread's warp takes part in a product of its warpgroup.
+  void noteProduct(int line, uint64_t b);
   void passWarpBarrier() { shadow.passWarpBarrier(running / lanes); }
   void arriveAtCluster(int line);
   void waitForCluster(int line);
@@ -95,8 +101,8 @@ public:
   void waitForArrivals(const void *address, bool parity, int line);
   [[noreturn]] void wrong(std::string text);
   Thread &thisThread() { return threads[size_t(running)]; }
-  /// "", or what was copied here that nobody waited for.
-  std::string leftOver() const;
+  /// At its end: "", or what was copied here that nobody waited for.
+  std::string leftOver();
   /// Where its threads wait.
   void tellWaits(std::string &text) const;
 
@@ -115,6 +121,8 @@ private:
     thisThread().fiber.leave();
   }
   bool isWithin(const void *address, size_t size) const;
+  /// "", or that the warps of a warpgroup have not had the same products.
+  std::string compareProducts();
 
   std::vector<Thread> threads;
   std::vector<Warp> warps;

@@ -155,7 +155,9 @@ void Block::waitForArrivals(const void *address, bool parity, int line) {
   awaited.there.clear();
 }
 
-std::string Block::leftOver() const {
+std::string Block::leftOver() {
+  if (std::string text = compareProducts(); !text.empty())
+    return text;
   for (const auto &each : arrivals)
     if (!each.second.onTheirWay.empty() || !each.second.there.empty())
       return "a block ends, and has not waited for what is copied to it";

@@ -73,6 +73,7 @@ struct Product : Part {
     auto at = [&](int lane) -> Product & {
       return static_cast<Product &>(*parts[lane]);
     };
+    currentBlock().noteProduct(line, b);
     for (int lane = 0; lane < lanes; ++lane)
       if (at(lane).a != a || at(lane).b != b || at(lane).adds != adds)
         currentBlock().wrong("lanes of a product in line " +
@@ -121,6 +122,22 @@ void start(Product &mine) {
 }
 
 } // namespace
+
+void Block::noteProduct(int line, uint64_t b) {
+  warps[size_t(running / lanes)].products.emplace_back(line, b);
+}
+
+std::string Block::compareProducts() {
+  std::string text;
+  for (size_t i = 0; i < warps.size() && text.empty(); ++i)
+    if (warps[i].products != warps[i / 4 * 4].products)
+      text = "warps " + std::to_string(i / 4 * 4) + " and " +
+             std::to_string(i) +
+             " of a warpgroup have not had the same products";
+  for (Warp &warp : warps)
+    warp.products.clear();
+  return text;
+}
 
 void multiplyRows(float (&d)[8][4], uint64_t a, uint64_t b, bool adds,
                   int line) {

@@ -154,6 +154,12 @@ TEST(WarpgroupTest, SeesWhatIsNotOrderedOrNotEqual) {
                  columnsOf(memory.b, 0), false);
   }),
               HasSubstr("have other operands"));
+  EXPECT_THAT(operands.run([](auto &memory) {
+    float d[8][4];
+    if (warp() != 2)
+      multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
+  }),
+              HasSubstr("warps 0 and 2 of a warpgroup"));
 }
 
 /// A box that reaches over the tensor's end, to both blocks of a cluster.

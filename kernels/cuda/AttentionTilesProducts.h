@@ -1,0 +1,125 @@
+//===- AttentionTilesProducts.h - Products of attention ---------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_ATTENTIONTILESPRODUCTS_H
+#define CP_KERNELS_CUDA_ATTENTIONTILESPRODUCTS_H
+
+#include "AttentionTilesThread.h"
+
+namespace cp::kernels::cuda {
+
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::multiplyKeys(const Stage &stage,
+                                                          int from,
+                                                          Scores &s) const {
+  // More would keep more of where fragments lie in registers.
+  CP_UNROLL_TWICE
+  for (int k = 0; k < D; k += band) {
+    uint32_t a[height][4];
+    CP_UNROLL
+    for (int i = 0; i < height; ++i)
+      rowsOfQ.loadA(a[i], memory.q, (warp() * height + i) * band, k);
+    CP_UNROLL
+    for (int j = 0; j < step / band; ++j) {
+      uint32_t b[4];
+      rowsOfKeys.loadBTransposed(b, stage.K, from + j * band, k);
+      CP_UNROLL
+      for (int i = 0; i < height; ++i) {
+        multiply(s[i][2 * j], a[i], b[0], b[1]);
+        multiply(s[i][2 * j + 1], a[i], b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// Times log2 e.
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::formScores(const Stage &stage,
+                                                        int from,
+                                                        Scores &s) const {
+  if constexpr (isOfWarpgroups)
+    multiplyKeysAsGroup(stage, s);
+  else
+    multiplyKeys(stage, from, s);
+  auto factor = float(args.scale * log2e);
+  CP_UNROLL
+  for (int i = 0; i < height; ++i)
+    CP_UNROLL
+  for (int j = 0; j < step / 8; ++j)
+    CP_UNROLL
+  for (int k = 0; k < 4; ++k)
+    s[i][j][k] *= factor;
+}
+
+/// Of 16 keys' weights, packed as a.
+template <typename Kernel>
+CP_DEVICE void
+AttentionTilesThread<Kernel>::packWeights(const float (&s)[step / 8][4], int k,
+                                          uint32_t (&weights)[4]) {
+  CP_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    const float *pair = s[2 * k + j / 2] + j % 2 * 2;
+    weights[j] = packed(pair[0], pair[1]);
+  }
+}
+
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::addValues(const Stage &stage,
+                                                       int from,
+                                                       const Scores &s) {
+  CP_UNROLL
+  for (int k = 0; k < step / band; ++k) {
+    uint32_t weights[height][4];
+    CP_UNROLL
+    for (int i = 0; i < height; ++i)
+      packWeights(s[i], k, weights[i]);
+    CP_UNROLL
+    for (int j = 0; j < D / band; ++j) {
+      uint32_t values[4];
+      rowsOfKeys.loadB(values, stage.V, from + k * band, j * band);
+      CP_UNROLL
+      for (int i = 0; i < height; ++i) {
+        multiply(out[i][2 * j], weights[i], values[0], values[1]);
+        multiply(out[i][2 * j + 1], weights[i], values[2], values[3]);
+      }
+    }
+  }
+}
+
+/// Of all of a tile's keys.
+template <typename Kernel>
+CP_DEVICE void
+AttentionTilesThread<Kernel>::multiplyKeysAsGroup(const Stage &stage,
+                                                  Scores &s) const {
+  beginProducts();
+  CP_UNROLL
+  for (int k = 0; k < D; k += band)
+    multiplyRows(s[0], columnsOf(memory.q, k, warp() / 4 * 64),
+                 columnsOf(stage.K, k), k > 0);
+  commitProducts();
+  waitProducts<0>(s[0]);
+}
+
+template <typename Kernel>
+CP_DEVICE void
+AttentionTilesThread<Kernel>::addValuesAsGroup(const Stage &stage,
+                                               const Scores &s) {
+  uint32_t weights[step / band][4];
+  CP_UNROLL
+  for (int k = 0; k < step / band; ++k)
+    packWeights(s[0], k, weights[k]);
+  beginProducts();
+  CP_UNROLL
+  for (int k = 0; k < step / band; ++k)
+    addProduct(out[0], weights[k], rowsOf(stage.V, k * band));
+  commitProducts();
+  waitProducts<0>(out[0]);
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_ATTENTIONTILESPRODUCTS_H
