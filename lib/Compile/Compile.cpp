@@ -60,7 +60,9 @@ void addGlobal(PassManager &manager, const CompileOptions &options) {
     buildGlobalGradientPipeline(manager, options.sharding,
                                 byCotangents(*options.vjp));
   else if (options.gradients && !isLocal)
-    buildGlobalGradientPipeline(manager, options.sharding, {}, options.update);
+    buildGlobalGradientPipeline(
+        manager, options.sharding ? options.sharding : options.preparedFor, {},
+        options.update);
   if (options.sharding)
     buildShardPipeline(manager, *options.sharding, options.exposeValues,
                        isLocal ? ResidualOptions() : options.memory,

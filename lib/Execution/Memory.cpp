@@ -169,17 +169,21 @@ std::string bytesText(int64_t bytes) {
   return text;
 }
 
+std::string partsText(const MemoryUse &use) {
+  return "program " + bytesText(use.program) + ", weights " +
+         bytesText(use.weights) +
+         (use.state ? ", optimizer " + bytesText(use.state) : "") +
+         ", inputs " + bytesText(use.inputs) + ", outputs " +
+         bytesText(use.outputs) +
+         (use.check ? ", check " + bytesText(use.check) : "");
+}
+
 llvm::Error checkFits(const MemoryUse &needed, int64_t available) {
   if (needed.total() <= available)
     return llvm::Error::success();
   return llvm::createStringError(
-      "the run needs " + bytesText(needed.total()) + " (program " +
-      bytesText(needed.program) + ", weights " + bytesText(needed.weights) +
-      (needed.state ? ", optimizer " + bytesText(needed.state) : "") +
-      ", inputs " + bytesText(needed.inputs) + ", outputs " +
-      bytesText(needed.outputs) +
-      (needed.check ? ", check " + bytesText(needed.check) : "") + "), but " +
-      bytesText(available) +
+      "the run needs " + bytesText(needed.total()) + " (" + partsText(needed) +
+      "), but " + bytesText(available) +
       " are available; take a shorter sequence, a smaller batch or type, fewer "
       "ranks or a larger machine, or give --max-memory to run all the same");
 }

@@ -21,9 +21,9 @@ llvm::Error Session::Impl::checkDevice(const Bound &bound) const {
     if (there < 0 || need.total() <= there)
       continue;
     return llvm::createStringError(
-        "a rank needs " + bytesText(need.total()) + " of its device (program " +
-        bytesText(need.program) + ", weights " + bytesText(need.weights) +
-        "), but its share of what is left there is " + bytesText(there) +
+        "a rank needs " + bytesText(need.total()) + " of its device (" +
+        partsText(need) + "), but its share of what is left there is " +
+        bytesText(there) +
         "; take more ranks or devices, or a shorter sequence");
   }
   return llvm::Error::success();

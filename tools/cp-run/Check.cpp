@@ -37,6 +37,8 @@ static std::vector<TensorSpec> ownResults(const Program &program) {
 llvm::Expected<std::unique_ptr<Program>>
 compileReference(mlir::ModuleOp reference, const Options &options,
                  CompileOptions compile, const Program &checked) {
+  if (compile.exposeValues && compile.gradients)
+    compile.preparedFor = std::move(compile.sharding);
   compile.sharding.reset();
   compile.mesh = oneRank(options.sharding.axis);
   llvm::Expected<std::unique_ptr<Program>> program =

@@ -65,18 +65,47 @@ void print(const EachComparison &comparison, mlir::MLIRContext *context,
 
 } // namespace
 
+/// What of a program's gradients cannot be compared op by op.
+static llvm::Error checkGradients(const CompileOptions &compile,
+                                  const Program &program) {
+  if (!compile.gradients || !compile.sharding)
+    return llvm::Error::success();
+  if (compile.differentiate == DifferentiatedView::Local)
+    return llvm::createStringError(
+        "--check=each compares no gradients of a program that is "
+        "differentiated as a rank's own; leave --differentiate=local out, or "
+        "compare results by --check");
+  for (const TensorSpec &spec : program.results()) {
+    if (!spec.value)
+      continue;
+    llvm::ArrayRef<int64_t> lengths = spec.value->padded;
+    for (size_t i = 0; i + 1 < lengths.size(); i += 2)
+      if (lengths[i] != lengths[i + 1])
+        return llvm::createStringError(
+            "--check=each compares gradients only of lengths that ranks "
+            "divide, but " +
+            std::to_string(lengths[i + 1]) + " tokens are made " +
+            std::to_string(lengths[i]) +
+            "; leave --gradients out, or compare results by --check");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
                       const Options &options, const CompileOptions &compile) {
   if (!options.outputs.empty() || !options.report.empty() ||
-      !options.saveWeights.empty())
+      !options.gradients.empty() || !options.saveWeights.empty())
     return llvm::createStringError(
-        "--check=each writes no --outputs, --report or --save-weights, as its "
-        "program has other results; write them in a run without it");
+        "--check=each writes no --outputs, --gradients=FILE, --report or "
+        "--save-weights, as its program has other results; write them in a run "
+        "without it");
   CompileOptions exposed = compile;
   exposed.exposeValues = true;
   auto program = compileProgram(module, exposed);
   if (!program)
     return program.takeError();
+  if (llvm::Error error = checkGradients(compile, **program))
+    return error;
   auto plain = compileReference(reference, options, exposed, **program);
   if (!plain)
     return plain.takeError();

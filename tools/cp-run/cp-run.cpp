@@ -21,6 +21,7 @@
 #include "cp/Transforms/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <cstdio>
@@ -39,6 +40,12 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
   if (!file) {
     // At once: the ranks of a job write to one terminal.
     llvm::errs() << "cp-run: error: " + llvm::toString(file.takeError()) + "\n";
+    return {};
+  }
+  if (llvm::sys::path::extension(path) == ".json") {
+    llvm::errs() << "cp-run: error: " + path +
+                        ": is no module of MLIR; make one of a config.json by "
+                        "cp-translate --import-hf\n";
     return {};
   }
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
@@ -192,6 +199,12 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
+  if (int(options.explain) + int(!options.emit.empty()) +
+          int(options.traceTokens) >
+      1)
+    return cp::fail(options, llvm::createStringError(
+                                 "--explain, --emit and --trace-tokens are "
+                                 "runs of their own; give one at a time"));
   if (llvm::Error error =
           options.explain         ? cp::explainModel(*module, options)
           : !options.emit.empty() ? cp::emitProgram(*module, options)

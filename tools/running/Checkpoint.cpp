@@ -151,6 +151,22 @@ static llvm::Expected<int64_t> readNumber(const TensorFile &file,
                                  "folder that --checkpoint has written");
 }
 
+/// Numbers that no run has written, and that places in the data would be made
+/// of.
+static llvm::Error checkProgress(const TensorFile &file,
+                                 const Progress &progress) {
+  constexpr int64_t most = int64_t(1) << 40;
+  if (progress.taken <= progress.steps && progress.steps <= progress.batches &&
+      progress.batches <= most)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      file.label() + ": says that " + std::to_string(progress.steps) +
+      " 'steps' took " + std::to_string(progress.batches) +
+      " 'batches', and that " + std::to_string(progress.taken) +
+      " ('taken') of them changed weights, which no run does; give --resume a "
+      "folder that --checkpoint has written");
+}
+
 llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
                                        llvm::ArrayRef<TensorSpec> arguments,
                                        Session &session) {
@@ -162,6 +178,8 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
     if (llvm::Error error =
             readNumber(*file, number.name).moveInto(progress.*number.field))
       return error;
+  if (llvm::Error error = checkProgress(*file, progress))
+    return error;
   size_t known = std::size(progressFields);
   for (const TensorSpec &spec : arguments) {
     if (!spec.isState)
@@ -170,7 +188,9 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
     llvm::Expected<TensorView> view =
         bindWeight(*file, spec.name, spec.shape, spec.dtype);
     if (!view)
-      return view.takeError();
+      return llvm::createStringError(
+          llvm::toString(view.takeError()) +
+          "; give the --optimizer and the --dtype of that run");
     if (llvm::Error error =
             session.set(spec.name, *view, [&] { file->release(); }))
       return error;

@@ -23,6 +23,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -36,6 +37,13 @@ HostTensor scalar(DType dtype, const void *value) {
   HostTensor tensor = HostTensor::zeros(dtype, {});
   std::memcpy(tensor.bytes.data(), value, tensor.bytes.size());
   return tensor;
+}
+
+/// Of i32, of which those below 0 say that there is none.
+bool hasLabel(const HostTensor &labels) {
+  auto *first = reinterpret_cast<const int32_t *>(labels.bytes.data());
+  return std::any_of(first, first + labels.numElements(),
+                     [](int32_t label) { return label >= 0; });
 }
 
 class Trainer {
@@ -204,6 +212,7 @@ private:
       return error;
     if (llvm::Error error = session->set("labels", batch.labels))
       return error;
+    hasLabels |= hasLabel(batch.labels);
     if (batch.documents.numElements())
       if (llvm::Error error = session->set(source.documents, batch.documents))
         return error;
@@ -228,6 +237,7 @@ private:
     if (llvm::Error error = setScalars(step))
       return error;
     stepSeconds = 0;
+    hasLabels = false;
     for (int64_t i = 0; i < options.accumulate; ++i)
       if (llvm::Error error = runBatch(i))
         return error;
@@ -253,6 +263,9 @@ private:
       llvm::errs() << how.tool << ": warning: step " << step + 1
                    << ": the norm of the gradients is " << norm
                    << ", so this step changed nothing\n";
+    if (!hasLabels && how.speaks())
+      llvm::errs() << how.tool << ": warning: step " << step + 1
+                   << ": no token has a label, so this step learnt nothing\n";
     double perSecond =
         double(source.data->tokensOfBatch() * options.accumulate) /
         std::max(stepSeconds, 1e-9);
@@ -337,6 +350,8 @@ private:
   std::string missing;
   /// Steps of the run that this one goes on with.
   int64_t first = 0;
+  /// Whether a batch of the step has one.
+  bool hasLabels = false;
   /// Of the step, and of all.
   double stepSeconds = 0, seconds = 0;
 };

@@ -80,7 +80,10 @@ TEST(ShardingTest, ErrorsSayWhatCameAndWhatThereIs) {
   EXPECT_THAT(errorOf(text), testing::HasSubstr("such as dp=2,cp=4"));
   text.mesh = "cp=2";
   text.axis = "dp";
-  EXPECT_EQ(errorOf(text), "axis 'dp' is not an axis of mesh 'cp=2'");
+  EXPECT_EQ(
+      errorOf(text),
+      "axis 'dp' is not an axis of mesh 'cp=2'; name one of these, or add "
+      "it there, of 1 rank (cp=2,dp=1) where nothing is cut over it");
   text.axis = "cp,cp";
   EXPECT_THAT(errorOf(text), testing::HasSubstr("axis 'cp' is used twice"));
   text.axis = "cp";

@@ -78,6 +78,10 @@ struct CompileOptions {
   /// Modules without layouts: what every op computes is a result too, after the
   /// module's own (cp-expose-values).
   bool exposeValues = false;
+  /// Without a sharding, and with gradients of whole tensors: what is repeated
+  /// and padded to be cut so is that here too, before gradients are derived. So
+  /// the ops are those of the sharded program, to be compared one by one.
+  std::optional<Sharding> preparedFor;
 };
 
 /// Compiles a copy of `module` for this process; errors come as diagnostics on

@@ -118,7 +118,10 @@ LogicalResult SequencePadder::padArguments() {
     int64_t padded = paddedSize(sharding.mesh, rows, length);
     if (padded == length)
       continue;
-    if (padded > most)
+    // A sequence that is mostly padding was not meant.
+    constexpr int64_t times = 8;
+    int64_t parts = partsOf(sharding.mesh, rows);
+    if (padded > most || padded / times > std::max(length, parts))
       return function->emitOpError("assign_c1: the sequence of argument ")
              << arg.getArgNumber() << " (" << length << " tokens) would be "
              << padded

@@ -171,9 +171,12 @@ private:
     int axis = sharding.mesh.findAxis(name);
     if (axis >= 0)
       return axis;
-    return llvm::createStringError("axis '" + name.str() +
-                                   "' is not an axis of mesh '" +
-                                   meshText(sharding.mesh) + "'");
+    return llvm::createStringError(
+        "axis '" + name.str() + "' is not an axis of mesh '" +
+        meshText(sharding.mesh) +
+        "'; name one of these, or add it there, of 1 rank (" +
+        meshText(sharding.mesh) + "," + name.str() +
+        "=1) where nothing is cut over it");
   }
 
   /// Appends a cut over the axis of this name.
