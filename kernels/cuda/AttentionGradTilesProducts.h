@@ -109,9 +109,8 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::addAsGroup(const Stage &stage,
   beginProducts();
   startProducts(memory.own.first, stage.first, s);
   startProducts(memory.own.second, stage.second, d);
-  commitProducts();
-  waitProducts<0>(s);
-  waitProducts<0>(d);
+  commitProducts<1>();
+  waitProducts<0>(s, d);
   formPairs(stage, 0, isMasked, s, d);
   uint32_t weights[4][4], factors[4][4];
   CP_UNROLL
@@ -119,14 +118,12 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::addAsGroup(const Stage &stage,
     packFactors(s, k, weights[k]);
     packFactors(d, k, factors[k]);
   }
-  beginProducts();
+  beginProducts(weights, factors, ofFirst, ofSecond);
   if constexpr (OfKeys)
     startSums(weights, stage.second, ofSecond);
   startSums(factors, stage.first, ofFirst);
-  commitProducts();
-  if constexpr (OfKeys)
-    waitProducts<0>(ofSecond);
-  waitProducts<0>(ofFirst);
+  commitProducts<1>();
+  waitProducts<0>(ofFirst, ofSecond);
 }
 
 template <typename Kernel>

@@ -100,7 +100,7 @@ AttentionTilesThread<Kernel>::multiplyKeysAsGroup(const Stage &stage,
   for (int k = 0; k < D; k += band)
     multiplyRows(s[0], columnsOf(memory.q, k, warp() / 4 * 64),
                  columnsOf(stage.K, k), k > 0);
-  commitProducts();
+  commitProducts<1>();
   waitProducts<0>(s[0]);
 }
 
@@ -112,11 +112,11 @@ AttentionTilesThread<Kernel>::addValuesAsGroup(const Stage &stage,
   CP_UNROLL
   for (int k = 0; k < step / band; ++k)
     packWeights(s[0], k, weights[k]);
-  beginProducts();
+  beginProducts(out[0], weights);
   CP_UNROLL
   for (int k = 0; k < step / band; ++k)
     addProduct(out[0], weights[k], rowsOf(stage.V, k * band));
-  commitProducts();
+  commitProducts<1>();
   waitProducts<0>(out[0]);
 }
 

@@ -116,7 +116,17 @@ CP_DEVICE void copyToCluster(void *to, const void *from, int bytes,
 CP_DEVICE void copyBoxToCluster(void *to, const TensorMap *map,
                                 const int (&first)[4], Arrivals *arrivals,
                                 int blocks) {
-  if constexpr (codeHasClusters)
+  if constexpr (!codeHasClusters)
+    return;
+  if (blocks == 1)
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::
+            "r"(sharedAddress(to)),
+        "l"(map), "r"(first[0]), "r"(first[1]), "r"(first[2]), "r"(first[3]),
+        "r"(sharedAddress(arrivals))
+        : "memory");
+  else
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
         ".mbarrier::complete_tx::bytes.multicast::cluster "

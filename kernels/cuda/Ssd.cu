@@ -248,6 +248,7 @@ private:
   template <typename Kernel>
   const char *startTiles(Kernel &kernel, const SsdWork<T> &work) {
     kernel.work = work;
+    kernel.rowsOfBlock = Kernel::tokens / kernel.cluster;
     kernel.slices = int(ceilDiv(work.p, 64));
     kernel.blocksPerGroup =
         int(ceilDiv(work.h / work.g * kernel.slices, Kernel::heads));

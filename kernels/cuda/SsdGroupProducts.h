@@ -19,51 +19,45 @@
 namespace cp::kernels::cuda {
 
 template <typename Kernel>
-CP_DEVICE void SsdTilesThread<Kernel>::passTileAsGroup(const Stage &stage,
-                                                       const TilePiece &piece) {
-  float y[8][4];
-  if constexpr (Outputs)
-    startOutputs(stage, y);
-  startUpdate(stage, piece.count);
+CP_DEVICE void SsdTilesThread<Kernel>::passTileAsGroup(int slot,
+                                                       const TilePiece &piece,
+                                                       const TilePiece &next) {
   if constexpr (Outputs) {
-    waitProducts<1>(y);
-    bool isWhole =
-        kernel.fastY && piece.count == tokens && width == Kernel::width;
-    check += isWhole ? storeRows<true>(stage, piece.count, y)
-                     : storeRows<false>(stage, piece.count, y);
+    formOutputsAsGroup(slot, piece, next);
+  } else {
+    startUpdate<1>(memory.stages[slot], piece.count);
+    shareTile(slot ^ 1, next);
+    waitProducts<0>(state);
   }
-  waitProducts<0>(state);
 }
 
-/// y = from_start (C S) + W x, the last product of which is on its way.
+/// And the state behind the tile. C B^T runs while the state in front is
+/// copied, C S while inputs of the update are weighed, and the update while
+/// weights are made.
 template <typename Kernel>
-CP_DEVICE void SsdTilesThread<Kernel>::startOutputs(const Stage &stage,
-                                                    float (&y)[8][4]) {
-  auto &front = memory.made[0];
-  Pairs<typename Kernel::Made> pairsOfN;
-  CP_UNROLL
-  for (int j = 0; j < Kernel::columnTiles; ++j)
-    CP_UNROLL
-  for (int k = 0; k < 2; ++k)
-    pairsOfN.store(front, channels() + k * 8, j * 8,
-                   packed(state[j][2 * k], state[j][2 * k + 1]));
-  publish();
-  barrier();
-  float products[8][4];
+CP_DEVICE void
+SsdTilesThread<Kernel>::formOutputsAsGroup(int slot, const TilePiece &piece,
+                                           const TilePiece &next) {
+  const Stage &stage = memory.stages[slot];
+  const Steps &steps = stage.steps[0];
+  float products[8][4], y[8][4];
   beginProducts();
   CP_UNROLL
   for (int k = 0; k < N; k += 16)
     multiplyRows(products, columnsOf(stage.C, k), columnsOf(stage.B, k), k > 0);
-  commitProducts();
+  commitProducts<1>();
+  copyState();
+  beginProducts();
   CP_UNROLL
   for (int k = 0; k < N; k += 16)
-    multiplyRows(y, columnsOf(stage.C, k), columnsOf(front, k), k > 0);
-  commitProducts();
-  const Steps &steps = stage.steps[0];
+    multiplyRows(y, columnsOf(stage.C, k), columnsOf(memory.made[0], k), k > 0);
+  commitProducts<2>();
+  shareTile(slot ^ 1, next);
+  startUpdate<3>(stage, piece.count);
   uint32_t weights[4][4];
-  waitProducts<1>(products);
+  waitProducts<2>(products);
   weigh(steps, products, weights);
-  waitProducts<0>(y);
+  waitProducts<1>(y);
   CP_UNROLL
   for (int k = 0; k < 2; ++k) {
     float fromStart = exp2Fast(sharedLoad(&steps.sums[firstToken() + k * 8]));
@@ -73,11 +67,30 @@ CP_DEVICE void SsdTilesThread<Kernel>::startOutputs(const Stage &stage,
       y[j][2 * k + 1] *= fromStart;
     }
   }
-  beginProducts();
+  beginProducts(y, weights);
   CP_UNROLL
   for (int i = 0; i < 4; ++i)
     addProduct(y, weights[i], rowsOf(stage.x[0], i * band));
-  commitProducts();
+  commitProducts<2>();
+  waitProducts<0>(y, state);
+  bool isWhole =
+      kernel.fastY && piece.count == tokens && width == Kernel::width;
+  check += isWhole ? storeRows<true>(stage, piece.count, y)
+                   : storeRows<false>(stage, piece.count, y);
+}
+
+/// Of the state in front of the tile, for products with it.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::copyState() const {
+  Pairs<typename Kernel::Made> pairsOfN;
+  CP_UNROLL
+  for (int j = 0; j < Kernel::columnTiles; ++j)
+    CP_UNROLL
+  for (int k = 0; k < 2; ++k)
+    pairsOfN.store(memory.made[0], channels() + k * 8, j * 8,
+                   packed(state[j][2 * k], state[j][2 * k + 1]));
+  publish();
+  barrier();
 }
 
 /// W = (C B^T) * decay * delta on and below the diagonal, packed as a.
@@ -110,8 +123,10 @@ CP_DEVICE void SsdTilesThread<Kernel>::weigh(const Steps &steps,
   }
 }
 
-/// S = whole S + (to_end x)^T B, whose product is on its way.
+/// S = whole S + (to_end x)^T B, whose product is on its way: the newest of so
+/// many groups.
 template <typename Kernel>
+template <int Groups>
 CP_DEVICE void SsdTilesThread<Kernel>::startUpdate(const Stage &stage,
                                                    int count) {
   const Steps &steps = stage.steps[0];
@@ -128,11 +143,11 @@ CP_DEVICE void SsdTilesThread<Kernel>::startUpdate(const Stage &stage,
     rowsOf64.loadATransposed(x[i], stage.x[0], i * band, channels());
     weighInputs(steps, last, i * band, x[i]);
   }
-  beginProducts();
+  beginProducts(state, x);
   CP_UNROLL
   for (int i = 0; i < 4; ++i)
     addProduct(state, x[i], rowsOf(stage.B, i * band));
-  commitProducts();
+  commitProducts<Groups>();
 }
 
 /// Of whole tiles no row or channel is missing, and y is stored in pairs.

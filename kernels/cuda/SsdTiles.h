@@ -46,11 +46,13 @@ template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {
   TilePiece piece = pieceAt(0);
   prepareMemory();
   fill(0, piece);
+  shareTile(0, piece);
+  if constexpr (Shares)
+    arriveAtCluster();
   loadStates();
   for (int slot = 0; piece.count; slot ^= 1) {
-    Stage &stage = memory.stages[slot];
     TilePiece next = pieceAt(piece.first + piece.count);
-    // The tile is there, and the other stage is nobody's any more.
+    // The tile is there, and the block has done with the other stage.
     awaitTile(slot, piece);
     fill(slot ^ 1, next);
     if (piece.starts) {
@@ -58,11 +60,10 @@ template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {
       keepBranch();
       clearStates();
     }
-    if constexpr (Outputs)
-      if (!piece.hasTokens)
-        clearOutputs(piece);
     if (piece.hasTokens)
-      passTile(stage, piece);
+      passTile(slot, piece, next);
+    else
+      skipTile(slot, piece, next);
     if constexpr (Outputs)
       nextY += piece.count * work.y.strides[1];
     if constexpr (Shares)
@@ -76,20 +77,35 @@ template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {
     repair();
 }
 
-/// What a tile gives, and what it does to the state.
+/// What a tile gives, and what it does to the state. In its midst the cluster
+/// goes on to the next one: its blocks need not be equally far.
 template <typename Kernel>
-CP_DEVICE void SsdTilesThread<Kernel>::passTile(const Stage &stage,
-                                                const TilePiece &piece) {
+CP_DEVICE void SsdTilesThread<Kernel>::passTile(int slot,
+                                                const TilePiece &piece,
+                                                const TilePiece &next) {
+  const Stage &stage = memory.stages[slot];
   if constexpr (isOfWarpgroup) {
-    passTileAsGroup(stage, piece);
+    passTileAsGroup(slot, piece, next);
   } else {
     if constexpr (Outputs) {
       formWeights(stage, piece.count);
       barrier();
+      shareTile(slot ^ 1, next);
       formOutputs(stage, piece);
+    } else {
+      shareTile(slot ^ 1, next);
     }
     update(stage, piece.count);
   }
+}
+
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::skipTile(int slot,
+                                                const TilePiece &piece,
+                                                const TilePiece &next) {
+  if constexpr (Outputs)
+    clearOutputs(piece);
+  shareTile(slot ^ 1, next);
 }
 
 template <typename Kernel>

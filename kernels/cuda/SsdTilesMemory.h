@@ -17,6 +17,7 @@ CP_DEVICE SsdTilesThread<Kernel>::SsdTilesThread(const Kernel &from)
     : kernel(from), work(from.work), memory(shared<typename Kernel::Shared>()) {
   Head head = ownHead();
   width = head.width;
+  ownGroup = group();
   nextB = at(work.B, b(), begin(), group());
   nextX = at(work.x, b(), begin(), head.head, head.channel);
   nextSteps = (thread() % 128 < tokens ? work.sums : work.inputs) +
@@ -34,10 +35,8 @@ CP_DEVICE void SsdTilesThread<Kernel>::prepareMemory() const {
     if (thread() == 0)
       for (Arrivals &each : memory.arrivals)
         setArrivals(&each);
-    // Behind it each block of the cluster can be copied to, and another barrier
-    // is on its way as behind a tile.
-    arriveAtCluster();
-    waitForCluster();
+    // Behind it each block of the cluster can be copied to; the first tile
+    // waits for it, as others do for the one in front.
     arriveAtCluster();
   }
   if constexpr (Outputs) {
@@ -97,12 +96,6 @@ CP_DEVICE void SsdTilesThread<Kernel>::fill(int slot, const TilePiece &piece) {
   Stage &stage = memory.stages[slot];
   if (piece.count && piece.hasTokens) {
     fillSteps(stage, piece);
-    if (isShared(piece)) {
-      if constexpr (isOfWarpgroup)
-        fillBoxes(slot, piece.first);
-      else
-        fillRows(slot);
-    }
     // B by the first threads, C by the last ones.
     constexpr int some = Heads == 1 ? 128 : 256;
     if (int index = thread(); index < some && !isShared(piece))
@@ -127,28 +120,48 @@ CP_DEVICE void SsdTilesThread<Kernel>::fill(int slot, const TilePiece &piece) {
   commitCopies();
 }
 
-/// Each block of the cluster copies its part of the rows to all of them.
+/// Once no block of the cluster uses the stage, each copies its part of the
+/// tile to all of them. Each thread comes here once a tile.
 template <typename Kernel>
-CP_DEVICE void SsdTilesThread<Kernel>::fillRows(int slot) const {
+CP_DEVICE void SsdTilesThread<Kernel>::shareTile(int slot,
+                                                 const TilePiece &piece) const {
+  if constexpr (!Shares)
+    return;
+  waitForCluster();
+  if (!piece.count || !isShared(piece))
+    return;
+  if constexpr (isOfWarpgroup)
+    fillBoxes(slot, piece.first);
+  else
+    fillRows(slot, piece.first);
+}
+
+/// Row by row.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::fillRows(int slot, int first) const {
   constexpr int bytes = N * int(sizeof(BFloat16));
   Stage &stage = memory.stages[slot];
   Arrivals *arrivals = &memory.arrivals[slot];
   if (thread() == 0)
     announce(arrivals, (Outputs ? 2 : 1) * tokens * bytes);
-  int rows = tokens / kernel.cluster, index = thread();
-  int row = rankInCluster() * rows + index % rows;
-  if (index < rows)
-    copyToCluster(stage.B.elements + TileOfN::offset(row, 0),
-                  nextB + row * work.B.strides[1], bytes, arrivals,
-                  kernel.cluster);
+  int rows = kernel.rowsOfBlock, index = thread();
+  bool isOfC = index >= rows;
+  if (index >= (Outputs ? 2 : 1) * rows)
+    return;
+  int row = rankInCluster() * rows + index - (isOfC ? rows : 0);
+  uint16_t *to = stage.B.elements;
+  const View<const BFloat16, 4> *from = &work.B;
   if constexpr (Outputs)
-    if (index >= rows && index < 2 * rows)
-      copyToCluster(stage.C.elements + TileOfN::offset(row, 0),
-                    nextC + row * work.C.strides[1], bytes, arrivals,
-                    kernel.cluster);
+    if (isOfC) {
+      to = stage.C.elements;
+      from = &work.C;
+    }
+  copyToCluster(to + TileOfN::offset(row, 0),
+                at(*from, b(), begin() + first + row, ownGroup), bytes,
+                arrivals, kernel.cluster);
 }
 
-/// The same in boxes, one a panel.
+/// In boxes, one a panel.
 template <typename Kernel>
 CP_DEVICE void SsdTilesThread<Kernel>::fillBoxes(int slot, int first) const {
   if (thread())
@@ -156,11 +169,11 @@ CP_DEVICE void SsdTilesThread<Kernel>::fillBoxes(int slot, int first) const {
   Stage &stage = memory.stages[slot];
   Arrivals *arrivals = &memory.arrivals[slot];
   announce(arrivals, (Outputs ? 2 : 1) * int(sizeof stage.B));
-  int row = rankInCluster() * (tokens / kernel.cluster);
+  int row = rankInCluster() * kernel.rowsOfBlock;
   CP_UNROLL
   for (int column = 0; column < N; column += 64) {
     int at = TileOfN::offset(row, 0) + column / 64 * TileOfN::panel;
-    const int box[] = {column, int(begin()) + first + row, group(), int(b())};
+    const int box[] = {column, int(begin()) + first + row, ownGroup, int(b())};
     copyBoxToCluster(stage.B.elements + at, &kernel.mapOfB, box, arrivals,
                      kernel.cluster);
     if constexpr (Outputs)
@@ -169,7 +182,7 @@ CP_DEVICE void SsdTilesThread<Kernel>::fillBoxes(int slot, int first) const {
   }
 }
 
-/// Waits for the tile of a stage, and until nobody uses the other one.
+/// Waits for the tile of a stage, and until the block has done with the other.
 template <typename Kernel>
 CP_DEVICE void SsdTilesThread<Kernel>::awaitTile(int slot,
                                                  const TilePiece &piece) {
@@ -181,8 +194,6 @@ CP_DEVICE void SsdTilesThread<Kernel>::awaitTile(int slot,
     parities ^= 1u << slot;
   }
   barrier();
-  if constexpr (Shares)
-    waitForCluster();
 }
 
 /// A token that is not there adds nothing.

@@ -77,8 +77,9 @@ template <int N, int Heads, bool Outputs, SsdForm Form> struct SsdTiles {
   SsdWork<BFloat16> work;
   /// How many times 64 channels a head has; blocks that a group's heads take.
   int slices, blocksPerGroup;
-  /// Blocks of a cluster, a divisor of `tokens`; 1 where they do not share.
-  int cluster;
+  /// Blocks of a cluster, a divisor of `tokens`, and how many of a tile's rows
+  /// each copies to all; 1 where they do not share.
+  int cluster, rowsOfBlock;
   /// Whether tiles can be filled 16 bytes at a time, and y stored in pairs.
   bool fastX, fastB, fastC, fastY;
   /// Of warpgroups: boxes of B and C, each block's part of a panel of a tile.
@@ -133,7 +134,8 @@ private:
   CP_DEVICE Head ownHead() const;
   CP_DEVICE TilePiece pieceAt(int first) const;
   CP_DEVICE void fill(int slot, const TilePiece &piece);
-  CP_DEVICE void fillRows(int slot) const;
+  CP_DEVICE void shareTile(int slot, const TilePiece &piece) const;
+  CP_DEVICE void fillRows(int slot, int first) const;
   CP_DEVICE void fillBoxes(int slot, int first) const;
   CP_DEVICE void awaitTile(int slot, const TilePiece &piece);
   /// Whether the cluster copies it to all of its blocks; the others each block
@@ -148,7 +150,10 @@ private:
   CP_DEVICE void storeStates() const;
   template <typename T>
   CP_DEVICE void storeStates(T *to, int64_t row, int64_t column) const;
-  CP_DEVICE void passTile(const Stage &stage, const TilePiece &piece);
+  CP_DEVICE void passTile(int slot, const TilePiece &piece,
+                          const TilePiece &next);
+  CP_DEVICE void skipTile(int slot, const TilePiece &piece,
+                          const TilePiece &next);
   CP_DEVICE void formWeights(const Stage &stage, int count) const;
   CP_DEVICE void formBlock(const Stage &stage, int row, int column) const;
   CP_DEVICE void formOutputs(const Stage &stage, const TilePiece &piece);
@@ -164,10 +169,14 @@ private:
   CP_DEVICE void weighInputs(const Steps &steps, float last, int row,
                              uint32_t (&x)[4]) const;
   // The same by a warpgroup.
-  CP_DEVICE void passTileAsGroup(const Stage &stage, const TilePiece &piece);
-  CP_DEVICE void startOutputs(const Stage &stage, float (&y)[8][4]);
+  CP_DEVICE void passTileAsGroup(int slot, const TilePiece &piece,
+                                 const TilePiece &next);
+  CP_DEVICE void formOutputsAsGroup(int slot, const TilePiece &piece,
+                                    const TilePiece &next);
+  CP_DEVICE void copyState() const;
   CP_DEVICE void weigh(const Steps &steps, const float (&products)[8][4],
                        uint32_t (&weights)[4][4]) const;
+  template <int Groups>
   CP_DEVICE void startUpdate(const Stage &stage, int count);
   template <bool Whole>
   CP_DEVICE float storeRows(const Stage &stage, int count,
@@ -202,6 +211,8 @@ private:
   typename Kernel::Shared &memory;
   /// Of the head's channels there are here.
   int width;
+  /// Kept, since to divide takes long where others wait.
+  int ownGroup;
   /// What the thread copies next of B, C, x and the steps, and where in y its
   /// part of d goes next.
   const BFloat16 *nextB, *nextC, *nextX;

@@ -54,35 +54,53 @@ CP_DEVICE uint64_t operandAt(uint32_t address, int panelBytes) {
 }
 
 #ifdef __CUDACC__
-/// In front of products whose registers or shared memory this thread has
-/// written; what of the latter other threads have is ordered by a barrier
-/// behind `publish`.
-CP_DEVICE void beginProducts() {
-  if constexpr (codeHasWarpgroups)
+/// What has been computed of registers stays in front of here, and what will be
+/// behind.
+CP_DEVICE void pin(float &value) { asm volatile("" : "+f"(value)::"memory"); }
+CP_DEVICE void pin(uint32_t &value) {
+  asm volatile("" : "+r"(value)::"memory");
+}
+template <typename T, int Rows, int Columns>
+CP_DEVICE void pin(T (&values)[Rows][Columns]) {
+  CP_UNROLL
+  for (int i = 0; i < Rows; ++i)
+    CP_UNROLL
+  for (int j = 0; j < Columns; ++j)
+    pin(values[i][j]);
+}
+/// In front of products whose `registers`, each d and a of theirs that has been
+/// written since, are this thread's; shared memory that it has written is there
+/// behind `publish` and a barrier.
+template <typename... Registers>
+CP_DEVICE void beginProducts(Registers &...registers) {
+  if constexpr (codeHasWarpgroups) {
+    (pin(registers), ...);
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  }
 }
 /// What this thread has written to shared memory is there for products.
 CP_DEVICE void publish() {
   if constexpr (codeHasWarpgroups)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-/// The products that were started since the last call are a group.
-CP_DEVICE void commitProducts() {
-  if constexpr (codeHasWarpgroups)
+/// The products that were started since the last call are a group, of which
+/// `Groups` are on their way now.
+template <int Groups> CP_DEVICE void commitProducts() {
+  if constexpr (codeHasWarpgroups) {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    // This waits for nothing. Without it ptxas (13.0) waits for all of them
+    // where shared memory is next touched.
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Groups) : "memory");
+  }
 }
 /// All but the `Groups` newest groups are done, among them the last one that
-/// has `d`, which may be read from here on.
-template <int Groups, int Tiles>
-CP_DEVICE void waitProducts(float (&d)[Tiles][4]) {
+/// has any of `sums`, which may be read from here on.
+template <int Groups, typename... Sums>
+CP_DEVICE void waitProducts(Sums &...sums) {
   if constexpr (codeHasWarpgroups) {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Groups) : "memory");
-    // Or it would be read in front of the wait.
-    CP_UNROLL
-    for (int i = 0; i < Tiles; ++i)
-      CP_UNROLL
-    for (int j = 0; j < 4; ++j)
-      asm volatile("" : "+f"(d[i][j])::"memory");
+    // Or they would be read in front of the wait.
+    (pin(sums), ...);
   }
 }
 
@@ -117,7 +135,8 @@ CP_DEVICE void multiplyRows(float (&d)[8][4], uint64_t a, uint64_t b,
         "}, %32, %33, adds, 1, 1, 0, 0;\n"
         "}"
         : CP_D64
-        : "l"(a), "l"(b), "r"(int(adds)));
+        : "l"(a), "l"(b), "r"(int(adds))
+        : "memory");
 }
 /// d += a b, of a in registers and 16 rows of b.
 CP_DEVICE void addProduct(float (&d)[8][4], const uint32_t (&a)[4],
@@ -131,7 +150,8 @@ CP_DEVICE void addProduct(float (&d)[8][4], const uint32_t (&a)[4],
         "}, {%32, %33, %34, %35}, %36, adds, 1, 1, 1;\n"
         "}"
         : CP_D64
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
+        : "memory");
 }
 CP_DEVICE void addProduct(float (&d)[16][4], const uint32_t (&a)[4],
                           uint64_t b) {
@@ -144,7 +164,8 @@ CP_DEVICE void addProduct(float (&d)[16][4], const uint32_t (&a)[4],
         "}, {%64, %65, %66, %67}, %68, adds, 1, 1, 1;\n"
         "}"
         : CP_D128
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)
+        : "memory");
 }
 #undef CP_EIGHT
 #undef CP_D64
@@ -152,11 +173,13 @@ CP_DEVICE void addProduct(float (&d)[16][4], const uint32_t (&a)[4],
 #undef CP_NAMES64
 #undef CP_NAMES128
 #else
-inline void beginProducts() {}
+template <typename... Registers> void beginProducts(Registers &...) {
+  exec::beginProducts();
+}
 inline void publish() {}
-inline void commitProducts() { exec::commitProducts(); }
-template <int Groups, int Tiles> void waitProducts(float (&)[Tiles][4]) {
-  exec::waitProducts(Groups);
+template <int Groups> void commitProducts() { exec::commitProducts(Groups); }
+template <int Groups, typename... Sums> void waitProducts(Sums &...sums) {
+  exec::waitProducts(Groups, {&sums[0][0]...});
 }
 inline void multiplyRows(float (&d)[8][4], uint64_t a, uint64_t b, bool adds,
                          int line = __builtin_LINE()) {

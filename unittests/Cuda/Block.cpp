@@ -38,6 +38,7 @@ void Block::start(const GridSize &at, const std::function<void()> &of) {
     thread.clusterArrivals = thread.clusterPasses = 0;
     thread.copies.assign(1, {});
     thread.products.clear();
+    thread.hasBegun = false;
     thread.productGroups.assign(1, {});
     thread.fiber.start(
         [](void *self) { (*static_cast<Block *>(self)->body)(); }, this);

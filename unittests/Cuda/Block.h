@@ -16,7 +16,7 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace cp::kernels::cuda::exec {
@@ -59,6 +59,8 @@ struct Thread {
   /// Of a warpgroup's products that have not been waited for: what each d will
   /// be, and, as of copies, the groups that have one.
   std::map<float *, std::vector<float>> products;
+  /// Whether it has passed a fence since it waited for any.
+  bool hasBegun = false;
   std::vector<std::vector<float *>> productGroups =
       std::vector<std::vector<float *>>(1);
 };
@@ -66,9 +68,9 @@ struct Thread {
 struct Warp {
   Part *parts[lanes] = {};
   int arrived = 0, line = 0;
-  /// The line and b of each product of its warpgroup that it has taken part in
-  /// since the last barrier.
-  std::vector<std::pair<int, uint64_t>> products;
+  /// The line, a, b and whether it adds of each product of its warpgroup that
+  /// it has taken part in since the last barrier.
+  std::vector<std::tuple<int, uint64_t, uint64_t, bool>> products;
 };
 
 class Cluster;
@@ -87,7 +89,7 @@ public:
   void collect(Part &mine, int line);
   void note(const void *address, size_t size, bool isWrite, int line);
   /// This thread's warp takes part in a product of its warpgroup.
-  void noteProduct(int line, uint64_t b);
+  void noteProduct(int line, uint64_t a, uint64_t b, bool adds);
   void passWarpBarrier() { shadow.passWarpBarrier(running / lanes); }
   void arriveAtCluster(int line);
   void waitForCluster(int line);

@@ -37,6 +37,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 
 namespace cp::kernels::cuda::exec {
 
@@ -126,8 +127,11 @@ void multiplyRows(float (&d)[8][4], uint64_t a, uint64_t b, bool adds,
                   int line);
 void addProduct(float *d, int tiles, const uint32_t (&a)[4], uint64_t b,
                 int line);
-void commitProducts();
-void waitProducts(int groups);
+void beginProducts();
+/// So many groups are on their way then.
+void commitProducts(int groups);
+/// `sums` are what may be read then.
+void waitProducts(int groups, std::initializer_list<float *> sums);
 
 constexpr int mostBlocksOfACluster = 8;
 

@@ -32,7 +32,9 @@ public:
     start = size_t(bits & 0x3fff) << 4;
     panel = size_t(bits >> 16 & 0x3fff) << 4;
     eight = size_t(bits >> 32 & 0x3fff) << 4;
-    if (bits >> 62 != 1 || bits >> 49 & 7)
+    constexpr uint64_t unused = ~(uint64_t(0x3fff) | uint64_t(0x3fff) << 16 |
+                                  uint64_t(0x3fff) << 32 | uint64_t(1) << 62);
+    if (!(bits >> 62) || bits & unused)
       currentBlock().wrong("an operand in line " + std::to_string(line) +
                            " has no pattern of 128 bytes");
   }
@@ -73,7 +75,7 @@ struct Product : Part {
     auto at = [&](int lane) -> Product & {
       return static_cast<Product &>(*parts[lane]);
     };
-    currentBlock().noteProduct(line, b);
+    currentBlock().noteProduct(line, a, b, adds);
     for (int lane = 0; lane < lanes; ++lane)
       if (at(lane).a != a || at(lane).b != b || at(lane).adds != adds)
         currentBlock().wrong("lanes of a product in line " +
@@ -112,6 +114,9 @@ struct Product : Part {
 /// What is in registers is nobody's until the product was waited for.
 void start(Product &mine) {
   mine.thread = &currentBlock().thisThread();
+  if (!mine.thread->hasBegun)
+    currentBlock().wrong("products in line " + std::to_string(mine.line) +
+                         " are not begun behind what was waited for");
   std::vector<float> &held = mine.thread->products[mine.d];
   size_t count = size_t(mine.tiles) * 4;
   if (held.empty())
@@ -123,8 +128,8 @@ void start(Product &mine) {
 
 } // namespace
 
-void Block::noteProduct(int line, uint64_t b) {
-  warps[size_t(running / lanes)].products.emplace_back(line, b);
+void Block::noteProduct(int line, uint64_t a, uint64_t b, bool adds) {
+  warps[size_t(running / lanes)].products.emplace_back(line, a, b, adds);
 }
 
 std::string Block::compareProducts() {
@@ -163,19 +168,30 @@ void addProduct(float *d, int tiles, const uint32_t (&a)[4], uint64_t b,
   start(mine);
 }
 
-void commitProducts() {
-  currentBlock().thisThread().productGroups.emplace_back();
+void beginProducts() { currentBlock().thisThread().hasBegun = true; }
+
+static size_t onTheirWay(const Thread &thread) {
+  size_t count = 0;
+  for (const std::vector<float *> &group : thread.productGroups)
+    count += !group.empty();
+  return count;
 }
 
-void waitProducts(int groups) {
+void commitProducts(int groups) {
+  Thread &thread = currentBlock().thisThread();
+  if (onTheirWay(thread) > size_t(groups))
+    currentBlock().wrong("of " + std::to_string(onTheirWay(thread)) +
+                         " groups of products a commit leaves " +
+                         std::to_string(groups) + " on their way");
+  thread.productGroups.emplace_back();
+}
+
+void waitProducts(int groups, std::initializer_list<float *> sums) {
   Thread &thread = currentBlock().thisThread();
   std::vector<std::vector<float *>> &all = thread.productGroups;
   size_t left = std::min(size_t(groups) + 1, all.size());
-  std::vector<float *> done;
-  for (size_t i = 0; i + left < all.size(); ++i)
-    done.insert(done.end(), all[i].begin(), all[i].end());
   all.erase(all.begin(), all.end() - ptrdiff_t(left));
-  for (float *d : done) {
+  for (float *d : sums) {
     auto has = [&](const std::vector<float *> &group) {
       return std::count(group.begin(), group.end(), d) != 0;
     };
@@ -185,6 +201,8 @@ void waitProducts(int groups) {
       continue;
     std::copy(found->second.begin(), found->second.end(), d);
     thread.products.erase(found);
+    // What is done with it from now on is in front of no fence.
+    thread.hasBegun = false;
   }
 }
 

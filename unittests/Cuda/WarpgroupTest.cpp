@@ -68,7 +68,7 @@ TEST(WarpgroupTest, MultipliesRows) {
     beginProducts();
     for (int k = 0; k < 128; k += 16)
       multiplyRows(d, columnsOf(memory.a, k), columnsOf(memory.b, k), k > 0);
-    commitProducts();
+    commitProducts<1>();
     waitProducts<0>(d);
     for (int j = 0; j < 8; ++j)
       for (int k = 0; k < 4; ++k) {
@@ -102,7 +102,7 @@ TEST(WarpgroupTest, AddsProductsWithRows) {
       }
       addProduct(d, a, rowsOf(memory.b, i * 16));
     }
-    commitProducts();
+    commitProducts<1>();
     waitProducts<0>(d);
     for (int j = 0; j < 16; ++j)
       for (int k = 0; k < 4; ++k) {
@@ -123,10 +123,11 @@ TEST(WarpgroupTest, ProductsAreThereWhenTheyWereWaitedFor) {
   int early = 0, missing = 0;
   EXPECT_EQ(operands.run([&](auto &memory) {
     float first[8][4], second[8][4];
-    for (auto *d : {&first, &second}) {
-      multiplyRows(*d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
-      commitProducts();
-    }
+    beginProducts();
+    multiplyRows(first, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
+    commitProducts<1>();
+    multiplyRows(second, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
+    commitProducts<2>();
     early += !std::isnan(first[0][0]);
     waitProducts<1>(first);
     missing += std::isnan(first[7][3]);
@@ -145,21 +146,29 @@ TEST(WarpgroupTest, SeesWhatIsNotOrderedOrNotEqual) {
     float d[8][4];
     if (thread() == 0)
       sharedStore(memory.b.elements, uint16_t(0));
+    beginProducts();
     multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
   }),
               HasSubstr("a race on byte"));
   EXPECT_THAT(operands.run([](auto &memory) {
     float d[8][4];
+    beginProducts();
     multiplyRows(d, columnsOf(memory.a, lane() / 16 * 16),
                  columnsOf(memory.b, 0), false);
   }),
               HasSubstr("have other operands"));
   EXPECT_THAT(operands.run([](auto &memory) {
     float d[8][4];
+    beginProducts();
     if (warp() != 2)
       multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
   }),
               HasSubstr("warps 0 and 2 of a warpgroup"));
+  EXPECT_THAT(operands.run([](auto &memory) {
+    float d[8][4];
+    multiplyRows(d, columnsOf(memory.a, 0), columnsOf(memory.b, 0), false);
+  }),
+              HasSubstr("are not begun"));
 }
 
 /// A box that reaches over the tensor's end, to both blocks of a cluster.
