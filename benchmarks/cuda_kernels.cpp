@@ -276,14 +276,18 @@ void scanGradient(Bench &bench, const Model &model, int64_t l) {
       dC(type, {1, l, model.g, model.n}, 0, 0),
       dD(sums, {model.h, model.p}, 0, 0), dBias(sums, {model.h}, 0, 0),
       dInitial(sums, {1, model.h, model.p, model.n}, 0, 0);
-  bench.run(row, "ssd_grad", l,
-            3 * x.totalBytes() + 4 * B.totalBytes() + 2 * dt.totalBytes(),
-            {x.buffer(), dt.buffer(), aLog.buffer(), B.buffer(), C.buffer(),
-             dy.buffer(), D.buffer(), bias.buffer(), state.buffer(),
-             state.buffer()},
-            {dx.buffer(), ddt.buffer(), dALog.buffer(), dB.buffer(),
-             dC.buffer(), dD.buffer(), dBias.buffer(), dInitial.buffer()},
-            {model.chunk, bitsOf(INFINITY), bitsOf(0)});
+  for (bool byWarpgroups : {false, true}) {
+    cuda::multiplyByWarpgroups(byWarpgroups);
+    bench.run(byWarpgroups ? row + "-warpgroups" : row, "ssd_grad", l,
+              3 * x.totalBytes() + 4 * B.totalBytes() + 2 * dt.totalBytes(),
+              {x.buffer(), dt.buffer(), aLog.buffer(), B.buffer(), C.buffer(),
+               dy.buffer(), D.buffer(), bias.buffer(), state.buffer(),
+               state.buffer()},
+              {dx.buffer(), ddt.buffer(), dALog.buffer(), dB.buffer(),
+               dC.buffer(), dD.buffer(), dBias.buffer(), dInitial.buffer()},
+              {model.chunk, bitsOf(INFINITY), bitsOf(0)});
+  }
+  cuda::multiplyByWarpgroups(false);
 }
 
 struct Heads {

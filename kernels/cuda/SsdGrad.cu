@@ -180,7 +180,12 @@ private:
                   stream);
   }
   template <int N> const char *runTilesOf() {
-    SsdGradTiles<N> kernel = {};
+    return hasWarpgroups<SsdGradTiles<N, true>>()
+               ? runTilesAs<SsdGradTiles<N, true>>()
+               : runTilesAs<SsdGradTiles<N, false>>();
+  }
+  template <typename Kernel> const char *runTilesAs() {
+    Kernel kernel = {};
     kernel.work = work;
     kernel.before = rounded(/*isBehind=*/false);
     kernel.behind = rounded(/*isBehind=*/true);

@@ -113,10 +113,9 @@ template <int Threads, typename Tile>
 CP_DEVICE void dropRows(Tile &tile, const uint32_t (&rows)[2]) {
   if ((sharedLoad(&rows[0]) & sharedLoad(&rows[1])) == 0xffffffffu)
     return;
-  constexpr int words = Tile::columns / 2;
   CP_NO_UNROLL
-  for (int i = thread(); i < Tile::rows * words; i += Threads)
-    if (!SsdGradSteps::has(rows, i / words))
+  for (int i = thread(); i < Tile::rows * Tile::columns / 2; i += Threads)
+    if (!SsdGradSteps::has(rows, Tile::rowOfPair(i)))
       sharedStore(reinterpret_cast<uint32_t *>(tile.elements) + i, uint32_t(0));
 }
 

@@ -18,25 +18,30 @@
 #ifndef CP_KERNELS_CUDA_SSDGRADTILES_H
 #define CP_KERNELS_CUDA_SSDGRADTILES_H
 
+#include "SsdGradGroupProducts.h"
 #include "SsdGradTilesMemory.h"
 
 namespace cp::kernels::cuda {
 
-template <int N> CP_DEVICE void SsdGradTiles<N>::operator()() const {
-  SsdGradTilesThread<N>(*this).run();
+template <int N, bool ByGroup>
+CP_DEVICE void SsdGradTiles<N, ByGroup>::operator()() const {
+  // Blocks of a form that code does not have are not started.
+  if constexpr (!ByGroup || codeHasWarpgroups)
+    SsdGradTilesThread<SsdGradTiles>(*this).run();
 }
 
 /// Nobody reads blocks above the diagonal.
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::formPairs() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::formPairs() const {
   CP_NO_UNROLL
   for (int column = 0; column <= top(); column += band)
     formBlock(column);
 }
 
-template <int N>
-CP_DEVICE void SsdGradTilesThread<N>::formBlock(int column) const {
-  Fragments<Tile<tokens, N>> ofN;
-  Fragments<Tile<tokens, width>> of64;
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::formBlock(int column) const {
+  Fragments<TileOfN> ofN;
+  Fragments<TileOf64> of64;
   float products[2][4] = {}, others[2][4] = {};
   auto add = [&](auto &fragments, auto &left, auto &right, int at,
                  float (&sums)[2][4]) {
@@ -52,7 +57,16 @@ CP_DEVICE void SsdGradTilesThread<N>::formBlock(int column) const {
   CP_UNROLL_TWICE
   for (int k = 0; k < width; k += band)
     add(of64, mine.dy, mine.x, k, others);
-  Pairs<Tile<tokens, tokens>> pairs;
+  storePairs(column, products, others);
+}
+
+/// Of 16 columns, from C B^T and dy x^T.
+template <typename Kernel>
+CP_DEVICE void
+SsdGradTilesThread<Kernel>::storePairs(int column,
+                                       const float (&products)[2][4],
+                                       const float (&others)[2][4]) const {
+  Pairs<Weights> pairs;
   CP_UNROLL
   for (int j = 0; j < 4; ++j) {
     int t = rowOf(j / 2), s = column + columnOf(j % 2);
@@ -77,7 +91,8 @@ CP_DEVICE void SsdGradTilesThread<N>::formBlock(int column) const {
 }
 
 /// A thread a row of pairs.
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::addUpPairs() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::addUpPairs() const {
   int t = thread();
   if (t >= tokens)
     return;
@@ -91,14 +106,31 @@ template <int N> CP_DEVICE void SsdGradTilesThread<N>::addUpPairs() const {
 }
 
 /// sums += weights rows, or weights^T rows.
-template <int N>
-template <bool Transposed, int Columns>
+template <typename Kernel>
+template <bool Transposed, typename Rows>
 CP_DEVICE void
-SsdGradTilesThread<N>::addTokens(const Tile<tokens, tokens> &weights,
-                                 const Tile<tokens, Columns> &rows,
-                                 Spoilt spoilt, Sums<Columns> &sums) const {
-  Fragments<Tile<tokens, tokens>> ofWeights;
-  Fragments<Tile<tokens, Columns>> ofRows;
+SsdGradTilesThread<Kernel>::addTokens(const Weights &weights, const Rows &rows,
+                                      Spoilt spoilt,
+                                      Sums<Rows::columns> &sums) const {
+  // A product of all warps has rows as they are.
+  if constexpr (isOfWarpgroup)
+    if (!isCareful) {
+      addTokensAsGroup<Transposed>(weights, rows, sums);
+      return;
+    }
+  addTokensOneByOne<Transposed>(weights, rows, sums);
+  if (isCareful) {
+    keepBranch();
+    addSpoilt<Transposed>(weights, rows, spoilt, sums);
+  }
+}
+
+template <typename Kernel>
+template <bool Transposed, typename Rows>
+CP_DEVICE void SsdGradTilesThread<Kernel>::addTokensOneByOne(
+    const Weights &weights, const Rows &rows, Sums<Rows::columns> &sums) const {
+  Fragments<Weights> ofWeights;
+  Fragments<Rows> ofRows;
   CP_NO_UNROLL
   for (int row = Transposed ? top() : 0;
        row < (Transposed ? tokens : top() + 1); row += band) {
@@ -108,7 +140,7 @@ SsdGradTilesThread<N>::addTokens(const Tile<tokens, tokens> &weights,
     else
       ofWeights.loadA(a, weights, top(), row);
     CP_UNROLL
-    for (int j = 0; j < Columns / band; ++j) {
+    for (int j = 0; j < Rows::columns / band; ++j) {
       uint32_t b[4];
       ofRows.loadB(b, rows, row, j * band);
       if (isCareful) {
@@ -121,19 +153,15 @@ SsdGradTilesThread<N>::addTokens(const Tile<tokens, tokens> &weights,
       multiply(sums[2 * j + 1], a, b[2], b[3]);
     }
   }
-  if (isCareful) {
-    keepBranch();
-    addSpoilt<Transposed, Columns>(weights, rows, spoilt, sums);
-  }
 }
 
 /// What addTokens has left out.
-template <int N>
-template <bool Transposed, int Columns>
+template <typename Kernel>
+template <bool Transposed, typename Rows>
 CP_DEVICE void
-SsdGradTilesThread<N>::addSpoilt(const Tile<tokens, tokens> &weights,
-                                 const Tile<tokens, Columns> &rows,
-                                 Spoilt spoilt, Sums<Columns> &sums) const {
+SsdGradTilesThread<Kernel>::addSpoilt(const Weights &weights, const Rows &rows,
+                                      Spoilt spoilt,
+                                      Sums<Rows::columns> &sums) const {
   auto numberAt = [](const auto &tile, int row, int column) {
     BFloat16 number;
     number.bits = sharedLoad(tile.elements +
@@ -152,7 +180,7 @@ SsdGradTilesThread<N>::addSpoilt(const Tile<tokens, tokens> &weights,
         continue;
       float weight = numberAt(weights, t, s);
       CP_UNROLL
-      for (int j = 0; j < Columns / 8; ++j)
+      for (int j = 0; j < Rows::columns / 8; ++j)
         CP_UNROLL
       for (int k = 0; k < 2; ++k) {
         float number = numberAt(rows, row, columnOf(j) + k);
@@ -164,53 +192,66 @@ SsdGradTilesThread<N>::addSpoilt(const Tile<tokens, tokens> &weights,
 }
 
 /// sums += rows state.
-template <int N>
-template <int Columns>
-CP_DEVICE void
-SsdGradTilesThread<N>::addStates(const Tile<tokens, width> &rows,
-                                 const Tile<width, Columns> &state,
-                                 Sums<Columns> &sums) {
-  Fragments<Tile<tokens, width>> ofRows;
-  Fragments<Tile<width, Columns>> ofState;
-  CP_NO_UNROLL
-  for (int k = 0; k < width; k += band) {
-    uint32_t a[4];
-    ofRows.loadA(a, rows, top(), k);
-    CP_UNROLL
-    for (int j = 0; j < Columns / band; ++j) {
-      uint32_t b[4];
-      ofState.loadB(b, state, k, j * band);
-      multiply(sums[2 * j], a, b[0], b[1]);
-      multiply(sums[2 * j + 1], a, b[2], b[3]);
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::addStates(const TileOf64 &rows,
+                                                     Sums<N> &sums) const {
+  if constexpr (isOfWarpgroup) {
+    addStatesAsGroup(rows, sums);
+  } else {
+    Fragments<TileOf64> ofRows;
+    Fragments<StateTile> ofState;
+    CP_NO_UNROLL
+    for (int k = 0; k < width; k += band) {
+      uint32_t a[4];
+      ofRows.loadA(a, rows, top(), k);
+      CP_UNROLL
+      for (int j = 0; j < N / band; ++j) {
+        uint32_t b[4];
+        ofState.loadB(b, mine.state, k, j * band);
+        multiply(sums[2 * j], a, b[0], b[1]);
+        multiply(sums[2 * j + 1], a, b[2], b[3]);
+      }
+    }
+  }
+}
+
+/// later = B state^T.
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::formLater(Sums<width> &later) const {
+  if constexpr (isOfWarpgroup) {
+    formLaterAsGroup(later);
+  } else {
+    Fragments<TileOfN> ofN;
+    Fragments<StateTile> ofState;
+    CP_UNROLL_TWICE
+    for (int k = 0; k < N; k += band) {
+      uint32_t a[4];
+      ofN.loadA(a, mine.B, top(), k);
+      CP_UNROLL
+      for (int j = 0; j < width / band; ++j) {
+        uint32_t b[4];
+        ofState.loadBTransposed(b, mine.state, j * band, k);
+        multiply(later[2 * j], a, b[0], b[1]);
+        multiply(later[2 * j + 1], a, b[2], b[3]);
+      }
     }
   }
 }
 
 /// dx, and what it says of the steps.
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::passInputs() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passInputs() const {
   Sums<width> within = {}, later = {};
-  Fragments<Tile<tokens, N>> ofN;
-  CP_UNROLL_TWICE
-  for (int k = 0; k < N; k += band) {
-    uint32_t a[4];
-    ofN.loadA(a, mine.B, top(), k);
-    CP_UNROLL
-    for (int j = 0; j < width / band; ++j) {
-      uint32_t b[4];
-      ofN.loadBTransposed(b, mine.state, j * band, k);
-      multiply(later[2 * j], a, b[0], b[1]);
-      multiply(later[2 * j + 1], a, b[2], b[3]);
-    }
-  }
-  addTokens<true, width>(mine.weightedK, mine.dy, OfDy, within);
+  formLater(later);
+  addTokens<true>(mine.weightedK, mine.dy, OfDy, within);
   storeInputs(within, later);
 }
 
-template <int N>
+template <typename Kernel>
 CP_DEVICE void
-SsdGradTilesThread<N>::storeInputs(const Sums<width> &within,
-                                   const Sums<width> &later) const {
-  Pairs<Tile<tokens, width>> pairs;
+SsdGradTilesThread<Kernel>::storeInputs(const Sums<width> &within,
+                                        const Sums<width> &later) const {
+  Pairs<TileOf64> pairs;
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int row = rowOf(i);
@@ -249,9 +290,10 @@ SsdGradTilesThread<N>::storeInputs(const Sums<width> &within,
   }
 }
 
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::passB() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passB() const {
   Sums<N> sums = {};
-  addStates<N>(mine.x, mine.state, sums);
+  addStates(mine.x, sums);
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int row = rowOf(i);
@@ -264,14 +306,15 @@ template <int N> CP_DEVICE void SsdGradTilesThread<N>::passB() const {
     for (int k = 2 * i; k < 2 * i + 2; ++k)
       sums[j][k] = isAtEnd ? factor * sums[j][k] : 0;
   }
-  addTokens<true, N>(mine.weightedP, mine.C, OfC, sums);
+  addTokens<true>(mine.weightedP, mine.C, OfC, sums);
   store(work.dB, sums);
 }
 
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::passC() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passC() const {
   Sums<N> sums = {};
-  addStates<N>(mine.dy, mine.state, sums);
-  Pairs<Tile<tokens, N>> pairs;
+  addStates(mine.dy, sums);
+  Pairs<TileOfN> pairs;
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int row = rowOf(i);
@@ -291,13 +334,13 @@ template <int N> CP_DEVICE void SsdGradTilesThread<N>::passC() const {
     if (lane() % 4 == 0)
       sharedStore(&mine.fromFront[row], read);
   }
-  addTokens<false, N>(mine.weightedP, mine.B, OfB, sums);
+  addTokens<false>(mine.weightedP, mine.B, OfB, sums);
   store(work.dC, sums);
 }
 
-template <int N>
-CP_DEVICE void SsdGradTilesThread<N>::store(float *to,
-                                            const Sums<N> &sums) const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to,
+                                                 const Sums<N> &sums) const {
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int64_t t = first() + rowOf(i);
@@ -315,7 +358,8 @@ CP_DEVICE void SsdGradTilesThread<N>::store(float *to,
 
 /// What of the state in front, which is there, is left behind the tile, times
 /// its cotangent.
-template <int N> CP_DEVICE float SsdGradTilesThread<N>::throughState() const {
+template <typename Kernel>
+CP_DEVICE float SsdGradTilesThread<Kernel>::throughState() const {
   float decay = sharedLoad(&mine.steps.decay), sum = 0;
   if (isStartDecay(decay))
     return 0;
@@ -326,15 +370,15 @@ template <int N> CP_DEVICE float SsdGradTilesThread<N>::throughState() const {
       continue;
     BFloat16 state;
     state.bits =
-        sharedLoad(mine.state.elements + Tile<width, N>::offset(row, column));
+        sharedLoad(mine.state.elements + StateTile::offset(row, column));
     sum += widened(state) * widened(behind[row * work.n + column]);
   }
   return decay * mine.sum.of(sum);
 }
 
 /// A thread a token.
-template <int N>
-CP_DEVICE void SsdGradTilesThread<N>::passSteps(double through) const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
   int row = thread();
   if (row >= tokens)
     return;
@@ -368,14 +412,14 @@ CP_DEVICE void SsdGradTilesThread<N>::passSteps(double through) const {
 }
 
 /// By the threads that have no token: a channel each.
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::passD() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passD() const {
   int channel = thread() - tokens;
   if (channel < 0 || channel >= work.p)
     return;
-  auto numberAt = [&](const Tile<tokens, width> &tile, int row) {
+  auto numberAt = [&](const TileOf64 &tile, int row) {
     BFloat16 number;
-    number.bits =
-        sharedLoad(tile.elements + Tile<tokens, width>::offset(row, channel));
+    number.bits = sharedLoad(tile.elements + TileOf64::offset(row, channel));
     return widened(number);
   };
   float sum = 0;
@@ -384,7 +428,8 @@ template <int N> CP_DEVICE void SsdGradTilesThread<N>::passD() const {
   work.dD[tile() * work.p + channel] = sum;
 }
 
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::storeTotals() const {
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::storeTotals() const {
   work.dALog[tile()] =
       sharedLoad(&mine.totals[0][0]) + sharedLoad(&mine.totals[1][0]);
   work.dBias[tile()] =

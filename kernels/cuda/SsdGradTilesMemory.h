@@ -12,26 +12,26 @@
 
 namespace cp::kernels::cuda {
 
-template <int N>
+template <typename Kernel>
 template <typename Tile>
-CP_DEVICE void
-SsdGradTilesThread<N>::bringRows(Tile &to, const View<const BFloat16, 4> &from,
-                                 int64_t of, int64_t columns,
-                                 bool isFast) const {
+CP_DEVICE void SsdGradTilesThread<Kernel>::bringRows(
+    Tile &to, const View<const BFloat16, 4> &from, int64_t of, int64_t columns,
+    bool isFast) const {
   fillTile<Kernel::threads>(to, thread(), at(from, b(), first(), of),
                             {int(least(work.l - first(), tokens)), int(columns),
                              from.strides[1], from.strides[3], isFast});
 }
 
-template <int N>
-CP_DEVICE void SsdGradTilesThread<N>::bringState(const BFloat16 *states) const {
+template <typename Kernel>
+CP_DEVICE void
+SsdGradTilesThread<Kernel>::bringState(const BFloat16 *states) const {
   fillTile<Kernel::threads>(
       mine.state, thread(), states + tile() * work.p * work.n,
       {int(work.p), int(work.n), work.n, 1, kernel.isFastState});
   commitCopies();
 }
 
-template <int N> CP_DEVICE void SsdGradTilesThread<N>::bring() {
+template <typename Kernel> CP_DEVICE void SsdGradTilesThread<Kernel>::bring() {
   bringRows(mine.x, work.x, head(), work.p, kernel.isFastX);
   bringRows(mine.dy, work.dy, head(), work.p, kernel.isFastDy);
   bringRows(mine.B, work.B, group(), work.n, kernel.isFastB);
@@ -45,6 +45,8 @@ template <int N> CP_DEVICE void SsdGradTilesThread<N>::bring() {
   dropRows<Kernel::threads>(mine.dy, mine.steps.there);
   dropRows<Kernel::threads>(mine.B, mine.steps.there);
   dropRows<Kernel::threads>(mine.C, mine.steps.there);
+  if constexpr (isOfWarpgroup)
+    publish();
   barrier();
 }
 
@@ -59,9 +61,9 @@ CP_DEVICE uint32_t finiteOf(uint32_t pair) {
   return (pair & 0x7f800000u) == 0x7f800000u ? pair & 0xffffu : pair;
 }
 
-template <int N>
+template <typename Kernel>
 template <typename Tile>
-CP_DEVICE bool SsdGradTilesThread<N>::hasSpoilt(const Tile &tile) {
+CP_DEVICE bool SsdGradTilesThread<Kernel>::hasSpoilt(const Tile &tile) {
   bool isSpoilt = false;
   for (int i = thread(); i < Tile::rows * Tile::columns / 8;
        i += Kernel::threads) {
@@ -71,10 +73,10 @@ CP_DEVICE bool SsdGradTilesThread<N>::hasSpoilt(const Tile &tile) {
   }
   return isSpoilt;
 }
-template <int N>
+template <typename Kernel>
 template <typename Tile>
-CP_DEVICE uint16_t SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile,
-                                                      int row) {
+CP_DEVICE uint16_t SsdGradTilesThread<Kernel>::isSpoiltRow(const Tile &tile,
+                                                           int row) {
   for (int i = 0; i < Tile::columns; i += 2)
     if (isSpoiltPair(sharedLoad(reinterpret_cast<const uint32_t *>(
             tile.elements + Tile::offset(row, i)))))
@@ -83,7 +85,8 @@ CP_DEVICE uint16_t SsdGradTilesThread<N>::isSpoiltRow(const Tile &tile,
 }
 
 /// Whether something is not finite, and then where.
-template <int N> CP_DEVICE bool SsdGradTilesThread<N>::findSpoilt() const {
+template <typename Kernel>
+CP_DEVICE bool SsdGradTilesThread<Kernel>::findSpoilt() const {
   bool isSpoilt = hasSpoilt(mine.dy) | hasSpoilt(mine.B) | hasSpoilt(mine.C);
   if (!mine.isSpoilt.of(isSpoilt))
     return false;

@@ -11,19 +11,27 @@
 #include "SsdGrad.h"
 #include "SsdGradStates.h"
 #include "Sums.h"
+#include "Warpgroup.h"
+
+#include <type_traits>
 
 namespace cp::kernels::cuda {
 
-/// Of up to 64 channels and N columns.
-template <int N> struct SsdGradTiles {
+/// Of up to 64 channels and N columns. A block's four warps have 16 rows each,
+/// which they multiply one by one, or, `ByGroup`, at once; see Warpgroup.h.
+template <int N, bool ByGroup> struct SsdGradTiles {
   static constexpr int threads = 128, blocks = 2;
-  static constexpr int tokens = tileTokens, width = 64;
+  static constexpr int tokens = tileTokens, width = 64, states = N;
+  static constexpr bool isOfWarpgroup = ByGroup;
+  template <int Rows, int Columns>
+  using TileOf = std::conditional_t<ByGroup, PanelTile<Rows, Columns>,
+                                    Tile<Rows, Columns>>;
   struct Shared {
     SsdGradSteps steps;
-    Tile<tokens, width> x, dy;
-    Tile<tokens, N> B, C;
+    TileOf<tokens, width> x, dy;
+    TileOf<tokens, N> B, C;
     /// [p][n]: G, and then S.
-    Tile<width, N> state;
+    TileOf<width, N> state;
     /// [t][s]: W K, and W P delta.
     Tile<tokens, tokens> weightedK, weightedP;
     /// [t][s]: V, of which V's rows become sums up to s.
@@ -38,7 +46,8 @@ template <int N> struct SsdGradTiles {
     BlockVote<threads> isSpoilt;
     uint16_t spoilt[3][tokens];
   };
-  static_assert(sizeof(Shared) <= leastSharedMemory, "every card has it");
+  static_assert(ByGroup || sizeof(Shared) <= leastSharedMemory,
+                "every card has it");
 
   SsdGradWork<BFloat16> work;
   /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
@@ -49,9 +58,15 @@ template <int N> struct SsdGradTiles {
 };
 
 /// One thread of a block.
-template <int N> class SsdGradTilesThread {
+template <typename Kernel> class SsdGradTilesThread {
 public:
-  using Kernel = SsdGradTiles<N>;
+  static constexpr int N = Kernel::states;
+  static constexpr bool isOfWarpgroup = Kernel::isOfWarpgroup;
+  using TileOfN = typename Kernel::template TileOf<Kernel::tokens, N>;
+  using TileOf64 =
+      typename Kernel::template TileOf<Kernel::tokens, Kernel::width>;
+  using StateTile = typename Kernel::template TileOf<Kernel::width, N>;
+  using Weights = Tile<Kernel::tokens, Kernel::tokens>;
   static constexpr int tokens = Kernel::tokens, width = Kernel::width;
   static constexpr int band = 16;
 
@@ -62,7 +77,10 @@ public:
   CP_DEVICE void run() {
     bring();
     isCareful = findSpoilt();
-    formPairs();
+    if constexpr (isOfWarpgroup)
+      formPairsAsGroup();
+    else
+      formPairs();
     barrier();
     addUpPairs();
     passInputs();
@@ -70,6 +88,8 @@ public:
     barrier();
     bringState(kernel.before);
     waitCopies<0>();
+    if constexpr (isOfWarpgroup)
+      publish();
     barrier();
     float through = throughState();
     passC();
@@ -111,18 +131,26 @@ private:
   CP_DEVICE void formPairs() const;
   CP_DEVICE void formBlock(int column) const;
   CP_DEVICE void addUpPairs() const;
-  template <bool Transposed, int Columns>
-  CP_DEVICE void addTokens(const Tile<tokens, tokens> &weights,
-                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
-                           Sums<Columns> &sums) const;
-  template <bool Transposed, int Columns>
-  CP_DEVICE void addSpoilt(const Tile<tokens, tokens> &weights,
-                           const Tile<tokens, Columns> &rows, Spoilt spoilt,
-                           Sums<Columns> &sums) const;
-  template <int Columns>
-  CP_DEVICE static void addStates(const Tile<tokens, width> &rows,
-                                  const Tile<width, Columns> &state,
-                                  Sums<Columns> &sums);
+  CP_DEVICE void storePairs(int column, const float (&products)[2][4],
+                            const float (&others)[2][4]) const;
+  template <bool Transposed, typename Rows>
+  CP_DEVICE void addTokens(const Weights &weights, const Rows &rows,
+                           Spoilt spoilt, Sums<Rows::columns> &sums) const;
+  template <bool Transposed, typename Rows>
+  CP_DEVICE void addTokensOneByOne(const Weights &weights, const Rows &rows,
+                                   Sums<Rows::columns> &sums) const;
+  template <bool Transposed, typename Rows>
+  CP_DEVICE void addSpoilt(const Weights &weights, const Rows &rows,
+                           Spoilt spoilt, Sums<Rows::columns> &sums) const;
+  CP_DEVICE void addStates(const TileOf64 &rows, Sums<N> &sums) const;
+  CP_DEVICE void formLater(Sums<width> &later) const;
+  // The same by a warpgroup.
+  CP_DEVICE void formPairsAsGroup() const;
+  template <bool Transposed, typename Rows>
+  CP_DEVICE void addTokensAsGroup(const Weights &weights, const Rows &rows,
+                                  Sums<Rows::columns> &sums) const;
+  CP_DEVICE void addStatesAsGroup(const TileOf64 &rows, Sums<N> &sums) const;
+  CP_DEVICE void formLaterAsGroup(Sums<width> &later) const;
   CP_DEVICE void passInputs() const;
   CP_DEVICE void storeInputs(const Sums<width> &within,
                              const Sums<width> &later) const;

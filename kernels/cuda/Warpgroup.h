@@ -39,6 +39,7 @@ template <int Rows, int Columns> struct alignas(1024) PanelTile {
   CP_DEVICE static int offset(int row, int column) {
     return column / 64 * panel + Tile<Rows, 64>::offset(row, column % 64);
   }
+  CP_DEVICE static int rowOfPair(int pair) { return pair / 32 % Rows; }
   CP_DEVICE static int moved(int offset, int columns) {
     return (offset ^ columns % 64) + columns / 64 * panel;
   }

@@ -46,6 +46,10 @@ llvm::Error checkOptimizer(const OptimizerFlags &flags) {
   if (flags.memory.limit < 0)
     return llvm::createStringError("--memory must be at least 0, but is " +
                                    std::to_string(flags.memory.limit));
+  if (flags.memory.exchanges && !flags.memory.limit)
+    return llvm::createStringError(
+        "--recompute-exchanges is about what --memory makes again; give "
+        "--memory=BYTES too");
   double decay = flags.update.weightDecay;
   if (!std::isfinite(decay) || decay < 0)
     return llvm::createStringError(
