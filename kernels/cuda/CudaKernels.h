@@ -89,8 +89,8 @@ void limitClusters(int blocks);
 int clusterLimit();
 
 /// Whether kernels that this thread starts from now on multiply by warpgroups,
-/// where there is such a form and the card is of sm_90a. At first they do not:
-/// no card has run that form yet.
+/// where there is such a form and the card is of sm_90a. At first they do where
+/// CP_CUDA_WARPGROUPS is 1 in the environment: no card has run that form yet.
 void multiplyByWarpgroups(bool doIt);
 bool multipliesByWarpgroups();
 

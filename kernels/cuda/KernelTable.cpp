@@ -8,6 +8,7 @@
 #include "BFloat16.h"
 #include "CudaKernels.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace cp::kernels::cuda {
@@ -38,7 +39,11 @@ void limitClusters(int blocks) {
 }
 int clusterLimit() { return limitOfClusters; }
 
-static thread_local bool takesWarpgroups = false;
+static bool isAskedForWarpgroups() {
+  const char *value = std::getenv("CP_CUDA_WARPGROUPS");
+  return value && std::strcmp(value, "1") == 0;
+}
+static thread_local bool takesWarpgroups = isAskedForWarpgroups();
 
 void multiplyByWarpgroups(bool doIt) { takesWarpgroups = doIt; }
 bool multipliesByWarpgroups() { return takesWarpgroups; }
