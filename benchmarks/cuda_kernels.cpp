@@ -203,6 +203,14 @@ void norm(Bench &bench, int64_t l, int64_t c, int64_t groups) {
             {bitsOf(1e-5), 1, groups});
 }
 
+/// Else a row by warpgroups would be one by warps.
+bool hasWarpgroups() {
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+  return major == 9 && minor == 0;
+}
+
 struct Model {
   const char *name;
   int64_t h, p, g, n, chunk;
@@ -224,10 +232,12 @@ void scan(Bench &bench, const Model &model, int64_t l) {
       bias(type, {model.h}, -1, 1), y(type, {1, l, model.h, model.p}, 0, 0),
       state(type, {1, model.h, model.p, model.n}, 0, 0);
   double least = 2 * x.totalBytes() + 2 * B.totalBytes() + dt.totalBytes();
-  // In each form: as cards without clusters run it, and by warpgroups.
+  // As cards without clusters run it, and by warpgroups, where there are such.
   for (auto [name, cluster, byWarpgroups] :
        {std::tuple("", 8, false), std::tuple("-alone", 1, false),
         std::tuple("-warpgroups", 8, true)}) {
+    if (byWarpgroups && !hasWarpgroups())
+      continue;
     cuda::limitClusters(cluster);
     cuda::multiplyByWarpgroups(byWarpgroups);
     bench.run(row + name, "ssd", l, least,
@@ -277,6 +287,8 @@ void scanGradient(Bench &bench, const Model &model, int64_t l) {
       dD(sums, {model.h, model.p}, 0, 0), dBias(sums, {model.h}, 0, 0),
       dInitial(sums, {1, model.h, model.p, model.n}, 0, 0);
   for (bool byWarpgroups : {false, true}) {
+    if (byWarpgroups && !hasWarpgroups())
+      continue;
     cuda::multiplyByWarpgroups(byWarpgroups);
     bench.run(byWarpgroups ? row + "-warpgroups" : row, "ssd_grad", l,
               3 * x.totalBytes() + 4 * B.totalBytes() + 2 * dt.totalBytes(),
@@ -305,6 +317,7 @@ void attention(Bench &bench, const Heads &of, int64_t l, bool byWarpgroups) {
   const std::string row = "attention-" + name, back = "attention_grad-" + name;
   if (!bench.wants(row) && !bench.wants(back))
     return;
+  cuda::multiplyByWarpgroups(byWarpgroups);
   const DType type = DType::BF16, sums = DType::F32;
   DeviceTensor q(type, {1, l, of.q, of.d}, -1, 1),
       k(type, {1, l, of.kv, of.d}, -1, 1), v(type, {1, l, of.kv, of.d}, -1, 1),
@@ -329,6 +342,7 @@ void attention(Bench &bench, const Heads &of, int64_t l, bool byWarpgroups) {
       {some.buffer(), k.buffer(), v.buffer()},
       {result.buffer(), itsLse.buffer()},
       {1, scale, 0, 6, 3 * part, part, 1, 12 * part, part, 1, 3, 0, l, 1});
+  cuda::multiplyByWarpgroups(false);
 }
 
 } // namespace
@@ -369,10 +383,8 @@ int main(int argc, char **argv) {
       scanGradient(bench, model, l);
   for (const Heads &of : heads)
     for (int64_t l : {16384, 4096})
-      for (bool byWarpgroups : {false, true}) {
-        cuda::multiplyByWarpgroups(byWarpgroups);
-        attention(bench, of, l, byWarpgroups);
-      }
-  cuda::multiplyByWarpgroups(false);
+      for (bool byWarpgroups : {false, true})
+        if (!byWarpgroups || hasWarpgroups())
+          attention(bench, of, l, byWarpgroups);
   return 0;
 }

@@ -33,6 +33,8 @@ CP_DEVICE void AttentionGradTiles<D, OfKeys, ByGroup>::operator()() const {
   // Blocks of a form that code does not have are not started.
   if constexpr (!ByGroup || codeHasWarpgroups)
     AttentionGradTilesThread<AttentionGradTiles>(*this).run();
+  else
+    giveUp();
 }
 
 /// The next one from `from` on; endOfHeads() where there is none.

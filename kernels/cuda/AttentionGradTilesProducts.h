@@ -1,5 +1,4 @@
-//===- AttentionGradTilesProducts.h - Products of attention's adjoint *- C++
-//-*-===//
+//===- AttentionGradTilesProducts.h - Its products --------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -118,12 +117,19 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::addAsGroup(const Stage &stage,
     packFactors(s, k, weights[k]);
     packFactors(d, k, factors[k]);
   }
-  beginProducts(weights, factors, ofFirst, ofSecond);
-  if constexpr (OfKeys)
+  // Of queries the registers of dv are nobody's.
+  if constexpr (OfKeys) {
+    beginProducts(weights, factors, ofFirst, ofSecond);
     startSums(weights, stage.second, ofSecond);
+  } else {
+    beginProducts(factors, ofFirst);
+  }
   startSums(factors, stage.first, ofFirst);
   commitProducts<1>();
-  waitProducts<0>(ofFirst, ofSecond);
+  if constexpr (OfKeys)
+    waitProducts<0>(ofFirst, ofSecond);
+  else
+    waitProducts<0>(ofFirst);
 }
 
 template <typename Kernel>

@@ -1,5 +1,4 @@
-//===- AttentionGradTilesThread.h - A thread of attention's adjoint *- C++
-//-*-===//
+//===- AttentionGradTilesThread.h - A thread of the adjoint -----*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -56,7 +55,8 @@ struct AttentionGradTiles : AttentionGradTilesCall {
     /// Whether a sum is not finite.
     BlockVote<threads> isWrong;
   };
-  static_assert(ByGroup || sizeof(Shared) <= leastSharedMemory,
+  static_assert(ByGroup ? fitsSm90<Shared>(blocks)
+                        : sizeof(Shared) <= leastSharedMemory,
                 "every card has it");
 
   CP_DEVICE void operator()() const;

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Dao, "FlashAttention-2" (2023), in bf16 with scores and sums in f32 and
-// weights rounded to bf16. A block has 128 queries of a head, 32 for each warp,
-// and goes through tiles of 64 keys: those of which a query may see one, by the
-// least and the greatest position of each, so that any order of the sequence,
-// windows and documents leave out what nobody sees. A tile that each of a
-// warp's queries sees wholly is not masked.
+// weights rounded to bf16. A block has 128 queries of a head, 32 for each warp
+// or 64 for each warpgroup, and goes through tiles of 64 keys: those of which a
+// query may see one, by the least and the greatest position of each, so that
+// any order of the sequence, windows and documents leave out what nobody sees.
+// A tile that each of a warp's queries sees wholly is not masked.
 //
 // In a product a weight of 0 meets values that are not seen. Where an output is
 // not finite, the block goes through its keys again, with zeros for what is not
@@ -31,6 +31,8 @@ CP_DEVICE void AttentionTiles<D, ByGroups>::operator()() const {
   // Blocks of a form that code does not have are not started.
   if constexpr (!ByGroups || codeHasWarpgroups)
     AttentionTilesThread<AttentionTiles>(*this).run();
+  else
+    giveUp();
 }
 
 template <typename Kernel>
@@ -59,7 +61,7 @@ CP_DEVICE void AttentionTilesThread<Kernel>::prepareQueries() {
        args.q.strides[1], args.q.strides[3], kernel.fastQ});
   barrier();
   ofBlock = someOfWarps(0, Kernel::warps);
-  if constexpr (isOfWarpgroups)
+  if constexpr (isOfWarpgroup)
     some = someOfWarps(warp() / 4 * 4, 4);
 }
 
@@ -133,14 +135,14 @@ CP_DEVICE void AttentionTilesThread<Kernel>::pass(bool isCareful) {
     Stage &stage = memory.stages[slot];
     int next = seek(tile + 1);
     waitCopies<0>();
-    if constexpr (isOfWarpgroups)
+    if constexpr (isOfWarpgroup)
       publish();
     // The tile is there, and the other stage is nobody's any more.
     barrier();
     fill(memory.stages[slot ^ 1], next);
     if (isCareful) {
       clean(stage);
-      if constexpr (isOfWarpgroups)
+      if constexpr (isOfWarpgroup)
         publish();
       barrier();
     }
@@ -177,7 +179,7 @@ CP_DEVICE void AttentionTilesThread<Kernel>::attend(const Stage &stage,
       mask(stage, from, isCareful, s);
     }
     formWeights(s);
-    if constexpr (isOfWarpgroups)
+    if constexpr (isOfWarpgroup)
       addValuesAsGroup(stage, s);
     else
       addValues(stage, from, s);

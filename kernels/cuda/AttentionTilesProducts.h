@@ -41,7 +41,7 @@ template <typename Kernel>
 CP_DEVICE void AttentionTilesThread<Kernel>::formScores(const Stage &stage,
                                                         int from,
                                                         Scores &s) const {
-  if constexpr (isOfWarpgroups)
+  if constexpr (isOfWarpgroup)
     multiplyKeysAsGroup(stage, s);
   else
     multiplyKeys(stage, from, s);
@@ -95,7 +95,7 @@ template <typename Kernel>
 CP_DEVICE void
 AttentionTilesThread<Kernel>::multiplyKeysAsGroup(const Stage &stage,
                                                   Scores &s) const {
-  beginProducts();
+  beginProducts(s[0]);
   CP_UNROLL
   for (int k = 0; k < D; k += band)
     multiplyRows(s[0], columnsOf(memory.q, k, warp() / 4 * 64),

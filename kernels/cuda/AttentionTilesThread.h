@@ -24,7 +24,7 @@ template <int D, bool ByGroups> struct AttentionTiles {
   static constexpr int blocks = ByGroups && D == 128 ? 1 : 2;
   static constexpr int warps = threads / warpSize;
   static constexpr int queries = 128, channels = D;
-  static constexpr bool isOfWarpgroups = ByGroups;
+  static constexpr bool isOfWarpgroup = ByGroups;
 
   template <int Rows>
   using TileOf =
@@ -45,7 +45,8 @@ template <int D, bool ByGroups> struct AttentionTiles {
     /// Whether an output is not finite.
     BlockVote<threads> isWrong;
   };
-  static_assert(ByGroups || sizeof(Shared) <= leastSharedMemory,
+  static_assert(ByGroups ? fitsSm90<Shared>(blocks)
+                         : sizeof(Shared) <= leastSharedMemory,
                 "every card has it");
 
   AttentionWork<BFloat16> work;
@@ -62,11 +63,11 @@ template <typename Kernel> class AttentionTilesThread {
 public:
   using Stage = typename Kernel::Stage;
   static constexpr int D = Kernel::channels;
-  static constexpr bool isOfWarpgroups = Kernel::isOfWarpgroups;
+  static constexpr bool isOfWarpgroup = Kernel::isOfWarpgroup;
   /// Rows of 16 queries that a warp has, keys whose scores it keeps at once,
   /// and the rows and columns of a fragment.
-  static constexpr int height = isOfWarpgroups ? 1 : 2;
-  static constexpr int step = D == 64 || isOfWarpgroups ? 64 : 32, band = 16;
+  static constexpr int height = isOfWarpgroup ? 1 : 2;
+  static constexpr int step = D == 64 || isOfWarpgroup ? 64 : 32, band = 16;
 
   CP_DEVICE explicit AttentionTilesThread(const Kernel &kernel)
       : kernel(kernel), work(kernel.work), args(kernel.work.args),

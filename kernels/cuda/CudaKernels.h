@@ -83,8 +83,9 @@ void multiplyWith(MultiplyFn multiply, void *state);
 bool multiplies(const char *op);
 
 /// How many blocks kernels that this thread starts from now on may make a
-/// cluster of, a power of two: at first 8, and 1 for comparisons with cards
-/// that have none. Results have the same bits.
+/// cluster of: the power of two that is next below, from 1, as on cards that
+/// have none, to 8. At first what CP_CUDA_CLUSTERS in the environment says, or
+/// 8. Where a scan is cut into as many segments, it has the same bits.
 void limitClusters(int blocks);
 int clusterLimit();
 
@@ -93,6 +94,13 @@ int clusterLimit();
 /// CP_CUDA_WARPGROUPS is 1 in the environment: no card has run that form yet.
 void multiplyByWarpgroups(bool doIt);
 bool multipliesByWarpgroups();
+
+/// How many kernels the thread has started in these forms: what was asked for
+/// is not what a card may have.
+struct StartedForms {
+  int64_t clusters = 0, warpgroups = 0;
+};
+StartedForms &startedForms();
 
 /// Where kernels that this thread starts from now on note what is wrong in
 /// their data: the first to find something writes three words, in memory of the

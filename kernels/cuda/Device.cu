@@ -70,16 +70,12 @@ static decltype(&cuTensorMapEncodeTiled) tensorMapEncoder() {
 bool describeTensor(TensorMap &map, const void *data, const int64_t (&sizes)[4],
                     const int64_t (&strides)[3], int rows) {
   static const auto encode = tensorMapEncoder();
-  if (!encode)
+  if (!encode || !isDescribable(data, sizes, strides))
     return false;
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
   cuuint64_t dimensions[4], bytes[3];
   for (int i = 0; i < 4; ++i)
     dimensions[i] = cuuint64_t(sizes[i]);
-  // What such strides mean nobody says.
-  for (int i = 0; i < 3; ++i)
-    if (sizes[i + 1] > 1 && strides[i] <= 0)
-      return false;
   // Of a dimension of one nobody goes from one to the next.
   for (int i = 0; i < 3; ++i)
     bytes[i] = cuuint64_t(sizes[i + 1] == 1 ? 2 * sizes[0] : strides[i]);

@@ -109,6 +109,8 @@ CP_DEVICE int firstBit(uint32_t bits) {
 CP_DEVICE int lastBit(uint32_t bits) { return 31 - __clz(int(bits)); }
 /// A thread makes again what came out not finite: tests count it.
 CP_DEVICE void noteRepair() {}
+/// Ends the kernel with an error.
+CP_DEVICE void giveUp() { __trap(); }
 /// 16 bytes that nobody reads a second time.
 CP_DEVICE uint4 loadOnce(const uint4 *from) { return __ldcs(from); }
 CP_DEVICE void storeOnce(uint4 *to, uint4 value) { __stcs(to, value); }
@@ -167,6 +169,7 @@ inline uint32_t packed(float low, float high) {
   return BFloat16(low).bits | uint32_t(BFloat16(high).bits) << 16;
 }
 inline void noteRepair() { exec::noteRepair(); }
+inline void giveUp() { __builtin_trap(); }
 inline int firstBit(uint32_t bits) { return bits ? __builtin_ctz(bits) : 32; }
 inline int lastBit(uint32_t bits) {
   return bits ? 31 - __builtin_clz(bits) : -1;

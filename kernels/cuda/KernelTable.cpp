@@ -30,13 +30,19 @@ KernelFn findKernel(const char *op, DType dtype) {
   return nullptr;
 }
 
-static thread_local int limitOfClusters = 8;
-
-void limitClusters(int blocks) {
-  limitOfClusters = 1;
-  while (limitOfClusters < 8 && 2 * limitOfClusters <= blocks)
-    limitOfClusters *= 2;
+static int clusterOf(int blocks) {
+  int cluster = 1;
+  while (cluster < 8 && 2 * cluster <= blocks)
+    cluster *= 2;
+  return cluster;
 }
+static int askedCluster() {
+  const char *value = std::getenv("CP_CUDA_CLUSTERS");
+  return value ? clusterOf(std::atoi(value)) : 8;
+}
+static thread_local int limitOfClusters = askedCluster();
+
+void limitClusters(int blocks) { limitOfClusters = clusterOf(blocks); }
 int clusterLimit() { return limitOfClusters; }
 
 static bool isAskedForWarpgroups() {
@@ -47,5 +53,10 @@ static thread_local bool takesWarpgroups = isAskedForWarpgroups();
 
 void multiplyByWarpgroups(bool doIt) { takesWarpgroups = doIt; }
 bool multipliesByWarpgroups() { return takesWarpgroups; }
+
+StartedForms &startedForms() {
+  static thread_local StartedForms forms;
+  return forms;
+}
 
 } // namespace cp::kernels::cuda

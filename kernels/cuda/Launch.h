@@ -12,6 +12,8 @@
 #include "CudaKernels.h"
 #include "Device.h"
 
+#include <type_traits>
+
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #endif
@@ -98,6 +100,16 @@ struct TensorMap;
 bool describeTensor(TensorMap &map, const void *data, const int64_t (&sizes)[4],
                     const int64_t (&strides)[3], int rows);
 
+/// Of what a driver takes; what strides of 0 mean nobody says.
+inline bool isDescribable(const void *data, const int64_t (&sizes)[4],
+                          const int64_t (&strides)[3]) {
+  bool fits = reinterpret_cast<uintptr_t>(data) % 16 == 0 && sizes[0] > 0;
+  for (int i = 0; i < 3; ++i)
+    fits = fits && sizes[i + 1] > 0 &&
+           (sizes[i + 1] == 1 || (strides[i] > 0 && strides[i] % 16 == 0));
+  return fits;
+}
+
 /// The call, whose buffers are not read to check it where they are on a card.
 inline Call onDevice(Call call) {
 #ifdef __CUDACC__
@@ -149,43 +161,47 @@ cudaLaunchConfig_t configOf(const Grid &grid, void *stream,
   return config;
 }
 
-/// How many clusters of so many blocks of a kernel the card runs at once: 0 on
-/// cards that have none, where what they run of it is code for such cards, and
-/// beyond `limitClusters`. The driver is asked once by each thread.
+/// How many clusters of so many blocks of a kernel, 2, 4 or 8, the card runs at
+/// once: 0 on cards that have none, where what they run of it is code for such
+/// cards, beyond `limitClusters`, and where the driver does not say. It is
+/// asked once by each thread.
 template <typename Kernel> int activeClusters(int blocks) {
   struct Known {
-    int device, blocks, count;
+    int device, count;
   };
-  static thread_local Known known[4] = {{-1}, {-1}, {-1}, {-1}};
-  int device = 0, count = 0, number = blocks >= 8 ? 3 : blocks / 2;
-  cudaFuncAttributes attributes;
+  static thread_local Known known[3] = {{-1, 0}, {-1, 0}, {-1, 0}};
+  Known &mine = known[blocks >= 8 ? 2 : blocks / 4];
+  int device = 0, count = 0;
   if (blocks > clusterLimit() || cudaGetDevice(&device) != cudaSuccess)
     return 0;
-  Known &mine = known[number];
-  if (mine.device == device && mine.blocks == blocks)
+  if (mine.device == device)
     return mine.count;
+  cudaFuncAttributes attributes;
   cudaLaunchAttribute cluster = {};
   Grid grid;
   grid.x = grid.cluster = blocks;
   cudaLaunchConfig_t config = configOf<Kernel>(grid, nullptr, cluster);
-  if (cudaFuncGetAttributes(&attributes, entry<Kernel>) != cudaSuccess ||
-      attributes.ptxVersion < 90 || makeRoom<Kernel>() != cudaSuccess ||
-      cudaOccupancyMaxActiveClusters(&count, entry<Kernel>, &config) !=
-          cudaSuccess) {
-    // A launch will say what is wrong.
+  bool isKnown =
+      cudaFuncGetAttributes(&attributes, entry<Kernel>) == cudaSuccess;
+  if (isKnown && attributes.ptxVersion >= 90)
+    isKnown = makeRoom<Kernel>() == cudaSuccess &&
+              cudaOccupancyMaxActiveClusters(&count, entry<Kernel>, &config) ==
+                  cudaSuccess;
+  if (!isKnown) {
     (void)cudaGetLastError();
-    count = 0;
+    return 0;
   }
-  mine = {device, blocks, count};
+  mine = {device, count};
   return count;
 }
 
 /// Whether the code that this card runs of a kernel is for warpgroups.
 template <typename Kernel> bool hasWarpgroups() {
 #ifdef CP_CODE_FOR_SM_90A
+  if (!multipliesByWarpgroups())
+    return false;
   cudaFuncAttributes attributes;
-  if (multipliesByWarpgroups() &&
-      cudaFuncGetAttributes(&attributes, entry<Kernel>) == cudaSuccess)
+  if (cudaFuncGetAttributes(&attributes, entry<Kernel>) == cudaSuccess)
     return attributes.ptxVersion == 90;
   (void)cudaGetLastError();
 #endif
@@ -221,6 +237,13 @@ const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
 }
 #endif
 
+template <typename Kernel, typename = void>
+constexpr bool isMadeForWarpgroups = false;
+template <typename Kernel>
+constexpr bool
+    isMadeForWarpgroups<Kernel, std::void_t<decltype(Kernel::isOfWarpgroup)>> =
+        Kernel::isOfWarpgroup;
+
 /// Starts the blocks of a grid, of which there may be none.
 template <typename Kernel>
 const char *launch(const char *op, const Kernel &kernel, const Grid &grid,
@@ -229,6 +252,8 @@ const char *launch(const char *op, const Kernel &kernel, const Grid &grid,
     return nullptr;
   if (const char *message = checked(op, grid))
     return message;
+  startedForms().clusters += grid.cluster > 1;
+  startedForms().warpgroups += isMadeForWarpgroups<Kernel>;
   return startBlocks(op, kernel, grid, stream);
 }
 

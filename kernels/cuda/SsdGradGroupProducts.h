@@ -84,7 +84,7 @@ SsdGradTilesThread<Kernel>::addStatesAsGroup(const TileOf64 &rows,
 template <typename Kernel>
 CP_DEVICE void
 SsdGradTilesThread<Kernel>::formLaterAsGroup(Sums<width> &later) const {
-  beginProducts();
+  beginProducts(later);
   CP_UNROLL
   for (int k = 0; k < N; k += band)
     multiplyRows(later, columnsOf(mine.B, k), columnsOf(mine.state, k), k > 0);

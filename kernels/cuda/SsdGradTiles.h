@@ -28,6 +28,8 @@ CP_DEVICE void SsdGradTiles<N, ByGroup>::operator()() const {
   // Blocks of a form that code does not have are not started.
   if constexpr (!ByGroup || codeHasWarpgroups)
     SsdGradTilesThread<SsdGradTiles>(*this).run();
+  else
+    giveUp();
 }
 
 /// Nobody reads blocks above the diagonal.

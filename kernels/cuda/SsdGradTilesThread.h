@@ -46,7 +46,8 @@ template <int N, bool ByGroup> struct SsdGradTiles {
     BlockVote<threads> isSpoilt;
     uint16_t spoilt[3][tokens];
   };
-  static_assert(ByGroup || sizeof(Shared) <= leastSharedMemory,
+  static_assert(ByGroup ? fitsSm90<Shared>(blocks)
+                        : sizeof(Shared) <= leastSharedMemory,
                 "every card has it");
 
   SsdGradWork<BFloat16> work;

@@ -38,8 +38,10 @@ CP_DEVICE void SsdTiles<N, Heads, Outputs, Form>::operator()() const {
   // Blocks of a form that code does not have are not started.
   if constexpr (Form == SsdForm::Alone ||
                 (Form == SsdForm::Shared && codeHasClusters) ||
-                codeHasWarpgroups)
+                (Form == SsdForm::Warpgroup && codeHasWarpgroups))
     SsdTilesThread<SsdTiles>(*this).run();
+  else
+    giveUp();
 }
 
 template <typename Kernel> CP_DEVICE void SsdTilesThread<Kernel>::run() {

@@ -23,7 +23,7 @@ enum class SsdForm {
   /// The same, of B and C that the blocks of a cluster, which are of one group,
   /// copy to each other.
   Shared,
-  /// Four warps at once, of B and C that come so in boxes; see Warpgroup.h.
+  /// Four warps at once, of B and C that come in boxes; see Warpgroup.h.
   Warpgroup
 };
 
@@ -73,6 +73,8 @@ template <int N, int Heads, bool Outputs, SsdForm Form> struct SsdTiles {
     /// Of each stage; but for `Alone`.
     Arrivals arrivals[2];
   };
+  static_assert(Form == SsdForm::Alone || fitsSm90<Shared>(blocks),
+                "cards with clusters have it");
 
   SsdWork<BFloat16> work;
   /// How many times 64 channels a head has; blocks that a group's heads take.

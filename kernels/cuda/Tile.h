@@ -33,7 +33,7 @@ template <int Rows, int Columns> struct alignas(2 * Columns) Tile {
   CP_DEVICE static int offset(int row, int column) {
     return row * Columns + ((column / 8 ^ row % 8) * 8) + column % 8;
   }
-  /// Of two elements at an even place.
+  /// Of the two elements that are that pair of all in memory.
   CP_DEVICE static int rowOfPair(int pair) { return pair / (Columns / 2); }
   /// From what a lane has in a fragment at column 0 to the same at `columns`.
   CP_DEVICE static int moved(int offset, int columns) {

@@ -26,6 +26,13 @@ constexpr bool codeHasWarpgroups = true;
 constexpr bool codeHasWarpgroups = false;
 #endif
 
+/// What a multiprocessor of sm_90 has of shared memory, of which each block
+/// takes as many bytes besides.
+constexpr unsigned sharedMemoryOfSm90 = 228 << 10, takenByBlock = 1 << 10;
+template <typename Shared> constexpr bool fitsSm90(int blocks) {
+  return (sizeof(Shared) + takenByBlock) * blocks <= sharedMemoryOfSm90;
+}
+
 /// Rows in shared memory as warpgroups read them and boxes come: side by side
 /// panels of 64 columns, in each of which the 16-byte parts of a row are
 /// exchanged by its number, as in Tile.

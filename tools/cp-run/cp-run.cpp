@@ -43,8 +43,8 @@ OwningOpRef<ModuleOp> parseModule(const std::string &path, MLIRContext &context,
     return {};
   }
   if (llvm::sys::path::extension(path) == ".json") {
-    llvm::errs() << "cp-run: error: " + path +
-                        ": is no module of MLIR; make one of a config.json by "
+    llvm::errs() << "cp-run: error: '" + path +
+                        "' is no module of MLIR; make one of a config.json by "
                         "cp-translate --import-hf\n";
     return {};
   }

@@ -265,7 +265,7 @@ private:
                    << ", so this step changed nothing\n";
     if (!hasLabels && how.speaks())
       llvm::errs() << how.tool << ": warning: step " << step + 1
-                   << ": no token has a label, so this step learnt nothing\n";
+                   << ": no token has a label, so this step has no loss\n";
     double perSecond =
         double(source.data->tokensOfBatch() * options.accumulate) /
         std::max(stepSeconds, 1e-9);

@@ -13,6 +13,8 @@ namespace cp::kernels::cuda::exec {
 
 static thread_local Block *current = nullptr;
 Block &currentBlock() { return *current; }
+bool isRunning() { return current; }
+WhileItRuns::~WhileItRuns() { current = nullptr; }
 
 Block::Block(Cluster &cluster, int rank, int threads, size_t sharedBytes)
     : cluster(cluster), rank(rank), bytes(sharedBytes),
@@ -112,7 +114,7 @@ void Block::note(const void *address, size_t size, bool isWrite, int line) {
   std::string race = shadow.access(at, size, running, isWrite, line);
   if (!race.empty())
     wrong(std::move(race));
-  if (cluster.size() > 1)
+  if (cluster.size() > 1 || !arrivals.empty())
     shadow.date(at, size, thisThread().clusterArrivals);
 }
 

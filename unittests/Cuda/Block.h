@@ -164,6 +164,16 @@ private:
 
 /// The one that runs.
 Block &currentBlock();
+/// Whether there is one.
+bool isRunning();
+
+/// Behind it there is none.
+struct WhileItRuns {
+  WhileItRuns() = default;
+  WhileItRuns(const WhileItRuns &) = delete;
+  WhileItRuns &operator=(const WhileItRuns &) = delete;
+  ~WhileItRuns();
+};
 
 } // namespace cp::kernels::cuda::exec
 

@@ -12,12 +12,26 @@
 #include "Blas.h"
 #include "CardTensors.h"
 #include "EmulatedKernels.h"
-#include "Repairs.h"
+#include "Forms.h"
 #include "Support.h"
 
 namespace cp::kernels::test {
 
+/// Ten times the card's kind: 90 of sm_90.
+static int kindOfCard() {
+  int device = 0, major = 0, minor = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                             device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
+                             device) != cudaSuccess)
+    return 0;
+  return 10 * major + minor;
+}
+
 int64_t numRepairs() { return 0; }
+bool hasClusters() { return kindOfCard() >= 90; }
+bool hasWarpgroups() { return kindOfCard() == 90; }
 
 namespace {
 /// Products, which are cuBLAS's.

@@ -22,6 +22,7 @@ Cluster::Cluster(int size, int threads, size_t sharedBytes)
 std::string Cluster::run(const GridSize &first,
                          const std::function<void()> &body,
                          std::mt19937_64 &random) {
+  const WhileItRuns guard;
   arrived = numPasses = 0;
   for (const std::unique_ptr<Block> &block : blocks)
     block->start({first.x + block->rank, first.y, first.z}, body);
@@ -158,6 +159,9 @@ void Block::waitForArrivals(const void *address, bool parity, int line) {
 std::string Block::leftOver() {
   if (std::string text = compareProducts(); !text.empty())
     return text;
+  for (const Thread &thread : threads)
+    if (!thread.products.empty())
+      return "a block ends, and has not waited for its products";
   for (const auto &each : arrivals)
     if (!each.second.onTheirWay.empty() || !each.second.there.empty())
       return "a block ends, and has not waited for what is copied to it";

@@ -76,7 +76,7 @@ TEST_F(ClusterTest, WhatIsCopiedIsThereWhenItWasWaitedFor) {
   EXPECT_EQ(wrong, 0);
 }
 
-/// In two phases, whose bytes may come before they are announced.
+/// In phases, whose bytes may come before they are announced.
 TEST_F(ClusterTest, PhasesFollowEachOther) {
   int wrong = 0;
   EXPECT_EQ(runTwo([&] {

@@ -17,7 +17,7 @@ static thread_local std::string lastMessage;
 
 int thread() { return currentBlock().running; }
 int block(int dimension) { return int(currentBlock().position[dimension]); }
-int rankInCluster() { return currentBlock().rank; }
+int rankInCluster() { return isRunning() ? currentBlock().rank : 0; }
 void *shared() { return currentBlock().base; }
 void barrier(int line) { currentBlock().barrier(line); }
 void collect(Part &mine, int line) { currentBlock().collect(mine, line); }

@@ -9,23 +9,26 @@
 // each of their threads as a fiber, on the calling thread. What a kernel may do
 // of which the result depends on other threads goes through here, and is
 // checked:
-//   - shared memory starts as 0xff bytes in every block; addresses are within
-//   it
+//   - a block's shared memory starts as 0xff bytes, and addresses are within
 //   - two accesses, one of them a write, by threads between which there is no
 //     barrier (of the block, or for one warp of the warp) are a race
-//   - what an asynchronous copy brings is 0xff bytes until it was waited for
-//   - what a block copies to all blocks of its cluster comes behind a barrier
-//   of
-//     the cluster that follows the last access, there, to the same bytes
+//   - what an asynchronous copy brings is 0xff bytes until it was waited for,
+//     and registers of a product are no numbers until it was
+//   - what is copied to a cluster is behind a barrier of the cluster that came
+//     after the last access to the same bytes
 //   - every lane of a warp takes part in what is the warp's, in the same line,
-//     and every thread in a barrier.
+//     every thread in a barrier, and every warp in a product of its warpgroup.
 // The first misfit ends the launch, which tells it with the lines. Threads run
 // in an order that is drawn anew for each block.
 //
 // What it cannot see: time, banks, how many blocks fit, memory that is weakly
-// ordered (so also fences), how the card rounds, races in global memory, and
-// who reads what was copied to a cluster where another thread has waited for
-// it.
+// ordered (so also fences), how the card rounds, races in global memory. And of
+// what is asynchronous
+//   - bytes that a product reads, or that a copy brings, written over before it
+//     was waited for, where a barrier is between
+//   - registers of a product that change before it was waited for, or that no
+//     fence was told of
+//   - who reads what was copied to a cluster where another thread has waited.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +51,7 @@ constexpr size_t alignment = 1024;
 /// Of the running thread.
 int thread();
 int block(int dimension);
+/// 0 outside of a launch.
 int rankInCluster();
 void *shared();
 

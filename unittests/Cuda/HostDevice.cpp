@@ -42,6 +42,8 @@ size_t mostSharedMemory() { return 227 << 10; }
 
 bool describeTensor(TensorMap &map, const void *data, const int64_t (&sizes)[4],
                     const int64_t (&strides)[3], int rows) {
+  if (!isDescribable(data, sizes, strides))
+    return false;
   exec::TensorBox box = {data, {}, {}, {64, rows, 1, 1}};
   std::copy(std::begin(sizes), std::end(sizes), box.sizes);
   std::copy(std::begin(strides), std::end(strides), box.strides);

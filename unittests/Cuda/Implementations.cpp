@@ -7,12 +7,14 @@
 
 #include "EmulatedKernels.h"
 #include "Executor.h"
-#include "Repairs.h"
+#include "Forms.h"
 #include "Support.h"
 
 namespace cp::kernels::test {
 
 int64_t numRepairs() { return cuda::exec::repairs(); }
+bool hasClusters() { return true; }
+bool hasWarpgroups() { return true; }
 
 const std::vector<Implementation> &implementations() {
   const std::vector<KernelEntry> &entries = kernelsThrough<OnHost>();

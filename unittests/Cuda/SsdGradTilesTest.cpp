@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaKernels.h"
+#include "Forms.h"
 #include "Support.h"
 
 #include <gtest/gtest.h>
@@ -161,16 +161,6 @@ void compare(Values got, Values want) {
       allowed = (normOf(values) + normOf(want["ddt"])) / 64;
     EXPECT_LE(normOf(errors), allowed + 1e-30) << name;
   }
-}
-
-/// By warps, and by warpgroups.
-template <typename Fn> void inEachForm(Fn fn) {
-  for (bool byWarpgroups : {false, true}) {
-    SCOPED_TRACE(byWarpgroups ? "warpgroups" : "warps");
-    cuda::multiplyByWarpgroups(byWarpgroups);
-    fn();
-  }
-  cuda::multiplyByWarpgroups(false);
 }
 
 void check(Problem &problem) {

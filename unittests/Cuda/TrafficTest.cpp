@@ -12,6 +12,7 @@
 
 #include "Traffic.h"
 #include "EmulatedKernels.h"
+#include "Forms.h"
 #include "OpCalls.h"
 
 #include <gtest/gtest.h>
@@ -153,14 +154,13 @@ TEST(TrafficTest, SsdTakesBAndCForEachCluster) {
        {std::pair(1, false), std::pair(8, false), std::pair(8, true)}) {
     double times = double(heads) / blocks;
     double ofBlocks = all + (times - 1) * double(l * 2 * states);
-    cuda::limitClusters(blocks);
-    cuda::multiplyByWarpgroups(byWarpgroups);
+    WithForm form(blocks, byWarpgroups);
     Ratios ratios = ratiosOf<BFloat16>(OnHost<cuda::ssd<BFloat16>>::run, call);
     EXPECT_LE(ratios.tensors, 1.02 * ofBlocks / all);
     EXPECT_LE(ratios.tensors, blocks == 1 ? 4.3 : 1.3);
     EXPECT_LE(ratios.workspaces, 0.1);
+    EXPECT_EQ(form.hasStartedWarpgroups(), byWarpgroups);
   }
-  cuda::multiplyByWarpgroups(false);
 }
 
 } // namespace

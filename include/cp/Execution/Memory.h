@@ -60,7 +60,7 @@ llvm::Error checkFits(const MemoryUse &needed, int64_t available);
 
 /// "1.5 GiB", "24.0 MiB", "12 bytes".
 std::string bytesText(int64_t bytes);
-/// "program 3.5 MiB, weights 1 MiB, ...", all parts of it.
+/// "program 3.5 MiB, weights 1.0 MiB, ...", all parts of it.
 std::string partsText(const MemoryUse &use);
 
 } // namespace cp

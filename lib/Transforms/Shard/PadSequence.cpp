@@ -118,10 +118,10 @@ LogicalResult SequencePadder::padArguments() {
     int64_t padded = paddedSize(sharding.mesh, rows, length);
     if (padded == length)
       continue;
-    // A sequence that is mostly padding was not meant.
-    constexpr int64_t times = 8;
+    // A sequence that gets so many times as long was not meant.
+    constexpr int64_t mostGrowth = 8;
     int64_t parts = partsOf(sharding.mesh, rows);
-    if (padded > most || padded / times > std::max(length, parts))
+    if (padded > most || padded / mostGrowth > std::max(length, parts))
       return function->emitOpError("assign_c1: the sequence of argument ")
              << arg.getArgNumber() << " (" << length << " tokens) would be "
              << padded
