@@ -72,25 +72,13 @@ AttentionGradTilesThread<Kernel>::formPairs(const Stage &stage, int from,
   }
 }
 
-/// Of 16 columns, packed as a.
-template <typename Kernel>
-CP_DEVICE void
-AttentionGradTilesThread<Kernel>::packFactors(const Products &factors, int k,
-                                              uint32_t (&a)[4]) {
-  CP_UNROLL
-  for (int j = 0; j < 4; ++j) {
-    const float *pair = factors[2 * k + j / 2] + j % 2 * 2;
-    a[j] = packed(pair[0], pair[1]);
-  }
-}
-
 template <typename Kernel>
 CP_DEVICE void AttentionGradTilesThread<Kernel>::addRows(
     const Products &factors, const TileOf &other, int from, Sums &to) const {
   CP_UNROLL
   for (int k = 0; k < step / band; ++k) {
     uint32_t a[4];
-    packFactors(factors, k, a);
+    packAsA(factors, k, a);
     CP_UNROLL
     for (int j = 0; j < D / band; ++j) {
       uint32_t b[4];
@@ -114,8 +102,8 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::addAsGroup(const Stage &stage,
   uint32_t weights[4][4], factors[4][4];
   CP_UNROLL
   for (int k = 0; k < 4; ++k) {
-    packFactors(s, k, weights[k]);
-    packFactors(d, k, factors[k]);
+    packAsA(s, k, weights[k]);
+    packAsA(d, k, factors[k]);
   }
   // Of queries the registers of dv are nobody's.
   if constexpr (OfKeys) {

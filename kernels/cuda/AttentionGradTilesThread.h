@@ -163,8 +163,6 @@ private:
   CP_DEVICE bool sees(const Stage &stage, int row, int column) const;
   CP_DEVICE void addRows(const Products &factors, const TileOf &other, int from,
                          Sums &to) const;
-  CP_DEVICE static void packFactors(const Products &factors, int k,
-                                    uint32_t (&a)[4]);
   // The same by a warpgroup, of all of a tile's rows.
   CP_DEVICE void addAsGroup(const Stage &stage, bool isMasked);
   CP_DEVICE static void startProducts(const TileOf &own, const TileOf &other,

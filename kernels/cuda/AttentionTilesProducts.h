@@ -55,18 +55,6 @@ CP_DEVICE void AttentionTilesThread<Kernel>::formScores(const Stage &stage,
     s[i][j][k] *= factor;
 }
 
-/// Of 16 keys' weights, packed as a.
-template <typename Kernel>
-CP_DEVICE void
-AttentionTilesThread<Kernel>::packWeights(const float (&s)[step / 8][4], int k,
-                                          uint32_t (&weights)[4]) {
-  CP_UNROLL
-  for (int j = 0; j < 4; ++j) {
-    const float *pair = s[2 * k + j / 2] + j % 2 * 2;
-    weights[j] = packed(pair[0], pair[1]);
-  }
-}
-
 template <typename Kernel>
 CP_DEVICE void AttentionTilesThread<Kernel>::addValues(const Stage &stage,
                                                        int from,
@@ -76,7 +64,7 @@ CP_DEVICE void AttentionTilesThread<Kernel>::addValues(const Stage &stage,
     uint32_t weights[height][4];
     CP_UNROLL
     for (int i = 0; i < height; ++i)
-      packWeights(s[i], k, weights[i]);
+      packAsA(s[i], k, weights[i]);
     CP_UNROLL
     for (int j = 0; j < D / band; ++j) {
       uint32_t values[4];
@@ -111,7 +99,7 @@ AttentionTilesThread<Kernel>::addValuesAsGroup(const Stage &stage,
   uint32_t weights[step / band][4];
   CP_UNROLL
   for (int k = 0; k < step / band; ++k)
-    packWeights(s[0], k, weights[k]);
+    packAsA(s[0], k, weights[k]);
   beginProducts(out[0], weights);
   CP_UNROLL
   for (int k = 0; k < step / band; ++k)

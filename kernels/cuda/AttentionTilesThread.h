@@ -116,8 +116,6 @@ private:
   CP_DEVICE void mask(const Stage &stage, int from, bool isCareful, Scores &s);
   CP_DEVICE void formWeights(Scores &s);
   CP_DEVICE void addValues(const Stage &stage, int from, const Scores &s);
-  CP_DEVICE static void packWeights(const float (&s)[step / 8][4], int k,
-                                    uint32_t (&weights)[4]);
   CP_DEVICE void multiplyKeysAsGroup(const Stage &stage, Scores &s) const;
   CP_DEVICE void addValuesAsGroup(const Stage &stage, const Scores &s);
   CP_DEVICE bool store() const;

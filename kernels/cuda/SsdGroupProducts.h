@@ -58,15 +58,7 @@ SsdTilesThread<Kernel>::formOutputsAsGroup(int slot, const TilePiece &piece,
   waitProducts<2>(products);
   weigh(steps, products, weights);
   waitProducts<1>(y);
-  CP_UNROLL
-  for (int k = 0; k < 2; ++k) {
-    float fromStart = exp2Fast(sharedLoad(&steps.sums[firstToken() + k * 8]));
-    CP_UNROLL
-    for (int j = 0; j < 8; ++j) {
-      y[j][2 * k] *= fromStart;
-      y[j][2 * k + 1] *= fromStart;
-    }
-  }
+  scaleFromStart(steps, y);
   beginProducts(y, weights);
   CP_UNROLL
   for (int i = 0; i < 4; ++i)
@@ -77,6 +69,21 @@ SsdTilesThread<Kernel>::formOutputsAsGroup(int slot, const TilePiece &piece,
       kernel.fastY && piece.count == tokens && width == Kernel::width;
   check += isWhole ? storeRows<true>(stage, piece.count, y)
                    : storeRows<false>(stage, piece.count, y);
+}
+
+/// y times what is left of the state in front.
+template <typename Kernel>
+CP_DEVICE void SsdTilesThread<Kernel>::scaleFromStart(const Steps &steps,
+                                                      float (&y)[8][4]) {
+  CP_UNROLL
+  for (int k = 0; k < 2; ++k) {
+    float fromStart = exp2Fast(sharedLoad(&steps.sums[firstToken() + k * 8]));
+    CP_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      y[j][2 * k] *= fromStart;
+      y[j][2 * k + 1] *= fromStart;
+    }
+  }
 }
 
 /// Of the state in front of the tile, for products with it.

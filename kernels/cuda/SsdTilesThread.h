@@ -175,6 +175,7 @@ private:
                                  const TilePiece &next);
   CP_DEVICE void formOutputsAsGroup(int slot, const TilePiece &piece,
                                     const TilePiece &next);
+  CP_DEVICE static void scaleFromStart(const Steps &steps, float (&y)[8][4]);
   CP_DEVICE void copyState() const;
   CP_DEVICE void weigh(const Steps &steps, const float (&products)[8][4],
                        uint32_t (&weights)[4][4]) const;

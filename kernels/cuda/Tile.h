@@ -181,6 +181,16 @@ private:
   int offset;
 };
 
+/// Of d, of products side by side, the 16 columns from 16 k on, as a.
+template <int Products>
+CP_DEVICE void packAsA(const float (&d)[Products][4], int k, uint32_t (&a)[4]) {
+  CP_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    const float *pair = d[2 * k + j / 2] + j % 2 * 2;
+    a[j] = packed(pair[0], pair[1]);
+  }
+}
+
 /// Zeros for what is not finite of a row. Returns whether there was such.
 template <typename Tile> CP_DEVICE bool cleanRow(Tile &tile, int row) {
   bool isSpoilt = false;

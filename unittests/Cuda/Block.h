@@ -35,7 +35,7 @@ struct Copy {
 /// What stands for an mbarrier: of its present phase what was announced and
 /// what has been started, and what came in the phases before it that nobody has
 /// waited for.
-struct Arrivals {
+struct ArrivalsState {
   bool isAnnounced = false, parity = false;
   int64_t expected = 0, started = 0;
   std::vector<Copy> onTheirWay, there;
@@ -49,7 +49,7 @@ struct Thread {
   State state = State::Ready;
   /// Where it waits, and, of arrivals, for what.
   int line = 0;
-  const Arrivals *arrivals = nullptr;
+  const ArrivalsState *arrivals = nullptr;
   bool parity = false;
   /// How often it has come to the cluster's barrier, and has passed it.
   uint32_t clusterArrivals = 0, clusterPasses = 0;
@@ -96,9 +96,9 @@ public:
   /// The same place in this block as `address` is in `other`.
   void *placeOf(const void *address, const Block &other) const;
   /// Bytes that a thread of the cluster copies here from now on.
-  void bring(void *to, const void *from, size_t bytes, Arrivals &arrivals,
+  void bring(void *to, const void *from, size_t bytes, ArrivalsState &arrivals,
              const Thread &by, int line);
-  Arrivals &arrivalsAt(const void *address, int line);
+  ArrivalsState &arrivalsAt(const void *address, int line);
   void setArrivals(const void *address, int line);
   void waitForArrivals(const void *address, bool parity, int line);
   [[noreturn]] void wrong(std::string text);
@@ -130,7 +130,7 @@ private:
   std::vector<Warp> warps;
   std::vector<unsigned char> memory;
   SharedShadow shadow;
-  std::map<const void *, Arrivals> arrivals;
+  std::map<const void *, ArrivalsState> arrivals;
   const std::function<void()> *body = nullptr;
   size_t atBarrier = 0, ended = 0;
   int barrierLine = 0;

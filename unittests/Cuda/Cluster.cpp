@@ -95,7 +95,7 @@ void *Block::placeOf(const void *address, const Block &other) const {
   return base + (static_cast<const unsigned char *>(address) - other.base);
 }
 
-void Arrivals::endPhase() {
+void ArrivalsState::endPhase() {
   if (!isAnnounced || started != expected)
     return;
   there.insert(there.end(), onTheirWay.begin(), onTheirWay.end());
@@ -112,7 +112,7 @@ void Block::setArrivals(const void *address, int line) {
   arrivals[address] = {};
 }
 
-Arrivals &Block::arrivalsAt(const void *address, int line) {
+ArrivalsState &Block::arrivalsAt(const void *address, int line) {
   auto found = arrivals.find(address);
   if (found == arrivals.end())
     currentBlock().wrong("the arrivals of line " + std::to_string(line) +
@@ -120,8 +120,8 @@ Arrivals &Block::arrivalsAt(const void *address, int line) {
   return found->second;
 }
 
-void Block::bring(void *to, const void *from, size_t size, Arrivals &counted,
-                  const Thread &by, int line) {
+void Block::bring(void *to, const void *from, size_t size,
+                  ArrivalsState &counted, const Thread &by, int line) {
   Block &teller = currentBlock();
   if (hasEnded())
     teller.wrong("a copy in line " + std::to_string(line) +
@@ -145,7 +145,7 @@ void Block::bring(void *to, const void *from, size_t size, Arrivals &counted,
 }
 
 void Block::waitForArrivals(const void *address, bool parity, int line) {
-  Arrivals &awaited = arrivalsAt(address, line);
+  ArrivalsState &awaited = arrivalsAt(address, line);
   if (awaited.parity == parity) {
     thisThread().arrivals = &awaited;
     thisThread().parity = parity;
@@ -176,7 +176,7 @@ void setArrivals(const void *arrivals, int line) {
 
 void announce(const void *arrivals, int64_t bytes, int line) {
   Block &block = currentBlock();
-  Arrivals &awaited = block.arrivalsAt(arrivals, line);
+  ArrivalsState &awaited = block.arrivalsAt(arrivals, line);
   if (awaited.isAnnounced)
     block.wrong("bytes are announced in line " + std::to_string(line) +
                 " before those that were have come");

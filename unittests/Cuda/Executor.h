@@ -100,6 +100,14 @@ void multiply(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
 /// copied to the cluster behind what was done before, and nothing else.
 void arriveAtCluster(int line);
 void waitForCluster(int line);
+/// Of the bits of a bf16.
+inline float widenedBits(uint16_t bits) {
+  uint32_t wide = uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
 /// What stands for an mbarrier of one arrival a phase, of eight bytes in shared
 /// memory: how many bytes come in this phase, and that the phase with this
 /// parity has ended.

@@ -43,10 +43,7 @@ struct Product : Part {
   uint32_t a[4], b[2];
 
   static float half(uint32_t pair, int i) {
-    uint32_t wide = i ? pair & 0xffff0000u : pair << 16;
-    float value;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
+    return widenedBits(uint16_t(i ? pair >> 16 : pair));
   }
   void together(Part *const (&parts)[lanes]) override {
     float A[16][16], B[16][8];

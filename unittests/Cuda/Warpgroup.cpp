@@ -18,13 +18,6 @@ namespace cp::kernels::cuda::exec {
 
 namespace {
 
-float widened(uint16_t bits) {
-  uint32_t wide = uint32_t(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
 /// A descriptor, as PTX has it.
 class Operand {
 public:
@@ -55,7 +48,7 @@ private:
     at ^= (at >> 7 & 7) << 4;
     auto *from = reinterpret_cast<const uint16_t *>(currentBlock().base + at);
     currentBlock().note(from, sizeof *from, false, line);
-    return widened(*from);
+    return widenedBits(*from);
   }
 
   size_t start, panel, eight;
@@ -107,7 +100,7 @@ struct Product : Part {
 
   static float ofFragment(const uint32_t *of, int row, int depth) {
     uint32_t pair = of[row / 8 + depth / 8 * 2];
-    return widened(uint16_t(depth % 2 ? pair >> 16 : pair));
+    return widenedBits(uint16_t(depth % 2 ? pair >> 16 : pair));
   }
 };
 

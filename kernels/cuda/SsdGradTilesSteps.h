@@ -1,0 +1,97 @@
+//===- SsdGradTilesSteps.h - Cotangents of steps ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_KERNELS_CUDA_SSDGRADTILESSTEPS_H
+#define CP_KERNELS_CUDA_SSDGRADTILESSTEPS_H
+
+#include "SsdGradTilesThread.h"
+
+namespace cp::kernels::cuda {
+
+/// What of the state in front, which is there, is left behind the tile, times
+/// its cotangent.
+template <typename Kernel>
+CP_DEVICE float SsdGradTilesThread<Kernel>::throughState() const {
+  float decay = sharedLoad(&mine.steps.decay), sum = 0;
+  if (isStartDecay(decay))
+    return 0;
+  const BFloat16 *behind = kernel.behind + tile() * work.p * work.n;
+  for (int i = thread(); i < work.p * N; i += Kernel::threads) {
+    int row = i / N, column = i % N;
+    if (column >= work.n)
+      continue;
+    BFloat16 state;
+    state.bits =
+        sharedLoad(mine.state.elements + StateTile::offset(row, column));
+    sum += widened(state) * widened(behind[row * work.n + column]);
+  }
+  return decay * mine.sum.of(sum);
+}
+
+/// A thread a token.
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
+  int row = thread();
+  if (row >= tokens)
+    return;
+  bool isToken = SsdGradSteps::has(mine.steps.there, row);
+  // Of another sequence not even what is not a number is added.
+  double ofDecay = through;
+  int begin = sharedLoad(&mine.steps.begin[row]);
+  CP_NO_UNROLL
+  for (int t = begin < 0 ? 0 : begin; t < tokens; ++t) {
+    if (t >= row && mine.steps.isRead(t, row))
+      ofDecay += double(sharedLoad(&mine.pairs[t][row])) +
+                 double(sharedLoad(&mine.fromFront[t]));
+    else if (mine.steps.isRead(row, t))
+      ofDecay += double(sharedLoad(&mine.toEnd[t]));
+  }
+  double rate = decayRateOf(double(widened(*at(work.aLog, head()))));
+  double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;
+  ofDecay *= rate;
+  if (isToken)
+    dDt = (ofDecay + double(sharedLoad(&mine.direct[row]))) *
+          stepSlopeOf(work.step, *at(work.step.dt, b(), first() + row, head()),
+                      biasOf(work.step, head()));
+  if (first() + row < work.l)
+    *at(work.ddt, b(), first() + row, head()) = narrowed<BFloat16>(float(dDt));
+  double dALog = warpSum(isToken ? ofDecay * delta : 0.0);
+  double dBias = warpSum(dDt);
+  if (lane() == 0) {
+    sharedStore(&mine.totals[warp()][0], dALog);
+    sharedStore(&mine.totals[warp()][1], dBias);
+  }
+}
+
+/// By the threads that have no token: a channel each.
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::passD() const {
+  int channel = thread() - tokens;
+  if (channel < 0 || channel >= work.p)
+    return;
+  auto numberAt = [&](const TileOf64 &tile, int row) {
+    BFloat16 number;
+    number.bits = sharedLoad(tile.elements + TileOf64::offset(row, channel));
+    return widened(number);
+  };
+  float sum = 0;
+  for (int row = 0; row < tokens; ++row)
+    sum += numberAt(mine.dy, row) * numberAt(mine.x, row);
+  work.dD[tile() * work.p + channel] = sum;
+}
+
+template <typename Kernel>
+CP_DEVICE void SsdGradTilesThread<Kernel>::storeTotals() const {
+  work.dALog[tile()] =
+      sharedLoad(&mine.totals[0][0]) + sharedLoad(&mine.totals[1][0]);
+  work.dBias[tile()] =
+      sharedLoad(&mine.totals[0][1]) + sharedLoad(&mine.totals[1][1]);
+}
+
+} // namespace cp::kernels::cuda
+
+#endif // CP_KERNELS_CUDA_SSDGRADTILESSTEPS_H
