@@ -9,7 +9,7 @@
 // Grid): all of them run at once, and one instruction copies to the shared
 // memory of each of them, past the caches, so that what they have in common is
 // read once ("cp.async.bulk" with ".multicast::cluster" in PTX). Where the code
-// that a card runs is an older one's there are none; see largestCluster.
+// that a card runs is an older one's there are none; see activeClusters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ struct alignas(8) Arrivals {
   uint64_t state;
 };
 
-/// Of a tensor of bf16 what copies of boxes need to know: see makeTensorMap.
+/// Of a tensor of bf16 what copies of boxes need to know: see describeTensor.
 struct alignas(64) TensorMap {
   uint64_t words[16];
 };

@@ -137,13 +137,7 @@ template <int Groups>
 CP_DEVICE void SsdTilesThread<Kernel>::startUpdate(const Stage &stage,
                                                    int count) {
   const Steps &steps = stage.steps[0];
-  float last = sharedLoad(&steps.sums[count - 1]);
-  float whole = exp2Fast(last);
-  CP_UNROLL
-  for (int j = 0; j < Kernel::columnTiles; ++j)
-    CP_UNROLL
-  for (int k = 0; k < 4; ++k)
-    state[j][k] *= whole;
+  float last = fadeState(steps, count);
   uint32_t x[4][4];
   CP_UNROLL
   for (int i = 0; i < 4; ++i) {

@@ -198,6 +198,20 @@ SsdTilesThread<Kernel>::storeRows(const Stage &stage, int count, int top,
   return check;
 }
 
+/// What is left of the state behind a tile; returns the logarithm of how much.
+template <typename Kernel>
+CP_DEVICE float SsdTilesThread<Kernel>::fadeState(const Steps &steps,
+                                                  int count) {
+  float last = sharedLoad(&steps.sums[count - 1]);
+  float whole = exp2Fast(last);
+  CP_UNROLL
+  for (int j = 0; j < Kernel::columnTiles; ++j)
+    CP_UNROLL
+  for (int k = 0; k < 4; ++k)
+    state[j][k] *= whole;
+  return last;
+}
+
 /// Of 16 tokens x^T, as a, times what is left of each at the tile's end.
 template <typename Kernel>
 CP_DEVICE void SsdTilesThread<Kernel>::weighInputs(const Steps &steps,
@@ -217,13 +231,7 @@ CP_DEVICE void SsdTilesThread<Kernel>::weighInputs(const Steps &steps,
 template <typename Kernel>
 CP_DEVICE void SsdTilesThread<Kernel>::update(const Stage &stage, int count) {
   const Steps &steps = stage.steps[own()];
-  float last = sharedLoad(&steps.sums[count - 1]);
-  float whole = exp2Fast(last);
-  CP_UNROLL
-  for (int j = 0; j < Kernel::columnTiles; ++j)
-    CP_UNROLL
-  for (int k = 0; k < 4; ++k)
-    state[j][k] *= whole;
+  float last = fadeState(steps, count);
   CP_NO_UNROLL
   for (int row = 0; row < count; row += band) {
     uint32_t x[4], b[2][4];

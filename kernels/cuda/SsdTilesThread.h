@@ -168,6 +168,7 @@ private:
   CP_DEVICE float storePair(BFloat16 *to, float first, float second,
                             int channel, bool isToken) const;
   CP_DEVICE void update(const Stage &stage, int count);
+  CP_DEVICE float fadeState(const Steps &steps, int count);
   CP_DEVICE void weighInputs(const Steps &steps, float last, int row,
                              uint32_t (&x)[4]) const;
   // The same by a warpgroup.

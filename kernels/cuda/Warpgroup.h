@@ -26,8 +26,8 @@ constexpr bool codeHasWarpgroups = true;
 constexpr bool codeHasWarpgroups = false;
 #endif
 
-/// What a multiprocessor of sm_90 has of shared memory, of which each block
-/// takes as many bytes besides.
+/// The bytes that a multiprocessor of sm_90 has of shared memory, and those of
+/// them that the system takes for each block.
 constexpr unsigned sharedMemoryOfSm90 = 228 << 10, takenByBlock = 1 << 10;
 template <typename Shared> constexpr bool fitsSm90(int blocks) {
   return (sizeof(Shared) + takenByBlock) * blocks <= sharedMemoryOfSm90;

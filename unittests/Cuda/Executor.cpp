@@ -7,8 +7,6 @@
 
 #include "Block.h"
 
-#include <algorithm>
-
 namespace cp::kernels::cuda::exec {
 
 static thread_local int64_t numLaunches = 0, numRepairs = 0;

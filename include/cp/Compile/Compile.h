@@ -80,7 +80,8 @@ struct CompileOptions {
   bool exposeValues = false;
   /// Without a sharding, and with gradients of whole tensors: what is repeated
   /// and padded to be cut so is that here too, before gradients are derived. So
-  /// the ops are those of the sharded program, to be compared one by one.
+  /// the ops are those of the sharded program, to be compared one by one; what
+  /// the preparing itself did wrong both have.
   std::optional<Sharding> preparedFor;
 };
 
