@@ -88,19 +88,22 @@ launch() { # program, options...
   "$bundle/bin/cp-launch" --quiet "$bundle/programs/$1.so" "${@:2}"
 }
 programs() {
-  local program name failures=0 count=0
+  local program name graphs failures=0 count=0
   for program in "$bundle"/programs/*.[124]*.so; do
     [[ $program == *-train.so ]] && continue
     program=$(basename "$program" .so)
     name=$bundle/programs/${program%.*}
     [ -f "$name.logits.safetensors" ] || continue
-    count=$((count + 1))
-    launch "$program" --device=cuda --weights="$name.weights.safetensors" \
-      --inputs="$name.inputs.safetensors" --tolerance=1e-5 \
-      --check-against="$name.logits.safetensors" || {
-      echo "-- $program failed"
-      failures=$((failures + 1))
-    }
+    # As it is, and as recorded steps.
+    for graphs in "" --device-graphs; do
+      count=$((count + 1))
+      launch "$program" --device=cuda --weights="$name.weights.safetensors" \
+        --inputs="$name.inputs.safetensors" --tolerance=1e-5 \
+        --check-against="$name.logits.safetensors" ${graphs:+$graphs --repeat=4} || {
+        echo "-- $program $graphs failed"
+        failures=$((failures + 1))
+      }
+    done
   done
   echo "$((count - failures)) of $count programs give what they must"
   echo "program,first ms,median ms,rel_l2 to f32" >"$out/programs.csv"
@@ -109,6 +112,7 @@ programs() {
   row "the processor" mamba2-130m-bf16.1
   for program in mamba2-130m-{f32,bf16}.{1,8-sequence}; do
     row "$program" "$program" --device=cuda --repeat=7
+    row "$program, graphs" "$program" --device=cuda --device-graphs --repeat=7
   done
   rm -f "$whole"
   cat "$out/programs.csv"
@@ -129,13 +133,14 @@ PYTHON
 # Steps of small models on the card and on the processor, whose weights must be the
 # same, and then how long those of a larger one take.
 training() {
-  local program failures=0 ids=$out/data.ids
+  local program where device failures=0 ids=$out/data.ids
   python3 -c "print(*(i * i % 47 for i in range(100000)))" >"$ids"
   for program in "$bundle"/programs/{transformers-g4,bamba}.[124]-train.so; do
     program=$(basename "$program" .so)
-    for where in host cuda; do
+    for where in host cuda graphs; do
       device=()
-      [ $where = cuda ] && device=(--device=cuda)
+      [ $where != host ] && device+=(--device=cuda)
+      [ $where = graphs ] && device+=(--device-graphs)
       launch "$program" --train --data="$ids" --steps=5 \
         --save-weights="$out/$where.safetensors" "${device[@]}" || failures=$((failures + 1))
     done
@@ -143,11 +148,14 @@ training() {
       "$out"/{host,cuda}.safetensors 1e-4 2>&1 | tail -1)"
     python3 "$bundle/programs/same_tensors.py" "$out"/{host,cuda}.safetensors 1e-4 \
       >/dev/null 2>&1 || failures=$((failures + 1))
-    rm -f "$out"/{host,cuda}.safetensors
+    cmp "$out"/{cuda,graphs}.safetensors || failures=$((failures + 1))
+    rm -f "$out"/{host,cuda,graphs}.safetensors
   done
   launch mamba2-130m-bf16.1-train --train --data="$ids" --steps=6 --device=cuda \
     --csv="$out/training.csv" || failures=$((failures + 1))
-  cat "$out/training.csv"
+  launch mamba2-130m-bf16.1-train --train --data="$ids" --steps=6 --device=cuda \
+    --device-graphs --csv="$out/training-graphs.csv" || failures=$((failures + 1))
+  cat "$out"/training{,-graphs}.csv
   [ $failures = 0 ]
 }
 

@@ -54,6 +54,7 @@ RankWorld::create(const Mesh &mesh, const RunOptions &options,
   ranks->mesh = mesh;
   ranks->beforeRank = options.beforeRank;
   ranks->device = options.device;
+  ranks->recordsSteps = options.deviceGraphs;
   ranks->ran.resize(size_t(ranks->numRanks()));
   for (int64_t rank = 0; rank < ranks->numRanks(); ++rank)
     if (ranks->context(rank))
@@ -79,12 +80,15 @@ void RankWorld::run(int64_t rank) {
   ran[size_t(rank)] = !beforeRank || beforeRank(rank, context(rank));
   if (!ran[size_t(rank)])
     return;
-  function(context(rank), nullptr, table(rank));
+  llvm::ArrayRef<void *> buffers = table(rank);
+  if (recordsSteps)
+    cprt_run_recorded(context(rank), function, buffers.data(), buffers.size());
+  else
+    function(context(rank), nullptr, buffers.data());
   cprt_synchronize(context(rank));
 }
 
-llvm::Expected<double>
-RankWorld::step(EntryFn entry, std::function<void *const *(int64_t)> buffers) {
+llvm::Expected<double> RankWorld::step(EntryFn entry, TableOfRank buffers) {
   if (llvm::Error error = failures())
     return error;
   function = entry;

@@ -36,12 +36,13 @@ public:
   /// bytes on each. All processes call it. Errors as of a step.
   llvm::Expected<std::vector<Bytes>> gather(llvm::ArrayRef<uint8_t> mine) const;
 
+  /// The pointers that a rank's entry function gets.
+  using TableOfRank = std::function<llvm::ArrayRef<void *>(int64_t rank)>;
   /// All ranks call the entry function with the buffers of `table(rank)`;
   /// returns the seconds. A rank that beforeRank keeps from it fails, though it
   /// may be only after the others are done. Errors: what each rank that failed
   /// says; then no step runs any more.
-  llvm::Expected<double> step(EntryFn function,
-                              std::function<void *const *(int64_t)> table);
+  llvm::Expected<double> step(EntryFn function, TableOfRank table);
 
   /// What each rank here that failed says; success where none has.
   llvm::Error failures() const;
@@ -87,10 +88,11 @@ private:
   Mesh mesh;
   std::vector<int64_t> here;
   std::function<bool(int64_t, cprt_context *)> beforeRank;
+  bool recordsSteps = false;
   std::function<void(llvm::ArrayRef<RankHistory>)> onEnd;
   /// Of the step that runs.
   EntryFn function = nullptr;
-  std::function<void *const *(int64_t)> table;
+  TableOfRank table;
   std::vector<char> ran;
   /// Last: its threads use all of the above.
   std::unique_ptr<RankThreads> threads;

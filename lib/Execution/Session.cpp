@@ -240,9 +240,9 @@ llvm::Error Session::Impl::step(size_t number) {
   for (int64_t rank : world->ranksHere())
     fillTable(bound, rank);
   last = nullptr;
-  llvm::Expected<double> passed =
-      world->step(bound.program->entry(), [&bound](int64_t rank) {
-        return bound.tables[size_t(rank)].data();
+  llvm::Expected<double> passed = world->step(
+      bound.program->entry(), [&bound](int64_t rank) -> llvm::ArrayRef<void *> {
+        return bound.tables[size_t(rank)];
       });
   if (!passed)
     return passed.takeError();

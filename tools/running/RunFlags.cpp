@@ -117,6 +117,12 @@ void defineWorld(RunFlags &o, cl::OptionCategory &category) {
       cl::desc("With --device: the host computes what it has no kernel for, on "
                "copies"),
       cl::location(o.deviceFallback), cl::cat(category));
+  static Flag<bool> graphs(
+      "device-graphs",
+      cl::desc(
+          "With --device: the second step is recorded (CUDA graphs); those "
+          "behind it start at once what lies between two exchanges"),
+      cl::location(o.deviceGraphs), cl::cat(category));
   static FileFlag timeline(
       "timeline",
       cl::desc("Write the last collectives of each rank, also of a run that "
@@ -180,15 +186,24 @@ llvm::Error joinJob(RunFlags &flags, const char *program) {
 
 llvm::Error openDevice(RunFlags &flags, const char *program) {
   if (flags.device.empty()) {
-    if (flags.deviceFallback)
-      return llvm::createStringError(
-          "--device-fallback says what a device does; give --device too");
+    for (auto [isGiven, name] :
+         {std::pair(flags.deviceFallback, "--device-fallback"),
+          std::pair(flags.deviceGraphs, "--device-graphs")})
+      if (isGiven)
+        return llvm::createStringError(
+            std::string(name) + " says what a device does; give --device too");
     return llvm::Error::success();
   }
   llvm::Expected<std::string> path = Device::find(flags.device, program);
   if (!path)
     return path.takeError();
-  return Device::load(*path).moveInto(flags.loadedDevice);
+  if (llvm::Error error = Device::load(*path).moveInto(flags.loadedDevice))
+    return error;
+  if (flags.deviceGraphs && !flags.loadedDevice->get().begin_recording)
+    return llvm::createStringError("the device '" + flags.device +
+                                   "' records nothing; leave --device-graphs "
+                                   "out");
+  return llvm::Error::success();
 }
 
 void decline(const RunFlags &flags, const std::string &why) {
@@ -274,6 +289,7 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
   run.transport = flags.job;
   run.device = flags.loadedDevice;
   run.deviceFallback = flags.deviceFallback;
+  run.deviceGraphs = flags.deviceGraphs;
   // As the runtime shares them.
   Processors processors = Processors::ofThisProcess();
   int64_t share = flags.job ? processors.shareInJob(flags.job->localSize())

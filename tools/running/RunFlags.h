@@ -74,6 +74,8 @@ struct RunFlags {
   std::string device;
   /// Whether the host computes what it has no kernel for.
   bool deviceFallback = false;
+  /// Whether steps are recorded there.
+  bool deviceGraphs = false;
   /// The same, loaded, or null.
   std::shared_ptr<Device> loadedDevice;
   /// For tests of failures: the rank that fails, or stalls, before it starts.

@@ -21,6 +21,7 @@ extern "C" {
 #include "cp/Runtime/cprt_device.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -55,7 +56,7 @@ public:
   /// Does it, or has it done in its turn. What it finds wrong is told when it
   /// is known.
   cprt_status give(std::function<std::string()> work) {
-    if (!seedOfStreams()) {
+    if (!seedOfStreams() && !isRecording()) {
       error = work();
       return error.empty() ? CPRT_OK : CPRT_INVALID_ARGUMENT;
     }
@@ -71,6 +72,8 @@ public:
   /// Found in its turn.
   std::string late;
   int64_t faults[cuda::faultWords] = {};
+  /// How often it was given a kernel, and asked to start a recording.
+  int64_t numGiven = 0, numReplays = 0;
 };
 } // namespace
 
@@ -87,7 +90,14 @@ static cprt_status openQueue(void *, int64_t, void **queue, char *, size_t) {
   return CPRT_OK;
 }
 
-static void closeQueue(void *queue) { delete &at(queue); }
+/// CP_EMULATED_COUNTS, for tests of how much a rank asks of its device.
+static void closeQueue(void *opaque) {
+  const Queue &queue = at(opaque);
+  if (std::getenv("CP_EMULATED_COUNTS"))
+    std::fprintf(stderr, "emulated: given %lld calls and %lld recordings\n",
+                 (long long)queue.numGiven, (long long)queue.numReplays);
+  delete &queue;
+}
 
 static void *allocate(void *, int64_t bytes) {
   constexpr size_t alignment = 256;
@@ -136,6 +146,7 @@ static std::string runHeld(Queue &queue, const cp::test::HeldCall &held) {
 
 static cprt_status run(void *opaque, const cprt_device_call *call) {
   Queue &queue = at(opaque);
+  ++queue.numGiven;
   auto held = std::make_shared<cp::test::HeldCall>(
       *call, [](const cprt_buffer &buffer) { return buffer.data; });
   return queue.give([&queue, held] { return runHeld(queue, *held); });
@@ -144,6 +155,7 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
 static cprt_status launch(void *queue, const cprt_kernel *kernel,
                           void *const *buffers) {
   std::vector<void *> places(buffers, buffers + kernel->num_buffers);
+  ++at(queue).numGiven;
   return at(queue).give([kernel, places = std::move(places)] {
     kernel->run(places.data());
     return std::string();
@@ -177,6 +189,16 @@ static cprt_status synchronize(void *opaque) {
   return queue.error.empty() ? CPRT_OK : CPRT_INVALID_ARGUMENT;
 }
 
+static cprt_status replay(void *opaque, void *recording) {
+  Queue &queue = at(opaque);
+  ++queue.numReplays;
+  return queue.give([works = *static_cast<cp::test::Recorded *>(recording)] {
+    for (const std::function<void()> &work : *works)
+      work();
+    return std::string();
+  });
+}
+
 static const char *error(void *queue) { return at(queue).error.c_str(); }
 
 extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
@@ -202,6 +224,10 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
   device->error = error;
   device->destroy = [](void *) {};
   device->shares_memory = [](void *, int64_t, int64_t) { return 1; };
+  if (!isLeftOut("recording")) {
+    cp::test::describeRecording(*device);
+    device->replay = replay;
+  }
   if (!seedOfStreams()) {
     // All that it was given has run.
     device->run_after =

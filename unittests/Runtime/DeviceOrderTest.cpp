@@ -404,6 +404,26 @@ TEST_F(SharedDeviceTest, StatesAreCombinedInTheDevicesOrder) {
   });
 }
 
+/// They are the same in each step: the host has no part in it from the second
+/// one on.
+TEST_F(SharedDeviceTest, PlacesAreBroughtOnce) {
+  makeThreads(2);
+  run([&](int64_t rank, cprt_context *context) {
+    constexpr int64_t bytes = 4 * sizeof(int64_t);
+    // axes = [0], orders = [zigzag].
+    const int64_t words[] = {0, 1, 4, 3, CPRT_I64, 1, 4, 1, 1, 0, 1, 1};
+    void *place = cprt_device_alloc(context, bytes);
+    for (int step = 0; step < 3; ++step)
+      cprt_positions(context, nullptr, words, &place);
+    std::vector<int64_t> rows(4);
+    cprt_download(context, rows.data(), place, bytes);
+    EXPECT_EQ(rows, rank == 0 ? (std::vector<int64_t>{0, 1, 6, 7})
+                              : (std::vector<int64_t>{2, 3, 4, 5}));
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+  EXPECT_EQ(device.hostBytes, 2 * 2 * 4 * int64_t(sizeof(int64_t)));
+}
+
 /// Rank 1 comes late to what is deferred, while rank 0 computes on its device.
 TEST_F(NcclOrderTest, DeferredCallsTravelBesideTheDevicesWork) {
   make(2, /*deadlineMs=*/5'000);

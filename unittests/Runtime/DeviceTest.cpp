@@ -324,6 +324,20 @@ TEST_F(DeviceTest, TheProgramsMemoryIsTheDevices) {
   EXPECT_EQ(cprt_context_peak_bytes(context), 108);
 }
 
+TEST_F(DeviceTest, ADeviceThatRecordsNothingRunsPrograms) {
+  cprt_context *context = only();
+  cprt_program_run *program = [](cprt_context *of, cprt_stream *none,
+                                 void *const *buffers) {
+    const int64_t words[] = {1, 1, 0, 7, 0, 1, 1, 1, 0, 1, 1, 1};
+    cprt_copy(of, none, words, buffers);
+  };
+  void *buffers[] = {bring(context, {1}), bring(context, {2})};
+  for (int step = 0; step < 4; ++step)
+    cprt_run_recorded(context, program, buffers, 2);
+  EXPECT_EQ(device.calls.size(), 4U);
+  EXPECT_STREQ(cprt_context_message(context), "");
+}
+
 TEST_F(DeviceTest, OnHostTakesMemoryOfTheHost) {
   cprt_context *context = only();
   float in[] = {1, 2, 9, 3, 4, 9}, out[4] = {};

@@ -48,6 +48,7 @@ protected:
     for (size_t rank = worlds.size(); rank-- > 0;)
       cprt_world_destroy(worlds[rank]);
     EXPECT_EQ(FakeNccl::numComms(), 0);
+    EXPECT_EQ(numRecordings(), 0);
   }
   cprt_context *context(int64_t rank) const {
     return cprt_world_context(worlds[size_t(rank) % worlds.size()], rank);

@@ -7,6 +7,7 @@
 
 #include "Stream.h"
 
+#include <atomic>
 #include <chrono>
 
 using namespace cp::test;
@@ -23,6 +24,10 @@ Stream::~Stream() {
 }
 
 void Stream::add(std::function<void()> work) {
+  if (recorded) {
+    recorded->push_back(std::move(work));
+    return;
+  }
   {
     std::lock_guard<std::mutex> lock(all.mutex);
     works.push_back(std::move(work));
@@ -99,6 +104,33 @@ static cprt_status order(Stream &first, Stream &then) {
   event.record(first);
   event.hold(then);
   return CPRT_OK;
+}
+
+static std::atomic<int64_t> recordings = 0;
+int64_t cp::test::numRecordings() { return recordings; }
+
+void cp::test::describeRecording(cprt_device &device) {
+  device.begin_recording = [](void *queue) {
+    streamOf(queue).beginRecording();
+    return CPRT_OK;
+  };
+  // What is under way holds it too.
+  device.end_recording = [](void *queue, void **recording) {
+    ++recordings;
+    *recording = new Recorded(streamOf(queue).endRecording());
+    return CPRT_OK;
+  };
+  device.replay = [](void *queue, void *recording) {
+    streamOf(queue).add([works = *static_cast<Recorded *>(recording)] {
+      for (const std::function<void()> &work : *works)
+        work();
+    });
+    return CPRT_OK;
+  };
+  device.discard = [](void *, void *recording) {
+    --recordings;
+    delete static_cast<Recorded *>(recording);
+  };
 }
 
 void cp::test::describeOrder(cprt_device &device) {

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace cp::test {
 
@@ -43,6 +44,13 @@ public:
   void add(std::function<void()> work);
   void drain();
 
+  /// What it is given from one to the other it does not do, but gives back, as
+  /// often as it is to be done.
+  using Works = std::vector<std::function<void()>>;
+  void beginRecording() { recorded = std::make_unique<Works>(); }
+  std::unique_ptr<Works> endRecording() { return std::move(recorded); }
+  bool isRecording() const { return recorded != nullptr; }
+
   Streams &shared() const { return all; }
 
 private:
@@ -51,6 +59,8 @@ private:
   Streams &all;
   std::condition_variable changed;
   std::deque<std::function<void()>> works;
+  /// Of the thread that gives it work.
+  std::unique_ptr<Works> recorded;
   bool isOver = false, isBusy = false;
   std::thread thread;
 };
@@ -81,6 +91,11 @@ private:
 /// The functions of a device that are about the order of its queues, each of
 /// which is a Stream for the device's users.
 void describeOrder(cprt_device &device);
+/// Those that keep what a queue is given.
+using Recorded = std::shared_ptr<const Stream::Works>;
+void describeRecording(cprt_device &device);
+/// Of recordings, that have not been discarded.
+int64_t numRecordings();
 
 } // namespace cp::test
 

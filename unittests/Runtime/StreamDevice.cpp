@@ -194,4 +194,5 @@ void StreamDevice::describe() {
     return CPRT_OK;
   };
   describeOrder(made);
+  describeRecording(made);
 }

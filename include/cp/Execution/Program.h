@@ -70,6 +70,8 @@ struct RunOptions {
   std::shared_ptr<Device> device;
   /// Whether the host computes what the device has no kernel for.
   bool deviceFallback = false;
+  /// Whether steps are recorded on a device that does so (cprt_run_recorded).
+  bool deviceGraphs = false;
   /// Of what processes of a job were asked, which must be the same in all.
   uint64_t settings = 0;
   /// The most of a tensor that is on its way between processes at one time, of

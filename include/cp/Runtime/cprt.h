@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define CPRT_VERSION_MAJOR 0
-#define CPRT_VERSION_MINOR 24
+#define CPRT_VERSION_MINOR 25
 
 /// Major version in the upper 16 bits, minor in the lower 16.
 uint32_t cprt_api_version(void);

@@ -133,6 +133,15 @@ typedef struct cprt_device {
   /// of the queue is.
   cprt_status (*run_after)(void *queue, void *stream);
   cprt_status (*run_before)(void *queue, void *stream);
+  /// What a queue is given to run and to launch between the first two does not
+  /// start: `*recording`, which it has become, is started as one piece of work
+  /// as often as replay is asked for it, on the same memory, until discard, to
+  /// which any queue is given (a CUDA graph). The queue is asked for nothing
+  /// else in between. Or all null.
+  cprt_status (*begin_recording)(void *queue);
+  cprt_status (*end_recording)(void *queue, void **recording);
+  cprt_status (*replay)(void *queue, void *recording);
+  void (*discard)(void *queue, void *recording);
 } cprt_device;
 
 /// What a plug-in exports, a shared library `libcprt_<name>.so`. `struct_size`
@@ -176,6 +185,19 @@ void cprt_synchronize(cprt_context *context);
 ///   cprt_run_before(context, stream);
 void cprt_run_after(cprt_context *context, void *stream);
 void cprt_run_before(cprt_context *context, void *stream);
+/// The function of a program: `run` of a cprt_entry.
+typedef void cprt_program_run(cprt_context *context, cprt_stream *stream,
+                              void *const *buffers);
+/// `run(context, NULL, buffers)`, which the device may keep to start it sooner
+/// the next time: where it records (CUDA graphs), the second run with the same
+/// buffers is recorded, and from the third on one request starts all that lies
+/// between two calls which other ranks or the host have a part in; of a program
+/// without such calls, the whole. The program makes the same calls each time,
+/// as compiled ones do, and whatever buffers hold, they stay where they are;
+/// one that calls cprt_alloc is run as it is. The last eight are kept. Without
+/// a device that records, it is the call alone.
+void cprt_run_recorded(cprt_context *context, cprt_program_run *run,
+                       void *const *buffers, size_t num_buffers);
 /// Calls `op` with buffers in the host's memory, whatever device there is.
 void cprt_on_host(cprt_context *context, cprt_op *op, const int64_t *desc,
                   void *const *buffers);

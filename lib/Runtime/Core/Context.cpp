@@ -7,17 +7,12 @@
 
 #include "Context.h"
 
-#include "Attention.h"
 #include "Courier.h"
-#include "Operations.h"
 #include "Scratch.h"
 #include "SideQueue.h"
 #include "World.h"
 
-#include <algorithm>
-#include <array>
 #include <new>
-#include <string_view>
 
 using namespace cp::runtime;
 
@@ -98,77 +93,6 @@ private:
 };
 } // namespace
 
-namespace {
-/// A collective that a device can do the work of, and what kernels that takes
-/// beside copies: of each tensor's type, of the first one's, and of the type
-/// that this one is summed in; and from which input on it cannot, as the host
-/// reads them.
-struct Moving {
-  std::string_view op;
-  std::array<const char *, 2> each = {};
-  const char *first = nullptr, *sums = nullptr;
-  size_t read = SIZE_MAX;
-};
-} // namespace
-
-static constexpr Moving moving[] = {
-    {"all_gather"},
-    {"all_to_all"},
-    {"halo"},
-    {"reorder"},
-    {"shift"},
-    {"slice"},
-    {"unslice"},
-    {"all_reduce", {"sum_rows"}},
-    {"reduce_scatter", {"sum_rows"}},
-    {"scan_state", {"join_states", "join_decays"}},
-    {"ring_attention", {}, "attention", "attention_merge", 4},
-    {"ring_attention_grad", {}, "attention_grad_block", "accumulate", 8}};
-
-static bool movesOnDevice(const Context &context, const Descriptor &call) {
-  auto has = [&](const char *kernel, DType dtype) {
-    return !kernel || context.queue->hasKernel(kernel, dtype);
-  };
-  const auto *found =
-      std::find_if(std::begin(moving), std::end(moving),
-                   [&](const Moving &each) { return each.op == call.op(); });
-  if (!context.world.movesOnDevice() || found == std::end(moving) ||
-      call.numIns() > found->read)
-    return false;
-  DType first = keyType(call);
-  if (!has(found->first, first) || !has(found->sums, sumType(first)))
-    return false;
-  return std::all_of(call.allBuffers(), call.allBuffers() + call.numIns(),
-                     [&](const Buffer &in) {
-                       return in.dtype == DType::Absent ||
-                              (size_t(in.rank) <= DeviceQueue::maxCopyRank &&
-                               has("copy", in.dtype) &&
-                               has(found->each[0], in.dtype) &&
-                               has(found->each[1], in.dtype));
-                     });
-}
-
-/// An operation's body, on buffers of the device: where it has a kernel of it,
-/// and otherwise on the host.
-static Error runOnDevice(Context &context, Descriptor &call,
-                         const OpBody &body) {
-  DeviceQueue &queue = *context.queue;
-  DType dtype = keyType(call);
-  if (queue.hasKernel(call.op(), dtype) || movesOnDevice(context, call))
-    return body(context, call);
-  if (!context.world.fallsBack && computes(call.op(), dtype) &&
-      !queue.hasKernel(kernelOf(call.op()), dtype))
-    return call.unsupported(
-        std::string(queue.name()) + " has no kernel of it for " +
-        (call.numIns() ? typeText(call.in(0)) : "it") +
-        "; let the host compute what is missing, or use another form");
-  context.isOnHost = true;
-  Error failure =
-      queue.onHost(call, [&]() -> Error { return body(context, call); });
-  context.isOnHost = false;
-  return failure;
-}
-
 void cp::runtime::runOp(Context *context, const cprt_stream *stream,
                         const int64_t *desc, void *const *buffers,
                         const cprt_signature &signature, const OpBody &body) {
@@ -176,6 +100,9 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
     return;
   Entry entry(*context, signature.name);
   if (!entry)
+    return;
+  if (context->recording && context->deviceOfCall() &&
+      context->recording->skips(desc))
     return;
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
@@ -276,11 +203,21 @@ static bool isSize(Context &context, const char *call, int64_t bytes) {
   return false;
 }
 
+/// What a program works on is other memory each time: it is run as it is.
+static bool giveUpRecording(Context &context) {
+  if (!context.recording)
+    return true;
+  Error failure = context.recording->giveUp();
+  if (failure)
+    context.fail(failure->status, std::move(failure->message));
+  return !failure;
+}
+
 extern "C" void *cprt_alloc(cprt_context *context, int64_t bytes) {
   if (!context || context->hasFailed())
     return nullptr;
   Entry entry(*context, "alloc");
-  if (!entry || !isSize(*context, "alloc", bytes))
+  if (!entry || !isSize(*context, "alloc", bytes) || !giveUpRecording(*context))
     return nullptr;
   return allocate(*context, "alloc", bytes);
 }
@@ -293,6 +230,12 @@ extern "C" void *cprt_arena(cprt_context *context, int64_t bytes) {
     return nullptr;
   if (context->arena && bytes <= context->arenaBytes)
     return context->arena;
+  // What has been recorded is of the one that goes.
+  bool isKept = context->recording && !context->recording->isFirstRun();
+  if (isKept && !giveUpRecording(*context))
+    return nullptr;
+  context->recordings.remove_if(
+      [&](const Recording &each) { return &each != context->recording; });
   if (context->arena)
     context->memory.release(context->arena);
   context->arena = allocate(*context, "arena", bytes);

@@ -14,6 +14,7 @@
 #include "History.h"
 #include "Memory.h"
 #include "PackedPositions.h"
+#include "Recording.h"
 
 #include <functional>
 #include <list>
@@ -89,6 +90,10 @@ struct cprt_context {
   /// Who makes deferred calls, one or the other; made for the first.
   std::unique_ptr<cp::runtime::Courier> courier;
   std::unique_ptr<cp::runtime::SideQueue> side;
+  /// Of programs that cprt_run_recorded has called, the last one first; and the
+  /// one under way, or null.
+  std::list<cp::runtime::Recording> recordings;
+  cp::runtime::Recording *recording = nullptr;
 };
 
 namespace cp::runtime {
@@ -147,6 +152,10 @@ private:
 
 /// What one operation does with its decoded call.
 using OpBody = std::function<Error(Context &context, const Descriptor &call)>;
+
+/// An operation's body, on buffers of the device: where that can do it, and
+/// otherwise on the host, which has copies then.
+Error runOnDevice(Context &context, Descriptor &call, const OpBody &body);
 
 /// The frame of every program call: returns at once after an earlier failure,
 /// decodes the descriptor, checks it by the signature, runs `body`, and keeps

@@ -135,6 +135,9 @@ static bool readCounts(const int64_t *desc, size_t &all) {
 
 static Error beginBeside(Context &context, cprt_op *op, const int64_t *desc,
                          void *const *buffers, size_t count) {
+  if (context.recording)
+    if (Error failure = context.recording->cut())
+      return failure;
   if (!context.side)
     if (Error failure = SideQueue::open(context, context.side))
       return failure;
@@ -190,7 +193,12 @@ extern "C" void cprt_wait(cprt_context *context, cprt_stream *stream,
   if (!context->side)
     return;
   try {
-    if (Error failure = context->side->wait(outs, size_t(desc[1])))
+    Error failure;
+    if (context->recording && !context->hasFailed())
+      failure = context->recording->cut();
+    if (!failure)
+      failure = context->side->wait(outs, size_t(desc[1]));
+    if (failure)
       context->fail(failure->status, "wait: " + failure->message);
   } catch (const std::bad_alloc &) {
     failOutOfMemory(*context);

@@ -41,9 +41,10 @@ std::string cp::runtime::typeText(const Buffer &buffer) {
   return dtypeName(buffer.dtype) + listText(buffer.sizes, size_t(buffer.rank));
 }
 
-Error Descriptor::decode(const char *op, const int64_t *desc,
+Error Descriptor::decode(const char *op, const int64_t *words,
                          void *const *data) {
   name = op;
+  desc = words;
   callId = 0;
   buffers.clear();
   if (Error failure = decodeHeader(desc))
@@ -52,11 +53,11 @@ Error Descriptor::decode(const char *op, const int64_t *desc,
   if (count && !data)
     return invalid("the list of buffers is null, expected " +
                    std::to_string(count) + " pointers" + compileAgain);
-  const int64_t *words = desc + 4;
+  const int64_t *next = desc + 4;
   for (size_t i = 0; i < count; ++i)
-    if (Error failure = decodeBuffer(words, data[i], i))
+    if (Error failure = decodeBuffer(next, data[i], i))
       return failure;
-  attrWords = words;
+  attrWords = next;
   return std::nullopt;
 }
 

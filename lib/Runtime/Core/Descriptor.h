@@ -41,9 +41,11 @@ public:
   /// offset fits 63 bits, that outputs do not overlap themselves, and that no
   /// buffer with elements is null. CPRT_INVALID_ARGUMENT otherwise. What an
   /// operation wants of them is left to checkSignature.
-  Error decode(const char *op, const int64_t *desc, void *const *buffers);
+  Error decode(const char *op, const int64_t *words, void *const *data);
 
   const char *op() const { return name; }
+  /// What decode was given.
+  const int64_t *table() const { return desc; }
   int64_t id() const { return callId; }
   size_t numIns() const { return numInputs; }
   size_t numOuts() const { return buffers.size() - numInputs; }
@@ -83,6 +85,7 @@ private:
   Error checkMemory(const Buffer &buffer, size_t index) const;
 
   const char *name = "";
+  const int64_t *desc = nullptr;
   int64_t callId = 0;
   size_t numInputs = 0;
   std::vector<Buffer> buffers;

@@ -19,7 +19,7 @@ using namespace cp::runtime;
 
 /// Runs `body` unless the context has failed, and keeps what goes wrong.
 template <typename Body>
-static void within(Context *context, const char *call, Body body) {
+static void inOrder(Context *context, const char *call, Body body) {
   if (!context || context->hasFailed())
     return;
   Entry entry(*context, call);
@@ -32,6 +32,17 @@ static void within(Context *context, const char *call, Body body) {
   } catch (const std::bad_alloc &) {
     failOutOfMemory(*context);
   }
+}
+
+/// The same for what no recording takes: behind the piece that is due.
+template <typename Body>
+static void within(Context *context, const char *call, Body body) {
+  inOrder(context, call, [&]() -> Error {
+    if (context->recording)
+      if (Error failure = context->recording->cut())
+        return failure;
+    return body();
+  });
 }
 
 static Error checkCopy(const void *to, const void *from, int64_t bytes) {
@@ -168,7 +179,7 @@ extern "C" void cprt_require(cprt_context *context, const char *operations) {
   if (!context || !context->queue || !operations || context->world.fallsBack ||
       context->required == operations)
     return;
-  within(context, "require", [&]() -> Error {
+  inOrder(context, "require", [&]() -> Error {
     context->required = operations;
     std::string names = missing(*context->queue, operations);
     if (names.empty())
@@ -186,7 +197,7 @@ extern "C" void *cprt_constant(cprt_context *context, const void *value,
   if (context && !context->queue)
     return const_cast<void *>(value);
   void *there = nullptr;
-  within(context, "constant", [&]() -> Error {
+  inOrder(context, "constant", [&]() -> Error {
     Error failure;
     there = context->queue->constant(value, bytes, failure);
     return failure;
@@ -200,10 +211,16 @@ extern "C" void cprt_launch_kernel(cprt_context *context, cprt_stream *stream,
   if (context && !context->queue)
     return cprt_launch(context, stream, kernel ? kernel->run : nullptr,
                        buffers);
-  within(context, "launch", [&]() -> Error {
+  inOrder(context, "launch", [&]() -> Error {
     if (!kernel || stream)
       return Failure{CPRT_INVALID_ARGUMENT,
                      "expected a kernel and a null stream"};
+    if (Recording *recording = context->recording) {
+      if (recording->skips(kernel))
+        return std::nullopt;
+      if (Error failure = recording->take(kernel, /*isAlone=*/true))
+        return failure;
+    }
     return context->queue->launch(*kernel, buffers);
   });
 }

@@ -86,19 +86,33 @@ Error DeviceQueue::launch(const cprt_kernel &kernel, void *const *buffers) {
   return textOf(device.launch(queue, &kernel, buffers));
 }
 
+Error DeviceQueue::checkRuns(const char *what) const {
+  if (!isRecording)
+    return std::nullopt;
+  return Failure{CPRT_UNSUPPORTED, std::string(device.name) + ": " + what +
+                                       " in the midst of a recording; run "
+                                       "without one"};
+}
+
 Error DeviceQueue::upload(void *to, const void *from, int64_t bytes) {
+  if (Error failure = checkRuns("a copy from the host"))
+    return failure;
   return bytes ? textOf(device.upload(queue, to, from, bytes)) : std::nullopt;
 }
 
 /// What a rank fails in ends sooner than the device does: nothing is written to
 /// the host's memory behind it.
 Error DeviceQueue::download(void *to, const void *from, int64_t bytes) {
+  if (Error failure = checkRuns("a copy to the host"))
+    return failure;
   if (Error failure = settle())
     return failure;
   return bytes ? textOf(device.download(queue, to, from, bytes)) : std::nullopt;
 }
 
 Error DeviceQueue::synchronize() {
+  if (Error failure = checkRuns("a wait of the host"))
+    return failure;
   if (Error failure = settle())
     return failure;
   return textOf(device.synchronize(queue));
@@ -116,16 +130,37 @@ Error DeviceQueue::openBeside(std::unique_ptr<DeviceQueue> &made) {
   return std::nullopt;
 }
 
+Error DeviceQueue::beginRecording() {
+  Error failure = textOf(device.begin_recording(queue));
+  isRecording = !failure;
+  return failure;
+}
+
+Error DeviceQueue::endRecording(void *&recording) {
+  isRecording = false;
+  return textOf(device.end_recording(queue, &recording));
+}
+
+Error DeviceQueue::replay(void *recording) {
+  return textOf(device.replay(queue, recording));
+}
+
 Error DeviceQueue::record(void *&event) {
+  if (Error failure = checkRuns("a mark"))
+    return failure;
   return textOf(device.record(queue, &event));
 }
 
 Error DeviceQueue::waitFor(void *event) {
+  if (Error failure = checkRuns("a wait for another queue"))
+    return failure;
   return textOf(device.wait_for(queue, event));
 }
 
 Error DeviceQueue::order(cprt_status (*by)(void *queue, void *stream),
                          void *stream) {
+  if (Error failure = checkRuns("order with a stream"))
+    return failure;
   if (!by)
     return Failure{CPRT_UNSUPPORTED,
                    std::string(device.name) +

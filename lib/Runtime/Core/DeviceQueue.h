@@ -72,6 +72,13 @@ public:
   Error record(void *&event);
   Error waitFor(void *event);
   void forget(void *event) { device.forget(queue, event); }
+  /// What run, launch and copies give it from here on does not start, but is
+  /// kept, to be started by replay; nothing else may be asked of it meanwhile.
+  bool records() const { return device.begin_recording; }
+  Error beginRecording();
+  Error endRecording(void *&recording);
+  Error replay(void *recording);
+  void discard(void *recording) { device.discard(queue, recording); }
   /// As of cprt_run_after and cprt_run_before.
   Error runAfter(void *stream);
   Error runBefore(void *stream);
@@ -110,6 +117,8 @@ private:
     return device.stream ? device.stream(queue) : nullptr;
   }
   Error settle() const { return settles ? settles() : Error(); }
+  /// That this is not asked of it within a recording.
+  Error checkRuns(const char *what) const;
   Error order(cprt_status (*by)(void *queue, void *stream), void *stream);
   Error textOf(cprt_status status) const;
   Error copy(const Descriptor &call, const Buffer &to, const Buffer &from);
@@ -129,6 +138,7 @@ private:
   const cprt_allocator *const allocator;
   std::unordered_map<const void *, void *> constants;
   std::function<Error()> settles;
+  bool isRecording = false;
   void releaseMirror();
 
   char *mirror = nullptr;

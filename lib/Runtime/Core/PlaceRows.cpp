@@ -16,6 +16,23 @@ static void writePlaces(const Buffer &out, const std::vector<int64_t> &runs) {
       *place = runs[run] + i * runs[run + 2];
 }
 
+/// They are the same in every step, so a device has them from the first one on.
+static Error bringPlaces(DeviceQueue &device, const Descriptor &call,
+                         const Positions &positions) {
+  static constexpr int64_t dense[] = {1};
+  const std::vector<int64_t> &rows = positions.ownRows();
+  if (rows.empty())
+    return std::nullopt;
+  Error failure;
+  void *there = device.constant(
+      rows.data(), int64_t(rows.size() * sizeof(int64_t)), failure);
+  if (failure)
+    return failure;
+  const Buffer &out = call.out(0);
+  return device.copyMapped(call, out, {there, out.dtype, 1, out.sizes, dense},
+                           {});
+}
+
 Error cp::runtime::operations::positions(Context &context,
                                          const Descriptor &call) {
   const Buffer &out = call.out(0);
@@ -28,6 +45,8 @@ Error cp::runtime::operations::positions(Context &context,
           findPositions(context, call, "", {attrs.axes, attrs.orders},
                         out.sizes[0], positions))
     return failure;
+  if (DeviceQueue *device = context.deviceOfCall())
+    return bringPlaces(*device, call, *positions);
   writePlaces(out, positions->own());
   return std::nullopt;
 }

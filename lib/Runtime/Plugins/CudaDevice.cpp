@@ -250,6 +250,12 @@ static const char *multiply(void *queue, const char *op, DType dtype,
   return static_cast<Queue *>(queue)->blas->run(op, dtype, call);
 }
 
+/// Of what a stream says of itself that is not at its end.
+static bool isBusy(cudaError_t status) {
+  return status == cudaErrorNotReady ||
+         status == cudaErrorStreamCaptureUnsupported;
+}
+
 static cprt_status run(void *opaque, const cprt_device_call *call) {
   Queue &queue = at(opaque);
   std::vector<Buffer> buffers;
@@ -275,7 +281,7 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
     return CPRT_OK;
   // A card that has failed says so in every call.
   bool isLost = cudaStreamQuery(queue.stream) != cudaSuccess &&
-                cudaGetLastError() != cudaErrorNotReady;
+                !isBusy(cudaGetLastError());
   return queue.fail(isLost ? CPRT_DEVICE_FAILED : CPRT_INVALID_ARGUMENT,
                     message);
 }
@@ -408,6 +414,41 @@ static void forget(void *, void *event) {
   (void)cudaEventDestroy(static_cast<cudaEvent_t>(event));
 }
 
+// Other ranks' threads go on with what a capture of theirs would not allow.
+static cprt_status beginRecording(void *opaque) {
+  Queue &queue = at(opaque);
+  return queue.check(
+      cudaStreamBeginCapture(queue.stream, cudaStreamCaptureModeThreadLocal),
+      "cudaStreamBeginCapture");
+}
+
+static cprt_status endRecording(void *opaque, void **recording) {
+  Queue &queue = at(opaque);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t made = nullptr;
+  if (cprt_status status =
+          queue.check(cudaStreamEndCapture(queue.stream, &graph),
+                      "a recording (run without one)"))
+    return status;
+  cprt_status status = queue.check(cudaGraphInstantiate(&made, graph, 0),
+                                   "cudaGraphInstantiate");
+  (void)cudaGraphDestroy(graph);
+  *recording = made;
+  return status;
+}
+
+static cprt_status replay(void *opaque, void *recording) {
+  Queue &queue = at(opaque);
+  return queue.check(
+      cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), queue.stream),
+      "cudaGraphLaunch");
+}
+
+// One that is under way ends first.
+static void discard(void *, void *recording) {
+  (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording));
+}
+
 /// That every card can run the kernels.
 static cprt_status checkCards(int &count, char *message, size_t capacity) {
   cudaError_t status = cudaGetDeviceCount(&count);
@@ -475,6 +516,10 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
       forget,
       sharesMemory,
       runAfter,
-      runBefore};
+      runBefore,
+      beginRecording,
+      endRecording,
+      replay,
+      discard};
   return CPRT_OK;
 }
