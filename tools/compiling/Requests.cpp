@@ -65,7 +65,7 @@ static llvm::Error checkModule(const ModuleState &state, const Options &options,
   if (state.stage != Stage::Global && !options.loss.empty())
     return llvm::createStringError(
         "the module is sharded already (" + stageName(state.stage) +
-        "), and --loss is for a module before that; give the module before it "
+        "), and a loss is for a module before that; give the module before it "
         "was sharded");
   if (state.stage == Stage::Global || options.shardingFlags.empty())
     return llvm::Error::success();

@@ -81,17 +81,6 @@ std::string transportOfLauncher() {
   return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
 }
 
-/// The first of these flags that the command line has, or nothing.
-static std::optional<llvm::StringRef>
-firstGiven(llvm::ArrayRef<llvm::StringRef> flags) {
-  for (llvm::StringRef flag : flags)
-    if (auto found = cl::getRegisteredOptions().find(flag);
-        found != cl::getRegisteredOptions().end() &&
-        found->second->getNumOccurrences())
-      return flag;
-  return std::nullopt;
-}
-
 llvm::Error checkLaunchOptions(const LaunchOptions &options) {
   if (options.trains) {
     if (auto flag = firstGiven({"inputs", "rows", "labels", "outputs", "report",
@@ -108,7 +97,12 @@ llvm::Error checkLaunchOptions(const LaunchOptions &options) {
                               "checkpoint", "checkpoint-every", "resume"}))
     return llvm::createStringError("--" + *flag +
                                    " is for training; give --train too");
-  return checkRunFlags(options.run);
+  if (llvm::Error error = checkRunFlags(options.run))
+    return error;
+  if (options.run.checkAgainst.empty() && firstGiven({"tolerance"}))
+    return llvm::createStringError(
+        "--tolerance says what a check allows; give --check-against too");
+  return llvm::Error::success();
 }
 
 } // namespace cp

@@ -50,7 +50,62 @@ void defineHow(Options &o) {
   defineStoredCheck(o, category);
 }
 
+/// Flags of a run, where there is none.
+llvm::Error refuseRunning(llvm::StringRef instead,
+                          llvm::ArrayRef<llvm::StringRef> flags,
+                          const Options &options) {
+  std::string found;
+  if (auto flag = firstGiven(flags))
+    found = flag->str();
+  else if (!options.gradients.empty())
+    found = "gradients=FILE";
+  if (found.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(instead + ", so it takes no --" + found +
+                                 "; give that to a run without it");
+}
+
 } // namespace
+
+llvm::Error checkTogether(const Options &options) {
+  bool emits = !options.emit.empty();
+  if (int(options.explain) + int(emits) + int(options.traceTokens) > 1)
+    return llvm::createStringError(
+        "--explain, --emit and --trace-tokens are runs of their own; give one "
+        "at a time");
+  if (options.explain)
+    return refuseRunning("--explain runs nothing",
+                         {"check", "check-against", "tolerance", "outputs",
+                          "save-weights", "report", "timeline", "repeat"},
+                         options);
+  if (options.traceTokens)
+    return refuseRunning("--trace-tokens moves ids and computes no numbers",
+                         {"check", "check-against", "tolerance", "outputs",
+                          "save-weights", "timeline", "repeat"},
+                         options);
+  if (emits && firstGiven({"device"}))
+    return llvm::createStringError("--emit makes code for processors alone; "
+                                   "cp-compile --device=cuda makes "
+                                   "code for cards too");
+  if (emits)
+    return refuseRunning("--emit runs nothing",
+                         {"check", "check-against", "tolerance", "outputs",
+                          "save-weights", "report", "timeline", "repeat",
+                          "weights", "inputs", "rows", "labels"},
+                         options);
+  if (firstGiven({"target-cpu"}))
+    return llvm::createStringError(
+        "--target-cpu is for a file, and a run is for this machine; give "
+        "--emit too, or leave it out");
+  if (options.check == Check::Each && options.repeats > 1)
+    return llvm::createStringError(
+        "--check=each runs the model once; leave --repeat out");
+  bool checks = options.check != Check::None || !options.checkAgainst.empty();
+  if (!checks && firstGiven({"tolerance"}))
+    return llvm::createStringError("--tolerance says what a check allows; give "
+                                   "--check or --check-against too");
+  return llvm::Error::success();
+}
 
 Options parseOptions(int argc, char **argv) {
   // Flags keep pointers into it.

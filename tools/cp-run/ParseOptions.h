@@ -16,6 +16,9 @@ namespace cp {
 /// not know.
 Options parseOptions(int argc, char **argv);
 
+/// Refuses flags that what they were given with would not hear of.
+llvm::Error checkTogether(const Options &options);
+
 } // namespace cp
 
 #endif // CP_TOOLS_CPRUN_PARSEOPTIONS_H

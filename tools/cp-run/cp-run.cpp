@@ -85,14 +85,6 @@ rowsFor(const Options &options, llvm::ArrayRef<TensorSpec> specs) {
 
 /// Compiles, and prints what was decided.
 llvm::Error explainModel(ModuleOp module, const Options &options) {
-  if (options.check != Check::None || !options.checkAgainst.empty() ||
-      !options.outputs.empty() || !options.gradients.empty() ||
-      !options.saveWeights.empty() || !options.report.empty() ||
-      !options.timeline.empty())
-    return llvm::createStringError(
-        "--explain runs nothing, so it takes no --check, --check-against, "
-        "--outputs, --gradients=FILE, --save-weights, --report or --timeline; "
-        "give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -120,14 +112,6 @@ llvm::Error explainModel(ModuleOp module, const Options &options) {
 
 /// Compiles to a file.
 llvm::Error emitProgram(ModuleOp module, const Options &options) {
-  if (options.check != Check::None || !options.checkAgainst.empty() ||
-      !options.outputs.empty() || !options.gradients.empty() ||
-      !options.saveWeights.empty() || !options.report.empty() ||
-      !options.timeline.empty())
-    return llvm::createStringError(
-        "--emit runs nothing, so it takes no --check, --check-against, "
-        "--outputs, --gradients=FILE, --save-weights, --report or --timeline; "
-        "give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -140,13 +124,6 @@ llvm::Error emitProgram(ModuleOp module, const Options &options) {
 
 /// Moves ids, and writes the report.
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
-  if (options.check != Check::None || !options.checkAgainst.empty() ||
-      !options.outputs.empty() || !options.saveWeights.empty() ||
-      !options.gradients.empty() || !options.timeline.empty())
-    return llvm::createStringError(
-        "--trace-tokens moves ids and computes no numbers, so it takes no "
-        "--check, --check-against, --outputs, --gradients=FILE, "
-        "--save-weights or --timeline; give these to a run without it");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -171,6 +148,8 @@ static void failOutOfMemory() {
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
   cp::Options options = cp::parseOptions(argc, argv);
+  if (llvm::Error error = cp::checkTogether(options))
+    return cp::fail(options, std::move(error));
   if (llvm::Error error = cp::joinAsRanks(options, argv[0]))
     return cp::fail(options, std::move(error));
   if (llvm::Error error = cp::openDevice(options, argv[0]))
@@ -199,12 +178,6 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
-  if (int(options.explain) + int(!options.emit.empty()) +
-          int(options.traceTokens) >
-      1)
-    return cp::fail(options, llvm::createStringError(
-                                 "--explain, --emit and --trace-tokens are "
-                                 "runs of their own; give one at a time"));
   if (llvm::Error error =
           options.explain         ? cp::explainModel(*module, options)
           : !options.emit.empty() ? cp::emitProgram(*module, options)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReadModel.h"
+#include "ShortDiagnostics.h"
 #include "TrainModel.h"
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
@@ -27,11 +28,14 @@ static llvm::Error train(cp::TrainOptions &options, const char *program) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  cp::ShortDiagnostics shortDiagnostics(sources, &context);
   llvm::Expected<OwningOpRef<ModuleOp>> module =
       cp::readModel(options.run.model, options.sizes, context, sources);
   if (!module)
     return module.takeError();
-  return cp::trainModel(**module, options);
+  llvm::Error error = cp::trainModel(**module, options);
+  shortDiagnostics.printRest();
+  return error;
 }
 
 /// Data of an absurd size is an error like any other.

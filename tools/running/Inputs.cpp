@@ -24,6 +24,12 @@ bool hasName(llvm::ArrayRef<TensorSpec> specs, StringRef name) {
       specs, [&](const TensorSpec &spec) { return spec.name == name; });
 }
 
+bool hasLabel(const HostTensor &labels) {
+  auto *first = reinterpret_cast<const int32_t *>(labels.bytes.data());
+  return std::any_of(first, first + labels.numElements(),
+                     [](int32_t label) { return label >= 0; });
+}
+
 bool isDocuments(const TensorSpec &spec) {
   bool isNamed = spec.init ? spec.init->kind == InitSpec::Kind::Documents
                            : spec.name == "cu_seqlens";

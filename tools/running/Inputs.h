@@ -17,6 +17,10 @@ namespace cp {
 /// cp.init, or by the importers' name, `cu_seqlens`.
 bool isDocuments(const TensorSpec &spec);
 
+/// Whether any of these labels, of i32, is none of those below 0, which say
+/// that there is nothing to be asked.
+bool hasLabel(const HostTensor &labels);
+
 /// Whether there is one of this name.
 bool hasName(llvm::ArrayRef<TensorSpec> specs, llvm::StringRef name);
 

@@ -48,9 +48,10 @@ void defineWeights(RunFlags &o, cl::OptionCategory &category) {
 void defineData(RunFlags &o, cl::OptionCategory &category) {
   static FileFlag inputs(
       "inputs",
-      cl::desc(".safetensors by name; for a single input .npy, .ids (token ids "
-               "as text, between white space or commas) or .txt (its bytes are "
-               "the token ids); default: drawn"),
+      cl::desc(
+          ".safetensors by name; for a single input .npy, .ids (token ids "
+          "as text, between white space or commas) or .txt (its first bytes "
+          "are the token ids); default: drawn"),
       cl::location(o.inputs), cl::cat(category));
   static FileFlag rows(
       "rows",
@@ -148,6 +149,16 @@ void defineRunning(RunFlags &o, cl::OptionCategory &category) {
   static Flag<int64_t> stalling(
       "test-stall-rank", cl::desc("This rank never starts"),
       cl::location(o.stallRank), cl::init(-1), cl::Hidden, cl::cat(category));
+}
+
+std::optional<llvm::StringRef>
+firstGiven(llvm::ArrayRef<llvm::StringRef> flags) {
+  for (llvm::StringRef flag : flags)
+    if (auto found = cl::getRegisteredOptions().find(flag);
+        found != cl::getRegisteredOptions().end() &&
+        found->second->getNumOccurrences())
+      return flag;
+  return std::nullopt;
 }
 
 llvm::Error checkRunFlags(const RunFlags &flags) {

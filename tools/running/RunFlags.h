@@ -103,6 +103,10 @@ void defineRunning(RunFlags &flags, llvm::cl::OptionCategory &category);
 /// The flag --transport, which is among the ranks'.
 void defineTransport(RunFlags &flags, llvm::cl::OptionCategory &category);
 
+/// The first of these flags that the command line has, or nothing.
+std::optional<llvm::StringRef>
+firstGiven(llvm::ArrayRef<llvm::StringRef> flags);
+
 /// Refuses numbers and words that no run can use.
 llvm::Error checkRunFlags(const RunFlags &flags);
 

@@ -51,6 +51,17 @@ static llvm::Expected<Inputs> setArguments(const Program &program,
   return inputs;
 }
 
+/// A loss over no tokens is 0, which looks like a good one.
+static void checkLabels(const Program &program, const RunFlags &flags,
+                        const Inputs &inputs) {
+  for (auto [spec, tensor] :
+       llvm::zip_equal(program.arguments(), inputs.tensors))
+    if (flags.hasLoss && flags.speaks() && spec.name == "labels" &&
+        spec.dtype == DType::I32 && !hasLabel(tensor))
+      llvm::errs() << flags.tool
+                   << ": warning: no token has a label, so there is no loss\n";
+}
+
 /// Whether all that ranks have is needed whole. The ranks of one process have
 /// it in one memory anyway.
 static bool needsWhole(const RunFlags &flags, bool checks) {
@@ -66,6 +77,7 @@ runProgram(const Program &program, const RunFlags &flags, const RunOptions &how,
       setArguments(program, flags, gathers, *session);
   if (!inputs)
     return tell(*session, inputs.takeError());
+  checkLabels(program, flags, *inputs);
   int64_t ranks = program.mesh().numRanks();
   say(flags, "running on " + std::to_string(ranks) +
                  (ranks == 1 ? " rank" : " ranks") + " over " +

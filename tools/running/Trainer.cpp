@@ -39,13 +39,6 @@ HostTensor scalar(DType dtype, const void *value) {
   return tensor;
 }
 
-/// Of i32, of which those below 0 say that there is none.
-bool hasLabel(const HostTensor &labels) {
-  auto *first = reinterpret_cast<const int32_t *>(labels.bytes.data());
-  return std::any_of(first, first + labels.numElements(),
-                     [](int32_t label) { return label >= 0; });
-}
-
 class Trainer {
 public:
   Trainer(const StepPrograms &programs, const RunFlags &how,

@@ -126,7 +126,9 @@ struct PlanResiduals : impl::PlanResidualsBase<PlanResiduals> {
           << most << " bytes, but a rank needs at least " << least
           << " at one time however much is computed again; take more ranks or "
              "shorter sequences"
-          << (exchanges ? "" : ", or let exchanges be made again too");
+          << (exchanges ? ""
+                        : ", or let exchanges be made again too "
+                          "(--recompute-exchanges)");
       return signalPassFailure();
     }
     Ops again = plans.opsAgain(*plan);
