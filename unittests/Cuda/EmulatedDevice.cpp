@@ -74,6 +74,8 @@ public:
   int64_t faults[cuda::faultWords] = {};
   /// How often it was given a kernel, and asked to start a recording.
   int64_t numGiven = 0, numReplays = 0;
+  /// What has run of kernels' forms.
+  cuda::StartedForms forms;
 };
 } // namespace
 
@@ -94,8 +96,12 @@ static cprt_status openQueue(void *, int64_t, void **queue, char *, size_t) {
 static void closeQueue(void *opaque) {
   const Queue &queue = at(opaque);
   if (std::getenv("CP_EMULATED_COUNTS"))
-    std::fprintf(stderr, "emulated: given %lld calls and %lld recordings\n",
-                 (long long)queue.numGiven, (long long)queue.numReplays);
+    std::fprintf(stderr,
+                 "emulated: given %lld calls and %lld recordings; %lld kernels "
+                 "by clusters, %lld by warpgroups\n",
+                 (long long)queue.numGiven, (long long)queue.numReplays,
+                 (long long)queue.forms.clusters,
+                 (long long)queue.forms.warpgroups);
   delete &queue;
 }
 
@@ -137,10 +143,13 @@ static int hasKernel(void *, const char *op, cprt_dtype dtype) {
 static std::string runHeld(Queue &queue, const cp::test::HeldCall &held) {
   cuda::noteFaultsAt(queue.faults);
   cuda::multiplyWith(test::multiplyOnHost, nullptr);
+  const cuda::StartedForms before = cuda::startedForms();
   const char *message =
       isOfLibrary(held.op)
           ? test::multiplyOnHost(nullptr, held.op, held.dtype, held.get())
           : cuda::findKernel(held.op, held.dtype)(held.get(), &queue);
+  queue.forms.clusters += cuda::startedForms().clusters - before.clusters;
+  queue.forms.warpgroups += cuda::startedForms().warpgroups - before.warpgroups;
   return message ? message : "";
 }
 

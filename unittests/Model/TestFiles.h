@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -32,7 +33,12 @@ public:
         llvm::sys::fs::createUniqueDirectory("cp-model", directory);
     EXPECT_FALSE(code) << code.message();
   }
-  ~TempDir() { llvm::sys::fs::remove_directories(directory); }
+  // LLVM's leaves what is no file, as a pipe.
+  ~TempDir() {
+    std::error_code code;
+    std::filesystem::remove_all(directory.c_str(), code);
+    EXPECT_FALSE(code) << code.message();
+  }
 
   std::string path(llvm::StringRef name) const {
     llvm::SmallString<128> out = directory;

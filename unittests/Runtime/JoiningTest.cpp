@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cstring>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -77,6 +78,11 @@ struct Joining : testing::Test {
                  cprt_status_name(status));
     EXPECT_THAT(processes[i].message, HasSubstr(text));
     EXPECT_EQ(processes[i].world != nullptr, status == CPRT_OK);
+  }
+
+  // A rank 0 that dies leaves its socket.
+  void TearDown() override {
+    ::unlink(address.substr(std::strlen("unix:")).c_str());
   }
 
   Mailbox mailbox{2, testSeed()};
