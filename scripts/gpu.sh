@@ -115,6 +115,10 @@ programs() {
     row "$program" "$program" --device=cuda --repeat=7
     row "$program, graphs" "$program" --device=cuda --device-graphs --repeat=7
   done
+  # The other forms of the same kernels.
+  program=mamba2-130m-bf16.1
+  CP_CUDA_CLUSTERS=1 row "$program, alone" "$program" --device=cuda --repeat=7
+  CP_CUDA_WARPGROUPS=1 row "$program, warpgroups" "$program" --device=cuda --repeat=7
   rm -f "$whole"
   cat "$out/programs.csv"
   [ $count -gt 0 ] && [ $failures = 0 ]

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -136,6 +137,38 @@ void runElsewhere(cprt_context *context, cprt_stream *none,
   runAlone(context, none, buffers);
   if (numCalls > 0)
     runBehind(context, none, buffers);
+}
+
+void runInTwo(cprt_context *context, void *const *buffers,
+              const std::function<void()> &between) {
+  void *exchanged[] = {buffers[Sum], buffers[All]};
+  cprt_all_gather(context, nullptr, gatherWords(), exchanged);
+  add(context, buffers, One, Sum);
+  between();
+  add(context, buffers, One, Sum);
+}
+
+/// The host waits in the midst of its first two runs, or of all behind these.
+template <bool Early>
+void runWithPause(cprt_context *context, cprt_stream *, void *const *buffers) {
+  runInTwo(context, buffers, [&, runs = ++numRuns] {
+    if ((runs <= 2) == Early)
+      cprt_synchronize(context);
+  });
+}
+
+/// From its third run on.
+void runWithBlock(cprt_context *context, cprt_stream *, void *const *buffers) {
+  runInTwo(context, buffers, [&, runs = ++numRuns] {
+    if (runs > 2)
+      cprt_free(context, cprt_alloc(context, 64));
+  });
+}
+
+/// Exchanges numbers of the host's, which are behind the other buffers.
+void runOnHost(cprt_context *context, cprt_stream *, void *const *buffers) {
+  cprt_on_host(context, cprt_all_gather, gatherWords(), buffers + NumBuffers);
+  add(context, buffers, One, Sum);
 }
 
 /// Fails in its second run.
@@ -356,14 +389,88 @@ TEST_F(RecordingTest, AProgramThatTurnsElsewhereIsRefused) {
     cprt_world_destroy(worlds[0]);
     worlds.clear();
   };
-  const char *another = " of the program is another one than when it was "
-                        "recorded; call a program "
-                        "whose calls depend on data without cprt_run_recorded";
+  const char *another =
+      " of the program, or what is done before it, is another one than when it "
+      "was recorded; call a program that depends on data without "
+      "cprt_run_recorded";
   expectRefused(4, false, another);
   expectRefused(2, false, another);
   expectRefused(3, true, another);
   expectRefused(0, false,
                 "the program has made 1 calls, and 7 when it was recorded");
+}
+
+// What stands in the midst of a piece in one run and not in another.
+TEST_F(RecordingTest, WhatStandsBetweenPiecesStaysThere) {
+  for (cprt_program_run *program :
+       {runWithPause<true>, runWithPause<false>, runWithBlock}) {
+    numRuns = 0;
+    makeRanks(1);
+    run([&](int64_t, cprt_context *context) {
+      std::vector<void *> buffers = buffersOf(context, 1);
+      runTimes(2, context, program, buffers);
+      EXPECT_EQ(numberOf(context, buffers[Sum]), 4.0F);
+      EXPECT_STREQ(cprt_context_message(context), "");
+      runTimes(1, context, program, buffers);
+      EXPECT_EQ(cprt_context_status(context), CPRT_MISMATCH);
+      EXPECT_THAT(cprt_context_message(context),
+                  HasSubstr("or what is done before it, is another one"));
+    });
+    cprt_world_destroy(worlds[0]);
+    worlds.clear();
+  }
+}
+
+// An exchange of the host's memory is no call of the device's.
+TEST_F(RecordingTest, WhatIsDoneOnTheHostIsDoneEachTime) {
+  makeRanks(2);
+  run([&](int64_t rank, cprt_context *context) {
+    std::vector<void *> buffers = buffersOf(context, 1);
+    float one = float(rank + 1);
+    std::vector<float> all(2);
+    buffers.push_back(&one);
+    buffers.push_back(all.data());
+    for (int step = 0; step < 4; ++step) {
+      runTimes(1, context, runOnHost, buffers);
+      EXPECT_EQ(all, (std::vector<float>{float(1 + step), float(2 + step)}));
+      one += 1;
+    }
+    EXPECT_EQ(numberOf(context, buffers[Sum]), 4.0F);
+    EXPECT_STREQ(cprt_context_message(context), "");
+  });
+}
+
+TEST_F(RecordingTest, ProgramsWithinEachOtherAreRefused) {
+  makeRanks(1);
+  run([&](int64_t, cprt_context *context) {
+    cprt_program_run *outer = [](cprt_context *of, cprt_stream *,
+                                 void *const *buffers) {
+      cprt_run_recorded(of, runAlone, buffers, NumBuffers);
+    };
+    runTimes(1, context, outer, buffersOf(context, 1));
+    EXPECT_STREQ(cprt_context_message(context),
+                 "run_recorded: called by a program that is being run so; call "
+                 "the other program itself");
+  });
+}
+
+// What was deferred is waited for behind a failure too.
+TEST_F(RecordingTest, AFailureBesideADeferredExchange) {
+  makeRanks(2, /*isNccl=*/true);
+  run([&](int64_t rank, cprt_context *context) {
+    cprt_program_run *program = [](cprt_context *of, cprt_stream *,
+                                   void *const *buffers) {
+      void *exchanged[] = {buffers[Sum], buffers[All]};
+      cprt_begin(of, nullptr, gatherWords(), exchanged, cprt_all_gather);
+      add(of, buffers, One, Other);
+      if (++numRuns > 2)
+        cprt_context_fail(of, CPRT_INVALID_ARGUMENT, "no more");
+      const int64_t outs[] = {0, 1, 0, -1, 0, 1, ::numRanks, 1};
+      cprt_wait(of, nullptr, outs, &exchanged[1]);
+    };
+    runTimes(3, context, program, buffersOf(context, float(rank)));
+    EXPECT_NE(cprt_context_status(context), CPRT_OK);
+  });
 }
 
 TEST_F(RecordingTest, NothingIsKeptOfARunThatFails) {

@@ -191,11 +191,12 @@ typedef void cprt_program_run(cprt_context *context, cprt_stream *stream,
 /// `run(context, NULL, buffers)`, which the device may keep to start it sooner
 /// the next time: where it records (CUDA graphs), the second run with the same
 /// buffers is recorded, and from the third on one request starts all that lies
-/// between two calls which other ranks or the host have a part in; of a program
-/// without such calls, the whole. The program makes the same calls each time,
-/// as compiled ones do, and whatever buffers hold, they stay where they are;
-/// one that calls cprt_alloc is run as it is. The last eight are kept. Without
-/// a device that records, it is the call alone.
+/// between two calls which other ranks or the host have a part in; a program
+/// without such calls is not even called then. The program makes the same calls
+/// each time, of tables that stay where they are, as compiled ones do, whatever
+/// its buffers hold; of those that differ most are CPRT_MISMATCH. One that
+/// calls cprt_alloc is run as it is. The last eight are kept. Without a device
+/// that records, it is the call alone.
 void cprt_run_recorded(cprt_context *context, cprt_program_run *run,
                        void *const *buffers, size_t num_buffers);
 /// Calls `op` with buffers in the host's memory, whatever device there is.

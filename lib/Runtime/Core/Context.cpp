@@ -102,7 +102,7 @@ void cp::runtime::runOp(Context *context, const cprt_stream *stream,
   if (!entry)
     return;
   if (context->recording && context->deviceOfCall() &&
-      context->recording->skips(desc))
+      context->recording->skip(desc))
     return;
   ThreadAllocations counted(context->memory);
   cp::kernels::setNumThreads(context->world.threads);
@@ -174,6 +174,21 @@ extern "C" int64_t cprt_context_allocations(const cprt_context *context) {
   return count;
 }
 
+/// Does something to the recording under way, if there is one.
+static bool changeRecording(Context &context, Error (Recording::*change)()) {
+  if (!context.recording)
+    return true;
+  try {
+    Error failure = (context.recording->*change)();
+    if (failure)
+      context.fail(failure->status, std::move(failure->message));
+    return !failure;
+  } catch (const std::bad_alloc &) {
+    failOutOfMemory(context);
+    return false;
+  }
+}
+
 /// What cprt_alloc and cprt_arena, which `call` names, share.
 static void *allocate(Context &context, const char *call, int64_t bytes) {
   try {
@@ -203,21 +218,12 @@ static bool isSize(Context &context, const char *call, int64_t bytes) {
   return false;
 }
 
-/// What a program works on is other memory each time: it is run as it is.
-static bool giveUpRecording(Context &context) {
-  if (!context.recording)
-    return true;
-  Error failure = context.recording->giveUp();
-  if (failure)
-    context.fail(failure->status, std::move(failure->message));
-  return !failure;
-}
-
 extern "C" void *cprt_alloc(cprt_context *context, int64_t bytes) {
   if (!context || context->hasFailed())
     return nullptr;
   Entry entry(*context, "alloc");
-  if (!entry || !isSize(*context, "alloc", bytes) || !giveUpRecording(*context))
+  if (!entry || !isSize(*context, "alloc", bytes) ||
+      !changeRecording(*context, &Recording::giveUp))
     return nullptr;
   return allocate(*context, "alloc", bytes);
 }
@@ -232,7 +238,7 @@ extern "C" void *cprt_arena(cprt_context *context, int64_t bytes) {
     return context->arena;
   // What has been recorded is of the one that goes.
   bool isKept = context->recording && !context->recording->isFirstRun();
-  if (isKept && !giveUpRecording(*context))
+  if (isKept && !changeRecording(*context, &Recording::giveUp))
     return nullptr;
   context->recordings.remove_if(
       [&](const Recording &each) { return &each != context->recording; });
@@ -247,7 +253,7 @@ extern "C" void cprt_free(cprt_context *context, void *pointer) {
   if (!context || context->hasFailed() || !pointer)
     return;
   Entry entry(*context, "free");
-  if (!entry)
+  if (!entry || !changeRecording(*context, &Recording::giveUp))
     return;
   // The arena is the context's: its next program would work on freed memory.
   if (pointer == context->arena || !context->memory.release(pointer))
@@ -275,5 +281,8 @@ extern "C" void cprt_launch(cprt_context *context, cprt_stream *stream,
                   "compile it with --device");
     return;
   }
+  // The host's code runs each time.
+  if (context->queue && !changeRecording(*context, &Recording::cut))
+    return;
   kernel(buffers);
 }

@@ -194,10 +194,10 @@ extern "C" void cprt_wait(cprt_context *context, cprt_stream *stream,
     return;
   try {
     Error failure;
-    if (context->recording && !context->hasFailed())
-      failure = context->recording->cut();
-    if (!failure)
-      failure = context->side->wait(outs, size_t(desc[1]));
+    if (Recording *recording = context->recording)
+      failure = context->hasFailed() ? recording->abandon() : recording->cut();
+    if (Error other = context->side->wait(outs, size_t(desc[1])); !failure)
+      failure = std::move(other);
     if (failure)
       context->fail(failure->status, "wait: " + failure->message);
   } catch (const std::bad_alloc &) {

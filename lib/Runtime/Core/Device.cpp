@@ -19,7 +19,7 @@ using namespace cp::runtime;
 
 /// Runs `body` unless the context has failed, and keeps what goes wrong.
 template <typename Body>
-static void inOrder(Context *context, const char *call, Body body) {
+static void enter(Context *context, const char *call, Body body) {
   if (!context || context->hasFailed())
     return;
   Entry entry(*context, call);
@@ -34,10 +34,10 @@ static void inOrder(Context *context, const char *call, Body body) {
   }
 }
 
-/// The same for what no recording takes: behind the piece that is due.
+/// The same for what no recording takes.
 template <typename Body>
-static void within(Context *context, const char *call, Body body) {
-  inOrder(context, call, [&]() -> Error {
+static void enterBehindPiece(Context *context, const char *call, Body body) {
+  enter(context, call, [&]() -> Error {
     if (context->recording)
       if (Error failure = context->recording->cut())
         return failure;
@@ -57,7 +57,7 @@ static Error checkCopy(const void *to, const void *from, int64_t bytes) {
 extern "C" int64_t cprt_device_free_bytes(cprt_context *context) {
   int64_t bytes = -1;
   if (context && context->queue)
-    within(context, "device_free_bytes", [&]() -> Error {
+    enterBehindPiece(context, "device_free_bytes", [&]() -> Error {
       bytes = context->queue->freeBytes();
       return std::nullopt;
     });
@@ -66,7 +66,7 @@ extern "C" int64_t cprt_device_free_bytes(cprt_context *context) {
 
 extern "C" void *cprt_device_alloc(cprt_context *context, int64_t bytes) {
   void *pointer = nullptr;
-  within(context, "device_alloc", [&]() -> Error {
+  enterBehindPiece(context, "device_alloc", [&]() -> Error {
     if (bytes < 0)
       return Failure{CPRT_INVALID_ARGUMENT, "found " + std::to_string(bytes) +
                                                 " bytes, expected 0 or more"};
@@ -82,7 +82,7 @@ extern "C" void *cprt_device_alloc(cprt_context *context, int64_t bytes) {
 
 extern "C" void cprt_upload(cprt_context *context, void *to, const void *from,
                             int64_t bytes) {
-  within(context, "upload", [&]() -> Error {
+  enterBehindPiece(context, "upload", [&]() -> Error {
     if (Error failure = checkCopy(to, from, bytes))
       return failure;
     if (context->queue)
@@ -103,7 +103,7 @@ static Error synchronize(Context &context) {
 
 extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
                               int64_t bytes) {
-  within(context, "download", [&]() -> Error {
+  enterBehindPiece(context, "download", [&]() -> Error {
     if (Error failure = checkCopy(to, from, bytes))
       return failure;
     if (context->queue) {
@@ -120,22 +120,23 @@ extern "C" void cprt_download(cprt_context *context, void *to, const void *from,
 extern "C" void cprt_synchronize(cprt_context *context) {
   if (!context || !context->queue)
     return;
-  within(context, "synchronize", [&] { return synchronize(*context); });
+  enterBehindPiece(context, "synchronize",
+                   [&] { return synchronize(*context); });
 }
 
 extern "C" void cprt_run_after(cprt_context *context, void *stream) {
   if (!context || !context->queue)
     return;
-  within(context, "run_after",
-         [&] { return context->queue->runAfter(stream); });
+  enterBehindPiece(context, "run_after",
+                   [&] { return context->queue->runAfter(stream); });
 }
 
 extern "C" void cprt_run_before(cprt_context *context, void *stream) {
   if (!context || !context->queue)
     return;
   if (!context->hasFailed())
-    return within(context, "run_before",
-                  [&] { return context->queue->runBefore(stream); });
+    return enterBehindPiece(context, "run_before",
+                            [&] { return context->queue->runBefore(stream); });
   // What was started before the failure, which stays the first one, may go on
   // with the caller's memory.
   try {
@@ -152,6 +153,7 @@ extern "C" void cprt_on_host(cprt_context *context, cprt_op *op,
   if (!op)
     return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
                              "on_host: the operation is null");
+  enterBehindPiece(context, "on_host", []() -> Error { return std::nullopt; });
   bool before = context->isOnHost;
   context->isOnHost = true;
   op(context, nullptr, desc, buffers);
@@ -179,7 +181,7 @@ extern "C" void cprt_require(cprt_context *context, const char *operations) {
   if (!context || !context->queue || !operations || context->world.fallsBack ||
       context->required == operations)
     return;
-  inOrder(context, "require", [&]() -> Error {
+  enter(context, "require", [&]() -> Error {
     context->required = operations;
     std::string names = missing(*context->queue, operations);
     if (names.empty())
@@ -197,7 +199,7 @@ extern "C" void *cprt_constant(cprt_context *context, const void *value,
   if (context && !context->queue)
     return const_cast<void *>(value);
   void *there = nullptr;
-  inOrder(context, "constant", [&]() -> Error {
+  enter(context, "constant", [&]() -> Error {
     Error failure;
     there = context->queue->constant(value, bytes, failure);
     return failure;
@@ -211,12 +213,12 @@ extern "C" void cprt_launch_kernel(cprt_context *context, cprt_stream *stream,
   if (context && !context->queue)
     return cprt_launch(context, stream, kernel ? kernel->run : nullptr,
                        buffers);
-  inOrder(context, "launch", [&]() -> Error {
+  enter(context, "launch", [&]() -> Error {
     if (!kernel || stream)
       return Failure{CPRT_INVALID_ARGUMENT,
                      "expected a kernel and a null stream"};
     if (Recording *recording = context->recording) {
-      if (recording->skips(kernel))
+      if (recording->skip(kernel))
         return std::nullopt;
       if (Error failure = recording->take(kernel, /*isAlone=*/true))
         return failure;

@@ -181,6 +181,10 @@ void *DeviceQueue::constant(const void *value, int64_t bytes, Error &failure) {
   auto [entry, isNew] = constants.try_emplace(value, nullptr);
   if (!isNew)
     return entry->second;
+  if (failure = checkRuns("a constant that is new"); failure) {
+    constants.erase(entry);
+    return nullptr;
+  }
   void *there = allocate(bytes);
   if (!there)
     failure =

@@ -72,8 +72,9 @@ public:
   Error record(void *&event);
   Error waitFor(void *event);
   void forget(void *event) { device.forget(queue, event); }
-  /// What run, launch and copies give it from here on does not start, but is
-  /// kept, to be started by replay; nothing else may be asked of it meanwhile.
+  /// What run, launch and copies within the device give it from here on does
+  /// not start, but is kept, to be started by replay; nothing else may be asked
+  /// of it meanwhile.
   bool records() const { return device.begin_recording; }
   Error beginRecording();
   Error endRecording(void *&recording);

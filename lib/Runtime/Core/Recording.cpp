@@ -16,8 +16,8 @@
 using namespace cp::runtime;
 
 Recording::~Recording() {
-  for (void *piece : pieces)
-    queue.discard(piece);
+  for (const Piece &piece : pieces)
+    queue.discard(piece.recording);
 }
 
 Error Recording::start(bool &isDone) {
@@ -35,7 +35,7 @@ Error Recording::start(bool &isDone) {
     if (!isDone)
       break;
     nextCall = calls.size();
-    return startNext();
+    return startPiece();
   case Stage::Taking:
   case Stage::Off:
     break;
@@ -44,25 +44,33 @@ Error Recording::start(bool &isDone) {
 }
 
 Error Recording::finish(bool hasFailed) {
+  if (hasFailed)
+    return abandon();
   if (stage == Stage::Taking) {
     stage = Stage::Kept;
-    if (!isOpen)
-      return std::nullopt;
-    return hasFailed ? end() : close();
+    return isOpen ? closePiece() : std::nullopt;
   }
-  if (stage != Stage::Kept || hasFailed)
+  if (stage != Stage::Kept)
     return std::nullopt;
   if (nextCall < calls.size())
     return Failure{CPRT_MISMATCH,
                    "the program has made " + std::to_string(nextCall) +
                        " calls, and " + std::to_string(calls.size()) +
                        " when it was recorded"};
-  return isDue ? startNext() : std::nullopt;
+  return isDue ? startPiece() : std::nullopt;
 }
 
-bool Recording::skips(const void *call) {
+Failure Recording::otherCall() const {
+  return {CPRT_MISMATCH,
+          "call " + std::to_string(nextCall) +
+              " of the program, or what is done before it, is another one than "
+              "when it was recorded; call a program that depends on data "
+              "without cprt_run_recorded"};
+}
+
+bool Recording::skip(const void *call) {
   if (stage != Stage::Kept || nextCall == calls.size() ||
-      calls[nextCall].table != call || !calls[nextCall].isInPiece)
+      calls[nextCall].identity != call || !calls[nextCall].isInPiece)
     return false;
   ++nextCall;
   return isDue = true;
@@ -70,55 +78,67 @@ bool Recording::skips(const void *call) {
 
 Error Recording::take(const void *call, bool isAlone) {
   if (stage == Stage::Taking) {
-    calls.push_back({call, isAlone});
     if (!isAlone)
-      return cut();
-    if (isOpen)
+      if (Error failure = cut())
+        return failure;
+    calls.push_back({call, isAlone});
+    if (!isAlone || isOpen)
       return std::nullopt;
     isOpen = true;
     return queue.beginRecording();
   }
   if (stage != Stage::Kept)
     return std::nullopt;
-  if (nextCall == calls.size() || calls[nextCall].table != call)
-    return Failure{CPRT_MISMATCH,
-                   "call " + std::to_string(nextCall) +
-                       " of the program is another one than when it was "
-                       "recorded; call a program whose calls depend on data "
-                       "without cprt_run_recorded"};
+  if (nextCall == calls.size() || calls[nextCall].identity != call ||
+      calls[nextCall].isInPiece)
+    return otherCall();
+  if (Error failure = cut())
+    return failure;
   ++nextCall;
-  return cut();
+  return std::nullopt;
 }
 
 Error Recording::cut() {
   isCut |= stage == Stage::Taking;
   if (isOpen)
-    return close();
-  return isDue ? startNext() : std::nullopt;
+    return closePiece();
+  return isDue ? startPiece() : std::nullopt;
 }
 
-Error Recording::end() {
+/// Nothing of it has been started.
+Error Recording::endPiece() {
   isOpen = false;
-  void *piece = nullptr;
-  if (Error failure = queue.endRecording(piece))
+  void *recording = nullptr;
+  if (Error failure = queue.endRecording(recording))
     return failure;
-  pieces.push_back(piece);
+  pieces.push_back({recording, calls.size()});
   return std::nullopt;
 }
 
-Error Recording::close() {
-  if (Error failure = end())
+Error Recording::closePiece() {
+  if (Error failure = endPiece())
     return failure;
-  return queue.replay(pieces.back());
+  return queue.replay(pieces.back().recording);
 }
 
-Error Recording::startNext() {
+Error Recording::startPiece() {
   isDue = false;
-  return queue.replay(pieces[nextPiece++]);
+  if (nextCall != pieces[nextPiece].end)
+    return otherCall();
+  return queue.replay(pieces[nextPiece++].recording);
 }
 
 Error Recording::giveUp() {
   Error failure = cut();
+  stage = Stage::Off;
+  return failure;
+}
+
+Error Recording::abandon() {
+  Error failure;
+  if (isOpen)
+    failure = endPiece();
+  isDue = false;
   stage = Stage::Off;
   return failure;
 }
@@ -193,6 +213,10 @@ extern "C" void cprt_run_recorded(cprt_context *context, cprt_program_run *run,
     return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
                              "run_recorded: the program or its buffers are "
                              "null");
+  if (context->recording)
+    return cprt_context_fail(context, CPRT_INVALID_ARGUMENT,
+                             "run_recorded: called by a program that is being "
+                             "run so; call the other program itself");
   if (!context->queue || !context->queue->records())
     return run(context, nullptr, buffers);
   RecordedRun recorded(*context);

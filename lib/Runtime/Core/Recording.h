@@ -12,6 +12,7 @@
 
 #include "cp/Runtime/cprt_device.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace cp::runtime {
@@ -22,8 +23,9 @@ class DeviceQueue;
 /// follow each other are a piece, and what other ranks or the host have a part
 /// in stands between pieces and is done each time. The program's first run is
 /// as ever, since it is the one that allocates and brings constants over; the
-/// second is recorded; and those behind it only start the pieces. Used by one
-/// thread.
+/// second is recorded; and those behind it only start the pieces. That they
+/// make the same calls is checked as far as the calls that are made tell. Used
+/// by one thread.
 class Recording {
 public:
   Recording(DeviceQueue &queue, cprt_program_run *run, void *const *buffers,
@@ -34,8 +36,10 @@ public:
   ~Recording();
 
   bool isOf(cprt_program_run *of, void *const *places, size_t count) const {
-    return run == of && buffers == std::vector<void *>(places, places + count);
+    return run == of && buffers.size() == count &&
+           std::equal(buffers.begin(), buffers.end(), places);
   }
+  bool isFirstRun() const { return stage == Stage::Seen; }
 
   /// Begins a run: what is recorded is one piece, and has been started, or the
   /// program is to be called, between this and finish().
@@ -43,38 +47,47 @@ public:
   /// Of a run that has failed nothing more is started.
   Error finish(bool hasFailed);
 
-  bool isFirstRun() const { return stage == Stage::Seen; }
-  /// Whether a call, known by its table, is in a piece already.
-  bool skips(const void *call);
-  /// What skips() does not is about to be done: by a kernel of the device
+  /// Whether a call, known by its table or its kernel, is in a piece already;
+  /// it need not be made then.
+  bool skip(const void *call);
+  /// What skip() has not taken is about to be made: by a kernel of the device
   /// alone, or otherwise, which comes behind the piece before it.
   Error take(const void *call, bool isAlone);
-  /// Whoever uses the queue in another way comes behind the piece too.
+  /// Whoever uses the queue in another way, or does what the host sees, comes
+  /// behind the piece too.
   Error cut();
   /// The program works on other memory each time.
   Error giveUp();
+  /// Behind a failure: the queue is as ever again.
+  Error abandon();
 
 private:
   enum class Stage { New, Seen, Taking, Kept, Off };
   struct Call {
-    const void *table;
+    const void *identity;
     bool isInPiece;
   };
-  Error end();
-  Error close();
-  Error startNext();
+  struct Piece {
+    void *recording;
+    /// The first call behind it.
+    size_t end;
+  };
+  Error endPiece();
+  Error closePiece();
+  Error startPiece();
+  Failure otherCall() const;
 
   DeviceQueue &queue;
   cprt_program_run *const run;
   const std::vector<void *> buffers;
   Stage stage = Stage::New;
   std::vector<Call> calls;
-  std::vector<void *> pieces;
-  /// Of a run under way: the next call and piece, whether a piece is being
-  /// recorded, and whether calls of the next one have come.
+  std::vector<Piece> pieces;
+  /// Of a run under way: the next call, the next piece to be started, whether
+  /// one is being recorded, and whether calls of the next one have come.
   size_t nextCall = 0, nextPiece = 0;
   bool isOpen = false, isDue = false;
-  /// Whether anything is done beside starting pieces.
+  /// Whether a run is more than starting pieces.
   bool isCut = false;
 };
 

@@ -212,8 +212,12 @@ extern "C" int cprt_read_call(cprt_context *context,
     return 0;
   }
   try {
-    Error failure =
-        readCall(*signature, desc, buffers, buffers_read, attributes);
+    Error failure;
+    // What it does on the host is done each time.
+    if (context->recording)
+      failure = context->recording->cut();
+    if (!failure)
+      failure = readCall(*signature, desc, buffers, buffers_read, attributes);
     if (!failure)
       return 1;
     context->fail(failure->status, std::move(failure->message));
