@@ -70,8 +70,7 @@ inline const char *positionsOf(const char *op, const Runs &runs, int64_t rows,
     words.insert(words.end(), {run.first, run.length, run.step, begin});
     begin += run.length;
   }
-  size_t bytes = words.size() * sizeof(int64_t);
-  auto *table = static_cast<int64_t *>(workspace.upload(words.data(), bytes));
+  int64_t *table = workspace.upload(words.data(), words.size());
   positions = static_cast<int64_t *>(
       workspace.allocate(size_t(rows) * sizeof(int64_t)));
   if (!table || !positions)

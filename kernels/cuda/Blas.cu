@@ -37,6 +37,7 @@ struct BlasFunctions {
   int (*create)(void **handle);
   int (*destroy)(void *handle);
   int (*setStream)(void *handle, void *stream);
+  int (*setWorkspace)(void *handle, void *workspace, size_t bytes);
   const char *(*statusText)(int status);
   int (*gemm)(void *handle, int transA, int transB, int m, int n, int k,
               const void *alpha, const void *a, cudaDataType aType, int lda,
@@ -64,6 +65,7 @@ static const BlasFunctions *loadFunctions() {
   find(functions.create, "cublasCreate_v2");
   find(functions.destroy, "cublasDestroy_v2");
   find(functions.setStream, "cublasSetStream_v2");
+  find(functions.setWorkspace, "cublasSetWorkspace_v2");
   find(functions.statusText, "cublasGetStatusString");
   find(functions.gemm, "cublasGemmStridedBatchedEx");
   return isWhole ? &functions : nullptr;
@@ -85,10 +87,25 @@ const char *Blas::open(void *stream, std::unique_ptr<Blas> &made) {
   made.reset(new Blas(handle, stream));
   if (int status = functions()->setStream(handle, stream))
     return fail("cublasSetStream: %s", functions()->statusText(status));
+  // As much as it takes on sm_90 by itself. Of a handle that has its own, which
+  // algorithm is taken does not depend on whether the stream is captured.
+  constexpr size_t bytes = 32 << 20;
+  if (cudaMallocAsync(&made->workspace, bytes, cudaStream_t(stream)) !=
+      cudaSuccess) {
+    (void)cudaGetLastError();
+    made->workspace = nullptr;
+    return outOfMemory("cuBLAS");
+  }
+  if (int status = functions()->setWorkspace(handle, made->workspace, bytes))
+    return fail("cublasSetWorkspace: %s", functions()->statusText(status));
   return nullptr;
 }
 
-Blas::~Blas() { functions()->destroy(handle); }
+Blas::~Blas() {
+  functions()->destroy(handle);
+  if (workspace)
+    (void)cudaFreeAsync(workspace, cudaStream_t(stream));
+}
 
 //===----------------------------------------------------------------------===//
 // Products

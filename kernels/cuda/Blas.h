@@ -37,6 +37,7 @@ private:
 
   void *handle;
   void *stream;
+  void *workspace = nullptr;
 };
 
 } // namespace cp::kernels::cuda

@@ -82,6 +82,11 @@ void multiplyWith(MultiplyFn multiply, void *state);
 /// Whether a kernel of the operation asks for products.
 bool multiplies(const char *op);
 
+/// Whose memory kernels that this thread starts from now on work with, on one
+/// stream; null, as at first: of the device's own pool.
+class ScratchStack;
+void workIn(ScratchStack *stack);
+
 /// How many blocks kernels that this thread starts from now on may make a
 /// cluster of: the power of two that is next below, from 1, as on cards that
 /// have none, to 8. At first what CP_CUDA_CLUSTERS in the environment says, or

@@ -8,13 +8,21 @@
 #include "Cluster.h"
 #include "Launch.h"
 
-#include <cstdlib>
 #include <cuda.h>
 
 namespace cp::kernels::cuda {
 
-// Of the device's own pool: what is freed is taken again without a wait.
+static thread_local ScratchStack *scratch = nullptr;
+
+void workIn(ScratchStack *stack) { scratch = stack; }
+
+Workspace::Workspace(void *stream)
+    : stream(stream), begin(scratch ? scratch->mark() : ScratchStack::Mark()) {}
+
+// What is freed to the device's own pool is taken again without a wait.
 void *Workspace::allocate(size_t bytes) {
+  if (void *block = scratch ? scratch->allocate(bytes) : nullptr)
+    return block;
   void *block = nullptr;
   if (cudaMallocAsync(&block, bytes ? bytes : 1, cudaStream_t(stream)) !=
       cudaSuccess) {
@@ -24,48 +32,9 @@ void *Workspace::allocate(size_t bytes) {
   return blocks[count++] = block;
 }
 
-/// What a copy reads of the host as the stream does it: of what is not pinned
-/// the driver takes a copy before it returns, but a stream that is captured
-/// into a graph reads it whenever that is launched. The graph then has a copy
-/// of its own. Null where there is no memory for it.
-static const void *readAtAnyTime(cudaStream_t stream, const void *from,
-                                 size_t bytes) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  cudaGraph_t graph = nullptr;
-  if (cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph) !=
-          cudaSuccess ||
-      status != cudaStreamCaptureStatusActive)
-    return from;
-  void *copy = std::malloc(bytes ? bytes : 1);
-  if (!copy)
-    return nullptr;
-  std::memcpy(copy, from, bytes);
-  cudaUserObject_t owned = nullptr;
-  if (cudaUserObjectCreate(&owned, copy, std::free, 1,
-                           cudaUserObjectNoDestructorSync) != cudaSuccess) {
-    std::free(copy);
-    return nullptr;
-  }
-  if (cudaGraphRetainUserObject(graph, owned, 1, cudaGraphUserObjectMove) ==
-      cudaSuccess)
-    return copy;
-  (void)cudaUserObjectRelease(owned, 1);
-  return nullptr;
-}
-
-void *Workspace::upload(const void *from, size_t bytes) {
-  void *block = allocate(bytes);
-  const void *kept = readAtAnyTime(cudaStream_t(stream), from, bytes);
-  if (block &&
-      (!kept || cudaMemcpyAsync(block, kept, bytes, cudaMemcpyHostToDevice,
-                                cudaStream_t(stream)) != cudaSuccess)) {
-    (void)cudaGetLastError();
-    return nullptr;
-  }
-  return block;
-}
-
 Workspace::~Workspace() {
+  if (scratch)
+    scratch->releaseTo(begin);
   for (int i = 0; i < count; ++i)
     (void)cudaFreeAsync(blocks[i], cudaStream_t(stream));
 }

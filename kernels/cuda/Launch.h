@@ -11,6 +11,7 @@
 #include "Arguments.h"
 #include "CudaKernels.h"
 #include "Device.h"
+#include "ScratchStack.h"
 
 #include <type_traits>
 
@@ -40,23 +41,25 @@ inline const char *checked(const char *op, const Grid &grid) {
 /// What a kernel without shared memory says it has there.
 struct Nothing {};
 
-/// Device memory for the length of a call: freed, in the order of the stream,
-/// behind what was started before.
+/// Device memory for the length of a call, of what workIn says: freed, in the
+/// order of the stream, behind what was started before.
 class Workspace {
 public:
-  explicit Workspace(void *stream) : stream(stream) {}
+  explicit Workspace(void *stream);
   ~Workspace();
   Workspace(const Workspace &) = delete;
   Workspace &operator=(const Workspace &) = delete;
   /// Null where there is none left. To be called eight times at most. Starts at
   /// a multiple of 256 bytes.
   void *allocate(size_t bytes);
-  /// The same with a copy of what the host has at `from`, which may be written
-  /// over when this returns.
-  void *upload(const void *from, size_t bytes);
+  /// The same with a copy of words of the host's, which may be written over
+  /// when this returns. Null too where they could not be brought.
+  int64_t *upload(const int64_t *words, size_t count);
 
 private:
   void *stream;
+  ScratchStack::Mark begin;
+  /// Those that the stack had no room for.
   void *blocks[8] = {};
   int count = 0;
 };

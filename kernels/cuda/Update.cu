@@ -232,20 +232,22 @@ const char *sum(const Call &call, void *stream) {
   Arguments in(call, "sum");
   in.expectAttributes(0);
   auto *result = in.scalarOutput<double>("sum");
-  std::vector<const double *> terms;
+  std::vector<int64_t> terms;
   for (size_t i = 0; i < call.numIns; ++i)
-    terms.push_back(in.scalarInput<double>("a term"));
+    terms.push_back(
+        reinterpret_cast<intptr_t>(in.scalarInput<double>("a term")));
   if (in.error())
     return in.error();
   Workspace workspace(stream);
-  auto *there = static_cast<const double **>(
-      workspace.upload(static_cast<const void *>(terms.data()),
-                       terms.size() * sizeof(terms[0])));
+  int64_t *there = workspace.upload(terms.data(), terms.size());
   if (!there)
     return outOfMemory("sum");
-  return launch("sum",
-                SumOfAll<const double *>{there, int64_t(terms.size()), result},
-                {1}, stream);
+  static_assert(sizeof(int64_t) == sizeof(const double *));
+  return launch(
+      "sum",
+      SumOfAll<const double *>{reinterpret_cast<const double *const *>(there),
+                               int64_t(terms.size()), result},
+      {1}, stream);
 }
 
 template const char *sgd<float>(const Call &, void *);

@@ -13,6 +13,8 @@
 
 namespace cp::kernels::cuda {
 
+Workspace::Workspace(void *stream) : stream(stream) {}
+
 void *Workspace::allocate(size_t bytes) {
   void *block = std::malloc(bytes ? bytes : 1);
   if (!block)
@@ -22,13 +24,6 @@ void *Workspace::allocate(size_t bytes) {
   if (exec::Watcher *watcher = exec::watcher())
     watcher->allocated(block, bytes);
   return blocks[count++] = block;
-}
-
-void *Workspace::upload(const void *from, size_t bytes) {
-  void *block = allocate(bytes);
-  if (block && bytes)
-    std::memcpy(block, from, bytes);
-  return block;
 }
 
 Workspace::~Workspace() {

@@ -14,6 +14,7 @@
 #include "Blas.h"
 #include "CudaKernels.h"
 #include "CudaLibraries.h"
+#include "ScratchStack.h"
 extern "C" {
 #include "Room.h"
 }
@@ -58,15 +59,22 @@ struct Queue {
   /// What kernels find wrong, on the card, and a copy on the host; of a rank's.
   int64_t *faults = nullptr, *found = nullptr;
   std::unique_ptr<cuda::Blas> blas;
+  /// What its kernels work with; a graph must not take any of it back.
+  cuda::ScratchStack scratch;
   cp::runtime::Libraries libraries;
   std::string text;
 
   Queue(State &state, int card, bool isBeside = false)
-      : state(state), card(card), isBeside(isBeside) {
+      : state(state), card(card), isBeside(isBeside),
+        scratch([this](size_t bytes) { return allocate(bytes); },
+                [this](void *block) { release(block); }) {
     state.queues[size_t(card)] += !isBeside;
   }
   cprt_status open();
   cprt_status openStream();
+  /// In the stream's order; null where there is none.
+  void *allocate(size_t bytes);
+  void release(void *block) { (void)cudaFreeAsync(block, stream); }
   ~Queue();
   cprt_status check(cudaError_t status, const char *what);
   /// That what `later` is given starts behind all that `earlier` has been
@@ -129,6 +137,7 @@ Queue::~Queue() {
   if (stream)
     (void)cudaStreamSynchronize(stream);
   blas.reset();
+  scratch.clear();
   (void)cudaFree(faults);
   (void)cudaFreeHost(found);
   if (passed)
@@ -161,6 +170,14 @@ cprt_status Queue::order(cudaStream_t earlier, cudaStream_t later) {
   return check(cudaStreamWaitEvent(later, passed), "cudaStreamWaitEvent");
 }
 
+void *Queue::allocate(size_t bytes) {
+  void *block = nullptr;
+  return check(cudaMallocAsync(&block, bytes ? bytes : 1, stream),
+               "cudaMallocAsync") == CPRT_OK
+             ? block
+             : nullptr;
+}
+
 static Queue &at(void *opaque) {
   auto &queue = *static_cast<Queue *>(opaque);
   // A thread's own matter; it costs a comparison where it is the same.
@@ -184,19 +201,11 @@ static cprt_status openQueue(void *opaque, int64_t number, void **made,
 
 static void closeQueue(void *queue) { delete static_cast<Queue *>(queue); }
 
-static void *allocate(void *opaque, int64_t bytes) {
-  Queue &queue = at(opaque);
-  void *block = nullptr;
-  if (queue.check(
-          cudaMallocAsync(&block, bytes ? size_t(bytes) : 1, queue.stream),
-          "cudaMallocAsync") != CPRT_OK)
-    return nullptr;
-  return block;
+static void *allocate(void *queue, int64_t bytes) {
+  return at(queue).allocate(size_t(bytes));
 }
 
-static void release(void *opaque, void *pointer) {
-  (void)cudaFreeAsync(pointer, at(opaque).stream);
-}
+static void release(void *queue, void *pointer) { at(queue).release(pointer); }
 
 static void *allocateHost(void *opaque, int64_t bytes) {
   Queue &queue = at(opaque);
@@ -250,10 +259,14 @@ static const char *multiply(void *queue, const char *op, DType dtype,
   return static_cast<Queue *>(queue)->blas->run(op, dtype, call);
 }
 
-/// Of what a stream says of itself that is not at its end.
-static bool isBusy(cudaError_t status) {
-  return status == cudaErrorNotReady ||
-         status == cudaErrorStreamCaptureUnsupported;
+/// Whether the card still runs what it is given, whatever is wrong with a call.
+static bool isAlive(cudaStream_t stream) {
+  cudaError_t status = cudaStreamQuery(stream);
+  (void)cudaGetLastError();
+  // In a capture there is nothing to be asked.
+  return status == cudaSuccess || status == cudaErrorNotReady ||
+         status == cudaErrorStreamCaptureUnsupported ||
+         status == cudaErrorStreamCaptureInvalidated;
 }
 
 static cprt_status run(void *opaque, const cprt_device_call *call) {
@@ -268,6 +281,7 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
       call->num_outs,     call->attributes, call->num_attributes,
       /*isOnDevice=*/true};
   cuda::noteFaultsAt(queue.faults);
+  cuda::workIn(&queue.scratch);
   cuda::multiplyWith(multiply, &queue);
   auto dtype = DType(call->dtype);
   bool isOfBlas = isProduct(call->op);
@@ -280,9 +294,8 @@ static cprt_status run(void *opaque, const cprt_device_call *call) {
   if (!message)
     return CPRT_OK;
   // A card that has failed says so in every call.
-  bool isLost = cudaStreamQuery(queue.stream) != cudaSuccess &&
-                !isBusy(cudaGetLastError());
-  return queue.fail(isLost ? CPRT_DEVICE_FAILED : CPRT_INVALID_ARGUMENT,
+  return queue.fail(isAlive(queue.stream) ? CPRT_INVALID_ARGUMENT
+                                          : CPRT_DEVICE_FAILED,
                     message);
 }
 
@@ -417,6 +430,8 @@ static void forget(void *, void *event) {
 // Other ranks' threads go on with what a capture of theirs would not allow.
 static cprt_status beginRecording(void *opaque) {
   Queue &queue = at(opaque);
+  // What kernels work with stays the graph's too.
+  queue.scratch.grow(false);
   return queue.check(
       cudaStreamBeginCapture(queue.stream, cudaStreamCaptureModeThreadLocal),
       "cudaStreamBeginCapture");
@@ -426,6 +441,7 @@ static cprt_status endRecording(void *opaque, void **recording) {
   Queue &queue = at(opaque);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t made = nullptr;
+  queue.scratch.grow(true);
   if (cprt_status status =
           queue.check(cudaStreamEndCapture(queue.stream, &graph),
                       "a recording (run without one)"))
@@ -444,7 +460,7 @@ static cprt_status replay(void *opaque, void *recording) {
       "cudaGraphLaunch");
 }
 
-// One that is under way ends first.
+// One that is under way is freed when it has ended.
 static void discard(void *, void *recording) {
   (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording));
 }
