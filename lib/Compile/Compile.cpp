@@ -148,7 +148,8 @@ llvm::Error checkMesh(const Mesh &mesh) {
     return llvm::Error::success();
   return llvm::createStringError(
       "mesh '" + meshText(mesh) + "' has " + std::to_string(mesh.numRanks()) +
-      " ranks, but one process runs at most " + std::to_string(most));
+      " ranks, and programs are for at most " + std::to_string(most) +
+      "; take a mesh of fewer");
 }
 
 } // namespace

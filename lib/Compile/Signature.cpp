@@ -28,7 +28,8 @@ llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
     if (found)
       return llvm::createStringError(
           "the module has several public functions, '" + found.getName() +
-          "' and '" + function.getName() + "'; choose one with --entry");
+          "' and '" + function.getName() +
+          "'; choose one with --entry, or make the others private");
     found = function;
   }
   if (found)

@@ -156,8 +156,12 @@ std::optional<Departure> compareRank(const TensorSpec &value, int64_t rank,
 std::optional<Departure> compareValue(const TensorSpec &value, size_t position,
                                       const RunResult &run,
                                       const ExpectedValue &expected,
-                                      double tolerance) {
+                                      double tolerance, Magnitude &before) {
   Magnitude magnitude(expected.whole.asDoubles());
+  // What is 0 everywhere does not say how much rounding may be there.
+  if (magnitude.largest == 0)
+    magnitude = before;
+  before = magnitude;
   for (size_t rank = 0; rank < run.parts.size(); ++rank)
     if (auto found = compareRank(value, static_cast<int64_t>(rank),
                                  run.parts[rank][position], expected, magnitude,
@@ -279,14 +283,15 @@ static llvm::Error checkRuns(const ExposedRun &sharded,
 /// The first own result that departs, when all values agree.
 static std::optional<Departure> compareOwn(const ExposedRun &sharded,
                                            const ExposedRun &expected,
-                                           const ToleranceOf &toleranceOf) {
+                                           const ToleranceOf &toleranceOf,
+                                           Magnitude &before) {
   for (auto [position, at] : llvm::zip_equal(ownResults(sharded.results),
                                              ownResults(expected.results))) {
     const TensorSpec &value = sharded.results[position];
     const HostTensor &whole = expected.run.outputs[at];
     if (auto found =
             compareValue(value, position, sharded.run, {whole, whole.shape},
-                         toleranceOf(value.dtype)))
+                         toleranceOf(value.dtype), before))
       return found;
   }
   return std::nullopt;
@@ -300,6 +305,8 @@ llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
   EachComparison comparison;
   Expected index = indexOf(expected.results);
   bool any = false;
+  // Of the value before.
+  Magnitude magnitude({});
   for (auto [position, value] : llvm::enumerate(sharded.results)) {
     if (!value.value)
       continue;
@@ -312,7 +319,7 @@ llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
     if (!whole)
       return whole.takeError();
     comparison.departure = compareValue(value, position, sharded.run, *whole,
-                                        toleranceOf(value.dtype));
+                                        toleranceOf(value.dtype), magnitude);
     if (comparison.departure)
       return comparison;
     ++comparison.agreed;
@@ -322,7 +329,7 @@ llvm::Expected<EachComparison> compareEach(const ExposedRun &sharded,
         "the program exposes no values to compare; make it by cp-opt "
         "--cp-shard-pipeline=\"... expose\", or give the module before it is "
         "sharded");
-  comparison.departure = compareOwn(sharded, expected, toleranceOf);
+  comparison.departure = compareOwn(sharded, expected, toleranceOf, magnitude);
   return comparison;
 }
 

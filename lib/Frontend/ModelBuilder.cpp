@@ -86,9 +86,10 @@ Value ModelBuilder::begin(ArrayRef<WeightSpec> weights, StringRef embedding) {
   Type logits = tensor({options.batch, tokens, model.paddedVocabSize});
   function = func::FuncOp::create(b, "main", b.getFunctionType(types, logits));
   function.setResultAttr(0, nameAttr, b.getStringAttr("logits"));
-  if (!model.dropout.empty()) {
-    SmallVector<StringRef> fields(model.dropout.begin(), model.dropout.end());
-    function->setAttr(dropoutAttr, b.getStrArrayAttr(fields));
+  if (!model.trainingOnly.empty()) {
+    SmallVector<StringRef> fields(model.trainingOnly.begin(),
+                                  model.trainingOnly.end());
+    function->setAttr(trainingOnlyAttr, b.getStrArrayAttr(fields));
   }
   Block *body = function.addEntryBlock();
   if (options.documents)

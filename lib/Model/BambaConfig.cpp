@@ -25,9 +25,8 @@ static constexpr StringRef library = "transformers";
 /// Fields of training, generation and caches, and one that the rotary settings
 /// have replaced.
 static constexpr StringRef unread[] = {
-    "num_logits_to_keep",  "max_position_embeddings", "z_loss_coefficient",
-    "attn_rotary_emb",     "use_mamba_kernels",       "output_router_logits",
-    "router_aux_loss_coef"};
+    "num_logits_to_keep", "max_position_embeddings", "attn_rotary_emb",
+    "use_mamba_kernels",  "output_router_logits",    "router_aux_loss_coef"};
 
 /// The part of a head that is rotated: PreTrainedConfig puts a rope_theta of
 /// its own into rope_parameters, BambaConfig a partial_rotary_factor of 0.5.
@@ -106,7 +105,10 @@ static Error readBamba(const json::Object &object, StringRef label,
   readLayers(fields, config);
   readSilu(fields, "hidden_act");
   readCommonFields(fields, object, "Bamba", config.tieEmbeddings);
-  fields.readDropout(config, {"attention_dropout"});
+  fields.readTrainingOnly(config, {"attention_dropout"},
+                          "nothing is dropped here");
+  fields.readTrainingOnly(config, {"z_loss_coefficient"},
+                          "no loss here has that term");
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;

@@ -208,16 +208,17 @@ void FieldReader::remarkIgnored(LanguageModel &model, StringRef key,
                                 .str());
 }
 
-void FieldReader::readDropout(LanguageModel &model,
-                              llvm::ArrayRef<StringRef> keys) {
+void FieldReader::readTrainingOnly(LanguageModel &model,
+                                   llvm::ArrayRef<StringRef> keys,
+                                   StringRef what) {
   for (StringRef key : keys) {
-    double probability = real(key, 0, 0, /*open=*/false);
-    if (probability == 0)
+    double value = real(key, 0, 0, /*open=*/false);
+    if (value == 0)
       continue;
     std::string text = name(key) + " = ";
-    llvm::raw_string_ostream(text) << llvm::format("%g", probability);
-    model.remarks.push_back(text + " is of training: nothing is dropped here");
-    model.dropout.push_back(std::move(text));
+    llvm::raw_string_ostream(text) << llvm::format("%g", value);
+    model.remarks.push_back((text + " is of training: " + what).str());
+    model.trainingOnly.push_back(std::move(text));
   }
 }
 

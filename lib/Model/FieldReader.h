@@ -72,8 +72,11 @@ public:
   /// `why` says what holds instead.
   void remarkIgnored(LanguageModel &model, llvm::StringRef key,
                      llvm::StringRef why);
-  /// Probabilities with which training drops values.
-  void readDropout(LanguageModel &model, llvm::ArrayRef<llvm::StringRef> keys);
+  /// Numbers of at least 0 that count in training alone, and `what` of them
+  /// does not here; 0 by default.
+  void readTrainingOnly(LanguageModel &model,
+                        llvm::ArrayRef<llvm::StringRef> keys,
+                        llvm::StringRef what);
   /// The field changes nothing here, whatever its value.
   void ignore(llvm::ArrayRef<llvm::StringRef> keys);
 

@@ -169,7 +169,8 @@ static Error readGranite(const json::Object &object, StringRef label,
     fields.fail("normalization_function",
                 "expected rmsnorm, got " + quoted(norm));
   readCommonFields(fields, object, "GraniteMoeHybrid", config.tieEmbeddings);
-  fields.readDropout(config, {"attention_dropout"});
+  fields.readTrainingOnly(config, {"attention_dropout"},
+                          "nothing is dropped here");
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;

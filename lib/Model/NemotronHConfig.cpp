@@ -201,7 +201,8 @@ static Error readNemotronH(const json::Object &object, StringRef label,
   for (StringRef key : {"rms_norm_eps", "norm_eps"})
     fields.remarkIgnored(config, key, "layer_norm_epsilon says it");
   readCommonFields(fields, object, "NemotronH", /*tiesEmbeddings=*/false);
-  fields.readDropout(config, {"attention_dropout", "hidden_dropout"});
+  fields.readTrainingOnly(config, {"attention_dropout", "hidden_dropout"},
+                          "nothing is dropped here");
   fields.ignore(unread);
   if (Error error = fields.finish())
     return error;

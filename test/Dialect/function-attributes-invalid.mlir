@@ -70,7 +70,7 @@ func.func private @unknown(tensor<2xf32> {cp.weight = "w"})
 
 // -----
 
-// expected-error @below {{has the unknown attribute 'cp.views'; a function can have cp.view, cp.arena, cp.device_threads and cp.dropout, an op cp.number, cp.repeated, cp.recomputed and cp.parallel}}
+// expected-error @below {{has the unknown attribute 'cp.views'; a function can have cp.view, cp.arena, cp.device_threads and cp.training_only, an op cp.number, cp.repeated, cp.recomputed and cp.parallel}}
 func.func private @unknown_of_function() attributes {cp.views = "local"}
 
 // -----

@@ -63,10 +63,10 @@ func.func @twice(%w: tensor<4xf32> {cp.name = "w"})
 
 // -----
 
-// expected-error @below {{add_update_c4: is of a model that drops values while it trains (["attention_dropout = 0.1"]), which its program does not; set these fields of the configuration to 0}}
+// expected-error @below {{add_update_c4: is of a model that trains otherwise (["attention_dropout = 0.1"]) than its program does; set these fields of the configuration to 0}}
 func.func @dropout(%w: tensor<4xf32> {cp.name = "w"})
     -> (tensor<4xf32> {cp.gradient = "w"})
-    attributes {cp.dropout = ["attention_dropout = 0.1"]} {
+    attributes {cp.training_only = ["attention_dropout = 0.1"]} {
   return %w : tensor<4xf32>
 }
 

@@ -19,7 +19,7 @@ void defineModule(Options &o, cl::OptionCategory &category) {
   static cl::opt<std::string, true> model(
       cl::Positional, cl::desc("<model.mlir, any stage; - is standard input>"),
       cl::location(o.model), cl::init("-"), cl::cat(category));
-  static Flag<std::string> entry(
+  static WordFlag entry(
       "entry", cl::desc("The function to run (default: the only public one)"),
       cl::location(o.entry), cl::cat(category));
   defineSharding(o, category);
@@ -29,34 +29,34 @@ void defineSharding(Options &o, cl::OptionCategory &category) {
   static cl::opt<int64_t> ranks(
       "ranks", cl::desc("Number of ranks"), cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));
-  static Flag<std::string> mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),
-                                cl::location(o.mesh), cl::cat(category));
-  static Flag<std::string> axis(
+  static WordFlag mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),
+                       cl::location(o.mesh), cl::cat(category));
+  static WordFlag axis(
       "axis", cl::desc("Axes that cut the sequence, major first, e.g. ring,u"),
       cl::location(o.sharding.axis), cl::init("cp"), cl::cat(category));
-  static Flag<std::string> order(
+  static WordFlag order(
       "order",
       cl::desc("Token order: contiguous, zigzag, striped, striped:UNIT, "
                "zigzag_per_document or contiguous_per_document"),
       cl::location(o.sharding.order), cl::init("contiguous"),
       cl::cat(category));
-  static Flag<std::string> batch(
+  static WordFlag batch(
       "batch", cl::desc("Axes that cut the batch, major first, e.g. dp"),
       cl::location(o.sharding.batch), cl::cat(category));
-  static Flag<std::string> strategy(
+  static WordFlag strategy(
       "strategy",
       cl::desc("hidden, sequence or 2d (default: sequence; none on one rank)"),
       cl::location(o.sharding.mixer), cl::init(""), cl::cat(category));
-  static Flag<std::string> attention(
+  static WordFlag attention(
       "attention", cl::desc("ulysses, ring, gather or 2d"),
       cl::location(o.sharding.attention), cl::init("ring"), cl::cat(category));
-  static Flag<std::string> tensorAxis(
+  static WordFlag tensorAxis(
       "tp", cl::desc("Axis of tensor parallelism (default: none)"),
       cl::location(o.sharding.tensorAxis), cl::cat(category));
   static Flag<bool> tensorRows(
       "tp-rows", cl::desc("Cut rows between projections over that axis too"),
       cl::location(o.sharding.tensorRows), cl::cat(category));
-  static Flag<std::string> params(
+  static WordFlag params(
       "params",
       cl::desc("Axes that cut parameters where they are kept, and what "
                "goes with them, e.g. dp"),
@@ -66,13 +66,13 @@ void defineSharding(Options &o, cl::OptionCategory &category) {
       cl::desc(
           "Let ranks along a mesh axis that cuts nothing do the same work"),
       cl::location(o.sharding.replicateUnused), cl::cat(category));
-  static Flag<std::string> scan(
+  static WordFlag scan(
       "scan", cl::desc("chain, gather, doubling, pipelined or transposed"),
       cl::location(o.sharding.scan), cl::init("chain"), cl::cat(category));
 }
 
 void defineLoss(Options &o, cl::OptionCategory &category) {
-  static Flag<std::string> loss(
+  static WordFlag loss(
       "loss",
       cl::desc("next_token: the mean cross-entropy of each next token in place "
                "of logits"),
@@ -96,7 +96,7 @@ void defineLoss(Options &o, cl::OptionCategory &category) {
 }
 
 void defineFile(Options &o, cl::OptionCategory &category) {
-  static Flag<std::string> targetCpu(
+  static WordFlag targetCpu(
       "target-cpu",
       cl::desc("The least processor that a file is for, or native "
                "(default: x86-64-v3)"),
@@ -122,8 +122,9 @@ void defineFile(Options &o, cl::OptionCategory &category) {
 }
 
 void noteSharding(Options &options) {
-  for (const char *name : {"strategy", "attention", "order", "axis", "tp",
-                           "tp-rows", "params", "scan", "replicate-unused"})
+  for (const char *name :
+       {"strategy", "attention", "order", "axis", "batch", "tp", "tp-rows",
+        "params", "scan", "replicate-unused"})
     if (auto flag = cl::getRegisteredOptions().find(name);
         flag != cl::getRegisteredOptions().end() &&
         flag->second->getNumOccurrences() > 0)
@@ -131,8 +132,10 @@ void noteSharding(Options &options) {
 }
 
 llvm::Error joinAsRanks(Options &options, const char *program) {
-  if (options.transport.empty())
+  if (options.transport.empty()) {
+    warnOfLauncher(options, "give --transport=" + transportOfLauncher());
     return llvm::Error::success();
+  }
   if (options.explain || options.traceTokens || !options.emit.empty())
     return llvm::createStringError("--transport is for a run, and --explain, "
                                    "--trace-tokens and --emit run nothing; "

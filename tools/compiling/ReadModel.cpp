@@ -46,7 +46,7 @@ void defineSizes(ModelSizes &o, cl::OptionCategory &category) {
       "seq", cl::desc("config.json: tokens of a sequence (default: 1024)"),
       cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.sequence = value; }));
-  static Flag<std::string> dtype(
+  static WordFlag dtype(
       "dtype", cl::desc("config.json: f32, f64 or bf16 (default: f32)"),
       cl::location(o.dtype), cl::cat(category));
   static Flag<int64_t> documents(

@@ -48,7 +48,7 @@ FileOptions parseOptions(int argc, char **argv) {
       "accumulate",
       cl::desc("With --optimizer: let a step take several batches"),
       cl::location(options.accumulates), cl::cat(category));
-  static Flag<std::string> device(
+  static WordFlag device(
       "device",
       cl::desc(
           "cuda: token-wise loops are code for cards too, so that cp-launch "

@@ -57,31 +57,20 @@ LaunchOptions parseLaunchOptions(int argc, char **argv) {
   options.run.arguments.assign(argv + 1, argv + argc);
   if (options.run.transport == "auto")
     options.run.transport = transportOfLauncher();
-  else if (options.run.transport == "threads" &&
-           transportOfLauncher() != "threads")
-    llvm::errs() << "cp-launch: warning: with --transport=threads each process "
-                    "that the launcher has started runs all ranks, and writes "
-                    "the same files; leave it out for one rank a process\n";
+  else if (options.run.transport == "threads")
+    warnOfLauncher(options.run, "leave --transport=threads out");
   if (options.run.transport == "threads")
     options.run.transport.clear();
   return options;
 }
 
-std::string transportOfLauncher() {
-  auto isSet = [](const char *name) {
-    const char *value = std::getenv(name);
-    return value && *value;
-  };
-  // One without the other is told by the transport.
-  if (isSet("OMPI_COMM_WORLD_SIZE") || isSet("OMPI_COMM_WORLD_RANK"))
-    return "openmpi";
-  if (isSet("PMI_SIZE") || isSet("PMI_RANK"))
-    return "mpich";
-  bool isTorch = isSet("RANK") || isSet("WORLD_SIZE");
-  return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
-}
-
 llvm::Error checkLaunchOptions(const LaunchOptions &options) {
+  if (options.describes)
+    if (auto flag = firstGiven({"outputs", "report", "save-weights", "timeline",
+                                "csv", "checkpoint", "check-against"}))
+      return llvm::createStringError("--describe runs nothing, so it takes no "
+                                     "--" +
+                                     *flag + "; give that to a run without it");
   if (options.trains) {
     if (auto flag = firstGiven({"inputs", "rows", "labels", "outputs", "report",
                                 "repeat", "check-against", "tolerance"}))

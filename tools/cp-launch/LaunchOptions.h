@@ -30,12 +30,6 @@ LaunchOptions parseLaunchOptions(int argc, char **argv);
 /// Refuses options that no run can use, or that go together in none.
 llvm::Error checkLaunchOptions(const LaunchOptions &options);
 
-/// The transport of the launcher that has started this process, by what it has
-/// put into the environment: "openmpi", "mpich", or "ucx" for RANK and
-/// WORLD_SIZE as torchrun sets them, and for a step of Slurm; "threads" for
-/// none.
-std::string transportOfLauncher();
-
 } // namespace cp
 
 #endif // CP_TOOLS_CPLAUNCH_LAUNCHOPTIONS_H

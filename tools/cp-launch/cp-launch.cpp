@@ -47,5 +47,5 @@ int main(int argc, char **argv) {
   cp::LaunchOptions options = cp::parseLaunchOptions(argc, argv);
   if (llvm::Error error = run(options, argv[0]))
     return cp::fail(options.run, std::move(error));
-  return 0;
+  return cp::exitStatus("cp-launch", 0);
 }

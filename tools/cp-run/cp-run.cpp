@@ -124,6 +124,11 @@ llvm::Error emitProgram(ModuleOp module, const Options &options) {
 
 /// Moves ids, and writes the report.
 llvm::Error traceProgram(ModuleOp module, const Options &options) {
+  if (options.differentiate == DifferentiatedView::Local)
+    return llvm::createStringError(
+        "--trace-tokens follows what the program of whole tensors says, and "
+        "adjoints of a rank's own program are not in it; leave "
+        "--differentiate=local out, or check it by --check");
   llvm::Expected<CompileOptions> compile = compileOptions(module, options);
   if (!compile)
     return compile.takeError();
@@ -188,5 +193,5 @@ int main(int argc, char **argv) {
     shortDiagnostics.printRest();
     return cp::fail(options, std::move(error));
   }
-  return 0;
+  return cp::exitStatus("cp-run", 0);
 }

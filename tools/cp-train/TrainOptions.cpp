@@ -53,8 +53,14 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
 llvm::Error checkTrainOptions(const TrainOptions &options) {
   if (llvm::Error error = checkOptimizer(options.optimizer))
     return error;
-  if (options.run.explain)
+  if (options.run.explain) {
+    if (auto flag = firstGiven(
+            {"save-weights", "csv", "checkpoint", "resume", "timeline"}))
+      return llvm::createStringError("--explain trains nothing, so it takes no "
+                                     "--" +
+                                     *flag + "; give that to a run without it");
     return llvm::Error::success();
+  }
   return checkTrainFlags(options.run, options);
 }
 

@@ -49,5 +49,5 @@ int main(int argc, char **argv) {
   cp::TrainOptions options = cp::parseTrainOptions(argc, argv);
   if (llvm::Error error = train(options, argv[0]))
     return cp::fail(options.run, std::move(error));
-  return 0;
+  return cp::exitStatus("cp-train", 0);
 }

@@ -82,8 +82,10 @@ static llvm::Error writeOptimizer(const std::string &path, Progress progress,
   for (auto [number, tensor] : llvm::zip_equal(progressFields, numbers))
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
   return writeArguments(
-      path, arguments, [](const TensorSpec &spec) { return spec.isState; },
-      views, session, writes);
+             path, arguments,
+             [](const TensorSpec &spec) { return spec.isState; }, views,
+             session, writes)
+      .takeError();
 }
 
 /// Both files, in a folder of their own. Every process of a job hands over all
@@ -93,9 +95,12 @@ static llvm::Error writeFiles(const std::string &folder, Progress progress,
                               const Session &session, bool writes) {
   llvm::Error error = writes ? makeFolder(folder) : llvm::Error::success();
   bool goesOn = writes && !error;
-  llvm::Error ofWeights = writeArguments(
-      weightsOfCheckpoint(folder), arguments,
-      [](const TensorSpec &spec) { return spec.isParam; }, {}, session, goesOn);
+  llvm::Error ofWeights =
+      writeArguments(
+          weightsOfCheckpoint(folder), arguments,
+          [](const TensorSpec &spec) { return spec.isParam; }, {}, session,
+          goesOn)
+          .takeError();
   goesOn = goesOn && !ofWeights;
   error = llvm::joinErrors(std::move(error), std::move(ofWeights));
   return llvm::joinErrors(std::move(error),
@@ -167,6 +172,25 @@ static llvm::Error checkProgress(const TensorFile &file,
       "folder that --checkpoint has written");
 }
 
+/// A run that goes on from what is not finite gives nothing.
+static llvm::Error checkFinite(const TensorFile &file, TensorSpec spec,
+                               const TensorView &view) {
+  constexpr size_t piece = 1 << 24;
+  spec.dtype = view.dtype;
+  ResultTally tally;
+  for (size_t begin = 0; begin < view.bytes.size(); begin += piece)
+    tally.add(spec, int64_t(begin), view.bytes.slice(begin).take_front(piece));
+  tally.end(spec);
+  std::vector<NotFiniteResult> found = tally.numbers().notFinite;
+  if (found.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      file.label() + ": '" + spec.name + "' has " +
+      std::to_string(found.front().found.count) + " of " +
+      std::to_string(found.front().elements) +
+      " elements that are not finite; give --resume an earlier checkpoint");
+}
+
 llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
                                        llvm::ArrayRef<TensorSpec> arguments,
                                        Session &session) {
@@ -191,6 +215,8 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
       return llvm::createStringError(
           llvm::toString(view.takeError()) +
           "; give the --optimizer and the --dtype of that run");
+    if (llvm::Error error = checkFinite(*file, spec, *view))
+      return error;
     if (llvm::Error error =
             session.set(spec.name, *view, [&] { file->release(); }))
       return error;

@@ -180,11 +180,16 @@ llvm::Error checkUnused(const TensorFile &file, StringRef tool,
                      std::to_string(unbound.size()) + " of the file's " +
                      std::to_string(file.tensors().size()) +
                      " tensors: " + describeUnbound(unbound);
+  // Not every tool has that flag.
+  bool canIgnore =
+      llvm::cl::getRegisteredOptions().count("ignore-unused-weights");
   if (!ignore)
-    return llvm::createStringError(text +
-                                   "; make the program of the configuration "
-                                   "that the file came with, or leave "
-                                   "them out by --ignore-unused-weights");
+    return llvm::createStringError(
+        text +
+        "; make the program of the configuration that the file came "
+        "with" +
+        (canIgnore ? ", or leave them out by --ignore-unused-weights"
+                   : ", or take them out of the file"));
   if (!tool.empty())
     llvm::errs() << tool << ": warning: " << text << "\n";
   return llvm::Error::success();
@@ -285,10 +290,15 @@ llvm::Expected<Inputs> gatherInputs(llvm::ArrayRef<TensorSpec> specs,
       gathered.tensors.emplace_back();
       continue;
     }
+    bool areMade = isLabels(spec, options) && !sources.rows &&
+                   !(sources.inputs && sources.inputs->find(spec.name));
+    if (isLabels(spec, options) && !areMade && !options.labels.empty())
+      return llvm::createStringError(
+          "--labels and " + options.inputs +
+          " both have 'labels'; leave one of them out");
     llvm::Expected<HostTensor> tensor =
-        isLabels(spec, options) && !sources.rows
-            ? gatherLabels(spec, specs, gathered.tensors, options)
-            : gather(spec, sources, options);
+        areMade ? gatherLabels(spec, specs, gathered.tensors, options)
+                : gather(spec, sources, options);
     if (!tensor)
       return tensor.takeError();
     gathered.tensors.push_back(std::move(*tensor));

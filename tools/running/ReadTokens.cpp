@@ -26,6 +26,11 @@ static llvm::Expected<std::vector<int64_t>> readArray(const std::string &path) {
                                    ": token ids must be I32 or I64, "
                                    "but are " +
                                    dtypeName(array->dtype).str());
+  if (array->shape.size() != 1)
+    return llvm::createStringError(
+        path +
+        ": expected token ids one after the other, of one dimension, got " +
+        shapeText(array->shape) + "; write each row to a file of its own");
   auto bytes = convertElements(array->bytes, array->dtype, DType::I64, path);
   if (!bytes)
     return bytes.takeError();
@@ -56,6 +61,11 @@ llvm::Expected<std::vector<int64_t>> readTokens(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());
+  // No text has it, and files of numbers, archives and programs do.
+  if ((*buffer)->getBuffer().contains('\0'))
+    return llvm::createStringError(
+        path + ": has bytes of 0, so it is no text, of which each byte is a "
+               "token; give token ids as .npy or .ids");
   std::vector<int64_t> tokens;
   for (char c : (*buffer)->getBuffer())
     tokens.push_back(static_cast<uint8_t>(c));

@@ -19,19 +19,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace cl = llvm::cl;
 
 namespace cp {
 
-bool FileNameParser::parse(cl::Option &option, llvm::StringRef flag,
-                           llvm::StringRef text, std::string &value) {
+/// Whether there was an error, as parsers say.
+static bool parseFilled(cl::Option &option, llvm::StringRef flag,
+                        llvm::StringRef text, const char *otherwise,
+                        std::string &value) {
   if (text.empty())
-    return option.error("expected a name, but it is empty; name a file, or "
-                        "leave the option out",
-                        flag);
+    return option.error(otherwise, flag);
   value = text.str();
   return false;
+}
+
+bool WordParser::parse(cl::Option &option, llvm::StringRef flag,
+                       llvm::StringRef text, std::string &value) {
+  return parseFilled(option, flag, text,
+                     "expected a word, but it is empty; give one, or leave the "
+                     "option out",
+                     value);
+}
+
+bool FileNameParser::parse(cl::Option &option, llvm::StringRef flag,
+                           llvm::StringRef text, std::string &value) {
+  return parseFilled(option, flag, text,
+                     "expected a name, but it is empty; name a file, or leave "
+                     "the option out",
+                     value);
 }
 
 void defineWeights(RunFlags &o, cl::OptionCategory &category) {
@@ -82,7 +99,7 @@ void defineData(RunFlags &o, cl::OptionCategory &category) {
 }
 
 void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
-  static Flag<std::string> transport(
+  static WordFlag transport(
       "transport",
       cl::desc("Each process of a job is a rank, and this carries what they "
                "exchange, e.g. openmpi under mpirun (default: ranks are "
@@ -91,9 +108,9 @@ void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
 }
 
 void defineWorld(RunFlags &o, cl::OptionCategory &category) {
-  static Flag<std::string> kernels("kernels", cl::desc("fast or reference"),
-                                   cl::location(o.kernels), cl::init("fast"),
-                                   cl::cat(category));
+  static WordFlag kernels("kernels", cl::desc("fast or reference"),
+                          cl::location(o.kernels), cl::init("fast"),
+                          cl::cat(category));
   static Flag<int64_t> threads(
       "rank-threads",
       cl::desc("Threads of each rank's kernels (default: the processors shared "
@@ -108,7 +125,7 @@ void defineWorld(RunFlags &o, cl::OptionCategory &category) {
       "deadline-ms", cl::desc("How long a collective waits (default: 60000)"),
       cl::location(o.deadlineMs), cl::cat(category));
   defineTransport(o, category);
-  static Flag<std::string> device(
+  static WordFlag device(
       "device",
       cl::desc("Where ranks have their tensors, e.g. cuda (default: in the "
                "host's memory); ranks of one process share one"),
@@ -180,6 +197,40 @@ llvm::Error checkRunFlags(const RunFlags &flags) {
   return llvm::Error::success();
 }
 
+int exitStatus(const char *tool, int status) {
+  llvm::outs().flush();
+  std::error_code code = llvm::outs().error();
+  if (!code)
+    return status;
+  llvm::outs().clear_error();
+  llvm::errs() << tool << ": error: standard output: " << code.message()
+               << "\n";
+  return 1;
+}
+
+std::string transportOfLauncher() {
+  auto isSet = [](const char *name) {
+    const char *value = std::getenv(name);
+    return value && *value;
+  };
+  // One without the other is told by the transport.
+  if (isSet("OMPI_COMM_WORLD_SIZE") || isSet("OMPI_COMM_WORLD_RANK"))
+    return "openmpi";
+  if (isSet("PMI_SIZE") || isSet("PMI_RANK"))
+    return "mpich";
+  bool isTorch = isSet("RANK") || isSet("WORLD_SIZE");
+  return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
+}
+
+void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice) {
+  if (transportOfLauncher() != "threads")
+    llvm::errs()
+        << flags.tool
+        << ": warning: each process that the launcher has started runs "
+           "all ranks, and writes the same files; "
+        << advice << " for one rank a process\n";
+}
+
 llvm::Error joinJob(RunFlags &flags, const char *program) {
   if (flags.transport.empty())
     return llvm::Error::success();
@@ -205,6 +256,10 @@ llvm::Error openDevice(RunFlags &flags, const char *program) {
             std::string(name) + " says what a device does; give --device too");
     return llvm::Error::success();
   }
+  if (flags.kernels == "reference" && !flags.deviceFallback)
+    return llvm::createStringError("--kernels chooses those of the host, and "
+                                   "tensors are on a device; leave "
+                                   "one of --kernels and --device out");
   llvm::Expected<std::string> path = Device::find(flags.device, program);
   if (!path)
     return path.takeError();

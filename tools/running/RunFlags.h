@@ -22,14 +22,21 @@ namespace cp {
 /// A flag that writes straight into a field.
 template <typename T> using Flag = llvm::cl::opt<T, /*ExternalStorage=*/true>;
 
-/// Refuses a name that is empty, as of a shell's variable that is not set: the
-/// run would go on without the file.
+/// Refuses what is empty, as of a shell's variable that is not set: the run
+/// would go on without it.
+struct WordParser : llvm::cl::parser<std::string> {
+  using parser::parser;
+  bool parse(llvm::cl::Option &option, llvm::StringRef flag,
+             llvm::StringRef text, std::string &value);
+};
 struct FileNameParser : llvm::cl::parser<std::string> {
   using parser::parser;
   bool parse(llvm::cl::Option &option, llvm::StringRef flag,
              llvm::StringRef text, std::string &value);
 };
-/// One for the name of a file or a folder.
+/// One for a word, and one for the name of a file or a folder.
+using WordFlag =
+    llvm::cl::opt<std::string, /*ExternalStorage=*/true, WordParser>;
 using FileFlag =
     llvm::cl::opt<std::string, /*ExternalStorage=*/true, FileNameParser>;
 
@@ -109,6 +116,19 @@ firstGiven(llvm::ArrayRef<llvm::StringRef> flags);
 
 /// Refuses numbers and words that no run can use.
 llvm::Error checkRunFlags(const RunFlags &flags);
+
+/// The transport of the launcher that has started this process, by what it has
+/// put into the environment: "openmpi", "mpich", or "ucx" for RANK and
+/// WORLD_SIZE as torchrun sets them, and for a step of Slurm; "threads" for
+/// none.
+std::string transportOfLauncher();
+/// Says that each process of a launcher runs all ranks, where that is so and
+/// nobody has asked for it; `advice` is what to do about it.
+void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice);
+
+/// The exit status of a tool: 1, with an error, where what it printed did not
+/// get out, which would end the process in LLVM's own way.
+int exitStatus(const char *tool, int status);
 
 /// Joins the job that --transport names, if it does; `program` is argv[0].
 /// Errors: no such transport; what it says.

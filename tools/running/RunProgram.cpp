@@ -8,6 +8,7 @@
 #include "RunProgram.h"
 
 #include "Saving.h"
+#include "Training.h"
 #include "WriteTensors.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -62,6 +63,30 @@ static void checkLabels(const Program &program, const RunFlags &flags,
                    << ": warning: no token has a label, so there is no loss\n";
 }
 
+/// What a program of --last-token gives is of the last place of each of its
+/// rows: of no token where padding is there, and of several documents one's.
+static llvm::Error checkLastTokens(const Program &program,
+                                   const RowBatch &rows) {
+  std::optional<RowBatch::Shape> shape =
+      RowBatch::shapeFor(program.arguments());
+  const auto *last = llvm::find_if(program.results(), [&](const auto &spec) {
+    return shape && shape->length > 1 && !isGradient(spec) &&
+           spec.shape.size() == 3 && spec.shape[0] == shape->rows &&
+           spec.shape[1] == 1;
+  });
+  if (last == program.results().end())
+    return llvm::Error::success();
+  for (auto [row, documents] : llvm::enumerate(rows.documents()))
+    if (documents.size() != 1 || documents.front().tokens != shape->length)
+      return llvm::createStringError(
+          "--rows: '" + last->name + "' is of the last of the " +
+          llvm::Twine(shape->length) + " places of a row, and row " +
+          llvm::Twine(row) +
+          " does not fill them with one document; make the program without "
+          "--last-token, or with the rows' length");
+  return llvm::Error::success();
+}
+
 /// Whether all that ranks have is needed whole. The ranks of one process have
 /// it in one memory anyway.
 static bool needsWhole(const RunFlags &flags, bool checks) {
@@ -78,6 +103,9 @@ runProgram(const Program &program, const RunFlags &flags, const RunOptions &how,
   if (!inputs)
     return tell(*session, inputs.takeError());
   checkLabels(program, flags, *inputs);
+  if (inputs->rows)
+    if (llvm::Error error = checkLastTokens(program, *inputs->rows))
+      return tell(*session, std::move(error));
   int64_t ranks = program.mesh().numRanks();
   say(flags, "running on " + std::to_string(ranks) +
                  (ranks == 1 ? " rank" : " ranks") + " over " +
@@ -104,9 +132,10 @@ llvm::Error saveRun(const Program &program, const RunFlags &flags,
   llvm::Error errors = llvm::Error::success();
   if (!flags.saveWeights.empty())
     errors = writeArguments(
-        flags.saveWeights, program.arguments(),
-        [](const TensorSpec &spec) { return spec.isParam; }, {}, *run.session,
-        flags.speaks());
+                 flags.saveWeights, program.arguments(),
+                 [](const TensorSpec &spec) { return spec.isParam; }, {},
+                 *run.session, flags.speaks())
+                 .takeError();
   return llvm::joinErrors(
       std::move(errors),
       writeResults(flags.outputs, program, *run.session, flags.speaks())

@@ -234,9 +234,9 @@ llvm::Error saveTensors(const RunFlags &options, const Program &program,
                          gradientsOf(program.results(), results),
                          {{"format", "pt"}}));
   std::vector<HostTensor> trimmed;
-  for (const HostTensor &result : results)
+  for (auto [spec, result] : llvm::zip_equal(program.results(), results))
     if (inputs.rows && !options.outputs.empty())
-      trimmed.push_back(inputs.rows->trim(result));
+      trimmed.push_back(isGradient(spec) ? result : inputs.rows->trim(result));
   if (!options.outputs.empty())
     errors = llvm::joinErrors(
         std::move(errors),

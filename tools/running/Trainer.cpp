@@ -324,10 +324,19 @@ private:
   llvm::Error saveWeights() {
     if (how.saveWeights.empty())
       return llvm::Error::success();
-    return writeArguments(
+    auto notFinite = writeArguments(
         how.saveWeights, programs.arguments,
         [](const TensorSpec &spec) { return spec.isParam; }, {}, *session,
         how.speaks());
+    if (!notFinite)
+      return notFinite.takeError();
+    if (!notFinite->empty())
+      llvm::errs() << how.tool << ": warning: " << how.saveWeights << ": "
+                   << notFinite->size()
+                   << (notFinite->size() == 1 ? " weight has" : " weights have")
+                   << " elements that are not finite, the first one '"
+                   << notFinite->front().name << "'; take a smaller --lr\n";
+    return llvm::Error::success();
   }
 
   const StepPrograms &programs;

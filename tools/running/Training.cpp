@@ -50,8 +50,14 @@ llvm::Expected<HostTensor> gatherLabels(const TensorSpec &labels,
                                         ArrayRef<TensorSpec> specs,
                                         ArrayRef<HostTensor> tensors,
                                         const RunFlags &options) {
-  if (!options.labels.empty())
-    return readSingle(options.tool, options.labels, labels);
+  StringRef file = options.labels;
+  if (!file.empty() && (!holdsOneTensor(file) || file.ends_with(".txt")))
+    return llvm::createStringError(
+        file +
+        ": --labels takes ids as .npy or .ids; in a .safetensors file of "
+        "--inputs they are the tensor 'labels'");
+  if (!file.empty())
+    return readSingle(options.tool, file, labels);
   for (auto [spec, tensor] : llvm::zip(specs, tensors)) {
     if (spec.isParam || spec.dtype != DType::I32 ||
         spec.shape != labels.shape || isLabels(spec, options) ||

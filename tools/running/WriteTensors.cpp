@@ -70,21 +70,32 @@ writeTensors(const std::string &path, llvm::ArrayRef<const TensorSpec *> specs,
   return writer->commit();
 }
 
-llvm::Error writeArguments(const std::string &path,
-                           llvm::ArrayRef<TensorSpec> arguments,
-                           llvm::function_ref<bool(const TensorSpec &)> wanted,
-                           llvm::ArrayRef<TensorView> others,
-                           const Session &session, bool writes) {
+llvm::Expected<std::vector<NotFiniteResult>>
+writeArguments(const std::string &path, llvm::ArrayRef<TensorSpec> arguments,
+               llvm::function_ref<bool(const TensorSpec &)> wanted,
+               llvm::ArrayRef<TensorView> others, const Session &session,
+               bool writes) {
+  ResultTally tally;
   std::vector<const TensorSpec *> specs;
   for (const TensorSpec &spec : arguments)
     if (wanted(spec))
       specs.push_back(&spec);
-  return writeTensors(
-      path, specs, others, {{"format", "pt"}}, session,
-      [&](const TensorSpec &spec, std::optional<Session::PutBytes> put) {
-        return session.stream(spec.name, put);
-      },
-      writes);
+  auto stream = [&](const TensorSpec &spec,
+                    std::optional<Session::PutBytes> put) {
+    auto count = [&](int64_t offset, llvm::ArrayRef<uint8_t> bytes) {
+      tally.add(spec, offset, bytes);
+      return (*put)(offset, bytes);
+    };
+    llvm::Error error =
+        session.stream(spec.name, put ? std::optional(Session::PutBytes(count))
+                                      : std::nullopt);
+    tally.end(spec);
+    return error;
+  };
+  if (llvm::Error error = writeTensors(path, specs, others, {{"format", "pt"}},
+                                       session, stream, writes))
+    return error;
+  return tally.numbers().notFinite;
 }
 
 llvm::Expected<ResultNumbers> writeResults(const std::string &path,

@@ -32,9 +32,9 @@ def CP_Dialect : Dialect {
     `cp.arena` on a function is the size in bytes of the memory that
     `cp-plan-memory` has planned for a rank.
 
-    `cp.dropout` on a function is a list of strings, `field = probability` of a model's
-    configuration, that its training drops values by. The function does not, so it
-    has the loss and the gradients of evaluation, and no update can be added to it.
+    `cp.training_only` on a function is a list of strings, `field = number` of a model's
+    configuration, that count when it is trained: values that are dropped, terms of the
+    loss. They do not in the function, so no update can be added to it.
 
     `cp.number` on an op is the number by which `cp-expose-values` knows it;
     `cp.repeated` says of such an op that sharding has repeated its results, as

@@ -63,9 +63,9 @@ struct LanguageModel {
   /// out_proj starts smaller by 1/sqrt(numLayers).
   bool rescaleResidual = false;
 
-  /// Fields by which training drops values, "attention_dropout = 0.1"; none
-  /// that are 0.
-  std::vector<std::string> dropout;
+  /// Fields that count in training alone, where they are not 0, and in no
+  /// program: "attention_dropout = 0.1".
+  std::vector<std::string> trainingOnly;
 
   /// For people: each field that the semantics ignores, and each size that was
   /// absent and so took its default. One sentence each.

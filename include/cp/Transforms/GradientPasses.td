@@ -174,7 +174,7 @@ def AddUpdate : Pass<"cp-add-update", "::mlir::func::FuncOp"> {
     - add_update_c2: no argument or result has a name that is to be added, and none
       updates anything yet but sums of `cp-accumulate`;
     - add_update_c3: the result that `count` says is a scalar of f64 or less;
-    - add_update_c4: the function has no `cp.dropout`, for nothing is dropped;
+    - add_update_c4: the function has no `cp.training_only`, of which nothing is done;
     - add_update_c5: parameters are in f64, f32 or bf16.
 
     See test/Transforms/add-update.mlir.

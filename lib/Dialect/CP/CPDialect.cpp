@@ -114,11 +114,11 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
     return expectForm(op, attribute,
                       text && (text == "columns" || text == "rows"),
                       "\"columns\" or \"rows\"");
-  if (name != viewAttr && name != arenaAttr && name != dropoutAttr &&
+  if (name != viewAttr && name != arenaAttr && name != trainingOnlyAttr &&
       name != deviceThreadsAttr)
     return unknown(op, attribute,
                    "a function can have cp.view, cp.arena, cp.device_threads "
-                   "and cp.dropout, an op cp.number, "
+                   "and cp.training_only, an op cp.number, "
                    "cp.repeated, cp.recomputed and cp.parallel");
   if (!isa<FunctionOpInterface>(op))
     return op->emitOpError() << "'" << name << "' belongs on a function";
@@ -127,7 +127,7 @@ LogicalResult verifyOfOp(Operation *op, NamedAttribute attribute) {
                       "an i64, a number of threads");
   if (name == arenaAttr)
     return expectForm(op, attribute, isI64(value), "an i64, a number of bytes");
-  if (name == dropoutAttr) {
+  if (name == trainingOnlyAttr) {
     auto fields = dyn_cast<ArrayAttr>(value);
     return expectForm(op, attribute,
                       fields && llvm::all_of(fields, llvm::IsaPred<StringAttr>),

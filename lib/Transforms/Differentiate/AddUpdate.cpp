@@ -59,11 +59,11 @@ private:
     if (!llvm::hasSingleElement(function.getBody()))
       return function.emitOpError("add_update_c1: has several blocks; give the "
                                   "program what one step computes");
-    if (auto fields = function->getAttrOfType<ArrayAttr>(dropoutAttr))
-      return function.emitOpError("add_update_c4: is of a model that drops "
-                                  "values while it trains (")
+    if (auto fields = function->getAttrOfType<ArrayAttr>(trainingOnlyAttr))
+      return function.emitOpError("add_update_c4: is of a model that trains "
+                                  "otherwise (")
              << fields
-             << "), which its program does not; set these fields of the "
+             << ") than its program does; set these fields of the "
                 "configuration to 0";
     llvm::StringSet<> added = {update::rate, update::clip};
     if (optimizer == Optimizer::Adamw)

@@ -18,7 +18,7 @@ import math
 import struct
 import sys
 
-CODES = {"F64": "d", "I32": "i", "I64": "q", "BOOL": "B"}
+CODES = {"F64": "d", "F32": "f", "I32": "i", "I64": "q", "BOOL": "B"}
 
 
 def write(path, tensors):
