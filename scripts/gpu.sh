@@ -113,12 +113,12 @@ programs() {
   row "the processor" mamba2-130m-bf16.1
   for program in mamba2-130m-{f32,bf16}.{1,8-sequence}; do
     row "$program" "$program" --device=cuda --repeat=7
-    row "$program, graphs" "$program" --device=cuda --device-graphs --repeat=7
+    row "$program graphs" "$program" --device=cuda --device-graphs --repeat=7
   done
   # The other forms of the same kernels.
   program=mamba2-130m-bf16.1
-  CP_CUDA_CLUSTERS=1 row "$program, alone" "$program" --device=cuda --repeat=7
-  CP_CUDA_WARPGROUPS=1 row "$program, warpgroups" "$program" --device=cuda --repeat=7
+  CP_CUDA_CLUSTERS=1 row "$program alone" "$program" --device=cuda --repeat=7
+  CP_CUDA_WARPGROUPS=1 row "$program warpgroups" "$program" --device=cuda --repeat=7
   rm -f "$whole"
   cat "$out/programs.csv"
   [ $count -gt 0 ] && [ $failures = 0 ]
@@ -141,6 +141,7 @@ training() {
   local program where device failures=0 ids=$out/data.ids
   python3 -c "print(*(i * i % 47 for i in range(100000)))" >"$ids"
   for program in "$bundle"/programs/{transformers-g4,bamba}.[124]-train.so; do
+    [ -f "$program" ] || continue
     program=$(basename "$program" .so)
     for where in host cuda graphs; do
       device=()
