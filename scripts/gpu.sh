@@ -138,10 +138,11 @@ PYTHON
 # Steps of small models on the card and on the processor, whose weights must be the
 # same, and then how long those of a larger one take.
 training() {
-  local program where device failures=0 ids=$out/data.ids
+  local program where device failures=0 count=0 ids=$out/data.ids
   python3 -c "print(*(i * i % 47 for i in range(100000)))" >"$ids"
   for program in "$bundle"/programs/{transformers-g4,bamba}.[124]-train.so; do
     [ -f "$program" ] || continue
+    count=$((count + 1))
     program=$(basename "$program" .so)
     for where in host cuda graphs; do
       device=()
@@ -162,7 +163,7 @@ training() {
   launch mamba2-130m-bf16.1-train --train --data="$ids" --steps=6 --device=cuda \
     --device-graphs --csv="$out/training-graphs.csv" || failures=$((failures + 1))
   cat "$out"/training{,-graphs}.csv
-  [ $failures = 0 ]
+  [ $count -gt 0 ] && [ $failures = 0 ]
 }
 
 # Ranks that are processes: one, and two, which need a card each.

@@ -84,20 +84,21 @@ const char *Blas::open(void *stream, std::unique_ptr<Blas> &made) {
   void *handle = nullptr;
   if (int status = functions()->create(&handle))
     return fail("cublasCreate: %s", functions()->statusText(status));
-  made.reset(new Blas(handle, stream));
+  std::unique_ptr<Blas> opened(new Blas(handle, stream));
   if (int status = functions()->setStream(handle, stream))
     return fail("cublasSetStream: %s", functions()->statusText(status));
   // As much as it takes on sm_90 by itself. Of a handle that has its own, which
   // algorithm is taken does not depend on whether the stream is captured.
   constexpr size_t bytes = 32 << 20;
-  if (cudaMallocAsync(&made->workspace, bytes, cudaStream_t(stream)) !=
+  if (cudaMallocAsync(&opened->workspace, bytes, cudaStream_t(stream)) !=
       cudaSuccess) {
     (void)cudaGetLastError();
-    made->workspace = nullptr;
+    opened->workspace = nullptr;
     return outOfMemory("cuBLAS");
   }
-  if (int status = functions()->setWorkspace(handle, made->workspace, bytes))
+  if (int status = functions()->setWorkspace(handle, opened->workspace, bytes))
     return fail("cublasSetWorkspace: %s", functions()->statusText(status));
+  made = std::move(opened);
   return nullptr;
 }
 

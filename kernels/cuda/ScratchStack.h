@@ -46,7 +46,12 @@ public:
 
   /// While it does not grow, it allocates nothing.
   void grow(bool doIt) { grows = doIt; }
-  /// When nobody has any.
+  /// Somebody uses what it has now for longer than a call, as a graph does that
+  /// was captured: until all have dropped it, no block that was ever there
+  /// goes.
+  void hold() { ++holders; }
+  void drop();
+  /// When nobody has any, nor holds it.
   void clear();
 
 private:
@@ -55,19 +60,33 @@ private:
     size_t bytes;
   };
   bool add(size_t bytes);
+  void release(std::vector<Block> &list);
 
   const AllocateFn allocateBlock;
   const ReleaseFn releaseBlock;
   std::vector<Block> blocks;
+  /// Those that had become too small while somebody held them.
+  std::vector<Block> outgrown;
   Mark top;
   size_t most = 0;
+  int holders = 0;
   bool grows = true;
 };
 
-inline void ScratchStack::clear() {
-  for (const Block &block : blocks)
+inline void ScratchStack::release(std::vector<Block> &list) {
+  for (const Block &block : list)
     releaseBlock(block.memory);
-  blocks.clear();
+  list.clear();
+}
+
+inline void ScratchStack::clear() {
+  release(blocks);
+  release(outgrown);
+}
+
+inline void ScratchStack::drop() {
+  if (--holders == 0)
+    release(outgrown);
 }
 
 inline bool ScratchStack::add(size_t bytes) {
@@ -99,7 +118,11 @@ inline void ScratchStack::releaseTo(Mark mark) {
   top = mark;
   if (mark.all || blocks.size() < 2)
     return;
-  clear();
+  if (holders) {
+    outgrown.insert(outgrown.end(), blocks.begin(), blocks.end());
+    blocks.clear();
+  }
+  release(blocks);
   add(most);
 }
 

@@ -72,8 +72,8 @@ public:
   /// `why` says what holds instead.
   void remarkIgnored(LanguageModel &model, llvm::StringRef key,
                      llvm::StringRef why);
-  /// Numbers of at least 0 that count in training alone, and `what` of them
-  /// does not here; 0 by default.
+  /// Numbers of at least 0, 0 by default, that count in training alone; `what`
+  /// is what a remark says of one that is given.
   void readTrainingOnly(LanguageModel &model,
                         llvm::ArrayRef<llvm::StringRef> keys,
                         llvm::StringRef what);

@@ -132,11 +132,15 @@ void noteSharding(Options &options) {
 }
 
 llvm::Error joinAsRanks(Options &options, const char *program) {
-  if (options.transport.empty()) {
+  bool runsNothing =
+      options.explain || options.traceTokens || !options.emit.empty();
+  if (options.transport.empty() && !runsNothing)
     warnOfLauncher(options, "give --transport=" + transportOfLauncher());
+  if (options.transport == "threads")
+    options.transport.clear();
+  if (options.transport.empty())
     return llvm::Error::success();
-  }
-  if (options.explain || options.traceTokens || !options.emit.empty())
+  if (runsNothing)
     return llvm::createStringError("--transport is for a run, and --explain, "
                                    "--trace-tokens and --emit run nothing; "
                                    "leave it out");

@@ -66,11 +66,10 @@ LaunchOptions parseLaunchOptions(int argc, char **argv) {
 
 llvm::Error checkLaunchOptions(const LaunchOptions &options) {
   if (options.describes)
-    if (auto flag = firstGiven({"outputs", "report", "save-weights", "timeline",
-                                "csv", "checkpoint", "check-against"}))
-      return llvm::createStringError("--describe runs nothing, so it takes no "
-                                     "--" +
-                                     *flag + "; give that to a run without it");
+    return refuseGiven("--describe runs nothing",
+                       {"outputs", "report", "save-weights", "timeline", "csv",
+                        "checkpoint", "check-against", "tolerance", "repeat",
+                        "inputs", "rows", "labels", "weights", "device"});
   if (options.trains) {
     if (auto flag = firstGiven({"inputs", "rows", "labels", "outputs", "report",
                                 "repeat", "check-against", "tolerance"}))
@@ -87,6 +86,8 @@ llvm::Error checkLaunchOptions(const LaunchOptions &options) {
     return llvm::createStringError("--" + *flag +
                                    " is for training; give --train too");
   if (llvm::Error error = checkRunFlags(options.run))
+    return error;
+  if (llvm::Error error = checkGraphs(options.run))
     return error;
   if (options.run.checkAgainst.empty() && firstGiven({"tolerance"}))
     return llvm::createStringError(

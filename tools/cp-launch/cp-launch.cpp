@@ -13,7 +13,9 @@
 
 static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
   llvm::Error wrong = cp::checkLaunchOptions(options);
-  if (options.describes && !wrong) {
+  if (options.describes) {
+    if (wrong)
+      return wrong;
     llvm::Expected<cp::ProgramFile> file =
         cp::ProgramFile::load(options.run.model);
     if (!file)

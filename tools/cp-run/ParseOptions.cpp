@@ -54,15 +54,13 @@ void defineHow(Options &o) {
 llvm::Error refuseRunning(llvm::StringRef instead,
                           llvm::ArrayRef<llvm::StringRef> flags,
                           const Options &options) {
-  std::string found;
-  if (auto flag = firstGiven(flags))
-    found = flag->str();
-  else if (!options.gradients.empty())
-    found = "gradients=FILE";
-  if (found.empty())
+  if (llvm::Error error = refuseGiven(instead, flags))
+    return error;
+  if (options.gradients.empty())
     return llvm::Error::success();
-  return llvm::createStringError(instead + ", so it takes no --" + found +
-                                 "; give that to a run without it");
+  return llvm::createStringError(instead +
+                                 ", so it takes no --gradients=FILE; give that "
+                                 "to a run without it");
 }
 
 } // namespace
@@ -73,6 +71,10 @@ llvm::Error checkTogether(const Options &options) {
     return llvm::createStringError(
         "--explain, --emit and --trace-tokens are runs of their own; give one "
         "at a time");
+  if (!emits && firstGiven({"target-cpu"}))
+    return llvm::createStringError(
+        "--target-cpu is for a file, and a run is for this machine; give "
+        "--emit too, or leave it out");
   if (options.explain)
     return refuseRunning("--explain runs nothing",
                          {"check", "check-against", "tolerance", "outputs",
@@ -93,13 +95,11 @@ llvm::Error checkTogether(const Options &options) {
                           "save-weights", "report", "timeline", "repeat",
                           "weights", "inputs", "rows", "labels"},
                          options);
-  if (firstGiven({"target-cpu"}))
-    return llvm::createStringError(
-        "--target-cpu is for a file, and a run is for this machine; give "
-        "--emit too, or leave it out");
   if (options.check == Check::Each && options.repeats > 1)
     return llvm::createStringError(
         "--check=each runs the model once; leave --repeat out");
+  if (llvm::Error error = checkGraphs(options))
+    return error;
   bool checks = options.check != Check::None || !options.checkAgainst.empty();
   if (!checks && firstGiven({"tolerance"}))
     return llvm::createStringError("--tolerance says what a check allows; give "

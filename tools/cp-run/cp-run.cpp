@@ -153,9 +153,10 @@ static void failOutOfMemory() {
 int main(int argc, char **argv) {
   std::set_new_handler(failOutOfMemory);
   cp::Options options = cp::parseOptions(argc, argv);
-  if (llvm::Error error = cp::checkTogether(options))
-    return cp::fail(options, std::move(error));
-  if (llvm::Error error = cp::joinAsRanks(options, argv[0]))
+  // What is wrong on one rank the others are told, which wait for it.
+  llvm::Error wrong = cp::checkTogether(options);
+  if (llvm::Error error =
+          llvm::joinErrors(std::move(wrong), cp::joinAsRanks(options, argv[0])))
     return cp::fail(options, std::move(error));
   if (llvm::Error error = cp::openDevice(options, argv[0]))
     return cp::fail(options, std::move(error));

@@ -53,14 +53,10 @@ TrainOptions parseTrainOptions(int argc, char **argv) {
 llvm::Error checkTrainOptions(const TrainOptions &options) {
   if (llvm::Error error = checkOptimizer(options.optimizer))
     return error;
-  if (options.run.explain) {
-    if (auto flag = firstGiven(
-            {"save-weights", "csv", "checkpoint", "resume", "timeline"}))
-      return llvm::createStringError("--explain trains nothing, so it takes no "
-                                     "--" +
-                                     *flag + "; give that to a run without it");
-    return llvm::Error::success();
-  }
+  if (options.run.explain)
+    return refuseGiven("--explain trains nothing",
+                       {"save-weights", "csv", "checkpoint", "checkpoint-every",
+                        "resume", "timeline"});
   return checkTrainFlags(options.run, options);
 }
 

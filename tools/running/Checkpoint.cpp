@@ -72,9 +72,10 @@ static llvm::Error makeFolder(const std::string &folder) {
   return llvm::Error::success();
 }
 
-static llvm::Error writeOptimizer(const std::string &path, Progress progress,
-                                  llvm::ArrayRef<TensorSpec> arguments,
-                                  const Session &session, bool writes) {
+static llvm::Expected<std::vector<NotFiniteResult>>
+writeOptimizer(const std::string &path, Progress progress,
+               llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+               bool writes) {
   std::vector<HostTensor> numbers;
   for (const Number &number : progressFields)
     numbers.push_back(scalar(progress.*number.field));
@@ -82,30 +83,36 @@ static llvm::Error writeOptimizer(const std::string &path, Progress progress,
   for (auto [number, tensor] : llvm::zip_equal(progressFields, numbers))
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
   return writeArguments(
-             path, arguments,
-             [](const TensorSpec &spec) { return spec.isState; }, views,
-             session, writes)
-      .takeError();
+      path, arguments, [](const TensorSpec &spec) { return spec.isState; },
+      views, session, writes);
 }
 
-/// Both files, in a folder of their own. Every process of a job hands over all
-/// that it has, whatever becomes of the files of the one that `writes`.
-static llvm::Error writeFiles(const std::string &folder, Progress progress,
-                              llvm::ArrayRef<TensorSpec> arguments,
-                              const Session &session, bool writes) {
+/// Both files, in a folder of their own; gives what of both is not finite.
+/// Every process of a job hands over all that it has, whatever becomes of the
+/// files of the one that `writes`.
+static llvm::Expected<std::vector<NotFiniteResult>>
+writeFiles(const std::string &folder, Progress progress,
+           llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+           bool writes) {
   llvm::Error error = writes ? makeFolder(folder) : llvm::Error::success();
   bool goesOn = writes && !error;
+  std::vector<NotFiniteResult> found, ofOptimizer;
   llvm::Error ofWeights =
       writeArguments(
           weightsOfCheckpoint(folder), arguments,
           [](const TensorSpec &spec) { return spec.isParam; }, {}, session,
           goesOn)
-          .takeError();
+          .moveInto(found);
   goesOn = goesOn && !ofWeights;
   error = llvm::joinErrors(std::move(error), std::move(ofWeights));
-  return llvm::joinErrors(std::move(error),
-                          writeOptimizer(optimizerOf(folder), progress,
-                                         arguments, session, goesOn));
+  error = llvm::joinErrors(
+      std::move(error),
+      writeOptimizer(optimizerOf(folder), progress, arguments, session, goesOn)
+          .moveInto(ofOptimizer));
+  if (error)
+    return std::move(error);
+  llvm::append_range(found, ofOptimizer);
+  return found;
 }
 
 /// Puts `partial` in the place of `name` in `folder`.
@@ -127,20 +134,23 @@ static llvm::Error publish(const std::string &partial,
   return llvm::Error::success();
 }
 
-llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
-                            llvm::ArrayRef<TensorSpec> arguments,
-                            const Session &session, bool writes) {
+llvm::Expected<std::vector<NotFiniteResult>>
+writeCheckpoint(const std::string &folder, Progress progress,
+                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+                bool writes) {
   std::string name = "step-" + std::to_string(progress.steps);
   std::string partial = inFolder(folder, "." + name + ".partial");
-  llvm::Error error = writeFiles(partial, progress, arguments, session, writes);
+  auto notFinite = writeFiles(partial, progress, arguments, session, writes);
   if (!writes)
-    return error;
+    return notFinite;
+  llvm::Error error =
+      notFinite ? publish(partial, folder, name) : notFinite.takeError();
   if (!error)
-    return publish(partial, folder, name);
+    return notFinite;
   // What is half written would keep a full disk full.
   if (std::error_code code = llvm::sys::fs::remove_directories(partial))
     error = llvm::joinErrors(std::move(error), failed(partial, code));
-  return error;
+  return std::move(error);
 }
 
 static llvm::Expected<int64_t> readNumber(const TensorFile &file,
@@ -172,9 +182,8 @@ static llvm::Error checkProgress(const TensorFile &file,
       "folder that --checkpoint has written");
 }
 
-/// A run that goes on from what is not finite gives nothing.
-static llvm::Error checkFinite(const TensorFile &file, TensorSpec spec,
-                               const TensorView &view) {
+llvm::Error checkFinite(llvm::StringRef label, TensorSpec spec,
+                        const TensorView &view) {
   constexpr size_t piece = 1 << 24;
   spec.dtype = view.dtype;
   ResultTally tally;
@@ -185,7 +194,7 @@ static llvm::Error checkFinite(const TensorFile &file, TensorSpec spec,
   if (found.empty())
     return llvm::Error::success();
   return llvm::createStringError(
-      file.label() + ": '" + spec.name + "' has " +
+      label + ": '" + spec.name + "' has " +
       std::to_string(found.front().found.count) + " of " +
       std::to_string(found.front().elements) +
       " elements that are not finite; give --resume an earlier checkpoint");
@@ -215,7 +224,7 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
       return llvm::createStringError(
           llvm::toString(view.takeError()) +
           "; give the --optimizer and the --dtype of that run");
-    if (llvm::Error error = checkFinite(*file, spec, *view))
+    if (llvm::Error error = checkFinite(file->label(), spec, *view))
       return error;
     if (llvm::Error error =
             session.set(spec.name, *view, [&] { file->release(); }))

@@ -15,7 +15,9 @@
 #ifndef CP_TOOLS_RUNNING_CHECKPOINT_H
 #define CP_TOOLS_RUNNING_CHECKPOINT_H
 
+#include "ResultNumbers.h"
 #include "cp/Execution/Session.h"
+#include "cp/Files/TensorView.h"
 
 #include <string>
 #include <vector>
@@ -32,13 +34,20 @@ struct Progress {
 
 /// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
 /// One of the same step is replaced: a run that is killed between two renames
-/// leaves it as .step-N.old. All processes of a job call it, and one `writes`.
-llvm::Error writeCheckpoint(const std::string &folder, Progress progress,
-                            llvm::ArrayRef<TensorSpec> arguments,
-                            const Session &session, bool writes);
+/// leaves it as .step-N.old. All processes of a job call it, and one `writes`,
+/// which is given what is not finite.
+llvm::Expected<std::vector<NotFiniteResult>>
+writeCheckpoint(const std::string &folder, Progress progress,
+                llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+                bool writes);
+
+/// An error where a tensor of the checkpoint that `label` names is not finite:
+/// a run that goes on from there gives nothing.
+llvm::Error checkFinite(llvm::StringRef label, TensorSpec spec,
+                        const TensorView &view);
 
 /// Sets all that the optimizer keeps. Errors: names, types or shapes that are
-/// not the program's.
+/// not the program's; what is not finite.
 llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
                                        llvm::ArrayRef<TensorSpec> arguments,
                                        Session &session);

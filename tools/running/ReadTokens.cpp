@@ -9,6 +9,7 @@
 
 #include "cp/Files/Convert.h"
 #include "cp/Files/Npy.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -26,11 +27,12 @@ static llvm::Expected<std::vector<int64_t>> readArray(const std::string &path) {
                                    ": token ids must be I32 or I64, "
                                    "but are " +
                                    dtypeName(array->dtype).str());
-  if (array->shape.size() != 1)
+  // Of several rows what comes behind the last token of one is not its next.
+  if (llvm::count_if(array->shape, [](int64_t size) { return size > 1; }) > 1)
     return llvm::createStringError(
-        path +
-        ": expected token ids one after the other, of one dimension, got " +
-        shapeText(array->shape) + "; write each row to a file of its own");
+        path + ": expected token ids one after the other, got " +
+        shapeText(array->shape) +
+        "; join its rows to one, or give rows of a batch as .safetensors");
   auto bytes = convertElements(array->bytes, array->dtype, DType::I64, path);
   if (!bytes)
     return bytes.takeError();
@@ -61,11 +63,12 @@ llvm::Expected<std::vector<int64_t>> readTokens(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return llvm::createStringError(path + ": " + buffer.getError().message());
-  // No text has it, and files of numbers, archives and programs do.
+  // Files of numbers, archives and programs have it, as texts of two bytes a
+  // character do.
   if ((*buffer)->getBuffer().contains('\0'))
     return llvm::createStringError(
-        path + ": has bytes of 0, so it is no text, of which each byte is a "
-               "token; give token ids as .npy or .ids");
+        path + ": has bytes of 0, so it is no text of which each byte is a "
+               "token; give token ids as .npy or .ids, or the text as UTF-8");
   std::vector<int64_t> tokens;
   for (char c : (*buffer)->getBuffer())
     tokens.push_back(static_cast<uint8_t>(c));

@@ -92,7 +92,8 @@ void defineData(RunFlags &o, cl::OptionCategory &category) {
   static FileFlag labels(
       "labels",
       cl::desc("What comes next, as .npy or .ids, -100 for nothing (default: "
-               "the inputs, each row one further)"),
+               "'labels' of --inputs, which are taken as they are, or the "
+               "inputs, each row one further)"),
       cl::location(o.labels), cl::cat(category));
   static FileFlag report("report", cl::desc("Write the report (JSON)"),
                          cl::location(o.report), cl::cat(category));
@@ -102,8 +103,8 @@ void defineTransport(RunFlags &flags, cl::OptionCategory &category) {
   static WordFlag transport(
       "transport",
       cl::desc("Each process of a job is a rank, and this carries what they "
-               "exchange, e.g. openmpi under mpirun (default: ranks are "
-               "threads of this process)"),
+               "exchange, e.g. openmpi under mpirun (default: threads, ranks "
+               "are those of this process)"),
       cl::location(flags.transport), cl::cat(category));
 }
 
@@ -197,6 +198,24 @@ llvm::Error checkRunFlags(const RunFlags &flags) {
   return llvm::Error::success();
 }
 
+llvm::Error refuseGiven(llvm::StringRef instead,
+                        llvm::ArrayRef<llvm::StringRef> flags) {
+  if (auto flag = firstGiven(flags))
+    return llvm::createStringError(instead + ", so it takes no --" + *flag +
+                                   "; give that to a run without it");
+  return llvm::Error::success();
+}
+
+llvm::Error checkGraphs(const RunFlags &flags) {
+  if (!flags.deviceGraphs || flags.repeats > 2)
+    return llvm::Error::success();
+  return llvm::createStringError("--device-graphs records the second step and "
+                                 "starts it from the third on, "
+                                 "but --repeat is " +
+                                 std::to_string(flags.repeats) +
+                                 "; give 3 or more, or leave it out");
+}
+
 int exitStatus(const char *tool, int status) {
   llvm::outs().flush();
   std::error_code code = llvm::outs().error();
@@ -222,8 +241,19 @@ std::string transportOfLauncher() {
   return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
 }
 
+/// Whether a launcher has started other processes beside this one.
+static bool isOneOfSeveral() {
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE",
+                           "SLURM_STEP_NUM_TASKS"}) {
+    const char *value = std::getenv(name);
+    if (value && *value && llvm::StringRef(value) != "1")
+      return true;
+  }
+  return false;
+}
+
 void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice) {
-  if (transportOfLauncher() != "threads")
+  if (isOneOfSeveral())
     llvm::errs()
         << flags.tool
         << ": warning: each process that the launcher has started runs "
@@ -256,10 +286,10 @@ llvm::Error openDevice(RunFlags &flags, const char *program) {
             std::string(name) + " says what a device does; give --device too");
     return llvm::Error::success();
   }
-  if (flags.kernels == "reference" && !flags.deviceFallback)
-    return llvm::createStringError("--kernels chooses those of the host, and "
-                                   "tensors are on a device; leave "
-                                   "one of --kernels and --device out");
+  if (firstGiven({"kernels"}) && !flags.deviceFallback)
+    return llvm::createStringError("--kernels chooses those of the host, and a "
+                                   "device has its own; leave one of --kernels "
+                                   "and --device out");
   llvm::Expected<std::string> path = Device::find(flags.device, program);
   if (!path)
     return path.takeError();
@@ -283,7 +313,7 @@ int fail(const RunFlags &flags, llvm::Error error) {
   std::string line = flags.tool + (": error: " + text + "\n");
   llvm::errs() << line;
   decline(flags, text);
-  return 1;
+  return exitStatus(flags.tool.c_str(), 1);
 }
 
 static uint64_t addWord(uint64_t settings, uint64_t word) {

@@ -114,6 +114,13 @@ void defineTransport(RunFlags &flags, llvm::cl::OptionCategory &category);
 std::optional<llvm::StringRef>
 firstGiven(llvm::ArrayRef<llvm::StringRef> flags);
 
+/// Refuses flags of a run, where something else happens `instead`: "--emit runs
+/// nothing".
+llvm::Error refuseGiven(llvm::StringRef instead,
+                        llvm::ArrayRef<llvm::StringRef> flags);
+/// Refuses recorded steps where none is started again; of forward runs.
+llvm::Error checkGraphs(const RunFlags &flags);
+
 /// Refuses numbers and words that no run can use.
 llvm::Error checkRunFlags(const RunFlags &flags);
 

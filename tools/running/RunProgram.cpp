@@ -52,15 +52,28 @@ static llvm::Expected<Inputs> setArguments(const Program &program,
   return inputs;
 }
 
-/// A loss over no tokens is 0, which looks like a good one.
+/// A loss over no tokens is 0, which looks like a good one, and one of ids that
+/// nobody shifted is of the tokens themselves.
 static void checkLabels(const Program &program, const RunFlags &flags,
                         const Inputs &inputs) {
+  auto warn = [&](const char *what) {
+    llvm::errs() << flags.tool << ": warning: " << what << "\n";
+  };
+  const TensorSpec *tokens = RowBatch::tokensOf(program.arguments());
+  const HostTensor *ids =
+      tokens ? &inputs.tensors[size_t(tokens - program.arguments().begin())]
+             : nullptr;
   for (auto [spec, tensor] :
-       llvm::zip_equal(program.arguments(), inputs.tensors))
-    if (flags.hasLoss && flags.speaks() && spec.name == "labels" &&
-        spec.dtype == DType::I32 && !hasLabel(tensor))
-      llvm::errs() << flags.tool
-                   << ": warning: no token has a label, so there is no loss\n";
+       llvm::zip_equal(program.arguments(), inputs.tensors)) {
+    if (!flags.speaks() || !isLabels(spec, flags) || spec.dtype != DType::I32)
+      continue;
+    if (!hasLabel(tensor))
+      warn("no token has a label, so there is no loss");
+    else if (ids && ids->shape == tensor.shape && ids->bytes == tensor.bytes &&
+             tensor.shape.back() > 1)
+      warn("the labels are the ids of the tokens themselves; labels are what "
+           "comes next, each row one further");
+  }
 }
 
 /// What a program of --last-token gives is of the last place of each of its
@@ -79,11 +92,13 @@ static llvm::Error checkLastTokens(const Program &program,
   for (auto [row, documents] : llvm::enumerate(rows.documents()))
     if (documents.size() != 1 || documents.front().tokens != shape->length)
       return llvm::createStringError(
-          "--rows: '" + last->name + "' is of the last of the " +
-          llvm::Twine(shape->length) + " places of a row, and row " +
-          llvm::Twine(row) +
-          " does not fill them with one document; make the program without "
-          "--last-token, or with the rows' length");
+          "--rows: '" + last->name +
+          "' has one place a row, as with --last-token, and row " +
+          llvm::Twine(row) + " does not fill its " +
+          llvm::Twine(shape->length) +
+          " places with one document, so that the last one may be padding; "
+          "make "
+          "a program whose results have all places, or of the rows' length");
   return llvm::Error::success();
 }
 

@@ -141,6 +141,9 @@ private:
       sources.weights = weightsOfCheckpoint(options.resume);
     auto set = [&](const TensorSpec &spec, const TensorView &view,
                    llvm::function_ref<void()> release) {
+      if (!options.resume.empty())
+        if (llvm::Error error = checkFinite(sources.weights, spec, view))
+          return error;
       if (llvm::Error error = session->set(spec.name, view, release))
         return error;
       return setMaster(spec, view);
@@ -283,6 +286,15 @@ private:
     return llvm::Error::success();
   }
 
+  void tellNotFinite(const std::string &where,
+                     llvm::ArrayRef<NotFiniteResult> found) {
+    if (!found.empty())
+      llvm::errs() << how.tool << ": warning: " << where << ": " << found.size()
+                   << (found.size() == 1 ? " tensor has" : " tensors have")
+                   << " elements that are not finite, the first one '"
+                   << found.front().name << "'; take a smaller --lr\n";
+  }
+
   /// One that cannot be written does not end the run, but for the last; a rank
   /// that is gone does.
   llvm::Error checkpoint() {
@@ -290,11 +302,15 @@ private:
     bool isDue = options.every && progress.steps % options.every == 0;
     if (options.checkpoint.empty() || !(isDue || isLast))
       return llvm::Error::success();
-    llvm::Error error =
+    auto notFinite =
         writeCheckpoint(options.checkpoint, progress, programs.arguments,
                         *session, how.speaks());
-    if (!error)
-      return error;
+    if (notFinite) {
+      tellNotFinite("the checkpoint of step " + std::to_string(progress.steps),
+                    *notFinite);
+      return llvm::Error::success();
+    }
+    llvm::Error error = notFinite.takeError();
     std::string why = "no checkpoint of step " +
                       std::to_string(progress.steps) + ": " +
                       llvm::toString(std::move(error));
@@ -330,12 +346,7 @@ private:
         how.speaks());
     if (!notFinite)
       return notFinite.takeError();
-    if (!notFinite->empty())
-      llvm::errs() << how.tool << ": warning: " << how.saveWeights << ": "
-                   << notFinite->size()
-                   << (notFinite->size() == 1 ? " weight has" : " weights have")
-                   << " elements that are not finite, the first one '"
-                   << notFinite->front().name << "'; take a smaller --lr\n";
+    tellNotFinite(how.saveWeights, *notFinite);
     return llvm::Error::success();
   }
 

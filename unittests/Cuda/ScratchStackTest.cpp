@@ -118,6 +118,27 @@ TEST_F(ScratchStackTest, WhatMustNotGrowGivesNoMore) {
   EXPECT_EQ(blocks.size(), 1U);
 }
 
+// A graph that was captured has the addresses of then.
+TEST_F(ScratchStackTest, WhatIsHeldOutlivesGrowing) {
+  call({1000});
+  void *first = blocks.begin()->first;
+  stack.hold();
+  stack.hold();
+  call({1000, 3000});
+  call({9000});
+  EXPECT_EQ(blocks.count(first), 1U);
+  int before = numAllocations;
+  call({9000});
+  EXPECT_EQ(numAllocations, before);
+  stack.drop();
+  EXPECT_EQ(blocks.count(first), 1U);
+  stack.drop();
+  EXPECT_EQ(blocks.count(first), 0U);
+  EXPECT_EQ(blocks.size(), 1U);
+  call({1000, 20000});
+  EXPECT_EQ(blocks.size(), 1U);
+}
+
 TEST_F(ScratchStackTest, WhereThereIsNoMemory) {
   call({1000});
   most = 2000;

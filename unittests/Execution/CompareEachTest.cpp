@@ -123,23 +123,26 @@ TEST(CompareEachTest, RoundingIsAllowedAndNaNIsNot) {
 }
 
 /// What one rank has as 0 may be as much as rounding leaves of terms like those
-/// of the value before, and no more.
+/// of the value before, of which a hundredth has a root mean square of 4.2e-2.
 TEST(CompareEachTest, ZerosHaveTheScaleOfTheValueBefore) {
   Runs runs;
   HostTensor zeros = floats({2, 4}, std::vector<float>(8, 0));
   runs.expected.outputs[2] = zeros;
   for (int64_t rank : {0, 1})
     runs.sharded.parts[size_t(rank)][2] = zeros;
-  runs.set(1, 2, 5, 5e-3f);
+  runs.set(1, 2, 5, 1e-4f);
   EXPECT_FALSE(runs.compareOrFail().departure);
-  runs.set(1, 2, 5, 0.1f);
+  runs.set(1, 2, 5, 2e-4f);
   EXPECT_TRUE(runs.compareOrFail().departure);
+  runs.set(1, 2, 5, 0);
   // Before the first value there is none.
   runs.expected.outputs[1] = zeros;
   for (int64_t rank : {0, 1})
     for (size_t element = 0; element < 4; ++element)
       runs.set(rank, 1, element, element == 1 ? 1e-9f : 0);
-  EXPECT_TRUE(runs.compareOrFail().departure);
+  EachComparison comparison = runs.compareOrFail();
+  ASSERT_TRUE(comparison.departure);
+  EXPECT_EQ(comparison.departure->value.value->number, 0);
 }
 
 /// In a large tensor one element changes the norm by nothing.

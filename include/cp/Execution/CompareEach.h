@@ -46,8 +46,8 @@ struct ExposedRun {
 
 /// `toleranceOf` says how large the relative error of a part may be; a single
 /// element may be off by a hundred times that, relative to the value's largest
-/// one. Of a value that is 0 everywhere the magnitude is that of the one before
-/// it.
+/// one. Of a value that is 0 everywhere the magnitude is a hundredth of that of
+/// the last one before it of floating-point numbers.
 ///
 /// Compares each rank's part of each value with the same window of what one
 /// rank computed, so that a replica that is wrong on a single rank is found

@@ -135,9 +135,8 @@ typedef struct cprt_device {
   cprt_status (*run_before)(void *queue, void *stream);
   /// What a queue is given to run and to launch between the first two does not
   /// start: `*recording`, which it has become, is started as one piece of work
-  /// as often as replay is asked for it, on the same memory, until discard, to
-  /// which any queue is given (a CUDA graph). The queue is asked for nothing
-  /// else in between. Or all null.
+  /// as often as replay is asked for it, on the same memory, until discard (a
+  /// CUDA graph). The queue is asked for nothing else in between. Or all null.
   cprt_status (*begin_recording)(void *queue);
   cprt_status (*end_recording)(void *queue, void **recording);
   cprt_status (*replay)(void *queue, void *recording);

@@ -38,6 +38,9 @@ DeviceQueue::~DeviceQueue() {
 }
 
 void *DeviceQueue::allocate(int64_t bytes) {
+  // It would be the recording's.
+  if (isRecording)
+    return nullptr;
   return allocator ? allocator->allocate(allocator->state, bytes, stream())
                    : device.allocate(queue, bytes);
 }

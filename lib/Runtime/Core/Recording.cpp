@@ -84,8 +84,9 @@ Error Recording::take(const void *call, bool isAlone) {
     calls.push_back({call, isAlone});
     if (!isAlone || isOpen)
       return std::nullopt;
-    isOpen = true;
-    return queue.beginRecording();
+    Error failure = queue.beginRecording();
+    isOpen = !failure;
+    return failure;
   }
   if (stage != Stage::Kept)
     return std::nullopt;

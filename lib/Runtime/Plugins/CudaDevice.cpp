@@ -11,172 +11,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Blas.h"
-#include "CudaKernels.h"
-#include "CudaLibraries.h"
-#include "ScratchStack.h"
+#include "CudaQueue.h"
 extern "C" {
 #include "Room.h"
 }
 
-#include "cp/Runtime/cprt_device.h"
-
-#include <atomic>
 #include <cstdio>
-#include <cuda_runtime.h>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <vector>
+#include <string_view>
 
 using namespace cp::kernels;
-
-namespace {
+using cp::runtime::Cards;
+using cp::runtime::Queue;
 
 /// The least card that kernels are for: compute capability 8.0.
-constexpr int leastMajor = 8;
-
-struct State {
-  explicit State(int count) : queues(size_t(count)), streams(size_t(count)) {}
-  ~State();
-
-  /// Open ones that ranks have, by card.
-  std::vector<std::atomic<int>> queues;
-  /// Those of closed queues, for the next ones: an allocator of a caller's may
-  /// know a stream for longer than its queue lives.
-  std::vector<std::vector<cudaStream_t>> streams;
-  std::mutex mutex;
-};
-
-struct Queue {
-  State &state;
-  int card;
-  /// Whether it is one beside a rank's own.
-  bool isBeside;
-  cudaStream_t stream = nullptr;
-  /// Marks the end of one stream for another to wait for; made on first use.
-  cudaEvent_t passed = nullptr;
-  /// What kernels find wrong, on the card, and a copy on the host; of a rank's.
-  int64_t *faults = nullptr, *found = nullptr;
-  std::unique_ptr<cuda::Blas> blas;
-  /// What its kernels work with; a graph must not take any of it back.
-  cuda::ScratchStack scratch;
-  cp::runtime::Libraries libraries;
-  std::string text;
-
-  Queue(State &state, int card, bool isBeside = false)
-      : state(state), card(card), isBeside(isBeside),
-        scratch([this](size_t bytes) { return allocate(bytes); },
-                [this](void *block) { release(block); }) {
-    state.queues[size_t(card)] += !isBeside;
-  }
-  cprt_status open();
-  cprt_status openStream();
-  /// In the stream's order; null where there is none.
-  void *allocate(size_t bytes);
-  void release(void *block) { (void)cudaFreeAsync(block, stream); }
-  ~Queue();
-  cprt_status check(cudaError_t status, const char *what);
-  /// That what `later` is given starts behind all that `earlier` has been
-  /// given.
-  cprt_status order(cudaStream_t earlier, cudaStream_t later);
-  cprt_status fail(cprt_status status, const char *message) {
-    text = message;
-    return status;
-  }
-};
-
-} // namespace
-
-cprt_status Queue::check(cudaError_t status, const char *what) {
-  if (status == cudaSuccess)
-    return CPRT_OK;
-  (void)cudaGetLastError();
-  text = std::string(what) + ": " + cudaGetErrorString(status) + " (" +
-         cudaGetErrorName(status) + ")";
-  return status == cudaErrorMemoryAllocation ? CPRT_OUT_OF_MEMORY
-                                             : CPRT_DEVICE_FAILED;
-}
-
-cprt_status Queue::open() {
-  constexpr size_t bytes = cuda::faultWords * sizeof(int64_t);
-  if (cprt_status status = check(cudaSetDevice(card), "cudaSetDevice"))
-    return status;
-  // Freed memory stays in the pool: programs take the same each step.
-  cudaMemPool_t pool;
-  uint64_t all = UINT64_MAX;
-  if (cudaDeviceGetDefaultMemPool(&pool, card) == cudaSuccess)
-    (void)cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-  if (cprt_status status = openStream())
-    return status;
-  if (cprt_status status = check(
-          cudaMalloc(reinterpret_cast<void **>(&faults), bytes), "cudaMalloc"))
-    return status;
-  if (cprt_status status =
-          check(cudaMallocHost(reinterpret_cast<void **>(&found), bytes),
-                "cudaMallocHost"))
-    return status;
-  return check(cudaMemsetAsync(faults, 0, bytes, stream), "cudaMemset");
-}
-
-cprt_status Queue::openStream() {
-  std::lock_guard<std::mutex> lock(state.mutex);
-  if (std::vector<cudaStream_t> &spare = state.streams[size_t(card)];
-      !spare.empty()) {
-    stream = spare.back();
-    spare.pop_back();
-    return CPRT_OK;
-  }
-  return check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-               "cudaStreamCreate");
-}
-
-Queue::~Queue() {
-  state.queues[size_t(card)] -= !isBeside;
-  (void)cudaSetDevice(card);
-  if (stream)
-    (void)cudaStreamSynchronize(stream);
-  blas.reset();
-  scratch.clear();
-  (void)cudaFree(faults);
-  (void)cudaFreeHost(found);
-  if (passed)
-    (void)cudaEventDestroy(passed);
-  (void)cudaGetLastError();
-  if (!stream)
-    return;
-  std::lock_guard<std::mutex> lock(state.mutex);
-  state.streams[size_t(card)].push_back(stream);
-}
-
-State::~State() {
-  for (size_t card = 0; card < streams.size(); ++card)
-    for (cudaStream_t stream : streams[card]) {
-      (void)cudaSetDevice(int(card));
-      (void)cudaStreamDestroy(stream);
-    }
-  (void)cudaGetLastError();
-}
-
-cprt_status Queue::order(cudaStream_t earlier, cudaStream_t later) {
-  if (!passed)
-    if (cprt_status status =
-            check(cudaEventCreateWithFlags(&passed, cudaEventDisableTiming),
-                  "cudaEventCreate"))
-      return status;
-  if (cprt_status status =
-          check(cudaEventRecord(passed, earlier), "cudaEventRecord"))
-    return status;
-  return check(cudaStreamWaitEvent(later, passed), "cudaStreamWaitEvent");
-}
-
-void *Queue::allocate(size_t bytes) {
-  void *block = nullptr;
-  return check(cudaMallocAsync(&block, bytes ? bytes : 1, stream),
-               "cudaMallocAsync") == CPRT_OK
-             ? block
-             : nullptr;
-}
+static constexpr int leastMajor = 8;
 
 static Queue &at(void *opaque) {
   auto &queue = *static_cast<Queue *>(opaque);
@@ -187,9 +35,9 @@ static Queue &at(void *opaque) {
 
 static cprt_status openQueue(void *opaque, int64_t number, void **made,
                              char *message, size_t capacity) {
-  auto &state = *static_cast<State *>(opaque);
+  auto &cards = *static_cast<Cards *>(opaque);
   auto queue = std::make_unique<Queue>(
-      state, int(number % int64_t(state.queues.size())));
+      cards, int(number % int64_t(cards.queues.size())));
   cprt_status status = queue->open();
   if (status != CPRT_OK)
     std::snprintf(message, capacity, "card %d: %s", queue->card,
@@ -237,7 +85,7 @@ static int64_t freeBytes(void *opaque) {
     (void)cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
   }
   return int64_t(free + (reserved - used)) /
-         queue.state.queues[size_t(queue.card)];
+         queue.cards.queues[size_t(queue.card)];
 }
 
 static bool isProduct(const char *op) {
@@ -370,7 +218,7 @@ static const char *error(void *queue) {
 
 static cprt_status openBeside(void *opaque, void **made) {
   Queue &queue = at(opaque);
-  auto beside = std::make_unique<Queue>(queue.state, queue.card,
+  auto beside = std::make_unique<Queue>(queue.cards, queue.card,
                                         /*isBeside=*/true);
   cprt_status status = beside->openStream();
   if (status != CPRT_OK)
@@ -409,7 +257,7 @@ static cprt_status query(void *opaque, void *event, int32_t *done) {
 
 /// Of one card they do: nothing lets a card read another one's pools.
 static int32_t sharesMemory(void *opaque, int64_t number, int64_t other) {
-  auto cards = int64_t(static_cast<State *>(opaque)->queues.size());
+  auto cards = int64_t(static_cast<Cards *>(opaque)->queues.size());
   return number % cards == other % cards;
 }
 
@@ -430,11 +278,12 @@ static void forget(void *, void *event) {
 // Other ranks' threads go on with what a capture of theirs would not allow.
 static cprt_status beginRecording(void *opaque) {
   Queue &queue = at(opaque);
-  // What kernels work with stays the graph's too.
-  queue.scratch.grow(false);
-  return queue.check(
+  cprt_status status = queue.check(
       cudaStreamBeginCapture(queue.stream, cudaStreamCaptureModeThreadLocal),
       "cudaStreamBeginCapture");
+  // What is taken from now on would be the graph's.
+  queue.scratch.grow(status != CPRT_OK);
+  return status;
 }
 
 static cprt_status endRecording(void *opaque, void **recording) {
@@ -450,6 +299,8 @@ static cprt_status endRecording(void *opaque, void **recording) {
                                    "cudaGraphInstantiate");
   (void)cudaGraphDestroy(graph);
   *recording = made;
+  if (status == CPRT_OK)
+    queue.scratch.hold();
   return status;
 }
 
@@ -461,8 +312,9 @@ static cprt_status replay(void *opaque, void *recording) {
 }
 
 // One that is under way is freed when it has ended.
-static void discard(void *, void *recording) {
+static void discard(void *opaque, void *recording) {
   (void)cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording));
+  at(opaque).scratch.drop();
 }
 
 /// That every card can run the kernels.
@@ -506,7 +358,7 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
     return status;
   *device = {
       sizeof(*device),
-      new State(count),
+      new Cards(count),
       "cuda",
       /*is_host_memory=*/0,
       openQueue,
@@ -523,7 +375,7 @@ extern "C" cprt_status cprt_device_open(cprt_device *device, char *message,
       download,
       synchronize,
       error,
-      [](void *made) { delete static_cast<State *>(made); },
+      [](void *made) { delete static_cast<Cards *>(made); },
       openBeside,
       [](void *queue) -> void * { return static_cast<Queue *>(queue)->stream; },
       record,
