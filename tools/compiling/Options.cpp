@@ -7,6 +7,7 @@
 
 #include "Options.h"
 
+#include "Launcher.h"
 #include "OptimizerFlags.h"
 
 #include "llvm/ADT/StringExtras.h"

@@ -7,9 +7,8 @@
 
 #include "LaunchOptions.h"
 
+#include "Launcher.h"
 #include "StoredCheck.h"
-
-#include <cstdlib>
 
 namespace cl = llvm::cl;
 

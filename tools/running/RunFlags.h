@@ -124,15 +124,6 @@ llvm::Error checkGraphs(const RunFlags &flags);
 /// Refuses numbers and words that no run can use.
 llvm::Error checkRunFlags(const RunFlags &flags);
 
-/// The transport of the launcher that has started this process, by what it has
-/// put into the environment: "openmpi", "mpich", or "ucx" for RANK and
-/// WORLD_SIZE as torchrun sets them, and for a step of Slurm; "threads" for
-/// none.
-std::string transportOfLauncher();
-/// Says that each process of a launcher runs all ranks, where that is so and
-/// nobody has asked for it; `advice` is what to do about it.
-void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice);
-
 /// The exit status of a tool: 1, with an error, where what it printed did not
 /// get out, which would end the process in LLVM's own way.
 int exitStatus(const char *tool, int status);

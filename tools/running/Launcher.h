@@ -1,0 +1,26 @@
+//===- Launcher.h - Who has started this process ----------------*- C++ -*-===//
+//
+// Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CP_TOOLS_RUNNING_LAUNCHER_H
+#define CP_TOOLS_RUNNING_LAUNCHER_H
+
+#include "RunFlags.h"
+
+namespace cp {
+
+/// The transport of the launcher that has started this process, by what it has
+/// put into the environment: "openmpi", "mpich", or "ucx" for RANK and
+/// WORLD_SIZE as torchrun sets them, and for a step of Slurm; "threads" for
+/// none.
+std::string transportOfLauncher();
+/// Says that each process of a launcher runs all ranks, where that is so and
+/// nobody has asked for it; `advice` is what to do about it.
+void warnOfLauncher(const RunFlags &flags, llvm::StringRef advice);
+
+} // namespace cp
+
+#endif // CP_TOOLS_RUNNING_LAUNCHER_H
