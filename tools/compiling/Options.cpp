@@ -78,14 +78,16 @@ void defineLoss(Options &o, cl::OptionCategory &category) {
       cl::desc("next_token: the mean cross-entropy of each next token in place "
                "of logits"),
       cl::location(o.loss), cl::cat(category));
-  static cl::opt<std::string> gradients(
-      "gradients", cl::ValueOptional,
-      cl::desc("The gradient of the loss by each weight; with a name, write it "
-               "(.safetensors)"),
-      cl::cat(category), cl::callback([&o](const std::string &value) {
-        o.withGradients = true;
-        o.gradients = value;
-      }));
+  static cl::opt<std::string, /*ExternalStorage=*/false, FilledParser>
+      gradients(
+          "gradients", cl::ValueOptional,
+          cl::desc(
+              "The gradient of the loss by each weight; with a name, write it "
+              "(.safetensors)"),
+          cl::cat(category), cl::callback([&o](const std::string &value) {
+            o.withGradients = true;
+            o.gradients = value;
+          }));
   static Flag<DifferentiatedView> differentiate(
       "differentiate", cl::desc("Which program the gradients are derived on:"),
       cl::values(clEnumValN(DifferentiatedView::Global, "global",

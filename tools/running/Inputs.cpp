@@ -30,6 +30,11 @@ bool hasLabel(const HostTensor &labels) {
                      [](int32_t label) { return label >= 0; });
 }
 
+bool areTokens(const HostTensor &labels, const HostTensor &ids) {
+  return labels.shape == ids.shape && labels.bytes == ids.bytes &&
+         !labels.shape.empty() && labels.shape.back() > 1;
+}
+
 bool isDocuments(const TensorSpec &spec) {
   bool isNamed = spec.init ? spec.init->kind == InitSpec::Kind::Documents
                            : spec.name == "cu_seqlens";

@@ -21,6 +21,13 @@ bool isDocuments(const TensorSpec &spec);
 /// that there is nothing to be asked.
 bool hasLabel(const HostTensor &labels);
 
+/// Whether they are the ids of the tokens, which nobody has shifted to what
+/// comes next.
+bool areTokens(const HostTensor &labels, const HostTensor &ids);
+inline constexpr llvm::StringLiteral unshiftedText =
+    "the labels are the ids of the tokens themselves; labels are what comes "
+    "next, each row one further";
+
 /// Whether there is one of this name.
 bool hasName(llvm::ArrayRef<TensorSpec> specs, llvm::StringRef name);
 

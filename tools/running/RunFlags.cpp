@@ -24,30 +24,15 @@ namespace cl = llvm::cl;
 
 namespace cp {
 
-/// Whether there was an error, as parsers say.
-static bool parseFilled(cl::Option &option, llvm::StringRef flag,
-                        llvm::StringRef text, const char *otherwise,
-                        std::string &value) {
-  if (text.empty())
-    return option.error(otherwise, flag);
+bool FilledParser::parse(cl::Option &option, llvm::StringRef flag,
+                         llvm::StringRef text, std::string &value) {
+  // Without a sign and a value behind it, where an option may be, it is null.
+  if (text.data() && text.empty())
+    return option.error("expected a word or a name, but it is empty; give one, "
+                        "or leave the option out",
+                        flag);
   value = text.str();
   return false;
-}
-
-bool WordParser::parse(cl::Option &option, llvm::StringRef flag,
-                       llvm::StringRef text, std::string &value) {
-  return parseFilled(option, flag, text,
-                     "expected a word, but it is empty; give one, or leave the "
-                     "option out",
-                     value);
-}
-
-bool FileNameParser::parse(cl::Option &option, llvm::StringRef flag,
-                           llvm::StringRef text, std::string &value) {
-  return parseFilled(option, flag, text,
-                     "expected a name, but it is empty; name a file, or leave "
-                     "the option out",
-                     value);
 }
 
 void defineWeights(RunFlags &o, cl::OptionCategory &category) {

@@ -24,21 +24,15 @@ template <typename T> using Flag = llvm::cl::opt<T, /*ExternalStorage=*/true>;
 
 /// Refuses what is empty, as of a shell's variable that is not set: the run
 /// would go on without it.
-struct WordParser : llvm::cl::parser<std::string> {
-  using parser::parser;
-  bool parse(llvm::cl::Option &option, llvm::StringRef flag,
-             llvm::StringRef text, std::string &value);
-};
-struct FileNameParser : llvm::cl::parser<std::string> {
+struct FilledParser : llvm::cl::parser<std::string> {
   using parser::parser;
   bool parse(llvm::cl::Option &option, llvm::StringRef flag,
              llvm::StringRef text, std::string &value);
 };
 /// One for a word, and one for the name of a file or a folder.
 using WordFlag =
-    llvm::cl::opt<std::string, /*ExternalStorage=*/true, WordParser>;
-using FileFlag =
-    llvm::cl::opt<std::string, /*ExternalStorage=*/true, FileNameParser>;
+    llvm::cl::opt<std::string, /*ExternalStorage=*/true, FilledParser>;
+using FileFlag = WordFlag;
 
 /// What the user asked of a run, however its program was made.
 struct RunFlags {

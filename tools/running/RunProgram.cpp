@@ -56,23 +56,21 @@ static llvm::Expected<Inputs> setArguments(const Program &program,
 /// nobody shifted is of the tokens themselves.
 static void checkLabels(const Program &program, const RunFlags &flags,
                         const Inputs &inputs) {
-  auto warn = [&](const char *what) {
+  auto warn = [&](llvm::StringRef what) {
     llvm::errs() << flags.tool << ": warning: " << what << "\n";
   };
   const TensorSpec *tokens = RowBatch::tokensOf(program.arguments());
-  const HostTensor *ids =
-      tokens ? &inputs.tensors[size_t(tokens - program.arguments().begin())]
-             : nullptr;
   for (auto [spec, tensor] :
        llvm::zip_equal(program.arguments(), inputs.tensors)) {
     if (!flags.speaks() || !isLabels(spec, flags) || spec.dtype != DType::I32)
       continue;
     if (!hasLabel(tensor))
       warn("no token has a label, so there is no loss");
-    else if (ids && ids->shape == tensor.shape && ids->bytes == tensor.bytes &&
-             tensor.shape.back() > 1)
-      warn("the labels are the ids of the tokens themselves; labels are what "
-           "comes next, each row one further");
+    else if (tokens && tokens != &spec &&
+             areTokens(
+                 tensor,
+                 inputs.tensors[size_t(tokens - program.arguments().begin())]))
+      warn(unshiftedText);
   }
 }
 

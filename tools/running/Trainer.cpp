@@ -209,6 +209,10 @@ private:
     if (llvm::Error error = session->set("labels", batch.labels))
       return error;
     hasLabels |= hasLabel(batch.labels);
+    if (!toldOfTokens && how.speaks() && areTokens(batch.labels, batch.ids)) {
+      llvm::errs() << how.tool << ": warning: " << unshiftedText << "\n";
+      toldOfTokens = true;
+    }
     if (batch.documents.numElements())
       if (llvm::Error error = session->set(source.documents, batch.documents))
         return error;
@@ -357,6 +361,7 @@ private:
   const TrainFlags &options;
   std::unique_ptr<Session> session;
   DataSource source;
+  bool toldOfTokens = false;
   std::optional<Curve> curve;
   Progress progress;
   /// Why the last checkpoint could not be written, if it could not.
