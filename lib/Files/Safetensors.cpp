@@ -42,10 +42,11 @@ Expected<TensorFile>
 TensorFile::fromBuffer(std::unique_ptr<MemoryBuffer> buffer) {
   TensorFile file;
   file.path = buffer->getBufferIdentifier().str();
-  auto views = parseSafetensors(buffer->getBuffer(), file.path);
-  if (!views)
-    return views.takeError();
-  file.views = std::move(*views);
+  auto header = parseSafetensors(buffer->getBuffer(), file.path);
+  if (!header)
+    return header.takeError();
+  file.views = std::move(header->tensors);
+  file.texts = std::move(header->metadata);
   file.buffers.push_back(std::move(buffer));
   file.sortByName();
   return file;

@@ -38,7 +38,7 @@ public:
   HeaderParser(StringRef file, StringRef label)
       : file(file), label(quotedPath(label)) {}
 
-  Expected<std::vector<TensorView>> parse();
+  Expected<SafetensorsHeader> parse();
 
 private:
   Error fail(const Twine &message) const {
@@ -48,7 +48,7 @@ private:
     return makeError(label + ": tensor " + quoted(tensor) + ": " + message);
   }
   Expected<StringRef> splitHeader();
-  Error readMetadata(const json::Value &value) const;
+  Error readMetadata(const json::Value &value);
   Error readEntry(StringRef name, const json::Value &value);
   Error readDType(Entry &entry, const json::Object &object) const;
   Error readShape(Entry &entry, const json::Array *shape) const;
@@ -61,6 +61,7 @@ private:
   /// What follows the header.
   StringRef data;
   std::vector<Entry> entries;
+  llvm::StringMap<std::string> metadata;
 };
 
 } // namespace
@@ -86,15 +87,18 @@ Expected<StringRef> HeaderParser::splitHeader() {
   return header;
 }
 
-Error HeaderParser::readMetadata(const json::Value &value) const {
+Error HeaderParser::readMetadata(const json::Value &value) {
   const json::Object *object = value.getAsObject();
   if (!object)
     return fail("__metadata__: expected an object of strings, got " +
                 describe(value));
-  for (const auto &[key, text] : *object)
-    if (!text.getAsString())
+  for (const auto &[key, text] : *object) {
+    std::optional<StringRef> string = text.getAsString();
+    if (!string)
       return fail("__metadata__: expected strings only, got " + describe(text) +
                   " under " + quoted(key));
+    metadata[StringRef(key)] = string->str();
+  }
   return Error::success();
 }
 
@@ -207,7 +211,7 @@ Error HeaderParser::checkCover() const {
   return Error::success();
 }
 
-Expected<std::vector<TensorView>> HeaderParser::parse() {
+Expected<SafetensorsHeader> HeaderParser::parse() {
   Expected<StringRef> header = splitHeader();
   if (!header)
     return header.takeError();
@@ -229,13 +233,14 @@ Expected<std::vector<TensorView>> HeaderParser::parse() {
   });
   if (Error error = checkCover())
     return error;
-  std::vector<TensorView> views;
+  SafetensorsHeader said;
   for (Entry &entry : entries)
-    views.push_back(std::move(entry.view));
-  return views;
+    said.tensors.push_back(std::move(entry.view));
+  said.metadata = std::move(metadata);
+  return said;
 }
 
-Expected<std::vector<TensorView>> cp::parseSafetensors(StringRef file,
-                                                       StringRef label) {
+Expected<SafetensorsHeader> cp::parseSafetensors(StringRef file,
+                                                 StringRef label) {
   return HeaderParser(file, label).parse();
 }

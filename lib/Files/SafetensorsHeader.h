@@ -15,10 +15,18 @@ namespace cp {
 /// The longest header that the format's reference implementation reads.
 constexpr uint64_t maxHeaderBytes = 100000000;
 
-/// The tensors of a whole safetensors file, ascending by position, with views
-/// into `file`. Errors as for TensorFile::open(); `label` starts them.
-llvm::Expected<std::vector<TensorView>> parseSafetensors(llvm::StringRef file,
-                                                         llvm::StringRef label);
+/// What the header of a safetensors file says.
+struct SafetensorsHeader {
+  /// Ascending by position, with views into the file.
+  std::vector<TensorView> tensors;
+  /// The text map of the file itself.
+  llvm::StringMap<std::string> metadata;
+};
+
+/// The header of a whole safetensors file. Errors as for TensorFile::open();
+/// `label` starts them.
+llvm::Expected<SafetensorsHeader> parseSafetensors(llvm::StringRef file,
+                                                   llvm::StringRef label);
 
 } // namespace cp
 

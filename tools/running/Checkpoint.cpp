@@ -15,6 +15,8 @@
 
 #include <cstring>
 
+namespace fs = llvm::sys::fs;
+
 namespace cp {
 
 static std::string inFolder(llvm::StringRef folder, const llvm::Twine &name) {
@@ -34,14 +36,50 @@ std::vector<std::string> filesOfCheckpoint(const std::string &checkpoint) {
   return {weightsOfCheckpoint(checkpoint), optimizerOf(checkpoint)};
 }
 
-llvm::Error checkCheckpoints(const std::string &folder) {
+/// The last step of `folder` that `isDue` too, or 0.
+static int64_t lastReplaced(const std::string &folder,
+                            llvm::function_ref<bool(int64_t)> isDue) {
+  int64_t last = 0;
+  std::error_code code;
+  for (fs::directory_iterator it(folder, code), end; it != end && !code;
+       it.increment(code)) {
+    llvm::StringRef name = llvm::sys::path::filename(it->path());
+    int64_t step = 0;
+    if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
+        isDue(step))
+      last = std::max(last, step);
+  }
+  return last;
+}
+
+llvm::Error checkCheckpoints(const std::string &folder,
+                             const std::string &resumed,
+                             llvm::function_ref<bool(int64_t)> isDue) {
   if (folder.empty())
     return llvm::Error::success();
-  if (std::error_code code = llvm::sys::fs::create_directories(folder))
-    return llvm::createStringError("--checkpoint='" + folder +
-                                   "': " + code.message());
-  return checkFiles({{"--checkpoint", inFolder(folder, "step")}}, {});
+  auto fail = [&](const llvm::Twine &what) {
+    return llvm::createStringError("--checkpoint='" + folder + "': " + what);
+  };
+  if (std::error_code code = fs::create_directories(folder))
+    return fail(code.message());
+  if (llvm::Error error =
+          checkFiles({{"--checkpoint", inFolder(folder, "step")}}, {}))
+    return error;
+  if (!resumed.empty() && fs::equivalent(inFolder(resumed, ".."), folder))
+    return llvm::Error::success();
+  int64_t replaced = lastReplaced(folder, isDue);
+  if (replaced == 0)
+    return llvm::Error::success();
+  std::string name = "step-" + std::to_string(replaced);
+  return fail("has " + name +
+              " of another run, which this one would replace; give --resume=" +
+              inFolder(folder, name) +
+              " to go on with that, or another folder");
 }
+
+/// Under which the weights' file says of which step it is, which its tensors
+/// cannot: transformers would not know more of these.
+static constexpr llvm::StringRef stepKey = "cp_mlir.step";
 
 /// What a checkpoint says of the run, as tensors beside the optimizer's.
 struct Number {
@@ -65,11 +103,20 @@ static llvm::Error failed(const std::string &path, std::error_code code) {
 /// Makes an empty folder, in the place of what a run has left that was stopped
 /// while it wrote.
 static llvm::Error makeFolder(const std::string &folder) {
-  if (std::error_code code = llvm::sys::fs::remove_directories(folder))
+  if (std::error_code code = fs::remove_directories(folder))
     return failed(folder, code);
-  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+  if (std::error_code code = fs::create_directories(folder))
     return failed(folder, code);
   return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<NotFiniteResult>>
+writeWeights(const std::string &path, Progress progress,
+             llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+             bool writes) {
+  return writeArguments(
+      path, arguments, [](const TensorSpec &spec) { return spec.isParam; },
+      {{}, {{stepKey.str(), std::to_string(progress.steps)}}}, session, writes);
 }
 
 static llvm::Expected<std::vector<NotFiniteResult>>
@@ -84,7 +131,7 @@ writeOptimizer(const std::string &path, Progress progress,
     views.push_back({number.name, DType::I64, {}, tensor.bytes});
   return writeArguments(
       path, arguments, [](const TensorSpec &spec) { return spec.isState; },
-      views, session, writes);
+      {views, {}}, session, writes);
 }
 
 /// Both files, in a folder of their own; gives what of both is not finite.
@@ -97,12 +144,9 @@ writeFiles(const std::string &folder, Progress progress,
   llvm::Error error = writes ? makeFolder(folder) : llvm::Error::success();
   bool goesOn = writes && !error;
   std::vector<NotFiniteResult> found, ofOptimizer;
-  llvm::Error ofWeights =
-      writeArguments(
-          weightsOfCheckpoint(folder), arguments,
-          [](const TensorSpec &spec) { return spec.isParam; }, {}, session,
-          goesOn)
-          .moveInto(found);
+  llvm::Error ofWeights = writeWeights(weightsOfCheckpoint(folder), progress,
+                                       arguments, session, goesOn)
+                              .moveInto(found);
   goesOn = goesOn && !ofWeights;
   error = llvm::joinErrors(std::move(error), std::move(ofWeights));
   error = llvm::joinErrors(
@@ -122,14 +166,14 @@ static llvm::Error publish(const std::string &partial,
   // A folder cannot be renamed onto one that has files, and to empty that first
   // would leave neither for a while.
   std::string old = inFolder(folder, "." + name + ".old");
-  if (std::error_code code = llvm::sys::fs::remove_directories(old))
+  if (std::error_code code = fs::remove_directories(old))
     return failed(old, code);
-  if (llvm::sys::fs::exists(place))
-    if (std::error_code code = llvm::sys::fs::rename(place, old))
+  if (fs::exists(place))
+    if (std::error_code code = fs::rename(place, old))
       return failed(place, code);
-  if (std::error_code code = llvm::sys::fs::rename(partial, place))
+  if (std::error_code code = fs::rename(partial, place))
     return failed(place, code);
-  if (std::error_code code = llvm::sys::fs::remove_directories(old))
+  if (std::error_code code = fs::remove_directories(old))
     return failed(old, code);
   return llvm::Error::success();
 }
@@ -148,7 +192,7 @@ writeCheckpoint(const std::string &folder, Progress progress,
   if (!error)
     return notFinite;
   // What is half written would keep a full disk full.
-  if (std::error_code code = llvm::sys::fs::remove_directories(partial))
+  if (std::error_code code = fs::remove_directories(partial))
     error = llvm::joinErrors(std::move(error), failed(partial, code));
   return std::move(error);
 }
@@ -182,6 +226,24 @@ static llvm::Error checkProgress(const TensorFile &file,
       "folder that --checkpoint has written");
 }
 
+/// Weights of another step, which someone has copied there, go wrong silently.
+/// Weights that say nothing come from elsewhere, as of a merge.
+static llvm::Error checkPair(const std::string &checkpoint,
+                             const Progress &progress) {
+  std::string weights = weightsOfCheckpoint(checkpoint);
+  llvm::Expected<TensorFile> file = TensorFile::open(weights);
+  if (!file)
+    return file.takeError();
+  std::optional<std::string> step = file->metadata(stepKey);
+  if (!step || *step == std::to_string(progress.steps))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      weights + ": has the weights of step " + *step +
+      ", but the optimizer's file beside it is of step " +
+      std::to_string(progress.steps) +
+      "; give --resume a folder as --checkpoint has written it");
+}
+
 llvm::Error checkFinite(llvm::StringRef label, TensorSpec spec,
                         const TensorView &view) {
   constexpr size_t piece = 1 << 24;
@@ -212,6 +274,8 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
             readNumber(*file, number.name).moveInto(progress.*number.field))
       return error;
   if (llvm::Error error = checkProgress(*file, progress))
+    return error;
+  if (llvm::Error error = checkPair(checkpoint, progress))
     return error;
   size_t known = std::size(progressFields);
   for (const TensorSpec &spec : arguments) {

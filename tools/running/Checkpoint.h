@@ -32,10 +32,17 @@ struct Progress {
   int64_t batches = 0;
 };
 
+/// Writes the parameters under their names, and of which step they are. All
+/// processes of a job call it, and one `writes`, which is given what is not
+/// finite.
+llvm::Expected<std::vector<NotFiniteResult>>
+writeWeights(const std::string &path, Progress progress,
+             llvm::ArrayRef<TensorSpec> arguments, const Session &session,
+             bool writes);
+
 /// Writes `folder`/step-N. Errors name the file; other checkpoints stay whole.
 /// One of the same step is replaced: a run that is killed between two renames
-/// leaves it as .step-N.old. All processes of a job call it, and one `writes`,
-/// which is given what is not finite.
+/// leaves it as .step-N.old. As writeWeights otherwise.
 llvm::Expected<std::vector<NotFiniteResult>>
 writeCheckpoint(const std::string &folder, Progress progress,
                 llvm::ArrayRef<TensorSpec> arguments, const Session &session,
@@ -53,8 +60,11 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
                                        Session &session);
 
 /// Makes the folder of checkpoints and looks whether files can be written
-/// there.
-llvm::Error checkCheckpoints(const std::string &folder);
+/// there. Errors: a step that `isDue` is there already of a run that this one
+/// does not go on with, which `resumed`, a checkpoint or empty, says.
+llvm::Error checkCheckpoints(const std::string &folder,
+                             const std::string &resumed,
+                             llvm::function_ref<bool(int64_t)> isDue);
 
 /// The files of a checkpoint.
 std::vector<std::string> filesOfCheckpoint(const std::string &checkpoint);

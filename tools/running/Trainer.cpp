@@ -126,7 +126,8 @@ private:
                         {"--csv", options.csv, /*takesDevices=*/true}},
                        inputs))
       return error;
-    return checkCheckpoints(options.checkpoint);
+    return checkCheckpoints(options.checkpoint, options.resume,
+                            [&](int64_t step) { return isDue(step); });
   }
 
   /// Parameters as cp-run has them, and what goes with them: masters are
@@ -299,12 +300,17 @@ private:
                    << found.front().name << "'; take a smaller --lr\n";
   }
 
+  /// Whether the run writes a checkpoint behind that step.
+  bool isDue(int64_t step) const {
+    return step == options.steps ||
+           (options.every && step < options.steps && step % options.every == 0);
+  }
+
   /// One that cannot be written does not end the run, but for the last; a rank
   /// that is gone does.
   llvm::Error checkpoint() {
     bool isLast = progress.steps == options.steps;
-    bool isDue = options.every && progress.steps % options.every == 0;
-    if (options.checkpoint.empty() || !(isDue || isLast))
+    if (options.checkpoint.empty() || !isDue(progress.steps))
       return llvm::Error::success();
     auto notFinite =
         writeCheckpoint(options.checkpoint, progress, programs.arguments,
@@ -344,10 +350,8 @@ private:
   llvm::Error saveWeights() {
     if (how.saveWeights.empty())
       return llvm::Error::success();
-    auto notFinite = writeArguments(
-        how.saveWeights, programs.arguments,
-        [](const TensorSpec &spec) { return spec.isParam; }, {}, *session,
-        how.speaks());
+    auto notFinite = writeWeights(how.saveWeights, progress, programs.arguments,
+                                  *session, how.speaks());
     if (!notFinite)
       return notFinite.takeError();
     tellNotFinite(how.saveWeights, *notFinite);

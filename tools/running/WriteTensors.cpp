@@ -11,20 +11,18 @@
 
 namespace cp {
 
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-
 /// The file with what is there already.
 static llvm::Expected<SafetensorsWriter>
 begin(const std::string &path, llvm::ArrayRef<const TensorSpec *> specs,
-      llvm::ArrayRef<TensorView> others, const Metadata &metadata) {
-  std::vector<TensorView> views = others.vec();
+      const Beside &beside) {
+  std::vector<TensorView> views = beside.tensors;
   for (const TensorSpec *spec : specs)
     views.push_back({spec->name, spec->dtype, spec->shape, {}});
   llvm::Expected<SafetensorsWriter> writer =
-      SafetensorsWriter::create(targetOf(path), views, metadata);
+      SafetensorsWriter::create(targetOf(path), views, beside.metadata);
   if (!writer)
     return writer.takeError();
-  for (const TensorView &view : others)
+  for (const TensorView &view : beside.tensors)
     if (llvm::Error error = writer->write(view.name, 0, view.bytes))
       return error;
   return writer;
@@ -35,15 +33,14 @@ using StreamTensor = llvm::function_ref<llvm::Error(
     const TensorSpec &spec, std::optional<Session::PutBytes> put)>;
 
 /// Goes on behind an error, since other processes wait for this one.
-static llvm::Error
-writeTensors(const std::string &path, llvm::ArrayRef<const TensorSpec *> specs,
-             llvm::ArrayRef<TensorView> others, const Metadata &metadata,
-             const Session &session, StreamTensor stream, bool writes) {
+static llvm::Error writeTensors(const std::string &path,
+                                llvm::ArrayRef<const TensorSpec *> specs,
+                                const Beside &beside, const Session &session,
+                                StreamTensor stream, bool writes) {
   std::optional<SafetensorsWriter> writer;
   llvm::Error error = llvm::Error::success();
   if (writes) {
-    llvm::Expected<SafetensorsWriter> made =
-        begin(path, specs, others, metadata);
+    llvm::Expected<SafetensorsWriter> made = begin(path, specs, beside);
     if (made)
       writer.emplace(std::move(*made));
     else
@@ -73,8 +70,7 @@ writeTensors(const std::string &path, llvm::ArrayRef<const TensorSpec *> specs,
 llvm::Expected<std::vector<NotFiniteResult>>
 writeArguments(const std::string &path, llvm::ArrayRef<TensorSpec> arguments,
                llvm::function_ref<bool(const TensorSpec &)> wanted,
-               llvm::ArrayRef<TensorView> others, const Session &session,
-               bool writes) {
+               const Beside &beside, const Session &session, bool writes) {
   ResultTally tally;
   std::vector<const TensorSpec *> specs;
   for (const TensorSpec &spec : arguments)
@@ -92,8 +88,10 @@ writeArguments(const std::string &path, llvm::ArrayRef<TensorSpec> arguments,
     tally.end(spec);
     return error;
   };
-  if (llvm::Error error = writeTensors(path, specs, others, {{"format", "pt"}},
-                                       session, stream, writes))
+  Beside all = beside;
+  all.metadata.emplace_back("format", "pt");
+  if (llvm::Error error =
+          writeTensors(path, specs, all, session, stream, writes))
     return error;
   return tally.numbers().notFinite;
 }
@@ -118,7 +116,7 @@ llvm::Expected<ResultNumbers> writeResults(const std::string &path,
     tally.end(spec);
     return error;
   };
-  if (llvm::Error error = writeTensors(path, specs, {}, {}, session, stream,
+  if (llvm::Error error = writeTensors(path, specs, {}, session, stream,
                                        writes && !path.empty()))
     return error;
   return tally.numbers();

@@ -14,16 +14,22 @@
 
 namespace cp {
 
-/// Follows links. Writes the arguments that are `wanted`, and `others` beside
-/// them, to a .safetensors file. No process has a tensor whole that its rank
+/// What a file has beside the tensors of ranks.
+struct Beside {
+  std::vector<TensorView> tensors;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+/// Follows links. Writes the arguments that are `wanted`, and what is `beside`
+/// them, to a .safetensors file that says that torch wrote it, which
+/// transformers asks for. No process has a tensor whole that its rank
 /// has not (Session::stream). All processes of a job call it, and one `writes`;
 /// where that fails the others are not told. Gives, to the one that does, those
 /// that are not finite. Errors: those of the file; a rank's.
 llvm::Expected<std::vector<NotFiniteResult>>
 writeArguments(const std::string &path, llvm::ArrayRef<TensorSpec> arguments,
                llvm::function_ref<bool(const TensorSpec &)> wanted,
-               llvm::ArrayRef<TensorView> others, const Session &session,
-               bool writes);
+               const Beside &beside, const Session &session, bool writes);
 
 /// The same of a program's results, and what they say in short; an empty path
 /// writes none.

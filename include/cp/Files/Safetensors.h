@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,13 @@ public:
   /// Tensors that a shard holds though the index does not map them to it.
   llvm::ArrayRef<TensorView> strays() const { return unmapped; }
 
+  /// What the file's own text map (__metadata__) has under `key`, or nothing;
+  /// an index has none.
+  std::optional<std::string> metadata(llvm::StringRef key) const {
+    auto found = texts.find(key);
+    return found == texts.end() ? std::nullopt : std::optional(found->second);
+  }
+
   /// The tensor of that name, or null.
   const TensorView *find(llvm::StringRef name) const;
 
@@ -83,6 +91,7 @@ private:
   std::vector<TensorView> views;
   std::vector<TensorView> unmapped;
   llvm::StringMap<size_t> positions;
+  llvm::StringMap<std::string> texts;
 };
 
 class NewFile;
