@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compiles each kernel for cards by itself for every kind of card, and says what
-# ptxas makes of them; fails where registers are spilled.
+# ptxas makes of them; fails where registers are spilled, or products of warpgroups
+# wait for each other.
 #   scripts/card_codes.sh [FILE.cu...]    (default: all of kernels/cuda)
 # Needs nvcc, and the generated headers of a build (build/kernels/cpu).
 set -euo pipefail
@@ -36,7 +37,9 @@ awk '/Compiling entry function/ { split($0, part, "\047"); kernel = part[2] }
     kernels++
     if (!/ 0 bytes spill stores, 0 bytes spill loads/) { spilled++; print FILENAME ": " kernel ": " $0 }
   }
+  /wgmma.* serialized/ { serialized++; print FILENAME ": " $0 }
   END {
-    print kernels " kernels, of which " spilled + 0 " spill registers"
-    exit spilled > 0 || kernels == 0
+    print kernels " kernels, of which " spilled + 0 " spill registers and " \
+      serialized + 0 " multiply one by one"
+    exit spilled > 0 || serialized > 0 || kernels == 0
   }' "$logs"/*.80 "$logs"/*.90a "$logs"/*.100f

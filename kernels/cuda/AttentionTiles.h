@@ -22,6 +22,7 @@
 #ifndef CP_KERNELS_CUDA_ATTENTIONTILES_H
 #define CP_KERNELS_CUDA_ATTENTIONTILES_H
 
+#include "AttentionTilesAhead.h"
 #include "AttentionTilesProducts.h"
 
 namespace cp::kernels::cuda {
@@ -94,28 +95,44 @@ CP_DEVICE int AttentionTilesThread<Kernel>::seek(int tile) const {
   return kernel.tiles.count;
 }
 
+/// Of tiles that are there: theirs is the number, and the one behind all has
+/// none.
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::fillKeys(Stage &stage,
+                                                      int tile) const {
+  if (tile >= kernel.tiles.count)
+    return;
+  int64_t first = int64_t(tile) * keyTile;
+  fillTile<Kernel::threads>(stage.K, thread(), at(args.k, b(), first, group()),
+                            {int(least(args.s - first, keyTile)), int(args.d),
+                             args.k.strides[1], args.k.strides[3],
+                             kernel.fastK});
+  if (int i = thread() * 4; i < keyTile)
+    copy16(&stage.positions[i], kernel.tiles.positions + first + i, true);
+}
+
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::fillValues(Stage &stage,
+                                                        int tile) const {
+  if (tile >= kernel.tiles.count)
+    return;
+  int64_t first = int64_t(tile) * keyTile;
+  fillTile<Kernel::threads>(stage.V, thread(), at(args.v, b(), first, group()),
+                            {int(least(args.s - first, keyTile)), int(args.dv),
+                             args.v.strides[1], args.v.strides[3],
+                             kernel.fastV});
+}
+
 template <typename Kernel>
 CP_DEVICE void AttentionTilesThread<Kernel>::fill(Stage &stage,
                                                   int tile) const {
-  if (tile < kernel.tiles.count) {
-    int64_t first = int64_t(tile) * keyTile;
-    int rows = int(least(args.s - first, keyTile));
-    fillTile<Kernel::threads>(stage.K, thread(),
-                              at(args.k, b(), first, group()),
-                              {rows, int(args.d), args.k.strides[1],
-                               args.k.strides[3], kernel.fastK});
-    fillTile<Kernel::threads>(stage.V, thread(),
-                              at(args.v, b(), first, group()),
-                              {rows, int(args.dv), args.v.strides[1],
-                               args.v.strides[3], kernel.fastV});
-    if (int i = thread() * 4; i < keyTile)
-      copy16(&stage.positions[i], kernel.tiles.positions + first + i, true);
-  }
+  fillKeys(stage, tile);
+  fillValues(stage, tile);
   commitCopies();
 }
 
 template <typename Kernel>
-CP_DEVICE void AttentionTilesThread<Kernel>::pass(bool isCareful) {
+CP_DEVICE void AttentionTilesThread<Kernel>::clearSums() {
   CP_UNROLL
   for (int i = 0; i < height; ++i) {
     CP_UNROLL
@@ -129,6 +146,11 @@ CP_DEVICE void AttentionTilesThread<Kernel>::pass(bool isCareful) {
     for (int k = 0; k < 4; ++k)
       out[i][j][k] = 0;
   }
+}
+
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::pass(bool isCareful) {
+  clearSums();
   int tile = seek(0);
   fill(memory.stages[0], tile);
   for (int slot = 0; tile < kernel.tiles.count; slot ^= 1) {
@@ -162,14 +184,23 @@ CP_DEVICE void AttentionTilesThread<Kernel>::clean(Stage &stage) const {
   sharedStore(&memory.spoilt[key], int(cleanRow(stage.V, key)));
 }
 
+/// How much of a tile's keys the queries see that are multiplied together.
 template <typename Kernel>
-CP_DEVICE void AttentionTilesThread<Kernel>::attend(const Stage &stage,
-                                                    int tile, bool isCareful) {
+CP_DEVICE Sight AttentionTilesThread<Kernel>::sightOf(int tile) const {
   int low = kernel.tiles.bounds[2 * tile];
   int high = kernel.tiles.bounds[2 * tile + 1];
   if (low > some.last || high < some.first)
+    return Sight::None;
+  return low >= all.first && high <= all.last ? Sight::Whole : Sight::Part;
+}
+
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::attend(const Stage &stage,
+                                                    int tile, bool isCareful) {
+  Sight sight = sightOf(tile);
+  if (sight == Sight::None)
     return;
-  bool isWhole = !isCareful && low >= all.first && high <= all.last;
+  bool isWhole = !isCareful && sight == Sight::Whole;
   CP_NO_UNROLL
   for (int from = 0; from < keyTile; from += step) {
     Scores s = {};
@@ -178,7 +209,9 @@ CP_DEVICE void AttentionTilesThread<Kernel>::attend(const Stage &stage,
       keepBranch();
       mask(stage, from, isCareful, s);
     }
-    formWeights(s);
+    float kept[height][2];
+    if (formWeights(s, kept))
+      scaleSums(kept);
     if constexpr (isOfWarpgroup)
       addValuesAsGroup(stage, s);
     else
@@ -208,10 +241,11 @@ CP_DEVICE void AttentionTilesThread<Kernel>::mask(const Stage &stage, int from,
   }
 }
 
+/// Returns whether one of the warp's rows keeps less than all of its outputs.
 template <typename Kernel>
-CP_DEVICE void AttentionTilesThread<Kernel>::formWeights(Scores &s) {
+CP_DEVICE bool
+AttentionTilesThread<Kernel>::formWeights(Scores &s, float (&kept)[height][2]) {
   bool isHigher = false;
-  float kept[height][2];
   CP_UNROLL
   for (int i = 0; i < height; ++i)
     CP_UNROLL
@@ -241,8 +275,12 @@ CP_DEVICE void AttentionTilesThread<Kernel>::formWeights(Scores &s) {
     }
     sum[i][j] = sum[i][j] * kept[i][j] + total;
   }
-  if (vote(isHigher) == 0)
-    return;
+  return vote(isHigher) != 0;
+}
+
+template <typename Kernel>
+CP_DEVICE void
+AttentionTilesThread<Kernel>::scaleSums(const float (&kept)[height][2]) {
   CP_UNROLL
   for (int i = 0; i < height; ++i)
     CP_UNROLL

@@ -45,6 +45,11 @@ CP_DEVICE void AttentionTilesThread<Kernel>::formScores(const Stage &stage,
     multiplyKeysAsGroup(stage, s);
   else
     multiplyKeys(stage, from, s);
+  scaleScores(s);
+}
+
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::scaleScores(Scores &s) const {
   auto factor = float(args.scale * log2e);
   CP_UNROLL
   for (int i = 0; i < height; ++i)
@@ -78,32 +83,52 @@ CP_DEVICE void AttentionTilesThread<Kernel>::addValues(const Stage &stage,
   }
 }
 
-/// Of all of a tile's keys.
+/// Products of all of a tile's keys, which are no group yet.
 template <typename Kernel>
-CP_DEVICE void
-AttentionTilesThread<Kernel>::multiplyKeysAsGroup(const Stage &stage,
-                                                  Scores &s) const {
+CP_DEVICE void AttentionTilesThread<Kernel>::startScores(const Stage &stage,
+                                                         Scores &s) const {
   beginProducts(s[0]);
   CP_UNROLL
   for (int k = 0; k < D; k += band)
     multiplyRows(s[0], columnsOf(memory.q, k, warp() / 4 * 64),
                  columnsOf(stage.K, k), k > 0);
+}
+
+template <typename Kernel>
+CP_DEVICE void
+AttentionTilesThread<Kernel>::multiplyKeysAsGroup(const Stage &stage,
+                                                  Scores &s) const {
+  startScores(stage, s);
   commitProducts<1>();
   waitProducts<0>(s[0]);
 }
 
 template <typename Kernel>
 CP_DEVICE void
-AttentionTilesThread<Kernel>::addValuesAsGroup(const Stage &stage,
-                                               const Scores &s) {
-  uint32_t weights[step / band][4];
+AttentionTilesThread<Kernel>::packWeights(const Scores &s,
+                                          Weights &weights) const {
   CP_UNROLL
   for (int k = 0; k < step / band; ++k)
     packAsA(s[0], k, weights[k]);
+}
+
+/// The same with a tile's values.
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::startValues(const Stage &stage,
+                                                         Weights &weights) {
   beginProducts(out[0], weights);
   CP_UNROLL
   for (int k = 0; k < step / band; ++k)
     addProduct(out[0], weights[k], rowsOf(stage.V, k * band));
+}
+
+template <typename Kernel>
+CP_DEVICE void
+AttentionTilesThread<Kernel>::addValuesAsGroup(const Stage &stage,
+                                               const Scores &s) {
+  Weights weights;
+  packWeights(s, weights);
+  startValues(stage, weights);
   commitProducts<1>();
   waitProducts<0>(out[0]);
 }

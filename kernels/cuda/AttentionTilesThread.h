@@ -58,6 +58,8 @@ template <int D, bool ByGroups> struct AttentionTiles {
   CP_DEVICE void operator()() const;
 };
 
+enum class Sight { None, Part, Whole };
+
 /// One thread of a block.
 template <typename Kernel> class AttentionTilesThread {
 public:
@@ -75,7 +77,10 @@ public:
 
   CP_DEVICE void run() {
     prepareQueries();
-    pass(false);
+    if constexpr (isOfWarpgroup)
+      passAhead();
+    else
+      pass(false);
     if (!memory.isWrong.of(!store()))
       return;
     noteRepair();
@@ -86,6 +91,8 @@ public:
 
 private:
   using Scores = float[height][step / 8][4];
+  /// Of a warpgroup's tile, as products read them.
+  using Weights = uint32_t[step / band][4];
 
   // Few of what follows is kept, since registers are.
 
@@ -107,16 +114,32 @@ private:
   CP_DEVICE void prepareQueries();
   CP_DEVICE SeenRange someOfWarps(int first, int count) const;
   CP_DEVICE int seek(int tile) const;
+  CP_DEVICE void fillKeys(Stage &stage, int tile) const;
+  CP_DEVICE void fillValues(Stage &stage, int tile) const;
   CP_DEVICE void fill(Stage &stage, int tile) const;
+  CP_DEVICE void clearSums();
   CP_DEVICE void pass(bool isCareful);
+  CP_DEVICE void passAhead();
+  CP_DEVICE bool attendAhead(const Stage &stage, const Stage &before, int tile,
+                             bool isPending, Weights &weights);
+  template <bool Waits>
+  CP_DEVICE void makeWeights(const Stage &stage, Sight sight, Scores &s,
+                             Weights &weights);
+  CP_DEVICE void addPending(const Stage &stage, Weights &weights);
   CP_DEVICE void clean(Stage &stage) const;
+  CP_DEVICE Sight sightOf(int tile) const;
   CP_DEVICE void attend(const Stage &stage, int tile, bool isCareful);
   CP_DEVICE void formScores(const Stage &stage, int from, Scores &s) const;
+  CP_DEVICE void scaleScores(Scores &s) const;
   CP_DEVICE void multiplyKeys(const Stage &stage, int from, Scores &s) const;
   CP_DEVICE void mask(const Stage &stage, int from, bool isCareful, Scores &s);
-  CP_DEVICE void formWeights(Scores &s);
+  CP_DEVICE bool formWeights(Scores &s, float (&kept)[height][2]);
+  CP_DEVICE void scaleSums(const float (&kept)[height][2]);
   CP_DEVICE void addValues(const Stage &stage, int from, const Scores &s);
+  CP_DEVICE void startScores(const Stage &stage, Scores &s) const;
   CP_DEVICE void multiplyKeysAsGroup(const Stage &stage, Scores &s) const;
+  CP_DEVICE void packWeights(const Scores &s, Weights &weights) const;
+  CP_DEVICE void startValues(const Stage &stage, Weights &weights);
   CP_DEVICE void addValuesAsGroup(const Stage &stage, const Scores &s);
   CP_DEVICE bool store() const;
   template <typename To>
