@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -23,12 +24,20 @@ bool isDifferentiable(Type type) {
          isa<FloatType>(getElementTypeOrSelf(type));
 }
 
+llvm::SetVector<Value> capturedBy(Operation *op) {
+  llvm::SetVector<Value> values;
+  if (op->getNumRegions())
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
 DenseSet<Value> findDependents(ArrayRef<Value> values,
                                ArrayRef<Operation *> ops) {
   DenseSet<Value> found(values.begin(), values.end());
   auto isFound = [&](Value value) { return found.contains(value); };
   for (Operation *op : ops)
-    if (llvm::any_of(op->getOperands(), isFound))
+    if (llvm::any_of(op->getOperands(), isFound) ||
+        llvm::any_of(capturedBy(op), isFound))
       for (Value result : op->getResults())
         if (isDifferentiable(result.getType()))
           found.insert(result);
@@ -147,8 +156,14 @@ LogicalResult ReverseSweep::run(ArrayRef<Operation *> ops) {
   for (Operation *op : llvm::reverse(ops)) {
     auto has = [&](Value result) { return parts.contains(result); };
     auto isWanted = [&](Value operand) { return wanted.contains(operand); };
-    if (llvm::none_of(op->getResults(), has) ||
-        llvm::none_of(op->getOperands(), isWanted))
+    if (llvm::none_of(op->getResults(), has))
+      continue;
+    if (llvm::any_of(capturedBy(op), isWanted))
+      return op->emitOpError(
+          "differentiate_c3: its body reads a tensor that is no operand of it, "
+          "and only operands have derivatives; make it an operand, or keep "
+          "gradients from it by cp.stop_gradient");
+    if (llvm::none_of(op->getOperands(), isWanted))
       continue;
     AdjointContext context(*this, op);
     auto adjoint = dyn_cast<AdjointOpInterface>(op);

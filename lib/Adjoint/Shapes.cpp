@@ -127,7 +127,8 @@ LogicalResult concat(AdjointContext &context, tensor::ConcatOp op,
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     ArrayRef<int64_t> sizes =
         cast<RankedTensorType>(input.getType()).getShape();
-    if (context.isWanted(i))
+    // A slice of nothing at the end would lie outside.
+    if (context.isWanted(i) && !llvm::is_contained(sizes, 0))
       context.add(i, sliceOf(context, cotangent, offsets, sizes));
     offsets[dim] += sizes[dim];
   }

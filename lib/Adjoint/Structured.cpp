@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 
@@ -44,14 +45,31 @@ FailureOr<Yielded> findYielded(linalg::LinalgOp op, unsigned result) {
   if (op.getNumReductionLoops() == 0)
     return Yielded{value, nullptr};
   auto add = value.getDefiningOp<arith::AddFOp>();
-  if (add && sum.hasOneUse())
+  // Another result would depend on where the sum stands.
+  if (add && add->hasOneUse() && sum.hasOneUse())
     for (unsigned i : {0, 1})
       if (add->getOperand(i) == sum)
         return Yielded{add->getOperand(1 - i), sum};
   return op->emitOpError("differentiate_c4: reduces by something else than a "
                          "sum ('arith.addf' of the result so far), which has "
                          "no derivative here; write it so that one operand of "
-                         "the last addition is the sum");
+                         "the last addition is the sum, and that nothing but "
+                         "the result reads either");
+}
+
+/// Whether each element of a result is one that a point of the loops gives.
+bool isWrittenWhole(linalg::LinalgOp op, OpOperand &init) {
+  auto type = cast<ShapedType>(init.get().getType());
+  llvm::SmallBitVector seen(op.getNumLoops());
+  AffineMap map = op.getMatchingIndexingMap(&init);
+  for (auto [size, expr] : llvm::zip_equal(type.getShape(), map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (dim && !seen.test(dim.getPosition()))
+      seen.set(dim.getPosition());
+    else if (size != 1)
+      return false;
+  }
+  return true;
 }
 
 /// A term in the type of the sum it is added to: of a product its factors are
@@ -237,8 +255,18 @@ struct Structured : AdjointOpInterface::FallbackModel<Structured> {
       yielded.push_back(*found);
     }
     for (OpOperand &operand : op->getOpOperands()) {
-      if (!context.isWanted(operand.getOperandNumber()) ||
-          !structured.payloadUsesValueFromOperand(&operand))
+      if (!context.isWanted(operand.getOperandNumber()))
+        continue;
+      if (structured.isDpsInit(&operand) &&
+          !isWrittenWhole(structured, operand) &&
+          structured.getNumReductionLoops() == 0)
+        return op->emitOpError("differentiate_c4: leaves elements of operand ")
+               << operand.getOperandNumber() << " as they are, by the map "
+               << AffineMapAttr::get(
+                      structured.getMatchingIndexingMap(&operand))
+               << ", and only what is written whole has a derivative here; use "
+                  "tensor.insert_slice";
+      if (!structured.payloadUsesValueFromOperand(&operand))
         continue;
       // A sum passes its cotangent on to what it started from.
       if (structured.isDpsInit(&operand) &&

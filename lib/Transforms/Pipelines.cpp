@@ -144,7 +144,8 @@ void buildShardPipeline(OpPassManager &manager,
   if (isAsked && !isLocal)
     addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate,
                             update);
-  else // Without gradients of whole tensors it says so.
+  else if (update.optimizer != Optimizer::None)
+    // Without gradients of whole tensors it says so.
     addUpdatePass(manager.nest<func::FuncOp>(), update);
   // Of a local program the backward pass comes later.
   ResidualOptions residuals = {options.memory, options.recomputeExchanges};

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
@@ -38,7 +39,7 @@ void registerAllDialects(DialectRegistry &registry) {
       CPDialect, arith::ArithDialect, bufferization::BufferizationDialect,
       cf::ControlFlowDialect, DLTIDialect, func::FuncDialect, LLVM::LLVMDialect,
       linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-      scf::SCFDialect, tensor::TensorDialect>();
+      NVVM::NVVMDialect, scf::SCFDialect, tensor::TensorDialect>();
 }
 
 void registerAllExtensions(DialectRegistry &registry) {

@@ -187,3 +187,74 @@ func.func @main(%x: tensor<f64> {cp.name = "w"}, %w: tensor<f64> {cp.param = "w"
   %0 = arith.mulf %x, %w : tensor<f64>
   return %0 : tensor<f64>
 }
+
+// -----
+
+// A result that reads where the sum of another one stands.
+func.func @main(%x: tensor<4xf64> {cp.param = "x"}) -> tensor<f64> {
+  %z = arith.constant dense<0.0> : tensor<f64>
+  // expected-error @below {{differentiate_c4: reduces by something else than a sum ('arith.addf' of the result so far), which has no derivative here; write it so that one operand of the last addition is the sum, and that nothing but the result reads either}}
+  %0:2 = linalg.reduce ins(%x, %x : tensor<4xf64>, tensor<4xf64>) outs(%z, %z : tensor<f64>, tensor<f64>) dimensions = [0]
+    (%a: f64, %b: f64, %c: f64, %d: f64) {
+      %s = arith.addf %a, %c : f64
+      %t = arith.addf %s, %d : f64
+      linalg.yield %s, %t : f64, f64
+    }
+  return %0#1 : tensor<f64>
+}
+
+// -----
+
+// Two rows of %w stay what they were.
+func.func @main(%x: tensor<4xf64> {cp.param = "x"}, %w: tensor<3x4xf64> {cp.param = "w"}) -> tensor<f64> {
+  // expected-error @below {{differentiate_c4: leaves elements of operand 1 as they are, by the map affine_map<(d0) -> (0, d0)>, and only what is written whole has a derivative here; use tensor.insert_slice}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(c) -> (c)>, affine_map<(c) -> (0, c)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf64>) outs(%w : tensor<3x4xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %e = math.exp %a : f64
+    linalg.yield %e : f64
+  } -> tensor<3x4xf64>
+  %z = arith.constant dense<0.0> : tensor<f64>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<3x4xf64>) outs(%z : tensor<f64>) dimensions = [0, 1]
+  return %1 : tensor<f64>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x4xf64> {cp.param = "x"}, %w: tensor<2x4xf64> {cp.param = "w"}) -> tensor<f64> {
+  %e = tensor.empty() : tensor<2x4xf64>
+  // expected-error @below {{differentiate_c3: its body reads a tensor that is no operand of it, and only operands have derivatives; make it an operand, or keep gradients from it by cp.stop_gradient}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2x4xf64>) outs(%e : tensor<2x4xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %w[%i, %j] : tensor<2x4xf64>
+    %s = arith.mulf %v, %a : f64
+    linalg.yield %s : f64
+  } -> tensor<2x4xf64>
+  %z = arith.constant dense<0.0> : tensor<f64>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<2x4xf64>) outs(%z : tensor<f64>) dimensions = [0, 1]
+  return %1 : tensor<f64>
+}
+
+// -----
+
+func.func @main(%w: tensor<4xf64> {cp.param = "w"}) -> tensor<f64> {
+  // expected-error @below {{differentiate_c3: has no derivative, but lies between argument 'w' and the loss; implement AdjointOpInterface for it, or keep gradients from it by cp.stop_gradient}}
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    %v = tensor.extract %w[%i] : tensor<4xf64>
+    tensor.yield %v : f64
+  } : tensor<4xf64>
+  %z = arith.constant dense<0.0> : tensor<f64>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4xf64>) outs(%z : tensor<f64>) dimensions = [0]
+  return %1 : tensor<f64>
+}
+
+// -----
+
+// expected-error @below {{differentiate_c1: result 1 is the gradient of 'x' already, and those of two passes would have the same names; differentiate the program once}}
+func.func @main(%x: tensor<f32> {cp.param = "x"}) -> (tensor<f32> {cp.name = "loss"}, tensor<f32> {cp.gradient = "x"}) {
+  return %x, %x : tensor<f32>, tensor<f32>
+}

@@ -92,3 +92,20 @@ func.func @pad_sequence_c4(%n: tensor<1x10xi64> {cp.sequence = 1 : i64}, %d: ten
   %0 = arith.divsi %n, %d : tensor<1x10xi64>
   return %0 : tensor<1x10xi64>
 }
+
+// -----
+
+// Twelve rows would be three groups; ten are two and a half.
+func.func @pad_sequence_c2_groups(%x: tensor<2x10x4xf32> {cp.sequence = 1 : i64}) -> tensor<2x2x5x4xf32> {
+  // expected-error @below {{pad_sequence_c2: cuts rows of a sequence that ranks do not divide into groups that its padded length is no multiple of; give a length that the ranks divide, or pad it before}}
+  %0 = tensor.expand_shape %x [[0], [1, 2], [3]] output_shape [2, 2, 5, 4] : tensor<2x10x4xf32> into tensor<2x2x5x4xf32>
+  return %0 : tensor<2x2x5x4xf32>
+}
+
+// -----
+
+// expected-error @below {{pad_sequence_c1: result 0 has several elements for each token of a sequence that ranks do not divide along dimension 1; give tokens a dimension of their own there, or a length that the ranks divide}}
+func.func @pad_sequence_c1_flat(%x: tensor<2x10x4xf32> {cp.sequence = 1 : i64}) -> tensor<2x40xf32> {
+  %0 = tensor.collapse_shape %x [[0], [1, 2]] : tensor<2x10x4xf32> into tensor<2x40xf32>
+  return %0 : tensor<2x40xf32>
+}

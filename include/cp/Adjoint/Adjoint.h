@@ -19,6 +19,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace cp {
 
@@ -105,6 +106,9 @@ private:
 
 /// Whether derivatives by a value make sense: floats and tensors of them.
 bool isDifferentiable(mlir::Type type);
+
+/// Values from outside that the op's regions read without an operand of it.
+llvm::SetVector<mlir::Value> capturedBy(mlir::Operation *op);
 
 /// Of `values` and all that `ops`, in program order, compute of them: what is
 /// differentiable.

@@ -28,8 +28,8 @@ def PrepareEntry : Pass<"cp-prepare-entry", "::mlir::func::FuncOp"> {
     other argument may be written in place. What several ops would write to, a
     tensor without values or of one value, is made for each of them, and what very many
     calls read is several values of one buffer, since the choice of buffers holds each
-    reader of a value against all others. Loops and branches
-    are refused (`entry_c1`), and so are ops of which upstream makes no loops
+    reader of a value against all others. Ops whose loops never run are dropped.
+    Loops and branches are refused (`entry_c1`), and so are ops of which upstream makes no loops
     (`entry_c2`).
 
     Where a result has `cp.updates`, the argument of that name becomes a memref in its

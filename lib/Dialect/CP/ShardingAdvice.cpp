@@ -22,6 +22,9 @@ struct Advice {
 static constexpr Advice table[] = {
     {"arith.scaling_extf", "multiply by the scale in ops of their own"},
     {"arith.scaling_truncf", "divide by the scale in ops of their own"},
+    {"cp.attention_block", "run cp-decompose first"},
+    {"cp.mamba_mixer", "run cp-decompose first"},
+    {"func.call", "inline the function first (--inline)"},
     {"linalg.pack", "shard the model before its layout in memory is chosen"},
     {"linalg.softmax", "write it as linalg.generic ops (a maximum, "
                        "exponentials, a sum, a quotient), or use cp.attention"},

@@ -130,7 +130,9 @@ private:
     if (!found.empty())
       return success();
     return function.emitOpError("add_update_c1: has no result with ")
-           << gradientAttr << "; run cp-differentiate first";
+           << gradientAttr
+           << "; run cp-differentiate first (of the pipelines: gradients=loss "
+              "with differentiate=global)";
   }
 
   //===--------------------------------------------------------------------===//

@@ -57,6 +57,12 @@ private:
              << "); differentiate it before it is sharded, or when it is "
                 "partitioned and its reshards are lowered (differentiate=local "
                 "of the pipelines)";
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (auto of = function.getResultAttrOfType<StringAttr>(i, gradientAttr))
+        return function.emitOpError("differentiate_c1: result ")
+               << i << " is the gradient of '" << of.getValue()
+               << "' already, and those of two passes would have the same "
+                  "names; differentiate the program once";
     for (ReshardOp reshard : function.getOps<ReshardOp>())
       if (view)
         return reshard.emitOpError("differentiate_c1: has no collective yet; "
@@ -140,6 +146,9 @@ private:
                << name << "' is " << found->getType()
                << ", and only tensors of floats have derivatives; leave it out "
                   "of wrt";
+      if (llvm::is_contained(wanted, *found))
+        return function.emitOpError("differentiate_c2: wrt names '")
+               << name << "' twice; name it once";
       wanted.push_back(*found);
     }
     return success();
@@ -281,9 +290,8 @@ private:
       auto reaches = [&](Value result) {
         return reaching.contains(result) && dependents.contains(result);
       };
-      auto depends = [&](Value value) { return dependents.contains(value); };
       if (llvm::none_of(op->getResults(), reaches) ||
-          llvm::none_of(op->getOperands(), depends) || isa<StopGradientOp>(op))
+          !dependence(op, dependents) || isa<StopGradientOp>(op))
         continue;
       if (!isa<AdjointOpInterface>(op)) {
         auto error = op->emitOpError("differentiate_c3: has no derivative, but "
@@ -297,13 +305,22 @@ private:
     return success();
   }
 
+  /// The first of what the op reads that is one of the `dependents`, or null.
+  static Value dependence(Operation *op, const DenseSet<Value> &dependents) {
+    for (Value value : op->getOperands())
+      if (dependents.contains(value))
+        return value;
+    for (Value value : capturedBy(op))
+      if (dependents.contains(value))
+        return value;
+    return nullptr;
+  }
+
   /// The argument from which the first way leads to `op`.
   static StringRef startOf(func::FuncOp function, Operation *op,
                            const DenseSet<Value> &dependents) {
     for (;;) {
-      Value operand = *llvm::find_if(op->getOperands(), [&](Value value) {
-        return dependents.contains(value);
-      });
+      Value operand = dependence(op, dependents);
       if (auto argument = dyn_cast<BlockArgument>(operand))
         return nameOf(function, argument.getArgNumber()).getValue();
       op = operand.getDefiningOp();

@@ -174,7 +174,8 @@ struct SplitBackward : impl::SplitBackwardBase<SplitBackward> {
       getOperation().emitError("split_backward_c2: no public function has "
                                "results with cp.gradient; run "
                                "cp-differentiate first, or give the pipeline "
-                               "gradients=loss or gradients=cotangents");
+                               "gradients=loss or gradients=cotangents, and no "
+                               "optimizer, which takes them up");
       return signalPassFailure();
     }
     for (func::FuncOp function : functions) {

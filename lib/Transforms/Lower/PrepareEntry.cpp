@@ -40,6 +40,7 @@ struct PrepareEntry : impl::PrepareEntryBase<PrepareEntry> {
     if (failed(refuseControlFlow(function, "entry_c1")) ||
         failed(refuseUnlowered(function)))
       return signalPassFailure();
+    dropEmptyLoops(function);
     separateInits(function);
     splitReads(function);
     if (failed(moveResults(function)))
@@ -64,6 +65,20 @@ private:
         return op.emitOpError("entry_c2: has no form as a call or a loop; ")
                << shardingAdvice(op.getName().getStringRef());
     return success();
+  }
+
+  /// Loops that never run give what was there: those over tensors without
+  /// elements, whose buffers have no strides, and sums of nothing.
+  static void dropEmptyLoops(FunctionOpInterface function) {
+    for (Operation &op :
+         llvm::make_early_inc_range(function.getFunctionBody().front())) {
+      auto loops = dyn_cast<linalg::LinalgOp>(op);
+      if (!loops || !loops.hasPureTensorSemantics() ||
+          !llvm::is_contained(loops.getStaticLoopRanges(), 0))
+        continue;
+      op.replaceAllUsesWith(ValueRange(loops.getDpsInits()));
+      op.erase();
+    }
   }
 
   /// What an op writes to is its own. Of a tensor without values, or of one

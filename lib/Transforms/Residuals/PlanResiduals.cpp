@@ -128,7 +128,8 @@ struct PlanResiduals : impl::PlanResidualsBase<PlanResiduals> {
              "shorter sequences"
           << (exchanges ? ""
                         : ", or let exchanges be made again too "
-                          "(--recompute-exchanges)");
+                          "(recompute-exchanges of the pipelines, "
+                          "--recompute-exchanges of the tools)");
       return signalPassFailure();
     }
     Ops again = plans.opsAgain(*plan);

@@ -162,6 +162,14 @@ LogicalResult SequencePadder::keepLengths() {
                << number << " has the tokens of sequences that ranks do not "
                << "divide along dimensions " << dim << " and " << other
                << ", but only one can be its cp.sequence";
+    int64_t had = cast<RankedTensorType>(value.getType()).getDimSize(dim);
+    if (paddedSize(sharding.mesh, sharding.rows(), had) !=
+        shapes.of(value)[dim])
+      return function->emitOpError("pad_sequence_c1: result ")
+             << number << " has several elements for each token of a sequence "
+             << "that ranks do not divide along dimension " << dim
+             << "; give tokens a dimension of their own there, or a length "
+                "that the ranks divide";
     auto said = function.getResultAttrOfType<IntegerAttr>(number, sequenceAttr);
     if (said && said.getInt() != dim)
       return function->emitOpError("pad_sequence_c1: result ")
@@ -253,9 +261,11 @@ bool SequencePadder::maskPayload(Operation *op, int64_t factor,
   return true;
 }
 
-/// Makes the rows of padding zeros in an operand in which a sum is linear.
+/// Makes the rows of padding zeros in all operands in which a sum is linear:
+/// infinity in one of them would be NaN with the zero of another.
 bool SequencePadder::maskOperand(Operation *op, const ShardingRule &rule,
                                  int64_t factor) {
+  bool isMasked = false;
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     std::optional<int64_t> dim = dimOf(rule.operands[number], factor);
@@ -264,9 +274,9 @@ bool SequencePadder::maskOperand(Operation *op, const ShardingRule &rule,
     Type element = getElementTypeOrSelf(operand.get().getType());
     masks.push_back(
         {&operand, *dim, rule.sizes[factor], Builder(op).getZeroAttr(element)});
-    return true;
+    isMasked = true;
   }
-  return false;
+  return isMasked;
 }
 
 /// A sum over rows adds zeros for those that are padding.

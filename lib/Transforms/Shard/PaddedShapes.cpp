@@ -70,12 +70,22 @@ FailureOr<PaddedFactors> PaddedShapes::factorsOf(Operation *op) const {
   if (failed(rule))
     return failure();
   PaddedFactors factors = {*rule, rule->sizes};
+  bool isWhole = true;
   forEachTensor(op, *rule, [&](Value value, const TensorFactors &dims) {
-    for (auto [dim, along] : llvm::enumerate(dims))
-      if (isPadded(value) && isPadded(value, dim) && !along.empty())
-        factors.sizes[along.front()] =
-            of(value)[dim] / product(ArrayRef(along).drop_front(), rule->sizes);
+    for (auto [dim, along] : llvm::enumerate(dims)) {
+      if (!isPadded(value) || !isPadded(value, dim) || along.empty())
+        continue;
+      int64_t inner = product(ArrayRef(along).drop_front(), rule->sizes);
+      isWhole &= inner != 0 && of(value)[dim] % inner == 0;
+      factors.sizes[along.front()] = inner ? of(value)[dim] / inner : 0;
+    }
   });
+  if (!isWhole)
+    return op->emitOpError(
+        "pad_sequence_c2: cuts rows of a sequence that ranks "
+        "do not divide into groups that its padded length "
+        "is no multiple of; give a length that the ranks "
+        "divide, or pad it before");
   return factors;
 }
 
