@@ -107,7 +107,7 @@ bool measure(MLIRContext &context, const cp::Mamba2Config &config,
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
+  if (argc != 2 || argv[1][0] == '-') {
     llvm::errs() << "usage: cp-bench-compile CONFIG.json\n";
     return 2;
   }

@@ -54,6 +54,18 @@ static Error writeText(const Twine &path, StringRef text) {
               : Error::success();
 }
 
+/// The file is as it was where it cannot be written.
+static Error replaceText(const std::string &path, StringRef text) {
+  std::string partial = path + ".partial";
+  Error error = writeText(partial, text);
+  if (!error)
+    if (std::error_code code = sys::fs::rename(partial, path))
+      error = createStringError(code, path + ": " + code.message());
+  if (error)
+    sys::fs::remove(partial);
+  return error;
+}
+
 namespace {
 /// A folder that is gone with its files in the end.
 class Workshop {
@@ -61,9 +73,13 @@ public:
   static Expected<Workshop> open() {
     Workshop made;
     if (std::error_code code =
-            sys::fs::createUniqueDirectory("cp-artifact", made.folder))
-      return createStringError(code, "no folder for temporary files: " +
-                                         code.message());
+            sys::fs::createUniqueDirectory("cp-artifact", made.folder)) {
+      SmallString<128> place;
+      sys::path::system_temp_directory(/*erasedOnReboot=*/true, place);
+      return createStringError(code, "no folder for temporary files in '" +
+                                         place + "': " + code.message() +
+                                         "; set TMPDIR to one that is there");
+    }
     return made;
   }
   Workshop(Workshop &&other) : folder(other.folder) { other.folder.clear(); }
@@ -306,10 +322,10 @@ Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options,
     return error;
   // Before the program: a header that is newer knows that it is.
   if (!artifact.header.empty())
-    if (Error error = writeText(artifact.header,
-                                artifactHeader(*programs,
-                                               sys::path::stem(artifact.header),
-                                               tables->hash)))
+    if (Error error = replaceText(
+            artifact.header,
+            artifactHeader(*programs, sys::path::stem(artifact.header),
+                           tables->hash)))
       return error;
   return link(*workshop, path);
 }

@@ -88,12 +88,16 @@ llvm::Expected<cprt_world *> Transport::makeWorld(const cprt_options &options,
   return world;
 }
 
-void Transport::decline(const std::string &why) {
+void Transport::decline(const std::string &why, int64_t deadlineMs) {
   if (!isOpen)
     return;
   char message[512] = "";
+  // The runtime waits no longer.
+  constexpr int64_t longest = 10000;
+  if (deadlineMs < 0 || deadlineMs > longest)
+    deadlineMs = 0;
   // Who is not told waits until its deadline, and says itself for whom.
-  cprt_messages_decline(&job, numRanks, why.c_str(), /*deadline_ms=*/0, message,
+  cprt_messages_decline(&job, numRanks, why.c_str(), deadlineMs, message,
                         sizeof message);
   job.listener = 0;
 }

@@ -45,7 +45,10 @@ def _attention(
     parallel: ContextParallel | None = getattr(module, "_cp_mlir", None)
     what = type(module).__name__
     if parallel is None:
-        raise ValueError(f"{what} is in no model that cp_mlir.shard() was given")
+        raise ValueError(
+            f"{what} is in no model that cp_mlir.shard() was given; if another model "
+            "of the same config was, give each a copy of the config"
+        )
     scale = scale_of(what, query, scaling, attention_mask, dropout, named)
     documents = documents_for(parallel, what, named)
     # Under autocast rotary embedding leaves q and k in another type than v.

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from .compiler import Sharding, compile_ir, compile_on_first
 from .exporter import export
+from .inspection import check_rotary
+from .mixers import is_changed
 from .operator import Operator, load
 from .rows import RowSharing
 from .world import World, shared_world
@@ -89,6 +91,8 @@ class CompiledModel(nn.Module, RowSharing):
         """Parts in the order of the inputs, or by their names, and `cu_seqlens` of
         whole rows; the part of its result that this rank has, or a tuple of several.
         Ids may be of any integers. With what batch() gives, ModelOutput."""
+        if cp_batch is not None:
+            self.note(cp_batch)
         given = self._inputs_of(parts, named)
         if cu_seqlens is not None and (
             cu_seqlens.dim() != 2 or cu_seqlens.shape[1] < 2
@@ -189,10 +193,12 @@ class CompiledModel(nn.Module, RowSharing):
         cu_seqlens: Tensor | None,
     ) -> Operator:
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
-        # Dropout, and buffers, which are constants.
+        # Dropout; buffers, which are constants; adapters and types.
         state = (
             self.model.training,
             tuple((each.data_ptr(), each._version) for each in self.model.buffers()),
+            tuple((type(each), is_changed(each)) for each in self.model.modules()),
+            tuple(each.dtype for each in self.model.parameters()),
         )
         key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries, state
         found = self._operators.get(key)
@@ -257,9 +263,11 @@ def compile_model(
     compiled at once; without, the model is called with input_ids. With `overlap`
     gradients are summed while the backward pass goes on. Inputs of floats have
     gradients too. All ranks call this, and the model, with the same shapes.
-    Errors: ExportError, CompileError, here or when inputs of another shape come."""
+    Errors: ValueError for rotary embeddings that depend on the longest position;
+    ExportError, CompileError, here or when inputs of another shape come."""
     import torch.distributed as dist
 
+    check_rotary(model)
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
     world = shared_world(

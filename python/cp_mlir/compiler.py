@@ -66,6 +66,12 @@ class Sharding:
                 f"strategy='2d' for '2d', but strategy is '{self.strategy}' and "
                 f"attention '{self.form}'; take those, or order='zigzag'"
             )
+        name, colon, unit = self.order.partition(":")
+        if colon and (name != "striped" or not unit.isdecimal() or int(unit) < 1):
+            raise ValueError(
+                f"order must be striped:UNIT with so many tokens at a time, at least "
+                f"1, or a word alone, but is '{self.order}'"
+            )
         if self.ranks < 1:
             raise ValueError(f"ranks must be at least 1, but are {self.ranks}")
         if (self.strategy == "2d") != (self.inner is not None):
@@ -82,6 +88,11 @@ class Sharding:
     def rows(self) -> str:
         """The order in which tokens come and go."""
         return "contiguous" if self.order in PER_DOCUMENT else self.order
+
+    @property
+    def unit(self) -> int:
+        """Tokens that go to one rank together, in a striped order."""
+        return int(self.order.partition(":")[2] or 1)
 
     def of_rows(self) -> Sharding:
         """The same for what knows no documents."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import types
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
+
+from .attention import NAME
 
 if TYPE_CHECKING:
     from .parallel import ContextParallel
@@ -15,10 +21,17 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
     """Checks each call of the model, and hands it places in the whole row where it
     has got none: its own would begin at 0 on every rank."""
 
-    def check_labels(module: nn.Module, args: Any, named: dict[str, Any]) -> Any:
-        named = _by_name(module, args, named)
+    def check_labels(_: nn.Module, named: dict[str, Any]) -> None:
         batch = named.pop("cp_batch", None)
         _check_rows(parallel, batch, named)
+        if batch is not None and not torch.compiler.is_compiling():
+            parallel.note(batch)
+        keep = named.get("logits_to_keep")
+        if isinstance(keep, Tensor) or keep:
+            raise ValueError(
+                "logits_to_keep is of the last tokens of a row, which are one rank's; "
+                "take those of all tokens, and gather() the logits"
+            )
         if named.get("output_router_logits"):
             raise ValueError(
                 "output_router_logits adds a term to the loss that is no sum over "
@@ -32,13 +45,15 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
             )
         # Not every model hands on what it does not know.
         parallel.handed = named.get("cu_seqlens")
-        return (), named
 
-    def forget(*_: Any) -> None:
+    def forget() -> None:
         parallel.documents = parallel.handed = None
 
-    def check_inputs(module: nn.Module, args: Any, named: dict[str, Any]) -> Any:
-        named = _by_name(module, args, named)
+    base = getattr(model, "base_model", model)
+
+    def check_inputs(module: nn.Module, named: dict[str, Any]) -> None:
+        if parallel.has_attention:
+            _check_attention(module)
         parallel.documents = named.get("cu_seqlens", parallel.handed)
         parallel.handed = None
         parallel.has_had_documents |= parallel.documents is not None
@@ -50,20 +65,39 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
                     "model without it"
                 )
         named["use_cache"] = False
-        if _takes(module, "position_ids"):
+        if takes_positions:
             _check_positions(parallel, named)
-        return (), named
 
-    model.register_forward_pre_hook(check_labels, with_kwargs=True)
-    base = getattr(model, "base_model", model)
-    base.register_forward_pre_hook(check_inputs, with_kwargs=True)
-    base.register_forward_hook(forget, always_call=True)
+    takes_positions = "position_ids" in _names_of(base)
+    _enclose(base, check_inputs, forget)
+    _enclose(model, check_labels, lambda: None)
 
 
-def _by_name(module: nn.Module, args: Any, named: dict[str, Any]) -> dict[str, Any]:
-    """All arguments of a call, those that were given by place too."""
-    names = list(inspect.signature(type(module).forward).parameters)[1:]
-    return dict(zip(names, args, strict=False)) | named
+def _enclose(
+    module: nn.Module,
+    check: Callable[[nn.Module, dict[str, Any]], None],
+    after: Callable[[], None],
+) -> None:
+    """Checks the arguments of each call of `forward`, by their names. It is a method of
+    the module's own, which a copy of it has for itself: hooks are passed over where a
+    wrapper calls forward, as those of adapters do."""
+    inner = module.forward.__func__  # type: ignore[union-attr]
+    names = _names_of(module)
+
+    @functools.wraps(inner)
+    def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
+        named = dict(zip(names, args, strict=False)) | named
+        check(self, named)
+        try:
+            return inner(self, **named)
+        finally:
+            after()
+
+    module.forward = types.MethodType(forward, module)  # type: ignore[method-assign]
+
+
+def _names_of(module: nn.Module) -> list[str]:
+    return list(inspect.signature(type(module).forward).parameters)[1:]
 
 
 def _check_rows(parallel: ContextParallel, batch: Any, named: dict[str, Any]) -> None:
@@ -76,6 +110,18 @@ def _check_rows(parallel: ContextParallel, batch: Any, named: dict[str, Any]) ->
         raise ValueError(
             f"input_ids have shape {list(tokens.shape)}, but this rank's part of the "
             f"batch has {list(expected)}; give the model what batch() gave"
+        )
+
+
+def _check_attention(module: Any) -> None:
+    """That its attention is the one that shard() has set."""
+    now = getattr(module.config, "_attn_implementation", NAME)
+    if now != NAME:
+        raise ValueError(
+            f"the attention of {type(module).__name__} is '{now}' now, by which each "
+            f"rank would see its own tokens alone; call set_attn_implementation("
+            f"'{NAME}'), and give another model a copy of the config: models of one "
+            "config have one attention"
         )
 
 
@@ -116,7 +162,3 @@ def _check_positions(parallel: ContextParallel, named: dict[str, Any]) -> None:
             "they begin anew rows hold documents: give these by seq_lens of batch(), "
             "and take position_ids from it"
         )
-
-
-def _takes(module: nn.Module, name: str) -> bool:
-    return name in inspect.signature(type(module).forward).parameters

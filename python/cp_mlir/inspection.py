@@ -3,6 +3,7 @@ cannot share tokens. What is not known to be token-wise is refused."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -32,6 +33,7 @@ def layers_of(model: nn.Module) -> tuple[Layers, Layers]:
     """Its mixers and its attention. ValueError, by its place, for a layer that depends
     along the sequence in another way."""
     _check_config(model)
+    check_rotary(model)
     mixers: Layers = []
     heads: Layers = []
     for name, module in model.named_modules():
@@ -60,7 +62,8 @@ def layers_of(model: nn.Module) -> tuple[Layers, Layers]:
             f"{', '.join(sorted(MIXERS))}, or causal attention by transformers' "
             "attention interface"
         )
-    if heads and not hasattr(model, "set_attn_implementation"):
+    # A wrapper may pass on what it has not.
+    if heads and not hasattr(type(model), "set_attn_implementation"):
         raise ValueError(
             f"{type(model).__name__} is no model of transformers, by whose interface "
             "its attention would be replaced; give shard() the model that it holds"
@@ -74,6 +77,27 @@ def _check_attention(module: Any, name: str) -> None:
             f"'{name}' is attention that does not say that it is causal "
             f"({type(module).__name__}), which shard() does not cut"
         )
+    forward = inspect.unwrap(type(module).forward)
+    if "ALL_ATTENTION_FUNCTIONS" not in forward.__code__.co_names:
+        raise ValueError(
+            f"'{name}' is attention that does not go by transformers' attention "
+            f"interface ({type(module).__name__}), so that each rank would see its own "
+            "tokens alone; shard() cannot take its place"
+        )
+
+
+def check_rotary(model: nn.Module) -> None:
+    """ValueError for rotary embeddings whose frequencies depend on the longest
+    position, which each rank would take of its own tokens."""
+    for name, module in model.named_modules():
+        kinds = getattr(module, "rope_type", None)
+        for kind in kinds.values() if isinstance(kinds, dict) else [kinds]:
+            if kind in ("dynamic", "longrope"):
+                raise ValueError(
+                    f"'{name}' has rotary embeddings of the type '{kind}', which "
+                    "depend on the longest position in the row, and a rank has its "
+                    "own tokens' alone; take another type, such as yarn"
+                )
 
 
 def _check_config(model: nn.Module) -> None:

@@ -32,11 +32,8 @@ def is_changed(module: nn.Module) -> bool:
     return bool(hooks) or "forward" in module.__dict__
 
 
-def check_mixer(mixer: Any, name: str) -> None:
-    if mixer.activation not in ("silu", "swish"):
-        raise ValueError(
-            f"'{name}' has the activation '{mixer.activation}', expected silu"
-        )
+def check_parts(mixer: Any, name: str) -> None:
+    """That its projections are what the program takes them for."""
     for part, expected in (
         ("in_proj", nn.Linear),
         ("conv1d", nn.Conv1d),
@@ -50,6 +47,14 @@ def check_mixer(mixer: Any, name: str) -> None:
                 f"{expected.__name__}: the program reads its weight alone, and what is "
                 "around it, such as an adapter, would be lost"
             )
+
+
+def check_mixer(mixer: Any, name: str) -> None:
+    if mixer.activation not in ("silu", "swish"):
+        raise ValueError(
+            f"'{name}' has the activation '{mixer.activation}', expected silu"
+        )
+    check_parts(mixer, name)
     if "forward" in mixer.__dict__ or is_changed(mixer.norm):
         raise ValueError(
             f"'{name}' has a forward of its own or hooks on its norm, which would be "
@@ -122,6 +127,8 @@ def replace_forward(parallel: ContextParallel, mixer: Any, name: str) -> None:
 
     def forward(self: Any, hidden_states: Tensor, *others: Any, **named: Any) -> Tensor:
         refuse(name, [*others], named)
+        # They may have got an adapter since.
+        check_parts(self, name)
         documents = documents_for(parallel, name, named)
         u = hidden_states
         weights = [

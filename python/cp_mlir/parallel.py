@@ -27,6 +27,27 @@ from .world import World, shared_world
 
 _identities = itertools.count()
 
+# Of a gradient: its version when it had been added up.
+_SUMMED = "_cp_mlir_summed"
+
+
+def _check_new(parameters: Sequence[Tensor]) -> None:
+    """ValueError for gradients that are as sum_gradients() has left them, and for those
+    that torch shares itself."""
+    gradients = [each.grad for each in parameters if each.grad is not None]
+    if any(hasattr(each, "device_mesh") for each in gradients):
+        raise ValueError(
+            "gradients are DTensors, as FSDP makes them, which adds them up itself; "
+            "leave sum_gradients() out, and multiply the loss by the number of ranks"
+        )
+    if gradients and all(
+        getattr(each, _SUMMED, None) == each._version for each in gradients
+    ):
+        raise ValueError(
+            "these gradients have been added up already; call sum_gradients() once a "
+            "step, behind its last backward pass"
+        )
+
 
 class ContextParallel(RowSharing):
     """What shard() has made of a model: batches for it, and its gradients."""
@@ -46,6 +67,8 @@ class ContextParallel(RowSharing):
         self.has_had_documents = False
         """Those that the whole model has been called with, for its base model."""
         self.handed: Tensor | None = None
+        """Whether some of its layers are attention."""
+        self.has_attention = False
         self._operators: dict[Any, Operator] = {}
         """Which of the process, as words for what torch.compile traces."""
         self.identity = next(_identities)
@@ -55,25 +78,31 @@ class ContextParallel(RowSharing):
         """Of copies of the model too: these are the same ranks."""
         return self
 
-    def sum_gradients(self) -> None:
+    def sum_gradients(self, model: nn.Module | None = None) -> None:
         """Adds up the gradients of all parameters over the ranks, in buckets of one
-        type. Not with FSDP or DDP over these ranks, which do it themselves (and
-        divide by their number: multiply the loss by it)."""
+        type: once a step, behind its last backward pass. `model`: a copy of this one,
+        in its place. Not with FSDP or DDP over these ranks, which do it themselves
+        (and divide by their number: multiply the loss by it). Errors: ValueError where
+        there is nothing to add up, or it has been, and where ranks gave batch() other
+        rows."""
         import torch.distributed as dist
 
         if self.world.size == 1:
             return
-        parameters = [each for each in self.model.parameters() if each.requires_grad]
+        model = model or self.model
+        parameters = [each for each in model.parameters() if each.requires_grad]
+        _check_new(parameters)
         # What one rank has no gradient of, others may have, as of a rare token's.
-        has = torch.tensor(
-            [each.grad is not None for each in parameters],
-            dtype=torch.int32,
-            device=self.world.device.of_torch,
-        )
-        dist.all_reduce(has, group=self.group)
+        has = self.check_rows([each.grad is not None for each in parameters])
+        if not any(has):
+            raise ValueError(
+                f"no parameter of this {type(model).__name__} has a gradient; call "
+                "backward() before, and give a copy of the model that was sharded: "
+                "sum_gradients(copy)"
+            )
         by_type: dict[torch.dtype, list[Tensor]] = {}
-        for parameter, ranks in zip(parameters, has.tolist(), strict=True):
-            if not ranks:
+        for parameter, is_there in zip(parameters, has, strict=True):
+            if not is_there:
                 continue
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
@@ -86,6 +115,7 @@ class ContextParallel(RowSharing):
                 part = flat[offset : offset + gradient.numel()]
                 gradient.copy_(part.view_as(gradient))
                 offset += gradient.numel()
+                setattr(gradient, _SUMMED, gradient._version)
 
     def operator_of(self, shape: Any, wrt: Sequence[str]) -> Operator:
         """Compiled by the first rank, once for each shape of a layer."""
@@ -111,10 +141,10 @@ class ContextParallel(RowSharing):
 
     def _check_rows(self, operator: Operator, activations: Sequence[str]) -> None:
         """That tokens lie in and out as batch() cuts them."""
-        name, _, unit = self.sharding.rows.partition(":")
-        order = {"contiguous": 0, "zigzag": 1, "striped": 1 + int(unit or 1)}[name]
+        name, unit = self.sharding.rows.partition(":")[0], self.sharding.unit
+        order = {"contiguous": 0, "zigzag": 1, "striped": 1 + unit}[name]
         expected = tuple(
-            Cut(1, axis, 0 if axis else order, 1)
+            Cut(1, axis, 0 if axis else order, 1 if axis else unit)
             for axis in range(len(self.sharding.sizes))
         )
         entry = operator.program.entries[0]
@@ -172,6 +202,7 @@ def shard(
     parallel = ContextParallel(model, group, sharding, world)
     for name, mixer in mixers:
         replace_forward(parallel, mixer, name)
+    parallel.has_attention = bool(heads)
     if heads:
         take_attention(model, parallel, [module for _, module in heads])
     guard(model, parallel)

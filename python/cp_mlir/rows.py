@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -36,6 +38,7 @@ class RowSharing:
         self.group = group
         self.sharding = sharding
         self.world = world
+        self._rows_seen = 0
 
     @property
     def rank(self) -> int:
@@ -105,6 +108,31 @@ class RowSharing:
         given["cp_batch"] = made
         return given
 
+    def note(self, batch: Batch) -> None:
+        """That a model has been called with the batch."""
+        self._rows_seen = zlib.crc32(str(batch.digest).encode(), self._rows_seen)
+
+    def check_rows(self, flags: Sequence[bool] = ()) -> list[bool]:
+        """ValueError, on all ranks, where batches that models have been called with had
+        other rows on some. Returns which of the flags any rank has."""
+        import torch.distributed as dist
+
+        seen, self._rows_seen = self._rows_seen, 0
+        most = torch.tensor(
+            [*flags, seen, -seen],
+            dtype=torch.int64,
+            device=self.world.device.of_torch,
+        )
+        dist.all_reduce(most, op=dist.ReduceOp.MAX, group=self.group)
+        *found, greatest, least = most.tolist()
+        if greatest != -least:
+            raise ValueError(
+                "ranks gave batch() other rows than each other, of each of which they "
+                "share the tokens; read the same data on all of them, without a "
+                "DistributedSampler over these ranks"
+            )
+        return [bool(each) for each in found]
+
     def gather(self, part: Tensor, batch: Batch, dim: int = 1) -> Tensor:
         """What a model gave of a batch (`logits`), whole, on all ranks; without
         gradients."""
@@ -125,6 +153,7 @@ class RowSharing:
         self.world.synchronize()
         total = loss.detach().clone()
         if self.world.size > 1:
+            self.check_rows()
             dist.all_reduce(total, group=self.group)
         return float(total)
 

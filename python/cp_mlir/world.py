@@ -93,6 +93,8 @@ class World:
         if self.size > 1:
             self.rank = _rank_in(group, self.size, self.sizes)
         self.device = Device()
+        if not deadline > 0:
+            raise ValueError(f"deadline must be more than 0 seconds, but is {deadline}")
         options = native.sized(native.Options)
         options.num_axes = len(self.sizes)
         axis_sizes = (c.c_int64 * len(self.sizes))(*self.sizes)
@@ -170,6 +172,12 @@ class World:
                 native.status_name(status),
                 runtime.cprt_context_message(self.context).decode(errors="replace"),
             )
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether this rank has: it does nothing any more."""
+        runtime = native.runtime()
+        return bool(self.context) and runtime.cprt_context_status(self.context) != 0
 
     def fail(self, text: str) -> None:
         """Tells the other ranks that this one has failed. Alone nobody waits, and a
@@ -297,11 +305,14 @@ def shared_world(
     device: str | torch.device | None = None,
 ) -> World:
     """The world of a group on a mesh of these sizes, made by the first who asks. It
-    lives until the process exits."""
+    lives until the process exits, or until its ranks have failed: the next who asks
+    gets another one then."""
     # By the caller's word for the device, which is the same on all ranks.
     word = str(device or "cpu")
     key = (group, tuple(sizes), transport, deadline, threads, word)
     world = _shared.get(key)
+    if world is not None and world.has_failed:
+        world.close()
     if world is None or not world.context:
         world = World(
             sizes,

@@ -10,20 +10,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import misuse  # noqa: F401
 import models
 import torch
 import torch.distributed as dist
+from cases import CASES, WIDE, case
 
 import cp_mlir
 from cp_mlir.layers import AttentionShape, MixerShape
-
-WIDE = {"agreement", "packed", "exported", "packed_whole"}
-CASES: dict[str, Callable[[], dict[str, Any]]] = {}
-
-
-def case(function: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    CASES[function.__name__] = function
-    return function
 
 
 def shardings(packed: bool = False) -> list[dict[str, Any]]:
@@ -31,6 +25,7 @@ def shardings(packed: bool = False) -> list[dict[str, Any]]:
         {"strategy": "sequence"},
         {"strategy": "sequence", "order": "zigzag", "scan": "doubling"},
         {"strategy": "sequence", "order": "striped"},
+        {"strategy": "sequence", "order": "striped:4"},
         {"strategy": "hidden", "order": "zigzag"},
         {"strategy": "sequence", "attention": "gather"},
     ]
@@ -706,66 +701,6 @@ def checkpointed() -> dict[str, Any]:
             found[name] = models.worst_gradient(train(True), kept)
         except ValueError as error:
             found[name] = str(error)
-    return found
-
-
-@case
-def refusals() -> dict[str, Any]:
-    """What would be wrong in silence is an error."""
-    model = models.make("bamba")
-    ids = torch.randint(1, models.vocabulary(model), (2, 64))
-    cp = cp_mlir.shard(model)
-    batch = cp.batch(ids)
-    local = batch["input_ids"]
-    holes = torch.ones_like(local)
-    holes[0, 3] = 0
-
-    def said(call: Callable[[], Any]) -> str:
-        try:
-            call()
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        return "nothing"
-
-    found = {
-        "labels": said(lambda: model(input_ids=local, labels=local)),
-        "mask": said(lambda: model(input_ids=local, attention_mask=holes)),
-        "ones": said(lambda: model(**batch, attention_mask=torch.ones_like(local))),
-        "documents": said(
-            lambda: model(input_ids=local, cu_seqlens=torch.tensor([[0, 64]] * 2).int())
-        ),
-        "positions": said(
-            lambda: model(
-                input_ids=local,
-                position_ids=torch.arange(local.shape[1]).expand(2, -1) % 7,
-            )
-        ),
-        "by place": said(lambda: model(local, holes)),
-        "twice": said(lambda: cp_mlir.shard(model)),
-        "strategy": said(lambda: cp_mlir.shard(models.make("bamba"), order="random")),
-        # Of one rank, and the others hear of it.
-        "device": said(
-            lambda: cp_mlir.World(
-                (dist.get_world_size(),), device="tpu" if dist.get_rank() else None
-            )
-        ),
-        "ranks": said(
-            lambda: cp_mlir.load(
-                cp_mlir.compile_ir(
-                    MixerShape(1, 64, 32, 8, 4, 2, 4, 4).ir(), cp_mlir.Sharding(8)
-                )
-            )
-        ),
-    }
-    model.config.attention_dropout = 0.5
-    for module in model.modules():
-        if hasattr(module, "attention_dropout"):
-            module.attention_dropout = 0.5
-    found["dropout"] = said(lambda: model(**cp.batch(ids)))
-    # Another program on each rank.
-    shape = MixerShape(1, 64, 32, 8, 4, 2, 4, 4, eps=1e-5 * (1 + cp.rank))
-    path = cp_mlir.compile_ir(shape.ir(), cp_mlir.Sharding(dist.get_world_size()))
-    found["program"] = said(lambda: cp_mlir.load(path))
     return found
 
 

@@ -40,7 +40,7 @@ def found(request: pytest.FixtureRequest, tmp_path_factory: Any) -> dict[str, An
 @pytest.mark.parametrize("case", ["agreement", "packed", "exported", "packed_whole"])
 def test_agreement(found: dict[str, Any], case: str) -> None:
     models = {"packed": 4, "packed_whole": 3}.get(case, 0)
-    expected = 20 + models if found["ranks"] == 2 else 24 + 2 * models
+    expected = 24 + models if found["ranks"] == 2 else 28 + 2 * models
     assert len(found[case]) == expected
     for label, each in found[case].items():
         for what, distance in each.items():
@@ -188,6 +188,46 @@ def test_memory_falls(found: dict[str, Any], tmp_path: Path) -> None:
 )
 def test_refusals(found: dict[str, Any], case: str, expected: str) -> None:
     assert found["refusals"][case].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("attention", "ValueError: the attention of BambaModel is 'eager' now"),
+        ("attention again", "nothing"),
+        ("wrapped labels", "ValueError: labels alone are shifted within a rank's part"),
+        ("last token", "ValueError: logits_to_keep is of the last tokens of a row"),
+        ("adapter", "ValueError: 'model.layers.1.mamba.in_proj' is a Adapter"),
+    ],
+)
+def test_changed(found: dict[str, Any], case: str, expected: str) -> None:
+    assert found["changed"][case].startswith(expected)
+
+
+def test_wrapped(found: dict[str, Any]) -> None:
+    direct, wrapped = found["changed"]["wrapped"]
+    assert direct == wrapped
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("none", "ValueError: no parameter of this BambaForCausalLM has a gradient"),
+        ("twice", "ValueError: these gradients have been added up already"),
+        ("anew", "nothing"),
+        ("rows", "ValueError: ranks gave batch() other rows than each other"),
+        ("rows again", "nothing"),
+        ("failed", "CprtError: CPRT_INVALID_ARGUMENT: as a test wants it"),
+        ("failed, anew", "nothing"),
+        ("deadline", "ValueError: deadline must be more than 0 seconds, but is -1"),
+    ],
+)
+def test_sums(found: dict[str, Any], case: str, expected: str) -> None:
+    assert found["sums"][case].startswith(expected)
+
+
+def test_gradients_of_a_copy(found: dict[str, Any]) -> None:
+    assert found["sums"]["copy"] < 1e-4
 
 
 def start(

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from transformers import (
     AutoModelForCausalLM,
+    FalconConfig,
     GPTNeoConfig,
     Lfm2Config,
     LlamaConfig,
@@ -47,6 +48,13 @@ def adapted() -> nn.Module:
 
     mixer.in_proj.__class__ = Adapter
     return model
+
+
+def dynamic() -> nn.Module:
+    rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}
+    return AutoModelForCausalLM.from_config(
+        LlamaConfig(**SMALL, intermediate_size=32, rope_parameters=rope)
+    )
 
 
 CANNOT: dict[str, tuple[Callable[[], nn.Module], str]] = {
@@ -87,6 +95,20 @@ CANNOT: dict[str, tuple[Callable[[], nn.Module], str]] = {
         ),
         "reads certain tokens",
     ),
+    "attention of its own": (
+        lambda: AutoModelForCausalLM.from_config(
+            FalconConfig(
+                **SMALL,
+                alibi=False,
+                attention_dropout=0.0,
+                hidden_dropout=0.0,
+                bos_token_id=1,
+                eos_token_id=2,
+            )
+        ),
+        "does not go by transformers' attention interface",
+    ),
+    "frequencies of the longest position": (dynamic, "of the type 'dynamic'"),
     "no model of transformers": (
         lambda: nn.Sequential(models.make("bamba")),
         "no model of transformers",
@@ -100,6 +122,17 @@ def test_models_that_cannot(name: str) -> None:
     make, expected = CANNOT[name]
     with pytest.raises(ValueError, match=expected):
         cp_mlir.shard(make())
+
+
+def test_frequencies_of_the_longest_position_of_a_whole_model() -> None:
+    with pytest.raises(ValueError, match="of the type 'dynamic'"):
+        cp_mlir.compile_model(dynamic())
+
+
+@pytest.mark.parametrize("order", ["striped:x", "striped:0", "striped:-1", "zigzag:2"])
+def test_orders_without_a_unit(order: str) -> None:
+    with pytest.raises(ValueError, match="order must be striped:UNIT"):
+        cp_mlir.Sharding(2, order=order)
 
 
 def test_a_mask_of_the_loss() -> None:

@@ -27,7 +27,7 @@ void defineModule(Options &o, cl::OptionCategory &category) {
 }
 
 void defineSharding(Options &o, cl::OptionCategory &category) {
-  static cl::opt<int64_t> ranks(
+  static OwnFlag<int64_t> ranks(
       "ranks", cl::desc("Number of ranks"), cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));
   static WordFlag mesh("mesh", cl::desc("Axes, e.g. dp=2,cp=4"),

@@ -38,11 +38,11 @@ importFrom(const llvm::MemoryBuffer &text, const ModelSizes &sizes,
 }
 
 void defineSizes(ModelSizes &o, cl::OptionCategory &category) {
-  static cl::opt<int64_t> batchSize(
+  static OwnFlag<int64_t> batchSize(
       "batch-size", cl::desc("config.json: sequences of a batch (default: 1)"),
       cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.batchSize = value; }));
-  static cl::opt<int64_t> sequence(
+  static OwnFlag<int64_t> sequence(
       "seq", cl::desc("config.json: tokens of a sequence (default: 1024)"),
       cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.sequence = value; }));

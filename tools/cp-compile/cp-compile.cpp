@@ -7,6 +7,7 @@
 
 #include "OptimizerFlags.h"
 #include "Options.h"
+#include "Process.h"
 #include "ReadModel.h"
 #include "Requests.h"
 #include "Saving.h"
@@ -15,10 +16,6 @@
 #include "cp/IR/CPDialect.h"
 #include "cp/Transforms/Passes.h"
 #include "llvm/Support/SourceMgr.h"
-
-#include <cstdio>
-#include <cstdlib>
-#include <new>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -107,6 +104,11 @@ llvm::Error compileFile(FileOptions options) {
                                    options.device + "'");
   if (llvm::Error error = addStep(options))
     return error;
+  if (options.emit == "-")
+    return llvm::createStringError(
+        "-o - would be a file named so: a program is "
+        "loaded from a file; name one, such as "
+        "-o model.so");
   if (llvm::Error error =
           checkFiles({{"-o", options.emit}, {"--header", options.header}},
                      inputsOf(options)))
@@ -135,14 +137,8 @@ llvm::Error compileFile(FileOptions options) {
 } // namespace
 } // namespace cp
 
-/// Models of an absurd size are an error like any other.
-static void failOutOfMemory() {
-  std::fputs("cp-compile: error: out of memory\n", stderr);
-  std::_Exit(1);
-}
-
 int main(int argc, char **argv) {
-  std::set_new_handler(failOutOfMemory);
+  cp::beginProcess("cp-compile");
   if (llvm::Error error = cp::compileFile(cp::parseOptions(argc, argv))) {
     llvm::errs() << "cp-compile: error: " << llvm::toString(std::move(error))
                  << "\n";

@@ -87,19 +87,21 @@ llvm::Error checkStored(const RunFlags &flags, Report &report) {
 
 llvm::Error runForward(const ProgramFile &file, const RunFlags &flags) {
   const Program &program = *file.programs.front();
-  RunOptions how = runOptions(flags, program.mesh().numRanks());
+  auto how = runOptions(flags, program.mesh().numRanks());
+  if (!how)
+    return how.takeError();
   llvm::Expected<std::unique_ptr<Session>> session =
-      Session::create({&program}, how);
+      Session::create({&program}, *how);
   if (!session)
     return session.takeError();
   if (llvm::Error error = checkRun(program, flags))
     return tell(**session, std::move(error));
   llvm::Expected<ProgramRun> run =
-      runProgram(program, flags, how, std::move(*session),
+      runProgram(program, flags, *how, std::move(*session),
                  /*checks=*/!flags.checkAgainst.empty());
   if (!run)
     return run.takeError();
-  Report report{flags, file.origin, how, program, std::move(run->result),
+  Report report{flags, file.origin, *how, program, std::move(run->result),
                 {},    {},          ""};
   llvm::Error errors =
       saveRun(program, flags, *run, report.run.outputs, report.numbers);

@@ -21,7 +21,7 @@ static void defineProgram(LaunchOptions &o) {
       cl::Positional, cl::Required,
       cl::desc("<program.so, as cp-compile writes it>"),
       cl::location(o.run.model), cl::cat(category));
-  static cl::opt<int64_t> ranks(
+  static OwnFlag<int64_t> ranks(
       "ranks", cl::desc("Number of ranks, which must be the program's"),
       cl::cat(category),
       cl::callback([&o](const int64_t &value) { o.ranks = value; }));

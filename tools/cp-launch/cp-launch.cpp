@@ -6,10 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
-
-#include <cstdio>
-#include <cstdlib>
-#include <new>
+#include "Process.h"
 
 static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
   llvm::Error wrong = cp::checkLaunchOptions(options);
@@ -38,14 +35,8 @@ static llvm::Error run(cp::LaunchOptions &options, const char *tool) {
   return cp::launch(std::move(*file), options);
 }
 
-/// Data of an absurd size is an error like any other.
-static void failOutOfMemory() {
-  std::fputs("cp-launch: error: out of memory\n", stderr);
-  std::_Exit(1);
-}
-
 int main(int argc, char **argv) {
-  std::set_new_handler(failOutOfMemory);
+  cp::beginProcess("cp-launch");
   cp::LaunchOptions options = cp::parseLaunchOptions(argc, argv);
   if (llvm::Error error = run(options, argv[0]))
     return cp::fail(options.run, std::move(error));

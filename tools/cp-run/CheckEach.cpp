@@ -123,9 +123,11 @@ llvm::Error checkEach(mlir::ModuleOp module, mlir::ModuleOp reference,
   llvm::Expected<RunResult> expected = (*plain)->run(inputs, onReference);
   if (!expected)
     return expected.takeError();
-  RunOptions withParts = runOptions(options, (*program)->mesh().numRanks());
-  withParts.keepParts = true;
-  llvm::Expected<RunResult> result = (*program)->run(inputs, withParts);
+  auto withParts = runOptions(options, (*program)->mesh().numRanks());
+  if (!withParts)
+    return withParts.takeError();
+  withParts->keepParts = true;
+  llvm::Expected<RunResult> result = (*program)->run(inputs, *withParts);
   if (!result)
     return result.takeError();
   if (!options.speaks())

@@ -13,6 +13,7 @@
 #include "Requests.h"
 #include "RunProgram.h"
 #include "Saving.h"
+#include "Settings.h"
 #include "StoredCheck.h"
 #include "cp/Compile/Origin.h"
 #include "cp/Execution/Memory.h"
@@ -111,10 +112,13 @@ llvm::Error finish(Prepared &prepared, const Options &options,
 llvm::Error runPrepared(Prepared &prepared, const Options &options,
                         const CompileOptions &compile) {
   const Program &program = *prepared.program;
-  RunOptions how = runOptions(options, program.mesh().numRanks());
+  auto how = runOptions(options, program.mesh().numRanks());
+  if (!how)
+    return how.takeError();
+  how->settings = addSetting(how->settings, double(options.check));
   bool checks = options.check != Check::None || !options.checkAgainst.empty();
   llvm::Expected<std::unique_ptr<Session>> session =
-      Session::create({&program}, how);
+      Session::create({&program}, *how);
   if (!session)
     return session.takeError();
   // Others would wait for one that ends before it has joined.
@@ -122,12 +126,12 @@ llvm::Error runPrepared(Prepared &prepared, const Options &options,
     if (llvm::Error error = checkOutputs(options))
       return tell(**session, std::move(error));
   llvm::Expected<ProgramRun> run =
-      runProgram(program, options, how, std::move(*session), checks);
+      runProgram(program, options, *how, std::move(*session), checks);
   if (!run)
     return run.takeError();
   Report report{options,
                 originOf(program.stage(), compile),
-                how,
+                *how,
                 program,
                 std::move(run->result),
                 {},

@@ -9,6 +9,7 @@
 #include "Inputs.h"
 #include "Packing.h"
 #include "ParseOptions.h"
+#include "Process.h"
 #include "ReadModel.h"
 #include "Requests.h"
 #include "Rows.h"
@@ -23,10 +24,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
-
-#include <cstdio>
-#include <cstdlib>
-#include <new>
 
 using namespace mlir;
 
@@ -144,14 +141,8 @@ llvm::Error traceProgram(ModuleOp module, const Options &options) {
 } // namespace
 } // namespace cp
 
-/// Tensors of an absurd size are an error like any other.
-static void failOutOfMemory() {
-  std::fputs("cp-run: error: out of memory\n", stderr);
-  std::_Exit(1);
-}
-
 int main(int argc, char **argv) {
-  std::set_new_handler(failOutOfMemory);
+  cp::beginProcess("cp-run");
   cp::Options options = cp::parseOptions(argc, argv);
   // What is wrong on one rank the others are told, which wait for it.
   llvm::Error wrong = cp::checkTogether(options);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Process.h"
 #include "ReadModel.h"
 #include "ShortDiagnostics.h"
 #include "TrainModel.h"
@@ -38,14 +39,8 @@ static llvm::Error train(cp::TrainOptions &options, const char *program) {
   return error;
 }
 
-/// Data of an absurd size is an error like any other.
-static void failOutOfMemory() {
-  std::fputs("cp-train: error: out of memory\n", stderr);
-  std::_Exit(1);
-}
-
 int main(int argc, char **argv) {
-  std::set_new_handler(failOutOfMemory);
+  cp::beginProcess("cp-train");
   cp::TrainOptions options = cp::parseTrainOptions(argc, argv);
   if (llvm::Error error = train(options, argv[0]))
     return cp::fail(options.run, std::move(error));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Flags.h"
 #include "cp/Frontend/HybridImporter.h"
 #include "cp/Model/HFConfig.h"
 #include "cp/Transforms/Passes.h"
@@ -18,13 +19,13 @@ using namespace mlir;
 namespace {
 
 struct ImportFlags {
-  llvm::cl::opt<int64_t> batch{"batch", llvm::cl::desc("Sequences at a time"),
-                               llvm::cl::init(1)};
+  cp::OwnFlag<int64_t> batch{"batch", llvm::cl::desc("Sequences at a time"),
+                             llvm::cl::init(1)};
   llvm::cl::alias batchSize{"batch-size",
                             llvm::cl::desc("--batch, as other tools have it"),
                             llvm::cl::aliasopt(batch)};
-  llvm::cl::opt<int64_t> sequence{"seq", llvm::cl::desc("Tokens in a sequence"),
-                                  llvm::cl::init(1024)};
+  cp::OwnFlag<int64_t> sequence{"seq", llvm::cl::desc("Tokens in a sequence"),
+                                llvm::cl::init(1024)};
   llvm::cl::opt<std::string> dtype{
       "dtype",
       llvm::cl::desc("Type of weights and activations: f32, f64 or bf16"),
@@ -32,7 +33,7 @@ struct ImportFlags {
   llvm::cl::opt<bool> lastToken{
       "last-token",
       llvm::cl::desc("Logits of the last token of each sequence only")};
-  llvm::cl::opt<int64_t> documents{
+  cp::OwnFlag<int64_t> documents{
       "documents",
       llvm::cl::desc(
           "The most documents behind each other in a row, whose ends "

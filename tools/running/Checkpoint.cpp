@@ -36,19 +36,48 @@ std::vector<std::string> filesOfCheckpoint(const std::string &checkpoint) {
   return {weightsOfCheckpoint(checkpoint), optimizerOf(checkpoint)};
 }
 
-/// The last step of `folder` that `isDue` too, or 0.
-static int64_t lastReplaced(const std::string &folder,
-                            llvm::function_ref<bool(int64_t)> isDue) {
-  int64_t last = 0;
+static llvm::Error failed(const std::string &path, std::error_code code) {
+  return llvm::createStringError(path + ": " + code.message());
+}
+
+/// Calls fn(path, step) for what is called `prefix`, a step and `suffix`.
+static std::error_code
+forEachStep(const std::string &folder, llvm::StringRef prefix,
+            llvm::StringRef suffix,
+            llvm::function_ref<void(const std::string &, int64_t)> fn) {
   std::error_code code;
   for (fs::directory_iterator it(folder, code), end; it != end && !code;
        it.increment(code)) {
     llvm::StringRef name = llvm::sys::path::filename(it->path());
     int64_t step = 0;
-    if (name.consume_front("step-") && !name.getAsInteger(10, step) &&
-        isDue(step))
-      last = std::max(last, step);
+    if (name.consume_front(prefix) && name.consume_back(suffix) &&
+        !name.getAsInteger(10, step))
+      fn(it->path(), step);
   }
+  return code;
+}
+
+/// What runs have left that were stopped while they wrote would stay for good.
+static llvm::Error removePartials(const std::string &folder) {
+  std::vector<std::string> partials;
+  std::error_code code = forEachStep(
+      folder, ".step-", ".partial",
+      [&](const std::string &path, int64_t) { partials.push_back(path); });
+  for (const std::string &path : partials)
+    if (!code)
+      code = fs::remove_directories(path);
+  return code ? failed(folder, code) : llvm::Error::success();
+}
+
+/// The last step of `folder` that `isDue` too, or 0.
+static int64_t lastReplaced(const std::string &folder,
+                            llvm::function_ref<bool(int64_t)> isDue) {
+  int64_t last = 0;
+  (void)forEachStep(folder, "step-", "",
+                    [&](const std::string &, int64_t step) {
+                      if (isDue(step))
+                        last = std::max(last, step);
+                    });
   return last;
 }
 
@@ -64,6 +93,8 @@ llvm::Error checkCheckpoints(const std::string &folder,
     return fail(code.message());
   if (llvm::Error error =
           checkFiles({{"--checkpoint", inFolder(folder, "step")}}, {}))
+    return error;
+  if (llvm::Error error = removePartials(folder))
     return error;
   if (!resumed.empty() && fs::equivalent(inFolder(resumed, ".."), folder))
     return llvm::Error::success();
@@ -94,10 +125,6 @@ static HostTensor scalar(int64_t value) {
   HostTensor tensor = HostTensor::zeros(DType::I64, {});
   std::memcpy(tensor.bytes.data(), &value, sizeof(value));
   return tensor;
-}
-
-static llvm::Error failed(const std::string &path, std::error_code code) {
-  return llvm::createStringError(path + ": " + code.message());
 }
 
 /// Makes an empty folder, in the place of what a run has left that was stopped

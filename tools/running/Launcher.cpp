@@ -13,28 +13,32 @@
 
 namespace cp {
 
+static llvm::StringRef variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
 std::string transportOfLauncher() {
-  auto isSet = [](const char *name) {
-    const char *value = std::getenv(name);
-    return value && *value;
-  };
+  auto isSet = [](const char *name) { return !variable(name).empty(); };
   // One without the other is told by the transport.
   if (isSet("OMPI_COMM_WORLD_SIZE") || isSet("OMPI_COMM_WORLD_RANK"))
     return "openmpi";
   if (isSet("PMI_SIZE") || isSet("PMI_RANK"))
     return "mpich";
-  bool isTorch = isSet("RANK") || isSet("WORLD_SIZE");
-  return isTorch || isSet("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
+  // One process by itself has all ranks, as a shell in an allocation of Slurm.
+  auto isAlone = [](const char *count) { return variable(count) == "1"; };
+  if (isSet("RANK") || isSet("WORLD_SIZE"))
+    return isAlone("WORLD_SIZE") ? "threads" : "ucx";
+  bool isStep = isSet("SLURM_STEP_NUM_TASKS");
+  return isStep && !isAlone("SLURM_STEP_NUM_TASKS") ? "ucx" : "threads";
 }
 
 /// Whether a launcher has started other processes beside this one.
 static bool isOneOfSeveral() {
   for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE",
-                           "SLURM_STEP_NUM_TASKS"}) {
-    const char *value = std::getenv(name);
-    if (value && *value && llvm::StringRef(value) != "1")
+                           "SLURM_STEP_NUM_TASKS"})
+    if (llvm::StringRef count = variable(name); !count.empty() && count != "1")
       return true;
-  }
   return false;
 }
 

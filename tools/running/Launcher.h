@@ -14,8 +14,8 @@ namespace cp {
 
 /// The transport of the launcher that has started this process, by what it has
 /// put into the environment: "openmpi", "mpich", or "ucx" for RANK and
-/// WORLD_SIZE as torchrun sets them, and for a step of Slurm; "threads" for
-/// none.
+/// WORLD_SIZE as torchrun sets them, and for a step of Slurm, if that has
+/// started several; "threads" otherwise.
 std::string transportOfLauncher();
 /// Says that each process of a launcher runs all ranks, where that is so and
 /// nobody has asked for it; `advice` is what to do about it.

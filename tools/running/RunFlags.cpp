@@ -7,15 +7,13 @@
 
 #include "RunFlags.h"
 
+#include "Process.h"
+#include "Settings.h"
 #include "StartWatch.h"
 #include "Timeline.h"
 #include "cp/Runtime/Processors.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/xxhash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,17 +21,6 @@
 namespace cl = llvm::cl;
 
 namespace cp {
-
-bool FilledParser::parse(cl::Option &option, llvm::StringRef flag,
-                         llvm::StringRef text, std::string &value) {
-  // Without a sign and a value behind it, where an option may be, it is null.
-  if (text.data() && text.empty())
-    return option.error("expected a word or a name, but it is empty; give one, "
-                        "or leave the option out",
-                        flag);
-  value = text.str();
-  return false;
-}
 
 void defineWeights(RunFlags &o, cl::OptionCategory &category) {
   static FileFlag weights(
@@ -200,17 +187,6 @@ llvm::Error checkGraphs(const RunFlags &flags) {
                                  "; give 3 or more, or leave it out");
 }
 
-int exitStatus(const char *tool, int status) {
-  llvm::outs().flush();
-  std::error_code code = llvm::outs().error();
-  if (!code)
-    return status;
-  llvm::outs().clear_error();
-  llvm::errs() << tool << ": error: standard output: " << code.message()
-               << "\n";
-  return 1;
-}
-
 llvm::Error joinJob(RunFlags &flags, const char *program) {
   if (flags.transport.empty())
     return llvm::Error::success();
@@ -254,7 +230,7 @@ llvm::Error openDevice(RunFlags &flags, const char *program) {
 
 void decline(const RunFlags &flags, const std::string &why) {
   if (flags.job)
-    flags.job->decline(why);
+    flags.job->decline(why, flags.deadlineMs);
 }
 
 int fail(const RunFlags &flags, llvm::Error error) {
@@ -266,69 +242,11 @@ int fail(const RunFlags &flags, llvm::Error error) {
   return exitStatus(flags.tool.c_str(), 1);
 }
 
-static uint64_t addWord(uint64_t settings, uint64_t word) {
-  uint64_t both[] = {settings, word};
-  return llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(both), sizeof both));
-}
-
-uint64_t addSetting(uint64_t settings, double number) {
-  return addWord(settings, llvm::bit_cast<uint64_t>(number));
-}
-
-/// Adds pieces of a file from its first byte to its last. Files of other
-/// contents differ nearly everywhere, and all of a model's would take longer to
-/// read than it takes to start.
-static uint64_t addSamples(uint64_t settings, llvm::StringRef file,
-                           uint64_t size) {
-  constexpr uint64_t numPieces = 16, pieceBytes = 4096;
-  for (uint64_t i = 0; i < numPieces; ++i) {
-    uint64_t bytes = std::min(size, pieceBytes);
-    auto piece = llvm::MemoryBuffer::getFileSlice(
-        file, bytes, (size - bytes) / (numPieces - 1) * i);
-    if (!piece)
-      return settings;
-    settings = addWord(settings, llvm::xxh3_64bits(llvm::arrayRefFromStringRef(
-                                     (*piece)->getBuffer())));
-    if (bytes == size)
-      break;
-  }
-  return settings;
-}
-
-uint64_t addFiles(uint64_t settings, llvm::StringRef files) {
-  for (llvm::StringRef file : llvm::split(files, ',')) {
-    llvm::sys::fs::file_status status;
-    // What cannot be read is told by who reads it.
-    bool isFile = !file.empty() && !llvm::sys::fs::status(file, status) &&
-                  llvm::sys::fs::is_regular_file(status);
-    uint64_t size = isFile ? status.getSize() : 0;
-    settings = addSetting(settings, double(size));
-    if (size > 0)
-      settings = addSamples(settings, file, size);
-  }
-  return settings;
-}
-
-/// Nodes may have their files in other places, so that names do not count.
-static uint64_t settingsOf(const RunFlags &flags) {
-  uint64_t settings = addWord(
-      flags.seed, llvm::xxh3_64bits(llvm::arrayRefFromStringRef(flags.device)));
-  for (double number :
-       {double(flags.repeats), double(flags.kernels == "reference"),
-        double(flags.hasLoss), double(flags.outputs.empty()),
-        double(flags.saveWeights.empty()), double(flags.gradients.empty()),
-        double(flags.ignoreUnusedWeights), double(flags.pieceBytes),
-        double(flags.deviceFallback)})
-    settings = addSetting(settings, number);
-  for (const std::string *files :
-       {&flags.inputs, &flags.rows, &flags.weights, &flags.labels})
-    settings = addFiles(settings, *files);
-  return settings;
-}
-
-RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
+llvm::Expected<RunOptions> runOptions(const RunFlags &flags, int64_t ranks) {
   RunOptions run;
+  if (flags.job)
+    if (llvm::Error error = settingsOf(flags).moveInto(run.settings))
+      return error;
   run.kernels =
       flags.kernels == "reference" ? CPRT_KERNELS_REFERENCE : CPRT_KERNELS_FAST;
   run.deadlineMs = flags.deadlineMs;
@@ -342,7 +260,6 @@ RunOptions runOptions(const RunFlags &flags, int64_t ranks) {
                             : processors.shareInProcess(ranks);
   run.threads = flags.threads ? flags.threads : share;
   run.repeats = flags.repeats;
-  run.settings = settingsOf(flags);
   run.pieceBytes = flags.pieceBytes;
   keepTimeline(flags, run);
   if (flags.failRank >= 0 || flags.stallRank >= 0)

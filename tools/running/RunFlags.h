@@ -8,9 +8,10 @@
 #ifndef CP_TOOLS_RUNNING_RUNFLAGS_H
 #define CP_TOOLS_RUNNING_RUNFLAGS_H
 
+#include "Flags.h"
+
 #include "cp/Execution/Memory.h"
 #include "cp/Execution/Transport.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
@@ -18,21 +19,6 @@
 #include <vector>
 
 namespace cp {
-
-/// A flag that writes straight into a field.
-template <typename T> using Flag = llvm::cl::opt<T, /*ExternalStorage=*/true>;
-
-/// Refuses what is empty, as of a shell's variable that is not set: the run
-/// would go on without it.
-struct FilledParser : llvm::cl::parser<std::string> {
-  using parser::parser;
-  bool parse(llvm::cl::Option &option, llvm::StringRef flag,
-             llvm::StringRef text, std::string &value);
-};
-/// One for a word, and one for the name of a file or a folder.
-using WordFlag =
-    llvm::cl::opt<std::string, /*ExternalStorage=*/true, FilledParser>;
-using FileFlag = WordFlag;
 
 /// What the user asked of a run, however its program was made.
 struct RunFlags {
@@ -118,10 +104,6 @@ llvm::Error checkGraphs(const RunFlags &flags);
 /// Refuses numbers and words that no run can use.
 llvm::Error checkRunFlags(const RunFlags &flags);
 
-/// The exit status of a tool: 1, with an error, where what it printed did not
-/// get out, which would end the process in LLVM's own way.
-int exitStatus(const char *tool, int status);
-
 /// Joins the job that --transport names, if it does; `program` is argv[0].
 /// Errors: no such transport; what it says.
 llvm::Error joinJob(RunFlags &flags, const char *program);
@@ -136,14 +118,10 @@ void decline(const RunFlags &flags, const std::string &why);
 /// Ends a tool: says what went wrong, to them too. 1.
 int fail(const RunFlags &flags, llvm::Error error);
 
-/// Adds a number, and the size and some of the bytes of files (between commas)
-/// by which what one process was asked differs from what another was.
-uint64_t addSetting(uint64_t settings, double number);
-uint64_t addFiles(uint64_t settings, llvm::StringRef files);
-
 /// What they ask of the runtime on so many ranks. The number of threads is
-/// given, so that a report can name it.
-RunOptions runOptions(const RunFlags &flags, int64_t ranks);
+/// given, so that a report can name it. Errors: of a job, a file that this
+/// process cannot read.
+llvm::Expected<RunOptions> runOptions(const RunFlags &flags, int64_t ranks);
 
 /// Fails when what a run holds at once is more than the machine has available,
 /// or than --max-memory.

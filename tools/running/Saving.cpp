@@ -80,6 +80,7 @@ std::vector<std::string> shardsOf(const std::string &index) {
       if (std::optional<llvm::StringRef> name = shard.getAsString();
           name && seen.insert(*name).second)
         shards.push_back(folderOf(index) + "/" + name->str());
+  llvm::sort(shards);
   return shards;
 }
 
@@ -89,22 +90,30 @@ std::string textOf(const NamedFile &named) {
 
 } // namespace
 
-std::vector<NamedFile> inputsOf(const RunFlags &options) {
+/// Adds a file, if there is one.
+static void note(std::vector<NamedFile> &inputs, const char *flag,
+                 const std::string &file) {
+  if (!file.empty())
+    inputs.push_back({flag, file});
+}
+
+std::vector<NamedFile> inputsOfRanks(const RunFlags &options) {
   std::vector<NamedFile> inputs;
-  auto note = [&](const char *flag, const std::string &file) {
-    if (!file.empty())
-      inputs.push_back({flag, file});
-  };
-  note("the model", options.model == "-" ? "" : options.model);
-  note("--reference", options.reference);
-  note("--inputs", options.inputs);
+  note(inputs, "--inputs", options.inputs);
   for (llvm::StringRef file : llvm::split(options.rows, ','))
-    note("--rows", file.str());
-  note("--weights", options.weights);
+    note(inputs, "--rows", file.str());
+  note(inputs, "--weights", options.weights);
   for (const std::string &shard : shardsOf(options.weights))
-    note("a shard of --weights", shard);
-  note("--labels", options.labels);
-  note("--check-against", options.checkAgainst);
+    note(inputs, "a shard of --weights", shard);
+  note(inputs, "--labels", options.labels);
+  return inputs;
+}
+
+std::vector<NamedFile> inputsOf(const RunFlags &options) {
+  std::vector<NamedFile> inputs = inputsOfRanks(options);
+  note(inputs, "the model", options.model == "-" ? "" : options.model);
+  note(inputs, "--reference", options.reference);
+  note(inputs, "--check-against", options.checkAgainst);
   return inputs;
 }
 

@@ -21,7 +21,8 @@ struct NamedFile {
   bool takesDevices = false;
 };
 
-/// The files that a run reads.
+/// The files that each process of a job reads, and all that a run does.
+std::vector<NamedFile> inputsOfRanks(const RunFlags &options);
 std::vector<NamedFile> inputsOf(const RunFlags &options);
 
 /// Refuses, before anything runs, a file to write that could not be written in

@@ -21,7 +21,7 @@ void defineStoredCheck(RunFlags &flags, cl::OptionCategory &category) {
   static FileFlag against("check-against",
                           cl::desc("Compare with results that --outputs wrote"),
                           cl::location(flags.checkAgainst), cl::cat(category));
-  static cl::opt<double> tolerance(
+  static OwnFlag<double> tolerance(
       "tolerance",
       cl::desc("Largest rel_l2 of a check (default: 1e-12 in f64, "
                "1e-5 in f32, 2e-2 in bf16)"),

@@ -19,7 +19,7 @@ void defineTraining(TrainFlags &o, cl::OptionCategory &category) {
       cl::desc("Text, whose bytes are the tokens; ids as .npy or .ids; or rows "
                "of a .safetensors file, as cprt_batch.h takes them"),
       cl::location(o.data), cl::cat(category));
-  static cl::opt<int64_t> documentEnd(
+  static OwnFlag<int64_t> documentEnd(
       "document-end",
       cl::desc("Token behind which a document of the data ends: nothing passes "
                "from one to the next (10: lines of a text)"),

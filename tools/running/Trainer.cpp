@@ -13,6 +13,7 @@
 #include "Inputs.h"
 #include "RunProgram.h"
 #include "Saving.h"
+#include "Settings.h"
 #include "StepPrograms.h"
 #include "Timeline.h"
 #include "WriteTensors.h"
@@ -72,9 +73,14 @@ private:
     std::vector<const Program *> all;
     for (const auto &program : programs.programs)
       all.push_back(program.get());
-    RunOptions run = runOptions(how, programs.first().mesh().numRanks());
-    run.settings = addSettings(run.settings);
-    if (llvm::Error error = Session::create(all, run).moveInto(session))
+    auto run = runOptions(how, programs.first().mesh().numRanks());
+    if (!run)
+      return run.takeError();
+    if (how.job)
+      if (llvm::Error error =
+              addSettings(run->settings).moveInto(run->settings))
+        return error;
+    if (llvm::Error error = Session::create(all, *run).moveInto(session))
       return error;
     llvm::Error error = prepare();
     return error ? tell(*session, std::move(error)) : llvm::Error::success();
@@ -100,7 +106,7 @@ private:
     return Curve::open(options.csv, progress.steps).moveInto(curve);
   }
 
-  uint64_t addSettings(uint64_t settings) const {
+  llvm::Expected<uint64_t> addSettings(uint64_t settings) const {
     for (double number :
          {double(options.steps), double(options.accumulate), options.rate,
           double(options.warmup), options.clip, double(options.shuffle),
@@ -108,7 +114,18 @@ private:
           double(options.checkpoint.empty()), double(options.csv.empty()),
           double(options.resume.empty())})
       settings = addSetting(settings, number);
-    return addFiles(settings, options.data);
+    std::vector<NamedFile> files = resumedFiles();
+    files.push_back({"--data", options.data});
+    return addFiles(settings, files);
+  }
+
+  /// Those of the checkpoint from which the run goes on.
+  std::vector<NamedFile> resumedFiles() const {
+    std::vector<NamedFile> files;
+    if (!options.resume.empty())
+      for (const std::string &file : filesOfCheckpoint(options.resume))
+        files.push_back({"--resume", file});
+    return files;
   }
 
   /// What could not be written in the end is told now.
@@ -117,9 +134,7 @@ private:
       return checkOutputs(how);
     std::vector<NamedFile> inputs = inputsOf(how);
     inputs.push_back({"--data", options.data});
-    if (!options.resume.empty())
-      for (const std::string &file : filesOfCheckpoint(options.resume))
-        inputs.push_back({"--resume", file});
+    llvm::append_range(inputs, resumedFiles());
     if (llvm::Error error =
             checkFiles({{"--save-weights", how.saveWeights},
                         {"--timeline", timelineFile(how), true},

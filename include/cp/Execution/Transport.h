@@ -53,8 +53,9 @@ public:
   llvm::Expected<cprt_world *> makeWorld(const cprt_options &options,
                                          uint64_t program);
   /// For a process that ends before its first world: tells the others, who
-  /// would wait for it, why.
-  void decline(const std::string &why);
+  /// would wait for it, why. Those that are not there within the deadline, in
+  /// milliseconds (0: ten seconds), are not told.
+  void decline(const std::string &why, int64_t deadlineMs = 0);
 
 private:
   explicit Transport(cprt_transport_open_fn *function) : function(function) {}

@@ -1,0 +1,158 @@
+"""What would be wrong in silence, and is an error or right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import models
+import torch
+import torch.distributed as dist
+from cases import case, said
+from torch import Tensor, nn
+
+import cp_mlir
+from cp_mlir.layers import MixerShape
+
+
+@case
+def refusals() -> dict[str, Any]:
+    """What would be wrong in silence is an error."""
+    model = models.make("bamba")
+    ids = torch.randint(1, models.vocabulary(model), (2, 64))
+    cp = cp_mlir.shard(model)
+    batch = cp.batch(ids)
+    local = batch["input_ids"]
+    holes = torch.ones_like(local)
+    holes[0, 3] = 0
+
+    found = {
+        "labels": said(lambda: model(input_ids=local, labels=local)),
+        "mask": said(lambda: model(input_ids=local, attention_mask=holes)),
+        "ones": said(lambda: model(**batch, attention_mask=torch.ones_like(local))),
+        "documents": said(
+            lambda: model(input_ids=local, cu_seqlens=torch.tensor([[0, 64]] * 2).int())
+        ),
+        "positions": said(
+            lambda: model(
+                input_ids=local,
+                position_ids=torch.arange(local.shape[1]).expand(2, -1) % 7,
+            )
+        ),
+        "by place": said(lambda: model(local, holes)),
+        "twice": said(lambda: cp_mlir.shard(model)),
+        "strategy": said(lambda: cp_mlir.shard(models.make("bamba"), order="random")),
+        # Of one rank, and the others hear of it.
+        "device": said(
+            lambda: cp_mlir.World(
+                (dist.get_world_size(),), device="tpu" if dist.get_rank() else None
+            )
+        ),
+        "ranks": said(
+            lambda: cp_mlir.load(
+                cp_mlir.compile_ir(
+                    MixerShape(1, 64, 32, 8, 4, 2, 4, 4).ir(), cp_mlir.Sharding(8)
+                )
+            )
+        ),
+    }
+    model.config.attention_dropout = 0.5
+    for module in model.modules():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = 0.5
+    found["dropout"] = said(lambda: model(**cp.batch(ids)))
+    # Another program on each rank.
+    shape = MixerShape(1, 64, 32, 8, 4, 2, 4, 4, eps=1e-5 * (1 + cp.rank))
+    path = cp_mlir.compile_ir(shape.ir(), cp_mlir.Sharding(dist.get_world_size()))
+    found["program"] = said(lambda: cp_mlir.load(path))
+    return found
+
+
+class Wrapper(nn.Module):
+    """Calls forward, past hooks, as those of adapters do."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *args: Any, **named: Any) -> Any:
+        return self.model.forward(*args, **named)
+
+
+class Adapter(nn.Module):
+    def __init__(self, inner: nn.Linear) -> None:
+        super().__init__()
+        self.inner = inner
+
+    @property
+    def weight(self) -> Tensor:
+        return self.inner.weight
+
+    @property
+    def bias(self) -> Tensor | None:
+        return self.inner.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * self.inner(x)
+
+
+@case
+def changed() -> dict[str, Any]:
+    """A model that is changed, or wrapped, when it is sharded already."""
+    model = models.make("bamba")
+    ids = torch.randint(1, models.vocabulary(model), (2, 64))
+    cp = cp_mlir.shard(model)
+    batch = cp.batch(ids)
+    local = batch["input_ids"]
+    model.set_attn_implementation("eager")
+    found: dict[str, Any] = {"attention": said(lambda: model(**batch))}
+    model.set_attn_implementation("cp_mlir")
+    found["attention again"] = said(lambda: model(**batch))
+    wrapped = Wrapper(model)
+    found["wrapped labels"] = said(lambda: wrapped(input_ids=local, labels=local))
+    found["last token"] = said(lambda: model(**batch, logits_to_keep=1))
+    mixer = next(each for each in model.modules() if hasattr(each, "in_proj"))
+    plain, mixer.in_proj = mixer.in_proj, Adapter(mixer.in_proj)
+    found["adapter"] = said(lambda: model(**batch))
+    mixer.in_proj = plain
+    mamba = models.make("mamba2")
+    cp = cp_mlir.shard(mamba, order="zigzag")
+    lengths = torch.tensor([[10, 31, 23], [40, 3, 21]], dtype=torch.int32)
+    packed = cp.batch(ids, seq_lens=lengths)
+    found["wrapped"] = [
+        cp.sum_loss(each(**packed).loss) for each in (mamba, Wrapper(mamba))
+    ]
+    return found
+
+
+@case
+def sums() -> dict[str, Any]:
+    """Of gradients, which are added up once, and of the rows of all ranks."""
+    model = models.make("bamba")
+    cp = cp_mlir.shard(model, order="zigzag")
+    copy, alone = models.copied(model), models.make("bamba")
+    ids = torch.randint(1, models.vocabulary(model), (2, 64))
+    found: dict[str, Any] = {}
+    copy(**cp.batch(ids)).loss.backward()
+    found["none"] = said(cp.sum_gradients)
+    copy(**cp.batch(ids))
+    cp.sum_gradients(copy)
+    alone(input_ids=ids, labels=ids, use_cache=False).loss.backward()
+    found["copy"] = models.worst_gradient(copy, alone)
+    found["twice"] = said(lambda: cp.sum_gradients(copy))
+    copy.zero_grad()
+    copy(**cp.batch(ids)).loss.backward()
+    found["anew"] = said(lambda: cp.sum_gradients(copy))
+    other = torch.roll(ids, dist.get_rank(), 1)
+    loss = copy(**cp.batch(other)).loss
+    found["rows"] = said(lambda: cp.sum_loss(loss))
+    loss = copy(**cp.batch(ids)).loss
+    found["rows again"] = said(lambda: cp.sum_loss(loss))
+    cp.world.fail("as a test wants it")
+    found["failed"] = said(lambda: copy(**cp.batch(ids)))
+    fresh = models.make("mamba2")
+    cp = cp_mlir.shard(fresh)
+    found["failed, anew"] = said(lambda: fresh(**cp.batch(ids)))
+    found["deadline"] = said(
+        lambda: cp_mlir.World((dist.get_world_size(),), deadline=-1)
+    )
+    return found
