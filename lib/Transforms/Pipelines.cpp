@@ -145,7 +145,7 @@ void buildShardPipeline(OpPassManager &manager,
     addGlobalGradientPasses(manager, createPrepareCuts(options), differentiate,
                             update);
   else if (update.optimizer != Optimizer::None)
-    // Without gradients of whole tensors it says so.
+    // Of a program that has them; without it says so.
     addUpdatePass(manager.nest<func::FuncOp>(), update);
   // Of a local program the backward pass comes later.
   ResidualOptions residuals = {options.memory, options.recomputeExchanges};
@@ -247,8 +247,62 @@ using LowerPipelineOptions = WithLowerOptions<NoShardOptions>;
 using WholePipelineOptions = WithLowerOptions<ShardPipelineOptions>;
 } // namespace
 
+/// What options of a pipeline ask for that others rule out, or that would do
+/// nothing; empty where all go together.
+static std::string misfitOf(const ShardPipelineOptions &options) {
+  auto isGiven = [](const llvm::cl::Option &option) {
+    return option.getNumOccurrences() > 0;
+  };
+  bool steps = options.optimizer != Optimizer::None;
+  // Others go with gradients that a program has already.
+  if (options.gradients == GradientsFrom::None &&
+      isGiven(options.differentiate))
+    return "differentiate says how gradients are derived; give gradients=loss "
+           "or gradients=cotangents too, or leave it out";
+  if (steps && options.split)
+    return "split gives gradients by a function of their own, and an optimizer "
+           "takes them up; leave one of split and optimizer out";
+  if (steps && options.differentiate == DifferentiatedView::Local)
+    return "an optimizer takes up gradients of whole tensors; give "
+           "differentiate=global with it";
+  for (const llvm::cl::Option *option :
+       std::initializer_list<const llvm::cl::Option *>{
+           &options.beta1, &options.beta2, &options.eps, &options.weightDecay,
+           &options.accumulate})
+    if (!steps && isGiven(*option))
+      return (option->ArgStr +
+              " is about steps of an optimizer; give optimizer=sgd or "
+              "optimizer=adamw too, or leave it out")
+          .str();
+  if (options.recomputeExchanges && options.memory == 0)
+    return "recompute-exchanges is about what memory makes again; give "
+           "memory=BYTES too, or leave it out";
+  return "";
+}
+
+/// As PassPipelineRegistration, of options that have to go together.
+template <typename Options>
+static void registerChecked(StringRef name, StringRef description,
+                            void (*build)(OpPassManager &, const Options &)) {
+  registerPassPipeline(
+      name, description,
+      [build, name](OpPassManager &manager, StringRef text,
+                    function_ref<LogicalResult(const Twine &)> fail) {
+        Options options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        if (std::string misfit = misfitOf(options); !misfit.empty())
+          return fail(name + ": " + misfit);
+        build(manager, options);
+        return success();
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(Options());
+      });
+}
+
 void registerPipelines() {
-  PassPipelineRegistration<ShardPipelineOptions>(
+  registerChecked<ShardPipelineOptions>(
       "cp-shard-pipeline", "From whole tensors to the program of one rank",
       [](OpPassManager &manager, const ShardPipelineOptions &options) {
         buildShardPipeline(manager, options);
@@ -258,7 +312,7 @@ void registerPipelines() {
       [](OpPassManager &manager, const LowerPipelineOptions &options) {
         buildLowerPipeline(manager, options.lowering());
       });
-  PassPipelineRegistration<WholePipelineOptions>(
+  registerChecked<WholePipelineOptions>(
       "cp-pipeline", "cp-shard-pipeline, then cp-lower-pipeline",
       [](OpPassManager &manager, const WholePipelineOptions &options) {
         buildShardPipeline(manager, options);

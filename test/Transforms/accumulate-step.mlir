@@ -1,6 +1,6 @@
 // RUN: %cp-opt %s --cp-shard-pipeline="mesh=cp=4 mixer=sequence gradients=loss optimizer=sgd accumulate" | FileCheck %s
 // RUN: not %cp-opt %s --cp-shard-pipeline="mesh=cp=4 accumulate" 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: split_update_c2: no public function has a step of sums over micro-batches
+// NONE: cp-shard-pipeline: accumulate is about steps of an optimizer
 
 // Both functions have the sums in one layout, and the step has no exchange.
 
