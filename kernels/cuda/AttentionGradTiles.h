@@ -158,8 +158,10 @@ CP_DEVICE bool AttentionGradTilesThread<Kernel>::sees(const Stage &stage,
                                                       int column) const {
   int query = OfKeys ? column : row, key = OfKeys ? row : column;
   int position = sharedLoad(&keysOf(stage).positions[key]);
-  return position >= sharedLoad(&queriesOf(stage).first[query]) &&
-         position <= sharedLoad(&queriesOf(stage).last[query]);
+  int first = sharedLoad(&queriesOf(stage).first[query]);
+  int last = sharedLoad(&queriesOf(stage).last[query]);
+  // Loads behind a condition would be branches, a pair of rows each.
+  return int(position >= first) & int(position <= last);
 }
 
 template <typename Kernel>

@@ -67,8 +67,18 @@ AttentionGradTilesThread<Kernel>::formPairs(const Stage &stage, int from,
     float &weight = s[k / 2][2 * j + k % 2], &dWeight = d[k / 2][2 * j + k % 2];
     weight = exp2Fast(weight * factor - lse * float(log2e));
     dWeight = weight * (dWeight - inner);
-    if (isMasked && !sees(stage, row, column))
-      weight = dWeight = 0;
+  }
+  if (!isMasked)
+    return;
+  keepBranch();
+  CP_UNROLL
+  for (int k = 0; k < step / 4; ++k)
+    CP_UNROLL
+  for (int j = 0; j < 2; ++j) {
+    bool seen = sees(stage, rowOf(j), from + k / 2 * 8 + r() + k % 2);
+    float &weight = s[k / 2][2 * j + k % 2], &dWeight = d[k / 2][2 * j + k % 2];
+    weight = seen ? weight : 0;
+    dWeight = seen ? dWeight : 0;
   }
 }
 

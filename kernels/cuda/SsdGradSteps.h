@@ -97,13 +97,33 @@ struct SsdGradSteps {
   CP_DEVICE static bool has(const uint32_t (&rows)[2], int row) {
     return sharedLoad(&rows[row / warpSize]) >> (row % warpSize) & 1;
   }
-  /// Whether token t reads token s.
+  /// A token that reads others, and one that is read.
+  struct Reader {
+    int t, begin;
+    float sum;
+  };
+  struct Source {
+    int s;
+    bool isThere;
+    float sum, delta;
+  };
+  CP_DEVICE Reader readerAt(int t) const {
+    return {t, sharedLoad(&begin[t]), sharedLoad(&sums[t])};
+  }
+  CP_DEVICE Source sourceAt(int s) const {
+    return {s, has(there, s), sharedLoad(&sums[s]), sharedLoad(&deltas[s])};
+  }
+  /// Whether one reads the other, without branches.
+  CP_DEVICE static bool isRead(const Reader &reader, const Source &source) {
+    return int(source.s <= reader.t) & int(source.s >= reader.begin) &
+           int(source.isThere);
+  }
   CP_DEVICE bool isRead(int t, int s) const {
     return s <= t && s >= sharedLoad(&begin[t]) && has(there, s);
   }
-  /// What is left of token s where token t reads it.
-  CP_DEVICE float leftAt(int t, int s) const {
-    return exp2Fast(sharedLoad(&sums[t]) - sharedLoad(&sums[s]));
+  /// What is left of the source where it is read.
+  CP_DEVICE static float left(const Reader &reader, const Source &source) {
+    return exp2Fast(reader.sum - source.sum);
   }
 };
 

@@ -70,22 +70,31 @@ SsdGradTilesThread<Kernel>::storePairs(int column,
                                        const float (&products)[2][4],
                                        const float (&others)[2][4]) const {
   Pairs<Weights> pairs;
+  // Behind a store they would be loaded once more.
+  SsdGradSteps::Reader readers[2];
+  SsdGradSteps::Source sources[2][2];
+  CP_UNROLL
+  for (int j = 0; j < 2; ++j) {
+    readers[j] = mine.steps.readerAt(rowOf(j));
+    CP_UNROLL
+    for (int k = 0; k < 2; ++k)
+      sources[j][k] = mine.steps.sourceAt(column + columnOf(j) + k);
+  }
   CP_UNROLL
   for (int j = 0; j < 4; ++j) {
-    int t = rowOf(j / 2), s = column + columnOf(j % 2);
-    float ofK[2] = {}, ofP[2] = {};
+    const SsdGradSteps::Reader &reader = readers[j / 2];
+    float ofK[2], ofP[2];
     CP_UNROLL
     for (int k = 0; k < 2; ++k) {
-      float both = 0;
-      if (mine.steps.isRead(t, s + k)) {
-        float weight = mine.steps.leftAt(t, s + k);
-        ofK[k] = weight * products[j % 2][j / 2 * 2 + k];
-        float p = others[j % 2][j / 2 * 2 + k] *
-                  sharedLoad(&mine.steps.deltas[s + k]);
-        ofP[k] = weight * p;
-        both = ofK[k] * p;
-      }
-      sharedStore(&mine.pairs[t][s + k], both);
+      const SsdGradSteps::Source &source = sources[j % 2][k];
+      // Of pairs that are not read this may be anything, and is left out; to
+      // compute none of it would take a branch for each.
+      bool isRead = SsdGradSteps::isRead(reader, source);
+      float weight = SsdGradSteps::left(reader, source);
+      float p = others[j % 2][j / 2 * 2 + k] * source.delta;
+      ofK[k] = isRead ? weight * products[j % 2][j / 2 * 2 + k] : 0;
+      ofP[k] = isRead ? weight * p : 0;
+      sharedStore(&mine.pairs[reader.t][source.s], isRead ? ofK[k] * p : 0);
     }
     int row = top() + j / 2 * 8, at = column + j % 2 * 8;
     pairs.store(mine.weightedK, row, at, packed(ofK[0], ofK[1]));
