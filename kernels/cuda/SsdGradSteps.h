@@ -119,7 +119,8 @@ struct SsdGradSteps {
            int(source.isThere);
   }
   CP_DEVICE bool isRead(int t, int s) const {
-    return s <= t && s >= sharedLoad(&begin[t]) && has(there, s);
+    int from = sharedLoad(&begin[t]);
+    return int(s <= t) & int(s >= from) & int(has(there, s));
   }
   /// What is left of the source where it is read.
   CP_DEVICE static float left(const Reader &reader, const Source &source) {

@@ -110,10 +110,17 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::addUpPairs() const {
     return;
   float before = 0;
   CP_NO_UNROLL
-  for (int s = 0; s <= t; ++s) {
-    float here = sharedLoad(&mine.pairs[t][s]);
-    sharedStore(&mine.pairs[t][s], before);
-    before += here;
+  for (int from = 0; from <= t; from += atOnce) {
+    float here[atOnce];
+    CP_UNROLL
+    for (int i = 0; i < atOnce; ++i)
+      here[i] = from + i <= t ? sharedLoad(&mine.pairs[t][from + i]) : 0;
+    CP_UNROLL
+    for (int i = 0; i < atOnce; ++i) {
+      if (from + i <= t)
+        sharedStore(&mine.pairs[t][from + i], before);
+      before += here[i];
+    }
   }
 }
 

@@ -32,6 +32,19 @@ CP_DEVICE float SsdGradTilesThread<Kernel>::throughState() const {
   return decay * mine.sum.of(sum);
 }
 
+/// What token t, which reads the row or is read of it, says of the row's decay.
+template <typename Kernel>
+CP_DEVICE double SsdGradTilesThread<Kernel>::ofDecayAt(int t, int row) const {
+  // Loads behind a condition would be branches. Pairs are those of readers.
+  float pair = sharedLoad(&mine.pairs[t > row ? t : row][row]);
+  float front = sharedLoad(&mine.fromFront[t]);
+  float end = sharedLoad(&mine.toEnd[t]);
+  bool reads = mine.steps.isRead(t, row), isRead = mine.steps.isRead(row, t);
+  pair = reads ? pair : 0;
+  front = reads ? front : isRead ? end : 0;
+  return double(pair) + double(front);
+}
+
 /// A thread a token.
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
@@ -43,12 +56,15 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::passSteps(double through) const {
   double ofDecay = through;
   int begin = sharedLoad(&mine.steps.begin[row]);
   CP_NO_UNROLL
-  for (int t = begin < 0 ? 0 : begin; t < tokens; ++t) {
-    if (t >= row && mine.steps.isRead(t, row))
-      ofDecay += double(sharedLoad(&mine.pairs[t][row])) +
-                 double(sharedLoad(&mine.fromFront[t]));
-    else if (mine.steps.isRead(row, t))
-      ofDecay += double(sharedLoad(&mine.toEnd[t]));
+  for (int from = begin < 0 ? 0 : begin / atOnce * atOnce; from < tokens;
+       from += atOnce) {
+    double terms[atOnce];
+    CP_UNROLL
+    for (int i = 0; i < atOnce; ++i)
+      terms[i] = ofDecayAt(from + i, row);
+    CP_UNROLL
+    for (int i = 0; i < atOnce; ++i)
+      ofDecay += terms[i];
   }
   double rate = decayRateOf(double(widened(*at(work.aLog, head()))));
   double delta = double(sharedLoad(&mine.steps.deltas[row])), dDt = 0;

@@ -70,6 +70,9 @@ public:
   using Weights = Tile<Kernel::tokens, Kernel::tokens>;
   static constexpr int tokens = Kernel::tokens, width = Kernel::width;
   static constexpr int band = 16;
+  /// Of what one thread adds up in order, so many are loaded together: shared
+  /// memory answers each after some thirty cycles.
+  static constexpr int atOnce = 8;
 
   CP_DEVICE explicit SsdGradTilesThread(const Kernel &kernel)
       : kernel(kernel), work(kernel.work),
@@ -159,6 +162,7 @@ private:
   CP_DEVICE void passC() const;
   CP_DEVICE void store(float *to, const Sums<N> &sums) const;
   CP_DEVICE float throughState() const;
+  CP_DEVICE double ofDecayAt(int t, int row) const;
   CP_DEVICE void passSteps(double through) const;
   CP_DEVICE void passD() const;
   CP_DEVICE void storeTotals() const;
