@@ -23,9 +23,7 @@ const char *runTilesOf(const AttentionWork<BFloat16> &work,
   kernel.fastQ = isVectorised(args.q, args.d);
   kernel.fastK = isVectorised(args.k, args.d);
   kernel.fastV = isVectorised(args.v, args.dv);
-  const int64_t *o = args.o.strides;
-  kernel.fastO = reinterpret_cast<uintptr_t>(args.o.data) % 4 == 0 &&
-                 o[3] == 1 && (o[0] | o[1] | o[2] | args.dv) % 2 == 0;
+  kernel.fastO = isPaired(args.o, args.dv);
   if (const char *message =
           formKeyTiles("attention", work.keys, args.s, args.mask.causal,
                        kernel.tiles, workspace, stream))

@@ -255,9 +255,7 @@ private:
     kernel.fastX = isVectorised(work.x, work.p);
     kernel.fastB = isVectorised(work.B, work.n);
     kernel.fastC = isVectorised(work.C, work.n);
-    const int64_t *y = work.y.strides;
-    kernel.fastY = reinterpret_cast<uintptr_t>(work.y.data) % 4 == 0 &&
-                   y[3] == 1 && (y[0] | y[1] | y[2] | work.p) % 2 == 0;
+    kernel.fastY = isPaired(work.y, work.p);
     bool isOfAll = Kernel::hasOutputs || !work.summarised;
     return start(kernel, {work.g * kernel.blocksPerGroup,
                           isOfAll ? work.segments : work.summarised, work.b,

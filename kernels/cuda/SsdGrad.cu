@@ -194,6 +194,7 @@ private:
     kernel.isFastB = isVectorised(work.B, work.n);
     kernel.isFastC = isVectorised(work.C, work.n);
     kernel.isFastState = work.n % 8 == 0;
+    kernel.isFastDx = isPaired(work.dx, work.p);
     return launch(op, kernel, {work.segments, args.h, args.b}, stream);
   }
 

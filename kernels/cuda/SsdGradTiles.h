@@ -271,6 +271,16 @@ CP_DEVICE void
 SsdGradTilesThread<Kernel>::storeInputs(const Sums<width> &within,
                                         const Sums<width> &later) const {
   Pairs<TileOf64> pairs;
+  // On their way together, in front of what is stored.
+  float skips[width / 8][2] = {};
+  if (work.D.data) {
+    CP_UNROLL
+    for (int j = 0; j < width / 8; ++j)
+      CP_UNROLL
+    for (int k = 0; k < 2; ++k)
+      skips[j][k] =
+          widened(*at(work.D, head(), least(columnOf(j) + k, work.p - 1)));
+  }
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int row = rowOf(i);
@@ -282,23 +292,18 @@ SsdGradTilesThread<Kernel>::storeInputs(const Sums<width> &within,
     for (int j = 0; j < width / 8; ++j) {
       uint32_t x = pairs.load(mine.x, top() + i * 8, j * 8);
       uint32_t dy = pairs.load(mine.dy, top() + i * 8, j * 8);
+      float dx[2];
       CP_UNROLL
       for (int k = 0; k < 2; ++k) {
-        int column = columnOf(j) + k;
         float ofLater = isAtEnd ? toEnd * later[j][2 * i + k] : 0;
         float sum = within[j][2 * i + k] + ofLater;
         float input = k ? highOf(x) : lowOf(x);
         direct += input * sum;
         ofEnd += delta * input * ofLater;
-        if (first() + row >= work.l || column >= work.p)
-          continue;
-        float dx = delta * sum;
-        if (work.D.data)
-          dx += widened(*at(work.D, head(), column)) *
-                (k ? highOf(dy) : lowOf(dy));
-        *at(work.dx, b(), first() + row, head(), column) =
-            narrowed<BFloat16>(dx);
+        float ofSkip = skips[j][k] * (k ? highOf(dy) : lowOf(dy));
+        dx[k] = delta * sum + (work.D.data ? ofSkip : 0);
       }
+      storeInput(row, columnOf(j), dx);
     }
     direct = rowSum(direct);
     ofEnd = rowSum(ofEnd);
@@ -307,6 +312,23 @@ SsdGradTilesThread<Kernel>::storeInputs(const Sums<width> &within,
       sharedStore(&mine.toEnd[row], ofEnd);
     }
   }
+}
+
+/// Of a token two channels, where they are there.
+template <typename Kernel>
+CP_DEVICE void
+SsdGradTilesThread<Kernel>::storeInput(int row, int column,
+                                       const float (&dx)[2]) const {
+  if (first() + row >= work.l || column >= work.p)
+    return;
+  BFloat16 *to = at(work.dx, b(), first() + row, head(), column);
+  if (kernel.isFastDx) {
+    *reinterpret_cast<uint32_t *>(to) = packed(dx[0], dx[1]);
+    return;
+  }
+  to[0] = narrowed<BFloat16>(dx[0]);
+  if (column + 1 < work.p)
+    to[work.dx.strides[3]] = narrowed<BFloat16>(dx[1]);
 }
 
 template <typename Kernel>
@@ -360,6 +382,11 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::passC() const {
 template <typename Kernel>
 CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to,
                                                  const Sums<N> &sums) const {
+  struct alignas(8) Two {
+    float first, second;
+  };
+  // Then both are there or neither is, and every row starts at one.
+  bool arePairs = work.n % 2 == 0;
   CP_UNROLL
   for (int i = 0; i < 2; ++i) {
     int64_t t = first() + rowOf(i);
@@ -367,11 +394,17 @@ CP_DEVICE void SsdGradTilesThread<Kernel>::store(float *to,
       continue;
     float *row = to + ((b() * work.l + t) * work.h + head()) * work.n;
     CP_UNROLL
-    for (int j = 0; j < N / 8; ++j)
-      CP_UNROLL
-    for (int k = 0; k < 2; ++k)
-      if (columnOf(j) + k < work.n)
-        row[columnOf(j) + k] = sums[j][2 * i + k];
+    for (int j = 0; j < N / 8; ++j) {
+      int column = columnOf(j);
+      Two two = {sums[j][2 * i], sums[j][2 * i + 1]};
+      if (arePairs && column < work.n) {
+        *reinterpret_cast<Two *>(row + column) = two;
+      } else if (column < work.n) {
+        row[column] = two.first;
+        if (column + 1 < work.n)
+          row[column + 1] = two.second;
+      }
+    }
   }
 }
 

@@ -50,9 +50,10 @@ template <typename Kernel> CP_DEVICE void SsdGradTilesThread<Kernel>::bring() {
   barrier();
 }
 
-/// Of two numbers in bf16.
+/// Of two numbers in bf16, without a branch.
 CP_DEVICE bool isSpoiltPair(uint32_t pair) {
-  return (pair & 0x7f80u) == 0x7f80u || (pair & 0x7f800000u) == 0x7f800000u;
+  return int((pair & 0x7f80u) == 0x7f80u) |
+         int((pair & 0x7f800000u) == 0x7f800000u);
 }
 /// With 0 for what is not finite.
 CP_DEVICE uint32_t finiteOf(uint32_t pair) {
@@ -64,12 +65,14 @@ CP_DEVICE uint32_t finiteOf(uint32_t pair) {
 template <typename Kernel>
 template <typename Tile>
 CP_DEVICE bool SsdGradTilesThread<Kernel>::hasSpoilt(const Tile &tile) {
-  bool isSpoilt = false;
-  for (int i = thread(); i < Tile::rows * Tile::columns / 8;
-       i += Kernel::threads) {
-    uint4 part = sharedLoad(reinterpret_cast<const uint4 *>(tile.elements) + i);
-    isSpoilt |= isSpoiltPair(part.x) || isSpoiltPair(part.y) ||
-                isSpoiltPair(part.z) || isSpoiltPair(part.w);
+  constexpr int parts = Tile::rows * Tile::columns / 8 / Kernel::threads;
+  const auto *from = reinterpret_cast<const uint4 *>(tile.elements) + thread();
+  int isSpoilt = 0;
+  CP_UNROLL
+  for (int i = 0; i < parts; ++i) {
+    uint4 part = sharedLoad(from + i * Kernel::threads);
+    isSpoilt |= int(isSpoiltPair(part.x)) | int(isSpoiltPair(part.y)) |
+                int(isSpoiltPair(part.z)) | int(isSpoiltPair(part.w));
   }
   return isSpoilt;
 }

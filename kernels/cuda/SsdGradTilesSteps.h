@@ -9,6 +9,7 @@
 #define CP_KERNELS_CUDA_SSDGRADTILESSTEPS_H
 
 #include "SsdGradTilesThread.h"
+#include "Vectors.h"
 
 namespace cp::kernels::cuda {
 
@@ -16,10 +17,51 @@ namespace cp::kernels::cuda {
 /// its cotangent.
 template <typename Kernel>
 CP_DEVICE float SsdGradTilesThread<Kernel>::throughState() const {
-  float decay = sharedLoad(&mine.steps.decay), sum = 0;
+  float decay = sharedLoad(&mine.steps.decay);
   if (isStartDecay(decay))
     return 0;
   const BFloat16 *behind = kernel.behind + tile() * work.p * work.n;
+  float sum = kernel.isFastState ? withState(behind) : withStateByOnes(behind);
+  return decay * mine.sum.of(sum);
+}
+
+/// The thread's share of the state times `behind`. All pieces are on their way
+/// together: one behind the other would each wait for memory.
+template <typename Kernel>
+CP_DEVICE float
+SsdGradTilesThread<Kernel>::withState(const BFloat16 *behind) const {
+  constexpr int piece = 8, count = width * N / (piece * Kernel::threads);
+  uint4 states[count], others[count];
+  CP_UNROLL
+  for (int i = 0; i < count; ++i) {
+    int at = (thread() + i * Kernel::threads) * piece;
+    int row = at / N, column = at % N;
+    bool isThere = row < work.p && column < work.n;
+    others[i] =
+        isThere
+            ? *reinterpret_cast<const uint4 *>(behind + row * work.n + column)
+            : zeros();
+    states[i] = sharedLoad(reinterpret_cast<const uint4 *>(
+        mine.state.elements + StateTile::offset(row, column)));
+  }
+  float sum = 0;
+  CP_UNROLL
+  for (int i = 0; i < count; ++i) {
+    float state[piece], other[piece];
+    widen(states[i], state);
+    widen(others[i], other);
+    CP_UNROLL
+    for (int k = 0; k < piece; ++k)
+      sum += state[k] * other[k];
+  }
+  return sum;
+}
+
+/// The same of states whose rows are not pieces of 16 bytes.
+template <typename Kernel>
+CP_DEVICE float
+SsdGradTilesThread<Kernel>::withStateByOnes(const BFloat16 *behind) const {
+  float sum = 0;
   for (int i = thread(); i < work.p * N; i += Kernel::threads) {
     int row = i / N, column = i % N;
     if (column >= work.n)
@@ -29,7 +71,7 @@ CP_DEVICE float SsdGradTilesThread<Kernel>::throughState() const {
         sharedLoad(mine.state.elements + StateTile::offset(row, column));
     sum += widened(state) * widened(behind[row * work.n + column]);
   }
-  return decay * mine.sum.of(sum);
+  return sum;
 }
 
 /// What token t, which reads the row or is read of it, says of the row's decay.

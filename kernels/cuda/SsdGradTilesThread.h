@@ -53,7 +53,7 @@ template <int N, bool ByGroup> struct SsdGradTiles {
   SsdGradWork<BFloat16> work;
   /// [b, tiles, h, p, n]: S in front of each tile, and G behind it, rounded.
   const BFloat16 *before, *behind;
-  bool isFastX, isFastDy, isFastB, isFastC, isFastState;
+  bool isFastX, isFastDy, isFastB, isFastC, isFastState, isFastDx;
 
   CP_DEVICE void operator()() const;
 };
@@ -158,10 +158,13 @@ private:
   CP_DEVICE void passInputs() const;
   CP_DEVICE void storeInputs(const Sums<width> &within,
                              const Sums<width> &later) const;
+  CP_DEVICE void storeInput(int row, int column, const float (&dx)[2]) const;
   CP_DEVICE void passB() const;
   CP_DEVICE void passC() const;
   CP_DEVICE void store(float *to, const Sums<N> &sums) const;
   CP_DEVICE float throughState() const;
+  CP_DEVICE float withState(const BFloat16 *behind) const;
+  CP_DEVICE float withStateByOnes(const BFloat16 *behind) const;
   CP_DEVICE double ofDecayAt(int t, int row) const;
   CP_DEVICE void passSteps(double through) const;
   CP_DEVICE void passD() const;

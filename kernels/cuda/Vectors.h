@@ -26,6 +26,14 @@ bool isVectorised(const View<T, Rank> &view, int64_t width) {
   return fits;
 }
 
+/// Whether rows of bf16 can be stored two at a time, so that both are there or
+/// neither is.
+inline bool isPaired(const View<BFloat16, 4> &view, int64_t width) {
+  const int64_t *strides = view.strides;
+  return reinterpret_cast<uintptr_t>(view.data) % 4 == 0 && strides[3] == 1 &&
+         (strides[0] | strides[1] | strides[2] | width) % 2 == 0;
+}
+
 /// The numbers of what was loaded as one.
 CP_DEVICE void widen(const uint4 &from, float (&to)[8]) {
   const uint32_t pairs[] = {from.x, from.y, from.z, from.w};
