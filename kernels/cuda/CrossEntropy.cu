@@ -64,9 +64,11 @@ template <typename T> struct LossOfSlices {
     }
     const Acc *begin = logits + int64_t(blockX()) * args.v + slice * rows;
     Acc top = begin[0], sum = 0;
+    CP_UNROLL_FOUR
     for (int64_t i = thread(); i < rows; i += threads)
       top = begin[i] > top ? begin[i] : top;
     top = topOf(top);
+    CP_UNROLL_FOUR
     for (int64_t i = thread(); i < rows; i += threads)
       sum += exponential(begin[i] - top);
     sum = top + logarithm(shared<Shared>().sum.of(sum));

@@ -28,6 +28,8 @@
 #define CP_OUTLINED __device__ __noinline__
 #define CP_UNROLL _Pragma("unroll")
 #define CP_UNROLL_TWICE _Pragma("unroll 2")
+// Of loops whose number of turns is not known: so many loads are on their way.
+#define CP_UNROLL_FOUR _Pragma("unroll 4")
 #define CP_NO_UNROLL _Pragma("unroll 1")
 #else
 #include "Executor.h"
@@ -35,6 +37,7 @@
 #define CP_OUTLINED inline
 #define CP_UNROLL
 #define CP_UNROLL_TWICE
+#define CP_UNROLL_FOUR
 #define CP_NO_UNROLL
 #endif
 

@@ -199,8 +199,18 @@ private:
   }
 
   const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
-    return launch(op, SumHeads<T>{work, parts, to},
-                  {ceilDiv(args.l * args.n, 128), args.g, args.b}, stream);
+    if constexpr (sizeof(Acc) == sizeof(float))
+      if (args.n % vectorWidth<Acc> == 0)
+        return sumHeads<vectorWidth<Acc>>(parts, to);
+    return sumHeads<1>(parts, to);
+  }
+  template <int Width>
+  const char *sumHeads(const Acc *parts, const View<T, 4> &to) {
+    using Sum = SumHeads<T, Width>;
+    return launch(op, Sum{work, parts, to},
+                  {ceilDiv(args.l * args.n, int64_t(Sum::threads) * Width),
+                   args.g, args.b},
+                  stream);
   }
 
   const SsdGradArgs<T> &args;

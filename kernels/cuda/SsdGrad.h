@@ -9,6 +9,7 @@
 #define CP_KERNELS_CUDA_SSDGRAD_H
 
 #include "SsdPanels.h"
+#include "Vectors.h"
 
 namespace cp::kernels::cuda {
 
@@ -69,8 +70,10 @@ template <typename T> struct SsdFoldBack {
   }
 };
 
-/// The sum over the heads of each group.
-template <typename T> struct SumHeads {
+/// The sum over the heads of each group, of so many columns a thread, which
+/// divide those that there are: 1, or as many as fill 16 bytes. The parts are
+/// most of what the adjoint reads and writes.
+template <typename T, int Width> struct SumHeads {
   static constexpr int threads = 128, blocks = 1;
   using Acc = AccumulatorOf<T>;
   using Shared = Nothing;
@@ -80,15 +83,33 @@ template <typename T> struct SumHeads {
   View<T, 4> to;
 
   CP_DEVICE void operator()() const {
-    int64_t element = int64_t(blockX()) * threads + thread();
+    int64_t element = (int64_t(blockX()) * threads + thread()) * Width;
     int64_t n = element % sizes.n, t = element / sizes.n;
     int64_t g = blockY(), b = blockZ(), each = sizes.h / sizes.g;
     if (t >= sizes.l)
       return;
-    Acc sum = 0;
-    for (int64_t h = g * each; h < (g + 1) * each; ++h)
-      sum += parts[((b * sizes.l + t) * sizes.h + h) * sizes.n + n];
-    *at(to, b, t, g, n) = narrowed<T>(sum);
+    Acc sums[Width] = {};
+    const Acc *from =
+        parts + ((b * sizes.l + t) * sizes.h + g * each) * sizes.n + n;
+    CP_UNROLL_FOUR
+    for (int64_t h = 0; h < each; ++h) {
+      Acc terms[Width];
+      load(from + h * sizes.n, terms);
+      CP_UNROLL
+      for (int i = 0; i < Width; ++i)
+        sums[i] += terms[i];
+    }
+    CP_UNROLL
+    for (int i = 0; i < Width; ++i)
+      *at(to, b, t, g, n + i) = narrowed<T>(sums[i]);
+  }
+
+private:
+  CP_DEVICE static void load(const Acc *from, Acc (&terms)[Width]) {
+    if constexpr (Width == 1)
+      terms[0] = *from;
+    else
+      widen(loadOnce(reinterpret_cast<const uint4 *>(from)), terms);
   }
 };
 

@@ -26,6 +26,7 @@ template <typename T> struct SumColumns {
     if (column >= args.n)
       return;
     auto sum = AccumulatorOf<T>(widened(*at(args.x, 0, column)));
+    CP_UNROLL_FOUR
     for (int64_t row = 1; row < args.r; ++row)
       sum += AccumulatorOf<T>(widened(*at(args.x, row, column)));
     *at(args.y, column) = narrowed<T>(sum);
@@ -45,6 +46,7 @@ template <typename T> struct SumVectors {
       return;
     float sums[width], terms[width];
     widen(load(0, column), sums);
+    CP_UNROLL_FOUR
     for (int64_t row = 1; row < args.r; ++row) {
       widen(load(row, column), terms);
       CP_UNROLL

@@ -36,8 +36,8 @@ DenseSet<Value> findDependents(ArrayRef<Value> values,
   DenseSet<Value> found(values.begin(), values.end());
   auto isFound = [&](Value value) { return found.contains(value); };
   for (Operation *op : ops)
-    if (llvm::any_of(op->getOperands(), isFound) ||
-        llvm::any_of(capturedBy(op), isFound))
+    if (!isa<StopGradientOp>(op) && (llvm::any_of(op->getOperands(), isFound) ||
+                                     llvm::any_of(capturedBy(op), isFound)))
       for (Value result : op->getResults())
         if (isDifferentiable(result.getType()))
           found.insert(result);
@@ -160,7 +160,7 @@ LogicalResult ReverseSweep::run(ArrayRef<Operation *> ops) {
       continue;
     if (llvm::any_of(capturedBy(op), isWanted))
       return op->emitOpError(
-          "differentiate_c3: its body reads a tensor that is no operand of it, "
+          "differentiate_c3: its body reads a value that is no operand of it, "
           "and only operands have derivatives; make it an operand, or keep "
           "gradients from it by cp.stop_gradient");
     if (llvm::none_of(op->getOperands(), isWanted))

@@ -54,8 +54,11 @@ static Error writeText(const Twine &path, StringRef text) {
               : Error::success();
 }
 
-/// The file is as it was where it cannot be written.
-static Error replaceText(const std::string &path, StringRef text) {
+/// The file is as it was where it cannot be written. Links are followed.
+static Error replaceText(std::string path, StringRef text) {
+  SmallString<128> target;
+  if (!sys::fs::real_path(path, target))
+    path = target.str().str();
   std::string partial = path + ".partial";
   Error error = writeText(partial, text);
   if (!error)

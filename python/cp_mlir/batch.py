@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from . import _native as native
+from .compiler import unit_of
 
 # Of cprt_batch_order, cprt_batch_format and CPRT_BATCH_WHOLE.
 _ORDERS = {"contiguous": 0, "zigzag": 1, "striped": 2}
@@ -48,7 +49,7 @@ class Batch:
         padding_id: int = 0,
         shift_labels: bool = True,
     ) -> None:
-        name, _, unit = order.partition(":")
+        name = order.partition(":")[0]
         if name not in _ORDERS:
             raise ValueError(
                 f"order must be contiguous, zigzag, striped or striped:UNIT, but is "
@@ -61,7 +62,7 @@ class Batch:
         options.ranks = ranks // inner
         options.pad_multiple = inner
         options.order = _ORDERS[name]
-        options.unit = int(unit or 0)
+        options.unit = unit_of(order)
         options.format = _THD if packed else _BSHD
         options.length = length
         options.documents = documents
@@ -102,13 +103,15 @@ class Batch:
 
     @functools.cached_property
     def digest(self) -> int:
-        """Of some of the tokens, by which rows of other contents differ."""
+        """Of some of the ids and labels, by which rows of other contents differ; what
+        is computed, as embeddings, may be rounded otherwise elsewhere."""
         tensors: Mapping[str, Tensor] = self._made_of.args[0]
         digest = 0
-        for name in sorted(tensors.keys() & {"input_ids", "inputs_embeds"}):
+        for name in sorted(tensors.keys() & {"input_ids", "labels", "loss_mask"}):
             flat = tensors[name].detach().reshape(-1)
             some = flat[:: max(1, flat.numel() >> 16)].contiguous().cpu()
-            digest = zlib.crc32(some.view(torch.uint8).numpy().tobytes(), digest)
+            content = some.view(torch.uint8).numpy().tobytes()
+            digest = zlib.crc32(content, digest)
         return digest
 
     def names(self) -> list[str]:

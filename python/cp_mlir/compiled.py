@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from .compiler import Sharding, compile_ir, compile_on_first
 from .exporter import export
 from .inspection import check_rotary
-from .mixers import is_changed
 from .operator import Operator, load
 from .rows import RowSharing
 from .world import World, shared_world
@@ -193,11 +192,11 @@ class CompiledModel(nn.Module, RowSharing):
         cu_seqlens: Tensor | None,
     ) -> Operator:
         entries = 0 if cu_seqlens is None else cu_seqlens.shape[1]
-        # Dropout; buffers, which are constants; adapters and types.
+        # Dropout; buffers, which are constants; what adapters make of layers; types.
         state = (
             self.model.training,
             tuple((each.data_ptr(), each._version) for each in self.model.buffers()),
-            tuple((type(each), is_changed(each)) for each in self.model.modules()),
+            tuple(type(each) for each in self.model.modules()),
             tuple(each.dtype for each in self.model.parameters()),
         )
         key = tuple((name, *wholes[name]) for name in sorted(wholes)), entries, state

@@ -25,6 +25,18 @@ ORDERS = ("contiguous", "zigzag", "striped", *PER_DOCUMENT)
 SCANS = ("chain", "gather", "doubling", "pipelined", "transposed")
 
 
+def unit_of(order: str) -> int:
+    """Tokens that go to one rank together: of "striped:UNIT". ValueError for what is
+    none."""
+    name, colon, unit = order.partition(":")
+    if colon and (name != "striped" or not unit.isdecimal() or int(unit) < 1):
+        raise ValueError(
+            f"order must be striped:UNIT with so many tokens at a time, at least 1, or "
+            f"a word alone, but is '{order}'"
+        )
+    return int(unit or 1)
+
+
 @dataclass(frozen=True)
 class Sharding:
     """How a model is cut over ranks; the same words as of cp-compile.
@@ -66,12 +78,7 @@ class Sharding:
                 f"strategy='2d' for '2d', but strategy is '{self.strategy}' and "
                 f"attention '{self.form}'; take those, or order='zigzag'"
             )
-        name, colon, unit = self.order.partition(":")
-        if colon and (name != "striped" or not unit.isdecimal() or int(unit) < 1):
-            raise ValueError(
-                f"order must be striped:UNIT with so many tokens at a time, at least "
-                f"1, or a word alone, but is '{self.order}'"
-            )
+        unit_of(self.order)
         if self.ranks < 1:
             raise ValueError(f"ranks must be at least 1, but are {self.ranks}")
         if (self.strategy == "2d") != (self.inner is not None):
@@ -92,7 +99,7 @@ class Sharding:
     @property
     def unit(self) -> int:
         """Tokens that go to one rank together, in a striped order."""
-        return int(self.order.partition(":")[2] or 1)
+        return unit_of(self.order)
 
     def of_rows(self) -> Sharding:
         """The same for what knows no documents."""

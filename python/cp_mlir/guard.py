@@ -20,14 +20,28 @@ if TYPE_CHECKING:
 def guard(model: nn.Module, parallel: ContextParallel) -> None:
     """Checks each call of the model, and hands it places in the whole row where it
     has got none: its own would begin at 0 on every rank."""
+    base = getattr(model, "base_model", model)
+    guarded = _Guard(parallel, "position_ids" in _names_of(base))
+    _enclose(base, guarded.check_inputs, guarded.forget)
+    _enclose(model, guarded.check_labels, lambda: None)
 
-    def check_labels(_: nn.Module, named: dict[str, Any]) -> None:
+
+class _Guard:
+    """What is done around a call."""
+
+    def __init__(self, parallel: ContextParallel, takes_positions: bool) -> None:
+        self.parallel = parallel
+        self.takes_positions = takes_positions
+
+    def check_labels(self, _: nn.Module, named: dict[str, Any]) -> None:
+        """Of the model with its loss."""
+        parallel = self.parallel
         batch = named.pop("cp_batch", None)
-        _check_rows(parallel, batch, named)
+        _check_shape(parallel, batch, named)
         if batch is not None and not torch.compiler.is_compiling():
             parallel.note(batch)
         keep = named.get("logits_to_keep")
-        if isinstance(keep, Tensor) or keep:
+        if isinstance(keep, int) and keep and parallel.world.size > 1:
             raise ValueError(
                 "logits_to_keep is of the last tokens of a row, which are one rank's; "
                 "take those of all tokens, and gather() the logits"
@@ -46,14 +60,11 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
         # Not every model hands on what it does not know.
         parallel.handed = named.get("cu_seqlens")
 
-    def forget() -> None:
-        parallel.documents = parallel.handed = None
-
-    base = getattr(model, "base_model", model)
-
-    def check_inputs(module: nn.Module, named: dict[str, Any]) -> None:
+    def check_inputs(self, module: nn.Module, named: dict[str, Any]) -> None:
+        """Of the model that has the layers."""
+        parallel = self.parallel
         if parallel.has_attention:
-            _check_attention(module)
+            _check_implementation(module)
         parallel.documents = named.get("cu_seqlens", parallel.handed)
         parallel.handed = None
         parallel.has_had_documents |= parallel.documents is not None
@@ -65,12 +76,11 @@ def guard(model: nn.Module, parallel: ContextParallel) -> None:
                     "model without it"
                 )
         named["use_cache"] = False
-        if takes_positions:
+        if self.takes_positions:
             _check_positions(parallel, named)
 
-    takes_positions = "position_ids" in _names_of(base)
-    _enclose(base, check_inputs, forget)
-    _enclose(model, check_labels, lambda: None)
+    def forget(self) -> None:
+        self.parallel.documents = self.parallel.handed = None
 
 
 def _enclose(
@@ -81,26 +91,36 @@ def _enclose(
     """Checks the arguments of each call of `forward`, by their names. It is a method of
     the module's own, which a copy of it has for itself: hooks are passed over where a
     wrapper calls forward, as those of adapters do."""
-    inner = module.forward.__func__  # type: ignore[union-attr]
+    inner: Any = module.forward
+    # What somebody has put in its place may be no method.
+    is_own = getattr(inner, "__self__", None) is module
+    function: Callable[..., Any] = inner.__func__ if is_own else _called(inner)
     names = _names_of(module)
 
-    @functools.wraps(inner)
+    @functools.wraps(type(module).forward)
     def forward(self: nn.Module, *args: Any, **named: Any) -> Any:
         named = dict(zip(names, args, strict=False)) | named
         check(self, named)
         try:
-            return inner(self, **named)
+            return function(self, **named)
         finally:
             after()
 
     module.forward = types.MethodType(forward, module)  # type: ignore[method-assign]
 
 
+def _called(forward: Callable[..., Any]) -> Callable[..., Any]:
+    def call(_: nn.Module, **named: Any) -> Any:
+        return forward(**named)
+
+    return call
+
+
 def _names_of(module: nn.Module) -> list[str]:
     return list(inspect.signature(type(module).forward).parameters)[1:]
 
 
-def _check_rows(parallel: ContextParallel, batch: Any, named: dict[str, Any]) -> None:
+def _check_shape(parallel: ContextParallel, batch: Any, named: dict[str, Any]) -> None:
     """That the tokens are those of the batch that came with them."""
     tokens = named.get("input_ids")
     if batch is None or tokens is None:
@@ -113,7 +133,7 @@ def _check_rows(parallel: ContextParallel, batch: Any, named: dict[str, Any]) ->
         )
 
 
-def _check_attention(module: Any) -> None:
+def _check_implementation(module: Any) -> None:
     """That its attention is the one that shard() has set."""
     now = getattr(module.config, "_attn_implementation", NAME)
     if now != NAME:

@@ -77,8 +77,17 @@ def _check_attention(module: Any, name: str) -> None:
             f"'{name}' is attention that does not say that it is causal "
             f"({type(module).__name__}), which shard() does not cut"
         )
-    forward = inspect.unwrap(type(module).forward)
-    if "ALL_ATTENTION_FUNCTIONS" not in forward.__code__.co_names:
+    # A class of one's own may call the one that it is made of.
+    forwards = [
+        inspect.unwrap(each.forward)
+        for each in type(module).__mro__
+        if "forward" in vars(each) and issubclass(each, nn.Module)
+    ]
+    if not any(
+        "ALL_ATTENTION_FUNCTIONS" in each.__code__.co_names
+        for each in forwards
+        if inspect.isfunction(each)
+    ):
         raise ValueError(
             f"'{name}' is attention that does not go by transformers' attention "
             f"interface ({type(module).__name__}), so that each rank would see its own "

@@ -31,17 +31,26 @@ _identities = itertools.count()
 _SUMMED = "_cp_mlir_summed"
 
 
-def _check_new(parameters: Sequence[Tensor]) -> None:
+def _local(gradient: Tensor) -> Tensor:
+    """This rank's part of one that FSDP has cut over other ranks."""
+    to_local = getattr(gradient, "to_local", None)
+    return gradient if to_local is None else to_local()
+
+
+def _check_new(parameters: Sequence[Tensor], ranks: set[int]) -> None:
     """ValueError for gradients that are as sum_gradients() has left them, and for those
-    that torch shares itself."""
+    that torch shares between these ranks itself."""
     gradients = [each.grad for each in parameters if each.grad is not None]
-    if any(hasattr(each, "device_mesh") for each in gradients):
-        raise ValueError(
-            "gradients are DTensors, as FSDP makes them, which adds them up itself; "
-            "leave sum_gradients() out, and multiply the loss by the number of ranks"
-        )
+    for each in gradients:
+        mesh = getattr(each, "device_mesh", None)
+        if mesh is not None and len(ranks & set(mesh.mesh.flatten().tolist())) > 1:
+            raise ValueError(
+                "gradients are DTensors over these ranks, as FSDP makes them, which "
+                "adds them up itself; leave sum_gradients() out, and multiply the loss "
+                "by the number of ranks"
+            )
     if gradients and all(
-        getattr(each, _SUMMED, None) == each._version for each in gradients
+        getattr(each, _SUMMED, None) == _local(each)._version for each in gradients
     ):
         raise ValueError(
             "these gradients have been added up already; call sum_gradients() once a "
@@ -67,6 +76,8 @@ class ContextParallel(RowSharing):
         self.has_had_documents = False
         """Those that the whole model has been called with, for its base model."""
         self.handed: Tensor | None = None
+        """Whether the model, with this, was copied."""
+        self.is_copied = False
         """Whether some of its layers are attention."""
         self.has_attention = False
         self._operators: dict[Any, Operator] = {}
@@ -76,7 +87,14 @@ class ContextParallel(RowSharing):
 
     def __deepcopy__(self, _: Any) -> ContextParallel:
         """Of copies of the model too: these are the same ranks."""
+        self.is_copied = True
         return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a sharded model is not saved whole, since its ranks are not; save its "
+            "state_dict(), and shard the model that loads it"
+        )
 
     def sum_gradients(self, model: nn.Module | None = None) -> None:
         """Adds up the gradients of all parameters over the ranks, in buckets of one
@@ -91,14 +109,13 @@ class ContextParallel(RowSharing):
             return
         model = model or self.model
         parameters = [each for each in model.parameters() if each.requires_grad]
-        _check_new(parameters)
+        _check_new(parameters, set(dist.get_process_group_ranks(self.group)))
         # What one rank has no gradient of, others may have, as of a rare token's.
-        has = self.check_rows([each.grad is not None for each in parameters])
-        if not any(has):
+        has = self.agree_on_rows([each.grad is not None for each in parameters])
+        if self.is_copied and not any(has):
             raise ValueError(
-                f"no parameter of this {type(model).__name__} has a gradient; call "
-                "backward() before, and give a copy of the model that was sharded: "
-                "sum_gradients(copy)"
+                f"no parameter of this {type(model).__name__} has a gradient; it was "
+                "copied: call sum_gradients(copy) for those of the copy"
             )
         by_type: dict[torch.dtype, list[Tensor]] = {}
         for parameter, is_there in zip(parameters, has, strict=True):
@@ -108,14 +125,14 @@ class ContextParallel(RowSharing):
                 parameter.grad = torch.zeros_like(parameter)
             by_type.setdefault(parameter.dtype, []).append(parameter.grad)
         for gradients in by_type.values():
-            flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+            flat = torch.cat([_local(each).reshape(-1) for each in gradients])
             dist.all_reduce(flat, group=self.group)
             offset = 0
             for gradient in gradients:
-                part = flat[offset : offset + gradient.numel()]
-                gradient.copy_(part.view_as(gradient))
-                offset += gradient.numel()
-                setattr(gradient, _SUMMED, gradient._version)
+                own = _local(gradient)
+                own.copy_(flat[offset : offset + own.numel()].view_as(own))
+                offset += own.numel()
+                setattr(gradient, _SUMMED, own._version)
 
     def operator_of(self, shape: Any, wrt: Sequence[str]) -> Operator:
         """Compiled by the first rank, once for each shape of a layer."""
@@ -135,11 +152,11 @@ class ContextParallel(RowSharing):
                 ),
             )
             found = load(path, self.group, world=self.world)
-            self._check_rows(found, wrt)
+            self._check_cuts(found, wrt)
             self._operators[shape] = found
         return found
 
-    def _check_rows(self, operator: Operator, activations: Sequence[str]) -> None:
+    def _check_cuts(self, operator: Operator, activations: Sequence[str]) -> None:
         """That tokens lie in and out as batch() cuts them."""
         name, unit = self.sharding.rows.partition(":")[0], self.sharding.unit
         order = {"contiguous": 0, "zigzag": 1, "striped": 1 + unit}[name]
@@ -182,6 +199,8 @@ def shard(
     """
     import torch.distributed as dist
 
+    # One that torch.compile has made calls it.
+    model = getattr(model, "_orig_mod", model)
     ranks = dist.get_world_size(group) if dist.is_initialized() else 1
     sharding = Sharding(ranks, strategy, attention, order, scan, inner)
     if getattr(model, "_cp_mlir_sharded", False):
@@ -206,5 +225,7 @@ def shard(
     if heads:
         take_attention(model, parallel, [module for _, module in heads])
     guard(model, parallel)
+    # So that it is not saved whole. Not a submodule, nor a parameter.
+    object.__setattr__(model, "_cp_mlir", parallel)
     model._cp_mlir_sharded = True  # type: ignore[assignment]
     return parallel

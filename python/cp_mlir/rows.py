@@ -106,13 +106,15 @@ class RowSharing:
         if packed or "seq_lens" in tensors:
             given["cu_seqlens"] = made.whole("cu_seqlens_padded").to(there)
         given["cp_batch"] = made
+        # The caller may fill its tensors anew before a model is called.
+        _ = made.digest
         return given
 
     def note(self, batch: Batch) -> None:
         """That a model has been called with the batch."""
         self._rows_seen = zlib.crc32(str(batch.digest).encode(), self._rows_seen)
 
-    def check_rows(self, flags: Sequence[bool] = ()) -> list[bool]:
+    def agree_on_rows(self, flags: Sequence[bool] = ()) -> list[bool]:
         """ValueError, on all ranks, where batches that models have been called with had
         other rows on some. Returns which of the flags any rank has."""
         import torch.distributed as dist
@@ -153,7 +155,7 @@ class RowSharing:
         self.world.synchronize()
         total = loss.detach().clone()
         if self.world.size > 1:
-            self.check_rows()
+            self.agree_on_rows()
             dist.all_reduce(total, group=self.group)
         return float(total)
 

@@ -311,8 +311,8 @@ def shared_world(
     word = str(device or "cpu")
     key = (group, tuple(sizes), transport, deadline, threads, word)
     world = _shared.get(key)
-    if world is not None and world.has_failed:
-        world.close()
+    if world is not None and world.size > 1 and _is_over(world, group):
+        world = None
     if world is None or not world.context:
         world = World(
             sizes,
@@ -324,6 +324,16 @@ def shared_world(
         )
         _shared[key] = world
     return world
+
+
+def _is_over(world: World, group: ProcessGroup | None) -> bool:
+    """Whether some rank's has failed, or was closed: they decide together."""
+    import torch.distributed as dist
+
+    over: list[Any] = [None] * world.size
+    mine = not world.context or world.has_failed
+    dist.all_gather_object(over, mine, group=group)
+    return any(over)
 
 
 def _rank_in(group: ProcessGroup | None, size: int, sizes: tuple[int, ...]) -> int:

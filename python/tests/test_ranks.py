@@ -216,6 +216,7 @@ def test_wrapped(found: dict[str, Any]) -> None:
         ("twice", "ValueError: these gradients have been added up already"),
         ("anew", "nothing"),
         ("rows", "ValueError: ranks gave batch() other rows than each other"),
+        ("rows summed", "ValueError: ranks gave batch() other rows than each other"),
         ("rows again", "nothing"),
         ("failed", "CprtError: CPRT_INVALID_ARGUMENT: as a test wants it"),
         ("failed, anew", "nothing"),

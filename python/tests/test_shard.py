@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 from collections.abc import Callable
@@ -199,7 +200,7 @@ def test_layers_are_traced_for_each_length() -> None:
         ids = torch.randint(1, 48, (1, length))
         found = model(**cp.batch(ids)).logits.detach()
         expected = alone(input_ids=ids, use_cache=False).logits.detach()
-        assert models.rel_l2(found, expected) < 1e-5
+        assert models.rel_l2(found, expected.detach()) < 1e-5
 
 
 def test_batches_are_sent_between_processes() -> None:
@@ -222,6 +223,43 @@ def test_a_process_that_was_forked_ends_no_world() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     world.close()
     assert not world.context
+
+
+@pytest.mark.parametrize("name", ["mamba2", "bamba"])
+def test_sharded_models_are_not_saved_whole(name: str) -> None:
+    """What is loaded would be sharded no more."""
+    model = models.make(name)
+    cp_mlir.shard(model)
+    with pytest.raises(TypeError, match="save its state_dict"):
+        pickle.dumps(model)
+
+
+def test_a_forward_that_is_no_method() -> None:
+    """As others put it in the place of a model's own."""
+    model, plain = models.make("mamba2"), models.make("mamba2")
+    model.forward = functools.partial(model.forward)
+    cp = cp_mlir.shard(model)
+    ids = torch.randint(1, models.vocabulary(model), (1, 32))
+    found = model(**cp.batch(ids)).loss.detach()
+    expected = plain(input_ids=ids, labels=ids, use_cache=False).loss
+    assert models.rel_l2(found, expected.detach()) < 1e-5
+    with pytest.raises(ValueError, match="labels alone"):
+        model(input_ids=ids, labels=ids)
+
+
+def test_attention_of_a_class_of_ones_own() -> None:
+    model = models.make("bamba")
+    attention = next(
+        each for each in model.modules() if type(each).__name__ == "BambaAttention"
+    )
+
+    class OwnAttention(type(attention)):  # type: ignore[misc]
+        def forward(self, *args: Any, **named: Any) -> Any:
+            return super().forward(*args, **named)
+
+    attention.__class__ = OwnAttention
+    cp = cp_mlir.shard(model)
+    model(**cp.batch(torch.randint(1, models.vocabulary(model), (1, 32))))
 
 
 def test_saved_models_are_as_any(tmp_path: Path) -> None:

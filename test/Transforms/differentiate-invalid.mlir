@@ -223,7 +223,7 @@ func.func @main(%x: tensor<4xf64> {cp.param = "x"}, %w: tensor<3x4xf64> {cp.para
 
 func.func @main(%x: tensor<2x4xf64> {cp.param = "x"}, %w: tensor<2x4xf64> {cp.param = "w"}) -> tensor<f64> {
   %e = tensor.empty() : tensor<2x4xf64>
-  // expected-error @below {{differentiate_c3: its body reads a tensor that is no operand of it, and only operands have derivatives; make it an operand, or keep gradients from it by cp.stop_gradient}}
+  // expected-error @below {{differentiate_c3: its body reads a value that is no operand of it, and only operands have derivatives; make it an operand, or keep gradients from it by cp.stop_gradient}}
   %0 = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<2x4xf64>) outs(%e : tensor<2x4xf64>) {
   ^bb0(%a: f64, %b: f64):

@@ -104,11 +104,6 @@ llvm::Error compileFile(FileOptions options) {
                                    options.device + "'");
   if (llvm::Error error = addStep(options))
     return error;
-  if (options.emit == "-")
-    return llvm::createStringError(
-        "-o - would be a file named so: a program is "
-        "loaded from a file; name one, such as "
-        "-o model.so");
   if (llvm::Error error =
           checkFiles({{"-o", options.emit}, {"--header", options.header}},
                      inputsOf(options)))

@@ -40,72 +40,92 @@ static llvm::Error failed(const std::string &path, std::error_code code) {
   return llvm::createStringError(path + ": " + code.message());
 }
 
-/// Calls fn(path, step) for what is called `prefix`, a step and `suffix`.
-static std::error_code
-forEachStep(const std::string &folder, llvm::StringRef prefix,
-            llvm::StringRef suffix,
-            llvm::function_ref<void(const std::string &, int64_t)> fn) {
+namespace {
+using Steps = std::vector<int64_t>;
+/// Of a folder of checkpoints: those that are there, those that were about to
+/// be replaced, and those that are half written.
+struct StepsThere {
+  Steps whole, replaced, partial;
+};
+} // namespace
+
+static llvm::Expected<StepsThere> stepsIn(const std::string &folder) {
+  StepsThere there;
+  auto note = [](llvm::StringRef name, llvm::StringRef prefix,
+                 llvm::StringRef suffix, Steps &steps) {
+    int64_t step = 0;
+    if (name.consume_front(prefix) && name.consume_back(suffix) &&
+        !name.getAsInteger(10, step))
+      steps.push_back(step);
+  };
   std::error_code code;
   for (fs::directory_iterator it(folder, code), end; it != end && !code;
        it.increment(code)) {
     llvm::StringRef name = llvm::sys::path::filename(it->path());
-    int64_t step = 0;
-    if (name.consume_front(prefix) && name.consume_back(suffix) &&
-        !name.getAsInteger(10, step))
-      fn(it->path(), step);
+    note(name, "step-", "", there.whole);
+    note(name, ".step-", ".old", there.replaced);
+    note(name, ".step-", ".partial", there.partial);
   }
-  return code;
+  if (code)
+    return failed(folder, code);
+  return there;
 }
 
-/// What runs have left that were stopped while they wrote would stay for good.
-static llvm::Error removePartials(const std::string &folder) {
-  std::vector<std::string> partials;
-  std::error_code code = forEachStep(
-      folder, ".step-", ".partial",
-      [&](const std::string &path, int64_t) { partials.push_back(path); });
-  for (const std::string &path : partials)
-    if (!code)
-      code = fs::remove_directories(path);
-  return code ? failed(folder, code) : llvm::Error::success();
+llvm::Error checkCheckpoints(const std::string &folder) {
+  if (folder.empty())
+    return llvm::Error::success();
+  if (std::error_code code = fs::create_directories(folder))
+    return llvm::createStringError("--checkpoint='" + folder +
+                                   "': " + code.message());
+  return checkFiles({{"--checkpoint", inFolder(folder, "step")}}, {});
 }
 
-/// The last step of `folder` that `isDue` too, or 0.
-static int64_t lastReplaced(const std::string &folder,
-                            llvm::function_ref<bool(int64_t)> isDue) {
+/// An error for the last step there of another run that this one would replace.
+static llvm::Error checkReplaced(const std::string &folder,
+                                 const StepsThere &there,
+                                 llvm::function_ref<bool(int64_t)> isDue) {
   int64_t last = 0;
-  (void)forEachStep(folder, "step-", "",
-                    [&](const std::string &, int64_t step) {
-                      if (isDue(step))
-                        last = std::max(last, step);
-                    });
-  return last;
+  for (const Steps *steps : {&there.whole, &there.replaced})
+    for (int64_t step : *steps)
+      if (isDue(step))
+        last = std::max(last, step);
+  if (last == 0)
+    return llvm::Error::success();
+  std::string name = "step-" + std::to_string(last);
+  return llvm::createStringError(
+      "--checkpoint='" + folder + "': has " + name +
+      " of another run, which this one would replace; give --resume=" +
+      inFolder(folder, name) + " to go on with that, or another folder");
 }
 
-llvm::Error checkCheckpoints(const std::string &folder,
+llvm::Error claimCheckpoints(const std::string &folder,
                              const std::string &resumed,
                              llvm::function_ref<bool(int64_t)> isDue) {
   if (folder.empty())
     return llvm::Error::success();
-  auto fail = [&](const llvm::Twine &what) {
-    return llvm::createStringError("--checkpoint='" + folder + "': " + what);
-  };
-  if (std::error_code code = fs::create_directories(folder))
-    return fail(code.message());
-  if (llvm::Error error =
-          checkFiles({{"--checkpoint", inFolder(folder, "step")}}, {}))
-    return error;
-  if (llvm::Error error = removePartials(folder))
-    return error;
-  if (!resumed.empty() && fs::equivalent(inFolder(resumed, ".."), folder))
-    return llvm::Error::success();
-  int64_t replaced = lastReplaced(folder, isDue);
-  if (replaced == 0)
-    return llvm::Error::success();
-  std::string name = "step-" + std::to_string(replaced);
-  return fail("has " + name +
-              " of another run, which this one would replace; give --resume=" +
-              inFolder(folder, name) +
-              " to go on with that, or another folder");
+  llvm::Expected<StepsThere> there = stepsIn(folder);
+  if (!there)
+    return there.takeError();
+  bool isOwn =
+      !resumed.empty() && fs::equivalent(inFolder(resumed, ".."), folder);
+  if (!isOwn)
+    if (llvm::Error error = checkReplaced(folder, *there, isDue))
+      return error;
+  for (int64_t step : there->replaced) {
+    std::string name = "step-" + std::to_string(step);
+    std::string place = inFolder(folder, name),
+                old = inFolder(folder, "." + name + ".old");
+    if (std::error_code code = fs::exists(place) ? fs::remove_directories(old)
+                                                 : fs::rename(old, place))
+      return failed(old, code);
+  }
+  for (int64_t step : there->partial) {
+    std::string path =
+        inFolder(folder, ".step-" + std::to_string(step) + ".partial");
+    if (std::error_code code = fs::remove_directories(path))
+      return failed(path, code);
+  }
+  return llvm::Error::success();
 }
 
 /// Under which the weights' file says of which step it is, which its tensors

@@ -60,9 +60,15 @@ llvm::Expected<Progress> readOptimizer(const std::string &checkpoint,
                                        Session &session);
 
 /// Makes the folder of checkpoints and looks whether files can be written
-/// there. Errors: a step that `isDue` is there already of a run that this one
-/// does not go on with, which `resumed`, a checkpoint or empty, says.
-llvm::Error checkCheckpoints(const std::string &folder,
+/// there.
+llvm::Error checkCheckpoints(const std::string &folder);
+
+/// Puts in order what runs have left there that were killed: a checkpoint that
+/// was about to be replaced is in its place again, and what was half written is
+/// gone. To be called when nothing else refuses the run. Errors, with the
+/// folder as it was: a step that `isDue` is there of a run that this one does
+/// not go on with, which `resumed`, a checkpoint or empty, says.
+llvm::Error claimCheckpoints(const std::string &folder,
                              const std::string &resumed,
                              llvm::function_ref<bool(int64_t)> isDue);
 

@@ -187,6 +187,9 @@ llvm::Error checkFiles(llvm::ArrayRef<NamedFile> outputs,
   for (const NamedFile &output : outputs) {
     if (output.file.empty() || (output.takesDevices && output.file == "-"))
       continue;
+    if (output.file == "-")
+      return refuse(output, "a file of that name is not meant, and it does not "
+                            "go to standard output; name a file");
     if (llvm::Error error = checkTarget(output, output.takesDevices))
       return error;
     if (isDevice(output.file))

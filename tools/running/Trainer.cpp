@@ -101,6 +101,12 @@ private:
               readOptimizer(options.resume, programs.arguments, *session)
                   .moveInto(progress))
         return error;
+    if (how.speaks())
+      if (llvm::Error error = claimCheckpoints(
+              options.checkpoint, options.resume, [&](int64_t step) {
+                return step > progress.steps && isDue(step);
+              }))
+        return error;
     if (options.csv.empty() || !how.speaks())
       return llvm::Error::success();
     return Curve::open(options.csv, progress.steps).moveInto(curve);
@@ -141,8 +147,7 @@ private:
                         {"--csv", options.csv, /*takesDevices=*/true}},
                        inputs))
       return error;
-    return checkCheckpoints(options.checkpoint, options.resume,
-                            [&](int64_t step) { return isDue(step); });
+    return checkCheckpoints(options.checkpoint);
   }
 
   /// Parameters as cp-run has them, and what goes with them: masters are

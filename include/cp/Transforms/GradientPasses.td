@@ -35,9 +35,10 @@ def Differentiate : Pass<"cp-differentiate", "::mlir::func::FuncOp"> {
     not depend on an argument, a warning says so and the gradient is 0.
 
     Constraints:
-    - differentiate_c1: the function has no gradients yet, has one block, works on tensors of known sizes
-      whose types have no layouts, and neither loops nor branches; in the local view
-      reshards are collectives already, and no argument or result is a partial sum;
+    - differentiate_c1: the function has no gradients yet, has one block, works on
+      tensors of known sizes whose types have no layouts, and neither loops nor
+      branches; in the local view reshards are collectives already, and no argument or
+      result is a partial sum;
     - differentiate_c2: there is a loss, of one float, and what `wrt` names is an
       argument of floats, with a name of its own, once;
     - differentiate_c3: each op between these arguments and the loss has a
