@@ -65,7 +65,7 @@ static Error replaceText(std::string path, StringRef text) {
     if (std::error_code code = sys::fs::rename(partial, path))
       error = createStringError(code, path + ": " + code.message());
   if (error)
-    sys::fs::remove(partial);
+    (void)sys::fs::remove(partial);
   return error;
 }
 
