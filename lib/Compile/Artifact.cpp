@@ -64,8 +64,10 @@ static Error replaceText(std::string path, StringRef text) {
   if (!error)
     if (std::error_code code = sys::fs::rename(partial, path))
       error = createStringError(code, path + ": " + code.message());
-  if (error)
-    (void)sys::fs::remove(partial);
+  if (error) {
+    // It may be that there is none.
+    [[maybe_unused]] std::error_code left = sys::fs::remove(partial);
+  }
   return error;
 }
 
