@@ -95,8 +95,7 @@ CP_DEVICE int AttentionTilesThread<Kernel>::seek(int tile) const {
   return kernel.tiles.count;
 }
 
-/// Of tiles that are there: theirs is the number, and the one behind all has
-/// none.
+/// Nothing, where `tile` is the number behind the last one.
 template <typename Kernel>
 CP_DEVICE void AttentionTilesThread<Kernel>::fillKeys(Stage &stage,
                                                       int tile) const {

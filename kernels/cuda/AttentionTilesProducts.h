@@ -128,9 +128,7 @@ AttentionTilesThread<Kernel>::addValuesAsGroup(const Stage &stage,
                                                const Scores &s) {
   Weights weights;
   packWeights(s, weights);
-  startValues(stage, weights);
-  commitProducts<1>();
-  waitProducts<0>(out[0]);
+  addPending(stage, weights);
 }
 
 } // namespace cp::kernels::cuda

@@ -170,7 +170,7 @@ CpSession cpSessionCreateInJob(MlirModule module,
   std::string why = llvm::toString(running.takeError());
   // The others would wait for this process.
   if (run.transport)
-    run.transport->decline(why);
+    run.transport->decline(why, run.deadlineMs);
   (void)say(why, callback, userData);
   return {nullptr};
 }

@@ -37,10 +37,15 @@ def _local(gradient: Tensor) -> Tensor:
     return gradient if to_local is None else to_local()
 
 
-def _check_new(parameters: Sequence[Tensor], ranks: set[int]) -> None:
-    """ValueError for gradients that are as sum_gradients() has left them, and for those
-    that torch shares between these ranks itself."""
-    gradients = [each.grad for each in parameters if each.grad is not None]
+def _is_new(gradient: Tensor | None) -> bool:
+    """Whether it is not as sum_gradients() has left it."""
+    if gradient is None:
+        return False
+    return getattr(gradient, _SUMMED, None) != _local(gradient)._version
+
+
+def _check_unshared(gradients: Sequence[Tensor | None], ranks: set[int]) -> None:
+    """ValueError for those that torch shares between these ranks itself."""
     for each in gradients:
         mesh = getattr(each, "device_mesh", None)
         if mesh is not None and len(ranks & set(mesh.mesh.flatten().tolist())) > 1:
@@ -49,13 +54,6 @@ def _check_new(parameters: Sequence[Tensor], ranks: set[int]) -> None:
                 "adds them up itself; leave sum_gradients() out, and multiply the loss "
                 "by the number of ranks"
             )
-    if gradients and all(
-        getattr(each, _SUMMED, None) == _local(each)._version for each in gradients
-    ):
-        raise ValueError(
-            "these gradients have been added up already; call sum_gradients() once a "
-            "step, behind its last backward pass"
-        )
 
 
 class ContextParallel(RowSharing):
@@ -109,9 +107,18 @@ class ContextParallel(RowSharing):
             return
         model = model or self.model
         parameters = [each for each in model.parameters() if each.requires_grad]
-        _check_new(parameters, set(dist.get_process_group_ranks(self.group)))
-        # What one rank has no gradient of, others may have, as of a rare token's.
-        has = self.agree_on_rows([each.grad is not None for each in parameters])
+        given = [each.grad for each in parameters]
+        _check_unshared(given, set(dist.get_process_group_ranks(self.group)))
+        # What one rank has no gradient of, others may have, as of a rare token's; so
+        # what is wrong is so for all ranks, or none would know why the others wait.
+        *has, are_new = self.agree_on_rows(
+            [*(each is not None for each in given), any(map(_is_new, given))]
+        )
+        if any(has) and not are_new:
+            raise ValueError(
+                "these gradients have been added up already; call sum_gradients() once "
+                "a step, behind its last backward pass"
+            )
         if self.is_copied and not any(has):
             raise ValueError(
                 f"no parameter of this {type(model).__name__} has a gradient; it was "

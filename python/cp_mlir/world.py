@@ -149,7 +149,12 @@ class World:
             # The others are on their way, and would wait for this rank.
             job.struct_size, job.rank = native.Job.room.offset, self.rank
             native.runtime().cprt_messages_decline(
-                c.byref(job), self.size, str(error).encode(), 0, None, 0
+                c.byref(job),
+                self.size,
+                str(error).encode(),
+                min(options.deadline_ms, 10_000),
+                None,
+                0,
             )
             raise
         with self.device.entered():

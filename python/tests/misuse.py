@@ -139,6 +139,10 @@ def sums() -> dict[str, Any]:
     alone(input_ids=ids, labels=ids, use_cache=False).loss.backward()
     found["copy"] = models.worst_gradient(copy, alone)
     found["twice"] = said(lambda: cp.sum_gradients(copy))
+    # One rank alone has more to add: no error of some, for which others would wait.
+    if dist.get_rank() == 0:
+        next(each.grad for each in copy.parameters() if each.grad is not None).add_(0)
+    found["unlike"] = said(lambda: cp.sum_gradients(copy))
     copy.zero_grad()
     copy(**cp.batch(ids)).loss.backward()
     found["anew"] = said(lambda: cp.sum_gradients(copy))

@@ -214,6 +214,7 @@ def test_wrapped(found: dict[str, Any]) -> None:
     [
         ("none", "ValueError: no parameter of this BambaForCausalLM has a gradient"),
         ("twice", "ValueError: these gradients have been added up already"),
+        ("unlike", "nothing"),
         ("anew", "nothing"),
         ("rows", "ValueError: ranks gave batch() other rows than each other"),
         ("rows summed", "ValueError: ranks gave batch() other rows than each other"),

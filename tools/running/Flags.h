@@ -1,4 +1,4 @@
-//===- Flags.h - What a command line may say ------------------ -*- C++ -*-===//
+//===- Flags.h - What a command line may say --------------------*- C++ -*-===//
 //
 // Part of cp-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -51,8 +51,8 @@ def PrepareCuts : Pass<"cp-prepare-cuts", "::mlir::func::FuncOp"> {
     and documents get one more. A dimension that is not the `cp.sequence` of an
     argument cannot get longer (pad_sequence_c1), nor one of a result with several
     elements for each token; nor can a sequence of which an op needs all rows and no
-    more, or groups that the longer one is no multiple of (pad_sequence_c2), sees rows behind its own, or gives a
-    final state that is used (pad_sequence_c3), or divides integers by what may be 0 in
+    more, or groups that the longer one is no multiple of (pad_sequence_c2), sees rows
+    behind its own, or gives a final state that is used (pad_sequence_c3), or divides integers by what may be 0 in
     rows of padding (pad_sequence_c4). See test/Transforms/pad-sequence.mlir. Ops that
     leave it to the options get the form of attention and the way in which states
     travel; where ranks that will cut an op's heads do not divide its groups (of
