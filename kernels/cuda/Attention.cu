@@ -9,6 +9,8 @@
 #include "CudaKernels.h"
 #include "Vectors.h"
 
+#include <algorithm>
+
 namespace cp::kernels::cuda {
 
 namespace {
@@ -35,10 +37,10 @@ const char *runTilesOf(const AttentionWork<BFloat16> &work,
 template <int D>
 const char *runTiles(const AttentionWork<BFloat16> &work, Workspace &workspace,
                      void *stream) {
-  using Groups = AttentionTiles<D, true>;
-  return hasWarpgroups<Groups>()
-             ? runTilesOf<Groups>(work, workspace, stream)
-             : runTilesOf<AttentionTiles<D, false>>(work, workspace, stream);
+  if constexpr (D <= 128)
+    if (hasWarpgroups<AttentionTiles<D, true>>())
+      return runTilesOf<AttentionTiles<D, true>>(work, workspace, stream);
+  return runTilesOf<AttentionTiles<D, false>>(work, workspace, stream);
 }
 
 } // namespace
@@ -63,10 +65,10 @@ template <typename T> const char *attention(const Call &call, void *stream) {
   work.queries = queries;
   work.keys = keys;
   if constexpr (std::is_same_v<T, BFloat16>)
-    if (args.d <= 128 && args.dv <= 128 && isNarrow(args.kRuns))
-      return args.d <= 64 && args.dv <= 64
-                 ? runTiles<64>(work, workspace, stream)
-                 : runTiles<128>(work, workspace, stream);
+    if (int64_t channels = std::max(args.d, args.dv); isNarrow(args.kRuns))
+      return channels <= 64    ? runTiles<64>(work, workspace, stream)
+             : channels <= 128 ? runTiles<128>(work, workspace, stream)
+                               : runTiles<256>(work, workspace, stream);
   using Kernel = AttentionPlain<T>;
   return launch("attention", Kernel{work},
                 {ceilDiv(args.l, Kernel::warps), args.hq, args.b}, stream);

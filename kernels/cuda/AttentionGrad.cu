@@ -9,6 +9,8 @@
 #include "CudaKernels.h"
 #include "Vectors.h"
 
+#include <algorithm>
+
 namespace cp::kernels::cuda {
 
 namespace {
@@ -27,11 +29,11 @@ const char *runPlain(const char *op, const AttentionGradWork<T> &work,
                 {ceilDiv(args.s, OfKeys::warps), args.hkv, args.b}, stream);
 }
 
-template <int D, bool ByGroup>
+template <int D, bool ByGroup, int Stages = 2>
 const char *runTilesOf(const char *op, const AttentionGradWork<BFloat16> &work,
                        Workspace &workspace, void *stream) {
   const AttentionGradArgs<BFloat16> &args = work.args;
-  AttentionGradTiles<D, false, ByGroup> ofQueries = {};
+  AttentionGradTiles<D, false, ByGroup, Stages> ofQueries = {};
   ofQueries.work = work;
   ofQueries.isFastQ = isVectorised(args.q, args.d);
   ofQueries.isFastK = isVectorised(args.k, args.d);
@@ -47,7 +49,7 @@ const char *runTilesOf(const char *op, const AttentionGradWork<BFloat16> &work,
   if (const char *message = launch(
           op, ofQueries, {ofQueries.queries.count, args.hq, args.b}, stream))
     return message;
-  AttentionGradTiles<D, true, ByGroup> ofKeys = {};
+  AttentionGradTiles<D, true, ByGroup, Stages> ofKeys = {};
   static_cast<AttentionGradTilesCall &>(ofKeys) = ofQueries;
   return launch(op, ofKeys, {ofKeys.keys.count, args.hkv, args.b}, stream);
 }
@@ -58,6 +60,22 @@ const char *runTiles(const char *op, const AttentionGradWork<BFloat16> &work,
   return hasWarpgroups<AttentionGradTiles<D, true, true>>()
              ? runTilesOf<D, true>(op, work, workspace, stream)
              : runTilesOf<D, false>(op, work, workspace, stream);
+}
+
+/// Of more than 128 channels.
+const char *runWideTiles(const char *op,
+                         const AttentionGradWork<BFloat16> &work,
+                         Workspace &workspace, void *stream) {
+  // dk and dv take more of shared memory than dq.
+  constexpr int D = mostAttentionChannels;
+  auto fits = [](auto kernel) {
+    return sizeof(typename decltype(kernel)::Shared) <= mostSharedMemory();
+  };
+  if (fits(AttentionGradTiles<D, true, false, 2>()))
+    return runTilesOf<D, false, 2>(op, work, workspace, stream);
+  if (fits(AttentionGradTiles<D, true, false, 1>()))
+    return runTilesOf<D, false, 1>(op, work, workspace, stream);
+  return runPlain(op, work, stream);
 }
 
 template <typename T>
@@ -80,11 +98,12 @@ const char *runGrad(const char *op, AttentionGradWork<T> &work,
                  stream))
     return message;
   if constexpr (std::is_same_v<T, BFloat16>)
-    if (args.d <= 128 && args.e <= 128 &&
-        (work.keys ? isNarrow(args.kRuns) : args.s < nowhere - 1))
-      return args.d <= 64 && args.e <= 64
-                 ? runTiles<64>(op, work, workspace, stream)
-                 : runTiles<128>(op, work, workspace, stream);
+    if (work.keys ? isNarrow(args.kRuns) : args.s < nowhere - 1) {
+      int64_t channels = std::max(args.d, args.e);
+      return channels <= 64    ? runTiles<64>(op, work, workspace, stream)
+             : channels <= 128 ? runTiles<128>(op, work, workspace, stream)
+                               : runWideTiles(op, work, workspace, stream);
+    }
   return runPlain(op, work, stream);
 }
 

@@ -28,8 +28,9 @@
 
 namespace cp::kernels::cuda {
 
-template <int D, bool OfKeys, bool ByGroup>
-CP_DEVICE void AttentionGradTiles<D, OfKeys, ByGroup>::operator()() const {
+template <int D, bool OfKeys, bool ByGroup, int Stages>
+CP_DEVICE void
+AttentionGradTiles<D, OfKeys, ByGroup, Stages>::operator()() const {
   // Blocks of a form that code does not have are not started.
   if constexpr (!ByGroup || codeHasWarpgroups)
     AttentionGradTilesThread<AttentionGradTiles>(*this).run();
@@ -86,7 +87,7 @@ AttentionGradTilesThread<Kernel>::fillRest(typename Kernel::Queries &to,
   if (thread() < keyTile) {
     copyInt(to.first[i], kernel.queries.first + from);
     copy4(&to.lse[i], at(args.lse, b(), head, isThere ? row : 0), isThere);
-  } else {
+  } else if (thread() < 2 * keyTile) {
     copyInt(to.last[i], kernel.queries.last + from);
     copy4(&to.inner[i], &kernel.work.innerAt(b(), head, isThere ? row : 0),
           isThere);
@@ -105,7 +106,7 @@ AttentionGradTilesThread<Kernel>::fillRest(typename Kernel::Keys &to, int64_t,
 template <typename Kernel>
 CP_DEVICE void AttentionGradTilesThread<Kernel>::pass(bool isCareful) {
   CP_UNROLL
-  for (int j = 0; j < D / 8; ++j)
+  for (int j = 0; j < share / 8; ++j)
     CP_UNROLL
   for (int k = 0; k < 4; ++k)
     ofFirst[j][k] = ofSecond[j][k] = 0;
@@ -115,16 +116,18 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::pass(bool isCareful) {
     commitCopies();
   };
   Other other = seek({firstHead(), 0});
-  fill(memory.stages[0], other);
-  for (int slot = 0; other.head < endOfHeads(); slot ^= 1) {
-    Stage &stage = memory.stages[slot];
+  constexpr bool fillsAhead = Kernel::stages == 2;
+  fill(memory.others[0], other);
+  for (int slot = 0; other.head < endOfHeads(); slot ^= fillsAhead) {
+    Stage &stage = memory.others[slot];
     Other next = seek({other.head, other.tile + 1});
     waitCopies<0>();
     if constexpr (isOfWarpgroup)
       publish();
     // The tile is there, and the other stage is nobody's any more.
     barrier();
-    fill(memory.stages[slot ^ 1], next);
+    if constexpr (fillsAhead)
+      fill(memory.others[slot ^ 1], next);
     if (isCareful) {
       clean(stage);
       if constexpr (isOfWarpgroup)
@@ -133,6 +136,10 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::pass(bool isCareful) {
       noteSpoilt(stage);
     }
     add(stage, isCareful || !isWhole(other.tile));
+    if constexpr (!fillsAhead) {
+      barrier();
+      fill(stage, next);
+    }
     other = next;
   }
   // Without others nobody has waited for the block's own rows.
@@ -179,7 +186,7 @@ template <typename Kernel>
 CP_DEVICE bool AttentionGradTilesThread<Kernel>::isFinite() const {
   float check = 0;
   CP_UNROLL
-  for (int j = 0; j < D / 8; ++j)
+  for (int j = 0; j < share / 8; ++j)
     CP_UNROLL
   for (int k = 0; k < 4; ++k) {
     check += 0 * ofFirst[j][k];
@@ -205,10 +212,10 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::store() const {
       const float *first = added.data ? at(added, b(), row, head()) : nullptr;
       auto *out = at(to, b(), row, head());
       CP_UNROLL
-      for (int k = 0; k < D / 8; ++k)
+      for (int k = 0; k < share / 8; ++k)
         CP_UNROLL
       for (int i = 0; i < 2; ++i)
-        if (int channel = k * 8 + r() + i; channel < width)
+        if (int channel = firstOfShare() + k * 8 + r() + i; channel < width)
           out[channel * to.strides[3]] =
               narrowed<std::remove_reference_t<decltype(*out)>>(
                   (first ? first[channel * added.strides[3]] : 0) +
@@ -240,9 +247,11 @@ template <typename Kernel>
 CP_DEVICE void AttentionGradTilesThread<Kernel>::repair() const {
   // The others are nobody's any more then.
   barrier();
+  if (warp() >= Kernel::strips)
+    return;
   auto *scratch =
-      reinterpret_cast<AttentionGradScratch<float, D> *>(memory.stages);
-  static_assert(Kernel::warps * sizeof(*scratch) <= sizeof(memory.stages));
+      reinterpret_cast<AttentionGradScratch<float, D> *>(memory.others);
+  static_assert(Kernel::strips * sizeof(*scratch) <= sizeof(memory.others));
   uint32_t rows = spoiltRows;
   CP_UNROLL
   for (int mask = 1; mask <= 2; mask *= 2)
@@ -250,7 +259,7 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::repair() const {
   CP_NO_UNROLL
   for (int row = 0; row < band; ++row) {
     uint32_t ofLane = shuffle(rows, row % 8 * 4);
-    int64_t at = int64_t(tile()) * keyTile + warp() * band + row;
+    int64_t at = int64_t(tile()) * keyTile + strip() * band + row;
     if (ofLane >> (row / 8) & 1 && at < (OfKeys ? args.s : args.l))
       formAlone<OfKeys>(kernel.work, b(), head(), at, scratch[warp()]);
     // What the row had of shared memory is the next one's.

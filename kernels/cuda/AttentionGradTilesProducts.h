@@ -21,24 +21,26 @@ CP_DEVICE void AttentionGradTilesThread<Kernel>::add(const Stage &stage,
     CP_NO_UNROLL
     for (int from = 0; from < keyTile; from += step) {
       Products s = {}, d = {};
-      formProducts(memory.own.first, stage.first, from, s);
-      formProducts(memory.own.second, stage.second, from, d);
+      formProducts(memory.own.first, stage.first, from, args.d, s);
+      formProducts(memory.own.second, stage.second, from, args.e, d);
       formPairs(stage, from, isMasked, s, d);
       if constexpr (OfKeys)
-        addRows(s, stage.second, from, ofSecond);
-      addRows(d, stage.first, from, ofFirst);
+        addRows(s, stage.second, from, args.e, ofSecond);
+      addRows(d, stage.first, from, args.d, ofFirst);
     }
   }
 }
 
 template <typename Kernel>
 CP_DEVICE void AttentionGradTilesThread<Kernel>::formProducts(
-    const TileOf &own, const TileOf &other, int from, Products &to) const {
+    const TileOf &own, const TileOf &other, int from, int64_t width,
+    Products &to) const {
+  const int end = isWide ? int(width) : D;
   // More would keep more of where fragments lie in registers.
   CP_UNROLL_TWICE
-  for (int k = 0; k < D; k += band) {
+  for (int k = 0; k < end; k += band) {
     uint32_t a[4];
-    fragments.loadA(a, own, warp() * band, k);
+    fragments.loadA(a, own, strip() * band, k);
     CP_UNROLL
     for (int j = 0; j < step / band; ++j) {
       uint32_t b[4];
@@ -83,16 +85,22 @@ AttentionGradTilesThread<Kernel>::formPairs(const Stage &stage, int from,
 }
 
 template <typename Kernel>
-CP_DEVICE void AttentionGradTilesThread<Kernel>::addRows(
-    const Products &factors, const TileOf &other, int from, Sums &to) const {
+CP_DEVICE void
+AttentionGradTilesThread<Kernel>::addRows(const Products &factors,
+                                          const TileOf &other, int from,
+                                          int64_t width, Sums &to) const {
   CP_UNROLL
   for (int k = 0; k < step / band; ++k) {
     uint32_t a[4];
     packAsA(factors, k, a);
     CP_UNROLL
-    for (int j = 0; j < D / band; ++j) {
+    for (int j = 0; j < share / band; ++j) {
+      int channel = firstOfShare() + j * band;
+      // Not one by one, so that loads are on their way.
+      if (isWide && j % 4 == 0 && channel >= width)
+        break;
       uint32_t b[4];
-      fragments.loadB(b, other, from + k * band, j * band);
+      fragments.loadB(b, other, from + k * band, channel);
       multiply(to[2 * j], a, b[0], b[1]);
       multiply(to[2 * j + 1], a, b[2], b[3]);
     }

@@ -27,11 +27,15 @@ struct AttentionGradTilesCall {
 
 /// Of heads of up to D channels: dk and dv, or dq. A block's four warps have 16
 /// rows each, which they multiply one by one, or, `ByGroup`, at once; see
-/// Warpgroup.h.
-template <int D, bool OfKeys, bool ByGroup>
+/// Warpgroup.h. Where heads are wide two warps share the rows: both form all
+/// products of them, and each the sums of half the channels. There a block has
+/// `Stages` tiles of the others, as its card has room.
+template <int D, bool OfKeys, bool ByGroup, int Stages = 2>
 struct AttentionGradTiles : AttentionGradTilesCall {
-  static constexpr int threads = 128, blocks = 2, warps = threads / warpSize;
-  static constexpr int rows = keyTile, channels = D;
+  static constexpr bool isWide = D > 128;
+  static constexpr int threads = isWide ? 256 : 128, blocks = isWide ? 1 : 2;
+  static constexpr int rows = keyTile, channels = D, stages = Stages;
+  static constexpr int strips = rows / 16, warpsOfStrip = isWide ? 2 : 1;
   static constexpr bool isOfKeys = OfKeys, isOfWarpgroup = ByGroup;
   using TileOf = std::conditional_t<ByGroup, PanelTile<rows, D>, Tile<rows, D>>;
 
@@ -49,15 +53,16 @@ struct AttentionGradTiles : AttentionGradTilesCall {
   };
   struct Shared {
     Side<OfKeys> own;
-    Side<!OfKeys> stages[2];
+    Side<!OfKeys> others[Stages];
     /// Rows of the others of which not all is finite.
     int spoilt[rows];
     /// Whether a sum is not finite.
     BlockVote<threads> isWrong;
   };
-  static_assert(ByGroup ? fitsSm90<Shared>(blocks)
-                        : sizeof(Shared) <= leastSharedMemory,
-                "every card has it");
+  static_assert(ByGroup  ? fitsSm90<Shared>(blocks)
+                : isWide ? sizeof(Shared) <= 227 << 10
+                         : sizeof(Shared) <= leastSharedMemory,
+                "every card has it, or, of wide heads, is asked");
 
   CP_DEVICE void operator()() const;
 };
@@ -68,6 +73,9 @@ public:
   static constexpr int D = Kernel::channels;
   static constexpr bool OfKeys = Kernel::isOfKeys;
   static constexpr bool isOfWarpgroup = Kernel::isOfWarpgroup;
+  static constexpr bool isWide = Kernel::isWide;
+  /// The channels that a warp has sums of.
+  static constexpr int share = D / Kernel::warpsOfStrip;
   using TileOf = typename Kernel::TileOf;
   using Stage = typename Kernel::template Side<!OfKeys>;
   /// Columns of products that a warp keeps at once, and the rows and columns of
@@ -93,7 +101,7 @@ public:
   }
 
 private:
-  using Sums = float[D / 8][4];
+  using Sums = float[share / 8][4];
   using Products = float[step / 8][4];
   /// A tile of the others: a head's.
   struct Other {
@@ -112,7 +120,12 @@ private:
   /// The lane's part of a fragment; see Tile.h.
   CP_DEVICE static int q() { return lane() / 4; }
   CP_DEVICE static int r() { return lane() % 4 * 2; }
-  CP_DEVICE static int rowOf(int j) { return warp() * band + j * 8 + q(); }
+  /// The warp's 16 rows of the block's, and the first channel of its sums.
+  CP_DEVICE static int strip() { return warp() % Kernel::strips; }
+  CP_DEVICE static int firstOfShare() {
+    return isWide ? warp() / Kernel::strips * share : 0;
+  }
+  CP_DEVICE static int rowOf(int j) { return strip() * band + j * 8 + q(); }
 
   CP_DEVICE int64_t firstHead() const {
     int64_t each = kernel.work.headsPerGroup();
@@ -156,13 +169,13 @@ private:
   CP_DEVICE void clean(Stage &stage) const;
   CP_DEVICE void add(const Stage &stage, bool isMasked);
   CP_DEVICE void formProducts(const TileOf &own, const TileOf &other, int from,
-                              Products &to) const;
+                              int64_t width, Products &to) const;
   CP_DEVICE void formPairs(const Stage &stage, int from, bool isMasked,
                            Products &s, Products &d) const;
   CP_DEVICE void noteSpoilt(const Stage &stage);
   CP_DEVICE bool sees(const Stage &stage, int row, int column) const;
   CP_DEVICE void addRows(const Products &factors, const TileOf &other, int from,
-                         Sums &to) const;
+                         int64_t width, Sums &to) const;
   // The same by a warpgroup, of all of a tile's rows.
   CP_DEVICE void addAsGroup(const Stage &stage, bool isMasked);
   CP_DEVICE static void startProducts(const TileOf &own, const TileOf &other,

@@ -174,6 +174,45 @@ CP_DEVICE void AttentionTilesThread<Kernel>::pass(bool isCareful) {
   waitCopies<0>();
 }
 
+/// Of wide heads there is room for one stage, in which a tile's values come
+/// while its keys are multiplied, and the next tile's keys while values are.
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::passInTurn(bool isCareful) {
+  static_assert(step == keyTile, "keys are read in front of values");
+  clearSums();
+  Stage &stage = memory.stages[0];
+  int tile = seek(0);
+  fillKeys(stage, tile);
+  commitCopies();
+  while (tile < kernel.tiles.count) {
+    int next = seek(tile + 1);
+    waitCopies<0>();
+    // The keys are there, and the values before them are nobody's any more.
+    barrier();
+    fillValues(stage, tile);
+    commitCopies();
+    if (isCareful) {
+      waitCopies<0>();
+      barrier();
+      clean(stage);
+      barrier();
+    }
+    Sight sight = sightOf(tile);
+    Scores s = {};
+    if (sight != Sight::None)
+      weigh(stage, 0, isCareful || sight == Sight::Part, isCareful, s);
+    waitCopies<0>();
+    // The values are there, and the keys nobody's.
+    barrier();
+    fillKeys(stage, next);
+    commitCopies();
+    if (sight != Sight::None)
+      addValues(stage, 0, s);
+    tile = next;
+  }
+  waitCopies<0>();
+}
+
 /// Zeros for what is not finite of the values.
 template <typename Kernel>
 CP_DEVICE void AttentionTilesThread<Kernel>::clean(Stage &stage) const {
@@ -199,23 +238,31 @@ CP_DEVICE void AttentionTilesThread<Kernel>::attend(const Stage &stage,
   Sight sight = sightOf(tile);
   if (sight == Sight::None)
     return;
-  bool isWhole = !isCareful && sight == Sight::Whole;
+  bool isMasked = isCareful || sight == Sight::Part;
   CP_NO_UNROLL
   for (int from = 0; from < keyTile; from += step) {
     Scores s = {};
-    formScores(stage, from, s);
-    if (!isWhole) {
-      keepBranch();
-      mask(stage, from, isCareful, s);
-    }
-    float kept[height][2];
-    if (formWeights(s, kept))
-      scaleSums(kept);
+    weigh(stage, from, isMasked, isCareful, s);
     if constexpr (isOfWarpgroup)
       addValuesAsGroup(stage, s);
     else
       addValues(stage, from, s);
   }
+}
+
+/// s becomes weights of `step` keys, and sums are of them too.
+template <typename Kernel>
+CP_DEVICE void AttentionTilesThread<Kernel>::weigh(const Stage &stage, int from,
+                                                   bool isMasked,
+                                                   bool isCareful, Scores &s) {
+  formScores(stage, from, s);
+  if (isMasked) {
+    keepBranch();
+    mask(stage, from, isCareful, s);
+  }
+  float kept[height][2];
+  if (formWeights(s, kept))
+    scaleSums(kept);
 }
 
 template <typename Kernel>

@@ -17,8 +17,9 @@ CP_DEVICE void AttentionTilesThread<Kernel>::multiplyKeys(const Stage &stage,
                                                           int from,
                                                           Scores &s) const {
   // More would keep more of where fragments lie in registers.
+  const int width = isWide ? int(args.d) : D;
   CP_UNROLL_TWICE
-  for (int k = 0; k < D; k += band) {
+  for (int k = 0; k < width; k += band) {
     uint32_t a[height][4];
     CP_UNROLL
     for (int i = 0; i < height; ++i)
@@ -72,6 +73,9 @@ CP_DEVICE void AttentionTilesThread<Kernel>::addValues(const Stage &stage,
       packAsA(s[i], k, weights[i]);
     CP_UNROLL
     for (int j = 0; j < D / band; ++j) {
+      // Not one by one, so that loads are on their way.
+      if (isWide && j % 4 == 0 && j * band >= args.dv)
+        break;
       uint32_t values[4];
       rowsOfKeys.loadB(values, stage.V, from + k * band, j * band);
       CP_UNROLL

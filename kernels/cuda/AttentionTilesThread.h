@@ -17,14 +17,15 @@
 
 namespace cp::kernels::cuda {
 
-/// Of heads of up to D channels. A block's four warps have 32 queries each, or,
-/// `ByGroups`, its two warpgroups 64; see Warpgroup.h.
+/// Of heads of up to D channels. A block's four warps have 32 queries each, 16
+/// where heads are wide, or, `ByGroups`, its two warpgroups 64; see
+/// Warpgroup.h.
 template <int D, bool ByGroups> struct AttentionTiles {
   static constexpr int threads = ByGroups ? 256 : 128;
   static constexpr int blocks = ByGroups && D == 128 ? 1 : 2;
   static constexpr int warps = threads / warpSize;
-  static constexpr int queries = 128, channels = D;
-  static constexpr bool isOfWarpgroup = ByGroups;
+  static constexpr bool isOfWarpgroup = ByGroups, isWide = D > 128;
+  static constexpr int queries = isWide ? 64 : 128, channels = D;
 
   template <int Rows>
   using TileOf =
@@ -35,7 +36,7 @@ template <int D, bool ByGroups> struct AttentionTiles {
   };
   struct Shared {
     TileOf<queries> q;
-    Stage stages[2];
+    Stage stages[isWide ? 1 : 2];
     /// The positions that each query sees.
     int first[queries], last[queries];
     /// Of each warp's queries together.
@@ -66,10 +67,11 @@ public:
   using Stage = typename Kernel::Stage;
   static constexpr int D = Kernel::channels;
   static constexpr bool isOfWarpgroup = Kernel::isOfWarpgroup;
+  static constexpr bool isWide = Kernel::isWide;
   /// Rows of 16 queries that a warp has, keys whose scores it keeps at once,
   /// and the rows and columns of a fragment.
-  static constexpr int height = isOfWarpgroup ? 1 : 2;
-  static constexpr int step = D == 64 || isOfWarpgroup ? 64 : 32, band = 16;
+  static constexpr int height = isOfWarpgroup || isWide ? 1 : 2;
+  static constexpr int step = D == 128 && !isOfWarpgroup ? 32 : 64, band = 16;
 
   CP_DEVICE explicit AttentionTilesThread(const Kernel &kernel)
       : kernel(kernel), work(kernel.work), args(kernel.work.args),
@@ -80,11 +82,11 @@ public:
     if constexpr (isOfWarpgroup)
       passAhead();
     else
-      pass(false);
+      passAgain(false);
     if (!memory.isWrong.of(!store()))
       return;
     noteRepair();
-    pass(true);
+    passAgain(true);
     store();
     repair();
   }
@@ -119,6 +121,13 @@ private:
   CP_DEVICE void fill(Stage &stage, int tile) const;
   CP_DEVICE void clearSums();
   CP_DEVICE void pass(bool isCareful);
+  CP_DEVICE void passInTurn(bool isCareful);
+  CP_DEVICE void passAgain(bool isCareful) {
+    if constexpr (isWide)
+      passInTurn(isCareful);
+    else
+      pass(isCareful);
+  }
   CP_DEVICE void passAhead();
   CP_DEVICE bool attendAhead(const Stage &stage, const Stage &before, int tile,
                              bool isPending, Weights &weights);
@@ -129,6 +138,8 @@ private:
   CP_DEVICE void clean(Stage &stage) const;
   CP_DEVICE Sight sightOf(int tile) const;
   CP_DEVICE void attend(const Stage &stage, int tile, bool isCareful);
+  CP_DEVICE void weigh(const Stage &stage, int from, bool isMasked,
+                       bool isCareful, Scores &s);
   CP_DEVICE void formScores(const Stage &stage, int from, Scores &s) const;
   CP_DEVICE void scaleScores(Scores &s) const;
   CP_DEVICE void multiplyKeys(const Stage &stage, int from, Scores &s) const;

@@ -235,6 +235,8 @@ template <typename Kernel> bool hasWarpgroups() {
 template <typename Kernel>
 const char *startBlocks(const char *op, const Kernel &kernel, const Grid &grid,
                         void *stream) {
+  if (sizeof(typename Kernel::Shared) > mostSharedMemory())
+    return fail("%s: a block takes more shared memory than there is", op);
   return exec::run(op, {grid.x, grid.y, grid.z, grid.cluster}, Kernel::threads,
                    sizeof(typename Kernel::Shared), [&] { kernel(); });
 }

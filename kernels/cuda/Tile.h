@@ -232,17 +232,22 @@ CP_DEVICE void fillTile(Tile &tile, int index, const BFloat16 *from,
     return;
   }
   constexpr int parts = Tile::columns / 8;
-  // Of a thread's rows the number modulo eight is one.
   constexpr int step = Threads / parts;
-  static_assert(step % 8 == 0 && Tile::rows % step == 0,
+  static_assert((step % 8 == 0 || step == 4) && Tile::rows % step == 0,
                 "a thread keeps its column");
   int column = index % parts * 8, row = index / parts;
-  uint16_t *to = tile.elements + Tile::offset(row, column);
+  const int first = Tile::offset(row, column);
+  // Of a thread's rows the number modulo eight is one, or, four rows on, that
+  // with another bit.
+  auto to = [&](int i) {
+    constexpr int others = step % 8 ? 4 : 0;
+    return tile.elements + (first ^ (i & others) * 8) + i * Tile::stride;
+  };
   const BFloat16 *at = from + row * extent.stride + column;
   if (extent.rows == Tile::rows && extent.width == Tile::columns) {
     CP_UNROLL
     for (int i = 0; i < Tile::rows; i += step) {
-      copy16(to + i * Tile::stride, at, true);
+      copy16(to(i), at, true);
       at += step * extent.stride;
     }
     return;
@@ -251,7 +256,7 @@ CP_DEVICE void fillTile(Tile &tile, int index, const BFloat16 *from,
   CP_NO_UNROLL
   for (int i = 0; i < Tile::rows; i += step) {
     bool valid = row + i < rows;
-    copy16(to + i * Tile::stride, valid ? at : from, valid);
+    copy16(to(i), valid ? at : from, valid);
     at += step * extent.stride;
   }
 }

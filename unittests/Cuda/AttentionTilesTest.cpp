@@ -43,6 +43,11 @@ AttentionShape zigzag(int64_t hkv, int64_t hq, int64_t channels) {
           whole(900), {},       0.1};
 }
 
+/// Where keys are wider than 128 channels warpgroups do not serve.
+bool isWide(const Problem &problem) {
+  return std::max(problem.d, problem.dv) > 128;
+}
+
 void checkForm(Problem &problem) {
   using Acc = Problem::Acc;
   Random random(1);
@@ -55,7 +60,7 @@ void checkForm(Problem &problem) {
   problem.expectMatches(sums, true);
 }
 
-/// `plain`: matrix units do not serve, or there is nothing to do.
+/// `plain`: warpgroups do not serve, or there is nothing to do.
 void check(const Problem &problem, bool plain = false) {
   inEachForm(
       [&] {
@@ -90,6 +95,10 @@ template <typename Fn> void forEachModelShape(Fn fn) {
       {1, 1, 1, 80, 80, whole(190), whole(190), {true, 70}, 0.11},
       {1, 1, 3, 96, 40, whole(130), whole(333), {false, 0}, 0.1},
       zigzag(1, 1, 64),
+      {1, 1, 2, 256, 256, whole(150), whole(150), {}, 0.07},
+      {1, 1, 1, 160, 160, whole(130), whole(210), {true, 70}, 0.09},
+      {1, 1, 1, 192, 128, whole(70), whole(140), {false, 0}, 0.09},
+      {1, 1, 1, 100, 200, whole(70), whole(70), {}, 0.1},
   };
   for (const AttentionShape &shape : shapes)
     for (bool hasDocuments : {false, true}) {
@@ -109,25 +118,32 @@ template <typename Fn> void forEachModelShape(Fn fn) {
 }
 
 TEST(AttentionTilesTest, ModelShapes) {
-  forEachModelShape([](const Problem &problem) { check(problem); });
+  forEachModelShape(
+      [](const Problem &problem) { check(problem, isWide(problem)); });
 }
 
 /// Of one key alone something is added up, which every query that sees it must
 /// find with its own weight.
-TEST(AttentionTilesTest, OneValueAtATime) {
+void checkOneValueAtATime(int64_t channels) {
+  SCOPED_TRACE(testing::Message() << channels << " channels");
   Random random(4);
-  const Problem drawn({1, 1, 1, 128, 128, whole(70), whole(140), {}, 0.1},
-                      random);
+  const Problem drawn(
+      {1, 1, 1, channels, channels, whole(70), whole(140), {}, 0.1}, random);
   for (int64_t key : {0, 1, 7, 8, 15, 16, 31, 32, 63, 64, 65, 69}) {
     SCOPED_TRACE(testing::Message() << "key " << key);
     Problem problem = drawn;
     for (int64_t other = 0; other < problem.keys.size(); ++other)
       for (int64_t c = 0; c < problem.dv && other != key; ++c)
         problem.v(0, other, 0, c) = BFloat16(0.f);
-    check(problem);
+    check(problem, isWide(problem));
     if (testing::Test::HasFailure())
       return;
   }
+}
+
+TEST(AttentionTilesTest, OneValueAtATime) {
+  for (int64_t channels : {128, 256})
+    checkOneValueAtATime(channels);
 }
 
 /// Distance from the definition over the definition's norm.
@@ -167,14 +183,17 @@ TEST(AttentionTilesTest, IsAtMostTwiceAsFarAsOnProcessors) {
 
 /// One value that is not finite: it reaches its channel of the queries that see
 /// it; other queries have the same bits, and other channels what they should.
-void expectWhoSeesItIsSpoilt(float value) {
+void expectWhoSeesItIsSpoilt(float value, int64_t channels) {
   Random random(6);
-  Problem problem(zigzag(1, 1, 64), random);
+  Problem problem(zigzag(1, 1, channels), random);
   problem.drawDocuments(random);
   Problem bad = problem;
-  constexpr int64_t key = 160, channel = 9;
+  const int64_t key = 160, channel = channels - 55;
   bad.v(0, key, 0, channel) = BFloat16(value);
-  ASSERT_EQ(problem.run(onCard()) + bad.run(onCard()), "");
+  ASSERT_EQ(problem.run(onCard()), "");
+  int64_t before = numRepairs();
+  ASSERT_EQ(bad.run(onCard()), "");
+  EXPECT_EQ(numRepairs() > before, countsRepairs());
   int64_t seen = 0;
   for (int64_t query = 0; query < bad.queries.size(); ++query) {
     bool sees = bad.isSeen(0, query, key);
@@ -197,7 +216,9 @@ void expectWhoSeesItIsSpoilt(float value) {
 
 TEST(AttentionTilesTest, OneValueThatIsNotFinite) {
   for (float value : {NAN, INFINITY})
-    inEachForm([=] { expectWhoSeesItIsSpoilt(value); });
+    for (int64_t channels : {64, 192})
+      inEachForm([=] { expectWhoSeesItIsSpoilt(value, channels); },
+                 channels > 128);
 }
 
 /// The cotangents of a problem, by a kernel, of q, k and v, and of what forward
@@ -268,6 +289,19 @@ template <typename A, typename B> double distance(Tensor<A> &a, Tensor<B> &b) {
   return norm ? std::sqrt(error / norm) : error;
 }
 
+/// In each form, and of wide heads on cards with so many KiB of shared memory:
+/// sm_80 has 163, which are room for one stage, sm_86 has 99, for none.
+template <typename Fn>
+void inEachFormOfCotangents(bool isWide, std::vector<size_t> memories, Fn fn) {
+  inEachForm(fn, isWide);
+  for (size_t kilobytes : memories) {
+    WithSharedMemory memory(kilobytes << 10);
+    SCOPED_TRACE(testing::Message() << kilobytes << " KiB of shared memory");
+    if (isWide && memory.isLimited())
+      fn();
+  }
+}
+
 /// Beside the plain kernel in f64 on the same numbers.
 TEST(AttentionTilesTest, CotangentsOfModelShapes) {
   forEachModelShape([](Problem &problem) {
@@ -275,7 +309,7 @@ TEST(AttentionTilesTest, CotangentsOfModelShapes) {
     Cotangents<double> plain(
         problem, plainImplementation().find("attention_grad", DType::F64), 10);
     ASSERT_EQ(plain.message, "");
-    inEachForm([&] {
+    inEachFormOfCotangents(isWide(problem), {163, 99}, [&] {
       int64_t before = numRepairs();
       Cotangents<BFloat16> got(
           problem, implementations().back().find("attention_grad", DType::BF16),
@@ -292,14 +326,16 @@ TEST(AttentionTilesTest, CotangentsOfModelShapes) {
 
 /// A number of one key, and of one query, that is none: cotangents of what
 /// has nothing to do with them have the same bits.
-void expectCotangentsOfOthersAreClean() {
+void expectCotangentsOfOthersAreClean(int64_t channels) {
   KernelFn kernel =
       implementations().back().find("attention_grad", DType::BF16);
   Random random(11);
-  Problem problem(zigzag(1, 1, 64), random);
-  drawWholeDocuments(problem, random);
-  ASSERT_EQ(problem.run(onCard()), "");
+  Problem problem(zigzag(1, 1, channels), random);
   constexpr int64_t badKey = 160, badQuery = 20, channel = 9;
+  do
+    drawWholeDocuments(problem, random);
+  while (!problem.isSeen(0, badQuery, badKey));
+  ASSERT_EQ(problem.run(onCard()), "");
   enum { OfKey, OfQuery, OfResult };
   Cotangents<BFloat16> clean(problem, kernel, 12);
   for (int of : {OfKey, OfQuery, OfResult}) {
@@ -315,7 +351,7 @@ void expectCotangentsOfOthersAreClean() {
     auto expectSame = [&](auto &tensor, auto &expected, int64_t row,
                           bool isSpoilt) {
       bool isFinite = true;
-      for (int64_t c = 0; c < 64; ++c) {
+      for (int64_t c = 0; c < channels; ++c) {
         isFinite &= std::isfinite(double(tensor(0, row, 0, c)));
         if (!isSpoilt)
           EXPECT_EQ(double(tensor(0, row, 0, c)),
@@ -338,15 +374,17 @@ void expectCotangentsOfOthersAreClean() {
 }
 
 TEST(AttentionTilesTest, CotangentsOfWhatIsNotFinite) {
-  inEachForm(expectCotangentsOfOthersAreClean);
+  for (int64_t channels : {64, 160})
+    inEachFormOfCotangents(channels > 128, {163},
+                           [=] { expectCotangentsOfOthersAreClean(channels); });
 }
 
 /// Where a row is formed by itself, what it is added to is still what it was.
-void expectCotangentsAreAddedOnce() {
+void expectCotangentsAreAddedOnce(int64_t channels) {
   constexpr int64_t badQuery = 20, channel = 9;
   const Implementation &cuda = implementations().back();
   Random random(13);
-  Problem problem(zigzag(1, 1, 64), random);
+  Problem problem(zigzag(1, 1, channels), random);
   ASSERT_EQ(problem.run(onCard()), "");
   KernelFn whole = cuda.find("attention_grad", DType::BF16);
   KernelFn block = cuda.find("attention_grad_block", DType::BF16);
@@ -368,7 +406,8 @@ void expectCotangentsAreAddedOnce() {
 }
 
 TEST(AttentionTilesTest, CotangentsAreAddedInPlaceOnce) {
-  inEachForm(expectCotangentsAreAddedOnce);
+  for (int64_t channels : {64, 160})
+    inEachForm([=] { expectCotangentsAreAddedOnce(channels); }, channels > 128);
 }
 
 /// Further on than tiles count, and as far as they do.

@@ -30,6 +30,8 @@ static int kindOfCard() {
 }
 
 int64_t numRepairs() { return 0; }
+bool countsRepairs() { return false; }
+bool WithSharedMemory::tell(size_t) { return false; }
 bool hasClusters() { return kindOfCard() >= 90; }
 bool hasWarpgroups() { return kindOfCard() == 90; }
 

@@ -18,9 +18,27 @@ namespace cp::kernels::test {
 /// sure means, which would hide that it should have been finite. Of this
 /// thread's calls; always 0 on a card.
 int64_t numRepairs();
+bool countsRepairs();
 /// Whether kernels have these forms here: the executor has both.
 bool hasClusters();
 bool hasWarpgroups();
+
+/// Bytes of shared memory that a block may have, as kernels of this thread are
+/// told while it lives; a card has what it has.
+class WithSharedMemory {
+public:
+  explicit WithSharedMemory(size_t bytes) : isPossible(tell(bytes)) {}
+  WithSharedMemory(const WithSharedMemory &) = delete;
+  WithSharedMemory &operator=(const WithSharedMemory &) = delete;
+  ~WithSharedMemory() { tell(0); }
+  bool isLimited() const { return isPossible; }
+
+private:
+  /// 0 is what there is. Returns false on a card.
+  static bool tell(size_t bytes);
+
+  bool isPossible;
+};
 
 /// How kernels run, of this thread's calls and while it lives; then as before.
 class WithForm {

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostDevice.h"
+
 #include "Cluster.h"
 #include "Launch.h"
 
@@ -33,7 +35,10 @@ Workspace::~Workspace() {
 
 // So few that scans of tests are cut into segments.
 int multiprocessors() { return 6; }
-size_t mostSharedMemory() { return 227 << 10; }
+
+static thread_local size_t sharedMemory = 0;
+void limitSharedMemory(size_t bytes) { sharedMemory = bytes; }
+size_t mostSharedMemory() { return sharedMemory ? sharedMemory : 227 << 10; }
 
 bool describeTensor(TensorMap &map, const void *data, const int64_t (&sizes)[4],
                     const int64_t (&strides)[3], int rows) {

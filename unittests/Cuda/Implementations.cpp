@@ -8,11 +8,17 @@
 #include "EmulatedKernels.h"
 #include "Executor.h"
 #include "Forms.h"
+#include "HostDevice.h"
 #include "Support.h"
 
 namespace cp::kernels::test {
 
 int64_t numRepairs() { return cuda::exec::repairs(); }
+bool countsRepairs() { return true; }
+bool WithSharedMemory::tell(size_t bytes) {
+  cuda::limitSharedMemory(bytes);
+  return true;
+}
 bool hasClusters() { return true; }
 bool hasWarpgroups() { return true; }
 
